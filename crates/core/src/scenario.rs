@@ -1,0 +1,258 @@
+//! What the user wrote: the scenario, checked, with units resolved and nothing else decided.
+//!
+//! Plain data. Reading the file, with lines and all its mistakes at once, is the record crate's;
+//! drawing the schedule from it is the plan's. Durations are nanoseconds, rates are per second,
+//! sizes are bytes.
+
+use std::path::PathBuf;
+
+use serde::{Deserialize, Serialize};
+
+mod endpoint;
+mod gate;
+mod load;
+mod template;
+pub mod units;
+mod url;
+
+pub use endpoint::{Count, Endpoint, Expect, SizeRange};
+pub use gate::{Condition, Gate, GateError, GateTest, Measure, Metric};
+pub use load::{
+    Arrivals, ConnectionUse, Contradiction, DEFAULT_CONNECTIONS, DEFAULT_DURATION_NS,
+    DEFAULT_REPEATS, DEFAULT_TIMEOUT_NS, DEFAULT_USERS, DEFAULT_WARMUP_NS, Load, LoadDraft, Model,
+    ModelName, Overrides, Think,
+};
+pub use template::{Escape, Names, Part, Places, Template, TemplateError, Values};
+pub use url::{Scheme, Url, UrlError};
+
+/// How long a process may take to become ready: long enough for a cold JVM or interpreter,
+/// short enough that a typing mistake in `ready` is seen while one still looks.
+pub const DEFAULT_READY_TIMEOUT_NS: u64 = 10_000_000_000;
+
+/// A workload and everything it runs against.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Scenario {
+    /// The name of the investigation; the file's stem where none was given.
+    pub name: String,
+    /// The folder that relative paths and `cwd`s start from.
+    pub folder: PathBuf,
+    /// The server under test.
+    pub target: Target,
+    /// What the target needs beside it, in the order in which it is started.
+    pub services: Vec<Service>,
+    /// How requests arrive.
+    pub load: Load,
+    /// Sets of values that requests draw from; [`Part::Pool`] is an index into this.
+    pub pools: Vec<Pool>,
+    /// The requests; at least one.
+    pub endpoints: Vec<Endpoint>,
+    /// Classes of closed-loop users; empty means one class that uses every endpoint.
+    pub users: Vec<UserClass>,
+    /// Known constants of the system.
+    pub timers: Vec<Timer>,
+    /// What an experiment may switch.
+    pub toggles: Vec<Toggle>,
+    /// What must hold for the run to pass.
+    pub gates: Vec<Gate>,
+}
+
+impl Scenario {
+    /// The scenario of `slowpath run URL`: one `GET` endpoint, named after the path, on a target
+    /// that somebody else started, under the default load (closed loop).
+    ///
+    /// # Errors
+    /// When `text` is no `http://` URL.
+    pub fn from_url(text: &str) -> Result<Self, UrlError> {
+        let url = Url::parse(text)?;
+        let path = Template::literal(&url.path, Escape::Url);
+        let name = url.path.split('?').next().unwrap_or("/").to_owned();
+        Ok(Self {
+            name: url.authority(),
+            folder: PathBuf::new(),
+            target: Target::attached(Template::literal(&url.origin(), Escape::None)),
+            services: Vec::new(),
+            load: Load::default(),
+            pools: Vec::new(),
+            endpoints: vec![Endpoint::get(name, path)],
+            users: Vec::new(),
+            timers: Vec::new(),
+            toggles: Vec::new(),
+            gates: Vec::new(),
+        })
+    }
+}
+
+/// The server under test: started by slowpath when it has a command, found otherwise.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Target {
+    /// `scheme://host:port` without a path; may say `{port}` when there is a command.
+    pub url: Template,
+    /// Program and arguments; `None` when the target runs already.
+    pub command: Option<Vec<Template>>,
+    /// Variables set over the inherited environment.
+    pub env: Vec<(String, Template)>,
+    /// Working folder, relative to [`Scenario::folder`], which is the default.
+    pub cwd: Option<Template>,
+    /// When the target counts as ready.
+    pub ready: Ready,
+    /// How long it may take to become ready, in nanoseconds.
+    pub ready_timeout_ns: u64,
+    /// What makes the next pass a cold one, in order.
+    pub reset: Vec<Step>,
+    /// How TLS is spoken; `None` where nothing was written about it.
+    pub tls: Option<Tls>,
+}
+
+impl Target {
+    /// A target that runs already.
+    pub fn attached(url: Template) -> Self {
+        Self {
+            url,
+            command: None,
+            env: Vec::new(),
+            cwd: None,
+            ready: Ready::Tcp,
+            ready_timeout_ns: DEFAULT_READY_TIMEOUT_NS,
+            reset: Vec::new(),
+            tls: None,
+        }
+    }
+}
+
+/// A process that the target needs: started before it, stopped after it, never judged as it.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Service {
+    /// Unique name; `{service.NAME.port}` is its port.
+    pub name: String,
+    /// Program and arguments, with the service's own `{port}` and `{tmp}`.
+    pub command: Vec<Template>,
+    /// Variables set over the inherited environment.
+    pub env: Vec<(String, Template)>,
+    /// Working folder, relative to [`Scenario::folder`], which is the default.
+    pub cwd: Option<Template>,
+    /// When the service counts as ready.
+    pub ready: Ready,
+    /// How long it may take to become ready, in nanoseconds.
+    pub ready_timeout_ns: u64,
+}
+
+/// When a process counts as ready.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub enum Ready {
+    /// As soon as it was started: a service that was given no port cannot be asked.
+    Started,
+    /// When its port accepts a connection.
+    Tcp,
+    /// When a `GET` of this path is answered with any 2xx or 3xx status.
+    Get(Template),
+}
+
+/// One step of a reset or of a toggle.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub enum Step {
+    /// A request to the target; any 2xx or 3xx is success.
+    Request {
+        /// The method, upper case.
+        method: String,
+        /// Path and query.
+        path: Template,
+    },
+    /// A program with its arguments; exit status 0 is success.
+    Command(Vec<Template>),
+}
+
+/// How TLS is spoken to the target. Paths are relative to [`Scenario::folder`].
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Tls {
+    /// Accept any certificate.
+    pub insecure: bool,
+    /// PEM file of the authorities to trust instead of the system's.
+    pub ca: Option<Template>,
+    /// PEM file of the client's certificate; comes with `key`.
+    pub cert: Option<Template>,
+    /// PEM file of the client's key; comes with `cert`.
+    pub key: Option<Template>,
+    /// Resume sessions (the default) or make a full handshake for every connection.
+    pub resume: bool,
+}
+
+/// A named set of values; each request that names the pool takes one of them.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Pool {
+    /// The name between the braces.
+    pub name: String,
+    /// The values, at least one, as written (not encoded).
+    pub values: Vec<String>,
+}
+
+/// A class of closed-loop users.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct UserClass {
+    /// Unique name.
+    pub name: String,
+    /// Share of the users relative to the other classes; above 0.
+    pub share: f64,
+    /// Their think time; `None` takes the load's.
+    pub think: Option<Think>,
+    /// Names of endpoints and their weights within the class; weights are above 0.
+    pub endpoints: Vec<(String, f64)>,
+}
+
+/// A constant of the system, to be matched against observed constants and periods.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Timer {
+    /// Its name in the system.
+    pub name: String,
+    /// Its length in nanoseconds, above 0.
+    pub period_ns: u64,
+}
+
+/// Something that an experiment may switch.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Toggle {
+    /// Unique name.
+    pub name: String,
+    /// How it is switched.
+    pub switch: Switch,
+}
+
+/// How a toggle is switched.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub enum Switch {
+    /// By starting the target with these additions to its environment and arguments.
+    Restart {
+        /// Variables set when the toggle is on.
+        env: Vec<(String, Template)>,
+        /// Arguments appended to the target's command when the toggle is on.
+        args: Vec<Template>,
+    },
+    /// By acting on the running target.
+    Live {
+        /// What switches it on.
+        on: Vec<Step>,
+        /// What switches it off again.
+        off: Vec<Step>,
+    },
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_url_is_a_scenario_of_one_get() {
+        let scenario = Scenario::from_url("http://127.0.0.1:8080/search?q={x}").unwrap();
+        assert_eq!(
+            scenario.target.url.as_literal(),
+            Some("http://127.0.0.1:8080")
+        );
+        assert_eq!(scenario.name, "127.0.0.1:8080");
+        let endpoint = &scenario.endpoints[0];
+        assert_eq!(
+            (endpoint.name.as_str(), endpoint.method.as_str()),
+            ("/search", "GET")
+        );
+        assert_eq!(endpoint.path.as_literal(), Some("/search?q={x}"));
+        assert!(Scenario::from_url("shop.toml").is_err());
+    }
+}

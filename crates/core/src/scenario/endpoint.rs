@@ -1,0 +1,97 @@
+//! Endpoints: a request and what its answer must look like.
+
+use serde::{Deserialize, Serialize};
+
+use super::{Escape, Template};
+
+/// One kind of request.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Endpoint {
+    /// Unique name; without white space, so that gates can say it.
+    pub name: String,
+    /// Share of the requests relative to the other endpoints; above 0.
+    pub weight: f64,
+    /// The method as it goes on the wire.
+    pub method: String,
+    /// Path and query of the request line; starts with `/`.
+    pub path: Template,
+    /// Headers beside those that the protocol needs, in the order written.
+    pub headers: Vec<(String, Template)>,
+    /// The body; `None` sends none.
+    pub body: Option<Template>,
+    /// What a cache in the server would key on. `None`: every request is its own key (keyless);
+    /// an empty template: all requests share one key.
+    pub key: Option<Template>,
+    /// What the answer must look like.
+    pub expect: Expect,
+    /// A rate for this endpoint alone, in requests a second.
+    pub rate_per_s: Option<f64>,
+    /// A slow reader: at most so many bytes a second are taken from the socket.
+    pub read_bytes_per_s: Option<f64>,
+    /// A slow sender: at most so many bytes a second are written to the socket.
+    pub send_bytes_per_s: Option<f64>,
+}
+
+impl Endpoint {
+    /// A plain `GET` without headers, body or expectations.
+    pub fn get(name: String, path: Template) -> Self {
+        Self {
+            name,
+            weight: 1.0,
+            method: "GET".to_owned(),
+            path,
+            headers: Vec::new(),
+            body: None,
+            key: Some(Template::literal("", Escape::None)),
+            expect: Expect::default(),
+            rate_per_s: None,
+            read_bytes_per_s: None,
+            send_bytes_per_s: None,
+        }
+    }
+}
+
+/// What an answer must look like. An answer that misses one of these is an error of its own class.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct Expect {
+    /// The status; `None` takes any below 400.
+    pub status: Option<u16>,
+    /// Text that the body contains.
+    pub contains: Option<Template>,
+    /// A regular expression (syntax of the regex crate) that matches somewhere in the body; it
+    /// may hold placeholders of a start (`{port}`), none of a request.
+    pub regex: Option<Template>,
+    /// Length of the body in bytes.
+    pub size: Option<SizeRange>,
+    /// JSON pointers (RFC 6901) into the body and the JSON text of the value expected there.
+    pub json: Vec<(String, Template)>,
+    /// Number of events of a streamed answer.
+    pub events: Option<u64>,
+    /// How often a piece of text occurs in the body.
+    pub count: Option<Count>,
+}
+
+/// A length in bytes, both ends included.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SizeRange {
+    /// The least length in bytes.
+    pub min_bytes: u64,
+    /// The greatest length in bytes; not below `min_bytes`.
+    pub max_bytes: u64,
+}
+
+impl SizeRange {
+    /// Whether a body of this many bytes has the expected length.
+    pub fn contains(self, bytes: u64) -> bool {
+        (self.min_bytes..=self.max_bytes).contains(&bytes)
+    }
+}
+
+/// How often a piece of text is expected.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Count {
+    /// The text that is counted; not empty.
+    pub of: Template,
+    /// How often it occurs, without overlaps.
+    pub is: u64,
+}

@@ -1,0 +1,548 @@
+//! The load: how requests arrive, over which connections, for how long.
+
+use serde::{Deserialize, Serialize};
+
+/// Connections of an open loop: enough for 64 requests in flight, below the backlog (128) and the
+/// descriptors (256) that modest servers allow.
+pub const DEFAULT_CONNECTIONS: u32 = 64;
+/// Users of a closed loop: some concurrency, yet less than a small server has workers.
+pub const DEFAULT_USERS: u32 = 10;
+/// Length of one measured window, in nanoseconds: 1,000 samples for p99 at 100 requests a second.
+pub const DEFAULT_DURATION_NS: u64 = 10_000_000_000;
+/// Length of the warm-up, in nanoseconds: connections are opened and caches and JITs settle.
+pub const DEFAULT_WARMUP_NS: u64 = 2_000_000_000;
+/// Measured windows in a run: one answers at once; intervals across runs need to be asked for.
+pub const DEFAULT_REPEATS: u32 = 1;
+/// When a request is given up, in nanoseconds: past the usual one- and three-second retransmits,
+/// so that those are seen as latency.
+pub const DEFAULT_TIMEOUT_NS: u64 = 5_000_000_000;
+
+/// How requests arrive.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Load {
+    /// Open or closed loop.
+    pub model: Model,
+    /// The most connections open at once, at least 1.
+    pub connections: u32,
+    /// How requests share connections.
+    pub connection: ConnectionUse,
+    /// How long a pooled connection rests before it is used again; `None` lets it at once.
+    pub idle: Option<Think>,
+    /// Length of the measured window in nanoseconds, above 0.
+    pub duration_ns: u64,
+    /// Length of the warm-up in nanoseconds, above 0; its requests are not judged.
+    pub warmup_ns: u64,
+    /// How many measured windows, at least 1.
+    pub repeats: u32,
+    /// Start the target anew for each repeat, when slowpath starts it at all.
+    pub fresh: bool,
+    /// Names of passes over the workload within a repeat; empty means a single unnamed one.
+    pub passes: Vec<String>,
+    /// When a request is given up, in nanoseconds, above 0.
+    pub timeout_ns: u64,
+}
+
+/// Open or closed loop.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub enum Model {
+    /// Requests arrive whether or not earlier ones were answered.
+    Open {
+        /// Requests a second over all endpoints, above 0.
+        rate_per_s: f64,
+        /// How the gaps between them are distributed.
+        arrivals: Arrivals,
+    },
+    /// Each user waits for an answer, thinks, and asks again.
+    Closed {
+        /// How many users, at least 1.
+        users: u32,
+        /// Users started a second, above 0; `None` starts all at once.
+        spawn_per_s: Option<f64>,
+        /// The pause between an answer and the next request.
+        think: Think,
+    },
+}
+
+/// The distribution of the gaps of an open loop.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Arrivals {
+    /// Independent arrivals: exponential gaps, as of many users who do not know each other.
+    #[default]
+    Poisson,
+    /// Evenly spaced.
+    Uniform,
+}
+
+/// How requests share connections.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum ConnectionUse {
+    /// Any request takes the connection that has been idle for longest.
+    Pool,
+    /// Each user keeps one.
+    PerUser,
+    /// Each request opens its own and closes it.
+    PerRequest,
+}
+
+/// A uniformly drawn pause, in nanoseconds, both ends included.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Think {
+    /// The shortest pause.
+    pub min_ns: u64,
+    /// The longest pause; not below `min_ns`.
+    pub max_ns: u64,
+}
+
+impl Default for Load {
+    /// A closed loop of [`DEFAULT_USERS`] without think time.
+    fn default() -> Self {
+        LoadDraft::default()
+            .resolve()
+            .expect("nothing written is no contradiction")
+    }
+}
+
+/// The model by its name in a scenario.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ModelName {
+    /// `model = "open"`
+    Open,
+    /// `model = "closed"`
+    Closed,
+}
+
+/// What was written about the load; what was not is `None` and takes its default.
+#[derive(Debug, Clone, Default, PartialEq)]
+#[expect(
+    missing_docs,
+    reason = "each field is the field of `Load` or `Model` of the same name"
+)]
+pub struct LoadDraft {
+    pub model: Option<ModelName>,
+    pub rate_per_s: Option<f64>,
+    pub arrivals: Option<Arrivals>,
+    pub connections: Option<u32>,
+    pub users: Option<u32>,
+    pub spawn_per_s: Option<f64>,
+    pub think: Option<Think>,
+    pub connection: Option<ConnectionUse>,
+    pub idle: Option<Think>,
+    pub duration_ns: Option<u64>,
+    pub warmup_ns: Option<u64>,
+    pub repeats: Option<u32>,
+    pub fresh: Option<bool>,
+    pub passes: Vec<String>,
+    pub timeout_ns: Option<u64>,
+}
+
+/// Two things said about the load that cannot both hold.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{key}: {what}; {remedy}")]
+pub struct Contradiction {
+    /// The key of `[load]` at fault.
+    pub key: &'static str,
+    /// What is wrong.
+    pub what: &'static str,
+    /// What to do about it.
+    pub remedy: &'static str,
+}
+
+impl LoadDraft {
+    /// Fills in the defaults. Without a model, a rate makes the loop open; without a rate it is
+    /// closed. A closed loop has as many connections as users, and the other way round, when only
+    /// one of them was written.
+    ///
+    /// # Errors
+    /// Every contradiction in what was written.
+    pub fn resolve(&self) -> Result<Load, Vec<Contradiction>> {
+        let open = match self.model {
+            Some(model) => model == ModelName::Open,
+            None => self.rate_per_s.is_some(),
+        };
+        let found = if open {
+            self.against_open()
+        } else {
+            self.against_closed()
+        };
+        if !found.is_empty() {
+            return Err(found);
+        }
+        let users = self.users.or(self.connections).unwrap_or(DEFAULT_USERS);
+        let model = match self.rate_per_s {
+            Some(rate_per_s) => Model::Open {
+                rate_per_s,
+                arrivals: self.arrivals.unwrap_or_default(),
+            },
+            None => Model::Closed {
+                users,
+                spawn_per_s: self.spawn_per_s,
+                think: self.think.unwrap_or_default(),
+            },
+        };
+        let (connections, connection) = if open {
+            (DEFAULT_CONNECTIONS, ConnectionUse::Pool)
+        } else {
+            (users, ConnectionUse::PerUser)
+        };
+        Ok(Load {
+            model,
+            connections: self.connections.unwrap_or(connections),
+            connection: self.connection.unwrap_or(connection),
+            idle: self.idle,
+            duration_ns: self.duration_ns.unwrap_or(DEFAULT_DURATION_NS),
+            warmup_ns: self.warmup_ns.unwrap_or(DEFAULT_WARMUP_NS),
+            repeats: self.repeats.unwrap_or(DEFAULT_REPEATS),
+            fresh: self.fresh.unwrap_or(true),
+            passes: self.passes.clone(),
+            timeout_ns: self.timeout_ns.unwrap_or(DEFAULT_TIMEOUT_NS),
+        })
+    }
+
+    fn against_open(&self) -> Vec<Contradiction> {
+        const CLOSED: &str = "remove it, or say model = \"closed\" and no rate";
+        let mut found = Vec::new();
+        let mut say = |wrong: bool, key, what, remedy| {
+            if wrong {
+                found.push(Contradiction { key, what, remedy });
+            }
+        };
+        say(
+            self.rate_per_s.is_none(),
+            "rate",
+            "an open loop needs a rate",
+            "add rate = \"100/s\"",
+        );
+        say(
+            self.users.is_some(),
+            "users",
+            "an open loop has no users",
+            CLOSED,
+        );
+        say(
+            self.spawn_per_s.is_some(),
+            "spawn",
+            "an open loop has no users to spawn",
+            CLOSED,
+        );
+        say(
+            self.think.is_some(),
+            "think",
+            "an open loop has no users who think",
+            CLOSED,
+        );
+        say(
+            self.connection == Some(ConnectionUse::PerUser),
+            "connection",
+            "an open loop has no users to keep a connection each",
+            "say \"pool\" or \"per-request\"",
+        );
+        found.extend(self.against_idle(ConnectionUse::Pool));
+        found
+    }
+
+    fn against_closed(&self) -> Vec<Contradiction> {
+        const OPEN: &str = "remove it, or say model = \"open\"";
+        let mut found = Vec::new();
+        let mut say = |wrong: bool, key, what, remedy| {
+            if wrong {
+                found.push(Contradiction { key, what, remedy });
+            }
+        };
+        let rate = "a closed loop sends as fast as its users get answers";
+        say(self.rate_per_s.is_some(), "rate", rate, OPEN);
+        say(
+            self.arrivals.is_some(),
+            "arrivals",
+            "a closed loop has no arrivals of its own",
+            OPEN,
+        );
+        let per_user = self.connection.unwrap_or(ConnectionUse::PerUser) == ConnectionUse::PerUser;
+        let fewer = match (self.connections, self.users) {
+            (Some(connections), Some(users)) => connections < users,
+            _ => false,
+        };
+        say(
+            per_user && fewer,
+            "connections",
+            "each user keeps a connection, and there are more users than that",
+            "remove it, or say connection = \"pool\"",
+        );
+        found.extend(self.against_idle(ConnectionUse::PerUser));
+        found
+    }
+
+    fn against_idle(&self, default: ConnectionUse) -> Option<Contradiction> {
+        let per_request = self.connection.unwrap_or(default) == ConnectionUse::PerRequest;
+        (self.idle.is_some() && per_request).then_some(Contradiction {
+            key: "idle",
+            what: "a connection per request is never used again",
+            remedy: "remove it, or say connection = \"pool\"",
+        })
+    }
+}
+
+/// What the command line says instead of the scenario; `None` leaves what the scenario says.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Overrides {
+    /// `-c`: connections, and users too in a closed loop that is not told them.
+    pub connections: Option<u32>,
+    /// `--users`: makes the loop closed.
+    pub users: Option<u32>,
+    /// `-r`: makes the loop open.
+    pub rate_per_s: Option<f64>,
+    /// `-d`, in nanoseconds.
+    pub duration_ns: Option<u64>,
+    /// `--repeats`.
+    pub repeats: Option<u32>,
+}
+
+impl Load {
+    /// The load with the overrides in place of what was written. A rate turns a closed loop into
+    /// an open one and users turn an open one into a closed one; what only the former model knows
+    /// is dropped with it.
+    ///
+    /// # Errors
+    /// When the overrides contradict each other or what they leave in place.
+    pub fn overridden(&self, by: &Overrides) -> Result<Self, Vec<Contradiction>> {
+        if by.rate_per_s.is_some() && by.users.is_some() {
+            return Err(vec![Contradiction {
+                key: "users",
+                what: "a rate makes an open loop, which has no users",
+                remedy: "give one of the two",
+            }]);
+        }
+        let mut draft = self.draft();
+        let was_open = matches!(self.model, Model::Open { .. });
+        let is_open = by.rate_per_s.is_some() || (was_open && by.users.is_none());
+        if is_open != was_open {
+            draft.drop_model();
+        }
+        draft.model = Some(if is_open {
+            ModelName::Open
+        } else {
+            ModelName::Closed
+        });
+        draft.rate_per_s = by.rate_per_s.or(draft.rate_per_s);
+        draft.duration_ns = by.duration_ns.or(draft.duration_ns);
+        draft.repeats = by.repeats.or(draft.repeats);
+        let coupled = draft.connection.is_none_or(|c| c == ConnectionUse::PerUser);
+        if !is_open && coupled && (by.users.is_some() || by.connections.is_some()) {
+            (draft.users, draft.connections) = (by.users, by.connections);
+        } else {
+            draft.users = by.users.or(draft.users);
+            draft.connections = by.connections.or(draft.connections);
+        }
+        draft.resolve()
+    }
+
+    fn draft(&self) -> LoadDraft {
+        let mut draft = LoadDraft {
+            connections: Some(self.connections),
+            connection: Some(self.connection),
+            idle: self.idle,
+            duration_ns: Some(self.duration_ns),
+            warmup_ns: Some(self.warmup_ns),
+            repeats: Some(self.repeats),
+            fresh: Some(self.fresh),
+            passes: self.passes.clone(),
+            timeout_ns: Some(self.timeout_ns),
+            ..LoadDraft::default()
+        };
+        match self.model {
+            Model::Open {
+                rate_per_s,
+                arrivals,
+            } => {
+                draft.rate_per_s = Some(rate_per_s);
+                draft.arrivals = Some(arrivals);
+            }
+            Model::Closed {
+                users,
+                spawn_per_s,
+                think,
+            } => {
+                draft.users = Some(users);
+                draft.spawn_per_s = spawn_per_s;
+                draft.think = Some(think);
+            }
+        }
+        draft
+    }
+}
+
+impl LoadDraft {
+    /// Forgets what only one of the two models knows, so that the other one's defaults apply.
+    fn drop_model(&mut self) {
+        self.rate_per_s = None;
+        self.arrivals = None;
+        self.users = None;
+        self.spawn_per_s = None;
+        self.think = None;
+        self.connections = None;
+        if self.connection != Some(ConnectionUse::PerRequest) {
+            self.connection = None;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn keys(draft: &LoadDraft) -> Vec<&'static str> {
+        draft
+            .resolve()
+            .unwrap_err()
+            .iter()
+            .map(|found| found.key)
+            .collect()
+    }
+
+    #[test]
+    fn nothing_written_is_a_closed_loop() {
+        let load = Load::default();
+        let think = Think::default();
+        let model = Model::Closed {
+            users: DEFAULT_USERS,
+            spawn_per_s: None,
+            think,
+        };
+        assert_eq!((load.model, load.connections), (model, DEFAULT_USERS));
+        assert_eq!(load.connection, ConnectionUse::PerUser);
+        assert!(load.fresh);
+    }
+
+    #[test]
+    fn a_rate_makes_an_open_loop_with_a_pool() {
+        let load = LoadDraft {
+            rate_per_s: Some(5.0),
+            ..LoadDraft::default()
+        }
+        .resolve()
+        .unwrap();
+        let model = Model::Open {
+            rate_per_s: 5.0,
+            arrivals: Arrivals::Poisson,
+        };
+        assert_eq!((load.model, load.connection), (model, ConnectionUse::Pool));
+        assert_eq!(load.connections, DEFAULT_CONNECTIONS);
+    }
+
+    #[test]
+    fn connections_and_users_give_each_other() {
+        let users = LoadDraft {
+            users: Some(3),
+            ..LoadDraft::default()
+        }
+        .resolve()
+        .unwrap();
+        let both = LoadDraft {
+            connections: Some(3),
+            ..LoadDraft::default()
+        }
+        .resolve()
+        .unwrap();
+        assert_eq!(users, both);
+        assert_eq!(users.connections, 3);
+    }
+
+    #[test]
+    fn contradictions_are_found_all_at_once() {
+        let open = LoadDraft {
+            model: Some(ModelName::Open),
+            users: Some(1),
+            spawn_per_s: Some(1.0),
+            think: Some(Think::default()),
+            connection: Some(ConnectionUse::PerUser),
+            ..LoadDraft::default()
+        };
+        assert_eq!(
+            keys(&open),
+            ["rate", "users", "spawn", "think", "connection"]
+        );
+        let closed = LoadDraft {
+            model: Some(ModelName::Closed),
+            rate_per_s: Some(1.0),
+            arrivals: Some(Arrivals::Uniform),
+            connections: Some(1),
+            users: Some(2),
+            ..LoadDraft::default()
+        };
+        assert_eq!(keys(&closed), ["rate", "arrivals", "connections"]);
+        let idle = LoadDraft {
+            idle: Some(Think::default()),
+            connection: Some(ConnectionUse::PerRequest),
+            ..LoadDraft::default()
+        };
+        assert_eq!(keys(&idle), ["idle"]);
+    }
+
+    #[test]
+    fn overriding_with_nothing_changes_nothing() {
+        let open = LoadDraft {
+            rate_per_s: Some(5.0),
+            ..LoadDraft::default()
+        }
+        .resolve()
+        .unwrap();
+        for load in [Load::default(), open] {
+            assert_eq!(load.overridden(&Overrides::default()).unwrap(), load);
+        }
+    }
+
+    #[test]
+    fn a_rate_opens_the_loop_and_users_close_it() {
+        let rate = Overrides {
+            rate_per_s: Some(9.0),
+            ..Overrides::default()
+        };
+        let users = Overrides {
+            users: Some(4),
+            ..Overrides::default()
+        };
+        let open = Load::default().overridden(&rate).unwrap();
+        assert_eq!(
+            open.model,
+            Model::Open {
+                rate_per_s: 9.0,
+                arrivals: Arrivals::Poisson
+            }
+        );
+        assert_eq!(open.connections, DEFAULT_CONNECTIONS);
+        let closed = open.overridden(&users).unwrap();
+        let think = Think::default();
+        assert_eq!(
+            closed.model,
+            Model::Closed {
+                users: 4,
+                spawn_per_s: None,
+                think
+            }
+        );
+        assert_eq!(
+            (closed.connections, closed.connection),
+            (4, ConnectionUse::PerUser)
+        );
+        let both = Overrides {
+            users: Some(4),
+            ..rate
+        };
+        assert_eq!(
+            Load::default().overridden(&both).unwrap_err()[0].key,
+            "users"
+        );
+    }
+
+    #[test]
+    fn connections_of_a_closed_loop_bring_their_users() {
+        let by = Overrides {
+            connections: Some(40),
+            ..Overrides::default()
+        };
+        let load = Load::default().overridden(&by).unwrap();
+        assert_eq!(load.connections, 40);
+        assert!(matches!(load.model, Model::Closed { users: 40, .. }));
+    }
+}
