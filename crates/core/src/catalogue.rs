@@ -1,0 +1,17 @@
+//! The names of causes. A name completes "*the tail (the floor, the errors) is there because
+//! of …*"; it is never a symptom and never a remedy.
+
+/// The load generator could not keep its own schedule.
+pub const CLIENT_SATURATION: &str = "client-saturation";
+/// The host's clock was stepped, or the host slept, while it was measured.
+pub const CLOCK_JUMP: &str = "clock-jump";
+/// Nagle's algorithm on the server waits for the client's delayed acknowledgement.
+pub const DELAYED_ACK: &str = "delayed-ack";
+/// A constant wait on a timer.
+pub const FIXED_DELAY: &str = "fixed-delay";
+/// The listener's queue of complete connections was full.
+pub const ACCEPT_QUEUE_OVERFLOW: &str = "accept-queue-overflow";
+/// The target had no CPU left.
+pub const CPU_SATURATION: &str = "cpu-saturation";
+/// The target's cgroup used up its CPU quota.
+pub const CPU_QUOTA_THROTTLING: &str = "cpu-quota-throttling";

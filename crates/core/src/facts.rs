@@ -1,0 +1,96 @@
+//! Facts about a run that are neither requests nor series: host, target, tallies.
+
+use serde::{Deserialize, Serialize};
+
+use crate::nanos::Span;
+
+/// What kind of machine it was.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct HostFacts {
+    /// The host's name.
+    pub hostname: String,
+    /// The kernel's release, as in `uname -r`.
+    pub kernel: String,
+    /// The processor's model.
+    pub cpu_model: String,
+    /// CPUs online.
+    pub cpus: u32,
+    /// Memory in bytes.
+    pub memory_bytes: u64,
+    /// The clock source in use.
+    pub clocksource: String,
+    /// `net.ipv4.tcp_syn_linear_timeouts`: how many SYNs are repeated each second before the
+    /// interval doubles; `None` on kernels before 6.5.
+    pub syn_linear_timeouts: Option<u32>,
+    /// Whether slowpath ran as root.
+    pub root: bool,
+}
+
+/// The state of the source tree that the run was started from.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct GitFacts {
+    /// The commit's full hash.
+    pub commit: String,
+    /// The branch, or empty on a detached head.
+    pub branch: String,
+    /// Whether tracked files differ from the commit.
+    pub dirty: bool,
+}
+
+/// What was measured.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct TargetFacts {
+    /// The URL with its port filled in (of the last repeat).
+    pub url: String,
+    /// The command that started it, if slowpath started it.
+    pub command: Option<Vec<String>>,
+    /// The variables of its environment that the scenario set or that steer runtimes; values
+    /// whose names look like secrets are masked.
+    pub environment: Vec<(String, String)>,
+    /// Whether its processes could be seen on this host.
+    pub visible: bool,
+    /// The executable of its first process; empty if it cannot be seen.
+    pub executable: String,
+    /// Why it cannot be seen; empty if it can.
+    pub hidden_because: String,
+    /// The cgroup directory of its CPU controller; empty if there is none.
+    pub cgroup: String,
+}
+
+/// What was asked of the target by one endpoint's schedule in the measured window of a repeat.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct EndpointTally {
+    /// Requests that the plan wanted sent. Equals completed + failed + unfinished.
+    pub offered: u64,
+    /// Of these, those never sent because no connection became free before the window ended.
+    /// They have no sample and count as unfinished.
+    pub unsent: u64,
+}
+
+/// One repeat of a run.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct RepeatFacts {
+    /// From 0.
+    pub repeat: u16,
+    /// The measured window: requests scheduled in it count.
+    pub window: Span,
+    /// From the first request of the warm-up to the last response.
+    pub load: Span,
+    /// What was offered in the measured window, in the order of the plan's endpoints.
+    pub endpoints: Vec<EndpointTally>,
+    /// Connections dialled, warm-up included.
+    pub connections_opened: u64,
+    /// Pooled connections found closed before sending; re-dialled, not an error.
+    pub connections_stale: u64,
+    /// Batches of samples that waited because the disk was slower than the load.
+    pub spool_waits: u64,
+    /// Ids of the target's processes that were seen.
+    pub target_pids: Vec<u32>,
+    /// Why the repeat ended early; empty if it did not.
+    pub cut_short: String,
+}

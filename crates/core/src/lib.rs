@@ -1,0 +1,19 @@
+//! The nouns of slowpath, and the arithmetic on them.
+//!
+//! This crate is pure: it does no I/O, reads no clock, starts no thread and draws no unseeded
+//! randomness. Effects live in `load` and `observe`; what crosses from there to the judgement is
+//! the [`record::RunRecord`] alone.
+#![warn(clippy::disallowed_methods)]
+
+pub mod catalogue;
+pub mod facts;
+pub mod nanos;
+pub mod plan;
+pub mod record;
+pub mod sample;
+pub mod scenario;
+pub mod signal;
+pub mod stats;
+pub mod timeline;
+
+pub use nanos::Nanos;

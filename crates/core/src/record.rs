@@ -1,0 +1,54 @@
+//! The run record: all that crosses from the effects to the judgement.
+
+use serde::{Deserialize, Serialize};
+
+use crate::facts::{GitFacts, HostFacts, RepeatFacts, TargetFacts};
+use crate::plan::Plan;
+use crate::sample::Sample;
+use crate::timeline::Timeline;
+
+/// The version of `manifest.json` that this code writes.
+pub const MANIFEST_FORMAT: u32 = 1;
+
+/// A run as a judge sees it. Written once; everything derived lies beside it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct RunRecord {
+    /// Who, what, where.
+    pub manifest: Manifest,
+    /// Every request, by repeat and in order of schedule.
+    pub samples: Vec<Sample>,
+    /// The keys that samples point to.
+    pub keys: Vec<String>,
+    /// What was observed beside the requests.
+    pub timeline: Timeline,
+}
+
+/// The facts of a run: `manifest.json`.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Manifest {
+    /// [`MANIFEST_FORMAT`] of its writer.
+    pub format: u32,
+    /// The run's ULID.
+    pub id: String,
+    /// The version of slowpath that wrote it.
+    pub version: String,
+    /// When it began, RFC 3339 in UTC.
+    pub began: String,
+    /// What was meant to happen.
+    pub plan: Plan,
+    /// The scenario file as written; `None` for a URL.
+    pub scenario_text: Option<String>,
+    /// The machine.
+    pub host: HostFacts,
+    /// The source tree, if the run was started in one.
+    pub git: Option<GitFacts>,
+    /// What was measured.
+    pub target: TargetFacts,
+    /// What happened, repeat by repeat.
+    pub repeats: Vec<RepeatFacts>,
+    /// Whether the user interrupted it.
+    pub interrupted: bool,
+    /// Whether it was recovered from the spool of a run that was killed.
+    pub recovered: bool,
+}

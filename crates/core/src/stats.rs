@@ -1,0 +1,28 @@
+//! Statistics of slowpath: pure, deterministic, and honest about what a run cannot say.
+//!
+//! Three rules hold everywhere in this module:
+//!
+//! * A figure that was not determined is an error value that says what was missing, never a
+//!   number with a wide interval.
+//! * Requests inside one stall are one observation: intervals are widened by the design effect
+//!   of time batches ([`batches`], [`effective`]), and tests count [`episodes`].
+//! * Nothing is drawn without a seed, so the same run judged twice gives the same report.
+//!
+//! Latencies are `u64` nanoseconds; figures of whole runs and shares are `f64`.
+
+pub mod batches;
+pub mod beta;
+pub mod bootstrap;
+pub mod effective;
+pub mod episodes;
+pub mod fisher;
+pub mod modes;
+pub mod period;
+pub mod permutation;
+pub mod quantile;
+pub mod spread;
+pub mod tightness;
+pub mod tukey;
+
+mod random;
+mod student;

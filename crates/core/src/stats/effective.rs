@@ -1,0 +1,74 @@
+//! How many independent samples a batched sample is worth.
+//!
+//! Requests of one stall are slow together. The scatter of a share between time batches shows by
+//! how much, and the sample size is divided by it (the design effect of survey statistics).
+
+use serde::{Deserialize, Serialize};
+
+use super::beta;
+use super::student::t_975;
+
+/// A design effect above this is itself a finding: slow requests come in bursts.
+pub const BURSTY_DEFF: f64 = 10.0;
+
+/// One batch: how many of its samples are in the share being estimated.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct BatchCount {
+    /// Samples in the share.
+    pub hits: u64,
+    /// All samples.
+    pub total: u64,
+}
+
+/// What a batched sample says about a share, and what it is worth.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Effective {
+    /// The share, in `0..=1`.
+    pub share: f64,
+    /// Variance of the share, from the scatter between batches.
+    pub variance: f64,
+    /// Independent samples that would determine the share as well, less what is lost because
+    /// the scatter itself was estimated from few batches.
+    pub n_eff: f64,
+    /// Design effect: samples per independent sample, at least 1.
+    pub deff: f64,
+}
+
+/// The effective sample size of a share (Korn & Graubard 1998); `None` without samples.
+///
+/// With `y_b` hits among `m_b` samples in each of `B` batches, and `p` the share over all,
+/// `var = B/(B-1) * sum (y_b - p m_b)^2 / (sum m_b)^2`,
+/// `n_0 = min(n, p(1-p)/var)` and `n_eff = n_0 (t_{n-1} / t_{B-1})^2`.
+/// Fewer than two batches say nothing about their scatter: `n_eff` is then 0.
+pub fn effective(batches: &[BatchCount]) -> Option<Effective> {
+    let total: u64 = batches.iter().map(|batch| batch.total).sum();
+    if total == 0 {
+        return None;
+    }
+    let hits: u64 = batches.iter().map(|batch| batch.hits).sum();
+    let n = total as f64;
+    let share = hits as f64 / n;
+    let count = batches.len() as f64;
+    if batches.len() < 2 {
+        return Some(Effective { share, variance: f64::INFINITY, n_eff: 0.0, deff: n });
+    }
+    let squares: f64 = batches
+        .iter()
+        .map(|batch| (batch.hits as f64 - share * batch.total as f64).powi(2))
+        .sum();
+    let variance = count / (count - 1.0) * squares / (n * n);
+    // A share of 0 or 1 scatters nowhere: nothing speaks against independence.
+    let independent =
+        if variance > 0.0 { (share * (1.0 - share) / variance).min(n) } else { n };
+    let for_scatter = if total > 1 { t_975(n - 1.0) / t_975(count - 1.0) } else { 0.0 };
+    let n_eff = (independent * for_scatter.powi(2)).min(n);
+    Some(Effective { share, variance, n_eff, deff: n / independent })
+}
+
+/// The share over all batches with its 95 % interval, `(share, low, high)`; `None` without
+/// samples. Reproduces `svyciprop(method = "beta")` of the R package survey.
+pub fn share_interval(batches: &[BatchCount]) -> Option<(f64, f64, f64)> {
+    let found = effective(batches)?;
+    let (low, high) = beta::interval(found.share, found.n_eff);
+    Some((found.share, low, high))
+}

@@ -1,0 +1,412 @@
+//! The judgement of a run, exactly as `report.json` holds it.
+//!
+//! This is a published format: fields are added, never renamed or re-used. The committed schema
+//! (`schema/report.schema.json`) is generated from these types and a test holds them together.
+
+use serde::{Deserialize, Serialize};
+
+use slowpath_core::facts::HostFacts;
+
+/// The value of [`Diagnosis::schema`].
+pub const SCHEMA: &str = "slowpath.report/1";
+
+/// A judged run: `report.json`.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Diagnosis {
+    /// Always [`SCHEMA`].
+    pub schema: String,
+    /// The version of slowpath that judged.
+    pub version: String,
+    /// Which run.
+    pub run: RunSummary,
+    /// Whether the measurement itself can be trusted, check by check.
+    pub validity: Vec<Check>,
+    /// Figures, one entry an endpoint, in the scenario's order.
+    pub endpoints: Vec<EndpointFigures>,
+    /// The causes found, the answer first.
+    pub findings: Vec<Finding>,
+    /// The causes that were looked for and are not there.
+    pub cleared: Vec<Cleared>,
+    /// The causes that this run could not look for.
+    pub blind: Vec<Blind>,
+    /// What no cause explains, one entry an endpoint that has excess.
+    pub unexplained: Vec<Unexplained>,
+    /// Signals that could not be observed.
+    pub gaps: Vec<GapNote>,
+}
+
+/// The run that was judged.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct RunSummary {
+    /// Its ULID.
+    pub id: String,
+    /// The scenario's name.
+    pub name: String,
+    /// The release that was measured, if the user named it.
+    pub release: Option<String>,
+    /// Repeats that were measured.
+    pub repeats: u32,
+    /// Whether no validity check says `invalid`.
+    pub valid: bool,
+    /// Whether the user interrupted it or it was killed: the figures cover what was measured.
+    pub interrupted: bool,
+    /// Begin of the run, RFC 3339 in UTC.
+    pub began: String,
+    /// The load in words: model, rate or users, connections, duration.
+    pub load: String,
+    /// The target's URL.
+    pub target: String,
+    /// The machine.
+    #[cfg_attr(feature = "schema", schemars(with = "serde_json::Value"))]
+    pub host: HostFacts,
+    /// What the instrument counted of itself.
+    pub instrument: Instrument,
+}
+
+/// What the instrument counted of itself.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Instrument {
+    /// CPU seconds slowpath used per million requests; `null` without requests.
+    pub cpu_s_per_million: Option<f64>,
+    /// Share of the measured time that the load loop ran or waited for a CPU.
+    pub loop_busy: Option<f64>,
+    /// 99th percentile of how late requests were sent through our own fault, in milliseconds.
+    pub send_lag_p99_ms: Option<f64>,
+    /// Connections dialled.
+    pub connections_opened: u64,
+    /// Pooled connections found closed before sending and re-dialled.
+    pub connections_stale: u64,
+    /// Batches of samples that waited for the disk.
+    pub spool_waits: u64,
+}
+
+/// Whether something that a measurement rests on held.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Check {
+    /// Its name; a cause's name where the catalogue has one.
+    pub check: String,
+    /// How it went.
+    pub status: Status,
+    /// The statistic it rests on, unit as said in `detail`.
+    pub value: Option<f64>,
+    /// One sentence with the figures.
+    pub detail: String,
+}
+
+/// How a validity check went.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "kebab-case")]
+pub enum Status {
+    /// It held.
+    Ok,
+    /// Read the figures with care.
+    Warn,
+    /// The figures mean something else than they say.
+    Invalid,
+}
+
+/// The figures of one endpoint.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct EndpointFigures {
+    /// The endpoint's name.
+    pub name: String,
+    /// Requests that reached the wire or tried to in the measured window: all that have a sample.
+    pub requests: u64,
+    /// Completed requests a second of measured time.
+    pub rate_per_s: f64,
+    /// What the plan wanted sent: `completed` + all of `errors` + `unfinished`.
+    pub offered: u64,
+    /// Whole responses that meet expectations.
+    pub completed: u64,
+    /// Requests the end of the run overtook: under way, or (`unsent`) never sent.
+    pub unfinished: u64,
+    /// Of the unfinished, those for which no connection became free.
+    pub unsent: u64,
+    /// Failures by class, phase and errno; most frequent first.
+    pub errors: Vec<ErrorCount>,
+    /// Latency from the scheduled instant, in milliseconds.
+    pub latency_ms: Percentiles,
+    /// Time from the first byte written to the last byte read, in milliseconds: shown beside
+    /// latency, never instead of it.
+    pub service_ms: Percentiles,
+    /// The modes of the latency; empty when there are too few samples to tell.
+    pub modes: Vec<Mode>,
+    /// Spread of the p50 over repeats: (max - min) / median; `null` for fewer than two.
+    pub run_spread: Option<f64>,
+    /// How the latency settled after the start; `null` when the window is too short to tell.
+    pub settling: Option<Settling>,
+}
+
+/// How an endpoint's latency settled after the start.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "kebab-case")]
+pub enum Settling {
+    /// Nothing to settle was looked for.
+    None,
+    /// Settled within the first tenth.
+    FastRamp,
+    /// Settled within the first half.
+    SlowRamp,
+    /// Steady from the start.
+    NoRamp,
+    /// Never steady.
+    NotSettled,
+}
+
+/// Failures of one kind.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct ErrorCount {
+    /// The class, as in `samples.parquet`.
+    pub class: String,
+    /// The phase in which it happened.
+    pub phase: String,
+    /// The name of the errno, if the operating system gave one.
+    pub errno: Option<String>,
+    /// The HTTP status, for a status that was not expected.
+    pub status: Option<u16>,
+    /// How many.
+    pub count: u64,
+}
+
+/// Percentiles of one measure.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[allow(missing_docs, reason = "each field is the percentile that it is named after")]
+pub struct Percentiles {
+    pub p50: Percentile,
+    pub p90: Percentile,
+    pub p95: Percentile,
+    pub p98: Percentile,
+    pub p99: Percentile,
+    #[serde(rename = "p99.9")]
+    pub p99_9: Percentile,
+    /// The largest; without an interval, since none exists.
+    pub max: Percentile,
+}
+
+/// One percentile, or why it is not known.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Percentile {
+    /// In milliseconds; `null` when it cannot be said.
+    pub value: Option<f64>,
+    /// Lower end of the 95 % interval within these repeats.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub low: Option<f64>,
+    /// Upper end.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub high: Option<f64>,
+    /// Samples it rests on.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub n: Option<u64>,
+    /// Effective samples after the correlation in time.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub n_eff: Option<f64>,
+    /// Why there is no value or no interval.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reason: Option<String>,
+}
+
+/// One mode of a latency distribution.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Mode {
+    /// Where its density is highest, in milliseconds.
+    pub at_ms: f64,
+    /// Its share of the requests.
+    pub weight: f64,
+}
+
+/// A cause, named.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Finding {
+    /// Its name in the catalogue.
+    pub cause: String,
+    /// The endpoint it touches; `null` when it touches all.
+    pub endpoint: Option<String>,
+    /// What it explains.
+    #[serde(rename = "where")]
+    pub place: Place,
+    /// The share of that which it explains, from 0 to 1.
+    pub share: f64,
+    /// Lower end of its 95 % interval.
+    pub share_low: f64,
+    /// Upper end.
+    pub share_high: f64,
+    /// How sure.
+    pub grade: Grade,
+    /// One sentence.
+    pub summary: String,
+    /// What it rests on; at least one.
+    pub evidence: Vec<Evidence>,
+    /// Who or what.
+    pub culprit: Culprit,
+    /// What a fix would do.
+    pub prediction: Option<Prediction>,
+    /// The next step.
+    pub next: String,
+    /// When it happened, as seconds from the start of the first measured window; at most
+    /// [`EPISODES_MAX`] intervals.
+    pub episodes_s: Vec<[f64; 2]>,
+}
+
+/// How many episodes a finding lists: enough to mark a picture, few enough to read.
+pub const EPISODES_MAX: usize = 200;
+
+/// What a cause explains.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "kebab-case")]
+pub enum Place {
+    /// The slow requests, against the fast ones.
+    Tail,
+    /// Every request, against the wire.
+    Floor,
+    /// Failed requests.
+    Errors,
+    /// Less done than was asked.
+    Throughput,
+}
+
+/// How sure a finding is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "kebab-case")]
+pub enum Grade {
+    /// It coincides with the slowness beyond chance.
+    Suspected,
+    /// The mechanism's own counters or trace agree too.
+    Supported,
+    /// An experiment moved it as predicted.
+    Confirmed,
+    /// An experiment that would have moved it did not.
+    Refuted,
+}
+
+/// A statistic and where it comes from.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Evidence {
+    /// Where it comes from.
+    pub source: Source,
+    /// The signal's id or the column of `samples.parquet` that it can be checked in.
+    pub pointer: String,
+    /// What was read.
+    pub text: String,
+}
+
+/// Where evidence comes from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "kebab-case")]
+pub enum Source {
+    /// Kernel tracing.
+    Trace,
+    /// /proc, cgroup files, socket diagnostics.
+    Proc,
+    /// The load generator's own record.
+    Client,
+    /// The application's own telemetry.
+    App,
+    /// An experiment.
+    Experiment,
+}
+
+/// Who or what is behind a finding, as far as it is known.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Culprit {
+    /// A thread's name.
+    pub thread: Option<String>,
+    /// Its stack, leaf first.
+    pub stack: Vec<String>,
+    /// A constant of time that recurs, in milliseconds.
+    pub constant_ms: Option<f64>,
+    /// The period at which it happens, in milliseconds.
+    pub period_ms: Option<f64>,
+}
+
+/// What a metric would be if the cause were gone.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Prediction {
+    /// `ENDPOINT.pNN`.
+    pub metric: String,
+    /// Lower end, in milliseconds.
+    pub low_ms: f64,
+    /// Upper end, in milliseconds.
+    pub high_ms: f64,
+}
+
+/// A cause that was looked for and is not there.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Cleared {
+    /// Its name in the catalogue.
+    pub cause: String,
+    /// Why it is ruled out, with the figure.
+    pub text: String,
+}
+
+/// A cause that could not be looked for.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Blind {
+    /// Its name in the catalogue.
+    pub cause: String,
+    /// What is missing.
+    pub missing: String,
+    /// What would give it; empty if nothing would.
+    pub remedy: String,
+}
+
+/// What no cause explains.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Unexplained {
+    /// The endpoint.
+    pub endpoint: String,
+    /// The share of its excess, from 0 to 1.
+    pub share: f64,
+    /// The excess itself, in seconds over all slow requests.
+    pub excess_s: f64,
+    /// How many requests are slow, and of how many.
+    pub slow: u64,
+    /// Requests that the slow ones were taken from.
+    pub of: u64,
+    /// Where the fast class lies, in milliseconds.
+    pub fast_ms: f64,
+    /// The parts of the unexplained share, largest first.
+    pub split: Vec<Part>,
+}
+
+/// A part of what is not explained.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Part {
+    /// Why it is not explained.
+    pub why: String,
+    /// Its share of the excess.
+    pub share: f64,
+}
+
+/// A signal that could not be observed.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct GapNote {
+    /// Its id, or the probe's name.
+    pub signal: String,
+    /// Why.
+    pub reason: String,
+    /// What would give it.
+    pub remedy: String,
+}
