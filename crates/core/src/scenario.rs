@@ -11,6 +11,7 @@ use serde::{Deserialize, Serialize};
 mod endpoint;
 mod gate;
 mod load;
+mod overrides;
 mod template;
 pub mod units;
 mod url;
@@ -20,10 +21,11 @@ pub use gate::{Condition, Gate, GateError, GateTest, Measure, Metric};
 pub use load::{
     Arrivals, ConnectionUse, Contradiction, DEFAULT_CONNECTIONS, DEFAULT_DURATION_NS,
     DEFAULT_REPEATS, DEFAULT_TIMEOUT_NS, DEFAULT_USERS, DEFAULT_WARMUP_NS, Load, LoadDraft, Model,
-    ModelName, Overrides, Think,
+    ModelName, Think,
 };
+pub use overrides::Overrides;
 pub use template::{Escape, Names, Part, Places, Template, TemplateError, Values};
-pub use url::{Scheme, Url, UrlError};
+pub use url::{Scheme, Url, UrlError, is_path_char};
 
 /// How long a process may take to become ready: long enough for a cold JVM or interpreter,
 /// short enough that a typing mistake in `ready` is seen while one still looks.

@@ -93,7 +93,7 @@ pub struct Values<'a> {
     /// The scenario's pools.
     pub pools: &'a [Pool],
     /// For each pool the index of the value drawn for this request.
-    pub picks: &'a [usize],
+    pub picks: &'a [u32],
     /// The number of the request.
     pub seq: u64,
     /// 128 random bits; rendering overwrites six of them with version and variant.
@@ -198,7 +198,7 @@ impl Template {
             match part {
                 Part::Literal(text) => out.extend_from_slice(text.as_bytes()),
                 Part::Pool(pool) => {
-                    let value = &values.pools[*pool].values[values.picks[*pool]];
+                    let value = &values.pools[*pool].values[values.picks[*pool] as usize];
                     self.escape.write(out, value);
                 }
                 Part::Seq => number(out, values.seq),

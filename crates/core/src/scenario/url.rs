@@ -118,7 +118,7 @@ impl Url {
 }
 
 /// Whether a character may stand in the request target of a request line as it is.
-pub(crate) fn is_path_char(c: char) -> bool {
+pub fn is_path_char(c: char) -> bool {
     c.is_ascii_graphic() && c != '#'
 }
 
