@@ -1,0 +1,267 @@
+//! Reads scenario files (TOML).
+//!
+//! Strict, and patient with the reader: unknown keys, wrong types, quantities without units and
+//! contradictions are all reported, at once, each with its line and with what to do about it. A
+//! key that is valid but not carried out yet is refused by name rather than ignored.
+
+use std::collections::BTreeSet;
+use std::fmt;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use slowpath_core::scenario::{Gate, GateTest, Names, Pool, Scenario, Timer};
+use toml::de::DeTable;
+
+mod endpoint;
+mod expect;
+mod json;
+mod keys;
+mod load;
+mod reader;
+mod target;
+mod value;
+
+pub use keys::{known_keys, not_carried_out};
+
+use reader::{Notes, Table};
+use value::Value;
+
+/// Where a scenario comes from.
+pub struct Context<'a> {
+    /// The name of the file, for messages; its stem is the scenario's default name.
+    pub file: &'a str,
+    /// The folder that relative paths in the scenario start from.
+    pub base_dir: &'a Path,
+    /// Reads a file that the scenario names.
+    pub load_file: &'a dyn Fn(&Path) -> io::Result<String>,
+}
+
+impl fmt::Debug for Context<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Context")
+            .field("file", &self.file)
+            .field("base_dir", &self.base_dir)
+            .finish()
+    }
+}
+
+/// One thing that is wrong with a scenario.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{file}:{line}: {}{what}; {remedy}", Prefix(key))]
+pub struct Mistake {
+    /// The file as [`Context::file`] names it.
+    pub file: String,
+    /// The line in it, from 1.
+    pub line: usize,
+    /// The path of the key at fault, such as `load.rate`; empty when it is about none.
+    pub key: String,
+    /// What is wrong, a fragment.
+    pub what: String,
+    /// What to do about it, a fragment.
+    pub remedy: String,
+}
+
+/// The key of a message, set off from the rest where there is one.
+struct Prefix<'a>(&'a str);
+
+impl fmt::Display for Prefix<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if self.0.is_empty() {
+            Ok(())
+        } else {
+            write!(f, "{}: ", self.0)
+        }
+    }
+}
+
+/// Reads the text of a scenario file.
+///
+/// # Errors
+/// Every mistake in it, in the order of lines; never an empty list.
+pub fn parse(text: &str, context: &Context<'_>) -> Result<Scenario, Vec<Mistake>> {
+    let notes = Notes::new(context.file, text);
+    let (root, errors) = DeTable::parse_recoverable(text);
+    for error in errors {
+        let at = error.span().map_or(text.len(), |span| span.start);
+        notes.syntax(at, error.message());
+    }
+    let root = Table::root(&notes, root.get_ref());
+    let scenario = read(&root, context);
+    let mistakes = notes.into_mistakes();
+    match scenario {
+        Some(scenario) if mistakes.is_empty() => Ok(scenario),
+        _ => Err(mistakes),
+    }
+}
+
+/// The names of what may be spoken of elsewhere, read before anything speaks of it.
+#[derive(Debug, Default)]
+struct Known {
+    pools: Vec<String>,
+    services: Vec<String>,
+}
+
+impl Known {
+    fn names(&self) -> Names<'_> {
+        Names {
+            pools: &self.pools,
+            services: &self.services,
+        }
+    }
+}
+
+/// Reads everything; `None` only where a mistake was noted.
+fn read(root: &Table<'_>, context: &Context<'_>) -> Option<Scenario> {
+    let pools = pools(root, context);
+    let known = Known {
+        pools: pools.iter().map(|pool| pool.name.clone()).collect(),
+        services: root
+            .tables("service")
+            .iter()
+            .map(Table::name_or_empty)
+            .collect(),
+    };
+    let target = root
+        .required(
+            "target",
+            "add [target] with url = \"http://127.0.0.1:8080\"",
+        )
+        .and_then(|value| value.table())
+        .map(|table| target::target(&table, &known));
+    let started = root
+        .child("target")
+        .is_some_and(|target| target.has("command"));
+    let services = target::services(root, &known);
+    let load = load::load(root);
+    let endpoints = endpoint::endpoints(root, &known, &pools, started);
+    let users = load::users(root, &endpoint::names(root));
+    let toggles = target::toggles(root, &known, started);
+    let timers = timers(root);
+    let gates = gates(root);
+    let name = root.get("name").and_then(|value| value.filled());
+    Some(Scenario {
+        name: name.map_or_else(|| stem(context.file), str::to_owned),
+        folder: context.base_dir.to_owned(),
+        target: target??,
+        services,
+        load: load?,
+        pools,
+        endpoints,
+        users,
+        timers,
+        toggles,
+        gates,
+    })
+}
+
+fn stem(file: &str) -> String {
+    Path::new(file)
+        .file_stem()
+        .unwrap_or_default()
+        .to_string_lossy()
+        .into_owned()
+}
+
+fn pools(root: &Table<'_>, context: &Context<'_>) -> Vec<Pool> {
+    let Some(table) = root.child("pools") else {
+        return Vec::new();
+    };
+    let mut pools = Vec::new();
+    for (name, value) in table.entries() {
+        let word = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '-';
+        if name.is_empty() || !name.chars().all(word) {
+            value.wrong("a pool has a plain name", "use letters, digits, - and _");
+        }
+        if ["port", "tmp", "seq", "uuid"].contains(&name) {
+            let what = format!("{{{name}}} already means something else");
+            value.wrong(what, "give the pool another name");
+        }
+        let values = if value.is_table() {
+            value.table().and_then(|table| pool_file(&table, context))
+        } else {
+            let texts = value
+                .array()
+                .map(|values| values.iter().filter_map(Value::text).collect());
+            texts.map(|texts: Vec<_>| texts.into_iter().map(str::to_owned).collect())
+        };
+        let values: Vec<String> = values.unwrap_or_default();
+        if values.is_empty() {
+            value.wrong_unless_noted("the pool has no values", "add at least one");
+        }
+        pools.push(Pool {
+            name: name.to_owned(),
+            values,
+        });
+    }
+    pools
+}
+
+/// The values of a pool that is a file: one a line, blank lines left out.
+fn pool_file(table: &Table<'_>, context: &Context<'_>) -> Option<Vec<String>> {
+    let value = table.required("file", "add file = \"values.txt\", one value a line")?;
+    let path: PathBuf = context.base_dir.join(value.filled()?);
+    match (context.load_file)(&path) {
+        Ok(text) => {
+            let filled = text.lines().filter(|line| !line.trim().is_empty());
+            Some(filled.map(str::to_owned).collect())
+        }
+        Err(error) => {
+            let what = format!("{} cannot be read: {error}", path.display());
+            value.wrong(what, "paths are relative to the scenario's folder");
+            None
+        }
+    }
+}
+
+fn timers(root: &Table<'_>) -> Vec<Timer> {
+    let Some(table) = root.child("timers") else {
+        return Vec::new();
+    };
+    let timer = |(name, value): (&str, Value<'_>)| {
+        let period_ns = value.positive_duration()?;
+        Some(Timer {
+            name: name.to_owned(),
+            period_ns,
+        })
+    };
+    table.entries().into_iter().filter_map(timer).collect()
+}
+
+fn gates(root: &Table<'_>) -> Vec<Gate> {
+    let endpoints = endpoint::names(root);
+    let mut gates = Vec::new();
+    for table in root.tables("gate") {
+        let Some(value) = table.required("that", "add that = \"NAME.p99 < 50ms\"") else {
+            continue;
+        };
+        let Some(text) = value.text() else { continue };
+        match GateTest::parse(text, &endpoints) {
+            Ok(test) => gates.push(Gate {
+                that: text.to_owned(),
+                line: value.line(),
+                test,
+            }),
+            Err(error) => value.wrong(
+                error,
+                "say \"ENDPOINT.METRIC < BOUND\" or \"A / B in LOW..HIGH\"; metrics are p50, p90, \
+                 p95, p98, p99, p99.9, max, rate and errors",
+            ),
+        }
+    }
+    gates
+}
+
+/// Notes every name that was already taken.
+fn unique<'a>(named: impl IntoIterator<Item = (Option<&'a str>, Value<'a>)>) {
+    let mut taken = BTreeSet::new();
+    for (name, value) in named {
+        if let Some(name) = name
+            && !taken.insert(name)
+        {
+            value.wrong(
+                format!("there are two named {name:?}"),
+                "give each its own name",
+            );
+        }
+    }
+}

@@ -1,0 +1,158 @@
+//! The keys of a scenario: all that there are, and those that are not carried out yet.
+
+/// Stands for any name in a path, where the user chooses names.
+pub(super) const ANY: &str = "*";
+
+/// `https://` in the target's URL, among the keys that are not carried out yet.
+pub(super) const HTTPS: &str = "target.url with https";
+
+/// The known keys of every table whose keys are not the user's to choose. Arrays of tables are
+/// named like their tables.
+const KNOWN: [(&str, &[&str]); 12] = [
+    (
+        "",
+        &[
+            "name", "target", "service", "load", "pools", "endpoint", "user", "timers", "toggle",
+            "gate",
+        ],
+    ),
+    (
+        "target",
+        &[
+            "url",
+            "command",
+            "env",
+            "cwd",
+            "ready",
+            "ready_timeout",
+            "reset",
+            "tls",
+        ],
+    ),
+    ("target.tls", &["insecure", "ca", "cert", "key", "resume"]),
+    (
+        "service",
+        &["name", "command", "env", "cwd", "ready", "ready_timeout"],
+    ),
+    (
+        "load",
+        &[
+            "model",
+            "rate",
+            "arrivals",
+            "connections",
+            "users",
+            "spawn",
+            "think",
+            "connection",
+            "idle",
+            "duration",
+            "warmup",
+            "repeats",
+            "fresh",
+            "passes",
+            "timeout",
+        ],
+    ),
+    ("pools.*", &["file"]),
+    (
+        "endpoint",
+        &[
+            "name",
+            "weight",
+            "request",
+            "headers",
+            "body",
+            "json",
+            "key",
+            "expect",
+            "rate",
+            "read_rate",
+            "send_rate",
+        ],
+    ),
+    (
+        "endpoint.expect",
+        &[
+            "status", "contains", "regex", "size", "json", "events", "count",
+        ],
+    ),
+    ("endpoint.expect.count", &["of", "is"]),
+    ("user", &["name", "share", "think", "endpoints"]),
+    ("toggle.*", &["env", "args", "on", "off"]),
+    ("gate", &["that"]),
+];
+
+/// What is parsed and checked, and refused by name because nothing carries it out yet. Whoever
+/// carries one out removes its line.
+const NOT_CARRIED_OUT: [&str; 12] = [
+    HTTPS,
+    "target.reset",
+    "target.tls",
+    "load.spawn",
+    "load.idle",
+    "load.passes",
+    "endpoint.rate",
+    "endpoint.read_rate",
+    "endpoint.send_rate",
+    "endpoint.expect.events",
+    "endpoint.expect.count",
+    "user",
+];
+
+/// Edits up to which a key is taken for a misspelt one, while they are less than half of it: one
+/// slip, or a swap and a slip.
+const MOST_EDITS: usize = 2;
+
+/// The tables with fixed keys, by path (`*` is any name), with their keys. The JSON Schema of
+/// scenarios says the same.
+pub fn known_keys() -> &'static [(&'static str, &'static [&'static str])] {
+    &KNOWN
+}
+
+/// The paths that are refused by name because nothing carries them out yet.
+pub fn not_carried_out() -> &'static [&'static str] {
+    &NOT_CARRIED_OUT
+}
+
+/// The keys of the table at `kind`; `None` where the user chooses them.
+pub(super) fn of(kind: &str) -> Option<&'static [&'static str]> {
+    KNOWN
+        .iter()
+        .find(|(path, _)| *path == kind)
+        .map(|(_, keys)| *keys)
+}
+
+/// Whether what stands at `kind` is refused for now.
+pub(super) fn is_refused(kind: &str) -> bool {
+    NOT_CARRIED_OUT.contains(&kind)
+}
+
+/// The key that was probably meant.
+pub(super) fn nearest(key: &str, known: &[&'static str]) -> Option<&'static str> {
+    let edits = |known: &str| strsim::osa_distance(key, known);
+    let (edits, nearest) = known.iter().map(|known| (edits(known), *known)).min()?;
+    (edits <= MOST_EDITS && edits * 2 < nearest.len()).then_some(nearest)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_near_miss_is_understood_and_a_far_one_is_not() {
+        let keys = of("load").unwrap();
+        assert_eq!(nearest("conections", keys), Some("connections"));
+        assert_eq!(nearest("raet", keys), Some("rate"));
+        assert_eq!(nearest("rat", keys), Some("rate"));
+        assert_eq!(nearest("foo", keys), None);
+    }
+
+    #[test]
+    fn what_is_refused_is_known() {
+        for path in NOT_CARRIED_OUT {
+            let (table, key) = path.rsplit_once('.').unwrap_or(("", path));
+            assert!(path == HTTPS || of(table).unwrap().contains(&key), "{path}");
+        }
+    }
+}
