@@ -1,1 +1,29 @@
-//! Placeholder.
+//! Experiments: a hypothesis written before anything is measured, a randomised design, and a
+//! verdict that only the measured blocks decide.
+//!
+//! An experiment applies one intervention in some blocks of time ([`Arm::With`]) and not in the
+//! others ([`Arm::Without`]), in random order under one unbroken load, and asks whether what was
+//! predicted happened. This crate holds the plan and the judgement; applying an intervention,
+//! driving load and storing the result are done elsewhere.
+//!
+//! Deliberately absent: looking at the data before the last block (a verdict with a missing block
+//! is [`Verdict::Undecided`]), and any verdict from one block an arm.
+#![warn(clippy::disallowed_methods)]
+
+mod design;
+mod experiment;
+mod judge;
+mod power;
+mod trend;
+mod wording;
+
+pub use design::{Arm, Design, FEWEST_PAIRS, GUARD_NS, WARMUP_NS};
+pub use experiment::{
+    BlockMeasurement, Effect, Experiment, FORMAT, Hypothesis, Intervention, Outcome, Summary,
+    Verdict,
+};
+pub use judge::{ALPHA, judge};
+pub use power::{
+    LONGEST_BLOCK_NS, PERIODS_PER_BLOCK, SHORTEST_BLOCK_NS, SLOW_PER_BLOCK, TooRare, block_ns,
+    power,
+};

@@ -1,0 +1,185 @@
+//! The nouns of an experiment, as stored in `<run>/experiments/<cause>.json`.
+
+use serde::{Deserialize, Serialize};
+
+use crate::design::{Arm, Design};
+
+/// The value of [`Experiment::format`] that this code writes.
+pub const FORMAT: u32 = 1;
+
+/// A question put to a live system. Stored once when it is designed, without an outcome, and once
+/// more when it is judged.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Experiment {
+    /// [`FORMAT`] of its writer.
+    pub format: u32,
+    /// The ULID of the run whose finding it tests.
+    pub run: String,
+    /// The cause it tests, as in the catalogue.
+    pub cause: String,
+    /// What must happen if the cause is the right one.
+    pub hypothesis: Hypothesis,
+    /// In which blocks the intervention is applied.
+    pub design: Design,
+    /// What came of it; `None` until it is over.
+    pub outcome: Option<Outcome>,
+}
+
+/// A prediction that can fail, written before the first block.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Hypothesis {
+    /// One sentence: what is done, what must then happen, and why.
+    pub statement: String,
+    /// What is done.
+    pub intervention: Intervention,
+    /// What is predicted: `ENDPOINT.pNN`.
+    pub metric: String,
+    /// The metric as the run measured it, in milliseconds.
+    pub baseline_ms: f64,
+    /// Lower end of the metric under the intervention, in milliseconds.
+    pub low_ms: f64,
+    /// Upper end of the metric under the intervention, in milliseconds.
+    pub high_ms: f64,
+    /// A request slower than this many milliseconds counts as slow in every block.
+    pub slow_above_ms: f64,
+    /// When it was written: RFC 3339 in UTC.
+    pub written_at: String,
+}
+
+impl Hypothesis {
+    /// Whether a value of the metric lies in the predicted interval.
+    pub fn predicts(&self, metric_ms: f64) -> bool {
+        (self.low_ms..=self.high_ms).contains(&metric_ms)
+    }
+}
+
+/// What an experiment does to a live system; restored after each block in which it is applied.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "kind", rename_all = "kebab-case", deny_unknown_fields)]
+pub enum Intervention {
+    /// The client acknowledges at once (`TCP_QUICKACK`), so that Nagle's algorithm on the server
+    /// has nothing to wait for.
+    ClientQuickAck,
+    /// Timers of the target's threads may fire later by up to the slack
+    /// (`/proc/TID/timerslack_ns`), so that a wait on a timer becomes longer.
+    TimerSlack {
+        /// The slack in nanoseconds.
+        slack_ns: u64,
+    },
+    /// The CPU quota of the target's cgroup is raised.
+    CpuQuota {
+        /// The quota as found, in nanoseconds of CPU time a period.
+        from_ns: u64,
+        /// The quota that is set.
+        to_ns: u64,
+    },
+}
+
+impl Intervention {
+    /// What the intervention must do if its cause is the right one.
+    pub const fn effect(self) -> Effect {
+        match self {
+            Self::ClientQuickAck | Self::CpuQuota { .. } => Effect::Falls,
+            Self::TimerSlack { slack_ns } => Effect::Rises {
+                at_most_ms: slack_ns as f64 / 1_000_000.0,
+            },
+        }
+    }
+}
+
+/// The direction in which an intervention moves things.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Effect {
+    /// The cause is removed: the share of slow requests falls.
+    Falls,
+    /// The cause is made worse by a known amount: the metric rises by more than nothing and by no
+    /// more than that amount.
+    Rises {
+        /// The most that the intervention can add to a request, in milliseconds.
+        at_most_ms: f64,
+    },
+}
+
+/// What one block measured. Requests scheduled inside the guard belong to no block.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct BlockMeasurement {
+    /// Its position in [`Design::blocks`].
+    pub block: usize,
+    /// The arm that was in force.
+    pub arm: Arm,
+    /// Requests that completed.
+    pub n: u64,
+    /// The metric of the hypothesis over these requests, in milliseconds.
+    pub metric_ms: f64,
+    /// Share of these requests that were slower than [`Hypothesis::slow_above_ms`].
+    pub slow_share: f64,
+    /// Requests that failed.
+    pub errors: u64,
+}
+
+/// One arm in figures.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Summary {
+    /// Median of the metric over the blocks, in milliseconds.
+    pub median_ms: f64,
+    /// Smallest metric of a block.
+    pub low_ms: f64,
+    /// Largest metric of a block.
+    pub high_ms: f64,
+    /// Median share of slow requests over the blocks.
+    pub slow_share: f64,
+    /// Blocks that were compared; the last block, which only checks the return, is not.
+    pub blocks: usize,
+}
+
+/// What an experiment said about its hypothesis.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Verdict {
+    /// What was predicted happened, beyond chance, and was undone again.
+    Confirmed,
+    /// It did not happen, although it would have been seen.
+    Refuted,
+    /// Neither can be said.
+    Undecided,
+}
+
+impl Verdict {
+    /// The word used in files and reports.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Confirmed => "confirmed",
+            Self::Refuted => "refuted",
+            Self::Undecided => "undecided",
+        }
+    }
+}
+
+/// A judged experiment.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Outcome {
+    /// What it said.
+    pub verdict: Verdict,
+    /// The blocks without the intervention; `None` if none was measured.
+    pub without: Option<Summary>,
+    /// The blocks with it; `None` if none was measured.
+    pub with: Option<Summary>,
+    /// One-sided exact p-value in the predicted direction; `None` where blocks are missing.
+    pub p: Option<f64>,
+    /// Relative change from without to with of what is judged: the share of slow requests where
+    /// it must fall, the metric where it must rise.
+    pub change: Option<f64>,
+    /// Whether the median of the metric under the intervention lies in the predicted interval.
+    pub predicted_held: bool,
+    /// One sentence: why this verdict.
+    pub reason: String,
+    /// Every block, in order.
+    pub blocks: Vec<BlockMeasurement>,
+    /// Whether the last block, without the intervention, was like the others without it.
+    pub restored: bool,
+}

@@ -1,0 +1,400 @@
+//! From measured blocks to a verdict.
+//!
+//! The test is exact and on ranks: under the null hypothesis every order of the arms was equally
+//! likely, so p is the share of orders at least as favourable as the one that was drawn, and one
+//! disturbed block moves a rank, not a mean. The last block takes no part, because its arm was
+//! not drawn; it answers only whether the system returned.
+
+use slowpath_core::stats::permutation::{Statistic, permutation};
+
+use crate::design::{Arm, Design};
+use crate::experiment::{BlockMeasurement, Effect, Hypothesis, Outcome, Summary, Verdict};
+use crate::power::{SLOW_PER_BLOCK, power};
+use crate::trend::{median, ranks, trend};
+use crate::wording;
+
+/// An effect is seen when chance gives it in fewer than one of a hundred experiments.
+pub const ALPHA: f64 = 0.01;
+
+/// Slow requests must fall by this share before the cause counts as theirs; less leaves room for
+/// a second cause.
+const FALLS_BY: f64 = 0.80;
+
+/// A fall smaller than this says that the cause explains next to nothing.
+const FALLS_PARTLY_FROM: f64 = 0.20;
+
+/// A timer that may fire late by the slack is late by some more, since its thread has to be woken
+/// and run; a quarter of the slack covers a busy host.
+const RISE_TOLERANCE: f64 = 0.25;
+
+/// The chance to see half of the predicted effect that a refutation needs: the usual 80 %.
+const POWER_TO_REFUTE: f64 = 0.80;
+
+/// Fewest completed requests in a block whose median means anything.
+const REQUESTS_PER_BLOCK: u64 = 30;
+
+/// More failures under the intervention than without it, as a share of the requests, that leave
+/// the latencies of the rest without meaning.
+const ERRORS_ADDED: f64 = 0.01;
+
+/// A drift of more than this share of the effect makes blocks incomparable.
+const DRIFT_OF_EFFECT: f64 = 0.5;
+
+/// The last block is back if it lies this close to the others without the intervention, in
+/// standard deviations of blocks; a steady system fails this in 1 of 370 experiments.
+const BACK_WITHIN_SD: f64 = 3.0;
+
+/// Judges an experiment. `measurements` may come in any order; a missing block leaves the
+/// verdict open.
+pub fn judge(
+    design: &Design,
+    measurements: &[BlockMeasurement],
+    hypothesis: &Hypothesis,
+) -> Outcome {
+    let mut blocks = measurements.to_vec();
+    blocks.sort_by_key(|block| block.block);
+    let case = Case {
+        design,
+        blocks: &blocks,
+        hypothesis,
+        effect: hypothesis.intervention.effect(),
+    };
+    let figures = case.figures();
+    let (verdict, reason) = match (case.obstacle(), &figures) {
+        (None, Some(figures)) => case.decide(figures),
+        (Some(reason), _) => (Verdict::Undecided, reason),
+        (None, None) => (Verdict::Undecided, "no block was measured".to_owned()),
+    };
+    let with = case.summary(Arm::With);
+    Outcome {
+        verdict,
+        without: case.summary(Arm::Without),
+        with,
+        p: figures.as_ref().map(|figures| figures.p),
+        change: figures.as_ref().and_then(Figures::change),
+        predicted_held: with.is_some_and(|with| hypothesis.predicts(with.median_ms)),
+        reason,
+        restored: figures.as_ref().is_some_and(|figures| figures.restored),
+        blocks,
+    }
+}
+
+/// What is judged: complete blocks against a hypothesis.
+struct Case<'a> {
+    design: &'a Design,
+    blocks: &'a [BlockMeasurement],
+    hypothesis: &'a Hypothesis,
+    effect: Effect,
+}
+
+/// The arms in figures, in the unit of what is judged.
+struct Figures {
+    without: f64,
+    with: f64,
+    p: f64,
+    /// Standard deviation of blocks of one arm, pooled.
+    scatter: f64,
+    counts: (usize, usize),
+    restored: bool,
+}
+
+impl Figures {
+    fn change(&self) -> Option<f64> {
+        (self.without > 0.0).then(|| self.with / self.without - 1.0)
+    }
+}
+
+impl Case<'_> {
+    /// What is compared: the share of slow requests if it must fall, the metric if it must rise.
+    fn value(&self, block: &BlockMeasurement) -> f64 {
+        match self.effect {
+            Effect::Falls => block.slow_share,
+            Effect::Rises { .. } => block.metric_ms,
+        }
+    }
+
+    /// The blocks of an arm whose order was drawn.
+    fn drawn(&self, arm: Arm) -> impl Iterator<Item = &BlockMeasurement> {
+        let last = self.design.last();
+        self.blocks
+            .iter()
+            .filter(move |block| block.arm == arm && block.block != last)
+    }
+
+    fn values(&self, arm: Arm) -> Vec<f64> {
+        self.drawn(arm).map(|block| self.value(block)).collect()
+    }
+
+    fn summary(&self, arm: Arm) -> Option<Summary> {
+        let mut metric: Vec<f64> = self.drawn(arm).map(|block| block.metric_ms).collect();
+        let mut slow: Vec<f64> = self.drawn(arm).map(|block| block.slow_share).collect();
+        let median_ms = median(&mut metric)?;
+        Some(Summary {
+            median_ms,
+            low_ms: *metric.first()?,
+            high_ms: *metric.last()?,
+            slow_share: median(&mut slow)?,
+            blocks: metric.len(),
+        })
+    }
+
+    /// The comparison; `None` if a block is missing or not what the design says.
+    fn figures(&self) -> Option<Figures> {
+        if self.incomplete().is_some() {
+            return None;
+        }
+        let (mut without, mut with) = (self.values(Arm::Without), self.values(Arm::With));
+        let pooled: Vec<f64> = without.iter().chain(&with).copied().collect();
+        let ranks = ranks(&pooled);
+        let (a, b) = ranks.split_at(without.len());
+        let test = permutation(a, b, Statistic::Mean, self.design.seed)?;
+        let p = match self.effect {
+            Effect::Falls => test.less,
+            Effect::Rises { .. } => test.greater,
+        };
+        let scatter = pooled_sd(&without, &with);
+        let counts = (without.len(), with.len());
+        let (without, with) = (median(&mut without)?, median(&mut with)?);
+        let last = self.value(self.blocks.last()?);
+        let nearer = (last - without).abs() < (last - with).abs();
+        let restored = nearer || (last - without).abs() <= BACK_WITHIN_SD * scatter;
+        Some(Figures {
+            without,
+            with,
+            p,
+            scatter,
+            counts,
+            restored,
+        })
+    }
+
+    /// Why nothing can be said whatever the figures are.
+    fn obstacle(&self) -> Option<String> {
+        self.incomplete()
+            .or_else(|| self.too_few())
+            .or_else(|| self.failing())
+            .or_else(|| self.drifting())
+    }
+
+    fn incomplete(&self) -> Option<String> {
+        let planned = &self.design.blocks;
+        if self.blocks.len() < planned.len() {
+            let (got, all) = (self.blocks.len(), planned.len());
+            return Some(format!(
+                "it was interrupted: {got} of {all} blocks were measured"
+            ));
+        }
+        let fits = |(at, block): (usize, &BlockMeasurement)| {
+            block.block == at && planned.get(at) == Some(&block.arm)
+        };
+        let all_fit = self.blocks.iter().enumerate().all(fits);
+        (!all_fit).then(|| "the blocks that were measured are not those of the design".to_owned())
+    }
+
+    fn too_few(&self) -> Option<String> {
+        let scarce = self.blocks.iter().min_by_key(|block| block.n)?;
+        if scarce.n < REQUESTS_PER_BLOCK {
+            return Some(format!(
+                "block {} holds {} requests; a median needs {REQUESTS_PER_BLOCK}",
+                scarce.block + 1,
+                scarce.n
+            ));
+        }
+        if self.effect != Effect::Falls {
+            return None;
+        }
+        let slow: f64 = self
+            .drawn(Arm::Without)
+            .map(|block| block.slow_share * block.n as f64)
+            .sum();
+        let slow = slow / self.drawn(Arm::Without).count().max(1) as f64;
+        (slow < SLOW_PER_BLOCK).then(|| {
+            format!(
+                "without the intervention a block held {slow:.1} requests over {} on average, \
+                 and {SLOW_PER_BLOCK} are needed: the slowness was hardly there",
+                wording::ms(self.hypothesis.slow_above_ms)
+            )
+        })
+    }
+
+    fn failing(&self) -> Option<String> {
+        let share = |arm| {
+            let errors: u64 = self.drawn(arm).map(|block| block.errors).sum();
+            let all: u64 = self.drawn(arm).map(|block| block.n + block.errors).sum();
+            errors as f64 / all.max(1) as f64
+        };
+        let (without, with) = (share(Arm::Without), share(Arm::With));
+        (with - without > ERRORS_ADDED).then(|| {
+            format!(
+                "{} of the requests failed under the intervention and {} without it, so the \
+                 others cannot be compared",
+                wording::percent(with),
+                wording::percent(without)
+            )
+        })
+    }
+
+    fn drifting(&self) -> Option<String> {
+        let without: Vec<(usize, f64)> = self
+            .blocks
+            .iter()
+            .filter(|block| block.arm == Arm::Without)
+            .map(|block| (block.block, self.value(block)))
+            .collect();
+        let trend = trend(&without)?;
+        let seen = median(&mut self.values(Arm::With))? - median(&mut self.values(Arm::Without))?;
+        let effect = seen
+            .abs()
+            .max(self.predicted(median(&mut self.values(Arm::Without))?));
+        let large = trend.gain.abs() > DRIFT_OF_EFFECT * effect;
+        (trend.p < ALPHA && large).then(|| {
+            let way = if trend.gain > 0.0 { "rose" } else { "fell" };
+            format!(
+                "the system drifted: what is judged {way} by {} over the blocks without the \
+                 intervention ({})",
+                self.amount(trend.gain.abs()),
+                wording::p(trend.p)
+            )
+        })
+    }
+
+    /// The size of the predicted effect: all of the slow share, or the middle of the prediction.
+    fn predicted(&self, without: f64) -> f64 {
+        let Hypothesis {
+            low_ms,
+            high_ms,
+            baseline_ms,
+            ..
+        } = self.hypothesis;
+        match self.effect {
+            Effect::Falls => without,
+            Effect::Rises { .. } => (f64::midpoint(*low_ms, *high_ms) - baseline_ms).abs(),
+        }
+    }
+
+    fn amount(&self, value: f64) -> String {
+        match self.effect {
+            Effect::Falls => wording::percent(value),
+            Effect::Rises { .. } => wording::ms(value),
+        }
+    }
+
+    fn decide(&self, figures: &Figures) -> (Verdict, String) {
+        if figures.p >= ALPHA {
+            return self.nothing_seen(figures);
+        }
+        match self.effect {
+            Effect::Falls => self.fell(figures),
+            Effect::Rises { at_most_ms } => self.rose(figures, at_most_ms),
+        }
+    }
+
+    fn nothing_seen(&self, figures: &Figures) -> (Verdict, String) {
+        let half = 0.5 * self.predicted(figures.without);
+        let power = power(half, figures.scatter, figures.counts.0, figures.counts.1);
+        let moved = format!(
+            "{} went from {} to {} ({})",
+            self.subject(),
+            self.amount(figures.without),
+            self.amount(figures.with),
+            wording::p(figures.p)
+        );
+        let chance = wording::percent(power);
+        if power >= POWER_TO_REFUTE {
+            let reason =
+                format!("{moved}; half of the predicted effect would have been seen with {chance}");
+            (Verdict::Refuted, reason)
+        } else {
+            let reason = format!(
+                "{moved}, but half of the predicted effect would have been seen with only {chance}"
+            );
+            (Verdict::Undecided, reason)
+        }
+    }
+
+    fn fell(&self, figures: &Figures) -> (Verdict, String) {
+        let fall = 1.0 - figures.with / figures.without;
+        let moved = format!(
+            "{} fell from {} to {} ({})",
+            self.subject(),
+            self.amount(figures.without),
+            self.amount(figures.with),
+            wording::p(figures.p)
+        );
+        if fall < FALLS_PARTLY_FROM {
+            return (
+                Verdict::Undecided,
+                format!("{moved}: real, but next to nothing of it"),
+            );
+        }
+        if fall < FALLS_BY {
+            let share = wording::percent(fall);
+            let reason = format!("{moved}: a partial effect of {share}, so there is another cause");
+            return (Verdict::Undecided, reason);
+        }
+        self.returned(figures, &moved)
+    }
+
+    fn rose(&self, figures: &Figures, at_most_ms: f64) -> (Verdict, String) {
+        let rise = figures.with - figures.without;
+        let moved = format!(
+            "{} rose from {} to {} ({})",
+            self.subject(),
+            self.amount(figures.without),
+            self.amount(figures.with),
+            wording::p(figures.p)
+        );
+        if rise <= 0.0 || rise > at_most_ms * (1.0 + RISE_TOLERANCE) {
+            let most = wording::ms(at_most_ms);
+            let reason = format!("{moved}: not what an addition of at most {most} can do");
+            return (Verdict::Undecided, reason);
+        }
+        if !self.hypothesis.predicts(figures.with) {
+            let Hypothesis {
+                low_ms, high_ms, ..
+            } = self.hypothesis;
+            let (low, high) = (wording::ms(*low_ms), wording::ms(*high_ms));
+            let reason = format!("{moved}, outside the predicted {low} to {high}");
+            return (Verdict::Undecided, reason);
+        }
+        self.returned(figures, &moved)
+    }
+
+    fn returned(&self, figures: &Figures, moved: &str) -> (Verdict, String) {
+        if figures.restored {
+            return (
+                Verdict::Confirmed,
+                format!("{moved} and returned when it was undone"),
+            );
+        }
+        let last = self.blocks.last().map_or(0.0, |block| self.value(block));
+        let last = self.amount(last);
+        let reason = format!("{moved}, but did not return when it was undone: it ended at {last}");
+        (Verdict::Undecided, reason)
+    }
+
+    fn subject(&self) -> String {
+        match self.effect {
+            Effect::Falls => {
+                format!(
+                    "the share of requests over {}",
+                    wording::ms(self.hypothesis.slow_above_ms)
+                )
+            }
+            Effect::Rises { .. } => self.hypothesis.metric.clone(),
+        }
+    }
+}
+
+/// The standard deviation of blocks about the mean of their arm.
+fn pooled_sd(a: &[f64], b: &[f64]) -> f64 {
+    let squares = |values: &[f64]| {
+        let mean = values.iter().sum::<f64>() / values.len().max(1) as f64;
+        values
+            .iter()
+            .map(|value| (value - mean).powi(2))
+            .sum::<f64>()
+    };
+    let df = (a.len() + b.len()).saturating_sub(2).max(1);
+    ((squares(a) + squares(b)) / df as f64).sqrt()
+}

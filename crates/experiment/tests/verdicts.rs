@@ -1,0 +1,348 @@
+//! Verdicts on simulated campaigns: chance must not confirm, causes must.
+
+use rand_chacha::ChaCha8Rng;
+use rand_core::{Rng, SeedableRng};
+use slowpath_experiment::{
+    ALPHA, Arm, BlockMeasurement, Design, Experiment, FORMAT, Hypothesis, Intervention, Outcome,
+    Verdict, judge,
+};
+
+/// What a simulated system does in a block.
+struct System {
+    without_ms: f64,
+    with_ms: f64,
+    without_slow: f64,
+    with_slow: f64,
+    /// Relative standard deviation from block to block.
+    noise: f64,
+    /// Added to both measures, relative, from the first block to the last.
+    drift: f64,
+}
+
+const SICK: System = System {
+    without_ms: 40.9,
+    with_ms: 0.6,
+    without_slow: 0.98,
+    with_slow: 0.001,
+    noise: 0.05,
+    drift: 0.0,
+};
+
+fn normal(random: &mut ChaCha8Rng) -> f64 {
+    // Irwin & Hall: the sum of twelve uniforms has variance 1.
+    (0..12)
+        .map(|_| random.next_u64() as f64 / u64::MAX as f64)
+        .sum::<f64>()
+        - 6.0
+}
+
+fn measure(system: &System, design: &Design, seed: u64) -> Vec<BlockMeasurement> {
+    let mut random = ChaCha8Rng::seed_from_u64(seed);
+    let blocks = design.blocks.len() as f64;
+    let block = |(block, &arm): (usize, &Arm)| {
+        let drift = 1.0 + system.drift * block as f64 / blocks;
+        let mut scatter =
+            |value: f64| (value * drift * (1.0 + system.noise * normal(&mut random))).max(0.0);
+        let (ms, slow) = match arm {
+            Arm::Without => (system.without_ms, system.without_slow),
+            Arm::With => (system.with_ms, system.with_slow),
+        };
+        let metric_ms = scatter(ms);
+        let slow_share = scatter(slow).min(1.0);
+        BlockMeasurement {
+            block,
+            arm,
+            n: 5000,
+            metric_ms,
+            slow_share,
+            errors: 0,
+        }
+    };
+    design.blocks.iter().enumerate().map(block).collect()
+}
+
+fn quick_ack() -> Hypothesis {
+    Hypothesis {
+        statement: "with immediate acknowledgements search answers in 0.3 to 1.2 ms".into(),
+        intervention: Intervention::ClientQuickAck,
+        metric: "search.p50".into(),
+        baseline_ms: 40.9,
+        low_ms: 0.3,
+        high_ms: 1.2,
+        slow_above_ms: 20.0,
+        written_at: "2025-03-01T12:00:00Z".into(),
+    }
+}
+
+fn slack() -> Hypothesis {
+    Hypothesis {
+        statement: "with 4 ms of timer slack search takes 0.4 to 4 ms longer".into(),
+        intervention: Intervention::TimerSlack {
+            slack_ns: 4_000_000,
+        },
+        baseline_ms: 13.2,
+        low_ms: 13.6,
+        high_ms: 17.4,
+        slow_above_ms: 50.0,
+        ..quick_ack()
+    }
+}
+
+fn design(seed: u64) -> Design {
+    Design::new(seed, 6, 1_000_000_000)
+}
+
+fn run(system: &System, hypothesis: &Hypothesis, seed: u64) -> Outcome {
+    let design = design(seed);
+    judge(&design, &measure(system, &design, seed), hypothesis)
+}
+
+#[test]
+fn chance_reaches_p_no_more_often_than_alpha() {
+    let nothing = System {
+        with_ms: 40.9,
+        with_slow: 0.5,
+        without_slow: 0.5,
+        ..SICK
+    };
+    let campaigns = 500;
+    for hypothesis in [quick_ack(), slack()] {
+        let outcomes: Vec<Outcome> = (0..campaigns)
+            .map(|seed| run(&nothing, &hypothesis, seed))
+            .collect();
+        let below = |alpha: f64| {
+            outcomes
+                .iter()
+                .filter(|outcome| outcome.p.unwrap() < alpha)
+                .count() as f64
+        };
+        for alpha in [ALPHA, 0.05] {
+            let mean = alpha * f64::from(campaigns as u32);
+            let sd = (mean * (1.0 - alpha)).sqrt();
+            let seen = below(alpha);
+            assert!(
+                seen <= mean + 3.0 * sd,
+                "{seen} of {campaigns} below {alpha}"
+            );
+        }
+        assert!(below(0.3) > 0.0, "the test never rejects");
+        assert!(
+            outcomes
+                .iter()
+                .all(|outcome| outcome.verdict != Verdict::Confirmed)
+        );
+    }
+}
+
+#[test]
+fn a_removed_cause_is_confirmed() {
+    for seed in 0..100 {
+        let outcome = run(&SICK, &quick_ack(), seed);
+        assert_eq!(outcome.verdict, Verdict::Confirmed, "{}", outcome.reason);
+        assert!((outcome.p.unwrap() - 1.0 / 924.0).abs() < 1e-12);
+        assert!(outcome.predicted_held && outcome.restored);
+        assert!(outcome.change.unwrap() < -0.99);
+        let (without, with) = (outcome.without.unwrap(), outcome.with.unwrap());
+        assert_eq!((without.blocks, with.blocks), (6, 6));
+    }
+}
+
+#[test]
+fn a_widened_timer_is_confirmed_and_too_large_a_rise_is_not() {
+    let sleeps = System {
+        without_ms: 13.2,
+        with_ms: 15.6,
+        noise: 0.01,
+        ..SICK
+    };
+    let outcome = run(&sleeps, &slack(), 3);
+    assert_eq!(outcome.verdict, Verdict::Confirmed, "{}", outcome.reason);
+    let slower = System {
+        with_ms: 26.0,
+        ..sleeps
+    };
+    let outcome = run(&slower, &slack(), 3);
+    assert_eq!(outcome.verdict, Verdict::Undecided);
+    assert!(
+        outcome.reason.contains("at most 4.00 ms"),
+        "{}",
+        outcome.reason
+    );
+    let shy = System {
+        with_ms: 13.5,
+        noise: 0.001,
+        ..sleeps
+    };
+    let outcome = run(&shy, &slack(), 3);
+    assert_eq!(outcome.verdict, Verdict::Undecided);
+    assert!(
+        outcome.reason.contains("outside the predicted"),
+        "{}",
+        outcome.reason
+    );
+}
+
+#[test]
+fn a_partial_fall_is_said_to_be_partial() {
+    let half = System {
+        with_slow: 0.5,
+        ..SICK
+    };
+    let outcome = run(&half, &quick_ack(), 1);
+    assert_eq!(outcome.verdict, Verdict::Undecided);
+    assert!(
+        outcome.reason.contains("partial effect"),
+        "{}",
+        outcome.reason
+    );
+}
+
+#[test]
+fn no_effect_is_refuted_only_where_half_of_it_would_have_been_seen() {
+    let steady = System {
+        with_slow: 0.5,
+        without_slow: 0.5,
+        noise: 0.03,
+        ..SICK
+    };
+    let mut refuted = 0;
+    for seed in 0..50 {
+        let outcome = run(&steady, &quick_ack(), seed);
+        refuted += usize::from(outcome.verdict == Verdict::Refuted);
+        assert_ne!(outcome.verdict, Verdict::Confirmed);
+    }
+    assert!(refuted >= 45, "{refuted}");
+    let noisy = System {
+        noise: 0.6,
+        ..steady
+    };
+    for seed in 0..50 {
+        let outcome = run(&noisy, &quick_ack(), seed);
+        assert_ne!(outcome.verdict, Verdict::Refuted, "{}", outcome.reason);
+    }
+}
+
+#[test]
+fn missing_blocks_leave_it_undecided() {
+    let design = design(5);
+    let all = measure(&SICK, &design, 5);
+    for kept in 0..all.len() {
+        let outcome = judge(&design, &all[..kept], &quick_ack());
+        assert_eq!(outcome.verdict, Verdict::Undecided);
+        assert!(
+            outcome.reason.contains(&format!("{kept} of 13 blocks")),
+            "{}",
+            outcome.reason
+        );
+        assert!(!outcome.restored);
+        assert_eq!(outcome.blocks.len(), kept);
+    }
+}
+
+#[test]
+fn blocks_of_another_design_leave_it_undecided() {
+    let planned = design(5);
+    let mut swapped = measure(&SICK, &planned, 5);
+    swapped[0].arm = if swapped[0].arm == Arm::With {
+        Arm::Without
+    } else {
+        Arm::With
+    };
+    let outcome = judge(&planned, &swapped, &quick_ack());
+    assert_eq!(outcome.verdict, Verdict::Undecided);
+    assert!(
+        outcome.reason.contains("not those of the design"),
+        "{}",
+        outcome.reason
+    );
+}
+
+#[test]
+fn what_does_not_return_is_not_confirmed() {
+    let design = design(8);
+    let mut blocks = measure(&SICK, &design, 8);
+    blocks[12].slow_share = 0.001;
+    let outcome = judge(&design, &blocks, &quick_ack());
+    assert_eq!(
+        (outcome.verdict, outcome.restored),
+        (Verdict::Undecided, false)
+    );
+    assert!(
+        outcome.reason.contains("did not return"),
+        "{}",
+        outcome.reason
+    );
+}
+
+#[test]
+fn drift_too_few_requests_and_new_errors_leave_it_undecided() {
+    let drifting = System {
+        without_slow: 0.1,
+        with_slow: 0.1,
+        drift: 4.0,
+        noise: 0.01,
+        ..SICK
+    };
+    let outcome = run(&drifting, &quick_ack(), 2);
+    assert!(outcome.reason.contains("drifted"), "{}", outcome.reason);
+
+    let design = design(2);
+    let mut few = measure(&SICK, &design, 2);
+    few[3].n = 12;
+    let outcome = judge(&design, &few, &quick_ack());
+    assert!(
+        outcome.reason.contains("block 4 holds 12 requests"),
+        "{}",
+        outcome.reason
+    );
+
+    let rare = System {
+        without_slow: 0.002,
+        with_slow: 0.0,
+        ..SICK
+    };
+    let outcome = run(&rare, &quick_ack(), 2);
+    assert!(
+        outcome.reason.contains("hardly there"),
+        "{}",
+        outcome.reason
+    );
+
+    let mut failing = measure(&SICK, &design, 2);
+    for block in failing.iter_mut().filter(|block| block.arm == Arm::With) {
+        block.errors = 900;
+    }
+    let outcome = judge(&design, &failing, &quick_ack());
+    assert!(
+        outcome.reason.contains("failed under the intervention"),
+        "{}",
+        outcome.reason
+    );
+    assert_eq!(outcome.verdict, Verdict::Undecided);
+}
+
+#[test]
+fn an_experiment_survives_its_file_and_unknown_fields_are_refused() {
+    let design = design(4);
+    let outcome = judge(&design, &measure(&SICK, &design, 4), &quick_ack());
+    let experiment = Experiment {
+        format: FORMAT,
+        run: "01JD".into(),
+        cause: "delayed-ack".into(),
+        hypothesis: Hypothesis {
+            intervention: slack().intervention,
+            ..quick_ack()
+        },
+        design,
+        outcome: Some(outcome),
+    };
+    let text = serde_json::to_string(&experiment).unwrap();
+    assert!(
+        text.contains(r#""intervention":{"kind":"timer-slack","slack_ns":4000000}"#),
+        "{text}"
+    );
+    let back: Experiment = serde_json::from_str(&text).unwrap();
+    assert_eq!(back, experiment);
+    let more = text.replacen('{', r#"{"surprise":1,"#, 1);
+    assert!(serde_json::from_str::<Experiment>(&more).is_err());
+}
