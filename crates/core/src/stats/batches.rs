@@ -47,10 +47,17 @@ impl Batches {
             let span_ns = window.end_ns.saturating_sub(window.begin_ns);
             let whole = (span_ns / SHORTEST_BATCH_NS).min(u64::from(BATCHES)) as u32;
             let count = whole.max(FEWEST_BATCHES);
-            repeats.push(Cut { window, first: next, count });
+            repeats.push(Cut {
+                window,
+                first: next,
+                count,
+            });
             next += count;
         }
-        Self { repeats, count: next }
+        Self {
+            repeats,
+            count: next,
+        }
     }
 
     /// Number of batches over all repeats.

@@ -33,7 +33,11 @@ pub struct ShareInterval {
 ///
 /// If the slices differ in length.
 pub fn share_interval(claims: &[f64], excess: &[f64], seed: u64) -> Option<ShareInterval> {
-    assert_eq!(claims.len(), excess.len(), "each episode has a claim and an excess");
+    assert_eq!(
+        claims.len(),
+        excess.len(),
+        "each episode has a claim and an excess"
+    );
     let total: f64 = excess.iter().sum();
     if total <= 0.0 {
         return None;

@@ -50,7 +50,12 @@ pub fn effective(batches: &[BatchCount]) -> Option<Effective> {
     let share = hits as f64 / n;
     let count = batches.len() as f64;
     if batches.len() < 2 {
-        return Some(Effective { share, variance: f64::INFINITY, n_eff: 0.0, deff: n });
+        return Some(Effective {
+            share,
+            variance: f64::INFINITY,
+            n_eff: 0.0,
+            deff: n,
+        });
     }
     let squares: f64 = batches
         .iter()
@@ -58,11 +63,23 @@ pub fn effective(batches: &[BatchCount]) -> Option<Effective> {
         .sum();
     let variance = count / (count - 1.0) * squares / (n * n);
     // A share of 0 or 1 scatters nowhere: nothing speaks against independence.
-    let independent =
-        if variance > 0.0 { (share * (1.0 - share) / variance).min(n) } else { n };
-    let for_scatter = if total > 1 { t_975(n - 1.0) / t_975(count - 1.0) } else { 0.0 };
+    let independent = if variance > 0.0 {
+        (share * (1.0 - share) / variance).min(n)
+    } else {
+        n
+    };
+    let for_scatter = if total > 1 {
+        t_975(n - 1.0) / t_975(count - 1.0)
+    } else {
+        0.0
+    };
     let n_eff = (independent * for_scatter.powi(2)).min(n);
-    Some(Effective { share, variance, n_eff, deff: n / independent })
+    Some(Effective {
+        share,
+        variance,
+        n_eff,
+        deff: n / independent,
+    })
 }
 
 /// The share over all batches with its 95 % interval, `(share, low, high)`; `None` without

@@ -30,7 +30,10 @@ pub struct Episodes {
 pub fn episodes(intervals_ns: &[(u64, u64)]) -> Episodes {
     let mut order: Vec<u32> = (0..intervals_ns.len() as u32).collect();
     order.sort_unstable_by_key(|&index| (intervals_ns[index as usize], index));
-    let mut merged = Episodes { episodes: Vec::new(), of: vec![0; intervals_ns.len()] };
+    let mut merged = Episodes {
+        episodes: Vec::new(),
+        of: vec![0; intervals_ns.len()],
+    };
     for index in order {
         let (begin_ns, end_ns) = intervals_ns[index as usize];
         let end_ns = end_ns.max(begin_ns.saturating_add(1));
@@ -39,7 +42,11 @@ pub fn episodes(intervals_ns: &[(u64, u64)]) -> Episodes {
                 last.end_ns = last.end_ns.max(end_ns);
                 last.members += 1;
             }
-            _ => merged.episodes.push(Episode { begin_ns, end_ns, members: 1 }),
+            _ => merged.episodes.push(Episode {
+                begin_ns,
+                end_ns,
+                members: 1,
+            }),
         }
         merged.of[index as usize] = merged.episodes.len() as u32 - 1;
     }

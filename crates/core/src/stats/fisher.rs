@@ -39,11 +39,14 @@ pub fn fisher(table: Table) -> Fisher {
     let hits = table.with_hit + table.without_hit;
     let fewest = hits.saturating_sub(without);
     let most = hits.min(with);
-    let ln_probability =
-        |count: u64| ln_choose(with, count) + ln_choose(without, hits - count);
+    let ln_probability = |count: u64| ln_choose(with, count) + ln_choose(without, hits - count);
     let all = ln_choose(with + without, hits);
     let observed = (ln_probability(table.with_hit) - all).exp();
-    let mut sums = Fisher { greater: 0.0, less: 0.0, two_sided: 0.0 };
+    let mut sums = Fisher {
+        greater: 0.0,
+        less: 0.0,
+        two_sided: 0.0,
+    };
     for count in fewest..=most {
         let probability = (ln_probability(count) - all).exp();
         if count >= table.with_hit {

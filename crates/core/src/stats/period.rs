@@ -29,8 +29,8 @@ pub const LARGEST_P: f64 = 0.001;
 /// within this of the best is the period.
 const HARMONIC_SLACK: f64 = 0.05;
 
-/// Events closer than this share of the period are one: bursts of three would otherwise make
-/// almost any rhythm significant.
+/// Events closer than this share of the period are one: random bursts of three would otherwise
+/// look periodic every tenth time.
 const BURST_SHARE: f64 = 0.05;
 
 /// Steps of the scan per resolvable frequency; phases at the peak are then off by at most a
@@ -91,9 +91,15 @@ pub fn rayleigh(events_ns: &[u64], period_ns: f64) -> Option<Rayleigh> {
     }
     let resultant = cos.hypot(sin);
     let r = resultant / n;
-    let p = ((1.0 + 4.0 * n + 4.0 * (n * n - resultant * resultant)).sqrt() - (1.0 + 2.0 * n)).exp();
+    let p =
+        ((1.0 + 4.0 * n + 4.0 * (n * n - resultant * resultant)).sqrt() - (1.0 + 2.0 * n)).exp();
     let phase = (sin.atan2(cos) / TAU).rem_euclid(1.0);
-    Some(Rayleigh { r, phase, z: n * r * r, p: p.min(1.0) })
+    Some(Rayleigh {
+        r,
+        phase,
+        z: n * r * r,
+        p: p.min(1.0),
+    })
 }
 
 /// The period that events, in any order, keep to, if they keep to one.
@@ -124,7 +130,12 @@ pub fn period(events_ns: &[u64]) -> Option<Period> {
         && span / period_ns >= FEWEST_PERIODS
         && found.r >= SMALLEST_R
         && p < LARGEST_P;
-    kept.then_some(Period { period_ns, r: found.r, p, n: single.len() })
+    kept.then_some(Period {
+        period_ns,
+        r: found.r,
+        p,
+        n: single.len(),
+    })
 }
 
 /// Mean resultant length at each frequency of the scan, the lowest first: frequency `i` is
@@ -133,8 +144,10 @@ fn scan(events: &[u64], span: f64, shortest: f64) -> Vec<f64> {
     let lowest = (LONGEST_FITS * STEPS_PER_TURN) as usize;
     let highest = (span * STEPS_PER_TURN / shortest) as usize;
     // Turns that each event's phase makes from one step of the scan to the next.
-    let turns: Vec<f64> =
-        events.iter().map(|&event| event as f64 / (span * STEPS_PER_TURN)).collect();
+    let turns: Vec<f64> = events
+        .iter()
+        .map(|&event| event as f64 / (span * STEPS_PER_TURN))
+        .collect();
     let steps: Vec<(f64, f64)> = turns.iter().map(|turn| (TAU * turn).sin_cos()).collect();
     let mut phases: Vec<(f64, f64)> = Vec::new();
     let mut resultants = Vec::with_capacity(highest - lowest + 1);
@@ -152,8 +165,9 @@ fn scan(events: &[u64], span: f64, shortest: f64) -> Vec<f64> {
                 );
             }
         }
-        let (sin, cos) =
-            phases.iter().fold((0.0, 0.0), |sum, phase| (sum.0 + phase.0, sum.1 + phase.1));
+        let (sin, cos) = phases
+            .iter()
+            .fold((0.0, 0.0), |sum, phase| (sum.0 + phase.0, sum.1 + phase.1));
         resultants.push(f64::hypot(sin, cos) / events.len() as f64);
     }
     resultants
@@ -172,8 +186,11 @@ fn peak(resultants: &[f64], first_step: f64) -> f64 {
     }
     let mut offset = 0.0;
     if index > 0 && index + 1 < resultants.len() {
-        let (before, here, after) =
-            (resultants[index - 1], resultants[index], resultants[index + 1]);
+        let (before, here, after) = (
+            resultants[index - 1],
+            resultants[index],
+            resultants[index + 1],
+        );
         let bend = before - 2.0 * here + after;
         if bend < 0.0 {
             offset = (0.5 * (before - after) / bend).clamp(-0.5, 0.5);

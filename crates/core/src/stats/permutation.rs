@@ -82,7 +82,9 @@ struct Tally<'a> {
 
 impl<'a> Tally<'a> {
     fn new(values: &'a [f64], observed: &[bool], statistic: Statistic) -> Self {
-        let largest = values.iter().fold(0.0_f64, |largest, value| largest.max(value.abs()));
+        let largest = values
+            .iter()
+            .fold(0.0_f64, |largest, value| largest.max(value.abs()));
         Self {
             values,
             statistic,
@@ -136,13 +138,20 @@ fn effect(values: &[f64], labels: &[bool], statistic: Statistic) -> f64 {
 
 /// The median of the `count` values that bear `label`.
 fn median(values: &[f64], labels: &[bool], label: bool, count: usize) -> f64 {
-    let mut members =
-        values.iter().zip(labels).filter(|&(_, &found)| found == label).map(|(&value, _)| value);
-    let lower = members.nth((count - 1) / 2).expect("a group has at least one member");
+    let mut members = values
+        .iter()
+        .zip(labels)
+        .filter(|&(_, &found)| found == label)
+        .map(|(&value, _)| value);
+    let lower = members
+        .nth((count - 1) / 2)
+        .expect("a group has at least one member");
     if count % 2 == 1 {
         return lower;
     }
-    let upper = members.next().expect("an even group has a second middle member");
+    let upper = members
+        .next()
+        .expect("an even group has a second middle member");
     f64::midpoint(lower, upper)
 }
 

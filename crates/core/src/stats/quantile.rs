@@ -121,7 +121,12 @@ pub fn quantiles(
     for &batch in values.iter().map(|(batch, _)| batch).chain(censored) {
         totals[batch as usize].total += 1;
     }
-    let sample = Sample { values, sorted: &sorted, totals: &totals, censored: censored.len() };
+    let sample = Sample {
+        values,
+        sorted: &sorted,
+        totals: &totals,
+        censored: censored.len(),
+    };
     ps.iter().map(|&p| sample.estimate(p)).collect()
 }
 
@@ -144,7 +149,10 @@ impl Sample<'_> {
         let found = effective(&self.below(value)).ok_or(Undetermined::Empty)?;
         let needs = needed(p);
         if found.n_eff < needs as f64 {
-            return Err(Undetermined::TooFew { needs, have: found.n_eff as u64 });
+            return Err(Undetermined::TooFew {
+                needs,
+                have: found.n_eff as u64,
+            });
         }
         let (low, high) = beta::interval(p, found.n_eff);
         let low_rank = ((n as f64 * low).floor() as u64).max(1);
@@ -163,11 +171,14 @@ impl Sample<'_> {
 
     /// The value of a rank (from 1) within the sample.
     fn at_rank(&self, rank: u64) -> Result<u64, Undetermined> {
-        self.sorted.get(rank as usize - 1).copied().ok_or(Undetermined::Censored {
-            rank,
-            n: (self.sorted.len() + self.censored) as u64,
-            censored: self.censored as u64,
-        })
+        self.sorted
+            .get(rank as usize - 1)
+            .copied()
+            .ok_or(Undetermined::Censored {
+                rank,
+                n: (self.sorted.len() + self.censored) as u64,
+                censored: self.censored as u64,
+            })
     }
 
     /// How many samples of each batch are at most `value`.
@@ -179,4 +190,3 @@ impl Sample<'_> {
         counts
     }
 }
-

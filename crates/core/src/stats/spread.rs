@@ -60,7 +60,11 @@ pub fn spread(figures: &[f64]) -> Option<Spread> {
     let (&low, &high) = (sorted.first()?, sorted.last()?);
     let runs = sorted.len();
     let median = f64::midpoint(sorted[(runs - 1) / 2], sorted[runs / 2]);
-    let spread = if high > low { (high - low) / median } else { 0.0 };
+    let spread = if high > low {
+        (high - low) / median
+    } else {
+        0.0
+    };
     let comparable = if runs > REFERENCE_RUNS {
         spread * mean_range(REFERENCE_RUNS) / mean_range(runs)
     } else {

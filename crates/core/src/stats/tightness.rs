@@ -12,10 +12,16 @@ where
     T: Copy + PartialOrd + Sub<Output = T>,
 {
     let held = ((sorted.len() as f64 * share).ceil() as usize).max(1);
-    let mut windows = sorted.windows(held).map(|held| (held[0], held[held.len() - 1]));
+    let mut windows = sorted
+        .windows(held)
+        .map(|held| (held[0], held[held.len() - 1]));
     let first = windows.next()?;
     let shortest = windows.fold(first, |best, next| {
-        if next.1 - next.0 < best.1 - best.0 { next } else { best }
+        if next.1 - next.0 < best.1 - best.0 {
+            next
+        } else {
+            best
+        }
     });
     Some(shortest)
 }

@@ -57,7 +57,10 @@ impl Fences {
     /// Fences of ascending latencies, set on their logarithms; `None` if there are none.
     /// A latency of 0 counts as 1 ns.
     pub fn logarithmic(sorted_ns: &[u64]) -> Option<Self> {
-        let logs: Vec<f64> = sorted_ns.iter().map(|&ns| (ns.max(1) as f64).ln()).collect();
+        let logs: Vec<f64> = sorted_ns
+            .iter()
+            .map(|&ns| (ns.max(1) as f64).ln())
+            .collect();
         let fences = Self::linear(&logs)?;
         Some(Self {
             low_severe: fences.low_severe.exp(),

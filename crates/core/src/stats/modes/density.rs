@@ -52,21 +52,33 @@ impl Dip {
         if fall <= 0.0 {
             return Self { depth: 0.0, z: 0.0 };
         }
-        Self { depth: fall / peak, z: fall / (peak_variance + valley_variance).sqrt() }
+        Self {
+            depth: fall / peak,
+            z: fall / (peak_variance + valley_variance).sqrt(),
+        }
     }
 }
 
 impl LogDensity {
-    /// The density of ascending logarithms, of which there is at least one.
-    pub(super) fn new(logs: &[f64]) -> Self {
-        let step = bandwidth(logs) / PER_BANDWIDTH;
+    /// The density of ascending logarithms, of which there is at least one, smoothed `widen`
+    /// times as much as fits their sharpest part.
+    pub(super) fn new(logs: &[f64], widen: f64) -> Self {
+        let step = widen * bandwidth(logs) / PER_BANDWIDTH;
         let origin = logs[0] - step * REACH as f64;
         let last = (logs[logs.len() - 1] - origin) / step;
-        let mut counts = vec![0.0; last as usize + 1 + REACH + 1];
+        let mut counts = vec![0.0; last as usize + 2 + REACH];
+        // Shared between the two nearest points, so that the density does not depend on where
+        // the grid happens to lie.
         for log in logs {
-            counts[((log - origin) / step).round() as usize] += 1.0;
+            let position = (log - origin) / step;
+            counts[position as usize] += 1.0 - position.fract();
+            counts[position as usize + 1] += position.fract();
         }
-        Self { origin, step, smooth: smooth(&counts) }
+        Self {
+            origin,
+            step,
+            smooth: smooth(&counts),
+        }
     }
 
     /// Density at a grid point.
@@ -84,16 +96,31 @@ impl LogDensity {
         inner.filter(is_peak).collect()
     }
 
-    /// The value at a peak.
-    pub(super) fn location(&self, peak: usize) -> f64 {
-        self.value(peak as f64)
+    /// The value at which the density is highest, between grid points by a parabola.
+    pub(super) fn top(&self) -> f64 {
+        let points = 1..self.smooth.len() - 1;
+        let top = points
+            .max_by(|&a, &b| self.smooth[a].total_cmp(&self.smooth[b]))
+            .expect("the margins alone are longer");
+        let (before, after) = (self.smooth[top - 1], self.smooth[top + 1]);
+        let bend = before - 2.0 * self.smooth[top] + after;
+        let offset = if bend < 0.0 {
+            0.5 * (before - after) / bend
+        } else {
+            0.0
+        };
+        self.value(top as f64 + offset)
     }
 
     /// The value at the valley between two peaks; the middle of one that is empty or level.
     pub(super) fn valley(&self, left: usize, right: usize) -> f64 {
         let first = self.lowest(left, right);
-        let level = self.smooth[first..right].partition_point(|&d| d <= self.smooth[first]);
-        self.value(first as f64 + (level.max(1) - 1) as f64 / 2.0)
+        let lowest = self.smooth[first];
+        let level = self.smooth[first..=right]
+            .iter()
+            .take_while(|&&d| d <= lowest)
+            .count();
+        self.value(first as f64 + (level - 1) as f64 / 2.0)
     }
 
     /// The dip between two peaks on the logarithmic scale.
@@ -112,9 +139,18 @@ impl LogDensity {
         let scaled_variance = |point: usize| variance(self.smooth[point]) * shrink(point).powi(2);
         let by_density = |&a: &usize, &b: &usize| linear(a).total_cmp(&linear(b));
         let from = self.lowest(left, right);
-        let peak = (from..=right).max_by(by_density).expect("the range holds its ends");
-        let valley = (left..=peak).min_by(by_density).expect("the range holds its ends");
-        Dip::new(linear(peak), scaled_variance(peak), linear(valley), scaled_variance(valley))
+        let peak = (from..=right)
+            .max_by(by_density)
+            .expect("the range holds its ends");
+        let valley = (left..=peak)
+            .min_by(by_density)
+            .expect("the range holds its ends");
+        Dip::new(
+            linear(peak),
+            scaled_variance(peak),
+            linear(valley),
+            scaled_variance(valley),
+        )
     }
 
     /// The first grid point between two peaks at which the density is lowest.
@@ -134,8 +170,7 @@ impl LogDensity {
 fn bandwidth(logs: &[f64]) -> f64 {
     let n = logs.len() as f64;
     let quartile = |p| quantile::type_1(logs, p).expect("the sample is not empty");
-    let (low, high) =
-        tightness::shortest(logs, SCALE_SHARE).expect("the sample is not empty");
+    let (low, high) = tightness::shortest(logs, SCALE_SHARE).expect("the sample is not empty");
     let by_quartiles = (quartile(0.75) - quartile(0.25)) / QUARTILES_WIDTH;
     let sigma = ((high - low) / SCALE_WIDTH).min(by_quartiles);
     (SILVERMAN * sigma * n.powf(-0.2)).max(NARROWEST)
