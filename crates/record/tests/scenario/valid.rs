@@ -1,0 +1,223 @@
+//! Scenarios without mistakes say what was meant.
+
+use slowpath_core::scenario::{
+    Arrivals, Condition, ConnectionUse, DEFAULT_READY_TIMEOUT_NS, Escape, Load, Metric, Model,
+    Part, Places, Ready, SizeRange, Step, Switch, Template, Values,
+};
+
+use super::{LEAST, SHOP, read};
+
+fn literal(template: &Template) -> &str {
+    template.as_literal().expect("no placeholders")
+}
+
+#[test]
+fn processes_of_the_shop() {
+    let shop = read(SHOP).unwrap();
+    let places = Places {
+        port: 8080,
+        service_ports: vec![5432],
+        tmp: "/t".to_owned(),
+    };
+    let expand = |template: &Template| template.expand(&places);
+    let target = &shop.target;
+    assert_eq!(shop.folder.to_str(), Some("/shop"));
+    assert_eq!(expand(&target.url), "http://127.0.0.1:8080");
+    let command: Vec<_> = target
+        .command
+        .as_ref()
+        .unwrap()
+        .iter()
+        .map(expand)
+        .collect();
+    assert_eq!(command, ["./server", "--port", "8080", "--db", "5432"]);
+    assert_eq!(target.env[0].0, "RUST_LOG");
+    assert_eq!(target.cwd.as_ref().map(literal), Some("server"));
+    assert!(matches!(&target.ready, Ready::Get(path) if literal(path) == "/health"));
+    assert_eq!(target.ready_timeout_ns, 15_000_000_000);
+    let db = &shop.services[0];
+    assert_eq!((db.name.as_str(), &db.ready), ("db", &Ready::Tcp));
+    assert_eq!(db.ready_timeout_ns, DEFAULT_READY_TIMEOUT_NS);
+    assert_eq!(
+        db.command.iter().map(expand).collect::<Vec<_>>(),
+        ["./start-db.sh", "8080", "/t"]
+    );
+}
+
+#[test]
+fn the_load_of_the_shop() {
+    let expected = Load {
+        model: Model::Open {
+            rate_per_s: 500.0,
+            arrivals: Arrivals::Uniform,
+        },
+        connections: 64,
+        connection: ConnectionUse::Pool,
+        idle: None,
+        duration_ns: 20_000_000_000,
+        warmup_ns: 2_000_000_000,
+        repeats: 5,
+        fresh: false,
+        passes: Vec::new(),
+        timeout_ns: 5_000_000_000,
+    };
+    assert_eq!(read(SHOP).unwrap().load, expected);
+}
+
+#[test]
+fn requests_of_the_shop() {
+    let shop = read(SHOP).unwrap();
+    assert_eq!(shop.pools[1].values, ["red shoes", "blue \"hat\""]);
+    let places = Places::default();
+    let values = Values {
+        pools: &shop.pools,
+        picks: &[1, 1],
+        seq: 3,
+        uuid: 0,
+        places: &places,
+    };
+    let render = |template: &Template| {
+        let mut out = Vec::new();
+        template.render(&mut out, &values);
+        String::from_utf8(out).unwrap()
+    };
+    let [search, order] = shop.endpoints.as_slice() else {
+        panic!("two endpoints")
+    };
+    assert_eq!((search.weight, order.weight), (4.0, 1.0));
+    assert_eq!(render(&search.path), "/search?q=oxygen");
+    assert_eq!(search.headers[1].0, "X-Request-Id");
+    assert_eq!(search.key.as_ref().map(render).as_deref(), Some("oxygen"));
+    assert_eq!(search.expect.status, Some(200));
+    assert_eq!(
+        search.expect.contains.as_ref().map(render).as_deref(),
+        Some("oxygen")
+    );
+    assert_eq!(
+        search.expect.size,
+        Some(SizeRange {
+            min_bytes: 1,
+            max_bytes: 65_536
+        })
+    );
+    assert_eq!(order.method, "POST");
+    assert_eq!(render(&order.path), "/orders/blue%20%22hat%22");
+    assert_eq!(
+        order.body.as_ref().map(render).as_deref(),
+        Some(r#"{"item":"oxygen","count":2,"note":"{topics} {nope}","tags":[1.5,true]}"#)
+    );
+    assert_eq!(order.headers[0].0, "Content-Type");
+    assert_eq!(literal(&order.headers[0].1), "application/json");
+    assert_eq!(
+        order.key.as_ref().map(render).as_deref(),
+        Some("blue \"hat\"/oxygen")
+    );
+    assert_eq!(
+        order.expect.regex.as_ref().map(literal),
+        Some(r"^\{.{2,}\}$")
+    );
+    let json: Vec<_> = order
+        .expect
+        .json
+        .iter()
+        .map(|(at, value)| (at.as_str(), render(value)))
+        .collect();
+    assert_eq!(
+        json,
+        [
+            ("/order/items/0", "\"oxygen\"".into()),
+            ("/order/total", "2".into())
+        ]
+    );
+}
+
+#[test]
+fn what_experiments_and_gates_of_the_shop_need() {
+    let shop = read(SHOP).unwrap();
+    assert_eq!(shop.timers[0].period_ns, 60_000_000_000);
+    assert!(
+        matches!(&shop.toggles[0].switch, Switch::Restart { env, args }
+        if env[0].0 == "OTEL_SDK_DISABLED" && args.is_empty())
+    );
+    let Switch::Live { on, off } = &shop.toggles[1].switch else {
+        panic!("switched live")
+    };
+    assert!(matches!(on.as_slice(), [Step::Command(words)] if literal(&words[1]) == "on"));
+    assert!(
+        matches!(off.as_slice(), [Step::Request { method, .. }, Step::Command(_)]
+        if method == "POST")
+    );
+    let gate = &shop.gates[0];
+    assert_eq!(
+        gate.line,
+        1 + SHOP.lines().position(|line| line == "[[gate]]").unwrap() + 1
+    );
+    assert_eq!(gate.test.measure.metric, Metric::Quantile(99.0));
+    assert_eq!(gate.test.condition, Condition::Below(5e7));
+    assert!(
+        shop.gates[1]
+            .test
+            .over
+            .as_ref()
+            .is_some_and(|over| over.of_baseline)
+    );
+}
+
+#[test]
+fn little_is_needed() {
+    let least = read(LEAST).unwrap();
+    assert_eq!(least.name, "shop");
+    assert_eq!(least.load, Load::default());
+    assert_eq!(least.target.ready, Ready::Tcp);
+    assert_eq!(
+        least.endpoints[0].key,
+        Some(Template::literal("", Escape::None))
+    );
+}
+
+fn endpoint(lines: &str) -> slowpath_core::scenario::Endpoint {
+    let text = LEAST.replace("request = \"GET /\"", lines) + "[pools]\na = [\"1\"]\nb = [\"2\"]\n";
+    read(&text).expect("no mistakes").endpoints.remove(0)
+}
+
+#[test]
+fn keys_are_pool_values_unless_the_request_is_unique() {
+    let key = endpoint("request = \"GET /{b}/{a}/{b}\"").key.unwrap();
+    let slash = Part::Literal("/".to_owned());
+    assert_eq!(key.parts, [Part::Pool(1), slash, Part::Pool(0)]);
+    assert_eq!(endpoint("request = \"GET /{b}/{seq}\"").key, None);
+    assert_eq!(
+        endpoint("request = \"GET /{b}\"\nheaders = { Id = \"{uuid}\" }").key,
+        None
+    );
+    let key = endpoint("request = \"GET /{b}/{seq}\"\nkey = \"{b}\"")
+        .key
+        .unwrap();
+    assert_eq!(key.parts, [Part::Pool(1)]);
+}
+
+#[test]
+fn a_content_type_of_the_users_own_stays() {
+    let lines = "request = \"PUT /\"\njson = {}\nheaders = { content-type = \"a/b\" }";
+    let endpoint = endpoint(lines);
+    assert_eq!(endpoint.headers.len(), 1);
+    assert_eq!(literal(endpoint.body.as_ref().unwrap()), "{}");
+}
+
+#[test]
+fn a_service_without_a_port_is_ready_once_started() {
+    let text = LEAST.to_owned() + "[[service]]\nname = \"job\"\ncommand = [\"./job\"]\n";
+    assert_eq!(read(&text).unwrap().services[0].ready, Ready::Started);
+}
+
+#[test]
+fn a_rate_says_that_the_loop_is_open() {
+    let text = LEAST.to_owned() + "[load]\nrate = \"30/m\"\n";
+    assert!(matches!(
+        read(&text).unwrap().load.model,
+        Model::Open {
+            rate_per_s: 0.5,
+            ..
+        }
+    ));
+}
