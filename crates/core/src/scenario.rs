@@ -17,7 +17,7 @@ pub mod units;
 mod url;
 
 pub use endpoint::{Count, Endpoint, Expect, SizeRange};
-pub use gate::{Condition, Gate, GateError, GateTest, Measure, Metric};
+pub use gate::{Condition, Dimension, Gate, GateError, GateTest, Measure, Metric};
 pub use load::{
     Arrivals, ConnectionUse, Contradiction, DEFAULT_CONNECTIONS, DEFAULT_DURATION_NS,
     DEFAULT_REPEATS, DEFAULT_TIMEOUT_NS, DEFAULT_USERS, DEFAULT_WARMUP_NS, Load, LoadDraft, Model,
@@ -63,7 +63,7 @@ impl Scenario {
     /// that somebody else started, under the default load (closed loop).
     ///
     /// # Errors
-    /// When `text` is no `http://` URL.
+    /// When `text` is no `http://` or `https://` URL.
     pub fn from_url(text: &str) -> Result<Self, UrlError> {
         let url = Url::parse(text)?;
         let path = Template::literal(&url.path, Escape::Url);

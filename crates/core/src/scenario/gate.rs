@@ -113,23 +113,23 @@ pub enum GateError {
     Endpoint(String),
     /// A ratio of figures of different kinds.
     #[error("a ratio of {0} and {1} means nothing")]
-    Ratio(Kind, Kind),
-    /// The bound is none for this kind of figure.
-    #[error("{text:?} is no {kind}")]
+    Ratio(Dimension, Dimension),
+    /// The bound is none for this dimension of figure.
+    #[error("{text:?} is no {dimension}")]
     Bound {
         /// The bound as written.
         text: String,
         /// What the measure needs.
-        kind: Kind,
+        dimension: Dimension,
     },
     /// The bound has no place in its unit.
     #[error(transparent)]
     Unit(#[from] UnitError),
 }
 
-/// The kinds of figures.
+/// What a figure is a number of.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Kind {
+pub enum Dimension {
     /// A latency.
     Duration,
     /// A rate of requests.
@@ -140,7 +140,7 @@ pub enum Kind {
     Ratio,
 }
 
-impl fmt::Display for Kind {
+impl fmt::Display for Dimension {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Self::Duration => "duration",
@@ -152,11 +152,11 @@ impl fmt::Display for Kind {
 }
 
 impl Metric {
-    fn kind(self) -> Kind {
+    fn dimension(self) -> Dimension {
         match self {
-            Self::Quantile(_) | Self::Max => Kind::Duration,
-            Self::Rate => Kind::Rate,
-            Self::Errors => Kind::Share,
+            Self::Quantile(_) | Self::Max => Dimension::Duration,
+            Self::Rate => Dimension::Rate,
+            Self::Errors => Dimension::Share,
         }
     }
 }
@@ -180,19 +180,22 @@ impl GateTest {
             ),
             None => (Measure::parse(left, endpoints)?, None),
         };
-        let kind = match &over {
-            None => measure.metric.kind(),
-            Some(over) if over.metric.kind() == measure.metric.kind() => Kind::Ratio,
+        let dimension = match &over {
+            None => measure.metric.dimension(),
+            Some(over) if over.metric.dimension() == measure.metric.dimension() => Dimension::Ratio,
             Some(over) => {
-                return Err(GateError::Ratio(measure.metric.kind(), over.metric.kind()));
+                return Err(GateError::Ratio(
+                    measure.metric.dimension(),
+                    over.metric.dimension(),
+                ));
             }
         };
         let condition = match operator {
-            "<" => Condition::Below(value(bound, kind)?),
-            "<=" => Condition::AtMost(value(bound, kind)?),
-            ">" => Condition::Above(value(bound, kind)?),
-            ">=" => Condition::AtLeast(value(bound, kind)?),
-            _ => within(bound, kind)?,
+            "<" => Condition::Below(value(bound, dimension)?),
+            "<=" => Condition::AtMost(value(bound, dimension)?),
+            ">" => Condition::Above(value(bound, dimension)?),
+            ">=" => Condition::AtLeast(value(bound, dimension)?),
+            _ => within(bound, dimension)?,
         };
         Ok(Self {
             measure,
@@ -235,33 +238,36 @@ impl Measure {
     }
 }
 
-fn value(text: &str, kind: Kind) -> Result<f64, GateError> {
-    match kind {
-        Kind::Duration => Ok(parse_duration(text)? as f64),
-        Kind::Rate => Ok(parse_rate(text)?),
-        Kind::Share | Kind::Ratio => number(text)
-            .filter(|value| kind == Kind::Ratio || *value <= 1.0)
+fn value(text: &str, dimension: Dimension) -> Result<f64, GateError> {
+    match dimension {
+        Dimension::Duration => Ok(parse_duration(text)? as f64),
+        Dimension::Rate => Ok(parse_rate(text)?),
+        Dimension::Share | Dimension::Ratio => number(text)
+            .filter(|value| dimension == Dimension::Ratio || *value <= 1.0)
             .ok_or_else(|| GateError::Bound {
                 text: text.to_owned(),
-                kind,
+                dimension,
             }),
     }
 }
 
-fn within(text: &str, kind: Kind) -> Result<Condition, GateError> {
+fn within(text: &str, dimension: Dimension) -> Result<Condition, GateError> {
     let bound = || GateError::Bound {
         text: text.to_owned(),
-        kind,
+        dimension,
     };
-    let (low, high) = match kind {
-        Kind::Duration => {
+    let (low, high) = match dimension {
+        Dimension::Duration => {
             let (low, high) = parse_range(text, parse_duration)?;
             (low as f64, high as f64)
         }
-        Kind::Rate => parse_range(text, parse_rate)?,
-        Kind::Share | Kind::Ratio => {
+        Dimension::Rate => parse_range(text, parse_rate)?,
+        Dimension::Share | Dimension::Ratio => {
             let (low, high) = text.split_once("..").ok_or_else(bound)?;
-            (value(low.trim(), kind)?, value(high.trim(), kind)?)
+            (
+                value(low.trim(), dimension)?,
+                value(high.trim(), dimension)?,
+            )
         }
     };
     if low <= high {

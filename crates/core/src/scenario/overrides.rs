@@ -17,6 +17,30 @@ pub struct Overrides {
     pub repeats: Option<u32>,
 }
 
+impl Overrides {
+    /// What is 0 and must not be.
+    fn zeroes(&self) -> Vec<Contradiction> {
+        let zero = |key, is_zero: bool| {
+            let (what, remedy) = ("nothing would be measured", "give more than 0");
+            is_zero.then_some(Contradiction { key, what, remedy })
+        };
+        [
+            zero("connections", self.connections == Some(0)),
+            zero("users", self.users == Some(0)),
+            zero(
+                "rate",
+                self.rate_per_s
+                    .is_some_and(|rate| rate.is_nan() || rate <= 0.0),
+            ),
+            zero("duration", self.duration_ns == Some(0)),
+            zero("repeats", self.repeats == Some(0)),
+        ]
+        .into_iter()
+        .flatten()
+        .collect()
+    }
+}
+
 impl Load {
     /// The load with the overrides in place of what was written. A rate turns a closed loop into
     /// an open one and users turn an open one into a closed one; what only the former model knows
@@ -31,6 +55,10 @@ impl Load {
                 what: "a rate makes an open loop, which has no users",
                 remedy: "give one of the two",
             }]);
+        }
+        let zeroes = by.zeroes();
+        if !zeroes.is_empty() {
+            return Err(zeroes);
         }
         let mut draft = self.draft();
         let was_open = matches!(self.model, Model::Open { .. });
@@ -176,5 +204,19 @@ mod tests {
         let load = Load::default().overridden(&by).unwrap();
         assert_eq!(load.connections, 40);
         assert!(matches!(load.model, Model::Closed { users: 40, .. }));
+    }
+
+    #[test]
+    fn nothing_can_be_overridden_with_nought() {
+        let zero = Overrides {
+            connections: Some(0),
+            users: None,
+            rate_per_s: Some(0.0),
+            duration_ns: Some(0),
+            repeats: Some(0),
+        };
+        let found = Load::default().overridden(&zero).unwrap_err();
+        let keys: Vec<_> = found.iter().map(|found| found.key).collect();
+        assert_eq!(keys, ["connections", "rate", "duration", "repeats"]);
     }
 }

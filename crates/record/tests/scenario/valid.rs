@@ -5,6 +5,8 @@ use slowpath_core::scenario::{
     Part, Places, Ready, SizeRange, Step, Switch, Template, Values,
 };
 
+use slowpath_record::scenario::{NoScenario, from_url};
+
 use super::{LEAST, SHOP, read};
 
 fn literal(template: &Template) -> &str {
@@ -220,4 +222,12 @@ fn a_rate_says_that_the_loop_is_open() {
             ..
         }
     ));
+}
+
+#[test]
+fn a_url_is_refused_where_a_file_would_be() {
+    let scenario = from_url("http://localhost:8080/a").unwrap();
+    assert_eq!(scenario.endpoints[0].name, "/a");
+    assert_eq!(from_url("https://localhost/"), Err(NoScenario::Https));
+    assert!(matches!(from_url("shop.toml"), Err(NoScenario::Url(_))));
 }
