@@ -179,7 +179,10 @@ pub struct ErrorCount {
 /// Percentiles of one measure.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-#[allow(missing_docs, reason = "each field is the percentile that it is named after")]
+#[allow(
+    missing_docs,
+    reason = "each field is the percentile that it is named after"
+)]
 pub struct Percentiles {
     pub p50: Percentile,
     pub p90: Percentile,

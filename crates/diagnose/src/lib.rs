@@ -1,4 +1,24 @@
-//! From a run record to verdicts.
+//! From a run record to a diagnosis: pure, deterministic, and always with what is not explained.
+//!
+//! [`judge`] is the way in. It cuts the record into a [`case::Case`], asks every detector in
+//! [`detectors::REGISTRY`] and settles their claims in the [`ledger`].
 #![warn(clippy::disallowed_methods)]
 
+pub mod case;
+pub mod detectors;
 pub mod diagnosis;
+mod errno;
+mod figures;
+pub mod frame;
+pub mod instrument;
+mod judge;
+pub mod ledger;
+mod overlap;
+mod predict;
+mod sleepers;
+pub mod slow;
+mod summary;
+mod validity;
+pub mod verdict;
+
+pub use judge::judge;

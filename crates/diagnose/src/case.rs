@@ -1,0 +1,261 @@
+//! The case: a read-only view of a run, cut the way detectors ask for it.
+
+use slowpath_core::nanos::{MILLISECOND, Nanos, Span};
+use slowpath_core::record::RunRecord;
+use slowpath_core::sample::{Outcome, Sample, Stage};
+use slowpath_core::signal::Signal;
+use slowpath_core::stats::quantile;
+use slowpath_core::timeline::{Series, Subject, Timeline};
+
+use crate::diagnosis::Place;
+use crate::frame::Frame;
+use crate::slow::{Split, split};
+use crate::verdict::Claim;
+
+/// A run, as detectors see it.
+#[derive(Debug)]
+pub struct Case<'a> {
+    /// The record; detectors read it through the case's own methods where there is one.
+    pub record: &'a RunRecord,
+    /// One entry an endpoint, in the scenario's order.
+    pub endpoints: Vec<EndpointCase>,
+    /// The measured windows, by repeat.
+    pub windows: Vec<Span>,
+    /// One round trip to the target's host, without its application: the median time to make a
+    /// connection among the faster half, since the kernel answers a SYN by itself. `None` if no
+    /// connection was seen being made.
+    pub wire_ns: Option<u64>,
+}
+
+/// The requests of one endpoint in the measured windows.
+#[derive(Debug)]
+pub struct EndpointCase {
+    /// Its position in the scenario.
+    pub index: u16,
+    /// Its name.
+    pub name: String,
+    /// Whole responses that met expectations: positions in the record's samples.
+    pub completed: Vec<u32>,
+    /// Failures.
+    pub failed: Vec<u32>,
+    /// Overtaken by the end of the run.
+    pub unfinished: Vec<u32>,
+    /// What the plan wanted sent.
+    pub offered: u64,
+    /// Of the offered, those never sent.
+    pub unsent: u64,
+    /// Fast and slow among the completed and timed out.
+    pub split: Split,
+    /// The slow requests against the fast class; `None` if none is slow.
+    pub tail: Option<Frame>,
+    /// All completed requests against the wire; `None` if the wire is not known.
+    pub floor: Option<Frame>,
+}
+
+impl<'a> Case<'a> {
+    /// Cuts a record.
+    pub fn new(record: &'a RunRecord) -> Self {
+        let windows: Vec<Span> = record.manifest.repeats.iter().map(|r| r.window).collect();
+        let wire_ns = wire_ns(&record.samples);
+        let names = record
+            .manifest
+            .plan
+            .scenario
+            .endpoints
+            .iter()
+            .map(|e| e.name.clone());
+        let endpoints = names
+            .enumerate()
+            .map(|(index, name)| EndpointCase::new(record, index as u16, name, wire_ns, &windows))
+            .collect();
+        Self {
+            record,
+            endpoints,
+            windows,
+            wire_ns,
+        }
+    }
+
+    /// One request.
+    pub fn sample(&self, index: u32) -> &'a Sample {
+        &self.record.samples[index as usize]
+    }
+
+    /// The timeline.
+    pub fn timeline(&self) -> &'a Timeline {
+        &self.record.timeline
+    }
+
+    /// Measured time over all repeats, in nanoseconds.
+    pub fn measured_ns(&self) -> u64 {
+        self.windows.iter().map(|w| w.len_ns()).sum()
+    }
+
+    /// The one series of a signal.
+    pub fn series(&self, signal: &Signal, subject: &Subject, label: &str) -> Option<&'a Series> {
+        self.timeline().one(signal, subject, label)
+    }
+
+    /// What a counter counted in all measured windows; `None` if it was not observed.
+    pub fn measured_increase(&self, series: &Series) -> Option<f64> {
+        let parts = self
+            .windows
+            .iter()
+            .filter_map(|&window| series.increase(window));
+        parts.reduce(|a, b| a + b)
+    }
+
+    /// Mean of a gauge over all measured windows.
+    pub fn measured_mean(&self, series: &Series) -> Option<f64> {
+        let (n, sum) = self
+            .measured_points(series)
+            .fold((0_u32, 0.0), |(n, sum), value| (n + 1, sum + value));
+        (n > 0).then(|| sum / f64::from(n))
+    }
+
+    /// Largest value of a gauge in the measured windows.
+    pub fn measured_max(&self, series: &Series) -> Option<f64> {
+        self.measured_points(series).reduce(f64::max)
+    }
+
+    fn measured_points<'b>(&'b self, series: &'b Series) -> impl Iterator<Item = f64> + 'b {
+        let inside = |at: Nanos| self.windows.iter().any(|w| w.begin <= at && at < w.end);
+        series
+            .points
+            .iter()
+            .filter(move |p| inside(p.window.end))
+            .map(|p| p.value)
+    }
+
+    /// The CPU time of the target in the measured windows; `None` if it cannot be seen.
+    pub fn target_cpu_ns(&self) -> Option<f64> {
+        use slowpath_core::signal::{PROCESS_CPU_SYSTEM, PROCESS_CPU_USER};
+        let user = self.timeline().all(&PROCESS_CPU_USER);
+        let all = user.chain(self.timeline().all(&PROCESS_CPU_SYSTEM));
+        all.filter_map(|series| self.measured_increase(series))
+            .reduce(|a, b| a + b)
+    }
+
+    /// Requests of all endpoints that were completed in the measured windows.
+    pub fn completed(&self) -> usize {
+        self.endpoints.iter().map(|e| e.completed.len()).sum()
+    }
+
+    /// CPU time of the target for each completed request; `None` if it cannot be seen.
+    pub fn target_cpu_per_request_ns(&self) -> Option<f64> {
+        let completed = self.completed();
+        (completed > 0).then_some(())?;
+        Some(self.target_cpu_ns()? / completed as f64)
+    }
+
+    /// Why the target cannot be seen, if it cannot: the missing thing and its remedy.
+    pub fn target_hidden(&self) -> Option<(String, String)> {
+        let target = &self.record.manifest.target;
+        (!target.visible).then(|| {
+            let missing = if target.hidden_because.is_empty() {
+                "the target's processes".to_owned()
+            } else {
+                format!("the target's processes: {}", target.hidden_because)
+            };
+            (
+                missing,
+                "run slowpath on the target's host, or say --pid PID".to_owned(),
+            )
+        })
+    }
+
+    /// Seconds from the begin of the first measured window.
+    pub fn seconds(&self, at: Nanos) -> f64 {
+        let zero = self.windows.first().map_or(at, |w| w.begin);
+        (at.get() as f64 - zero.get() as f64) / 1e9
+    }
+}
+
+impl EndpointCase {
+    fn new(
+        record: &RunRecord,
+        index: u16,
+        name: String,
+        wire_ns: Option<u64>,
+        windows: &[Span],
+    ) -> Self {
+        let mut case = Self {
+            index,
+            name,
+            completed: Vec::new(),
+            failed: Vec::new(),
+            unfinished: Vec::new(),
+            offered: 0,
+            unsent: 0,
+            split: Split::default(),
+            tail: None,
+            floor: None,
+        };
+        for (position, sample) in record.samples.iter().enumerate() {
+            if sample.endpoint != index || sample.stage != Stage::Measured {
+                continue;
+            }
+            match sample.outcome {
+                Outcome::Ok => case.completed.push(position as u32),
+                Outcome::Unfinished => case.unfinished.push(position as u32),
+                _ => case.failed.push(position as u32),
+            }
+        }
+        for tally in &record.manifest.repeats {
+            let tally = tally
+                .endpoints
+                .get(usize::from(index))
+                .copied()
+                .unwrap_or_default();
+            case.offered += tally.offered;
+            case.unsent += tally.unsent;
+        }
+        case.split = split(record, &case.completed, &case.failed);
+        case.tail = Frame::tail(record, &case.split, windows);
+        case.floor = wire_ns.and_then(|wire| Frame::floor(record, &case.completed, wire, windows));
+        case
+    }
+
+    /// Whether claims explain the tail (most of them lie on slow requests) or the floor.
+    pub fn place_of(&self, claims: &[Claim]) -> Place {
+        let Some(tail) = &self.tail else {
+            return Place::Floor;
+        };
+        let in_tail = claims
+            .iter()
+            .filter(|c| tail.position(c.sample).is_some())
+            .count();
+        if in_tail * 2 >= claims.len() {
+            Place::Tail
+        } else {
+            Place::Floor
+        }
+    }
+
+    /// The frame in which something of that place is weighed.
+    pub fn frame(&self, place: Place) -> Option<&Frame> {
+        match place {
+            Place::Tail => self.tail.as_ref(),
+            Place::Floor => self.floor.as_ref(),
+            Place::Errors | Place::Throughput => None,
+        }
+    }
+
+    /// The latency below which a share `p` of the completed requests lies.
+    pub fn latency_ns(&self, p: f64) -> Option<u64> {
+        quantile::type_1(&self.split.sorted_ns, p)
+    }
+}
+
+/// See [`Case::wire_ns`].
+fn wire_ns(samples: &[Sample]) -> Option<u64> {
+    /// A round trip of a whole second is a repeated SYN, not a wire.
+    const LONGEST_NS: u64 = 900 * MILLISECOND;
+    let mut dials: Vec<u64> = samples
+        .iter()
+        .filter_map(Sample::connect_ns)
+        .filter(|&ns| ns < LONGEST_NS)
+        .collect();
+    dials.sort_unstable();
+    quantile::type_1(&dials, 0.25)
+}

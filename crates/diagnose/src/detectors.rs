@@ -1,0 +1,62 @@
+//! The detectors: one file a cause. The list below is the registry, and its order is the order of
+//! every output. A detector is a value; it sees the [`Case`] and nothing else.
+
+use crate::case::{Case, EndpointCase};
+use crate::verdict::Verdict;
+
+/// What looks for one cause.
+#[derive(Debug)]
+pub struct Detector {
+    /// How it is asked.
+    pub examine: Examine,
+    /// Whether the effect may simply be the work itself: such floors rank after other causes,
+    /// since an endpoint may be slow by design.
+    pub may_be_the_work: bool,
+}
+
+/// What a detector looks at.
+#[derive(Debug)]
+pub enum Examine {
+    /// The run as a whole; what it finds questions the measurement.
+    Run(fn(&Case<'_>) -> Verdict),
+    /// One endpoint at a time.
+    Endpoint(fn(&Case<'_>, &EndpointCase) -> Verdict),
+}
+
+/// A detector with its name and page.
+#[derive(Debug)]
+pub struct Entry {
+    /// The cause, as in the catalogue.
+    pub name: &'static str,
+    /// Its page, Markdown.
+    pub page: &'static str,
+    /// What looks for it.
+    pub detector: &'static Detector,
+}
+
+macro_rules! detectors { ($($module:ident = $name:literal),+ $(,)?) => {
+    $(mod $module;)+
+    /// Every detector.
+    pub static REGISTRY: &[Entry] = &[$(Entry {
+        name: $name,
+        page: include_str!(
+            concat!(env!("CARGO_MANIFEST_DIR"), "/docs/", stringify!($module), ".md")
+        ),
+        detector: &$module::DETECTOR,
+    }),+];
+}}
+
+detectors! {
+    client_saturation = "client-saturation",
+    clock_jump = "clock-jump",
+    delayed_ack = "delayed-ack",
+    accept_queue_overflow = "accept-queue-overflow",
+    cpu_quota_throttling = "cpu-quota-throttling",
+    cpu_saturation = "cpu-saturation",
+    fixed_delay = "fixed-delay",
+}
+
+/// The detector of a cause.
+pub fn find(name: &str) -> Option<&'static Entry> {
+    REGISTRY.iter().find(|entry| entry.name == name)
+}

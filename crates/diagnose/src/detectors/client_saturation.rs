@@ -1,0 +1,51 @@
+//! The load generator could not keep its own schedule: what it measured is itself.
+
+use slowpath_core::scenario::Model;
+use slowpath_core::signal::TOOL_LOOP_RUN;
+
+use crate::case::Case;
+use crate::detectors::{Detector, Examine};
+use crate::diagnosis::{Culprit, Evidence, Grade, Place, Source};
+use crate::instrument::Load;
+use crate::verdict::{Amount, Found, Verdict, evidence, human, percent};
+
+/// See the module.
+pub(super) static DETECTOR: Detector =
+    Detector { examine: Examine::Run(examine), may_be_the_work: false };
+
+fn examine(case: &Case<'_>) -> Verdict {
+    let load = Load::of(case);
+    let open = matches!(case.record.manifest.plan.scenario.load.model, Model::Open { .. });
+    let busy = load.busy.map_or("not observed".to_owned(), |b| format!("busy {}", percent(b)));
+    let lag = format!(
+        "requests were sent {} late at the median and {} at p99, of latencies of {} and {}",
+        human(load.lag_p50_ns as f64),
+        human(load.lag_p99_ns as f64),
+        human(load.p50_ns as f64),
+        human(load.p99_ns as f64)
+    );
+    let Some(why) = load.saturated(open) else {
+        return Verdict::Cleared(format!("loop {busy}; {lag}"));
+    };
+    let mut proofs: Vec<Evidence> = vec![
+        evidence(Source::Client, TOOL_LOOP_RUN.id, format!("the load loop was {busy}")),
+        evidence(Source::Client, "sent_ns", lag),
+    ];
+    if load.sent < 1.0 {
+        let text = format!("{} of the offered requests were sent", percent(load.sent));
+        proofs.push(evidence(Source::Client, "manifest.repeats.endpoints", text));
+    }
+    let lag_share = load.lag_p50_ns as f64 / load.p50_ns.max(1) as f64;
+    let share = (1.0 - load.sent).max(lag_share).max(load.busy.unwrap_or(0.0));
+    Verdict::Found(Found {
+        place: Place::Throughput,
+        amount: Amount::Measurement(share.min(1.0)),
+        grade: Grade::Supported,
+        summary: format!(
+            "slowpath itself is the bottleneck: {why}; lower the rate, or load from more machines"
+        ),
+        evidence: proofs,
+        culprit: Culprit::default(),
+        prediction: None,
+    })
+}

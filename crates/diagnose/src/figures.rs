@@ -1,0 +1,244 @@
+//! The figures of an endpoint: counts, percentiles with their intervals, modes, spread.
+
+use std::collections::BTreeMap;
+
+use slowpath_core::sample::{Outcome, Phase, Sample};
+use slowpath_core::stats::batches::{Batches, Window};
+use slowpath_core::stats::quantile::{QuantileEstimate, Undetermined, quantiles, type_1};
+use slowpath_core::stats::spread::spread;
+
+use crate::case::{Case, EndpointCase};
+use crate::diagnosis::{EndpointFigures, ErrorCount, Mode, Percentile, Percentiles};
+use crate::errno;
+use crate::verdict::ms;
+
+/// Decimal places of milliseconds in the report: nanoseconds.
+const MS_DIGITS: f64 = 1e6;
+/// Decimal places of shares in the report.
+const SHARE_DIGITS: f64 = 1e6;
+
+/// The figures of one endpoint.
+pub(crate) fn figures(case: &Case<'_>, endpoint: &EndpointCase) -> EndpointFigures {
+    let completed = endpoint.completed.len() as u64;
+    let unfinished = endpoint.unfinished.len() as u64 + endpoint.unsent;
+    let seconds = case.measured_ns() as f64 / 1e9;
+    let modes = endpoint.split.modes.iter();
+    EndpointFigures {
+        name: endpoint.name.clone(),
+        requests: completed + endpoint.failed.len() as u64 + endpoint.unfinished.len() as u64,
+        rate_per_s: round(
+            if seconds > 0.0 {
+                completed as f64 / seconds
+            } else {
+                0.0
+            },
+            1e3,
+        ),
+        offered: endpoint.offered,
+        completed,
+        unfinished,
+        unsent: endpoint.unsent,
+        errors: errors(case, endpoint),
+        latency_ms: percentiles(case, endpoint, |s| Some(s.latency_ns())),
+        service_ms: percentiles(case, endpoint, Sample::service_ns),
+        modes: modes
+            .map(|m| Mode {
+                at_ms: millis(m.at),
+                weight: round(m.weight, SHARE_DIGITS),
+            })
+            .collect(),
+        run_spread: run_spread(case, endpoint),
+        settling: None,
+    }
+}
+
+/// Rounds to the digits a report shows, so that the last bits of sums do not.
+pub(crate) fn round(value: f64, digits: f64) -> f64 {
+    (value * digits).round() / digits
+}
+
+/// A share as reports hold it.
+pub(crate) fn share(value: f64) -> f64 {
+    round(value, SHARE_DIGITS)
+}
+
+fn millis(ns: f64) -> f64 {
+    round(ms(ns), MS_DIGITS)
+}
+
+/// Failures by class, phase, errno and status; most frequent first.
+fn errors(case: &Case<'_>, endpoint: &EndpointCase) -> Vec<ErrorCount> {
+    let mut counts: BTreeMap<(Outcome, Phase, u16, u16), u64> = BTreeMap::new();
+    for &i in &endpoint.failed {
+        let s = case.sample(i);
+        let status = if s.outcome == Outcome::Status {
+            s.status
+        } else {
+            0
+        };
+        *counts
+            .entry((s.outcome, s.phase, s.errno, status))
+            .or_default() += 1;
+    }
+    let mut out: Vec<ErrorCount> = counts
+        .into_iter()
+        .map(|((outcome, phase, errno, status), count)| ErrorCount {
+            class: outcome.name().to_owned(),
+            phase: phase.name().to_owned(),
+            errno: (errno != 0).then(|| errno::name(errno)),
+            status: (status != 0).then_some(status),
+            count,
+        })
+        .collect();
+    out.sort_by_key(|e| std::cmp::Reverse(e.count));
+    out
+}
+
+/// The percentiles of a measure over all repeats, batches within repeats being the units of
+/// scatter. A request that timed out counts as slower than every completed one.
+fn percentiles(
+    case: &Case<'_>,
+    endpoint: &EndpointCase,
+    measure: impl Fn(&Sample) -> Option<u64>,
+) -> Percentiles {
+    const PS: [f64; 6] = [0.5, 0.9, 0.95, 0.98, 0.99, 0.999];
+    let windows: Vec<Window> = case
+        .windows
+        .iter()
+        .map(|w| Window {
+            begin_ns: w.begin.get(),
+            end_ns: w.end.get(),
+        })
+        .collect();
+    if windows.is_empty() {
+        return none("no measured window");
+    }
+    let batches = Batches::new(&windows);
+    let batch = |s: &Sample| {
+        batches.of(
+            usize::from(s.repeat).min(windows.len() - 1),
+            s.scheduled.get(),
+        )
+    };
+    let of = |&i: &u32| {
+        let sample = case.sample(i);
+        Some((batch(sample), measure(sample)?))
+    };
+    let values: Vec<(u32, u64)> = endpoint.completed.iter().filter_map(of).collect();
+    let timed_out = endpoint.failed.iter().map(|&i| case.sample(i));
+    let censored: Vec<u32> = timed_out
+        .filter(|s| s.outcome == Outcome::Timeout)
+        .map(batch)
+        .collect();
+    let max = values.iter().map(|&(_, value)| value).max();
+    let mut found = quantiles(&values, batches.count(), &censored, &PS)
+        .into_iter()
+        .zip(PS)
+        .map(|(estimate, p)| percentile(&estimate, p, &values, &censored));
+    let mut next = || found.next().unwrap_or_default();
+    Percentiles {
+        p50: next(),
+        p90: next(),
+        p95: next(),
+        p98: next(),
+        p99: next(),
+        p99_9: next(),
+        max: match max {
+            Some(max) if censored.is_empty() => Percentile {
+                value: Some(millis(max as f64)),
+                ..Percentile::default()
+            },
+            Some(_) => refused("requests timed out: the longest is not known"),
+            None => refused("no samples"),
+        },
+    }
+}
+
+fn percentile(
+    estimate: &Result<QuantileEstimate, Undetermined>,
+    p: f64,
+    values: &[(u32, u64)],
+    censored: &[u32],
+) -> Percentile {
+    match estimate {
+        Ok(e) => Percentile {
+            value: Some(millis(e.value as f64)),
+            low: Some(millis(e.low as f64)),
+            high: Some(millis(e.high as f64)),
+            n: Some(e.n),
+            n_eff: Some(round(e.n_eff, 10.0)),
+            reason: e
+                .is_optimistic()
+                .then(|| "the interval covers 86 to 90 % instead of 95 %".to_owned()),
+        },
+        Err(why) => {
+            let n = (values.len() + censored.len()) as u64;
+            let point = shown_without_interval(why, p, values, censored.len());
+            Percentile {
+                value: point,
+                n: Some(n),
+                ..refused(&why.to_string())
+            }
+        }
+    }
+}
+
+/// A median of few samples is still the best guess of a place, so it is shown, without an
+/// interval; a tail percentile of few samples is not.
+fn shown_without_interval(
+    why: &Undetermined,
+    p: f64,
+    values: &[(u32, u64)],
+    censored: usize,
+) -> Option<f64> {
+    let few = matches!(why, Undetermined::TooFew { .. });
+    if !few || p > 0.5 || censored > 0 {
+        return None;
+    }
+    let mut sorted: Vec<u64> = values.iter().map(|&(_, value)| value).collect();
+    sorted.sort_unstable();
+    type_1(&sorted, p).map(|v| millis(v as f64))
+}
+
+fn refused(reason: &str) -> Percentile {
+    Percentile {
+        reason: Some(reason.to_owned()),
+        ..Percentile::default()
+    }
+}
+
+fn none(reason: &str) -> Percentiles {
+    let p = || refused(reason);
+    Percentiles {
+        p50: p(),
+        p90: p(),
+        p95: p(),
+        p98: p(),
+        p99: p(),
+        p99_9: p(),
+        max: p(),
+    }
+}
+
+/// (max - min) / median of the repeats' medians.
+fn run_spread(case: &Case<'_>, endpoint: &EndpointCase) -> Option<f64> {
+    let mut by_repeat: BTreeMap<u16, Vec<u64>> = BTreeMap::new();
+    for &i in &endpoint.completed {
+        let sample = case.sample(i);
+        by_repeat
+            .entry(sample.repeat)
+            .or_default()
+            .push(sample.latency_ns());
+    }
+    let medians: Vec<f64> = by_repeat
+        .into_values()
+        .filter_map(|mut values| {
+            values.sort_unstable();
+            type_1(&values, 0.5).map(|v| v as f64)
+        })
+        .collect();
+    if medians.len() < 2 {
+        return None;
+    }
+    spread(&medians).map(|s| share(s.spread))
+}

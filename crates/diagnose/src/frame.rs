@@ -1,0 +1,138 @@
+//! A frame of reference: a set of requests, the excess of each, and what hangs together.
+
+use slowpath_core::nanos::{Nanos, Span};
+use slowpath_core::record::RunRecord;
+use slowpath_core::stats::batches::{Batches, Window};
+use slowpath_core::stats::episodes::episodes;
+
+use crate::slow::Split;
+
+/// From this share of slow requests on, their spans touch and merge into one although they are
+/// not one event; stretches of time are then the unit, as for a floor.
+const USUAL: f64 = 0.2;
+
+/// Requests whose excess over a reference is to be explained.
+#[derive(Clone, Debug)]
+pub struct Frame {
+    /// The requests: positions in the record's samples, ascending.
+    pub requests: Vec<u32>,
+    /// The latency that they are held against: the fast class for a tail, the wire for a floor.
+    pub reference_ns: u64,
+    /// For each request, the cluster it belongs to: requests of one episode (tail) or one stretch
+    /// of time (floor) are one observation.
+    pub cluster: Vec<u32>,
+    /// Number of clusters.
+    pub clusters: u32,
+    /// Where the clusters lie in time, ascending; empty for a floor, which is everywhere.
+    pub episodes: Vec<Span>,
+    /// Sum of the excess over all requests.
+    pub excess_ns: f64,
+}
+
+impl Frame {
+    /// The slow requests against the fast class (`excess = latency - median of the fast class`).
+    pub fn tail(record: &RunRecord, split: &Split, windows: &[Span]) -> Option<Self> {
+        let reference_ns = split.fast_ns?;
+        if split.slow.is_empty() || windows.is_empty() {
+            return None;
+        }
+        let spans = split
+            .slow
+            .iter()
+            .map(|&i| record.samples[i as usize].span());
+        let bounds: Vec<(u64, u64)> = spans.map(|s| (s.begin.get(), s.end.get())).collect();
+        let merged = episodes(&bounds);
+        let spans = merged
+            .episodes
+            .iter()
+            .map(|e| Span::new(Nanos::new(e.begin_ns), Nanos::new(e.end_ns)))
+            .collect();
+        let usual = split.slow.len() as f64 >= USUAL * split.sorted_ns.len() as f64;
+        let (cluster, clusters) = if usual {
+            by_time(record, &split.slow, windows)
+        } else {
+            (merged.of, merged.episodes.len() as u32)
+        };
+        Some(Self::build(
+            record,
+            &split.slow,
+            reference_ns,
+            cluster,
+            clusters,
+            spans,
+        ))
+    }
+
+    /// All completed requests against the wire.
+    pub fn floor(
+        record: &RunRecord,
+        completed: &[u32],
+        wire_ns: u64,
+        windows: &[Span],
+    ) -> Option<Self> {
+        if completed.is_empty() || windows.is_empty() {
+            return None;
+        }
+        let (cluster, clusters) = by_time(record, completed, windows);
+        Some(Self::build(
+            record,
+            completed,
+            wire_ns,
+            cluster,
+            clusters,
+            Vec::new(),
+        ))
+    }
+
+    fn build(
+        record: &RunRecord,
+        requests: &[u32],
+        reference_ns: u64,
+        cluster: Vec<u32>,
+        clusters: u32,
+        episodes: Vec<Span>,
+    ) -> Self {
+        let mut frame = Self {
+            requests: requests.to_vec(),
+            reference_ns,
+            cluster,
+            clusters,
+            episodes,
+            excess_ns: 0.0,
+        };
+        let all = 0..frame.requests.len();
+        frame.excess_ns = all
+            .map(|position| frame.excess_of_ns(record, position) as f64)
+            .sum();
+        frame
+    }
+
+    /// The excess of the request at a position of the frame.
+    pub fn excess_of_ns(&self, record: &RunRecord, position: usize) -> u64 {
+        let sample = &record.samples[self.requests[position] as usize];
+        sample.latency_ns().saturating_sub(self.reference_ns)
+    }
+
+    /// The position in the frame of a request, if it belongs to it.
+    pub fn position(&self, sample: u32) -> Option<usize> {
+        self.requests.binary_search(&sample).ok()
+    }
+}
+
+/// For each request, the stretch of time it was scheduled in, and how many stretches there are.
+fn by_time(record: &RunRecord, requests: &[u32], windows: &[Span]) -> (Vec<u32>, u32) {
+    let windows: Vec<Window> = windows
+        .iter()
+        .map(|w| Window {
+            begin_ns: w.begin.get(),
+            end_ns: w.end.get(),
+        })
+        .collect();
+    let batches = Batches::new(&windows);
+    let of = |&i: &u32| {
+        let sample = &record.samples[i as usize];
+        let repeat = usize::from(sample.repeat).min(windows.len() - 1);
+        batches.of(repeat, sample.scheduled.get())
+    };
+    (requests.iter().map(of).collect(), batches.count())
+}

@@ -1,0 +1,119 @@
+//! What the load generator itself did: how busy its loop was, how late it sent.
+
+use slowpath_core::nanos::MILLISECOND;
+use slowpath_core::sample::{Sample, Stage};
+use slowpath_core::scenario::Model;
+use slowpath_core::signal::{TOOL_LOOP_RUN, TOOL_LOOP_RUN_DELAY};
+use slowpath_core::stats::quantile::type_1;
+use slowpath_core::timeline::Subject;
+
+use crate::case::Case;
+
+/// A loop that ran, or waited for a CPU, for this share of the time has none left for timing
+/// (signatures 1: "client loop busy > 70 %").
+pub const LOOP_BUSY: f64 = 0.7;
+/// In a closed loop full use is the normal state of a fast target's client; from here on the
+/// latency is the client's own queue.
+const LOOP_FULL: f64 = 0.95;
+/// Lag that matters: beyond this share of the latency at the same percentile … (signatures 1)
+const LAG_SHARE: f64 = 0.2;
+/// … and beyond this, which is more than a wake-up on a shared machine takes (loadgen.md).
+const LAG_LEAST_NS: u64 = MILLISECOND;
+/// Sent less than this share of what was offered: the rate was not delivered.
+const SENT_LEAST: f64 = 0.95;
+/// The CPU time of a request falls up to this many times from light to full load (loadgen.md:
+/// 25 s at one connection, 7.6 s at a thousand, per million). A rate whose requests would need
+/// more than this many CPUs at today's price cannot be sent by one loop.
+const CPUS_NEEDED: f64 = 3.5;
+
+/// What the instrument did in the measured windows.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Load {
+    /// Share of the time that the loop ran or waited for a CPU; `None` if not observed.
+    pub busy: Option<f64>,
+    /// CPUs that the offered rate would need at the measured price; `None` if not observed or if
+    /// the loop is closed.
+    pub cpus_needed: Option<f64>,
+    /// Requests sent or tried, as a share of those offered; 1 without any.
+    pub sent: f64,
+    /// Median of [`Sample::lag_ns`].
+    pub lag_p50_ns: u64,
+    /// Its 99th percentile.
+    pub lag_p99_ns: u64,
+    /// Median of the latency.
+    pub p50_ns: u64,
+    /// Its 99th percentile.
+    pub p99_ns: u64,
+}
+
+impl Load {
+    /// Reads it from a case.
+    pub fn of(case: &Case<'_>) -> Self {
+        let measured = || {
+            case.record
+                .samples
+                .iter()
+                .filter(|s| s.stage == Stage::Measured)
+        };
+        let mut lags: Vec<u64> = measured().filter_map(Sample::lag_ns).collect();
+        lags.sort_unstable();
+        let mut latencies: Vec<u64> = measured().map(Sample::latency_ns).collect();
+        latencies.sort_unstable();
+        let at = |sorted: &[u64], p| type_1(sorted, p).unwrap_or_default();
+        let offered: u64 = case.endpoints.iter().map(|e| e.offered).sum();
+        let unsent: u64 = case.endpoints.iter().map(|e| e.unsent).sum();
+        let loop_ns = |signal| {
+            let series = case.series(signal, &Subject::Tool, "")?;
+            case.measured_increase(series)
+        };
+        let ran = loop_ns(&TOOL_LOOP_RUN);
+        let seconds = case.measured_ns() as f64;
+        let busy = ran.map(|ran| (ran + loop_ns(&TOOL_LOOP_RUN_DELAY).unwrap_or(0.0)) / seconds);
+        let open = matches!(
+            case.record.manifest.plan.scenario.load.model,
+            Model::Open { .. }
+        );
+        let cpus_needed = ran
+            .filter(|_| open && !lags.is_empty())
+            .map(|ran| offered as f64 * (ran / lags.len() as f64) / seconds);
+        Self {
+            busy: busy.map(|b| b.min(1.0)),
+            cpus_needed,
+            sent: if offered == 0 {
+                1.0
+            } else {
+                1.0 - unsent as f64 / offered as f64
+            },
+            lag_p50_ns: at(&lags, 0.5),
+            lag_p99_ns: at(&lags, 0.99),
+            p50_ns: at(&latencies, 0.5),
+            p99_ns: at(&latencies, 0.99),
+        }
+    }
+
+    /// Whether lag at the percentile is large in itself and against the latency there.
+    fn late(lag_ns: u64, latency_ns: u64) -> bool {
+        lag_ns > LAG_LEAST_NS && lag_ns as f64 > LAG_SHARE * latency_ns as f64
+    }
+
+    /// Whether late sending is worth a warning although it does not void the run.
+    pub fn is_late(&self) -> bool {
+        Self::late(self.lag_p99_ns, self.p99_ns)
+    }
+
+    /// Why the client is the bottleneck, if it is.
+    pub fn saturated(&self, open: bool) -> Option<&'static str> {
+        let busy = self.busy.unwrap_or(0.0);
+        if self.sent < SENT_LEAST && (busy >= LOOP_BUSY || self.cpus_needed > Some(CPUS_NEEDED)) {
+            Some("the rate is beyond what one loop can send")
+        } else if Self::late(self.lag_p50_ns, self.p50_ns) {
+            Some("most requests were sent late")
+        } else if self.is_late() && busy >= LOOP_BUSY {
+            Some("requests were sent late because the loop had no time left")
+        } else if !open && busy >= LOOP_FULL {
+            Some("the loop never rests, so its own queue is in every latency")
+        } else {
+            None
+        }
+    }
+}

@@ -1,0 +1,422 @@
+//! From a record to a diagnosis: ask every detector, settle the ledger, rank what is left.
+
+use slowpath_core::record::RunRecord;
+
+use crate::case::{Case, EndpointCase};
+use crate::detectors::{Entry, Examine, REGISTRY};
+use crate::diagnosis::{
+    Blind, Cleared, Diagnosis, EPISODES_MAX, Finding, GapNote, Place, RunSummary, SCHEMA, Status,
+    Unexplained,
+};
+use crate::figures::{figures, round, share};
+use crate::instrument::Load;
+use crate::ledger::{Ledger, NAMED_ERRORS, Settled, settle};
+use crate::summary::load_in_words;
+use crate::validity;
+use crate::verdict::{Amount, Claim, Found, Verdict, percent};
+
+/// The version of slowpath that judges.
+const VERSION: &str = env!("CARGO_PKG_VERSION");
+
+/// Judges a record. Same record, same version: same answer, on any machine.
+pub fn judge(record: &RunRecord) -> Diagnosis {
+    let case = Case::new(record);
+    let answers: Vec<Answer> = REGISTRY
+        .iter()
+        .map(|entry| Answer::of(&case, entry))
+        .collect();
+    let mut trial = Trial {
+        case: &case,
+        findings: Vec::new(),
+        unexplained: Vec::new(),
+    };
+    let weighed: Vec<Vec<Weight>> = trial.weigh(&answers);
+    let (cleared, blind) = acquit(&case, &answers, &weighed);
+    let load = Load::of(&case);
+    let jumped = trial
+        .findings
+        .iter()
+        .find(|r| r.finding.cause == "clock-jump");
+    let jumped = jumped.map(|r| r.finding.summary.clone());
+    let validity = validity::checks(&case, &load, jumped.as_deref());
+    let valid = validity.iter().all(|c| c.status != Status::Invalid);
+    trial
+        .findings
+        .sort_by(|a, b| a.order().cmp(&b.order()).then(b.harm.total_cmp(&a.harm)));
+    Diagnosis {
+        schema: SCHEMA.to_owned(),
+        version: VERSION.to_owned(),
+        run: run_summary(&case, &load, valid),
+        validity,
+        endpoints: case.endpoints.iter().map(|e| figures(&case, e)).collect(),
+        findings: trial.findings.into_iter().map(|r| r.finding).collect(),
+        cleared,
+        blind,
+        unexplained: trial.unexplained,
+        gaps: gaps(record),
+    }
+}
+
+fn run_summary(case: &Case<'_>, load: &Load, valid: bool) -> RunSummary {
+    let manifest = &case.record.manifest;
+    RunSummary {
+        id: manifest.id.clone(),
+        name: manifest.plan.scenario.name.clone(),
+        release: manifest.plan.release.clone(),
+        repeats: manifest.repeats.len() as u32,
+        valid,
+        interrupted: manifest.interrupted || manifest.recovered,
+        began: manifest.began.clone(),
+        load: load_in_words(&manifest.plan.scenario.load),
+        target: manifest.target.url.clone(),
+        host: manifest.host.clone(),
+        instrument: validity::instrument(case, load),
+    }
+}
+
+fn gaps(record: &RunRecord) -> Vec<GapNote> {
+    let note = |gap: &slowpath_core::timeline::Gap| GapNote {
+        signal: gap.signal.clone(),
+        reason: gap.reason.clone(),
+        remedy: gap.remedy.clone(),
+    };
+    record.timeline.gaps.iter().map(note).collect()
+}
+
+/// What one detector said: a verdict for the run, or one for each endpoint.
+struct Answer {
+    entry: &'static Entry,
+    run: Option<Verdict>,
+    endpoints: Vec<Verdict>,
+}
+
+impl Answer {
+    fn of(case: &Case<'_>, entry: &'static Entry) -> Self {
+        match entry.detector.examine {
+            Examine::Run(examine) => Self {
+                entry,
+                run: Some(examine(case)),
+                endpoints: Vec::new(),
+            },
+            Examine::Endpoint(examine) => {
+                let endpoints = case.endpoints.iter().map(|e| examine(case, e)).collect();
+                Self {
+                    entry,
+                    run: None,
+                    endpoints,
+                }
+            }
+        }
+    }
+
+    fn verdicts(&self) -> impl Iterator<Item = &Verdict> {
+        self.run.iter().chain(&self.endpoints)
+    }
+}
+
+/// What became of one verdict that found something.
+enum Weight {
+    /// Named.
+    Named,
+    /// Not enough to be named: this share.
+    Light(f64),
+    /// It found nothing.
+    Nothing,
+}
+
+/// A finding with what it is ranked by.
+struct Ranked {
+    finding: Finding,
+    invalidates: bool,
+    may_be_the_work: bool,
+    harm: f64,
+}
+
+impl Ranked {
+    /// What makes the measurement invalid; errors; the rest; floors that may be the work itself.
+    fn order(&self) -> u8 {
+        if self.invalidates {
+            0
+        } else if self.finding.place == Place::Errors {
+            1
+        } else if self.may_be_the_work && self.finding.place == Place::Floor {
+            3
+        } else {
+            2
+        }
+    }
+}
+
+struct Trial<'a> {
+    case: &'a Case<'a>,
+    findings: Vec<Ranked>,
+    unexplained: Vec<Unexplained>,
+}
+
+impl Trial<'_> {
+    /// Settles every frame and names what is heavy enough; answers run parallel to `answers`,
+    /// one weight an endpoint (or one for the run).
+    fn weigh(&mut self, answers: &[Answer]) -> Vec<Vec<Weight>> {
+        let mut weights: Vec<Vec<Weight>> = answers.iter().map(|a| self.weigh_run(a)).collect();
+        for (position, endpoint) in self.case.endpoints.iter().enumerate() {
+            for place in [Place::Tail, Place::Floor] {
+                self.weigh_frame(answers, &mut weights, position, endpoint, place);
+            }
+            self.weigh_errors(answers, &mut weights, position, endpoint);
+        }
+        weights
+    }
+
+    fn weigh_run(&mut self, answer: &Answer) -> Vec<Weight> {
+        match &answer.run {
+            None => answer.endpoints.iter().map(|_| Weight::Nothing).collect(),
+            Some(Verdict::Found(found)) => {
+                let Amount::Measurement(part) = found.amount else {
+                    return vec![Weight::Nothing];
+                };
+                let settled = (part, part, part);
+                self.name(answer.entry, found, None, settled, f64::INFINITY, true);
+                vec![Weight::Named]
+            }
+            Some(_) => vec![Weight::Nothing],
+        }
+    }
+
+    fn weigh_frame(
+        &mut self,
+        answers: &[Answer],
+        weights: &mut [Vec<Weight>],
+        position: usize,
+        endpoint: &EndpointCase,
+        place: Place,
+    ) {
+        let Some(frame) = endpoint.frame(place) else {
+            return;
+        };
+        let mut claimants: Vec<(usize, &Found, &[Claim])> = Vec::new();
+        for (index, answer) in answers.iter().enumerate() {
+            if let Some(Verdict::Found(found)) = answer.endpoints.get(position)
+                && let Amount::Claims(claims) = &found.amount
+                && found.place == place
+            {
+                claimants.push((index, found, claims));
+            }
+        }
+        let pairs: Vec<(&str, &[Claim])> = claimants
+            .iter()
+            .map(|&(i, _, claims)| (answers[i].entry.name, claims))
+            .collect();
+        let record = self.case.record;
+        let ledger = settle(record, frame, &pairs, record.manifest.plan.seed);
+        for (settled, &(index, found, _)) in ledger.settled.iter().zip(&claimants) {
+            let weight = &mut weights[index][position];
+            *weight = match settled {
+                Some(settled) if settled.is_named() => {
+                    let harm = self.harm(endpoint, place, settled.share.share);
+                    let part = (settled.share.share, settled.share.low, settled.share.high);
+                    self.name(
+                        answers[index].entry,
+                        found,
+                        Some(endpoint),
+                        part,
+                        harm,
+                        false,
+                    );
+                    Weight::Named
+                }
+                Some(Settled { share, .. }) => Weight::Light(share.share),
+                None => Weight::Light(0.0),
+            };
+        }
+        let explains = !claimants.is_empty();
+        self.note_unexplained(endpoint, place, &ledger, explains);
+    }
+
+    fn weigh_errors(
+        &mut self,
+        answers: &[Answer],
+        weights: &mut [Vec<Weight>],
+        position: usize,
+        endpoint: &EndpointCase,
+    ) {
+        for (index, answer) in answers.iter().enumerate() {
+            let Some(Verdict::Found(found)) = answer.endpoints.get(position) else {
+                continue;
+            };
+            let Amount::Failures { failed, of } = found.amount else {
+                continue;
+            };
+            let part = failed as f64 / of.max(1) as f64;
+            let touched = failed as f64 / endpoint.offered.max(1) as f64;
+            weights[index][position] = if touched >= NAMED_ERRORS {
+                let (low, high) = slowpath_core::stats::beta::clopper_pearson(failed, of);
+                self.name(
+                    answer.entry,
+                    found,
+                    Some(endpoint),
+                    (part, low, high),
+                    touched,
+                    false,
+                );
+                Weight::Named
+            } else {
+                Weight::Light(part)
+            };
+        }
+    }
+
+    /// DESIGN's measure of harm: share x sum over the touched requests of ln(latency/reference).
+    fn harm(&self, endpoint: &EndpointCase, place: Place, part: f64) -> f64 {
+        let Some(frame) = endpoint.frame(place) else {
+            return 0.0;
+        };
+        let reference = frame.reference_ns.max(1) as f64;
+        let logs = frame.requests.iter().map(|&i| {
+            let latency = self.case.sample(i).latency_ns() as f64;
+            (latency / reference).max(1.0).ln()
+        });
+        part * logs.sum::<f64>()
+    }
+
+    fn name(
+        &mut self,
+        entry: &Entry,
+        found: &Found,
+        endpoint: Option<&EndpointCase>,
+        (part, low, high): (f64, f64, f64),
+        harm: f64,
+        invalidates: bool,
+    ) {
+        let finding = Finding {
+            cause: entry.name.to_owned(),
+            endpoint: endpoint.map(|e| e.name.clone()),
+            place: found.place,
+            share: share(part),
+            share_low: share(low),
+            share_high: share(high),
+            grade: found.grade,
+            summary: found.summary.clone(),
+            evidence: found.evidence.clone(),
+            culprit: rounded(&found.culprit),
+            prediction: found.prediction.clone().map(rounded_prediction),
+            next: next_step(entry.name, &self.case.record.manifest.id),
+            episodes_s: self.episodes(endpoint, found.place),
+        };
+        let may_be_the_work = entry.detector.may_be_the_work;
+        self.findings.push(Ranked {
+            finding,
+            invalidates,
+            may_be_the_work,
+            harm,
+        });
+    }
+
+    fn episodes(&self, endpoint: Option<&EndpointCase>, place: Place) -> Vec<[f64; 2]> {
+        let frame = endpoint.and_then(|e| e.frame(place));
+        let spans = frame.map_or(&[][..], |f| f.episodes.as_slice());
+        let at = |at| round(self.case.seconds(at), 1e3);
+        spans
+            .iter()
+            .take(EPISODES_MAX)
+            .map(|s| [at(s.begin), at(s.end)])
+            .collect()
+    }
+
+    /// The tail's remainder is always printed; the floor's only when a floor is at issue.
+    fn note_unexplained(
+        &mut self,
+        endpoint: &EndpointCase,
+        place: Place,
+        ledger: &Ledger,
+        explains: bool,
+    ) {
+        let Some(frame) = endpoint.frame(place) else {
+            return;
+        };
+        if place == Place::Floor && (endpoint.tail.is_some() || !explains) {
+            return;
+        }
+        let mut split = ledger.split.clone();
+        for part in &mut split {
+            part.share = share(part.share);
+        }
+        self.unexplained.push(Unexplained {
+            endpoint: endpoint.name.clone(),
+            share: share(ledger.unexplained),
+            excess_s: round(frame.excess_ns / 1e9, 1e3),
+            slow: frame.requests.len() as u64,
+            of: (endpoint.completed.len() + endpoint.failed.len()) as u64,
+            fast_ms: round(frame.reference_ns as f64 / 1e6, 1e6),
+            split,
+        });
+    }
+}
+
+fn rounded(culprit: &crate::diagnosis::Culprit) -> crate::diagnosis::Culprit {
+    let mut culprit = culprit.clone();
+    culprit.constant_ms = culprit.constant_ms.map(|v| round(v, 1e6));
+    culprit.period_ms = culprit.period_ms.map(|v| round(v, 1e6));
+    culprit
+}
+
+fn rounded_prediction(mut p: crate::diagnosis::Prediction) -> crate::diagnosis::Prediction {
+    (p.low_ms, p.high_ms) = (round(p.low_ms, 1e6), round(p.high_ms, 1e6));
+    p
+}
+
+fn next_step(cause: &str, id: &str) -> String {
+    match cause {
+        "delayed-ack" | "fixed-delay" | "cpu-quota-throttling" => {
+            format!("slowpath prove {id} --cause {cause}")
+        }
+        _ => format!("slowpath causes {cause}"),
+    }
+}
+
+/// The causes that no endpoint is named for: cleared, or blind if some part could not be seen.
+fn acquit(
+    case: &Case<'_>,
+    answers: &[Answer],
+    weights: &[Vec<Weight>],
+) -> (Vec<Cleared>, Vec<Blind>) {
+    let mut cleared = Vec::new();
+    let mut blind = Vec::new();
+    for (answer, weights) in answers.iter().zip(weights) {
+        if weights.iter().any(|w| matches!(w, Weight::Named)) {
+            continue;
+        }
+        let cause = answer.entry.name.to_owned();
+        if let Some((missing, remedy)) = answer.verdicts().find_map(|v| match v {
+            Verdict::Blind { missing, remedy } => Some((missing.clone(), remedy.clone())),
+            _ => None,
+        }) {
+            let remedy = remedy.replace("RUN", &case.record.manifest.id);
+            blind.push(Blind {
+                cause,
+                missing,
+                remedy,
+            });
+            continue;
+        }
+        let light = weights.iter().filter_map(|w| match w {
+            Weight::Light(part) => Some(*part),
+            _ => None,
+        });
+        let text = match light.reduce(f64::max) {
+            Some(part) => format!("explains {} of the excess", percent(part)),
+            None => cleared_text(case, answer),
+        };
+        cleared.push(Cleared { cause, text });
+    }
+    (cleared, blind)
+}
+
+fn cleared_text(case: &Case<'_>, answer: &Answer) -> String {
+    let several = answer.endpoints.len() > 1;
+    let texts = answer.verdicts().enumerate().filter_map(|(i, v)| match v {
+        Verdict::Cleared(text) if several => Some(format!("{}: {text}", case.endpoints[i].name)),
+        Verdict::Cleared(text) => Some(text.clone()),
+        _ => None,
+    });
+    texts.collect::<Vec<_>>().join("; ")
+}

@@ -1,0 +1,298 @@
+//! The ledger: who explains how much of the excess, with nothing counted twice.
+//!
+//! Detectors claim intervals of requests. Claims are settled in the order of [`PRECEDENCE`]; what
+//! one cause has, the next does not get. A request that waited because every connection was busy
+//! waited for whatever kept them busy, so that part of its time is shared out like the rest.
+
+use std::collections::BTreeMap;
+
+use slowpath_core::catalogue as name;
+use slowpath_core::nanos::Span;
+use slowpath_core::record::RunRecord;
+use slowpath_core::stats::bootstrap::{ShareInterval, share_interval};
+
+use crate::diagnosis::Part;
+use crate::frame::Frame;
+use crate::verdict::Claim;
+
+/// Who is served first: the instrument, then the transport, then CPU supply, then waiting. What
+/// stands further down is more easily an effect of what stands above (signatures 3.5).
+pub const PRECEDENCE: &[&str] = &[
+    name::CLIENT_SATURATION,
+    name::CLOCK_JUMP,
+    name::ACCEPT_QUEUE_OVERFLOW,
+    name::DELAYED_ACK,
+    name::CPU_QUOTA_THROTTLING,
+    name::CPU_SATURATION,
+    name::FIXED_DELAY,
+];
+
+/// A cause is named from this share of the excess on …
+pub const NAMED_SHARE: f64 = 0.30;
+/// … if the lower end of its interval is at least this …
+pub const NAMED_SHARE_LOW: f64 = 0.15;
+/// … and it rests on at least so many independent episodes.
+pub const NAMED_EPISODES: usize = 6;
+/// Failures are an answer of their own from this share of what was offered on.
+pub const NAMED_ERRORS: f64 = 0.01;
+
+/// What one cause was given.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Settled {
+    /// Its share of the excess.
+    pub share: ShareInterval,
+    /// Clusters in which it has a part.
+    pub clusters: usize,
+}
+
+impl Settled {
+    /// Whether it may be named.
+    pub fn is_named(&self) -> bool {
+        self.share.share >= NAMED_SHARE
+            && self.share.low >= NAMED_SHARE_LOW
+            && self.clusters >= NAMED_EPISODES
+    }
+}
+
+/// The settled ledger of one frame.
+#[derive(Clone, Debug, Default)]
+pub struct Ledger {
+    /// For each claimant, in the order given, its part; `None` without any.
+    pub settled: Vec<Option<Settled>>,
+    /// The share that nobody claimed.
+    pub unexplained: f64,
+    /// Where the unclaimed time lies, largest part first, as shares of the excess.
+    pub split: Vec<Part>,
+}
+
+/// Settles the claims of several causes on one frame. `claimants` are (cause, claims) pairs in
+/// any order; `seed` makes the intervals reproducible.
+pub fn settle(
+    record: &RunRecord,
+    frame: &Frame,
+    claimants: &[(&str, &[Claim])],
+    seed: u64,
+) -> Ledger {
+    let by_request = sort_claims(frame, claimants);
+    let mut account = Account::new(frame, claimants.len());
+    for position in 0..frame.requests.len() {
+        let claims = by_request.get(&position).map_or(&[][..], Vec::as_slice);
+        account.settle_request(record, frame, position, claims);
+    }
+    account.close(frame, seed)
+}
+
+/// The claims on each request of the frame, in order of precedence.
+fn sort_claims(
+    frame: &Frame,
+    claimants: &[(&str, &[Claim])],
+) -> BTreeMap<usize, Vec<(usize, Span)>> {
+    let rank = |cause: &str| {
+        PRECEDENCE
+            .iter()
+            .position(|&c| c == cause)
+            .unwrap_or(usize::MAX)
+    };
+    let mut order: Vec<usize> = (0..claimants.len()).collect();
+    order.sort_by_key(|&i| (rank(claimants[i].0), i));
+    let mut by_request: BTreeMap<usize, Vec<(usize, Span)>> = BTreeMap::new();
+    for claimant in order {
+        for claim in claimants[claimant].1 {
+            if let Some(position) = frame.position(claim.sample) {
+                by_request
+                    .entry(position)
+                    .or_default()
+                    .push((claimant, claim.span));
+            }
+        }
+    }
+    by_request
+}
+
+/// Running sums while requests are settled.
+struct Account {
+    /// Claimed time: `[claimant][cluster]`.
+    claimed: Vec<Vec<f64>>,
+    /// Unclaimed waiting for a connection, by cluster: shared out at the end.
+    queued: Vec<f64>,
+    /// Excess by cluster.
+    excess: Vec<f64>,
+    /// Unclaimed time outside the queue, by the phase it lies in.
+    phases: BTreeMap<&'static str, f64>,
+}
+
+impl Account {
+    fn new(frame: &Frame, claimants: usize) -> Self {
+        let clusters = frame.clusters as usize;
+        Self {
+            claimed: vec![vec![0.0; clusters]; claimants],
+            queued: vec![0.0; clusters],
+            excess: vec![0.0; clusters],
+            phases: BTreeMap::new(),
+        }
+    }
+
+    /// Gives each claimant the part of the request's excess that is still free. The reference
+    /// (what a fast request takes) is nobody's: it is set against the unclaimed time first.
+    fn settle_request(
+        &mut self,
+        record: &RunRecord,
+        frame: &Frame,
+        position: usize,
+        claims: &[(usize, Span)],
+    ) {
+        let sample = &record.samples[frame.requests[position] as usize];
+        let cluster = frame.cluster[position] as usize;
+        let excess = frame.excess_of_ns(record, position) as f64;
+        self.excess[cluster] += excess;
+        let mut free = vec![sample.span()];
+        let mut left = excess;
+        for &(claimant, span) in claims {
+            let given = (take(&mut free, span) as f64).min(left);
+            self.claimed[claimant][cluster] += given;
+            left -= given;
+        }
+        let unclaimed: u64 = free.iter().map(|s| s.len_ns()).sum();
+        if unclaimed == 0 {
+            return;
+        }
+        // Unclaimed excess is spread over the unclaimed time by proportion.
+        let scale = left / unclaimed as f64;
+        let part = |span: Span| free.iter().map(|s| s.overlap_ns(span)).sum::<u64>() as f64 * scale;
+        self.queued[cluster] += part(Span::new(sample.scheduled, sample.ready));
+        for (phase, span) in phases(sample) {
+            *self.phases.entry(phase).or_default() += part(span);
+        }
+    }
+
+    /// Shares the queue out and turns sums into shares.
+    fn close(mut self, frame: &Frame, seed: u64) -> Ledger {
+        let total = frame.excess_ns;
+        if total <= 0.0 {
+            return Ledger {
+                settled: vec![None; self.claimed.len()],
+                ..Ledger::default()
+            };
+        }
+        let queued: f64 = self.queued.iter().sum();
+        let settled_time = total - queued;
+        let inherit = if settled_time > 0.0 {
+            queued / settled_time
+        } else {
+            0.0
+        };
+        for claims in &mut self.claimed {
+            let own: f64 = claims.iter().sum();
+            let from_queue = own * inherit;
+            for (claim, waiting) in claims.iter_mut().zip(&self.queued) {
+                *claim += if queued > 0.0 {
+                    from_queue * waiting / queued
+                } else {
+                    0.0
+                };
+            }
+        }
+        let settled: Vec<Option<Settled>> = self
+            .claimed
+            .iter()
+            .map(|claims| {
+                let clusters = claims.iter().filter(|&&c| c > 0.0).count();
+                let share = share_interval(claims, &self.excess, seed)?;
+                (clusters > 0).then_some(Settled { share, clusters })
+            })
+            .collect();
+        let explained: f64 = self.claimed.iter().flatten().sum::<f64>() / total;
+        let split = split(&self.phases, inherit, total);
+        Ledger {
+            settled,
+            unexplained: (1.0 - explained).max(0.0),
+            split,
+        }
+    }
+}
+
+/// Smallest part of the excess that the split of the unexplained mentions.
+const SPLIT_LEAST: f64 = 0.01;
+
+fn split(phases: &BTreeMap<&'static str, f64>, inherit: f64, total: f64) -> Vec<Part> {
+    let mut parts: Vec<Part> = phases
+        .iter()
+        .map(|(&why, &ns)| Part {
+            why: why.to_owned(),
+            share: ns * (1.0 + inherit) / total,
+        })
+        .filter(|part| part.share >= SPLIT_LEAST)
+        .collect();
+    parts.sort_by(|a, b| b.share.total_cmp(&a.share));
+    parts
+}
+
+/// The phases of a request after it had a connection to itself, in words for people.
+fn phases(sample: &slowpath_core::sample::Sample) -> [(&'static str, Span); 4] {
+    let dial = sample.connect_begin.unwrap_or(sample.ready);
+    let sent = sample.sent.unwrap_or(sample.done);
+    let connected = sample
+        .connected
+        .unwrap_or(if sample.connect_begin.is_some() {
+            sent
+        } else {
+            dial
+        });
+    let first = sample.first_byte.unwrap_or(sample.done);
+    let own_lag = if sample.connect_begin.is_some() {
+        Span::new(sample.ready, dial)
+    } else {
+        Span::new(sample.ready, sent)
+    };
+    [
+        ("sent late by slowpath itself", own_lag),
+        ("making the connection", Span::new(dial, connected)),
+        ("before the first byte", Span::new(sent, first)),
+        ("inside the response", Span::new(first, sample.done)),
+    ]
+}
+
+/// Cuts `span` out of the free intervals and returns how much of it was free.
+fn take(free: &mut Vec<Span>, span: Span) -> u64 {
+    let mut taken = 0;
+    let mut rest = Vec::with_capacity(free.len() + 1);
+    for piece in free.drain(..) {
+        match piece.intersect(span) {
+            None => rest.push(piece),
+            Some(common) => {
+                taken += common.len_ns();
+                for left in [
+                    Span::new(piece.begin, common.begin),
+                    Span::new(common.end, piece.end),
+                ] {
+                    if left.len_ns() > 0 {
+                        rest.push(left);
+                    }
+                }
+            }
+        }
+    }
+    *free = rest;
+    taken
+}
+
+#[cfg(test)]
+mod tests {
+    use slowpath_core::Nanos;
+
+    use super::*;
+
+    fn span(a: u64, b: u64) -> Span {
+        Span::new(Nanos::new(a), Nanos::new(b))
+    }
+
+    #[test]
+    fn nothing_is_taken_twice() {
+        let mut free = vec![span(100, 200)];
+        assert_eq!(take(&mut free, span(120, 150)), 30);
+        assert_eq!(take(&mut free, span(110, 160)), 20);
+        assert_eq!(free, [span(100, 110), span(160, 200)]);
+        assert_eq!(take(&mut free, span(0, 1000)), 50);
+        assert_eq!(take(&mut free, span(0, 1000)), 0);
+    }
+}

@@ -1,0 +1,93 @@
+//! Which requests are slow: the fast class, the slow set and the cut between them.
+
+use slowpath_core::record::RunRecord;
+use slowpath_core::sample::Outcome;
+use slowpath_core::stats::modes::{Mode, modes};
+use slowpath_core::stats::quantile::type_1;
+
+/// A slow mode starts where latency is at least this many times that of the mode below: closer
+/// modes are variants of one path (keep-alive or not, this CPU or that), not "slow".
+const APART: f64 = 1.5;
+/// Either side of a cut between modes holds at least this share (signatures 5.1, S1).
+const SIDE_SHARE: f64 = 0.005;
+/// … and at least this many requests (S1, S2).
+const SIDE_REQUESTS: usize = 30;
+/// Without modes, slow is beyond the 99th percentile … (S2)
+const TAIL_P: f64 = 0.99;
+/// … and beyond three times the median (S2).
+const TAIL_TIMES_MEDIAN: u64 = 3;
+
+/// The requests of an endpoint, split into fast and slow.
+#[derive(Clone, Debug, Default)]
+pub struct Split {
+    /// Latencies of the completed requests, ascending.
+    pub sorted_ns: Vec<u64>,
+    /// The modes; empty when there are too few requests to tell.
+    pub modes: Vec<Mode>,
+    /// Median of the fast class; `None` without requests.
+    pub fast_ns: Option<u64>,
+    /// Latency from which on a request is slow; `None` if none is.
+    pub cut_ns: Option<u64>,
+    /// Whether the cut is a valley between two modes.
+    pub bimodal: bool,
+    /// The slow requests, timed-out ones included: positions in the record's samples.
+    pub slow: Vec<u32>,
+}
+
+/// Splits the completed and failed requests of one endpoint.
+pub fn split(record: &RunRecord, completed: &[u32], failed: &[u32]) -> Split {
+    let latency = |&i: &u32| record.samples[i as usize].latency_ns();
+    let mut sorted_ns: Vec<u64> = completed.iter().map(latency).collect();
+    sorted_ns.sort_unstable();
+    let modes = modes(&sorted_ns).unwrap_or_default();
+    let valley = valley(&sorted_ns, &modes);
+    let cut_ns = valley.or_else(|| tail_cut(&sorted_ns));
+    let fast = cut_ns.map_or(sorted_ns.len(), |cut| {
+        sorted_ns.partition_point(|&l| l < cut)
+    });
+    let fast_ns = type_1(&sorted_ns[..fast], 0.5);
+    let timed_out = failed
+        .iter()
+        .filter(|&&i| record.samples[i as usize].outcome == Outcome::Timeout);
+    let mut slow: Vec<u32> = match cut_ns {
+        Some(cut) => completed
+            .iter()
+            .filter(|i| latency(i) >= cut)
+            .copied()
+            .collect(),
+        None => Vec::new(),
+    };
+    slow.extend(timed_out);
+    slow.sort_unstable();
+    Split {
+        sorted_ns,
+        modes,
+        fast_ns,
+        cut_ns,
+        bimodal: valley.is_some(),
+        slow,
+    }
+}
+
+/// The valley between the two neighbouring modes that are furthest apart, if they are far enough
+/// apart and each side is well filled.
+fn valley(sorted_ns: &[u64], modes: &[Mode]) -> Option<u64> {
+    let fewest = ((sorted_ns.len() as f64 * SIDE_SHARE) as usize).max(SIDE_REQUESTS);
+    modes
+        .iter()
+        .zip(modes.iter().skip(1))
+        .filter(|(low, high)| high.at >= APART * low.at)
+        .filter(|(_, high)| {
+            let below = sorted_ns.partition_point(|&l| l < high.low);
+            below >= fewest && sorted_ns.len() - below >= fewest
+        })
+        .max_by(|a, b| (a.1.at / a.0.at).total_cmp(&(b.1.at / b.0.at)))
+        .map(|(_, high)| high.low)
+}
+
+fn tail_cut(sorted_ns: &[u64]) -> Option<u64> {
+    let median = type_1(sorted_ns, 0.5)?;
+    let cut = type_1(sorted_ns, TAIL_P)?.max(TAIL_TIMES_MEDIAN * median);
+    let slow = sorted_ns.len() - sorted_ns.partition_point(|&l| l < cut);
+    (slow >= SIDE_REQUESTS).then_some(cut)
+}

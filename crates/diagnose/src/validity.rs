@@ -1,0 +1,204 @@
+//! The instrument stands trial first: what the figures rest on.
+
+use slowpath_core::catalogue;
+use slowpath_core::scenario::Model;
+use slowpath_core::signal::{
+    HOST_CPU_BUSY, HOST_CPU_IDLE, HOST_CPU_STEAL, TOOL_CPU_SYSTEM, TOOL_CPU_USER,
+};
+use slowpath_core::timeline::{MarkKind, Subject};
+
+use crate::case::Case;
+use crate::diagnosis::{Check, Instrument, Status};
+use crate::figures::{round, share};
+use crate::instrument::Load;
+use crate::verdict::{human, ms, percent};
+
+/// Steal beyond this share of CPU time makes tails that are not the server's (signatures 7).
+const STEAL_LEAST: f64 = 0.01;
+/// Fewer completed requests than this support no statement about a tail (p99 needs 368).
+const REQUESTS_FEWEST: usize = 100;
+/// With so little CPU left idle on the host, someone waits for it.
+const IDLE_LEAST: f64 = 0.05;
+
+/// All checks, worst first among equals in a fixed order.
+pub(crate) fn checks(case: &Case<'_>, load: &Load, jumped: Option<&str>) -> Vec<Check> {
+    let mut checks = vec![client(case, load), clock(case, jumped), samples(case)];
+    checks.extend(host(case));
+    checks.extend(target_died(case));
+    checks.extend(cut_short(case));
+    checks.extend(spool(case));
+    checks
+}
+
+/// What the instrument counted of itself.
+pub(crate) fn instrument(case: &Case<'_>, load: &Load) -> Instrument {
+    let repeats = &case.record.manifest.repeats;
+    let cpu = [&TOOL_CPU_USER, &TOOL_CPU_SYSTEM]
+        .iter()
+        .filter_map(|signal| case.series(signal, &Subject::Tool, ""))
+        .filter_map(|series| case.measured_increase(series))
+        .reduce(|a, b| a + b);
+    let requests = case.completed() as f64;
+    Instrument {
+        cpu_s_per_million: cpu
+            .filter(|_| requests > 0.0)
+            .map(|ns| round(ns / 1e9 / (requests / 1e6), 1e3)),
+        loop_busy: load.busy.map(share),
+        send_lag_p99_ms: (requests > 0.0).then(|| round(ms(load.lag_p99_ns as f64), 1e6)),
+        connections_opened: repeats.iter().map(|r| r.connections_opened).sum(),
+        connections_stale: repeats.iter().map(|r| r.connections_stale).sum(),
+        spool_waits: repeats.iter().map(|r| r.spool_waits).sum(),
+    }
+}
+
+fn check(name: &str, status: Status, value: Option<f64>, detail: String) -> Check {
+    Check {
+        check: name.to_owned(),
+        status,
+        value: value.map(share),
+        detail,
+    }
+}
+
+fn client(case: &Case<'_>, load: &Load) -> Check {
+    let open = matches!(
+        case.record.manifest.plan.scenario.load.model,
+        Model::Open { .. }
+    );
+    let busy = load.busy.map_or("not observed".to_owned(), |b| {
+        format!("{} busy", percent(b))
+    });
+    let figures = format!(
+        "load loop {busy}; sent {} late at the median, {} at p99",
+        human(load.lag_p50_ns as f64),
+        human(load.lag_p99_ns as f64)
+    );
+    let (status, detail) = if let Some(why) = load.saturated(open) {
+        (Status::Invalid, format!("{why}: {figures}"))
+    } else if load.is_late() {
+        let text = "the host held slowpath up, which is in the tail that it shows";
+        (Status::Warn, format!("{text}: {figures}"))
+    } else {
+        (Status::Ok, figures)
+    };
+    check(catalogue::CLIENT_SATURATION, status, load.busy, detail)
+}
+
+fn clock(case: &Case<'_>, jumped: Option<&str>) -> Check {
+    let name = catalogue::CLOCK_JUMP;
+    if let Some(how) = jumped {
+        return check(name, Status::Invalid, None, how.to_owned());
+    }
+    let read = case
+        .series(
+            &slowpath_core::signal::CLOCK_REALTIME_OFFSET,
+            &Subject::Tool,
+            "",
+        )
+        .is_some();
+    if read {
+        check(
+            name,
+            Status::Ok,
+            Some(0.0),
+            "no clock moved by more than 1 ms".to_owned(),
+        )
+    } else {
+        check(
+            name,
+            Status::Warn,
+            None,
+            "the clocks were not read".to_owned(),
+        )
+    }
+}
+
+fn samples(case: &Case<'_>) -> Check {
+    let completed = case.completed();
+    let (status, detail) = if completed == 0 {
+        (
+            Status::Invalid,
+            "no request was completed in the measured window".to_owned(),
+        )
+    } else if completed < REQUESTS_FEWEST {
+        (
+            Status::Warn,
+            format!("{completed} completed requests say nothing about a tail"),
+        )
+    } else {
+        (Status::Ok, format!("{completed} completed requests"))
+    };
+    check("samples", status, Some(completed as f64), detail)
+}
+
+fn host(case: &Case<'_>) -> Option<Check> {
+    let of = |signal| {
+        let series = case.series(signal, &Subject::Host, "")?;
+        case.measured_increase(series)
+    };
+    let (busy, idle) = (of(&HOST_CPU_BUSY)?, of(&HOST_CPU_IDLE)?);
+    let steal = of(&HOST_CPU_STEAL).unwrap_or(0.0);
+    let total = busy + idle + steal;
+    if total <= 0.0 {
+        return None;
+    }
+    let (steal, idle) = (steal / total, idle / total);
+    let used = case.target_cpu_ns().unwrap_or(0.0);
+    let text = format!(
+        "CPUs {} idle, {} stolen by the hypervisor, {} used by the target",
+        percent(idle),
+        percent(steal),
+        percent(used / total)
+    );
+    let status = if steal > STEAL_LEAST || idle < IDLE_LEAST {
+        Status::Warn
+    } else {
+        Status::Ok
+    };
+    Some(check("host", status, Some(1.0 - idle), text))
+}
+
+fn target_died(case: &Case<'_>) -> Option<Check> {
+    let mark = case
+        .timeline()
+        .marks
+        .iter()
+        .find(|m| m.kind == MarkKind::TargetDied)?;
+    let at = case.seconds(mark.at);
+    let text = format!(
+        "the target ended by itself {at:.1} s into the run: {}",
+        mark.text
+    );
+    Some(check("target-alive", Status::Warn, Some(at), text))
+}
+
+fn cut_short(case: &Case<'_>) -> Option<Check> {
+    let manifest = &case.record.manifest;
+    let reasons = manifest.repeats.iter().map(|r| r.cut_short.as_str());
+    let reason = reasons.filter(|r| !r.is_empty()).max_by_key(|r| r.len());
+    let what = if manifest.recovered {
+        "recovered from a run that was killed"
+    } else {
+        reason.or(manifest.interrupted.then_some("interrupted"))?
+    };
+    Some(check(
+        "complete",
+        Status::Warn,
+        None,
+        format!("{what}: the figures cover what was measured"),
+    ))
+}
+
+fn spool(case: &Case<'_>) -> Option<Check> {
+    let waits: u64 = case
+        .record
+        .manifest
+        .repeats
+        .iter()
+        .map(|r| r.spool_waits)
+        .sum();
+    (waits > 0).then(|| {
+        let text = format!("the load loop waited {waits} times for the disk");
+        check("spool", Status::Warn, Some(waits as f64), text)
+    })
+}
