@@ -1,0 +1,96 @@
+//! The servers: one file each, and the list below is the registry.
+
+use std::io;
+use std::net::SocketAddr;
+
+use crate::options::{Knob, Options, Variant};
+
+/// `cause` of a server that has nothing to be found.
+pub(crate) const NO_CAUSE: &str = "none";
+/// `cause` of a look-alike: slow, but by nothing that the catalogue has a name for.
+pub(crate) const UNCATALOGUED: &str = "uncatalogued";
+
+/// One kind of server.
+pub(crate) struct Pathology {
+    identifier: &'static str,
+    pub(crate) summary: &'static str,
+    pub(crate) knobs: &'static [Knob],
+    pub(crate) variants: &'static [Variant],
+    pub(crate) start: fn(&Options) -> Result<Server, Refusal>,
+}
+
+impl Pathology {
+    /// The name that cause, detector and page have too.
+    pub(crate) fn name(&self) -> String {
+        self.identifier.replace('_', "-")
+    }
+}
+
+/// A server that has started.
+pub(crate) struct Server {
+    pub(crate) address: SocketAddr,
+    /// The name of the cause that must be found.
+    pub(crate) cause: &'static str,
+    /// Puts right what was changed on the machine and tells what was done.
+    pub(crate) stop: Box<dyn FnOnce() -> io::Result<Truth>>,
+}
+
+/// What a server did, counted where it happened.
+pub(crate) struct Truth {
+    /// Requests other than readiness probes.
+    pub(crate) requests: u64,
+    /// How often the fault happened.
+    pub(crate) induced: u64,
+    /// Was the server as sick, or as healthy, as it was asked to be?
+    pub(crate) holds: bool,
+    /// The same in words: plain ASCII.
+    pub(crate) self_check: String,
+}
+
+impl Truth {
+    /// The truth of a server that was as asked if its fault happened exactly when it should.
+    pub(crate) fn new(requests: u64, induced: u64, sick: bool, self_check: String) -> Self {
+        Self {
+            requests,
+            induced,
+            holds: requests > 0 && (induced > 0) == sick,
+            self_check,
+        }
+    }
+}
+
+/// Why a server did not start.
+pub(crate) enum Refusal {
+    /// The machine or the user does not permit the fault.
+    NotPermitted(String),
+    Failed(io::Error),
+}
+
+impl From<io::Error> for Refusal {
+    fn from(error: io::Error) -> Self {
+        Self::Failed(error)
+    }
+}
+
+macro_rules! pathologies { ($($name:ident),+ $(,)?) => {
+    $(mod $name;)+
+    /// All servers, in the order of the list.
+    pub(crate) static REGISTRY: &[Pathology] = &[$(Pathology {
+        identifier: stringify!($name),
+        summary: $name::SUMMARY,
+        knobs: $name::KNOBS,
+        variants: $name::VARIANTS,
+        start: $name::start,
+    }),+];
+}}
+
+pathologies! {
+    healthy,
+    client_saturation,
+    clock_jump,
+    cpu_saturation,
+    cpu_quota_throttling,
+    fixed_delay,
+    delayed_ack,
+    accept_queue_overflow,
+}

@@ -1,0 +1,133 @@
+//! The kernel calls that std does not offer: the only unsafe code of the lab.
+#![expect(
+    unsafe_code,
+    reason = "thin wrappers over libc, each call justified where it stands"
+)]
+
+use std::io;
+use std::mem;
+use std::net::{TcpListener, TcpStream};
+use std::os::fd::AsRawFd;
+use std::time::Duration;
+
+/// Ioctl: bytes in the send queue that have not been sent even once (linux/sockios.h).
+const SIOCOUTQNSD: libc::c_ulong = 0x894B;
+/// Length of the array behind SO_MEMINFO and the place of the drop counter in it
+/// (linux/sock_diag.h).
+const SK_MEMINFO_VARS: usize = 9;
+const SK_MEMINFO_DROPS: usize = 8;
+
+fn check(result: libc::c_int) -> io::Result<libc::c_int> {
+    if result < 0 {
+        Err(io::Error::last_os_error())
+    } else {
+        Ok(result)
+    }
+}
+
+/// SIGTERM and SIGINT, held back from every thread so that one place can wait for them.
+pub(crate) struct Termination {
+    signals: libc::sigset_t,
+}
+
+impl Termination {
+    /// Blocks both signals in this thread and in all threads and children it starts later.
+    pub(crate) fn block() -> io::Result<Self> {
+        // SAFETY: sigset_t is plain data and all-zero is a valid value for it; the set outlives
+        // the calls, and the null pointer says that the old mask is not wanted.
+        let (error, signals) = unsafe {
+            let mut signals: libc::sigset_t = mem::zeroed();
+            libc::sigemptyset(&raw mut signals);
+            libc::sigaddset(&raw mut signals, libc::SIGTERM);
+            libc::sigaddset(&raw mut signals, libc::SIGINT);
+            let null = std::ptr::null_mut();
+            (
+                libc::pthread_sigmask(libc::SIG_BLOCK, &raw const signals, null),
+                signals,
+            )
+        };
+        if error == 0 {
+            Ok(Self { signals })
+        } else {
+            Err(io::Error::from_raw_os_error(error))
+        }
+    }
+
+    /// Returns when one of the two signals has come.
+    pub(crate) fn wait(&self) -> io::Result<()> {
+        let mut signal = 0;
+        // SAFETY: both pointers are to live values of the right type for the whole call.
+        let error = unsafe { libc::sigwait(&raw const self.signals, &raw mut signal) };
+        if error == 0 {
+            Ok(())
+        } else {
+            Err(io::Error::from_raw_os_error(error))
+        }
+    }
+}
+
+/// Sets the length of the accept queue; listen(2) on a listening socket only changes that.
+/// The kernel admits one connection more than this number.
+pub(crate) fn set_backlog(listener: &TcpListener, backlog: i32) -> io::Result<()> {
+    // SAFETY: the descriptor is open as long as `listener` is borrowed.
+    check(unsafe { libc::listen(listener.as_raw_fd(), backlog) }).map(drop)
+}
+
+/// Connection attempts that the kernel dropped on this very listener since it was opened.
+pub(crate) fn listener_drops(listener: &TcpListener) -> io::Result<u32> {
+    let mut counters = [0_u32; SK_MEMINFO_VARS];
+    let mut length = mem::size_of_val(&counters) as libc::socklen_t;
+    // SAFETY: the buffer is as long as `length` says and the kernel writes no more than that.
+    check(unsafe {
+        libc::getsockopt(
+            listener.as_raw_fd(),
+            libc::SOL_SOCKET,
+            libc::SO_MEMINFO,
+            counters.as_mut_ptr().cast(),
+            &raw mut length,
+        )
+    })?;
+    Ok(counters[SK_MEMINFO_DROPS])
+}
+
+/// Bytes that were written to the socket and that TCP has not sent yet.
+pub(crate) fn unsent_bytes(stream: &TcpStream) -> io::Result<i32> {
+    let mut unsent: libc::c_int = 0;
+    // SAFETY: this ioctl writes one int to the pointer, which is to a live int.
+    check(unsafe { libc::ioctl(stream.as_raw_fd(), SIOCOUTQNSD, &raw mut unsent) })?;
+    Ok(unsent)
+}
+
+/// Waits without limit until a descriptor is ready; being interrupted counts as ready.
+pub(crate) fn poll(descriptors: &mut [libc::pollfd]) -> io::Result<()> {
+    let count = descriptors.len() as libc::nfds_t;
+    // SAFETY: pointer and count describe one live, exclusively borrowed slice.
+    match check(unsafe { libc::poll(descriptors.as_mut_ptr(), count, -1) }) {
+        Err(error) if error.kind() != io::ErrorKind::Interrupted => Err(error),
+        _ => Ok(()),
+    }
+}
+
+/// CPU time that the calling thread has used.
+pub(crate) fn thread_cpu() -> Duration {
+    let mut now = libc::timespec {
+        tv_sec: 0,
+        tv_nsec: 0,
+    };
+    // SAFETY: the pointer is to a live timespec; the clock exists on every Linux, so the call
+    // cannot fail.
+    unsafe { libc::clock_gettime(libc::CLOCK_THREAD_CPUTIME_ID, &raw mut now) };
+    Duration::new(now.tv_sec as u64, now.tv_nsec as u32)
+}
+
+/// Steps CLOCK_REALTIME by an offset. The kernel adds it atomically, so that a step and its
+/// opposite cancel exactly, which reading the clock and setting it again would not do.
+pub(crate) fn step_clock(step_us: i64) -> io::Result<()> {
+    // SAFETY: timex is plain data, and all-zero asks for nothing.
+    let mut request: libc::timex = unsafe { mem::zeroed() };
+    request.modes = libc::ADJ_SETOFFSET;
+    request.time.tv_sec = step_us.div_euclid(1_000_000);
+    request.time.tv_usec = step_us.rem_euclid(1_000_000);
+    // SAFETY: the pointer is to a live timex, which the kernel reads and fills in.
+    check(unsafe { libc::adjtimex(&raw mut request) }).map(drop)
+}
