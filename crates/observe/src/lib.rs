@@ -1,1 +1,9 @@
-//! Placeholder.
+//! What can be observed beside the requests: probes, the target process and interventions.
+//!
+//! This is an effectful crate, and the only one that may hold `unsafe` code.
+#![allow(clippy::disallowed_methods, reason = "observing is doing I/O and reading clocks")]
+
+pub mod clock;
+pub mod guardian;
+pub mod interventions;
+pub mod target;

@@ -1,0 +1,157 @@
+//! The guardian: what happens when slowpath is killed, and when the guardian is.
+
+use std::io::{BufRead, BufReader};
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+
+use slowpath_observe::guardian::{Guardian, GuardianError};
+use slowpath_observe::interventions::Restore;
+use slowpath_observe::target::{TargetError, start};
+
+use crate::interventions::{Cgroup, slack, slack_is_allowed, sleeper};
+use crate::{PROBE, eventually, is_alive, number_in, shell, skip, spawn_guardian};
+
+/// A probe that has made its change.
+fn probe(args: &[&str]) -> Child {
+    let mut child = Command::new(PROBE)
+        .args(args)
+        .stdout(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut line = String::new();
+    BufReader::new(child.stdout.take().unwrap())
+        .read_line(&mut line)
+        .unwrap();
+    assert_eq!(line, "ready\n");
+    child
+}
+
+fn kill(mut child: Child) {
+    child.kill().unwrap();
+    child.wait().unwrap();
+}
+
+#[test]
+fn a_target_ends_with_slowpath_wherever_it_hides() {
+    let dir = tempfile::tempdir().unwrap();
+    let logs = dir.path().join("logs");
+    let path = |name: &str| dir.path().join(name);
+    let script = format!(
+        "cd {}; (setsid sh -c 'trap \"\" TERM; echo $$ > far; while :; do sleep 1; done' &); \
+         echo $$ > near; exec sleep 60",
+        dir.path().display()
+    );
+    let parent = probe(&["target", logs.to_str().unwrap(), "/bin/sh", "-c", &script]);
+    let (near, far) = (number_in(&path("near")), number_in(&path("far")));
+    assert!(is_alive(near) && is_alive(far));
+    kill(parent);
+    eventually("the target is gone", || (!is_alive(near)).then_some(()));
+    eventually("the daemon is gone", || (!is_alive(far)).then_some(()));
+}
+
+#[test]
+fn timer_slack_is_restored() {
+    let mut child = sleeper();
+    if !slack_is_allowed(child.id()) {
+        kill(child);
+        return skip("widening the timer slack of another process needs CAP_SYS_NICE");
+    }
+    let before = slack(child.id());
+    let parent = probe(&["slack", &child.id().to_string()]);
+    assert_ne!(slack(child.id()), before);
+    kill(parent);
+    eventually("the slack is back", || {
+        (slack(child.id()) == before).then_some(())
+    });
+    child.kill().unwrap();
+    child.wait().unwrap();
+}
+
+#[test]
+fn a_quota_is_restored() {
+    let Some(cgroup) = Cgroup::create("guardian") else {
+        return skip("no cgroup with a CPU quota can be made here");
+    };
+    let before = cgroup.quota();
+    let parent = probe(&["quota", cgroup.folder.to_str().unwrap()]);
+    assert_ne!(cgroup.quota(), before);
+    kill(parent);
+    eventually("the quota is back", || {
+        (cgroup.quota() == before).then_some(())
+    });
+}
+
+#[test]
+fn it_is_out_of_reach_of_the_terminal() {
+    let guardian = spawn_guardian();
+    let pid = guardian.pid();
+    let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap();
+    let words: Vec<&str> = stat.rsplit(") ").next().unwrap().split(' ').collect();
+    assert_eq!(
+        words[3],
+        pid.to_string(),
+        "it leads a session of its own: {stat}"
+    );
+    for signal in ["-INT", "-TERM", "-HUP", "-QUIT"] {
+        Command::new("kill")
+            .args([signal, &pid.to_string()])
+            .status()
+            .unwrap();
+    }
+    guardian.check().unwrap();
+    drop(guardian);
+    assert!(!is_alive(pid));
+}
+
+#[test]
+fn an_orderly_end_restores_what_was_not_forgotten() {
+    let dir = tempfile::tempdir().unwrap();
+    let (kept, forgotten) = (dir.path().join("kept"), dir.path().join("forgotten"));
+    let guardian = spawn_guardian();
+    let mut ids = Vec::new();
+    for path in [&kept, &forgotten] {
+        std::fs::write(path, "changed").unwrap();
+        let restore = Restore::File {
+            path: path.clone(),
+            value: "original".to_owned(),
+        };
+        ids.push(guardian.restore_on_death(&restore).unwrap());
+    }
+    guardian.forget(ids[1]).unwrap();
+    drop(guardian);
+    assert_eq!(std::fs::read_to_string(kept).unwrap(), "original");
+    assert_eq!(std::fs::read_to_string(forgotten).unwrap(), "changed");
+}
+
+#[test]
+fn nothing_is_started_or_changed_without_it() {
+    let dir = tempfile::tempdir().unwrap();
+    let guardian = spawn_guardian();
+    let pid = guardian.pid().to_string();
+    Command::new("kill").args(["-KILL", &pid]).status().unwrap();
+    eventually("the guardian is gone", || guardian.check().err());
+    let restore = Restore::File {
+        path: dir.path().join("x"),
+        value: String::new(),
+    };
+    assert!(matches!(
+        guardian.restore_on_death(&restore),
+        Err(GuardianError::Gone(_))
+    ));
+    let refused = start(&shell(dir.path(), "touch started"), &guardian)
+        .map(|_| ())
+        .unwrap_err();
+    assert!(
+        matches!(refused, TargetError::Guardian(GuardianError::Gone(_))),
+        "{refused}"
+    );
+    assert!(!dir.path().join("started").exists());
+}
+
+#[test]
+fn a_program_that_is_no_guardian_is_not_taken_for_one() {
+    let absent = Guardian::spawn_with(Path::new("/no/such/program")).unwrap_err();
+    assert!(matches!(absent, GuardianError::Start { .. }), "{absent}");
+    let mute = Guardian::spawn_with(Path::new("/bin/true")).unwrap_err();
+    assert!(matches!(mute, GuardianError::Gone(_)), "{mute}");
+}
