@@ -1,1 +1,46 @@
-fn main() {}
+//! slowpath finds out why a network service is slow, and proves it.
+#![allow(clippy::disallowed_methods, reason = "the binary wires the effects")]
+
+mod blocks;
+mod cli;
+mod command;
+mod exit;
+mod grade;
+mod hypothesis;
+mod interrupt;
+mod measure;
+mod notes;
+mod out;
+mod present;
+mod progress;
+mod session;
+mod store;
+mod switcher;
+
+use std::process::ExitCode;
+
+use clap::Parser;
+
+use crate::cli::{Cli, Verb};
+use crate::exit::Exit;
+
+fn main() -> ExitCode {
+    if std::env::args().nth(1).as_deref() == Some(slowpath_observe::guardian::ARGUMENT) {
+        return slowpath_observe::guardian::serve();
+    }
+    let cli = Cli::parse();
+    let done = match cli.verb {
+        Verb::Run(args) => command::run::run(&args),
+        Verb::Explain(args) => command::explain::explain(&args),
+        Verb::Prove(args) => command::prove::prove(&args),
+        Verb::Demo(args) => command::demo::demo(&args),
+        Verb::Report(args) => command::report::report(&args),
+        Verb::Causes(args) => command::causes::causes(&args),
+        Verb::Doctor(args) => command::doctor::doctor(&args),
+    };
+    let exit = done.unwrap_or_else(|problem| {
+        out::complain(&problem);
+        Exit::of(&problem)
+    });
+    exit.into()
+}

@@ -1,0 +1,203 @@
+//! The command line.
+
+use std::path::PathBuf;
+
+use clap::{Args, Parser, Subcommand};
+use slowpath_core::scenario::units;
+
+/// Finds out why a network service is slow, and proves it.
+#[derive(Debug, Parser)]
+#[command(
+    name = "slowpath",
+    version,
+    max_term_width = 100,
+    arg_required_else_help = true
+)]
+pub(crate) struct Cli {
+    #[command(subcommand)]
+    pub(crate) verb: Verb,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Verb {
+    /// Load a target, measure, and say why it is slow.
+    Run(RunArgs),
+    /// Judge a recorded run again.
+    Explain(ExplainArgs),
+    /// Run the experiment that confirms or refutes a finding.
+    Prove(ProveArgs),
+    /// Start a sick lab server, load it, name the cause, prove it, write the report.
+    Demo(DemoArgs),
+    /// Write the HTML report of a run again, or print it as Markdown.
+    Report(ReportArgs),
+    /// The page of a cause, or the list of all.
+    Causes(CausesArgs),
+    /// What can be seen on this machine, how noisy it is, and what would help.
+    Doctor(DoctorArgs),
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct RunArgs {
+    /// A scenario file, or the URL of a running target.
+    #[arg(value_name = "SCENARIO.toml|URL")]
+    pub(crate) what: String,
+    /// The most connections at once; in a closed loop also the number of users.
+    #[arg(short = 'c', long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=60_000))]
+    pub(crate) connections: Option<u32>,
+    /// Length of the measured window, such as 20s or 500ms.
+    #[arg(short = 'd', long, value_name = "D", value_parser = duration)]
+    pub(crate) duration: Option<u64>,
+    /// Requests a second, such as 500 or 500/s: makes the loop open.
+    #[arg(short = 'r', long, value_name = "R", value_parser = rate)]
+    pub(crate) rate: Option<f64>,
+    /// Users of a closed loop.
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=60_000))]
+    pub(crate) users: Option<u32>,
+    /// Measured windows.
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1000))]
+    pub(crate) repeats: Option<u32>,
+    /// The process to observe; otherwise the one that listens on the URL's port.
+    #[arg(long, value_name = "PID")]
+    pub(crate) pid: Option<u32>,
+    /// The release that is measured, kept in the record.
+    #[arg(long, value_name = "NAME")]
+    pub(crate) release: Option<String>,
+    /// Seed of every random choice; otherwise drawn and recorded.
+    #[arg(long, value_name = "N")]
+    pub(crate) seed: Option<u64>,
+    /// Failed requests that are accepted, as a share from 0 to 1.
+    #[arg(long, value_name = "SHARE", default_value_t = 0.0, value_parser = share)]
+    pub(crate) allow_errors: f64,
+    /// No progress, no notes; only the answer.
+    #[arg(long)]
+    pub(crate) quiet: bool,
+    /// Do not trace the kernel. (This version never does.)
+    #[arg(long)]
+    pub(crate) no_trace: bool,
+    /// This run's own directory; otherwise .slowpath/runs/ULID.
+    #[arg(long, value_name = "DIR")]
+    pub(crate) out: Option<PathBuf>,
+    /// Where to put a copy of report.json.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) json: Option<PathBuf>,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct ExplainArgs {
+    /// A run: its directory, the beginning of its id, or `last`.
+    pub(crate) run: String,
+    /// Where to put a copy of report.json.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) json: Option<PathBuf>,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct ProveArgs {
+    /// A run: its directory, the beginning of its id, or `last`.
+    pub(crate) run: String,
+    /// The cause to test; otherwise the first finding that has an experiment.
+    #[arg(long, value_name = "NAME")]
+    pub(crate) cause: Option<String>,
+    /// The process to act on; otherwise found as in the run.
+    #[arg(long, value_name = "PID")]
+    pub(crate) pid: Option<u32>,
+    /// Seed of the order of blocks; otherwise drawn and recorded.
+    #[arg(long, value_name = "N")]
+    pub(crate) seed: Option<u64>,
+    /// No progress, no notes; only the answer.
+    #[arg(long)]
+    pub(crate) quiet: bool,
+    /// Where to put a copy of report.json.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) json: Option<PathBuf>,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct DemoArgs {
+    /// The cause to show; otherwise one that needs no privilege.
+    pub(crate) cause: Option<String>,
+    /// List what can be shown.
+    #[arg(long)]
+    pub(crate) list: bool,
+    /// Where to put a copy of report.json.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) json: Option<PathBuf>,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct ReportArgs {
+    /// A run: its directory, the beginning of its id, or `last`.
+    pub(crate) run: String,
+    /// Print Markdown instead of writing report.html.
+    #[arg(long)]
+    pub(crate) markdown: bool,
+    /// Where to put a copy of report.json.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) json: Option<PathBuf>,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct CausesArgs {
+    /// The cause; otherwise all are listed.
+    pub(crate) name: Option<String>,
+    /// Where to put the answer as JSON.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) json: Option<PathBuf>,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct DoctorArgs {
+    /// Where to put the answer as JSON.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) json: Option<PathBuf>,
+}
+
+fn duration(text: &str) -> Result<u64, String> {
+    match units::parse_duration(text) {
+        Ok(0) => Err("must be longer than 0s".to_owned()),
+        Ok(ns) => Ok(ns),
+        Err(error) => Err(error.to_string()),
+    }
+}
+
+/// A bare number is requests a second: what the hands of wrk and oha users know.
+fn rate(text: &str) -> Result<f64, String> {
+    let per_second = text.bytes().all(|b| b.is_ascii_digit() || b == b'.');
+    let full = if per_second {
+        format!("{text}/s")
+    } else {
+        text.to_owned()
+    };
+    units::parse_rate(&full).map_err(|error| error.to_string())
+}
+
+fn share(text: &str) -> Result<f64, String> {
+    let value: f64 = text
+        .parse()
+        .map_err(|_| format!("{text:?} is not a number"))?;
+    if (0.0..=1.0).contains(&value) {
+        Ok(value)
+    } else {
+        Err(format!("{value} is not between 0 and 1"))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::CommandFactory;
+
+    use super::*;
+
+    #[test]
+    fn the_command_line_is_consistent() {
+        Cli::command().debug_assert();
+    }
+
+    #[test]
+    fn rates_need_no_unit() {
+        assert_eq!(rate("500"), Ok(500.0));
+        assert_eq!(rate("30/m"), Ok(0.5));
+        assert!(rate("-1").is_err());
+        assert!(rate("fast").is_err());
+    }
+}

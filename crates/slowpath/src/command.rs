@@ -1,0 +1,9 @@
+//! One file a verb.
+
+pub(crate) mod causes;
+pub(crate) mod demo;
+pub(crate) mod doctor;
+pub(crate) mod explain;
+pub(crate) mod prove;
+pub(crate) mod report;
+pub(crate) mod run;

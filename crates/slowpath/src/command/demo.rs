@@ -1,0 +1,215 @@
+//! `slowpath demo`: a sick lab server, its cause named and proved.
+
+use std::fmt::Write as _;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use anyhow::{Context, Result};
+
+use crate::cli::{DemoArgs, ProveArgs, RunArgs};
+use crate::command::prove::{self, PROVABLE};
+use crate::command::run;
+use crate::exit::{Exit, Problem};
+use crate::out;
+use crate::present::Judged;
+use crate::store;
+
+/// What one demonstration needs: the arguments of its lab server and its load.
+struct Demo {
+    cause: &'static str,
+    root: bool,
+    server: &'static [&'static str],
+    load: &'static str,
+}
+
+/// Every cause that can be shown; the first is shown when none is named and needs no privilege.
+const DEMOS: &[Demo] = &[
+    Demo {
+        cause: "delayed-ack",
+        root: false,
+        server: &[],
+        load: "model = \"open\"\nrate = \"100/s\"\nconnections = 16\nduration = \"8s\"\n",
+    },
+    Demo {
+        cause: "fixed-delay",
+        root: true,
+        server: &["--delay-ms", "13"],
+        load: "model = \"open\"\nrate = \"60/s\"\nconnections = 16\nduration = \"8s\"\n",
+    },
+    Demo {
+        cause: "accept-queue-overflow",
+        root: false,
+        server: &[],
+        load: "model = \"closed\"\nusers = 40\nthink = \"0s..200ms\"\nconnection = \"per-request\"\nduration = \"15s\"\n",
+    },
+    Demo {
+        cause: "cpu-saturation",
+        root: false,
+        server: &["--burn-ms", "5"],
+        load: "model = \"closed\"\nusers = 12\nduration = \"8s\"\n",
+    },
+    Demo {
+        cause: "cpu-quota-throttling",
+        root: true,
+        server: &[],
+        load: "model = \"open\"\nrate = \"25/s\"\nconnections = 32\nduration = \"12s\"\n",
+    },
+    Demo {
+        cause: "clock-jump",
+        root: true,
+        server: &[],
+        load: "model = \"open\"\nrate = \"200/s\"\nconnections = 8\nduration = \"8s\"\n",
+    },
+    Demo {
+        cause: "client-saturation",
+        root: false,
+        server: &[],
+        load: "model = \"open\"\nrate = \"2000000/s\"\nconnections = 64\nduration = \"5s\"\n",
+    },
+];
+
+/// Builds the lab, runs, proves where there is an experiment, prints.
+pub(crate) fn demo(args: &DemoArgs) -> Result<Exit> {
+    store::check_copy(args.json.as_deref())?;
+    if args.list {
+        out::answer(&list());
+        return Ok(Exit::Done);
+    }
+    let demo = match &args.cause {
+        None => &DEMOS[0],
+        Some(cause) => DEMOS.iter().find(|d| d.cause == cause).ok_or_else(|| {
+            Problem::usage(
+                format!("there is no demo of {cause:?}"),
+                "slowpath demo --list",
+            )
+        })?,
+    };
+    if demo.root && !rustix::process::geteuid().is_root() {
+        let what = format!(
+            "the demo of {} changes settings that only root may change",
+            demo.cause
+        );
+        return Err(Problem::usage(what, "run as root, or slowpath demo without a cause").into());
+    }
+    let lab = lab_binary()?;
+    let scratch = tempfile::tempdir().context("make a folder for the scenario")?;
+    let scenario = scratch.path().join(format!("{}.toml", demo.cause));
+    std::fs::write(&scenario, text(demo, &lab)).context("write the scenario")?;
+    out::say(&format!(
+        "a lab server that is sick of {}; measuring ...",
+        demo.cause
+    ));
+    let id_dir = run::run_into(&run_args(&scenario, args))?;
+    let judged = Judged::read(&id_dir)?;
+    let first = judged.diagnosis.findings.first().map(|f| f.cause.as_str());
+    if first != Some(demo.cause) {
+        judged.print();
+        out::say(&format!(
+            "{} was not named first; on a noisy machine try again",
+            demo.cause
+        ));
+        return Ok(Exit::Invalid);
+    }
+    if !PROVABLE.contains(&demo.cause) {
+        judged.print();
+        return Ok(Exit::Done);
+    }
+    out::say("named; now proving it by an experiment ...");
+    prove::prove(&ProveArgs {
+        run: id_dir.to_string_lossy().into_owned(),
+        cause: Some(demo.cause.to_owned()),
+        pid: None,
+        seed: None,
+        quiet: false,
+        json: args.json.clone(),
+    })
+}
+
+fn list() -> String {
+    DEMOS.iter().fold(String::new(), |mut text, demo| {
+        let note = if demo.root { "  (root)" } else { "" };
+        // Writing to a string cannot fail.
+        let _ = writeln!(text, "{}{note}", demo.cause);
+        text
+    })
+}
+
+fn text(demo: &Demo, lab: &Path) -> String {
+    let words = [lab.to_string_lossy().into_owned(), demo.cause.to_owned()];
+    let own = demo.server.iter().map(|word| (*word).to_owned());
+    let port = ["--port".to_owned(), "{port}".to_owned()];
+    let command: Vec<String> = words
+        .into_iter()
+        .chain(port)
+        .chain(own)
+        .map(|word| format!("{word:?}"))
+        .collect();
+    format!(
+        "name = \"demo of {}\"\n[target]\nurl = \"http://127.0.0.1:{{port}}\"\ncommand = [{}]\n\
+         ready = \"GET /health\"\n[load]\n{}[[endpoint]]\nname = \"page\"\nrequest = \"GET /\"\n",
+        demo.cause,
+        command.join(", "),
+        demo.load
+    )
+}
+
+fn run_args(scenario: &Path, args: &DemoArgs) -> RunArgs {
+    RunArgs {
+        what: scenario.to_string_lossy().into_owned(),
+        connections: None,
+        duration: None,
+        rate: None,
+        users: None,
+        repeats: None,
+        pid: None,
+        release: None,
+        seed: None,
+        allow_errors: 0.0,
+        quiet: false,
+        no_trace: false,
+        out: None,
+        json: args.json.clone(),
+    }
+}
+
+/// The lab server's binary: beside this one, or built now from the source tree.
+fn lab_binary() -> Result<PathBuf> {
+    let own = std::env::current_exe().context("find this program")?;
+    let beside = own.with_file_name("lab");
+    let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    if !source.join("lab/Cargo.toml").exists() {
+        if beside.exists() {
+            return Ok(beside);
+        }
+        let what = format!("the source tree {} is gone", source.display());
+        return Err(Problem::usage(what, "run the demo from a clone: cargo run -- demo").into());
+    }
+    out::say("building the lab server ...");
+    let mut cargo = Command::new("cargo");
+    cargo.args(["build", "--quiet", "--locked", "--package", "slowpath-lab"]);
+    if !cfg!(debug_assertions) {
+        cargo.arg("--release");
+    }
+    let target = own
+        .parent()
+        .and_then(Path::parent)
+        .unwrap_or(Path::new("target"));
+    let built = cargo
+        .arg("--target-dir")
+        .arg(target)
+        .current_dir(&source)
+        .stdin(Stdio::null())
+        .status();
+    match built {
+        Ok(status) if status.success() && beside.exists() => Ok(beside),
+        _ if beside.exists() => Ok(beside),
+        Ok(status) => {
+            let what = format!("the lab server could not be built: cargo {status}");
+            Err(Problem::usage(what, "cargo build -p slowpath-lab").into())
+        }
+        Err(error) => {
+            let what = format!("cargo could not be started: {error}");
+            Err(Problem::usage(what, "install Rust (https://rustup.rs)").into())
+        }
+    }
+}

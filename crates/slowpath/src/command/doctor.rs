@@ -1,0 +1,95 @@
+//! `slowpath doctor`: what can be seen on this machine, how noisy it is, and what would help.
+
+use std::fmt::Write as _;
+use std::path::Path;
+use std::time::Duration;
+
+use anyhow::{Context, Result};
+use slowpath_core::facts::HostFacts;
+use slowpath_observe::host::{self, Capability, Noise};
+
+use crate::cli::DoctorArgs;
+use crate::exit::Exit;
+use crate::{out, store};
+
+/// Long enough to meet the interruptions of a busy machine, short enough to wait for.
+const LISTEN: Duration = Duration::from_secs(2);
+
+/// Looks, listens, prints.
+pub(crate) fn doctor(args: &DoctorArgs) -> Result<Exit> {
+    store::check_copy(args.json.as_deref())?;
+    let facts = host::facts(Path::new("/proc"), Path::new("/sys"));
+    let capabilities = host::capabilities(Path::new("/proc"), Path::new("/sys"));
+    out::say(&format!("listening to this machine for {LISTEN:?} ..."));
+    let noise = host::noise(LISTEN);
+    out::answer(&text(&facts, &capabilities, &noise));
+    if let Some(path) = &args.json {
+        let json = json(&facts, &capabilities, &noise);
+        let json = serde_json::to_string_pretty(&json)? + "\n";
+        std::fs::write(path, json).with_context(|| format!("write {}", path.display()))?;
+    }
+    Ok(Exit::Done)
+}
+
+fn text(facts: &HostFacts, capabilities: &[Capability], noise: &Noise) -> String {
+    let mut text = String::new();
+    // Writing to a string cannot fail.
+    let _ = writeln!(
+        text,
+        "{}  {} CPUs ({}), {:.1} GiB, Linux {}, clock {}\n",
+        facts.hostname,
+        facts.cpus,
+        facts.cpu_model,
+        facts.memory_bytes as f64 / f64::from(1 << 30),
+        facts.kernel,
+        facts.clocksource
+    );
+    for capability in capabilities {
+        let mark = if capability.available { "yes" } else { "no " };
+        let _ = writeln!(
+            text,
+            "{mark}  {:<34} {}",
+            capability.what, capability.reason
+        );
+        if !capability.available && !capability.remedy.is_empty() {
+            let _ = writeln!(text, "     {:<34} try: {}", "", capability.remedy);
+        }
+    }
+    let _ = writeln!(text, "\n{}", verdict(noise));
+    text
+}
+
+/// What the noise means for a measurement.
+fn verdict(noise: &Noise) -> String {
+    format!(
+        "noise  {:.2} % of a busy CPU's time was taken away, at most {:.2} ms at once ({} times \
+         above 50 µs); timers are {:.0} µs late at the median, {:.0} µs at p99\n       latencies \
+         below some {:.1} ms are this machine's as much as the server's",
+        noise.stolen_share * 100.0,
+        noise.max_gap_ns as f64 / 1e6,
+        noise.gaps_over_50us,
+        noise.timer_p50_ns as f64 / 1e3,
+        noise.timer_p99_ns as f64 / 1e3,
+        noise.max_gap_ns.max(noise.timer_p99_ns) as f64 / 1e6
+    )
+}
+
+fn json(facts: &HostFacts, capabilities: &[Capability], noise: &Noise) -> serde_json::Value {
+    let one = |c: &Capability| {
+        serde_json::json!({
+            "what": c.what, "available": c.available, "reason": c.reason, "remedy": c.remedy
+        })
+    };
+    serde_json::json!({
+        "schema": "slowpath.doctor/1",
+        "host": facts,
+        "capabilities": capabilities.iter().map(one).collect::<Vec<_>>(),
+        "noise": {
+            "gaps_over_50us": noise.gaps_over_50us,
+            "stolen_share": noise.stolen_share,
+            "max_gap_ns": noise.max_gap_ns,
+            "timer_p50_ns": noise.timer_p50_ns,
+            "timer_p99_ns": noise.timer_p99_ns,
+        },
+    })
+}

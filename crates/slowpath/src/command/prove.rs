@@ -1,0 +1,149 @@
+//! `slowpath prove`: run the experiment that confirms or refutes a finding.
+
+use std::path::Path;
+
+use anyhow::{Context, Result};
+use slowpath_core::catalogue::{CPU_QUOTA_THROTTLING, DELAYED_ACK, FIXED_DELAY};
+use slowpath_core::plan::Plan;
+use slowpath_diagnose::diagnosis::Finding;
+use slowpath_experiment::{Experiment, FORMAT, Outcome, judge};
+use slowpath_observe::guardian::Guardian;
+
+use crate::cli::ProveArgs;
+use crate::exit::{Exit, Problem};
+use crate::measure::{Measurement, measure};
+use crate::present::Judged;
+use crate::switcher::Switcher;
+use crate::{blocks, hypothesis, interrupt, notes, out, store};
+
+/// The causes that an experiment exists for.
+pub(crate) const PROVABLE: [&str; 3] = [DELAYED_ACK, FIXED_DELAY, CPU_QUOTA_THROTTLING];
+
+/// Writes the hypothesis down, runs the blocks, judges, and prints the run with the verdict.
+pub(crate) fn prove(args: &ProveArgs) -> Result<Exit> {
+    store::check_copy(args.json.as_deref())?;
+    let judged = Judged::read(&store::find(&args.run)?)?;
+    let finding = choose(&judged, args.cause.as_deref())?;
+    let outcome = experiment(&judged, &finding, args)?;
+    let judged = Judged::read(&judged.dir)?;
+    judged.write(args.json.as_deref())?;
+    judged.print();
+    Ok(if outcome.is_some() {
+        Exit::Done
+    } else {
+        Exit::Interrupted
+    })
+}
+
+/// The finding to test.
+fn choose(judged: &Judged, cause: Option<&str>) -> Result<Finding, Problem> {
+    let findings = &judged.diagnosis.findings;
+    if let Some(cause) = cause {
+        if slowpath_diagnose::detectors::find(cause).is_none() {
+            let what = format!("there is no cause {cause:?}");
+            return Err(Problem::usage(what, "slowpath causes lists all"));
+        }
+        if !PROVABLE.contains(&cause) {
+            let what = format!("there is no experiment for {cause} yet");
+            return Err(Problem::usage(
+                what,
+                format!("one of {}", PROVABLE.join(", ")),
+            ));
+        }
+    }
+    let wanted = |f: &&Finding| match cause {
+        Some(cause) => f.cause == cause,
+        None => PROVABLE.contains(&f.cause.as_str()),
+    };
+    findings.iter().find(wanted).cloned().ok_or_else(|| {
+        let what = match cause {
+            Some(cause) => format!("the run has no finding of {cause}"),
+            None => "the run has no finding that an experiment exists for".to_owned(),
+        };
+        Problem::usage(
+            what,
+            format!(
+                "slowpath explain {} shows what it has",
+                judged.dir.display()
+            ),
+        )
+    })
+}
+
+/// Runs the experiment. `None` if it was interrupted: then nothing is judged, and everything is
+/// as it was.
+fn experiment(judged: &Judged, finding: &Finding, args: &ProveArgs) -> Result<Option<Outcome>> {
+    let stop = interrupt::flag()?;
+    let guardian = Guardian::spawn()?;
+    let seed = args.seed.unwrap_or_else(notes::entropy);
+    let (hypothesis, design) = hypothesis::write(judged, finding, seed)?;
+    let mut switcher = Switcher::new(&guardian, &hypothesis, &design);
+    let mut experiment = Experiment {
+        format: FORMAT,
+        run: judged.diagnosis.run.id.clone(),
+        cause: finding.cause.clone(),
+        hypothesis,
+        design,
+        outcome: None,
+    };
+    let dir = judged
+        .dir
+        .join("experiments")
+        .join(format!("{}-{seed:016x}", finding.cause));
+    let wanted = Measurement {
+        id: notes::new_id(),
+        dir: &dir,
+        plan: plan(judged, &experiment, seed),
+        scenario_text: judged.record.manifest.scenario_text.clone(),
+        pid: args.pid,
+        quiet: args.quiet,
+        stop: stop.clone(),
+        guardian: &guardian,
+    };
+    if !args.quiet {
+        out::say(&format!(
+            "testing: {}\n{} blocks of {:.1} s, with and without in random order",
+            experiment.hypothesis.statement,
+            experiment.design.blocks.len(),
+            experiment.design.block_ns as f64 / 1e9
+        ));
+    }
+    save(&judged.dir, &experiment)?;
+    let measured = measure(&wanted, &mut switcher);
+    if measured.is_err() || interrupt::came(&stop) {
+        // Without an outcome the hypothesis was not tested; it does not stay as if it were open.
+        let file = judged
+            .dir
+            .join("experiments")
+            .join(format!("{}.json", experiment.cause));
+        let _ = std::fs::remove_file(file);
+    }
+    measured?;
+    if interrupt::came(&stop) {
+        return Ok(None);
+    }
+    let record = slowpath_record::read(&dir).context("read the experiment's record")?;
+    let endpoint = finding.endpoint.as_deref();
+    let measurements = blocks::measurements(&record, &experiment, endpoint);
+    let outcome = judge(&experiment.design, &measurements, &experiment.hypothesis);
+    experiment.outcome = Some(outcome.clone());
+    save(&judged.dir, &experiment)?;
+    Ok(Some(outcome))
+}
+
+/// The run's own load, long enough for all blocks.
+fn plan(judged: &Judged, experiment: &Experiment, seed: u64) -> Plan {
+    let mut plan = judged.record.manifest.plan.clone();
+    plan.seed = seed;
+    plan.scenario.load.repeats = 1;
+    plan.scenario.load.warmup_ns = experiment.design.warmup_ns;
+    plan.scenario.load.duration_ns = experiment.design.total_ns() - experiment.design.warmup_ns;
+    plan
+}
+
+fn save(dir: &Path, experiment: &Experiment) -> Result<()> {
+    let name = format!("experiments/{}.json", experiment.cause);
+    let text = serde_json::to_string_pretty(experiment)? + "\n";
+    slowpath_record::write_derived(dir, &name, text.as_bytes()).context("save the experiment")?;
+    Ok(())
+}

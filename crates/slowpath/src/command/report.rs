@@ -1,0 +1,25 @@
+//! `slowpath report`: the views of a run again.
+
+use anyhow::Result;
+
+use crate::cli::ReportArgs;
+use crate::exit::Exit;
+use crate::out;
+use crate::present::Judged;
+use crate::store;
+
+/// Writes the HTML report and says where it is, or prints Markdown.
+pub(crate) fn report(args: &ReportArgs) -> Result<Exit> {
+    store::check_copy(args.json.as_deref())?;
+    let judged = Judged::read(&store::find(&args.run)?)?;
+    judged.write(args.json.as_deref())?;
+    if args.markdown {
+        out::answer(&slowpath_report::markdown(
+            &judged.diagnosis,
+            &judged.experiments,
+        ));
+    } else {
+        out::answer(&format!("{}\n", judged.dir.join("report.html").display()));
+    }
+    Ok(Exit::Done)
+}

@@ -1,0 +1,164 @@
+//! `slowpath run`: load a target, measure, and say why it is slow.
+
+use std::path::{Path, PathBuf};
+
+use anyhow::Result;
+use slowpath_core::plan::Plan;
+use slowpath_core::scenario::{Overrides, Scenario};
+use slowpath_observe::guardian::Guardian;
+use slowpath_record::Store;
+use slowpath_record::scenario::{Context, from_url, parse};
+
+use crate::cli::RunArgs;
+use crate::exit::{Exit, Problem};
+use crate::measure::{Alone, Measurement, measure};
+use crate::present::Judged;
+use crate::{interrupt, notes, out, store};
+
+/// Measures, judges, prints.
+pub(crate) fn run(args: &RunArgs) -> Result<Exit> {
+    let judged = Judged::read(&run_into(args)?)?;
+    judged.print();
+    Ok(judged.exit(args.allow_errors))
+}
+
+/// Measures and writes the report; returns the run's directory.
+pub(crate) fn run_into(args: &RunArgs) -> Result<PathBuf> {
+    let (scenario, text) = scenario(args)?;
+    store::check_copy(args.json.as_deref())?;
+    let stop = interrupt::flag()?;
+    let guardian = Guardian::spawn()?;
+    let id = notes::new_id();
+    let dir = directory(args.out.as_deref(), &id)?;
+    let plan = Plan {
+        scenario,
+        seed: args.seed.unwrap_or_else(notes::entropy),
+        release: args.release.clone(),
+    };
+    let wanted = Measurement {
+        id,
+        dir: &dir.path,
+        plan,
+        scenario_text: text,
+        pid: args.pid,
+        quiet: args.quiet,
+        stop,
+        guardian: &guardian,
+    };
+    if let Err(error) = measure(&wanted, &mut Alone) {
+        dir.remove_if_empty();
+        return Err(error);
+    }
+    Judged::read(&dir.path)?.write(args.json.as_deref())?;
+    Ok(dir.path)
+}
+
+/// The scenario that the command line means, overrides applied, and its text if it is a file.
+fn scenario(args: &RunArgs) -> Result<(Scenario, Option<String>), Problem> {
+    let (mut scenario, text) = if args.what.contains("://") {
+        let scenario = from_url(&args.what).map_err(|error| {
+            Problem::usage(format!("{:?}: {error}", args.what), "http://HOST:PORT/PATH")
+        })?;
+        (scenario, None)
+    } else {
+        let (scenario, text) = read_scenario(Path::new(&args.what))?;
+        (scenario, Some(text))
+    };
+    let overrides = Overrides {
+        connections: args.connections,
+        users: args.users,
+        rate_per_s: args.rate,
+        duration_ns: args.duration,
+        repeats: args.repeats,
+    };
+    scenario.load = scenario.load.overridden(&overrides).map_err(|mistakes| {
+        let lines: Vec<String> = mistakes
+            .iter()
+            .map(|m| format!("{}: {}; {}", m.key, m.what, m.remedy))
+            .collect();
+        Problem::usage(lines.join("\n"), "slowpath run --help")
+    })?;
+    if let Some(pid) = args.pid
+        && !Path::new("/proc").join(pid.to_string()).exists()
+    {
+        return Err(Problem::usage(
+            format!("there is no process {pid}"),
+            "pgrep -a SERVER",
+        ));
+    }
+    Ok((scenario, text))
+}
+
+fn read_scenario(path: &Path) -> Result<(Scenario, String), Problem> {
+    let text = std::fs::read_to_string(path).map_err(|error| {
+        Problem::usage(
+            format!("cannot read {}: {error}", path.display()),
+            "give a scenario file, or a URL with http://",
+        )
+    })?;
+    let folder = path.parent().unwrap_or(Path::new(""));
+    let context = Context {
+        file: &path.to_string_lossy(),
+        base_dir: folder,
+        load_file: &|file: &Path| std::fs::read_to_string(file),
+    };
+    let scenario = parse(&text, &context).map_err(|mistakes| {
+        let lines: Vec<String> = mistakes.iter().map(ToString::to_string).collect();
+        let what = match lines.len() {
+            1 => lines.join("\n"),
+            n => format!("{n} mistakes in the scenario\n{}", lines.join("\n")),
+        };
+        Problem::usage(what, "")
+    })?;
+    Ok((scenario, text))
+}
+
+/// The run's directory, and whether it is ours to remove when nothing was measured.
+struct Directory {
+    path: PathBuf,
+}
+
+impl Directory {
+    /// Takes back what an unsuccessful start has made: nothing was measured, so nothing is kept
+    /// but the log of a target that did not get ready.
+    fn remove_if_empty(&self) {
+        let logs = self.path.join("logs");
+        let said = std::fs::read_dir(&logs).is_ok_and(|mut entries| {
+            entries.any(|e| e.is_ok_and(|e| e.metadata().is_ok_and(|m| m.len() > 0)))
+        });
+        if !said {
+            let _ = std::fs::remove_dir_all(&logs);
+            let _ = std::fs::remove_dir(&self.path);
+        }
+    }
+}
+
+fn directory(wanted: Option<&Path>, id: &str) -> Result<Directory> {
+    let Some(path) = wanted else {
+        let path = Store::new(store::RUNS).create_dir(id).map_err(|error| {
+            Problem::usage(
+                error,
+                "run where .slowpath can be written, or give --out DIR",
+            )
+        })?;
+        return Ok(Directory { path });
+    };
+    if path.join("manifest.json").exists() {
+        let what = format!("{} already holds a run", path.display());
+        return Err(Problem::usage(what, "give --out a new directory").into());
+    }
+    std::fs::create_dir_all(path).map_err(|error| {
+        Problem::usage(
+            format!("cannot create {}: {error}", path.display()),
+            "give --out a directory that can be written",
+        )
+    })?;
+    let path = path.to_owned();
+    if std::fs::read_dir(&path)?.next().is_some() {
+        out::say(&format!(
+            "{} is not empty; the run's files go beside what is there",
+            path.display()
+        ));
+    }
+    Ok(Directory { path })
+}

@@ -1,0 +1,49 @@
+//! The two streams: stdout is the answer, stderr the conversation.
+#![expect(
+    clippy::print_stdout,
+    clippy::print_stderr,
+    reason = "this is where printing happens"
+)]
+
+use std::io::{IsTerminal, Write};
+
+use slowpath_report::Style;
+
+use crate::exit::Problem;
+
+/// Prints a part of the answer. A reader that has gone away is no error of ours.
+pub(crate) fn answer(text: &str) {
+    let mut stdout = std::io::stdout().lock();
+    let _ = stdout.write_all(text.as_bytes());
+    let _ = stdout.flush();
+}
+
+/// Says something to the person at the terminal.
+pub(crate) fn say(text: &str) {
+    eprintln!("{text}");
+}
+
+/// Says what went wrong.
+pub(crate) fn complain(error: &anyhow::Error) {
+    if error.downcast_ref::<Problem>().is_some() {
+        eprintln!("slowpath: {error}");
+    } else {
+        eprintln!("slowpath: {error:#}\n  this is a bug of slowpath; please report it");
+    }
+}
+
+/// How to print on stdout as it is: colour and width of a terminal, neither in a pipe.
+pub(crate) fn style() -> Style {
+    /// Wide enough for the tables, narrow enough to paste into a mail.
+    const WIDTH_IN_A_PIPE: usize = 100;
+    let terminal = std::io::stdout().is_terminal();
+    let plain = std::env::var_os("NO_COLOR").is_some_and(|v| !v.is_empty());
+    let width = rustix::termios::tcgetwinsize(std::io::stdout())
+        .map(|size| usize::from(size.ws_col))
+        .ok()
+        .filter(|&columns| columns > 0);
+    Style {
+        color: terminal && !plain,
+        width: width.unwrap_or(WIDTH_IN_A_PIPE),
+    }
+}

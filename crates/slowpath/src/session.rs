@@ -1,0 +1,349 @@
+//! The target and its services for one stretch of load: started or found, observed, stopped.
+
+use std::net::SocketAddr;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::AtomicBool;
+use std::time::Duration;
+
+use anyhow::{Context, Result};
+use slowpath_core::facts::TargetFacts;
+use slowpath_core::scenario::{Places, Ready, Scenario, Template, Url};
+use slowpath_observe::Watched;
+use slowpath_observe::guardian::Guardian;
+use slowpath_observe::target::{
+    self, Hidden, Launch, ReadyCheck, Running, TargetError, find_listener, free_port,
+};
+
+use crate::exit::Problem;
+use crate::interrupt;
+use crate::out;
+
+/// Where procfs is.
+pub(crate) const PROC: &str = "/proc";
+
+/// Environment variables that steer runtimes and are worth keeping in the record.
+const STEERING: [&str; 14] = [
+    "GOGC",
+    "GOMAXPROCS",
+    "GOMEMLIMIT",
+    "JAVA_OPTS",
+    "JAVA_TOOL_OPTIONS",
+    "LD_PRELOAD",
+    "MALLOC_ARENA_MAX",
+    "NODE_OPTIONS",
+    "OTEL_SDK_DISABLED",
+    "PYTHONASYNCIODEBUG",
+    "RUST_LOG",
+    "TOKIO_WORKER_THREADS",
+    "UV_THREADPOOL_SIZE",
+    "WEB_CONCURRENCY",
+];
+/// Parts of names whose values are not for a record.
+const SECRETS: [&str; 5] = ["KEY", "PASS", "SECRET", "TOKEN", "CREDENTIAL"];
+
+/// What a session needs to begin.
+#[derive(Debug)]
+pub(crate) struct Setting<'a> {
+    pub(crate) scenario: &'a Scenario,
+    /// The process to observe, if the user named it.
+    pub(crate) pid: Option<u32>,
+    /// Where logs of processes go.
+    pub(crate) logs: &'a Path,
+    pub(crate) stop: &'a AtomicBool,
+}
+
+/// A target that is there, with what it needs.
+#[derive(Debug)]
+pub(crate) struct Session {
+    pub(crate) addresses: Vec<SocketAddr>,
+    pub(crate) host_header: String,
+    pub(crate) places: Places,
+    pub(crate) facts: TargetFacts,
+    /// What can be observed of it.
+    pub(crate) watched: Option<Watched>,
+    target: Option<Running>,
+    services: Vec<Running>,
+    // Removed when the session ends, after the processes that use it.
+    _scratch: tempfile::TempDir,
+}
+
+impl Session {
+    /// Starts services and target, or finds the target that runs; waits until it is ready.
+    pub(crate) fn begin(setting: &Setting<'_>, guardian: &Guardian) -> Result<Self> {
+        let scenario = setting.scenario;
+        let scratch = tempfile::Builder::new().prefix("slowpath-").tempdir()?;
+        let mut places = Places {
+            tmp: folder(scratch.path(), "target")?,
+            ..Places::default()
+        };
+        for _ in &scenario.services {
+            places
+                .service_ports
+                .push(free_port().context("find a free port")?);
+        }
+        if scenario.target.command.is_some() {
+            places.port = free_port().context("find a free port")?;
+        }
+        let services = start_services(setting, guardian, &places, scratch.path())?;
+        let url = Url::parse(&scenario.target.url.expand(&places))
+            .map_err(|e| Problem::usage(format!("target.url: {e}"), "http://HOST:PORT"))?;
+        let addresses = slowpath_load::resolve(&url.host, url.port)
+            .map_err(|e| Problem::unreachable(e, "check the host name in the URL"))?;
+        let mut session = Self {
+            host_header: url.authority(),
+            facts: TargetFacts {
+                url: url.origin(),
+                ..TargetFacts::default()
+            },
+            addresses,
+            places,
+            watched: None,
+            target: None,
+            services,
+            _scratch: scratch,
+        };
+        match &scenario.target.command {
+            Some(command) => session.start_target(setting, guardian, command)?,
+            None => session.check_reachable()?,
+        }
+        session.look(setting, url.port);
+        Ok(session)
+    }
+
+    fn start_target(
+        &mut self,
+        setting: &Setting<'_>,
+        guardian: &Guardian,
+        command: &[Template],
+    ) -> Result<()> {
+        let scenario = setting.scenario;
+        let written = &scenario.target;
+        let launch = Launch {
+            command: expand_command(command, &self.places, &scenario.folder),
+            env: expand_env(&written.env, &self.places),
+            cwd: working_folder(scenario, written.cwd.as_ref(), &self.places),
+            log_dir: setting.logs.to_owned(),
+            name: "target".to_owned(),
+            address: self.addresses.first().copied(),
+        };
+        let check = self.ready_check(&written.ready, self.addresses[0]);
+        let timeout = Duration::from_nanos(written.ready_timeout_ns);
+        self.facts.environment = environment(&launch.env);
+        self.facts.command = Some(launch.command.clone());
+        let running = start(&launch, &check, timeout, setting.stop, guardian, "target")?;
+        self.target = Some(running);
+        Ok(())
+    }
+
+    fn ready_check(&self, ready: &Ready, address: SocketAddr) -> ReadyCheck {
+        match ready {
+            Ready::Started => ReadyCheck::Started,
+            Ready::Tcp => ReadyCheck::Tcp(address),
+            Ready::Get(path) => ReadyCheck::Get {
+                address,
+                host_header: self.host_header.clone(),
+                path: path.expand(&self.places),
+            },
+        }
+    }
+
+    /// A target that somebody else started must answer before anything is written.
+    fn check_reachable(&self) -> Result<()> {
+        /// Longer than two repeated SYNs take.
+        const PATIENCE: Duration = Duration::from_secs(4);
+        let attempts = self
+            .addresses
+            .iter()
+            .map(|address| std::net::TcpStream::connect_timeout(address, PATIENCE).map(drop));
+        let mut last = None;
+        for attempt in attempts {
+            match attempt {
+                Ok(()) => return Ok(()),
+                Err(error) => last = Some(error),
+            }
+        }
+        let why = last.map_or_else(|| "it has no address".to_owned(), |e| e.to_string());
+        let what = format!("cannot connect to {}: {why}", self.facts.url);
+        Err(Problem::unreachable(what, "start the server, or give target.command").into())
+    }
+
+    /// Finds the processes to observe; not finding them is a fact, not an error.
+    fn look(&mut self, setting: &Setting<'_>, port: u16) {
+        let found: Result<Vec<u32>, Hidden> = match (setting.pid, &mut self.target) {
+            (Some(pid), _) => Ok(vec![pid]),
+            (None, Some(running)) => Ok(running.roots()),
+            (None, None) => find_listener(Path::new(PROC), self.addresses[0]),
+        };
+        match found {
+            Ok(pids) => {
+                let first = pids.first().copied().unwrap_or_default();
+                let link = std::fs::read_link(format!("{PROC}/{first}/exe"));
+                self.facts.executable = link
+                    .map(|p| p.to_string_lossy().into_owned())
+                    .unwrap_or_default();
+                self.facts.visible = true;
+                self.facts.cgroup =
+                    slowpath_observe::host::cpu_cgroup(Path::new(PROC), Path::new("/sys"), first)
+                        .map(|p| p.to_string_lossy().into_owned())
+                        .unwrap_or_default();
+                self.watched = Some(Watched { pids, port });
+            }
+            Err(hidden) => {
+                self.facts.visible = false;
+                self.facts.hidden_because = hidden.reason;
+            }
+        }
+    }
+
+    /// How the target ended, if it did so by itself.
+    pub(crate) fn died(&mut self) -> Option<String> {
+        self.target.as_mut().and_then(Running::exited)
+    }
+
+    /// Stops what was started here, the target first.
+    pub(crate) fn end(mut self) {
+        let target = self.target.take();
+        for running in target
+            .into_iter()
+            .chain(std::mem::take(&mut self.services).into_iter().rev())
+        {
+            let log = running.log_path().display().to_string();
+            let stopped = running.stop();
+            if !stopped.left.is_empty() {
+                out::say(&format!(
+                    "processes {:?} do not end; see {log}",
+                    stopped.left
+                ));
+            }
+            if stopped.port_taken {
+                out::say("something still listens on the target's port after its stop");
+            }
+        }
+    }
+}
+
+fn start_services(
+    setting: &Setting<'_>,
+    guardian: &Guardian,
+    places: &Places,
+    scratch: &Path,
+) -> Result<Vec<Running>> {
+    let mut running = Vec::new();
+    for (service, &port) in setting.scenario.services.iter().zip(&places.service_ports) {
+        let own = Places {
+            port,
+            tmp: folder(scratch, &service.name)?,
+            ..places.clone()
+        };
+        let address = SocketAddr::from(([127, 0, 0, 1], port));
+        let launch = Launch {
+            command: expand_command(&service.command, &own, &setting.scenario.folder),
+            env: expand_env(&service.env, &own),
+            cwd: working_folder(setting.scenario, service.cwd.as_ref(), &own),
+            log_dir: setting.logs.to_owned(),
+            name: service.name.clone(),
+            address: Some(address),
+        };
+        let check = match &service.ready {
+            Ready::Started => ReadyCheck::Started,
+            Ready::Tcp => ReadyCheck::Tcp(address),
+            Ready::Get(path) => ReadyCheck::Get {
+                address,
+                host_header: address.to_string(),
+                path: path.expand(&own),
+            },
+        };
+        let timeout = Duration::from_nanos(service.ready_timeout_ns);
+        let what = format!("service {}", service.name);
+        running.push(start(
+            &launch,
+            &check,
+            timeout,
+            setting.stop,
+            guardian,
+            &what,
+        )?);
+    }
+    Ok(running)
+}
+
+/// Starts one process and waits until it is ready; both failing is the target's affair.
+fn start(
+    launch: &Launch,
+    check: &ReadyCheck,
+    timeout: Duration,
+    stop: &AtomicBool,
+    guardian: &Guardian,
+    what: &str,
+) -> Result<Running> {
+    let problem = |error: TargetError| {
+        if interrupt::came(stop) {
+            return Problem::interrupted();
+        }
+        let log = launch.log_dir.join(format!("{}.log", launch.name));
+        Problem::unreachable(
+            format!("{what}: {error}"),
+            format!(
+                "run {:?} by hand; its output is in {}",
+                launch.command.join(" "),
+                log.display()
+            ),
+        )
+    };
+    let mut running = target::start(launch, guardian).map_err(problem)?;
+    running.wait_ready(check, timeout, stop).map_err(problem)?;
+    Ok(running)
+}
+
+/// A program with a slash is relative to the scenario's folder, whatever the working folder is.
+fn expand_command(command: &[Template], places: &Places, folder: &Path) -> Vec<String> {
+    let mut words: Vec<String> = command.iter().map(|word| word.expand(places)).collect();
+    if let Some(program) = words.first_mut()
+        && program.contains('/')
+    {
+        let path = std::path::absolute(folder.join(&*program));
+        *program = path.map_or_else(|_| program.clone(), |p| p.to_string_lossy().into_owned());
+    }
+    words
+}
+
+fn expand_env(env: &[(String, Template)], places: &Places) -> Vec<(String, String)> {
+    env.iter()
+        .map(|(name, value)| (name.clone(), value.expand(places)))
+        .collect()
+}
+
+fn working_folder(scenario: &Scenario, cwd: Option<&Template>, places: &Places) -> PathBuf {
+    let folder = match cwd {
+        Some(cwd) => scenario.folder.join(cwd.expand(places)),
+        None => scenario.folder.clone(),
+    };
+    if folder.as_os_str().is_empty() {
+        PathBuf::from(".")
+    } else {
+        folder
+    }
+}
+
+fn folder(scratch: &Path, name: &str) -> Result<String> {
+    let path = scratch.join(name);
+    std::fs::create_dir(&path)?;
+    Ok(path.to_string_lossy().into_owned())
+}
+
+/// What the record keeps of the environment: what was set, and what steers runtimes.
+fn environment(set: &[(String, String)]) -> Vec<(String, String)> {
+    let inherited = STEERING
+        .iter()
+        .filter(|name| set.iter().all(|(n, _)| n != *name))
+        .filter_map(|name| Some(((*name).to_owned(), std::env::var(name).ok()?)));
+    let mut all: Vec<(String, String)> = set.iter().cloned().chain(inherited).collect();
+    for (name, value) in &mut all {
+        let upper = name.to_uppercase();
+        if SECRETS.iter().any(|secret| upper.contains(secret)) {
+            *value = "(masked)".to_owned();
+        }
+    }
+    all.sort();
+    all
+}

@@ -1,0 +1,150 @@
+//! Every verb with bad input: a clear error, exit code 2, nothing written.
+
+use std::path::Path;
+
+use crate::support::{slowpath, stderr};
+
+/// Runs and checks code, words on stderr, silence on stdout, and that nothing was written.
+fn refused(args: &[&str], words: &[&str]) {
+    let folder = tempfile::tempdir().unwrap();
+    std::fs::write(folder.path().join("bad.toml"), BAD).unwrap();
+    let before = entries(folder.path());
+    let output = slowpath(folder.path(), args);
+    let said = stderr(&output);
+    assert_eq!(output.status.code(), Some(2), "{args:?} said {said}");
+    assert!(output.stdout.is_empty(), "{args:?} printed an answer");
+    for word in words {
+        assert!(
+            said.contains(word),
+            "{args:?} does not say {word:?}: {said}"
+        );
+    }
+    assert_eq!(entries(folder.path()), before, "{args:?} wrote something");
+}
+
+fn entries(folder: &Path) -> Vec<String> {
+    let mut all: Vec<String> = std::fs::read_dir(folder)
+        .unwrap()
+        .map(|e| e.unwrap().file_name().to_string_lossy().into_owned())
+        .collect();
+    all.sort();
+    all
+}
+
+/// Six mistakes on six lines.
+const BAD: &str = r#"name = "bad"
+[target]
+url = "ftp://127.0.0.1"
+[load]
+model = "open"
+duration = "20 parsecs"
+conections = 4
+[[endpoint]]
+name = "a"
+weight = -1
+request = "/no-method"
+"#;
+
+#[test]
+fn run() {
+    refused(&["run"], &["SCENARIO.toml|URL"]);
+    refused(&["run", "missing.toml"], &["missing.toml"]);
+    refused(&["run", "ftp://127.0.0.1/"], &["ftp"]);
+    refused(&["run", "http://"], &["http://"]);
+    refused(&["run", "https://127.0.0.1/"], &["https"]);
+    refused(&["run", "http://127.0.0.1:1/", "-d", "20"], &["20"]);
+    refused(&["run", "http://127.0.0.1:1/", "-d", "0s"], &["0s"]);
+    refused(&["run", "http://127.0.0.1:1/", "-r", "fast"], &["fast"]);
+    refused(&["run", "http://127.0.0.1:1/", "-c", "0"], &["0"]);
+    refused(
+        &["run", "http://127.0.0.1:1/", "--pid", "999999999"],
+        &["999999999"],
+    );
+    refused(
+        &["run", "http://127.0.0.1:1/", "-r", "5", "--users", "3"],
+        &["rate"],
+    );
+    refused(
+        &[
+            "run",
+            "http://127.0.0.1:1/",
+            "--json",
+            "no/such/folder.json",
+        ],
+        &["no/such"],
+    );
+    refused(
+        &["run", "http://127.0.0.1:1/", "--allow-errors", "2"],
+        &["between 0 and 1"],
+    );
+}
+
+#[test]
+fn a_scenario_shows_all_its_mistakes_with_their_lines() {
+    refused(
+        &["run", "bad.toml"],
+        &[
+            "bad.toml:3",
+            "bad.toml:6",
+            "bad.toml:7",
+            "connections",
+            "bad.toml:10",
+            "bad.toml:11",
+            "load.rate",
+        ],
+    );
+}
+
+#[test]
+fn a_key_that_is_not_carried_out_yet_is_refused_by_name() {
+    let folder = tempfile::tempdir().unwrap();
+    let text = "[target]\nurl = \"http://127.0.0.1:1\"\n[load]\npasses = [\"cold\", \"warm\"]\n\
+                [[endpoint]]\nname = \"a\"\nrequest = \"GET /\"\nread_rate = \"1KiB/s\"\n";
+    std::fs::write(folder.path().join("s.toml"), text).unwrap();
+    let output = slowpath(folder.path(), &["run", "s.toml"]);
+    let said = stderr(&output);
+    assert_eq!(output.status.code(), Some(2), "{said}");
+    assert!(
+        said.contains("passes") && said.contains("read_rate"),
+        "{said}"
+    );
+    assert!(said.contains("not carried out yet"), "{said}");
+}
+
+#[test]
+fn the_other_verbs() {
+    refused(&["explain"], &["RUN"]);
+    refused(&["explain", "nothing"], &["nothing"]);
+    refused(&["explain", "last"], &["last"]);
+    refused(&["prove", "nothing"], &["nothing"]);
+    refused(&["prove", "nothing", "--pid", "x"], &["x"]);
+    refused(&["report", "nothing"], &["nothing"]);
+    refused(&["causes", "bad-luck"], &["bad-luck", "slowpath causes"]);
+    refused(&["demo", "bad-luck"], &["bad-luck", "--list"]);
+    refused(&["doctor", "--json", "no/such/folder.json"], &["no/such"]);
+    refused(&["dance"], &["dance"]);
+}
+
+#[test]
+fn a_target_that_is_not_there_is_exit_code_3() {
+    let folder = tempfile::tempdir().unwrap();
+    let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let url = format!("http://{}/", listener.local_addr().unwrap());
+    drop(listener);
+    let output = slowpath(folder.path(), &["run", &url, "-d", "1s"]);
+    assert_eq!(output.status.code(), Some(3), "{}", stderr(&output));
+    assert!(stderr(&output).contains("cannot connect"));
+}
+
+#[test]
+fn a_command_that_ends_at_once_is_exit_code_3_with_its_last_words() {
+    let folder = tempfile::tempdir().unwrap();
+    let text = "[target]\nurl = \"http://127.0.0.1:{port}\"\n\
+                command = [\"sh\", \"-c\", \"echo out of luck; exit 9\"]\n\
+                [[endpoint]]\nname = \"a\"\nrequest = \"GET /\"\n";
+    std::fs::write(folder.path().join("s.toml"), text).unwrap();
+    let output = slowpath(folder.path(), &["run", "s.toml"]);
+    let said = stderr(&output);
+    assert_eq!(output.status.code(), Some(3), "{said}");
+    assert!(said.contains("out of luck") && said.contains('9'), "{said}");
+}

@@ -1,0 +1,138 @@
+//! Lab servers: the named cause is first, and the healthy twin yields no finding. Causes, ranks
+//! and shares are asserted; times never are.
+
+use serde_json::Value;
+
+use crate::support::{causes, lab, run_scenario, skipped};
+
+/// A scenario that starts a lab server.
+fn scenario(server: &str, load: &str) -> String {
+    let words: Vec<String> = std::iter::once(lab().display().to_string())
+        .chain(server.split(' ').map(str::to_owned))
+        .chain(["--port".to_owned(), "{port}".to_owned()])
+        .map(|word| format!("{word:?}"))
+        .collect();
+    format!(
+        "[target]\nurl = \"http://127.0.0.1:{{port}}\"\ncommand = [{}]\nready = \"GET /health\"\n\
+         [load]\nwarmup = \"1s\"\n{load}\n[[endpoint]]\nname = \"page\"\nrequest = \"GET /\"\n",
+        words.join(", ")
+    )
+}
+
+fn judged(server: &str, load: &str) -> Option<Value> {
+    let folder = tempfile::tempdir().unwrap();
+    let (_, report, output) = run_scenario(folder.path(), &scenario(server, load));
+    let said = crate::support::stderr(&output);
+    if said.contains("exit status: 77") || said.contains("exit code 77") {
+        skipped(&format!("{server}: not permitted here"));
+        return None;
+    }
+    assert!(!report.is_null(), "{server}: {said}");
+    Some(report)
+}
+
+/// The cause is first in the sick server, with at least this share.
+fn sick(server: &str, load: &str, cause: &str, share: f64) {
+    let Some(report) = judged(server, load) else {
+        return;
+    };
+    assert_eq!(
+        causes(&report).first().map(String::as_str),
+        Some(cause),
+        "{server}: {report:#}"
+    );
+    let found = report["findings"][0]["share"].as_f64().unwrap();
+    assert!(found >= share, "{server}: share {found}");
+}
+
+/// The server may be slow, but not because of this.
+fn not(server: &str, load: &str, cause: &str) {
+    let Some(report) = judged(server, load) else {
+        return;
+    };
+    assert!(
+        !causes(&report).iter().any(|c| c == cause),
+        "{server}: {report:#}"
+    );
+}
+
+/// Nothing about the server is found. Only the instrument may complain, of a noisy machine.
+fn healthy(server: &str, load: &str) {
+    let Some(report) = judged(server, load) else {
+        return;
+    };
+    let found: Vec<String> = causes(&report)
+        .into_iter()
+        .filter(|c| c != "client-saturation")
+        .collect();
+    assert!(found.is_empty(), "{server}: {found:?} {report:#}");
+}
+
+const OPEN: &str = "model = \"open\"\nrate = \"60/s\"\nconnections = 16\nduration = \"6s\"";
+
+#[test]
+fn delayed_ack() {
+    sick("delayed-ack", OPEN, "delayed-ack", 0.8);
+    healthy("delayed-ack --healthy", OPEN);
+    not("delayed-ack --variant sleep", OPEN, "delayed-ack");
+}
+
+#[test]
+fn fixed_delay() {
+    sick("fixed-delay --delay-ms 17", OPEN, "fixed-delay", 0.6);
+    healthy("fixed-delay --healthy", OPEN);
+    not("fixed-delay --variant burn", OPEN, "fixed-delay");
+    not("fixed-delay --variant jitter", OPEN, "fixed-delay");
+}
+
+#[test]
+fn cpu_saturation() {
+    let closed = "model = \"closed\"\nusers = 12\nduration = \"6s\"";
+    sick("cpu-saturation --burn-ms 4", closed, "cpu-saturation", 0.5);
+    healthy("cpu-saturation --healthy", OPEN);
+}
+
+#[test]
+fn accept_queue_overflow() {
+    let burst = "model = \"closed\"\nusers = 50\nthink = \"0s..100ms\"\n\
+                 connection = \"per-request\"\nduration = \"12s\"";
+    sick("accept-queue-overflow", burst, "accept-queue-overflow", 0.3);
+    let few = "model = \"closed\"\nusers = 4\nthink = \"50ms..100ms\"\n\
+               connection = \"per-request\"\nduration = \"6s\"";
+    healthy("accept-queue-overflow --healthy", few);
+}
+
+#[test]
+fn cpu_quota_throttling() {
+    let load = "model = \"open\"\nrate = \"25/s\"\nconnections = 32\nduration = \"8s\"";
+    sick("cpu-quota-throttling", load, "cpu-quota-throttling", 0.3);
+    healthy("cpu-quota-throttling --healthy", load);
+}
+
+#[test]
+fn clock_jump() {
+    sick("clock-jump", OPEN, "clock-jump", 0.9);
+    healthy("clock-jump --healthy", OPEN);
+}
+
+#[test]
+fn client_saturation() {
+    let folder = tempfile::tempdir().unwrap();
+    let load = "model = \"open\"\nrate = \"2000000/s\"\nconnections = 64\nduration = \"3s\"";
+    let (code, report, _) = run_scenario(folder.path(), &scenario("client-saturation", load));
+    assert_eq!(code, 4, "{report:#}");
+    assert_eq!(
+        causes(&report).first().map(String::as_str),
+        Some("client-saturation")
+    );
+    assert_eq!(report["run"]["valid"], false);
+}
+
+#[test]
+fn healthy_servers() {
+    healthy("healthy", OPEN);
+    healthy(
+        "healthy",
+        "model = \"closed\"\nusers = 4\nthink = \"5ms..20ms\"\nduration = \"6s\"",
+    );
+}

@@ -1,0 +1,13 @@
+//! Tests of the whole: the house rules, the command line, and real runs against lab servers.
+#![allow(clippy::disallowed_methods, reason = "tests have effects")]
+#![allow(clippy::unwrap_used, clippy::print_stderr, reason = "tests")]
+
+mod bad_input;
+mod counting;
+mod dependencies;
+mod house;
+mod lab;
+mod readme;
+mod restore;
+mod support;
+mod verdicts;

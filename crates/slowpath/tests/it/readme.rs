@@ -1,0 +1,43 @@
+//! The README tells the truth: its commands exist, and its main one ends with a confirmed cause.
+
+use crate::support::{root, slowpath, stderr, stdout};
+
+#[test]
+fn the_demo_ends_with_a_confirmed_cause_and_a_report() {
+    let readme = std::fs::read_to_string(root().join("README.md")).unwrap();
+    assert!(readme.contains("cargo run --release -- demo"));
+    let folder = tempfile::tempdir().unwrap();
+    let output = slowpath(folder.path(), &["demo"]);
+    let said = stdout(&output);
+    assert!(output.status.success(), "{said}{}", stderr(&output));
+    assert!(
+        said.contains("delayed-ack") && said.contains("confirmed"),
+        "{said}"
+    );
+    let line = said
+        .lines()
+        .find(|line| line.starts_with("report"))
+        .unwrap();
+    let path = line.trim_start_matches("report").trim();
+    assert!(folder.path().join(path).exists(), "{path}");
+}
+
+#[test]
+fn the_readmes_test_command_is_the_one_that_ci_runs() {
+    let readme = std::fs::read_to_string(root().join("README.md")).unwrap();
+    let ci = std::fs::read_to_string(root().join(".ci/run")).unwrap();
+    let command = "cargo test --workspace";
+    assert!(readme.contains(command) && ci.contains(command));
+}
+
+#[test]
+fn every_verb_has_help() {
+    let folder = tempfile::tempdir().unwrap();
+    for verb in [
+        "run", "explain", "prove", "demo", "report", "causes", "doctor",
+    ] {
+        let output = slowpath(folder.path(), &[verb, "--help"]);
+        assert!(output.status.success(), "{verb}");
+        assert!(stdout(&output).contains("Usage: slowpath"), "{verb}");
+    }
+}

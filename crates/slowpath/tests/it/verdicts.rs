@@ -1,0 +1,59 @@
+//! A verdict survives being asked for again, and an experiment changes its grade.
+
+use crate::support::{Server, causes, run, slowpath, stderr, stdout};
+
+#[test]
+fn explain_gives_the_same_bytes_again() {
+    let folder = tempfile::tempdir().unwrap();
+    let server = Server::lab(&["healthy"]).unwrap();
+    let (code, report, output) = run(folder.path(), &[&server.url(), "-d", "2s", "-r", "50"]);
+    assert_eq!(code, 0, "{} {}", stderr(&output), stdout(&output));
+    let id = report["run"]["id"].as_str().unwrap().to_owned();
+    let dir = folder.path().join(".slowpath/runs").join(&id);
+    let first = std::fs::read(dir.join("report.json")).unwrap();
+    for name in [
+        "manifest.json",
+        "samples.parquet",
+        "timeline.parquet",
+        "events.jsonl",
+    ] {
+        assert!(dir.join(name).exists(), "{name}");
+    }
+    std::fs::remove_file(dir.join("report.json")).unwrap();
+    std::fs::remove_file(dir.join("report.html")).unwrap();
+    for name in ["last", &id, &id[..12].to_lowercase(), dir.to_str().unwrap()] {
+        let output = slowpath(folder.path(), &["explain", name]);
+        assert!(output.status.success(), "{name}: {}", stderr(&output));
+        assert_eq!(
+            std::fs::read(dir.join("report.json")).unwrap(),
+            first,
+            "{name}"
+        );
+    }
+}
+
+#[test]
+fn an_experiment_confirms_a_delayed_ack() {
+    let folder = tempfile::tempdir().unwrap();
+    let server = Server::lab(&["delayed-ack"]).unwrap();
+    let (_, report, _) = run(
+        folder.path(),
+        &[&server.url(), "-d", "5s", "-r", "100", "-c", "16"],
+    );
+    assert_eq!(
+        causes(&report).first().map(String::as_str),
+        Some("delayed-ack"),
+        "{report:#}"
+    );
+    assert_eq!(report["findings"][0]["grade"], "supported");
+    let json = folder.path().join("proved.json");
+    let output = slowpath(
+        folder.path(),
+        &["prove", "last", "--json", json.to_str().unwrap()],
+    );
+    assert!(output.status.success(), "{}", stderr(&output));
+    let text = std::fs::read_to_string(json).unwrap();
+    let proved: serde_json::Value = serde_json::from_str(&text).unwrap();
+    assert_eq!(proved["findings"][0]["grade"], "confirmed", "{proved:#}");
+    assert!(stdout(&output).contains("confirmed"), "{}", stdout(&output));
+}
