@@ -1,6 +1,6 @@
 //! Numbers inside the sentence that gives the reason for a verdict.
 
-/// Milliseconds with three significant digits.
+/// Milliseconds with three significant digits, without trailing zeros.
 pub(crate) fn ms(value: f64) -> String {
     let digits = match value.abs() {
         size if size >= 100.0 => 0,
@@ -8,7 +8,13 @@ pub(crate) fn ms(value: f64) -> String {
         size if size >= 1.0 => 2,
         _ => 3,
     };
-    format!("{value:.digits$} ms")
+    let text = format!("{value:.digits$}");
+    let text = if digits > 0 {
+        text.trim_end_matches('0').trim_end_matches('.')
+    } else {
+        &text
+    };
+    format!("{text} ms")
 }
 
 /// A share as per cent, with a digit after the point below 10 %.
@@ -34,7 +40,7 @@ mod tests {
     fn numbers_have_the_digits_that_matter() {
         assert_eq!(
             [ms(0.07), ms(2.4), ms(40.91), ms(1400.2)],
-            ["0.070 ms", "2.40 ms", "40.9 ms", "1400 ms"]
+            ["0.07 ms", "2.4 ms", "40.9 ms", "1400 ms"]
         );
         assert_eq!(
             [percent(0.021), percent(0.979), percent(0.0)],

@@ -1,1 +1,16 @@
-//! Placeholder.
+//! Views of a judged run: terminal, Markdown, HTML and JSON.
+//!
+//! Every view is a pure function to a `String`, and the same input gives the same bytes. Views
+//! show what was judged; they compute pictures from the record, never verdicts. Whatever comes
+//! from outside (names, details, addresses) is escaped for the medium it is printed in.
+#![warn(clippy::disallowed_methods)]
+
+mod plot;
+mod quantity;
+mod story;
+mod views;
+
+pub use views::html::html;
+pub use views::json::json;
+pub use views::markdown::markdown;
+pub use views::terminal::{Style, terminal};

@@ -1,0 +1,81 @@
+//! A plot in its frame: axes with labels, grid, caption.
+
+use maud::{Markup, html};
+
+use super::{Scale, line};
+
+/// An axis.
+#[derive(Clone, Copy)]
+pub(crate) struct Axis {
+    /// How values are laid out.
+    pub(crate) scale: Scale,
+    /// The text of a value.
+    pub(crate) show: fn(f64) -> String,
+}
+
+/// A plot: what is drawn, between its axes.
+pub(crate) struct Frame<'a> {
+    /// What is shown, in a few words.
+    pub(crate) caption: &'a str,
+    /// The x axis.
+    pub(crate) x: Axis,
+    /// The y axis.
+    pub(crate) y: Axis,
+    /// Height of the drawing in CSS pixels.
+    pub(crate) height_px: u32,
+    /// SVG content in thousandths of the frame, behind which the grid lies.
+    pub(crate) drawing: Markup,
+    /// HTML content over the drawing.
+    pub(crate) over: Markup,
+}
+
+impl Frame<'_> {
+    /// The plot as HTML.
+    pub(crate) fn render(&self) -> Markup {
+        let (across, up) = (self.x.scale.ticks(), self.y.scale.ticks());
+        let style = format!("height:{}px", self.height_px);
+        html! {
+            figure.plot {
+                figcaption { (self.caption) span.reading aria-hidden="true" {} }
+                div.frame {
+                    div.ticks-y aria-hidden="true" {
+                        @for &tick in &up {
+                            span style={ "bottom:" (place(self.y.scale, tick)) } {
+                                ((self.y.show)(tick))
+                            }
+                        }
+                    }
+                    div.area style=(style) data-x=(self.x.scale.describe())
+                        data-y=(self.y.scale.describe()) {
+                        svg viewBox="0 0 1000 1000" preserveAspectRatio="none" role="img"
+                            aria-label=(self.caption) {
+                            path.grid d=(self.grid(&across, &up)) {}
+                            (self.drawing)
+                        }
+                        (self.over)
+                    }
+                    div.ticks-x aria-hidden="true" {
+                        @for &tick in &across {
+                            span style={ "left:" (place(self.x.scale, tick)) } {
+                                ((self.x.show)(tick))
+                            }
+                        }
+                    }
+                }
+            }
+        }
+    }
+
+    fn grid(&self, across: &[f64], up: &[f64]) -> String {
+        let vertical = across.iter().map(|&tick| self.x.scale.at(tick));
+        let horizontal = up.iter().map(|&tick| self.y.scale.at(tick));
+        let vertical = vertical.map(|x| line([Some((x, 0.0)), Some((x, 1.0))]));
+        let horizontal = horizontal.map(|y| line([Some((0.0, y)), Some((1.0, y))]));
+        vertical.chain(horizontal).collect()
+    }
+}
+
+/// A place on an axis as a CSS length.
+fn place(scale: Scale, value: f64) -> String {
+    format!("{:.2}%", scale.at(value) * 100.0)
+}

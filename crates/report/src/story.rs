@@ -1,0 +1,455 @@
+//! What every view tells: the questions a run raises, and the sentences that answer them.
+
+use slowpath_diagnose::diagnosis::{
+    Check, Culprit, Diagnosis, EndpointFigures, ErrorCount, Evidence, Finding, Grade, Percentile,
+    Percentiles, Place, Prediction, Settling, Source, Status, Unexplained,
+};
+
+use crate::quantity;
+
+mod trials;
+
+pub(crate) use trials::{experiment, intervention, tests};
+
+/// A question ("why the slowest 2.1 % of search") and its answers, the best first.
+pub(crate) struct Question<'a> {
+    /// The question.
+    pub(crate) title: String,
+    /// The causes that answer it.
+    pub(crate) findings: Vec<&'a Finding>,
+    /// What they leave unanswered.
+    pub(crate) rest: Option<Rest>,
+}
+
+/// What no cause explains.
+pub(crate) struct Rest {
+    /// Its share, from 0 to 1.
+    pub(crate) share: f64,
+    /// Why, in words; empty if nothing is known.
+    pub(crate) split: String,
+}
+
+/// The questions in the order of their best answers, then those without any.
+pub(crate) fn questions(diagnosis: &Diagnosis) -> Vec<Question<'_>> {
+    let mut asked: Vec<(Place, Option<&str>, Vec<&Finding>)> = Vec::new();
+    for finding in &diagnosis.findings {
+        let endpoint = finding.endpoint.as_deref();
+        match asked
+            .iter_mut()
+            .find(|(place, of, _)| (*place, *of) == (finding.place, endpoint))
+        {
+            Some((_, _, findings)) => findings.push(finding),
+            None => asked.push((finding.place, endpoint, vec![finding])),
+        }
+    }
+    let tail_of_all = asked
+        .iter()
+        .any(|(place, of, _)| *place == Place::Tail && of.is_none());
+    if !tail_of_all {
+        for unexplained in &diagnosis.unexplained {
+            let endpoint = Some(unexplained.endpoint.as_str());
+            if !asked
+                .iter()
+                .any(|(place, of, _)| (*place, *of) == (Place::Tail, endpoint))
+            {
+                asked.push((Place::Tail, endpoint, Vec::new()));
+            }
+        }
+    }
+    let own: Vec<&str> = asked
+        .iter()
+        .filter(|(place, _, _)| *place == Place::Tail)
+        .filter_map(|(_, of, _)| *of)
+        .collect();
+    asked
+        .into_iter()
+        .map(|(place, endpoint, findings)| {
+            let excess = excess_of(diagnosis, place, endpoint, &own);
+            let title = title(diagnosis, place, endpoint, &excess);
+            Question {
+                title,
+                findings,
+                rest: rest(&excess),
+            }
+        })
+        .collect()
+}
+
+/// The excess that a question is about: that of its endpoint, or of all that ask for none.
+fn excess_of<'a>(
+    diagnosis: &'a Diagnosis,
+    place: Place,
+    endpoint: Option<&str>,
+    own: &[&str],
+) -> Vec<&'a Unexplained> {
+    let about = |unexplained: &&Unexplained| match endpoint {
+        Some(endpoint) => unexplained.endpoint == endpoint,
+        None => !own.contains(&unexplained.endpoint.as_str()),
+    };
+    match place {
+        Place::Tail => diagnosis.unexplained.iter().filter(about).collect(),
+        _ => Vec::new(),
+    }
+}
+
+fn title(
+    diagnosis: &Diagnosis,
+    place: Place,
+    endpoint: Option<&str>,
+    excess: &[&Unexplained],
+) -> String {
+    let of = endpoint.unwrap_or("all endpoints");
+    let figures = endpoint
+        .and_then(|name| {
+            diagnosis
+                .endpoints
+                .iter()
+                .find(|figures| figures.name == name)
+        })
+        .or_else(|| only(&diagnosis.endpoints));
+    match place {
+        Place::Tail => tail_title(of, excess),
+        Place::Floor => match figures.and_then(|figures| figures.latency_ms.p50.value) {
+            Some(p50) => format!(
+                "why every request of {of} takes {}",
+                quantity::duration(p50)
+            ),
+            None => format!("why every request of {of} takes so long"),
+        },
+        Place::Errors => {
+            let concerned: Vec<&EndpointFigures> = diagnosis
+                .endpoints
+                .iter()
+                .filter(|f| endpoint.is_none_or(|e| e == f.name))
+                .collect();
+            let failed: u64 = concerned.iter().map(|f| errors(f)).sum();
+            let offered: u64 = concerned.iter().map(|f| f.offered).sum();
+            let share = failed as f64 / offered.max(1) as f64;
+            format!(
+                "why {} of {of} fail ({})",
+                quantity::percent(share),
+                quantity::count(failed)
+            )
+        }
+        Place::Throughput => format!("why less is done than is asked of {of}"),
+    }
+}
+
+fn tail_title(of: &str, excess: &[&Unexplained]) -> String {
+    let slow: u64 = excess.iter().map(|one| one.slow).sum();
+    let requests: u64 = excess.iter().map(|one| one.of).sum();
+    if requests == 0 {
+        return format!("why the slowest requests of {of}");
+    }
+    let share = quantity::percent(slow as f64 / requests as f64);
+    let seconds = quantity::number(excess.iter().map(|one| one.excess_s).sum());
+    match only(excess) {
+        Some(one) => {
+            let fast = quantity::duration(one.fast_ms);
+            format!("why the slowest {share} of {of} ({seconds} s of excess over the {fast} mode)")
+        }
+        None => format!("why the slowest {share} of {of} ({seconds} s of excess)"),
+    }
+}
+
+fn only<T>(items: &[T]) -> Option<&T> {
+    if let [one] = items { Some(one) } else { None }
+}
+
+fn rest(excess: &[&Unexplained]) -> Option<Rest> {
+    let total: f64 = excess.iter().map(|one| one.excess_s).sum();
+    let share = match only(excess) {
+        Some(one) => one.share,
+        None if total > 0.0 => {
+            excess
+                .iter()
+                .map(|one| one.share * one.excess_s)
+                .sum::<f64>()
+                / total
+        }
+        None => return None,
+    };
+    let split = only(excess).map_or_else(String::new, |one| {
+        let part = |part: &slowpath_diagnose::diagnosis::Part| {
+            format!("{} {}", part.why, quantity::percent(part.share))
+        };
+        one.split.iter().map(part).collect::<Vec<_>>().join(", ")
+    });
+    Some(Rest { share, split })
+}
+
+/// Failures of an endpoint, of all kinds.
+pub(crate) fn errors(figures: &EndpointFigures) -> u64 {
+    figures.errors.iter().map(|error| error.count).sum()
+}
+
+/// `20 reset in first-byte (ECONNRESET)`.
+pub(crate) fn error(error: &ErrorCount) -> String {
+    let status = error
+        .status
+        .map(|status| format!(" {status}"))
+        .unwrap_or_default();
+    let errno = error
+        .errno
+        .as_ref()
+        .map(|errno| format!(" ({errno})"))
+        .unwrap_or_default();
+    let count = quantity::count(error.count);
+    format!("{count} {}{status} in {}{errno}", error.class, error.phase)
+}
+
+/// `errors 0`, `errors 31 (2.1 %)`.
+pub(crate) fn errors_in_short(figures: &EndpointFigures) -> String {
+    let failed = errors(figures);
+    if failed == 0 {
+        return "errors 0".to_owned();
+    }
+    let share = failed as f64 / figures.offered.max(failed) as f64;
+    format!(
+        "errors {} ({})",
+        quantity::count(failed),
+        quantity::percent(share)
+    )
+}
+
+/// What the end of the run overtook; `None` if it overtook nothing.
+pub(crate) fn unfinished(figures: &EndpointFigures) -> Option<String> {
+    let never_sent = match figures.unsent {
+        0 => String::new(),
+        unsent => format!(
+            ", {} of them never sent because no connection became free",
+            quantity::count(unsent)
+        ),
+    };
+    (figures.unfinished > 0).then(|| {
+        format!(
+            "{} unfinished at the end{never_sent}",
+            quantity::count(figures.unfinished)
+        )
+    })
+}
+
+/// `3 ms (97.9 %), 1.4 s (2.1 %)`; `None` when the modes are not known.
+pub(crate) fn modes(figures: &EndpointFigures) -> Option<String> {
+    let one = |mode: &slowpath_diagnose::diagnosis::Mode| {
+        format!(
+            "{} ({})",
+            quantity::duration(mode.at_ms),
+            quantity::percent_fine(mode.weight)
+        )
+    };
+    let all: Vec<String> = figures.modes.iter().map(one).collect();
+    (!all.is_empty()).then(|| all.join(", "))
+}
+
+/// `5 runs, spread 9 %`.
+pub(crate) fn runs(repeats: u32, figures: &EndpointFigures) -> String {
+    let runs = quantity::plural(u64::from(repeats), "run");
+    match figures.run_spread {
+        Some(spread) => format!("{runs}, spread {}", quantity::percent(spread)),
+        None => runs,
+    }
+}
+
+/// How the latency settled, if there is something to say.
+pub(crate) fn settling(figures: &EndpointFigures) -> Option<&'static str> {
+    match figures.settling? {
+        Settling::None | Settling::NoRamp => None,
+        Settling::FastRamp => Some("settled within the first tenth of the window"),
+        Settling::SlowRamp => Some("settled only within the first half: warm up for longer"),
+        Settling::NotSettled => Some("never settled: the figures depend on how long one measures"),
+    }
+}
+
+/// The percentiles by name, the largest last.
+pub(crate) fn percentiles(of: &Percentiles) -> [(&'static str, &Percentile); 7] {
+    [
+        ("p50", &of.p50),
+        ("p90", &of.p90),
+        ("p95", &of.p95),
+        ("p98", &of.p98),
+        ("p99", &of.p99),
+        ("p99.9", &of.p99_9),
+        ("max", &of.max),
+    ]
+}
+
+/// A percentile without its name: `1.42 s [1.31, 1.55]`, or `unknown`.
+pub(crate) fn percentile(of: &Percentile) -> String {
+    let Some(value) = of.value else {
+        return "unknown".to_owned();
+    };
+    let scale = quantity::Scale::of(value);
+    match (of.low, of.high) {
+        (Some(low), Some(high)) => {
+            format!(
+                "{} [{}, {}]",
+                scale.show(value),
+                scale.bare(low),
+                scale.bare(high)
+            )
+        }
+        _ => scale.show(value),
+    }
+}
+
+/// The percentiles that cannot be said, with the reason: `p99.9: needs …`.
+pub(crate) fn refused(of: &Percentiles) -> Vec<String> {
+    percentiles(of)
+        .into_iter()
+        .filter(|(_, percentile)| percentile.value.is_none())
+        .map(|(name, percentile)| {
+            let reason = percentile
+                .reason
+                .as_deref()
+                .unwrap_or("no reason was recorded");
+            format!("{name}: {reason}")
+        })
+        .collect()
+}
+
+/// The grade's word.
+pub(crate) const fn grade(grade: Grade) -> &'static str {
+    match grade {
+        Grade::Suspected => "suspected",
+        Grade::Supported => "supported",
+        Grade::Confirmed => "confirmed",
+        Grade::Refuted => "refuted",
+    }
+}
+
+/// The source's word.
+pub(crate) const fn source(source: Source) -> &'static str {
+    match source {
+        Source::Trace => "trace",
+        Source::Proc => "proc",
+        Source::Client => "client",
+        Source::App => "app",
+        Source::Experiment => "experiment",
+    }
+}
+
+/// The status' word.
+pub(crate) const fn status(status: Status) -> &'static str {
+    match status {
+        Status::Ok => "ok",
+        Status::Warn => "warn",
+        Status::Invalid => "invalid",
+    }
+}
+
+/// What to do about a check that makes the run invalid.
+pub(crate) fn remedy<'a>(diagnosis: &'a Diagnosis, check: &Check) -> &'a str {
+    diagnosis
+        .findings
+        .iter()
+        .find(|finding| finding.cause == check.check && !finding.next.is_empty())
+        .map_or(
+            "remove what this check found and measure again",
+            |finding| &finding.next,
+        )
+}
+
+/// Where an evidence can be looked up, in words.
+pub(crate) fn pointer(evidence: &Evidence) -> String {
+    if evidence.pointer.is_empty() {
+        source(evidence.source).to_owned()
+    } else {
+        format!("{}, {}", source(evidence.source), evidence.pointer)
+    }
+}
+
+/// Who or what, as pairs of a word and its value; empty if nothing is known.
+pub(crate) fn culprit(culprit: &Culprit) -> Vec<(&'static str, String)> {
+    let mut parts = Vec::new();
+    if let Some(thread) = &culprit.thread {
+        parts.push(("thread", thread.clone()));
+    }
+    if let Some(constant) = culprit.constant_ms {
+        parts.push(("constant", quantity::duration(constant)));
+    }
+    if let Some(period) = culprit.period_ms {
+        parts.push(("period", quantity::duration(period)));
+    }
+    if !culprit.stack.is_empty() {
+        parts.push(("stack", culprit.stack.join(" < ")));
+    }
+    parts
+}
+
+/// `search.p99 96-118 ms`.
+pub(crate) fn prediction(prediction: &Prediction) -> String {
+    let range = quantity::range(prediction.low_ms, prediction.high_ms);
+    format!("{} {range}", prediction.metric)
+}
+
+/// The next step with what it predicts; `None` if there is none.
+pub(crate) fn next_step(finding: &Finding) -> Option<String> {
+    if finding.next.is_empty() {
+        return None;
+    }
+    let next = finding.next.trim_end_matches('.');
+    Some(match &finding.prediction {
+        Some(expected) if !next.contains("predict") => {
+            format!("{next}; predicts {}", prediction(expected))
+        }
+        _ => next.to_owned(),
+    })
+}
+
+/// What the instrument counted of itself, in a line.
+pub(crate) fn instrument(diagnosis: &Diagnosis) -> String {
+    let own = &diagnosis.run.instrument;
+    let mut parts = Vec::new();
+    if let Some(cpu) = own.cpu_s_per_million {
+        parts.push(format!(
+            "{} CPU-s per million requests",
+            quantity::number(cpu)
+        ));
+    }
+    if let Some(busy) = own.loop_busy {
+        parts.push(format!("load loop busy {}", quantity::percent(busy)));
+    }
+    if let Some(lag) = own.send_lag_p99_ms {
+        parts.push(format!("send lag p99 {}", quantity::duration(lag)));
+    }
+    parts.push(format!(
+        "{} opened",
+        quantity::plural(own.connections_opened, "connection")
+    ));
+    if own.connections_stale > 0 {
+        parts.push(format!("{} stale", quantity::count(own.connections_stale)));
+    }
+    if own.spool_waits > 0 {
+        parts.push(format!(
+            "waited for the disk {} times",
+            quantity::count(own.spool_waits)
+        ));
+    }
+    parts.join(", ")
+}
+
+/// The machine in a line.
+pub(crate) fn host(diagnosis: &Diagnosis) -> String {
+    let host = &diagnosis.run.host;
+    let mut parts = Vec::new();
+    for text in [&host.hostname, &host.cpu_model] {
+        if !text.is_empty() {
+            parts.push(text.clone());
+        }
+    }
+    parts.push(quantity::plural(u64::from(host.cpus), "CPU"));
+    parts.push(quantity::bytes(host.memory_bytes));
+    if !host.kernel.is_empty() {
+        parts.push(format!("kernel {}", host.kernel));
+    }
+    parts.join(", ")
+}
+
+/// A fragment as the begin of a line.
+pub(crate) fn capital(text: &str) -> String {
+    let mut chars = text.chars();
+    chars.next().map_or_else(String::new, |first| {
+        first.to_uppercase().chain(chars).collect()
+    })
+}

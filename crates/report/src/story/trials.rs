@@ -1,0 +1,103 @@
+//! Experiments in words.
+
+use std::fmt::Write as _;
+
+use slowpath_diagnose::diagnosis::Finding;
+use slowpath_experiment::{
+    Effect, Experiment, Hypothesis, Intervention, Outcome, Summary, Verdict,
+};
+
+use crate::quantity;
+
+/// Whether an experiment was about a finding: same cause, and same endpoint if it has one.
+pub(crate) fn tests(experiment: &Experiment, finding: &Finding) -> bool {
+    let endpoint = experiment
+        .hypothesis
+        .metric
+        .rsplit_once('.')
+        .map(|(endpoint, _)| endpoint);
+    experiment.cause == finding.cause
+        && (finding.endpoint.is_none() || finding.endpoint.as_deref() == endpoint)
+}
+
+/// The part of a metric after its endpoint: `p50`.
+fn measure(hypothesis: &Hypothesis) -> &str {
+    hypothesis
+        .metric
+        .rsplit_once('.')
+        .map_or(&hypothesis.metric, |(_, measure)| measure)
+}
+
+/// An experiment in a line: `confirmed by experiment: p50 40.9 → 0.6 ms, …`.
+pub(crate) fn experiment(experiment: &Experiment) -> String {
+    let hypothesis = &experiment.hypothesis;
+    let predicted = quantity::range(hypothesis.low_ms, hypothesis.high_ms);
+    let Some(outcome) = &experiment.outcome else {
+        return format!(
+            "experiment not finished: predicted {} {predicted}",
+            hypothesis.metric
+        );
+    };
+    let (Some(without), Some(with)) = (&outcome.without, &outcome.with) else {
+        return format!("{}: {}", judged(outcome), outcome.reason);
+    };
+    let mut text = format!(
+        "{}: {}, {}+{} blocks",
+        judged(outcome),
+        moved(hypothesis, without, with),
+        without.blocks,
+        with.blocks
+    );
+    if let Some(p) = outcome.p {
+        let _ = write!(text, ", {}", quantity::p_value(p));
+    }
+    let _ = write!(text, ", predicted {predicted}");
+    if !outcome.predicted_held {
+        text += " (missed)";
+    }
+    if outcome.verdict != Verdict::Confirmed {
+        let _ = write!(text, "; {}", outcome.reason);
+    }
+    text
+}
+
+const fn judged(outcome: &Outcome) -> &'static str {
+    match outcome.verdict {
+        Verdict::Confirmed => "confirmed by experiment",
+        Verdict::Refuted => "refuted by experiment",
+        Verdict::Undecided => "undecided by experiment",
+    }
+}
+
+fn moved(hypothesis: &Hypothesis, without: &Summary, with: &Summary) -> String {
+    let metric = quantity::change(without.median_ms, with.median_ms);
+    let metric = format!("{} {metric}", measure(hypothesis));
+    match hypothesis.intervention.effect() {
+        Effect::Rises { .. } => metric,
+        Effect::Falls => {
+            let over = quantity::duration(hypothesis.slow_above_ms);
+            let (from, to) = (
+                quantity::percent(without.slow_share),
+                quantity::percent(with.slow_share),
+            );
+            format!("{metric}, over {over} {from} → {to}")
+        }
+    }
+}
+
+/// What an experiment does, as a noun.
+pub(crate) fn intervention(intervention: Intervention) -> String {
+    match intervention {
+        Intervention::ClientQuickAck => "immediate acknowledgements by the client".to_owned(),
+        Intervention::TimerSlack { slack_ns } => {
+            format!(
+                "timer slack of {}",
+                quantity::duration(slack_ns as f64 / 1e6)
+            )
+        }
+        Intervention::CpuQuota { from_ns, to_ns } => {
+            let change = quantity::change(from_ns as f64 / 1e6, to_ns as f64 / 1e6);
+            format!("CPU quota {change} a period")
+        }
+    }
+}

@@ -1,0 +1,68 @@
+//! The report as one HTML file that opens offline: no font, script or picture comes from
+//! elsewhere, light and dark as the reader's system is, from a phone's width up.
+
+use maud::{DOCTYPE, Markup, PreEscaped, html as markup};
+use slowpath_core::record::RunRecord;
+use slowpath_diagnose::diagnosis::Diagnosis;
+use slowpath_experiment::Experiment;
+
+mod answer;
+mod latency;
+mod measured;
+mod tables;
+mod time;
+mod trials;
+
+use measured::Measured;
+
+/// Endpoints that are drawn; more lines than colours cannot be told apart. The tables hold all.
+const ENDPOINTS_DRAWN: usize = 6;
+
+const STYLE: &str = include_str!("html/style.css");
+const SCRIPT: &str = include_str!("html/script.js");
+
+/// The whole report of a run. Its size does not grow with the number of requests.
+pub fn html(diagnosis: &Diagnosis, record: &RunRecord, experiments: &[Experiment]) -> String {
+    let measured = Measured::new(diagnosis, record);
+    let page = markup! {
+        (DOCTYPE)
+        html lang="en" {
+            head {
+                meta charset="utf-8";
+                meta name="viewport" content="width=device-width, initial-scale=1";
+                title { (diagnosis.run.name) " · slowpath " (diagnosis.run.id) }
+                style { (PreEscaped(STYLE)) }
+            }
+            body {
+                main {
+                    (answer::head(diagnosis))
+                    (answer::findings(diagnosis, experiments))
+                    (trials::experiments(experiments))
+                    (latency::section(diagnosis, &measured))
+                    (time::section(diagnosis, record, &measured))
+                    (tables::figures(diagnosis))
+                    (tables::looked_for(diagnosis))
+                    (tables::trust(diagnosis))
+                    (tables::conditions(diagnosis, record))
+                }
+                script { (PreEscaped(SCRIPT)) }
+            }
+        }
+    };
+    page.into_string()
+}
+
+/// One entry of a legend.
+fn key(class: &str, text: &str) -> Markup {
+    markup! { span { i class=(class) {} (text) } }
+}
+
+/// A note where endpoints were left out of a picture.
+fn left_out(diagnosis: &Diagnosis) -> Markup {
+    let more = diagnosis.endpoints.len().saturating_sub(ENDPOINTS_DRAWN);
+    markup! {
+        @if more > 0 {
+            p.note { (more) " further endpoints are in the table of figures only." }
+        }
+    }
+}

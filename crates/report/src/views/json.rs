@@ -1,0 +1,11 @@
+//! `report.json`.
+
+use slowpath_diagnose::diagnosis::Diagnosis;
+
+/// The diagnosis as `report.json` holds it: indented, with a newline at its end.
+pub fn json(diagnosis: &Diagnosis) -> String {
+    let mut text = serde_json::to_string_pretty(diagnosis)
+        .expect("a diagnosis has string keys only and numbers that JSON can hold or null");
+    text.push('\n');
+    text
+}

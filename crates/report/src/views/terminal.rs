@@ -1,0 +1,301 @@
+//! The answer on a terminal.
+
+use slowpath_diagnose::diagnosis::{Diagnosis, EndpointFigures, Finding, Grade, Status};
+use slowpath_experiment::{Experiment, Verdict};
+
+use crate::quantity;
+use crate::story::{self, Question};
+
+mod flow;
+
+use flow::{Page, Tint, columns};
+
+/// How to print.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Style {
+    /// Whether to use ANSI colours; the caller knows about `NO_COLOR` and pipes.
+    pub color: bool,
+    /// Columns to fill; lines are wrapped at words, and fewer than 40 are treated as 40.
+    pub width: usize,
+}
+
+/// Width of the labels `cleared`, `blind`, ….
+const LABEL: usize = 9;
+
+/// Spaces between the fields of an endpoint.
+const BETWEEN: usize = 3;
+
+/// A service time is worth its place when it differs from the latency by more than this share.
+const SERVICE_DIFFERS: f64 = 0.10;
+
+/// Next steps shown; further ones are in the other views.
+const NEXT_STEPS: usize = 3;
+
+/// The answer to a run, ready for stdout. `report` is the path of the full report, if one was
+/// written.
+pub fn terminal(
+    diagnosis: &Diagnosis,
+    experiments: &[Experiment],
+    style: Style,
+    report: Option<&str>,
+) -> String {
+    let mut page = Page::new(style);
+    invalid(&mut page, diagnosis);
+    endpoints(&mut page, diagnosis);
+    let questions = story::questions(diagnosis);
+    for question in &questions {
+        page.blank();
+        answer(&mut page, question, experiments);
+    }
+    page.blank();
+    if questions.is_empty() {
+        let checked = quantity::plural(diagnosis.cleared.len() as u64, "cause");
+        page.labelled("causes", Tint::Bold, LABEL);
+        page.words(
+            &format!("none found: nothing is slow beyond chance, {checked} ruled out"),
+            Tint::Plain,
+        );
+        page.end();
+    }
+    beside(&mut page, diagnosis, experiments);
+    conditions(&mut page, diagnosis);
+    steps(&mut page, diagnosis, report);
+    page.finish()
+}
+
+fn invalid(page: &mut Page, diagnosis: &Diagnosis) {
+    let invalid = diagnosis
+        .validity
+        .iter()
+        .filter(|check| check.status == Status::Invalid);
+    let mut any = false;
+    for check in invalid {
+        any = true;
+        page.labelled("INVALID", Tint::Alarm, LABEL);
+        page.words(&format!("{}:", check.check), Tint::Alarm);
+        page.words(&check.detail, Tint::Plain);
+        page.end();
+        page.labelled("", Tint::Plain, LABEL);
+        page.words("what to do:", Tint::Bold);
+        page.words(story::remedy(diagnosis, check), Tint::Plain);
+        page.end();
+    }
+    if any {
+        page.labelled("", Tint::Plain, LABEL);
+        page.words("the figures below do not describe the service", Tint::Alarm);
+        page.end();
+        page.blank();
+    }
+}
+
+fn endpoints(page: &mut Page, diagnosis: &Diagnosis) {
+    let repeats = diagnosis.run.repeats;
+    let rows: Vec<Vec<String>> = diagnosis
+        .endpoints
+        .iter()
+        .map(|figures| fields(repeats, figures))
+        .collect();
+    let widths = columns(&rows);
+    let indent = widths.first().copied().unwrap_or(0) + BETWEEN;
+    for (row, figures) in rows.iter().zip(&diagnosis.endpoints) {
+        page.fields(row, &widths, BETWEEN, indent);
+        for note in notes(figures) {
+            page.indent(indent);
+            page.words(&note, Tint::Dim);
+            page.end();
+        }
+    }
+    if rows.is_empty() {
+        page.labelled("requests", Tint::Plain, LABEL);
+        page.words("none were measured", Tint::Plain);
+        page.end();
+    }
+}
+
+/// An endpoint's line, field by field.
+fn fields(repeats: u32, figures: &EndpointFigures) -> Vec<String> {
+    let p50 = figures
+        .latency_ms
+        .p50
+        .value
+        .map_or_else(|| "unknown".to_owned(), quantity::duration);
+    let mut fields = vec![
+        figures.name.clone(),
+        format!("{} req/s", quantity::number(figures.rate_per_s)),
+        format!("p50 {p50}"),
+        format!("p99 {}", story::percentile(&figures.latency_ms.p99)),
+        story::runs(repeats, figures),
+        story::errors_in_short(figures),
+    ];
+    if let Some(modes) = story::modes(figures) {
+        let word = if figures.modes.len() == 1 {
+            "mode"
+        } else {
+            "modes"
+        };
+        fields.push(format!("{word} {modes}"));
+    }
+    fields
+}
+
+/// What is said below an endpoint's line.
+fn notes(figures: &EndpointFigures) -> Vec<String> {
+    let mut notes = Vec::new();
+    if !figures.errors.is_empty() {
+        let all: Vec<String> = figures.errors.iter().map(story::error).collect();
+        notes.push(format!("errors: {}", all.join(", ")));
+    }
+    notes.extend(story::unfinished(figures));
+    if let (Some(latency), Some(service)) =
+        (figures.latency_ms.p99.value, figures.service_ms.p99.value)
+        && latency - service > SERVICE_DIFFERS * latency
+    {
+        let waited = "the rest was waited before the first byte was sent";
+        notes.push(format!(
+            "service time p99 {}: {waited}",
+            quantity::duration(service)
+        ));
+    }
+    notes.extend(story::settling(figures).map(ToOwned::to_owned));
+    let refused = story::refused(&figures.latency_ms);
+    if !refused.is_empty() {
+        notes.push(format!("not said: {}", refused.join("; ")));
+    }
+    notes
+}
+
+fn answer(page: &mut Page, question: &Question<'_>, experiments: &[Experiment]) {
+    page.words(&question.title, Tint::Bold);
+    page.end();
+    let named = |finding: &&Finding| finding.cause.len();
+    let causes = question
+        .findings
+        .iter()
+        .map(named)
+        .max()
+        .unwrap_or(0)
+        .max("unexplained".len());
+    // Share, two spaces, cause, two spaces, grade.
+    let indent = 8 + causes + 2 + "confirmed".len() + 2;
+    for finding in &question.findings {
+        let share = format!("{:>6}  ", quantity::percent(finding.share));
+        page.exact(&share, Tint::Bold);
+        page.exact(&format!("{:causes$}  ", finding.cause), Tint::Bold);
+        let grade = story::grade(finding.grade);
+        page.exact(&format!("{grade:9}  "), tint_of(finding.grade));
+        page.set_indent(indent);
+        page.words(&finding.summary, Tint::Plain);
+        page.end();
+        for experiment in experiments.iter().filter(|one| story::tests(one, finding)) {
+            page.indent(indent);
+            page.words(
+                &story::experiment(experiment),
+                tint_of_experiment(experiment),
+            );
+            page.end();
+        }
+    }
+    if let Some(rest) = &question.rest {
+        page.exact(
+            &format!("{:>6}  ", quantity::percent(rest.share)),
+            Tint::Plain,
+        );
+        page.exact(&format!("{:causes$}  ", "unexplained"), Tint::Plain);
+        page.set_indent(indent);
+        page.words(&rest.split, Tint::Dim);
+        page.end();
+    }
+}
+
+const fn tint_of(grade: Grade) -> Tint {
+    match grade {
+        Grade::Confirmed => Tint::Good,
+        Grade::Supported | Grade::Suspected => Tint::Plain,
+        Grade::Refuted => Tint::Dim,
+    }
+}
+
+fn tint_of_experiment(experiment: &Experiment) -> Tint {
+    match experiment.outcome.as_ref().map(|outcome| outcome.verdict) {
+        Some(Verdict::Confirmed) => Tint::Good,
+        Some(Verdict::Refuted) => Tint::Warn,
+        Some(Verdict::Undecided) | None => Tint::Dim,
+    }
+}
+
+/// What stands beside the answer: stray experiments, the cleared, the blind, warnings.
+fn beside(page: &mut Page, diagnosis: &Diagnosis, experiments: &[Experiment]) {
+    let stray = |one: &&Experiment| !diagnosis.findings.iter().any(|f| story::tests(one, f));
+    for experiment in experiments.iter().filter(stray) {
+        page.labelled("proved", Tint::Plain, LABEL);
+        page.words(&format!("{}:", experiment.cause), Tint::Bold);
+        page.words(
+            &story::experiment(experiment),
+            tint_of_experiment(experiment),
+        );
+        page.end();
+    }
+    if !diagnosis.cleared.is_empty() {
+        page.labelled("cleared", Tint::Plain, LABEL);
+        for cleared in &diagnosis.cleared {
+            page.unbroken(&cleared.cause, 2, Tint::Plain);
+        }
+        page.end();
+    }
+    for blind in &diagnosis.blind {
+        page.labelled("blind", Tint::Plain, LABEL);
+        page.words(&format!("{}: {}", blind.cause, blind.missing), Tint::Plain);
+        if !blind.remedy.is_empty() {
+            page.words(&format!("({})", blind.remedy), Tint::Dim);
+        }
+        page.end();
+    }
+    for check in diagnosis
+        .validity
+        .iter()
+        .filter(|check| check.status == Status::Warn)
+    {
+        page.labelled("warning", Tint::Warn, LABEL);
+        page.words(&format!("{}:", check.check), Tint::Warn);
+        page.words(&check.detail, Tint::Plain);
+        page.end();
+    }
+    if diagnosis.run.interrupted {
+        page.labelled("warning", Tint::Warn, LABEL);
+        page.words(
+            "the run was interrupted; the figures cover what was measured",
+            Tint::Plain,
+        );
+        page.end();
+    }
+}
+
+/// What the figures rest on.
+fn conditions(page: &mut Page, diagnosis: &Diagnosis) {
+    page.labelled("load", Tint::Plain, LABEL);
+    page.words(
+        &format!("{} against {}", diagnosis.run.load, diagnosis.run.target),
+        Tint::Plain,
+    );
+    page.end();
+    page.labelled("tool", Tint::Plain, LABEL);
+    page.words(&story::instrument(diagnosis), Tint::Plain);
+    page.end();
+}
+
+fn steps(page: &mut Page, diagnosis: &Diagnosis, report: Option<&str>) {
+    let mut shown: Vec<String> = Vec::new();
+    for next in diagnosis.findings.iter().filter_map(story::next_step) {
+        if shown.len() < NEXT_STEPS && !shown.contains(&next) {
+            page.labelled("next", Tint::Bold, LABEL);
+            page.words(&next, Tint::Plain);
+            page.end();
+            shown.push(next);
+        }
+    }
+    if let Some(report) = report {
+        page.labelled("report", Tint::Plain, LABEL);
+        page.unbroken(report, 0, Tint::Plain);
+        page.end();
+    }
+}

@@ -1,0 +1,105 @@
+//! The terminal view at two widths.
+
+use slowpath_report::{Style, terminal};
+
+use crate::sample;
+
+fn plain(width: usize) -> Style {
+    Style {
+        color: false,
+        width,
+    }
+}
+
+#[test]
+fn a_tail_with_causes() {
+    let diagnosis = sample::diagnosis("static");
+    let report = Some(".slowpath/runs/01JD/report.html");
+    insta::assert_snapshot!("tail_120", terminal(&diagnosis, &[], plain(120), report));
+    insta::assert_snapshot!("tail_80", terminal(&diagnosis, &[], plain(80), report));
+}
+
+#[test]
+fn a_confirmed_cause() {
+    let (diagnosis, experiments) = (sample::delayed_ack(), [sample::experiment()]);
+    insta::assert_snapshot!(
+        "confirmed_120",
+        terminal(&diagnosis, &experiments, plain(120), None)
+    );
+    insta::assert_snapshot!(
+        "confirmed_80",
+        terminal(&diagnosis, &experiments, plain(80), None)
+    );
+}
+
+#[test]
+fn a_healthy_service_and_an_invalid_run() {
+    insta::assert_snapshot!(
+        "healthy_80",
+        terminal(&sample::healthy(), &[], plain(80), None)
+    );
+    insta::assert_snapshot!(
+        "invalid_80",
+        terminal(&sample::invalid(), &[], plain(80), None)
+    );
+}
+
+#[test]
+fn an_experiment_on_a_cause_that_is_not_found_is_told_too() {
+    let text = terminal(
+        &sample::healthy(),
+        &[sample::experiment()],
+        plain(120),
+        None,
+    );
+    assert!(
+        text.contains("\nproved   delayed-ack: confirmed by experiment: p50"),
+        "{text}"
+    );
+}
+
+#[test]
+fn no_line_is_wider_than_the_terminal() {
+    for diagnosis in [
+        sample::diagnosis("日本語のエンドポイント"),
+        sample::invalid(),
+    ] {
+        for width in [40, 60, 80, 120, 200] {
+            for line in terminal(&diagnosis, &[sample::experiment()], plain(width), None).lines() {
+                let columns = unicode_width::UnicodeWidthStr::width(line);
+                assert!(columns <= width, "{columns} columns of {width}: {line}");
+            }
+        }
+    }
+}
+
+#[test]
+fn colour_adds_codes_and_nothing_else() {
+    let diagnosis = sample::diagnosis("static");
+    let plainly = terminal(&diagnosis, &[], plain(100), None);
+    let style = Style {
+        color: true,
+        width: 100,
+    };
+    let colored = terminal(&diagnosis, &[], style, None);
+    assert!(colored.contains("\x1b[1m") && !plainly.contains('\x1b'));
+    let mut stripped = String::new();
+    for (at, part) in colored.split("\x1b[").enumerate() {
+        let text = if at == 0 {
+            part
+        } else {
+            part.split_once('m').unwrap().1
+        };
+        stripped.push_str(text);
+    }
+    assert_eq!(stripped, plainly);
+}
+
+#[test]
+fn names_cannot_steer_the_terminal() {
+    let text = terminal(&sample::diagnosis("a\x1b[2Jb\rc"), &[], plain(80), None);
+    assert!(
+        text.chars().all(|c| c == '\n' || !c.is_control()),
+        "{text:?}"
+    );
+}
