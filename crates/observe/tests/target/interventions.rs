@@ -114,6 +114,39 @@ fn slack_is_widened_on_children_and_on_those_born_later() {
 }
 
 #[test]
+fn every_thread_gets_its_own_value_back() {
+    if Command::new("python3").arg("-V").output().is_err() {
+        return skip("there is no python3");
+    }
+    let dir = tempfile::tempdir().unwrap();
+    // 29 is PR_SET_TIMERSLACK: a thread that chose a value of its own.
+    let program = "import ctypes, os, threading, time\n\
+        def work():\n    ctypes.CDLL(None).prctl(29, 123456, 0, 0, 0)\n\
+        \x20   open('tid', 'w').write(f'{threading.get_native_id()}\\n')\n    time.sleep(60)\n\
+        threading.Thread(target=work).start()\n\
+        while not os.path.exists('go'): time.sleep(0.02)\n\
+        late = threading.Thread(target=time.sleep, args=(60,))\nlate.start()\n\
+        open('late', 'w').write(f'{late.native_id}\\n')\n";
+    fs::write(dir.path().join("threads.py"), program).unwrap();
+    let running = run(dir.path(), "exec python3 threads.py");
+    let thread = number_in(&dir.path().join("tid"));
+    if !slack_is_allowed(running.pid) {
+        return skip("widening the timer slack of another process needs CAP_SYS_NICE");
+    }
+    let before = slack(running.pid);
+    let guardian = spawn_guardian();
+    let mut change = TimerSlack::new(&[running.pid], WIDENED_NS);
+    change.apply(&guardian).unwrap();
+    assert_eq!(slack(thread), Some(WIDENED_NS));
+    fs::write(dir.path().join("go"), "").unwrap();
+    let late = number_in(&dir.path().join("late"));
+    assert_eq!(slack(late), Some(WIDENED_NS));
+    change.undo(&guardian).unwrap();
+    assert_eq!(slack(thread), Some(123_456));
+    assert_eq!((slack(running.pid), slack(late)), (before, before));
+}
+
+#[test]
 fn late_children_are_restored_without_a_refresh() {
     let dir = tempfile::tempdir().unwrap();
     let script =
