@@ -5,5 +5,12 @@
 
 pub mod clock;
 pub mod guardian;
+pub mod host;
 pub mod interventions;
+pub mod observer;
+pub mod probes;
+mod sockets;
 pub mod target;
+
+pub use observer::Observer;
+pub use probes::{Watch, Watched};

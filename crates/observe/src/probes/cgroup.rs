@@ -1,0 +1,454 @@
+//! The cgroup whose CPU quota binds the target: enforcement periods, throttling, usage.
+//!
+//! Read at 50 Hz because throttled time is booked when the throttling ends: a slower reader would
+//! know that there was throttling, not when.
+
+use std::path::{Path, PathBuf};
+
+use rustix::io::Errno;
+use slowpath_core::signal::{
+    CGROUP_PERIOD, CGROUP_PERIODS, CGROUP_QUOTA, CGROUP_THROTTLED, CGROUP_THROTTLED_PERIODS,
+    CGROUP_USAGE, Signal,
+};
+use slowpath_core::timeline::{Subject, Window};
+
+use super::source::Files;
+use super::text::keyed;
+use super::{FAST_NS, Out, Probe, Scene};
+
+pub(super) const CADENCE_NS: u64 = FAST_NS;
+pub(super) const OF_TARGET: bool = true;
+pub(super) const SIGNALS: &[&Signal] = &[
+    &CGROUP_PERIODS,
+    &CGROUP_THROTTLED_PERIODS,
+    &CGROUP_THROTTLED,
+    &CGROUP_USAGE,
+    &CGROUP_QUOTA,
+    &CGROUP_PERIOD,
+];
+const OF_STAT: &[&Signal] = &[
+    &CGROUP_PERIODS,
+    &CGROUP_THROTTLED_PERIODS,
+    &CGROUP_THROTTLED,
+];
+const OF_LIMIT: &[&Signal] = &[&CGROUP_QUOTA, &CGROUP_PERIOD];
+
+/// The group is looked up again once a second: an experiment may move the target to another.
+const TURNS_PER_LOCATE: u64 = 50;
+/// Quota and period are read at 10 Hz.
+const TURNS_PER_LIMIT: u64 = 5;
+/// Nanoseconds in the microseconds that the files count in.
+const MICROSECOND: f64 = 1e3;
+
+/// The interface of the CPU controller.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Version {
+    /// `cpu.cfs_quota_us`, `throttled_time` in nanoseconds.
+    V1,
+    /// `cpu.max`, `throttled_usec`.
+    V2,
+}
+
+/// Where a process lies in the hierarchy of the CPU controller.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Place {
+    /// The interface of its files.
+    pub version: Version,
+    /// Where the hierarchy is mounted.
+    pub mount: PathBuf,
+    /// The group's path below the mount; empty for the mount itself.
+    pub group: PathBuf,
+}
+
+impl Place {
+    /// The group's directory.
+    pub fn directory(&self) -> PathBuf {
+        self.mount.join(&self.group)
+    }
+}
+
+/// Why the CPU controller of a process cannot be found.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum NoPlace {
+    /// A file of procfs cannot be read.
+    #[error("{path} cannot be read: {error}", path = path.display())]
+    Unreadable {
+        /// The file.
+        path: PathBuf,
+        /// What the kernel said.
+        error: Errno,
+    },
+    /// No hierarchy with a CPU controller is mounted.
+    #[error("no cgroup hierarchy with a cpu controller is mounted")]
+    NotMounted,
+    /// The group lies outside of what is mounted here.
+    #[error("the cgroup {group} lies outside of this mount namespace's hierarchy")]
+    Outside {
+        /// Its path as procfs shows it.
+        group: String,
+    },
+}
+
+/// Finds the CPU controller's group of process `pid`.
+pub fn locate(proc_root: &Path, sys_root: &Path, pid: u32) -> Result<Place, NoPlace> {
+    let mut files = Files::default();
+    let (groups, mounts) = read_tables(proc_root, pid, &mut files)?;
+    place_of("cpu", &groups, &mounts, sys_root)
+}
+
+fn read_tables(proc_root: &Path, pid: u32, files: &mut Files) -> Result<(String, String), NoPlace> {
+    let mut read = |path: PathBuf| match files.read(&path) {
+        Ok(file) => Ok(file.text.into_owned()),
+        Err(error) => Err(NoPlace::Unreadable { path, error }),
+    };
+    let groups = read(proc_root.join(format!("{pid}/cgroup")))?;
+    Ok((groups, read(proc_root.join("self/mountinfo"))?))
+}
+
+/// Finds the group of `controller`: in its own v1 hierarchy if it has one, else in v2.
+fn place_of(
+    controller: &str,
+    groups: &str,
+    mounts: &str,
+    sys_root: &Path,
+) -> Result<Place, NoPlace> {
+    let (version, group) = if let Some(group) = group_of(groups, Some(controller)) {
+        (Version::V1, group)
+    } else {
+        (
+            Version::V2,
+            group_of(groups, None).ok_or(NoPlace::NotMounted)?,
+        )
+    };
+    let mount = mounts
+        .lines()
+        .filter_map(Mount::parse)
+        .find(|mount| match version {
+            Version::V1 => {
+                mount.kind == "cgroup" && mount.options.split(',').any(|o| o == controller)
+            }
+            Version::V2 => mount.kind == "cgroup2",
+        })
+        .ok_or(NoPlace::NotMounted)?;
+    let outside = || NoPlace::Outside {
+        group: group.to_owned(),
+    };
+    let below = Path::new(group)
+        .strip_prefix(&mount.root)
+        .map_err(|_| outside())?;
+    if below.components().any(|part| part.as_os_str() == "..") {
+        return Err(outside());
+    }
+    let at = match mount.at.strip_prefix("/sys") {
+        Ok(rest) => sys_root.join(rest),
+        Err(_) => mount.at,
+    };
+    Ok(Place {
+        version,
+        mount: at,
+        group: below.to_owned(),
+    })
+}
+
+/// The path in the line of `/proc/PID/cgroup` for a v1 controller, or for v2.
+fn group_of<'a>(groups: &'a str, controller: Option<&str>) -> Option<&'a str> {
+    groups.lines().find_map(|line| {
+        let mut parts = line.splitn(3, ':');
+        let (number, controllers, path) = (parts.next()?, parts.next()?, parts.next()?);
+        let wanted = match controller {
+            Some(controller) => controllers.split(',').any(|name| name == controller),
+            None => number == "0" && controllers.is_empty(),
+        };
+        wanted.then_some(path)
+    })
+}
+
+/// A line of `mountinfo`.
+struct Mount<'a> {
+    /// The part of the file system that is mounted.
+    root: PathBuf,
+    at: PathBuf,
+    kind: &'a str,
+    options: &'a str,
+}
+
+impl<'a> Mount<'a> {
+    fn parse(line: &'a str) -> Option<Self> {
+        let (place, system) = line.split_once(" - ")?;
+        let mut place = place.split(' ').skip(3);
+        let mut system = system.split(' ');
+        Some(Self {
+            root: unescaped(place.next()?),
+            at: unescaped(place.next()?),
+            kind: system.next()?,
+            options: system.nth(1)?,
+        })
+    }
+}
+
+/// Undoes the octal escapes (`\040` for a blank) of `mountinfo`.
+fn unescaped(text: &str) -> PathBuf {
+    let mut pieces = text.split('\\');
+    let mut plain = pieces.next().unwrap_or_default().to_owned();
+    for piece in pieces {
+        let code = piece
+            .get(..3)
+            .and_then(|digits| u8::from_str_radix(digits, 8).ok());
+        if let Some(code) = code {
+            plain.push(char::from(code));
+            plain.push_str(&piece[3..]);
+        } else {
+            plain.push('\\');
+            plain.push_str(piece);
+        }
+    }
+    PathBuf::from(plain)
+}
+
+/// A quota in a period, both in microseconds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Limit {
+    quota_us: Option<u64>,
+    period_us: u64,
+}
+
+/// Reads `cpu.max`: `QUOTA PERIOD`, where the quota may be `max`.
+fn parse_max(text: &str) -> Option<Limit> {
+    let mut words = text.split_ascii_whitespace();
+    let quota = words.next()?;
+    let quota_us = if quota == "max" {
+        None
+    } else {
+        Some(quota.parse().ok()?)
+    };
+    Some(Limit {
+        quota_us,
+        period_us: words.next()?.parse().ok()?,
+    })
+}
+
+/// Reads `cpu.cfs_quota_us`, where -1 is no quota, and `cpu.cfs_period_us`.
+fn parse_cfs(quota: &str, period: &str) -> Option<Limit> {
+    let quota: i64 = quota.trim().parse().ok()?;
+    Some(Limit {
+        quota_us: u64::try_from(quota).ok(),
+        period_us: period.trim().parse().ok()?,
+    })
+}
+
+/// What `cpu.stat` says about bandwidth.
+#[derive(Clone, Copy, Debug, PartialEq)]
+struct Throttling {
+    periods: u64,
+    throttled_periods: u64,
+    throttled_ns: f64,
+}
+
+/// Reads `cpu.stat`. A group that cannot have a quota (the root, or one without the controller)
+/// has no such lines: nothing was enforced in it, which is a fact and not a missing value.
+fn parse_throttling(text: &str, version: Version) -> Option<Throttling> {
+    if !text.contains("nr_periods") {
+        let none = Throttling {
+            periods: 0,
+            throttled_periods: 0,
+            throttled_ns: 0.0,
+        };
+        return (version == Version::V2 && text.contains("usage_usec")).then_some(none);
+    }
+    let throttled_ns = match version {
+        Version::V1 => keyed(text, "throttled_time")? as f64,
+        Version::V2 => keyed(text, "throttled_usec")? as f64 * MICROSECOND,
+    };
+    Some(Throttling {
+        periods: keyed(text, "nr_periods")?,
+        throttled_periods: keyed(text, "nr_throttled")?,
+        throttled_ns,
+    })
+}
+
+/// The group to read: the nearest at or above the target's that has a quota, else its own.
+#[derive(Debug)]
+struct Group {
+    version: Version,
+    directory: PathBuf,
+    /// Where v1 counts CPU time; `None` if its accounting has other groups.
+    accounting: Option<PathBuf>,
+}
+
+/// What is remembered from turn to turn.
+#[derive(Debug, Default)]
+pub(super) struct State {
+    turn: u64,
+    group: Option<Group>,
+    files: Files,
+}
+
+impl Probe for State {
+    fn read(&mut self, scene: &Scene, out: &mut Out) {
+        let turn = self.turn;
+        self.turn += 1;
+        if turn.is_multiple_of(TURNS_PER_LOCATE) || self.group.is_none() {
+            let Some(first) = scene.processes.first() else {
+                return;
+            };
+            match self.find_group(scene, first.pid) {
+                Ok(group) => self.group = Some(group),
+                Err(NoPlace::Unreadable { path, error }) => out.failed(SIGNALS, &path, error),
+                Err(reason) => {
+                    let remedy = "mount the cgroup hierarchy, or run slowpath on the host";
+                    out.missing(SIGNALS, &reason.to_string(), remedy);
+                }
+            }
+        }
+        let Some(group) = self.group.take() else {
+            return;
+        };
+        self.throttling(&group, out);
+        if turn.is_multiple_of(TURNS_PER_LIMIT) {
+            self.push_limit(&group, out);
+        }
+        self.group = Some(group);
+    }
+}
+
+impl State {
+    fn find_group(&mut self, scene: &Scene, pid: u32) -> Result<Group, NoPlace> {
+        let (groups, mounts) = read_tables(&scene.proc_root, pid, &mut self.files)?;
+        let place = place_of("cpu", &groups, &mounts, &scene.sys_root)?;
+        let mut chosen = place.group.as_path();
+        for ancestor in place.group.ancestors() {
+            let limit = self.limit(place.version, &place.mount.join(ancestor));
+            if matches!(
+                limit,
+                Ok((
+                    _,
+                    Some(Limit {
+                        quota_us: Some(_),
+                        ..
+                    })
+                ))
+            ) {
+                chosen = ancestor;
+                break;
+            }
+        }
+        let accounting = match place.version {
+            Version::V2 => None,
+            Version::V1 => place_of("cpuacct", &groups, &mounts, &scene.sys_root)
+                .ok()
+                .filter(|accounting| accounting.group.starts_with(chosen))
+                .map(|accounting| accounting.mount.join(chosen)),
+        };
+        let directory = place.mount.join(chosen);
+        Ok(Group {
+            version: place.version,
+            directory,
+            accounting,
+        })
+    }
+
+    /// Reads the quota of a directory; `None` inside if the text is not understood.
+    fn limit(
+        &mut self,
+        version: Version,
+        directory: &Path,
+    ) -> Result<(Window, Option<Limit>), (PathBuf, Errno)> {
+        let mut read = |name: &str| {
+            let path = directory.join(name);
+            match self.files.read_short(&path) {
+                Ok(file) => Ok((file.window, file.text.into_owned())),
+                Err(error) => Err((path, error)),
+            }
+        };
+        match version {
+            Version::V2 => read("cpu.max").map(|(window, text)| (window, parse_max(&text))),
+            Version::V1 => {
+                let (window, quota) = read("cpu.cfs_quota_us")?;
+                let (later, period) = read("cpu.cfs_period_us")?;
+                Ok((
+                    Window::new(window.begin, later.end),
+                    parse_cfs(&quota, &period),
+                ))
+            }
+        }
+    }
+
+    fn push_limit(&mut self, group: &Group, out: &mut Out) {
+        match self.limit(group.version, &group.directory) {
+            Ok((window, Some(limit))) => {
+                let period_ns = limit.period_us as f64 * MICROSECOND;
+                out.push(&CGROUP_PERIOD, Subject::Target, window, period_ns);
+                if let Some(quota_us) = limit.quota_us {
+                    let quota_ns = quota_us as f64 * MICROSECOND;
+                    out.push(&CGROUP_QUOTA, Subject::Target, window, quota_ns);
+                }
+            }
+            Ok((_, None)) => out.not_understood(OF_LIMIT, &group.directory),
+            // The root, or a group without the controller, has no such file and no quota.
+            Err((_, Errno::NOENT)) => {}
+            Err((path, error)) => out.failed(OF_LIMIT, &path, error),
+        }
+    }
+
+    fn throttling(&mut self, group: &Group, out: &mut Out) {
+        let path = group.directory.join("cpu.stat");
+        let file = match self.files.read(&path) {
+            Ok(file) => file,
+            Err(error) => {
+                let signals = if group.version == Version::V2 {
+                    SIGNALS
+                } else {
+                    OF_STAT
+                };
+                out.failed(signals, &path, error);
+                return self.accounting(group, out);
+            }
+        };
+        match parse_throttling(&file.text, group.version) {
+            Some(throttling) => {
+                let mut push =
+                    |signal, value| out.push(signal, Subject::Target, file.window, value);
+                push(&CGROUP_PERIODS, throttling.periods as f64);
+                push(
+                    &CGROUP_THROTTLED_PERIODS,
+                    throttling.throttled_periods as f64,
+                );
+                push(&CGROUP_THROTTLED, throttling.throttled_ns);
+            }
+            None => out.not_understood(OF_STAT, &path),
+        }
+        if group.version == Version::V2 {
+            match keyed(&file.text, "usage_usec") {
+                Some(usage_us) => {
+                    let usage_ns = usage_us as f64 * MICROSECOND;
+                    out.push(&CGROUP_USAGE, Subject::Target, file.window, usage_ns);
+                }
+                None => out.not_understood(&[&CGROUP_USAGE], &path),
+            }
+        }
+        self.accounting(group, out);
+    }
+
+    /// CPU time of a v1 group; a v2 group has it in `cpu.stat`.
+    fn accounting(&mut self, group: &Group, out: &mut Out) {
+        if group.version == Version::V2 {
+            return;
+        }
+        let Some(directory) = &group.accounting else {
+            let reason = "the cpuacct controller puts the target into another group than cpu does";
+            return out.missing(&[&CGROUP_USAGE], reason, "");
+        };
+        let path = directory.join("cpuacct.usage");
+        match self.files.read_short(&path) {
+            Ok(file) => match file.text.trim().parse::<u64>() {
+                Ok(ns) => out.push(&CGROUP_USAGE, Subject::Target, file.window, ns as f64),
+                Err(_) => out.not_understood(&[&CGROUP_USAGE], &path),
+            },
+            Err(error) => out.failed(&[&CGROUP_USAGE], &path, error),
+        }
+    }
+}
+
+#[cfg(test)]
+#[path = "cgroup_tests.rs"]
+mod tests;

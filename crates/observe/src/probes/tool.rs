@@ -1,0 +1,84 @@
+//! slowpath itself: its CPU time, and whether its load loop had to wait for a CPU.
+
+use slowpath_core::signal::{
+    Signal, TOOL_CPU_SYSTEM, TOOL_CPU_USER, TOOL_LOOP_RUN, TOOL_LOOP_RUN_DELAY,
+};
+use slowpath_core::timeline::Subject;
+
+use super::process::ticks_to_ns;
+use super::source::Files;
+use super::text::{Stat, schedstat};
+use super::{Out, Probe, Scene, USUAL_NS};
+
+pub(super) const CADENCE_NS: u64 = USUAL_NS;
+pub(super) const OF_TARGET: bool = false;
+pub(super) const SIGNALS: &[&Signal] = &[
+    &TOOL_CPU_USER,
+    &TOOL_CPU_SYSTEM,
+    &TOOL_LOOP_RUN,
+    &TOOL_LOOP_RUN_DELAY,
+];
+const OF_STAT: &[&Signal] = &[&TOOL_CPU_USER, &TOOL_CPU_SYSTEM];
+const OF_LOOP: &[&Signal] = &[&TOOL_LOOP_RUN, &TOOL_LOOP_RUN_DELAY];
+
+/// What is remembered from turn to turn.
+#[derive(Debug, Default)]
+pub(super) struct State {
+    files: Files,
+}
+
+impl Probe for State {
+    fn read(&mut self, scene: &Scene, out: &mut Out) {
+        self.process(scene, out);
+        match (scene.control_tid)() {
+            0 => out.missing_unless_read(OF_LOOP, "no load loop ran", ""),
+            tid => self.load_loop(scene, tid, out),
+        }
+    }
+}
+
+impl State {
+    fn process(&mut self, scene: &Scene, out: &mut Out) {
+        let path = scene.proc_root.join("self/stat");
+        match self.files.read_short(&path) {
+            Ok(file) => match Stat::parse(&file.text) {
+                Some(stat) => {
+                    let (user, system) = (stat.user_ticks, stat.system_ticks);
+                    out.push(
+                        &TOOL_CPU_USER,
+                        Subject::Tool,
+                        file.window,
+                        ticks_to_ns(user),
+                    );
+                    out.push(
+                        &TOOL_CPU_SYSTEM,
+                        Subject::Tool,
+                        file.window,
+                        ticks_to_ns(system),
+                    );
+                }
+                None => out.not_understood(OF_STAT, &path),
+            },
+            Err(error) => out.failed(OF_STAT, &path, error),
+        }
+    }
+
+    fn load_loop(&mut self, scene: &Scene, tid: u32, out: &mut Out) {
+        let path = scene.proc_root.join(format!("self/task/{tid}/schedstat"));
+        match self.files.read_short(&path) {
+            Ok(file) => match schedstat(&file.text) {
+                Some((run, delay)) => {
+                    out.push(&TOOL_LOOP_RUN, Subject::Tool, file.window, run as f64);
+                    out.push(
+                        &TOOL_LOOP_RUN_DELAY,
+                        Subject::Tool,
+                        file.window,
+                        delay as f64,
+                    );
+                }
+                None => out.not_understood(OF_LOOP, &path),
+            },
+            Err(error) => out.failed(OF_LOOP, &path, error),
+        }
+    }
+}

@@ -1,0 +1,408 @@
+//! The kernel's sockets, asked for over netlink (`NETLINK_SOCK_DIAG`).
+//!
+//! The messages are read here and not by the netlink crates: those refuse a `tcp_info` that is
+//! shorter than they know, as older kernels send it, and do not show the peer's window in it.
+
+use std::time::Duration;
+
+use rustix::buffer::spare_capacity;
+use rustix::fd::OwnedFd;
+use rustix::io::Errno;
+use rustix::net::netlink::{self, SocketAddrNetlink};
+use rustix::net::sockopt::{Timeout, set_socket_timeout};
+use rustix::net::{
+    AddressFamily, RecvFlags, SendFlags, SocketFlags, SocketType, recv, sendto, socket_with,
+};
+
+/// A dump that takes longer than this has lost its answer.
+const ANSWER_TIMEOUT: Duration = Duration::from_secs(1);
+/// The kernel fills at most 32 KiB of a dump at a time.
+const ANSWER_BYTES: usize = 64 * 1024;
+
+const SOCK_DIAG_BY_FAMILY: u16 = 20;
+const NLM_F_REQUEST: u16 = 0x1;
+const NLM_F_DUMP: u16 = 0x300;
+const NLMSG_ERROR: u16 = 2;
+const NLMSG_DONE: u16 = 3;
+const NLMSG_HEADER_BYTES: usize = 16;
+const REQUEST_BYTES: usize = NLMSG_HEADER_BYTES + 56;
+const INET_DIAG_MSG_BYTES: usize = 72;
+const IPPROTO_TCP: u8 = 6;
+const INET_DIAG_INFO: u16 = 2;
+const INET_DIAG_SKMEMINFO: u16 = 7;
+
+/// `TCP_ESTABLISHED` of `enum tcp_state`.
+pub(crate) const ESTABLISHED: u8 = 1;
+/// `TCP_LISTEN` of `enum tcp_state`.
+pub(crate) const LISTEN: u8 = 10;
+
+/// What `sk_drops` is the ninth word of: `SK_MEMINFO_DROPS`.
+const SKMEMINFO_DROPS_AT: usize = 8 * 4;
+
+/// An address family.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Family {
+    V4,
+    V6,
+}
+
+impl Family {
+    pub(crate) const ALL: [Self; 2] = [Self::V4, Self::V6];
+
+    const fn number(self) -> u8 {
+        match self {
+            Self::V4 => 2,
+            Self::V6 => 10,
+        }
+    }
+}
+
+/// Which sockets to list.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Query {
+    /// Of one family; a dual-stack listener and its connections are `V6`.
+    pub(crate) family: Family,
+    /// In one of these states.
+    pub(crate) states: &'static [u8],
+    /// With this local port; 0 for any.
+    pub(crate) local_port: u16,
+    /// Whether to ask for `tcp_info` and the memory words.
+    pub(crate) details: bool,
+}
+
+/// One TCP socket.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Socket {
+    pub(crate) state: u8,
+    pub(crate) local_port: u16,
+    /// Waiting connections of a listener; otherwise received bytes that nobody has read.
+    pub(crate) receive_queue: u32,
+    /// The limit of a listener's queue; otherwise bytes not yet acknowledged.
+    pub(crate) send_queue: u32,
+    /// 0 while the connection waits to be accepted.
+    pub(crate) inode: u32,
+    pub(crate) drops: Option<u32>,
+    pub(crate) info: Option<TcpInfo>,
+}
+
+/// The part of `struct tcp_info` that is looked at.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct TcpInfo {
+    pub(crate) send_mss: u32,
+    /// Segments in flight.
+    pub(crate) unacked: u32,
+    pub(crate) congestion_window: u32,
+    /// Bytes written by the application and not sent yet; kernels since 4.6.
+    pub(crate) not_sent_bytes: u32,
+    /// The window that the peer offers; kernels since 5.4.
+    pub(crate) send_window: Option<u32>,
+}
+
+/// An open channel to the kernel.
+#[derive(Debug)]
+pub(crate) struct SockDiag {
+    socket: OwnedFd,
+    sequence: u32,
+    buffer: Vec<u8>,
+}
+
+impl SockDiag {
+    pub(crate) fn open() -> Result<Self, Errno> {
+        let socket = socket_with(
+            AddressFamily::NETLINK,
+            SocketType::DGRAM,
+            SocketFlags::CLOEXEC,
+            Some(netlink::SOCK_DIAG),
+        )?;
+        set_socket_timeout(&socket, Timeout::Recv, Some(ANSWER_TIMEOUT))?;
+        Ok(Self {
+            socket,
+            sequence: 0,
+            buffer: Vec::with_capacity(ANSWER_BYTES),
+        })
+    }
+
+    /// Hands every socket that matches to `each`.
+    pub(crate) fn dump(&mut self, query: Query, mut each: impl FnMut(Socket)) -> Result<(), Errno> {
+        self.sequence = self.sequence.wrapping_add(1);
+        let kernel = SocketAddrNetlink::new(0, 0);
+        sendto(
+            &self.socket,
+            &request(query, self.sequence),
+            SendFlags::empty(),
+            &kernel,
+        )?;
+        loop {
+            self.buffer.clear();
+            recv(
+                &self.socket,
+                spare_capacity(&mut self.buffer),
+                RecvFlags::empty(),
+            )?;
+            match parse_answer(&self.buffer, self.sequence, &mut each)? {
+                Progress::More => {}
+                Progress::Done => return Ok(()),
+            }
+        }
+    }
+}
+
+fn request(query: Query, sequence: u32) -> [u8; REQUEST_BYTES] {
+    let mut bytes = [0; REQUEST_BYTES];
+    let mut put = |at: usize, field: &[u8]| bytes[at..at + field.len()].copy_from_slice(field);
+    put(0, &(REQUEST_BYTES as u32).to_ne_bytes());
+    put(4, &SOCK_DIAG_BY_FAMILY.to_ne_bytes());
+    put(6, &(NLM_F_REQUEST | NLM_F_DUMP).to_ne_bytes());
+    put(8, &sequence.to_ne_bytes());
+    let extensions = if query.details {
+        (1 << (INET_DIAG_INFO - 1)) | (1 << (INET_DIAG_SKMEMINFO - 1))
+    } else {
+        0
+    };
+    put(16, &[query.family.number(), IPPROTO_TCP, extensions, 0]);
+    let states = query
+        .states
+        .iter()
+        .fold(0_u32, |mask, state| mask | (1 << state));
+    put(20, &states.to_ne_bytes());
+    put(24, &query.local_port.to_be_bytes());
+    // `idiag_cookie`: INET_DIAG_NOCOOKIE in both words.
+    put(64, &[0xff; 8]);
+    bytes
+}
+
+#[derive(Debug, PartialEq, Eq)]
+enum Progress {
+    More,
+    Done,
+}
+
+/// Reads one datagram of an answer. Messages of another sequence belong to a dump that was given
+/// up and are passed over.
+fn parse_answer(
+    mut bytes: &[u8],
+    sequence: u32,
+    each: &mut impl FnMut(Socket),
+) -> Result<Progress, Errno> {
+    while let (Some(length), Some(kind)) = (u32_at(bytes, 0), u16_at(bytes, 4)) {
+        let length = length as usize;
+        let Some(body) = bytes.get(NLMSG_HEADER_BYTES..length) else {
+            break;
+        };
+        if u32_at(bytes, 8) == Some(sequence) {
+            match kind {
+                NLMSG_DONE => return Ok(Progress::Done),
+                NLMSG_ERROR => {
+                    let error = u32_at(body, 0).map_or(0, |code| (code as i32).wrapping_neg());
+                    return Err(Errno::from_raw_os_error(error.clamp(1, 4095)));
+                }
+                SOCK_DIAG_BY_FAMILY => {
+                    if let Some(socket) = parse_socket(body) {
+                        each(socket);
+                    }
+                }
+                _ => {}
+            }
+        }
+        bytes = bytes.get(aligned(length)..).unwrap_or(&[]);
+    }
+    Ok(Progress::More)
+}
+
+/// Reads a `struct inet_diag_msg` and the attributes behind it.
+fn parse_socket(body: &[u8]) -> Option<Socket> {
+    let (head, mut attributes) = body.split_at_checked(INET_DIAG_MSG_BYTES)?;
+    let mut socket = Socket {
+        state: head[1],
+        local_port: u16::from_be_bytes([head[4], head[5]]),
+        receive_queue: u32_at(head, 56)?,
+        send_queue: u32_at(head, 60)?,
+        inode: u32_at(head, 68)?,
+        drops: None,
+        info: None,
+    };
+    while let (Some(length), Some(kind)) = (u16_at(attributes, 0), u16_at(attributes, 2)) {
+        let length = usize::from(length);
+        let Some(value) = attributes.get(4..length) else {
+            break;
+        };
+        match kind {
+            INET_DIAG_SKMEMINFO => socket.drops = u32_at(value, SKMEMINFO_DROPS_AT),
+            INET_DIAG_INFO => socket.info = parse_tcp_info(value),
+            _ => {}
+        }
+        attributes = attributes.get(aligned(length)..).unwrap_or(&[]);
+    }
+    Some(socket)
+}
+
+/// Reads a `struct tcp_info` of any length; offsets as in `linux/tcp.h`.
+fn parse_tcp_info(bytes: &[u8]) -> Option<TcpInfo> {
+    Some(TcpInfo {
+        send_mss: u32_at(bytes, 16)?,
+        unacked: u32_at(bytes, 24)?,
+        congestion_window: u32_at(bytes, 80)?,
+        not_sent_bytes: u32_at(bytes, 144)?,
+        send_window: u32_at(bytes, 228),
+    })
+}
+
+const fn aligned(length: usize) -> usize {
+    length.next_multiple_of(4)
+}
+
+fn u32_at(bytes: &[u8], at: usize) -> Option<u32> {
+    Some(u32::from_ne_bytes(
+        bytes.get(at..at.checked_add(4)?)?.try_into().ok()?,
+    ))
+}
+
+fn u16_at(bytes: &[u8], at: usize) -> Option<u16> {
+    Some(u16::from_ne_bytes(
+        bytes.get(at..at.checked_add(2)?)?.try_into().ok()?,
+    ))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::net::{TcpListener, TcpStream};
+
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn message(kind: u16, sequence: u32, body: &[u8]) -> Vec<u8> {
+        let mut bytes = ((NLMSG_HEADER_BYTES + body.len()) as u32)
+            .to_ne_bytes()
+            .to_vec();
+        bytes.extend(kind.to_ne_bytes());
+        bytes.extend([0; 2]);
+        bytes.extend(sequence.to_ne_bytes());
+        bytes.extend([0; 4]);
+        bytes.extend(body);
+        bytes.resize(aligned(bytes.len()), 0);
+        bytes
+    }
+
+    fn attribute(kind: u16, value: &[u8]) -> Vec<u8> {
+        let mut bytes = ((4 + value.len()) as u16).to_ne_bytes().to_vec();
+        bytes.extend(kind.to_ne_bytes());
+        bytes.extend(value);
+        bytes.resize(aligned(bytes.len()), 0);
+        bytes
+    }
+
+    fn diag(state: u8, attributes: &[Vec<u8>]) -> Vec<u8> {
+        let mut body = vec![0; INET_DIAG_MSG_BYTES];
+        body[0] = Family::V4.number();
+        body[1] = state;
+        body[4..6].copy_from_slice(&8080_u16.to_be_bytes());
+        body[56..60].copy_from_slice(&3_u32.to_ne_bytes());
+        body[60..64].copy_from_slice(&128_u32.to_ne_bytes());
+        body[68..72].copy_from_slice(&7001_u32.to_ne_bytes());
+        body.extend(attributes.concat());
+        body
+    }
+
+    fn read(bytes: &[u8], sequence: u32) -> (Result<Progress, Errno>, Vec<Socket>) {
+        let mut sockets = Vec::new();
+        let progress = parse_answer(bytes, sequence, &mut |socket| sockets.push(socket));
+        (progress, sockets)
+    }
+
+    #[test]
+    fn a_listener_has_its_queue_its_limit_and_its_drops() {
+        let mut memory = vec![0; 36];
+        memory[SKMEMINFO_DROPS_AT..].copy_from_slice(&14_u32.to_ne_bytes());
+        let body = diag(
+            LISTEN,
+            &[attribute(8, &[0]), attribute(INET_DIAG_SKMEMINFO, &memory)],
+        );
+        let mut bytes = message(SOCK_DIAG_BY_FAMILY, 5, &body);
+        bytes.extend(message(NLMSG_DONE, 5, &[0; 4]));
+        let (progress, sockets) = read(&bytes, 5);
+        assert_eq!(progress, Ok(Progress::Done));
+        let [socket] = sockets[..] else {
+            panic!("{sockets:?}")
+        };
+        assert_eq!((socket.receive_queue, socket.send_queue), (3, 128));
+        assert_eq!(
+            (socket.drops, socket.inode, socket.local_port),
+            (Some(14), 7001, 8080)
+        );
+    }
+
+    #[test]
+    fn a_tcp_info_of_an_older_kernel_is_read_as_far_as_it_goes() {
+        let mut info = vec![0; 160];
+        info[24..28].copy_from_slice(&1_u32.to_ne_bytes());
+        info[144..148].copy_from_slice(&512_u32.to_ne_bytes());
+        let parsed = parse_tcp_info(&info).unwrap();
+        assert_eq!(
+            (parsed.unacked, parsed.not_sent_bytes, parsed.send_window),
+            (1, 512, None)
+        );
+        assert_eq!(
+            parse_tcp_info(&info[..144]),
+            None,
+            "kernels before 4.6 cannot say"
+        );
+    }
+
+    #[test]
+    fn answers_to_an_earlier_question_are_passed_over_and_errors_are_errors() {
+        let body = diag(ESTABLISHED, &[]);
+        let stale = message(SOCK_DIAG_BY_FAMILY, 4, &body);
+        assert_eq!(read(&stale, 5), (Ok(Progress::More), vec![]));
+        let refused = message(NLMSG_ERROR, 5, &(-2_i32).to_ne_bytes());
+        assert_eq!(read(&refused, 5).0, Err(Errno::NOENT));
+    }
+
+    #[test]
+    fn the_kernel_lists_our_own_listener_and_connection() {
+        let Ok(mut kernel) = SockDiag::open() else {
+            println!("skipped: no NETLINK_SOCK_DIAG here");
+            return;
+        };
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let port = listener.local_addr().unwrap().port();
+        let _client = TcpStream::connect(("127.0.0.1", port)).unwrap();
+        let query = Query {
+            family: Family::V4,
+            states: &[LISTEN, ESTABLISHED],
+            local_port: port,
+            details: true,
+        };
+        let mut sockets = Vec::new();
+        if let Err(error) = kernel.dump(query, |socket| sockets.push(socket)) {
+            println!("skipped: sock_diag answers {error}");
+            return;
+        }
+        let listening: Vec<_> = sockets.iter().filter(|s| s.state == LISTEN).collect();
+        assert_eq!(listening.len(), 1);
+        assert_eq!(
+            listening[0].receive_queue, 1,
+            "one connection waits to be accepted"
+        );
+        assert_eq!(listening[0].drops, Some(0));
+        let connected: Vec<_> = sockets.iter().filter(|s| s.state == ESTABLISHED).collect();
+        assert_eq!(
+            connected.len(),
+            1,
+            "the client's end has another local port"
+        );
+        assert!(connected[0].info.is_some());
+    }
+
+    proptest! {
+        #[test]
+        fn no_bytes_make_the_parser_panic(
+            bytes in prop::collection::vec(any::<u8>(), 0..400),
+            body in prop::collection::vec(any::<u8>(), 0..400),
+        ) {
+            let _ = read(&bytes, 0);
+            let _ = read(&message(SOCK_DIAG_BY_FAMILY, 0, &body), 0);
+            let _ = parse_tcp_info(&bytes);
+        }
+    }
+}
