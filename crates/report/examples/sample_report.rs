@@ -1,18 +1,31 @@
-//! Writes the HTML report of a synthetic run: `cargo run --example sample_report -- PATH`.
+//! Writes the HTML report of a synthetic run, to look at:
+//! `cargo run --example sample_report -- PATH [tail|confirmed|healthy|invalid]`.
 #![allow(
     clippy::disallowed_methods,
     reason = "an example writes the file it is asked for"
 )]
 
-#[expect(dead_code, reason = "the tests use the other runs")]
+#[expect(
+    dead_code,
+    reason = "the tests try names that the example does not show"
+)]
 #[path = "../tests/it/sample.rs"]
 mod sample;
 
 fn main() -> std::io::Result<()> {
-    let path = std::env::args()
-        .nth(1)
-        .ok_or(std::io::ErrorKind::InvalidInput)?;
-    let (diagnosis, record) = (sample::diagnosis("static"), sample::record("static"));
-    let page = slowpath_report::html(&diagnosis, &record, &[sample::experiment()]);
+    let mut arguments = std::env::args().skip(1);
+    let path = arguments.next().ok_or(std::io::ErrorKind::InvalidInput)?;
+    let diagnosis = match arguments.next().as_deref() {
+        None | Some("tail") => sample::diagnosis("static"),
+        Some("confirmed") => sample::delayed_ack(),
+        Some("healthy") => sample::healthy(),
+        Some("invalid") => sample::invalid(),
+        Some(_) => return Err(std::io::ErrorKind::InvalidInput.into()),
+    };
+    let page = slowpath_report::html(
+        &diagnosis,
+        &sample::record("static"),
+        &[sample::experiment()],
+    );
     std::fs::write(path, page)
 }

@@ -177,10 +177,10 @@ mod tests {
 
     #[test]
     fn numbers_have_three_digits() {
-        let shown = [412.3, 41_200.0, 3.14, 0.000_123, f64::NAN, -12.5, 0.0].map(number);
+        let shown = [412.3, 41_200.0, 3.16, 0.000_123, f64::NAN, -12.5, 0.0].map(number);
         assert_eq!(
             shown,
-            ["412", "41,200", "3.14", "0.00012", "unknown", "-12.5", "0"]
+            ["412", "41,200", "3.16", "0.00012", "unknown", "-12.5", "0"]
         );
         assert_eq!(count(1_234_567), "1,234,567");
         assert_eq!(plural(1, "run"), "1 run");

@@ -4,6 +4,12 @@ use maud::{Markup, html};
 
 use super::{Scale, line};
 
+/// From so many ticks on a phone shows every second label only.
+const MANY_TICKS: usize = 5;
+
+/// Labels of the x axis from here on end at their tick, so that they stay on the page.
+const END_FROM: f64 = 0.95;
+
 /// An axis.
 #[derive(Clone, Copy)]
 pub(crate) struct Axis {
@@ -54,9 +60,10 @@ impl Frame<'_> {
                         }
                         (self.over)
                     }
-                    div.ticks-x aria-hidden="true" {
+                    div.ticks-x.many[across.len() > MANY_TICKS] aria-hidden="true" {
                         @for &tick in &across {
-                            span style={ "left:" (place(self.x.scale, tick)) } {
+                            span.end[self.x.scale.at(tick) > END_FROM]
+                                style={ "left:" (place(self.x.scale, tick)) } {
                                 ((self.x.show)(tick))
                             }
                         }

@@ -87,7 +87,7 @@ impl Scale {
         match self {
             Self::Linear { low, high } => linear_ticks(low, high),
             Self::Log { low, high } => log_ticks(low, high),
-            Self::Tail { most } => [0.0, 0.5, 0.9, 0.99, 0.999, 0.9999, 0.999_99, 0.999_999]
+            Self::Tail { most } => [0.5, 0.9, 0.99, 0.999, 0.9999, 0.999_99, 0.999_999]
                 .into_iter()
                 .filter(|&tick| tick <= most)
                 .collect(),
@@ -188,7 +188,7 @@ mod tests {
         );
         assert_eq!(
             Scale::Tail { most: 0.9995 }.ticks(),
-            [0.0, 0.5, 0.9, 0.99, 0.999]
+            [0.5, 0.9, 0.99, 0.999]
         );
         assert_eq!(
             Scale::from_zero([3.2, 0.1]),

@@ -1,5 +1,9 @@
 //! The views of synthetic runs.
 #![allow(
+    clippy::unwrap_used,
+    reason = "helpers of tests may unwrap as tests do"
+)]
+#![allow(
     clippy::disallowed_methods,
     reason = "the schema is a committed file that a test reads"
 )]

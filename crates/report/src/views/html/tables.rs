@@ -14,7 +14,8 @@ pub(super) fn figures(diagnosis: &Diagnosis) -> Markup {
             div.wide { table {
                 thead { tr {
                     th { "endpoint" } th { "req/s" }
-                    th { "p50" } th { "p90" } th { "p95" } th { "p98" } th { "p99" } th { "p99.9" } th { "max" }
+                    th { "p50" } th { "p90" } th { "p95" } th { "p98" } th { "p99" }
+                    th { "p99.9" } th { "max" }
                 } }
                 tbody {
                     @for figures in &diagnosis.endpoints { (rows(figures)) }
@@ -80,7 +81,8 @@ fn notes(diagnosis: &Diagnosis, figures: &EndpointFigures) -> Markup {
             }
             @if let Some(modes) = story::modes(figures) { li { "modes " (modes) } }
             @for error in &figures.errors { li { (story::error(error)) } }
-            @if let Some(unfinished) = story::unfinished(figures) { li { (unfinished) } }
+            @if figures.unsent > 0 { li { (quantity::count(figures.unsent))
+                " were never sent because no connection became free" } }
             @if let Some(settling) = story::settling(figures) { li { (settling) } }
             @for refused in story::refused(&figures.latency_ms) { li { (refused) } }
         }
@@ -97,7 +99,11 @@ pub(super) fn looked_for(diagnosis: &Diagnosis) -> Markup {
             }
             div.wide { table { tbody {
                 @for cleared in &diagnosis.cleared {
-                    tr { td.n { (cleared.cause) } td { span.grade.ok { "cleared" } } td { (cleared.text) } }
+                    tr {
+                        td.n { (cleared.cause) }
+                        td { span.grade.ok { "cleared" } }
+                        td { (cleared.text) }
+                    }
                 }
                 @for blind in &diagnosis.blind {
                     tr {

@@ -18,7 +18,10 @@ pub(super) const BANDS: usize = 3;
 /// Cells of a heat map along the time; a cell is then some four pixels wide.
 const COLUMNS: usize = 240;
 
-/// Cells of a heat map along the latency.
+/// Cells of a heat map along a decade of latency: a cell is then 10 % high.
+const ROWS_PER_DECADE: f64 = 24.0;
+
+/// At most so many cells along the latency, which bounds the size of the page.
 const ROWS: usize = 72;
 
 /// Heat maps drawn; each may take up to 200 kB.
@@ -66,8 +69,8 @@ pub(super) fn section(
     html! {
         section id="time" {
             h2 { "Over time" }
-            @if let Some(y) = Scale::log_around(measured.latencies_ms()) {
-                @for endpoint in measured.endpoints.iter().take(HEAT_MAPS) {
+            @for endpoint in measured.endpoints.iter().take(HEAT_MAPS) {
+                @if let Some(y) = Scale::log_around(endpoint.latencies_ms.iter().copied()) {
                     (heat_map(diagnosis, record, measured, endpoint, clock, y))
                 }
             }
@@ -94,7 +97,9 @@ fn heat_map(
     clock: Clock,
     y: Scale,
 ) -> Markup {
-    let mut heat = Heat::new(COLUMNS, ROWS);
+    let decades = (y.value(1.0) / y.value(0.0)).log10();
+    let rows = ((decades * ROWS_PER_DECADE).ceil() as usize).clamp(1, ROWS);
+    let mut heat = Heat::new(COLUMNS, rows);
     let mut failed = vec![false; COLUMNS];
     let columns = Bins::new(clock.span, COLUMNS, 1);
     let own = measured

@@ -147,7 +147,8 @@ fn figures(outcome: &Outcome) -> Markup {
         p.note {
             @if let Some(p) = outcome.p { "Exact permutation test on ranks, one-sided: "
                 (quantity::p_value(p)) ". " }
-            @if outcome.predicted_held { "The prediction held. " } @else { "The prediction was missed. " }
+            @if outcome.predicted_held { "The prediction held. " }
+            @else { "The prediction was missed. " }
             @if outcome.restored { "The last block, without the intervention, was as before." }
             @else { "The last block does not show a return to what was before." }
         }

@@ -1,0 +1,356 @@
+//! What the synthetic run is judged to be, and an experiment on it.
+
+use rand_chacha::ChaCha8Rng;
+use rand_core::SeedableRng;
+use slowpath_diagnose::diagnosis::{
+    Blind, Check, Cleared, Culprit, Diagnosis, EndpointFigures, ErrorCount, Evidence, Finding,
+    GapNote, Grade, Instrument, Mode, Part, Percentile, Percentiles, Place, Prediction, RunSummary,
+    SCHEMA, Settling, Source, Status, Unexplained,
+};
+use slowpath_experiment::{
+    Arm, BlockMeasurement, Design, Experiment, FORMAT, Hypothesis, Intervention, judge,
+};
+
+use super::{SECOND, host, unit};
+
+fn percentile(value: f64, low: f64, high: f64) -> Percentile {
+    let (value, low, high) = (Some(value), Some(low), Some(high));
+    Percentile {
+        value,
+        low,
+        high,
+        n: Some(12_000),
+        n_eff: Some(912.4),
+        reason: None,
+    }
+}
+
+fn refused(reason: &str) -> Percentile {
+    Percentile {
+        reason: Some(reason.into()),
+        n: Some(12_000),
+        ..Percentile::default()
+    }
+}
+
+fn percentiles(scale: f64, tail_ms: f64) -> Percentiles {
+    let near = |ms: f64| percentile(ms * scale, ms * scale * 0.97, ms * scale * 1.04);
+    Percentiles {
+        p50: near(3.1),
+        p90: near(6.2),
+        p95: near(8.0),
+        p98: percentile(tail_ms * 0.9, tail_ms * 0.7, tail_ms),
+        p99: percentile(tail_ms, tail_ms * 0.923, tail_ms * 1.09),
+        p99_9: refused("needs 3688 effective samples, have 912"),
+        max: Percentile {
+            value: Some(tail_ms * 1.2),
+            ..Percentile::default()
+        },
+    }
+}
+
+fn endpoint(name: &str, scale: f64, tail_ms: f64) -> EndpointFigures {
+    EndpointFigures {
+        name: name.into(),
+        requests: 12_000,
+        rate_per_s: 412.2 * scale,
+        offered: 12_010,
+        completed: 11_977,
+        unfinished: 10,
+        unsent: 0,
+        errors: Vec::new(),
+        latency_ms: percentiles(scale, tail_ms),
+        service_ms: percentiles(scale * 0.99, tail_ms * 0.99),
+        modes: vec![Mode {
+            at_ms: 3.1 * scale,
+            weight: 1.0,
+        }],
+        run_spread: Some(0.09),
+        settling: Some(Settling::NoRamp),
+    }
+}
+
+/// What the record is judged to be.
+pub(crate) fn diagnosis(other: &str) -> Diagnosis {
+    let mut search = endpoint("search", 1.0, 1420.0);
+    search.errors = vec![
+        ErrorCount {
+            class: "reset".into(),
+            phase: "first-byte".into(),
+            errno: Some("ECONNRESET".into()),
+            status: None,
+            count: 20,
+        },
+        ErrorCount {
+            class: "status".into(),
+            phase: "check".into(),
+            errno: None,
+            status: Some(503),
+            count: 3,
+        },
+    ];
+    search.modes = vec![
+        Mode {
+            at_ms: 3.02,
+            weight: 0.979,
+        },
+        Mode {
+            at_ms: 1400.0,
+            weight: 0.021,
+        },
+    ];
+    Diagnosis {
+        schema: SCHEMA.into(),
+        version: "0.1.0".into(),
+        run: summary(),
+        validity: vec![
+            check(
+                "client-saturation",
+                Status::Ok,
+                "send lag p99 31 µs is 0.3 % of the p99",
+            ),
+            check(
+                "clock-jump",
+                Status::Warn,
+                "the clock was stepped by 2.1 ms at 7.3 s",
+            ),
+        ],
+        endpoints: vec![search, endpoint(other, 0.13, 1.9)],
+        findings: findings(),
+        cleared: cleared(),
+        blind: vec![Blind {
+            cause: "cold-page-cache".into(),
+            missing: "time that tasks waited for reads of pages".into(),
+            remedy: "sysctl kernel.task_delayacct=1".into(),
+        }],
+        unexplained: vec![Unexplained {
+            endpoint: "search".into(),
+            share: 0.05,
+            excess_s: 214.2,
+            slow: 252,
+            of: 12_000,
+            fast_ms: 3.1,
+            split: vec![Part {
+                why: "no cause overlaps".into(),
+                share: 0.05,
+            }],
+        }],
+        gaps: vec![GapNote {
+            signal: "cgroup.cpu.throttled_ns".into(),
+            reason: "the target's cgroup has no quota".into(),
+            remedy: String::new(),
+        }],
+    }
+}
+
+fn summary() -> RunSummary {
+    RunSummary {
+        id: "01JD0000000000000000000000".into(),
+        name: "shop".into(),
+        release: Some("2.4.1".into()),
+        repeats: 2,
+        valid: true,
+        interrupted: false,
+        began: "2025-03-01T12:00:00Z".into(),
+        load: "open loop, 500/s poisson, at most 64 connections, 15 s after 2 s of warm-up".into(),
+        target: "http://127.0.0.1:8080".into(),
+        host: host(),
+        instrument: Instrument {
+            cpu_s_per_million: Some(6.5),
+            loop_busy: Some(0.04),
+            send_lag_p99_ms: Some(0.031),
+            connections_opened: 128,
+            connections_stale: 0,
+            spool_waits: 0,
+        },
+    }
+}
+
+fn check(name: &str, status: Status, detail: &str) -> Check {
+    Check {
+        check: name.into(),
+        status,
+        value: Some(0.003),
+        detail: detail.into(),
+    }
+}
+
+fn cleared() -> Vec<Cleared> {
+    let one = |(cause, text): (&str, &str)| Cleared {
+        cause: cause.into(),
+        text: text.into(),
+    };
+    [
+        ("client-saturation", "0.3 % of the excess"),
+        ("cpu-quota-throttling", "no period was throttled"),
+        ("cpu-saturation", "the target used 0.8 of 2 CPUs"),
+        (
+            "accept-queue-overflow",
+            "the listener dropped no connection",
+        ),
+        (
+            "fixed-delay",
+            "latency is spread over more than a timer would",
+        ),
+    ]
+    .map(one)
+    .to_vec()
+}
+
+fn findings() -> Vec<Finding> {
+    let evidence = |source, pointer: &str, text: &str| Evidence {
+        source,
+        pointer: pointer.into(),
+        text: text.into(),
+    };
+    let lock = Finding {
+        cause: "lock-held-over-io".into(),
+        endpoint: Some("search".into()),
+        place: Place::Tail,
+        share: 0.88,
+        share_low: 0.81,
+        share_high: 0.93,
+        grade: Grade::Supported,
+        summary: "thread otel-export holds a mutex while in connect/recv, every 2 s (R 0.98, 15 \
+                  episodes)"
+            .into(),
+        evidence: vec![
+            evidence(
+                Source::Proc,
+                "process.threads.wait",
+                "14 of 16 threads wait in futex_wait",
+            ),
+            evidence(
+                Source::Client,
+                "done_ns",
+                "83 % of the slow requests end within 0.5 ms",
+            ),
+        ],
+        culprit: Culprit {
+            thread: Some("otel-export".into()),
+            stack: vec!["recv".into(), "export_batch".into()],
+            constant_ms: None,
+            period_ms: Some(2000.0),
+        },
+        prediction: Some(Prediction {
+            metric: "search.p99".into(),
+            low_ms: 96.0,
+            high_ms: 118.0,
+        }),
+        next: "slowpath prove 01JD  turns toggle telemetry_off on and off in 6+6 blocks".into(),
+        episodes_s: episodes(),
+    };
+    let queue = Finding {
+        cause: "run-queue-delay".into(),
+        share: 0.07,
+        share_low: 0.03,
+        share_high: 0.11,
+        grade: Grade::Suspected,
+        summary: "threads of the target waited 12 ms for a CPU in slow requests".into(),
+        evidence: vec![evidence(
+            Source::Proc,
+            "thread.run_delay_ns",
+            "run delay rose 4 times",
+        )],
+        culprit: Culprit::default(),
+        prediction: None,
+        next: String::new(),
+        episodes_s: vec![[4.1, 4.3], [9.0, 9.2]],
+        ..lock.clone()
+    };
+    vec![lock, queue]
+}
+
+/// The stalls of both windows, as the record has them.
+fn episodes() -> Vec<[f64; 2]> {
+    let begins = (0..17)
+        .map(|at| f64::from(at) * 2.0)
+        .filter(|at| !(14.5..18.0).contains(at));
+    begins.map(|begin| [begin, begin + 1.4]).collect()
+}
+
+/// A run in which nothing is slow.
+pub(crate) fn healthy() -> Diagnosis {
+    let mut diagnosis = diagnosis("static");
+    diagnosis.endpoints.remove(0);
+    diagnosis.findings.clear();
+    diagnosis.unexplained.clear();
+    diagnosis.validity.truncate(1);
+    diagnosis.blind.clear();
+    diagnosis
+}
+
+/// A run that the tool could not keep up with, interrupted by the user.
+pub(crate) fn invalid() -> Diagnosis {
+    let mut diagnosis = diagnosis("static");
+    let detail = "the load loop was busy for 97 % of the time, and requests left 41 ms late (p99)";
+    diagnosis.validity[0] = check("client-saturation", Status::Invalid, detail);
+    diagnosis.run.valid = false;
+    diagnosis.run.interrupted = true;
+    let first = &mut diagnosis.findings[0];
+    first.cause = "client-saturation".into();
+    first.endpoint = None;
+    first.next = "lower the rate to 40,000/s, or send from two machines".into();
+    first.prediction = None;
+    diagnosis
+}
+
+/// An experiment on `search`, confirmed.
+pub(crate) fn experiment() -> Experiment {
+    let hypothesis = Hypothesis {
+        statement: "With immediate acknowledgements by the client, Nagle's algorithm on the \
+                    server has nothing to wait for, and search answers in 0.3 to 1.2 ms."
+            .into(),
+        intervention: Intervention::ClientQuickAck,
+        metric: "search.p50".into(),
+        baseline_ms: 40.9,
+        low_ms: 0.3,
+        high_ms: 1.2,
+        slow_above_ms: 20.0,
+        written_at: "2025-03-01T12:01:00Z".into(),
+    };
+    let design = Design::new(9, 6, SECOND);
+    let mut random = ChaCha8Rng::seed_from_u64(13);
+    let block = |(block, &arm): (usize, &Arm)| {
+        let noise = 0.95 + 0.1 * unit(&mut random);
+        let (ms, slow_share) = match arm {
+            Arm::Without => (40.9, 0.98),
+            Arm::With => (0.6, 0.001),
+        };
+        BlockMeasurement {
+            block,
+            arm,
+            n: 400,
+            metric_ms: ms * noise,
+            slow_share,
+            errors: 0,
+        }
+    };
+    let blocks: Vec<BlockMeasurement> = design.blocks.iter().enumerate().map(block).collect();
+    let outcome = Some(judge(&design, &blocks, &hypothesis));
+    let (run, cause) = ("01JD".into(), "delayed-ack".into());
+    Experiment {
+        format: FORMAT,
+        run,
+        cause,
+        hypothesis,
+        design,
+        outcome,
+    }
+}
+
+/// A finding that the experiment is about.
+pub(crate) fn delayed_ack() -> Diagnosis {
+    let mut diagnosis = diagnosis("static");
+    diagnosis.findings.truncate(1);
+    let finding = &mut diagnosis.findings[0];
+    finding.cause = "delayed-ack".into();
+    finding.grade = Grade::Confirmed;
+    finding.summary = "the server writes twice and waits 40 ms for the acknowledgement".into();
+    finding.culprit = Culprit {
+        constant_ms: Some(40.0),
+        ..Culprit::default()
+    };
+    finding.next = "set TCP_NODELAY on the server, or write the response at once".into();
+    diagnosis
+}
