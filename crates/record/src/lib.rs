@@ -1,3 +1,32 @@
-//! Placeholder.
+//! Run directories and scenario files: the only crate that knows file formats.
+//!
+//! A run directory holds one run, see [`files`]. [`RunWriter`] writes it while the run goes on,
+//! [`read`] gives it back as a [`RunRecord`], and [`Store`] finds it by name.
+//!
+//! [`RunRecord`]: slowpath_core::record::RunRecord
+#![allow(
+    clippy::disallowed_methods,
+    reason = "this crate is the effect: it reads and writes the files of runs"
+)]
 
+mod columnar;
+mod error;
+pub mod events;
+pub mod files;
+mod jsonl;
+mod manifest;
+mod reader;
+mod recover;
+pub mod samples;
 pub mod scenario;
+mod spool;
+mod store;
+pub mod timeline;
+mod writer;
+
+pub use error::RecordError;
+pub use files::{read_experiments, write_derived};
+pub use manifest::read_manifest;
+pub use reader::read;
+pub use store::{DEFAULT_ROOT, FindError, Store};
+pub use writer::{Handle, RunWriter};

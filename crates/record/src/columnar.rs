@@ -1,0 +1,292 @@
+//! Parquet, column by column: what `samples` and `timeline` share.
+//!
+//! The low-level interface of the parquet crate is used, because the row-wise one is slow and the
+//! Arrow one would double the build.
+
+use std::fs::File;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use parquet::basic::Compression;
+use parquet::column::reader::{ColumnReaderImpl, get_typed_column_reader};
+use parquet::data_type::DataType;
+use parquet::errors::{ParquetError, Result as ParquetResult};
+use parquet::file::metadata::KeyValue;
+use parquet::file::properties::{WriterProperties, WriterPropertiesBuilder};
+use parquet::file::reader::{ChunkReader, FileReader, Length, RowGroupReader};
+use parquet::file::serialized_reader::SerializedFileReader;
+use parquet::file::writer::{SerializedFileWriter, SerializedRowGroupWriter};
+use parquet::schema::parser::parse_message_type;
+
+use crate::error::RecordError;
+use crate::files::Draft;
+
+/// Rows that are decoded, or gathered for encoding, at a time: the columns of one batch stay in
+/// the second-level cache, and the cost of a call is spread over many values.
+pub(crate) const BATCH_ROWS: usize = 8192;
+
+/// The format of our Parquet files; readers refuse a larger one.
+const FORMAT: u32 = 1;
+
+/// The key of the format in a file's metadata.
+const FORMAT_KEY: &str = "slowpath.format";
+
+/// What is wrong with a file, before its path is added.
+#[derive(Debug)]
+pub(crate) enum Flaw {
+    Parquet(ParquetError),
+    Damaged(String),
+    Newer(u32),
+}
+
+impl From<ParquetError> for Flaw {
+    fn from(error: ParquetError) -> Self {
+        Self::Parquet(error)
+    }
+}
+
+impl Flaw {
+    fn at(self, path: &Path) -> RecordError {
+        match self {
+            Self::Parquet(source) => RecordError::parquet(path)(source),
+            Self::Damaged(problem) => RecordError::damaged(path, problem),
+            Self::Newer(found) => RecordError::Newer {
+                path: path.to_owned(),
+                found,
+                known: FORMAT,
+            },
+        }
+    }
+}
+
+/// A Parquet file that is being written; it gets its name when it is whole.
+pub(crate) struct TableWriter {
+    draft: Draft,
+    writer: SerializedFileWriter<File>,
+    path: PathBuf,
+}
+
+impl TableWriter {
+    /// Begins a file with the columns of a message type in Parquet's schema language.
+    pub(crate) fn create(
+        path: &Path,
+        message_type: &str,
+        tune: impl FnOnce(WriterPropertiesBuilder) -> WriterPropertiesBuilder,
+    ) -> Result<Self, RecordError> {
+        let mut draft = Draft::create(path)?;
+        let file = draft
+            .file()
+            .try_clone()
+            .map_err(RecordError::io("write", path))?;
+        let format = KeyValue::new(FORMAT_KEY.to_owned(), FORMAT.to_string());
+        let properties = WriterProperties::builder()
+            .set_compression(Compression::SNAPPY)
+            .set_created_by(concat!("slowpath ", env!("CARGO_PKG_VERSION")).to_owned())
+            .set_key_value_metadata(Some(vec![format]));
+        let properties = Arc::new(tune(properties).build());
+        let writer = parse_message_type(message_type)
+            .and_then(|schema| SerializedFileWriter::new(file, Arc::new(schema), properties))
+            .map_err(RecordError::parquet(path))?;
+        Ok(Self {
+            draft,
+            writer,
+            path: path.to_owned(),
+        })
+    }
+
+    /// Appends a row group; `write` writes every column, in order.
+    pub(crate) fn group(
+        &mut self,
+        write: impl FnOnce(&mut SerializedRowGroupWriter<'_, File>) -> Result<(), Flaw>,
+    ) -> Result<(), RecordError> {
+        let mut group = self
+            .writer
+            .next_row_group()
+            .map_err(RecordError::parquet(&self.path))?;
+        write(&mut group).map_err(|flaw| flaw.at(&self.path))?;
+        group.close().map_err(RecordError::parquet(&self.path))?;
+        Ok(())
+    }
+
+    /// Ends the file and gives it its name.
+    pub(crate) fn publish(self) -> Result<(), RecordError> {
+        self.writer
+            .close()
+            .map_err(RecordError::parquet(&self.path))?;
+        self.draft.publish()
+    }
+}
+
+/// Writes the next column of a row group from its cells, in order; a required column has no `None`.
+pub(crate) fn write_column<T: DataType>(
+    group: &mut SerializedRowGroupWriter<'_, File>,
+    cells: impl Iterator<Item = Option<T::T>>,
+) -> Result<(), Flaw> {
+    let Some(mut column) = group.next_column()? else {
+        return Err(Flaw::Damaged(
+            "there are more columns than its schema has".to_owned(),
+        ));
+    };
+    let mut values = Vec::with_capacity(BATCH_ROWS);
+    let mut levels = Vec::with_capacity(BATCH_ROWS);
+    let mut cells = cells.peekable();
+    while cells.peek().is_some() {
+        values.clear();
+        levels.clear();
+        for cell in cells.by_ref().take(BATCH_ROWS) {
+            levels.push(i16::from(cell.is_some()));
+            values.extend(cell);
+        }
+        // Levels are ignored by a required column, which then needs one value a row.
+        column
+            .typed::<T>()
+            .write_batch(&values, Some(&levels), None)?;
+    }
+    column.close()?;
+    Ok(())
+}
+
+/// Reads a Parquet file row group by row group; `read` gets each group and its number of rows.
+///
+/// The parquet crate asserts some properties of what it decodes, so a damaged file can make it
+/// panic; here, at its boundary, that is an error about the file like any other.
+pub(crate) fn read_groups(
+    path: &Path,
+    mut read: impl FnMut(&dyn RowGroupReader, usize) -> Result<(), Flaw>,
+) -> Result<(), RecordError> {
+    let file = File::open(path).map_err(RecordError::io("open", path))?;
+    let length = file
+        .metadata()
+        .map_err(RecordError::io("read", path))?
+        .len();
+    let outcome = catch_unwind(AssertUnwindSafe(|| {
+        let reader = SerializedFileReader::new(Source { file, length })?;
+        check_format(&reader)?;
+        for index in 0..reader.num_row_groups() {
+            let group = reader.get_row_group(index)?;
+            let rows = usize::try_from(group.metadata().num_rows())
+                .map_err(|_| Flaw::Damaged(format!("row group {index} has less than no rows")))?;
+            read(&*group, rows)?;
+        }
+        Ok(())
+    }));
+    let contradiction = || Flaw::Damaged("its pages contradict its schema".to_owned());
+    outcome
+        .unwrap_or_else(|_| Err(contradiction()))
+        .map_err(|flaw| flaw.at(path))
+}
+
+fn check_format(reader: &SerializedFileReader<Source>) -> Result<(), Flaw> {
+    let pairs = reader.metadata().file_metadata().key_value_metadata();
+    let format = pairs
+        .into_iter()
+        .flatten()
+        .find(|pair| pair.key == FORMAT_KEY);
+    let Some(format) = format.and_then(|pair| pair.value.as_ref()) else {
+        return Err(Flaw::Damaged(format!("its metadata has no {FORMAT_KEY}")));
+    };
+    match format.parse() {
+        Ok(format) if format > FORMAT => Err(Flaw::Newer(format)),
+        Ok(_) => Ok(()),
+        Err(_) => Err(Flaw::Damaged(format!(
+            "{FORMAT_KEY} {format:?} is not a number"
+        ))),
+    }
+}
+
+/// A file whose length is known, so that lengths in a damaged footer cannot make us reserve more
+/// memory than the file could ever fill.
+struct Source {
+    file: File,
+    length: u64,
+}
+
+impl Length for Source {
+    fn len(&self) -> u64 {
+        self.length
+    }
+}
+
+impl ChunkReader for Source {
+    type T = <File as ChunkReader>::T;
+
+    fn get_read(&self, start: u64) -> ParquetResult<Self::T> {
+        self.file.get_read(start)
+    }
+
+    fn get_bytes(&self, start: u64, length: usize) -> ParquetResult<bytes::Bytes> {
+        if start
+            .checked_add(length as u64)
+            .is_none_or(|end| end > self.length)
+        {
+            return Err(ParquetError::EOF(format!("no {length} bytes at {start}")));
+        }
+        self.file.get_bytes(start, length)
+    }
+}
+
+/// The cells of one column of a row group, a batch at a time.
+pub(crate) struct Cursor<T: DataType> {
+    reader: ColumnReaderImpl<T>,
+    name: &'static str,
+    nullable: bool,
+    values: Vec<T::T>,
+    levels: Vec<i16>,
+}
+
+impl<T: DataType> Cursor<T> {
+    /// The column of that name, wherever it stands: a file may have more columns than we read.
+    pub(crate) fn open(group: &dyn RowGroupReader, name: &'static str) -> Result<Self, Flaw> {
+        let metadata = group.metadata();
+        let schema = metadata.schema_descr();
+        let position = schema
+            .columns()
+            .iter()
+            .position(|column| column.path().string() == name);
+        let Some(position) = position else {
+            return Err(Flaw::Damaged(format!("column {name} is missing")));
+        };
+        let column = schema.column(position);
+        let flat = column.max_rep_level() == 0 && column.max_def_level() <= 1;
+        if column.physical_type() != T::get_physical_type() || !flat {
+            let expected = T::get_physical_type();
+            return Err(Flaw::Damaged(format!(
+                "column {name} is not a plain {expected}"
+            )));
+        }
+        let nullable = column.max_def_level() == 1;
+        let reader = get_typed_column_reader(group.get_column_reader(position)?);
+        Ok(Self {
+            reader,
+            name,
+            nullable,
+            values: Vec::new(),
+            levels: Vec::new(),
+        })
+    }
+
+    /// The next `rows` cells; nulls are `None`.
+    pub(crate) fn batch(
+        &mut self,
+        rows: usize,
+    ) -> Result<impl Iterator<Item = Option<&T::T>>, Flaw> {
+        self.values.clear();
+        self.levels.clear();
+        let (read, present, _) =
+            self.reader
+                .read_records(rows, Some(&mut self.levels), None, &mut self.values)?;
+        if !self.nullable {
+            self.levels.resize(read, 1);
+        }
+        let counted = self.levels.iter().filter(|&&level| level > 0).count();
+        if read != rows || self.levels.len() != rows || counted != present {
+            return Err(Flaw::Damaged(format!("column {} ends early", self.name)));
+        }
+        let mut values = self.values.iter();
+        Ok(self
+            .levels
+            .iter()
+            .map(move |&level| if level > 0 { values.next() } else { None }))
+    }
+}

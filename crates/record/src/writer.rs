@@ -1,0 +1,249 @@
+//! Writes a run while it goes on, and finishes it.
+//!
+//! One thread owns the files. Everyone else has a [`Handle`], which copies what it is given into
+//! a bounded queue. Recording never breaks a run: when the disk is too slow, the sender waits, and
+//! the wait is counted; when the disk refuses, the rest is dropped, and [`RunWriter::finish`]
+//! returns the error.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, TrySendError, sync_channel};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread::{Builder, JoinHandle};
+use std::time::{Duration, Instant};
+
+use slowpath_core::record::Manifest;
+use slowpath_core::sample::Sample;
+use slowpath_core::timeline::{Gap, Mark, Reading};
+
+use crate::error::RecordError;
+use crate::events::{self, Event};
+use crate::files;
+use crate::manifest;
+use crate::samples::{self, SamplesWriter};
+use crate::spool::{self, Spool};
+use crate::timeline;
+
+/// Messages that may wait for the thread. With [`BATCH_SAMPLES`] this bounds what waits to 32,768
+/// requests in 4.5 MB: a fifth of a second at 150,000 requests a second, longer than a thread
+/// usually waits for a CPU or for a write into the page cache.
+const QUEUE_MESSAGES: usize = 256;
+
+/// Samples in one message: larger slices are split, so that the queue's bound is one in bytes.
+const BATCH_SAMPLES: usize = 128;
+
+/// How long rows may stay in this process before the kernel has them, from where they survive a
+/// kill. Half a second is promised; half of that leaves room for a busy machine.
+const FLUSH_EVERY: Duration = Duration::from_millis(250);
+
+enum Message {
+    Samples(Vec<Sample>),
+    Readings(Vec<Reading>),
+    Keys(Vec<String>),
+    Gaps(Vec<Gap>),
+    Mark(Mark),
+    End,
+}
+
+/// Sends to the thread that writes a run. Cheap to clone; what is sent after the run was finished
+/// is dropped.
+#[derive(Clone, Debug)]
+pub struct Handle {
+    queue: SyncSender<Message>,
+    shared: Arc<Shared>,
+}
+
+#[derive(Debug, Default)]
+struct Shared {
+    waits: AtomicU64,
+    keys_sent: Mutex<usize>,
+}
+
+impl Handle {
+    /// Records requests. The position of each key is one in [`Handle::keys`], which may come
+    /// later.
+    pub fn samples(&self, samples: &[Sample]) {
+        for batch in samples.chunks(BATCH_SAMPLES) {
+            self.send(Message::Samples(batch.to_vec()));
+        }
+    }
+
+    /// Records readings.
+    pub fn readings(&self, readings: Vec<Reading>) {
+        self.send(Message::Readings(readings));
+    }
+
+    /// Records what could not be observed.
+    pub fn gaps(&self, gaps: Vec<Gap>) {
+        self.send(Message::Gaps(gaps));
+    }
+
+    /// Records that something happened.
+    pub fn mark(&self, mark: Mark) {
+        self.send(Message::Mark(mark));
+    }
+
+    /// Records the keys that samples point to: all of them so far, in the order of their
+    /// positions. Those that were recorded before are not sent again.
+    pub fn keys(&self, keys: &[String]) {
+        // Held while sending: two callers must not change the order.
+        let mut sent = self
+            .shared
+            .keys_sent
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner);
+        if let Some(new) = keys.get(*sent..).filter(|new| !new.is_empty()) {
+            self.send(Message::Keys(new.to_vec()));
+            *sent = keys.len();
+        }
+    }
+
+    /// How often something waited because the queue was full: the disk was slower than the load.
+    pub fn waits(&self) -> u64 {
+        self.shared.waits.load(Ordering::Relaxed)
+    }
+
+    fn send(&self, message: Message) {
+        if let Err(TrySendError::Full(message)) = self.queue.try_send(message) {
+            self.shared.waits.fetch_add(1, Ordering::Relaxed);
+            // It can only fail when the run is finished already; see the type's documentation.
+            let _ = self.queue.send(message);
+        }
+    }
+}
+
+/// Writes one run. Dropped without [`RunWriter::finish`], it leaves an unfinished run, which
+/// [`crate::read`] recovers like one that was killed.
+#[derive(Debug)]
+pub struct RunWriter {
+    dir: PathBuf,
+    handle: Handle,
+    thread: Option<JoinHandle<Result<(), RecordError>>>,
+}
+
+impl RunWriter {
+    /// Begins a run in `dir`, which is created if need be. From here on it is a run that
+    /// [`crate::read`] reads.
+    ///
+    /// # Errors
+    /// When the directory holds a run already, or on I/O errors.
+    pub fn create(dir: &Path, manifest: &Manifest) -> Result<Self, RecordError> {
+        let logs = dir.join(files::LOGS);
+        if dir.join(files::MANIFEST).exists() {
+            return Err(RecordError::Occupied {
+                path: dir.to_owned(),
+            });
+        }
+        fs::create_dir_all(&logs).map_err(RecordError::io("create", &logs))?;
+        let spool = Spool::create(dir)?;
+        // Last: a directory with a manifest has everything that a run has.
+        manifest::write(dir, manifest)?;
+        let (queue, messages) = sync_channel(QUEUE_MESSAGES);
+        let thread = Builder::new()
+            .name("record".to_owned())
+            .spawn(move || write_messages(&messages, spool))
+            .map_err(RecordError::io("start a thread to write", dir))?;
+        let handle = Handle {
+            queue,
+            shared: Arc::default(),
+        };
+        Ok(Self {
+            dir: dir.to_owned(),
+            handle,
+            thread: Some(thread),
+        })
+    }
+
+    /// A handle to send what was measured.
+    pub fn handle(&self) -> Handle {
+        self.handle.clone()
+    }
+
+    /// Replaces the manifest of the unfinished run, for example after each repeat: what it says
+    /// survives a kill.
+    ///
+    /// # Errors
+    /// On I/O errors.
+    pub fn update(&self, manifest: &Manifest) -> Result<(), RecordError> {
+        manifest::write(&self.dir, manifest)
+    }
+
+    /// Ends the run: turns the spool into its final files and writes the final manifest.
+    ///
+    /// # Errors
+    /// On I/O errors, also earlier ones. The spool stays then, and [`crate::read`] reads from it.
+    pub fn finish(mut self, manifest: &Manifest) -> Result<(), RecordError> {
+        self.end()?;
+        let dir = &self.dir;
+        let index = spool::read::index(dir)?;
+        let mut timeline = spool::read::timeline(dir)?;
+        events::read_into(dir, &mut timeline)?;
+        timeline.gaps.extend(index.gaps.iter().cloned());
+        timeline.sort();
+
+        let path = dir.join(files::SAMPLES);
+        let mut writer = SamplesWriter::create(&path, &manifest.plan, &index.keys)?;
+        for &repeat in index.repeats.keys() {
+            let mut repeat = index.samples(repeat)?;
+            samples::sort(&mut repeat);
+            writer.repeat(&repeat)?;
+        }
+        writer.publish()?;
+        timeline::write(&dir.join(files::TIMELINE), &timeline.series)?;
+        events::write(dir, &timeline)?;
+        manifest::write(dir, manifest)?;
+        spool::remove(dir)
+    }
+
+    /// Waits until everything that was sent is written.
+    fn end(&mut self) -> Result<(), RecordError> {
+        let Some(thread) = self.thread.take() else {
+            return Ok(());
+        };
+        // It can only fail when the thread has panicked, which `join` tells.
+        let _ = self.handle.queue.send(Message::End);
+        thread
+            .join()
+            .unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+    }
+}
+
+impl Drop for RunWriter {
+    fn drop(&mut self) {
+        // After `finish` there is no thread left; before it, what is spooled is all one can keep.
+        let _ = self.end();
+    }
+}
+
+/// The thread: takes messages until the end. After an error it drops what comes, so that nobody
+/// waits for it.
+fn write_messages(messages: &Receiver<Message>, mut spool: Spool) -> Result<(), RecordError> {
+    let outcome = spool_messages(messages, &mut spool);
+    if outcome.is_err() {
+        while !matches!(messages.recv(), Ok(Message::End) | Err(_)) {}
+    }
+    outcome
+}
+
+fn spool_messages(messages: &Receiver<Message>, spool: &mut Spool) -> Result<(), RecordError> {
+    let mut flushed = Instant::now();
+    loop {
+        match messages.recv_timeout(FLUSH_EVERY.saturating_sub(flushed.elapsed())) {
+            Ok(Message::Samples(samples)) => spool.samples(&samples)?,
+            Ok(Message::Readings(readings)) => spool.readings(readings)?,
+            Ok(Message::Keys(keys)) => spool.keys(&keys)?,
+            Ok(Message::Gaps(gaps)) => {
+                gaps.into_iter()
+                    .try_for_each(|gap| spool.event(&Event::Gap(gap)))?;
+            }
+            Ok(Message::Mark(mark)) => spool.event(&Event::Mark(mark))?,
+            Ok(Message::End) | Err(RecvTimeoutError::Disconnected) => return spool.flush(),
+            Err(RecvTimeoutError::Timeout) => {}
+        }
+        if flushed.elapsed() >= FLUSH_EVERY {
+            spool.flush()?;
+            flushed = Instant::now();
+        }
+    }
+}
