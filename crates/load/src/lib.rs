@@ -1,1 +1,38 @@
-//! Placeholder.
+//! Drives the load: every request of a plan, sent when it is due, written down as it happened.
+//!
+//! Four small things and one loop. *When*: [`pacers`] (pure) and the users of a closed loop make a
+//! demand, and a dispatcher brings it together with free connections until the window ends.
+//! *What*: `http1` renders requests and parses responses without touching a socket. *Over what*: a
+//! connection, pooled, kept by a user, or made for one request. *Whether it was right*: the
+//! expectations. The loop in `engine` joins them. It runs on one thread.
+//!
+//! Latency starts when a request was due, so nothing here waits in a queue of its own: a backlog is
+//! the stretch between the pacer's cursor and the present, of any length, in no memory. What was
+//! due in the measured window and never found a connection is counted as unsent, so that offered =
+//! samples + unsent, to the request. Failures are never retried and keep every instant they
+//! reached.
+#![allow(
+    clippy::disallowed_methods,
+    reason = "this crate opens sockets and reads the clock; the pacers, which do not, warn"
+)]
+
+mod clock;
+mod connection;
+mod control;
+mod demand;
+mod dispatch;
+mod drive;
+mod engine;
+mod expect;
+mod failure;
+pub mod http1;
+mod keys;
+mod limits;
+mod log;
+pub mod pacers;
+mod tally;
+mod timer;
+
+pub use control::{Control, Progress};
+pub use drive::{Drive, Drove, LoadError, drive, resolve};
+pub use keys::Keys;

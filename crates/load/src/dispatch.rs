@@ -1,0 +1,347 @@
+//! Brings what is due and what is free together.
+//!
+//! A slot is room for one connection. It waits here for something to do; whoever brings the second
+//! half of a pair (the timer a request that became due, or a slot that became free) makes the
+//! match. Slots that wait stand in line, so that the connection idle for longest goes first.
+
+use std::cell::RefCell;
+use std::collections::VecDeque;
+use std::io;
+use std::task::{Context, Poll, Waker};
+
+use slowpath_core::Nanos;
+use slowpath_core::facts::EndpointTally;
+use slowpath_core::nanos::Span;
+use slowpath_core::plan::{Choice, Choices, Plan};
+use slowpath_core::sample::Stage;
+use slowpath_core::scenario::{ConnectionUse, Model};
+
+use crate::demand::{Demand, Due};
+use crate::tally::Tally;
+use crate::timer::Timer;
+
+/// Part of the warm-up over which a pool's connections are opened, so that a server with a short
+/// backlog is not hit by all of them at once and the rest of the warm-up finds them there.
+const OPENING_SHARE: f64 = 0.25;
+
+/// What a slot has to do.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Task {
+    /// Open its connection ahead of any request.
+    Open,
+    /// Send a request.
+    Send,
+}
+
+/// One request as it is handed to a slot.
+#[derive(Clone, Debug)]
+pub(crate) struct Order {
+    /// When it was due, and for whom.
+    pub(crate) due: Due,
+    /// When a slot was free for it.
+    pub(crate) ready: Nanos,
+    /// Its number in the repeat.
+    pub(crate) serial: u32,
+    /// Whether it counts.
+    pub(crate) stage: Stage,
+    /// What it asks for.
+    pub(crate) choice: Choice,
+}
+
+impl Order {
+    /// Room for an order.
+    pub(crate) fn empty() -> Self {
+        let scheduled = Nanos::new(0);
+        Self {
+            due: Due { scheduled, user: 0 },
+            ready: scheduled,
+            serial: 0,
+            stage: Stage::Warmup,
+            choice: Choice {
+                endpoint: 0,
+                picks: Vec::new(),
+                uuid: 0,
+            },
+        }
+    }
+}
+
+#[derive(Debug)]
+struct Slot {
+    task: Option<Task>,
+    order: Order,
+    free_since: Nanos,
+    waker: Option<Waker>,
+}
+
+impl Slot {
+    fn new(free_since: Nanos) -> Self {
+        Self {
+            task: None,
+            order: Order::empty(),
+            free_since,
+            waker: None,
+        }
+    }
+}
+
+/// Pool connections still to be opened.
+#[derive(Debug)]
+struct Opening {
+    next_slot: u32,
+    slots: u32,
+    start: Nanos,
+    gap_ns: u64,
+}
+
+impl Opening {
+    fn next(&self) -> Option<Nanos> {
+        let at = self.start.plus(self.gap_ns * u64::from(self.next_slot));
+        (self.next_slot < self.slots).then_some(at)
+    }
+}
+
+#[derive(Debug)]
+struct State {
+    demand: Demand,
+    choices: Choices,
+    slots: Vec<Slot>,
+    idle: VecDeque<u32>,
+    opening: Opening,
+    tally: Tally,
+    weights: Vec<f64>,
+    /// Nothing is taken up from here on.
+    closing: Nanos,
+    next_serial: u32,
+    under_way: u32,
+}
+
+/// See the module.
+#[derive(Debug)]
+pub(crate) struct Dispatcher {
+    state: RefCell<State>,
+    timer: Timer,
+    per_user: bool,
+}
+
+impl Dispatcher {
+    /// The dispatcher of one repeat with so many slots. Needs a running runtime.
+    pub(crate) fn new(plan: &Plan, repeat: u16, start: Nanos, window: Span) -> io::Result<Self> {
+        let load = &plan.scenario.load;
+        let demand = Demand::new(plan, repeat, start);
+        let slots = slots(plan);
+        let pooled = load.connection == ConnectionUse::Pool;
+        let endpoints = &plan.scenario.endpoints;
+        let dispatcher = Self {
+            state: RefCell::new(State {
+                demand,
+                choices: plan.choices(repeat),
+                slots: (0..slots).map(|_| Slot::new(start)).collect(),
+                idle: if pooled {
+                    VecDeque::new()
+                } else {
+                    (0..slots).collect()
+                },
+                opening: Opening {
+                    next_slot: 0,
+                    slots: if pooled { slots } else { 0 },
+                    start,
+                    gap_ns: (load.warmup_ns as f64 * OPENING_SHARE) as u64 / u64::from(slots),
+                },
+                tally: Tally::new(window, endpoints.len()),
+                weights: endpoints.iter().map(|endpoint| endpoint.weight).collect(),
+                closing: window.end,
+                next_serial: 0,
+                under_way: 0,
+            }),
+            timer: Timer::new()?,
+            per_user: load.connection == ConnectionUse::PerUser,
+        };
+        dispatcher.timer.arm_by(start);
+        Ok(dispatcher)
+    }
+
+    /// Hands out what is due whenever the timer goes off; never ends by itself.
+    pub(crate) async fn keep_time(&self, now: impl Fn() -> Nanos) {
+        loop {
+            std::future::poll_fn(|cx| self.timer.poll_expired(cx)).await;
+            let now = now();
+            let mut state = self.state.borrow_mut();
+            while state.opening.next().is_some_and(|at| at <= now) {
+                let slot = state.opening.next_slot;
+                state.opening.next_slot += 1;
+                state.hand(slot, Task::Open);
+                state.wake(slot);
+            }
+            self.hand_out(&mut state, now, None);
+        }
+    }
+
+    /// Waits until the slot has something to do; a request is put into `order`.
+    pub(crate) fn poll_task(
+        &self,
+        slot: u32,
+        order: &mut Order,
+        cx: &mut Context<'_>,
+    ) -> Poll<Task> {
+        let mut state = self.state.borrow_mut();
+        let slot = &mut state.slots[slot as usize];
+        // Every waker of a task is as good as any other, so one is enough for its whole life.
+        if slot.waker.is_none() {
+            slot.waker = Some(cx.waker().clone());
+        }
+        match slot.task.take() {
+            None => Poll::Pending,
+            Some(task) => {
+                std::mem::swap(&mut slot.order, order);
+                Poll::Ready(task)
+            }
+        }
+    }
+
+    /// Wakes the task of a slot.
+    pub(crate) fn wake(&self, slot: u32) {
+        self.state.borrow().wake(slot);
+    }
+
+    /// The slot finished a request at `done`: its user goes on, and so does the slot. Called by
+    /// the slot's own task, which asks for its next task without being woken.
+    pub(crate) fn finished(&self, slot: u32, order: &Order, done: Nanos, dialled: bool) {
+        let mut state = self.state.borrow_mut();
+        state.under_way -= 1;
+        match state.demand.after(order.due.user, done, dialled) {
+            Some(due) if self.per_user && due.scheduled <= done && done < state.closing => {
+                state.slots[slot as usize].free_since = done;
+                state.assign(slot, due);
+                return;
+            }
+            Some(due) => state.demand.enqueue(due),
+            None => {}
+        }
+        self.set_free(&mut state, slot, done);
+    }
+
+    /// The slot is free from `at` on. Called by the slot's own task.
+    pub(crate) fn free(&self, slot: u32, at: Nanos) {
+        self.set_free(&mut self.state.borrow_mut(), slot, at);
+    }
+
+    /// Whether at `now` nothing is under way and nothing will be handed out any more.
+    pub(crate) fn is_over(&self, now: Nanos) -> bool {
+        let state = self.state.borrow();
+        state.under_way == 0 && now >= state.closing
+    }
+
+    /// Measured requests handed out so far.
+    pub(crate) fn taken(&self) -> u64 {
+        self.state.borrow().tally.offered()
+    }
+
+    /// The instant from which on nothing is handed out.
+    pub(crate) fn closing(&self) -> Nanos {
+        self.state.borrow().closing
+    }
+
+    /// Hands out nothing from `at` on, if that is earlier than planned.
+    pub(crate) fn close(&self, at: Nanos) {
+        let mut state = self.state.borrow_mut();
+        state.closing = state.closing.min(at);
+    }
+
+    /// Counts what was never handed out; gives all counts.
+    pub(crate) fn into_tally(self) -> Vec<EndpointTally> {
+        let State {
+            mut demand,
+            mut choices,
+            tally,
+            weights,
+            closing,
+            ..
+        } = self.state.into_inner();
+        tally.close(&mut demand, &mut choices, &weights, closing)
+    }
+
+    fn set_free(&self, state: &mut State, slot: u32, at: Nanos) {
+        state.slots[slot as usize].free_since = at;
+        if !self.per_user {
+            state.idle.push_back(slot);
+        }
+        self.hand_out(state, at, Some(slot));
+    }
+
+    /// Hands what is due at `now` to whoever is free; `awake` needs no waking.
+    fn hand_out(&self, state: &mut State, now: Nanos, awake: Option<u32>) {
+        if now >= state.closing {
+            return;
+        }
+        while self.per_user || !state.idle.is_empty() {
+            let Some(due) = state.demand.take(now) else {
+                break;
+            };
+            let slot = if self.per_user {
+                Some(due.user)
+            } else {
+                state.idle.pop_front()
+            };
+            let slot = slot.expect("the line of free slots is not empty");
+            state.assign(slot, due);
+            if awake != Some(slot) {
+                state.wake(slot);
+            }
+        }
+        self.arm(state);
+    }
+
+    /// Sets the timer to whatever comes next. What is due while no slot is free needs no timer:
+    /// the slot that becomes free takes it.
+    fn arm(&self, state: &State) {
+        let has_room = self.per_user || !state.idle.is_empty();
+        let due = state.demand.next().filter(|_| has_room);
+        let next = match (due, state.opening.next()) {
+            (Some(due), Some(opening)) => Some(due.min(opening)),
+            (due, opening) => due.or(opening),
+        };
+        if let Some(at) = next.filter(|&at| at < state.closing) {
+            self.timer.arm_by(at);
+        }
+    }
+}
+
+impl State {
+    fn assign(&mut self, slot: u32, due: Due) {
+        let order = &mut self.slots[slot as usize].order;
+        self.choices.next_into(&mut order.choice);
+        order.due = due;
+        order.serial = self.next_serial;
+        order.stage = if self.tally.is_measured(due.scheduled) {
+            Stage::Measured
+        } else {
+            Stage::Warmup
+        };
+        self.tally.taken(order.choice.endpoint, due.scheduled);
+        self.next_serial += 1;
+        self.under_way += 1;
+        self.hand(slot, Task::Send);
+    }
+
+    fn hand(&mut self, slot: u32, task: Task) {
+        let slot = &mut self.slots[slot as usize];
+        slot.order.ready = slot.order.due.scheduled.max(slot.free_since);
+        slot.task = Some(task);
+    }
+
+    fn wake(&self, slot: u32) {
+        if let Some(waker) = &self.slots[slot as usize].waker {
+            waker.wake_by_ref();
+        }
+    }
+}
+
+/// Slots of a load: as many as it may have connections.
+pub(crate) fn slots(plan: &Plan) -> u32 {
+    let load = &plan.scenario.load;
+    match (&load.model, load.connection) {
+        (Model::Closed { users, .. }, ConnectionUse::PerUser) => *users,
+        _ => load.connections,
+    }
+}

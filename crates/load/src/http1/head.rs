@@ -1,0 +1,119 @@
+//! The head of a response, and what it says about the body and the connection.
+
+use httparse::{EMPTY_HEADER, Header, Status};
+
+use super::Malformed;
+
+/// Headers in one response at most; servers behind several proxies send some 40.
+const MOST_HEADERS: usize = 128;
+/// Bytes of one head at most: twice the largest default among common proxies (32 KiB).
+pub(super) const MOST_HEAD_BYTES: usize = 64 * 1024;
+
+/// How the end of a body is known (RFC 9112, section 6.3).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Framing {
+    /// By its length in bytes.
+    Sized(u64),
+    /// By the chunked coding.
+    Chunked,
+    /// By the end of the connection.
+    UntilClose,
+}
+
+/// A parsed head.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Head {
+    /// Its length in bytes.
+    pub(super) len: usize,
+    /// The status.
+    pub(super) status: u16,
+    /// How the body ends.
+    pub(super) framing: Framing,
+    /// Whether the server keeps the connection open behind this response.
+    pub(super) keep_alive: bool,
+}
+
+impl Head {
+    /// Parses the head at the start of `bytes`; `None` while it is not whole. `asked_head` says
+    /// that the request was a `HEAD`, whose response has no body whatever its headers say.
+    pub(super) fn parse(bytes: &[u8], asked_head: bool) -> Result<Option<Self>, Malformed> {
+        let mut headers = [EMPTY_HEADER; MOST_HEADERS];
+        let mut response = httparse::Response::new(&mut headers);
+        let too_long = Malformed("the head is longer than 64 KiB");
+        match response.parse(bytes) {
+            Err(_) => Err(Malformed("the head is not that of an HTTP/1 response")),
+            Ok(Status::Partial) if bytes.len() > MOST_HEAD_BYTES => Err(too_long),
+            Ok(Status::Partial) => Ok(None),
+            Ok(Status::Complete(len)) if len > MOST_HEAD_BYTES => Err(too_long),
+            Ok(Status::Complete(len)) => {
+                let status = response.code.unwrap_or_default();
+                if !(100..1000).contains(&status) {
+                    return Err(Malformed("the status has no three digits"));
+                }
+                let is_1_0 = response.version == Some(0);
+                let mut head = Self::from_headers(response.headers, is_1_0)?;
+                if asked_head || status < 200 || status == 204 || status == 304 {
+                    head.framing = Framing::Sized(0);
+                }
+                Ok(Some(Self {
+                    len,
+                    status,
+                    ..head
+                }))
+            }
+        }
+    }
+
+    fn from_headers(headers: &[Header<'_>], is_1_0: bool) -> Result<Self, Malformed> {
+        let mut length = None;
+        let mut last_coding: Option<&[u8]> = None;
+        let (mut close, mut keep) = (false, false);
+        for header in headers {
+            if header.name.eq_ignore_ascii_case("content-length") {
+                length = Some(content_length(header.value, length)?);
+            } else if header.name.eq_ignore_ascii_case("transfer-encoding") {
+                last_coding = items(header.value).last().or(last_coding);
+            } else if header.name.eq_ignore_ascii_case("connection") {
+                for option in items(header.value) {
+                    close |= option.eq_ignore_ascii_case(b"close");
+                    keep |= option.eq_ignore_ascii_case(b"keep-alive");
+                }
+            }
+        }
+        let framing = match (last_coding, length) {
+            (Some(coding), _) if coding.eq_ignore_ascii_case(b"chunked") => Framing::Chunked,
+            (None, Some(length)) => Framing::Sized(length),
+            (Some(_) | None, _) => Framing::UntilClose,
+        };
+        Ok(Self {
+            len: 0,
+            status: 0,
+            framing,
+            keep_alive: !close && (!is_1_0 || keep),
+        })
+    }
+}
+
+/// The members of a comma-separated header value.
+fn items(value: &[u8]) -> impl Iterator<Item = &[u8]> {
+    value
+        .split(|&byte| byte == b',')
+        .map(<[u8]>::trim_ascii)
+        .filter(|item| !item.is_empty())
+}
+
+/// The length that all members of a `Content-Length` agree on: repeated equal ones are allowed.
+fn content_length(value: &[u8], before: Option<u64>) -> Result<u64, Malformed> {
+    let mut agreed = before;
+    for item in items(value) {
+        let digits = item.iter().all(u8::is_ascii_digit);
+        let length = str::from_utf8(item).ok().filter(|_| digits);
+        match (length.and_then(|text| text.parse().ok()), agreed) {
+            (Some(length), None) => agreed = Some(length),
+            (Some(length), Some(before)) if length == before => {}
+            (Some(_), Some(_)) => return Err(Malformed("two lengths contradict each other")),
+            (None, _) => return Err(Malformed("the Content-Length is no number")),
+        }
+    }
+    agreed.ok_or(Malformed("the Content-Length is empty"))
+}

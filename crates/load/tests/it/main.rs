@@ -1,0 +1,94 @@
+//! The load against servers on loopback that do exactly what they are told.
+#![allow(
+    clippy::disallowed_methods,
+    reason = "these tests are servers: they open sockets, sleep and start threads"
+)]
+
+mod connections;
+mod counting;
+mod pacing;
+mod server;
+mod stopping;
+
+use std::net::SocketAddr;
+
+use slowpath_core::plan::Plan;
+use slowpath_core::sample::{Sample, Stage};
+use slowpath_core::scenario::{Escape, Load, LoadDraft, Part, Places, Scenario, Template};
+use slowpath_load::{Control, Drive, Drove, Keys, drive};
+
+/// Everything that came out of one load.
+struct Run {
+    drove: Drove,
+    samples: Vec<Sample>,
+    keys: Vec<String>,
+}
+
+impl Run {
+    fn measured(&self) -> impl Iterator<Item = &Sample> {
+        self.samples
+            .iter()
+            .filter(|sample| sample.stage == Stage::Measured)
+    }
+
+    /// offered = samples + unsent, endpoint by endpoint.
+    fn assert_balance(&self) {
+        for (position, tally) in self.drove.endpoints.iter().enumerate() {
+            let sampled = self
+                .measured()
+                .filter(|s| usize::from(s.endpoint) == position)
+                .count();
+            assert_eq!(
+                tally.offered,
+                sampled as u64 + tally.unsent,
+                "endpoint {position}"
+            );
+        }
+    }
+}
+
+/// A scenario of one `GET /{seq}`.
+fn scenario(load: &LoadDraft) -> Scenario {
+    let mut scenario = Scenario::from_url("http://127.0.0.1:1/").unwrap();
+    scenario.load = resolved(load);
+    scenario.endpoints[0].path = Template {
+        parts: vec![Part::Literal("/".into()), Part::Seq],
+        escape: Escape::Url,
+    };
+    scenario
+}
+
+fn resolved(draft: &LoadDraft) -> Load {
+    draft.resolve().unwrap()
+}
+
+fn run(scenario: Scenario, address: SocketAddr) -> Run {
+    run_with(scenario, address, &Control::default())
+}
+
+fn run_with(scenario: Scenario, address: SocketAddr, control: &Control) -> Run {
+    let plan = Plan {
+        scenario,
+        seed: 42,
+        release: None,
+    };
+    let what = Drive {
+        plan: &plan,
+        repeat: 0,
+        addresses: &[address],
+        places: Places::default(),
+        host_header: address.to_string(),
+    };
+    let (mut keys, mut samples) = (Keys::new(), Vec::new());
+    let mut sink = |batch: &[Sample]| samples.extend_from_slice(batch);
+    let drove = drive(&what, control, &mut keys, &mut sink).unwrap();
+    samples.sort_by_key(|sample| sample.serial);
+    let keys = keys.names().to_vec();
+    let run = Run {
+        drove,
+        samples,
+        keys,
+    };
+    run.assert_balance();
+    run
+}
