@@ -346,7 +346,7 @@ pub(crate) fn remedy<'a>(diagnosis: &'a Diagnosis, check: &Check) -> &'a str {
         .find(|finding| finding.cause == check.check && !finding.next.is_empty())
         .map_or(
             "remove what this check found and measure again",
-            |finding| &finding.next,
+            |finding| finding.next.trim_end_matches('.'),
         )
 }
 
