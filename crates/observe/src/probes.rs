@@ -30,7 +30,7 @@ use slowpath_core::signal::Signal;
 pub(crate) use machine::count_cpus;
 pub(crate) use out::Out;
 pub(crate) use scene::Scene;
-pub(crate) use text::{field, schedstat as parse_schedstat};
+pub(crate) use text::field;
 
 /// What to observe.
 #[derive(Clone)]

@@ -7,7 +7,7 @@ use rustix::process::{Resource, getrlimit};
 
 use super::read_trimmed;
 use crate::probes::cgroup::{self, Version};
-use crate::probes::{field, parse_schedstat};
+use crate::probes::field;
 use crate::sockets::{Family, LISTEN, Query, SockDiag};
 
 /// One line of the doctor's report.
@@ -140,21 +140,15 @@ impl Host {
 
     fn schedstat(&self) -> Capability {
         let what = "time that threads wait for a CPU (/proc/PID/schedstat)";
+        let remedy = "a kernel with CONFIG_SCHED_INFO (SCHEDSTATS or TASK_DELAY_ACCT)";
         match self
             .proc("self/schedstat")
-            .and_then(|text| parse_schedstat(&text))
+            .and_then(|text| turns_on_cpu(&text))
         {
-            Some((run_ns, _)) if run_ns > 0 => yes(what, "counted"),
-            Some(_) => no(
-                what,
-                "the counters stay at zero",
-                "a kernel with CONFIG_SCHED_INFO",
-            ),
-            None => no(
-                what,
-                "the file is missing or unreadable",
-                "a kernel with CONFIG_SCHED_INFO (SCHEDSTATS or TASK_DELAY_ACCT)",
-            ),
+            // The time run is booked late, the turn that this very thread has is not.
+            Some(turns) if turns > 0 => yes(what, "counted"),
+            Some(_) => no(what, "the counters stay at zero", remedy),
+            None => no(what, "the file is missing or unreadable", remedy),
         }
     }
 
@@ -345,6 +339,11 @@ fn effective(status: &str) -> Option<u64> {
     u64::from_str_radix(field(status, "CapEff")?, 16).ok()
 }
 
+/// How often a thread was given a CPU: the third number of its `schedstat`.
+fn turns_on_cpu(schedstat: &str) -> Option<u64> {
+    schedstat.split_ascii_whitespace().nth(2)?.parse().ok()
+}
+
 /// How many ports lie in `ip_local_port_range`.
 fn port_count(text: &str) -> Option<u32> {
     let mut words = text.split_ascii_whitespace().map(str::parse::<u16>);
@@ -381,12 +380,14 @@ mod tests {
         );
         assert_eq!(port_count("32768\t60999\n"), Some(28_232));
         assert_eq!(port_count("2 1"), None);
+        assert_eq!(turns_on_cpu("0 45208 1\n"), Some(1));
+        assert_eq!(turns_on_cpu("0 0\n"), None);
     }
 
     proptest! {
         #[test]
         fn no_text_makes_a_parser_panic(text in "(.|\n){0,80}") {
-            let _ = (effective(&text), port_count(&text));
+            let _ = (effective(&text), port_count(&text), turns_on_cpu(&text));
             let _ = effective(&format!("CapEff:{text}"));
         }
     }

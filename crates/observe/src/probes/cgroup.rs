@@ -63,7 +63,16 @@ pub struct Place {
 impl Place {
     /// The group's directory.
     pub fn directory(&self) -> PathBuf {
-        self.mount.join(&self.group)
+        below(&self.mount, &self.group)
+    }
+}
+
+/// Joins without the trailing slash that an empty group would leave.
+fn below(mount: &Path, group: &Path) -> PathBuf {
+    if group.as_os_str().is_empty() {
+        mount.to_owned()
+    } else {
+        mount.join(group)
     }
 }
 
@@ -133,10 +142,10 @@ fn place_of(
     let outside = || NoPlace::Outside {
         group: group.to_owned(),
     };
-    let below = Path::new(group)
+    let inside = Path::new(group)
         .strip_prefix(&mount.root)
         .map_err(|_| outside())?;
-    if below.components().any(|part| part.as_os_str() == "..") {
+    if inside.components().any(|part| part.as_os_str() == "..") {
         return Err(outside());
     }
     let at = match mount.at.strip_prefix("/sys") {
@@ -146,7 +155,7 @@ fn place_of(
     Ok(Place {
         version,
         mount: at,
-        group: below.to_owned(),
+        group: inside.to_owned(),
     })
 }
 
@@ -317,7 +326,7 @@ impl State {
         let place = place_of("cpu", &groups, &mounts, &scene.sys_root)?;
         let mut chosen = place.group.as_path();
         for ancestor in place.group.ancestors() {
-            let limit = self.limit(place.version, &place.mount.join(ancestor));
+            let limit = self.limit(place.version, &below(&place.mount, ancestor));
             if matches!(
                 limit,
                 Ok((
@@ -337,9 +346,9 @@ impl State {
             Version::V1 => place_of("cpuacct", &groups, &mounts, &scene.sys_root)
                 .ok()
                 .filter(|accounting| accounting.group.starts_with(chosen))
-                .map(|accounting| accounting.mount.join(chosen)),
+                .map(|accounting| below(&accounting.mount, chosen)),
         };
-        let directory = place.mount.join(chosen);
+        let directory = below(&place.mount, chosen);
         Ok(Group {
             version: place.version,
             directory,

@@ -41,6 +41,8 @@ fn a_mount_of_a_part_of_the_hierarchy_shows_what_lies_below_it() {
     let mounts = "25 23 0:22 /docker/abc /sys/fs/cgroup ro - cgroup2 cgroup2 rw\n";
     let inside = place("0::/docker/abc/web\n", mounts).unwrap();
     assert_eq!(inside.directory(), Path::new("/sys/fs/cgroup/web"));
+    let root = place("0::/docker/abc\n", mounts).unwrap();
+    assert_eq!(root.directory().to_str(), Some("/sys/fs/cgroup"));
     for group in ["/docker/other", "/docker/abc/../other"] {
         let outside = place(&format!("0::{group}\n"), mounts);
         assert_eq!(
