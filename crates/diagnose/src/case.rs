@@ -12,6 +12,10 @@ use crate::frame::Frame;
 use crate::slow::{Split, split};
 use crate::verdict::Claim;
 
+/// A cause is one of the tail when a slow request has at least this many times as much of it as
+/// another one; the scatter of a floor stays below.
+const TAIL_HAS_MORE: f64 = 2.0;
+
 /// A run, as detectors see it.
 #[derive(Debug)]
 pub struct Case<'a> {
@@ -216,16 +220,26 @@ impl EndpointCase {
         case
     }
 
-    /// Whether claims explain the tail (most of them lie on slow requests) or the floor.
+    /// Whether claims explain the tail (slow requests have much more of it than the others) or the
+    /// floor (all have it alike).
     pub fn place_of(&self, claims: &[Claim]) -> Place {
         let Some(tail) = &self.tail else {
             return Place::Floor;
         };
-        let in_tail = claims
-            .iter()
-            .filter(|c| tail.position(c.sample).is_some())
-            .count();
-        if in_tail * 2 >= claims.len() {
+        let (mut slow_ns, mut others_ns) = (0.0, 0.0);
+        for claim in claims {
+            let length_ns = claim.span.len_ns() as f64;
+            match tail.position(claim.sample) {
+                Some(_) => slow_ns += length_ns,
+                None => others_ns += length_ns,
+            }
+        }
+        let slow = tail.requests.len() as f64;
+        let others = self
+            .split
+            .sorted_ns
+            .partition_point(|&ns| self.split.cut_ns.is_none_or(|cut| ns < cut));
+        if slow_ns * others as f64 >= TAIL_HAS_MORE * others_ns * slow {
             Place::Tail
         } else {
             Place::Floor

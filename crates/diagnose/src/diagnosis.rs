@@ -378,6 +378,9 @@ pub struct Blind {
 pub struct Unexplained {
     /// The endpoint.
     pub endpoint: String,
+    /// Whether it is the slow requests' (tail) or every request's (floor).
+    #[serde(rename = "where")]
+    pub place: Place,
     /// The share of its excess, from 0 to 1.
     pub share: f64,
     /// The excess itself, in seconds over all slow requests.

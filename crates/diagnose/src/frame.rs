@@ -10,6 +10,9 @@ use crate::slow::Split;
 /// From this share of slow requests on, their spans touch and merge into one although they are
 /// not one event; stretches of time are then the unit, as for a floor.
 const USUAL: f64 = 0.2;
+/// The same where the merged spans cover this share of the time: slow requests of a second that
+/// come four a second are always under way, and still are not one event.
+const COVERED: f64 = 0.5;
 
 /// Requests whose excess over a reference is to be explained.
 #[derive(Clone, Debug)]
@@ -42,12 +45,15 @@ impl Frame {
             .map(|&i| record.samples[i as usize].span());
         let bounds: Vec<(u64, u64)> = spans.map(|s| (s.begin.get(), s.end.get())).collect();
         let merged = episodes(&bounds);
-        let spans = merged
+        let spans: Vec<Span> = merged
             .episodes
             .iter()
             .map(|e| Span::new(Nanos::new(e.begin_ns), Nanos::new(e.end_ns)))
             .collect();
-        let usual = split.slow.len() as f64 >= USUAL * split.sorted_ns.len() as f64;
+        let covered: u64 = spans.iter().map(|s| s.len_ns()).sum();
+        let measured: u64 = windows.iter().map(|w| w.len_ns()).sum();
+        let usual = split.slow.len() as f64 >= USUAL * split.sorted_ns.len() as f64
+            || covered as f64 >= COVERED * measured as f64;
         let (cluster, clusters) = if usual {
             by_time(record, &split.slow, windows)
         } else {

@@ -101,6 +101,11 @@ impl Load {
         Self::late(self.lag_p99_ns, self.p99_ns)
     }
 
+    /// Whether only the loop's own CPU time, which is not known, could tell.
+    pub fn is_undecided(&self, open: bool) -> bool {
+        self.busy.is_none() && (!open || self.sent < SENT_LEAST || self.is_late())
+    }
+
     /// Why the client is the bottleneck, if it is.
     pub fn saturated(&self, open: bool) -> Option<&'static str> {
         let busy = self.busy.unwrap_or(0.0);

@@ -333,7 +333,7 @@ impl Trial<'_> {
         let Some(frame) = endpoint.frame(place) else {
             return;
         };
-        if place == Place::Floor && (endpoint.tail.is_some() || !explains) {
+        if place == Place::Floor && !explains {
             return;
         }
         let mut split = ledger.split.clone();
@@ -342,6 +342,7 @@ impl Trial<'_> {
         }
         self.unexplained.push(Unexplained {
             endpoint: endpoint.name.clone(),
+            place,
             share: share(ledger.unexplained),
             excess_s: round(frame.excess_ns / 1e9, 1e3),
             slow: frame.requests.len() as u64,

@@ -15,6 +15,7 @@ mod judge;
 pub mod ledger;
 mod overlap;
 mod predict;
+mod queueing;
 mod sleepers;
 pub mod slow;
 mod summary;

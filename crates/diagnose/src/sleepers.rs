@@ -45,7 +45,9 @@ pub(crate) struct Sleepers {
     /// Mean number of requests waiting.
     waiting: f64,
     /// Mean number of connections that the target opened itself.
-    pub(crate) upstream: f64,
+    upstream: f64,
+    /// Whether the threads' calls were read, but none was ever in one with a time limit.
+    never_timed: bool,
 }
 
 #[derive(Clone, Debug)]
@@ -53,12 +55,29 @@ struct Agreement {
     call: String,
     slope: Option<f64>,
     mean: f64,
+    only_sleeps: bool,
 }
 
 impl Sleepers {
-    /// The sentence that says so, if threads sleep just when requests wait.
+    /// What else than a timer the target may wait for, if there is such a thing. After the first
+    /// byte the threads need not wait at all: the kernel may have the rest.
+    pub(crate) fn waits_elsewhere(&self, before_first_byte: bool) -> Option<String> {
+        if self.upstream > 0.0 {
+            let connections = self.upstream;
+            return Some(format!(
+                "the target keeps {connections:.1} connections of its own"
+            ));
+        }
+        (self.never_timed && before_first_byte)
+            .then(|| "its threads are never in a call with a time limit".to_owned())
+    }
+
+    /// The sentence that says so, if threads sleep just when requests wait. Waiting for somebody
+    /// else has a time limit too, as a rule: where the target has connections of its own, only
+    /// calls that do nothing but sleep count.
     pub(crate) fn agrees(&self) -> Option<String> {
-        let best = self.best.as_ref()?;
+        let counts = |best: &&Agreement| best.only_sleeps || self.upstream <= 0.0;
+        let best = self.best.as_ref().filter(counts)?;
         let how = match best.slope {
             Some(slope) => format!("{slope:.2} threads more for each request that waits"),
             None => format!("{:.2} requests wait at a time", self.waiting),
@@ -84,6 +103,7 @@ pub(crate) fn sleepers(case: &Case<'_>, waits: &[(u32, Span)]) -> Sleepers {
         best: None,
         waiting: waiting.mean(case),
         upstream,
+        never_timed: case.timeline().all(&PROCESS_THREADS_CALL).next().is_some(),
     };
     for signal in [&PROCESS_THREADS_CALL, &PROCESS_THREADS_WAIT] {
         for (label, readings) in by_label(case, signal) {
@@ -91,10 +111,12 @@ pub(crate) fn sleepers(case: &Case<'_>, waits: &[(u32, Span)]) -> Sleepers {
             if !sleeps && !TIMED.contains(&label) {
                 continue;
             }
+            found.never_timed &= readings.iter().all(|&(_, threads)| threads == 0.0);
             let Some(agreement) = agreement(label, &readings, &waiting, sleeps) else {
                 continue;
             };
-            let better = |old: &Agreement| agreement.slope > old.slope;
+            let of = |a: &Agreement| (a.only_sleeps, a.slope);
+            let better = |old: &Agreement| of(&agreement) > of(old);
             if found.best.as_ref().is_none_or(better) {
                 found.best = Some(agreement);
                 found.pointer = signal.id;
@@ -164,13 +186,12 @@ fn agreement(
     let call = label.to_owned();
     if variance >= VARIANCE_LEAST {
         let slope = covariance / variance;
-        if slope >= SLOPE_AGREES {
-            return Some(Agreement {
-                call,
-                slope: Some(slope),
-                mean: mean_y,
-            });
-        }
+        return (slope >= SLOPE_AGREES).then_some(Agreement {
+            call,
+            slope: Some(slope),
+            mean: mean_y,
+            only_sleeps: sleeps,
+        });
     }
     let level = mean_y / mean_x;
     let steady =
@@ -179,6 +200,7 @@ fn agreement(
         call,
         slope: None,
         mean: mean_y,
+        only_sleeps: true,
     })
 }
 

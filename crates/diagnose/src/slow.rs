@@ -87,7 +87,7 @@ fn valley(sorted_ns: &[u64], modes: &[Mode]) -> Option<u64> {
 
 fn tail_cut(sorted_ns: &[u64]) -> Option<u64> {
     let median = type_1(sorted_ns, 0.5)?;
-    let cut = type_1(sorted_ns, TAIL_P)?.max(TAIL_TIMES_MEDIAN * median);
+    let cut = type_1(sorted_ns, TAIL_P)?.max(median.saturating_mul(TAIL_TIMES_MEDIAN));
     let slow = sorted_ns.len() - sorted_ns.partition_point(|&l| l < cut);
     (slow >= SIDE_REQUESTS).then_some(cut)
 }

@@ -92,7 +92,7 @@ fn clock(case: &Case<'_>, jumped: Option<&str>) -> Check {
     let read = case
         .series(
             &slowpath_core::signal::CLOCK_REALTIME_OFFSET,
-            &Subject::Tool,
+            &Subject::Host,
             "",
         )
         .is_some();

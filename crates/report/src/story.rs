@@ -42,24 +42,18 @@ pub(crate) fn questions(diagnosis: &Diagnosis) -> Vec<Question<'_>> {
             None => asked.push((finding.place, endpoint, vec![finding])),
         }
     }
-    let tail_of_all = asked
-        .iter()
-        .any(|(place, of, _)| *place == Place::Tail && of.is_none());
-    if !tail_of_all {
-        for unexplained in &diagnosis.unexplained {
-            let endpoint = Some(unexplained.endpoint.as_str());
-            if !asked
-                .iter()
-                .any(|(place, of, _)| (*place, *of) == (Place::Tail, endpoint))
-            {
-                asked.push((Place::Tail, endpoint, Vec::new()));
-            }
+    for unexplained in &diagnosis.unexplained {
+        let endpoint = Some(unexplained.endpoint.as_str());
+        let covered = asked.iter().any(|(place, of, _)| {
+            *place == unexplained.place && (of.is_none() || *of == endpoint)
+        });
+        if !covered {
+            asked.push((unexplained.place, endpoint, Vec::new()));
         }
     }
-    let own: Vec<&str> = asked
+    let own: Vec<(Place, &str)> = asked
         .iter()
-        .filter(|(place, _, _)| *place == Place::Tail)
-        .filter_map(|(_, of, _)| *of)
+        .filter_map(|(place, of, _)| Some((*place, (*of)?)))
         .collect();
     asked
         .into_iter()
@@ -80,16 +74,14 @@ fn excess_of<'a>(
     diagnosis: &'a Diagnosis,
     place: Place,
     endpoint: Option<&str>,
-    own: &[&str],
+    own: &[(Place, &str)],
 ) -> Vec<&'a Unexplained> {
     let about = |unexplained: &&Unexplained| match endpoint {
         Some(endpoint) => unexplained.endpoint == endpoint,
-        None => !own.contains(&unexplained.endpoint.as_str()),
+        None => !own.contains(&(place, unexplained.endpoint.as_str())),
     };
-    match place {
-        Place::Tail => diagnosis.unexplained.iter().filter(about).collect(),
-        _ => Vec::new(),
-    }
+    let here = diagnosis.unexplained.iter().filter(|one| one.place == place);
+    here.filter(about).collect()
 }
 
 fn title(

@@ -25,6 +25,13 @@ fn examine(case: &Case<'_>) -> Verdict {
         human(load.p99_ns as f64)
     );
     let Some(why) = load.saturated(open) else {
+        if load.is_undecided(open) {
+            let gap = case.timeline().gap(&TOOL_LOOP_RUN);
+            return Verdict::Blind {
+                missing: gap.map_or_else(|| "the load loop's CPU time".to_owned(), |g| g.reason.clone()),
+                remedy: gap.map_or_else(String::new, |g| g.remedy.clone()),
+            };
+        }
         return Verdict::Cleared(format!("loop {busy}; {lag}"));
     };
     let mut proofs: Vec<Evidence> = vec![

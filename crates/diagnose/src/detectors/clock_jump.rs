@@ -55,7 +55,7 @@ fn examine(case: &Case<'_>) -> Verdict {
 /// The moves of a clock between neighbouring readings in the measured windows that are larger
 /// than a step, after what the readings' own uncertainty could explain.
 fn jumps(case: &Case<'_>, signal: &Signal) -> Option<Vec<f64>> {
-    let series = case.series(signal, &Subject::Tool, "")?;
+    let series = case.series(signal, &Subject::Host, "")?;
     let inside = |p: &Point| {
         case.windows.iter().any(|w| w.begin <= p.window.end && p.window.end < w.end)
     };

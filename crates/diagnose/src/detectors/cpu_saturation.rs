@@ -13,6 +13,7 @@ use crate::detectors::{Detector, Examine};
 use crate::diagnosis::{Culprit, Grade, Source};
 use crate::overlap::{claims_of, merged, parts, touched};
 use crate::predict::without_claims;
+use crate::queueing::ignores_the_queue;
 use crate::verdict::{Amount, Claim, Found, Verdict, evidence, human, percent};
 
 /// A thread or machine is saturated when it ran, or waited to run, for this share of the time:
@@ -43,6 +44,10 @@ fn examine(case: &Case<'_>, endpoint: &EndpointCase) -> Verdict {
         return Verdict::Blind { missing, remedy };
     }
     let stretches = stretches(case);
+    if stretches.is_empty() && grid(case).next().is_some() {
+        let text = "the cgroup was throttled all the time: quota is missing, not CPUs";
+        return Verdict::Cleared(text.to_owned());
+    }
     if stretches.is_empty() {
         let gap = case.timeline().gap(&THREAD_RUN);
         return Verdict::Blind {
@@ -73,6 +78,13 @@ fn examine(case: &Case<'_>, endpoint: &EndpointCase) -> Verdict {
         return Verdict::Cleared(format!(
             "the target was saturated for {} of the time, but requests did not queue: {waiting} \
              others under way at the median",
+            percent(share)
+        ));
+    }
+    if ignores_the_queue(case, endpoint) {
+        return Verdict::Cleared(format!(
+            "the target was saturated for {} of the time, but requests that found others before \
+             them took no longer",
             percent(share)
         ));
     }

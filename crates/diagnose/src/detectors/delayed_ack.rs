@@ -132,7 +132,7 @@ fn first_requests(case: &Case<'_>, endpoint: &EndpointCase) -> Option<Evidence> 
 /// What the client's kernel says, where it could be read: as many delayed acknowledgements as
 /// silences. `None` if it contradicts.
 fn acknowledgements(case: &Case<'_>, silences: u64) -> Option<String> {
-    let Some(series) = case.series(&NET_COUNTER, &Subject::Host, "TcpExt.DelayedACKs") else {
+    let Some(series) = case.series(&NET_COUNTER, &Subject::Target, "TcpExt.DelayedACKs") else {
         return Some("delayed acknowledgements were not counted".to_owned());
     };
     let loads = case.record.manifest.repeats.iter();

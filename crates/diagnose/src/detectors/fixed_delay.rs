@@ -26,6 +26,9 @@ const TIGHT: f64 = 0.1;
 const TIGHT_HALF: f64 = 0.5;
 /// A sleep cannot end early: at most this share of requests may be shorter than 90 % of it.
 const EARLY_SHARE: f64 = 0.02;
+/// A floor is in every request but those that go another way, like the first on a connection; a
+/// slow mode may hold as many again that are slow for another reason.
+const HAVE_IT: (f64, f64) = (0.9, 0.5);
 /// Fewer requests than this do not show a constant.
 const FEWEST: usize = 30;
 /// From this share of the delay on, CPU time is what the request takes, not a timer.
@@ -77,12 +80,9 @@ fn judge(
         let proof = evidence(Source::Proc, sleepers.pointer, text);
         return found(case, endpoint, delay, Grade::Supported, vec![proof, idle(cpu_ns)]);
     }
-    if sleepers.upstream > 0.0 || delay.place == Place::Tail {
-        let why = if sleepers.upstream > 0.0 {
-            format!("the target keeps {:.1} connections of its own", sleepers.upstream)
-        } else {
-            "only some requests have it".to_owned()
-        };
+    let some = (delay.place == Place::Tail).then(|| "only some requests have it".to_owned());
+    let before = delay.phase == Part::BeforeFirstByte;
+    if let Some(why) = sleepers.waits_elsewhere(before).or(some) {
         return Verdict::Blind {
             missing: format!(
                 "what the target waits for: {constant} recurs, {why}, and no thread is seen \
@@ -189,14 +189,14 @@ fn constant(case: &Case<'_>, endpoint: &EndpointCase) -> Option<Delay> {
     let least = DELAY_LEAST_NS.max(TIMES_WIRE * case.wire_ns.unwrap_or_default());
     for phase in [Part::BeforeFirstByte, Part::InsideResponse] {
         for requests in [&all, &quiet] {
-            let Some(found) = tight(case, requests, phase, least) else { continue };
+            let Some(found) = tight(case, requests, phase, least, HAVE_IT.0) else { continue };
             return Some(spread_over(case, &all, phase, found));
         }
         if !endpoint.split.bimodal {
             continue;
         }
         let slow = &endpoint.split.slow;
-        if let Some((constant_ns, width_ns)) = tight(case, slow, phase, least) {
+        if let Some((constant_ns, width_ns)) = tight(case, slow, phase, least, HAVE_IT.1) {
             let waits = waits(case, slow, phase, constant_ns);
             let place = Place::Tail;
             return Some(Delay { place, phase, constant_ns, width_ns, waits });
@@ -213,10 +213,16 @@ fn spread_over(case: &Case<'_>, all: &[u32], phase: Part, found: (u64, u64)) -> 
 }
 
 /// The constant (its low edge) and the width that half of the requests agree to.
-fn tight(case: &Case<'_>, requests: &[u32], phase: Part, least_ns: u64) -> Option<(u64, u64)> {
+fn tight(
+    case: &Case<'_>,
+    requests: &[u32],
+    phase: Part,
+    least_ns: u64,
+    have_it: f64,
+) -> Option<(u64, u64)> {
     let lengths = requests.iter().filter_map(|&i| phase.of(case.sample(i))).map(Span::len_ns);
     let mut lengths: Vec<u64> = lengths.collect();
-    if lengths.len() < FEWEST || lengths.len() * 2 < requests.len() {
+    if lengths.len() < FEWEST || (lengths.len() as f64) < have_it * requests.len() as f64 {
         return None;
     }
     lengths.sort_unstable();

@@ -28,7 +28,7 @@ const DEMOS: &[Demo] = &[
         cause: "delayed-ack",
         root: false,
         server: &[],
-        load: "model = \"open\"\nrate = \"100/s\"\nconnections = 16\nduration = \"8s\"\n",
+        load: "model = \"closed\"\nusers = 6\nthink = \"0s..60ms\"\nduration = \"8s\"\n",
     },
     Demo {
         cause: "fixed-delay",

@@ -124,6 +124,7 @@ pub(crate) fn diagnosis(other: &str) -> Diagnosis {
             remedy: "sysctl kernel.task_delayacct=1".into(),
         }],
         unexplained: vec![Unexplained {
+            place: Place::Tail,
             endpoint: "search".into(),
             share: 0.05,
             excess_s: 214.2,
