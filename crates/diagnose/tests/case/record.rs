@@ -1,0 +1,110 @@
+//! The record of a simulated run.
+
+use slowpath_core::facts::{EndpointTally, HostFacts, RepeatFacts, TargetFacts};
+use slowpath_core::plan::Plan;
+use slowpath_core::record::{MANIFEST_FORMAT, Manifest, RunRecord};
+use slowpath_core::scenario::{
+    Arrivals, ConnectionUse, Endpoint, Escape, Load, Model, Scenario, Template, Think,
+};
+
+use super::series::timeline;
+use super::sim::{Repeat, Run, WARMUP_NS};
+use super::spec::Case;
+
+pub(super) fn record(case: &Case, run: &Run) -> RunRecord {
+    RunRecord {
+        manifest: manifest(case, run),
+        samples: run.samples.clone(),
+        keys: Vec::new(),
+        timeline: timeline(case, run),
+    }
+}
+
+fn manifest(case: &Case, run: &Run) -> Manifest {
+    let hidden = "the address is not one of this host";
+    Manifest {
+        format: MANIFEST_FORMAT,
+        id: "01JD0000000000000000000000".to_owned(),
+        version: "0".to_owned(),
+        began: "2026-01-01T00:00:00Z".to_owned(),
+        plan: Plan {
+            scenario: scenario(case),
+            seed: case.seed,
+            release: None,
+        },
+        scenario_text: None,
+        host: HostFacts {
+            cpus: case.cpus,
+            ..HostFacts::default()
+        },
+        git: None,
+        target: TargetFacts {
+            url: "http://127.0.0.1:8080".to_owned(),
+            visible: case.visible,
+            hidden_because: if case.visible { "" } else { hidden }.to_owned(),
+            cgroup: "/sys/fs/cgroup/cpu/shop".to_owned(),
+            ..TargetFacts::default()
+        },
+        repeats: (0..)
+            .zip(&run.repeats)
+            .map(|(i, repeat)| facts(i, repeat))
+            .collect(),
+        interrupted: false,
+        recovered: false,
+    }
+}
+
+fn facts(index: u16, repeat: &Repeat) -> RepeatFacts {
+    let tallies = repeat.offered.iter().zip(&repeat.unsent);
+    RepeatFacts {
+        repeat: index,
+        window: repeat.window,
+        load: repeat.load,
+        endpoints: tallies
+            .map(|(&offered, &unsent)| EndpointTally { offered, unsent })
+            .collect(),
+        connections_opened: repeat.opened,
+        connections_stale: 0,
+        spool_waits: 0,
+        target_pids: vec![100],
+        cut_short: String::new(),
+    }
+}
+
+/// The scenario that would have asked for this load.
+pub(crate) fn scenario(case: &Case) -> Scenario {
+    let mut scenario = Scenario::from_url("http://127.0.0.1:8080/").expect("it is a URL");
+    let path = Template::literal("/", Escape::Url);
+    let endpoints = case.endpoints();
+    scenario.endpoints = endpoints
+        .iter()
+        .map(|name| Endpoint::get((*name).to_owned(), path.clone()))
+        .collect();
+    let model = match (case.open_rate(), case.users) {
+        (Some(rate_per_s), _) => Model::Open {
+            rate_per_s,
+            arrivals: Arrivals::Poisson,
+        },
+        (None, users) => Model::Closed {
+            users: users.unwrap_or(1),
+            spawn_per_s: None,
+            think: Think::default(),
+        },
+    };
+    let connection = match (case.dial_each, case.users) {
+        (true, _) => ConnectionUse::PerRequest,
+        (false, Some(_)) => ConnectionUse::PerUser,
+        (false, None) => ConnectionUse::Pool,
+    };
+    scenario.load = Load {
+        model,
+        connection,
+        connections: case.users.unwrap_or(case.connections),
+        duration_ns: case.duration.0,
+        warmup_ns: WARMUP_NS,
+        repeats: u32::from(case.repeats),
+        timeout_ns: case.timeout.0,
+        ..Load::default()
+    };
+    scenario
+}

@@ -1,0 +1,378 @@
+//! The simulation: a client with a bound on its connections and one send loop, against a server
+//! with threads and CPUs, event by event.
+
+use std::cmp::Reverse;
+use std::collections::{BinaryHeap, VecDeque};
+
+use rand_chacha::ChaCha8Rng;
+use rand_core::SeedableRng;
+use slowpath_core::nanos::{Nanos, Span};
+use slowpath_core::plan::unit;
+use slowpath_core::sample::{NONE, Sample, Stage};
+
+use super::machine::{Machine, Seen, span};
+use super::request::{Request, Step, draw_class, one_way};
+use super::spec::Case;
+
+/// Where the clock of the first repeat stands.
+const BEGIN_NS: u64 = 1_000_000_000_000;
+pub(super) const WARMUP_NS: u64 = 1_000_000_000;
+/// Between repeats; longer than any request is waited for.
+const PAUSE_NS: u64 = 10_000_000_000;
+
+/// What one repeat was.
+#[derive(Debug)]
+pub(super) struct Repeat {
+    pub(super) window: Span,
+    pub(super) load: Span,
+    pub(super) offered: Vec<u64>,
+    pub(super) unsent: Vec<u64>,
+    pub(super) opened: u64,
+}
+
+/// A simulated run.
+#[derive(Debug)]
+pub(super) struct Run {
+    pub(super) repeats: Vec<Repeat>,
+    pub(super) samples: Vec<Sample>,
+    pub(super) seen: Seen,
+}
+
+pub(super) fn run(case: &Case) -> Run {
+    let mut run = Run {
+        repeats: Vec::new(),
+        samples: Vec::new(),
+        seen: Seen::default(),
+    };
+    let mut begin = BEGIN_NS;
+    for repeat in 0..case.repeats {
+        let mut sim = Sim::new(case, begin, repeat, &mut run.seen);
+        sim.play();
+        let (facts, samples) = sim.end();
+        begin = facts.load.end.get() + PAUSE_NS;
+        run.samples.extend(samples);
+        run.repeats.push(facts);
+    }
+    run
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Event {
+    WindowEnds,
+    Scheduled(u32),
+    Arrives(usize),
+    StepEnds(usize),
+    CpuEnds(usize),
+    Done(usize),
+    TimesOut(usize),
+}
+
+struct Connection {
+    dialled: bool,
+    serial: u32,
+    carried: u32,
+    idle_since: u64,
+}
+
+struct Sim<'a> {
+    case: &'a Case,
+    seen: &'a mut Seen,
+    random: ChaCha8Rng,
+    machine: Machine,
+    events: BinaryHeap<Reverse<(u64, u64, Event)>>,
+    order: u64,
+    requests: Vec<Request>,
+    /// Requests without a connection.
+    pending: VecDeque<usize>,
+    idle: VecDeque<Connection>,
+    busy: Vec<Option<Connection>>,
+    loop_free: u64,
+    in_flight: u32,
+    repeat: u16,
+    begin: u64,
+    facts: Repeat,
+}
+
+impl<'a> Sim<'a> {
+    fn new(case: &'a Case, begin: u64, repeat: u16, seen: &'a mut Seen) -> Self {
+        let mut random = ChaCha8Rng::seed_from_u64(case.seed);
+        random.set_stream(u64::from(repeat));
+        let window = span(begin + WARMUP_NS, begin + WARMUP_NS + case.duration.0);
+        let load = span(begin, window.end.get());
+        let mut machine = Machine::new(case);
+        machine.stall(case, load, &mut random, seen);
+        let connection = |_| Connection {
+            dialled: false,
+            serial: NONE,
+            carried: 0,
+            idle_since: begin,
+        };
+        let endpoints = case.endpoints().len();
+        let connections = case.users.unwrap_or(case.connections);
+        Self {
+            case,
+            seen,
+            random,
+            machine,
+            events: BinaryHeap::new(),
+            order: 0,
+            requests: Vec::new(),
+            pending: VecDeque::new(),
+            idle: (0..connections).map(connection).collect(),
+            busy: Vec::new(),
+            loop_free: begin,
+            in_flight: 0,
+            repeat,
+            begin,
+            facts: Repeat {
+                window,
+                load,
+                offered: vec![0; endpoints],
+                unsent: vec![0; endpoints],
+                opened: 0,
+            },
+        }
+    }
+
+    fn push(&mut self, at: u64, event: Event) {
+        self.order += 1;
+        self.events.push(Reverse((at, self.order, event)));
+    }
+
+    fn play(&mut self) {
+        self.push(self.facts.window.end.get(), Event::WindowEnds);
+        match self.case.users {
+            Some(users) => {
+                (0..users).for_each(|user| self.push(self.begin, Event::Scheduled(user)))
+            }
+            None => self.push_next_arrival(self.begin),
+        }
+        while let Some(Reverse((at, _, event))) = self.events.pop() {
+            match event {
+                Event::WindowEnds => self.window_ends(),
+                Event::Scheduled(user) => self.scheduled(at, user),
+                Event::Arrives(request) => {
+                    self.machine.queue.push_back(request);
+                    self.start_queued(at);
+                }
+                Event::StepEnds(request) => {
+                    let at = self.machine.thaw(at);
+                    self.advance(at, request);
+                }
+                Event::CpuEnds(request) => {
+                    self.machine.free_cpu();
+                    self.run_next(at);
+                    self.advance(at, request);
+                }
+                Event::Done(request) => self.answered(at, request),
+                Event::TimesOut(request) => self.times_out(at, request),
+            }
+        }
+    }
+
+    fn push_next_arrival(&mut self, after: u64) {
+        if let Some(rate) = self.case.open_rate() {
+            let gap = -(1.0 - unit(&mut self.random)).ln() / rate;
+            self.push(after + (gap * 1e9) as u64, Event::Scheduled(NONE));
+        }
+    }
+
+    fn scheduled(&mut self, at: u64, user: u32) {
+        if at >= self.facts.window.end.get() {
+            return;
+        }
+        let class = draw_class(self.case, at - self.begin, &mut self.random);
+        let name = &self.case.class[class].endpoint;
+        let endpoints = self.case.endpoints();
+        let endpoint = endpoints
+            .iter()
+            .position(|e| e == name)
+            .expect("it is of a class");
+        let mut request = Request::new(at, class, endpoint as u16, self.repeat, user);
+        request.sample.serial = self.requests.len() as u32;
+        if at >= self.facts.window.begin.get() {
+            request.sample.stage = Stage::Measured;
+            self.facts.offered[endpoint] += 1;
+        }
+        self.pending.push_back(self.requests.len());
+        self.requests.push(request);
+        self.busy.push(None);
+        self.send_pending(at);
+        self.push_next_arrival(at);
+    }
+
+    /// Sends what waits, as far as there are connections.
+    fn send_pending(&mut self, now: u64) {
+        while !self.pending.is_empty()
+            && let Some(connection) = self.idle.pop_front()
+        {
+            let index = self.pending.pop_front().expect("it is not empty");
+            self.send(now, index, connection);
+        }
+    }
+
+    fn send(&mut self, now: u64, index: usize, mut connection: Connection) {
+        let case = self.case;
+        let class = &case.class[self.requests[index].class];
+        let picked_up = now.max(self.loop_free);
+        self.loop_free = picked_up + case.loop_cost.0;
+        self.seen.loop_ran.push(span(picked_up, self.loop_free));
+        let lag = class.lag.map_or(0, |lag| lag.draw(&mut self.random));
+        let begin = self.loop_free + lag;
+        let mut sent = begin;
+        let sample = &mut self.requests[index].sample;
+        sample.ready = Nanos::new(now);
+        if case.dial_each || !connection.dialled {
+            let (took, dropped) = Request::dial(class, case, begin, &mut self.random);
+            self.seen.drops.extend(dropped);
+            sample.connect_begin = Some(Nanos::new(begin));
+            sample.connected = Some(Nanos::new(begin + took));
+            sent += took + 5_000;
+            connection = Connection {
+                dialled: true,
+                serial: self.facts.opened as u32,
+                carried: 0,
+                idle_since: sent,
+            };
+            self.facts.opened += 1;
+        }
+        sample.idle_before_ns = now.saturating_sub(connection.idle_since);
+        sample.connection = connection.serial;
+        sample.local_port = 32_768 + (connection.serial % 28_000) as u16;
+        sample.index_on_connection = connection.carried;
+        sample.in_flight = self.in_flight;
+        sample.sent = Some(Nanos::new(sent));
+        sample.sent_bytes = 100;
+        self.in_flight += 1;
+        self.busy[index] = Some(connection);
+        self.requests[index].draw_work(class, &mut self.random);
+        let arrives = sent + Request::travel(class, case, &mut self.random);
+        self.push(arrives, Event::Arrives(index));
+        self.push(now + case.timeout.0, Event::TimesOut(index));
+    }
+
+    fn start_queued(&mut self, now: u64) {
+        while !self.machine.queue.is_empty()
+            && let Some(thread) = self.machine.take_thread()
+        {
+            let index = self.machine.queue.pop_front().expect("it is not empty");
+            self.requests[index].worker = Some(thread);
+            self.advance(now, index);
+        }
+    }
+
+    /// Takes the next step of a request that has a thread.
+    fn advance(&mut self, now: u64, index: usize) {
+        let thread = self.requests[index].worker.expect("it was given a thread");
+        loop {
+            match self.requests[index].steps.pop_front() {
+                Some(Step::FirstByte) => {
+                    let at = Nanos::new(now + one_way(self.case, &mut self.random));
+                    let request = &mut self.requests[index];
+                    let goes_on = !request.steps.is_empty() || request.held_ns > 0;
+                    if !request.finished {
+                        request.sample.first_byte = Some(at);
+                        request.sample.gap_begin = goes_on.then_some(at);
+                    }
+                }
+                Some(Step::Contended(ns)) => {
+                    self.machine.contended(self.seen, thread, now, now + ns);
+                    return self.push(now + ns, Event::StepEnds(index));
+                }
+                Some(Step::Cpu(ns)) => {
+                    self.machine.runnable.push_back((index, now, ns));
+                    return self.run_next(now);
+                }
+                Some(Step::Call { name, ns, upstream }) => {
+                    self.seen.upstream |= upstream;
+                    let ended = self.machine.thaw(now + ns);
+                    self.seen
+                        .calls
+                        .entry(name)
+                        .or_default()
+                        .push(span(now, ended));
+                    return self.push(now + ns, Event::StepEnds(index));
+                }
+                None => return self.leave(now, index, thread),
+            }
+        }
+    }
+
+    fn run_next(&mut self, now: u64) {
+        while !self.machine.runnable.is_empty() && self.machine.take_cpu() {
+            let (index, since, need) = self.machine.runnable.pop_front().expect("not empty");
+            let thread = self.requests[index].worker.expect("it was given a thread");
+            self.machine.waited(self.seen, thread, since, now);
+            let end = self.machine.compute(self.seen, thread, now, need);
+            self.push(end, Event::CpuEnds(index));
+        }
+    }
+
+    /// The server has written the whole response.
+    fn leave(&mut self, now: u64, index: usize, thread: u32) {
+        let held = self.requests[index].held_ns;
+        if held > 0 {
+            self.seen.held.push(span(now, now + held));
+        }
+        let first = self.requests[index]
+            .sample
+            .first_byte
+            .map_or(now, Nanos::get);
+        let done = (now + held).max(first);
+        let done = if held > 0 || self.requests[index].sample.gap_begin.is_some() {
+            done + one_way(self.case, &mut self.random)
+        } else {
+            done
+        };
+        self.push(done, Event::Done(index));
+        self.machine.free_thread(thread);
+        self.start_queued(now);
+    }
+
+    fn answered(&mut self, at: u64, index: usize) {
+        if !self.requests[index].finished {
+            self.requests[index].complete(at);
+            self.finish(at, index, true);
+        }
+    }
+
+    fn times_out(&mut self, at: u64, index: usize) {
+        if !self.requests[index].finished {
+            self.requests[index].time_out(at);
+            self.finish(at, index, false);
+        }
+    }
+
+    fn finish(&mut self, at: u64, index: usize, reusable: bool) {
+        self.requests[index].finished = true;
+        self.in_flight -= 1;
+        let mut connection = self.busy[index].take().expect("it was sent");
+        connection.carried += 1;
+        connection.idle_since = at;
+        connection.dialled &= reusable;
+        self.idle.push_back(connection);
+        if self.case.users.is_some() {
+            self.push(at, Event::Scheduled(self.requests[index].sample.user));
+        }
+        self.send_pending(at);
+    }
+
+    fn window_ends(&mut self) {
+        for index in self.pending.drain(..) {
+            let sample = &self.requests[index].sample;
+            if sample.stage == Stage::Measured {
+                self.facts.unsent[usize::from(sample.endpoint)] += 1;
+            }
+        }
+    }
+
+    fn end(mut self) -> (Repeat, Vec<Sample>) {
+        let sent = self.requests.into_iter().filter(|r| r.finished);
+        let samples: Vec<Sample> = sent.map(|r| r.sample).collect();
+        let last = samples.iter().map(|s| s.done).max();
+        self.facts.load.end = last
+            .unwrap_or(self.facts.window.end)
+            .max(self.facts.window.end);
+        (self.facts, samples)
+    }
+}

@@ -1,0 +1,17 @@
+//! The pages of the causes are their tests: each fenced case is built, judged and held against
+//! what the page says of it.
+
+#![expect(clippy::unwrap_used, reason = "a failed unwrap is a failed test")]
+#![expect(
+    clippy::disallowed_methods,
+    reason = "tests read pages and rewrite snapshots"
+)]
+
+mod case;
+mod pages {
+    mod cases;
+    mod confusion;
+    mod laws;
+    mod markdown;
+    mod tidy;
+}
