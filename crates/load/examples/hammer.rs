@@ -61,7 +61,8 @@ fn main() -> Result<(), Box<dyn Error>> {
     let cpu_s = cpu_s() - before;
     let load_s = drove.load.len_ns() as f64 / SECOND as f64;
     println!(
-        "{sent} requests, {failed} failed, {} unsent, {:.0} a second, {:.2} CPU s per million, {} MiB",
+        "{sent} requests, {failed} failed, {} unsent, {:.0} a second, \
+         {:.2} CPU s per million, {} MiB",
         drove
             .endpoints
             .iter()

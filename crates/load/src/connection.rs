@@ -139,11 +139,10 @@ impl Connection {
         let mut written = 0;
         while written < request.len() {
             let rest = &request[written..];
-            let send = |cx: &mut Context<'_>| {
+            let mut send = |cx: &mut Context<'_>| {
                 let at = stamp.take().unwrap_or_else(now);
                 self.poll_send(network, slot, rest, at, cx)
             };
-            let mut send = send;
             let (bytes, at) = poll_fn(|cx| send(cx)).await?;
             sample.sent.get_or_insert(at);
             written += bytes;
@@ -154,6 +153,9 @@ impl Connection {
             let read = poll_fn(|cx| self.poll_receive(network, slot, response, last, cx)).await;
             sample.received_bytes = response.received_bytes();
             sample.status = response.status();
+            if let (Err(broken), None, 1..) = (&read, last, sample.received_bytes) {
+                sample.first_byte = Some(broken.at);
+            }
             let (at, fed) = read?;
             match last {
                 None => sample.first_byte = Some(at),
@@ -223,7 +225,8 @@ impl Connection {
         };
         if buffer.filled().is_empty() {
             return match (response.end(), last) {
-                (Fed::Whole, Some(last)) => Poll::Ready(Ok((last, Fed::Whole))),
+                // Only now does the client know that there is no more.
+                (Fed::Whole, Some(_)) => Poll::Ready(Ok((at, Fed::Whole))),
                 (_, None) => fail(Outcome::Closed, phase),
                 (_, Some(_)) => fail(Outcome::Truncated, phase),
             };

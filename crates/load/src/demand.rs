@@ -40,7 +40,7 @@ pub(crate) enum Demand {
     Closed {
         waiting: BinaryHeap<Reverse<Due>>,
         think: Think,
-        random: ChaCha8Rng,
+        random: Box<ChaCha8Rng>,
     },
 }
 
@@ -75,7 +75,7 @@ impl Demand {
                 Self::Closed {
                     waiting: (0..*users).map(|user| Reverse(due(user))).collect(),
                     think: *think,
-                    random: plan.random(repeat, Stream::Think),
+                    random: Box::new(plan.random(repeat, Stream::Think)),
                 }
             }
         }

@@ -179,112 +179,63 @@ mod tests {
         assert_eq!(outcome(&teapot, 200), Outcome::Status);
     }
 
+    fn assert_met(expect: &Expect, met: bool) {
+        let wanted = if met { Outcome::Ok } else { Outcome::Check };
+        assert_eq!(outcome(expect, 200), wanted, "{expect:?}");
+    }
+
     #[test]
-    fn each_expectation_can_be_met_and_missed() {
-        let size = |min_bytes, max_bytes| {
-            Some(SizeRange {
-                min_bytes,
-                max_bytes,
-            })
-        };
-        let json = |pointer: &str, value: Template| vec![(pointer.to_owned(), value)];
-        let literal = |text| Template::literal(text, Escape::Json);
-        let expect = Expect::default;
-        for (expect, met) in [
-            (
-                Expect {
-                    contains: Some(text("\"a\"")),
-                    ..expect()
-                },
-                true,
-            ),
-            (
-                Expect {
-                    contains: Some(text("x.*")),
-                    ..expect()
-                },
-                false,
-            ),
-            (
-                Expect {
-                    contains: Some(seq("b", "\"")),
-                    ..expect()
-                },
-                true,
-            ),
-            (
-                Expect {
-                    contains: Some(seq("c", "")),
-                    ..expect()
-                },
-                false,
-            ),
-            (
-                Expect {
-                    regex: Some(text("b\\d")),
-                    ..expect()
-                },
-                true,
-            ),
-            (
-                Expect {
-                    regex: Some(text("b\\d\\d")),
-                    ..expect()
-                },
-                false,
-            ),
-            (
-                Expect {
-                    size: size(38, 38),
-                    ..expect()
-                },
-                true,
-            ),
-            (
-                Expect {
-                    size: size(0, 37),
-                    ..expect()
-                },
-                false,
-            ),
-            (
-                Expect {
-                    json: json("/hits/total", literal("2")),
-                    ..expect()
-                },
-                true,
-            ),
-            (
-                Expect {
-                    json: json("/hits/total", literal("3")),
-                    ..expect()
-                },
-                false,
-            ),
-            (
-                Expect {
-                    json: json("/hits/none", literal("null")),
-                    ..expect()
-                },
-                false,
-            ),
-            (
-                Expect {
-                    json: json("/hits/list/1", seq("\"b", "\"")),
-                    ..expect()
-                },
-                true,
-            ),
-            (
-                Expect {
-                    json: json("/hits/list/0", seq("\"b", "\"")),
-                    ..expect()
-                },
-                false,
-            ),
+    fn texts_are_met_and_missed() {
+        for (wanted, met) in [
+            (text("\"a\""), true),
+            (text("x.*"), false),
+            (seq("b", "\""), true),
+            (seq("c", ""), false),
         ] {
-            let wanted = if met { Outcome::Ok } else { Outcome::Check };
-            assert_eq!(outcome(&expect, 200), wanted, "{expect:?}");
+            let contains = Some(wanted);
+            let expect = Expect {
+                contains,
+                ..Expect::default()
+            };
+            assert_met(&expect, met);
+        }
+    }
+
+    #[test]
+    fn patterns_and_sizes_are_met_and_missed() {
+        for (pattern, max_bytes, met) in [
+            ("b\\d", 38, true),
+            ("b\\d\\d", 38, false),
+            ("b\\d", 37, false),
+        ] {
+            let size = SizeRange {
+                min_bytes: 0,
+                max_bytes,
+            };
+            let expect = Expect {
+                regex: Some(text(pattern)),
+                size: Some(size),
+                ..Expect::default()
+            };
+            assert_met(&expect, met);
+        }
+    }
+
+    #[test]
+    fn json_values_are_met_and_missed() {
+        for (pointer, value, met) in [
+            ("/hits/total", text("2"), true),
+            ("/hits/total", text("3"), false),
+            ("/hits/none", text("null"), false),
+            ("/hits/list/1", seq("\"b", "\""), true),
+            ("/hits/list/0", seq("\"b", "\""), false),
+        ] {
+            let json = vec![(pointer.to_owned(), value)];
+            let expect = Expect {
+                json,
+                ..Expect::default()
+            };
+            assert_met(&expect, met);
         }
     }
 

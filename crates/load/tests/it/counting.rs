@@ -14,8 +14,11 @@ use crate::{run, scenario};
 /// When the load gives up, in milliseconds.
 const LIMIT_MS: u64 = 1500;
 
+/// What the server does with a request, and what that is to the load.
+type Act = (Outcome, Phase, fn(&mut TcpStream) -> After);
+
 /// What the server does with request `seq`: one of these, in turn.
-const SCRIPT: [(Outcome, Phase, fn(&mut TcpStream) -> After); 16] = [
+const SCRIPT: [Act; 16] = [
     (Outcome::Ok, Phase::Check, |stream| say(stream, OK)),
     (Outcome::Closed, Phase::FirstByte, |_| After::Close),
     (Outcome::Reset, Phase::FirstByte, |_| After::Reset),
@@ -119,6 +122,9 @@ fn every_fault_is_counted_in_its_own_class() {
             "{sample:?}"
         );
         assert_eq!(sample.errno != 0, outcome == Outcome::Reset, "{sample:?}");
+        let answered = !matches!(phase, Phase::Connect | Phase::Send | Phase::FirstByte);
+        assert_eq!(sample.first_byte.is_some(), answered, "{sample:?}");
+        assert_eq!(sample.received_bytes > 0, answered, "{sample:?}");
         let censored_after = sample.outcome.is_censored() && sample.first_byte.is_none();
         assert!(!censored_after || sample.latency_ns() >= LIMIT_MS * 1_000_000);
         assert!(sample.scheduled <= sample.ready && sample.ready <= sample.done);

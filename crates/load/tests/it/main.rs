@@ -3,6 +3,7 @@
     clippy::disallowed_methods,
     reason = "these tests are servers: they open sockets, sleep and start threads"
 )]
+#![allow(clippy::unwrap_used, reason = "what fails to be set up fails the test")]
 
 mod connections;
 mod counting;

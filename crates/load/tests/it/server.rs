@@ -49,7 +49,7 @@ impl Server {
                 *their_accepted.lock().unwrap() += 1;
                 let (answer, seen) = (Arc::clone(&answer), Arc::clone(&their_seen));
                 connections.push(std::thread::spawn(move || {
-                    serve(stream.unwrap(), &*answer, &seen)
+                    serve(stream.unwrap(), &*answer, &seen);
                 }));
             }
             for connection in connections {
