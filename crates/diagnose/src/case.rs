@@ -9,6 +9,7 @@ use slowpath_core::timeline::{Series, Subject, Timeline};
 
 use crate::diagnosis::Place;
 use crate::frame::Frame;
+use crate::ledger::NAMED_EPISODES;
 use crate::slow::{Split, split};
 use crate::verdict::Claim;
 
@@ -52,7 +53,7 @@ pub struct EndpointCase {
     pub split: Split,
     /// The slow requests against the fast class; `None` if none is slow.
     pub tail: Option<Frame>,
-    /// All completed requests against the wire; `None` if the wire is not known.
+    /// The requests around the median against the wire; `None` if the wire is not known.
     pub floor: Option<Frame>,
 }
 
@@ -216,14 +217,24 @@ impl EndpointCase {
         }
         case.split = split(record, &case.completed, &case.failed);
         case.tail = Frame::tail(record, &case.split, windows);
-        case.floor = wire_ns.and_then(|wire| Frame::floor(record, &case.completed, wire, windows));
+        case.floor = wire_ns.and_then(|wire| {
+            Frame::floor(
+                record,
+                &case.completed,
+                &case.split.sorted_ns,
+                wire,
+                windows,
+            )
+        });
         case
     }
 
     /// Whether claims explain the tail (slow requests have much more of it than the others) or the
-    /// floor (all have it alike).
+    /// floor (all have it alike). Slow requests of too few episodes name nothing, but all requests
+    /// together may.
     pub fn place_of(&self, claims: &[Claim]) -> Place {
-        let Some(tail) = &self.tail else {
+        let nameable = |tail: &&Frame| tail.clusters as usize >= NAMED_EPISODES;
+        let Some(tail) = self.tail.as_ref().filter(nameable) else {
             return Place::Floor;
         };
         let (mut slow_ns, mut others_ns) = (0.0, 0.0);

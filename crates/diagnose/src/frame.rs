@@ -4,6 +4,7 @@ use slowpath_core::nanos::{Nanos, Span};
 use slowpath_core::record::RunRecord;
 use slowpath_core::stats::batches::{Batches, Window};
 use slowpath_core::stats::episodes::episodes;
+use slowpath_core::stats::quantile::type_1;
 
 use crate::slow::Split;
 
@@ -13,6 +14,9 @@ const USUAL: f64 = 0.2;
 /// The same where the merged spans cover this share of the time: slow requests of a second that
 /// come four a second are always under way, and still are not one event.
 const COVERED: f64 = 0.5;
+
+/// The requests around the median: the middle half.
+const CENTRAL: (f64, f64) = (0.25, 0.75);
 
 /// Requests whose excess over a reference is to be explained.
 #[derive(Clone, Debug)]
@@ -69,20 +73,27 @@ impl Frame {
         ))
     }
 
-    /// All completed requests against the wire.
+    /// The requests around the median against the wire: a floor is what every request has, and
+    /// the slowest quarter would drown it in whatever else happens to them.
     pub fn floor(
         record: &RunRecord,
         completed: &[u32],
+        sorted_ns: &[u64],
         wire_ns: u64,
         windows: &[Span],
     ) -> Option<Self> {
-        if completed.is_empty() || windows.is_empty() {
+        let low = type_1(sorted_ns, CENTRAL.0)?;
+        let high = type_1(sorted_ns, CENTRAL.1)?;
+        if windows.is_empty() {
             return None;
         }
-        let (cluster, clusters) = by_time(record, completed, windows);
+        let is_central =
+            |&&i: &&u32| (low..=high).contains(&record.samples[i as usize].latency_ns());
+        let central: Vec<u32> = completed.iter().filter(is_central).copied().collect();
+        let (cluster, clusters) = by_time(record, &central, windows);
         Some(Self::build(
             record,
-            completed,
+            &central,
             wire_ns,
             cluster,
             clusters,

@@ -2,18 +2,19 @@
 
 use slowpath_core::record::RunRecord;
 
+use crate::acquit::acquit;
 use crate::case::{Case, EndpointCase};
 use crate::detectors::{Entry, Examine, REGISTRY};
 use crate::diagnosis::{
-    Blind, Cleared, Diagnosis, EPISODES_MAX, Finding, GapNote, Place, RunSummary, SCHEMA, Status,
-    Unexplained,
+    Diagnosis, EPISODES_MAX, Finding, GapNote, Place, RunSummary, SCHEMA, Status, Unexplained,
 };
 use crate::figures::{figures, round, share};
+use crate::frame::Frame;
 use crate::instrument::Load;
 use crate::ledger::{Ledger, NAMED_ERRORS, Settled, settle};
 use crate::summary::load_in_words;
 use crate::validity;
-use crate::verdict::{Amount, Claim, Found, Verdict, percent};
+use crate::verdict::{Amount, Claim, Found, Verdict};
 
 /// The version of slowpath that judges.
 const VERSION: &str = env!("CARGO_PKG_VERSION");
@@ -84,10 +85,10 @@ fn gaps(record: &RunRecord) -> Vec<GapNote> {
 }
 
 /// What one detector said: a verdict for the run, or one for each endpoint.
-struct Answer {
-    entry: &'static Entry,
-    run: Option<Verdict>,
-    endpoints: Vec<Verdict>,
+pub(crate) struct Answer {
+    pub(crate) entry: &'static Entry,
+    pub(crate) run: Option<Verdict>,
+    pub(crate) endpoints: Vec<Verdict>,
 }
 
 impl Answer {
@@ -109,13 +110,13 @@ impl Answer {
         }
     }
 
-    fn verdicts(&self) -> impl Iterator<Item = &Verdict> {
+    pub(crate) fn verdicts(&self) -> impl Iterator<Item = &Verdict> {
         self.run.iter().chain(&self.endpoints)
     }
 }
 
 /// What became of one verdict that found something.
-enum Weight {
+pub(crate) enum Weight {
     /// Named.
     Named,
     /// Not enough to be named: this share.
@@ -228,8 +229,32 @@ impl Trial<'_> {
                 None => Weight::Light(0.0),
             };
         }
+        for (index, answer) in answers.iter().enumerate() {
+            if let Some(Verdict::Lead {
+                claims, place: at, ..
+            }) = answer.endpoints.get(position)
+                && *at == place
+                && let Some(part) = self.rest_of(frame, &pairs, claims)
+            {
+                weights[index][position] = Weight::Light(part);
+            }
+        }
         let explains = !claimants.is_empty();
         self.note_unexplained(endpoint, place, &ledger, explains);
+    }
+
+    /// What named causes leave of a lead, if that is too little to be named.
+    fn rest_of(&self, frame: &Frame, pairs: &[(&str, &[Claim])], lead: &[Claim]) -> Option<f64> {
+        let mut all = pairs.to_vec();
+        // No cause of that name: the ledger serves it last.
+        all.push(("lead", lead));
+        let record = self.case.record;
+        let ledger = settle(record, frame, &all, record.manifest.plan.seed);
+        match ledger.settled.last().copied().flatten() {
+            Some(settled) if settled.is_named() => None,
+            Some(settled) => Some(settled.share.share),
+            None => Some(0.0),
+        }
     }
 
     fn weigh_errors(
@@ -372,52 +397,4 @@ fn next_step(cause: &str, id: &str) -> String {
         }
         _ => format!("slowpath causes {cause}"),
     }
-}
-
-/// The causes that no endpoint is named for: cleared, or blind if some part could not be seen.
-fn acquit(
-    case: &Case<'_>,
-    answers: &[Answer],
-    weights: &[Vec<Weight>],
-) -> (Vec<Cleared>, Vec<Blind>) {
-    let mut cleared = Vec::new();
-    let mut blind = Vec::new();
-    for (answer, weights) in answers.iter().zip(weights) {
-        if weights.iter().any(|w| matches!(w, Weight::Named)) {
-            continue;
-        }
-        let cause = answer.entry.name.to_owned();
-        if let Some((missing, remedy)) = answer.verdicts().find_map(|v| match v {
-            Verdict::Blind { missing, remedy } => Some((missing.clone(), remedy.clone())),
-            _ => None,
-        }) {
-            let remedy = remedy.replace("RUN", &case.record.manifest.id);
-            blind.push(Blind {
-                cause,
-                missing,
-                remedy,
-            });
-            continue;
-        }
-        let light = weights.iter().filter_map(|w| match w {
-            Weight::Light(part) => Some(*part),
-            _ => None,
-        });
-        let text = match light.reduce(f64::max) {
-            Some(part) => format!("explains {} of the excess", percent(part)),
-            None => cleared_text(case, answer),
-        };
-        cleared.push(Cleared { cause, text });
-    }
-    (cleared, blind)
-}
-
-fn cleared_text(case: &Case<'_>, answer: &Answer) -> String {
-    let several = answer.endpoints.len() > 1;
-    let texts = answer.verdicts().enumerate().filter_map(|(i, v)| match v {
-        Verdict::Cleared(text) if several => Some(format!("{}: {text}", case.endpoints[i].name)),
-        Verdict::Cleared(text) => Some(text.clone()),
-        _ => None,
-    });
-    texts.collect::<Vec<_>>().join("; ")
 }

@@ -18,6 +18,18 @@ pub enum Verdict {
         /// What would give it; empty if nothing would.
         remedy: String,
     },
+    /// A pattern that this cause would explain, as others would: blind, unless the ledger finds
+    /// that named causes explain it already.
+    Lead {
+        /// What is missing to tell.
+        missing: String,
+        /// What would give it; empty if nothing would.
+        remedy: String,
+        /// Where the pattern lies.
+        place: Place,
+        /// What it would explain.
+        claims: Vec<Claim>,
+    },
 }
 
 /// A mechanism at work, before the ledger has weighed it.

@@ -83,7 +83,9 @@ fn judge(
     let some = (delay.place == Place::Tail).then(|| "only some requests have it".to_owned());
     let before = delay.phase == Part::BeforeFirstByte;
     if let Some(why) = sleepers.waits_elsewhere(before).or(some) {
-        return Verdict::Blind {
+        return Verdict::Lead {
+            place: delay.place,
+            claims: delay.claims(),
             missing: format!(
                 "what the target waits for: {constant} recurs, {why}, and no thread is seen \
                  sleeping in that time"
@@ -115,8 +117,7 @@ fn found(
         human(delay.width_ns as f64)
     );
     proofs.insert(0, evidence(Source::Client, delay.phase.column(), text));
-    let claims: Vec<Claim> =
-        delay.waits.iter().map(|&(sample, span)| Claim { sample, span }).collect();
+    let claims = delay.claims();
     let whom = match delay.place {
         Place::Floor => "every request".to_owned(),
         _ => percent(delay.waits.len() as f64 / endpoint.completed.len() as f64) + " of requests",
@@ -178,6 +179,12 @@ struct Delay {
     width_ns: u64,
     /// The waits, by request.
     waits: Vec<(u32, Span)>,
+}
+
+impl Delay {
+    fn claims(&self) -> Vec<Claim> {
+        self.waits.iter().map(|&(sample, span)| Claim { sample, span }).collect()
+    }
 }
 
 /// Looks for a constant in all requests, then in those that met an idle server (others' queueing
