@@ -4,17 +4,16 @@
 //! Arrow one would double the build.
 
 use std::fs::File;
-use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use parquet::basic::Compression;
 use parquet::column::reader::{ColumnReaderImpl, get_typed_column_reader};
 use parquet::data_type::DataType;
-use parquet::errors::{ParquetError, Result as ParquetResult};
+use parquet::errors::ParquetError;
 use parquet::file::metadata::KeyValue;
 use parquet::file::properties::{WriterProperties, WriterPropertiesBuilder};
-use parquet::file::reader::{ChunkReader, FileReader, Length, RowGroupReader};
+use parquet::file::reader::{FileReader, RowGroupReader};
 use parquet::file::serialized_reader::SerializedFileReader;
 use parquet::file::writer::{SerializedFileWriter, SerializedRowGroupWriter};
 use parquet::schema::parser::parse_message_type;
@@ -149,19 +148,15 @@ pub(crate) fn write_column<T: DataType>(
 
 /// Reads a Parquet file row group by row group; `read` gets each group and its number of rows.
 ///
-/// The parquet crate asserts some properties of what it decodes, so a damaged file can make it
-/// panic; here, at its boundary, that is an error about the file like any other.
+/// The parquet crate trusts lengths and offsets in a file, and panics or runs out of memory where
+/// they are wrong. What comes here is known to be as we wrote it, see [`crate::manifest`].
 pub(crate) fn read_groups(
     path: &Path,
     mut read: impl FnMut(&dyn RowGroupReader, usize) -> Result<(), Flaw>,
 ) -> Result<(), RecordError> {
     let file = File::open(path).map_err(RecordError::io("open", path))?;
-    let length = file
-        .metadata()
-        .map_err(RecordError::io("read", path))?
-        .len();
-    let outcome = catch_unwind(AssertUnwindSafe(|| {
-        let reader = SerializedFileReader::new(Source { file, length })?;
+    let groups = || {
+        let reader = SerializedFileReader::new(file)?;
         check_format(&reader)?;
         for index in 0..reader.num_row_groups() {
             let group = reader.get_row_group(index)?;
@@ -170,14 +165,11 @@ pub(crate) fn read_groups(
             read(&*group, rows)?;
         }
         Ok(())
-    }));
-    let contradiction = || Flaw::Damaged("its pages contradict its schema".to_owned());
-    outcome
-        .unwrap_or_else(|_| Err(contradiction()))
-        .map_err(|flaw| flaw.at(path))
+    };
+    groups().map_err(|flaw: Flaw| flaw.at(path))
 }
 
-fn check_format(reader: &SerializedFileReader<Source>) -> Result<(), Flaw> {
+fn check_format(reader: &SerializedFileReader<File>) -> Result<(), Flaw> {
     let pairs = reader.metadata().file_metadata().key_value_metadata();
     let format = pairs
         .into_iter()
@@ -192,37 +184,6 @@ fn check_format(reader: &SerializedFileReader<Source>) -> Result<(), Flaw> {
         Err(_) => Err(Flaw::Damaged(format!(
             "{FORMAT_KEY} {format:?} is not a number"
         ))),
-    }
-}
-
-/// A file whose length is known, so that lengths in a damaged footer cannot make us reserve more
-/// memory than the file could ever fill.
-struct Source {
-    file: File,
-    length: u64,
-}
-
-impl Length for Source {
-    fn len(&self) -> u64 {
-        self.length
-    }
-}
-
-impl ChunkReader for Source {
-    type T = <File as ChunkReader>::T;
-
-    fn get_read(&self, start: u64) -> ParquetResult<Self::T> {
-        self.file.get_read(start)
-    }
-
-    fn get_bytes(&self, start: u64, length: usize) -> ParquetResult<bytes::Bytes> {
-        if start
-            .checked_add(length as u64)
-            .is_none_or(|end| end > self.length)
-        {
-            return Err(ParquetError::EOF(format!("no {length} bytes at {start}")));
-        }
-        self.file.get_bytes(start, length)
     }
 }
 

@@ -2,11 +2,11 @@
 //!
 //! | name | written | what |
 //! |---|---|---|
-//! | `manifest.json` | at creation, again when the run is finished | who, what, where |
+//! | `manifest.json` | at creation, again when the run is finished | who, what, where; checksums |
 //! | `samples.parquet` | when finished | every request, see [`crate::samples`] |
 //! | `timeline.parquet` | when finished | the series, see [`crate::timeline`] |
 //! | `events.jsonl` | line by line, sorted when finished | marks and gaps, see [`crate::events`] |
-//! | `*.spool` | while the run goes on | rows of an unfinished run, see [`crate::spool`] |
+//! | `*.spool` | while the run goes on | rows of an unfinished run, see `spool.rs` |
 //! | `logs/` | while the run goes on | output of the target and its services |
 //! | `report.json`, `report.html`, `experiments/` | later | derived; may be deleted |
 
@@ -66,9 +66,8 @@ const RECORDED: [&str; 9] = [
 /// When the name leaves the directory or belongs to the record itself, or on I/O errors.
 pub fn write_derived(dir: &Path, name: &str, contents: &[u8]) -> Result<(), RecordError> {
     let mut parts = Path::new(name).components();
-    let first = match parts.next() {
-        Some(Component::Normal(first)) => first,
-        _ => return Err(not_derived(dir, name)),
+    let Some(Component::Normal(first)) = parts.next() else {
+        return Err(not_derived(dir, name));
     };
     let recorded = RECORDED.iter().any(|recorded| first == *recorded);
     if recorded || !parts.all(|part| matches!(part, Component::Normal(_))) {

@@ -8,9 +8,10 @@ use slowpath_core::timeline::Timeline;
 use crate::error::RecordError;
 use crate::events;
 use crate::files;
-use crate::manifest::read_manifest;
+use crate::manifest::read_sealed;
 use crate::recover;
 use crate::samples;
+use crate::seal::Seal;
 use crate::spool;
 use crate::timeline;
 
@@ -26,9 +27,12 @@ use crate::timeline;
 /// # Errors
 /// When the directory holds no run, one of a newer format, or files that are damaged.
 pub fn read(dir: &Path) -> Result<RunRecord, RecordError> {
-    let manifest = read_manifest(dir)?;
+    let (manifest, seals) = read_sealed(dir)?;
     if dir.join(files::SAMPLES_SPOOL).exists() {
         return read_spool(dir, manifest);
+    }
+    for name in [files::SAMPLES, files::TIMELINE, files::EVENTS] {
+        Seal::check(&seals, dir, name)?;
     }
     let (samples, keys) = samples::read(&dir.join(files::SAMPLES), &manifest.plan)?;
     let series = timeline::read(&dir.join(files::TIMELINE))?;

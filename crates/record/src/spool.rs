@@ -65,7 +65,9 @@ impl Spool {
     }
 
     pub(crate) fn samples(&mut self, samples: &[Sample]) -> Result<(), RecordError> {
-        samples.iter().for_each(|sample| self.samples.push(sample));
+        for sample in samples {
+            self.samples.push(sample);
+        }
         self.flush_if_full()
     }
 

@@ -10,9 +10,6 @@ use ulid::Ulid;
 use crate::error::RecordError;
 use crate::files;
 
-/// Where a project keeps its runs, relative to the folder in which slowpath is called.
-pub const DEFAULT_ROOT: &str = ".slowpath/runs";
-
 /// How many runs an error lists: what fits into one glance.
 const CANDIDATES_MAX: usize = 5;
 
@@ -72,11 +69,12 @@ pub enum FindError {
 /// The newest of the candidates, for an error's text.
 fn listed(candidates: &[String]) -> String {
     let hidden = candidates.len().saturating_sub(CANDIDATES_MAX);
-    let mut text = candidates[hidden..].join(", ");
+    let shown = candidates[hidden..].join(", ");
     if hidden > 0 {
-        text.push_str(&format!(" ({hidden} older)"));
+        format!("{shown} ({hidden} older)")
+    } else {
+        shown
     }
-    text
 }
 
 impl Store {

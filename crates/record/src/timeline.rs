@@ -104,16 +104,19 @@ fn read_group(
         let mut values = values.batch(rows)?;
         for _ in 0..rows {
             *row += 1;
-            let at = |name: &str| Flaw::Damaged(format!("row {row}: {name} cannot be that"));
-            let signal = text(signals.next()).ok_or_else(|| at("signal"))?;
-            let subject = text(subjects.next()).ok_or_else(|| at("subject"))?;
-            let label = text(labels.next()).ok_or_else(|| at("label"))?;
-            let begin = instant(begins.next()).ok_or_else(|| at("begin_ns"))?;
-            let end = instant(ends.next()).ok_or_else(|| at("end_ns"))?;
-            let value = *values.next().flatten().ok_or_else(|| at("value"))?;
-            let points = series
-                .points(signal, subject, label)
-                .ok_or_else(|| at("subject"))?;
+            let signal = cell(&mut signals, *row, "signal", text)?;
+            let subject = cell(&mut subjects, *row, "subject", text)?;
+            let label = cell(&mut labels, *row, "label", text)?;
+            let begin = cell(&mut begins, *row, "begin_ns", |ns| {
+                Nanos::from_stored(*ns as u64)
+            })?;
+            let end = cell(&mut ends, *row, "end_ns", |ns| {
+                Nanos::from_stored(*ns as u64)
+            })?;
+            let value = cell(&mut values, *row, "value", |value| Some(*value))?;
+            let Some(points) = series.points(signal, subject, label) else {
+                return Err(unreadable(*row, "subject"));
+            };
             points.push(Point {
                 window: Span { begin, end },
                 value,
@@ -124,12 +127,25 @@ fn read_group(
     Ok(())
 }
 
-fn text<'a>(cell: Option<Option<&'a ByteArray>>) -> Option<&'a str> {
-    std::str::from_utf8(cell??.data()).ok()
+/// The next cell of a column, as what `read` makes of it.
+fn cell<'a, T: 'a, V>(
+    cells: &mut impl Iterator<Item = Option<&'a T>>,
+    row: usize,
+    name: &str,
+    read: impl Fn(&'a T) -> Option<V>,
+) -> Result<V, Flaw> {
+    let value = cells.next().flatten().and_then(read);
+    value.ok_or_else(|| unreadable(row, name))
 }
 
-fn instant(cell: Option<Option<&i64>>) -> Option<Nanos> {
-    Nanos::from_stored(*cell?? as u64)
+fn unreadable(row: usize, name: &str) -> Flaw {
+    Flaw::Damaged(format!(
+        "row {row}: {name} holds nothing that belongs there"
+    ))
+}
+
+fn text(cell: &ByteArray) -> Option<&str> {
+    std::str::from_utf8(cell.data()).ok()
 }
 
 /// Series while they are gathered from rows in any order.

@@ -22,6 +22,7 @@ use crate::events::{self, Event};
 use crate::files;
 use crate::manifest;
 use crate::samples::{self, SamplesWriter};
+use crate::seal::Seal;
 use crate::spool::{self, Spool};
 use crate::timeline;
 
@@ -138,7 +139,7 @@ impl RunWriter {
         fs::create_dir_all(&logs).map_err(RecordError::io("create", &logs))?;
         let spool = Spool::create(dir)?;
         // Last: a directory with a manifest has everything that a run has.
-        manifest::write(dir, manifest)?;
+        manifest::write(dir, manifest, &[])?;
         let (queue, messages) = sync_channel(QUEUE_MESSAGES);
         let thread = Builder::new()
             .name("record".to_owned())
@@ -166,7 +167,7 @@ impl RunWriter {
     /// # Errors
     /// On I/O errors.
     pub fn update(&self, manifest: &Manifest) -> Result<(), RecordError> {
-        manifest::write(&self.dir, manifest)
+        manifest::write(&self.dir, manifest, &[])
     }
 
     /// Ends the run: turns the spool into its final files and writes the final manifest.
@@ -192,7 +193,9 @@ impl RunWriter {
         writer.publish()?;
         timeline::write(&dir.join(files::TIMELINE), &timeline.series)?;
         events::write(dir, &timeline)?;
-        manifest::write(dir, manifest)?;
+        let recorded = [files::SAMPLES, files::TIMELINE, files::EVENTS];
+        let seals: Result<Vec<Seal>, _> = recorded.iter().map(|name| Seal::of(dir, name)).collect();
+        manifest::write(dir, manifest, &seals?)?;
         spool::remove(dir)
     }
 

@@ -6,6 +6,7 @@ use slowpath_core::sample::{NONE, Sample};
 use crate::columnar::Flaw;
 
 /// One column.
+#[derive(Clone, Copy)]
 pub(super) struct Column {
     /// Its name, unit last.
     pub(super) name: &'static str,
@@ -246,7 +247,7 @@ const fn nullable(column: Column) -> Column {
 }
 
 /// A value, or null where it is the one that stands for nothing.
-fn unless<T: PartialEq + Into<u64>>(nothing: T, value: T) -> Option<u64> {
+fn unless<T: Copy + PartialEq + Into<u64>>(nothing: T, value: T) -> Option<u64> {
     (value != nothing).then(|| value.into())
 }
 

@@ -1,6 +1,6 @@
 //! Reads the spool of a run: when it is finished, and when it was killed before that.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::fs::File;
 use std::io::{BufReader, Read, Seek, SeekFrom};
 use std::ops::Range;
@@ -23,8 +23,12 @@ pub(crate) struct Index {
     path: PathBuf,
     /// For each repeat, the range of rows from its first to behind its last.
     pub(crate) repeats: BTreeMap<u16, Range<u64>>,
-    /// The keys; those whose text was not written any more have a text that says so.
+    /// The keys that samples point to: those that were written, then a text for each lost one.
     pub(crate) keys: Vec<String>,
+    /// How many keys were written.
+    keys_written: usize,
+    /// The positions of keys that samples have, and whose texts were not written any more.
+    keys_lost: BTreeSet<u32>,
     /// What was lost.
     pub(crate) gaps: Vec<Gap>,
 }
@@ -32,46 +36,53 @@ pub(crate) struct Index {
 /// Goes over the samples of a run directory.
 pub(crate) fn index(dir: &Path) -> Result<Index, RecordError> {
     let path = dir.join(files::SAMPLES_SPOOL);
+    let mut keys: Vec<String> = jsonl::read(&dir.join(files::KEYS_SPOOL))?;
+    let keys_written = keys.len();
+    let mut keys_lost = BTreeSet::new();
     let mut repeats: BTreeMap<u16, Range<u64>> = BTreeMap::new();
-    let mut keys_used = 0;
     let dropped_bytes = scan(&path, 0, |row, sample: Sample| {
         repeats.entry(sample.repeat).or_insert(row..row).end = row + 1;
-        if sample.key != NONE {
-            keys_used = keys_used.max(sample.key as usize + 1);
+        if sample.key != NONE && sample.key as usize >= keys_written {
+            keys_lost.insert(sample.key);
         }
         true
     })?;
     let mut gaps: Vec<Gap> = dropped(files::SAMPLES_SPOOL, dropped_bytes)
         .into_iter()
         .collect();
-    let mut keys: Vec<String> = jsonl::read(&dir.join(files::KEYS_SPOOL))?;
-    if keys.len() < keys_used {
-        let lost = keys_used - keys.len();
+    if !keys_lost.is_empty() {
+        let lost = keys_lost.len();
         gaps.push(Gap {
             signal: files::KEYS_SPOOL.to_owned(),
             reason: format!("the texts of {lost} keys were not recorded before the run was killed"),
             remedy: String::new(),
         });
         // They still tell which requests had the same key.
-        keys.extend((keys.len()..keys_used).map(|key| format!("(lost key {key})")));
+        keys.extend(keys_lost.iter().map(|key| format!("(lost key {key})")));
     }
     Ok(Index {
         path,
         repeats,
         keys,
+        keys_written,
+        keys_lost,
         gaps,
     })
 }
 
 impl Index {
-    /// The samples of one repeat, in the order in which they ended.
+    /// The samples of one repeat, in the order in which they ended, pointing into the keys.
     pub(crate) fn samples(&self, repeat: u16) -> Result<Vec<Sample>, RecordError> {
         let Some(range) = self.repeats.get(&repeat) else {
             return Ok(Vec::new());
         };
+        // A key's position may be anything in a damaged row: lost keys are closed up.
+        let lost = (self.keys_written as u32..).zip(&self.keys_lost);
+        let moved: HashMap<u32, u32> = lost.map(|(new, old)| (*old, new)).collect();
         let mut samples = Vec::new();
-        scan(&self.path, range.start, |row, sample: Sample| {
+        scan(&self.path, range.start, |row, mut sample: Sample| {
             if sample.repeat == repeat && row < range.end {
+                sample.key = *moved.get(&sample.key).unwrap_or(&sample.key);
                 samples.push(sample);
             }
             row + 1 < range.end
@@ -270,7 +281,9 @@ mod tests {
             let (rows, dropped) = decode::<Sample>(spool, 0).unwrap();
             prop_assert_eq!(rows.len() * Sample::BYTES + dropped as usize, bytes.len());
             let mut again = Vec::new();
-            rows.iter().for_each(|row| row.encode(&mut again));
+            for row in rows {
+                row.encode(&mut again);
+            }
             prop_assert_eq!(&bytes[..again.len()], &again[..]);
             decode::<Sample>(bytes, 0);
         }

@@ -55,14 +55,15 @@ impl Row for Sample {
             self.status,
             self.errno,
         ];
-        longs
-            .into_iter()
-            .for_each(|long| out.extend(long.to_le_bytes()));
-        ints.into_iter()
-            .for_each(|int| out.extend(int.to_le_bytes()));
-        shorts
-            .into_iter()
-            .for_each(|short| out.extend(short.to_le_bytes()));
+        for long in longs {
+            out.extend(long.to_le_bytes());
+        }
+        for int in ints {
+            out.extend(int.to_le_bytes());
+        }
+        for short in shorts {
+            out.extend(short.to_le_bytes());
+        }
         out.extend([self.stage as u8, self.outcome as u8, self.phase as u8]);
     }
 

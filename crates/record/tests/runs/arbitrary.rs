@@ -347,6 +347,14 @@ pub(crate) fn write_plausible(dir: &Path, count: u32) -> RunRecord {
         }
     };
     handle.readings((0..20).map(|n| reading(n * 1_000_000)).collect());
+    let ended = Nanos::new(1_000_100_000_000);
+    let text = String::new();
+    handle.mark(Mark {
+        at: ended,
+        kind: MarkKind::LoadEnded,
+        repeat: 0,
+        text,
+    });
     writer.finish(&manifest()).unwrap();
     read(dir).unwrap()
 }
