@@ -228,8 +228,13 @@ impl Dispatcher {
 
     /// Whether at `now` nothing is under way and nothing will be handed out any more.
     pub(crate) fn is_over(&self, now: Nanos) -> bool {
-        let state = self.state.borrow();
-        state.under_way == 0 && now >= state.closing
+        let mut state = self.state.borrow_mut();
+        if now < state.closing {
+            return false;
+        }
+        // A loop that was held up across the end still owes what was due before it.
+        self.hand_out(&mut state, now, None);
+        state.under_way == 0
     }
 
     /// Measured requests handed out so far.
@@ -271,11 +276,13 @@ impl Dispatcher {
 
     /// Hands what is due at `now` to whoever is free; `awake` needs no waking.
     fn hand_out(&self, state: &mut State, now: Nanos, awake: Option<u32>) {
-        if now >= state.closing {
+        let late = now >= state.closing;
+        if late && self.per_user {
             return;
         }
-        while self.per_user || !state.idle.is_empty() {
-            let Some(due) = state.demand.take(now) else {
+        let until = now.min(state.closing.minus(1));
+        while self.per_user || state.has_room(late) {
+            let Some(due) = state.demand.take(until) else {
                 break;
             };
             let slot = if self.per_user {
@@ -308,6 +315,13 @@ impl Dispatcher {
 }
 
 impl State {
+    /// Whether a slot is free. After the end only those count that were free before it: what
+    /// they did not get was our delay, and what the others did not get was the target's.
+    fn has_room(&self, late: bool) -> bool {
+        let first = self.idle.front();
+        first.is_some_and(|&slot| !late || self.slots[slot as usize].free_since < self.closing)
+    }
+
     fn assign(&mut self, slot: u32, due: Due) {
         let order = &mut self.slots[slot as usize].order;
         self.choices.next_into(&mut order.choice);
