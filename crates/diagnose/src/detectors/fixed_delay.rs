@@ -195,28 +195,17 @@ fn constant(case: &Case<'_>, endpoint: &EndpointCase) -> Option<Delay> {
     let quiet: Vec<u32> = all.iter().filter(alone).copied().collect();
     let least = DELAY_LEAST_NS.max(TIMES_WIRE * case.wire_ns.unwrap_or_default());
     for phase in [Part::BeforeFirstByte, Part::InsideResponse] {
-        for requests in [&all, &quiet] {
-            let Some(found) = tight(case, requests, phase, least, HAVE_IT.0) else { continue };
-            return Some(spread_over(case, &all, phase, found));
-        }
-        if !endpoint.split.bimodal {
-            continue;
-        }
-        let slow = &endpoint.split.slow;
-        if let Some((constant_ns, width_ns)) = tight(case, slow, phase, least, HAVE_IT.1) {
-            let waits = waits(case, slow, phase, constant_ns);
-            let place = Place::Tail;
+        let tight = |requests, have_it| tight(case, requests, phase, least, have_it);
+        let floor = [&all, &quiet].into_iter().find_map(|requests| tight(requests, HAVE_IT.0));
+        let floor = floor.map(|found| (Place::Floor, &all, found));
+        let slow = endpoint.split.bimodal.then_some(&endpoint.split.slow);
+        let tail = || Some((Place::Tail, slow?, tight(slow?, HAVE_IT.1)?));
+        if let Some((place, requests, (constant_ns, width_ns))) = floor.or_else(tail) {
+            let waits = waits(case, requests, phase, constant_ns);
             return Some(Delay { place, phase, constant_ns, width_ns, waits });
         }
     }
     None
-}
-
-/// A constant of every request: each waits that long from the begin of its phase.
-fn spread_over(case: &Case<'_>, all: &[u32], phase: Part, found: (u64, u64)) -> Delay {
-    let (constant_ns, width_ns) = found;
-    let waits = waits(case, all, phase, constant_ns);
-    Delay { place: Place::Floor, phase, constant_ns, width_ns, waits }
 }
 
 /// The constant (its low edge) and the width that half of the requests agree to.
