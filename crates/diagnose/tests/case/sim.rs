@@ -143,7 +143,9 @@ impl<'a> Sim<'a> {
         self.push(self.facts.window.end.get(), Event::WindowEnds);
         match self.case.users {
             Some(users) => {
-                (0..users).for_each(|user| self.push(self.begin, Event::Scheduled(user)))
+                for user in 0..users {
+                    self.push(self.begin, Event::Scheduled(user));
+                }
             }
             None => self.push_next_arrival(self.begin),
         }

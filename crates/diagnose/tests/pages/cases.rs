@@ -38,7 +38,7 @@ fn every_case_is_judged_as_its_page_says() {
 
 #[test]
 fn every_case_has_the_findings_that_its_page_shows() {
-    let mut wrong = String::new();
+    let mut wrong = Vec::new();
     for (page, judged) in JUDGED.iter() {
         if update() {
             fs::write(&page.path, page.updated(judged)).unwrap();
@@ -50,9 +50,13 @@ fn every_case_has_the_findings_that_its_page_shows() {
             if shown != Some(found.as_str()) {
                 let name = &one.fenced.case.name;
                 let why = explain(&one.diagnosis);
-                wrong += &format!("\n{name}: shown {shown:?}, found {found:?}{why}");
+                wrong.push(format!("{name}: shown {shown:?}, found {found:?}{why}"));
             }
         }
     }
-    assert!(wrong.is_empty(), "{wrong}\n(UPDATE=1 rewrites the pages)");
+    assert!(
+        wrong.is_empty(),
+        "\n{}\n(UPDATE=1 rewrites the pages)",
+        wrong.join("\n")
+    );
 }

@@ -146,9 +146,9 @@ fn record() -> impl Strategy<Value = RunRecord> {
     );
     (parts, facts).prop_map(|((samples, series), (repeats, visible, open))| {
         let load = if open { "rate = 1" } else { "users = 1" };
-        let mut record = small(&format!(
-            "{load}\nclass = [{{ endpoint = \"a\", share = 0.5 }}, {{ endpoint = \"b\", share = 0.5 }}]"
-        ));
+        let class = |name: &str| format!("{{ endpoint = \"{name}\", share = 0.5 }}");
+        let classes = format!("class = [{}, {}]", class("a"), class("b"));
+        let mut record = small(&format!("{load}\n{classes}"));
         record.samples = samples;
         record.timeline.series = series;
         record.timeline.marks = vec![Mark {
@@ -213,7 +213,11 @@ fn holds(diagnosis: &Diagnosis) {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 150, failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig {
+        cases: 150,
+        failure_persistence: None,
+        ..ProptestConfig::default()
+    })]
 
     #[test]
     fn any_record_is_judged_without_panic_and_always_alike(record in record()) {
@@ -261,35 +265,28 @@ fn runs_with_hardly_anything_in_them_are_judged() {
     cut(|r| r.manifest.repeats.clear());
     cut(|r| r.timeline.series.clear());
     cut(|r| {
-        r.timeline
-            .series
-            .iter_mut()
-            .for_each(|s| s.points.truncate(1))
+        for series in &mut r.timeline.series {
+            series.points.truncate(1);
+        }
     });
+    for outcome in [Outcome::Timeout, Outcome::Unfinished, Outcome::Reset] {
+        let mut record = whole.clone();
+        each(&mut record, |s| s.outcome = outcome);
+        holds(&judge(&record));
+    }
+    cut(|r| each(r, |s| s.repeat = 7));
+    cut(|r| each(r, |s| s.endpoint = 7));
+    cut(|r| each(r, |s| s.done = s.scheduled));
     cut(|r| {
-        r.samples
-            .iter_mut()
-            .for_each(|s| s.outcome = Outcome::Timeout)
+        let window = &mut r.manifest.repeats[0].window;
+        window.end = window.begin;
     });
-    cut(|r| {
-        r.samples
-            .iter_mut()
-            .for_each(|s| s.outcome = Outcome::Unfinished)
-    });
-    cut(|r| r.samples.iter_mut().for_each(|s| s.repeat = 7));
-    cut(|r| r.samples.iter_mut().for_each(|s| s.endpoint = 7));
-    cut(|r| r.samples.iter_mut().for_each(|s| s.done = s.scheduled));
-    cut(|r| {
-        r.manifest
-            .repeats
-            .iter_mut()
-            .for_each(|f| f.window.end = f.window.begin)
-    });
-    cut(|r| {
-        r.manifest
-            .repeats
-            .iter_mut()
-            .for_each(|f| f.endpoints.clear())
-    });
+    cut(|r| r.manifest.repeats[0].endpoints.clear());
     cut(|r| r.manifest.plan.scenario.endpoints.clear());
+}
+
+fn each(record: &mut RunRecord, change: impl Fn(&mut Sample)) {
+    for sample in &mut record.samples {
+        change(sample);
+    }
 }

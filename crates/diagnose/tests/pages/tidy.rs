@@ -5,7 +5,7 @@ use std::fs;
 
 use slowpath_diagnose::detectors::REGISTRY;
 
-use super::markdown::{Page, folder};
+use super::markdown::{Page, folder, update};
 use crate::case::spec::Expect;
 
 const HEADINGS: [&str; 7] = [
@@ -48,6 +48,9 @@ fn every_page_has_its_headings_in_order() {
 
 #[test]
 fn the_product_shows_the_pages_that_are_tested() {
+    if update() {
+        return;
+    }
     for (page, entry) in Page::all().iter().zip(REGISTRY) {
         assert_eq!(page.text, entry.page, "{}", entry.name);
     }
