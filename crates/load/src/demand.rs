@@ -109,6 +109,13 @@ impl Demand {
         }
     }
 
+    /// Gives up what an open loop has not taken of its schedule before `at`. Users of a closed
+    /// loop never fall behind.
+    pub(crate) fn abandon_before(&mut self, at: Nanos) {
+        let last = at.minus(1);
+        while matches!(self, Self::Open { .. }) && self.take(last).is_some() {}
+    }
+
     /// What the user of a request that ended at `done` wants next: `None` in an open loop.
     /// `dialled` says whether there was a connection at all.
     pub(crate) fn after(&mut self, user: u32, done: Nanos, dialled: bool) -> Option<Due> {

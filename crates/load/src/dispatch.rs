@@ -110,6 +110,8 @@ struct State {
     opening: Opening,
     tally: Tally,
     weights: Vec<f64>,
+    /// What was due before and is not taken up by then is given up.
+    window_begin: Nanos,
     /// Nothing is taken up from here on.
     closing: Nanos,
     next_serial: u32,
@@ -150,6 +152,7 @@ impl Dispatcher {
                 },
                 tally: Tally::new(window, endpoints.len()),
                 weights: endpoints.iter().map(|endpoint| endpoint.weight).collect(),
+                window_begin: window.begin,
                 closing: window.end,
                 next_serial: 0,
                 under_way: 0,
@@ -279,6 +282,12 @@ impl Dispatcher {
         let late = now >= state.closing;
         if late && self.per_user {
             return;
+        }
+        if now >= state.window_begin {
+            // A warm-up that the target could not keep up with is not worth measuring behind:
+            // the window would hold nothing but the warm-up's requests.
+            let begin = state.window_begin;
+            state.demand.abandon_before(begin);
         }
         let until = now.min(state.closing.minus(1));
         while self.per_user || state.has_room(late) {
