@@ -1,8 +1,11 @@
-//! Whether requests that find a queue before them take longer: the mark of waiting in that queue.
+//! Marks of a queue for the CPU: requests that find others before them take longer, and threads
+//! never rest.
 
+use slowpath_core::signal::PROCESS_THREADS_STATE;
 use slowpath_core::stats::quantile::type_1;
 
 use crate::case::{Case, EndpointCase};
+use crate::sleepers::by_label;
 
 /// Requests that find more than the usual number under way take at least this many times as long,
 /// at the median, as the rest. Behind a full server they take about twice as long; where they wait
@@ -10,6 +13,22 @@ use crate::case::{Case, EndpointCase};
 const LONGER: f64 = 1.2;
 /// Fewer requests than this on either side show nothing.
 const FEWEST: usize = 30;
+
+/// Threads that take turns and never rest are found with one of them running in nearly all
+/// readings; independent ones that use as much CPU between them in two of three.
+const RUNS: f64 = 0.8;
+
+/// Whether some thread of the target ran in nearly all readings; `true` if states were not read.
+pub(crate) fn somebody_always_runs(case: &Case<'_>) -> bool {
+    let states = by_label(case, &PROCESS_THREADS_STATE);
+    let readings = states.values().next().map_or(0, Vec::len);
+    let running = states.get("R").map_or(&[][..], Vec::as_slice);
+    let found = running
+        .iter()
+        .filter(|&&(_, threads)| threads > 0.0)
+        .count();
+    found as f64 >= RUNS * readings as f64
+}
 
 /// Whether the endpoint's latency is the same however many requests are under way. `false` also
 /// where that number hardly varies, as in a closed loop or with all connections busy.

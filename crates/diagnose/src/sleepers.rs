@@ -132,7 +132,10 @@ const TICK_NS: u64 = 50_000_000;
 
 /// For each label of a signal the number of threads over all processes, tick by tick in the
 /// measured windows. A label without a reading in a tick had no thread in it.
-fn by_label<'a>(case: &Case<'a>, signal: &'a Signal) -> BTreeMap<&'a str, Vec<(Nanos, f64)>> {
+pub(crate) fn by_label<'a>(
+    case: &Case<'a>,
+    signal: &'a Signal,
+) -> BTreeMap<&'a str, Vec<(Nanos, f64)>> {
     let inside = |at: Nanos| case.windows.iter().any(|w| w.begin <= at && at < w.end);
     let all = case
         .timeline()

@@ -10,10 +10,10 @@ use slowpath_core::timeline::{Series, Subject};
 use crate::case::{Case, EndpointCase};
 use crate::detectors::cpu_quota_throttling::throttled_spans;
 use crate::detectors::{Detector, Examine};
-use crate::diagnosis::{Culprit, Grade, Source};
+use crate::diagnosis::{Culprit, Grade, Place, Source};
 use crate::overlap::{claims_of, merged, parts, touched};
 use crate::predict::without_claims;
-use crate::queueing::ignores_the_queue;
+use crate::queueing::{ignores_the_queue, somebody_always_runs};
 use crate::verdict::{Amount, Claim, Found, Verdict, evidence, human, percent};
 
 /// A thread or machine is saturated when it ran, or waited to run, for this share of the time:
@@ -32,6 +32,9 @@ const TURNS_LEAST: f64 = 0.9;
 const TURNS_KEPT: f64 = 0.95;
 /// Requests queue when, at the median, at least so many others are under way at the same time.
 const QUEUE_LEAST: u32 = 2;
+/// Saturated for this share of the time, the target is slow for every request; what sets the
+/// slowest apart is then something else.
+const USUAL: f64 = 0.5;
 /// So many of the slow requests must overlap a saturated stretch.
 const SLOW_TOUCHED: f64 = 0.8;
 
@@ -63,7 +66,9 @@ fn examine(case: &Case<'_>, endpoint: &EndpointCase) -> Verdict {
     let share = full as f64 / total as f64;
     let used = stretches.iter().map(|s| s.run).sum::<f64>() / stretches.len() as f64;
     let spans = merged(saturated);
-    let requests = endpoint.tail.as_ref().map_or(&endpoint.completed, |tail| &tail.requests);
+    let usual = share >= USUAL;
+    let tail = endpoint.tail.as_ref().filter(|_| !usual);
+    let requests = tail.map_or(&endpoint.completed, |tail| &tail.requests);
     let touched = touched(case, requests, &spans);
     if touched < SLOW_TOUCHED {
         return Verdict::Cleared(format!(
@@ -82,17 +87,15 @@ fn examine(case: &Case<'_>, endpoint: &EndpointCase) -> Verdict {
         ));
     }
     if ignores_the_queue(case, endpoint) {
-        return Verdict::Cleared(format!(
-            "the target was saturated for {} of the time, but requests that found others before \
-             them took no longer",
-            percent(share)
-        ));
+        let text = "it was saturated, but requests that found others before them took no longer";
+        return Verdict::Cleared(text.to_owned());
     }
-    found(case, endpoint, &spans, &Facts { share, used, waiting, touched, limit })
+    found(case, endpoint, &spans, &Facts { share, usual, used, waiting, touched, limit })
 }
 
 struct Facts {
     share: f64,
+    usual: bool,
     used: f64,
     waiting: u32,
     touched: f64,
@@ -110,7 +113,7 @@ fn found(case: &Case<'_>, endpoint: &EndpointCase, spans: &[Span], facts: &Facts
             claim.span.intersect(waiting).map(|span| Claim { sample: claim.sample, span })
         })
         .collect();
-    let place = endpoint.place_of(&claims);
+    let place = if facts.usual { Place::Floor } else { endpoint.place_of(&claims) };
     let kind = facts.limit.describe();
     let used = format!(
         "{kind} for {} of the measured time; {:.2} CPUs used on average, {} for each request",
@@ -174,8 +177,10 @@ impl Limit {
         };
         let all = stretches(case);
         let kept = all.iter().filter(|s| s.run <= TURNS_MOST).count() as f64;
-        let single = all.iter().filter(|s| s.busiest_run >= TURNS_LEAST).count() * 2 >= all.len();
-        let takes_turns = cpus > 1.5 && kept >= TURNS_KEPT * all.len() as f64;
+        let busy = |of: fn(&Stretch) -> f64| all.iter().filter(|s| of(s) >= TURNS_LEAST).count();
+        let single = busy(|s| s.busiest_run) * 2 >= busy(|s| s.wanted);
+        let kept = kept >= TURNS_KEPT * all.len() as f64;
+        let takes_turns = cpus > 1.5 && kept && somebody_always_runs(case);
         Self { cpus, takes_turns, threaded: single }
     }
 
