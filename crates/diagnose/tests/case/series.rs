@@ -144,6 +144,10 @@ impl Probe {
             self.put(&signal::THREAD_RUN_DELAY, &subject, "", &delayed);
         }
         self.put(&signal::PROCESS_CPU_USER, &process, "", &cpu);
+        let can_run = run.seen.ran.values().chain(run.seen.delayed.values());
+        let can_run: Vec<Span> = can_run.flatten().copied().collect();
+        let runnable = under_way(&self.usual, &can_run);
+        self.put(&signal::PROCESS_THREADS_STATE, &process, "R", &runnable);
         self.constant(&signal::PROCESS_CPU_SYSTEM, &process, 0.0);
         self.constant(
             &signal::PROCESS_CPUS_ALLOWED,
