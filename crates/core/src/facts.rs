@@ -85,6 +85,10 @@ pub struct RepeatFacts {
     pub endpoints: Vec<EndpointTally>,
     /// Connections dialled, warm-up included.
     pub connections_opened: u64,
+    /// The shortest time a connection took to be made; `None` if none was. A SYN is answered by
+    /// the other kernel alone, so this is what the way there and back costs.
+    #[serde(default)]
+    pub fastest_dial_ns: Option<u64>,
     /// Pooled connections found closed before sending; re-dialled, not an error.
     pub connections_stale: u64,
     /// Batches of samples that waited because the disk was slower than the load.

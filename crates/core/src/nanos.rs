@@ -85,7 +85,10 @@ pub struct Span {
 impl Span {
     /// The interval from `begin` to `end`; empty when `end` is not later.
     pub fn new(begin: Nanos, end: Nanos) -> Self {
-        Self { begin, end: end.max(begin) }
+        Self {
+            begin,
+            end: end.max(begin),
+        }
     }
 
     /// Its length in nanoseconds.
@@ -122,7 +125,10 @@ mod tests {
         let a = Span::new(Nanos::new(10), Nanos::new(20));
         let b = Span::new(Nanos::new(15), Nanos::new(30));
         assert_eq!(a.overlap_ns(b), 5);
-        assert_eq!(a.intersect(b), Some(Span::new(Nanos::new(15), Nanos::new(20))));
+        assert_eq!(
+            a.intersect(b),
+            Some(Span::new(Nanos::new(15), Nanos::new(20)))
+        );
         assert_eq!(a.intersect(Span::new(Nanos::new(20), Nanos::new(21))), None);
     }
 }

@@ -51,7 +51,11 @@ impl Plan {
 
     /// The endless sequence of requests of one repeat.
     pub fn choices(&self, repeat: u16) -> Choices {
-        let weights = self.scenario.endpoints.iter().map(|endpoint| endpoint.weight);
+        let weights = self
+            .scenario
+            .endpoints
+            .iter()
+            .map(|endpoint| endpoint.weight);
         let mut sum = 0.0;
         let cumulative = weights
             .map(|weight| {
@@ -59,8 +63,17 @@ impl Plan {
                 sum
             })
             .collect();
-        let pools = self.scenario.pools.iter().map(|pool| pool.values.len() as u64).collect();
-        Choices { random: self.random(repeat, Stream::Choices), cumulative, pools }
+        let pools = self
+            .scenario
+            .pools
+            .iter()
+            .map(|pool| pool.values.len() as u64)
+            .collect();
+        Choices {
+            random: self.random(repeat, Stream::Choices),
+            cumulative,
+            pools,
+        }
     }
 }
 

@@ -46,8 +46,13 @@ impl Phase {
     }
 
     /// Every phase, in the order of a request's life.
-    pub const ALL: [Self; 5] =
-        [Self::Connect, Self::Send, Self::FirstByte, Self::Body, Self::Check];
+    pub const ALL: [Self; 5] = [
+        Self::Connect,
+        Self::Send,
+        Self::FirstByte,
+        Self::Body,
+        Self::Check,
+    ];
 }
 
 /// How a request ended.

@@ -55,10 +55,13 @@ impl Subject {
             ("host", None, None) => Self::Host,
             ("tool", None, None) => Self::Tool,
             ("target", None, None) => Self::Target,
-            ("process", Some(pid), None) => Self::Process { pid: pid.parse().ok()? },
-            ("thread", Some(pid), Some(tid)) => {
-                Self::Thread { pid: pid.parse().ok()?, tid: tid.parse().ok()? }
-            }
+            ("process", Some(pid), None) => Self::Process {
+                pid: pid.parse().ok()?,
+            },
+            ("thread", Some(pid), Some(tid)) => Self::Thread {
+                pid: pid.parse().ok()?,
+                tid: tid.parse().ok()?,
+            },
             _ => return None,
         };
         parts.next().is_none().then_some(subject)
@@ -125,14 +128,20 @@ impl Series {
 
     /// Mean of the readings whose windows end in `span`.
     pub fn mean(&self, span: Span) -> Option<f64> {
-        let inside = self.points.iter().filter(|p| p.window.end >= span.begin && p.window.end < span.end);
+        let inside = self
+            .points
+            .iter()
+            .filter(|p| p.window.end >= span.begin && p.window.end < span.end);
         let (n, sum) = inside.fold((0_u32, 0.0), |(n, sum), p| (n + 1, sum + p.value));
         (n > 0).then(|| sum / f64::from(n))
     }
 
     /// Largest of the readings whose windows end in `span`.
     pub fn max(&self, span: Span) -> Option<f64> {
-        let inside = self.points.iter().filter(|p| p.window.end >= span.begin && p.window.end < span.end);
+        let inside = self
+            .points
+            .iter()
+            .filter(|p| p.window.end >= span.begin && p.window.end < span.end);
         inside.map(|p| p.value).reduce(f64::max)
     }
 }
@@ -199,7 +208,9 @@ pub struct Timeline {
 impl Timeline {
     /// All series of a signal.
     pub fn all<'a>(&'a self, signal: &'a Signal) -> impl Iterator<Item = &'a Series> {
-        self.series.iter().filter(move |series| series.signal == signal.id)
+        self.series
+            .iter()
+            .filter(move |series| series.signal == signal.id)
     }
 
     /// The one series of a signal, subject and label.
@@ -220,7 +231,9 @@ impl Timeline {
             (&a.signal, &a.subject, &a.label).cmp(&(&b.signal, &b.subject, &b.label))
         });
         for series in &mut self.series {
-            series.points.sort_by_key(|point| (point.window.end, point.window.begin));
+            series
+                .points
+                .sort_by_key(|point| (point.window.end, point.window.begin));
         }
         self.gaps.sort();
         self.gaps.dedup();
@@ -254,10 +267,17 @@ mod tests {
     #[test]
     fn increase_interpolates_and_survives_a_reset() {
         let points = [(100, 10.0), (200, 20.0), (300, 4.0)]
-            .map(|(ns, value)| Point { window: at(ns), value })
+            .map(|(ns, value)| Point {
+                window: at(ns),
+                value,
+            })
             .to_vec();
-        let series =
-            Series { signal: "x".into(), subject: Subject::Host, label: String::new(), points };
+        let series = Series {
+            signal: "x".into(),
+            subject: Subject::Host,
+            label: String::new(),
+            points,
+        };
         let span = |a, b| Span::new(Nanos::new(a), Nanos::new(b));
         assert_eq!(series.increase(span(100, 200)), Some(10.0));
         assert_eq!(series.increase(span(150, 200)), Some(5.0));

@@ -26,9 +26,9 @@ pub struct Case<'a> {
     pub endpoints: Vec<EndpointCase>,
     /// The measured windows, by repeat.
     pub windows: Vec<Span>,
-    /// One round trip to the target's host, without its application: the median time to make a
-    /// connection among the faster half, since the kernel answers a SYN by itself. `None` if no
-    /// connection was seen being made.
+    /// One round trip to the target's host, without its application, since the kernel answers a
+    /// SYN by itself: the lower quartile of the times to make a connection, or the shortest where
+    /// all were made ahead of requests. `None` if none was made.
     pub wire_ns: Option<u64>,
 }
 
@@ -61,7 +61,7 @@ impl<'a> Case<'a> {
     /// Cuts a record.
     pub fn new(record: &'a RunRecord) -> Self {
         let windows: Vec<Span> = record.manifest.repeats.iter().map(|r| r.window).collect();
-        let wire_ns = wire_ns(&record.samples);
+        let wire_ns = wire_ns(record);
         let names = record
             .manifest
             .plan
@@ -273,14 +273,17 @@ impl EndpointCase {
 }
 
 /// See [`Case::wire_ns`].
-fn wire_ns(samples: &[Sample]) -> Option<u64> {
+fn wire_ns(record: &RunRecord) -> Option<u64> {
     /// A round trip of a whole second is a repeated SYN, not a wire.
     const LONGEST_NS: u64 = 900 * MILLISECOND;
-    let mut dials: Vec<u64> = samples
-        .iter()
-        .filter_map(Sample::connect_ns)
-        .filter(|&ns| ns < LONGEST_NS)
-        .collect();
+    let dials = record.samples.iter().filter_map(Sample::connect_ns);
+    let mut dials: Vec<u64> = dials.filter(|&ns| ns < LONGEST_NS).collect();
     dials.sort_unstable();
-    quantile::type_1(&dials, 0.25)
+    let fastest = record
+        .manifest
+        .repeats
+        .iter()
+        .filter_map(|r| r.fastest_dial_ns)
+        .min();
+    quantile::type_1(&dials, 0.25).or(fastest)
 }

@@ -38,6 +38,7 @@ pub(crate) struct Network {
     pub(crate) limits: Limits,
     buffer: RefCell<Box<[u8]>>,
     opened: Cell<u32>,
+    fastest_dial_ns: Cell<Option<u64>>,
 }
 
 impl Network {
@@ -50,7 +51,22 @@ impl Network {
             limits,
             buffer: RefCell::new(vec![0; READ_BYTES].into_boxed_slice()),
             opened: Cell::new(0),
+            fastest_dial_ns: Cell::new(None),
         }
+    }
+
+    /// The shortest time one took to be made.
+    pub(crate) fn fastest_dial_ns(&self) -> Option<u64> {
+        self.fastest_dial_ns.get()
+    }
+
+    fn note_dial(&self, begun: Nanos, done: Nanos) {
+        let took = done.since(begun);
+        let fastest = self
+            .fastest_dial_ns
+            .get()
+            .map_or(took, |least| least.min(took));
+        self.fastest_dial_ns.set(Some(fastest));
     }
 
     /// Connections made so far.
@@ -83,6 +99,7 @@ impl Connection {
         for offset in 0..network.addresses.len() {
             let position = (first + offset) % network.addresses.len();
             let mut port = 0;
+            let begun = now();
             match dial_one(network, slot, network.addresses[position], &mut port).await {
                 Ok(stream) => {
                     network.preferred.set(position);
@@ -95,6 +112,7 @@ impl Connection {
                         local_port: port,
                         idle_since: now(),
                     };
+                    network.note_dial(begun, connection.idle_since);
                     return (Ok(connection), port);
                 }
                 Err(broken) => {

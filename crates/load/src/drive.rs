@@ -63,6 +63,8 @@ pub struct Drove {
     pub endpoints: Vec<EndpointTally>,
     /// Connections made, warm-up included.
     pub connections_opened: u64,
+    /// The shortest time one took to be made; `None` if none was.
+    pub fastest_dial_ns: Option<u64>,
     /// Connections found closed before a request was sent on them.
     pub connections_stale: u64,
     /// Why it ended early; empty if it did not.
@@ -193,6 +195,7 @@ pub fn drive(
         load: Span::new(start, engine.log.last_done()),
         endpoints,
         connections_opened: u64::from(engine.network.opened()),
+        fastest_dial_ns: engine.network.fastest_dial_ns(),
         connections_stale: engine.stale.get(),
         cut_short: cut_short.to_owned(),
     })

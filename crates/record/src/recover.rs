@@ -86,6 +86,7 @@ fn rebuild(
         endpoints: tallies,
         // They are numbered in the order in which they are opened.
         connections_opened: connections.max().map_or(0, |last| u64::from(last) + 1),
+        fastest_dial_ns: None,
         connections_stale: 0,
         spool_waits: 0,
         target_pids: pids(timeline, load),

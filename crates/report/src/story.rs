@@ -44,9 +44,9 @@ pub(crate) fn questions(diagnosis: &Diagnosis) -> Vec<Question<'_>> {
     }
     for unexplained in &diagnosis.unexplained {
         let endpoint = Some(unexplained.endpoint.as_str());
-        let covered = asked.iter().any(|(place, of, _)| {
-            *place == unexplained.place && (of.is_none() || *of == endpoint)
-        });
+        let covered = asked
+            .iter()
+            .any(|(place, of, _)| *place == unexplained.place && (of.is_none() || *of == endpoint));
         if !covered {
             asked.push((unexplained.place, endpoint, Vec::new()));
         }
@@ -80,7 +80,10 @@ fn excess_of<'a>(
         Some(endpoint) => unexplained.endpoint == endpoint,
         None => !own.contains(&(place, unexplained.endpoint.as_str())),
     };
-    let here = diagnosis.unexplained.iter().filter(|one| one.place == place);
+    let here = diagnosis
+        .unexplained
+        .iter()
+        .filter(|one| one.place == place);
     here.filter(about).collect()
 }
 

@@ -211,6 +211,7 @@ fn one_repeat(
         load: drove.load,
         endpoints: drove.endpoints,
         connections_opened: drove.connections_opened,
+        fastest_dial_ns: drove.fastest_dial_ns,
         connections_stale: drove.connections_stale,
         spool_waits: record.waits() - waits,
         target_pids,

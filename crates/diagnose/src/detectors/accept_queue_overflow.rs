@@ -4,13 +4,15 @@
 
 use slowpath_core::nanos::{MILLISECOND, SECOND, Span};
 use slowpath_core::sample::{Outcome, Phase, Sample};
-use slowpath_core::signal::{LISTENER_BACKLOG, LISTENER_DROPS, LISTENER_QUEUE};
+use slowpath_core::signal::{CGROUP_THROTTLED, LISTENER_BACKLOG, LISTENER_DROPS, LISTENER_QUEUE};
 use slowpath_core::timeline::Subject;
 
 use crate::case::{Case, EndpointCase};
+use crate::detectors::cpu_quota_throttling::throttled_spans;
 use crate::detectors::{Detector, Examine};
 use crate::diagnosis::{Culprit, Evidence, Grade, Place, Source};
 use crate::ledger::NAMED_ERRORS;
+use crate::overlap::{merged, parts};
 use crate::predict::without_claims;
 use crate::verdict::{Amount, Claim, Found, Verdict, evidence, percent};
 
@@ -32,6 +34,10 @@ const NEAR_SECOND_NS: u64 = 130 * MILLISECOND;
 const NEAR_SHARE: f64 = 0.9;
 /// The listener must have dropped at least this many times for each victim (signatures 26).
 const DROPS_EACH: f64 = 0.5;
+
+/// A target that its quota keeps off the CPUs for this share of the time cannot accept either: the
+/// full queue is then that cause seen from the network.
+const KEPT_OFF: f64 = 0.5;
 
 /// See the module.
 pub(super) static DETECTOR: Detector =
@@ -66,6 +72,14 @@ fn examine(case: &Case<'_>, endpoint: &EndpointCase) -> Verdict {
             "{count} connections waited for a repeated segment, but the listener dropped {drops:.0}"
         ));
     }
+    let kept_off = throttled_share(case);
+    if kept_off >= KEPT_OFF {
+        return Verdict::Cleared(format!(
+            "the listener dropped {drops:.0} connections, but its cgroup was kept off the CPUs for \
+             {} of the time: the queue was full because of that",
+            percent(kept_off)
+        ));
+    }
     let dials = slow.iter().filter_map(|&i| repeated_dial(case.sample(i)));
     let (all, near) = dials.fold((0, 0), |(all, near), dial| {
         (all + 1, near + usize::from(is_near_second(dial)))
@@ -76,6 +90,15 @@ fn examine(case: &Case<'_>, endpoint: &EndpointCase) -> Verdict {
         ));
     }
     found(case, endpoint, &slow, &failed, evidence_of(case, drops, near, count))
+}
+
+/// The share of the measured time in which the target's cgroup was throttled.
+fn throttled_share(case: &Case<'_>) -> f64 {
+    let Some(series) = case.series(&CGROUP_THROTTLED, &Subject::Target, "") else { return 0.0 };
+    let spans = merged(throttled_spans(series, u64::MAX));
+    let inside = case.windows.iter().flat_map(|&window| parts(&spans, window));
+    let total: u64 = inside.map(Span::len_ns).sum();
+    total as f64 / case.measured_ns().max(1) as f64
 }
 
 /// Requests that waited for a repeated segment and came through, and those that did not.

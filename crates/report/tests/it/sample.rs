@@ -128,6 +128,7 @@ fn manifest(other: &str) -> Manifest {
             2
         ],
         connections_opened: 64,
+        fastest_dial_ns: None,
         connections_stale: 0,
         spool_waits: 0,
         target_pids: vec![4_711],
