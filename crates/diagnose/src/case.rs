@@ -1,5 +1,7 @@
 //! The case: a read-only view of a run, cut the way detectors ask for it.
 
+use std::collections::BTreeSet;
+
 use slowpath_core::nanos::{MILLISECOND, Nanos, Span};
 use slowpath_core::record::RunRecord;
 use slowpath_core::sample::{Outcome, Sample, Stage};
@@ -233,17 +235,23 @@ impl EndpointCase {
     /// floor (all have it alike). Slow requests of too few episodes name nothing, but all requests
     /// together may.
     pub fn place_of(&self, claims: &[Claim]) -> Place {
-        let nameable = |tail: &&Frame| tail.clusters as usize >= NAMED_EPISODES;
-        let Some(tail) = self.tail.as_ref().filter(nameable) else {
+        let Some(tail) = &self.tail else {
             return Place::Floor;
         };
         let (mut slow_ns, mut others_ns) = (0.0, 0.0);
+        let mut clusters = BTreeSet::new();
         for claim in claims {
             let length_ns = claim.span.len_ns() as f64;
             match tail.position(claim.sample) {
-                Some(_) => slow_ns += length_ns,
+                Some(position) => {
+                    slow_ns += length_ns;
+                    clusters.insert(tail.cluster[position]);
+                }
                 None => others_ns += length_ns,
             }
+        }
+        if clusters.len() < NAMED_EPISODES {
+            return Place::Floor;
         }
         let slow = tail.requests.len() as f64;
         let others = self

@@ -23,6 +23,23 @@ pub(crate) fn touched(case: &Case<'_>, requests: &[u32], spans: &[Span]) -> f64 
     requests.iter().filter(hit).count() as f64 / requests.len() as f64
 }
 
+/// The share of the measured time that the spans cover.
+pub(crate) fn coverage(case: &Case<'_>, spans: &[Span]) -> f64 {
+    let inside = case.windows.iter().flat_map(|&window| parts(spans, window));
+    let total: u64 = inside.map(Span::len_ns).sum();
+    total as f64 / case.measured_ns().max(1) as f64
+}
+
+/// The share of the requests' time that lies in the spans; 0 without requests.
+pub(crate) fn share_of(case: &Case<'_>, requests: &[u32], spans: &[Span]) -> f64 {
+    let (mut inside, mut total) = (0_u64, 0_u64);
+    for span in requests.iter().map(|&i| case.sample(i).span()) {
+        total += span.len_ns();
+        inside += parts(spans, span).map(Span::len_ns).sum::<u64>();
+    }
+    inside as f64 / total.max(1) as f64
+}
+
 /// A claim for each part of a completed or slow request that lies in one of the spans.
 pub(crate) fn claims_of(case: &Case<'_>, endpoint: &EndpointCase, spans: &[Span]) -> Vec<Claim> {
     let mut requests: Vec<u32> = endpoint.completed.clone();

@@ -87,7 +87,10 @@ fn valley(sorted_ns: &[u64], modes: &[Mode]) -> Option<u64> {
 
 fn tail_cut(sorted_ns: &[u64]) -> Option<u64> {
     let median = type_1(sorted_ns, 0.5)?;
-    let cut = type_1(sorted_ns, TAIL_P)?.max(median.saturating_mul(TAIL_TIMES_MEDIAN));
-    let slow = sorted_ns.len() - sorted_ns.partition_point(|&l| l < cut);
+    // Fewer than 30 requests lie beyond the p99 of a short run; the slowest 30 then stand for it.
+    let rarest = *sorted_ns.get(sorted_ns.len().checked_sub(SIDE_REQUESTS)?)?;
+    let beyond = type_1(sorted_ns, TAIL_P)?.min(rarest);
+    let cut = beyond.max(median.saturating_mul(TAIL_TIMES_MEDIAN));
+    let slow = sorted_ns.len() - sorted_ns.partition_point(|&ns| ns < cut);
     (slow >= SIDE_REQUESTS).then_some(cut)
 }

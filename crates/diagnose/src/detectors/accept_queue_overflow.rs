@@ -12,7 +12,7 @@ use crate::detectors::cpu_quota_throttling::throttled_spans;
 use crate::detectors::{Detector, Examine};
 use crate::diagnosis::{Culprit, Evidence, Grade, Place, Source};
 use crate::ledger::NAMED_ERRORS;
-use crate::overlap::{merged, parts};
+use crate::overlap::{coverage, merged};
 use crate::predict::without_claims;
 use crate::verdict::{Amount, Claim, Found, Verdict, evidence, percent};
 
@@ -95,10 +95,7 @@ fn examine(case: &Case<'_>, endpoint: &EndpointCase) -> Verdict {
 /// The share of the measured time in which the target's cgroup was throttled.
 fn throttled_share(case: &Case<'_>) -> f64 {
     let Some(series) = case.series(&CGROUP_THROTTLED, &Subject::Target, "") else { return 0.0 };
-    let spans = merged(throttled_spans(series, u64::MAX));
-    let inside = case.windows.iter().flat_map(|&window| parts(&spans, window));
-    let total: u64 = inside.map(Span::len_ns).sum();
-    total as f64 / case.measured_ns().max(1) as f64
+    coverage(case, &merged(throttled_spans(series, u64::MAX)))
 }
 
 /// Requests that waited for a repeated segment and came through, and those that did not.

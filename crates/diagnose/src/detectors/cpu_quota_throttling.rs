@@ -10,7 +10,7 @@ use slowpath_core::timeline::{Series, Subject};
 use crate::case::{Case, EndpointCase};
 use crate::detectors::{Detector, Examine};
 use crate::diagnosis::{Culprit, Grade, Place, Source};
-use crate::overlap::{claims_of, touched};
+use crate::overlap::{claims_of, coverage, share_of, touched};
 use crate::predict::without_claims;
 use crate::verdict::{Amount, Claim, Found, Verdict, evidence, human, ms, percent};
 
@@ -18,6 +18,11 @@ use crate::verdict::{Amount, Claim, Found, Verdict, evidence, human, ms, percent
 const PERIODS_LEAST: f64 = 0.05;
 /// So many of the slow requests must overlap a throttled time (signatures 6).
 const SLOW_TOUCHED: f64 = 0.5;
+/// Long requests overlap throttled times by chance in proportion to the time throttled. Slow ones
+/// must spend so many times that share of their time in it …
+const ENRICHED: f64 = 1.5;
+/// … unless the target was off the CPUs for most of the time, when chance has no room left.
+const MOSTLY: f64 = 0.5;
 /// The kernel's default period (`default_cfs_period`, 100 ms), where it could not be read.
 const PERIOD_DEFAULT_NS: f64 = 1e8;
 
@@ -54,6 +59,15 @@ fn examine(case: &Case<'_>, endpoint: &EndpointCase) -> Verdict {
             "throttled in {} of the periods, but only {} of the slow requests overlap that",
             percent(share),
             percent(touched)
+        ));
+    }
+    let (covered, in_slow) = (coverage(case, &spans), share_of(case, requests, &spans));
+    if covered < MOSTLY && in_slow < ENRICHED * covered {
+        return Verdict::Cleared(format!(
+            "throttled for {} of the time, and slow requests spend {} of theirs in it: no more \
+             than by chance",
+            percent(covered),
+            percent(in_slow)
         ));
     }
     let claims = claims_of(case, endpoint, &spans);

@@ -64,6 +64,7 @@ fn facts(index: u16, repeat: &Repeat) -> RepeatFacts {
             .map(|(&offered, &unsent)| EndpointTally { offered, unsent })
             .collect(),
         connections_opened: repeat.opened,
+        fastest_dial_ns: None,
         connections_stale: 0,
         spool_waits: 0,
         target_pids: vec![100],

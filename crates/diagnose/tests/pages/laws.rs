@@ -127,6 +127,7 @@ fn repeat() -> impl Strategy<Value = RepeatFacts> {
         load,
         endpoints,
         connections_opened: 0,
+        fastest_dial_ns: None,
         connections_stale: 0,
         spool_waits: 0,
         target_pids: Vec::new(),
