@@ -103,7 +103,11 @@ pub(crate) fn measure(wanted: &Measurement<'_>, companion: &mut dyn Companion) -
             session = Some(current);
         }
         match facts {
-            Ok(facts) => manifest.repeats.push(facts),
+            Ok(facts) => {
+                manifest.repeats.push(facts);
+                // A kill from here on keeps the exact facts of what is finished.
+                writer.update(&manifest).context("update the manifest")?;
+            }
             Err(error) => trouble = Some(error),
         }
         if trouble.is_some() || wanted.stop.load(Ordering::Relaxed) {

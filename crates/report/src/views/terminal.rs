@@ -157,7 +157,10 @@ fn notes(figures: &EndpointFigures) -> Vec<String> {
         ));
     }
     notes.extend(story::settling(figures).map(ToOwned::to_owned));
-    let refused = story::refused(&figures.latency_ms);
+    // Only of what the line above shows; the other views have a place for each percentile.
+    let shown = ["p50:", "p99:"];
+    let mut refused = story::refused(&figures.latency_ms);
+    refused.retain(|reason| shown.iter().any(|name| reason.starts_with(name)));
     if !refused.is_empty() {
         notes.push(format!("not said: {}", refused.join("; ")));
     }

@@ -52,7 +52,7 @@ const DEMOS: &[Demo] = &[
         cause: "cpu-quota-throttling",
         root: true,
         server: &[],
-        load: "model = \"open\"\nrate = \"25/s\"\nconnections = 32\nduration = \"12s\"\n",
+        load: "model = \"open\"\nrate = \"33/s\"\nconnections = 32\nduration = \"12s\"\n",
     },
     Demo {
         cause: "clock-jump",

@@ -104,7 +104,7 @@ fn accept_queue_overflow() {
 
 #[test]
 fn cpu_quota_throttling() {
-    let load = "model = \"open\"\nrate = \"25/s\"\nconnections = 32\nduration = \"8s\"";
+    let load = "model = \"open\"\nrate = \"33/s\"\nconnections = 32\nduration = \"8s\"";
     sick("cpu-quota-throttling", load, "cpu-quota-throttling", 0.3);
     healthy("cpu-quota-throttling --healthy", load);
 }
