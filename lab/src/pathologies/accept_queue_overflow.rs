@@ -26,7 +26,8 @@ pub(super) const KNOBS: &[Knob] = &[
         help: "time that a request takes",
         default: 3.0,
         range: (0.0, 10_000.0),
-        healthy: None,
+        // A wait in each request would be a fault of its own.
+        healthy: Some(0.0),
     },
 ];
 pub(super) const VARIANTS: &[Variant] = &[];

@@ -118,9 +118,8 @@ fn samples_of_an_endpoint_that_the_plan_lacks_are_an_error() {
 }
 
 #[test]
-#[ignore = "takes 20 s without optimisation; shows rates"]
-fn a_million_requests_are_written_and_read() {
-    const REQUESTS: u32 = 1_000_000;
+fn many_requests_are_written_and_read() {
+    const REQUESTS: u32 = 100_000;
     let dir = tempfile::tempdir().unwrap();
     let samples = plausible(REQUESTS);
     let writer = RunWriter::create(dir.path(), &manifest()).unwrap();

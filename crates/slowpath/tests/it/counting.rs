@@ -120,7 +120,7 @@ fn every_request_is_accounted_for() {
         "close" => Some(("closed", "first-byte")),
         "reset" => Some(("reset", "first-byte")),
         "truncate" | "chunk" => Some(("truncated", "body")),
-        "garbage" => Some(("bad-response", "first-byte")),
+        "garbage" => Some(("bad-response", "body")),
         "late" => Some(("timeout", "first-byte")),
         "status" => Some(("status", "check")),
         "wrong" => Some(("check", "check")),

@@ -68,7 +68,9 @@ fn healthy(server: &str, load: &str) {
     assert!(found.is_empty(), "{server}: {found:?} {report:#}");
 }
 
-const OPEN: &str = "model = \"open\"\nrate = \"60/s\"\nconnections = 16\nduration = \"6s\"";
+/// Few connections, so that none rests for long: after a rest of an RTO the client's kernel
+/// acknowledges at once, and a delayed acknowledgement cannot be had.
+const OPEN: &str = "model = \"open\"\nrate = \"60/s\"\nconnections = 4\nduration = \"6s\"";
 
 #[test]
 fn delayed_ack() {

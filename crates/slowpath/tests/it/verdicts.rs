@@ -38,7 +38,7 @@ fn an_experiment_confirms_a_delayed_ack() {
     let server = Server::lab(&["delayed-ack"]).unwrap();
     let (_, report, _) = run(
         folder.path(),
-        &[&server.url(), "-d", "5s", "-r", "100", "-c", "16"],
+        &[&server.url(), "-d", "5s", "-c", "6"],
     );
     assert_eq!(
         causes(&report).first().map(String::as_str),
