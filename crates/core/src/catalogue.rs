@@ -15,3 +15,6 @@ pub const ACCEPT_QUEUE_OVERFLOW: &str = "accept-queue-overflow";
 pub const CPU_SATURATION: &str = "cpu-saturation";
 /// The target's cgroup used up its CPU quota.
 pub const CPU_QUOTA_THROTTLING: &str = "cpu-quota-throttling";
+
+/// The causes that an experiment can prove: there is a safe, reversible intervention on each.
+pub const PROVABLE: &[&str] = &[DELAYED_ACK, FIXED_DELAY, CPU_QUOTA_THROTTLING];

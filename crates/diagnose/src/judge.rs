@@ -1,5 +1,6 @@
 //! From a record to a diagnosis: ask every detector, settle the ledger, rank what is left.
 
+use slowpath_core::catalogue::PROVABLE;
 use slowpath_core::record::RunRecord;
 
 use crate::acquit::acquit;
@@ -391,10 +392,9 @@ fn rounded_prediction(mut p: crate::diagnosis::Prediction) -> crate::diagnosis::
 }
 
 fn next_step(cause: &str, id: &str) -> String {
-    match cause {
-        "delayed-ack" | "fixed-delay" | "cpu-quota-throttling" => {
-            format!("slowpath prove {id} --cause {cause}")
-        }
-        _ => format!("slowpath causes {cause}"),
+    if PROVABLE.contains(&cause) {
+        format!("slowpath prove {id} --cause {cause}")
+    } else {
+        format!("slowpath causes {cause}")
     }
 }
