@@ -1,4 +1,4 @@
-//! The nouns of an experiment, as stored in `<run>/experiments/<cause>.json`.
+//! The nouns of an experiment, as stored in `<run>/experiments/<cause>-<seed>.json`.
 
 use serde::{Deserialize, Serialize};
 
@@ -24,6 +24,14 @@ pub struct Experiment {
     pub design: Design,
     /// What came of it; `None` until it is over.
     pub outcome: Option<Outcome>,
+}
+
+impl Experiment {
+    /// What tells it from other experiments on the same run, and names its files: the cause, and
+    /// the seed of its blocks in hexadecimal.
+    pub fn name(&self) -> String {
+        format!("{}-{:016x}", self.cause, self.design.seed)
+    }
 }
 
 /// A prediction that can fail, written before the first block.

@@ -29,12 +29,7 @@ impl Judged {
                 "name the directory of a run, such as .slowpath/runs/ULID",
             )
         })?;
-        let mut experiments = Vec::new();
-        for (name, text) in slowpath_record::read_experiments(dir)? {
-            let experiment: Experiment = serde_json::from_str(&text)
-                .with_context(|| format!("experiments/{name} of {}", dir.display()))?;
-            experiments.push(experiment);
-        }
+        let experiments = experiments(dir)?;
         let diagnosis = with_experiments(slowpath_diagnose::judge(&record), &experiments);
         Ok(Self {
             dir: dir.to_owned(),
@@ -85,4 +80,20 @@ impl Judged {
             Exit::Done
         }
     }
+}
+
+/// The experiments on a run, in the order in which they were written.
+fn experiments(dir: &Path) -> Result<Vec<Experiment>> {
+    let mut experiments = Vec::new();
+    for (name, text) in slowpath_record::read_experiments(dir)? {
+        let experiment: Experiment = serde_json::from_str(&text)
+            .with_context(|| format!("experiments/{name}.json of {}", dir.display()))?;
+        experiments.push(experiment);
+    }
+    // As text, "…:05.1Z" would come before "…:05Z".
+    experiments.sort_by_cached_key(|one| {
+        let written: Option<jiff::Timestamp> = one.hypothesis.written_at.parse().ok();
+        (written, one.name())
+    });
+    Ok(experiments)
 }

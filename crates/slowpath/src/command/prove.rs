@@ -70,8 +70,8 @@ fn choose(judged: &Judged, cause: Option<&str>) -> Result<Finding, Problem> {
     })
 }
 
-/// Runs the experiment. `None` if it was interrupted: then nothing is judged, and everything is
-/// as it was.
+/// Runs the experiment. `None` if it was interrupted: then nothing is judged, and what was asked
+/// stays on record without an outcome.
 fn experiment(judged: &Judged, finding: &Finding, args: &ProveArgs) -> Result<Option<Outcome>> {
     let stop = interrupt::flag()?;
     let guardian = Guardian::spawn()?;
@@ -86,10 +86,11 @@ fn experiment(judged: &Judged, finding: &Finding, args: &ProveArgs) -> Result<Op
         design,
         outcome: None,
     };
-    let dir = judged
-        .dir
-        .join("experiments")
-        .join(format!("{}-{seed:016x}", finding.cause));
+    let dir = judged.dir.join("experiments").join(experiment.name());
+    if dir.exists() || dir.with_extension("json").exists() {
+        let what = format!("the run has the experiment {} already", experiment.name());
+        return Err(Problem::usage(what, "another --seed, or none").into());
+    }
     let wanted = Measurement {
         id: notes::new_id(),
         dir: &dir,
@@ -109,16 +110,7 @@ fn experiment(judged: &Judged, finding: &Finding, args: &ProveArgs) -> Result<Op
         ));
     }
     save(&judged.dir, &experiment)?;
-    let measured = measure(&wanted, &mut switcher);
-    if measured.is_err() || interrupt::came(&stop) {
-        // Without an outcome the hypothesis was not tested; it does not stay as if it were open.
-        let file = judged
-            .dir
-            .join("experiments")
-            .join(format!("{}.json", experiment.cause));
-        let _ = std::fs::remove_file(file);
-    }
-    measured?;
+    measure(&wanted, &mut switcher)?;
     if interrupt::came(&stop) {
         return Ok(None);
     }
@@ -142,7 +134,7 @@ fn plan(judged: &Judged, experiment: &Experiment, seed: u64) -> Plan {
 }
 
 fn save(dir: &Path, experiment: &Experiment) -> Result<()> {
-    let name = format!("experiments/{}.json", experiment.cause);
+    let name = format!("experiments/{}.json", experiment.name());
     let text = serde_json::to_string_pretty(experiment)? + "\n";
     slowpath_record::write_derived(dir, &name, text.as_bytes()).context("save the experiment")?;
     Ok(())
