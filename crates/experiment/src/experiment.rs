@@ -18,6 +18,9 @@ pub struct Experiment {
     pub run: String,
     /// The cause it tests, as in the catalogue.
     pub cause: String,
+    /// The endpoint whose finding it tests; `None` if the finding is of the whole run.
+    #[serde(default)]
+    pub endpoint: Option<String>,
     /// What must happen if the cause is the right one.
     pub hypothesis: Hypothesis,
     /// In which blocks the intervention is applied.

@@ -329,6 +329,7 @@ fn an_experiment_survives_its_file_and_unknown_fields_are_refused() {
         format: FORMAT,
         run: "01JD".into(),
         cause: "delayed-ack".into(),
+        endpoint: Some("page".into()),
         hypothesis: Hypothesis {
             intervention: slack().intervention,
             ..quick_ack()

@@ -15,7 +15,7 @@ pub(crate) fn with_experiments(mut diagnosis: Diagnosis, experiments: &[Experime
         let same = diagnosis
             .findings
             .iter_mut()
-            .filter(|f| f.cause == experiment.cause);
+            .filter(|f| f.cause == experiment.cause && f.endpoint == experiment.endpoint);
         for finding in same {
             finding.evidence.push(Evidence {
                 source: Source::Experiment,

@@ -9,15 +9,9 @@ use slowpath_experiment::{
 
 use crate::quantity;
 
-/// Whether an experiment was about a finding: same cause, and same endpoint if it has one.
+/// Whether an experiment was about a finding: same cause, same endpoint or none.
 pub(crate) fn tests(experiment: &Experiment, finding: &Finding) -> bool {
-    let endpoint = experiment
-        .hypothesis
-        .metric
-        .rsplit_once('.')
-        .map(|(endpoint, _)| endpoint);
-    experiment.cause == finding.cause
-        && (finding.endpoint.is_none() || finding.endpoint.as_deref() == endpoint)
+    experiment.cause == finding.cause && experiment.endpoint == finding.endpoint
 }
 
 /// The part of a metric after its endpoint: `p50`.

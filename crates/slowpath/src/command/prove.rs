@@ -82,6 +82,7 @@ fn experiment(judged: &Judged, finding: &Finding, args: &ProveArgs) -> Result<Op
         format: FORMAT,
         run: judged.diagnosis.run.id.clone(),
         cause: finding.cause.clone(),
+        endpoint: finding.endpoint.clone(),
         hypothesis,
         design,
         outcome: None,

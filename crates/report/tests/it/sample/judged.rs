@@ -334,6 +334,7 @@ pub(crate) fn experiment() -> Experiment {
         format: FORMAT,
         run,
         cause,
+        endpoint: Some("search".into()),
         hypothesis,
         design,
         outcome,
