@@ -5,9 +5,10 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use anyhow::{Context, Result};
+use slowpath_core::catalogue::PROVABLE;
 
 use crate::cli::{DemoArgs, ProveArgs, RunArgs};
-use crate::command::prove::{self, PROVABLE};
+use crate::command::prove;
 use crate::command::run;
 use crate::exit::{Exit, Problem};
 use crate::out;

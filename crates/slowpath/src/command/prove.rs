@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use anyhow::{Context, Result};
-use slowpath_core::catalogue::{CPU_QUOTA_THROTTLING, DELAYED_ACK, FIXED_DELAY};
+use slowpath_core::catalogue::PROVABLE;
 use slowpath_core::plan::Plan;
 use slowpath_diagnose::diagnosis::Finding;
 use slowpath_experiment::{Experiment, FORMAT, Outcome, judge};
@@ -15,9 +15,6 @@ use crate::measure::{Measurement, measure};
 use crate::present::Judged;
 use crate::switcher::Switcher;
 use crate::{blocks, hypothesis, interrupt, notes, out, store};
-
-/// The causes that an experiment exists for.
-pub(crate) const PROVABLE: [&str; 3] = [DELAYED_ACK, FIXED_DELAY, CPU_QUOTA_THROTTLING];
 
 /// Writes the hypothesis down, runs the blocks, judges, and prints the run with the verdict.
 pub(crate) fn prove(args: &ProveArgs) -> Result<Exit> {
