@@ -194,3 +194,19 @@ pub struct Outcome {
     /// Whether the last block, without the intervention, was like the others without it.
     pub restored: bool,
 }
+
+impl Outcome {
+    /// The outcome when something outside of its blocks forbids a verdict; the figures stay.
+    #[must_use]
+    pub fn overruled(self, why: &str) -> Self {
+        let reason = match self.verdict {
+            Verdict::Undecided => format!("{why}; {}", self.reason),
+            verdict => format!("{why}, or it would be {}: {}", verdict.name(), self.reason),
+        };
+        Self {
+            verdict: Verdict::Undecided,
+            reason,
+            ..self
+        }
+    }
+}

@@ -347,3 +347,15 @@ fn an_experiment_survives_its_file_and_unknown_fields_are_refused() {
     let more = text.replacen('{', r#"{"surprise":1,"#, 1);
     assert!(serde_json::from_str::<Experiment>(&more).is_err());
 }
+
+#[test]
+fn an_outcome_that_is_overruled_keeps_its_figures() {
+    let design = design(4);
+    let outcome = judge(&design, &measure(&SICK, &design, 4), &quick_ack());
+    assert_eq!(outcome.verdict, Verdict::Confirmed);
+    let overruled = outcome.clone().overruled("a clock jumped");
+    assert_eq!(overruled.verdict, Verdict::Undecided);
+    assert!(overruled.reason.starts_with("a clock jumped"));
+    assert!(overruled.reason.ends_with(&outcome.reason));
+    assert_eq!((overruled.p, overruled.blocks), (outcome.p, outcome.blocks));
+}

@@ -5,7 +5,8 @@ use std::path::Path;
 use anyhow::{Context, Result};
 use slowpath_core::catalogue::PROVABLE;
 use slowpath_core::plan::Plan;
-use slowpath_diagnose::diagnosis::Finding;
+use slowpath_core::record::RunRecord;
+use slowpath_diagnose::diagnosis::{Diagnosis, Finding, Status};
 use slowpath_experiment::{Experiment, FORMAT, Outcome, judge};
 use slowpath_observe::guardian::Guardian;
 
@@ -20,6 +21,7 @@ use crate::{blocks, hypothesis, interrupt, notes, out, store};
 pub(crate) fn prove(args: &ProveArgs) -> Result<Exit> {
     store::check_copy(args.json.as_deref())?;
     let judged = Judged::read(&store::find(&args.run)?)?;
+    check_valid(&judged)?;
     let finding = choose(&judged, args.cause.as_deref())?;
     let outcome = experiment(&judged, &finding, args)?;
     let judged = Judged::read(&judged.dir)?;
@@ -30,6 +32,39 @@ pub(crate) fn prove(args: &ProveArgs) -> Result<Exit> {
     } else {
         Exit::Interrupted
     })
+}
+
+/// Findings of an invalid run are of the instrument or of nothing, and so are their predictions.
+fn check_valid(judged: &Judged) -> Result<(), Problem> {
+    invalid(&judged.diagnosis).map_or(Ok(()), |why| {
+        Err(Problem::usage(
+            format!("the run is invalid, so there is nothing to prove ({why})"),
+            "remove what this check found and measure again",
+        ))
+    })
+}
+
+/// What makes a measurement invalid; `None` if it is valid.
+fn invalid(diagnosis: &Diagnosis) -> Option<String> {
+    let checks: Vec<String> = diagnosis
+        .validity
+        .iter()
+        .filter(|check| check.status == Status::Invalid)
+        .map(|check| format!("{}: {}", check.check, check.detail))
+        .collect();
+    (!checks.is_empty()).then(|| checks.join("; "))
+}
+
+/// Why the record of an experiment allows no verdict, whatever its blocks say.
+fn spoiled(record: &RunRecord) -> Option<String> {
+    let diagnosis = slowpath_diagnose::judge(record);
+    let died = diagnosis
+        .validity
+        .iter()
+        .find(|c| c.check == "target-alive");
+    invalid(&diagnosis)
+        .map(|why| format!("the experiment's own measurement is invalid ({why})"))
+        .or_else(|| died.map(|check| check.detail.clone()))
 }
 
 /// The finding to test.
@@ -115,7 +150,10 @@ fn experiment(judged: &Judged, finding: &Finding, args: &ProveArgs) -> Result<Op
     let record = slowpath_record::read(&dir).context("read the experiment's record")?;
     let endpoint = finding.endpoint.as_deref();
     let measurements = blocks::measurements(&record, &experiment, endpoint);
-    let outcome = judge(&experiment.design, &measurements, &experiment.hypothesis);
+    let mut outcome = judge(&experiment.design, &measurements, &experiment.hypothesis);
+    if let Some(why) = spoiled(&record) {
+        outcome = outcome.overruled(&why);
+    }
     experiment.outcome = Some(outcome.clone());
     save(&judged.dir, &experiment)?;
     Ok(Some(outcome))
