@@ -127,6 +127,11 @@ signals! {
     SERVER_SOCKETS_UNREAD = "server.sockets.unread", Count, Gauge, SameUser, "INET_DIAG idiag_rqueue";
     /// Established connections that the target opened itself, to any peer.
     UPSTREAM_SOCKETS = "upstream.sockets", Count, Gauge, SameUser, "INET_DIAG and /proc/PID/fd";
+    /// Connected UNIX sockets (stream, seqpacket) of the target that it did not accept at a path
+    /// of its own. Both ends of a socket pair count: whom one leads to is not to be seen here.
+    UPSTREAM_UNIX_SOCKETS = "upstream.unix_sockets", Count, Gauge, SameUser, "/proc/PID/net/unix and /proc/PID/fd";
+    /// UDP sockets of the target, to ask a resolver or a statistics server, or to serve.
+    UPSTREAM_UDP_SOCKETS = "upstream.udp_sockets", Count, Gauge, SameUser, "/proc/PID/net/udp, udp6 and /proc/PID/fd";
 
     /// Busy time of all CPUs of the host.
     HOST_CPU_BUSY = "host.cpu.busy_ns", Nanoseconds, Counter, SameUser, "/proc/stat";

@@ -99,8 +99,10 @@ fn a_full_tree_gives_every_signal_of_procfs() {
 fn slow_files_are_read_at_the_start() {
     let (seen, _) = observe("linux-6.8-cgroup-v2");
     let first = |signal, subject: &Subject| seen.values(signal, subject, "").first().copied();
-    assert_eq!(first(&PROCESS_FDS, &WEB), Some(3.0));
-    assert_eq!(first(&PROCESS_FDS, &WORKER), Some(1.0));
+    assert_eq!(first(&PROCESS_FDS, &WEB), Some(4.0));
+    assert_eq!(first(&PROCESS_FDS, &WORKER), Some(2.0));
+    assert_eq!(first(&UPSTREAM_UNIX_SOCKETS, &Subject::Target), Some(1.0));
+    assert_eq!(first(&UPSTREAM_UDP_SOCKETS, &Subject::Target), Some(1.0));
     assert_eq!(first(&PROCESS_FDS_LIMIT, &WEB), Some(1024.0));
     assert_eq!(first(&PROCESS_FDS_LIMIT, &WORKER), Some(256.0));
     assert_eq!(first(&PROCESS_CPUS_ALLOWED, &WEB), Some(5.0));
