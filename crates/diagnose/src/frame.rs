@@ -1,6 +1,6 @@
 //! A frame of reference: a set of requests, the excess of each, and what hangs together.
 
-use slowpath_core::nanos::{Nanos, Span};
+use slowpath_core::nanos::{MILLISECOND, Nanos, Span};
 use slowpath_core::record::RunRecord;
 use slowpath_core::stats::batches::{Batches, Window};
 use slowpath_core::stats::episodes::episodes;
@@ -17,6 +17,10 @@ const COVERED: f64 = 0.5;
 
 /// The requests around the median: the middle half.
 const CENTRAL: (f64, f64) = (0.25, 0.75);
+
+/// A floor closer to the wire than this is not worth a name: wake-ups and a few system calls on a
+/// shared machine take as long.
+const FLOOR_LEAST_NS: u64 = MILLISECOND;
 
 /// Requests whose excess over a reference is to be explained.
 #[derive(Clone, Debug)]
@@ -84,7 +88,8 @@ impl Frame {
     ) -> Option<Self> {
         let low = type_1(sorted_ns, CENTRAL.0)?;
         let high = type_1(sorted_ns, CENTRAL.1)?;
-        if windows.is_empty() {
+        let median = type_1(sorted_ns, 0.5)?;
+        if windows.is_empty() || median.saturating_sub(wire_ns) < FLOOR_LEAST_NS {
             return None;
         }
         let is_central =

@@ -12,9 +12,8 @@ const APART: f64 = 1.5;
 const SIDE_SHARE: f64 = 0.005;
 /// … and at least this many requests (S1, S2).
 const SIDE_REQUESTS: usize = 30;
-/// Without modes, slow is beyond the 99th percentile … (S2)
-const TAIL_P: f64 = 0.99;
-/// … and beyond three times the median (S2).
+/// Without modes, slow is what takes three times the median: what a user calls slow, and the whole
+/// of each burst, of which the slowest hundredth would show a few.
 const TAIL_TIMES_MEDIAN: u64 = 3;
 
 /// The requests of an endpoint, split into fast and slow.
@@ -86,11 +85,7 @@ fn valley(sorted_ns: &[u64], modes: &[Mode]) -> Option<u64> {
 }
 
 fn tail_cut(sorted_ns: &[u64]) -> Option<u64> {
-    let median = type_1(sorted_ns, 0.5)?;
-    // Fewer than 30 requests lie beyond the p99 of a short run; the slowest 30 then stand for it.
-    let rarest = *sorted_ns.get(sorted_ns.len().checked_sub(SIDE_REQUESTS)?)?;
-    let beyond = type_1(sorted_ns, TAIL_P)?.min(rarest);
-    let cut = beyond.max(median.saturating_mul(TAIL_TIMES_MEDIAN));
+    let cut = type_1(sorted_ns, 0.5)?.saturating_mul(TAIL_TIMES_MEDIAN);
     let slow = sorted_ns.len() - sorted_ns.partition_point(|&ns| ns < cut);
     (slow >= SIDE_REQUESTS).then_some(cut)
 }
