@@ -10,7 +10,7 @@ pub(crate) enum Exit {
     Done = 0,
     /// A bug of slowpath.
     Bug = 1,
-    /// Usage or scenario.
+    /// Usage or scenario, or a refusal of this machine (a full disk, a folder that is not ours).
     Usage = 2,
     /// The target is unreachable or never got ready.
     Unreachable = 3,
@@ -53,6 +53,11 @@ impl Problem {
             what: what.to_string(),
             remedy: remedy.to_string(),
         }
+    }
+
+    /// Trouble with this machine: it refuses what slowpath needs, whatever was asked.
+    pub(crate) fn environment(what: impl fmt::Display, remedy: impl fmt::Display) -> Self {
+        Self::usage(what, remedy)
     }
 
     /// Trouble with reaching the target.

@@ -6,16 +6,17 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
-use anyhow::{Context, Result};
+use anyhow::Result;
 use slowpath_core::facts::{RepeatFacts, TargetFacts};
 use slowpath_core::plan::Plan;
 use slowpath_core::record::{MANIFEST_FORMAT, Manifest};
 use slowpath_core::timeline::{Mark, MarkKind};
-use slowpath_load::{Control, Drive, Drove, Keys};
+use slowpath_load::{Control, Drive, Drove, Keys, LoadError};
 use slowpath_observe::guardian::Guardian;
 use slowpath_observe::{Observer, Watch, clock, host};
-use slowpath_record::{Handle, RunWriter};
+use slowpath_record::{Handle, RecordError, RunWriter};
 
+use crate::exit::Problem;
 use crate::notes;
 use crate::progress::Bar;
 use crate::session::{PROC, Session, Setting};
@@ -71,7 +72,7 @@ pub(crate) fn measure(wanted: &Measurement<'_>, companion: &mut dyn Companion) -
     if let Some(session) = &session {
         manifest.target = session.facts.clone();
     }
-    let writer = RunWriter::create(wanted.dir, &manifest).context("create the run's directory")?;
+    let writer = RunWriter::create(wanted.dir, &manifest).map_err(not_recorded)?;
     let mut keys = Keys::new();
     let repeats = wanted.plan.scenario.load.repeats as u16;
     let mut trouble = None;
@@ -106,7 +107,7 @@ pub(crate) fn measure(wanted: &Measurement<'_>, companion: &mut dyn Companion) -
             Ok(facts) => {
                 manifest.repeats.push(facts);
                 // A kill from here on keeps the exact facts of what is finished.
-                writer.update(&manifest).context("update the manifest")?;
+                writer.update(&manifest).map_err(not_recorded)?;
             }
             Err(error) => trouble = Some(error),
         }
@@ -119,7 +120,7 @@ pub(crate) fn measure(wanted: &Measurement<'_>, companion: &mut dyn Companion) -
     }
     manifest.interrupted = wanted.stop.load(Ordering::Relaxed);
     let measured = !manifest.repeats.is_empty();
-    writer.finish(&manifest).context("finish the record")?;
+    writer.finish(&manifest).map_err(not_recorded)?;
     match trouble {
         Some(error) if !measured => Err(error),
         Some(error) => {
@@ -130,6 +131,27 @@ pub(crate) fn measure(wanted: &Measurement<'_>, companion: &mut dyn Companion) -
             Ok(())
         }
         None => Ok(()),
+    }
+}
+
+fn not_recorded(error: RecordError) -> Problem {
+    Problem::environment(
+        error,
+        "make room on the disk; slowpath explain reads what was kept",
+    )
+}
+
+fn not_driven(error: LoadError) -> Problem {
+    match error {
+        LoadError::NoAddress | LoadError::Resolve { .. } => {
+            Problem::unreachable(error, "check the host name in the URL")
+        }
+        LoadError::EventLoop(_) => {
+            Problem::environment(error, "raise the limit of open files (ulimit -n)")
+        }
+        LoadError::NotCarriedOut(_) | LoadError::Expectation { .. } | LoadError::Header { .. } => {
+            Problem::usage(error, "correct the scenario")
+        }
     }
 }
 
@@ -195,7 +217,7 @@ fn one_repeat(
     let left = companion.leave();
     record.keys(keys.names());
     record.gaps(observer.stop());
-    let drove = drove.context("drive the load")?;
+    let drove = drove.map_err(not_driven)?;
     left?;
     marks_of(&drove, record, repeat);
     if let Some(how) = session.died() {

@@ -28,8 +28,25 @@ pub(crate) fn complain(error: &anyhow::Error) {
     if error.downcast_ref::<Problem>().is_some() {
         eprintln!("slowpath: {error}");
     } else {
-        eprintln!("slowpath: {error:#}\n  this is a bug of slowpath; please report it");
+        let chain = chain(error);
+        eprintln!("slowpath: {chain}\n  this is a bug of slowpath; please report it");
     }
+}
+
+/// An error and its causes. Errors that name their cause themselves are not followed by it again.
+fn chain(error: &anyhow::Error) -> String {
+    error
+        .chain()
+        .map(ToString::to_string)
+        .fold(String::new(), |said, cause| {
+            if said.is_empty() {
+                cause
+            } else if said.ends_with(&cause) {
+                said
+            } else {
+                format!("{said}: {cause}")
+            }
+        })
 }
 
 /// How to print on stdout as it is: colour and width of a terminal, neither in a pipe.
@@ -45,5 +62,19 @@ pub(crate) fn style() -> Style {
     Style {
         color: terminal && !plain,
         width: width.unwrap_or(WIDTH_IN_A_PIPE),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_cause_is_said_twice() {
+        let refused = || std::io::Error::from(std::io::ErrorKind::PermissionDenied);
+        let error = anyhow::Error::new(refused()).context("read x");
+        assert_eq!(chain(&error), "read x: permission denied");
+        let error = anyhow::Error::new(refused()).context("cannot read x: permission denied");
+        assert_eq!(chain(&error), "cannot read x: permission denied");
     }
 }

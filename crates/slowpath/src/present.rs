@@ -2,14 +2,13 @@
 
 use std::path::{Path, PathBuf};
 
-use anyhow::{Context, Result};
 use slowpath_core::record::RunRecord;
 use slowpath_diagnose::diagnosis::{Diagnosis, Status};
 use slowpath_experiment::Experiment;
 
-use crate::exit::Exit;
+use crate::exit::{Exit, Problem};
 use crate::grade::with_experiments;
-use crate::out;
+use crate::{out, store};
 
 /// A judged run with everything that a view needs.
 #[derive(Debug)]
@@ -22,14 +21,14 @@ pub(crate) struct Judged {
 
 impl Judged {
     /// Reads and judges the run in a directory.
-    pub(crate) fn read(dir: &Path) -> Result<Self> {
+    pub(crate) fn read(dir: &Path) -> Result<Self, Problem> {
         let record = slowpath_record::read(dir).map_err(|error| {
-            crate::exit::Problem::usage(
+            Problem::usage(
                 format!("cannot read the run in {}: {error}", dir.display()),
                 "name the directory of a run, such as .slowpath/runs/ULID",
             )
         })?;
-        let experiments = experiments(dir)?;
+        let experiments = experiments(dir);
         let diagnosis = with_experiments(slowpath_diagnose::judge(&record), &experiments);
         Ok(Self {
             dir: dir.to_owned(),
@@ -39,25 +38,42 @@ impl Judged {
         })
     }
 
-    /// Writes report.json and report.html beside the record, and the copy that was asked for.
-    pub(crate) fn write(&self, copy: Option<&Path>) -> Result<()> {
+    /// Writes report.json and report.html beside the record.
+    pub(crate) fn save(&self) -> Result<(), Problem> {
         let json = slowpath_report::json(&self.diagnosis);
-        slowpath_record::write_derived(&self.dir, "report.json", json.as_bytes())?;
         let html = slowpath_report::html(&self.diagnosis, &self.record, &self.experiments);
-        slowpath_record::write_derived(&self.dir, "report.html", html.as_bytes())?;
-        if let Some(copy) = copy {
-            std::fs::write(copy, &json).with_context(|| format!("write {}", copy.display()))?;
-        }
-        Ok(())
+        let write = |name, text: &str| {
+            slowpath_record::write_derived(&self.dir, name, text.as_bytes()).map_err(|error| {
+                Problem::environment(
+                    format!("the report is not written: {error}"),
+                    "make room there, or copy the run to a folder of your own",
+                )
+            })
+        };
+        write("report.json", &json)?;
+        write("report.html", &html)
     }
 
-    /// Prints the summary and where the report is.
-    pub(crate) fn print(&self) {
+    /// Writes the copy of report.json that was asked for.
+    pub(crate) fn copy(&self, path: Option<&Path>) -> Result<(), Problem> {
+        store::write_copy(path, &slowpath_report::json(&self.diagnosis))
+    }
+
+    /// Prints the summary, and where the report is if it was written.
+    pub(crate) fn print(&self, saved: bool) {
         let report = self.dir.join("report.html").display().to_string();
-        let style = out::style();
+        let report = saved.then_some(report.as_str());
         let text =
-            slowpath_report::terminal(&self.diagnosis, &self.experiments, style, Some(&report));
+            slowpath_report::terminal(&self.diagnosis, &self.experiments, out::style(), report);
         out::answer(&text);
+    }
+
+    /// Saves, prints, copies. The answer is printed whatever cannot be written.
+    pub(crate) fn present(&self, copy: Option<&Path>) -> Result<(), Problem> {
+        let saved = self.save();
+        self.print(saved.is_ok());
+        self.copy(copy)?;
+        saved
     }
 
     /// The exit code that the run's result calls for.
@@ -82,18 +98,30 @@ impl Judged {
     }
 }
 
-/// The experiments on a run, in the order in which they were written.
-fn experiments(dir: &Path) -> Result<Vec<Experiment>> {
+/// The experiments on a run, in the order in which they were written. One that cannot be read is
+/// told and left out: the record can be judged without it.
+fn experiments(dir: &Path) -> Vec<Experiment> {
+    let files = slowpath_record::read_experiments(dir).unwrap_or_else(|error| {
+        out::say(&format!("going on without experiments: {error}"));
+        Vec::new()
+    });
     let mut experiments = Vec::new();
-    for (name, text) in slowpath_record::read_experiments(dir)? {
-        let experiment: Experiment = serde_json::from_str(&text)
-            .with_context(|| format!("experiments/{name}.json of {}", dir.display()))?;
-        experiments.push(experiment);
+    for (name, text) in files {
+        match serde_json::from_str::<Experiment>(&text) {
+            Ok(experiment) => experiments.push(experiment),
+            Err(error) => {
+                let file = dir.join("experiments").join(format!("{name}.json"));
+                let file = file.display();
+                out::say(&format!(
+                    "going on without {file}, which is broken: {error}"
+                ));
+            }
+        }
     }
     // As text, "…:05.1Z" would come before "…:05Z".
     experiments.sort_by_cached_key(|one| {
         let written: Option<jiff::Timestamp> = one.hypothesis.written_at.parse().ok();
         (written, one.name())
     });
-    Ok(experiments)
+    experiments
 }

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
-use anyhow::{Context, Result};
+use anyhow::Result;
 use slowpath_core::facts::TargetFacts;
 use slowpath_core::scenario::{Places, Ready, Scenario, Template, Url};
 use slowpath_observe::Watched;
@@ -71,7 +71,10 @@ impl Session {
     /// Starts services and target, or finds the target that runs; waits until it is ready.
     pub(crate) fn begin(setting: &Setting<'_>, guardian: &Guardian) -> Result<Self> {
         let scenario = setting.scenario;
-        let scratch = tempfile::Builder::new().prefix("slowpath-").tempdir()?;
+        let scratch = tempfile::Builder::new()
+            .prefix("slowpath-")
+            .tempdir()
+            .map_err(|error| no_scratch(&error))?;
         let mut places = Places {
             tmp: folder(scratch.path(), "target")?,
             ..Places::default()
@@ -79,10 +82,10 @@ impl Session {
         for _ in &scenario.services {
             places
                 .service_ports
-                .push(free_port().context("find a free port")?);
+                .push(free_port().map_err(|error| no_port(&error))?);
         }
         if scenario.target.command.is_some() {
-            places.port = free_port().context("find a free port")?;
+            places.port = free_port().map_err(|error| no_port(&error))?;
         }
         let services = start_services(setting, guardian, &places, scratch.path())?;
         let url = Url::parse(&scenario.target.url.expand(&places))
@@ -280,6 +283,10 @@ fn start(
         if interrupt::came(stop) {
             return Problem::interrupted();
         }
+        if matches!(error, TargetError::Log { .. } | TargetError::Guardian(_)) {
+            let what = format!("{what}: {error}");
+            return Problem::environment(what, "give --out a directory that can be written");
+        }
         let log = launch.log_dir.join(format!("{}.log", launch.name));
         Problem::unreachable(
             format!("{what}: {error}"),
@@ -325,10 +332,34 @@ fn working_folder(scenario: &Scenario, cwd: Option<&Template>, places: &Places) 
     }
 }
 
-fn folder(scratch: &Path, name: &str) -> Result<String> {
+fn folder(scratch: &Path, name: &str) -> Result<String, Problem> {
     let path = scratch.join(name);
-    std::fs::create_dir(&path)?;
+    std::fs::create_dir(&path).map_err(|error| no_scratch(&error))?;
     Ok(path.to_string_lossy().into_owned())
+}
+
+fn no_scratch(error: &std::io::Error) -> Problem {
+    Problem::environment(
+        format!("no scratch folder can be made: {error}"),
+        "set TMPDIR to a folder that can be written",
+    )
+}
+
+fn no_port(error: &std::io::Error) -> Problem {
+    Problem::environment(
+        format!("there is no free port: {error}"),
+        "end what holds them, or name the port in target.url",
+    )
+}
+
+/// The guardian, without which nothing is started and nothing is changed.
+pub(crate) fn guardian() -> Result<Guardian, Problem> {
+    Guardian::spawn().map_err(|error| {
+        Problem::environment(
+            error,
+            "raise the limit of processes (ulimit -u), or end some",
+        )
+    })
 }
 
 /// What the record keeps of the environment: what was set, and what steers runtimes.

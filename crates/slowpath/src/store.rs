@@ -1,5 +1,6 @@
 //! Where runs live, and how a person names one.
 
+use std::fs::OpenOptions;
 use std::path::{Path, PathBuf};
 
 use slowpath_record::Store;
@@ -19,18 +20,37 @@ pub(crate) fn find(text: &str) -> Result<PathBuf, Problem> {
     })
 }
 
-/// A place for a copy of report.json, checked before a long measurement and not after it.
+/// A place for a copy of report.json, checked before a long measurement and not after it. Nothing
+/// that is there changes, and nothing is left behind.
 pub(crate) fn check_copy(path: Option<&Path>) -> Result<(), Problem> {
     let Some(path) = path else { return Ok(()) };
-    let folder = path
-        .parent()
-        .filter(|p| !p.as_os_str().is_empty())
-        .unwrap_or(Path::new("."));
-    if path.is_dir() || !folder.is_dir() {
-        return Err(Problem::usage(
-            format!("cannot write {}", path.display()),
-            "name a file in a folder that exists",
-        ));
+    let there = std::fs::metadata(path);
+    // To open a pipe and close it again would be an end of file to its reader.
+    if there.as_ref().is_ok_and(|m| !m.is_file() && !m.is_dir()) {
+        return Ok(());
+    }
+    OpenOptions::new()
+        .append(true)
+        .create(true)
+        .open(path)
+        .map_err(|error| cannot_copy(path, &error))?;
+    if there.is_err() {
+        // Ours and empty; if it cannot be removed, it will be filled later.
+        let _ = std::fs::remove_file(path);
     }
     Ok(())
+}
+
+/// Writes the copy that was asked for.
+pub(crate) fn write_copy(path: Option<&Path>, text: &str) -> Result<(), Problem> {
+    path.map_or(Ok(()), |path| {
+        std::fs::write(path, text).map_err(|error| cannot_copy(path, &error))
+    })
+}
+
+fn cannot_copy(path: &Path, error: &std::io::Error) -> Problem {
+    Problem::environment(
+        format!("cannot write {}: {error}", path.display()),
+        "give --json a file that can be written, in a folder that exists",
+    )
 }

@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use anyhow::{Context, Result};
+use anyhow::Result;
 use slowpath_diagnose::detectors::{REGISTRY, find};
 
 use crate::cli::CausesArgs;
@@ -34,7 +34,7 @@ pub(crate) fn causes(args: &CausesArgs) -> Result<Exit> {
         let page = |e: &&slowpath_diagnose::detectors::Entry| serde_json::json!({ "cause": e.name, "page": e.page });
         let pages: Vec<_> = chosen.iter().map(page).collect();
         let json = serde_json::to_string_pretty(&pages)? + "\n";
-        std::fs::write(path, json).with_context(|| format!("write {}", path.display()))?;
+        store::write_copy(Some(path), &json)?;
     }
     Ok(Exit::Done)
 }

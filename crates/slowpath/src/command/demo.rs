@@ -12,7 +12,6 @@ use crate::command::prove;
 use crate::command::run;
 use crate::exit::{Exit, Problem};
 use crate::out;
-use crate::present::Judged;
 use crate::store;
 
 /// What one demonstration needs: the arguments of its lab server and its load.
@@ -100,11 +99,10 @@ pub(crate) fn demo(args: &DemoArgs) -> Result<Exit> {
         "a lab server that is sick of {}; measuring ...",
         demo.cause
     ));
-    let id_dir = run::run_into(&run_args(&scenario, args))?;
-    let judged = Judged::read(&id_dir)?;
+    let judged = run::measured(&run_args(&scenario, args))?;
     let first = judged.diagnosis.findings.first().map(|f| f.cause.as_str());
     if first != Some(demo.cause) {
-        judged.print();
+        judged.present(args.json.as_deref())?;
         out::say(&format!(
             "{} was not named first; on a noisy machine try again",
             demo.cause
@@ -112,12 +110,12 @@ pub(crate) fn demo(args: &DemoArgs) -> Result<Exit> {
         return Ok(Exit::Invalid);
     }
     if !PROVABLE.contains(&demo.cause) {
-        judged.print();
+        judged.present(args.json.as_deref())?;
         return Ok(Exit::Done);
     }
     out::say("named; now proving it by an experiment ...");
     prove::prove(&ProveArgs {
-        run: id_dir.to_string_lossy().into_owned(),
+        run: judged.dir.to_string_lossy().into_owned(),
         cause: Some(demo.cause.to_owned()),
         pid: None,
         seed: None,

@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 use std::path::Path;
 use std::time::Duration;
 
-use anyhow::{Context, Result};
+use anyhow::Result;
 use slowpath_core::facts::HostFacts;
 use slowpath_observe::host::{self, Capability, Noise};
 
@@ -26,7 +26,7 @@ pub(crate) fn doctor(args: &DoctorArgs) -> Result<Exit> {
     if let Some(path) = &args.json {
         let json = json(&facts, &capabilities, &noise);
         let json = serde_json::to_string_pretty(&json)? + "\n";
-        std::fs::write(path, json).with_context(|| format!("write {}", path.display()))?;
+        store::write_copy(Some(path), &json)?;
     }
     Ok(Exit::Done)
 }

@@ -5,13 +5,18 @@ use anyhow::Result;
 use crate::cli::ExplainArgs;
 use crate::exit::Exit;
 use crate::present::Judged;
-use crate::store;
+use crate::{out, store};
 
 /// Judges and prints. The run's own trouble is not this command's: the exit code is 0.
 pub(crate) fn explain(args: &ExplainArgs) -> Result<Exit> {
     store::check_copy(args.json.as_deref())?;
     let judged = Judged::read(&store::find(&args.run)?)?;
-    judged.write(args.json.as_deref())?;
-    judged.print();
+    let saved = judged.save();
+    judged.print(saved.is_ok());
+    if let Err(problem) = saved {
+        // Somebody else's run, or an archive: the answer is what was asked for.
+        out::say(&problem.to_string());
+    }
+    judged.copy(args.json.as_deref())?;
     Ok(Exit::Done)
 }

@@ -8,14 +8,13 @@ use slowpath_core::plan::Plan;
 use slowpath_core::record::RunRecord;
 use slowpath_diagnose::diagnosis::{Diagnosis, Finding, Status};
 use slowpath_experiment::{Experiment, FORMAT, Outcome, judge};
-use slowpath_observe::guardian::Guardian;
 
 use crate::cli::ProveArgs;
 use crate::exit::{Exit, Problem};
 use crate::measure::{Measurement, measure};
 use crate::present::Judged;
 use crate::switcher::Switcher;
-use crate::{blocks, hypothesis, interrupt, notes, out, store};
+use crate::{blocks, hypothesis, interrupt, notes, out, session, store};
 
 /// Writes the hypothesis down, runs the blocks, judges, and prints the run with the verdict.
 pub(crate) fn prove(args: &ProveArgs) -> Result<Exit> {
@@ -25,8 +24,7 @@ pub(crate) fn prove(args: &ProveArgs) -> Result<Exit> {
     let finding = choose(&judged, args.cause.as_deref())?;
     let outcome = experiment(&judged, &finding, args)?;
     let judged = Judged::read(&judged.dir)?;
-    judged.write(args.json.as_deref())?;
-    judged.print();
+    judged.present(args.json.as_deref())?;
     Ok(if outcome.is_some() {
         Exit::Done
     } else {
@@ -106,7 +104,7 @@ fn choose(judged: &Judged, cause: Option<&str>) -> Result<Finding, Problem> {
 /// stays on record without an outcome.
 fn experiment(judged: &Judged, finding: &Finding, args: &ProveArgs) -> Result<Option<Outcome>> {
     let stop = interrupt::flag()?;
-    let guardian = Guardian::spawn()?;
+    let guardian = session::guardian()?;
     let seed = args.seed.unwrap_or_else(notes::entropy);
     let (hypothesis, design) = hypothesis::write(judged, finding, seed)?;
     let mut switcher = Switcher::new(&guardian, &hypothesis, &design);
@@ -172,6 +170,11 @@ fn plan(judged: &Judged, experiment: &Experiment, seed: u64) -> Plan {
 fn save(dir: &Path, experiment: &Experiment) -> Result<()> {
     let name = format!("experiments/{}.json", experiment.name());
     let text = serde_json::to_string_pretty(experiment)? + "\n";
-    slowpath_record::write_derived(dir, &name, text.as_bytes()).context("save the experiment")?;
+    slowpath_record::write_derived(dir, &name, text.as_bytes()).map_err(|error| {
+        Problem::environment(
+            format!("the experiment cannot be written down: {error}"),
+            "copy the run to a folder of your own, and prove that",
+        )
+    })?;
     Ok(())
 }

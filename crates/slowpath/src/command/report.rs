@@ -12,14 +12,19 @@ use crate::store;
 pub(crate) fn report(args: &ReportArgs) -> Result<Exit> {
     store::check_copy(args.json.as_deref())?;
     let judged = Judged::read(&store::find(&args.run)?)?;
-    judged.write(args.json.as_deref())?;
+    let saved = judged.save();
     if args.markdown {
         out::answer(&slowpath_report::markdown(
             &judged.diagnosis,
             &judged.experiments,
         ));
+        if let Err(problem) = saved {
+            out::say(&problem.to_string());
+        }
     } else {
+        saved?;
         out::answer(&format!("{}\n", judged.dir.join("report.html").display()));
     }
+    judged.copy(args.json.as_deref())?;
     Ok(Exit::Done)
 }

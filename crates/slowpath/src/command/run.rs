@@ -5,7 +5,6 @@ use std::path::{Path, PathBuf};
 use anyhow::Result;
 use slowpath_core::plan::Plan;
 use slowpath_core::scenario::{Overrides, Scenario};
-use slowpath_observe::guardian::Guardian;
 use slowpath_record::Store;
 use slowpath_record::scenario::{Context, from_url, parse};
 
@@ -13,21 +12,21 @@ use crate::cli::RunArgs;
 use crate::exit::{Exit, Problem};
 use crate::measure::{Alone, Measurement, measure};
 use crate::present::Judged;
-use crate::{interrupt, notes, out, store};
+use crate::{interrupt, notes, out, session, store};
 
 /// Measures, judges, prints.
 pub(crate) fn run(args: &RunArgs) -> Result<Exit> {
-    let judged = Judged::read(&run_into(args)?)?;
-    judged.print();
+    let judged = measured(args)?;
+    judged.present(args.json.as_deref())?;
     Ok(judged.exit(args.allow_errors))
 }
 
-/// Measures and writes the report; returns the run's directory.
-pub(crate) fn run_into(args: &RunArgs) -> Result<PathBuf> {
+/// Measures and judges; nothing is printed yet.
+pub(crate) fn measured(args: &RunArgs) -> Result<Judged> {
     let (scenario, text) = scenario(args)?;
     store::check_copy(args.json.as_deref())?;
     let stop = interrupt::flag()?;
-    let guardian = Guardian::spawn()?;
+    let guardian = session::guardian()?;
     let id = notes::new_id();
     let dir = directory(args.out.as_deref(), &id)?;
     let plan = Plan {
@@ -49,8 +48,7 @@ pub(crate) fn run_into(args: &RunArgs) -> Result<PathBuf> {
         dir.remove_if_empty();
         return Err(error);
     }
-    Judged::read(&dir.path)?.write(args.json.as_deref())?;
-    Ok(dir.path)
+    Ok(Judged::read(&dir.path)?)
 }
 
 /// The scenario that the command line means, overrides applied, and its text if it is a file.
@@ -133,10 +131,10 @@ impl Directory {
     }
 }
 
-fn directory(wanted: Option<&Path>, id: &str) -> Result<Directory> {
+fn directory(wanted: Option<&Path>, id: &str) -> Result<Directory, Problem> {
     let Some(path) = wanted else {
         let path = Store::new(store::RUNS).create_dir(id).map_err(|error| {
-            Problem::usage(
+            Problem::environment(
                 error,
                 "run where .slowpath can be written, or give --out DIR",
             )
@@ -145,16 +143,19 @@ fn directory(wanted: Option<&Path>, id: &str) -> Result<Directory> {
     };
     if path.join("manifest.json").exists() {
         let what = format!("{} already holds a run", path.display());
-        return Err(Problem::usage(what, "give --out a new directory").into());
+        return Err(Problem::usage(what, "give --out a new directory"));
     }
-    std::fs::create_dir_all(path).map_err(|error| {
-        Problem::usage(
-            format!("cannot create {}: {error}", path.display()),
+    let cannot = |what: &str, error: std::io::Error| {
+        Problem::environment(
+            format!("cannot {what} {}: {error}", path.display()),
             "give --out a directory that can be written",
         )
-    })?;
+    };
+    std::fs::create_dir_all(path).map_err(|error| cannot("create", error))?;
+    tempfile::tempfile_in(path).map_err(|error| cannot("write in", error))?;
+    let mut entries = std::fs::read_dir(path).map_err(|error| cannot("read", error))?;
     let path = path.to_owned();
-    if std::fs::read_dir(&path)?.next().is_some() {
+    if entries.next().is_some() {
         out::say(&format!(
             "{} is not empty; the run's files go beside what is there",
             path.display()
