@@ -25,7 +25,8 @@ use crate::cli::{Cli, Verb};
 use crate::exit::Exit;
 
 fn main() -> ExitCode {
-    if std::env::args().nth(1).as_deref() == Some(slowpath_observe::guardian::ARGUMENT) {
+    let first = std::env::args_os().nth(1);
+    if first.is_some_and(|word| word == slowpath_observe::guardian::ARGUMENT) {
         return slowpath_observe::guardian::serve();
     }
     let cli = Cli::parse();
