@@ -1,6 +1,7 @@
 //! completed + errors + unfinished = offered, to the request, and each fault its own class.
 
 use std::collections::BTreeMap;
+use std::fmt::Write as _;
 use std::io::{Read, Write};
 use std::net::{TcpListener, TcpStream};
 use std::sync::Arc;
@@ -107,7 +108,8 @@ fn every_request_is_accounted_for() {
          duration = \"3s\"\nwarmup = \"200ms\"\nconnections = 200\ntimeout = \"400ms\"\n"
     );
     for fault in FAULTS {
-        scenario += &format!(
+        let _ = write!(
+            scenario,
             "[[endpoint]]\nname = \"{fault}\"\nrequest = \"GET /{fault}\"\n\
              expect = {{ contains = \"fine\" }}\n"
         );

@@ -42,7 +42,10 @@ const PURE: &[(&str, &[&str])] = &[
         "slowpath-experiment",
         &["rand_chacha", "rand_core", "serde", "statrs", "thiserror"],
     ),
-    ("slowpath-report", &["maud", "serde", "serde_json", "unicode-width"]),
+    (
+        "slowpath-report",
+        &["maud", "serde", "serde_json", "unicode-width"],
+    ),
 ];
 
 /// Licences that a program under MIT or Apache-2.0 can be shipped with.

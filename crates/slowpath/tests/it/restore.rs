@@ -57,3 +57,44 @@ fn a_killed_experiment_gives_the_timer_slack_back() {
         killed.elapsed()
     );
 }
+
+#[test]
+fn a_killed_experiment_gives_the_quota_back() {
+    if !is_root() {
+        return skipped("changing a quota needs root");
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let Some(server) = Server::lab(&["cpu-quota-throttling"]) else {
+        return skipped("no cgroup with a quota can be made here");
+    };
+    let args = [&server.url(), "-d", "8s", "-r", "36", "-c", "16"];
+    let (_, report, _) = run(folder.path(), &args);
+    assert!(
+        causes(&report).iter().any(|c| c == "cpu-quota-throttling"),
+        "{report:#}"
+    );
+    let run = folder
+        .path()
+        .join(".slowpath/runs")
+        .join(report["run"]["id"].as_str().unwrap());
+    let text = std::fs::read_to_string(run.join("manifest.json")).unwrap();
+    let manifest: serde_json::Value = serde_json::from_str(&text).unwrap();
+    let cgroup = std::path::Path::new(manifest["target"]["cgroup"].as_str().unwrap());
+    let quota = || {
+        let v1 = std::fs::read_to_string(cgroup.join("cpu.cfs_quota_us"));
+        v1.or_else(|_| std::fs::read_to_string(cgroup.join("cpu.max")))
+            .unwrap()
+    };
+    let before = quota();
+    let mut child = prove(folder.path());
+    until("the quota is lifted", || quota() != before);
+    child.kill().unwrap();
+    let killed = Instant::now();
+    child.wait().unwrap();
+    until("the quota is back", || quota() == before);
+    assert!(
+        killed.elapsed() < Duration::from_secs(3),
+        "took {:?}",
+        killed.elapsed()
+    );
+}

@@ -2,7 +2,7 @@
 
 use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Output, Stdio};
+use std::process::{Child, ChildStdout, Command, Output, Stdio};
 use std::sync::OnceLock;
 
 use serde_json::Value;
@@ -45,14 +45,6 @@ pub(crate) fn skipped(reason: &str) {
     eprintln!("skipped: {reason}");
 }
 
-/// Whether a program is there.
-pub(crate) fn has(program: &str) -> bool {
-    let found = Command::new("sh")
-        .args(["-c", &format!("command -v {program}")])
-        .output();
-    found.is_ok_and(|output| output.status.success())
-}
-
 /// The lab's binary, built once for all tests.
 pub(crate) fn lab() -> &'static Path {
     static LAB: OnceLock<PathBuf> = OnceLock::new();
@@ -87,6 +79,8 @@ pub(crate) fn lab() -> &'static Path {
 /// A process that ends with the test.
 pub(crate) struct Server {
     child: Child,
+    // Held so that the server's last words do not end in a broken pipe.
+    _stdout: BufReader<ChildStdout>,
     pub(crate) port: u16,
 }
 
@@ -115,7 +109,11 @@ impl Server {
         };
         let address = said["listening"].as_str().unwrap();
         let port = address.rsplit(':').next().unwrap().parse().unwrap();
-        Some(Self { child, port })
+        Some(Self {
+            child,
+            _stdout: stdout,
+            port,
+        })
     }
 
     pub(crate) fn pid(&self) -> u32 {

@@ -36,10 +36,7 @@ fn explain_gives_the_same_bytes_again() {
 fn an_experiment_confirms_a_delayed_ack() {
     let folder = tempfile::tempdir().unwrap();
     let server = Server::lab(&["delayed-ack"]).unwrap();
-    let (_, report, _) = run(
-        folder.path(),
-        &[&server.url(), "-d", "5s", "-c", "6"],
-    );
+    let (_, report, _) = run(folder.path(), &[&server.url(), "-d", "5s", "-c", "6"]);
     assert_eq!(
         causes(&report).first().map(String::as_str),
         Some("delayed-ack"),
