@@ -170,8 +170,8 @@ fn count_unix(text: &str, owned: &HashSet<u32>) -> Option<usize> {
             connected.push(path);
         }
     }
-    let accepted = |path: &Option<&str>| path.is_some_and(|path| listening.contains(path));
-    Some(connected.iter().filter(|path| !accepted(path)).count())
+    connected.retain(|path| path.is_none_or(|path| !listening.contains(path)));
+    Some(connected.len())
 }
 
 /// Sockets among `owned` in the text of `/proc/net/udp`; `None` if it is not understood.
