@@ -6,6 +6,8 @@
 
 mod acquit;
 pub mod case;
+mod computing;
+mod constant;
 pub mod detectors;
 pub mod diagnosis;
 mod errno;

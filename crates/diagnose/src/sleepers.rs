@@ -3,17 +3,21 @@
 use std::collections::BTreeMap;
 
 use slowpath_core::nanos::{Nanos, Span};
-use slowpath_core::signal::{PROCESS_THREADS_CALL, PROCESS_THREADS_WAIT, Signal, UPSTREAM_SOCKETS};
+use slowpath_core::signal::{
+    PROCESS_THREADS_CALL, PROCESS_THREADS_STATE, PROCESS_THREADS_WAIT, Signal, UPSTREAM_SOCKETS,
+    UPSTREAM_UDP_SOCKETS, UPSTREAM_UNIX_SOCKETS,
+};
 use slowpath_core::timeline::Subject;
 
 use crate::case::Case;
+use crate::computing::moments;
 
 /// Calls whose only purpose is to wait for a time; `wchan` names the kernel function for them.
 const SLEEPS: [&str; 2] = ["clock_nanosleep", "nanosleep"];
 /// The kernel function behind them (`kernel/time/hrtimer.c`).
 const SLEEP_WCHAN: &str = "hrtimer_nanosleep";
 /// Calls that wait for something, but for a limited time.
-const TIMED: [&str; 8] = [
+const TIMED: [&str; 9] = [
     "select",
     "pselect6",
     "poll",
@@ -21,6 +25,7 @@ const TIMED: [&str; 8] = [
     "futex",
     "epoll_wait",
     "epoll_pwait",
+    "epoll_pwait2",
     "rt_sigtimedwait",
 ];
 /// Fewer readings than this say nothing.
@@ -28,6 +33,17 @@ const READINGS_FEWEST: usize = 30;
 /// As requests begin and end to wait, so many more or fewer threads sleep for each: the slope of
 /// the regression of sleepers on waiting requests.
 const SLOPE_AGREES: f64 = 0.5;
+/// From this slope on nearly every request that waits has a sleeping thread of its own.
+const SLOPE_STRONG: f64 = 0.8;
+/// The calls in which an event loop waits for its next timer.
+const LOOPS: [&str; 3] = ["epoll_wait", "epoll_pwait", "epoll_pwait2"];
+/// In this share of the readings in which requests wait, the loop must have a timer to wait for.
+const LOOP_TIMED: f64 = 0.5;
+/// What the end of a label says of a call without a time limit.
+const UNTIMED: &str = ":untimed";
+/// So many threads in uninterruptible sleep for each waiting request may be what it waits for: a
+/// disk, a file system over the network.
+const DISK: f64 = 0.1;
 /// Below this variance of the number of waiting requests a slope means nothing …
 const VARIANCE_LEAST: f64 = 0.05;
 /// … and the level decides: sleepers for each waiting request, for calls that only sleep.
@@ -44,10 +60,38 @@ pub(crate) struct Sleepers {
     best: Option<Agreement>,
     /// Mean number of requests waiting.
     waiting: f64,
-    /// Mean number of connections that the target opened itself.
-    upstream: f64,
-    /// Whether the threads' calls were read, but none was ever in one with a time limit.
-    never_timed: bool,
+    /// What else the target may wait for.
+    elsewhere: Option<Doubt>,
+    /// Why it is not known to be an event loop that waits for a timer; `None` if it is.
+    no_loop: Option<Doubt>,
+}
+
+/// Why it cannot be told what the target waits for.
+#[derive(Clone, Debug)]
+pub(crate) struct Doubt {
+    /// A fragment that says it.
+    pub(crate) why: String,
+    /// What would tell; empty if only an experiment would.
+    pub(crate) remedy: String,
+}
+
+impl Doubt {
+    fn new(why: impl Into<String>) -> Self {
+        Self {
+            why: why.into(),
+            remedy: String::new(),
+        }
+    }
+
+    /// A signal that is missing, wholly or in part: what it would have said is not zero.
+    fn missing(case: &Case<'_>, signal: &'static Signal, what: &str) -> Self {
+        let gap = case.timeline().gap(signal);
+        let reason = gap.map_or("not observed", |gap| gap.reason.as_str());
+        Self {
+            why: format!("{what} cannot be seen ({reason})"),
+            remedy: gap.map_or_else(String::new, |gap| gap.remedy.clone()),
+        }
+    }
 }
 
 #[derive(Clone, Debug)]
@@ -59,24 +103,23 @@ struct Agreement {
 }
 
 impl Sleepers {
-    /// What else than a timer the target may wait for, if there is such a thing. After the first
-    /// byte the threads need not wait at all: the kernel may have the rest.
-    pub(crate) fn waits_elsewhere(&self, before_first_byte: bool) -> Option<String> {
-        if self.upstream > 0.0 {
-            let connections = self.upstream;
-            return Some(format!(
-                "the target keeps {connections:.1} connections of its own"
-            ));
-        }
-        (self.never_timed && before_first_byte)
-            .then(|| "its threads are never in a call with a time limit".to_owned())
+    /// Why a constant wait, without threads that sleep just then, is not known to be a timer.
+    /// `None` for an event loop that has a timer to wait for and nothing else.
+    pub(crate) fn doubt(&self) -> Option<&Doubt> {
+        self.elsewhere.as_ref().or(self.no_loop.as_ref())
+    }
+
+    /// Whether nearly every waiting request has a thread that does nothing but sleep.
+    pub(crate) fn agree_strongly(&self) -> bool {
+        let strong = |best: &Agreement| best.only_sleeps && best.slope >= Some(SLOPE_STRONG);
+        self.best.as_ref().is_some_and(strong)
     }
 
     /// The sentence that says so, if threads sleep just when requests wait. Waiting for somebody
-    /// else has a time limit too, as a rule: where the target has connections of its own, only
-    /// calls that do nothing but sleep count.
+    /// else has a time limit too, as a rule: unless it is known that the target has nobody to
+    /// wait for, only calls that do nothing but sleep count.
     pub(crate) fn agrees(&self) -> Option<String> {
-        let counts = |best: &&Agreement| best.only_sleeps || self.upstream <= 0.0;
+        let counts = |best: &&Agreement| best.only_sleeps || self.elsewhere.is_none();
         let best = self.best.as_ref().filter(counts)?;
         let how = match best.slope {
             Some(slope) => format!("{slope:.2} threads more for each request that waits"),
@@ -94,24 +137,19 @@ pub(crate) fn sleepers(case: &Case<'_>, waits: &[(u32, Span)]) -> Sleepers {
     let mut spans: Vec<Span> = waits.iter().map(|&(_, span)| span).collect();
     spans.sort_unstable();
     let waiting = Waiting::new(&spans);
-    let upstream = case
-        .series(&UPSTREAM_SOCKETS, &Subject::Target, "")
-        .and_then(|s| case.measured_mean(s))
-        .unwrap_or_default();
     let mut found = Sleepers {
         pointer: PROCESS_THREADS_CALL.id,
         best: None,
         waiting: waiting.mean(case),
-        upstream,
-        never_timed: case.timeline().all(&PROCESS_THREADS_CALL).next().is_some(),
+        elsewhere: elsewhere(case, waiting.mean(case)),
+        no_loop: no_loop(case, &waiting),
     };
     for signal in [&PROCESS_THREADS_CALL, &PROCESS_THREADS_WAIT] {
         for (label, readings) in by_label(case, signal) {
-            let sleeps = SLEEPS.contains(&label) || label == SLEEP_WCHAN;
+            let sleeps = is_sleep(label);
             if !sleeps && !TIMED.contains(&label) {
                 continue;
             }
-            found.never_timed &= readings.iter().all(|&(_, threads)| threads == 0.0);
             let Some(agreement) = agreement(label, &readings, &waiting, sleeps) else {
                 continue;
             };
@@ -124,6 +162,97 @@ pub(crate) fn sleepers(case: &Case<'_>, waits: &[(u32, Span)]) -> Sleepers {
         }
     }
     found
+}
+
+fn is_sleep(label: &str) -> bool {
+    SLEEPS.contains(&label) || label == SLEEP_WCHAN
+}
+
+/// Whom the target may wait for, or why that is not known: missing is not zero.
+fn elsewhere(case: &Case<'_>, waiting: f64) -> Option<Doubt> {
+    let kinds: [(&'static Signal, &str); 3] = [
+        (&UPSTREAM_SOCKETS, "connections"),
+        (&UPSTREAM_UNIX_SOCKETS, "connected UNIX sockets"),
+        (&UPSTREAM_UDP_SOCKETS, "UDP sockets"),
+    ];
+    for (signal, what) in kinds {
+        let of_its_own = format!("the target's {what}");
+        let series = case.series(signal, &Subject::Target, "");
+        match series.and_then(|series| case.measured_max(series)) {
+            Some(0.0) if case.timeline().gap(signal).is_none() => {}
+            Some(most) if most > 0.0 => {
+                return Some(Doubt::new(format!(
+                    "the target keeps {most:.0} {what} of its own"
+                )));
+            }
+            _ => return Some(Doubt::missing(case, signal, &of_its_own)),
+        }
+    }
+    let states = by_label(case, &PROCESS_THREADS_STATE);
+    if states.values().all(Vec::is_empty) {
+        return Some(Doubt::missing(
+            case,
+            &PROCESS_THREADS_STATE,
+            "its threads' states",
+        ));
+    }
+    let disk = states.get("D").map_or(&[][..], Vec::as_slice);
+    let disk = disk.iter().map(|&(_, threads)| threads).sum::<f64>() / disk.len().max(1) as f64;
+    (disk > DISK * waiting).then(|| {
+        Doubt::new(format!(
+            "{disk:.2} of its threads wait for a disk at a time"
+        ))
+    })
+}
+
+/// Whether the target is anything but an event loop that has a timer to wait for just when
+/// requests wait, and no other call with a time limit.
+fn no_loop(case: &Case<'_>, waiting: &Waiting) -> Option<Doubt> {
+    let calls = by_label(case, &PROCESS_THREADS_CALL);
+    let blank = calls.values().all(Vec::is_empty);
+    if blank || case.timeline().gap(&PROCESS_THREADS_CALL).is_some() {
+        return Some(Doubt::missing(
+            case,
+            &PROCESS_THREADS_CALL,
+            "its threads' system calls",
+        ));
+    }
+    let ever = |readings: &[(Nanos, f64)]| readings.iter().any(|&(_, threads)| threads > 0.0);
+    let timed = calls
+        .iter()
+        .filter(|(label, readings)| !label.ends_with(UNTIMED) && ever(readings));
+    let (loops, others): (Vec<_>, Vec<_>) = timed.partition(|(label, _)| LOOPS.contains(label));
+    if let Some((label, _)) = others.first() {
+        return Some(Doubt::new(format!("its threads are in {label} too")));
+    }
+    if loops.is_empty() {
+        return Some(Doubt::new(
+            "its threads are never in a call with a time limit",
+        ));
+    }
+    let mut times: Vec<(Nanos, f64)> = loops[0].1.clone();
+    for (_, readings) in &loops[1..] {
+        times
+            .iter_mut()
+            .zip(readings.iter())
+            .for_each(|(sum, (_, threads))| sum.1 += threads);
+    }
+    let while_waiting: Vec<f64> = times
+        .iter()
+        .filter(|(at, _)| waiting.at(*at) > 0)
+        .map(|&(_, threads)| threads)
+        .collect();
+    let with_timer = while_waiting
+        .iter()
+        .filter(|&&threads| threads > 0.0)
+        .count();
+    let too_few = while_waiting.len() < READINGS_FEWEST;
+    (too_few || (with_timer as f64) < LOOP_TIMED * while_waiting.len() as f64).then(|| {
+        let of = while_waiting.len();
+        Doubt::new(format!(
+            "its event loop has a time limit in {with_timer} of {of} readings with requests waiting"
+        ))
+    })
 }
 
 /// Readings of one tick are taken one process after the other; what lies this close together is
@@ -177,15 +306,7 @@ fn agreement(
     if pairs.len() < READINGS_FEWEST {
         return None;
     }
-    let n = pairs.len() as f64;
-    let mean_x = pairs.iter().map(|p| p.0).sum::<f64>() / n;
-    let mean_y = pairs.iter().map(|p| p.1).sum::<f64>() / n;
-    let variance = pairs.iter().map(|p| (p.0 - mean_x).powi(2)).sum::<f64>() / n;
-    let covariance = pairs
-        .iter()
-        .map(|p| (p.0 - mean_x) * (p.1 - mean_y))
-        .sum::<f64>()
-        / n;
+    let (variance, covariance, (mean_x, mean_y)) = moments(&pairs);
     let call = label.to_owned();
     if variance >= VARIANCE_LEAST {
         let slope = covariance / variance;

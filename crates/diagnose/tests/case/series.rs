@@ -203,6 +203,8 @@ impl Probe {
             0.0
         };
         self.constant(&signal::UPSTREAM_SOCKETS, &target, upstream);
+        self.constant(&signal::UPSTREAM_UNIX_SOCKETS, &target, 0.0);
+        self.constant(&signal::UPSTREAM_UDP_SOCKETS, &target, 0.0);
         let drops = counted(&self.fast, run.seen.drops.iter().copied());
         self.put(&signal::LISTENER_DROPS, &target, "", &drops);
         let full = |pair: &[f64]| if pair[1] > pair[0] { 129.0 } else { 0.0 };

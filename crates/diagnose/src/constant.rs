@@ -1,0 +1,158 @@
+//! A phase of requests that has the same length in each.
+
+use slowpath_core::nanos::{MILLISECOND, Nanos, Span};
+use slowpath_core::sample::Sample;
+use slowpath_core::stats::quantile::type_1;
+use slowpath_core::stats::tightness::shortest;
+
+use crate::case::{Case, EndpointCase};
+use crate::diagnosis::Place;
+use crate::verdict::Claim;
+
+/// Shorter waits cannot be told from scheduling on a shared machine.
+const DELAY_LEAST_NS: u64 = MILLISECOND;
+/// A floor that is not this many times the wire may be the wire and what the kernels do at both
+/// ends of it.
+const TIMES_WIRE: u64 = 10;
+/// Half of the requests must agree on the length to within this share of it: timers scatter by
+/// their slack and a wake-up, work and other servers by more.
+const TIGHT: f64 = 0.1;
+/// … in which "half" means this share of requests.
+const TIGHT_HALF: f64 = 0.5;
+/// A sleep cannot end early: at most this share of requests may be shorter than 90 % of it.
+const EARLY_SHARE: f64 = 0.02;
+/// A floor is in every request but those that go another way, like the first on a connection; a
+/// slow mode may hold as many again that are slow for another reason.
+const HAVE_IT: (f64, f64) = (0.9, 0.5);
+/// Fewer requests than this do not show a constant.
+const FEWEST: usize = 30;
+/// Where the constant's low edge is read: a sleep never ends early, so its length is the low end
+/// of what is seen; the first percents may be clock granularity.
+const EDGE_P: f64 = 0.05;
+
+/// The part of a request in which the constant lies.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Part {
+    BeforeFirstByte,
+    InsideResponse,
+}
+
+impl Part {
+    pub(crate) fn describe(self) -> &'static str {
+        match self {
+            Self::BeforeFirstByte => "before the first byte",
+            Self::InsideResponse => "inside the response",
+        }
+    }
+
+    pub(crate) fn column(self) -> &'static str {
+        match self {
+            Self::BeforeFirstByte => "first_byte_ns",
+            Self::InsideResponse => "gap_ns",
+        }
+    }
+
+    fn of(self, sample: &Sample) -> Option<Span> {
+        let span = match self {
+            Self::BeforeFirstByte => Span::new(sample.sent?, sample.first_byte?),
+            Self::InsideResponse => {
+                let begin = sample.gap_begin?;
+                Span::new(begin, begin.plus(sample.gap_ns))
+            }
+        };
+        (span.len_ns() >= DELAY_LEAST_NS).then_some(span)
+    }
+}
+
+/// A phase of constant length.
+#[derive(Debug)]
+pub(crate) struct Delay {
+    /// Floor if (nearly) all requests have it, tail if the slow ones do.
+    pub(crate) place: Place,
+    /// Where in the request it lies.
+    pub(crate) phase: Part,
+    /// Its length.
+    pub(crate) constant_ns: u64,
+    /// The width that half of the requests agree to.
+    pub(crate) width_ns: u64,
+    /// The waits, by request.
+    pub(crate) waits: Vec<(u32, Span)>,
+}
+
+impl Delay {
+    pub(crate) fn claims(&self) -> Vec<Claim> {
+        self.waits
+            .iter()
+            .map(|&(sample, span)| Claim { sample, span })
+            .collect()
+    }
+}
+
+/// Looks for a constant in all requests, then in those that met an idle server (others' queueing
+/// would blur it), then in the slow ones.
+pub(crate) fn constant(case: &Case<'_>, endpoint: &EndpointCase) -> Option<Delay> {
+    let alone = |i: &&u32| case.sample(**i).in_flight == 0 && case.sample(**i).queued_ns() == 0;
+    let all: Vec<u32> = endpoint.completed.clone();
+    let quiet: Vec<u32> = all.iter().filter(alone).copied().collect();
+    let least = DELAY_LEAST_NS.max(TIMES_WIRE * case.wire_ns.unwrap_or_default());
+    for phase in [Part::BeforeFirstByte, Part::InsideResponse] {
+        let tight = |requests, have_it| tight(case, requests, phase, least, have_it);
+        let floor = [&all, &quiet]
+            .into_iter()
+            .find_map(|requests| tight(requests, HAVE_IT.0));
+        let floor = floor.map(|found| (Place::Floor, &all, found));
+        let slow = endpoint.split.bimodal.then_some(&endpoint.split.slow);
+        let tail = || Some((Place::Tail, slow?, tight(slow?, HAVE_IT.1)?));
+        if let Some((place, requests, (constant_ns, width_ns))) = floor.or_else(tail) {
+            let waits = waits(case, requests, phase, constant_ns);
+            return Some(Delay {
+                place,
+                phase,
+                constant_ns,
+                width_ns,
+                waits,
+            });
+        }
+    }
+    None
+}
+
+/// The constant (its low edge) and the width that half of the requests agree to.
+fn tight(
+    case: &Case<'_>,
+    requests: &[u32],
+    phase: Part,
+    least_ns: u64,
+    have_it: f64,
+) -> Option<(u64, u64)> {
+    let lengths = requests
+        .iter()
+        .filter_map(|&i| phase.of(case.sample(i)))
+        .map(Span::len_ns);
+    let mut lengths: Vec<u64> = lengths.collect();
+    if lengths.len() < FEWEST || (lengths.len() as f64) < have_it * requests.len() as f64 {
+        return None;
+    }
+    lengths.sort_unstable();
+    let (low, high) = shortest(&lengths, TIGHT_HALF)?;
+    let inside = lengths.partition_point(|&l| l < low)..lengths.partition_point(|&l| l <= high);
+    let constant = type_1(&lengths[inside], EDGE_P)?;
+    let early = lengths.partition_point(|&l| (l as f64) < (1.0 - TIGHT) * constant as f64);
+    let is_tight = (high - low) as f64 <= TIGHT * constant as f64
+        && early as f64 <= EARLY_SHARE * lengths.len() as f64
+        && constant >= least_ns;
+    is_tight.then_some((constant, high - low))
+}
+
+/// The first `constant` nanoseconds of the phase in each request that is that long, before the
+/// end of the phase: queueing comes before the handler sleeps.
+fn waits(case: &Case<'_>, requests: &[u32], phase: Part, constant_ns: u64) -> Vec<(u32, Span)> {
+    let of = |&i: &u32| {
+        let span = phase.of(case.sample(i))?;
+        (span.len_ns() as f64 >= (1.0 - TIGHT) * constant_ns as f64).then(|| {
+            let begin: Nanos = span.end.minus(constant_ns.min(span.len_ns()));
+            (i, Span::new(begin, span.end))
+        })
+    };
+    requests.iter().filter_map(of).collect()
+}
