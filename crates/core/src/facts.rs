@@ -50,6 +50,9 @@ pub struct TargetFacts {
     /// The variables of its environment that the scenario set or that steer runtimes; values
     /// whose names look like secrets are masked.
     pub environment: Vec<(String, String)>,
+    /// The process to observe, if the user named one.
+    #[serde(default)]
+    pub pid: Option<u32>,
     /// Whether its processes could be seen on this host.
     pub visible: bool,
     /// The executable of its first process; empty if it cannot be seen.

@@ -49,6 +49,9 @@ pub struct Manifest {
     pub repeats: Vec<RepeatFacts>,
     /// Whether the user interrupted it.
     pub interrupted: bool,
+    /// Why later repeats are missing; empty if none is, or if the user interrupted it.
+    #[serde(default)]
+    pub trouble: String,
     /// Whether it was recovered from the spool of a run that was killed.
     pub recovered: bool,
 }

@@ -175,7 +175,10 @@ fn target_died(case: &Case<'_>) -> Option<Check> {
 fn cut_short(case: &Case<'_>) -> Option<Check> {
     let manifest = &case.record.manifest;
     let reasons = manifest.repeats.iter().map(|r| r.cut_short.as_str());
-    let reason = reasons.filter(|r| !r.is_empty()).max_by_key(|r| r.len());
+    let reason = reasons
+        .chain([manifest.trouble.as_str()])
+        .filter(|r| !r.is_empty())
+        .max_by_key(|r| r.len());
     let what = if manifest.recovered {
         "recovered from a run that was killed"
     } else {

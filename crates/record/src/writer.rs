@@ -199,6 +199,22 @@ impl RunWriter {
         spool::remove(dir)
     }
 
+    /// Takes the run back, for one that measured nothing. What others put into its directory,
+    /// such as logs, stays.
+    ///
+    /// # Errors
+    /// On I/O errors.
+    pub fn discard(mut self) -> Result<(), RecordError> {
+        // What could not be written is not wanted any more.
+        let _ = self.end();
+        // First: without a manifest it is no run.
+        for name in [files::MANIFEST, files::EVENTS] {
+            let path = self.dir.join(name);
+            fs::remove_file(&path).map_err(RecordError::io("remove", &path))?;
+        }
+        spool::remove(&self.dir)
+    }
+
     /// Waits until everything that was sent is written.
     fn end(&mut self) -> Result<(), RecordError> {
         let Some(thread) = self.thread.take() else {

@@ -16,10 +16,10 @@ use slowpath_observe::guardian::Guardian;
 use slowpath_observe::{Observer, Watch, clock, host};
 use slowpath_record::{Handle, RecordError, RunWriter};
 
-use crate::exit::Problem;
-use crate::notes;
+use crate::exit::{Exit, Problem};
 use crate::progress::Bar;
 use crate::session::{PROC, Session, Setting};
+use crate::{interrupt, notes, out};
 
 /// One measurement, from nothing to a finished record.
 #[derive(Debug)]
@@ -57,9 +57,9 @@ impl Companion for Alone {
     }
 }
 
-/// Measures all repeats. A target that cannot be started in the first repeat leaves nothing
-/// behind; whatever goes wrong later keeps what was measured.
-pub(crate) fn measure(wanted: &Measurement<'_>, companion: &mut dyn Companion) -> Result<()> {
+/// Measures all repeats. When nothing could be measured nothing is left behind but logs; whatever
+/// goes wrong after the first repeat keeps what was measured, and the exit code tells of it.
+pub(crate) fn measure(wanted: &Measurement<'_>, companion: &mut dyn Companion) -> Result<Exit> {
     let logs = wanted.dir.join("logs");
     let setting = Setting {
         scenario: &wanted.plan.scenario,
@@ -67,71 +67,71 @@ pub(crate) fn measure(wanted: &Measurement<'_>, companion: &mut dyn Companion) -
         logs: &logs,
         stop: &wanted.stop,
     };
-    let mut session = Some(Session::begin(&setting, wanted.guardian)?);
-    let mut manifest = first_manifest(wanted);
-    if let Some(session) = &session {
-        manifest.target = session.facts.clone();
-    }
+    let session = Session::begin(&setting, wanted.guardian)?;
+    let mut manifest = first_manifest(wanted, &session.facts);
     let writer = RunWriter::create(wanted.dir, &manifest).map_err(not_recorded)?;
+    let done = repeats(wanted, &setting, session, &writer, &mut manifest, companion);
+    manifest.interrupted = interrupt::came(&wanted.stop);
+    let exit = match done {
+        Ok(()) => Exit::Done,
+        Err(error) if manifest.repeats.is_empty() => {
+            // The error that is returned says more than one of taking back.
+            let _ = writer.discard();
+            return Err(error);
+        }
+        Err(_) if manifest.interrupted => Exit::Interrupted,
+        Err(error) => {
+            let (got, all) = (manifest.repeats.len(), wanted.plan.scenario.load.repeats);
+            let stopped = format!("stopped after {got} of {all} repeats");
+            out::say(&format!("{stopped}: {error}"));
+            let text = error.to_string();
+            // Below its first line an error quotes logs and says what to try.
+            let first = text.lines().next().unwrap_or_default();
+            let first = first.trim_end_matches(':');
+            manifest.trouble = format!("{stopped} ({first})");
+            Exit::of(&error)
+        }
+    };
+    writer.finish(&manifest).map_err(not_recorded)?;
+    Ok(exit)
+}
+
+/// The repeats, the first of them in a session that has begun. The manifest has the facts of all
+/// that were measured, also when this fails.
+fn repeats(
+    wanted: &Measurement<'_>,
+    setting: &Setting<'_>,
+    first: Session,
+    writer: &RunWriter,
+    manifest: &mut Manifest,
+    companion: &mut dyn Companion,
+) -> Result<()> {
+    let load = &wanted.plan.scenario.load;
     let mut keys = Keys::new();
-    let repeats = wanted.plan.scenario.load.repeats as u16;
-    let mut trouble = None;
-    for repeat in 0..repeats {
-        let current = match session.take() {
-            Some(session) => Ok(session),
-            None => Session::begin(&setting, wanted.guardian),
-        };
-        let mut current = match current {
-            Ok(current) => current,
-            Err(error) => {
-                trouble = Some(error);
-                break;
-            }
+    let mut session = Some(first);
+    for repeat in 0..load.repeats as u16 {
+        let mut current = match session.take() {
+            Some(session) => session,
+            None => Session::begin(setting, wanted.guardian)?,
         };
         manifest.target = current.facts.clone();
-        let facts = one_repeat(
-            wanted,
-            repeat,
-            &mut current,
-            &writer.handle(),
-            &mut keys,
-            companion,
-        );
-        let fresh = wanted.plan.scenario.load.fresh || repeat + 1 == repeats;
-        if fresh || wanted.stop.load(Ordering::Relaxed) {
+        let record = writer.handle();
+        let facts = one_repeat(wanted, repeat, &mut current, &record, &mut keys, companion);
+        let stopped = interrupt::came(&wanted.stop);
+        let last = stopped || facts.is_err() || u32::from(repeat) + 1 == load.repeats;
+        if last || load.fresh {
             current.end();
         } else {
             session = Some(current);
         }
-        match facts {
-            Ok(facts) => {
-                manifest.repeats.push(facts);
-                // A kill from here on keeps the exact facts of what is finished.
-                writer.update(&manifest).map_err(not_recorded)?;
-            }
-            Err(error) => trouble = Some(error),
-        }
-        if trouble.is_some() || wanted.stop.load(Ordering::Relaxed) {
+        manifest.repeats.push(facts?);
+        // A kill from here on keeps the exact facts of what is finished.
+        writer.update(manifest).map_err(not_recorded)?;
+        if stopped {
             break;
         }
     }
-    if let Some(session) = session {
-        session.end();
-    }
-    manifest.interrupted = wanted.stop.load(Ordering::Relaxed);
-    let measured = !manifest.repeats.is_empty();
-    writer.finish(&manifest).map_err(not_recorded)?;
-    match trouble {
-        Some(error) if !measured => Err(error),
-        Some(error) => {
-            crate::out::say(&format!(
-                "stopped after {} repeats: {error}",
-                manifest.repeats.len()
-            ));
-            Ok(())
-        }
-        None => Ok(()),
-    }
+    Ok(())
 }
 
 fn not_recorded(error: RecordError) -> Problem {
@@ -155,7 +155,7 @@ fn not_driven(error: LoadError) -> Problem {
     }
 }
 
-fn first_manifest(wanted: &Measurement<'_>) -> Manifest {
+fn first_manifest(wanted: &Measurement<'_>, target: &TargetFacts) -> Manifest {
     Manifest {
         format: MANIFEST_FORMAT,
         id: wanted.id.clone(),
@@ -165,9 +165,10 @@ fn first_manifest(wanted: &Measurement<'_>) -> Manifest {
         scenario_text: wanted.scenario_text.clone(),
         host: host::facts(Path::new(PROC), Path::new("/sys")),
         git: notes::git(),
-        target: TargetFacts::default(),
+        target: target.clone(),
         repeats: Vec::new(),
         interrupted: false,
+        trouble: String::new(),
         recovered: false,
     }
 }
@@ -187,7 +188,7 @@ fn one_repeat(
             kind,
             repeat,
             text,
-        })
+        });
     };
     mark(MarkKind::TargetReady, session.facts.url.clone());
     let observer = observe(session, &control, record);
@@ -211,7 +212,7 @@ fn one_repeat(
     };
     let waits = record.waits();
     let drove = slowpath_load::drive(&drive, &control, keys, &mut |samples| {
-        record.samples(samples)
+        record.samples(samples);
     });
     drop((bar, relay));
     let left = companion.leave();
@@ -264,7 +265,7 @@ fn marks_of(drove: &Drove, record: &Handle, repeat: u16) {
             kind,
             repeat,
             text: String::new(),
-        })
+        });
     };
     mark(drove.window.begin, MarkKind::WindowBegan);
     mark(drove.window.end, MarkKind::WindowEnded);

@@ -1,9 +1,5 @@
 //! The two streams: stdout is the answer, stderr the conversation.
-#![expect(
-    clippy::print_stdout,
-    clippy::print_stderr,
-    reason = "this is where printing happens"
-)]
+#![expect(clippy::print_stderr, reason = "this is where printing happens")]
 
 use std::io::{IsTerminal, Write};
 

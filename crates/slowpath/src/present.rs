@@ -76,14 +76,16 @@ impl Judged {
         saved
     }
 
-    /// The exit code that the run's result calls for.
-    pub(crate) fn exit(&self, allow_errors: f64) -> Exit {
+    /// The exit code that the run's result calls for, after what kept it from measuring all.
+    pub(crate) fn exit(&self, trouble: Exit, allow_errors: f64) -> Exit {
         let diagnosis = &self.diagnosis;
         let offered: u64 = diagnosis.endpoints.iter().map(|e| e.offered).sum();
         let errors = diagnosis.endpoints.iter().flat_map(|e| &e.errors);
         let failed: u64 = errors.map(|e| e.count).sum();
         if diagnosis.run.interrupted {
             Exit::Interrupted
+        } else if trouble != Exit::Done {
+            trouble
         } else if diagnosis
             .validity
             .iter()

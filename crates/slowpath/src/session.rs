@@ -96,6 +96,7 @@ impl Session {
             host_header: url.authority(),
             facts: TargetFacts {
                 url: url.origin(),
+                pid: setting.pid,
                 ..TargetFacts::default()
             },
             addresses,
@@ -372,7 +373,7 @@ fn environment(set: &[(String, String)]) -> Vec<(String, String)> {
     for (name, value) in &mut all {
         let upper = name.to_uppercase();
         if SECRETS.iter().any(|secret| upper.contains(secret)) {
-            *value = "(masked)".to_owned();
+            "(masked)".clone_into(value);
         }
     }
     all.sort();

@@ -50,6 +50,7 @@ fn manifest(case: &Case, run: &Run) -> Manifest {
             .map(|(i, repeat)| facts(i, repeat))
             .collect(),
         interrupted: false,
+        trouble: String::new(),
         recovered: false,
     }
 }

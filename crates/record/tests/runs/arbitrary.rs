@@ -53,6 +53,7 @@ pub(crate) fn manifest() -> Manifest {
         target: TargetFacts::default(),
         repeats: Vec::new(),
         interrupted: false,
+        trouble: String::new(),
         recovered: false,
     }
 }

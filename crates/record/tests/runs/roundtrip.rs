@@ -146,3 +146,17 @@ fn many_requests_are_written_and_read() {
     );
     assert!(record.samples == samples);
 }
+
+#[test]
+fn a_discarded_run_leaves_only_what_others_wrote() {
+    let dir = tempfile::tempdir().unwrap();
+    let writer = RunWriter::create(dir.path(), &manifest()).unwrap();
+    std::fs::write(dir.path().join("logs/target.log"), "out of luck").unwrap();
+    writer.discard().unwrap();
+    let left: Vec<_> = std::fs::read_dir(dir.path())
+        .unwrap()
+        .map(|entry| entry.unwrap().file_name())
+        .collect();
+    assert_eq!(left, ["logs"]);
+    assert!(dir.path().join("logs/target.log").exists());
+}

@@ -155,6 +155,7 @@ fn manifest(other: &str) -> Manifest {
             url: "http://127.0.0.1:8080".into(),
             command: Some(vec!["./shop".into(), "--port".into(), "8080".into()]),
             environment: vec![("RUST_LOG".into(), "warn".into())],
+            pid: None,
             visible: true,
             executable: "/srv/shop/shop".into(),
             hidden_because: String::new(),
@@ -162,6 +163,7 @@ fn manifest(other: &str) -> Manifest {
         },
         repeats: (0..REPEATS).map(repeat).collect(),
         interrupted: false,
+        trouble: String::new(),
         recovered: false,
     }
 }

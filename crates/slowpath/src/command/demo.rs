@@ -99,7 +99,7 @@ pub(crate) fn demo(args: &DemoArgs) -> Result<Exit> {
         "a lab server that is sick of {}; measuring ...",
         demo.cause
     ));
-    let judged = run::measured(&run_args(&scenario, args))?;
+    let (judged, _) = run::measured(&run_args(&scenario, args))?;
     let first = judged.diagnosis.findings.first().map(|f| f.cause.as_str());
     if first != Some(demo.cause) {
         judged.present(args.json.as_deref())?;

@@ -16,13 +16,14 @@ use crate::{interrupt, notes, out, session, store};
 
 /// Measures, judges, prints.
 pub(crate) fn run(args: &RunArgs) -> Result<Exit> {
-    let judged = measured(args)?;
+    let (judged, trouble) = measured(args)?;
     judged.present(args.json.as_deref())?;
-    Ok(judged.exit(args.allow_errors))
+    Ok(judged.exit(trouble, args.allow_errors))
 }
 
-/// Measures and judges; nothing is printed yet.
-pub(crate) fn measured(args: &RunArgs) -> Result<Judged> {
+/// Measures and judges; nothing is printed yet. The exit code is that of what kept it from
+/// measuring all.
+pub(crate) fn measured(args: &RunArgs) -> Result<(Judged, Exit)> {
     let (scenario, text) = scenario(args)?;
     store::check_copy(args.json.as_deref())?;
     let stop = interrupt::flag()?;
@@ -44,11 +45,8 @@ pub(crate) fn measured(args: &RunArgs) -> Result<Judged> {
         stop,
         guardian: &guardian,
     };
-    if let Err(error) = measure(&wanted, &mut Alone) {
-        dir.remove_if_empty();
-        return Err(error);
-    }
-    Ok(Judged::read(&dir.path)?)
+    let trouble = measure(&wanted, &mut Alone).inspect_err(|_| dir.remove_if_empty())?;
+    Ok((Judged::read(&dir.path)?, trouble))
 }
 
 /// The scenario that the command line means, overrides applied, and its text if it is a file.
