@@ -181,10 +181,7 @@ impl Session {
         match found {
             Ok(pids) => {
                 let first = pids.first().copied().unwrap_or_default();
-                let link = std::fs::read_link(format!("{PROC}/{first}/exe"));
-                self.facts.executable = link
-                    .map(|p| p.to_string_lossy().into_owned())
-                    .unwrap_or_default();
+                self.facts.executable = executable(first).unwrap_or_default();
                 self.facts.visible = true;
                 self.facts.cgroup =
                     slowpath_observe::host::cpu_cgroup(Path::new(PROC), Path::new("/sys"), first)
@@ -361,6 +358,43 @@ pub(crate) fn guardian() -> Result<Guardian, Problem> {
             "raise the limit of processes (ulimit -u), or end some",
         )
     })
+}
+
+/// The process that the user names, which must be there.
+pub(crate) fn check_pid(pid: u32) -> Result<(), Problem> {
+    if Path::new(PROC).join(pid.to_string()).exists() {
+        return Ok(());
+    }
+    let what = format!("there is no process {pid}");
+    Err(Problem::usage(what, "pgrep -a SERVER"))
+}
+
+/// The process that the user named for an earlier run, if that still is what it was.
+pub(crate) fn same_pid(target: &TargetFacts) -> Result<Option<u32>, Problem> {
+    // A target that is started anew has a process of its own.
+    let Some(pid) = target.pid.filter(|_| target.command.is_none()) else {
+        return Ok(None);
+    };
+    let gone = |how: String| {
+        let what = format!("process {pid}, which the run observed, {how}");
+        Problem::unreachable(what, "say --pid PID")
+    };
+    let Some(now) = executable(pid) else {
+        return Err(gone("is gone".to_owned()));
+    };
+    if now != target.executable {
+        return Err(gone(format!("is {now} now")));
+    }
+    Ok(Some(pid))
+}
+
+/// The program of a process: empty if this user may not know it, `None` if there is no process.
+fn executable(pid: u32) -> Option<String> {
+    match std::fs::read_link(format!("{PROC}/{pid}/exe")) {
+        Ok(path) => Some(path.to_string_lossy().into_owned()),
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => None,
+        Err(_) => Some(String::new()),
+    }
 }
 
 /// What the record keeps of the environment: what was set, and what steers runtimes.

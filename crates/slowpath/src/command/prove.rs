@@ -103,6 +103,10 @@ fn choose(judged: &Judged, cause: Option<&str>) -> Result<Finding, Problem> {
 /// Runs the experiment. `None` if it was interrupted: then nothing is judged, and what was asked
 /// stays on record without an outcome.
 fn experiment(judged: &Judged, finding: &Finding, args: &ProveArgs) -> Result<Option<Outcome>> {
+    let pid = match args.pid {
+        Some(pid) => session::check_pid(pid).map(|()| Some(pid))?,
+        None => session::same_pid(&judged.record.manifest.target)?,
+    };
     let stop = interrupt::flag()?;
     let guardian = session::guardian()?;
     let seed = args.seed.unwrap_or_else(notes::entropy);
@@ -127,7 +131,7 @@ fn experiment(judged: &Judged, finding: &Finding, args: &ProveArgs) -> Result<Op
         dir: &dir,
         plan: plan(judged, &experiment, seed),
         scenario_text: judged.record.manifest.scenario_text.clone(),
-        pid: args.pid,
+        pid,
         quiet: args.quiet,
         stop: stop.clone(),
         guardian: &guardian,

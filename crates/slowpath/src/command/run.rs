@@ -74,14 +74,7 @@ fn scenario(args: &RunArgs) -> Result<(Scenario, Option<String>), Problem> {
             .collect();
         Problem::usage(lines.join("\n"), "slowpath run --help")
     })?;
-    if let Some(pid) = args.pid
-        && !Path::new("/proc").join(pid.to_string()).exists()
-    {
-        return Err(Problem::usage(
-            format!("there is no process {pid}"),
-            "pgrep -a SERVER",
-        ));
-    }
+    args.pid.map_or(Ok(()), session::check_pid)?;
     Ok((scenario, text))
 }
 
