@@ -3,7 +3,7 @@
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use anyhow::Result;
 use slowpath_core::facts::TargetFacts;
@@ -130,11 +130,12 @@ impl Session {
             name: "target".to_owned(),
             address: self.addresses.first().copied(),
         };
-        let check = self.ready_check(&written.ready, self.addresses[0]);
+        let address = |address: &SocketAddr| self.ready_check(&written.ready, *address);
+        let checks: Vec<ReadyCheck> = self.addresses.iter().map(address).collect();
         let timeout = Duration::from_nanos(written.ready_timeout_ns);
         self.facts.environment = environment(&launch.env);
         self.facts.command = Some(launch.command.clone());
-        let running = start(&launch, &check, timeout, setting.stop, guardian, "target")?;
+        let running = start(&launch, &checks, timeout, setting.stop, guardian, "target")?;
         self.target = Some(running);
         Ok(())
     }
@@ -176,7 +177,7 @@ impl Session {
         let found: Result<Vec<u32>, Hidden> = match (setting.pid, &mut self.target) {
             (Some(pid), _) => Ok(vec![pid]),
             (None, Some(running)) => Ok(running.roots()),
-            (None, None) => find_listener(Path::new(PROC), self.addresses[0]),
+            (None, None) => listener(&self.addresses),
         };
         match found {
             Ok(pids) => {
@@ -258,7 +259,7 @@ fn start_services(
         let what = format!("service {}", service.name);
         running.push(start(
             &launch,
-            &check,
+            &[check],
             timeout,
             setting.stop,
             guardian,
@@ -268,10 +269,68 @@ fn start_services(
     Ok(running)
 }
 
-/// Starts one process and waits until it is ready; both failing is the target's affair.
+/// The processes behind the first address that some are found behind: `localhost` has two, and
+/// many servers listen on one of them only. When none are found, why not behind the first.
+fn listener(addresses: &[SocketAddr]) -> Result<Vec<u32>, Hidden> {
+    let mut hidden = None;
+    for &address in addresses {
+        match find_listener(Path::new(PROC), address) {
+            Ok(pids) => return Ok(pids),
+            Err(why) => drop(hidden.get_or_insert(why)),
+        }
+    }
+    Err(hidden.unwrap_or_else(|| Hidden {
+        reason: "the target has no address".to_owned(),
+        remedy: "check the host name in the URL".to_owned(),
+    }))
+}
+
+/// Waits until one of the checks holds. They take turns, each turn longer than the one before, so
+/// that an address where nobody listens holds up little and a slow answer is waited for in the end.
+fn wait_ready(
+    running: &mut Running,
+    checks: &[ReadyCheck],
+    timeout: Duration,
+    stop: &AtomicBool,
+) -> Result<(), TargetError> {
+    const TURN_FIRST: Duration = Duration::from_millis(100);
+    if let [check] = checks {
+        return running.wait_ready(check, timeout, stop);
+    }
+    let begin = Instant::now();
+    let mut turn = TURN_FIRST;
+    loop {
+        for check in checks {
+            let left = timeout.saturating_sub(begin.elapsed());
+            match running.wait_ready(check, turn.min(left), stop) {
+                Err(TargetError::NotReady { waited, .. }) if waited < left => {}
+                Err(TargetError::NotReady {
+                    name,
+                    last,
+                    log,
+                    tail,
+                    ..
+                }) => {
+                    return Err(TargetError::NotReady {
+                        name,
+                        waited: timeout,
+                        last,
+                        log,
+                        tail,
+                    });
+                }
+                other => return other,
+            }
+        }
+        turn *= 2;
+    }
+}
+
+/// Starts one process and waits until it is ready by one of the checks; both failing is the
+/// target's affair.
 fn start(
     launch: &Launch,
-    check: &ReadyCheck,
+    checks: &[ReadyCheck],
     timeout: Duration,
     stop: &AtomicBool,
     guardian: &Guardian,
@@ -296,7 +355,7 @@ fn start(
         )
     };
     let mut running = target::start(launch, guardian).map_err(problem)?;
-    running.wait_ready(check, timeout, stop).map_err(problem)?;
+    wait_ready(&mut running, checks, timeout, stop).map_err(problem)?;
     Ok(running)
 }
 
