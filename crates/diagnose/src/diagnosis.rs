@@ -130,7 +130,8 @@ pub struct EndpointFigures {
     pub unsent: u64,
     /// Failures by class, phase and errno; most frequent first.
     pub errors: Vec<ErrorCount>,
-    /// Latency from the scheduled instant, in milliseconds.
+    /// Latency from the scheduled instant, in milliseconds. Offered requests without an answer (timed
+    /// out, unfinished, unsent) count as slower than all completed ones.
     pub latency_ms: Percentiles,
     /// Time from the first byte written to the last byte read, in milliseconds: shown beside
     /// latency, never instead of it.
@@ -139,7 +140,7 @@ pub struct EndpointFigures {
     pub modes: Vec<Mode>,
     /// Spread of the p50 over repeats: (max - min) / median; `null` for fewer than two.
     pub run_spread: Option<f64>,
-    /// How the latency settled after the start; `null` when the window is too short to tell.
+    /// How the latency settled after the start; `null`: not judged in this version.
     pub settling: Option<Settling>,
 }
 

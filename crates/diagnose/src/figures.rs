@@ -39,8 +39,8 @@ pub(crate) fn figures(case: &Case<'_>, endpoint: &EndpointCase) -> EndpointFigur
         unfinished,
         unsent: endpoint.unsent,
         errors: errors(case, endpoint),
-        latency_ms: percentiles(case, endpoint, |s| Some(s.latency_ns())),
-        service_ms: percentiles(case, endpoint, Sample::service_ns),
+        latency_ms: percentiles(case, endpoint, Unanswered::All, |s| Some(s.latency_ns())),
+        service_ms: percentiles(case, endpoint, Unanswered::TimedOut, Sample::service_ns),
         modes: modes
             .map(|m| Mode {
                 at_ms: millis(m.at),
@@ -94,17 +94,27 @@ fn errors(case: &Case<'_>, endpoint: &EndpointCase) -> Vec<ErrorCount> {
     out
 }
 
+/// Which requests without a whole answer count as slower than every completed one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Unanswered {
+    /// Those that timed out: the server had them for that long.
+    TimedOut,
+    /// Besides, those that were overtaken by the end of the run or never sent: they were offered
+    /// and not answered. Leaving them out would show a server that cannot keep up as a fast one.
+    All,
+}
+
 /// The percentiles of a measure over all repeats, batches within repeats being the units of
-/// scatter. A request that timed out counts as slower than every completed one.
+/// scatter.
 fn percentiles(
     case: &Case<'_>,
     endpoint: &EndpointCase,
+    unanswered: Unanswered,
     measure: impl Fn(&Sample) -> Option<u64>,
 ) -> Percentiles {
     const PS: [f64; 6] = [0.5, 0.9, 0.95, 0.98, 0.99, 0.999];
-    let windows: Vec<Window> = case
-        .windows
-        .iter()
+    let windows = case.windows.iter();
+    let windows: Vec<Window> = windows
         .map(|w| Window {
             begin_ns: w.begin.get(),
             end_ns: w.end.get(),
@@ -126,10 +136,15 @@ fn percentiles(
     };
     let values: Vec<(u32, u64)> = endpoint.completed.iter().filter_map(of).collect();
     let timed_out = endpoint.failed.iter().map(|&i| case.sample(i));
-    let censored: Vec<u32> = timed_out
+    let mut censored: Vec<u32> = timed_out
         .filter(|s| s.outcome == Outcome::Timeout)
         .map(batch)
         .collect();
+    if unanswered == Unanswered::All {
+        let unfinished = endpoint.unfinished.iter().map(|&i| case.sample(i));
+        censored.extend(unfinished.map(batch));
+        censored.extend(unsent_batches(case, endpoint, &batches, &windows));
+    }
     let max = values.iter().map(|&(_, value)| value).max();
     let mut found = quantiles(&values, batches.count(), &censored, &PS)
         .into_iter()
@@ -148,10 +163,33 @@ fn percentiles(
                 value: Some(millis(max as f64)),
                 ..Percentile::default()
             },
-            Some(_) => refused("requests timed out: the longest is not known"),
+            Some(_) => refused("requests were not answered: the longest is not known"),
             None => refused("no samples"),
         },
     }
+}
+
+/// The batches of requests that were never sent. Only their number is known, but not when they
+/// were due; a queue that was never served holds those that were due last, so they fill the last
+/// batches of their repeat, each with as many requests as were offered in a batch.
+fn unsent_batches(
+    case: &Case<'_>,
+    endpoint: &EndpointCase,
+    batches: &Batches,
+    windows: &[Window],
+) -> Vec<u32> {
+    let mut out = Vec::new();
+    let repeats = case.record.manifest.repeats.iter();
+    for (repeat, (facts, window)) in repeats.zip(windows).enumerate() {
+        let tally = facts.endpoints.get(usize::from(endpoint.index));
+        let tally = tally.copied().unwrap_or_default();
+        let first = batches.of(repeat, window.begin_ns);
+        let last = batches.of(repeat, window.end_ns);
+        let each = tally.offered.div_ceil(u64::from(last - first + 1)).max(1);
+        let back = |k: u64| u32::try_from(k / each).unwrap_or(u32::MAX);
+        out.extend((0..tally.unsent).map(|k| last.saturating_sub(back(k)).max(first)));
+    }
+    out
 }
 
 fn percentile(

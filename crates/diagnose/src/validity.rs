@@ -7,7 +7,7 @@ use slowpath_core::signal::{
 };
 use slowpath_core::timeline::{MarkKind, Subject};
 
-use crate::case::Case;
+use crate::case::{Case, EndpointCase};
 use crate::diagnosis::{Check, Instrument, Status};
 use crate::figures::{round, share};
 use crate::instrument::Load;
@@ -17,12 +17,16 @@ use crate::verdict::{human, ms, percent};
 const STEAL_LEAST: f64 = 0.01;
 /// Fewer completed requests than this support no statement about a tail (p99 needs 368).
 const REQUESTS_FEWEST: usize = 100;
+/// Below this share of answered requests the offered rate was not what was measured: more than
+/// one in twenty would move a p95.
+const ANSWERED_LEAST: f64 = 0.95;
 /// With so little CPU left idle on the host, someone waits for it.
 const IDLE_LEAST: f64 = 0.05;
 
 /// All checks, worst first among equals in a fixed order.
 pub(crate) fn checks(case: &Case<'_>, load: &Load, jumped: Option<&str>) -> Vec<Check> {
     let mut checks = vec![client(case, load), clock(case, jumped), samples(case)];
+    checks.extend(offered_rate(case));
     checks.extend(host(case));
     checks.extend(target_died(case));
     checks.extend(cut_short(case));
@@ -129,6 +133,22 @@ fn samples(case: &Case<'_>) -> Check {
         (Status::Ok, format!("{completed} completed requests"))
     };
     check("samples", status, Some(completed as f64), detail)
+}
+
+/// Warns when many of the offered requests were neither completed nor failed.
+fn offered_rate(case: &Case<'_>) -> Option<Check> {
+    let offered: u64 = case.endpoints.iter().map(|e| e.offered).sum();
+    let ended = |e: &EndpointCase| e.completed.len() + e.failed.len();
+    let ended: usize = case.endpoints.iter().map(ended).sum();
+    let part = ended as f64 / offered.max(1) as f64;
+    (offered > 0 && part < ANSWERED_LEAST).then(|| {
+        let text = format!(
+            "only {ended} of {offered} offered requests were answered ({}): the target or slowpath \
+             did not keep up with the rate, and the latency of the others is not known",
+            percent(part)
+        );
+        check("offered-rate", Status::Warn, Some(part), text)
+    })
 }
 
 fn host(case: &Case<'_>) -> Option<Check> {

@@ -11,7 +11,7 @@ use slowpath_diagnose::diagnosis::Diagnosis;
 use slowpath_diagnose::judge;
 
 use super::cases::JUDGED;
-use crate::case::build;
+use crate::case::{build, diagnose};
 use crate::case::spec::Case;
 
 /// Windows, requests and readings lie in these seconds, as nanoseconds.
@@ -290,4 +290,30 @@ fn each(record: &mut RunRecord, change: impl Fn(&mut Sample)) {
     for sample in &mut record.samples {
         change(sample);
     }
+}
+
+#[test]
+fn requests_that_were_never_answered_are_slower_than_all() {
+    let text = "name = \"a\"\nexpect = \"nothing\"\nworkers = 1\nconnections = 4\nrate = 200\n\
+        class = [{ cpu = \"10ms + 0.1ms\" }]";
+    let diagnosis = diagnose(&Case::parse(text).unwrap());
+    let figures = &diagnosis.endpoints[0];
+    assert!(
+        figures.unsent * 3 > figures.offered,
+        "about half is never sent"
+    );
+    let latency = &figures.latency_ms;
+    for high in [&latency.p90, &latency.p99, &latency.max] {
+        assert_eq!(high.value, None, "{high:?}");
+        assert!(high.reason.is_some());
+    }
+    assert!(
+        figures.service_ms.p90.value.is_some(),
+        "those that were served are known"
+    );
+    let check = diagnosis
+        .validity
+        .iter()
+        .find(|c| c.check == "offered-rate");
+    assert!(check.unwrap().detail.contains("were answered"));
 }
