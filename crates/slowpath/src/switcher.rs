@@ -29,7 +29,8 @@ pub(crate) struct Switcher<'a> {
     planned: Planned,
     design: Design,
     over: Arc<AtomicBool>,
-    thread: Option<JoinHandle<Result<(), InterventionError>>>,
+    thread: Option<JoinHandle<Result<Option<String>, InterventionError>>>,
+    limited_by: Option<String>,
 }
 
 impl<'a> Switcher<'a> {
@@ -41,7 +42,13 @@ impl<'a> Switcher<'a> {
             design: design.clone(),
             over: Arc::new(AtomicBool::new(false)),
             thread: None,
+            limited_by: None,
         }
+    }
+
+    /// What kept the intervention from its full effect, once it is over.
+    pub(crate) fn limited_by(&self) -> Option<&str> {
+        self.limited_by.as_deref()
     }
 
     /// What is switched on the target; `None` if only the client changes.
@@ -80,6 +87,7 @@ impl Companion for Switcher<'_> {
             intervention,
             control: Arc::clone(control),
             on: false,
+            limited_by: None,
         };
         let (design, over) = (self.design.clone(), Arc::clone(&self.over));
         let guardian = self.guardian.clone();
@@ -87,7 +95,7 @@ impl Companion for Switcher<'_> {
             let result = switch.follow(&design, &over, &guardian);
             // Whatever happened: off. The guardian would do the same if this thread were gone.
             let off = switch.set(false, &guardian);
-            result.and(off)
+            result.and(off).map(|()| switch.limited_by)
         });
         self.thread = Some(thread);
         Ok(())
@@ -101,7 +109,9 @@ impl Companion for Switcher<'_> {
         let result = thread
             .join()
             .map_err(|_| anyhow!("the switcher panicked"))?;
-        result.map_err(|e| Problem::usage(format!("the experiment was cut short: {e}"), "").into())
+        self.limited_by =
+            result.map_err(|e| Problem::usage(format!("the experiment was cut short: {e}"), ""))?;
+        Ok(())
     }
 }
 
@@ -109,6 +119,7 @@ struct Switch {
     intervention: Option<Intervention>,
     control: Arc<Control>,
     on: bool,
+    limited_by: Option<String>,
 }
 
 impl Switch {
@@ -143,10 +154,12 @@ impl Switch {
         match (&mut self.intervention, self.on, on) {
             (None, ..) => self.control.quickack.store(on, Ordering::Relaxed),
             (Some(intervention), false, true) => {
-                intervention.apply(guardian)?;
+                let reach = intervention.apply(guardian)?;
+                self.limited_by = self.limited_by.take().or(reach.limited_by);
             }
             (Some(intervention), true, true) => {
-                intervention.refresh(guardian)?;
+                let reach = intervention.refresh(guardian)?;
+                self.limited_by = self.limited_by.take().or(reach.limited_by);
             }
             (Some(intervention), _, false) => intervention.undo(guardian)?,
         }

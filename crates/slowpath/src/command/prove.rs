@@ -7,7 +7,7 @@ use slowpath_core::catalogue::PROVABLE;
 use slowpath_core::plan::Plan;
 use slowpath_core::record::RunRecord;
 use slowpath_diagnose::diagnosis::{Diagnosis, Finding, Status};
-use slowpath_experiment::{Experiment, FORMAT, Outcome, judge};
+use slowpath_experiment::{Experiment, FORMAT, Outcome, Verdict, judge};
 
 use crate::cli::ProveArgs;
 use crate::exit::{Exit, Problem};
@@ -153,6 +153,11 @@ fn experiment(judged: &Judged, finding: &Finding, args: &ProveArgs) -> Result<Op
     let endpoint = finding.endpoint.as_deref();
     let measurements = blocks::measurements(&record, &experiment, endpoint);
     let mut outcome = judge(&experiment.design, &measurements, &experiment.hypothesis);
+    if let (Verdict::Refuted, Some(limit)) = (outcome.verdict, switcher.limited_by()) {
+        // What was never fully taken away may still be the cause.
+        let why = format!("the intervention could not have its full effect ({limit})");
+        outcome = outcome.overruled(&why);
+    }
     if let Some(why) = spoiled(&record) {
         outcome = outcome.overruled(&why);
     }
