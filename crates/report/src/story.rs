@@ -378,17 +378,16 @@ pub(crate) fn prediction(prediction: &Prediction) -> String {
     format!("{} {range}", prediction.metric)
 }
 
-/// The next step with what it predicts; `None` if there is none.
+/// The next step, with what would be measured without the cause; `None` if there is none. It is
+/// not what an experiment must show: some experiments make a cause worse.
 pub(crate) fn next_step(finding: &Finding) -> Option<String> {
     if finding.next.is_empty() {
         return None;
     }
     let next = finding.next.trim_end_matches('.');
     Some(match &finding.prediction {
-        Some(expected) if !next.contains("predict") => {
-            format!("{next}; predicts {}", prediction(expected))
-        }
-        _ => next.to_owned(),
+        Some(expected) => format!("{next}; without it {}", prediction(expected)),
+        None => next.to_owned(),
     })
 }
 
