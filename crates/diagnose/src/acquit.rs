@@ -18,18 +18,23 @@ pub(crate) fn acquit(
             continue;
         }
         let cause = answer.entry.name.to_owned();
-        let unseen = answer
+        let mut unseen = answer
             .verdicts()
             .zip(weights)
-            .find_map(|(verdict, weight)| match verdict {
-                Verdict::Blind { missing, remedy } => Some((missing, remedy)),
-                Verdict::Lead {
-                    missing, remedy, ..
-                } if !matches!(weight, Weight::Light(_)) => Some((missing, remedy)),
+            .filter_map(|(verdict, weight)| match (verdict, weight) {
+                (Verdict::Blind { missing, remedy }, _) => Some((missing.clone(), remedy.clone())),
+                (
+                    Verdict::Lead {
+                        missing, remedy, ..
+                    },
+                    weight,
+                ) if !weight.is_small() => Some((missing.clone(), remedy.clone())),
+                (Verdict::Found(_), Weight::Light { share, episodes }) if !weight.is_small() => {
+                    Some(unsure(*share, *episodes))
+                }
                 _ => None,
             });
-        if let Some((missing, remedy)) = unseen {
-            let missing = missing.clone();
+        if let Some((missing, remedy)) = unseen.next() {
             let remedy = remedy.replace("RUN", &case.record.manifest.id);
             blind.push(Blind {
                 cause,
@@ -38,17 +43,33 @@ pub(crate) fn acquit(
             });
             continue;
         }
-        let light = weights.iter().filter_map(|w| match w {
-            Weight::Light(part) => Some(*part),
+        let largest =
+            |of: fn(&Weight) -> Option<f64>| weights.iter().filter_map(of).reduce(f64::max);
+        let light = largest(|w| match w {
+            Weight::Light { share, .. } => Some(*share),
             _ => None,
         });
-        let text = match light.reduce(f64::max) {
-            Some(part) => format!("explains {} of the excess", percent(part)),
-            None => cleared_text(case, answer),
+        let rare = largest(|w| match w {
+            Weight::Rare(part) => Some(*part),
+            _ => None,
+        });
+        let text = match (light, rare) {
+            (Some(part), _) => format!("explains {} of the excess", percent(part)),
+            (None, Some(part)) => format!("makes {} of the requests fail", percent(part)),
+            (None, None) => cleared_text(case, answer),
         };
         cleared.push(Cleared { cause, text });
     }
     (cleared, blind)
+}
+
+/// Enough of the excess to be named, but on so few episodes that it may be chance.
+fn unsure(share: f64, episodes: usize) -> (String, String) {
+    let missing = format!(
+        "too few episodes ({episodes}) to be sure that it explains {} of the excess",
+        percent(share)
+    );
+    (missing, "measure longer".to_owned())
 }
 
 fn cleared_text(case: &Case<'_>, answer: &Answer) -> String {
@@ -56,6 +77,7 @@ fn cleared_text(case: &Case<'_>, answer: &Answer) -> String {
     let texts = answer.verdicts().enumerate().filter_map(|(i, v)| match v {
         Verdict::Cleared(text) if several => Some(format!("{}: {text}", case.endpoints[i].name)),
         Verdict::Cleared(text) => Some(text.clone()),
+        Verdict::Found(_) => Some("at work, but where nothing is slow enough to matter".to_owned()),
         _ => None,
     });
     texts.collect::<Vec<_>>().join("; ")

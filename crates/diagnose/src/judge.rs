@@ -1,5 +1,7 @@
 //! From a record to a diagnosis: ask every detector, settle the ledger, rank what is left.
 
+use std::collections::BTreeSet;
+
 use slowpath_core::catalogue::PROVABLE;
 use slowpath_core::record::RunRecord;
 
@@ -12,7 +14,7 @@ use crate::diagnosis::{
 use crate::figures::{figures, round, share};
 use crate::frame::Frame;
 use crate::instrument::Load;
-use crate::ledger::{Ledger, NAMED_ERRORS, Settled, settle};
+use crate::ledger::{Ledger, NAMED_ERRORS, NAMED_SHARE, Settled, settle};
 use crate::summary::load_in_words;
 use crate::validity;
 use crate::verdict::{Amount, Claim, Found, Verdict};
@@ -120,10 +122,31 @@ impl Answer {
 pub(crate) enum Weight {
     /// Named.
     Named,
-    /// Not enough to be named: this share.
-    Light(f64),
+    /// Not enough to be named.
+    Light {
+        /// Its share of the excess.
+        share: f64,
+        /// Independent episodes that it rests on.
+        episodes: usize,
+    },
+    /// It makes requests fail, but only this share of those offered.
+    Rare(f64),
     /// It found nothing.
     Nothing,
+}
+
+impl Weight {
+    fn light(settled: Option<Settled>) -> Self {
+        Self::Light {
+            share: settled.map_or(0.0, |settled| settled.share.share),
+            episodes: settled.map_or(0, |settled| settled.clusters),
+        }
+    }
+
+    /// Whether it explains too little to be named, however sure that is.
+    pub(crate) fn is_small(&self) -> bool {
+        matches!(self, Self::Light { share, .. } if *share < NAMED_SHARE)
+    }
 }
 
 /// A finding with what it is ranked by.
@@ -209,35 +232,36 @@ impl Trial<'_> {
             .map(|&(i, _, claims)| (answers[i].entry.name, claims))
             .collect();
         let record = self.case.record;
-        let ledger = settle(record, frame, &pairs, record.manifest.plan.seed);
-        for (settled, &(index, found, _)) in ledger.settled.iter().zip(&claimants) {
-            let weight = &mut weights[index][position];
-            *weight = match settled {
-                Some(settled) if settled.is_named() => {
-                    let harm = self.harm(endpoint, place, settled.share.share);
-                    let part = (settled.share.share, settled.share.low, settled.share.high);
-                    self.name(
-                        answers[index].entry,
-                        found,
-                        Some(endpoint),
-                        part,
-                        harm,
-                        false,
-                    );
-                    Weight::Named
-                }
-                Some(Settled { share, .. }) => Weight::Light(share.share),
-                None => Weight::Light(0.0),
+        let seed = record.manifest.plan.seed;
+        let all = settle(record, frame, &pairs, seed);
+        for (settled, &(index, ..)) in all.settled.iter().zip(&claimants) {
+            weights[index][position] = Weight::light(*settled);
+        }
+        // What is not named explains nothing: it is neither taken from others nor from the rest.
+        let named: Vec<usize> = (0..pairs.len())
+            .filter(|&i| all.settled[i].is_some_and(|settled| settled.is_named()))
+            .collect();
+        let pairs: Vec<(&str, &[Claim])> = named.iter().map(|&i| pairs[i]).collect();
+        let ledger = settle(record, frame, &pairs, seed);
+        for (settled, &i) in ledger.settled.iter().zip(&named) {
+            let (index, found, _) = claimants[i];
+            let Some(Settled { share, .. }) = settled else {
+                continue;
             };
+            let part = (share.share, share.low, share.high);
+            let harm = self.harm(endpoint, place, found, share.share);
+            let entry = answers[index].entry;
+            self.name(entry, found, Some(endpoint), part, harm, false);
+            weights[index][position] = Weight::Named;
         }
         for (index, answer) in answers.iter().enumerate() {
             if let Some(Verdict::Lead {
                 claims, place: at, ..
             }) = answer.endpoints.get(position)
                 && *at == place
-                && let Some(part) = self.rest_of(frame, &pairs, claims)
+                && let Some(weight) = self.rest_of(frame, &pairs, claims)
             {
-                weights[index][position] = Weight::Light(part);
+                weights[index][position] = weight;
             }
         }
         let explains = !claimants.is_empty();
@@ -245,7 +269,7 @@ impl Trial<'_> {
     }
 
     /// What named causes leave of a lead, if that is too little to be named.
-    fn rest_of(&self, frame: &Frame, pairs: &[(&str, &[Claim])], lead: &[Claim]) -> Option<f64> {
+    fn rest_of(&self, frame: &Frame, pairs: &[(&str, &[Claim])], lead: &[Claim]) -> Option<Weight> {
         let mut all = pairs.to_vec();
         // No cause of that name: the ledger serves it last.
         all.push(("lead", lead));
@@ -253,8 +277,7 @@ impl Trial<'_> {
         let ledger = settle(record, frame, &all, record.manifest.plan.seed);
         match ledger.settled.last().copied().flatten() {
             Some(settled) if settled.is_named() => None,
-            Some(settled) => Some(settled.share.share),
-            None => Some(0.0),
+            settled => Some(Weight::light(settled)),
         }
     }
 
@@ -286,18 +309,23 @@ impl Trial<'_> {
                 );
                 Weight::Named
             } else {
-                Weight::Light(part)
+                Weight::Rare(touched)
             };
         }
     }
 
-    /// DESIGN's measure of harm: share x sum over the touched requests of ln(latency/reference).
-    fn harm(&self, endpoint: &EndpointCase, place: Place, part: f64) -> f64 {
-        let Some(frame) = endpoint.frame(place) else {
+    /// How much a cause hurts, to rank by: its share of the excess x the sum of
+    /// ln(latency / reference) over the requests that it touches. The logarithm makes ten requests
+    /// of twice the time worse than one of ten times. The frame of a floor holds the middle half
+    /// of the requests only, but a floor is in all of them: the sum is over all that are claimed.
+    fn harm(&self, endpoint: &EndpointCase, place: Place, found: &Found, part: f64) -> f64 {
+        let (Some(frame), Amount::Claims(claims)) = (endpoint.frame(place), &found.amount) else {
             return 0.0;
         };
         let reference = frame.reference_ns.max(1) as f64;
-        let logs = frame.requests.iter().map(|&i| {
+        let claimed: BTreeSet<u32> = claims.iter().map(|claim| claim.sample).collect();
+        let touched = |i: &u32| place == Place::Floor || frame.position(*i).is_some();
+        let logs = claimed.into_iter().filter(touched).map(|i| {
             let latency = self.case.sample(i).latency_ns() as f64;
             (latency / reference).max(1.0).ln()
         });

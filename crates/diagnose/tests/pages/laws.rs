@@ -11,8 +11,8 @@ use slowpath_diagnose::diagnosis::Diagnosis;
 use slowpath_diagnose::judge;
 
 use super::cases::JUDGED;
-use crate::case::{build, diagnose};
 use crate::case::spec::Case;
+use crate::case::{build, diagnose};
 
 /// Windows, requests and readings lie in these seconds, as nanoseconds.
 const LAST_NS: u64 = 8_000_000_000;
