@@ -12,6 +12,7 @@ use crate::command::prove;
 use crate::command::run;
 use crate::exit::{Exit, Problem};
 use crate::out;
+use crate::present::Judged;
 use crate::store;
 
 /// What one demonstration needs: the arguments of its lab server and its load.
@@ -92,26 +93,24 @@ pub(crate) fn demo(args: &DemoArgs) -> Result<Exit> {
         return Err(Problem::usage(what, "run as root, or slowpath demo without a cause").into());
     }
     let lab = lab_binary()?;
-    let scratch = tempfile::tempdir().context("make a folder for the scenario")?;
-    let scenario = scratch.path().join(format!("{}.toml", demo.cause));
-    std::fs::write(&scenario, text(demo, &lab)).context("write the scenario")?;
-    out::say(&format!(
-        "a lab server that is sick of {}; measuring ...",
-        demo.cause
-    ));
-    let (judged, _) = run::measured(&run_args(&scenario, args))?;
+    let (judged, trouble) = measured(demo, &lab, args)?;
+    let exit = judged.exit(trouble, 0.0);
     let first = judged.diagnosis.findings.first().map(|f| f.cause.as_str());
-    if first != Some(demo.cause) {
+    let named = first == Some(demo.cause);
+    let provable = PROVABLE.contains(&demo.cause);
+    let cut = exit == Exit::Interrupted || provable && exit == Exit::Invalid;
+    if cut || !named || !provable {
         judged.present(args.json.as_deref())?;
-        out::say(&format!(
-            "{} was not named first; on a noisy machine try again",
-            demo.cause
-        ));
-        return Ok(Exit::Invalid);
-    }
-    if !PROVABLE.contains(&demo.cause) {
-        judged.present(args.json.as_deref())?;
-        return Ok(Exit::Done);
+        if named && !cut {
+            return Ok(Exit::Done);
+        }
+        if exit != Exit::Interrupted {
+            out::say(&format!(
+                "{} was not shown this time; on a noisy machine try again",
+                demo.cause
+            ));
+        }
+        return Ok(exit);
     }
     out::say("named; now proving it by an experiment ...");
     prove::prove(&ProveArgs {
@@ -124,6 +123,25 @@ pub(crate) fn demo(args: &DemoArgs) -> Result<Exit> {
     })
 }
 
+/// Runs the lab server under its load. The scenario's text is in the record, so that a later
+/// `slowpath prove` needs no file of it.
+fn measured(demo: &Demo, lab: &Path, args: &DemoArgs) -> Result<(Judged, Exit)> {
+    let cannot = |error: std::io::Error| {
+        Problem::environment(
+            format!("the demo's scenario cannot be written: {error}"),
+            "set TMPDIR to a folder that can be written",
+        )
+    };
+    let scratch = tempfile::tempdir().map_err(cannot)?;
+    let scenario = scratch.path().join(format!("{}.toml", demo.cause));
+    std::fs::write(&scenario, text(demo, lab)).map_err(cannot)?;
+    out::say(&format!(
+        "a lab server that is sick of {}; measuring ...",
+        demo.cause
+    ));
+    run::measured(&run_args(&scenario, args))
+}
+
 fn list() -> String {
     DEMOS.iter().fold(String::new(), |mut text, demo| {
         let note = if demo.root { "  (root)" } else { "" };
@@ -133,7 +151,10 @@ fn list() -> String {
     })
 }
 
+/// The scenario. It runs where the lab server's binary is: the folder of its own file goes away,
+/// and an experiment starts the server there again.
 fn text(demo: &Demo, lab: &Path) -> String {
+    let folder = lab.parent().unwrap_or(Path::new("/")).to_string_lossy();
     let words = [lab.to_string_lossy().into_owned(), demo.cause.to_owned()];
     let own = demo.server.iter().map(|word| (*word).to_owned());
     let port = ["--port".to_owned(), "{port}".to_owned()];
@@ -145,7 +166,7 @@ fn text(demo: &Demo, lab: &Path) -> String {
         .collect();
     format!(
         "name = \"demo of {}\"\n[target]\nurl = \"http://127.0.0.1:{{port}}\"\ncommand = [{}]\n\
-         ready = \"GET /health\"\n[load]\n{}[[endpoint]]\nname = \"page\"\nrequest = \"GET /\"\n",
+         cwd = {folder:?}\nready = \"GET /health\"\n[load]\n{}[[endpoint]]\nname = \"page\"\nrequest = \"GET /\"\n",
         demo.cause,
         command.join(", "),
         demo.load
