@@ -7,8 +7,7 @@ use slowpath_diagnose::diagnosis::{Diagnosis, Status};
 use slowpath_experiment::Experiment;
 
 use crate::exit::{Exit, Problem};
-use crate::grade::with_experiments;
-use crate::{out, store};
+use crate::{grade, out, store};
 
 /// A judged run with everything that a view needs.
 #[derive(Debug)]
@@ -29,7 +28,8 @@ impl Judged {
             )
         })?;
         let experiments = experiments(dir);
-        let diagnosis = with_experiments(slowpath_diagnose::judge(&record), &experiments);
+        let mut diagnosis = slowpath_diagnose::judge(&record);
+        grade::apply(&experiments, &mut diagnosis.findings);
         Ok(Self {
             dir: dir.to_owned(),
             record,

@@ -54,3 +54,31 @@ fn cannot_copy(path: &Path, error: &std::io::Error) -> Problem {
         "give --json a file that can be written, in a folder that exists",
     )
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_check_changes_nothing_and_leaves_nothing() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("report.json");
+        check_copy(Some(&path)).unwrap();
+        assert!(!path.exists());
+        std::fs::write(&path, "old").unwrap();
+        check_copy(Some(&path)).unwrap();
+        assert_eq!(std::fs::read_to_string(&path).unwrap(), "old");
+        assert!(check_copy(Some(folder.path())).is_err());
+        assert!(check_copy(Some(&path.join("inside"))).is_err());
+        assert!(check_copy(None).is_ok());
+    }
+
+    #[test]
+    fn a_full_disk_is_told_with_its_file_and_once() {
+        let full = Path::new("/dev/full");
+        check_copy(Some(full)).unwrap();
+        let said = write_copy(Some(full), "{}").unwrap_err().to_string();
+        assert_eq!(said.matches("No space left").count(), 1, "{said}");
+        assert!(said.contains("/dev/full"), "{said}");
+    }
+}
