@@ -86,15 +86,11 @@ impl Frame {
         wire_ns: u64,
         windows: &[Span],
     ) -> Option<Self> {
-        let low = type_1(sorted_ns, CENTRAL.0)?;
-        let high = type_1(sorted_ns, CENTRAL.1)?;
         let median = type_1(sorted_ns, 0.5)?;
         if windows.is_empty() || median.saturating_sub(wire_ns) < FLOOR_LEAST_NS {
             return None;
         }
-        let is_central =
-            |&&i: &&u32| (low..=high).contains(&record.samples[i as usize].latency_ns());
-        let central: Vec<u32> = completed.iter().filter(is_central).copied().collect();
+        let central = central(record, completed, windows);
         let (cluster, clusters) = by_time(record, &central, windows);
         Some(Self::build(
             record,
@@ -157,4 +153,33 @@ fn by_time(record: &RunRecord, requests: &[u32], windows: &[Span]) -> (Vec<u32>,
         batches.of(repeat, sample.scheduled.get())
     };
     (requests.iter().map(of).collect(), batches.count())
+}
+
+/// The requests around the median of each stretch of time, in the order given: a latency that
+/// grows all the time has its overall median in a moment.
+fn central(record: &RunRecord, completed: &[u32], windows: &[Span]) -> Vec<u32> {
+    let (stretch, stretches) = by_time(record, completed, windows);
+    let latency = |i: u32| record.samples[i as usize].latency_ns();
+    let mut sorted: Vec<Vec<u64>> = vec![Vec::new(); stretches as usize];
+    for (&i, &stretch) in completed.iter().zip(&stretch) {
+        sorted[stretch as usize].push(latency(i));
+    }
+    let bounds: Vec<(u64, u64)> = sorted
+        .iter_mut()
+        .map(|latencies| {
+            latencies.sort_unstable();
+            let at = |p| type_1(latencies, p).unwrap_or_default();
+            (at(CENTRAL.0), at(CENTRAL.1))
+        })
+        .collect();
+    let inside = |&(&i, &stretch): &(&u32, &u32)| {
+        let (low, high) = bounds[stretch as usize];
+        (low..=high).contains(&latency(i))
+    };
+    completed
+        .iter()
+        .zip(&stretch)
+        .filter(inside)
+        .map(|(&i, _)| i)
+        .collect()
 }
