@@ -180,9 +180,7 @@ impl Case<'_> {
         let planned = &self.design.blocks;
         if self.blocks.len() < planned.len() {
             let (got, all) = (self.blocks.len(), planned.len());
-            return Some(format!(
-                "it was interrupted: {got} of {all} blocks were measured"
-            ));
+            return Some(format!("only {got} of {all} blocks were measured"));
         }
         let fits = |(at, block): (usize, &BlockMeasurement)| {
             block.block == at && planned.get(at) == Some(&block.arm)

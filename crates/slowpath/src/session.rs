@@ -345,8 +345,17 @@ fn start(
             return Problem::environment(what, "give --out a directory that can be written");
         }
         let log = launch.log_dir.join(format!("{}.log", launch.name));
+        let named = matches!(
+            error,
+            TargetError::Died { .. } | TargetError::NotReady { .. }
+        );
+        let what = if named {
+            error.to_string()
+        } else {
+            format!("{what}: {error}")
+        };
         Problem::unreachable(
-            format!("{what}: {error}"),
+            what,
             format!(
                 "run {:?} by hand; its output is in {}",
                 launch.command.join(" "),
