@@ -22,6 +22,8 @@ mod queueing;
 mod sleepers;
 pub mod slow;
 mod summary;
+mod supply;
+mod throttling;
 mod validity;
 pub mod verdict;
 

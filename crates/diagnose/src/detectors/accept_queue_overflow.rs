@@ -4,16 +4,16 @@
 
 use slowpath_core::nanos::{MILLISECOND, SECOND, Span};
 use slowpath_core::sample::{Outcome, Phase, Sample};
-use slowpath_core::signal::{CGROUP_THROTTLED, LISTENER_BACKLOG, LISTENER_DROPS, LISTENER_QUEUE};
+use slowpath_core::signal::{LISTENER_BACKLOG, LISTENER_DROPS, LISTENER_QUEUE};
 use slowpath_core::timeline::Subject;
 
 use crate::case::{Case, EndpointCase};
-use crate::detectors::cpu_quota_throttling::throttled_spans;
 use crate::detectors::{Detector, Examine};
 use crate::diagnosis::{Culprit, Evidence, Grade, Place, Source};
 use crate::ledger::NAMED_ERRORS;
-use crate::overlap::{coverage, merged};
+use crate::overlap::coverage;
 use crate::predict::without_claims;
+use crate::throttling::throttled_spans;
 use crate::verdict::{Amount, Claim, Found, Verdict, evidence, percent};
 
 /// A SYN is repeated after 1 s (RFC 6298, `TCP_TIMEOUT_INIT`), then each further second up to
@@ -22,17 +22,24 @@ use crate::verdict::{Amount, Claim, Found, Verdict, evidence, percent};
 const REPEATED_NS: u64 = 950 * MILLISECOND;
 /// If the server dropped the last step of the handshake, the client's first data is repeated after
 /// 200 ms (`TCP_RTO_MIN`), 600 ms, 1.4 s and 3 s, and the server's SYN-ACK after 1 s and 3 s.
-const REPEATED_DATA_NS: [u64; 5] =
-    [200 * MILLISECOND, 600 * MILLISECOND, SECOND, 1_400 * MILLISECOND, 3 * SECOND];
+const REPEATED_DATA_NS: [u64; 5] = [
+    200 * MILLISECOND,
+    600 * MILLISECOND,
+    SECOND,
+    1_400 * MILLISECOND,
+    3 * SECOND,
+];
 /// RTO and delayed timers fire within this after their time (a few jiffies and a wake-up).
 const REPEATED_WITHIN_NS: u64 = 60 * MILLISECOND;
 /// A repeated SYN is answered within this of a whole second: the granularity of the kernel's
 /// timer wheel grows with the time (`kernel/time/timer.c`, up to 64 ms at this range), and the
 /// way back on a busy machine.
 const NEAR_SECOND_NS: u64 = 130 * MILLISECOND;
-/// So many of the repeated dials must lie near whole seconds (signatures 26).
+/// So many of the repeated dials must lie near whole seconds: the others are slow for a
+/// reason of their own.
 const NEAR_SHARE: f64 = 0.9;
-/// The listener must have dropped at least this many times for each victim (signatures 26).
+/// The listener must have dropped at least this many times for each victim: a dial may be
+/// dropped once and be counted in a later reading, but not twice as many as were dropped.
 const DROPS_EACH: f64 = 0.5;
 
 /// A target that its quota keeps off the CPUs for this share of the time cannot accept either: the
@@ -40,8 +47,10 @@ const DROPS_EACH: f64 = 0.5;
 const KEPT_OFF: f64 = 0.5;
 
 /// See the module.
-pub(super) static DETECTOR: Detector =
-    Detector { examine: Examine::Endpoint(examine), may_be_the_work: false };
+pub(super) static DETECTOR: Detector = Detector {
+    examine: Examine::Endpoint(examine),
+    may_be_the_work: false,
+};
 
 fn examine(case: &Case<'_>, endpoint: &EndpointCase) -> Verdict {
     let (slow, failed) = victims(case, endpoint);
@@ -53,7 +62,10 @@ fn examine(case: &Case<'_>, endpoint: &EndpointCase) -> Verdict {
         let gap = case.timeline().gap(&LISTENER_DROPS);
         let (missing, remedy) = hidden.unwrap_or_else(|| {
             let reason = gap.map_or("the listener's drops were not counted", |g| &g.reason);
-            (reason.to_owned(), gap.map_or_else(String::new, |g| g.remedy.clone()))
+            (
+                reason.to_owned(),
+                gap.map_or_else(String::new, |g| g.remedy.clone()),
+            )
         });
         return Verdict::Blind { missing, remedy };
     };
@@ -72,7 +84,7 @@ fn examine(case: &Case<'_>, endpoint: &EndpointCase) -> Verdict {
             "{count} connections waited for a repeated segment, but the listener dropped {drops:.0}"
         ));
     }
-    let kept_off = throttled_share(case);
+    let kept_off = coverage(case, &throttled_spans(case));
     if kept_off >= KEPT_OFF {
         return Verdict::Cleared(format!(
             "the listener dropped {drops:.0} connections, but its cgroup was kept off the CPUs for \
@@ -89,13 +101,13 @@ fn examine(case: &Case<'_>, endpoint: &EndpointCase) -> Verdict {
             "only {near} of {all} slow connections took a whole number of seconds"
         ));
     }
-    found(case, endpoint, &slow, &failed, evidence_of(case, drops, near, count))
-}
-
-/// The share of the measured time in which the target's cgroup was throttled.
-fn throttled_share(case: &Case<'_>) -> f64 {
-    let Some(series) = case.series(&CGROUP_THROTTLED, &Subject::Target, "") else { return 0.0 };
-    coverage(case, &merged(throttled_spans(series, u64::MAX)))
+    found(
+        case,
+        endpoint,
+        &slow,
+        &failed,
+        evidence_of(case, drops, near, count),
+    )
 }
 
 /// Requests that waited for a repeated segment and came through, and those that did not.
@@ -116,7 +128,12 @@ fn victims(case: &Case<'_>, endpoint: &EndpointCase) -> (Vec<u32>, Vec<u32>) {
 /// Without those whose first data seems repeated, unless the listener dropped more than the SYNs
 /// that were: a handler may take as long on every connection.
 fn credited(case: &Case<'_>, mut slow: Vec<u32>, drops: f64) -> Vec<u32> {
-    let completed = || case.endpoints.iter().flat_map(|e| &e.completed).map(|&i| case.sample(i));
+    let completed = || {
+        case.endpoints
+            .iter()
+            .flat_map(|e| &e.completed)
+            .map(|&i| case.sample(i))
+    };
     let dials = completed().filter(|s| repeated_dial(s).is_some()).count();
     let only_data = |s: &Sample| repeated_dial(s).is_none() && repeated_data(s).is_some();
     let data = completed().filter(|s| only_data(s)).count();
@@ -133,7 +150,11 @@ fn repeated_dial(sample: &Sample) -> Option<u64> {
 /// A connection that seemed complete, but whose first data had to be repeated.
 fn repeated_data(sample: &Sample) -> Option<u64> {
     let fresh = sample.index_on_connection == 0 && sample.connect_begin.is_some();
-    let near = |ns: &u64| REPEATED_DATA_NS.iter().any(|r| (*r..r + REPEATED_WITHIN_NS).contains(ns));
+    let near = |ns: &u64| {
+        REPEATED_DATA_NS
+            .iter()
+            .any(|r| (*r..r + REPEATED_WITHIN_NS).contains(ns))
+    };
     sample.first_byte_ns().filter(|ns| fresh && near(ns))
 }
 
@@ -152,11 +173,14 @@ fn evidence_of(case: &Case<'_>, drops: f64, near: usize, count: usize) -> Vec<Ev
         evidence(
             Source::Client,
             "connected_ns",
-            format!("{count} requests waited for a repeated segment, {near} of them for a SYN: whole seconds"),
+            format!(
+                "{count} requests waited for a repeated segment, {near} of them for a SYN: whole seconds"
+            ),
         ),
     ];
     let gauge = |signal| {
-        case.series(signal, &Subject::Target, "").and_then(|s| case.measured_max(s))
+        case.series(signal, &Subject::Target, "")
+            .and_then(|s| case.measured_max(s))
     };
     if let (Some(queue), Some(backlog)) = (gauge(&LISTENER_QUEUE), gauge(&LISTENER_BACKLOG)) {
         let text = format!("up to {queue:.0} connections waited where {backlog:.0} may");
@@ -175,19 +199,30 @@ fn found(
     let mut claims: Vec<Claim> = Vec::new();
     for &i in slow.iter().chain(failed) {
         let sample = case.sample(i);
-        let (Some(begin), connected) = (sample.connect_begin, sample.connected) else { continue };
+        let (Some(begin), connected) = (sample.connect_begin, sample.connected) else {
+            continue;
+        };
         let dial = Span::new(begin, connected.unwrap_or(sample.done));
         let wait = match (connected, repeated_data(sample)) {
             (Some(_), Some(_)) => Span::new(begin, sample.first_byte.unwrap_or(sample.done)),
             _ => dial,
         };
-        claims.push(Claim { sample: i, span: wait });
+        claims.push(Claim {
+            sample: i,
+            span: wait,
+        });
     }
-    let as_errors = failed.len() as f64 >= NAMED_ERRORS * endpoint.offered as f64
-        && failed.len() > slow.len();
+    let as_errors =
+        failed.len() as f64 >= NAMED_ERRORS * endpoint.offered as f64 && failed.len() > slow.len();
     let (place, amount) = if as_errors {
         let of = endpoint.failed.len() as u64;
-        (Place::Errors, Amount::Failures { failed: failed.len() as u64, of })
+        (
+            Place::Errors,
+            Amount::Failures {
+                failed: failed.len() as u64,
+                of,
+            },
+        )
     } else {
         (Place::Tail, Amount::Claims(claims.clone()))
     };
@@ -204,6 +239,9 @@ fn found(
             percent(share)
         ),
         evidence: proofs,
-        culprit: Culprit { constant_ms: Some(1000.0), ..Culprit::default() },
+        culprit: Culprit {
+            constant_ms: Some(1000.0),
+            ..Culprit::default()
+        },
     })
 }

@@ -10,13 +10,20 @@ use crate::instrument::Load;
 use crate::verdict::{Amount, Found, Verdict, evidence, human, percent};
 
 /// See the module.
-pub(super) static DETECTOR: Detector =
-    Detector { examine: Examine::Run(examine), may_be_the_work: false };
+pub(super) static DETECTOR: Detector = Detector {
+    examine: Examine::Run(examine),
+    may_be_the_work: false,
+};
 
 fn examine(case: &Case<'_>) -> Verdict {
     let load = Load::of(case);
-    let open = matches!(case.record.manifest.plan.scenario.load.model, Model::Open { .. });
-    let busy = load.busy.map_or("not observed".to_owned(), |b| format!("busy {}", percent(b)));
+    let open = matches!(
+        case.record.manifest.plan.scenario.load.model,
+        Model::Open { .. }
+    );
+    let busy = load.busy.map_or("not observed".to_owned(), |b| {
+        format!("busy {}", percent(b))
+    });
     let lag = format!(
         "requests were sent {} late at the median and {} at p99, of latencies of {} and {}",
         human(load.lag_p50_ns as f64),
@@ -28,14 +35,21 @@ fn examine(case: &Case<'_>) -> Verdict {
         if load.is_undecided(open) {
             let gap = case.timeline().gap(&TOOL_LOOP_RUN);
             return Verdict::Blind {
-                missing: gap.map_or_else(|| "the load loop's CPU time".to_owned(), |g| g.reason.clone()),
+                missing: gap.map_or_else(
+                    || "the load loop's CPU time".to_owned(),
+                    |g| g.reason.clone(),
+                ),
                 remedy: gap.map_or_else(String::new, |g| g.remedy.clone()),
             };
         }
         return Verdict::Cleared(format!("loop {busy}; {lag}"));
     };
     let mut proofs: Vec<Evidence> = vec![
-        evidence(Source::Client, TOOL_LOOP_RUN.id, format!("the load loop was {busy}")),
+        evidence(
+            Source::Client,
+            TOOL_LOOP_RUN.id,
+            format!("the load loop was {busy}"),
+        ),
         evidence(Source::Client, "sent_ns", lag),
     ];
     if load.sent < 1.0 {
@@ -43,7 +57,9 @@ fn examine(case: &Case<'_>) -> Verdict {
         proofs.push(evidence(Source::Client, "manifest.repeats.endpoints", text));
     }
     let lag_share = load.lag_p50_ns as f64 / load.p50_ns.max(1) as f64;
-    let share = (1.0 - load.sent).max(lag_share).max(load.busy.unwrap_or(0.0));
+    let share = (1.0 - load.sent)
+        .max(lag_share)
+        .max(load.busy.unwrap_or(0.0));
     Verdict::Found(Found {
         place: Place::Throughput,
         amount: Amount::Measurement(share.min(1.0)),

@@ -14,8 +14,10 @@ use crate::verdict::{Amount, Found, Verdict, evidence, human};
 const STEP_NS: f64 = MILLISECOND as f64;
 
 /// See the module.
-pub(super) static DETECTOR: Detector =
-    Detector { examine: Examine::Run(examine), may_be_the_work: false };
+pub(super) static DETECTOR: Detector = Detector {
+    examine: Examine::Run(examine),
+    may_be_the_work: false,
+};
 
 fn examine(case: &Case<'_>) -> Verdict {
     let realtime = jumps(case, &CLOCK_REALTIME_OFFSET);
@@ -40,7 +42,11 @@ fn examine(case: &Case<'_>) -> Verdict {
     };
     note(&CLOCK_REALTIME_OFFSET, "the wall clock was stepped", &steps);
     note(&CLOCK_BOOTTIME_OFFSET, "the host was suspended", &sleeps);
-    let summary = proofs.iter().map(|p| p.text.as_str()).collect::<Vec<_>>().join("; ");
+    let summary = proofs
+        .iter()
+        .map(|p| p.text.as_str())
+        .collect::<Vec<_>>()
+        .join("; ");
     Verdict::Found(Found {
         place: Place::Throughput,
         amount: Amount::Measurement(1.0),
@@ -57,13 +63,17 @@ fn examine(case: &Case<'_>) -> Verdict {
 fn jumps(case: &Case<'_>, signal: &Signal) -> Option<Vec<f64>> {
     let series = case.series(signal, &Subject::Host, "")?;
     let inside = |p: &Point| {
-        case.windows.iter().any(|w| w.begin <= p.window.end && p.window.end < w.end)
+        case.windows
+            .iter()
+            .any(|w| w.begin <= p.window.end && p.window.end < w.end)
     };
     let pairs = series.points.iter().zip(series.points.iter().skip(1));
-    let moves = pairs.filter(|(a, b)| inside(a) && inside(b)).filter_map(|(a, b)| {
-        let moved = b.value - a.value;
-        let unsure = (a.window.len_ns() + b.window.len_ns()) as f64;
-        (moved.abs() - unsure > STEP_NS).then_some(moved)
-    });
+    let moves = pairs
+        .filter(|(a, b)| inside(a) && inside(b))
+        .filter_map(|(a, b)| {
+            let moved = b.value - a.value;
+            let unsure = (a.window.len_ns() + b.window.len_ns()) as f64;
+            (moved.abs() - unsure > STEP_NS).then_some(moved)
+        });
     Some(moves.collect())
 }

@@ -1,9 +1,8 @@
 //! The target's cgroup used up its CPU quota and was kept off the CPUs until the next period
 //! (Linux `kernel/sched/fair.c`, CFS bandwidth control; Documentation/scheduler/sched-bwc.rst).
 
-use slowpath_core::nanos::{Nanos, Span};
 use slowpath_core::signal::{
-    CGROUP_PERIOD, CGROUP_PERIODS, CGROUP_QUOTA, CGROUP_THROTTLED, CGROUP_THROTTLED_PERIODS,
+    CGROUP_PERIODS, CGROUP_QUOTA, CGROUP_THROTTLED, CGROUP_THROTTLED_PERIODS,
 };
 use slowpath_core::timeline::{Series, Subject};
 
@@ -12,32 +11,35 @@ use crate::detectors::{Detector, Examine};
 use crate::diagnosis::{Culprit, Grade, Place, Source};
 use crate::overlap::{claims_of, coverage, share_of, touched};
 use crate::predict::without_claims;
+use crate::throttling::{period_ns, throttled_spans};
 use crate::verdict::{Amount, Claim, Found, Verdict, evidence, human, ms, percent};
 
-/// A quota that is used up in fewer periods than this is not what makes a tail (signatures 6).
+/// A quota that is used up in fewer periods than this is not what makes a tail:
+/// a tail is a twentieth of the requests, or less.
 const PERIODS_LEAST: f64 = 0.05;
-/// So many of the slow requests must overlap a throttled time (signatures 6).
+/// So many of the slow requests must overlap a throttled time.
 const SLOW_TOUCHED: f64 = 0.5;
 /// Long requests overlap throttled times by chance in proportion to the time throttled. Slow ones
 /// must spend so many times that share of their time in it …
 const ENRICHED: f64 = 1.5;
 /// … unless the target was off the CPUs for most of the time, when chance has no room left.
 const MOSTLY: f64 = 0.5;
-/// The kernel's default period (`default_cfs_period`, 100 ms), where it could not be read.
-const PERIOD_DEFAULT_NS: f64 = 1e8;
-
 /// See the module.
-pub(super) static DETECTOR: Detector =
-    Detector { examine: Examine::Endpoint(examine), may_be_the_work: false };
+pub(super) static DETECTOR: Detector = Detector {
+    examine: Examine::Endpoint(examine),
+    may_be_the_work: false,
+};
 
 fn examine(case: &Case<'_>, endpoint: &EndpointCase) -> Verdict {
     if let Some((missing, remedy)) = case.target_hidden() {
         return Verdict::Blind { missing, remedy };
     }
     let series = |signal| case.series(signal, &Subject::Target, "");
-    let (Some(throttled), Some(periods), Some(hit)) =
-        (series(&CGROUP_THROTTLED), series(&CGROUP_PERIODS), series(&CGROUP_THROTTLED_PERIODS))
-    else {
+    let (Some(_), Some(periods), Some(hit)) = (
+        series(&CGROUP_THROTTLED),
+        series(&CGROUP_PERIODS),
+        series(&CGROUP_THROTTLED_PERIODS),
+    ) else {
         return missing(case);
     };
     let increase = |s: &Series| case.measured_increase(s).unwrap_or_default();
@@ -47,8 +49,8 @@ fn examine(case: &Case<'_>, endpoint: &EndpointCase) -> Verdict {
         return Verdict::Cleared(format!("throttled in {hit:.0} of {periods:.0} periods"));
     }
     let mean = |signal| series(signal).and_then(|s| case.measured_mean(s));
-    let period_ns = mean(&CGROUP_PERIOD).unwrap_or(PERIOD_DEFAULT_NS);
-    let spans = throttled_spans(throttled, period_ns as u64);
+    let period_ns = period_ns(case);
+    let spans = throttled_spans(case);
     let requests = match &endpoint.tail {
         Some(tail) => &tail.requests,
         None => &endpoint.completed,
@@ -72,7 +74,18 @@ fn examine(case: &Case<'_>, endpoint: &EndpointCase) -> Verdict {
     }
     let claims = claims_of(case, endpoint, &spans);
     let quota = mean(&CGROUP_QUOTA);
-    found(case, endpoint, claims, &Facts { periods, hit, period_ns, quota, touched })
+    found(
+        case,
+        endpoint,
+        claims,
+        &Facts {
+            periods,
+            hit,
+            period_ns,
+            quota,
+            touched,
+        },
+    )
 }
 
 struct Facts {
@@ -93,7 +106,10 @@ fn found(case: &Case<'_>, endpoint: &EndpointCase, claims: Vec<Claim>, facts: &F
         "the cgroup {} used up its quota{quota} in {:.0} of {:.0} periods",
         case.record.manifest.target.cgroup, facts.hit, facts.periods
     );
-    let overlap = format!("{} of {whom} requests overlap a throttled time", percent(facts.touched));
+    let overlap = format!(
+        "{} of {whom} requests overlap a throttled time",
+        percent(facts.touched)
+    );
     Verdict::Found(Found {
         place,
         prediction: without_claims(case, endpoint, &claims),
@@ -107,7 +123,10 @@ fn found(case: &Case<'_>, endpoint: &EndpointCase, claims: Vec<Claim>, facts: &F
             evidence(Source::Proc, CGROUP_THROTTLED_PERIODS.id, text),
             evidence(Source::Proc, CGROUP_THROTTLED.id, overlap),
         ],
-        culprit: Culprit { period_ms: Some(ms(facts.period_ns)), ..Culprit::default() },
+        culprit: Culprit {
+            period_ms: Some(ms(facts.period_ns)),
+            ..Culprit::default()
+        },
     })
 }
 
@@ -116,49 +135,5 @@ fn missing(case: &Case<'_>) -> Verdict {
     Verdict::Blind {
         missing: gap.map_or_else(|| "cpu.stat of the cgroup".to_owned(), |g| g.reason.clone()),
         remedy: gap.map_or_else(String::new, |g| g.remedy.clone()),
-    }
-}
-
-/// When the cgroup was throttled. The kernel books the time when throttling ends, so a step of
-/// the counter says: it ended just before this reading, and began that long before, but at most
-/// one period (several CPUs' times add up in the counter).
-pub(crate) fn throttled_spans(series: &Series, period_ns: u64) -> Vec<Span> {
-    let mut spans: Vec<Span> = Vec::new();
-    for (before, after) in series.points.iter().zip(series.points.iter().skip(1)) {
-        let grown = after.value - before.value;
-        if grown <= 0.0 {
-            continue;
-        }
-        let elapsed = after.window.end.since(before.window.end);
-        let length = (grown as u64).min(period_ns.max(elapsed));
-        let end = after.window.end;
-        let begin = end.minus(length);
-        let free: Nanos = spans.last().map_or(begin, |last| last.end.max(begin));
-        spans.push(Span::new(free, end));
-    }
-    spans
-}
-
-#[cfg(test)]
-mod tests {
-    use slowpath_core::timeline::Point;
-
-    use super::*;
-
-    #[test]
-    fn throttled_time_lies_before_the_reading_that_shows_it() {
-        let at = |ns: u64, value: f64| Point {
-            window: Span::new(Nanos::new(ns), Nanos::new(ns)),
-            value,
-        };
-        let points = vec![at(1_000, 0.0), at(1_100, 60.0), at(1_200, 60.0), at(1_300, 500.0)];
-        let series = Series {
-            signal: CGROUP_THROTTLED.id.to_owned(),
-            subject: Subject::Target,
-            label: String::new(),
-            points,
-        };
-        let span = |a, b| Span::new(Nanos::new(a), Nanos::new(b));
-        assert_eq!(throttled_spans(&series, 100), [span(1_040, 1_100), span(1_200, 1_300)]);
     }
 }

@@ -38,8 +38,10 @@ const FIRST_P: f64 = 0.001;
 const ACKS_AGREE: f64 = 0.8;
 
 /// See the module.
-pub(super) static DETECTOR: Detector =
-    Detector { examine: Examine::Endpoint(examine), may_be_the_work: false };
+pub(super) static DETECTOR: Detector = Detector {
+    examine: Examine::Endpoint(examine),
+    may_be_the_work: false,
+};
 
 fn examine(case: &Case<'_>, endpoint: &EndpointCase) -> Verdict {
     let silent: Vec<u32> = endpoint
@@ -48,7 +50,11 @@ fn examine(case: &Case<'_>, endpoint: &EndpointCase) -> Verdict {
         .filter(|&&i| case.sample(i).gap_ns >= SILENCE_NS)
         .copied()
         .collect();
-    let held: Vec<u32> = silent.iter().filter(|&&i| is_gap(case.sample(i))).copied().collect();
+    let held: Vec<u32> = silent
+        .iter()
+        .filter(|&&i| is_gap(case.sample(i)))
+        .copied()
+        .collect();
     if held.len() < FEWEST || (held.len() as f64) < OF_SILENCES * silent.len() as f64 {
         return Verdict::Cleared(format!(
             "{} of {} responses fell silent for 38 to 50 ms",
@@ -68,8 +74,18 @@ fn examine(case: &Case<'_>, endpoint: &EndpointCase) -> Verdict {
             remedy: "slowpath prove RUN --cause delayed-ack needs neither".to_owned(),
         };
     }
-    let grade = if witness.is_some() { Grade::Supported } else { Grade::Suspected };
-    found(case, endpoint, &held, grade, witness.into_iter().chain(first).collect())
+    let grade = if witness.is_some() {
+        Grade::Supported
+    } else {
+        Grade::Suspected
+    };
+    found(
+        case,
+        endpoint,
+        &held,
+        grade,
+        witness.into_iter().chain(first).collect(),
+    )
 }
 
 fn is_gap(sample: &Sample) -> bool {
@@ -104,7 +120,12 @@ fn server_side(case: &Case<'_>, held: &[u32]) -> Option<Witness> {
 
 /// What new connections say: their first responses are not held up. Warm-up counts here.
 fn first_requests(case: &Case<'_>, endpoint: &EndpointCase) -> Option<Evidence> {
-    let mut table = Table { with_hit: 0, with_miss: 0, without_hit: 0, without_miss: 0 };
+    let mut table = Table {
+        with_hit: 0,
+        with_miss: 0,
+        without_hit: 0,
+        without_miss: 0,
+    };
     let all = case.record.samples.iter();
     for sample in all.filter(|s| s.endpoint == endpoint.index && s.outcome == Outcome::Ok) {
         let cell = match (sample.index_on_connection > 0, is_gap(sample)) {
@@ -179,7 +200,10 @@ fn found(
             human(gap)
         ),
         evidence: proofs,
-        culprit: Culprit { constant_ms: Some(ms(gap)), ..Culprit::default() },
+        culprit: Culprit {
+            constant_ms: Some(ms(gap)),
+            ..Culprit::default()
+        },
     })
 }
 

@@ -36,7 +36,7 @@ pub(super) fn timeline(case: &Case, run: &Run) -> Timeline {
         probe.threads(case, run);
         probe.calls(case, run);
         probe.sockets(case, run);
-        probe.cgroup(run);
+        probe.cgroup(case, run);
     }
     probe.host(case, run);
     for extra in &case.series {
@@ -223,7 +223,7 @@ impl Probe {
         }
     }
 
-    fn cgroup(&mut self, run: &Run) {
+    fn cgroup(&mut self, case: &Case, run: &Run) {
         let target = Subject::Target;
         let throttled = &run.seen.throttled;
         let limited = !throttled.is_empty();
@@ -235,9 +235,19 @@ impl Probe {
         self.put(&signal::CGROUP_PERIODS, &target, "", &periods);
         let hit = counted(&self.fast, throttled.iter().map(|s| s.end.get()));
         self.put(&signal::CGROUP_THROTTLED_PERIODS, &target, "", &hit);
+        // The time adds up over the CPUs that had a thread to run.
+        let kept_off = |stall: &Span| {
+            let waits = |spans: &&Vec<Span>| spans.iter().any(|s| s.overlap_ns(*stall) > 0);
+            let threads = run.seen.delayed.values().filter(waits).count() as u64;
+            threads.clamp(1, u64::from(case.cpus)) * stall.len_ns()
+        };
+        let lengths: Vec<u64> = throttled.iter().map(kept_off).collect();
         let booked = |tick: &u64| {
-            let over = throttled.iter().filter(|s| s.end.get() <= *tick);
-            over.map(|s| s.len_ns() as f64).sum::<f64>()
+            let over = throttled
+                .iter()
+                .zip(&lengths)
+                .filter(|(s, _)| s.end.get() <= *tick);
+            over.map(|(_, &length)| length as f64).sum::<f64>()
         };
         let booked: Vec<f64> = self.fast.iter().map(booked).collect();
         self.put(&signal::CGROUP_THROTTLED, &target, "", &booked);

@@ -130,7 +130,7 @@ fn requests_queue_for_connections_threads_and_cpus() {
 #[test]
 fn what_was_computed_is_what_the_counters_say() {
     let record = build(&parse(
-        "duration = \"5s\"\nclass = [{ cpu = \"1ms\", sleep = \"3ms\" }]\n\
+        "duration = \"5s\"\ncpus = 1\nclass = [{ cpu = \"1ms\", sleep = \"3ms\" }]\n\
          stall = [{ every = \"100ms\", lasts = \"20ms\", kind = \"throttled\" }]",
     ));
     let load = record.manifest.repeats[0].load;
