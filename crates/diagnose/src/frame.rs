@@ -2,7 +2,6 @@
 
 use slowpath_core::nanos::{MILLISECOND, Nanos, Span};
 use slowpath_core::record::RunRecord;
-use slowpath_core::stats::batches::{Batches, Window};
 use slowpath_core::stats::episodes::episodes;
 use slowpath_core::stats::quantile::type_1;
 
@@ -21,6 +20,11 @@ const CENTRAL: (f64, f64) = (0.25, 0.75);
 /// A floor closer to the wire than this is not worth a name: wake-ups and a few system calls on a
 /// shared machine take as long.
 const FLOOR_LEAST_NS: u64 = MILLISECOND;
+
+/// Stretches of time that a repeat is cut into: as many as batches of an interval.
+const STRETCHES: u64 = 30;
+/// No stretch is shorter than two readings of the probes.
+const STRETCH_LEAST_NS: u64 = 200 * MILLISECOND;
 
 /// Requests whose excess over a reference is to be explained.
 #[derive(Clone, Debug)]
@@ -137,22 +141,27 @@ impl Frame {
     }
 }
 
-/// For each request, the stretch of time it was scheduled in, and how many stretches there are.
+/// For each request, the stretch of time it was scheduled in, and how many stretches there are:
+/// [`STRETCHES`] a repeat, or as many of [`STRETCH_LEAST_NS`] as fit.
 fn by_time(record: &RunRecord, requests: &[u32], windows: &[Span]) -> (Vec<u32>, u32) {
-    let windows: Vec<Window> = windows
-        .iter()
-        .map(|w| Window {
-            begin_ns: w.begin.get(),
-            end_ns: w.end.get(),
-        })
-        .collect();
-    let batches = Batches::new(&windows);
+    let mut firsts = vec![0];
+    for window in windows {
+        let fit = (window.len_ns() / STRETCH_LEAST_NS).clamp(1, STRETCHES);
+        firsts.push(firsts.last().map_or(0, |last| last + fit as u32));
+    }
     let of = |&i: &u32| {
         let sample = &record.samples[i as usize];
         let repeat = usize::from(sample.repeat).min(windows.len() - 1);
-        batches.of(repeat, sample.scheduled.get())
+        let (first, count) = (firsts[repeat], firsts[repeat + 1] - firsts[repeat]);
+        let window = windows[repeat];
+        let into = u128::from(sample.scheduled.since(window.begin)) * u128::from(count);
+        let stretch = into / u128::from(window.len_ns().max(1));
+        first + (stretch as u32).min(count - 1)
     };
-    (requests.iter().map(of).collect(), batches.count())
+    (
+        requests.iter().map(of).collect(),
+        *firsts.last().unwrap_or(&0),
+    )
 }
 
 /// The requests around the median of each stretch of time, in the order given: a latency that

@@ -9,20 +9,20 @@ use slowpath_core::timeline::Subject;
 
 use crate::case::Case;
 
-/// A loop that ran, or waited for a CPU, for this share of the time has none left for timing
-/// (signatures 1: "client loop busy > 70 %").
+/// A loop that ran, or waited for a CPU, for this share of the time has none left for timing:
+/// at this use a queue before a single server is more than twice as long as the service.
 pub const LOOP_BUSY: f64 = 0.7;
 /// In a closed loop full use is the normal state of a fast target's client; from here on the
 /// latency is the client's own queue.
 const LOOP_FULL: f64 = 0.95;
-/// Lag that matters: beyond this share of the latency at the same percentile … (signatures 1)
+/// Lag that matters: beyond this share of the latency at the same percentile it changes what is concluded …
 const LAG_SHARE: f64 = 0.2;
-/// … and beyond this, which is more than a wake-up on a shared machine takes (loadgen.md).
+/// … and beyond this, which is more than a wake-up on a shared machine takes.
 const LAG_LEAST_NS: u64 = MILLISECOND;
 /// Sent less than this share of what was offered: the rate was not delivered.
 const SENT_LEAST: f64 = 0.95;
-/// The CPU time of a request falls up to this many times from light to full load (loadgen.md:
-/// 25 s at one connection, 7.6 s at a thousand, per million). A rate whose requests would need
+/// The CPU time of a request falls up to this many times from light to full load, when one
+/// wake-up serves many: measured 25 s for a million at one connection, 7.6 s at a thousand. A rate whose requests would need
 /// more than this many CPUs at today's price cannot be sent by one loop.
 const CPUS_NEEDED: f64 = 3.5;
 

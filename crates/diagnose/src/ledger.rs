@@ -16,7 +16,8 @@ use crate::frame::Frame;
 use crate::verdict::Claim;
 
 /// Who is served first: the instrument, then the transport, then CPU supply, then waiting. What
-/// stands further down is more easily an effect of what stands above (signatures 3.5).
+/// stands further down is more easily an effect of what stands above: a full
+/// queue follows from a lack of CPU, a lack of CPU never from a sleep.
 pub const PRECEDENCE: &[&str] = &[
     name::CLIENT_SATURATION,
     name::CLOCK_JUMP,

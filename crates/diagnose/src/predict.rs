@@ -12,7 +12,8 @@ const TOUCHES_MEDIAN: f64 = 0.5;
 /// A mean queue of requests before a server gets shorter when each takes less time, which a
 /// prediction from single requests cannot know: the lower end reaches down by this factor.
 const LOWER: f64 = 0.5;
-/// The upper end allows for the scatter between runs (the 30 % rule of statistics (b)).
+/// The upper end allows for the scatter between runs: medians of the same server differ by up to
+/// 30 % from run to run on a shared machine.
 const UPPER: f64 = 1.3;
 /// Below this no prediction is held to account: the scatter of wake-ups on a shared machine.
 const SLACK_NS: f64 = MILLISECOND as f64;

@@ -8,9 +8,10 @@ use slowpath_core::stats::quantile::type_1;
 /// A slow mode starts where latency is at least this many times that of the mode below: closer
 /// modes are variants of one path (keep-alive or not, this CPU or that), not "slow".
 const APART: f64 = 1.5;
-/// Either side of a cut between modes holds at least this share (signatures 5.1, S1).
+/// Either side of a cut between modes holds at least this share: less is a
+/// handful of stragglers, not a kind of request.
 const SIDE_SHARE: f64 = 0.005;
-/// … and at least this many requests (S1, S2).
+/// … and at least this many requests: fewer give no interval of a share.
 const SIDE_REQUESTS: usize = 30;
 /// Without modes, slow is what takes three times the median: what a user calls slow, and the whole
 /// of each burst, of which the slowest hundredth would show a few.

@@ -23,6 +23,7 @@ const TURNS_LEAST: f64 = 0.9;
 /// Share of all stretches that must stay below [`TURNS_MOST`] for the threads to be taking turns:
 /// independent threads at such a load would exceed one CPU in about half of them.
 const TURNS_KEPT: f64 = 0.95;
+
 /// What the target's threads did between two readings, in CPUs.
 #[derive(Debug)]
 pub(crate) struct Stretch {

@@ -38,8 +38,8 @@ const NEAR_SECOND_NS: u64 = 130 * MILLISECOND;
 /// So many of the repeated dials must lie near whole seconds: the others are slow for a
 /// reason of their own.
 const NEAR_SHARE: f64 = 0.9;
-/// The listener must have dropped at least this many times for each victim: a dial may be
-/// dropped once and be counted in a later reading, but not twice as many as were dropped.
+/// The listener must have dropped at least this many times for each victim: each was
+/// dropped once or more, but some of it before or after the readings.
 const DROPS_EACH: f64 = 0.5;
 
 /// A target that its quota keeps off the CPUs for this share of the time cannot accept either: the
