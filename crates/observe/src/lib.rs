@@ -1,7 +1,10 @@
 //! What can be observed beside the requests: probes, the target process and interventions.
 //!
 //! This is an effectful crate, and the only one that may hold `unsafe` code.
-#![allow(clippy::disallowed_methods, reason = "observing is doing I/O and reading clocks")]
+#![allow(
+    clippy::disallowed_methods,
+    reason = "observing is doing I/O and reading clocks"
+)]
 
 pub mod clock;
 pub mod guardian;

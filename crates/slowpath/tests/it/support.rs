@@ -95,9 +95,8 @@ impl Server {
             .spawn()
             .unwrap();
         let mut line = String::new();
-        BufReader::new(child.stdout.take().unwrap())
-            .read_line(&mut line)
-            .unwrap();
+        let mut stdout = BufReader::new(child.stdout.take().unwrap());
+        stdout.read_line(&mut line).unwrap();
         let Ok(said) = serde_json::from_str::<Value>(&line) else {
             let status = child.wait().unwrap();
             assert_eq!(
