@@ -35,7 +35,6 @@ pub(crate) fn acquit(
                 _ => None,
             });
         if let Some((missing, remedy)) = unseen.next() {
-            let remedy = remedy.replace("RUN", &case.record.manifest.id);
             blind.push(Blind {
                 cause,
                 missing,

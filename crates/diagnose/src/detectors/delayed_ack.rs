@@ -71,7 +71,7 @@ fn examine(case: &Case<'_>, endpoint: &EndpointCase) -> Verdict {
     if witness.is_none() && first.is_none() {
         return Verdict::Blind {
             missing: "the server's sockets, and new connections to compare with".to_owned(),
-            remedy: "slowpath prove RUN --cause delayed-ack needs neither".to_owned(),
+            remedy: "run slowpath on the server's host".to_owned(),
         };
     }
     let grade = if witness.is_some() {

@@ -20,7 +20,7 @@ const CPU_SHARE: f64 = 0.5;
 /// computes uses a whole one.
 const SLOPE_IDLE: f64 = 0.5;
 /// What settles it when nothing that was observed does.
-const PROVE: &str = "slowpath prove RUN --cause fixed-delay (root)";
+const TRACE: &str = "strace -f -tt -p PID shows which call takes that long";
 
 /// See the module.
 pub(super) static DETECTOR: Detector = Detector {
@@ -82,7 +82,7 @@ fn idle(
             "what the target waits for: {constant} recurs, {why}, and no thread is seen sleeping \
              in that time"
         ),
-        remedy: if remedy.is_empty() { PROVE } else { remedy }.to_owned(),
+        remedy: if remedy.is_empty() { TRACE } else { remedy }.to_owned(),
     }
 }
 
