@@ -60,6 +60,7 @@ fn scenario(args: &RunArgs) -> Result<(Scenario, Option<String>), Problem> {
         let (scenario, text) = read_scenario(Path::new(&args.what))?;
         (scenario, Some(text))
     };
+    check_carried_out(&scenario)?;
     let overrides = Overrides {
         connections: args.connections,
         users: args.users,
@@ -153,4 +154,21 @@ fn directory(wanted: Option<&Path>, id: &str) -> Result<Directory, Problem> {
         ));
     }
     Ok(Directory { path })
+}
+
+/// Refuses by name what the reader checks and keeps, but no command acts on yet.
+fn check_carried_out(scenario: &Scenario) -> Result<(), Problem> {
+    let unused: Vec<&str> = [
+        ("timers", scenario.timers.is_empty()),
+        ("toggle", scenario.toggles.is_empty()),
+        ("gate", scenario.gates.is_empty()),
+    ]
+    .into_iter()
+    .filter_map(|(key, absent)| (!absent).then_some(key))
+    .collect();
+    if unused.is_empty() {
+        return Ok(());
+    }
+    let what = format!("valid but not carried out yet: {}", unused.join(", "));
+    Err(Problem::usage(what, "remove it to run"))
 }

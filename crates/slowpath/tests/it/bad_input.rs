@@ -148,3 +148,16 @@ fn a_command_that_ends_at_once_is_exit_code_3_with_its_last_words() {
     assert_eq!(output.status.code(), Some(3), "{said}");
     assert!(said.contains("out of luck") && said.contains('9'), "{said}");
 }
+
+#[test]
+fn what_is_kept_but_not_acted_on_is_refused_by_name() {
+    let folder = tempfile::tempdir().unwrap();
+    let text = "[target]\nurl = \"http://127.0.0.1:1\"\n[timers]\nttl = \"60s\"\n\
+                [[endpoint]]\nname = \"a\"\nrequest = \"GET /\"\n\
+                [[gate]]\nthat = \"a.p99 < 50ms\"\n";
+    std::fs::write(folder.path().join("s.toml"), text).unwrap();
+    let output = slowpath(folder.path(), &["run", "s.toml"]);
+    let said = stderr(&output);
+    assert_eq!(output.status.code(), Some(2), "{said}");
+    assert!(said.contains("not carried out yet: timers, gate"), "{said}");
+}
