@@ -92,6 +92,16 @@ pub struct RepeatFacts {
     /// the other kernel alone, so this is what the way there and back costs.
     #[serde(default)]
     pub fastest_dial_ns: Option<u64>,
+    /// TLS handshakes made in full; zero without TLS.
+    #[serde(default)]
+    pub tls_full: u64,
+    /// TLS handshakes that resumed an earlier session.
+    #[serde(default)]
+    pub tls_resumed: u64,
+    /// The pass that this repeat is (of `load.passes`); `None` without passes. The repeats of a
+    /// run with two passes are the first cold, the first warm, the second cold, and so on.
+    #[serde(default)]
+    pub pass: Option<String>,
     /// Pooled connections found closed before sending; re-dialled, not an error.
     pub connections_stale: u64,
     /// Batches of samples that waited because the disk was slower than the load.
@@ -100,4 +110,25 @@ pub struct RepeatFacts {
     pub target_pids: Vec<u32>,
     /// Why the repeat ended early; empty if it did not.
     pub cut_short: String,
+}
+
+impl RepeatFacts {
+    /// A repeat of which nothing else is known.
+    pub fn new(repeat: u16, window: Span, load: Span) -> Self {
+        Self {
+            repeat,
+            window,
+            load,
+            endpoints: Vec::new(),
+            connections_opened: 0,
+            fastest_dial_ns: None,
+            tls_full: 0,
+            tls_resumed: 0,
+            pass: None,
+            connections_stale: 0,
+            spool_waits: 0,
+            target_pids: Vec::new(),
+            cut_short: String::new(),
+        }
+    }
 }

@@ -31,6 +31,8 @@ pub enum Phase {
     Body,
     /// The response is whole; it is held against what the scenario expects.
     Check,
+    /// The TLS handshake, between connecting and sending. Last, because codes of phases are stored.
+    Handshake,
 }
 
 impl Phase {
@@ -42,16 +44,18 @@ impl Phase {
             Self::FirstByte => "first-byte",
             Self::Body => "body",
             Self::Check => "check",
+            Self::Handshake => "handshake",
         }
     }
 
-    /// Every phase, in the order of a request's life.
-    pub const ALL: [Self; 5] = [
+    /// Every phase; the position is its code in stored samples and never changes.
+    pub const ALL: [Self; 6] = [
         Self::Connect,
         Self::Send,
         Self::FirstByte,
         Self::Body,
         Self::Check,
+        Self::Handshake,
     ];
 }
 
@@ -89,11 +93,17 @@ pub enum Outcome {
     FilesExhausted,
     /// Any other error of the operating system; the errno tells which.
     Io,
+    /// The TLS handshake failed, or what came later breaks the TLS protocol.
+    Tls,
+    /// The peer reset this one stream of an HTTP/2 connection (`RST_STREAM`).
+    StreamReset,
+    /// A whole stream of events, but not as many as the scenario expects.
+    Events,
 }
 
 impl Outcome {
     /// Every outcome; the position is its code in stored samples and never changes.
-    pub const ALL: [Self; 15] = [
+    pub const ALL: [Self; 18] = [
         Self::Ok,
         Self::Timeout,
         Self::Unfinished,
@@ -109,6 +119,9 @@ impl Outcome {
         Self::PortsExhausted,
         Self::FilesExhausted,
         Self::Io,
+        Self::Tls,
+        Self::StreamReset,
+        Self::Events,
     ];
 
     /// The error class in files and reports.
@@ -129,6 +142,9 @@ impl Outcome {
             Self::PortsExhausted => "ports-exhausted",
             Self::FilesExhausted => "files-exhausted",
             Self::Io => "io",
+            Self::Tls => "tls",
+            Self::StreamReset => "stream-reset",
+            Self::Events => "events",
         }
     }
 
@@ -152,12 +168,18 @@ pub struct Sample {
     pub ready: Nanos,
     /// When it began to dial a connection of its own, if it did.
     pub connect_begin: Option<Nanos>,
-    /// When that connection was there.
+    /// When that connection was there, before any TLS handshake.
     pub connected: Option<Nanos>,
+    /// When the TLS handshake on that connection was over; `None` without one.
+    pub secured: Option<Nanos>,
+    /// When the connection it used was made, by whichever request or ahead of all: its age.
+    pub connection_since: Option<Nanos>,
     /// When the kernel had taken its first byte.
     pub sent: Option<Nanos>,
     /// When the first byte of the response was read.
     pub first_byte: Option<Nanos>,
+    /// When the first event of a streamed response was whole.
+    pub first_event: Option<Nanos>,
     /// When the longest silence inside the response (after its first byte) began.
     pub gap_begin: Option<Nanos>,
     /// Length of that silence; zero if the response came in one read.
@@ -178,6 +200,8 @@ pub struct Sample {
     pub index_on_connection: u32,
     /// Requests under way when it was sent, itself not counted.
     pub in_flight: u32,
+    /// Whole events received, of a streamed response.
+    pub events: u32,
     /// Position in [`crate::record::RunRecord::keys`], or [`NONE`].
     pub key: u32,
     /// Closed loop: which user; [`NONE`] in an open loop.
@@ -201,6 +225,42 @@ pub struct Sample {
 }
 
 impl Sample {
+    /// A request to which nothing has happened yet but that it is due.
+    pub const fn due(scheduled: Nanos) -> Self {
+        Self {
+            scheduled,
+            ready: scheduled,
+            connect_begin: None,
+            connected: None,
+            secured: None,
+            connection_since: None,
+            sent: None,
+            first_byte: None,
+            first_event: None,
+            gap_begin: None,
+            gap_ns: 0,
+            done: scheduled,
+            received_bytes: 0,
+            idle_before_ns: 0,
+            sent_bytes: 0,
+            serial: 0,
+            connection: NONE,
+            index_on_connection: 0,
+            in_flight: 0,
+            events: 0,
+            key: NONE,
+            user: NONE,
+            repeat: 0,
+            endpoint: 0,
+            local_port: 0,
+            status: 0,
+            errno: 0,
+            stage: Stage::Warmup,
+            outcome: Outcome::Unfinished,
+            phase: Phase::Connect,
+        }
+    }
+
     /// From the scheduled instant to the end: what a user waits. A lower bound if censored.
     pub fn latency_ns(&self) -> u64 {
         self.done.since(self.scheduled)
@@ -220,16 +280,31 @@ impl Sample {
     /// happened. `None` if it was never picked up.
     pub fn lag_ns(&self) -> Option<u64> {
         let begun = self.connect_begin.or(self.sent)?;
-        let dialled_to_sent = match (self.connected, self.sent) {
+        let dialled_to_sent = match (self.secured.or(self.connected), self.sent) {
             (Some(connected), Some(sent)) => sent.since(connected),
             _ => 0,
         };
         Some(begun.since(self.ready) + dialled_to_sent)
     }
 
-    /// How long its own dialling took, if it dialled.
+    /// How long its own dialling took, if it dialled; a TLS handshake is not part of it.
     pub fn connect_ns(&self) -> Option<u64> {
         Some(self.connected?.since(self.connect_begin?))
+    }
+
+    /// How long the TLS handshake on its own connection took, if there was one.
+    pub fn handshake_ns(&self) -> Option<u64> {
+        Some(self.secured?.since(self.connected?))
+    }
+
+    /// How old its connection was when it ended; `None` if it never had one.
+    pub fn connection_age_ns(&self) -> Option<u64> {
+        Some(self.done.since(self.connection_since?))
+    }
+
+    /// The time from `sent` to the first whole event.
+    pub fn first_event_ns(&self) -> Option<u64> {
+        Some(self.first_event?.since(self.sent?))
     }
 
     /// The time from `sent` to the first byte of the response.
@@ -265,7 +340,7 @@ mod tests {
     }
 
     #[test]
-    fn ten_million_samples_stay_far_below_two_gibibytes() {
-        assert!(size_of::<Sample>() <= 144, "{}", size_of::<Sample>());
+    fn ten_million_samples_stay_below_two_gibibytes() {
+        assert!(size_of::<Sample>() <= 176, "{}", size_of::<Sample>());
     }
 }

@@ -85,6 +85,8 @@ pub(crate) struct Connection {
     pub(crate) requests: u32,
     /// Our port.
     pub(crate) local_port: u16,
+    /// When it was made.
+    pub(crate) since: Nanos,
     /// When its last request ended, or it was made.
     pub(crate) idle_since: Nanos,
 }
@@ -105,12 +107,14 @@ impl Connection {
                     network.preferred.set(position);
                     let serial = network.opened.get();
                     network.opened.set(serial + 1);
+                    let since = now();
                     let connection = Self {
                         stream,
                         serial,
                         requests: 0,
                         local_port: port,
-                        idle_since: now(),
+                        since,
+                        idle_since: since,
                     };
                     network.note_dial(begun, connection.idle_since);
                     return (Ok(connection), port);

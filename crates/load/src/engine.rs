@@ -8,7 +8,7 @@ use std::rc::Rc;
 use std::task::Poll;
 
 use slowpath_core::Nanos;
-use slowpath_core::sample::{NONE, Outcome, Phase, Sample};
+use slowpath_core::sample::{NONE, Phase, Sample};
 use slowpath_core::scenario::{ConnectionUse, Endpoint, Places, Pool, Template, Values};
 
 use crate::clock::now;
@@ -242,6 +242,7 @@ impl Engine {
             dialled
         };
         sample.connection = connection.serial;
+        sample.connection_since = Some(connection.since);
         sample.index_on_connection = connection.requests;
         sample.local_port = connection.local_port;
         let request = (request, begun);
@@ -278,32 +279,14 @@ impl Engine {
     /// The sample of a request to which nothing has happened yet.
     fn blank(&self, order: &Order) -> Sample {
         Sample {
-            scheduled: order.due.scheduled,
             ready: order.ready,
-            connect_begin: None,
-            connected: None,
-            sent: None,
-            first_byte: None,
-            gap_begin: None,
-            gap_ns: 0,
             done: order.ready,
-            received_bytes: 0,
-            idle_before_ns: 0,
-            sent_bytes: 0,
             serial: order.serial,
-            connection: NONE,
-            index_on_connection: 0,
-            in_flight: 0,
-            key: NONE,
             user: order.due.user,
             repeat: self.repeat,
             endpoint: order.choice.endpoint,
-            local_port: 0,
-            status: 0,
-            errno: 0,
             stage: order.stage,
-            outcome: Outcome::Unfinished,
-            phase: Phase::Connect,
+            ..Sample::due(order.due.scheduled)
         }
     }
 }

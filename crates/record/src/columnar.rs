@@ -59,6 +59,13 @@ impl Flaw {
     }
 }
 
+/// Whether a group has a column of that name.
+pub(crate) fn has_column(group: &dyn RowGroupReader, name: &str) -> bool {
+    let schema = group.metadata().schema_descr();
+    let mut columns = schema.columns().iter();
+    columns.any(|column| column.path().string() == name)
+}
+
 /// A Parquet file that is being written; it gets its name when it is whole.
 pub(crate) struct TableWriter {
     draft: Draft,

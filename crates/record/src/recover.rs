@@ -80,17 +80,12 @@ fn rebuild(
         .map(|s| s.connection)
         .filter(|&number| number != NONE);
     Some(RepeatFacts {
-        repeat,
-        window,
-        load,
         endpoints: tallies,
         // They are numbered in the order in which they are opened.
         connections_opened: connections.max().map_or(0, |last| u64::from(last) + 1),
-        fastest_dial_ns: None,
-        connections_stale: 0,
-        spool_waits: 0,
         target_pids: pids(timeline, load),
         cut_short: CUT_SHORT.to_owned(),
+        ..RepeatFacts::new(repeat, window, load)
     })
 }
 

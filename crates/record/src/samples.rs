@@ -16,20 +16,24 @@
 //! | `ready_ns` | int64 | | when a connection was free for it |
 //! | `connect_begin_ns` | int64 | not dialled | when it began to dial |
 //! | `connected_ns` | int64 | not dialled | when that connection was there |
+//! | `secured_ns` | int64 | no handshake | when the TLS handshake on that connection was over |
+//! | `connection_since_ns` | int64 | never had one | when the connection it used was made |
 //! | `sent_ns` | int64 | never sent | when the kernel had taken its first byte |
 //! | `first_byte_ns` | int64 | no response | when the first byte of the response was read |
+//! | `first_event_ns` | int64 | not streamed | when the first event of the response was whole |
 //! | `gap_begin_ns` | int64 | one read | when the longest silence inside the response began |
 //! | `gap_ns` | int64 | | length of that silence |
 //! | `done_ns` | int64 | | when it ended |
 //! | `latency_ns` | int64 | | `done_ns - scheduled_ns`; a lower bound if censored; derived |
 //! | `outcome` | string | | `ok`, or the class of its error |
-//! | `phase` | string | | where it ended: `connect`, `send`, `first-byte`, `body`, `check` |
+//! | `phase` | string | | where it ended: `connect`, `handshake`, `send`, `first-byte`, `body`, `check` |
 //! | `errno` | int32 | none | the operating system's error |
 //! | `status` | int32 | none came | the HTTP status |
 //! | `connection` | int64 | never had one | number of its connection within the repeat |
 //! | `index_on_connection` | int64 | | requests that the connection had carried before |
 //! | `idle_before_ns` | int64 | | how long its connection had been idle before |
 //! | `in_flight` | int64 | | other requests under way when it was sent |
+//! | `events` | int64 | not streamed | whole events received |
 //! | `sent_bytes` | int64 | | bytes of the request written |
 //! | `received_bytes` | int64 | | bytes of the response read |
 //! | `local_port` | int32 | unknown | our port |
@@ -57,7 +61,9 @@ use slowpath_core::nanos::Nanos;
 use slowpath_core::plan::Plan;
 use slowpath_core::sample::{NONE, Outcome, Phase, Sample, Stage};
 
-use crate::columnar::{BATCH_ROWS, Cursor, Flaw, TableWriter, read_groups, write_column};
+use crate::columnar::{
+    BATCH_ROWS, Cursor, Flaw, TableWriter, has_column, read_groups, write_column,
+};
 use crate::error::RecordError;
 
 mod columns;
@@ -206,6 +212,9 @@ impl Reader<'_> {
     fn group(&mut self, group: &dyn RowGroupReader, rows: usize) -> Result<(), Flaw> {
         let mut columns = Vec::with_capacity(COLUMNS.len());
         for column in COLUMNS.iter().filter(|column| !column.is_derived()) {
+            if column.came_later() && !has_column(group, column.name) {
+                continue;
+            }
             let open = match column.cell {
                 Cell::Int { set, .. } => Open::Int(Cursor::open(group, column.name)?, set),
                 Cell::Long { set, .. } => Open::Long(Cursor::open(group, column.name)?, set),
@@ -217,7 +226,8 @@ impl Reader<'_> {
         while left > 0 {
             let rows = left.min(BATCH_ROWS);
             let first = self.samples.len();
-            self.samples.resize_with(first + rows, blank);
+            self.samples
+                .resize(first + rows, Sample::due(Nanos::new(0)));
             for (column, open) in &mut columns {
                 self.fill(column, open, first)?;
             }
@@ -322,36 +332,4 @@ fn intern(known: &mut HashMap<Vec<u8>, u32>, keys: &mut Vec<String>, key: &[u8])
     keys.push(String::from_utf8(key.to_vec()).ok()?);
     known.insert(key.to_vec(), position);
     Some(position)
-}
-
-/// A sample in which nothing has happened; null cells leave it as it is.
-fn blank() -> Sample {
-    Sample {
-        scheduled: Nanos::new(0),
-        ready: Nanos::new(0),
-        connect_begin: None,
-        connected: None,
-        sent: None,
-        first_byte: None,
-        gap_begin: None,
-        gap_ns: 0,
-        done: Nanos::new(0),
-        received_bytes: 0,
-        idle_before_ns: 0,
-        sent_bytes: 0,
-        serial: 0,
-        connection: NONE,
-        index_on_connection: 0,
-        in_flight: 0,
-        key: NONE,
-        user: NONE,
-        repeat: 0,
-        endpoint: 0,
-        local_port: 0,
-        status: 0,
-        errno: 0,
-        stage: Stage::Warmup,
-        outcome: Outcome::Ok,
-        phase: Phase::Connect,
-    }
 }

@@ -233,9 +233,6 @@ fn one_repeat(
         .map(|w| w.pids.clone())
         .unwrap_or_default();
     Ok(RepeatFacts {
-        repeat,
-        window: drove.window,
-        load: drove.load,
         endpoints: drove.endpoints,
         connections_opened: drove.connections_opened,
         fastest_dial_ns: drove.fastest_dial_ns,
@@ -243,6 +240,7 @@ fn one_repeat(
         spool_waits: record.waits() - waits,
         target_pids,
         cut_short: drove.cut_short,
+        ..RepeatFacts::new(repeat, drove.window, drove.load)
     })
 }
 

@@ -58,18 +58,12 @@ fn manifest(case: &Case, run: &Run) -> Manifest {
 fn facts(index: u16, repeat: &Repeat) -> RepeatFacts {
     let tallies = repeat.offered.iter().zip(&repeat.unsent);
     RepeatFacts {
-        repeat: index,
-        window: repeat.window,
-        load: repeat.load,
         endpoints: tallies
             .map(|(&offered, &unsent)| EndpointTally { offered, unsent })
             .collect(),
         connections_opened: repeat.opened,
-        fastest_dial_ns: None,
-        connections_stale: 0,
-        spool_waits: 0,
         target_pids: vec![100],
-        cut_short: String::new(),
+        ..RepeatFacts::new(index, repeat.window, repeat.load)
     }
 }
 

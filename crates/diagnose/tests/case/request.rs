@@ -5,7 +5,7 @@ use std::collections::VecDeque;
 use rand_chacha::ChaCha8Rng;
 use slowpath_core::nanos::Nanos;
 use slowpath_core::plan::unit;
-use slowpath_core::sample::{NONE, Outcome, Phase, Sample, Stage};
+use slowpath_core::sample::{Outcome, Phase, Sample};
 
 use super::dist::Dist;
 use super::spec::{Case, Class};
@@ -54,32 +54,12 @@ impl Request {
         let at = Nanos::new(at);
         Self {
             sample: Sample {
-                scheduled: at,
-                ready: at,
-                connect_begin: None,
-                connected: None,
-                sent: None,
-                first_byte: None,
-                gap_begin: None,
-                gap_ns: 0,
-                done: at,
-                received_bytes: 0,
-                idle_before_ns: 0,
-                sent_bytes: 0,
-                serial: 0,
-                connection: NONE,
-                index_on_connection: 0,
-                in_flight: 0,
-                key: NONE,
                 user,
                 repeat,
                 endpoint,
-                local_port: 0,
-                status: 0,
-                errno: 0,
-                stage: Stage::Warmup,
                 outcome: Outcome::Ok,
                 phase: Phase::Check,
+                ..Sample::due(at)
             },
             steps: VecDeque::new(),
             class,

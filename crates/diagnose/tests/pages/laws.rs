@@ -4,7 +4,7 @@ use proptest::prelude::*;
 use slowpath_core::facts::{EndpointTally, RepeatFacts};
 use slowpath_core::nanos::{Nanos, Span};
 use slowpath_core::record::RunRecord;
-use slowpath_core::sample::{NONE, Outcome, Phase, Sample, Stage};
+use slowpath_core::sample::{Outcome, Phase, Sample, Stage};
 use slowpath_core::signal;
 use slowpath_core::timeline::{Mark, MarkKind, Point, Series, Subject};
 use slowpath_diagnose::diagnosis::Diagnosis;
@@ -67,14 +67,10 @@ fn sample() -> impl Strategy<Value = Sample> {
                 gap_ns: after[6],
                 done: next(6),
                 received_bytes: 1,
-                idle_before_ns: 0,
                 sent_bytes: 1,
-                serial: 0,
                 connection: small.2,
                 index_on_connection: small.2,
                 in_flight: small.3,
-                key: NONE,
-                user: NONE,
                 repeat: small.0,
                 endpoint: small.1,
                 local_port: 1,
@@ -87,6 +83,7 @@ fn sample() -> impl Strategy<Value = Sample> {
                     Outcome::ALL[outcome]
                 },
                 phase: Phase::ALL[phase],
+                ..Sample::due(scheduled)
             }
         },
     )
@@ -122,16 +119,8 @@ fn repeat() -> impl Strategy<Value = RepeatFacts> {
         (0..500_u64, 0..500_u64).prop_map(|(offered, unsent)| EndpointTally { offered, unsent });
     let tallies = prop::collection::vec(tally, 0..4);
     (span(), span(), tallies).prop_map(|(window, load, endpoints)| RepeatFacts {
-        repeat: 0,
-        window,
-        load,
         endpoints,
-        connections_opened: 0,
-        fastest_dial_ns: None,
-        connections_stale: 0,
-        spool_waits: 0,
-        target_pids: Vec::new(),
-        cut_short: String::new(),
+        ..RepeatFacts::new(0, window, load)
     })
 }
 

@@ -65,6 +65,17 @@ impl Column {
         matches!(self.name, "latency_ns" | "trace_id")
     }
 
+    /// Whether older files may lack it: all its cells are null there.
+    pub(super) fn came_later(&self) -> bool {
+        let later = [
+            "secured_ns",
+            "connection_since_ns",
+            "first_event_ns",
+            "events",
+        ];
+        later.contains(&self.name)
+    }
+
     /// Sets a cell with `set`, unless it is null; an error says where that could not be done.
     pub(super) fn check<T>(
         &self,
@@ -128,6 +139,16 @@ pub(super) const COLUMNS: &[Column] = &[
         |s, v| happened(&mut s.connected, v),
     )),
     nullable(steady(
+        "secured_ns",
+        |s| s.secured.map(Nanos::get),
+        |s, v| happened(&mut s.secured, v),
+    )),
+    nullable(steady(
+        "connection_since_ns",
+        |s| s.connection_since.map(Nanos::get),
+        |s, v| happened(&mut s.connection_since, v),
+    )),
+    nullable(steady(
         "sent_ns",
         |s| s.sent.map(Nanos::get),
         |s, v| happened(&mut s.sent, v),
@@ -136,6 +157,11 @@ pub(super) const COLUMNS: &[Column] = &[
         "first_byte_ns",
         |s| s.first_byte.map(Nanos::get),
         |s, v| happened(&mut s.first_byte, v),
+    )),
+    nullable(steady(
+        "first_event_ns",
+        |s| s.first_event.map(Nanos::get),
+        |s, v| happened(&mut s.first_event, v),
     )),
     nullable(steady(
         "gap_begin_ns",
@@ -181,6 +207,11 @@ pub(super) const COLUMNS: &[Column] = &[
         |s| Some(s.in_flight.into()),
         |s, v| put(&mut s.in_flight, v),
     ),
+    nullable(long(
+        "events",
+        |s| unless(0, s.events),
+        |s, v| put(&mut s.events, v),
+    )),
     long(
         "sent_bytes",
         |s| Some(s.sent_bytes.into()),

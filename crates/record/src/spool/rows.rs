@@ -22,8 +22,8 @@ pub(crate) trait Row: Sized {
 }
 
 impl Row for Sample {
-    const BYTES: usize = 11 * 8 + 7 * 4 + 5 * 2 + 3;
-    const HEADER: [u8; 8] = *b"slowsmp\x01";
+    const BYTES: usize = 14 * 8 + 8 * 4 + 5 * 2 + 3;
+    const HEADER: [u8; 8] = *b"slowsmp\x02";
 
     fn encode(&self, out: &mut Vec<u8>) {
         let longs = [
@@ -31,8 +31,11 @@ impl Row for Sample {
             self.ready.get(),
             stored(self.connect_begin),
             stored(self.connected),
+            stored(self.secured),
+            stored(self.connection_since),
             stored(self.sent),
             stored(self.first_byte),
+            stored(self.first_event),
             stored(self.gap_begin),
             self.gap_ns,
             self.done.get(),
@@ -45,6 +48,7 @@ impl Row for Sample {
             self.connection,
             self.index_on_connection,
             self.in_flight,
+            self.events,
             self.key,
             self.user,
         ];
@@ -75,8 +79,11 @@ impl Row for Sample {
             ready: Nanos::from_stored(fields.long()?)?,
             connect_begin: Nanos::from_stored(fields.long()?),
             connected: Nanos::from_stored(fields.long()?),
+            secured: Nanos::from_stored(fields.long()?),
+            connection_since: Nanos::from_stored(fields.long()?),
             sent: Nanos::from_stored(fields.long()?),
             first_byte: Nanos::from_stored(fields.long()?),
+            first_event: Nanos::from_stored(fields.long()?),
             gap_begin: Nanos::from_stored(fields.long()?),
             gap_ns: fields.long()?,
             done: Nanos::from_stored(fields.long()?)?,
@@ -87,6 +94,7 @@ impl Row for Sample {
             connection: fields.int()?,
             index_on_connection: fields.int()?,
             in_flight: fields.int()?,
+            events: fields.int()?,
             key: fields.int()?,
             user: fields.int()?,
             repeat: fields.short()?,

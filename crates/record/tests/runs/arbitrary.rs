@@ -70,16 +70,11 @@ fn number() -> impl Strategy<Value = u32> {
     prop_oneof![4 => 0..40_u32, 1 => any::<u32>(), 1 => Just(NONE)]
 }
 
-type Instants = (Nanos, Nanos, [Option<Nanos>; 5], Nanos);
+type Instants = (Nanos, Nanos, Vec<Option<Nanos>>, Nanos);
 
 fn instants() -> impl Strategy<Value = Instants> {
-    let maybes = (maybe(), maybe(), maybe(), maybe(), maybe());
-    (
-        instant(),
-        instant(),
-        maybes.prop_map(|(a, b, c, d, e)| [a, b, c, d, e]),
-        instant(),
-    )
+    let maybes = vec(maybe(), 8);
+    (instant(), instant(), maybes, instant())
 }
 
 /// Any sample whatever, even one that no run would give; keys are below `keys` or none.
@@ -91,7 +86,7 @@ fn sample(keys: u32) -> impl Strategy<Value = Sample> {
     (
         instants(),
         any::<[u64; 3]>(),
-        vec(number(), 6),
+        vec(number(), 7),
         key,
         any::<[u16; 3]>(),
         (0..3_u16, 0..ENDPOINTS),
@@ -109,6 +104,9 @@ fn sample(keys: u32) -> impl Strategy<Value = Sample> {
                     sent: maybes[2],
                     first_byte: maybes[3],
                     gap_begin: maybes[4],
+                    secured: maybes[5],
+                    connection_since: maybes[6],
+                    first_event: maybes[7],
                     gap_ns: longs[0],
                     done,
                     received_bytes: longs[1],
@@ -118,6 +116,7 @@ fn sample(keys: u32) -> impl Strategy<Value = Sample> {
                     connection: ints[2],
                     index_on_connection: ints[3],
                     in_flight: ints[4],
+                    events: ints[6],
                     key,
                     user: ints[5],
                     repeat,
@@ -283,14 +282,8 @@ pub(crate) fn plausible(count: u32) -> Vec<Sample> {
         let latency_ns = 90_000 + u64::from(serial).wrapping_mul(7_919) % 400_000;
         let failed = serial % 1000 == 999;
         Sample {
-            scheduled,
-            ready: scheduled,
-            connect_begin: None,
-            connected: None,
             sent: Some(scheduled.plus(2_000)),
             first_byte: (!failed).then(|| scheduled.plus(latency_ns - 1_000)),
-            gap_begin: None,
-            gap_ns: 0,
             done: scheduled.plus(latency_ns),
             received_bytes: if failed { 0 } else { 312 },
             idle_before_ns: 150_000 + u64::from(serial % 977),
@@ -300,8 +293,6 @@ pub(crate) fn plausible(count: u32) -> Vec<Sample> {
             index_on_connection: serial / 64,
             in_flight: serial % 9,
             key: serial % 3,
-            user: NONE,
-            repeat: 0,
             endpoint: (serial % u32::from(ENDPOINTS)) as u16,
             local_port: 40_000 + (serial % 64) as u16,
             status: if failed { 0 } else { 200 },
@@ -317,6 +308,7 @@ pub(crate) fn plausible(count: u32) -> Vec<Sample> {
             } else {
                 Phase::Check
             },
+            ..Sample::due(scheduled)
         }
     };
     (0..count).map(one).collect()

@@ -7,7 +7,7 @@ use slowpath_core::facts::{EndpointTally, GitFacts, HostFacts, RepeatFacts, Targ
 use slowpath_core::nanos::Span;
 use slowpath_core::plan::Plan;
 use slowpath_core::record::{MANIFEST_FORMAT, Manifest, RunRecord};
-use slowpath_core::sample::{NONE, Outcome, Phase, Sample, Stage};
+use slowpath_core::sample::{Outcome, Phase, Sample, Stage};
 use slowpath_core::scenario::{Endpoint, Escape, Scenario, Template};
 use slowpath_core::signal::{self, Signal};
 use slowpath_core::timeline::{Gap, Point, Series, Subject, Timeline};
@@ -76,14 +76,8 @@ fn sample(random: &mut ChaCha8Rng, repeat: u16, serial: u32, scheduled: Nanos) -
     };
     let done = scheduled.plus((ms * 1e6) as u64);
     Sample {
-        scheduled,
-        ready: scheduled,
-        connect_begin: None,
-        connected: None,
         sent: Some(scheduled.plus(20_000)),
         first_byte: Some(done.minus(10_000)),
-        gap_begin: None,
-        gap_ns: 0,
         done,
         received_bytes: 2_048,
         idle_before_ns: 1_000_000,
@@ -92,8 +86,6 @@ fn sample(random: &mut ChaCha8Rng, repeat: u16, serial: u32, scheduled: Nanos) -
         connection: serial % 64,
         index_on_connection: serial / 64,
         in_flight: 2,
-        key: NONE,
-        user: NONE,
         repeat,
         endpoint,
         local_port: 40_000,
@@ -106,6 +98,7 @@ fn sample(random: &mut ChaCha8Rng, repeat: u16, serial: u32, scheduled: Nanos) -
         } else {
             Phase::FirstByte
         },
+        ..Sample::due(scheduled)
     }
 }
 
@@ -117,9 +110,6 @@ fn manifest(other: &str) -> Manifest {
         Endpoint::get(other.into(), Template::literal("/other", Escape::Url)),
     ];
     let repeat = |repeat| RepeatFacts {
-        repeat,
-        window: window(repeat),
-        load: window(repeat),
         endpoints: vec![
             EndpointTally {
                 offered: 6_000,
@@ -128,11 +118,8 @@ fn manifest(other: &str) -> Manifest {
             2
         ],
         connections_opened: 64,
-        fastest_dial_ns: None,
-        connections_stale: 0,
-        spool_waits: 0,
         target_pids: vec![4_711],
-        cut_short: String::new(),
+        ..RepeatFacts::new(repeat, window(repeat), window(repeat))
     };
     Manifest {
         format: MANIFEST_FORMAT,
