@@ -30,6 +30,7 @@ mod keys;
 mod limits;
 mod log;
 pub mod pacers;
+mod perform;
 mod tally;
 mod timer;
 

@@ -1,0 +1,153 @@
+//! One request from first to last: rendered, sent, answered, judged and written down.
+
+use std::future::poll_fn;
+use std::task::Poll;
+
+use slowpath_core::Nanos;
+use slowpath_core::sample::{Phase, Sample};
+use slowpath_core::scenario::Values;
+
+use crate::clock::now;
+use crate::connection::Connection;
+use crate::dispatch::Order;
+use crate::engine::{Desk, Engine, KeyOf, Prepared};
+use crate::http1::Response;
+use crate::limits::Broken;
+
+impl Engine {
+    /// One request from first to last.
+    pub(crate) async fn perform(&self, desk: &mut Desk) -> Sample {
+        let values = Values {
+            pools: &self.pools,
+            picks: &desk.order.choice.picks,
+            seq: u64::from(desk.order.serial),
+            uuid: desk.order.choice.uuid,
+            places: &self.places,
+        };
+        let endpoint = &self.endpoints[usize::from(desk.order.choice.endpoint)];
+        let trace_id = Sample::trace_id(self.seed, self.repeat, desk.order.serial);
+        let (request, scratch) = (&mut desk.request, &mut desk.scratch);
+        endpoint.request.render(request, scratch, &values, trace_id);
+        let mut sample = self.blank(&desk.order);
+        sample.key = self.key_of(endpoint, &values, scratch);
+        desk.response
+            .reset(endpoint.request.is_head, endpoint.expectation.needs_body());
+
+        self.drop_if_stale(&mut desk.connection).await;
+        self.in_flight.set(self.in_flight.get() + 1);
+        let Desk {
+            slot,
+            connection,
+            response,
+            request,
+            ..
+        } = desk;
+        let whole = self
+            .send(*slot, connection, request, response, &mut sample)
+            .await;
+        self.network.limits.set(*slot, None);
+        self.in_flight.set(self.in_flight.get() - 1);
+
+        match whole {
+            Ok(done) => {
+                sample.done = done;
+                sample.phase = Phase::Check;
+                sample.outcome = endpoint
+                    .expectation
+                    .judge(response, &values, &mut desk.scratch);
+            }
+            Err(Broken { failure, at }) => {
+                sample.done = at;
+                sample.outcome = failure.outcome;
+                sample.phase = failure.phase;
+                sample.errno = failure.errno;
+            }
+        }
+        if whole.is_err() || self.per_request || !response.is_reusable() {
+            *connection = None;
+        } else if let Some(connection) = connection {
+            connection.idle_since = sample.done;
+            connection.requests += 1;
+        }
+        sample
+    }
+
+    /// Dials if there is no connection, sends and reads.
+    async fn send(
+        &self,
+        slot: u32,
+        connection: &mut Option<Connection>,
+        request: &[u8],
+        response: &mut Response,
+        sample: &mut Sample,
+    ) -> Result<Nanos, Broken> {
+        let mut begun = now();
+        sample.done = begun;
+        sample.in_flight = self.in_flight.get() - 1;
+        // The limit counts from the instant at which the request is worked on; waiting for a
+        // connection is bounded by the end of the load.
+        self.network
+            .limits
+            .set(slot, Some(begun.plus(self.timeout_ns)));
+        let connection = if let Some(connection) = connection {
+            sample.idle_before_ns = begun.since(connection.idle_since);
+            connection
+        } else {
+            sample.connect_begin = Some(begun);
+            let (dialled, port) = Connection::dial(&self.network, slot).await;
+            sample.local_port = port;
+            let dialled = connection.insert(dialled?);
+            sample.connected = Some(dialled.idle_since);
+            sample.in_flight = self.in_flight.get() - 1;
+            begun = now();
+            dialled
+        };
+        sample.connection = connection.serial;
+        sample.connection_since = Some(connection.since);
+        sample.index_on_connection = connection.requests;
+        sample.local_port = connection.local_port;
+        let request = (request, begun);
+        connection
+            .exchange(&self.network, slot, request, response, sample)
+            .await
+    }
+
+    /// A connection that the peer has closed since its last response is none.
+    async fn drop_if_stale(&self, connection: &mut Option<Connection>) {
+        let stale = match connection {
+            Some(connection) => poll_fn(|cx| Poll::Ready(connection.is_stale(cx))).await,
+            None => false,
+        };
+        if stale {
+            *connection = None;
+            self.stale.set(self.stale.get() + 1);
+        }
+    }
+
+    fn key_of(&self, endpoint: &Prepared, values: &Values<'_>, scratch: &mut Vec<u8>) -> u32 {
+        match &endpoint.key {
+            KeyOf::Fixed(key) => *key,
+            KeyOf::Varying(template) => {
+                scratch.clear();
+                template.render(scratch, values);
+                let key = str::from_utf8(scratch);
+                let key = key.expect("literals, digits and escaped strings are UTF-8");
+                self.keys.borrow_mut().number(key)
+            }
+        }
+    }
+
+    /// The sample of a request to which nothing has happened yet.
+    fn blank(&self, order: &Order) -> Sample {
+        Sample {
+            ready: order.ready,
+            done: order.ready,
+            serial: order.serial,
+            user: order.due.user,
+            repeat: self.repeat,
+            endpoint: order.choice.endpoint,
+            stage: order.stage,
+            ..Sample::due(order.due.scheduled)
+        }
+    }
+}
