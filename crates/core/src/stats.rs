@@ -20,6 +20,7 @@ pub mod modes;
 pub mod period;
 pub mod permutation;
 pub mod quantile;
+pub mod settle;
 pub mod spread;
 pub mod tightness;
 pub mod tukey;

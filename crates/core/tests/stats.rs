@@ -13,6 +13,7 @@ mod stats {
     mod period;
     mod permutation;
     mod quantile;
+    mod settle;
     mod spread;
     mod tightness;
     mod tukey;

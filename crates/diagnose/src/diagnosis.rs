@@ -140,22 +140,23 @@ pub struct EndpointFigures {
     pub modes: Vec<Mode>,
     /// Spread of the p50 over repeats: (max - min) / median; `null` for fewer than two.
     pub run_spread: Option<f64>,
-    /// How the latency settled after the start; `null`: not judged in this version.
+    /// How it settled after the start of the load, warm-up included: the throughput of users who
+    /// do not think, the latency otherwise; `null` if there was too little to judge.
     pub settling: Option<Settling>,
 }
 
-/// How an endpoint's latency settled after the start.
+/// How an endpoint settled after the start of the load.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum Settling {
-    /// Nothing to settle was looked for.
+    /// Steady from the start.
     None,
     /// Settled within the first tenth.
     FastRamp,
     /// Settled within the first half.
     SlowRamp,
-    /// Steady from the start.
+    /// It never got going: steady, and less than half of what was asked was served.
     NoRamp,
     /// Never steady.
     NotSettled,

@@ -10,6 +10,7 @@ use slowpath_core::stats::spread::spread;
 use crate::case::{Case, EndpointCase};
 use crate::diagnosis::{EndpointFigures, ErrorCount, Mode, Percentile, Percentiles};
 use crate::errno;
+use crate::settling::settling;
 use crate::verdict::ms;
 
 /// Decimal places of milliseconds in the report: nanoseconds.
@@ -48,7 +49,7 @@ pub(crate) fn figures(case: &Case<'_>, endpoint: &EndpointCase) -> EndpointFigur
             })
             .collect(),
         run_spread: run_spread(case, endpoint),
-        settling: None,
+        settling: settling(case, endpoint),
     }
 }
 

@@ -19,6 +19,7 @@ pub mod ledger;
 mod overlap;
 mod predict;
 mod queueing;
+mod settling;
 mod sleepers;
 pub mod slow;
 mod summary;

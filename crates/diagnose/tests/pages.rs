@@ -13,5 +13,6 @@ mod pages {
     mod confusion;
     mod laws;
     mod markdown;
+    mod settling;
     mod tidy;
 }

@@ -249,8 +249,8 @@ pub(crate) fn runs(repeats: u32, figures: &EndpointFigures) -> String {
 /// How the latency settled, if there is something to say.
 pub(crate) fn settling(figures: &EndpointFigures) -> Option<&'static str> {
     match figures.settling? {
-        Settling::None | Settling::NoRamp => None,
-        Settling::FastRamp => Some("settled within the first tenth of the window"),
+        Settling::None | Settling::FastRamp => None,
+        Settling::NoRamp => Some("it never got going: most of what was asked was not served"),
         Settling::SlowRamp => Some("settled only within the first half: warm up for longer"),
         Settling::NotSettled => Some("never settled: the figures depend on how long one measures"),
     }

@@ -66,7 +66,7 @@ fn endpoint(name: &str, scale: f64, tail_ms: f64) -> EndpointFigures {
             weight: 1.0,
         }],
         run_spread: Some(0.09),
-        settling: Some(Settling::NoRamp),
+        settling: Some(Settling::None),
     }
 }
 
