@@ -44,13 +44,25 @@ pub struct Choice {
 impl Plan {
     /// The generator of one stream of one repeat.
     pub fn random(&self, repeat: u16, stream: Stream) -> ChaCha8Rng {
+        self.random_of_loop(repeat, 0, stream)
+    }
+
+    /// As [`Plan::random`], for one of several loops that share the load, from 0: what they draw
+    /// is independent.
+    pub fn random_of_loop(&self, repeat: u16, index: u32, stream: Stream) -> ChaCha8Rng {
         let mut random = ChaCha8Rng::seed_from_u64(self.seed);
-        random.set_stream(u64::from(repeat) << 8 | stream as u64);
+        let number = u64::from(index) << 24 | u64::from(repeat) << 8 | stream as u64;
+        random.set_stream(number);
         random
     }
 
     /// The endless sequence of requests of one repeat.
     pub fn choices(&self, repeat: u16) -> Choices {
+        self.choices_of_loop(repeat, 0)
+    }
+
+    /// As [`Plan::choices`], for one of several loops that share the load, from 0.
+    pub fn choices_of_loop(&self, repeat: u16, index: u32) -> Choices {
         let weights = self
             .scenario
             .endpoints
@@ -70,7 +82,7 @@ impl Plan {
             .map(|pool| pool.values.len() as u64)
             .collect();
         Choices {
-            random: self.random(repeat, Stream::Choices),
+            random: self.random_of_loop(repeat, index, Stream::Choices),
             cumulative,
             pools,
         }

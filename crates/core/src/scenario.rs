@@ -20,8 +20,8 @@ pub use endpoint::{Count, Endpoint, Expect, SizeRange};
 pub use gate::{Condition, Dimension, Gate, GateError, GateTest, Measure, Metric};
 pub use load::{
     Arrivals, ConnectionUse, Contradiction, DEFAULT_CONNECTIONS, DEFAULT_DURATION_NS,
-    DEFAULT_REPEATS, DEFAULT_TIMEOUT_NS, DEFAULT_USERS, DEFAULT_WARMUP_NS, Load, LoadDraft, Model,
-    ModelName, Think,
+    DEFAULT_LOOPS, DEFAULT_REPEATS, DEFAULT_TIMEOUT_NS, DEFAULT_USERS, DEFAULT_WARMUP_NS, Load,
+    LoadDraft, Model, ModelName, Think,
 };
 pub use overrides::Overrides;
 pub use template::{Escape, Names, Part, Places, Template, TemplateError, Values};

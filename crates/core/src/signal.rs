@@ -155,9 +155,10 @@ signals! {
     TOOL_CPU_USER = "tool.cpu.user_ns", Nanoseconds, Counter, Client, "/proc/self/stat";
     /// CPU time of slowpath in the kernel.
     TOOL_CPU_SYSTEM = "tool.cpu.system_ns", Nanoseconds, Counter, Client, "/proc/self/stat";
-    /// Time the thread of the load loop ran.
+    /// Time the thread of a load loop ran. The first loop has no label; the others have their
+    /// numbers, from 1.
     TOOL_LOOP_RUN = "tool.loop.run_ns", Nanoseconds, Counter, Client, "/proc/self/task/TID/schedstat field 1";
-    /// Time the thread of the load loop was runnable and waited for a CPU.
+    /// Time the thread of a load loop was runnable and waited for a CPU; labelled as above.
     TOOL_LOOP_RUN_DELAY = "tool.loop.run_delay_ns", Nanoseconds, Counter, Client, "/proc/self/task/TID/schedstat field 2";
     /// `CLOCK_REALTIME` minus `CLOCK_MONOTONIC`.
     CLOCK_REALTIME_OFFSET = "clock.realtime_offset_ns", Nanoseconds, Gauge, Client, "clock_gettime";

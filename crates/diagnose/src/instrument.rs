@@ -3,9 +3,9 @@
 use slowpath_core::nanos::MILLISECOND;
 use slowpath_core::sample::{Sample, Stage};
 use slowpath_core::scenario::Model;
-use slowpath_core::signal::{TOOL_LOOP_RUN, TOOL_LOOP_RUN_DELAY};
+use slowpath_core::signal::{HOST_CPU_IDLE, TOOL_LOOP_RUN, TOOL_LOOP_RUN_DELAY};
 use slowpath_core::stats::quantile::type_1;
-use slowpath_core::timeline::Subject;
+use slowpath_core::timeline::{Series, Subject};
 
 use crate::case::Case;
 
@@ -23,14 +23,21 @@ const LAG_LEAST_NS: u64 = MILLISECOND;
 const SENT_LEAST: f64 = 0.95;
 /// The CPU time of a request falls up to this many times from light to full load, when one
 /// wake-up serves many: measured 25 s for a million at one connection, 7.6 s at a thousand. A rate whose requests would need
-/// more than this many CPUs at today's price cannot be sent by one loop.
+/// more than this many CPUs a loop at today's price cannot be sent.
 const CPUS_NEEDED: f64 = 3.5;
+/// So many CPUs idle have room for one loop more: a whole one, since a loop that needs help uses
+/// all of one.
+const CPUS_FOR_A_LOOP: f64 = 1.0;
 
 /// What the instrument did in the measured windows.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Load {
-    /// Share of the time that the loop ran or waited for a CPU; `None` if not observed.
+    /// Share of the time that the busiest loop ran or waited for a CPU; `None` if not observed.
     pub busy: Option<f64>,
+    /// Loops that were observed; 0 if none was.
+    pub loops: u32,
+    /// CPUs of the host that stood idle on average; `None` if not observed.
+    pub cpus_idle: Option<f64>,
     /// CPUs that the offered rate would need at the measured price; `None` if not observed or if
     /// the loop is closed.
     pub cpus_needed: Option<f64>,
@@ -62,13 +69,15 @@ impl Load {
         let at = |sorted: &[u64], p| type_1(sorted, p).unwrap_or_default();
         let offered: u64 = case.endpoints.iter().map(|e| e.offered).sum();
         let unsent: u64 = case.endpoints.iter().map(|e| e.unsent).sum();
-        let loop_ns = |signal| {
-            let series = case.series(signal, &Subject::Tool, "")?;
-            case.measured_increase(series)
-        };
-        let ran = loop_ns(&TOOL_LOOP_RUN);
         let seconds = case.measured_ns() as f64;
-        let busy = ran.map(|ran| (ran + loop_ns(&TOOL_LOOP_RUN_DELAY).unwrap_or(0.0)) / seconds);
+        let loops = loops_ns(case);
+        let busiest = loops.iter().map(|(ran, delay)| ran + delay);
+        let busy = busiest.reduce(f64::max).map(|ns| ns / seconds);
+        let ran = loops.iter().map(|(ran, _)| *ran).reduce(|a, b| a + b);
+        let cpus_idle = case
+            .series(&HOST_CPU_IDLE, &Subject::Host, "")
+            .and_then(|series| case.measured_increase(series))
+            .map(|ns| ns / seconds);
         let open = matches!(
             case.record.manifest.plan.scenario.load.model,
             Model::Open { .. }
@@ -78,6 +87,8 @@ impl Load {
             .map(|ran| offered as f64 * (ran / lags.len() as f64) / seconds);
         Self {
             busy: busy.map(|b| b.min(1.0)),
+            loops: loops.len() as u32,
+            cpus_idle,
             cpus_needed,
             sent: if offered == 0 {
                 1.0
@@ -109,8 +120,13 @@ impl Load {
     /// Why the client is the bottleneck, if it is.
     pub fn saturated(&self, open: bool) -> Option<&'static str> {
         let busy = self.busy.unwrap_or(0.0);
-        if self.sent < SENT_LEAST && (busy >= LOOP_BUSY || self.cpus_needed > Some(CPUS_NEEDED)) {
-            Some("the rate is beyond what one loop can send")
+        let most = CPUS_NEEDED * f64::from(self.loops.max(1));
+        if self.sent < SENT_LEAST && (busy >= LOOP_BUSY || self.cpus_needed > Some(most)) {
+            Some(if self.loops > 1 {
+                "the rate is beyond what its loops can send"
+            } else {
+                "the rate is beyond what one loop can send"
+            })
         } else if Self::late(self.lag_p50_ns, self.p50_ns) {
             Some("most requests were sent late")
         } else if self.is_late() && busy >= LOOP_BUSY {
@@ -119,6 +135,54 @@ impl Load {
             Some("the loop never rests, so its own queue is in every latency")
         } else {
             None
+        }
+    }
+    /// What to do when the client is the bottleneck.
+    pub fn remedy(&self) -> String {
+        let room = self.cpus_idle.unwrap_or(0.0) >= CPUS_FOR_A_LOOP;
+        if self.loops > 0 && room && self.busy >= Some(LOOP_BUSY) {
+            let more = self.loops + 1;
+            format!("send with more threads (--loops {more}), for which there are idle CPUs")
+        } else {
+            "lower the rate, or load from more machines".to_owned()
+        }
+    }
+}
+
+/// How long each loop ran and waited for a CPU in the measured windows.
+fn loops_ns(case: &Case<'_>) -> Vec<(f64, f64)> {
+    let of_loop = |ran: &Series| {
+        let delay = case.series(&TOOL_LOOP_RUN_DELAY, &Subject::Tool, &ran.label);
+        let delay = delay.and_then(|series| case.measured_increase(series));
+        Some((case.measured_increase(ran)?, delay.unwrap_or(0.0)))
+    };
+    case.timeline()
+        .all(&TOOL_LOOP_RUN)
+        .filter_map(of_loop)
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn another_loop_is_advised_only_where_there_is_a_cpu_for_it() {
+        let load = |busy, loops, cpus_idle| Load {
+            busy: Some(busy),
+            loops,
+            cpus_idle,
+            ..Load::default()
+        };
+        assert!(load(0.95, 1, Some(2.4)).remedy().contains("--loops 2"));
+        assert!(load(0.95, 3, Some(1.0)).remedy().contains("--loops 4"));
+        for other in [
+            load(0.95, 1, Some(0.4)),
+            load(0.95, 1, None),
+            load(0.2, 1, Some(2.4)),
+            Load::default(),
+        ] {
+            assert!(other.remedy().contains("lower the rate"), "{other:?}");
         }
     }
 }

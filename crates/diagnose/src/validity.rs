@@ -79,7 +79,8 @@ fn client(case: &Case<'_>, load: &Load) -> Check {
         human(load.lag_p99_ns as f64)
     );
     let (status, detail) = if let Some(why) = load.saturated(open) {
-        (Status::Invalid, format!("{why}: {figures}"))
+        let remedy = load.remedy();
+        (Status::Invalid, format!("{why}: {figures}; {remedy}"))
     } else if load.is_late() {
         let text = "the host held slowpath up, which is in the tail that it shows";
         (Status::Warn, format!("{text}: {figures}"))

@@ -1,11 +1,12 @@
 //! What the load generator itself costs: drives a URL and prints rate, CPU, lateness, latency.
 //!
-//! `cargo run --release -p slowpath-load --example hammer -- URL [CONNECTIONS] [SECONDS] [RATE]`
+//! `cargo run --release -p slowpath-load --example hammer -- URL [CONNECTIONS] [SECONDS] [RATE] [LOOPS]`
 //! With a rate the loop is open and evenly spaced, without one it is closed.
 #![expect(clippy::print_stdout, reason = "printing is what it is for")]
 #![allow(clippy::disallowed_methods, reason = "a program reads its arguments")]
 
 use std::error::Error;
+use std::sync::Mutex;
 
 use slowpath_core::nanos::SECOND;
 use slowpath_core::plan::Plan;
@@ -29,6 +30,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         arrivals: (rate > 0.0).then_some(Arrivals::Uniform),
         duration_ns: Some((seconds * SECOND as f64) as u64),
         warmup_ns: Some(SECOND / 2),
+        loops: Some(number(4, 1.0)? as u32),
         ..LoadDraft::default()
     };
     scenario.load = draft
@@ -47,18 +49,20 @@ fn main() -> Result<(), Box<dyn Error>> {
         places: Places::default(),
         host_header: url.authority(),
     };
-    let mut samples = Vec::new();
-    let (mut sent, mut failed) = (0_u64, 0_u64);
-    let mut sink = |batch: &[Sample]| {
-        sent += batch.len() as u64;
-        failed += batch.iter().filter(|s| s.outcome.is_error()).count() as u64;
+    let seen = Mutex::new((Vec::new(), 0_u64, 0_u64));
+    let sink = |batch: &[Sample]| {
+        let mut seen = seen.lock().expect("nobody panics while holding it");
+        let (samples, sent, failed) = &mut *seen;
+        *sent += batch.len() as u64;
+        *failed += batch.iter().filter(|s| s.outcome.is_error()).count() as u64;
         let measured = batch.iter().filter(|s| s.stage == Stage::Measured);
         // Every tenth of them is enough for the percentiles, and leaves the tool's memory alone.
         samples.extend(measured.filter(|s| s.serial % 10 == 0).cloned());
     };
     let before = cpu_s();
-    let drove = drive(&what, &Control::default(), &mut Keys::new(), &mut sink)?;
+    let drove = drive(&what, &Control::default(), &mut Keys::new(), &sink)?;
     let cpu_s = cpu_s() - before;
+    let (samples, sent, failed) = seen.into_inner()?;
     let load_s = drove.load.len_ns() as f64 / SECOND as f64;
     println!(
         "{sent} requests, {failed} failed, {} unsent, {:.0} a second, \

@@ -1,6 +1,7 @@
 //! What another thread may say to a load under way, and see of it.
 
-use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64};
+use std::sync::atomic::{AtomicBool, AtomicU64};
+use std::sync::{Mutex, PoisonError};
 
 /// Shared with the thread that drives the load. All orderings are relaxed: these are flags and
 /// counters, nothing is published through them.
@@ -10,10 +11,25 @@ pub struct Control {
     pub stop: AtomicBool,
     /// Whether each connection acknowledges what it receives at once (`TCP_QUICKACK`).
     pub quickack: AtomicBool,
-    /// The thread id of the loop; 0 before it runs.
-    pub loop_tid: AtomicU32,
     /// How far it is.
     pub progress: Progress,
+    loops: Mutex<Vec<u32>>,
+}
+
+impl Control {
+    /// The thread ids of the loops of the load that runs, or ran last, the first loop first;
+    /// empty before one runs.
+    pub fn loop_tids(&self) -> Vec<u32> {
+        self.loops
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .clone()
+    }
+
+    /// Says which threads the loops are.
+    pub(crate) fn set_loops(&self, tids: Vec<u32>) {
+        *self.loops.lock().unwrap_or_else(PoisonError::into_inner) = tids;
+    }
 }
 
 /// Counts over the measured windows of all loads driven with the same [`Control`], renewed some

@@ -11,6 +11,7 @@ use slowpath_core::sample::NONE;
 use slowpath_core::scenario::{Model, Think};
 
 use crate::pacers::Pacer;
+use crate::share::Share;
 
 /// How long a user waits at least after a dial that failed. A refusal comes back within
 /// microseconds, so users without think time would spin; 100 tries a second for each user show
@@ -22,11 +23,11 @@ const BACKOFF_NS: u64 = 10_000_000;
 pub(crate) struct Due {
     /// When.
     pub(crate) scheduled: Nanos,
-    /// By whom; [`NONE`] in an open loop.
+    /// By whom, among the users of this loop; [`NONE`] in an open loop.
     pub(crate) user: u32,
 }
 
-/// The requests to come, in order of schedule.
+/// The requests to come, in order of schedule: a loop's share of those of the whole load.
 #[derive(Debug)]
 pub(crate) enum Demand {
     /// The pacer's cursor; a backlog is the stretch behind it, whatever its length.
@@ -35,6 +36,8 @@ pub(crate) enum Demand {
         rate_per_s: f64,
         start: Nanos,
         next: Nanos,
+        /// Entries of the whole schedule from one of this loop's to the next.
+        stride: u32,
     },
     /// Users who are waiting for their turn; those under way are not in it.
     Closed {
@@ -45,8 +48,8 @@ pub(crate) enum Demand {
 }
 
 impl Demand {
-    /// The demand of one repeat that begins at `start`.
-    pub(crate) fn new(plan: &Plan, repeat: u16, start: Nanos) -> Self {
+    /// A loop's share of the demand of one repeat that begins at `start`.
+    pub(crate) fn new(plan: &Plan, repeat: u16, share: Share, start: Nanos) -> Self {
         match &plan.scenario.load.model {
             Model::Open {
                 rate_per_s,
@@ -54,12 +57,13 @@ impl Demand {
             } => {
                 let random = plan.random(repeat, Stream::Arrivals);
                 let mut pacer = Pacer::new(*rate_per_s, *arrivals, random);
-                let next = start.plus(pacer.next_ns());
+                let next = start.plus(entry_after(&mut pacer, share.index));
                 Self::Open {
                     pacer,
-                    rate_per_s: *rate_per_s,
+                    rate_per_s: *rate_per_s / f64::from(share.of),
                     start,
                     next,
+                    stride: share.of,
                 }
             }
             Model::Closed {
@@ -69,13 +73,16 @@ impl Demand {
             } => {
                 let gap_ns = spawn_per_s.map_or(0.0, |rate| SECOND as f64 / rate);
                 let due = |user: u32| Due {
-                    scheduled: start.plus((gap_ns * f64::from(user)) as u64),
+                    scheduled: start.plus((gap_ns * f64::from(share.number(user))) as u64),
                     user,
                 };
+                let random = plan.random_of_loop(repeat, share.index, Stream::Think);
                 Self::Closed {
-                    waiting: (0..*users).map(|user| Reverse(due(user))).collect(),
+                    waiting: (0..share.part(*users))
+                        .map(|user| Reverse(due(user)))
+                        .collect(),
                     think: *think,
-                    random: Box::new(plan.random(repeat, Stream::Think)),
+                    random: Box::new(random),
                 }
             }
         }
@@ -96,10 +103,14 @@ impl Demand {
         }
         match self {
             Self::Open {
-                pacer, start, next, ..
+                pacer,
+                start,
+                next,
+                stride,
+                ..
             } => {
                 let scheduled = *next;
-                *next = start.plus(pacer.next_ns());
+                *next = start.plus(entry_after(pacer, *stride - 1));
                 Some(Due {
                     scheduled,
                     user: NONE,
@@ -150,4 +161,12 @@ impl Demand {
             Self::Closed { waiting, .. } => waiting.len() as f64,
         }
     }
+}
+
+/// Skips entries of a schedule; gives the one behind them.
+fn entry_after(pacer: &mut Pacer, skipped: u32) -> u64 {
+    for _ in 0..skipped {
+        pacer.next_ns();
+    }
+    pacer.next_ns()
 }

@@ -17,6 +17,7 @@ use slowpath_core::sample::Stage;
 use slowpath_core::scenario::{ConnectionUse, Model};
 
 use crate::demand::{Demand, Due};
+use crate::share::Share;
 use crate::tally::Tally;
 use crate::timer::Timer;
 
@@ -85,9 +86,10 @@ impl Slot {
     }
 }
 
-/// Pool connections still to be opened.
+/// Pool connections still to be opened: a loop's share of those of the whole load.
 #[derive(Debug)]
 struct Opening {
+    share: Share,
     next_slot: u32,
     slots: u32,
     start: Nanos,
@@ -96,13 +98,15 @@ struct Opening {
 
 impl Opening {
     fn next(&self) -> Option<Nanos> {
-        let at = self.start.plus(self.gap_ns * u64::from(self.next_slot));
+        let number = self.share.number(self.next_slot);
+        let at = self.start.plus(self.gap_ns * u64::from(number));
         (self.next_slot < self.slots).then_some(at)
     }
 }
 
 #[derive(Debug)]
 struct State {
+    share: Share,
     demand: Demand,
     choices: Choices,
     slots: Vec<Slot>,
@@ -127,17 +131,24 @@ pub(crate) struct Dispatcher {
 }
 
 impl Dispatcher {
-    /// The dispatcher of one repeat with so many slots. Needs a running runtime.
-    pub(crate) fn new(plan: &Plan, repeat: u16, start: Nanos, window: Span) -> io::Result<Self> {
+    /// The dispatcher of a loop's share of one repeat. Needs a running runtime.
+    pub(crate) fn new(
+        plan: &Plan,
+        repeat: u16,
+        share: Share,
+        start: Nanos,
+        window: Span,
+    ) -> io::Result<Self> {
         let load = &plan.scenario.load;
-        let demand = Demand::new(plan, repeat, start);
-        let slots = slots(plan);
+        let all_slots = slots(plan);
+        let slots = share.part(all_slots);
         let pooled = load.connection == ConnectionUse::Pool;
         let endpoints = &plan.scenario.endpoints;
         let dispatcher = Self {
             state: RefCell::new(State {
-                demand,
-                choices: plan.choices(repeat),
+                share,
+                demand: Demand::new(plan, repeat, share, start),
+                choices: plan.choices_of_loop(repeat, share.index),
                 slots: (0..slots).map(|_| Slot::new(start)).collect(),
                 idle: if pooled {
                     VecDeque::new()
@@ -145,10 +156,11 @@ impl Dispatcher {
                     (0..slots).collect()
                 },
                 opening: Opening {
+                    share,
                     next_slot: 0,
                     slots: if pooled { slots } else { 0 },
                     start,
-                    gap_ns: (load.warmup_ns as f64 * OPENING_SHARE) as u64 / u64::from(slots),
+                    gap_ns: (load.warmup_ns as f64 * OPENING_SHARE) as u64 / u64::from(all_slots),
                 },
                 tally: Tally::new(window, endpoints.len()),
                 weights: endpoints.iter().map(|endpoint| endpoint.weight).collect(),
@@ -335,7 +347,7 @@ impl State {
         let order = &mut self.slots[slot as usize].order;
         self.choices.next_into(&mut order.choice);
         order.due = due;
-        order.serial = self.next_serial;
+        order.serial = self.share.number(self.next_serial);
         order.stage = if self.tally.is_measured(due.scheduled) {
             Stage::Measured
         } else {
@@ -360,7 +372,7 @@ impl State {
     }
 }
 
-/// Slots of a load: as many as it may have connections.
+/// Slots of a whole load: as many as it may have connections.
 pub(crate) fn slots(plan: &Plan) -> u32 {
     let load = &plan.scenario.load;
     match (&load.model, load.connection) {

@@ -1,41 +1,17 @@
 //! One repeat of a load, from the first connection to the last response.
 
-use std::cell::RefCell;
-use std::future::poll_fn;
 use std::io;
 use std::net::{SocketAddr, ToSocketAddrs};
-use std::rc::Rc;
-use std::sync::atomic::Ordering::Relaxed;
-use std::task::Poll;
 
-use slowpath_core::Nanos;
 use slowpath_core::facts::EndpointTally;
-use slowpath_core::nanos::{MILLISECOND, Span};
+use slowpath_core::nanos::Span;
 use slowpath_core::plan::Plan;
-use slowpath_core::sample::Sample;
 use slowpath_core::scenario::{Places, Template};
-use tokio::runtime::{Builder, LocalOptions};
 
-use crate::clock::now;
-use crate::connection::Network;
 use crate::control::Control;
-use crate::dispatch::{Dispatcher, slots};
-use crate::engine::{Engine, prepare};
-use crate::keys::Keys;
-use crate::limits::Limits;
-use crate::timer::Timer;
-
-/// How often the loop looks after limits, flags and counters: often enough that a stop is felt at
-/// once, rarely enough (50 wake-ups a second) to cost nothing.
-const LOOK_NS: u64 = 20 * MILLISECOND;
-/// A time limit is noticed after a fraction of itself at the latest, so that the connections of a
-/// load with short limits are not held up.
-const LOOKS_PER_TIMEOUT: u64 = 4;
-/// Samples wait no longer than this for the sink: what a killed run loses.
-const FLUSH_NS: u64 = 200 * MILLISECOND;
-/// How long requests under way get after a stop: long enough for answers that are on their way,
-/// short enough for somebody who pressed Ctrl-C.
-const GRACE_NS: u64 = 500 * MILLISECOND;
+use crate::keys::{Keys, SharedKeys};
+use crate::log::Sink;
+use crate::loops;
 
 /// What to drive.
 #[derive(Clone, Debug)]
@@ -134,8 +110,9 @@ pub fn resolve(host: &str, port: u16) -> Result<Vec<SocketAddr>, LoadError> {
     Ok(addresses)
 }
 
-/// Drives one repeat on the calling thread and returns when its last request has ended. Finished
-/// requests are given to `sink` in batches, warm-up included, in the order in which they ended.
+/// Drives one repeat and returns when its last request has ended. The first loop runs on the
+/// calling thread, each further one on its own. Finished requests are given to `sink` in batches,
+/// warm-up included, by each loop in the order in which they ended.
 ///
 /// # Errors
 /// When the load cannot begin; nothing was sent then.
@@ -143,62 +120,36 @@ pub fn drive(
     drive: &Drive<'_>,
     control: &Control,
     keys: &mut Keys,
-    sink: &mut dyn FnMut(&[Sample]),
+    sink: Sink<'_>,
 ) -> Result<Drove, LoadError> {
     check(drive)?;
-    let runtime = Builder::new_current_thread()
-        .enable_io()
-        .build_local(LocalOptions::default())?;
-    control.loop_tid.store(
-        rustix::thread::gettid().as_raw_nonzero().get() as u32,
-        Relaxed,
-    );
-    let load = &drive.plan.scenario.load;
-    let start = now();
-    let begin = start.plus(load.warmup_ns);
-    let window = Span::new(begin, begin.plus(load.duration_ns));
-    let endpoints = prepare(drive, keys)?;
-    let (engine, timer) = {
-        // Timers register with the runtime that is entered.
-        let _entered = runtime.enter();
-        let dispatcher = Dispatcher::new(drive.plan, drive.repeat, start, window)?;
-        let limits = Limits::new(slots(drive.plan), start);
-        let network = Network::new(drive.addresses, control.quickack.load(Relaxed), limits);
-        let engine = Engine::new(drive, endpoints, dispatcher, network, start);
-        (Rc::new(engine), Timer::new()?)
-    };
-    engine.keys.swap(&RefCell::new(std::mem::take(keys)));
-    let mut watch = Watch {
-        engine: &engine,
-        control,
-        window,
-        look_ns: (load.timeout_ns / LOOKS_PER_TIMEOUT).clamp(MILLISECOND, LOOK_NS),
-        flushed: start,
-        reported: [0; 3],
-        cut_short: "",
-    };
-    runtime.block_on(watch.run(slots(drive.plan), timer, sink));
-    let (cut_short, reported) = (watch.cut_short, watch.reported);
-    // Dropping the runtime drops the tasks, and with them every connection and share of the engine.
-    drop(runtime);
-    let engine = Rc::into_inner(engine).expect("only the tasks shared it");
-    *keys = engine.keys.into_inner();
-    let window = Span::new(window.begin, window.end.min(engine.dispatcher.closing()));
-    let endpoints = engine.dispatcher.into_tally();
-    let offered: u64 = endpoints.iter().map(|tally| tally.offered).sum();
-    control
-        .progress
-        .offered
-        .fetch_add(offered.saturating_sub(reported[0]), Relaxed);
-    Ok(Drove {
-        window,
-        load: Span::new(start, engine.log.last_done()),
-        endpoints,
-        connections_opened: u64::from(engine.network.opened()),
-        fastest_dial_ns: engine.network.fastest_dial_ns(),
-        connections_stale: engine.stale.get(),
-        cut_short: cut_short.to_owned(),
-    })
+    let shared = SharedKeys::new(std::mem::take(keys));
+    let parts = loops::run(drive, control, &shared, sink);
+    *keys = std::mem::take(&mut *shared.lock());
+    Ok(Drove::of(&parts?))
+}
+
+impl Drove {
+    /// What all loops did together; there is at least one.
+    fn of(parts: &[Self]) -> Self {
+        let mut whole = parts[0].clone();
+        for part in &parts[1..] {
+            whole.window.end = whole.window.end.max(part.window.end);
+            whole.load.end = whole.load.end.max(part.load.end);
+            for (sum, tally) in whole.endpoints.iter_mut().zip(&part.endpoints) {
+                sum.offered += tally.offered;
+                sum.unsent += tally.unsent;
+            }
+            whole.connections_opened += part.connections_opened;
+            whole.connections_stale += part.connections_stale;
+            let dials = [whole.fastest_dial_ns, part.fastest_dial_ns];
+            whole.fastest_dial_ns = dials.into_iter().flatten().min();
+            if whole.cut_short.is_empty() {
+                whole.cut_short.clone_from(&part.cut_short);
+            }
+        }
+        whole
+    }
 }
 
 /// Refuses what cannot be driven.
@@ -263,101 +214,4 @@ fn has_control(value: &Template, drive: &Drive<'_>) -> bool {
             .any(|value| is_control(value)),
         Part::Seq | Part::Uuid | Part::Port | Part::ServicePort(_) => false,
     })
-}
-
-/// Looks after a load while its slots work, and owns the way out of the loop.
-struct Watch<'a> {
-    engine: &'a Rc<Engine>,
-    control: &'a Control,
-    window: Span,
-    look_ns: u64,
-    flushed: Nanos,
-    /// Offered, done and errors as far as [`crate::Progress`] knows them.
-    reported: [u64; 3],
-    cut_short: &'static str,
-}
-
-impl Watch<'_> {
-    async fn run(&mut self, slots: u32, timer: Timer, sink: &mut dyn FnMut(&[Sample])) {
-        for slot in 0..slots {
-            tokio::task::spawn_local(Rc::clone(self.engine).work(slot));
-        }
-        let engine = Rc::clone(self.engine);
-        tokio::task::spawn_local(async move { engine.dispatcher.keep_time(now).await });
-        let mut next_look = now();
-        loop {
-            let at = now();
-            if at >= next_look {
-                self.look(at);
-                next_look = at.plus(self.look_ns);
-            }
-            let log = &self.engine.log;
-            if self.engine.dispatcher.is_over(at) {
-                self.report(at);
-                log.flush(sink);
-                return;
-            }
-            if poll_fn(|cx| Poll::Ready(log.poll_full(cx))).await
-                || at.since(self.flushed) >= FLUSH_NS
-            {
-                log.flush(sink);
-                self.flushed = at;
-            }
-            let closing = self.engine.dispatcher.closing();
-            timer.arm_by(if closing > at {
-                next_look.min(closing)
-            } else {
-                next_look
-            });
-            poll_fn(|cx| {
-                let wake = log.poll_full(cx) || self.engine.dispatcher.is_over(now());
-                let expired = timer.poll_expired(cx).is_ready();
-                if wake || expired {
-                    Poll::Ready(())
-                } else {
-                    Poll::Pending
-                }
-            })
-            .await;
-        }
-    }
-
-    /// Flags, limits, counters.
-    fn look(&mut self, at: Nanos) {
-        let Engine {
-            dispatcher,
-            network,
-            ..
-        } = &**self.engine;
-        network.quickack.set(self.control.quickack.load(Relaxed));
-        if self.cut_short.is_empty() && self.control.stop.load(Relaxed) {
-            if at < dispatcher.closing() {
-                dispatcher.close(at);
-            }
-            network.limits.cut_off(at.plus(GRACE_NS));
-            self.cut_short = "interrupted";
-        }
-        for slot in network.limits.look(at) {
-            dispatcher.wake(slot);
-        }
-        self.report(at);
-    }
-
-    fn report(&mut self, at: Nanos) {
-        let Engine {
-            dispatcher, log, ..
-        } = &**self.engine;
-        let progress = &self.control.progress;
-        let (done, errors) = log.counts();
-        let present = [dispatcher.taken(), done, errors];
-        let shown = [&progress.offered, &progress.done, &progress.errors];
-        for ((shown, present), before) in shown.into_iter().zip(present).zip(self.reported) {
-            shown.fetch_add(present - before, Relaxed);
-        }
-        self.reported = present;
-        let is_open = at < dispatcher.closing();
-        progress
-            .in_window
-            .store(at >= self.window.begin && is_open, Relaxed);
-    }
 }

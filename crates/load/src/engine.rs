@@ -4,6 +4,7 @@
 use std::cell::{Cell, RefCell};
 use std::future::poll_fn;
 use std::rc::Rc;
+use std::sync::Arc;
 
 use slowpath_core::Nanos;
 use slowpath_core::sample::{NONE, Phase};
@@ -15,8 +16,9 @@ use crate::dispatch::{Dispatcher, Order, Task};
 use crate::drive::{Drive, LoadError};
 use crate::expect::Expectation;
 use crate::http1::{Request, Response};
-use crate::keys::Keys;
+use crate::keys::{Keys, MetKeys};
 use crate::log::Log;
+use crate::share::{Joint, Share};
 
 /// What a request's key is made of.
 #[derive(Debug)]
@@ -35,13 +37,12 @@ pub(crate) struct Prepared {
     pub(crate) key: KeyOf,
 }
 
-/// Everything the slots of a load share.
+/// Everything the slots of a loop share.
 #[derive(Debug)]
 pub(crate) struct Engine {
     pub(crate) dispatcher: Dispatcher,
     pub(crate) network: Network,
     pub(crate) log: Log,
-    pub(crate) keys: RefCell<Keys>,
     pub(crate) stale: Cell<u64>,
     pub(crate) endpoints: Vec<Prepared>,
     pub(crate) pools: Vec<Pool>,
@@ -50,7 +51,9 @@ pub(crate) struct Engine {
     pub(crate) repeat: u16,
     pub(crate) timeout_ns: u64,
     pub(crate) per_request: bool,
-    pub(crate) in_flight: Cell<u32>,
+    pub(crate) share: Share,
+    pub(crate) joint: Arc<Joint>,
+    pub(crate) keys: RefCell<MetKeys>,
 }
 
 /// Lays out the endpoints of a plan.
@@ -86,9 +89,10 @@ pub(crate) struct Desk {
 }
 
 impl Engine {
-    /// The engine of a load that begins at `start`.
+    /// The engine of a loop that begins at `start`.
     pub(crate) fn new(
         drive: &Drive<'_>,
+        (share, joint): (Share, &Arc<Joint>),
         endpoints: Vec<Prepared>,
         dispatcher: Dispatcher,
         network: Network,
@@ -99,7 +103,6 @@ impl Engine {
             dispatcher,
             network,
             log: Log::new(start),
-            keys: RefCell::default(),
             stale: Cell::new(0),
             endpoints,
             pools: drive.plan.scenario.pools.clone(),
@@ -108,7 +111,9 @@ impl Engine {
             repeat: drive.repeat,
             timeout_ns: load.timeout_ns,
             per_request: load.connection == ConnectionUse::PerRequest,
-            in_flight: Cell::new(0),
+            share,
+            joint: Arc::clone(joint),
+            keys: RefCell::new(MetKeys::new(joint.keys.clone())),
         }
     }
 

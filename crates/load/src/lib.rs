@@ -4,7 +4,8 @@
 //! demand, and a dispatcher brings it together with free connections until the window ends.
 //! *What*: `http1` renders requests and parses responses without touching a socket. *Over what*: a
 //! connection, pooled, kept by a user, or made for one request. *Whether it was right*: the
-//! expectations. The loop in `engine` joins them. It runs on one thread.
+//! expectations. The loop in `engine` joins them. It runs on one thread, or on several that divide
+//! the load among themselves and share nothing while they send.
 //!
 //! Latency starts when a request was due, so nothing here waits in a queue of its own: a backlog is
 //! the stretch between the pacer's cursor and the present, of any length, in no memory. What was
@@ -29,11 +30,15 @@ pub mod http1;
 mod keys;
 mod limits;
 mod log;
+mod loops;
 pub mod pacers;
 mod perform;
+mod share;
 mod tally;
 mod timer;
+mod watch;
 
 pub use control::{Control, Progress};
 pub use drive::{Drive, Drove, LoadError, drive, resolve};
 pub use keys::Keys;
+pub use log::Sink;

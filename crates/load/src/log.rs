@@ -9,6 +9,9 @@ use slowpath_core::sample::{Sample, Stage};
 /// Samples handed over at once: some 150 KiB, and far less than one hand-over in a millisecond.
 pub(crate) const BATCH: usize = 1024;
 
+/// Takes finished requests, from any of the loops.
+pub type Sink<'a> = &'a (dyn Fn(&[Sample]) + Sync);
+
 /// Collects samples until the task that owns the sink takes them.
 #[derive(Debug)]
 pub(crate) struct Log {
@@ -65,7 +68,7 @@ impl Log {
     }
 
     /// Hands over what there is.
-    pub(crate) fn flush(&self, sink: &mut dyn FnMut(&[Sample])) {
+    pub(crate) fn flush(&self, sink: Sink<'_>) {
         let mut batch = self.batch.borrow_mut();
         if !batch.is_empty() {
             sink(&batch);

@@ -4,7 +4,7 @@ use std::future::poll_fn;
 use std::task::Poll;
 
 use slowpath_core::Nanos;
-use slowpath_core::sample::{Phase, Sample};
+use slowpath_core::sample::{NONE, Phase, Sample};
 use slowpath_core::scenario::Values;
 
 use crate::clock::now;
@@ -34,7 +34,7 @@ impl Engine {
             .reset(endpoint.request.is_head, endpoint.expectation.needs_body());
 
         self.drop_if_stale(&mut desk.connection).await;
-        self.in_flight.set(self.in_flight.get() + 1);
+        self.joint.begin();
         let Desk {
             slot,
             connection,
@@ -46,7 +46,7 @@ impl Engine {
             .send(*slot, connection, request, response, &mut sample)
             .await;
         self.network.limits.set(*slot, None);
-        self.in_flight.set(self.in_flight.get() - 1);
+        self.joint.end();
 
         match whole {
             Ok(done) => {
@@ -83,7 +83,7 @@ impl Engine {
     ) -> Result<Nanos, Broken> {
         let mut begun = now();
         sample.done = begun;
-        sample.in_flight = self.in_flight.get() - 1;
+        sample.in_flight = self.joint.others();
         // The limit counts from the instant at which the request is worked on; waiting for a
         // connection is bounded by the end of the load.
         self.network
@@ -98,11 +98,11 @@ impl Engine {
             sample.local_port = port;
             let dialled = connection.insert(dialled?);
             sample.connected = Some(dialled.idle_since);
-            sample.in_flight = self.in_flight.get() - 1;
+            sample.in_flight = self.joint.others();
             begun = now();
             dialled
         };
-        sample.connection = connection.serial;
+        sample.connection = self.share.number(connection.serial);
         sample.connection_since = Some(connection.since);
         sample.index_on_connection = connection.requests;
         sample.local_port = connection.local_port;
@@ -143,7 +143,10 @@ impl Engine {
             ready: order.ready,
             done: order.ready,
             serial: order.serial,
-            user: order.due.user,
+            user: match order.due.user {
+                NONE => NONE,
+                own => self.share.number(own),
+            },
             repeat: self.repeat,
             endpoint: order.choice.endpoint,
             stage: order.stage,

@@ -99,6 +99,7 @@ mod tests {
     use slowpath_core::scenario::{Arrivals, Endpoint, Escape, LoadDraft, Scenario, Template};
 
     use super::*;
+    use crate::share::Share;
 
     fn plan(rate_per_s: f64) -> Plan {
         let mut scenario = Scenario::from_url("http://127.0.0.1:1/").unwrap();
@@ -122,7 +123,7 @@ mod tests {
         let plan = plan(rate_per_s);
         let start = Nanos::new(1_000_000_000);
         let window = Span::new(start.plus(1_000_000_000), start.plus(2_000_000_000));
-        let mut demand = Demand::new(&plan, 0, start);
+        let mut demand = Demand::new(&plan, 0, Share { index: 0, of: 1 }, start);
         let mut choices = plan.choices(0);
         Tally::new(window, 2).close(&mut demand, &mut choices, &[1.0, 3.0], window.end)
     }

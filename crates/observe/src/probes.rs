@@ -41,12 +41,12 @@ pub struct Watch {
     pub sys_root: PathBuf,
     /// The target, if its processes can be seen on this host.
     pub target: Option<Watched>,
-    /// Gives the id of the load loop's thread; 0 while there is none.
-    pub control_tid: ControlTid,
+    /// Gives the ids of the threads of the load loops; none while there are none.
+    pub loop_tids: LoopTids,
 }
 
-/// Gives the id of the load loop's thread; 0 while there is none.
-pub type ControlTid = Arc<dyn Fn() -> u32 + Send + Sync>;
+/// Gives the ids of the threads of the load loops; none while there are none.
+pub type LoopTids = Arc<dyn Fn() -> Vec<u32> + Send + Sync>;
 
 /// The target's processes and its port.
 #[derive(Clone, Debug, PartialEq, Eq)]

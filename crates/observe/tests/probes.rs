@@ -59,7 +59,7 @@ fn watch(root: &Path, pids: &[u32], port: u16) -> Watch {
             pids: pids.to_vec(),
             port,
         }),
-        control_tid: Arc::new(|| 501),
+        loop_tids: Arc::new(|| vec![501]),
     }
 }
 

@@ -56,6 +56,9 @@ pub(crate) struct RunArgs {
     /// Measured windows.
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1000))]
     pub(crate) repeats: Option<u32>,
+    /// Threads that send; one is enough up to some 100,000 requests a second.
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1024))]
+    pub(crate) loops: Option<u32>,
     /// The process to observe; otherwise the one that listens on the URL's port.
     #[arg(long, value_name = "PID")]
     pub(crate) pid: Option<u32>,

@@ -211,7 +211,7 @@ fn one_repeat(
         host_header: session.host_header.clone(),
     };
     let waits = record.waits();
-    let drove = slowpath_load::drive(&drive, &control, keys, &mut |samples| {
+    let drove = slowpath_load::drive(&drive, &control, keys, &|samples| {
         record.samples(samples);
     });
     drop((bar, relay));
@@ -250,7 +250,7 @@ fn observe(session: &Session, control: &Arc<Control>, record: &Handle) -> Observ
         proc_root: PROC.into(),
         sys_root: "/sys".into(),
         target: session.watched.clone(),
-        control_tid: Arc::new(move || control.loop_tid.load(Ordering::Relaxed)),
+        loop_tids: Arc::new(move || control.loop_tids()),
     };
     let record = record.clone();
     Observer::start(watch, Box::new(move |readings| record.readings(readings)))

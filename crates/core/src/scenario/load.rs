@@ -16,6 +16,8 @@ pub const DEFAULT_REPEATS: u32 = 1;
 /// When a request is given up, in nanoseconds: past the usual one- and three-second retransmits,
 /// so that those are seen as latency.
 pub const DEFAULT_TIMEOUT_NS: u64 = 5_000_000_000;
+/// Threads that send: one sends more than most targets take, and leaves the other CPUs to them.
+pub const DEFAULT_LOOPS: u32 = 1;
 
 /// How requests arrive.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -40,6 +42,15 @@ pub struct Load {
     pub passes: Vec<String>,
     /// When a request is given up, in nanoseconds, above 0.
     pub timeout_ns: u64,
+    /// Threads that send, at least 1. Each has its share of the connections, of the users and of
+    /// the schedule; those without a connection are not started.
+    #[serde(default = "default_loops")]
+    pub loops: u32,
+}
+
+/// What runs recorded before there could be several had.
+fn default_loops() -> u32 {
+    DEFAULT_LOOPS
 }
 
 /// Open or closed loop.
@@ -135,6 +146,7 @@ pub struct LoadDraft {
     pub fresh: Option<bool>,
     pub passes: Vec<String>,
     pub timeout_ns: Option<u64>,
+    pub loops: Option<u32>,
 }
 
 /// Two things said about the load that cannot both hold.
@@ -197,6 +209,7 @@ impl LoadDraft {
             fresh: self.fresh.unwrap_or(true),
             passes: self.passes.clone(),
             timeout_ns: self.timeout_ns.unwrap_or(DEFAULT_TIMEOUT_NS),
+            loops: self.loops.unwrap_or(DEFAULT_LOOPS),
         })
     }
 

@@ -15,6 +15,8 @@ pub struct Overrides {
     pub duration_ns: Option<u64>,
     /// `--repeats`.
     pub repeats: Option<u32>,
+    /// `--loops`.
+    pub loops: Option<u32>,
 }
 
 impl Overrides {
@@ -34,6 +36,7 @@ impl Overrides {
             ),
             zero("duration", self.duration_ns == Some(0)),
             zero("repeats", self.repeats == Some(0)),
+            zero("loops", self.loops == Some(0)),
         ]
         .into_iter()
         .flatten()
@@ -74,6 +77,7 @@ impl Load {
         draft.rate_per_s = by.rate_per_s.or(draft.rate_per_s);
         draft.duration_ns = by.duration_ns.or(draft.duration_ns);
         draft.repeats = by.repeats.or(draft.repeats);
+        draft.loops = by.loops.or(draft.loops);
         let coupled = draft.connection.is_none_or(|c| c == ConnectionUse::PerUser);
         if !is_open && coupled && (by.users.is_some() || by.connections.is_some()) {
             (draft.users, draft.connections) = (by.users, by.connections);
@@ -95,6 +99,7 @@ impl Load {
             fresh: Some(self.fresh),
             passes: self.passes.clone(),
             timeout_ns: Some(self.timeout_ns),
+            loops: Some(self.loops),
             ..LoadDraft::default()
         };
         match self.model {
@@ -214,9 +219,13 @@ mod tests {
             rate_per_s: Some(0.0),
             duration_ns: Some(0),
             repeats: Some(0),
+            loops: Some(0),
         };
         let found = Load::default().overridden(&zero).unwrap_err();
         let keys: Vec<_> = found.iter().map(|found| found.key).collect();
-        assert_eq!(keys, ["connections", "rate", "duration", "repeats"]);
+        assert_eq!(
+            keys,
+            ["connections", "rate", "duration", "repeats", "loops"]
+        );
     }
 }

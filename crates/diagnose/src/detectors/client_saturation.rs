@@ -48,7 +48,7 @@ fn examine(case: &Case<'_>) -> Verdict {
         evidence(
             Source::Client,
             TOOL_LOOP_RUN.id,
-            format!("the load loop was {busy}"),
+            format!("{} {busy}", the_loop(&load)),
         ),
         evidence(Source::Client, "sent_ns", lag),
     ];
@@ -65,10 +65,18 @@ fn examine(case: &Case<'_>) -> Verdict {
         amount: Amount::Measurement(share.min(1.0)),
         grade: Grade::Supported,
         summary: format!(
-            "slowpath itself is the bottleneck: {why}; lower the rate, or load from more machines"
+            "slowpath itself is the bottleneck: {why}; {}",
+            load.remedy()
         ),
         evidence: proofs,
         culprit: Culprit::default(),
         prediction: None,
     })
+}
+
+fn the_loop(load: &Load) -> String {
+    match load.loops {
+        0 | 1 => "the load loop was".to_owned(),
+        loops => format!("the busiest of {loops} load loops was"),
+    }
 }

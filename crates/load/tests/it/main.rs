@@ -7,11 +7,13 @@
 
 mod connections;
 mod counting;
+mod loops;
 mod pacing;
 mod server;
 mod stopping;
 
 use std::net::SocketAddr;
+use std::sync::Mutex;
 
 use slowpath_core::plan::Plan;
 use slowpath_core::sample::{Sample, Stage};
@@ -80,9 +82,10 @@ fn run_with(scenario: Scenario, address: SocketAddr, control: &Control) -> Run {
         places: Places::default(),
         host_header: address.to_string(),
     };
-    let (mut keys, mut samples) = (Keys::new(), Vec::new());
-    let mut sink = |batch: &[Sample]| samples.extend_from_slice(batch);
-    let drove = drive(&what, control, &mut keys, &mut sink).unwrap();
+    let (mut keys, samples) = (Keys::new(), Mutex::new(Vec::new()));
+    let sink = |batch: &[Sample]| samples.lock().unwrap().extend_from_slice(batch);
+    let drove = drive(&what, control, &mut keys, &sink).unwrap();
+    let mut samples = samples.into_inner().unwrap();
     samples.sort_by_key(|sample| sample.serial);
     let keys = keys.names().to_vec();
     let run = Run {

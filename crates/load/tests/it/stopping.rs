@@ -42,7 +42,7 @@ fn a_stop_leaves_what_is_under_way_unfinished() {
                 std::thread::sleep(Duration::from_millis(5));
             }
             assert!(control.progress.in_window.load(Relaxed));
-            assert_ne!(control.loop_tid.load(Relaxed), 0);
+            assert_eq!(control.loop_tids().len(), 1);
             control.stop.store(true, Relaxed);
         });
         run_with(scenario(&long()), server.address, &control)

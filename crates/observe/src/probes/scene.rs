@@ -10,7 +10,7 @@ use slowpath_core::timeline::Window;
 
 use super::source::Files;
 use super::text::Stat;
-use super::{ControlTid, Watch, Watched};
+use super::{LoopTids, Watch, Watched};
 use crate::clock;
 
 /// A living process of the target.
@@ -28,7 +28,7 @@ pub(crate) struct Scene {
     pub(crate) proc_root: PathBuf,
     pub(crate) sys_root: PathBuf,
     pub(crate) target: Option<Watched>,
-    pub(crate) control_tid: ControlTid,
+    pub(crate) loop_tids: LoopTids,
     /// The target's processes, ordered by id.
     pub(crate) processes: Vec<Process>,
     /// The inodes of the sockets they hold.
@@ -51,7 +51,7 @@ impl Scene {
             proc_root: watch.proc_root,
             sys_root: watch.sys_root,
             target: watch.target,
-            control_tid: watch.control_tid,
+            loop_tids: watch.loop_tids,
             processes: Vec::new(),
             inodes: HashSet::new(),
             shares_network: None,
@@ -226,7 +226,7 @@ mod tests {
                 pids: pids.to_vec(),
                 port: 1,
             }),
-            control_tid: Arc::new(|| 0),
+            loop_tids: Arc::new(Vec::new),
         })
     }
 

@@ -1,4 +1,4 @@
-//! slowpath itself: its CPU time, and whether its load loop had to wait for a CPU.
+//! slowpath itself: its CPU time, and whether its load loops had to wait for a CPU.
 
 use slowpath_core::signal::{
     Signal, TOOL_CPU_SYSTEM, TOOL_CPU_USER, TOOL_LOOP_RUN, TOOL_LOOP_RUN_DELAY,
@@ -30,9 +30,16 @@ pub(super) struct State {
 impl Probe for State {
     fn read(&mut self, scene: &Scene, out: &mut Out) {
         self.process(scene, out);
-        match (scene.control_tid)() {
-            0 => out.missing_unless_read(OF_LOOP, "no load loop ran", ""),
-            tid => self.load_loop(scene, tid, out),
+        let loops = (scene.loop_tids)();
+        if loops.is_empty() {
+            out.missing_unless_read(OF_LOOP, "no load loop ran", "");
+        }
+        for (number, tid) in loops.into_iter().enumerate() {
+            let label = match number {
+                0 => String::new(),
+                _ => number.to_string(),
+            };
+            self.load_loop(scene, tid, label, out);
         }
     }
 }
@@ -63,18 +70,18 @@ impl State {
         }
     }
 
-    fn load_loop(&mut self, scene: &Scene, tid: u32, out: &mut Out) {
+    fn load_loop(&mut self, scene: &Scene, tid: u32, label: String, out: &mut Out) {
         let path = scene.proc_root.join(format!("self/task/{tid}/schedstat"));
         match self.files.read_short(&path) {
             Ok(file) => match schedstat(&file.text) {
                 Some((run, delay)) => {
-                    out.push(&TOOL_LOOP_RUN, Subject::Tool, file.window, run as f64);
-                    out.push(
-                        &TOOL_LOOP_RUN_DELAY,
-                        Subject::Tool,
-                        file.window,
-                        delay as f64,
-                    );
+                    for (signal, label, value) in [
+                        (&TOOL_LOOP_RUN, label.clone(), run),
+                        (&TOOL_LOOP_RUN_DELAY, label, delay),
+                    ] {
+                        let (subject, value) = (Subject::Tool, value as f64);
+                        out.push_labelled(signal, subject, label, file.window, value);
+                    }
                 }
                 None => out.not_understood(OF_LOOP, &path),
             },

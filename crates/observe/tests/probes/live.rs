@@ -26,7 +26,7 @@ const DELAYED: Duration = Duration::from_millis(30);
 fn observe_self(port: u16) -> (Seen, Observer) {
     let seen = Seen::default();
     let watch = Watch {
-        control_tid: Arc::new(|| 0),
+        loop_tids: Arc::new(Vec::new),
         ..watch(Path::new("/"), &[std::process::id()], port)
     };
     let observer = Observer::start(watch, seen.sink());

@@ -52,6 +52,7 @@ const KNOWN: [(&str, &[&str]); 12] = [
             "fresh",
             "passes",
             "timeout",
+            "loops",
         ],
     ),
     ("pools.*", &["file"]),

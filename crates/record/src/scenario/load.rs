@@ -66,6 +66,7 @@ fn draft(table: &Table<'_>) -> LoadDraft {
             .map(|value| passes(&value))
             .unwrap_or_default(),
         timeout_ns: duration("timeout"),
+        loops: count("loops"),
     }
 }
 

@@ -93,6 +93,7 @@ const MISTAKES: &[(&str, &str, &str)] = &[
     ("[load]", "duration = \"0s\"", "7: load.duration: zero"),
     ("[load]", "warmup = \"0s\"", "7: load.warmup: zero"),
     ("[load]", "repeats = 0", "7: load.repeats: out of range"),
+    ("[load]", "loops = 0", "7: load.loops: out of range"),
     (
         "[load]",
         "connections = 99999999999",

@@ -181,6 +181,7 @@ fn run_args(scenario: &Path, args: &DemoArgs) -> RunArgs {
         rate: None,
         users: None,
         repeats: None,
+        loops: None,
         pid: None,
         release: None,
         seed: None,

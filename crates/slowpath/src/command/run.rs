@@ -67,6 +67,7 @@ fn scenario(args: &RunArgs) -> Result<(Scenario, Option<String>), Problem> {
         rate_per_s: args.rate,
         duration_ns: args.duration,
         repeats: args.repeats,
+        loops: args.loops,
     };
     scenario.load = scenario.load.overridden(&overrides).map_err(|mistakes| {
         let lines: Vec<String> = mistakes
