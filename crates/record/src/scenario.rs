@@ -81,7 +81,25 @@ impl fmt::Display for Prefix<'_> {
 /// # Errors
 /// Every mistake in it, in the order of lines; never an empty list.
 pub fn parse(text: &str, context: &Context<'_>) -> Result<Scenario, Vec<Mistake>> {
-    let notes = Notes::new(context.file, text);
+    read_text(text, context, Notes::new(context.file, text))
+}
+
+/// Reads the text of a scenario file that nobody is about to run: what is valid and not carried
+/// out yet is read as well.
+///
+/// # Errors
+/// As [`parse`].
+pub fn parse_to_judge(text: &str, context: &Context<'_>) -> Result<Scenario, Vec<Mistake>> {
+    let mut notes = Notes::new(context.file, text);
+    notes.to_run = false;
+    read_text(text, context, notes)
+}
+
+fn read_text<'a>(
+    text: &'a str,
+    context: &Context<'a>,
+    notes: Notes<'a>,
+) -> Result<Scenario, Vec<Mistake>> {
     let (root, errors) = DeTable::parse_recoverable(text);
     for error in errors {
         let at = error.span().map_or(text.len(), |span| span.start);

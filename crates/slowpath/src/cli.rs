@@ -28,6 +28,8 @@ pub(crate) enum Verb {
     Prove(ProveArgs),
     /// Start a sick lab server, load it, name the cause, prove it, write the report.
     Demo(DemoArgs),
+    /// What is wrong with a workload, before a request is sent.
+    Lint(LintArgs),
     /// Write the HTML report of a run again, or print it as Markdown.
     Report(ReportArgs),
     /// The page of a cause, or the list of all.
@@ -123,6 +125,16 @@ pub(crate) struct DemoArgs {
     #[arg(long)]
     pub(crate) list: bool,
     /// Where to put a copy of report.json.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) json: Option<PathBuf>,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct LintArgs {
+    /// A scenario file.
+    #[arg(value_name = "SCENARIO.toml")]
+    pub(crate) scenario: PathBuf,
+    /// Where to put the answer as JSON.
     #[arg(long, value_name = "FILE")]
     pub(crate) json: Option<PathBuf>,
 }

@@ -4,6 +4,7 @@ pub(crate) mod causes;
 pub(crate) mod demo;
 pub(crate) mod doctor;
 pub(crate) mod explain;
+pub(crate) mod lint;
 pub(crate) mod prove;
 pub(crate) mod report;
 pub(crate) mod run;

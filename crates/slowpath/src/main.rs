@@ -35,6 +35,7 @@ fn main() -> ExitCode {
         Verb::Explain(args) => command::explain::explain(&args),
         Verb::Prove(args) => command::prove::prove(&args),
         Verb::Demo(args) => command::demo::demo(&args),
+        Verb::Lint(args) => command::lint::lint(&args),
         Verb::Report(args) => command::report::report(&args),
         Verb::Causes(args) => command::causes::causes(&args),
         Verb::Doctor(args) => command::doctor::doctor(&args),

@@ -12,6 +12,8 @@ pub(super) struct Notes<'a> {
     file: &'a str,
     line_starts: Vec<usize>,
     noted: RefCell<Vec<Noted>>,
+    /// Whether what nothing carries out yet is a mistake.
+    pub(super) to_run: bool,
 }
 
 struct Noted {
@@ -38,6 +40,7 @@ impl<'a> Notes<'a> {
             file,
             line_starts,
             noted: RefCell::default(),
+            to_run: true,
         }
     }
 

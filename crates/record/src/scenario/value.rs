@@ -78,7 +78,7 @@ impl<'a> Value<'a> {
     }
 
     pub(super) fn note_if_refused(&self) {
-        if keys::is_refused(&self.kind) {
+        if self.notes.to_run && keys::is_refused(&self.kind) {
             self.refuse();
         }
     }

@@ -6,7 +6,7 @@ use anyhow::Result;
 use slowpath_core::plan::Plan;
 use slowpath_core::scenario::{Overrides, Scenario};
 use slowpath_record::Store;
-use slowpath_record::scenario::{Context, from_url, parse};
+use slowpath_record::scenario::{Context, Mistake, from_url, parse};
 
 use crate::cli::RunArgs;
 use crate::exit::{Exit, Problem};
@@ -57,7 +57,7 @@ fn scenario(args: &RunArgs) -> Result<(Scenario, Option<String>), Problem> {
         })?;
         (scenario, None)
     } else {
-        let (scenario, text) = read_scenario(Path::new(&args.what))?;
+        let (scenario, text) = read_scenario(Path::new(&args.what), parse)?;
         (scenario, Some(text))
     };
     check_carried_out(&scenario)?;
@@ -80,7 +80,11 @@ fn scenario(args: &RunArgs) -> Result<(Scenario, Option<String>), Problem> {
     Ok((scenario, text))
 }
 
-fn read_scenario(path: &Path) -> Result<(Scenario, String), Problem> {
+/// How the text of a scenario becomes one.
+type Read = fn(&str, &Context<'_>) -> Result<Scenario, Vec<Mistake>>;
+
+/// The scenario in a file, and the file's text.
+pub(crate) fn read_scenario(path: &Path, read: Read) -> Result<(Scenario, String), Problem> {
     let text = std::fs::read_to_string(path).map_err(|error| {
         Problem::usage(
             format!("cannot read {}: {error}", path.display()),
@@ -93,7 +97,7 @@ fn read_scenario(path: &Path) -> Result<(Scenario, String), Problem> {
         base_dir: folder,
         load_file: &|file: &Path| std::fs::read_to_string(file),
     };
-    let scenario = parse(&text, &context).map_err(|mistakes| {
+    let scenario = read(&text, &context).map_err(|mistakes| {
         let lines: Vec<String> = mistakes.iter().map(ToString::to_string).collect();
         let what = match lines.len() {
             1 => lines.join("\n"),

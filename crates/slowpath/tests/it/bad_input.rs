@@ -113,6 +113,8 @@ fn a_key_that_is_not_carried_out_yet_is_refused_by_name() {
 
 #[test]
 fn the_other_verbs() {
+    refused(&["lint", "missing.toml"], &["missing.toml"]);
+    refused(&["lint", "bad.toml"], &["bad.toml:3", "bad.toml:11"]);
     refused(&["explain"], &["RUN"]);
     refused(&["explain", "nothing"], &["nothing"]);
     refused(&["explain", "last"], &["last"]);

@@ -9,6 +9,7 @@ const ALLOWED: &[(&str, &[&str])] = &[
     ("slowpath-core", &[]),
     ("slowpath-diagnose", &["slowpath-core"]),
     ("slowpath-experiment", &["slowpath-core"]),
+    ("slowpath-lint", &["slowpath-core"]),
     (
         "slowpath-report",
         &["slowpath-core", "slowpath-diagnose", "slowpath-experiment"],
@@ -22,6 +23,7 @@ const ALLOWED: &[(&str, &[&str])] = &[
             "slowpath-core",
             "slowpath-diagnose",
             "slowpath-experiment",
+            "slowpath-lint",
             "slowpath-load",
             "slowpath-observe",
             "slowpath-record",
@@ -41,6 +43,10 @@ const PURE: &[(&str, &[&str])] = &[
     (
         "slowpath-experiment",
         &["rand_chacha", "rand_core", "serde", "statrs", "thiserror"],
+    ),
+    (
+        "slowpath-lint",
+        &["rand_chacha", "rand_core", "serde", "thiserror"],
     ),
     (
         "slowpath-report",

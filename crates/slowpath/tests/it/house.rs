@@ -86,7 +86,7 @@ fn a_cause_has_one_name_everywhere() {
 
 #[test]
 fn pure_crates_switch_the_purity_lint_on() {
-    for name in ["core", "diagnose", "experiment", "report"] {
+    for name in ["core", "diagnose", "experiment", "lint", "report"] {
         let text =
             std::fs::read_to_string(root().join(format!("crates/{name}/src/lib.rs"))).unwrap();
         assert!(

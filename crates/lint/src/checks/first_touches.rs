@@ -1,0 +1,159 @@
+//! Keys asked for the first time inside a measured window: the cold path is in the tail, and what
+//! the first pass leaves untouched is cold in the second.
+
+use super::{View, finding};
+use crate::report::{Finding, Place, Severity};
+use crate::wording::{count, percent};
+
+/// First touches that reach p99.
+const REACHES_P99: f64 = 0.01;
+/// Cold keys expected in the second pass from which on "warm" is the wrong word for it: more
+/// likely than not there is at least one among two of them.
+const STILL_COLD: f64 = 0.5;
+/// Endpoints named in one finding; the table has them all.
+const NAMED: usize = 4;
+
+/// First touches in the window, and those left for the second pass.
+pub(super) fn check(view: &View<'_>) -> Vec<Finding> {
+    [in_window(view), in_second_pass(view)]
+        .into_iter()
+        .flatten()
+        .collect()
+}
+
+/// An endpoint with so many cold requests.
+struct Cold {
+    endpoint: usize,
+    touches: f64,
+    of: f64,
+}
+
+fn collect(view: &View<'_>, cold: impl Fn(usize) -> Option<Cold>) -> Vec<Cold> {
+    let mut all: Vec<Cold> = (0..view.scenario.endpoints.len())
+        .filter_map(cold)
+        .collect();
+    all.sort_by(|a, b| (b.touches / b.of).total_cmp(&(a.touches / a.of)));
+    all
+}
+
+fn in_window(view: &View<'_>) -> Option<Finding> {
+    let all = collect(view, |i| {
+        let keys = view.spaces[i].keys.as_ref()?;
+        let n = view.workload.demands[i].requests;
+        let touches = keys.touched_after(view.touched_before(i), n);
+        // A single key is cold once, and everybody knows.
+        let counts = keys.count() > 1.5 && n >= 1.0 && touches / n >= REACHES_P99;
+        counts.then_some(Cold {
+            endpoint: i,
+            touches,
+            of: n,
+        })
+    });
+    let worst = all.first()?;
+    let mut found = finding("first-touches", Severity::Note, place(view, &all));
+    found.text = format!(
+        "keys are asked for the first time inside the window: {}. If the target caches them, \
+         the cold path starts near p{:.0} of {}",
+        list(view, &all),
+        ((1.0 - worst.touches / worst.of) * 100.0).floor().max(0.0),
+        view.scenario.endpoints[worst.endpoint].name
+    );
+    found
+        .remedy
+        .push_str("read cold and warm requests apart, or warm up until every key was asked for");
+    found.share = Some(worst.touches / worst.of);
+    Some(found)
+}
+
+fn in_second_pass(view: &View<'_>) -> Option<Finding> {
+    if view.scenario.load.passes.len() < 2 {
+        return None;
+    }
+    let all = collect(view, |i| {
+        let keys = view.spaces[i].keys.as_ref()?;
+        let n = view.workload.demands[i].requests;
+        let touches = keys.touched_after(view.touched_before(i) + n, n);
+        (touches >= STILL_COLD).then_some(Cold {
+            endpoint: i,
+            touches,
+            of: n,
+        })
+    });
+    let worst = all.first()?;
+    let passes = &view.scenario.load.passes;
+    let mut found = finding("first-touches", Severity::Warning, place(view, &all));
+    found.place.line = found.place.line.or(view.lines.key("load", "passes"));
+    found.text = format!(
+        "{:?} is not warm: the pass before it leaves keys untouched, which it asks for the first \
+         time: {}. A slow tail there is expected and no regression",
+        passes[1],
+        list(view, &all)
+    );
+    found
+        .remedy
+        .push_str("make the passes longer, the pools smaller, or pick values in sequence");
+    found.share = Some(worst.touches / worst.of);
+    Some(found)
+}
+
+fn place(view: &View<'_>, all: &[Cold]) -> Place {
+    match all {
+        [one] => view.at_endpoint(one.endpoint),
+        _ => Place::default(),
+    }
+}
+
+fn list(view: &View<'_>, all: &[Cold]) -> String {
+    let said: Vec<String> = all
+        .iter()
+        .take(NAMED)
+        .map(|cold| {
+            format!(
+                "{} {} of {} ({})",
+                view.scenario.endpoints[cold.endpoint].name,
+                count(cold.touches),
+                count(cold.of),
+                percent(cold.touches / cold.of)
+            )
+        })
+        .collect();
+    match all.len().saturating_sub(NAMED) {
+        0 => said.join(", "),
+        more => format!("{} and {more} more", said.join(", ")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::checks::trial::{found, only};
+
+    fn passes(users: u32, values: usize) -> String {
+        let values: Vec<String> = (0..values).map(|i| format!("\"v{i}\"")).collect();
+        format!(
+            "[target]\nurl = \"http://127.0.0.1:1\"\nreset = [\"POST /clear\"]\n\
+             [load]\nusers = {users}\nthink = \"1s\"\nduration = \"20s\"\n\
+             passes = [\"cold\", \"warm\"]\n\
+             [pools]\nq = [{}]\n[[endpoint]]\nname = \"a\"\nrequest = \"GET /?q={{q}}\"\n",
+            values.join(", ")
+        )
+    }
+
+    #[test]
+    fn what_the_first_pass_leaves_is_cold_in_the_second() {
+        let all = found(check, &passes(1, 30));
+        let texts: Vec<&str> = all.iter().map(|f| f.text.as_str()).collect();
+        assert_eq!(all.len(), 2, "{texts:?}");
+        // 20 draws of 30: 30 x (1 - (29/30)^20) = 14.8 cold ones, and half of the rest later.
+        assert!(texts[0].contains("a 15 of 20"), "{texts:?}");
+        assert!(texts[1].contains("\"warm\" is not warm"), "{texts:?}");
+        assert!(texts[1].contains("a 7.5 of 20"), "{texts:?}");
+    }
+
+    #[test]
+    fn many_requests_of_few_keys_are_warm() {
+        assert_eq!(found(check, &passes(100, 3)), []);
+        let one = only(&found(check, &passes(1, 3)), &["a 3.0 of 20"]);
+        assert_eq!(one.severity, Severity::Note);
+    }
+}

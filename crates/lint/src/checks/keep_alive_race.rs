@@ -1,0 +1,269 @@
+//! A connection that the server closes about when it is used again: the request meets the close
+//! on its way, and fails without a word in any log.
+
+use slowpath_core::scenario::{ConnectionUse, Model, Think};
+
+use super::short_timers::{Purpose, purpose};
+use super::{View, finding};
+use crate::report::{Finding, Place, Severity};
+use crate::wording::{count, duration, percent};
+
+/// How early or late a connection is used and still meets the close: with a loopback client and
+/// uvicorn, re-uses failed when they came within 6 ms of the timer, and never 10 ms before it.
+const RACE_NS: f64 = 6e6;
+/// A wait that ends this close to the timer reaches it once scheduling and the network add up.
+const NEAR_NS: f64 = 50e6;
+
+/// Idle connections are closed after so long where nothing else is said: documented defaults.
+const DEFAULTS: [(&str, u64, &str); 6] = [
+    ("uvicorn", 5, "--timeout-keep-alive"),
+    ("hypercorn", 5, "--keep-alive"),
+    ("gunicorn", 2, "--keep-alive"),
+    ("node", 5, "server.keepAliveTimeout"),
+    ("apache2", 5, "KeepAliveTimeout"),
+    ("httpd", 5, "KeepAliveTimeout"),
+];
+
+/// A time after which the target closes idle connections.
+struct Closing {
+    what: String,
+    after_ns: f64,
+    place: Place,
+    change: String,
+}
+
+/// How long connections rest before they are used again.
+struct Rest {
+    who: String,
+    wait: Think,
+    /// Re-uses a second.
+    rate_per_s: f64,
+}
+
+/// Every closing time against every wait.
+pub(super) fn check(view: &View<'_>) -> Vec<Finding> {
+    if view.scenario.load.connection == ConnectionUse::PerRequest {
+        return Vec::new();
+    }
+    let rests = rests(view);
+    let against = |closing: &Closing| -> Vec<Finding> {
+        rests
+            .iter()
+            .filter_map(|rest| race(view, closing, rest))
+            .collect()
+    };
+    closings(view).iter().flat_map(against).collect()
+}
+
+fn closings(view: &View<'_>) -> Vec<Closing> {
+    let declared: Vec<Closing> = view
+        .scenario
+        .timers
+        .iter()
+        .filter(|timer| purpose(&timer.name) == Purpose::KeepAlive)
+        .map(|timer| Closing {
+            what: timer.name.clone(),
+            after_ns: timer.period_ns as f64,
+            place: view.at_timer(&timer.name),
+            change: timer.name.clone(),
+        })
+        .collect();
+    if declared.is_empty() {
+        defaults(view)
+    } else {
+        declared
+    }
+}
+
+/// What the command that starts the target is known for.
+fn defaults(view: &View<'_>) -> Vec<Closing> {
+    let Some(command) = &view.scenario.target.command else {
+        return Vec::new();
+    };
+    let words: Vec<&str> = command
+        .iter()
+        .filter_map(|word| word.as_literal())
+        .collect();
+    if words
+        .iter()
+        .any(|word| word.contains("keep-alive") || word.contains("keepalive"))
+    {
+        return Vec::new();
+    }
+    let program = |word: &&str| word.rsplit('/').next().unwrap_or_default().to_owned();
+    let known = words
+        .iter()
+        .map(program)
+        .find_map(|program| DEFAULTS.iter().find(|(name, ..)| *name == program));
+    known
+        .map(|(name, after_s, change)| Closing {
+            what: format!("{name}'s default for idle connections"),
+            after_ns: *after_s as f64 * 1e9,
+            place: Place {
+                line: view.lines.key("target", "command"),
+                ..Place::default()
+            },
+            change: (*change).to_owned(),
+        })
+        .into_iter()
+        .collect()
+}
+
+fn rests(view: &View<'_>) -> Vec<Rest> {
+    let load = &view.scenario.load;
+    let total: f64 = view.workload.demands.iter().map(|d| d.rate_per_s).sum();
+    if let Some(idle) = load.idle {
+        return vec![Rest {
+            who: "a pooled connection".to_owned(),
+            wait: idle,
+            rate_per_s: total,
+        }];
+    }
+    match (&load.model, load.connection) {
+        (Model::Closed { .. }, ConnectionUse::PerUser) => view
+            .workload
+            .classes
+            .iter()
+            .map(|class| Rest {
+                who: match class.name.as_str() {
+                    "" => "a user".to_owned(),
+                    name => format!("a user of class {name}"),
+                },
+                wait: class.think,
+                rate_per_s: view.workload.class_rate(class),
+            })
+            .collect(),
+        // The connection that has been idle for longest is used next: each comes round once.
+        _ if total > 0.0 => {
+            let round_ns = (f64::from(load.connections) / total * 1e9) as u64;
+            let wait = Think {
+                min_ns: round_ns,
+                max_ns: round_ns,
+            };
+            vec![Rest {
+                who: "a pooled connection".to_owned(),
+                wait,
+                rate_per_s: total,
+            }]
+        }
+        _ => Vec::new(),
+    }
+}
+
+fn race(view: &View<'_>, closing: &Closing, rest: &Rest) -> Option<Finding> {
+    let (min, max) = (rest.wait.min_ns as f64, rest.wait.max_ns as f64);
+    let after = closing.after_ns;
+    if max < after - NEAR_NS {
+        return None;
+    }
+    let mut found = finding("keep-alive-race", Severity::Warning, closing.place.clone());
+    let waits = if min < max {
+        format!("{} to {}", duration(min), duration(max))
+    } else {
+        duration(min)
+    };
+    let intro = format!(
+        "{} rests {waits} before its connection is used again, and {} closes it after {}",
+        rest.who,
+        closing.what,
+        duration(after)
+    );
+    let reuses = rest.rate_per_s * view.window_s();
+    if min > after + NEAR_NS {
+        found.text = format!("{intro}: every connection is closed before it is used again");
+        found.share = Some(1.0);
+    } else {
+        let range = (max - min).max(RACE_NS);
+        let inside = ((after + RACE_NS).min(max.max(after)) - (after - RACE_NS).max(min)).max(0.0);
+        let meets = (inside / range).min(1.0);
+        let closed = ((max - after) / range).clamp(0.0, 1.0);
+        found.text = format!(
+            "{intro}: {} of {} re-uses ({}) come within {} of the close and may fail without a \
+             trace in the server's log; {} find it closed",
+            count(meets * reuses),
+            count(reuses),
+            percent(meets),
+            duration(RACE_NS),
+            percent(closed)
+        );
+        found.share = Some(meets + closed);
+    }
+    found.remedy = format!(
+        "keep waits well below {}, or set {} well above {}",
+        duration(after),
+        closing.change,
+        duration(max)
+    );
+    Some(found)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::checks::trial::{found, only};
+
+    fn users(think: &str, rest: &str) -> String {
+        format!(
+            "[load]\nusers = 10\nthink = \"{think}\"\nduration = \"120s\"\n\
+             [[endpoint]]\nname = \"a\"\nrequest = \"GET /\"\n{rest}"
+        )
+    }
+
+    #[test]
+    fn waits_that_end_at_the_timer_race_with_it() {
+        let timer = "[timers]\nserver_keep_alive = \"5s\"\n";
+        let one = only(
+            &found(check, &users("2s..5s", timer)),
+            &["2 s to 5 s", "after 5 s"],
+        );
+        assert!(
+            one.share
+                .is_some_and(|share| (0.001..0.004).contains(&share)),
+            "{one:?}"
+        );
+        // A third of the waits is longer: those find the connection closed.
+        only(
+            &found(check, &users("4s..5500ms", timer)),
+            &["33 % find it closed"],
+        );
+        only(
+            &found(check, &users("6s", timer)),
+            &["every connection is closed"],
+        );
+    }
+
+    #[test]
+    fn shorter_waits_and_longer_timers_are_fine() {
+        let timer = "[timers]\nserver_keep_alive = \"5s\"\n";
+        assert_eq!(found(check, &users("1s..3s", timer)), []);
+        let longer = "[timers]\nserver_keep_alive = \"75s\"\n";
+        assert_eq!(found(check, &users("2s..5s", longer)), []);
+    }
+
+    #[test]
+    fn a_pool_with_more_connections_than_work_lets_them_rest() {
+        let text = "[load]\nrate = \"5/s\"\nconnections = 64\n\
+                    [[endpoint]]\nname = \"a\"\nrequest = \"GET /\"\n\
+                    [timers]\nkeepalive = \"5s\"\n";
+        only(
+            &found(check, text),
+            &["12.8 s", "every connection is closed"],
+        );
+    }
+
+    #[test]
+    fn defaults_of_known_servers_count_unless_changed() {
+        let target = |more: &str| {
+            format!(
+                "[target]\nurl = \"http://127.0.0.1:{{port}}\"\n\
+                 command = [\"uvicorn\", \"app:app\"{more}]\n{}",
+                users("2s..5s", "")
+            )
+        };
+        only(&found(check, &target("")), &["uvicorn's default"]);
+        assert_eq!(
+            found(check, &target(", \"--timeout-keep-alive\", \"75\"")),
+            []
+        );
+    }
+}
