@@ -7,6 +7,7 @@
 
 pub mod catalogue;
 pub mod facts;
+pub mod logs;
 pub mod model;
 pub mod nanos;
 pub mod plan;

@@ -7,6 +7,13 @@ use serde::{Deserialize, Serialize};
 
 use slowpath_core::facts::HostFacts;
 
+mod failures;
+
+pub use failures::{
+    Connections, DialFailure, EXAMPLES_MAX, ErrorCount, ErrorExample, IdleBin, IdleGaps, LogNote,
+    Quantiles,
+};
+
 /// The value of [`Diagnosis::schema`].
 pub const SCHEMA: &str = "slowpath.report/1";
 
@@ -24,6 +31,10 @@ pub struct Diagnosis {
     pub validity: Vec<Check>,
     /// Figures, one entry an endpoint, in the scenario's order.
     pub endpoints: Vec<EndpointFigures>,
+    /// What became of connections.
+    pub connections: Connections,
+    /// Why no log lines stand beside errors; `null` if there are no errors or logs were read.
+    pub logs_unseen: Option<String>,
     /// The causes found, the answer first.
     pub findings: Vec<Finding>,
     /// The causes that were looked for and are not there.
@@ -124,6 +135,8 @@ pub struct EndpointFigures {
     pub offered: u64,
     /// Whole responses that meet expectations.
     pub completed: u64,
+    /// The share of the offered that was completed, from 0 to 1; 1 if nothing was offered.
+    pub served: f64,
     /// Requests the end of the run overtook: under way, or (`unsent`) never sent.
     pub unfinished: u64,
     /// Of the unfinished, those for which no connection became free.
@@ -162,22 +175,6 @@ pub enum Settling {
     NotSettled,
 }
 
-/// Failures of one kind.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub struct ErrorCount {
-    /// The class, as in `samples.parquet`.
-    pub class: String,
-    /// The phase in which it happened.
-    pub phase: String,
-    /// The name of the errno, if the operating system gave one.
-    pub errno: Option<String>,
-    /// The HTTP status, for a status that was not expected.
-    pub status: Option<u16>,
-    /// How many.
-    pub count: u64,
-}
-
 /// Percentiles of one measure.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
@@ -203,6 +200,13 @@ pub struct Percentiles {
 pub struct Percentile {
     /// In milliseconds; `null` when it cannot be said.
     pub value: Option<f64>,
+    /// Where only a lower bound is known, because requests were given up: that bound, in
+    /// milliseconds.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub above: Option<f64>,
+    /// What cut it off there: `timeout`, or `end of run`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub censored_by: Option<String>,
     /// Lower end of the 95 % interval within these repeats.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub low: Option<f64>,

@@ -2,14 +2,15 @@
 
 use std::collections::BTreeMap;
 
-use slowpath_core::sample::{Outcome, Phase, Sample};
+use slowpath_core::sample::{Outcome, Sample};
 use slowpath_core::stats::batches::{Batches, Window};
 use slowpath_core::stats::quantile::{QuantileEstimate, Undetermined, quantiles, type_1};
 use slowpath_core::stats::spread::spread;
 
+use crate::bounds::Bounds;
 use crate::case::{Case, EndpointCase};
-use crate::diagnosis::{EndpointFigures, ErrorCount, Mode, Percentile, Percentiles};
-use crate::errno;
+use crate::diagnosis::{EndpointFigures, Mode, Percentile, Percentiles};
+use crate::failures;
 use crate::settling::settling;
 use crate::verdict::ms;
 
@@ -39,7 +40,8 @@ pub(crate) fn figures(case: &Case<'_>, endpoint: &EndpointCase) -> EndpointFigur
         completed,
         unfinished,
         unsent: endpoint.unsent,
-        errors: errors(case, endpoint),
+        served: served(completed, endpoint.offered),
+        errors: failures::errors(case, endpoint),
         latency_ms: percentiles(case, endpoint, Unanswered::All, |s| Some(s.latency_ns())),
         service_ms: percentiles(case, endpoint, Unanswered::TimedOut, Sample::service_ns),
         modes: modes
@@ -53,6 +55,14 @@ pub(crate) fn figures(case: &Case<'_>, endpoint: &EndpointCase) -> EndpointFigur
     }
 }
 
+/// The share of the offered that was completed.
+fn served(completed: u64, offered: u64) -> f64 {
+    match offered {
+        0 => 1.0,
+        _ => share(completed as f64 / offered as f64),
+    }
+}
+
 /// Rounds to the digits a report shows, so that the last bits of sums do not.
 pub(crate) fn round(value: f64, digits: f64) -> f64 {
     (value * digits).round() / digits
@@ -63,36 +73,9 @@ pub(crate) fn share(value: f64) -> f64 {
     round(value, SHARE_DIGITS)
 }
 
-fn millis(ns: f64) -> f64 {
+/// Milliseconds as reports hold them.
+pub(crate) fn millis(ns: f64) -> f64 {
     round(ms(ns), MS_DIGITS)
-}
-
-/// Failures by class, phase, errno and status; most frequent first.
-fn errors(case: &Case<'_>, endpoint: &EndpointCase) -> Vec<ErrorCount> {
-    let mut counts: BTreeMap<(Outcome, Phase, u16, u16), u64> = BTreeMap::new();
-    for &i in &endpoint.failed {
-        let s = case.sample(i);
-        let status = if s.outcome == Outcome::Status {
-            s.status
-        } else {
-            0
-        };
-        *counts
-            .entry((s.outcome, s.phase, s.errno, status))
-            .or_default() += 1;
-    }
-    let mut out: Vec<ErrorCount> = counts
-        .into_iter()
-        .map(|((outcome, phase, errno, status), count)| ErrorCount {
-            class: outcome.name().to_owned(),
-            phase: phase.name().to_owned(),
-            errno: (errno != 0).then(|| errno::name(errno)),
-            status: (status != 0).then_some(status),
-            count,
-        })
-        .collect();
-    out.sort_by_key(|e| std::cmp::Reverse(e.count));
-    out
 }
 
 /// Which requests without a whole answer count as slower than every completed one.
@@ -137,20 +120,28 @@ fn percentiles(
     };
     let values: Vec<(u32, u64)> = endpoint.completed.iter().filter_map(of).collect();
     let timed_out = endpoint.failed.iter().map(|&i| case.sample(i));
-    let mut censored: Vec<u32> = timed_out
+    let mut given_up: Vec<&Sample> = timed_out
         .filter(|s| s.outcome == Outcome::Timeout)
-        .map(batch)
         .collect();
+    let mut unsent = Vec::new();
     if unanswered == Unanswered::All {
-        let unfinished = endpoint.unfinished.iter().map(|&i| case.sample(i));
-        censored.extend(unfinished.map(batch));
-        censored.extend(unsent_batches(case, endpoint, &batches, &windows));
+        given_up.extend(endpoint.unfinished.iter().map(|&i| case.sample(i)));
+        unsent = unsent_batches(case, endpoint, &batches, &windows);
     }
+    let bounds = Bounds::new(&values, &given_up, unsent.len(), &measure);
+    let mut censored: Vec<u32> = given_up.into_iter().map(batch).collect();
+    censored.extend(unsent);
     let max = values.iter().map(|&(_, value)| value).max();
     let mut found = quantiles(&values, batches.count(), &censored, &PS)
         .into_iter()
         .zip(PS)
-        .map(|(estimate, p)| percentile(&estimate, p, &values, &censored));
+        .map(|(estimate, p)| {
+            let percentile = percentile(&estimate, p, &values, &censored);
+            match estimate {
+                Err(Undetermined::Censored { .. }) => bounds.beside(percentile, p),
+                _ => percentile,
+            }
+        });
     let mut next = || found.next().unwrap_or_default();
     Percentiles {
         p50: next(),
@@ -164,8 +155,11 @@ fn percentiles(
                 value: Some(millis(max as f64)),
                 ..Percentile::default()
             },
-            Some(_) => refused("requests were not answered: the longest is not known"),
-            None => refused("no samples"),
+            None if censored.is_empty() => refused("no samples"),
+            _ => bounds.beside(
+                refused("requests were not answered: the longest is not known"),
+                1.0,
+            ),
         },
     }
 }
@@ -202,6 +196,8 @@ fn percentile(
     match estimate {
         Ok(e) => Percentile {
             value: Some(millis(e.value as f64)),
+            above: None,
+            censored_by: None,
             low: Some(millis(e.low as f64)),
             high: Some(millis(e.high as f64)),
             n: Some(e.n),

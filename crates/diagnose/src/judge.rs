@@ -7,6 +7,7 @@ use slowpath_core::record::RunRecord;
 
 use crate::acquit::acquit;
 use crate::case::{Case, EndpointCase};
+use crate::connections::connections;
 use crate::detectors::{Entry, Examine, REGISTRY};
 use crate::diagnosis::{
     Diagnosis, EPISODES_MAX, Finding, GapNote, Place, RunSummary, SCHEMA, Status, Unexplained,
@@ -53,6 +54,8 @@ pub fn judge(record: &RunRecord) -> Diagnosis {
         run: run_summary(&case, &load, valid),
         validity,
         endpoints: case.endpoints.iter().map(|e| figures(&case, e)).collect(),
+        connections: connections(&case),
+        logs_unseen: None,
         findings: trial.findings.into_iter().map(|r| r.finding).collect(),
         cleared,
         blind,

@@ -5,17 +5,21 @@
 #![warn(clippy::disallowed_methods)]
 
 mod acquit;
+mod bounds;
 pub mod case;
 mod computing;
+mod connections;
 mod constant;
 pub mod detectors;
 pub mod diagnosis;
 mod errno;
+mod failures;
 mod figures;
 pub mod frame;
 pub mod instrument;
 mod judge;
 pub mod ledger;
+mod logs;
 mod overlap;
 mod predict;
 mod queueing;
@@ -29,3 +33,4 @@ mod validity;
 pub mod verdict;
 
 pub use judge::judge;
+pub use logs::{attach_logs, wanted_logs};

@@ -14,6 +14,7 @@ mod error;
 pub mod events;
 pub mod files;
 mod jsonl;
+mod logs;
 mod manifest;
 mod reader;
 mod recover;
@@ -27,6 +28,7 @@ mod writer;
 
 pub use error::RecordError;
 pub use files::{read_experiments, write_derived};
+pub use logs::excerpts;
 pub use manifest::read_manifest;
 pub use reader::read;
 pub use store::{FindError, Store};

@@ -113,6 +113,14 @@ pub(crate) fn percent_fine(share: f64) -> String {
     percent_with(share, 1)
 }
 
+/// A share served: never 100 % of what was not served whole.
+pub(crate) fn served(share: f64) -> String {
+    if (0.9995..1.0).contains(&share) {
+        return ">99.9 %".to_owned();
+    }
+    percent_fine(share)
+}
+
 fn percent_with(share: f64, places: usize) -> String {
     if !share.is_finite() {
         return "unknown".to_owned();
@@ -194,6 +202,10 @@ mod tests {
             ["88 %", "2.1 %", "<0.1 %", "0 %"]
         );
         assert_eq!(percent_fine(0.979), "97.9 %");
+        assert_eq!(
+            [0.9996, 1.0, 0.927, 0.0].map(served),
+            [">99.9 %", "100 %", "92.7 %", "0 %"]
+        );
         assert_eq!(
             [1.0 / 924.0, 0.31, 0.0001].map(p_value),
             ["p 0.001", "p 0.31", "p < 0.001"]

@@ -7,8 +7,13 @@ use slowpath_diagnose::diagnosis::{
 
 use crate::quantity;
 
+mod failures;
 mod trials;
 
+pub(crate) use failures::{
+    bound, connection_facts, error_facts, error_told, example, idle_bins, idle_gaps, log_line,
+    no_lines, nothing_answered, served, telling_line,
+};
 pub(crate) use trials::{experiment, intervention, tests};
 
 /// A question ("why the slowest 2.1 % of search") and its answers, the best first.
@@ -272,7 +277,7 @@ pub(crate) fn percentiles(of: &Percentiles) -> [(&'static str, &Percentile); 7] 
 /// A percentile without its name: `1.42 s [1.31, 1.55]`, or `unknown`.
 pub(crate) fn percentile(of: &Percentile) -> String {
     let Some(value) = of.value else {
-        return "unknown".to_owned();
+        return bound(of).unwrap_or_else(|| "unknown".to_owned());
     };
     let scale = quantity::Scale::of(value);
     match (of.low, of.high) {

@@ -29,6 +29,9 @@ impl Judged {
         })?;
         let experiments = experiments(dir);
         let mut diagnosis = slowpath_diagnose::judge(&record);
+        let wanted = slowpath_diagnose::wanted_logs(&record, &diagnosis);
+        let logs = slowpath_record::excerpts(dir, &wanted).map_err(|error| error.to_string());
+        slowpath_diagnose::attach_logs(&record, &mut diagnosis, logs);
         grade::apply(&experiments, &mut diagnosis.findings);
         Ok(Self {
             dir: dir.to_owned(),

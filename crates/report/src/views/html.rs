@@ -7,6 +7,7 @@ use slowpath_diagnose::diagnosis::Diagnosis;
 use slowpath_experiment::Experiment;
 
 mod answer;
+mod failures;
 mod latency;
 mod measured;
 mod tables;
@@ -41,6 +42,8 @@ pub fn html(diagnosis: &Diagnosis, record: &RunRecord, experiments: &[Experiment
                     (latency::section(diagnosis, &measured))
                     (time::section(diagnosis, record, &measured))
                     (tables::figures(diagnosis))
+                    (failures::errors(diagnosis))
+                    (failures::connections(diagnosis))
                     (tables::looked_for(diagnosis))
                     (tables::trust(diagnosis))
                     (tables::conditions(diagnosis, record))

@@ -8,6 +8,8 @@ use slowpath_experiment::Experiment;
 use crate::quantity;
 use crate::story::{self, Question};
 
+mod failures;
+
 /// The report as GitHub-flavoured Markdown.
 pub fn markdown(diagnosis: &Diagnosis, experiments: &[Experiment]) -> String {
     let mut text = String::new();
@@ -22,6 +24,7 @@ pub fn markdown(diagnosis: &Diagnosis, experiments: &[Experiment]) -> String {
         text += "\n## Causes\n\nNone found: nothing is slow beyond chance.\n";
     }
     told_experiments(&mut text, experiments);
+    failures::section(&mut text, diagnosis);
     lists(&mut text, diagnosis);
     conditions(&mut text, diagnosis);
     text
@@ -88,9 +91,12 @@ fn figures(text: &mut String, diagnosis: &Diagnosis) {
     line(text, "");
     line(
         text,
-        "| endpoint | req/s | p50 | p90 | p99 | p99.9 | max | service p99 | runs | errors |",
+        "| endpoint | req/s | served | p50 | p90 | p99 | p99.9 | max | service p99 | runs | errors |",
     );
-    line(text, "|---|---:|---:|---:|---:|---:|---:|---:|---|---|");
+    line(
+        text,
+        "|---|---:|---:|---:|---:|---:|---:|---:|---:|---|---|",
+    );
     for figures in &diagnosis.endpoints {
         line(text, &row(diagnosis.run.repeats, figures));
     }
@@ -104,6 +110,7 @@ fn row(repeats: u32, figures: &EndpointFigures) -> String {
     let cells = [
         escaped(&figures.name),
         quantity::number(figures.rate_per_s),
+        quantity::served(figures.served),
         story::percentile(&latency.p50),
         story::percentile(&latency.p90),
         story::percentile(&latency.p99),
@@ -119,7 +126,9 @@ fn row(repeats: u32, figures: &EndpointFigures) -> String {
 fn notes(text: &mut String, figures: &EndpointFigures) {
     let mut notes = Vec::new();
     notes.extend(story::modes(figures).map(|modes| format!("modes {modes}")));
-    notes.extend(figures.errors.iter().map(story::error));
+    notes.extend(story::nothing_answered(figures));
+    notes.extend(story::served(figures));
+    notes.extend(figures.errors.iter().map(story::error_told));
     notes.extend(story::unfinished(figures));
     notes.extend(story::settling(figures).map(ToOwned::to_owned));
     notes.extend(story::refused(&figures.latency_ms));

@@ -28,6 +28,9 @@ const BETWEEN: usize = 3;
 /// A service time is worth its place when it differs from the latency by more than this share.
 const SERVICE_DIFFERS: f64 = 0.10;
 
+/// Kinds of failures of an endpoint that get a sentence; further ones are only counted here.
+const ERRORS_TOLD: usize = 6;
+
 /// Next steps shown; further ones are in the other views.
 const NEXT_STEPS: usize = 3;
 
@@ -42,6 +45,7 @@ pub fn terminal(
     let mut page = Page::new(style);
     invalid(&mut page, diagnosis);
     endpoints(&mut page, diagnosis);
+    connections(&mut page, diagnosis);
     let questions = story::questions(diagnosis);
     for question in &questions {
         page.blank();
@@ -90,10 +94,14 @@ fn invalid(page: &mut Page, diagnosis: &Diagnosis) {
 
 fn endpoints(page: &mut Page, diagnosis: &Diagnosis) {
     let repeats = diagnosis.run.repeats;
+    let partly = diagnosis
+        .endpoints
+        .iter()
+        .any(|figures| story::served(figures).is_some());
     let rows: Vec<Vec<String>> = diagnosis
         .endpoints
         .iter()
-        .map(|figures| fields(repeats, figures))
+        .map(|figures| fields(repeats, figures, partly))
         .collect();
     let widths = columns(&rows);
     let indent = widths.first().copied().unwrap_or(0) + BETWEEN;
@@ -112,13 +120,26 @@ fn endpoints(page: &mut Page, diagnosis: &Diagnosis) {
     }
 }
 
-/// An endpoint's line, field by field.
-fn fields(repeats: u32, figures: &EndpointFigures) -> Vec<String> {
-    let p50 = figures
-        .latency_ms
-        .p50
+/// What is out of the ordinary about connections; usually nothing.
+fn connections(page: &mut Page, diagnosis: &Diagnosis) {
+    for (at, notable) in diagnosis.connections.notable.iter().enumerate() {
+        if at == 0 {
+            page.blank();
+            page.words("connections", Tint::Bold);
+            page.end();
+        }
+        page.indent(2);
+        page.words(notable, Tint::Plain);
+        page.end();
+    }
+}
+
+/// An endpoint's line, field by field; `partly` says that some endpoint was not served whole.
+fn fields(repeats: u32, figures: &EndpointFigures, partly: bool) -> Vec<String> {
+    let median = &figures.latency_ms.p50;
+    let p50 = median
         .value
-        .map_or_else(|| "unknown".to_owned(), quantity::duration);
+        .map_or_else(|| story::percentile(median), quantity::duration);
     let mut fields = vec![
         figures.name.clone(),
         format!("{} req/s", quantity::number(figures.rate_per_s)),
@@ -127,6 +148,13 @@ fn fields(repeats: u32, figures: &EndpointFigures) -> Vec<String> {
         story::runs(repeats, figures),
         story::errors_in_short(figures),
     ];
+    if partly {
+        // Right beside the latencies, which are of these alone.
+        fields.insert(
+            2,
+            story::served(figures).unwrap_or_else(|| "all served".to_owned()),
+        );
+    }
     if let Some(modes) = story::modes(figures) {
         let word = if figures.modes.len() == 1 {
             "mode"
@@ -141,9 +169,20 @@ fn fields(repeats: u32, figures: &EndpointFigures) -> Vec<String> {
 /// What is said below an endpoint's line.
 fn notes(figures: &EndpointFigures) -> Vec<String> {
     let mut notes = Vec::new();
-    if !figures.errors.is_empty() {
-        let all: Vec<String> = figures.errors.iter().map(story::error).collect();
-        notes.push(format!("errors: {}", all.join(", ")));
+    notes.extend(story::nothing_answered(figures));
+    for error in figures.errors.iter().take(ERRORS_TOLD) {
+        notes.push(story::error_told(error));
+        notes.extend(error.idle_gaps.as_ref().map(story::idle_gaps));
+        notes.extend(story::telling_line(error).map(|l| format!("log: {}", story::log_line(l))));
+    }
+    let others: Vec<String> = figures
+        .errors
+        .iter()
+        .skip(ERRORS_TOLD)
+        .map(story::error)
+        .collect();
+    if !others.is_empty() {
+        notes.push(format!("further errors: {}", others.join(", ")));
     }
     notes.extend(story::unfinished(figures));
     if let (Some(latency), Some(service)) =

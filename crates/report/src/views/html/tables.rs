@@ -13,7 +13,7 @@ pub(super) fn figures(diagnosis: &Diagnosis) -> Markup {
             h2 { "Figures" }
             div.wide { table {
                 thead { tr {
-                    th { "endpoint" } th { "req/s" }
+                    th { "endpoint" } th { "req/s" } th { "served" }
                     th { "p50" } th { "p90" } th { "p95" } th { "p98" } th { "p99" }
                     th { "p99.9" } th { "max" }
                 } }
@@ -31,10 +31,12 @@ fn rows(figures: &EndpointFigures) -> Markup {
         tr {
             td { (figures.name) small { "latency" } }
             td.n { (quantity::number(figures.rate_per_s)) }
+            td.n { (quantity::served(figures.served)) }
             (cells(&figures.latency_ms))
         }
         tr {
             td { small { "service time" } }
+            td {}
             td {}
             (cells(&figures.service_ms))
         }
@@ -53,7 +55,8 @@ fn cell(percentile: &Percentile) -> Markup {
             .reason
             .as_deref()
             .unwrap_or("no reason was recorded");
-        return html! { span.soft title=(reason) { "unknown" } };
+        let shown = story::percentile(percentile);
+        return html! { span.soft title=(reason) { (shown) } };
     };
     let scale = quantity::Scale::of(value);
     html! {
@@ -80,7 +83,8 @@ fn notes(diagnosis: &Diagnosis, figures: &EndpointFigures) -> Markup {
                     " independent requests after the correlation in time" }
             }
             @if let Some(modes) = story::modes(figures) { li { "modes " (modes) } }
-            @for error in &figures.errors { li { (story::error(error)) } }
+            @if let Some(told) = story::nothing_answered(figures) { li { (told) } }
+            @for error in &figures.errors { li { (story::error_told(error)) } }
             @if figures.unsent > 0 { li { (quantity::count(figures.unsent))
                 " were never sent because no connection became free" } }
             @if let Some(settling) = story::settling(figures) { li { (settling) } }

@@ -3,9 +3,10 @@
 use rand_chacha::ChaCha8Rng;
 use rand_core::SeedableRng;
 use slowpath_diagnose::diagnosis::{
-    Blind, Check, Cleared, Culprit, Diagnosis, EndpointFigures, ErrorCount, Evidence, Finding,
-    GapNote, Grade, Instrument, Mode, Part, Percentile, Percentiles, Place, Prediction, RunSummary,
-    SCHEMA, Settling, Source, Status, Unexplained,
+    Blind, Check, Cleared, Connections, Culprit, Diagnosis, DialFailure, EndpointFigures,
+    ErrorCount, ErrorExample, Evidence, Finding, GapNote, Grade, IdleBin, IdleGaps, Instrument,
+    LogNote, Mode, Part, Percentile, Percentiles, Place, Prediction, Quantiles, RunSummary, SCHEMA,
+    Settling, Source, Status, Unexplained,
 };
 use slowpath_experiment::{
     Arm, BlockMeasurement, Design, Experiment, FORMAT, Hypothesis, Intervention, judge,
@@ -21,7 +22,7 @@ fn percentile(value: f64, low: f64, high: f64) -> Percentile {
         high,
         n: Some(12_000),
         n_eff: Some(912.4),
-        reason: None,
+        ..Percentile::default()
     }
 }
 
@@ -55,8 +56,9 @@ fn endpoint(name: &str, scale: f64, tail_ms: f64) -> EndpointFigures {
         requests: 12_000,
         rate_per_s: 412.2 * scale,
         offered: 12_010,
-        completed: 11_977,
-        unfinished: 10,
+        completed: 12_005,
+        served: 0.999_584,
+        unfinished: 5,
         unsent: 0,
         errors: Vec::new(),
         latency_ms: percentiles(scale, tail_ms),
@@ -73,22 +75,8 @@ fn endpoint(name: &str, scale: f64, tail_ms: f64) -> EndpointFigures {
 /// What the record is judged to be.
 pub(crate) fn diagnosis(other: &str) -> Diagnosis {
     let mut search = endpoint("search", 1.0, 1420.0);
-    search.errors = vec![
-        ErrorCount {
-            class: "reset".into(),
-            phase: "first-byte".into(),
-            errno: Some("ECONNRESET".into()),
-            status: None,
-            count: 20,
-        },
-        ErrorCount {
-            class: "status".into(),
-            phase: "check".into(),
-            errno: None,
-            status: Some(503),
-            count: 3,
-        },
-    ];
+    (search.completed, search.served, search.unfinished) = (11_977, 0.997_252, 10);
+    search.errors = failures();
     search.modes = vec![
         Mode {
             at_ms: 3.02,
@@ -116,6 +104,8 @@ pub(crate) fn diagnosis(other: &str) -> Diagnosis {
             ),
         ],
         endpoints: vec![search, endpoint(other, 0.13, 1.9)],
+        connections: connections(),
+        logs_unseen: None,
         findings: findings(),
         cleared: cleared(),
         blind: vec![Blind {
@@ -141,6 +131,121 @@ pub(crate) fn diagnosis(other: &str) -> Diagnosis {
             reason: "the target's cgroup has no quota".into(),
             remedy: String::new(),
         }],
+    }
+}
+
+fn quantiles(middle: f64, n: u64) -> Quantiles {
+    Quantiles {
+        n,
+        min: middle * 0.8,
+        p10: middle * 0.9,
+        p50: middle,
+        p90: middle * 1.1,
+        p99: middle * 1.2,
+        max: middle * 1.3,
+    }
+}
+
+fn failures() -> Vec<ErrorCount> {
+    vec![
+        ErrorCount {
+            class: "reset".into(),
+            phase: "first-byte".into(),
+            errno: Some("ECONNRESET".into()),
+            status: None,
+            count: 20,
+            ..reset_told()
+        },
+        ErrorCount {
+            class: "status".into(),
+            phase: "check".into(),
+            errno: None,
+            status: Some(503),
+            count: 3,
+            summary: "less than 0.1 % of the requests: the server answered with status 503".into(),
+            ..ErrorCount::default()
+        },
+    ]
+}
+
+/// What is told of the resets beside their number.
+fn reset_told() -> ErrorCount {
+    let log = LogNote {
+        after_ms: -3.2,
+        source: "target".into(),
+        stream: "err".into(),
+        text: "keep-alive <expired> on 127.0.0.1:41022".into(),
+    };
+    let example = ErrorExample {
+        serial: 4711,
+        trace_id: "000000000000000d8000000000001267".into(),
+        at_s: 7.25,
+        latency_ms: 0.4,
+        local_port: Some(41_022),
+        connection: Some(17),
+        connection_age_ms: Some(5_100.0),
+        idle_before_ms: Some(4_998.0),
+        index_on_connection: Some(12),
+        sent_bytes: 120,
+        log: vec![log],
+        log_omitted: 2,
+        ..ErrorExample::default()
+    };
+    let bin = |from_ms, to_ms, failed, completed| IdleBin {
+        from_ms,
+        to_ms,
+        failed,
+        completed,
+    };
+    ErrorCount {
+        summary: "0.2 % of the requests: the server reset the connection before the first byte of \
+                  the response, 0.3 ms after the request was sent"
+            .into(),
+        offered_share: 0.001_665,
+        per_s: 1.3,
+        peak_per_s: 4,
+        first_s: 0.31,
+        last_s: 14.2,
+        by_repeat: vec![11, 9],
+        latency_ms: Some(quantiles(0.4, 20)),
+        connection_age_ms: Some(quantiles(5_100.0, 20)),
+        idle_before_ms: Some(quantiles(4_998.0, 20)),
+        index_on_connection: Some(quantiles(12.0, 20)),
+        idle_gaps: Some(IdleGaps {
+            low_ms: 4_990.0,
+            high_ms: 5_010.0,
+            failed: 20,
+            shorter_completed: 1_000,
+            longer_completed: 3,
+            p_value: 1e-9,
+            bins: vec![bin(0.0, 4_990.0, 0, 1_000), bin(4_990.0, 5_010.0, 20, 3)],
+        }),
+        examples: vec![example],
+        ..ErrorCount::default()
+    }
+}
+
+fn connections() -> Connections {
+    Connections {
+        opened: 5_128,
+        stale: 3,
+        never_worked: 17,
+        dials: 5_000,
+        dial_failures: vec![DialFailure {
+            class: "refused".into(),
+            phase: "connect".into(),
+            errno: Some("ECONNREFUSED".into()),
+            count: 41,
+        }],
+        per_1000_requests: 416.7,
+        peak_dials_per_s: 900,
+        limit: 64,
+        requests_per_connection: Some(quantiles(3.0, 5_128)),
+        first_request_ms: Some(quantiles(40.0, 5_128)),
+        later_ms: Some(quantiles(3.1, 7_000)),
+        connect_ms: Some(quantiles(0.2, 5_000)),
+        notable: vec!["reconnect storm: 5,000 dials for at most 64 connections at once".into()],
+        ..Connections::default()
     }
 }
 
@@ -274,6 +379,7 @@ fn episodes() -> Vec<[f64; 2]> {
 pub(crate) fn healthy() -> Diagnosis {
     let mut diagnosis = diagnosis("static");
     diagnosis.endpoints.remove(0);
+    diagnosis.connections = Connections::default();
     diagnosis.findings.clear();
     diagnosis.unexplained.clear();
     diagnosis.validity.truncate(1);

@@ -1,0 +1,258 @@
+//! What became of connections: how many were made and for what, which never worked, whether the
+//! first request on each is slower than the rest.
+
+use std::collections::BTreeMap;
+
+use slowpath_core::sample::{NONE, Outcome, Phase, Sample, Stage};
+use slowpath_core::scenario::{ConnectionUse, Model};
+
+use crate::case::Case;
+use crate::diagnosis::{Connections, DialFailure};
+use crate::errno;
+use crate::failures::{peak_per_s, quantiles};
+use crate::figures::{millis, round};
+use crate::verdict::human;
+
+/// First requests on connections are slow when their median is this many times that of later
+/// ones: a handshake and a cold window cost about one round trip more …
+const FIRST_SLOWER: f64 = 2.0;
+/// … and this much longer, which nobody would call noise …
+const FIRST_SLOWER_LEAST_MS: f64 = 1.0;
+/// … on at least so many connections, below which a median says little.
+const FIRST_LEAST: u64 = 20;
+
+/// Reconnecting is a storm when at least this share of the dials replaces connections on which a
+/// request failed; else the server closes connections in good order.
+const STORM_SHARE: f64 = 0.5;
+
+/// Kinds of dial failures named in the sentence; the rest are in the list.
+const KINDS_NAMED: usize = 3;
+
+/// The connections of all endpoints and repeats.
+pub(crate) fn connections(case: &Case<'_>) -> Connections {
+    let manifest = &case.record.manifest;
+    let repeats = &manifest.repeats;
+    let samples = &case.record.samples;
+    let measured = || samples.iter().filter(|s| s.stage == Stage::Measured);
+    let carried = Carried::of(samples);
+    let dials = || measured().filter(|s| s.connect_begin.is_some());
+    let served = Served::of(case);
+    let in_ms = |of: &mut dyn Iterator<Item = u64>| {
+        let mut values: Vec<u64> = of.collect();
+        values.sort_unstable();
+        quantiles(&values, millis)
+    };
+    let first = samples
+        .iter()
+        .filter(|s| s.index_on_connection == 0 && s.outcome == Outcome::Ok);
+    let later = measured().filter(|s| s.index_on_connection > 0 && s.outcome == Outcome::Ok);
+    let mut per_connection: Vec<u64> = carried.requests().collect();
+    per_connection.sort_unstable();
+    let mut found = Connections {
+        opened: repeats.iter().map(|r| r.connections_opened).sum(),
+        stale: repeats.iter().map(|r| r.connections_stale).sum(),
+        never_worked: carried.never_worked(),
+        dials: dials().count() as u64,
+        dial_failures: dial_failures(dials()),
+        per_1000_requests: round(
+            dials().count() as f64 * 1e3 / (measured().count() as f64).max(1.0),
+            1e3,
+        ),
+        peak_dials_per_s: peak_per_s(
+            case,
+            dials().filter_map(|s| Some((s.repeat, s.connect_begin?))),
+        ),
+        limit: limit(case),
+        users: served.as_ref().map(|served| served.users),
+        users_never_served: served.as_ref().map(|served| served.never),
+        requests_per_connection: quantiles(&per_connection, |value| value),
+        first_request_ms: in_ms(&mut first.filter_map(Sample::service_ns)),
+        later_ms: in_ms(&mut later.filter_map(Sample::service_ns)),
+        connect_ms: in_ms(&mut dials().filter_map(Sample::connect_ns)),
+        handshake_ms: in_ms(&mut dials().filter_map(Sample::handshake_ns)),
+        tls_full: repeats.iter().map(|r| r.tls_full).sum(),
+        tls_resumed: repeats.iter().map(|r| r.tls_resumed).sum(),
+        notable: Vec::new(),
+    };
+    found.notable = notable(case, &found, per_connection.len() as u64);
+    found
+}
+
+/// What each connection carried, by repeat; serial numbers of connections are dense.
+#[derive(Default)]
+struct Carried {
+    by_repeat: BTreeMap<u16, Vec<(u32, bool)>>,
+}
+
+impl Carried {
+    fn of(samples: &[Sample]) -> Self {
+        let mut all = Self::default();
+        for sample in samples.iter().filter(|s| s.connection != NONE) {
+            let connections = all.by_repeat.entry(sample.repeat).or_default();
+            let place = sample.connection as usize;
+            if connections.len() <= place {
+                connections.resize(place + 1, (0, false));
+            }
+            let (requests, worked) = &mut connections[place];
+            *requests += 1;
+            *worked |= is_whole(sample);
+        }
+        all
+    }
+
+    fn used(&self) -> impl Iterator<Item = &(u32, bool)> {
+        let all = self.by_repeat.values().flatten();
+        all.filter(|(requests, _)| *requests > 0)
+    }
+
+    fn requests(&self) -> impl Iterator<Item = u64> {
+        self.used().map(|&(requests, _)| u64::from(requests))
+    }
+
+    fn never_worked(&self) -> u64 {
+        self.used().filter(|(_, worked)| !worked).count() as u64
+    }
+}
+
+/// Whether its response came whole, or would have: what the end of the run cut off is no sign of
+/// a connection that does not work.
+fn is_whole(sample: &Sample) -> bool {
+    sample.phase == Phase::Check || sample.outcome == Outcome::Unfinished
+}
+
+/// Users of a closed loop.
+struct Served {
+    users: u64,
+    never: u64,
+}
+
+impl Served {
+    /// Over all repeats; `None` for an open loop.
+    fn of(case: &Case<'_>) -> Option<Self> {
+        let Model::Closed { users, .. } = case.record.manifest.plan.scenario.load.model else {
+            return None;
+        };
+        let mut asked: BTreeMap<(u16, u32), bool> = BTreeMap::new();
+        let samples = case.record.samples.iter();
+        for sample in samples.filter(|s| s.stage == Stage::Measured && s.user != NONE) {
+            let served = asked.entry((sample.repeat, sample.user)).or_default();
+            *served |= is_whole(sample);
+        }
+        Some(Self {
+            users: u64::from(users),
+            never: asked.values().filter(|served| !**served).count() as u64,
+        })
+    }
+}
+
+fn dial_failures<'a>(dials: impl Iterator<Item = &'a Sample>) -> Vec<DialFailure> {
+    let mut counts: BTreeMap<(Outcome, Phase, u16), u64> = BTreeMap::new();
+    let is_dial = |s: &&Sample| matches!(s.phase, Phase::Connect | Phase::Handshake);
+    for sample in dials.filter(|s| s.outcome.is_error()).filter(is_dial) {
+        let kind = (sample.outcome, sample.phase, sample.errno);
+        *counts.entry(kind).or_default() += 1;
+    }
+    let mut all: Vec<DialFailure> = counts
+        .into_iter()
+        .map(|((outcome, phase, number), count)| DialFailure {
+            class: outcome.name().to_owned(),
+            phase: phase.name().to_owned(),
+            errno: (number != 0).then(|| errno::name(number)),
+            count,
+        })
+        .collect();
+    all.sort_by_key(|failure| std::cmp::Reverse(failure.count));
+    all
+}
+
+/// The most connections at once in one repeat.
+fn limit(case: &Case<'_>) -> u64 {
+    let load = &case.record.manifest.plan.scenario.load;
+    match (&load.model, load.connection) {
+        (Model::Closed { users, .. }, ConnectionUse::PerUser) => u64::from(*users),
+        _ => u64::from(load.connections),
+    }
+}
+
+fn notable(case: &Case<'_>, found: &Connections, carried: u64) -> Vec<String> {
+    let mut notable = Vec::new();
+    notable.extend(churn(case, found));
+    if found.never_worked > 0 {
+        notable.push(format!(
+            "{} of {carried} connections that carried requests never carried a whole response",
+            found.never_worked
+        ));
+    }
+    if let (Some(users), Some(never @ 1..)) = (found.users, found.users_never_served) {
+        let all = users * case.windows.len() as u64;
+        notable.push(format!("{never} of {all} users never got a whole response"));
+    }
+    let failed: u64 = found.dial_failures.iter().map(|one| one.count).sum();
+    if failed > 0 {
+        let kinds = found.dial_failures.iter().take(KINDS_NAMED);
+        let kinds: Vec<String> = kinds.map(dial_failure).collect();
+        notable.push(format!(
+            "{failed} of {} dials gave no connection: {}",
+            found.dials,
+            kinds.join(", ")
+        ));
+    }
+    notable.extend(slow_first(found));
+    notable
+}
+
+fn dial_failure(failure: &DialFailure) -> String {
+    let errno = failure.errno.as_ref();
+    let errno = errno.map(|errno| format!(" ({errno})")).unwrap_or_default();
+    format!(
+        "{} {} in {}{errno}",
+        failure.count, failure.class, failure.phase
+    )
+}
+
+/// Every connection was replaced more than once over: more than the load asked for.
+fn churn(case: &Case<'_>, found: &Connections) -> Option<String> {
+    let load = &case.record.manifest.plan.scenario.load;
+    let repeats = case.windows.len() as u64;
+    if load.connection == ConnectionUse::PerRequest || found.dials <= found.limit * repeats {
+        return None;
+    }
+    let failed: usize = case.endpoints.iter().map(|e| e.failed.len()).sum();
+    let dials = format!(
+        "{} dials in the measured window for at most {} connections at once ({} for every 1000 \
+         requests, up to {} in a second)",
+        found.dials,
+        found.limit,
+        found.per_1000_requests.round(),
+        found.peak_dials_per_s
+    );
+    if failed as f64 >= STORM_SHARE * found.dials as f64 {
+        return Some(format!(
+            "reconnect storm: {dials}, as {failed} requests failed and took their connection along"
+        ));
+    }
+    let each = found.requests_per_connection.map_or(0.0, |each| each.p50);
+    Some(format!(
+        "connections do not last: {dials}; half of them carried no more than {each} requests"
+    ))
+}
+
+fn slow_first(found: &Connections) -> Option<String> {
+    let (first, later) = (found.first_request_ms?, found.later_ms?);
+    let slower = first.p50 >= FIRST_SLOWER * later.p50
+        && first.p50 - later.p50 >= FIRST_SLOWER_LEAST_MS
+        && first.n >= FIRST_LEAST
+        && later.n >= FIRST_LEAST;
+    let show = |ms: f64| human(ms * 1e6);
+    slower.then(|| {
+        format!(
+            "the first request on a connection takes {} (p99 {}, n {}), later ones {} (p99 {}), \
+             without the time to connect",
+            show(first.p50),
+            show(first.p99),
+            first.n,
+            show(later.p50),
+            show(later.p99)
+        )
+    })
+}

@@ -1,0 +1,198 @@
+//! Failures as evidence: what each kind has in common, and some of them one by one.
+
+use std::collections::BTreeMap;
+
+use slowpath_core::nanos::{Nanos, SECOND};
+use slowpath_core::sample::{NONE, Outcome, Phase, Sample};
+use slowpath_core::stats::quantile::type_1;
+
+use crate::case::{Case, EndpointCase};
+use crate::diagnosis::{EXAMPLES_MAX, ErrorCount, ErrorExample, Quantiles};
+use crate::errno;
+use crate::figures::{millis, round, share};
+
+mod idle;
+mod words;
+
+/// Decimal places of seconds in the report: microseconds.
+const S_DIGITS: f64 = 1e6;
+
+/// What makes failures one kind: class, phase, errno, and the status where that is the failure.
+type Kind = (Outcome, Phase, u16, u16);
+
+/// Failures by class, phase, errno and status; most frequent first.
+pub(crate) fn errors(case: &Case<'_>, endpoint: &EndpointCase) -> Vec<ErrorCount> {
+    let mut kinds: BTreeMap<Kind, Vec<&Sample>> = BTreeMap::new();
+    for &i in &endpoint.failed {
+        let s = case.sample(i);
+        let is_status = s.outcome == Outcome::Status;
+        let status = if is_status { s.status } else { 0 };
+        let kind = (s.outcome, s.phase, s.errno, status);
+        kinds.entry(kind).or_default().push(s);
+    }
+    if kinds.is_empty() {
+        return Vec::new();
+    }
+    let fine = Fine::of(case, endpoint);
+    let mut out: Vec<ErrorCount> = kinds
+        .into_iter()
+        .map(|(kind, failed)| told(case, endpoint, kind, &failed, &fine))
+        .collect();
+    out.sort_by_key(|e| std::cmp::Reverse(e.count));
+    out
+}
+
+/// What failures are held against: the completed requests of the same endpoint.
+struct Fine {
+    /// Idle gaps of connections that were used again, ascending.
+    idle_ns: Vec<u64>,
+    /// Ages of connections at the end of the request, ascending.
+    age_ns: Vec<u64>,
+    /// Requests that the connection had carried before, ascending.
+    index: Vec<u64>,
+}
+
+impl Fine {
+    fn of(case: &Case<'_>, endpoint: &EndpointCase) -> Self {
+        let all = || endpoint.completed.iter().map(|&i| case.sample(i));
+        Self {
+            idle_ns: sorted(all().filter_map(idle_before_ns)),
+            age_ns: sorted(all().filter_map(Sample::connection_age_ns)),
+            index: sorted(all().filter_map(index_on_connection)),
+        }
+    }
+}
+
+fn told(
+    case: &Case<'_>,
+    endpoint: &EndpointCase,
+    (outcome, phase, number, status): Kind,
+    failed: &[&Sample],
+    fine: &Fine,
+) -> ErrorCount {
+    let mut failed = failed.to_vec();
+    failed.sort_by_key(|s| (s.repeat, s.done, s.serial));
+    let count = failed.len() as u64;
+    let at_s: Vec<f64> = failed.iter().map(|s| at_s(case, s)).collect();
+    let seconds = case.measured_ns() as f64 / 1e9;
+    let in_ms = |ns: Vec<u64>| quantiles(&ns, millis);
+    let plain = |values: Vec<u64>| quantiles(&values, |value| value);
+    let of = |figure: fn(&Sample) -> Option<u64>| {
+        sorted(failed.iter().filter_map(|sample| figure(sample)))
+    };
+    let mut error = ErrorCount {
+        class: outcome.name().to_owned(),
+        phase: phase.name().to_owned(),
+        errno: (number != 0).then(|| errno::name(number)),
+        status: (status != 0).then_some(status),
+        count,
+        summary: String::new(),
+        offered_share: share(count as f64 / endpoint.offered.max(count) as f64),
+        per_s: round(count as f64 / seconds.max(1e-9), 1e3),
+        peak_per_s: peak_per_s(case, failed.iter().map(|s| (s.repeat, s.done))),
+        first_s: at_s.iter().copied().reduce(f64::min).unwrap_or_default(),
+        last_s: at_s.iter().copied().reduce(f64::max).unwrap_or_default(),
+        by_repeat: by_repeat(case, &failed),
+        latency_ms: in_ms(of(|s| Some(s.latency_ns()))),
+        since_first_byte_ms: in_ms(of(|s| Some(s.done.since(s.first_byte?)))),
+        connection_age_ms: in_ms(of(Sample::connection_age_ns)),
+        idle_before_ms: in_ms(of(idle_before_ns)),
+        index_on_connection: plain(of(index_on_connection)),
+        received_bytes: plain(of(|s| Some(s.received_bytes))),
+        idle_gaps: idle::gaps(&of(idle_before_ns), &fine.idle_ns),
+        examples: examples(case, &failed),
+    };
+    error.summary = words::summary(case, (outcome, phase), &error, &failed, fine);
+    error
+}
+
+/// How long its connection had been idle; `None` unless that was used before.
+fn idle_before_ns(sample: &Sample) -> Option<u64> {
+    (index_on_connection(sample)? > 0).then_some(sample.idle_before_ns)
+}
+
+/// How many requests its connection had carried before; `None` if it had none.
+fn index_on_connection(sample: &Sample) -> Option<u64> {
+    (sample.connection != NONE).then(|| u64::from(sample.index_on_connection))
+}
+
+fn sorted(values: impl Iterator<Item = u64>) -> Vec<u64> {
+    let mut values: Vec<u64> = values.collect();
+    values.sort_unstable();
+    values
+}
+
+/// Quantiles of an ascending slice, in the unit that `show` makes; `None` if it is empty.
+pub(crate) fn quantiles(sorted: &[u64], show: impl Fn(f64) -> f64) -> Option<Quantiles> {
+    let at = |p| type_1(sorted, p).map(|value| show(value as f64));
+    Some(Quantiles {
+        n: sorted.len() as u64,
+        min: show(*sorted.first()? as f64),
+        p10: at(0.1)?,
+        p50: at(0.5)?,
+        p90: at(0.9)?,
+        p99: at(0.99)?,
+        max: show(*sorted.last()? as f64),
+    })
+}
+
+/// When it ended, in seconds from the begin of the measured window of its repeat.
+fn at_s(case: &Case<'_>, sample: &Sample) -> f64 {
+    let begin = case.windows.get(usize::from(sample.repeat));
+    let begin_ns = begin.map_or(0, |window| window.begin.get());
+    let offset_ns = sample.done.get() as f64 - begin_ns as f64;
+    round(offset_ns / 1e9, S_DIGITS)
+}
+
+/// The most of these instants in one whole second of the window of their repeat.
+pub(crate) fn peak_per_s(case: &Case<'_>, at: impl Iterator<Item = (u16, Nanos)>) -> u64 {
+    let mut seconds: BTreeMap<(u16, u64), u64> = BTreeMap::new();
+    for (repeat, at) in at {
+        let begin = case.windows.get(usize::from(repeat));
+        let offset_ns = begin.map_or(0, |window| at.since(window.begin));
+        *seconds.entry((repeat, offset_ns / SECOND)).or_default() += 1;
+    }
+    seconds.into_values().max().unwrap_or(0)
+}
+
+fn by_repeat(case: &Case<'_>, failed: &[&Sample]) -> Vec<u64> {
+    let mut counts = vec![0; case.windows.len()];
+    for sample in failed {
+        if let Some(count) = counts.get_mut(usize::from(sample.repeat)) {
+            *count += 1;
+        }
+    }
+    counts
+}
+
+/// The first, the last, and as many evenly between as there is room for.
+fn examples(case: &Case<'_>, failed: &[&Sample]) -> Vec<ErrorExample> {
+    let shown = failed.len().min(EXAMPLES_MAX);
+    let last = failed.len().saturating_sub(1);
+    (0..shown)
+        .map(|k| example(case, failed[k * last / shown.saturating_sub(1).max(1)]))
+        .collect()
+}
+
+fn example(case: &Case<'_>, sample: &Sample) -> ErrorExample {
+    let seed = case.record.manifest.plan.seed;
+    let trace_id = Sample::trace_id(seed, sample.repeat, sample.serial);
+    let had = sample.connection != NONE;
+    ErrorExample {
+        repeat: sample.repeat,
+        serial: sample.serial,
+        trace_id: format!("{trace_id:032x}"),
+        at_s: at_s(case, sample),
+        latency_ms: millis(sample.latency_ns() as f64),
+        local_port: (sample.local_port != 0).then_some(sample.local_port),
+        connection: had.then_some(sample.connection),
+        connection_age_ms: sample.connection_age_ns().map(|ns| millis(ns as f64)),
+        idle_before_ms: idle_before_ns(sample).map(|ns| millis(ns as f64)),
+        index_on_connection: had.then_some(sample.index_on_connection),
+        sent_bytes: sample.sent_bytes,
+        received_bytes: sample.received_bytes,
+        in_flight: sample.in_flight,
+        log: Vec::new(),
+        log_omitted: 0,
+    }
+}

@@ -1,0 +1,94 @@
+//! Whether failures follow long idle gaps only: a server that closes idle connections meets a
+//! request that is already on its way.
+
+use crate::diagnosis::{IdleBin, IdleGaps};
+use crate::figures::millis;
+
+/// A chance below this is not taken for one; several kinds of failures in several endpoints are
+/// looked at in each run.
+const CHANCE_MAX: f64 = 0.001;
+
+/// Classes of gaps shorter than any that a failure followed.
+const SHORTER_BINS: u64 = 4;
+
+/// The picture, if no failure followed a gap of a length that many completed requests followed;
+/// both slices ascend.
+///
+/// If the gap did not matter, each of the `F` failures would fall among the ranks of the completed
+/// gaps like any other, so all of them would lie above a share `s` of those with probability
+/// `(1 - s)^F`. It is the distribution of the least rank of `F`, which is what is looked at, so
+/// having chosen the bound after seeing the failures costs nothing.
+pub(super) fn gaps(failed_ns: &[u64], completed_ns: &[u64]) -> Option<IdleGaps> {
+    let (&low, &high) = (failed_ns.first()?, failed_ns.last()?);
+    let shorter = completed_ns.partition_point(|&ns| ns < low);
+    let longer = completed_ns.len() - shorter;
+    let above = (longer + 1) as f64 / (completed_ns.len() + 1) as f64;
+    let p_value = above.powf(failed_ns.len() as f64);
+    if p_value >= CHANCE_MAX {
+        return None;
+    }
+    Some(IdleGaps {
+        low_ms: millis(low as f64),
+        high_ms: millis(high as f64),
+        failed: failed_ns.len() as u64,
+        shorter_completed: shorter as u64,
+        longer_completed: longer as u64,
+        p_value,
+        bins: bins(failed_ns, completed_ns, low, high),
+    })
+}
+
+/// Even classes up to the shortest gap of a failure, the gaps of failures, and what is longer.
+fn bins(failed_ns: &[u64], completed_ns: &[u64], low: u64, high: u64) -> Vec<IdleBin> {
+    let longest = completed_ns.last().copied().unwrap_or(0).max(high);
+    let mut edges: Vec<u64> = (0..=SHORTER_BINS).map(|k| low * k / SHORTER_BINS).collect();
+    edges.extend([high + 1, longest + 1]);
+    edges.dedup();
+    let within = |sorted: &[u64], from: u64, to: u64| {
+        let below = |edge| sorted.partition_point(|&ns| ns < edge);
+        (below(to) - below(from)) as u64
+    };
+    let pairs = edges.windows(2).map(|pair| (pair[0], pair[1]));
+    pairs
+        .map(|(from, to)| IdleBin {
+            from_ms: millis(from as f64),
+            // The last nanosecond of a class that ends with a gap that was seen.
+            to_ms: millis(if to > low { to - 1 } else { to } as f64),
+            failed: within(failed_ns, from, to),
+            completed: within(completed_ns, from, to),
+        })
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn failures_after_long_gaps_only_are_seen() {
+        let failed: Vec<u64> = (0..18).map(|k| 4_990_000_000 + k * 1_000_000).collect();
+        let completed: Vec<u64> = (0..1000).map(|k| k * 4_900_000).collect();
+        let gaps = gaps(&failed, &completed).unwrap();
+        assert_eq!((gaps.low_ms, gaps.high_ms), (4990.0, 5007.0));
+        assert_eq!(
+            (gaps.failed, gaps.shorter_completed, gaps.longer_completed),
+            (18, 1000, 0)
+        );
+        let counts: Vec<(u64, u64)> = gaps.bins.iter().map(|b| (b.failed, b.completed)).collect();
+        assert_eq!(counts.iter().map(|c| c.0).sum::<u64>(), 18);
+        assert_eq!(counts.iter().map(|c| c.1).sum::<u64>(), 1000);
+        assert_eq!(counts[4], (18, 0));
+    }
+
+    #[test]
+    fn failures_after_any_gap_are_not() {
+        let completed: Vec<u64> = (0..1000).collect();
+        let failed: Vec<u64> = (0..20).map(|k| k * 50).collect();
+        assert_eq!(gaps(&failed, &completed), None);
+        // One failure after the longest of all is chance enough.
+        assert_eq!(gaps(&[990], &completed), None);
+        // Nothing to compare with, nothing known.
+        assert_eq!(gaps(&[5, 5, 5, 5, 5, 5, 5, 5, 5, 5], &[]), None);
+        assert_eq!(gaps(&[], &completed), None);
+    }
+}
