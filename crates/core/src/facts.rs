@@ -3,6 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::nanos::Span;
+use crate::sample::{Outcome, Phase};
 
 /// What kind of machine it was.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -110,6 +111,22 @@ pub struct RepeatFacts {
     pub target_pids: Vec<u32>,
     /// Why the repeat ended early; empty if it did not.
     pub cut_short: String,
+    /// Why requests failed, in the words of the first of each class and phase, where more is
+    /// known than an errno.
+    #[serde(default)]
+    pub reasons: Vec<Reason>,
+}
+
+/// Why a request failed, in words.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Reason {
+    /// The class.
+    pub outcome: Outcome,
+    /// In which phase.
+    pub phase: Phase,
+    /// A fragment, such as `the server's certificate is not trusted: ...`.
+    pub text: String,
 }
 
 impl RepeatFacts {
@@ -129,6 +146,7 @@ impl RepeatFacts {
             spool_waits: 0,
             target_pids: Vec::new(),
             cut_short: String::new(),
+            reasons: Vec::new(),
         }
     }
 }

@@ -103,6 +103,10 @@ pub struct Target {
     pub reset: Vec<Step>,
     /// How TLS is spoken; `None` where nothing was written about it.
     pub tls: Option<Tls>,
+    /// The Unix socket to connect to instead of the URL's host and port, relative to
+    /// [`Scenario::folder`]; the URL still gives scheme, `Host` and the name in the certificate.
+    #[serde(default)]
+    pub unix_socket: Option<Template>,
 }
 
 impl Target {
@@ -117,6 +121,7 @@ impl Target {
             ready_timeout_ns: DEFAULT_READY_TIMEOUT_NS,
             reset: Vec::new(),
             tls: None,
+            unix_socket: None,
         }
     }
 }
@@ -176,6 +181,18 @@ pub struct Tls {
     pub key: Option<Template>,
     /// Resume sessions (the default) or make a full handshake for every connection.
     pub resume: bool,
+}
+
+impl Default for Tls {
+    fn default() -> Self {
+        Self {
+            insecure: false,
+            ca: None,
+            cert: None,
+            key: None,
+            resume: true,
+        }
+    }
 }
 
 /// A named set of values; each request that names the pool takes one of them.

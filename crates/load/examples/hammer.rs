@@ -12,7 +12,7 @@ use slowpath_core::nanos::SECOND;
 use slowpath_core::plan::Plan;
 use slowpath_core::sample::{Sample, Stage};
 use slowpath_core::scenario::{Arrivals, LoadDraft, Places, Scenario, Url};
-use slowpath_load::{Control, Drive, Keys, drive, resolve};
+use slowpath_load::{Control, Drive, Keys, Route, drive, resolve};
 
 fn main() -> Result<(), Box<dyn Error>> {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
@@ -45,7 +45,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     let what = Drive {
         plan: &plan,
         repeat: 0,
-        addresses: &resolve(&url.host, url.port)?,
+        route: Route::plain(resolve(&url.host, url.port)?),
         places: Places::default(),
         host_header: url.authority(),
     };

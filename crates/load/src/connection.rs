@@ -1,4 +1,4 @@
-//! One TCP connection: dialling, sending a request, reading its response, with every instant.
+//! One connection: sending a request, reading its response, with every instant.
 //!
 //! Instants are read next to the system calls: `sent` just before the write that the kernel took
 //! (the write itself may wake the server on our CPU and return only after it has run; that is the
@@ -7,21 +7,20 @@
 use std::cell::{Cell, RefCell};
 use std::future::poll_fn;
 use std::io;
-use std::net::SocketAddr;
 use std::pin::Pin;
 use std::task::{Context, Poll};
 
-use rustix::io::Errno;
 use slowpath_core::Nanos;
 use slowpath_core::sample::{Outcome, Phase, Sample};
-use socket2::{Domain, Protocol, SockRef, Socket, Type};
-use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
-use tokio::net::TcpStream;
+use tokio::io::{AsyncWrite as _, ReadBuf};
 
 use crate::clock::now;
-use crate::failure::Failure;
+use crate::dial::{Progress, dial};
+use crate::failure::{Failure, Reasons, in_words as failure_in_words};
 use crate::http1::{Fed, Response};
 use crate::limits::{Broken, Limits};
+use crate::route::Route;
+use crate::transport::{End, Stream};
 
 /// Bytes read at once: a loopback segment at its largest. One buffer serves all connections.
 const READ_BYTES: usize = 64 * 1024;
@@ -29,9 +28,10 @@ const READ_BYTES: usize = 64 * 1024;
 /// What all connections of a load share.
 #[derive(Debug)]
 pub(crate) struct Network {
-    addresses: Vec<SocketAddr>,
+    /// The way to the target.
+    pub(crate) route: Route,
     /// The address that was reached last; the first that is tried next.
-    preferred: Cell<usize>,
+    pub(crate) preferred: Cell<usize>,
     /// Whether responses are acknowledged at once instead of with the next request.
     pub(crate) quickack: Cell<bool>,
     /// Until when each slot may work.
@@ -39,19 +39,25 @@ pub(crate) struct Network {
     buffer: RefCell<Box<[u8]>>,
     opened: Cell<u32>,
     fastest_dial_ns: Cell<Option<u64>>,
+    /// TLS handshakes in full, and those that resumed a session.
+    handshakes: Cell<(u64, u64)>,
+    /// Why requests failed, in words.
+    pub(crate) reasons: Reasons,
 }
 
 impl Network {
     /// A network on which nothing is open. There is at least one address.
-    pub(crate) fn new(addresses: &[SocketAddr], quickack: bool, limits: Limits) -> Self {
+    pub(crate) fn new(route: Route, quickack: bool, limits: Limits) -> Self {
         Self {
-            addresses: addresses.to_vec(),
+            route,
             preferred: Cell::new(0),
             quickack: Cell::new(quickack),
             limits,
             buffer: RefCell::new(vec![0; READ_BYTES].into_boxed_slice()),
             opened: Cell::new(0),
             fastest_dial_ns: Cell::new(None),
+            handshakes: Cell::default(),
+            reasons: Reasons::default(),
         }
     }
 
@@ -60,7 +66,28 @@ impl Network {
         self.fastest_dial_ns.get()
     }
 
-    fn note_dial(&self, begun: Nanos, done: Nanos) {
+    /// The TLS handshakes in full, and those that resumed a session.
+    pub(crate) fn handshakes(&self) -> (u64, u64) {
+        self.handshakes.get()
+    }
+
+    /// Counts a TLS handshake.
+    pub(crate) fn note_handshake(&self, resumed: bool) {
+        let (full, again) = self.handshakes.get();
+        self.handshakes
+            .set((full + u64::from(!resumed), again + u64::from(resumed)));
+    }
+
+    /// What an error of a stream, seen now, means for a request.
+    pub(crate) fn broken(&self, error: &io::Error, phase: Phase) -> Broken {
+        let failure = Failure::of_io(error, phase);
+        self.reasons.note(failure, || failure_in_words(error));
+        let at = now();
+        Broken { failure, at }
+    }
+
+    /// Notes the time from the begin of a dial to a connection.
+    pub(crate) fn note_dial(&self, begun: Nanos, done: Nanos) {
         let took = done.since(begun);
         let fastest = self
             .fastest_dial_ns
@@ -78,7 +105,7 @@ impl Network {
 /// An open connection.
 #[derive(Debug)]
 pub(crate) struct Connection {
-    stream: TcpStream,
+    stream: Stream,
     /// Its number within the repeat.
     pub(crate) serial: u32,
     /// Requests it has carried.
@@ -92,59 +119,28 @@ pub(crate) struct Connection {
 }
 
 impl Connection {
-    /// Dials the addresses one after the other, beginning with the one that answered last. What
-    /// is reported of several failures is the first. The second value is our port, as far as it
-    /// got, whatever became of it.
-    pub(crate) async fn dial(network: &Network, slot: u32) -> (Result<Self, Broken>, u16) {
-        let first = network.preferred.get();
-        let mut failed: Option<(Broken, u16)> = None;
-        for offset in 0..network.addresses.len() {
-            let position = (first + offset) % network.addresses.len();
-            let mut port = 0;
-            let begun = now();
-            match dial_one(network, slot, network.addresses[position], &mut port).await {
-                Ok(stream) => {
-                    network.preferred.set(position);
-                    let serial = network.opened.get();
-                    network.opened.set(serial + 1);
-                    let since = now();
-                    let connection = Self {
-                        stream,
-                        serial,
-                        requests: 0,
-                        local_port: port,
-                        since,
-                        idle_since: since,
-                    };
-                    network.note_dial(begun, connection.idle_since);
-                    return (Ok(connection), port);
-                }
-                Err(broken) => {
-                    failed.get_or_insert((broken, port));
-                    if matches!(
-                        broken.failure.outcome,
-                        Outcome::Timeout | Outcome::Unfinished
-                    ) {
-                        break;
-                    }
-                }
+    /// Dials the target. The second value is how far that got, whatever became of it.
+    pub(crate) async fn dial(network: &Network, slot: u32) -> (Result<Self, Broken>, Progress) {
+        let (stream, progress) = dial(network, slot).await;
+        let connection = stream.map(|stream| {
+            let serial = network.opened.get();
+            network.opened.set(serial + 1);
+            let since = progress.connected.unwrap_or_else(now);
+            Self {
+                stream,
+                serial,
+                requests: 0,
+                local_port: progress.local_port,
+                since,
+                idle_since: progress.secured.unwrap_or(since),
             }
-        }
-        let (broken, port) = failed.expect("there is at least one address, and it failed");
-        (Err(broken), port)
+        });
+        (connection, progress)
     }
 
-    /// Whether the peer has closed it, or said something unasked, since its last response. Costs
-    /// a system call only if something happened on it.
-    pub(crate) fn is_stale(&self, cx: &mut Context<'_>) -> bool {
-        match self.stream.poll_read_ready(cx) {
-            Poll::Pending => false,
-            Poll::Ready(Err(_)) => true,
-            Poll::Ready(Ok(())) => {
-                let read = self.stream.try_read(&mut [0]);
-                !matches!(read, Err(error) if error.kind() == io::ErrorKind::WouldBlock)
-            }
-        }
+    /// Whether the peer has closed it, or said something unasked, since its last response.
+    pub(crate) fn is_stale(&mut self, cx: &mut Context<'_>) -> bool {
+        self.stream.is_stale(cx)
     }
 
     /// Sends a request and reads its response; `begun` is the present instant. Every instant it
@@ -170,6 +166,7 @@ impl Connection {
             written += bytes;
             sample.sent_bytes = u32::try_from(written).unwrap_or(u32::MAX);
         }
+        poll_fn(|cx| self.poll_flush(network, slot, cx)).await?;
         let mut last = None;
         loop {
             let read = poll_fn(|cx| self.poll_receive(network, slot, response, last, cx)).await;
@@ -204,7 +201,21 @@ impl Connection {
     ) -> Poll<Result<(usize, Nanos), Broken>> {
         match Pin::new(&mut self.stream).poll_write(cx, bytes) {
             Poll::Ready(Ok(written)) => Poll::Ready(Ok((written, at))),
-            Poll::Ready(Err(error)) => Poll::Ready(Err(broken(&error, Phase::Send))),
+            Poll::Ready(Err(error)) => Poll::Ready(Err(network.broken(&error, Phase::Send))),
+            Poll::Pending => pending(network.limits.expired(slot, Phase::Send)),
+        }
+    }
+
+    /// TLS may still hold what it has taken.
+    fn poll_flush(
+        &mut self,
+        network: &Network,
+        slot: u32,
+        cx: &mut Context<'_>,
+    ) -> Poll<Result<(), Broken>> {
+        match Pin::new(&mut self.stream).poll_flush(cx) {
+            Poll::Ready(Ok(())) => Poll::Ready(Ok(())),
+            Poll::Ready(Err(error)) => Poll::Ready(Err(network.broken(&error, Phase::Send))),
             Poll::Pending => pending(network.limits.expired(slot, Phase::Send)),
         }
     }
@@ -225,18 +236,17 @@ impl Connection {
         };
         if network.quickack.get() {
             // The kernel falls back to delaying at will, so it is told anew before each read.
-            let set = SockRef::from(&self.stream).set_tcp_quickack(true);
-            if let Err(error) = set {
-                return Poll::Ready(Err(broken(&error, phase)));
+            if let Err(error) = self.stream.acknowledge_at_once() {
+                return Poll::Ready(Err(network.broken(&error, phase)));
             }
         }
         let mut buffer = network.buffer.borrow_mut();
         let mut buffer = ReadBuf::new(&mut buffer);
-        match Pin::new(&mut self.stream).poll_read(cx, &mut buffer) {
+        let end = match self.stream.poll_receive(cx, &mut buffer) {
             Poll::Pending => return pending(network.limits.expired(slot, phase)),
-            Poll::Ready(Err(error)) => return Poll::Ready(Err(broken(&error, phase))),
-            Poll::Ready(Ok(())) => {}
-        }
+            Poll::Ready(Err(error)) => return Poll::Ready(Err(network.broken(&error, phase))),
+            Poll::Ready(Ok(read)) => read.err(),
+        };
         let at = now();
         if let Some(late) = network.limits.expired_at(slot, phase, at) {
             return Poll::Ready(Err(late));
@@ -245,78 +255,30 @@ impl Connection {
             let failure = Failure::new(outcome, phase);
             Poll::Ready(Err(Broken { failure, at }))
         };
-        if buffer.filled().is_empty() {
+        if let Some(end) = end {
             return match (response.end(), last) {
-                // Only now does the client know that there is no more.
-                (Fed::Whole, Some(_)) => Poll::Ready(Ok((at, Fed::Whole))),
+                // Only now does the client know that there is no more. Of a connection that was
+                // cut it never knows (RFC 9112, section 9.8).
+                (Fed::Whole, Some(_)) if end == End::Clean => Poll::Ready(Ok((at, Fed::Whole))),
                 (_, None) => fail(Outcome::Closed, phase),
                 (_, Some(_)) => fail(Outcome::Truncated, phase),
             };
         }
         match response.feed(buffer.filled()) {
             Ok(fed) => Poll::Ready(Ok((at, fed))),
-            Err(_) => fail(Outcome::BadResponse, Phase::Body),
+            Err(malformed) => {
+                let failure = Failure::new(Outcome::BadResponse, Phase::Body);
+                network.reasons.note(failure, || malformed.to_string());
+                Poll::Ready(Err(Broken { failure, at }))
+            }
         }
     }
 }
 
-/// Dials one address; `port` is ours as soon as it is known.
-async fn dial_one(
-    network: &Network,
-    slot: u32,
-    address: SocketAddr,
-    port: &mut u16,
-) -> Result<TcpStream, Broken> {
-    let stream = begin_dial(address, port).map_err(|error| broken(&error, Phase::Connect))?;
-    poll_fn(|cx| poll_dialled(network, slot, &stream, cx)).await?;
-    Ok(stream)
-}
-
-/// A socket that has begun to connect.
-fn begin_dial(address: SocketAddr, port: &mut u16) -> io::Result<TcpStream> {
-    let domain = Domain::for_address(address);
-    let socket = Socket::new(domain, Type::STREAM.nonblocking(), Some(Protocol::TCP))?;
-    // A request is one write, and the tail of a large one must not wait for an acknowledgement.
-    socket.set_tcp_nodelay(true)?;
-    match socket.connect(&address.into()) {
-        Err(error) if Errno::from_io_error(&error) != Some(Errno::INPROGRESS) => return Err(error),
-        _ => {}
-    }
-    *port = socket
-        .local_addr()?
-        .as_socket()
-        .map_or(0, |local| local.port());
-    TcpStream::from_std(socket.into())
-}
-
-fn poll_dialled(
-    network: &Network,
-    slot: u32,
-    stream: &TcpStream,
-    cx: &mut Context<'_>,
-) -> Poll<Result<(), Broken>> {
-    let failed = |error| Poll::Ready(Err(broken(&error, Phase::Connect)));
-    match stream.poll_write_ready(cx) {
-        Poll::Pending => pending(network.limits.expired(slot, Phase::Connect)),
-        Poll::Ready(Err(error)) => failed(error),
-        // A writable socket has connected or failed; its pending error tells which.
-        Poll::Ready(Ok(())) => match stream.take_error() {
-            Ok(None) => Poll::Ready(Ok(())),
-            Ok(Some(error)) | Err(error) => failed(error),
-        },
-    }
-}
-
-fn pending<T>(expired: Option<Broken>) -> Poll<Result<T, Broken>> {
+/// Nothing yet, unless the time is over.
+pub(crate) fn pending<T>(expired: Option<Broken>) -> Poll<Result<T, Broken>> {
     match expired {
         Some(broken) => Poll::Ready(Err(broken)),
         None => Poll::Pending,
-    }
-}
-
-fn broken(error: &io::Error, phase: Phase) -> Broken {
-    Broken {
-        failure: Failure::of_io(error, phase),
-        at: now(),
     }
 }

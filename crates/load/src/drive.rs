@@ -3,7 +3,7 @@
 use std::io;
 use std::net::{SocketAddr, ToSocketAddrs};
 
-use slowpath_core::facts::EndpointTally;
+use slowpath_core::facts::{EndpointTally, Reason};
 use slowpath_core::nanos::Span;
 use slowpath_core::plan::Plan;
 use slowpath_core::scenario::{Places, Template};
@@ -12,6 +12,7 @@ use crate::control::Control;
 use crate::keys::{Keys, SharedKeys};
 use crate::log::Sink;
 use crate::loops;
+use crate::route::Route;
 
 /// What to drive.
 #[derive(Clone, Debug)]
@@ -20,8 +21,8 @@ pub struct Drive<'a> {
     pub plan: &'a Plan,
     /// Which repeat of it, from 0.
     pub repeat: u16,
-    /// Where the target listens; at least one address.
-    pub addresses: &'a [SocketAddr],
+    /// The way to the target.
+    pub route: Route,
     /// What stands for `{port}`, `{service.NAME.port}` and `{tmp}` in requests.
     pub places: Places,
     /// The value of the `Host` header.
@@ -43,6 +44,12 @@ pub struct Drove {
     pub fastest_dial_ns: Option<u64>,
     /// Connections found closed before a request was sent on them.
     pub connections_stale: u64,
+    /// TLS handshakes made in full.
+    pub tls_full: u64,
+    /// TLS handshakes that resumed an earlier session.
+    pub tls_resumed: u64,
+    /// Why requests failed, in the words of the first of each class and phase.
+    pub reasons: Vec<Reason>,
     /// Why it ended early; empty if it did not.
     pub cut_short: String,
 }
@@ -142,6 +149,14 @@ impl Drove {
             }
             whole.connections_opened += part.connections_opened;
             whole.connections_stale += part.connections_stale;
+            whole.tls_full += part.tls_full;
+            whole.tls_resumed += part.tls_resumed;
+            for reason in &part.reasons {
+                let is_same = |r: &Reason| (r.outcome, r.phase) == (reason.outcome, reason.phase);
+                if !whole.reasons.iter().any(is_same) {
+                    whole.reasons.push(reason.clone());
+                }
+            }
             let dials = [whole.fastest_dial_ns, part.fastest_dial_ns];
             whole.fastest_dial_ns = dials.into_iter().flatten().min();
             if whole.cut_short.is_empty() {
@@ -154,7 +169,7 @@ impl Drove {
 
 /// Refuses what cannot be driven.
 fn check(drive: &Drive<'_>) -> Result<(), LoadError> {
-    if drive.addresses.is_empty() {
+    if drive.route.addresses.is_empty() {
         return Err(LoadError::NoAddress);
     }
     let scenario = &drive.plan.scenario;

@@ -1,9 +1,13 @@
 //! What an error of the operating system means for a request.
 
+use std::cell::RefCell;
 use std::io;
 
 use rustix::io::Errno;
+use slowpath_core::facts::Reason;
 use slowpath_core::sample::{Outcome, Phase};
+
+use crate::tls;
 
 /// How and where a request failed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -29,7 +33,13 @@ impl Failure {
     /// The class of an error of a socket.
     pub(crate) fn of_io(error: &io::Error, phase: Phase) -> Self {
         let Some(errno) = Errno::from_io_error(error) else {
-            return Self::new(Outcome::Io, phase);
+            let outcome = match tls::reason_of(error) {
+                Some(_) => Outcome::Tls,
+                // The goodbye of TLS is missing too, in the middle of a handshake.
+                None if error.kind() == io::ErrorKind::UnexpectedEof => Outcome::Closed,
+                None => Outcome::Io,
+            };
+            return Self::new(outcome, phase);
         };
         let outcome = match errno {
             Errno::CONNREFUSED => Outcome::Refused,
@@ -48,6 +58,40 @@ impl Failure {
             phase,
             errno: errno.raw_os_error() as u16,
         }
+    }
+}
+
+/// An error of a stream in words that tell what to do.
+pub(crate) fn in_words(error: &io::Error) -> String {
+    match tls::reason_of(error) {
+        Some(reason) => tls::explain(reason),
+        None => error.to_string(),
+    }
+}
+
+/// For each class of failures in each phase why the first of them failed.
+#[derive(Debug, Default)]
+pub(crate) struct Reasons(RefCell<Vec<Reason>>);
+
+impl Reasons {
+    /// Notes a reason unless there is one. An errno says all there is to say of itself.
+    pub(crate) fn note(&self, failure: Failure, text: impl FnOnce() -> String) {
+        let Failure { outcome, phase, .. } = failure;
+        let mut all = self.0.borrow_mut();
+        let is_same = |reason: &Reason| reason.outcome == outcome && reason.phase == phase;
+        if failure.errno == 0 && !all.iter().any(is_same) {
+            let text = text();
+            all.push(Reason {
+                outcome,
+                phase,
+                text,
+            });
+        }
+    }
+
+    /// All of them, in the order in which they came up.
+    pub(crate) fn into_all(self) -> Vec<Reason> {
+        self.0.into_inner()
     }
 }
 

@@ -149,7 +149,7 @@ impl Loop {
             let _entered = runtime.enter();
             let dispatcher = Dispatcher::new(drive.plan, drive.repeat, share, start, window)?;
             let limits = Limits::new(share.part(slots(drive.plan)), start);
-            let network = Network::new(drive.addresses, control.quickack.load(Relaxed), limits);
+            let network = Network::new(drive.route.clone(), control.quickack.load(Relaxed), limits);
             let engine = Engine::new(drive, (share, joint), endpoints, dispatcher, network, start);
             (Rc::new(engine), Timer::new()?)
         };
@@ -192,6 +192,7 @@ impl Loop {
             .progress
             .offered
             .fetch_add(offered.saturating_sub(reported[0]), Relaxed);
+        let (tls_full, tls_resumed) = engine.network.handshakes();
         Drove {
             window,
             load: Span::new(common.start, engine.log.last_done()),
@@ -199,6 +200,9 @@ impl Loop {
             connections_opened: u64::from(engine.network.opened()),
             fastest_dial_ns: engine.network.fastest_dial_ns(),
             connections_stale: engine.stale.get(),
+            tls_full,
+            tls_resumed,
+            reasons: engine.network.reasons.into_all(),
             cut_short: cut_short.to_owned(),
         }
     }

@@ -94,10 +94,11 @@ impl Engine {
             connection
         } else {
             sample.connect_begin = Some(begun);
-            let (dialled, port) = Connection::dial(&self.network, slot).await;
-            sample.local_port = port;
+            let (dialled, progress) = Connection::dial(&self.network, slot).await;
+            sample.local_port = progress.local_port;
+            sample.connected = progress.connected;
+            sample.secured = progress.secured;
             let dialled = connection.insert(dialled?);
-            sample.connected = Some(dialled.idle_since);
             sample.in_flight = self.joint.others();
             begun = now();
             dialled

@@ -53,8 +53,8 @@ pub type LoopTids = Arc<dyn Fn() -> Vec<u32> + Send + Sync>;
 pub struct Watched {
     /// The processes it begins with; their children are found and followed.
     pub pids: Vec<u32>,
-    /// The port it listens on.
-    pub port: u16,
+    /// The port it listens on; `None` where it listens on a Unix socket.
+    pub port: Option<u16>,
 }
 
 impl fmt::Debug for Watch {

@@ -20,9 +20,9 @@ mod ready;
 mod running;
 
 pub use launch::{Launch, start};
-pub use listener::{Hidden, find_listener, free_port};
+pub use listener::{Hidden, find_listener, find_unix_listener, free_port};
 pub use process::Identity;
-pub use ready::ReadyCheck;
+pub use ready::{Dial, ReadyCheck, Wire};
 pub use running::{Running, Stopped};
 
 /// Why the target could not be started or did not become ready.

@@ -57,7 +57,7 @@ fn watch(root: &Path, pids: &[u32], port: u16) -> Watch {
         sys_root: root.join("sys"),
         target: Some(Watched {
             pids: pids.to_vec(),
-            port,
+            port: Some(port),
         }),
         loop_tids: Arc::new(|| vec![501]),
     }

@@ -9,9 +9,7 @@ use std::fmt;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use slowpath_core::scenario::{
-    Gate, GateTest, Names, Pool, Scenario, Scheme, Timer, Url, UrlError,
-};
+use slowpath_core::scenario::{Gate, GateTest, Names, Pool, Scenario, Timer};
 use toml::de::DeTable;
 
 mod endpoint;
@@ -112,28 +110,6 @@ fn read_text<'a>(
         Some(scenario) if mistakes.is_empty() => Ok(scenario),
         _ => Err(mistakes),
     }
-}
-
-/// Why `slowpath run URL` has no scenario.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum NoScenario {
-    /// The text is no URL of a target.
-    #[error(transparent)]
-    Url(#[from] UrlError),
-    /// The scheme is valid, and nothing speaks it yet.
-    #[error("https is valid but not carried out yet; use http to run")]
-    Https,
-}
-
-/// The scenario of a URL, refused where a file that says the same would be.
-///
-/// # Errors
-/// When the text is no URL of a target, or of one that cannot be spoken to yet.
-pub fn from_url(text: &str) -> Result<Scenario, NoScenario> {
-    if Url::parse(text)?.scheme == Scheme::Https && keys::is_refused(keys::HTTPS) {
-        return Err(NoScenario::Https);
-    }
-    Ok(Scenario::from_url(text)?)
 }
 
 /// The names of what may be spoken of elsewhere, read before anything speaks of it.

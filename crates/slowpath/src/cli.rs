@@ -64,6 +64,8 @@ pub(crate) struct RunArgs {
     /// The process to observe; otherwise the one that listens on the URL's port.
     #[arg(long, value_name = "PID")]
     pub(crate) pid: Option<u32>,
+    #[command(flatten)]
+    pub(crate) reach: ReachArgs,
     /// The release that is measured, kept in the record.
     #[arg(long, value_name = "NAME")]
     pub(crate) release: Option<String>,
@@ -85,6 +87,26 @@ pub(crate) struct RunArgs {
     /// Where to put a copy of report.json.
     #[arg(long, value_name = "FILE")]
     pub(crate) json: Option<PathBuf>,
+}
+
+/// How the target is reached, over what a scenario says; the names are curl's.
+#[derive(Debug, Default, Args)]
+pub(crate) struct ReachArgs {
+    /// Accept any certificate.
+    #[arg(short = 'k', long)]
+    pub(crate) insecure: bool,
+    /// The authorities to trust instead of the system's (PEM).
+    #[arg(long, value_name = "FILE")]
+    pub(crate) cacert: Option<PathBuf>,
+    /// Our certificate (PEM).
+    #[arg(long, value_name = "FILE", requires = "key")]
+    pub(crate) cert: Option<PathBuf>,
+    /// The key to our certificate (PEM).
+    #[arg(long, value_name = "FILE", requires = "cert")]
+    pub(crate) key: Option<PathBuf>,
+    /// The Unix socket to connect to instead of the URL's host and port.
+    #[arg(long, value_name = "PATH")]
+    pub(crate) unix_socket: Option<PathBuf>,
 }
 
 #[derive(Debug, Args)]

@@ -13,6 +13,7 @@ mod notes;
 mod out;
 mod present;
 mod progress;
+mod reach;
 mod session;
 mod store;
 mod switcher;

@@ -206,7 +206,7 @@ fn one_repeat(
     let drive = Drive {
         plan: &wanted.plan,
         repeat,
-        addresses: &session.addresses,
+        route: session.route.clone(),
         places: session.places.clone(),
         host_header: session.host_header.clone(),
     };
@@ -237,6 +237,9 @@ fn one_repeat(
         connections_opened: drove.connections_opened,
         fastest_dial_ns: drove.fastest_dial_ns,
         connections_stale: drove.connections_stale,
+        tls_full: drove.tls_full,
+        tls_resumed: drove.tls_resumed,
+        reasons: drove.reasons,
         spool_waits: record.waits() - waits,
         target_pids,
         cut_short: drove.cut_short,

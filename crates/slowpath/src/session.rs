@@ -8,15 +8,17 @@ use std::time::{Duration, Instant};
 use anyhow::Result;
 use slowpath_core::facts::TargetFacts;
 use slowpath_core::scenario::{Places, Ready, Scenario, Template, Url};
+use slowpath_load::{Address, Route};
 use slowpath_observe::Watched;
 use slowpath_observe::guardian::Guardian;
 use slowpath_observe::target::{
-    self, Hidden, Launch, ReadyCheck, Running, TargetError, find_listener, free_port,
+    self, Hidden, Launch, ReadyCheck, Running, TargetError, find_listener, find_unix_listener,
+    free_port,
 };
 
 use crate::exit::Problem;
 use crate::interrupt;
-use crate::out;
+use crate::{out, reach};
 
 /// Where procfs is.
 pub(crate) const PROC: &str = "/proc";
@@ -55,7 +57,7 @@ pub(crate) struct Setting<'a> {
 /// A target that is there, with what it needs.
 #[derive(Debug)]
 pub(crate) struct Session {
-    pub(crate) addresses: Vec<SocketAddr>,
+    pub(crate) route: Route,
     pub(crate) host_header: String,
     pub(crate) places: Places,
     pub(crate) facts: TargetFacts,
@@ -90,8 +92,7 @@ impl Session {
         let services = start_services(setting, guardian, &places, scratch.path())?;
         let url = Url::parse(&scenario.target.url.expand(&places))
             .map_err(|e| Problem::usage(format!("target.url: {e}"), "http://HOST:PORT"))?;
-        let addresses = slowpath_load::resolve(&url.host, url.port)
-            .map_err(|e| Problem::unreachable(e, "check the host name in the URL"))?;
+        let route = reach::route(scenario, &places, &url)?;
         let mut session = Self {
             host_header: url.authority(),
             facts: TargetFacts {
@@ -99,7 +100,7 @@ impl Session {
                 pid: setting.pid,
                 ..TargetFacts::default()
             },
-            addresses,
+            route,
             places,
             watched: None,
             target: None,
@@ -108,7 +109,7 @@ impl Session {
         };
         match &scenario.target.command {
             Some(command) => session.start_target(setting, guardian, command)?,
-            None => session.check_reachable()?,
+            None => reach::check(&session.route, &session.facts.url)?,
         }
         session.look(setting, url.port);
         Ok(session)
@@ -128,48 +129,35 @@ impl Session {
             cwd: working_folder(scenario, written.cwd.as_ref(), &self.places),
             log_dir: setting.logs.to_owned(),
             name: "target".to_owned(),
-            address: self.addresses.first().copied(),
+            address: match self.route.addresses.first() {
+                Some(Address::Tcp(address)) => Some(*address),
+                _ => None,
+            },
         };
-        let address = |address: &SocketAddr| self.ready_check(&written.ready, *address);
-        let checks: Vec<ReadyCheck> = self.addresses.iter().map(address).collect();
+        let address = |address: &Address| self.ready_check(&written.ready, address);
+        let checks: Vec<ReadyCheck> = self.route.addresses.iter().map(address).collect();
         let timeout = Duration::from_nanos(written.ready_timeout_ns);
         self.facts.environment = environment(&launch.env);
         self.facts.command = Some(launch.command.clone());
         let running = start(&launch, &checks, timeout, setting.stop, guardian, "target")?;
         self.target = Some(running);
+        if self.route.tls.is_some() {
+            // It may listen before it can speak, and be asked for no more than that.
+            reach::check(&self.route, &self.facts.url)?;
+        }
         Ok(())
     }
 
-    fn ready_check(&self, ready: &Ready, address: SocketAddr) -> ReadyCheck {
+    fn ready_check(&self, ready: &Ready, address: &Address) -> ReadyCheck {
         match ready {
             Ready::Started => ReadyCheck::Started,
-            Ready::Tcp => ReadyCheck::Tcp(address),
+            Ready::Tcp => ReadyCheck::Accepts(reach::dial(&plainly(&self.route), address)),
             Ready::Get(path) => ReadyCheck::Get {
-                address,
+                dial: reach::dial(&self.route, address),
                 host_header: self.host_header.clone(),
                 path: path.expand(&self.places),
             },
         }
-    }
-
-    /// A target that somebody else started must answer before anything is written.
-    fn check_reachable(&self) -> Result<()> {
-        /// Longer than two repeated SYNs take.
-        const PATIENCE: Duration = Duration::from_secs(4);
-        let attempts = self
-            .addresses
-            .iter()
-            .map(|address| std::net::TcpStream::connect_timeout(address, PATIENCE).map(drop));
-        let mut last = None;
-        for attempt in attempts {
-            match attempt {
-                Ok(()) => return Ok(()),
-                Err(error) => last = Some(error),
-            }
-        }
-        let why = last.map_or_else(|| "it has no address".to_owned(), |e| e.to_string());
-        let what = format!("cannot connect to {}: {why}", self.facts.url);
-        Err(Problem::unreachable(what, "start the server, or give target.command").into())
     }
 
     /// Finds the processes to observe; not finding them is a fact, not an error.
@@ -177,7 +165,7 @@ impl Session {
         let found: Result<Vec<u32>, Hidden> = match (setting.pid, &mut self.target) {
             (Some(pid), _) => Ok(vec![pid]),
             (None, Some(running)) => Ok(running.roots()),
-            (None, None) => listener(&self.addresses),
+            (None, None) => listener(&self.route.addresses),
         };
         match found {
             Ok(pids) => {
@@ -188,6 +176,8 @@ impl Session {
                     slowpath_observe::host::cpu_cgroup(Path::new(PROC), Path::new("/sys"), first)
                         .map(|p| p.to_string_lossy().into_owned())
                         .unwrap_or_default();
+                let is_unix = matches!(self.route.addresses[..], [Address::Unix(_)]);
+                let port = (!is_unix).then_some(port);
                 self.watched = Some(Watched { pids, port });
             }
             Err(hidden) => {
@@ -248,9 +238,9 @@ fn start_services(
         };
         let check = match &service.ready {
             Ready::Started => ReadyCheck::Started,
-            Ready::Tcp => ReadyCheck::Tcp(address),
+            Ready::Tcp => ReadyCheck::Accepts(address.into()),
             Ready::Get(path) => ReadyCheck::Get {
-                address,
+                dial: address.into(),
                 host_header: address.to_string(),
                 path: path.expand(&own),
             },
@@ -271,10 +261,14 @@ fn start_services(
 
 /// The processes behind the first address that some are found behind: `localhost` has two, and
 /// many servers listen on one of them only. When none are found, why not behind the first.
-fn listener(addresses: &[SocketAddr]) -> Result<Vec<u32>, Hidden> {
+fn listener(addresses: &[Address]) -> Result<Vec<u32>, Hidden> {
     let mut hidden = None;
-    for &address in addresses {
-        match find_listener(Path::new(PROC), address) {
+    for address in addresses {
+        let found = match address {
+            Address::Tcp(address) => find_listener(Path::new(PROC), *address),
+            Address::Unix(path) => find_unix_listener(Path::new(PROC), path),
+        };
+        match found {
             Ok(pids) => return Ok(pids),
             Err(why) => drop(hidden.get_or_insert(why)),
         }
@@ -283,6 +277,11 @@ fn listener(addresses: &[SocketAddr]) -> Result<Vec<u32>, Hidden> {
         reason: "the target has no address".to_owned(),
         remedy: "check the host name in the URL".to_owned(),
     }))
+}
+
+/// The route without TLS: that a port accepts is known before anything is said on it.
+fn plainly(route: &Route) -> Route {
+    Route::plain(route.addresses.iter().cloned())
 }
 
 /// Waits until one of the checks holds. They take turns, each turn longer than the one before, so

@@ -11,6 +11,8 @@ mod loops;
 mod pacing;
 mod server;
 mod stopping;
+mod tls;
+mod unix;
 
 use std::net::SocketAddr;
 use std::sync::Mutex;
@@ -18,7 +20,7 @@ use std::sync::Mutex;
 use slowpath_core::plan::Plan;
 use slowpath_core::sample::{Sample, Stage};
 use slowpath_core::scenario::{Escape, Load, LoadDraft, Part, Places, Scenario, Template};
-use slowpath_load::{Control, Drive, Drove, Keys, drive};
+use slowpath_load::{Control, Drive, Drove, Keys, Route, drive};
 
 /// Everything that came out of one load.
 struct Run {
@@ -69,7 +71,16 @@ fn run(scenario: Scenario, address: SocketAddr) -> Run {
     run_with(scenario, address, &Control::default())
 }
 
+fn run_on(scenario: Scenario, route: Route) -> Run {
+    drive_all(scenario, route, "localhost", &Control::default())
+}
+
 fn run_with(scenario: Scenario, address: SocketAddr, control: &Control) -> Run {
+    let route = Route::plain([address]);
+    drive_all(scenario, route, &address.to_string(), control)
+}
+
+fn drive_all(scenario: Scenario, route: Route, host: &str, control: &Control) -> Run {
     let plan = Plan {
         scenario,
         seed: 42,
@@ -78,9 +89,9 @@ fn run_with(scenario: Scenario, address: SocketAddr, control: &Control) -> Run {
     let what = Drive {
         plan: &plan,
         repeat: 0,
-        addresses: &[address],
+        route,
         places: Places::default(),
-        host_header: address.to_string(),
+        host_header: host.to_owned(),
     };
     let (mut keys, samples) = (Keys::new(), Mutex::new(Vec::new()));
     let sink = |batch: &[Sample]| samples.lock().unwrap().extend_from_slice(batch);

@@ -43,6 +43,11 @@ pub(super) const NAMESPACE_REMEDY: &str = "nsenter --net=/proc/PID/ns/net slowpa
 /// Why the target's sockets are not listed then.
 pub(super) const NAMESPACE_REASON: &str = "the target lives in another network namespace";
 
+/// Why nothing is known of the sockets of a target that is reached without the network.
+const UNIX_REASON: &str = "the target listens on a Unix socket, which has no such counters";
+/// What can be done about it.
+const UNIX_REMEDY: &str = "reach the target by TCP to see its listen queue and connections";
+
 /// What is remembered from turn to turn.
 #[derive(Debug, Default)]
 pub(super) struct State {
@@ -60,13 +65,16 @@ impl Probe for State {
         if scene.shares_network == Some(false) {
             return out.missing(SIGNALS, NAMESPACE_REASON, NAMESPACE_REMEDY);
         }
-        let families = match self.listeners(target.port, &scene.inodes, out) {
+        let Some(port) = target.port else {
+            return out.missing(SIGNALS, UNIX_REASON, UNIX_REMEDY);
+        };
+        let families = match self.listeners(port, &scene.inodes, out) {
             Ok(families) => families,
             Err(error) => return sock_diag_failed(SIGNALS, error, out),
         };
         let fast = self.connections <= MAX_FAST_CONNECTIONS;
         if (fast || turn.is_multiple_of(TURNS_PER_SLOW_READ))
-            && let Err(error) = self.connections(target.port, &families, out)
+            && let Err(error) = self.connections(port, &families, out)
         {
             sock_diag_failed(OF_CONNECTIONS, error, out);
         }

@@ -224,7 +224,7 @@ mod tests {
             sys_root: root.to_owned(),
             target: Some(Watched {
                 pids: pids.to_vec(),
-                port: 1,
+                port: Some(1),
             }),
             loop_tids: Arc::new(Vec::new),
         })

@@ -58,7 +58,7 @@ impl State {
         }
         match self.sockets() {
             Ok((window, sockets)) => {
-                let count = count(&sockets, &scene.inodes, target.port);
+                let count = count(&sockets, &scene.inodes, target.port.unwrap_or(0));
                 out.push(&UPSTREAM_SOCKETS, Subject::Target, window, count as f64);
             }
             Err(error) => sock_diag_failed(TCP, error, out),

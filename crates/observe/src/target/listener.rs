@@ -6,8 +6,8 @@ use std::io::{self, BufReader, ErrorKind};
 use std::net::{IpAddr, Ipv4Addr, SocketAddr, TcpListener, UdpSocket};
 use std::path::Path;
 
-use procfs::FromBufReadSI;
-use procfs::net::{TcpNetEntries, TcpNetEntry, TcpState};
+use procfs::net::{TcpNetEntries, TcpNetEntry, TcpState, UnixNetEntries, UnixState};
+use procfs::{FromBufReadSI, FromRead};
 
 use super::process::Table;
 
@@ -56,6 +56,49 @@ pub fn find_listener(proc_root: &Path, address: SocketAddr) -> Result<Vec<u32>, 
             reason: format!(
                 "the process that listens on {address} cannot be inspected (user id {uid})"
             ),
+            remedy: "run slowpath as that user or as root".to_owned(),
+        });
+    }
+    Ok(root_most(proc_root, holders))
+}
+
+/// The processes that listen on the Unix socket at `path`, as [`find_listener`] finds them.
+///
+/// # Errors
+/// When nothing in this network namespace listens there, or the process is another user's.
+pub fn find_unix_listener(proc_root: &Path, path: &Path) -> Result<Vec<u32>, Hidden> {
+    // The table has paths as they were bound, which may be relative to folders long left.
+    let same = |bound: &Path| {
+        bound == path
+            || bound
+                .canonicalize()
+                .ok()
+                .zip(path.canonicalize().ok())
+                .is_some_and(|(a, b)| a == b)
+            || (bound.is_relative() && path.ends_with(bound))
+    };
+    let table = UnixNetEntries::from_file(proc_root.join("net/unix"))
+        .map(|UnixNetEntries(entries)| entries)
+        .unwrap_or_default();
+    let inodes: BTreeSet<u64> = table
+        .into_iter()
+        .filter(|entry| i32::from(entry.socket_type) == libc::SOCK_STREAM)
+        // Connections that were accepted have the path too, and are connected.
+        .filter(|entry| entry.state == UnixState::UNCONNECTED)
+        .filter(|entry| entry.path.as_deref().is_some_and(same))
+        .map(|entry| entry.inode)
+        .collect();
+    let name = path.display();
+    if inodes.is_empty() {
+        return Err(Hidden {
+            reason: format!("nothing in this network namespace listens on {name}"),
+            remedy: "start the target, or name its process with --pid".to_owned(),
+        });
+    }
+    let holders = holders(proc_root, &inodes);
+    if holders.is_empty() {
+        return Err(Hidden {
+            reason: format!("the process that listens on {name} cannot be inspected"),
             remedy: "run slowpath as that user or as root".to_owned(),
         });
     }

@@ -1,7 +1,9 @@
 //! Waiting until a started process answers.
 
-use std::io::{ErrorKind, Read, Write};
+use std::fmt;
+use std::io::{self, ErrorKind, Read, Write};
 use std::net::{SocketAddr, TcpStream};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
@@ -20,17 +22,66 @@ const READ_SLICE: Duration = Duration::from_millis(100);
 /// A status line is shorter than this in any server.
 const STATUS_LINE_MAX_BYTES: usize = 8 * 1024;
 
+/// A connection that can be asked something.
+pub trait Wire: Read + Write {
+    /// How long a read may wait before it fails with [`ErrorKind::WouldBlock`] or
+    /// [`ErrorKind::TimedOut`] and may be tried again.
+    fn set_patience(&self, patience: Duration) -> io::Result<()>;
+}
+
+impl Wire for TcpStream {
+    fn set_patience(&self, patience: Duration) -> io::Result<()> {
+        self.set_read_timeout(Some(patience))
+    }
+}
+
+/// Opens a connection within the given time.
+type Open = dyn Fn(Duration) -> io::Result<Box<dyn Wire>> + Send + Sync;
+
+/// How a process is reached.
+#[derive(Clone)]
+pub struct Dial {
+    name: String,
+    open: Arc<Open>,
+}
+
+impl Dial {
+    /// By whatever `open` does; it is given the longest time that it may take. `name` says where
+    /// that leads.
+    pub fn new(
+        name: String,
+        open: impl Fn(Duration) -> io::Result<Box<dyn Wire>> + Send + Sync + 'static,
+    ) -> Self {
+        let open = Arc::new(open);
+        Self { name, open }
+    }
+}
+
+impl From<SocketAddr> for Dial {
+    fn from(address: SocketAddr) -> Self {
+        Self::new(address.to_string(), move |limit| {
+            Ok(Box::new(TcpStream::connect_timeout(&address, limit)?))
+        })
+    }
+}
+
+impl fmt::Debug for Dial {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("Dial").field(&self.name).finish()
+    }
+}
+
 /// What tells that a process is ready.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug)]
 pub enum ReadyCheck {
     /// That it was started.
     Started,
     /// That a connection is accepted.
-    Tcp(SocketAddr),
+    Accepts(Dial),
     /// That a `GET` is answered with any 2xx or 3xx status.
     Get {
-        /// Where.
-        address: SocketAddr,
+        /// How it is reached.
+        dial: Dial,
         /// The `Host` header.
         host_header: String,
         /// The path, beginning with a slash, with its query.
@@ -92,9 +143,9 @@ fn died(running: &Running, exit: String) -> TargetError {
 fn ask(check: &ReadyCheck, left: Duration, waits: &mut dyn FnMut() -> bool) -> Result<(), String> {
     match check {
         ReadyCheck::Started => Ok(()),
-        ReadyCheck::Tcp(address) => connect(*address, left).map(|_| ()),
+        ReadyCheck::Accepts(dial) => connect(dial, left).map(|_| ()),
         ReadyCheck::Get {
-            address,
+            dial,
             host_header,
             path,
         } => {
@@ -102,8 +153,8 @@ fn ask(check: &ReadyCheck, left: Duration, waits: &mut dyn FnMut() -> bool) -> R
                 "GET {path} HTTP/1.1\r\nHost: {host_header}\r\nUser-Agent: slowpath\r\n\
                  Accept: */*\r\nConnection: close\r\n\r\n"
             );
-            let mut stream = connect(*address, left)?;
-            let line = exchange(&mut stream, &request, waits)?;
+            let mut stream = connect(dial, left)?;
+            let line = exchange(&mut *stream, &request, waits)?;
             match status(&line) {
                 Some(200..=399) => Ok(()),
                 Some(code) => Err(format!("GET {path} is answered with {code}")),
@@ -113,24 +164,25 @@ fn ask(check: &ReadyCheck, left: Duration, waits: &mut dyn FnMut() -> bool) -> R
     }
 }
 
-fn connect(address: SocketAddr, left: Duration) -> Result<TcpStream, String> {
+fn connect(dial: &Dial, left: Duration) -> Result<Box<dyn Wire>, String> {
     // Zero is refused by the library; the last attempt gets a moment.
     let limit = left.clamp(Duration::from_millis(1), CONNECT_MAX);
-    TcpStream::connect_timeout(&address, limit).map_err(|error| match error.kind() {
-        ErrorKind::ConnectionRefused => format!("nothing listens on {address}"),
-        ErrorKind::TimedOut => format!("{address} does not take the connection"),
-        _ => format!("cannot connect to {address}: {error}"),
+    let name = &dial.name;
+    (dial.open)(limit).map_err(|error| match error.kind() {
+        ErrorKind::ConnectionRefused => format!("nothing listens on {name}"),
+        ErrorKind::TimedOut => format!("{name} does not take the connection"),
+        _ => format!("cannot connect to {name}: {error}"),
     })
 }
 
 /// Sends the request and returns the first line of the answer.
 fn exchange(
-    stream: &mut TcpStream,
+    stream: &mut dyn Wire,
     request: &str,
     waits: &mut dyn FnMut() -> bool,
 ) -> Result<String, String> {
-    let broken = |error: std::io::Error| format!("the connection broke: {error}");
-    stream.set_read_timeout(Some(READ_SLICE)).map_err(broken)?;
+    let broken = |error: io::Error| format!("the connection broke: {error}");
+    stream.set_patience(READ_SLICE).map_err(broken)?;
     stream.write_all(request.as_bytes()).map_err(broken)?;
     let mut answer = Vec::new();
     let mut chunk = [0; 1024];

@@ -39,7 +39,7 @@ fn answers(statuses: &'static [&'static str]) -> SocketAddr {
 fn get(address: SocketAddr) -> ReadyCheck {
     let (host_header, path) = ("shop:80".to_owned(), "/health?x=1".to_owned());
     ReadyCheck::Get {
-        address,
+        dial: address.into(),
         host_header,
         path,
     }
@@ -65,7 +65,11 @@ fn any_2xx_or_3xx_is_ready() {
         .wait_ready(&get(answers(&["204 No Content"])), PATIENCE, &go_on)
         .unwrap();
     running
-        .wait_ready(&ReadyCheck::Tcp(answers(&[""])), PATIENCE, &go_on)
+        .wait_ready(
+            &ReadyCheck::Accepts(answers(&[""]).into()),
+            PATIENCE,
+            &go_on,
+        )
         .unwrap();
     running
         .wait_ready(&ReadyCheck::Started, PATIENCE, &go_on)
@@ -83,7 +87,7 @@ fn what_never_answers_well_is_told() {
         assert!(matches!(error, TargetError::NotReady { .. }), "{error}");
         error.to_string()
     };
-    let refused = text(&ReadyCheck::Tcp(closed_port()));
+    let refused = text(&ReadyCheck::Accepts(closed_port().into()));
     assert!(
         refused.contains("nothing listens on 127.0.0.1"),
         "{refused}"
@@ -100,7 +104,7 @@ fn a_death_ends_the_wait_and_its_last_words_are_told() {
     let dir = tempfile::tempdir().unwrap();
     let script = "for i in 1 2 3 4 5 6 7; do echo word $i; done; exit 3";
     let mut running = run(dir.path(), script);
-    let check = ReadyCheck::Tcp(closed_port());
+    let check = ReadyCheck::Accepts(closed_port().into());
     let error = running
         .wait_ready(&check, PATIENCE, &AtomicBool::new(false))
         .unwrap_err();
@@ -116,7 +120,7 @@ fn somebody_elses_answer_does_not_make_a_dead_process_ready() {
     let dir = tempfile::tempdir().unwrap();
     let mut running = run(dir.path(), "exit 1");
     crate::eventually("the end of the script", || running.exited());
-    let check = ReadyCheck::Tcp(answers(&[""]));
+    let check = ReadyCheck::Accepts(answers(&[""]).into());
     let error = running
         .wait_ready(&check, PATIENCE, &AtomicBool::new(false))
         .unwrap_err();
@@ -128,7 +132,7 @@ fn the_user_may_interrupt() {
     let dir = tempfile::tempdir().unwrap();
     let mut running = run(dir.path(), "exec sleep 60");
     let stop = AtomicBool::new(false);
-    let check = ReadyCheck::Tcp(closed_port());
+    let check = ReadyCheck::Accepts(closed_port().into());
     thread::scope(|scope| {
         scope.spawn(|| {
             thread::sleep(Duration::from_millis(50));

@@ -1,13 +1,13 @@
 //! The target, the services beside it, and the toggles that change it.
 
 use slowpath_core::scenario::{
-    DEFAULT_READY_TIMEOUT_NS, Escape, Part, Places, Ready, Scheme, Service, Step, Switch, Target,
-    Template, Tls, Toggle, Url, is_path_char,
+    DEFAULT_READY_TIMEOUT_NS, Escape, Part, Places, Ready, Service, Step, Switch, Target, Template,
+    Tls, Toggle, Url, is_path_char,
 };
 
 use super::reader::Table;
 use super::value::{Scope, Value};
-use super::{Known, keys, unique};
+use super::{Known, unique};
 
 /// What stands in for `{port}` when a text is checked before any port is known; any other would do.
 const SOME_PORT: u16 = 1;
@@ -33,6 +33,9 @@ pub(super) fn target(table: &Table<'_>, known: &Known) -> Option<Target> {
         ready_timeout_ns: process.ready_timeout_ns,
         reset: reset.unwrap_or_default(),
         tls: table.child("tls").map(|table| tls(&table, scope)),
+        unix_socket: table
+            .get("unix_socket")
+            .and_then(|value| value.filled_template(scope)),
         ..Target::attached(url?)
     })
 }
@@ -57,12 +60,7 @@ fn url_template(value: &Value<'_>, scope: Scope<'_>) -> Option<Template> {
                 "move the path to the requests of the endpoints",
             );
         }
-        Ok(url) => {
-            if url.scheme == Scheme::Https && keys::is_refused(keys::HTTPS) {
-                value.wrong("https is valid but not carried out yet", "use http to run");
-            }
-            return Some(template);
-        }
+        Ok(_) => return Some(template),
     }
     None
 }

@@ -5,8 +5,6 @@ use slowpath_core::scenario::{
     Part, Places, Ready, SizeRange, Step, Switch, Template, Values,
 };
 
-use slowpath_record::scenario::{NoScenario, from_url};
-
 use super::{LEAST, SHOP, read};
 
 fn literal(template: &Template) -> &str {
@@ -226,9 +224,24 @@ fn a_rate_says_that_the_loop_is_open() {
 }
 
 #[test]
-fn a_url_is_refused_where_a_file_would_be() {
-    let scenario = from_url("http://localhost:8080/a").unwrap();
-    assert_eq!(scenario.endpoints[0].name, "/a");
-    assert_eq!(from_url("https://localhost/"), Err(NoScenario::Https));
-    assert!(matches!(from_url("shop.toml"), Err(NoScenario::Url(_))));
+fn tls_and_a_unix_socket_are_read() {
+    let target = "[target]\ncommand = [\"./s\"]\nurl = \"https://shop.test\"\nunix_socket = \"{tmp}/shop.sock\"\n\
+        tls = { ca = \"ca.pem\", cert = \"me.pem\", key = \"me.key\", resume = false }\n\
+        [[endpoint]]\nname = \"e\"\nrequest = \"GET /\"\n";
+    let target = read(target).unwrap().target;
+    let tls = target.tls.unwrap();
+    assert!(!tls.insecure && !tls.resume);
+    for (path, said) in [
+        (tls.ca, "ca.pem"),
+        (tls.cert, "me.pem"),
+        (tls.key, "me.key"),
+    ] {
+        assert_eq!(path.unwrap().as_literal(), Some(said));
+    }
+    let socket = target.unix_socket.unwrap();
+    let places = Places {
+        tmp: "/tmp/x".into(),
+        ..Places::default()
+    };
+    assert_eq!(socket.expand(&places), "/tmp/x/shop.sock");
 }

@@ -7,7 +7,7 @@ use std::process::{Command, Stdio};
 use anyhow::{Context, Result};
 use slowpath_core::catalogue::PROVABLE;
 
-use crate::cli::{DemoArgs, ProveArgs, RunArgs};
+use crate::cli::{DemoArgs, ProveArgs, ReachArgs, RunArgs};
 use crate::command::prove;
 use crate::command::run;
 use crate::exit::{Exit, Problem};
@@ -183,6 +183,7 @@ fn run_args(scenario: &Path, args: &DemoArgs) -> RunArgs {
         repeats: None,
         loops: None,
         pid: None,
+        reach: ReachArgs::default(),
         release: None,
         seed: None,
         allow_errors: 0.0,

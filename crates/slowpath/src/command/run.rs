@@ -6,13 +6,13 @@ use anyhow::Result;
 use slowpath_core::plan::Plan;
 use slowpath_core::scenario::{Overrides, Scenario};
 use slowpath_record::Store;
-use slowpath_record::scenario::{Context, Mistake, from_url, parse};
+use slowpath_record::scenario::{Context, Mistake, parse};
 
 use crate::cli::RunArgs;
 use crate::exit::{Exit, Problem};
 use crate::measure::{Alone, Measurement, measure};
 use crate::present::Judged;
-use crate::{interrupt, notes, out, session, store};
+use crate::{interrupt, notes, out, reach, session, store};
 
 /// Measures, judges, prints.
 pub(crate) fn run(args: &RunArgs) -> Result<Exit> {
@@ -52,7 +52,7 @@ pub(crate) fn measured(args: &RunArgs) -> Result<(Judged, Exit)> {
 /// The scenario that the command line means, overrides applied, and its text if it is a file.
 fn scenario(args: &RunArgs) -> Result<(Scenario, Option<String>), Problem> {
     let (mut scenario, text) = if args.what.contains("://") {
-        let scenario = from_url(&args.what).map_err(|error| {
+        let scenario = Scenario::from_url(&args.what).map_err(|error| {
             Problem::usage(format!("{:?}: {error}", args.what), "http://HOST:PORT/PATH")
         })?;
         (scenario, None)
@@ -61,6 +61,8 @@ fn scenario(args: &RunArgs) -> Result<(Scenario, Option<String>), Problem> {
         (scenario, Some(text))
     };
     check_carried_out(&scenario)?;
+    reach::over(&mut scenario.target, &args.reach)?;
+    reach::check_terms(&scenario)?;
     let overrides = Overrides {
         connections: args.connections,
         users: args.users,

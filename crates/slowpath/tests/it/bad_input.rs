@@ -51,7 +51,12 @@ fn run() {
     refused(&["run", "missing.toml"], &["missing.toml"]);
     refused(&["run", "ftp://127.0.0.1/"], &["ftp"]);
     refused(&["run", "http://"], &["http://"]);
-    refused(&["run", "https://127.0.0.1/"], &["https"]);
+    let no_such = ["run", "https://127.0.0.1/", "--cacert", "/no/such.pem"];
+    refused(&no_such, &["/no/such.pem"]);
+    refused(
+        &["run", "https://127.0.0.1/", "--cert", "a.pem"],
+        &["--key"],
+    );
     refused(&["run", "http://127.0.0.1:1/", "-d", "20"], &["20"]);
     refused(&["run", "http://127.0.0.1:1/", "-d", "0s"], &["0s"]);
     refused(&["run", "http://127.0.0.1:1/", "-r", "fast"], &["fast"]);

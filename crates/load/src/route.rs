@@ -1,0 +1,147 @@
+//! The way to the target, and what one asks it outside of a load.
+
+use std::io::{self, Read, Write};
+use std::net::TcpStream;
+use std::os::unix::net::UnixStream;
+use std::time::Duration;
+
+use rustls::{ClientConnection, StreamOwned};
+
+use crate::tls::{Tls, explain, reason_of};
+use crate::transport::Address;
+
+/// How the target is reached.
+#[derive(Clone, Debug)]
+pub struct Route {
+    /// Where it listens; at least one, tried in turn.
+    pub addresses: Vec<Address>,
+    /// How TLS is spoken there, if it is.
+    pub tls: Option<Tls>,
+}
+
+impl Route {
+    /// A route without encryption.
+    pub fn plain(addresses: impl IntoIterator<Item = impl Into<Address>>) -> Self {
+        Self {
+            addresses: addresses.into_iter().map(Into::into).collect(),
+            tls: None,
+        }
+    }
+
+    /// The same route with TLS.
+    #[must_use]
+    pub fn secured(self, tls: Tls) -> Self {
+        let tls = Some(tls);
+        Self { tls, ..self }
+    }
+
+    /// Opens a blocking connection for a question outside of a load (is it ready? start afresh!),
+    /// handshake included. Connecting and every single read or write take no longer than `limit`.
+    ///
+    /// # Errors
+    /// What the system says, or, as [`io::ErrorKind::InvalidData`], why TLS failed in words.
+    pub fn open(&self, address: &Address, limit: Duration) -> io::Result<Blocking> {
+        match address {
+            Address::Tcp(address) => {
+                let stream = TcpStream::connect_timeout(address, limit)?;
+                stream.set_read_timeout(Some(limit))?;
+                stream.set_write_timeout(Some(limit))?;
+                self.secure(stream, Blocking::Tcp, |stream| {
+                    Blocking::TlsTcp(Box::new(stream))
+                })
+            }
+            Address::Unix(path) => {
+                let stream = UnixStream::connect(path)?;
+                stream.set_read_timeout(Some(limit))?;
+                stream.set_write_timeout(Some(limit))?;
+                self.secure(stream, Blocking::Unix, |stream| {
+                    Blocking::TlsUnix(Box::new(stream))
+                })
+            }
+        }
+    }
+
+    fn secure<S: Read + Write>(
+        &self,
+        mut stream: S,
+        plain: impl FnOnce(S) -> Blocking,
+        secured: impl FnOnce(StreamOwned<ClientConnection, S>) -> Blocking,
+    ) -> io::Result<Blocking> {
+        let Some(tls) = &self.tls else {
+            return Ok(plain(stream));
+        };
+        let session = ClientConnection::new(tls.config.clone(), tls.name.clone());
+        let mut session = session.map_err(io::Error::other)?;
+        while session.is_handshaking() {
+            session.complete_io(&mut stream).map_err(in_words)?;
+        }
+        Ok(secured(StreamOwned::new(session, stream)))
+    }
+}
+
+fn in_words(error: io::Error) -> io::Error {
+    match reason_of(&error) {
+        Some(reason) => io::Error::new(io::ErrorKind::InvalidData, explain(reason)),
+        None => error,
+    }
+}
+
+/// A blocking connection.
+#[derive(Debug)]
+pub enum Blocking {
+    /// TCP.
+    Tcp(TcpStream),
+    /// A Unix socket.
+    Unix(UnixStream),
+    /// TLS over TCP.
+    TlsTcp(Box<StreamOwned<ClientConnection, TcpStream>>),
+    /// TLS over a Unix socket.
+    TlsUnix(Box<StreamOwned<ClientConnection, UnixStream>>),
+}
+
+impl Blocking {
+    /// How long a read may wait before it fails and may be tried again.
+    ///
+    /// # Errors
+    /// What the system says.
+    pub fn set_patience(&self, patience: Duration) -> io::Result<()> {
+        let patience = Some(patience);
+        match self {
+            Self::Tcp(stream) => stream.set_read_timeout(patience),
+            Self::Unix(stream) => stream.set_read_timeout(patience),
+            Self::TlsTcp(stream) => stream.sock.set_read_timeout(patience),
+            Self::TlsUnix(stream) => stream.sock.set_read_timeout(patience),
+        }
+    }
+}
+
+impl Read for Blocking {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        match self {
+            Self::Tcp(stream) => stream.read(buffer),
+            Self::Unix(stream) => stream.read(buffer),
+            Self::TlsTcp(stream) => stream.read(buffer).map_err(in_words),
+            Self::TlsUnix(stream) => stream.read(buffer).map_err(in_words),
+        }
+    }
+}
+
+impl Write for Blocking {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        match self {
+            Self::Tcp(stream) => stream.write(bytes),
+            Self::Unix(stream) => stream.write(bytes),
+            Self::TlsTcp(stream) => stream.write(bytes).map_err(in_words),
+            Self::TlsUnix(stream) => stream.write(bytes).map_err(in_words),
+        }
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        match self {
+            Self::Tcp(stream) => stream.flush(),
+            Self::Unix(stream) => stream.flush(),
+            Self::TlsTcp(stream) => stream.flush(),
+            Self::TlsUnix(stream) => stream.flush(),
+        }
+    }
+}
