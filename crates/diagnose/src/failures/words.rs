@@ -42,6 +42,9 @@ pub(super) fn summary(
     if let Some(errno) = error.errno.as_ref().filter(|_| outcome == Outcome::Io) {
         text.push_str(&[" (", errno, ")"].concat());
     }
+    if let Some(reason) = reason(case, outcome, phase).filter(|_| error.errno.is_none()) {
+        text.push_str(&[" (", reason, ")"].concat());
+    }
     if let Some(status) = error.status {
         text.push_str(&[" ", &status.to_string()].concat());
     }
@@ -55,6 +58,14 @@ pub(super) fn summary(
         text += &part;
     }
     text
+}
+
+/// What the load noted of the first such failure.
+fn reason<'a>(case: &Case<'a>, outcome: Outcome, phase: Phase) -> Option<&'a str> {
+    let repeats = case.record.manifest.repeats.iter();
+    let mut reasons = repeats.flat_map(|repeat| &repeat.reasons);
+    let found = reasons.find(|reason| (reason.outcome, reason.phase) == (outcome, phase));
+    found.map(|reason| reason.text.as_str())
 }
 
 /// What happened.
