@@ -3,16 +3,20 @@
 
 use super::Malformed;
 
-/// Bytes of chunk extensions of one chunk, or of all trailers, at most: as much as a head may
+/// Bytes of the size and the extensions of one chunk, or of all trailers, at most: as much as a head may
 /// have. Nobody sends either in earnest; the limit is against endless ones.
 const MOST_LINE_BYTES: u32 = 64 * 1024;
 
 /// Where in the coding we are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum At {
-    /// In the digits of a size; how many there were.
-    Size(u8),
-    /// Behind the size, before the end of its line.
+    /// Before the first digit of a size.
+    SizeBegin,
+    /// In the digits of a size.
+    Size,
+    /// In white space behind a size.
+    Blank,
+    /// In extensions, which mean nothing here, before the end of their line.
     Extension,
     /// The line feed that ends the size's line.
     SizeEnd,
@@ -46,7 +50,7 @@ impl Chunked {
     /// Before the first byte of a body.
     pub(super) fn new() -> Self {
         Self {
-            at: At::Size(0),
+            at: At::SizeBegin,
             left: 0,
             line_bytes: 0,
         }
@@ -83,9 +87,11 @@ impl Chunked {
 
     fn step(&mut self, byte: u8) -> Result<At, Malformed> {
         Ok(match (self.at, byte) {
-            (At::Size(digits), _) if byte.is_ascii_hexdigit() => self.digit(digits, byte)?,
-            (At::Size(1..), b';' | b' ' | b'\t') => At::Extension,
-            (At::Size(1..) | At::Extension, b'\r') => At::SizeEnd,
+            (At::SizeBegin | At::Size, _) if byte.is_ascii_hexdigit() => self.digit(byte)?,
+            // Some old servers pad the size (RFC 9112, section 7.1.1, calls it bad white space).
+            (At::Size | At::Blank, b' ' | b'\t') => self.line(At::Blank)?,
+            (At::Size | At::Blank, b';') => At::Extension,
+            (At::Size | At::Blank | At::Extension, b'\r') => At::SizeEnd,
             (At::Extension, _) if byte != b'\n' => self.line(At::Extension)?,
             (At::SizeEnd, b'\n') => {
                 self.line_bytes = 0;
@@ -96,7 +102,7 @@ impl Chunked {
                 }
             }
             (At::DataReturn, b'\r') => At::DataEnd,
-            (At::DataEnd, b'\n') => At::Size(0),
+            (At::DataEnd, b'\n') => At::SizeBegin,
             (At::TrailerStart, b'\r') => At::LastEnd,
             (At::Trailer, b'\r') => At::TrailerEnd,
             (At::TrailerStart | At::Trailer, _) if byte != b'\n' => self.line(At::Trailer)?,
@@ -106,20 +112,22 @@ impl Chunked {
         })
     }
 
-    fn digit(&mut self, digits: u8, byte: u8) -> Result<At, Malformed> {
-        // `left` is 0 when a size begins. 15 digits are an exabyte; more would overflow.
-        if digits >= 15 {
+    fn digit(&mut self, byte: u8) -> Result<At, Malformed> {
+        // `left` is 0 when a size begins.
+        if self.left >> 60 != 0 {
             return Err(Malformed("a chunk is longer than any body"));
         }
         let digit = char::from(byte).to_digit(16).unwrap_or_default();
         self.left = self.left << 4 | u64::from(digit);
-        Ok(At::Size(digits + 1))
+        self.line(At::Size)
     }
 
     fn line(&mut self, at: At) -> Result<At, Malformed> {
         self.line_bytes += 1;
         if self.line_bytes > MOST_LINE_BYTES {
-            return Err(Malformed("chunk extensions or trailers do not end"));
+            return Err(Malformed(
+                "a chunk's size, its extensions or the trailers do not end",
+            ));
         }
         Ok(at)
     }

@@ -1,6 +1,8 @@
 //! The head of a response, and what it says about the body and the connection.
 
-use httparse::{EMPTY_HEADER, Header, Status};
+use std::mem::MaybeUninit;
+
+use httparse::{Header, ParserConfig, Status};
 
 use super::Malformed;
 
@@ -37,11 +39,15 @@ impl Head {
     /// Parses the head at the start of `bytes`; `None` while it is not whole. `asked_head` says
     /// that the request was a `HEAD`, whose response has no body whatever its headers say.
     pub(super) fn parse(bytes: &[u8], asked_head: bool) -> Result<Option<Self>, Malformed> {
-        let mut headers = [EMPTY_HEADER; MOST_HEADERS];
-        let mut response = httparse::Response::new(&mut headers);
+        let mut headers = [const { MaybeUninit::uninit() }; MOST_HEADERS];
+        let mut response = httparse::Response::new(&mut []);
+        let mut config = ParserConfig::default();
+        // A user agent must read them (RFC 9112, section 5.2), and none says anything of framing.
+        config.allow_obsolete_multiline_headers_in_responses(true);
+        let parsed = config.parse_response_with_uninit_headers(&mut response, bytes, &mut headers);
         let too_long = Malformed("the head is longer than 64 KiB");
-        match response.parse(bytes) {
-            Err(_) => Err(Malformed("the head is not that of an HTTP/1 response")),
+        match parsed {
+            Err(error) => Err(in_words(error)),
             Ok(Status::Partial) if bytes.len() > MOST_HEAD_BYTES => Err(too_long),
             Ok(Status::Partial) => Ok(None),
             Ok(Status::Complete(len)) if len > MOST_HEAD_BYTES => Err(too_long),
@@ -85,13 +91,28 @@ impl Head {
             (None, Some(length)) => Framing::Sized(length),
             (Some(_) | None, _) => Framing::UntilClose,
         };
+        // What is framed twice, or in a coding that HTTP/1.0 has not, may end elsewhere for
+        // somebody on the way (RFC 9112, sections 6.1 and 6.3): nothing may follow it.
+        let is_faulty = last_coding.is_some() && (length.is_some() || is_1_0);
         Ok(Self {
             len: 0,
             status: 0,
             framing,
-            keep_alive: !close && (!is_1_0 || keep),
+            keep_alive: !close && !is_faulty && (!is_1_0 || keep),
         })
     }
+}
+
+fn in_words(error: httparse::Error) -> Malformed {
+    Malformed(match error {
+        httparse::Error::HeaderName => "a header has no valid name",
+        httparse::Error::HeaderValue => "a header has no valid value",
+        httparse::Error::NewLine => "a line of the head does not end as one",
+        httparse::Error::Status => "the status line is none",
+        httparse::Error::TooManyHeaders => "the head has more than 128 headers",
+        httparse::Error::Version => "it does not begin with HTTP/1.1 or HTTP/1.0",
+        httparse::Error::Token => "the head has a character that it must not have",
+    })
 }
 
 /// The members of a comma-separated header value.

