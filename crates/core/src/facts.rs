@@ -107,6 +107,10 @@ pub struct RepeatFacts {
     pub connections_stale: u64,
     /// Batches of samples that waited because the disk was slower than the load.
     pub spool_waits: u64,
+    /// Events of streamed responses that `stream_events.parquet` has no room for; their requests
+    /// count them all the same.
+    #[serde(default)]
+    pub stream_events_dropped: u64,
     /// Ids of the target's processes that were seen.
     pub target_pids: Vec<u32>,
     /// Why the repeat ended early; empty if it did not.
@@ -144,6 +148,7 @@ impl RepeatFacts {
             pass: None,
             connections_stale: 0,
             spool_waits: 0,
+            stream_events_dropped: 0,
             target_pids: Vec::new(),
             cut_short: String::new(),
             reasons: Vec::new(),

@@ -180,7 +180,8 @@ pub struct Sample {
     pub first_byte: Option<Nanos>,
     /// When the first event of a streamed response was whole.
     pub first_event: Option<Nanos>,
-    /// When the longest silence inside the response (after its first byte) began.
+    /// When the longest silence inside the response began: after its first byte, or, of a stream of
+    /// events, after its first event.
     pub gap_begin: Option<Nanos>,
     /// Length of that silence; zero if the response came in one read.
     pub gap_ns: u64,
@@ -323,6 +324,21 @@ impl Sample {
         // An all-zero id is invalid (W3C Trace Context 3.2.2.3); the marker bit keeps it away.
         (u128::from(seed) << 64) | (1 << 63) | low
     }
+}
+
+/// One whole event of a streamed response.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct StreamEvent {
+    /// When its last byte was read.
+    pub at: Nanos,
+    /// The serial number of its request.
+    pub serial: u32,
+    /// How many events of the response came before it.
+    pub index: u32,
+    /// Length of its data in bytes; the largest number for all that are larger.
+    pub data_bytes: u32,
+    /// The repeat of its request.
+    pub repeat: u16,
 }
 
 #[cfg(test)]

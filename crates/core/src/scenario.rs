@@ -16,7 +16,7 @@ mod template;
 pub mod units;
 mod url;
 
-pub use endpoint::{Count, Endpoint, Expect, SizeRange};
+pub use endpoint::{Count, Endpoint, EventRange, Expect, SizeRange};
 pub use gate::{Condition, Dimension, Gate, GateError, GateTest, Measure, Metric};
 pub use load::{
     Arrivals, ConnectionUse, Contradiction, DEFAULT_CONNECTIONS, DEFAULT_DURATION_NS,

@@ -6,13 +6,13 @@
 #![allow(clippy::disallowed_methods, reason = "a program reads its arguments")]
 
 use std::error::Error;
-use std::sync::Mutex;
+use std::sync::{Mutex, PoisonError};
 
 use slowpath_core::nanos::SECOND;
 use slowpath_core::plan::Plan;
-use slowpath_core::sample::{Sample, Stage};
+use slowpath_core::sample::{Sample, Stage, StreamEvent};
 use slowpath_core::scenario::{Arrivals, LoadDraft, Places, Scenario, Url};
-use slowpath_load::{Control, Drive, Keys, Route, drive, resolve};
+use slowpath_load::{Control, Drive, Keys, Route, Sink, drive, resolve};
 
 fn main() -> Result<(), Box<dyn Error>> {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
@@ -49,20 +49,15 @@ fn main() -> Result<(), Box<dyn Error>> {
         places: Places::default(),
         host_header: url.authority(),
     };
-    let seen = Mutex::new((Vec::new(), 0_u64, 0_u64));
-    let sink = |batch: &[Sample]| {
-        let mut seen = seen.lock().expect("nobody panics while holding it");
-        let (samples, sent, failed) = &mut *seen;
-        *sent += batch.len() as u64;
-        *failed += batch.iter().filter(|s| s.outcome.is_error()).count() as u64;
-        let measured = batch.iter().filter(|s| s.stage == Stage::Measured);
-        // Every tenth of them is enough for the percentiles, and leaves the tool's memory alone.
-        samples.extend(measured.filter(|s| s.serial % 10 == 0).cloned());
-    };
+    let sink = Counts::default();
     let before = cpu_s();
     let drove = drive(&what, &Control::default(), &mut Keys::new(), &sink)?;
     let cpu_s = cpu_s() - before;
-    let (samples, sent, failed) = seen.into_inner()?;
+    let Counted {
+        samples,
+        sent,
+        failed,
+    } = sink.0.into_inner().unwrap_or_else(PoisonError::into_inner);
     let load_s = drove.load.len_ns() as f64 / SECOND as f64;
     println!(
         "{sent} requests, {failed} failed, {} unsent, {:.0} a second, \
@@ -79,6 +74,30 @@ fn main() -> Result<(), Box<dyn Error>> {
     print_quantiles("lag", samples.iter().filter_map(Sample::lag_ns).collect());
     print_quantiles("latency", samples.iter().map(Sample::latency_ns).collect());
     Ok(())
+}
+
+#[derive(Default)]
+struct Counted {
+    samples: Vec<Sample>,
+    sent: u64,
+    failed: u64,
+}
+
+#[derive(Default)]
+struct Counts(Mutex<Counted>);
+
+impl Sink for Counts {
+    fn samples(&self, samples: &[Sample]) {
+        let mut counted = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        counted.sent += samples.len() as u64;
+        counted.failed += samples.iter().filter(|s| s.outcome.is_error()).count() as u64;
+        let measured = samples.iter().filter(|s| s.stage == Stage::Measured);
+        // Every tenth of them is enough for the percentiles, and leaves the tool's memory alone.
+        let kept = measured.filter(|s| s.serial % 10 == 0).cloned();
+        counted.samples.extend(kept);
+    }
+
+    fn stream_events(&self, _: &[StreamEvent]) {}
 }
 
 fn print_quantiles(what: &str, mut values: Vec<u64>) {

@@ -19,7 +19,9 @@ use crate::dial::{Progress, dial};
 use crate::failure::{Failure, Reasons, in_words as failure_in_words};
 use crate::http1::{Fed, Response};
 use crate::limits::{Broken, Limits};
+use crate::log::Log;
 use crate::route::Route;
+use crate::stamps::{self, note_silence};
 use crate::transport::{End, Stream};
 
 /// Bytes read at once: a loopback segment at its largest. One buffer serves all connections.
@@ -144,14 +146,15 @@ impl Connection {
     }
 
     /// Sends a request and reads its response; `begun` is the present instant. Every instant it
-    /// reaches is written into `sample`. Gives the instant of the last byte.
+    /// reaches is written into `sample`, every event of a stream into `log`. Gives the instant of
+    /// the last byte.
     pub(crate) async fn exchange(
         &mut self,
         network: &Network,
         slot: u32,
         (request, begun): (&[u8], Nanos),
         response: &mut Response,
-        sample: &mut Sample,
+        (sample, log): (&mut Sample, &Log),
     ) -> Result<Nanos, Broken> {
         let mut stamp = Some(begun);
         let mut written = 0;
@@ -178,13 +181,12 @@ impl Connection {
             let (at, fed) = read?;
             match last {
                 None => sample.first_byte = Some(at),
-                Some(last) if at.since(last) > sample.gap_ns => {
-                    sample.gap_begin = Some(last);
-                    sample.gap_ns = at.since(last);
-                }
+                // Of a stream the silences between its events count, not those between reads.
+                Some(last) if !response.body().is_stream() => note_silence(last, at, sample),
                 Some(_) => {}
             }
             last = Some(at);
+            stamps::note_events(response.body_mut(), at, sample, log);
             if fed == Fed::Whole {
                 return Ok(at);
             }

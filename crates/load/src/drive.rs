@@ -127,7 +127,7 @@ pub fn drive(
     drive: &Drive<'_>,
     control: &Control,
     keys: &mut Keys,
-    sink: Sink<'_>,
+    sink: &dyn Sink,
 ) -> Result<Drove, LoadError> {
     check(drive)?;
     let shared = SharedKeys::new(std::mem::take(keys));
@@ -189,10 +189,6 @@ fn check(drive: &Drive<'_>) -> Result<(), LoadError> {
         (
             endpoints().any(|endpoint| endpoint.send_bytes_per_s.is_some()),
             "endpoint.send_rate",
-        ),
-        (
-            endpoints().any(|endpoint| endpoint.expect.events.is_some()),
-            "endpoint.expect.events",
         ),
         (
             endpoints().any(|endpoint| endpoint.expect.count.is_some()),

@@ -3,10 +3,10 @@
 use regex::bytes::Regex;
 use serde_json::Value;
 use slowpath_core::sample::Outcome;
-use slowpath_core::scenario::{Expect, Places, SizeRange, Template, Values};
+use slowpath_core::scenario::{EventRange, Expect, Places, SizeRange, Template, Values};
 
+use crate::body::{Body, Wants};
 use crate::drive::LoadError;
-use crate::http1::Response;
 
 /// Text or a JSON value that may differ from request to request.
 #[derive(Debug)]
@@ -23,6 +23,8 @@ pub(crate) struct Expectation {
     regex: Option<Regex>,
     size: Option<SizeRange>,
     json: Vec<(String, Wanted<Value>)>,
+    events: Option<EventRange>,
+    last_event: Option<Wanted<Regex>>,
 }
 
 impl Expectation {
@@ -36,13 +38,17 @@ impl Expectation {
         let compile = |what: &str, pattern: &str| {
             Regex::new(pattern).map_err(|error| fault(what, error.to_string()))
         };
-        let contains = expect.contains.as_ref().map(|text| {
+        let literal = |what: &str, text: &Template| {
             if text.is_of_request() {
                 return Ok(Wanted::Varying(text.clone()));
             }
             // The engine searches literals with vector instructions.
-            compile("contains", &regex::escape(&text.expand(places))).map(Wanted::Fixed)
-        });
+            compile(what, &regex::escape(&text.expand(places))).map(Wanted::Fixed)
+        };
+        let contains = expect.contains.as_ref();
+        let contains = contains.map(|text| literal("contains", text));
+        let last_event = expect.last_event.as_ref();
+        let last_event = last_event.map(|text| literal("last_event", text));
         let regex = expect.regex.as_ref();
         let regex = regex.map(|pattern| compile("regex", &pattern.expand(places)));
         let json = expect.json.iter().map(|(pointer, text)| {
@@ -59,34 +65,42 @@ impl Expectation {
             regex: regex.transpose()?,
             size: expect.size,
             json: json.collect::<Result<_, LoadError>>()?,
+            events: expect.events,
+            last_event: last_event.transpose()?,
         })
     }
 
-    /// Whether bodies have to be kept.
-    pub(crate) fn needs_body(&self) -> bool {
-        self.contains.is_some() || self.regex.is_some() || !self.json.is_empty()
+    /// What has to become of bodies.
+    pub(crate) fn wants(&self) -> Wants {
+        Wants {
+            body: self.contains.is_some() || self.regex.is_some() || !self.json.is_empty(),
+            events: self.events.is_some() || self.last_event.is_some(),
+        }
     }
 
     /// Holds a whole response against the expectations.
     pub(crate) fn judge(
         &self,
-        response: &Response,
+        (status, body): (u16, &Body),
         values: &Values<'_>,
         scratch: &mut Vec<u8>,
     ) -> Outcome {
-        let status = response.status();
         let meets_status = self.status.map_or(status < 400, |wanted| status == wanted);
         if !meets_status {
             return Outcome::Status;
         }
-        let size = self.size;
-        let meets_rest = size.is_none_or(|size| size.contains(response.body_bytes()))
-            && self.meets_contains(response.body(), values, scratch)
-            && self
-                .regex
-                .as_ref()
-                .is_none_or(|regex| regex.is_match(response.body()))
-            && self.meets_json(response.body(), values, scratch);
+        if body.is_inside_event() || !self.meets_last_event(body, values, scratch) {
+            return Outcome::Truncated;
+        }
+        let events = u64::from(body.events());
+        if self.events.is_some_and(|range| !range.contains(events)) {
+            return Outcome::Events;
+        }
+        let (kept, size) = (body.kept(), self.size);
+        let meets_rest = size.is_none_or(|size| size.contains(body.bytes()))
+            && meets_text(self.contains.as_ref(), kept, values, scratch)
+            && self.regex.as_ref().is_none_or(|regex| regex.is_match(kept))
+            && self.meets_json(kept, values, scratch);
         if meets_rest {
             Outcome::Ok
         } else {
@@ -94,16 +108,10 @@ impl Expectation {
         }
     }
 
-    fn meets_contains(&self, body: &[u8], values: &Values<'_>, scratch: &mut Vec<u8>) -> bool {
-        match &self.contains {
-            None => true,
-            Some(Wanted::Fixed(text)) => text.is_match(body),
-            Some(Wanted::Varying(text)) => {
-                scratch.clear();
-                text.render(scratch, values);
-                scratch.is_empty() || body.windows(scratch.len()).any(|part| part == scratch)
-            }
-        }
+    fn meets_last_event(&self, body: &Body, values: &Values<'_>, scratch: &mut Vec<u8>) -> bool {
+        let wanted = self.last_event.as_ref();
+        wanted.is_none()
+            || body.events() > 0 && meets_text(wanted, body.last_event(), values, scratch)
     }
 
     fn meets_json(&self, body: &[u8], values: &Values<'_>, scratch: &mut Vec<u8>) -> bool {
@@ -128,6 +136,24 @@ impl Expectation {
     }
 }
 
+/// Whether a text is in the bytes.
+fn meets_text(
+    wanted: Option<&Wanted<Regex>>,
+    bytes: &[u8],
+    values: &Values<'_>,
+    scratch: &mut Vec<u8>,
+) -> bool {
+    match wanted {
+        None => true,
+        Some(Wanted::Fixed(text)) => text.is_match(bytes),
+        Some(Wanted::Varying(text)) => {
+            scratch.clear();
+            text.render(scratch, values);
+            scratch.is_empty() || bytes.windows(scratch.len()).any(|part| part == scratch)
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use slowpath_core::scenario::{Escape, Part};
@@ -137,6 +163,10 @@ mod tests {
     const BODY: &str = r#"{"hits":{"total":2,"list":["a","b7"]}}"#;
 
     fn outcome(expect: &Expect, status: u16) -> Outcome {
+        outcome_of(expect, status, BODY, false)
+    }
+
+    fn outcome_of(expect: &Expect, status: u16, text: &str, is_stream: bool) -> Outcome {
         let places = Places::default();
         let values = Values {
             pools: &[],
@@ -146,12 +176,11 @@ mod tests {
             places: &places,
         };
         let expectation = Expectation::new("x", expect, &places).unwrap();
-        let mut response = Response::default();
-        response.reset(false, expectation.needs_body());
-        let length = BODY.len();
-        let text = format!("HTTP/1.1 {status} X\r\nContent-Length: {length}\r\n\r\n{BODY}");
-        response.feed(text.as_bytes()).unwrap();
-        expectation.judge(&response, &values, &mut Vec::new())
+        let mut body = Body::default();
+        body.reset(expectation.wants());
+        body.begin(is_stream);
+        body.take(text.as_bytes());
+        expectation.judge((status, &body), &values, &mut Vec::new())
     }
 
     fn text(text: &str) -> Template {
@@ -236,6 +265,52 @@ mod tests {
                 ..Expect::default()
             };
             assert_met(&expect, met);
+        }
+    }
+
+    #[test]
+    fn a_stream_has_as_many_events_as_expected() {
+        let three = "data: a\n\ndata: b\n\ndata: [DONE]\n\n";
+        let range = |min, max| Some(EventRange { min, max });
+        for (events, outcome) in [
+            (None, Outcome::Ok),
+            (range(3, 3), Outcome::Ok),
+            (range(2, u64::MAX), Outcome::Ok),
+            (range(4, 4), Outcome::Events),
+            (range(4, u64::MAX), Outcome::Events),
+            (range(0, 2), Outcome::Events),
+        ] {
+            let expect = Expect {
+                events,
+                ..Expect::default()
+            };
+            assert_eq!(outcome_of(&expect, 200, three, true), outcome, "{events:?}");
+        }
+        let expect = Expect {
+            events: range(1, 1),
+            ..Expect::default()
+        };
+        assert_eq!(outcome(&expect, 500), Outcome::Status);
+        assert_eq!(outcome(&expect, 200), Outcome::Events, "no stream at all");
+    }
+
+    #[test]
+    fn a_stream_that_breaks_off_is_truncated() {
+        let none = Expect::default();
+        let cut = "data: a\n\ndata: b";
+        assert_eq!(outcome_of(&none, 200, cut, true), Outcome::Truncated);
+        assert_eq!(outcome_of(&none, 200, cut, false), Outcome::Ok, "no stream");
+        let done = Expect {
+            last_event: Some(text("[DONE]")),
+            ..Expect::default()
+        };
+        for (stream, outcome) in [
+            ("data: a\n\ndata: [DONE]\n\n", Outcome::Ok),
+            ("data: a\n\ndata: b\n\n", Outcome::Truncated),
+            ("data: [DONE]\n\ndata: a\n\n", Outcome::Truncated),
+            ("", Outcome::Truncated),
+        ] {
+            assert_eq!(outcome_of(&done, 200, stream, true), outcome, "{stream:?}");
         }
     }
 

@@ -17,6 +17,7 @@
     reason = "this crate opens sockets and reads the clock; the pacers, which do not, warn"
 )]
 
+pub mod body;
 mod clock;
 mod connection;
 mod control;
@@ -36,6 +37,8 @@ pub mod pacers;
 mod perform;
 mod route;
 mod share;
+pub mod sse;
+mod stamps;
 mod tally;
 mod timer;
 mod tls;

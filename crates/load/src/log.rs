@@ -4,18 +4,24 @@ use std::cell::{Cell, RefCell};
 use std::task::{Context, Waker};
 
 use slowpath_core::Nanos;
-use slowpath_core::sample::{Sample, Stage};
+use slowpath_core::sample::{Sample, Stage, StreamEvent};
 
 /// Samples handed over at once: some 150 KiB, and far less than one hand-over in a millisecond.
 pub(crate) const BATCH: usize = 1024;
 
-/// Takes finished requests, from any of the loops.
-pub type Sink<'a> = &'a (dyn Fn(&[Sample]) + Sync);
+/// Takes what a load measured, batch by batch, while it goes on.
+pub trait Sink: Sync {
+    /// Requests that have ended, warm-up included, from any of the loops.
+    fn samples(&self, samples: &[Sample]);
+    /// Events of streamed responses; those of a request come in their order, and before it.
+    fn stream_events(&self, events: &[StreamEvent]);
+}
 
 /// Collects samples until the task that owns the sink takes them.
 #[derive(Debug)]
 pub(crate) struct Log {
     batch: RefCell<Vec<Sample>>,
+    events: RefCell<Vec<StreamEvent>>,
     waker: RefCell<Option<Waker>>,
     last_done: Cell<Nanos>,
     done: Cell<u64>,
@@ -28,6 +34,7 @@ impl Log {
         Self {
             // What finishes in the turn in which the batch became full still fits.
             batch: RefCell::new(Vec::with_capacity(2 * BATCH)),
+            events: RefCell::default(),
             waker: RefCell::new(None),
             last_done: Cell::new(start),
             done: Cell::new(0),
@@ -51,13 +58,23 @@ impl Log {
         }
     }
 
+    /// Adds an event of a streamed response.
+    pub(crate) fn stream_event(&self, event: StreamEvent) {
+        let mut events = self.events.borrow_mut();
+        events.push(event);
+        if events.len() == BATCH {
+            drop(events);
+            self.wake();
+        }
+    }
+
     /// Whether a batch is full; `cx` is woken when one becomes so.
     pub(crate) fn poll_full(&self, cx: &mut Context<'_>) -> bool {
         let mut waker = self.waker.borrow_mut();
         if waker.is_none() {
             *waker = Some(cx.waker().clone());
         }
-        self.batch.borrow().len() >= BATCH
+        self.batch.borrow().len() >= BATCH || self.events.borrow().len() >= BATCH
     }
 
     /// Wakes the owner of the sink.
@@ -68,10 +85,15 @@ impl Log {
     }
 
     /// Hands over what there is.
-    pub(crate) fn flush(&self, sink: Sink<'_>) {
+    pub(crate) fn flush(&self, sink: &dyn Sink) {
+        let mut events = self.events.borrow_mut();
+        if !events.is_empty() {
+            sink.stream_events(&events);
+            events.clear();
+        }
         let mut batch = self.batch.borrow_mut();
         if !batch.is_empty() {
-            sink(&batch);
+            sink.samples(&batch);
             batch.clear();
         }
     }

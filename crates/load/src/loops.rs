@@ -32,7 +32,7 @@ struct Common<'a> {
     drive: &'a Drive<'a>,
     control: &'a Control,
     joint: &'a Arc<Joint>,
-    sink: Sink<'a>,
+    sink: &'a dyn Sink,
     start: Nanos,
     window: Span,
 }
@@ -45,7 +45,7 @@ pub(crate) fn run(
     drive: &Drive<'_>,
     control: &Control,
     keys: &SharedKeys,
-    sink: Sink<'_>,
+    sink: &dyn Sink,
 ) -> Result<Vec<Drove>, LoadError> {
     let load = &drive.plan.scenario.load;
     let joint = Arc::new(Joint::new(keys.clone()));

@@ -13,6 +13,7 @@ use crate::dispatch::Order;
 use crate::engine::{Desk, Engine, KeyOf, Prepared};
 use crate::http1::Response;
 use crate::limits::Broken;
+use crate::stamps;
 
 impl Engine {
     /// One request from first to last.
@@ -31,7 +32,7 @@ impl Engine {
         let mut sample = self.blank(&desk.order);
         sample.key = self.key_of(endpoint, &values, scratch);
         desk.response
-            .reset(endpoint.request.is_head, endpoint.expectation.needs_body());
+            .reset(endpoint.request.is_head, endpoint.expectation.wants());
 
         self.drop_if_stale(&mut desk.connection).await;
         self.joint.begin();
@@ -50,13 +51,17 @@ impl Engine {
 
         match whole {
             Ok(done) => {
+                stamps::note_end(response.body(), done, &mut sample);
                 sample.done = done;
                 sample.phase = Phase::Check;
-                sample.outcome = endpoint
-                    .expectation
-                    .judge(response, &values, &mut desk.scratch);
+                sample.outcome = endpoint.expectation.judge(
+                    (response.status(), response.body()),
+                    &values,
+                    &mut desk.scratch,
+                );
             }
             Err(Broken { failure, at }) => {
+                stamps::note_end(response.body(), at, &mut sample);
                 sample.done = at;
                 sample.outcome = failure.outcome;
                 sample.phase = failure.phase;
@@ -109,7 +114,7 @@ impl Engine {
         sample.local_port = connection.local_port;
         let request = (request, begun);
         connection
-            .exchange(&self.network, slot, request, response, sample)
+            .exchange(&self.network, slot, request, response, (sample, &self.log))
             .await
     }
 

@@ -67,7 +67,7 @@ impl<'a> Watch<'a> {
     }
 
     /// Starts the tasks of so many slots and returns when the last request has ended.
-    pub(crate) async fn run(&mut self, slots: u32, timer: Timer, sink: Sink<'_>) {
+    pub(crate) async fn run(&mut self, slots: u32, timer: Timer, sink: &dyn Sink) {
         for slot in 0..slots {
             tokio::task::spawn_local(Rc::clone(self.engine).work(slot));
         }

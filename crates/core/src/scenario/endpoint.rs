@@ -65,8 +65,11 @@ pub struct Expect {
     pub size: Option<SizeRange>,
     /// JSON pointers (RFC 6901) into the body and the JSON text of the value expected there.
     pub json: Vec<(String, Template)>,
-    /// Number of events of a streamed answer.
-    pub events: Option<u64>,
+    /// Number of events of a streamed answer, which is one then whatever its `Content-Type` says.
+    pub events: Option<EventRange>,
+    /// Text in the data of the last event of a streamed answer: without it the stream broke off.
+    #[serde(default)]
+    pub last_event: Option<Template>,
     /// How often a piece of text occurs in the body.
     pub count: Option<Count>,
 }
@@ -84,6 +87,30 @@ impl SizeRange {
     /// Whether a body of this many bytes has the expected length.
     pub fn contains(self, bytes: u64) -> bool {
         (self.min_bytes..=self.max_bytes).contains(&bytes)
+    }
+}
+
+/// A number of events, both ends included.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct EventRange {
+    /// The least number.
+    pub min: u64,
+    /// The greatest number; not below `min`.
+    pub max: u64,
+}
+
+impl EventRange {
+    /// Exactly so many.
+    pub fn exactly(events: u64) -> Self {
+        Self {
+            min: events,
+            max: events,
+        }
+    }
+
+    /// Whether a whole stream of so many events is as expected.
+    pub fn contains(self, events: u64) -> bool {
+        (self.min..=self.max).contains(&events)
     }
 }
 

@@ -5,6 +5,7 @@ use std::mem::MaybeUninit;
 use httparse::{Header, ParserConfig, Status};
 
 use super::Malformed;
+use crate::sse;
 
 /// Headers in one response at most; servers behind several proxies send some 40.
 const MOST_HEADERS: usize = 128;
@@ -33,6 +34,8 @@ pub(super) struct Head {
     pub(super) framing: Framing,
     /// Whether the server keeps the connection open behind this response.
     pub(super) keep_alive: bool,
+    /// Whether the body is a stream of events.
+    pub(super) is_event_stream: bool,
 }
 
 impl Head {
@@ -74,11 +77,14 @@ impl Head {
         let mut length = None;
         let mut last_coding: Option<&[u8]> = None;
         let (mut close, mut keep) = (false, false);
+        let mut is_event_stream = false;
         for header in headers {
             if header.name.eq_ignore_ascii_case("content-length") {
                 length = Some(content_length(header.value, length)?);
             } else if header.name.eq_ignore_ascii_case("transfer-encoding") {
                 last_coding = items(header.value).last().or(last_coding);
+            } else if header.name.eq_ignore_ascii_case("content-type") {
+                is_event_stream = sse::is_media_type(header.value);
             } else if header.name.eq_ignore_ascii_case("connection") {
                 for option in items(header.value) {
                     close |= option.eq_ignore_ascii_case(b"close");
@@ -99,6 +105,7 @@ impl Head {
             status: 0,
             framing,
             keep_alive: !close && !is_faulty && (!is_1_0 || keep),
+            is_event_stream,
         })
     }
 }

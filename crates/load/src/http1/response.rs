@@ -6,10 +6,7 @@
 
 use super::chunked::Chunked;
 use super::head::{Framing, Head};
-
-/// Bytes of a body kept for expectations at most; what lies beyond is counted only. Large enough
-/// for any document that a check makes sense of, small enough for some dozen at once.
-const MOST_KEPT_BYTES: usize = 16 * 1024 * 1024;
+use crate::body::{Body, Wants};
 
 /// Interim responses before the final one, at most. A server that works long may send one (102) a
 /// second; more than this many are a flood.
@@ -43,14 +40,12 @@ enum State {
 pub struct Response {
     state: State,
     asked_head: bool,
-    keeps_body: bool,
     partial_head: Vec<u8>,
     interim: u32,
     status: u16,
     reusable: bool,
     received_bytes: u64,
-    body_bytes: u64,
-    body: Vec<u8>,
+    body: Body,
 }
 
 impl Default for Response {
@@ -58,27 +53,23 @@ impl Default for Response {
         Self {
             state: State::Head,
             asked_head: false,
-            keeps_body: false,
             partial_head: Vec::new(),
             interim: 0,
             status: 0,
             reusable: false,
             received_bytes: 0,
-            body_bytes: 0,
-            body: Vec::new(),
+            body: Body::default(),
         }
     }
 }
 
 impl Response {
-    /// Prepares for the response to the next request: `asked_head` if that is a `HEAD`,
-    /// `keeps_body` if the body will be looked at.
-    pub fn reset(&mut self, asked_head: bool, keeps_body: bool) {
+    /// Prepares for the response to the next request: `asked_head` if that is a `HEAD`.
+    pub fn reset(&mut self, asked_head: bool, wants: Wants) {
         self.partial_head.clear();
-        self.body.clear();
+        self.body.reset(wants);
         *self = Self {
             asked_head,
-            keeps_body,
             partial_head: std::mem::take(&mut self.partial_head),
             body: std::mem::take(&mut self.body),
             ..Self::default()
@@ -100,14 +91,14 @@ impl Response {
         self.received_bytes
     }
 
-    /// Length of the body so far, framing excluded.
-    pub fn body_bytes(&self) -> u64 {
-        self.body_bytes
+    /// The body so far, framing excluded.
+    pub fn body(&self) -> &Body {
+        &self.body
     }
 
-    /// The body, if it is kept, up to 16 MiB.
-    pub fn body(&self) -> &[u8] {
-        &self.body
+    /// The body, to take the news from it.
+    pub fn body_mut(&mut self) -> &mut Body {
+        &mut self.body
     }
 
     /// Reads on.
@@ -162,6 +153,7 @@ impl Response {
         // Interim responses (RFC 9110, section 15.2) precede the final one. 101 is final.
         if head.status >= 200 || head.status == 101 {
             self.status = head.status;
+            self.body.begin(head.is_event_stream);
             self.reusable = head.keep_alive && head.framing != Framing::UntilClose;
             self.reusable &= head.status != 101;
             self.state = match head.framing {
@@ -181,20 +173,8 @@ impl Response {
 
     /// Reads on in a body; returns the bytes behind it.
     fn feed_body<'b>(&mut self, bytes: &'b [u8]) -> Result<&'b [u8], Malformed> {
-        let Self {
-            state,
-            keeps_body,
-            body_bytes,
-            body,
-            ..
-        } = self;
-        let mut take = |data: &[u8]| {
-            *body_bytes += data.len() as u64;
-            if *keeps_body {
-                let room = MOST_KEPT_BYTES.saturating_sub(body.len()).min(data.len());
-                body.extend_from_slice(&data[..room]);
-            }
-        };
+        let Self { state, body, .. } = self;
+        let mut take = |data: &[u8]| body.take(data);
         let (read, over) = match state {
             State::Head => (0, false),
             State::Whole => (0, true),
@@ -223,13 +203,18 @@ mod tests {
 
     use super::*;
 
+    const KEPT: Wants = Wants {
+        body: true,
+        events: false,
+    };
+
     /// What is left of a response when its bytes came in the given pieces.
     fn parse<'b>(
         pieces: impl IntoIterator<Item = &'b [u8]>,
         asked_head: bool,
     ) -> (Result<Fed, Malformed>, u16, u64, Vec<u8>, bool) {
         let mut response = Response::default();
-        response.reset(asked_head, true);
+        response.reset(asked_head, KEPT);
         let mut fed = Ok(Fed::More);
         for piece in pieces {
             fed = response.feed(piece);
@@ -237,11 +222,11 @@ mod tests {
                 break;
             }
         }
-        let body = response.body().to_vec();
+        let body = response.body().kept().to_vec();
         (
             fed,
             response.status(),
-            response.body_bytes(),
+            response.body().bytes(),
             body,
             response.is_reusable(),
         )
@@ -299,7 +284,7 @@ mod tests {
     fn a_body_without_framing_ends_with_the_connection() {
         let mut response = Response::default();
         let fed = response.feed(b"HTTP/1.1 200 OK\r\n\r\nsome");
-        assert_eq!((fed, response.body_bytes()), (Ok(Fed::More), 4));
+        assert_eq!((fed, response.body().bytes()), (Ok(Fed::More), 4));
         assert_eq!(response.end(), Fed::Whole);
         assert!(!response.is_reusable());
         let mut cut = Response::default();

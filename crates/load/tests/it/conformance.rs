@@ -5,6 +5,7 @@
 //! Where parsers differ we read what a user agent must read, refuse what leaves open where a body
 //! ends, and use no connection again on which somebody else could see another end.
 
+use slowpath_load::body::Wants;
 use slowpath_load::http1::{Fed, Response};
 
 /// What becomes of the bytes.
@@ -240,7 +241,11 @@ const TO_HEAD: &[Case] = &[
 /// What becomes of pieces that arrive one after the other.
 fn parse<'b>(pieces: impl IntoIterator<Item = &'b [u8]>, to_head: bool) -> Want {
     let mut response = Response::default();
-    response.reset(to_head, true);
+    let wants = Wants {
+        body: true,
+        events: false,
+    };
+    response.reset(to_head, wants);
     let mut whole = false;
     let mut behind = false;
     for piece in pieces {
@@ -256,8 +261,10 @@ fn parse<'b>(pieces: impl IntoIterator<Item = &'b [u8]>, to_head: bool) -> Want 
     }
     let again = whole && !behind && response.is_reusable();
     let by_close = !whole && response.end() == Fed::Whole;
-    let body = String::from_utf8(response.body().to_vec()).unwrap().leak();
-    assert_eq!(response.body_bytes(), body.len() as u64);
+    let body = String::from_utf8(response.body().kept().to_vec())
+        .unwrap()
+        .leak();
+    assert_eq!(response.body().bytes(), body.len() as u64);
     match (whole, by_close) {
         (true, _) if again => Again(response.status(), body),
         (true, _) => Last(response.status(), body),

@@ -12,6 +12,7 @@ mod loops;
 mod pacing;
 mod server;
 mod stopping;
+mod streams;
 mod tls;
 mod unix;
 
@@ -19,15 +20,33 @@ use std::net::SocketAddr;
 use std::sync::Mutex;
 
 use slowpath_core::plan::Plan;
-use slowpath_core::sample::{Sample, Stage};
+use slowpath_core::sample::{Sample, Stage, StreamEvent};
 use slowpath_core::scenario::{Escape, Load, LoadDraft, Part, Places, Scenario, Template};
-use slowpath_load::{Control, Drive, Drove, Keys, Route, drive};
+use slowpath_load::{Control, Drive, Drove, Keys, Route, Sink, drive};
 
 /// Everything that came out of one load.
 struct Run {
     drove: Drove,
     samples: Vec<Sample>,
+    events: Vec<StreamEvent>,
     keys: Vec<String>,
+}
+
+/// Keeps everything.
+#[derive(Default)]
+struct Everything {
+    samples: Mutex<Vec<Sample>>,
+    events: Mutex<Vec<StreamEvent>>,
+}
+
+impl Sink for Everything {
+    fn samples(&self, samples: &[Sample]) {
+        self.samples.lock().unwrap().extend_from_slice(samples);
+    }
+
+    fn stream_events(&self, events: &[StreamEvent]) {
+        self.events.lock().unwrap().extend_from_slice(events);
+    }
 }
 
 impl Run {
@@ -94,15 +113,17 @@ fn drive_all(scenario: Scenario, route: Route, host: &str, control: &Control) ->
         places: Places::default(),
         host_header: host.to_owned(),
     };
-    let (mut keys, samples) = (Keys::new(), Mutex::new(Vec::new()));
-    let sink = |batch: &[Sample]| samples.lock().unwrap().extend_from_slice(batch);
+    let (mut keys, sink) = (Keys::new(), Everything::default());
     let drove = drive(&what, control, &mut keys, &sink).unwrap();
-    let mut samples = samples.into_inner().unwrap();
+    let mut samples = sink.samples.into_inner().unwrap();
+    let mut events = sink.events.into_inner().unwrap();
+    events.sort_by_key(|event| (event.serial, event.index));
     samples.sort_by_key(|sample| sample.serial);
     let keys = keys.names().to_vec();
     let run = Run {
         drove,
         samples,
+        events,
         keys,
     };
     run.assert_balance();

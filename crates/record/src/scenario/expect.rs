@@ -2,7 +2,7 @@
 
 use regex::bytes::Regex;
 use slowpath_core::scenario::units;
-use slowpath_core::scenario::{Count, Escape, Expect, SizeRange, Template};
+use slowpath_core::scenario::{Count, Escape, EventRange, Expect, SizeRange, Template};
 
 use super::reader::Table;
 use super::value::{Scope, Value};
@@ -23,7 +23,8 @@ pub(super) fn expect(table: &Table<'_>, scope: Scope<'_>) -> Expect {
             .get("json")
             .map(|value| json_body(&value, scope))
             .unwrap_or_default(),
-        events: table.get("events").and_then(|value| value.whole(0)),
+        events: table.get("events").and_then(|value| events(&value)),
+        last_event: text("last_event"),
         count: table.child("count").and_then(|table| count(&table, scope)),
     }
 }
@@ -65,6 +66,21 @@ fn size(value: &Value<'_>) -> Option<SizeRange> {
         min_bytes,
         max_bytes,
     })
+}
+
+/// A number, or a table of the least and the greatest number.
+fn events(value: &Value<'_>) -> Option<EventRange> {
+    if !value.is_table() {
+        return value.whole(0).map(EventRange::exactly);
+    }
+    let table = value.table()?;
+    let number = |key, none| table.get(key).map_or(Some(none), |value| value.whole(0));
+    let (min, max) = (number("min", 0)?, number("max", u64::MAX)?);
+    if min > max {
+        value.wrong("no number is that large and that small", "write min <= max");
+        return None;
+    }
+    Some(EventRange { min, max })
 }
 
 fn json_body(value: &Value<'_>, scope: Scope<'_>) -> Vec<(String, Template)> {

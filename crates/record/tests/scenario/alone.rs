@@ -217,6 +217,16 @@ const MISTAKES: &[(&str, &str, &str)] = &[
     ),
     (
         "[[endpoint]]",
+        "expect = { events = { min = 3, max = 2 } }",
+        "4: endpoint.expect.events: no number is that large and that small",
+    ),
+    (
+        "[[endpoint]]",
+        "expect = { events = { least = 3 } }",
+        "4: endpoint.expect.events.least: unknown key",
+    ),
+    (
+        "[[endpoint]]",
         "expect = { contains = \"\" }",
         "4: endpoint.expect.contains: empty",
     ),

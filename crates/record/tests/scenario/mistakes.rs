@@ -43,7 +43,7 @@ fn what_is_not_carried_out_is_refused_by_name() {
     let text = "[target]\nurl = \"http://localhost\"\nreset = [\"POST /clear\"]\n\
         [load]\nusers = 3\nspawn = \"2/s\"\nidle = \"4s..6s\"\n\
         passes = [\"cold\"]\n[[endpoint]]\nname = \"e\"\nrequest = \"GET /\"\nrate = \"5/s\"\n\
-        read_rate = \"64KiB/s\"\nsend_rate = \"1B/s\"\n[endpoint.expect]\nevents = 1\n\
+        read_rate = \"64KiB/s\"\nsend_rate = \"1B/s\"\n[endpoint.expect]\n\
         count = { of = \"token\", is = 200 }\n[[user]]\nname = \"u\"\nendpoints = { e = 1 }\n";
     let found = read(text).unwrap_err();
     assert_eq!(found.len(), not_carried_out().len(), "{found:#?}");

@@ -1,0 +1,199 @@
+//! Streams of events: each one stamped, and none missed unnoticed.
+
+use std::io::Write;
+use std::net::TcpStream;
+use std::thread::sleep;
+use std::time::Duration;
+
+use slowpath_core::sample::{Outcome, Phase};
+use slowpath_core::scenario::{Escape, EventRange, Expect, LoadDraft, Model, Template};
+
+use crate::server::{After, Server, seq};
+use crate::{Run, run, scenario};
+
+const HEAD: &str = "HTTP/1.1 200 OK\r\nContent-Type: text/event-stream; charset=utf-8\r\n\
+                    Transfer-Encoding: chunked\r\n\r\n";
+/// The pause that a silent server makes: far longer than what a busy machine adds by itself.
+const PAUSE: Duration = Duration::from_millis(120);
+
+fn chunk(stream: &mut TcpStream, text: &str) {
+    let framed = format!("{:x}\r\n{text}\r\n", text.len());
+    stream.write_all(framed.as_bytes()).unwrap();
+}
+
+fn end(stream: &mut TcpStream) -> After {
+    stream.write_all(b"0\r\n\r\n").unwrap();
+    After::Keep
+}
+
+/// A load of one user whose requests expect so many events.
+fn load(server: &Server, millis: u64, events: Option<EventRange>, timeout_ms: u64) -> Run {
+    let mut scenario = scenario(&LoadDraft {
+        users: Some(1),
+        duration_ns: Some(millis * 1_000_000),
+        warmup_ns: Some(0),
+        timeout_ns: Some(timeout_ms * 1_000_000),
+        ..LoadDraft::default()
+    });
+    assert!(matches!(scenario.load.model, Model::Closed { .. }));
+    scenario.endpoints[0].expect.events = events;
+    run(scenario, server.address)
+}
+
+/// Events split over chunks and reads, with comments between them.
+fn three_events(_: &str, stream: &mut TcpStream) -> After {
+    stream.write_all(HEAD.as_bytes()).unwrap();
+    chunk(stream, ": hello\n\ndata: one\n");
+    chunk(stream, "\nevent: x\r\ndata: three\r");
+    chunk(stream, "\n\r\n: ping\n\nid: 4\ndata: 1\ndata: 2\n\n");
+    end(stream)
+}
+
+#[test]
+fn every_event_is_stamped_and_counted() {
+    let server = Server::start(three_events);
+    let run = load(&server, 150, Some(EventRange::exactly(3)), 5_000);
+    assert!(run.samples.len() > 3);
+    assert_eq!(run.events.len(), 3 * run.samples.len());
+    for (sample, events) in run.samples.iter().zip(run.events.chunks(3)) {
+        assert_eq!((sample.outcome, sample.events), (Outcome::Ok, 3));
+        let first_byte = sample.first_byte.unwrap();
+        assert_eq!(sample.first_event, Some(events[0].at));
+        assert!(first_byte <= events[0].at && events[2].at <= sample.done);
+        assert!(events.is_sorted_by_key(|event| event.at));
+        let told: Vec<_> = events
+            .iter()
+            .map(|event| (event.serial, event.index, event.data_bytes))
+            .collect();
+        let serial = sample.serial;
+        assert_eq!(told, [(serial, 0, 3), (serial, 1, 5), (serial, 2, 3)]);
+    }
+    // The connection was kept: a stream with framing is a response like any other.
+    assert_eq!(run.drove.connections_opened, 1);
+}
+
+#[test]
+fn another_number_of_events_is_an_error_of_its_own() {
+    let server = Server::start(three_events);
+    let at_least = |min| Some(EventRange { min, max: u64::MAX });
+    for (range, outcome) in [
+        (Some(EventRange::exactly(4)), Outcome::Events),
+        (Some(EventRange::exactly(2)), Outcome::Events),
+        (at_least(4), Outcome::Events),
+        (at_least(3), Outcome::Ok),
+        (None, Outcome::Ok),
+    ] {
+        let run = load(&server, 60, range, 5_000);
+        assert!(
+            run.samples.iter().all(|s| s.outcome == outcome),
+            "{range:?}"
+        );
+        assert!(run.samples.iter().all(|s| s.events == 3), "{range:?}");
+    }
+}
+
+#[test]
+fn a_stream_that_ends_early_is_truncated() {
+    // Inside the body, between two events, and in the middle of one that the framing ends behind.
+    let server = Server::start(|head, stream| {
+        stream.write_all(HEAD.as_bytes()).unwrap();
+        chunk(stream, "data: one\n\n");
+        if seq(head).is_multiple_of(2) {
+            return After::Close;
+        }
+        chunk(stream, "data: lost");
+        end(stream)
+    });
+    let run = load(&server, 100, None, 5_000);
+    assert!(run.samples.len() > 2);
+    for sample in &run.samples {
+        assert_eq!((sample.outcome, sample.events), (Outcome::Truncated, 1));
+        let phase = match sample.serial % 2 {
+            0 => Phase::Body,
+            _ => Phase::Check,
+        };
+        assert_eq!(sample.phase, phase);
+        assert!(sample.first_event.is_some());
+    }
+}
+
+#[test]
+fn a_stream_without_its_last_event_is_truncated() {
+    let server = Server::start(|head, stream| {
+        stream.write_all(HEAD.as_bytes()).unwrap();
+        chunk(stream, "data: token\n\n");
+        if seq(head).is_multiple_of(2) {
+            chunk(stream, "data: [DONE]\n\n");
+        }
+        end(stream)
+    });
+    let mut scenario = scenario(&LoadDraft {
+        users: Some(1),
+        duration_ns: Some(60_000_000),
+        warmup_ns: Some(0),
+        ..LoadDraft::default()
+    });
+    scenario.endpoints[0].expect = Expect {
+        last_event: Some(Template::literal("[DONE]", Escape::None)),
+        ..Expect::default()
+    };
+    let run = run(scenario, server.address);
+    assert!(run.samples.len() > 2);
+    for sample in &run.samples {
+        let outcome = match sample.serial % 2 {
+            0 => Outcome::Ok,
+            _ => Outcome::Truncated,
+        };
+        assert_eq!(sample.outcome, outcome);
+    }
+}
+
+#[test]
+fn the_longest_silence_is_between_events_or_behind_the_last() {
+    // Comments keep the connection alive; they do not end a silence.
+    let server = Server::start(|head, stream| {
+        stream.write_all(HEAD.as_bytes()).unwrap();
+        chunk(stream, ": no event yet\n\n");
+        sleep(PAUSE / 4);
+        chunk(stream, "data: one\n\n");
+        if seq(head) == 0 {
+            sleep(PAUSE / 2);
+            chunk(stream, ": ping\n\n");
+            sleep(PAUSE / 2);
+        }
+        chunk(stream, "data: two\n\n");
+        if seq(head) == 1 {
+            sleep(PAUSE);
+        }
+        end(stream)
+    });
+    let run = load(&server, 200, None, 5_000);
+    let pause_ns = PAUSE.as_nanos() as u64;
+    for (sample, silent_after) in run.samples.iter().zip([0, 1]) {
+        let of_it = run.events.iter().filter(|e| e.serial == sample.serial);
+        let begins: Vec<_> = of_it.map(|event| Some(event.at)).collect();
+        assert_eq!(sample.gap_begin, begins[silent_after], "{sample:?}");
+        assert!(sample.gap_ns >= pause_ns, "{sample:?}");
+        assert!(sample.first_event_ns().unwrap() >= pause_ns / 4);
+    }
+}
+
+#[test]
+fn a_stream_that_falls_silent_times_out_with_its_events() {
+    let server = Server::start(|_, stream| {
+        stream.write_all(HEAD.as_bytes()).unwrap();
+        chunk(stream, "data: one\n\n");
+        // Until the client gives up.
+        let _ = std::io::Read::read(stream, &mut [0]);
+        After::Close
+    });
+    let run = load(&server, 10, Some(EventRange::exactly(2)), 100);
+    let sample = &run.samples[0];
+    assert_eq!(
+        (sample.outcome, sample.phase),
+        (Outcome::Timeout, Phase::Body)
+    );
+    assert_eq!((sample.events, run.events.len()), (1, run.samples.len()));
+    let silent_ns = sample.done.since(sample.first_event.unwrap());
+    assert_eq!(sample.gap_ns, silent_ns);
+}
