@@ -92,6 +92,9 @@ pub struct Instrument {
     pub connections_stale: u64,
     /// Batches of samples that waited for the disk.
     pub spool_waits: u64,
+    /// Events of streamed responses that are counted but not kept one by one.
+    #[serde(default)]
+    pub stream_events_dropped: u64,
 }
 
 /// Whether something that a measurement rests on held.
@@ -149,6 +152,9 @@ pub struct EndpointFigures {
     /// Time from the first byte written to the last byte read, in milliseconds: shown beside
     /// latency, never instead of it.
     pub service_ms: Percentiles,
+    /// What came of streams of events; `null` for an endpoint that has none.
+    #[serde(default)]
+    pub stream: Option<StreamFigures>,
     /// The modes of the latency; empty when there are too few samples to tell.
     pub modes: Vec<Mode>,
     /// Spread of the p50 over repeats: (max - min) / median; `null` for fewer than two.
@@ -173,6 +179,26 @@ pub enum Settling {
     NoRamp,
     /// Never steady.
     NotSettled,
+}
+
+/// What came of an endpoint's streams of events (`text/event-stream`), of all its requests that
+/// ended, failed ones included.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct StreamFigures {
+    /// Events that these requests asked for: the least number that the scenario expects, for each;
+    /// `null` where it expects none.
+    pub offered: Option<u64>,
+    /// Whole events that came.
+    pub delivered: u64,
+    /// Requests with fewer events than expected; without an expectation, those that failed after
+    /// their first event.
+    pub short_streams: u64,
+    /// Time from the first byte written to the first whole event, in milliseconds, of requests that
+    /// had one; those that timed out before count as slower.
+    pub first_event_ms: Percentiles,
+    /// The longest silence of each stream between two events, or behind the last, in milliseconds.
+    pub gap_ms: Percentiles,
 }
 
 /// Percentiles of one measure.

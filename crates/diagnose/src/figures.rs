@@ -12,6 +12,7 @@ use crate::case::{Case, EndpointCase};
 use crate::diagnosis::{EndpointFigures, Mode, Percentile, Percentiles};
 use crate::failures;
 use crate::settling::settling;
+use crate::streams;
 use crate::verdict::ms;
 
 /// Decimal places of milliseconds in the report: nanoseconds.
@@ -44,6 +45,7 @@ pub(crate) fn figures(case: &Case<'_>, endpoint: &EndpointCase) -> EndpointFigur
         errors: failures::errors(case, endpoint),
         latency_ms: percentiles(case, endpoint, Unanswered::All, |s| Some(s.latency_ns())),
         service_ms: percentiles(case, endpoint, Unanswered::TimedOut, Sample::service_ns),
+        stream: streams::figures(case, endpoint),
         modes: modes
             .map(|m| Mode {
                 at_ms: millis(m.at),
@@ -88,35 +90,107 @@ enum Unanswered {
     All,
 }
 
-/// The percentiles of a measure over all repeats, batches within repeats being the units of
-/// scatter.
+/// The windows of a run, cut into batches: the units of scatter.
+struct Scatter {
+    windows: Vec<Window>,
+    batches: Batches,
+}
+
+impl Scatter {
+    /// `None` if nothing was measured.
+    fn new(case: &Case<'_>) -> Option<Self> {
+        let windows = case.windows.iter();
+        let windows: Vec<Window> = windows
+            .map(|w| Window {
+                begin_ns: w.begin.get(),
+                end_ns: w.end.get(),
+            })
+            .collect();
+        let batches = (!windows.is_empty()).then(|| Batches::new(&windows))?;
+        Some(Self { windows, batches })
+    }
+
+    fn batch(&self, sample: &Sample) -> u32 {
+        let repeat = usize::from(sample.repeat).min(self.windows.len() - 1);
+        self.batches.of(repeat, sample.scheduled.get())
+    }
+
+    /// The percentiles of values with their batches. Requests that were given up are slower than
+    /// all of them, and so are the `unsent`, of which only the batches are known.
+    fn percentiles(
+        &self,
+        values: &[(u32, u64)],
+        given_up: &[&Sample],
+        unsent: Vec<u32>,
+        measure: &impl Fn(&Sample) -> Option<u64>,
+    ) -> Percentiles {
+        const PS: [f64; 6] = [0.5, 0.9, 0.95, 0.98, 0.99, 0.999];
+        let bounds = Bounds::new(values, given_up, unsent.len(), measure);
+        let mut censored: Vec<u32> = given_up.iter().map(|s| self.batch(s)).collect();
+        censored.extend(unsent);
+        let max = values.iter().map(|&(_, value)| value).max();
+        let mut found = quantiles(values, self.batches.count(), &censored, &PS)
+            .into_iter()
+            .zip(PS)
+            .map(|(estimate, p)| {
+                let percentile = percentile(&estimate, p, values, &censored);
+                match estimate {
+                    Err(Undetermined::Censored { .. }) => bounds.beside(percentile, p),
+                    _ => percentile,
+                }
+            });
+        let mut next = || found.next().unwrap_or_default();
+        Percentiles {
+            p50: next(),
+            p90: next(),
+            p95: next(),
+            p98: next(),
+            p99: next(),
+            p99_9: next(),
+            max: match max {
+                Some(max) if censored.is_empty() => Percentile {
+                    value: Some(millis(max as f64)),
+                    ..Percentile::default()
+                },
+                None if censored.is_empty() => refused("no samples"),
+                _ => bounds.beside(
+                    refused("requests were not answered: the longest is not known"),
+                    1.0,
+                ),
+            },
+        }
+    }
+}
+
+/// The percentiles of a measure of some requests over all repeats; those that were `given_up` are
+/// slower than all of them, and the measure says of them how slow at least.
+pub(crate) fn percentiles_of(
+    case: &Case<'_>,
+    requests: &[&Sample],
+    given_up: &[&Sample],
+    measure: impl Fn(&Sample) -> Option<u64>,
+) -> Percentiles {
+    let Some(scatter) = Scatter::new(case) else {
+        return none("no measured window");
+    };
+    let of = |s: &&Sample| Some((scatter.batch(s), measure(s)?));
+    let values: Vec<(u32, u64)> = requests.iter().filter_map(of).collect();
+    scatter.percentiles(&values, given_up, Vec::new(), &measure)
+}
+
+/// The percentiles of a measure of an endpoint's requests over all repeats.
 fn percentiles(
     case: &Case<'_>,
     endpoint: &EndpointCase,
     unanswered: Unanswered,
     measure: impl Fn(&Sample) -> Option<u64>,
 ) -> Percentiles {
-    const PS: [f64; 6] = [0.5, 0.9, 0.95, 0.98, 0.99, 0.999];
-    let windows = case.windows.iter();
-    let windows: Vec<Window> = windows
-        .map(|w| Window {
-            begin_ns: w.begin.get(),
-            end_ns: w.end.get(),
-        })
-        .collect();
-    if windows.is_empty() {
+    let Some(scatter) = Scatter::new(case) else {
         return none("no measured window");
-    }
-    let batches = Batches::new(&windows);
-    let batch = |s: &Sample| {
-        batches.of(
-            usize::from(s.repeat).min(windows.len() - 1),
-            s.scheduled.get(),
-        )
     };
     let of = |&i: &u32| {
         let sample = case.sample(i);
-        Some((batch(sample), measure(sample)?))
+        Some((scatter.batch(sample), measure(sample)?))
     };
     let values: Vec<(u32, u64)> = endpoint.completed.iter().filter_map(of).collect();
     let timed_out = endpoint.failed.iter().map(|&i| case.sample(i));
@@ -126,42 +200,9 @@ fn percentiles(
     let mut unsent = Vec::new();
     if unanswered == Unanswered::All {
         given_up.extend(endpoint.unfinished.iter().map(|&i| case.sample(i)));
-        unsent = unsent_batches(case, endpoint, &batches, &windows);
+        unsent = unsent_batches(case, endpoint, &scatter.batches, &scatter.windows);
     }
-    let bounds = Bounds::new(&values, &given_up, unsent.len(), &measure);
-    let mut censored: Vec<u32> = given_up.into_iter().map(batch).collect();
-    censored.extend(unsent);
-    let max = values.iter().map(|&(_, value)| value).max();
-    let mut found = quantiles(&values, batches.count(), &censored, &PS)
-        .into_iter()
-        .zip(PS)
-        .map(|(estimate, p)| {
-            let percentile = percentile(&estimate, p, &values, &censored);
-            match estimate {
-                Err(Undetermined::Censored { .. }) => bounds.beside(percentile, p),
-                _ => percentile,
-            }
-        });
-    let mut next = || found.next().unwrap_or_default();
-    Percentiles {
-        p50: next(),
-        p90: next(),
-        p95: next(),
-        p98: next(),
-        p99: next(),
-        p99_9: next(),
-        max: match max {
-            Some(max) if censored.is_empty() => Percentile {
-                value: Some(millis(max as f64)),
-                ..Percentile::default()
-            },
-            None if censored.is_empty() => refused("no samples"),
-            _ => bounds.beside(
-                refused("requests were not answered: the longest is not known"),
-                1.0,
-            ),
-        },
-    }
+    scatter.percentiles(&values, &given_up, unsent, &measure)
 }
 
 /// The batches of requests that were never sent. Only their number is known, but not when they

@@ -26,6 +26,7 @@ mod queueing;
 mod settling;
 mod sleepers;
 pub mod slow;
+mod streams;
 mod summary;
 mod supply;
 mod throttling;

@@ -53,6 +53,7 @@ pub(crate) fn instrument(case: &Case<'_>, load: &Load) -> Instrument {
         connections_opened: repeats.iter().map(|r| r.connections_opened).sum(),
         connections_stale: repeats.iter().map(|r| r.connections_stale).sum(),
         spool_waits: repeats.iter().map(|r| r.spool_waits).sum(),
+        stream_events_dropped: repeats.iter().map(|r| r.stream_events_dropped).sum(),
     }
 }
 

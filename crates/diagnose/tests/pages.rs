@@ -14,5 +14,6 @@ mod pages {
     mod laws;
     mod markdown;
     mod settling;
+    mod streams;
     mod tidy;
 }

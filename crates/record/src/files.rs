@@ -4,6 +4,7 @@
 //! |---|---|---|
 //! | `manifest.json` | at creation, again when the run is finished | who, what, where; checksums |
 //! | `samples.parquet` | when finished | every request, see [`crate::samples`] |
+//! | `stream_events.parquet` | when finished | events of streams, see [`crate::stream_events`] |
 //! | `timeline.parquet` | when finished | the series, see [`crate::timeline`] |
 //! | `events.jsonl` | line by line, sorted when finished | marks and gaps, see [`crate::events`] |
 //! | `*.spool` | while the run goes on | rows of an unfinished run, see `spool.rs` |
@@ -23,6 +24,8 @@ use crate::error::RecordError;
 pub const MANIFEST: &str = "manifest.json";
 /// Every request.
 pub const SAMPLES: &str = "samples.parquet";
+/// Every event of streamed responses; absent if there were none.
+pub const STREAM_EVENTS: &str = "stream_events.parquet";
 /// The series.
 pub const TIMELINE: &str = "timeline.parquet";
 /// Marks and gaps.
@@ -41,19 +44,23 @@ pub const EXPERIMENTS: &str = "experiments";
 pub(crate) const SAMPLES_SPOOL: &str = "samples.spool";
 /// Rows of readings of an unfinished run.
 pub(crate) const TIMELINE_SPOOL: &str = "timeline.spool";
+/// Rows of events of streamed responses of an unfinished run.
+pub(crate) const STREAM_EVENTS_SPOOL: &str = "stream_events.spool";
 /// The series that rows of readings point to.
 pub(crate) const SERIES_SPOOL: &str = "series.spool";
 /// The keys that rows of requests point to.
 pub(crate) const KEYS_SPOOL: &str = "keys.spool";
 
 /// What was recorded: never replaced by something derived.
-const RECORDED: [&str; 9] = [
+const RECORDED: [&str; 11] = [
     MANIFEST,
     SAMPLES,
+    STREAM_EVENTS,
     TIMELINE,
     EVENTS,
     LOGS,
     SAMPLES_SPOOL,
+    STREAM_EVENTS_SPOOL,
     TIMELINE_SPOOL,
     SERIES_SPOOL,
     KEYS_SPOOL,

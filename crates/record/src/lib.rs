@@ -23,6 +23,7 @@ pub mod scenario;
 mod seal;
 mod spool;
 mod store;
+pub mod stream_events;
 pub mod timeline;
 mod writer;
 
@@ -32,4 +33,5 @@ pub use logs::excerpts;
 pub use manifest::read_manifest;
 pub use reader::read;
 pub use store::{FindError, Store};
+pub use stream_events::read_stream_events;
 pub use writer::{Handle, RunWriter};

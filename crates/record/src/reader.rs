@@ -61,6 +61,9 @@ fn read_spool(dir: &Path, mut manifest: Manifest) -> Result<RunRecord, RecordErr
     let mut timeline = spool::read::timeline(dir)?;
     events::read_into(dir, &mut timeline)?;
     timeline.gaps.extend(index.gaps);
+    timeline
+        .gaps
+        .extend(spool::read::stream_events(dir, |_| ())?);
     // A line of a series goes to the spool before its first point.
     timeline.series.retain(|series| !series.points.is_empty());
     timeline.sort();

@@ -22,7 +22,7 @@ const BUFFER_BYTES: usize = 256 * 1024;
 #[serde(deny_unknown_fields)]
 pub(crate) struct Seal {
     /// The file's name in the run directory.
-    name: String,
+    pub(crate) name: String,
     /// Its length.
     bytes: u64,
     /// XXH64 with seed 0 of its bytes, in hexadecimal: as `xxhsum` prints it.

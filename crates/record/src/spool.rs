@@ -1,6 +1,6 @@
 //! The spool: what an unfinished run has so far, in a form that is cheap to append to.
 //!
-//! `samples.spool` and `timeline.spool` are a header of eight bytes and rows of fixed width (see
+//! `samples.spool`, `stream_events.spool` and `timeline.spool` are a header of eight bytes and rows of fixed width (see
 //! [`rows`]); `keys.spool` and `series.spool` are the JSON lines that rows point to by position.
 //! A row that cannot be decoded ends a spool: the machine crashed while it was written. What
 //! stands behind it is dropped, and a [`Gap`] says how much that was.
@@ -14,7 +14,7 @@ use std::marker::PhantomData;
 use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
-use slowpath_core::sample::Sample;
+use slowpath_core::sample::{Sample, StreamEvent};
 use slowpath_core::timeline::{Reading, Subject};
 
 use crate::error::RecordError;
@@ -43,6 +43,7 @@ struct SeriesLine {
 /// Appends to the spool files of one run.
 pub(crate) struct Spool {
     samples: RowFile<Sample>,
+    stream_events: RowFile<StreamEvent>,
     readings: RowFile<ReadingRow>,
     keys: LineFile,
     series: LineFile,
@@ -56,6 +57,7 @@ impl Spool {
         Ok(Self {
             // First, because its existence is what marks a directory as taken.
             samples: RowFile::create(dir.join(files::SAMPLES_SPOOL))?,
+            stream_events: RowFile::create(dir.join(files::STREAM_EVENTS_SPOOL))?,
             readings: RowFile::create(dir.join(files::TIMELINE_SPOOL))?,
             keys: LineFile::create(dir.join(files::KEYS_SPOOL))?,
             series: LineFile::create(dir.join(files::SERIES_SPOOL))?,
@@ -67,6 +69,13 @@ impl Spool {
     pub(crate) fn samples(&mut self, samples: &[Sample]) -> Result<(), RecordError> {
         for sample in samples {
             self.samples.push(sample);
+        }
+        self.flush_if_full()
+    }
+
+    pub(crate) fn stream_events(&mut self, events: &[StreamEvent]) -> Result<(), RecordError> {
+        for event in events {
+            self.stream_events.push(event);
         }
         self.flush_if_full()
     }
@@ -107,6 +116,7 @@ impl Spool {
     fn flush_if_full(&mut self) -> Result<(), RecordError> {
         let buffers = [
             &self.samples.0,
+            &self.stream_events.0,
             &self.readings.0,
             &self.keys.0,
             &self.series.0,
@@ -124,6 +134,7 @@ impl Spool {
         self.series.0.flush()?;
         self.events.0.flush()?;
         self.samples.0.flush()?;
+        self.stream_events.0.flush()?;
         self.readings.0.flush()
     }
 }
@@ -134,6 +145,7 @@ pub(crate) fn remove(dir: &Path) -> Result<(), RecordError> {
     // files that nobody looks at.
     let names = [
         files::SAMPLES_SPOOL,
+        files::STREAM_EVENTS_SPOOL,
         files::TIMELINE_SPOOL,
         files::SERIES_SPOOL,
         files::KEYS_SPOOL,

@@ -5,6 +5,7 @@
 //! the wait is counted; when the disk refuses, the rest is dropped, and [`RunWriter::finish`]
 //! returns the error.
 
+use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -14,7 +15,7 @@ use std::thread::{Builder, JoinHandle};
 use std::time::{Duration, Instant};
 
 use slowpath_core::record::Manifest;
-use slowpath_core::sample::Sample;
+use slowpath_core::sample::{Sample, StreamEvent};
 use slowpath_core::timeline::{Gap, Mark, Reading};
 
 use crate::error::RecordError;
@@ -24,6 +25,7 @@ use crate::manifest;
 use crate::samples::{self, SamplesWriter};
 use crate::seal::Seal;
 use crate::spool::{self, Spool};
+use crate::stream_events::{self, MOST_STREAM_EVENTS, StreamEventsWriter};
 use crate::timeline;
 
 /// Messages that may wait for the thread. With [`BATCH_SAMPLES`] this bounds what waits to 32,768
@@ -34,12 +36,16 @@ const QUEUE_MESSAGES: usize = 256;
 /// Samples in one message: larger slices are split, so that the queue's bound is one in bytes.
 const BATCH_SAMPLES: usize = 128;
 
+/// Events of streamed responses in one message: they are a seventh as large as samples.
+const BATCH_STREAM_EVENTS: usize = 7 * BATCH_SAMPLES;
+
 /// How long rows may stay in this process before the kernel has them, from where they survive a
 /// kill. Half a second is promised; half of that leaves room for a busy machine.
 const FLUSH_EVERY: Duration = Duration::from_millis(250);
 
 enum Message {
     Samples(Vec<Sample>),
+    StreamEvents(Vec<StreamEvent>),
     Readings(Vec<Reading>),
     Keys(Vec<String>),
     Gaps(Vec<Gap>),
@@ -58,6 +64,8 @@ pub struct Handle {
 #[derive(Debug, Default)]
 struct Shared {
     waits: AtomicU64,
+    stream_events: AtomicU64,
+    stream_events_dropped: AtomicU64,
     keys_sent: Mutex<usize>,
 }
 
@@ -68,6 +76,27 @@ impl Handle {
         for batch in samples.chunks(BATCH_SAMPLES) {
             self.send(Message::Samples(batch.to_vec()));
         }
+    }
+
+    /// Records events of streamed responses, up to [`MOST_STREAM_EVENTS`] in a run; what lies
+    /// beyond is counted.
+    pub fn stream_events(&self, events: &[StreamEvent]) {
+        let count = events.len() as u64;
+        let before = self
+            .shared
+            .stream_events
+            .fetch_add(count, Ordering::Relaxed);
+        let room = MOST_STREAM_EVENTS.saturating_sub(before).min(count);
+        let dropped = &self.shared.stream_events_dropped;
+        dropped.fetch_add(count - room, Ordering::Relaxed);
+        for batch in events[..room as usize].chunks(BATCH_STREAM_EVENTS) {
+            self.send(Message::StreamEvents(batch.to_vec()));
+        }
+    }
+
+    /// Events of streamed responses that there was no room for.
+    pub fn stream_events_dropped(&self) -> u64 {
+        self.shared.stream_events_dropped.load(Ordering::Relaxed)
     }
 
     /// Records readings.
@@ -181,7 +210,17 @@ impl RunWriter {
         let mut timeline = spool::read::timeline(dir)?;
         events::read_into(dir, &mut timeline)?;
         timeline.gaps.extend(index.gaps.iter().cloned());
+        let mut recorded = vec![files::SAMPLES, files::TIMELINE, files::EVENTS];
+        let mut streaming = BTreeSet::new();
+        let lost = spool::read::stream_events(dir, |event| {
+            streaming.insert(event.repeat);
+        })?;
+        timeline.gaps.extend(lost);
         timeline.sort();
+        if !streaming.is_empty() {
+            write_stream_events(dir, &streaming)?;
+            recorded.push(files::STREAM_EVENTS);
+        }
 
         let path = dir.join(files::SAMPLES);
         let mut writer = SamplesWriter::create(&path, &manifest.plan, &index.keys)?;
@@ -193,7 +232,6 @@ impl RunWriter {
         writer.publish()?;
         timeline::write(&dir.join(files::TIMELINE), &timeline.series)?;
         events::write(dir, &timeline)?;
-        let recorded = [files::SAMPLES, files::TIMELINE, files::EVENTS];
         let seals: Result<Vec<Seal>, _> = recorded.iter().map(|name| Seal::of(dir, name)).collect();
         manifest::write(dir, manifest, &seals?)?;
         spool::remove(dir)
@@ -235,6 +273,24 @@ impl Drop for RunWriter {
     }
 }
 
+/// Writes the events of streamed responses of these repeats, one repeat after the other, so that
+/// only those of one are in memory.
+fn write_stream_events(dir: &Path, repeats: &BTreeSet<u16>) -> Result<(), RecordError> {
+    let mut writer = StreamEventsWriter::create(&dir.join(files::STREAM_EVENTS))?;
+    let mut events = Vec::new();
+    for &repeat in repeats {
+        events.clear();
+        spool::read::stream_events(dir, |event| {
+            if event.repeat == repeat {
+                events.push(event);
+            }
+        })?;
+        stream_events::sort(&mut events);
+        writer.repeat(&events)?;
+    }
+    writer.publish()
+}
+
 /// The thread: takes messages until the end. After an error it drops what comes, so that nobody
 /// waits for it.
 fn write_messages(messages: &Receiver<Message>, mut spool: Spool) -> Result<(), RecordError> {
@@ -250,6 +306,7 @@ fn spool_messages(messages: &Receiver<Message>, spool: &mut Spool) -> Result<(),
     loop {
         match messages.recv_timeout(FLUSH_EVERY.saturating_sub(flushed.elapsed())) {
             Ok(Message::Samples(samples)) => spool.samples(&samples)?,
+            Ok(Message::StreamEvents(events)) => spool.stream_events(&events)?,
             Ok(Message::Readings(readings)) => spool.readings(readings)?,
             Ok(Message::Keys(keys)) => spool.keys(&keys)?,
             Ok(Message::Gaps(gaps)) => {
@@ -264,5 +321,59 @@ fn spool_messages(messages: &Receiver<Message>, spool: &mut Spool) -> Result<(),
             spool.flush()?;
             flushed = Instant::now();
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use slowpath_core::facts::{HostFacts, TargetFacts};
+    use slowpath_core::nanos::Nanos;
+    use slowpath_core::plan::Plan;
+    use slowpath_core::record::MANIFEST_FORMAT;
+    use slowpath_core::scenario::Scenario;
+
+    use super::*;
+    use crate::read_stream_events;
+
+    #[test]
+    fn events_beyond_the_bound_are_counted_and_not_kept() {
+        let manifest = Manifest {
+            format: MANIFEST_FORMAT,
+            id: String::new(),
+            version: String::new(),
+            began: String::new(),
+            plan: Plan {
+                scenario: Scenario::from_url("http://127.0.0.1:1/").unwrap(),
+                seed: 1,
+                release: None,
+            },
+            scenario_text: None,
+            host: HostFacts::default(),
+            git: None,
+            target: TargetFacts::default(),
+            repeats: Vec::new(),
+            interrupted: false,
+            trouble: String::new(),
+            recovered: false,
+        };
+        let dir = tempfile::tempdir().unwrap();
+        let writer = RunWriter::create(dir.path(), &manifest).unwrap();
+        let handle = writer.handle();
+        let before = MOST_STREAM_EVENTS - 3;
+        handle.shared.stream_events.store(before, Ordering::Relaxed);
+        let event = |index| StreamEvent {
+            at: Nanos::new(7),
+            serial: 0,
+            index,
+            data_bytes: 1,
+            repeat: 0,
+        };
+        for first in [0, 2, 4] {
+            handle.stream_events(&[event(first), event(first + 1)]);
+        }
+        assert_eq!(handle.stream_events_dropped(), 3);
+        writer.finish(&manifest).unwrap();
+        let kept = read_stream_events(dir.path()).unwrap();
+        assert_eq!(kept, [event(0), event(1), event(2)]);
     }
 }

@@ -8,12 +8,14 @@ use slowpath_diagnose::diagnosis::{
 use crate::quantity;
 
 mod failures;
+mod streams;
 mod trials;
 
 pub(crate) use failures::{
     bound, connection_facts, error_facts, error_told, example, idle_bins, idle_gaps, log_line,
     no_lines, nothing_answered, served, telling_line,
 };
+pub(crate) use streams::streams;
 pub(crate) use trials::{experiment, intervention, tests};
 
 /// A question ("why the slowest 2.1 % of search") and its answers, the best first.
@@ -423,6 +425,12 @@ pub(crate) fn instrument(diagnosis: &Diagnosis) -> String {
         parts.push(format!(
             "waited for the disk {} times",
             quantity::count(own.spool_waits)
+        ));
+    }
+    if own.stream_events_dropped > 0 {
+        parts.push(format!(
+            "{} events of streams counted but not kept one by one",
+            quantity::count(own.stream_events_dropped)
         ));
     }
     parts.join(", ")

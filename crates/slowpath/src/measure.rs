@@ -10,8 +10,9 @@ use anyhow::Result;
 use slowpath_core::facts::{RepeatFacts, TargetFacts};
 use slowpath_core::plan::Plan;
 use slowpath_core::record::{MANIFEST_FORMAT, Manifest};
+use slowpath_core::sample::{Sample, StreamEvent};
 use slowpath_core::timeline::{Mark, MarkKind};
-use slowpath_load::{Control, Drive, Drove, Keys, LoadError};
+use slowpath_load::{Control, Drive, Drove, Keys, LoadError, Sink};
 use slowpath_observe::guardian::Guardian;
 use slowpath_observe::{Observer, Watch, clock, host};
 use slowpath_record::{Handle, RecordError, RunWriter};
@@ -211,9 +212,8 @@ fn one_repeat(
         host_header: session.host_header.clone(),
     };
     let waits = record.waits();
-    let drove = slowpath_load::drive(&drive, &control, keys, &|samples| {
-        record.samples(samples);
-    });
+    let dropped = record.stream_events_dropped();
+    let drove = slowpath_load::drive(&drive, &control, keys, &Recorder(record));
     drop((bar, relay));
     let left = companion.leave();
     record.keys(keys.names());
@@ -241,10 +241,25 @@ fn one_repeat(
         tls_resumed: drove.tls_resumed,
         reasons: drove.reasons,
         spool_waits: record.waits() - waits,
+        stream_events_dropped: record.stream_events_dropped() - dropped,
         target_pids,
         cut_short: drove.cut_short,
         ..RepeatFacts::new(repeat, drove.window, drove.load)
     })
+}
+
+/// Puts what a load measures into the record.
+#[derive(Debug)]
+struct Recorder<'a>(&'a Handle);
+
+impl Sink for Recorder<'_> {
+    fn samples(&self, samples: &[Sample]) {
+        self.0.samples(samples);
+    }
+
+    fn stream_events(&self, events: &[StreamEvent]) {
+        self.0.stream_events(events);
+    }
 }
 
 fn observe(session: &Session, control: &Arc<Control>, record: &Handle) -> Observer {

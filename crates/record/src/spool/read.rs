@@ -6,7 +6,7 @@ use std::io::{BufReader, Read, Seek, SeekFrom};
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 
-use slowpath_core::sample::{NONE, Sample};
+use slowpath_core::sample::{NONE, Sample, StreamEvent};
 use slowpath_core::timeline::{Gap, Series, Timeline};
 
 use super::rows::{ReadingRow, Row};
@@ -89,6 +89,23 @@ impl Index {
         })?;
         Ok(samples)
     }
+}
+
+/// Visits the events of streamed responses of a run directory in the order in which they came;
+/// gives a gap if some of them were lost. Runs of older versions have none.
+pub(crate) fn stream_events(
+    dir: &Path,
+    mut visit: impl FnMut(StreamEvent),
+) -> Result<Option<Gap>, RecordError> {
+    let path = dir.join(files::STREAM_EVENTS_SPOOL);
+    if !path.exists() {
+        return Ok(None);
+    }
+    let dropped_bytes = scan(&path, 0, |_, event| {
+        visit(event);
+        true
+    })?;
+    Ok(dropped(files::STREAM_EVENTS_SPOOL, dropped_bytes))
 }
 
 /// The series of a run directory, not sorted, and a gap if some of them were lost.

@@ -4,7 +4,7 @@
 //! machine the end of a file may hold anything.
 
 use slowpath_core::nanos::{Nanos, Span, stored};
-use slowpath_core::sample::{Outcome, Phase, Sample};
+use slowpath_core::sample::{Outcome, Phase, Sample, StreamEvent};
 use slowpath_core::timeline::Point;
 
 use crate::samples::STAGES;
@@ -107,6 +107,31 @@ impl Row for Sample {
             phase: *Phase::ALL.get(fields.code()?)?,
         };
         fields.0.is_empty().then_some(sample)
+    }
+}
+
+impl Row for StreamEvent {
+    const BYTES: usize = 8 + 3 * 4 + 2;
+    const HEADER: [u8; 8] = *b"slowevt\x01";
+
+    fn encode(&self, out: &mut Vec<u8>) {
+        out.extend(self.at.get().to_le_bytes());
+        for int in [self.serial, self.index, self.data_bytes] {
+            out.extend(int.to_le_bytes());
+        }
+        out.extend(self.repeat.to_le_bytes());
+    }
+
+    fn decode(row: &[u8]) -> Option<Self> {
+        let mut fields = Fields(row);
+        let event = Self {
+            at: Nanos::from_stored(fields.long()?)?,
+            serial: fields.int()?,
+            index: fields.int()?,
+            data_bytes: fields.int()?,
+            repeat: fields.short()?,
+        };
+        fields.0.is_empty().then_some(event)
     }
 }
 

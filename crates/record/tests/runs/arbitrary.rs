@@ -11,7 +11,7 @@ use slowpath_core::facts::{HostFacts, TargetFacts};
 use slowpath_core::nanos::{Nanos, Span};
 use slowpath_core::plan::Plan;
 use slowpath_core::record::{MANIFEST_FORMAT, Manifest, RunRecord};
-use slowpath_core::sample::{NONE, Outcome, Phase, Sample, Stage};
+use slowpath_core::sample::{NONE, Outcome, Phase, Sample, Stage, StreamEvent};
 use slowpath_core::scenario::{Endpoint, Escape, Scenario, Template};
 use slowpath_core::signal;
 use slowpath_core::timeline::{Gap, Mark, MarkKind, Point, Reading, Series, Subject, Timeline};
@@ -132,6 +132,19 @@ fn sample(keys: u32) -> impl Strategy<Value = Sample> {
         )
 }
 
+fn stream_event() -> impl Strategy<Value = StreamEvent> {
+    let numbers = (number(), number(), number());
+    (instant(), numbers, 0..3_u16).prop_map(|(at, (serial, index, data_bytes), repeat)| {
+        StreamEvent {
+            at,
+            serial,
+            index,
+            data_bytes,
+            repeat,
+        }
+    })
+}
+
 fn subject() -> impl Strategy<Value = Subject> {
     prop_oneof![
         Just(Subject::Host),
@@ -191,6 +204,7 @@ fn gap() -> impl Strategy<Value = Gap> {
 pub(crate) struct Events {
     pub(crate) keys: Vec<String>,
     pub(crate) samples: Vec<Sample>,
+    pub(crate) of_streams: Vec<StreamEvent>,
     pub(crate) readings: Vec<Reading>,
     pub(crate) marks: Vec<Mark>,
     pub(crate) gaps: Vec<Gap>,
@@ -202,13 +216,18 @@ pub(crate) fn events() -> impl Strategy<Value = Events> {
         let keys: Vec<String> = keys.into_iter().collect();
         let samples = vec(sample(keys.len() as u32), 0..40);
         let rest = (vec(reading(), 0..40), vec(mark(), 0..4), vec(gap(), 0..4));
-        (Just(keys), samples, rest).prop_map(|(keys, samples, (readings, marks, gaps))| Events {
-            keys,
-            samples,
-            readings,
-            marks,
-            gaps,
-        })
+        let streams = vec(stream_event(), 0..40);
+        let all = (Just(keys), samples, streams, rest);
+        all.prop_map(
+            |(keys, samples, of_streams, (readings, marks, gaps))| Events {
+                keys,
+                samples,
+                of_streams,
+                readings,
+                marks,
+                gaps,
+            },
+        )
     })
 }
 
@@ -262,9 +281,17 @@ impl Events {
         }
     }
 
+    /// The events of streams in the order in which they are stored.
+    pub(crate) fn streamed(&self) -> Vec<StreamEvent> {
+        let mut events = self.of_streams.clone();
+        events.sort_by_key(|event| (event.repeat, event.serial, event.index));
+        events
+    }
+
     pub(crate) fn send(&self, writer: &RunWriter) {
         let handle = writer.handle();
         handle.keys(&self.keys[..self.keys.len() / 2]);
+        handle.stream_events(&self.of_streams);
         handle.samples(&self.samples);
         handle.keys(&self.keys);
         handle.readings(self.readings.clone());

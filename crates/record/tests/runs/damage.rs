@@ -156,7 +156,7 @@ proptest! {
 
     #[test]
     fn a_damaged_spool_never_panics(
-        file in 0_usize..5,
+        file in 0_usize..6,
         flips in vec((any::<prop::sample::Index>(), 1_u8..), 0..4),
         cut in any::<prop::sample::Index>(),
     ) {
@@ -165,7 +165,9 @@ proptest! {
         writer.handle().keys(&["a", "b", "c"].map(str::to_owned));
         writer.handle().samples(&plausible(50));
         drop(writer);
-        let names = ["samples.spool", "timeline.spool", "series.spool", "keys.spool", files::EVENTS];
+        let rows = ["samples.spool", "stream_events.spool", "timeline.spool"];
+        let lines = ["series.spool", "keys.spool", files::EVENTS];
+        let names = [rows, lines].concat();
         let path = dir.path().join(names[file]);
         let mut bytes = fs::read(&path).unwrap();
         if !bytes.is_empty() {

@@ -6,15 +6,26 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 
 use slowpath_core::nanos::{Nanos, Span};
-use slowpath_core::sample::Stage;
+use slowpath_core::sample::{Stage, StreamEvent};
 use slowpath_core::signal;
 use slowpath_core::timeline::{Mark, MarkKind, Point, Reading, Subject};
-use slowpath_record::{RunWriter, files, read};
+use slowpath_record::{RunWriter, files, read, read_stream_events};
 
 use crate::arbitrary::{manifest, plausible};
 
 const SAMPLES: u32 = 1000;
 const DIR: &str = "SLOWPATH_TEST_RUN_DIR";
+
+/// An event of a request that had not ended at the kill.
+fn event(index: u32) -> StreamEvent {
+    StreamEvent {
+        at: Nanos::new(9),
+        serial: SAMPLES,
+        index,
+        data_bytes: 3,
+        repeat: 0,
+    }
+}
 
 /// The process that is killed; by itself it does nothing.
 #[test]
@@ -32,6 +43,7 @@ fn writes_until_it_is_killed() {
     handle.mark(mark(MarkKind::LoadBegan, begin));
     handle.keys(&["a", "b"].map(str::to_owned));
     handle.samples(&plausible(SAMPLES));
+    handle.stream_events(&[event(0), event(1)]);
     let point = Point {
         window: Span {
             begin,
@@ -111,6 +123,8 @@ fn a_killed_run_is_recovered_with_its_facts() {
     assert_eq!(facts.connections_opened, 64);
     assert_eq!(facts.target_pids, [42]);
     assert!(!facts.cut_short.is_empty());
+    let events = read_stream_events(dir.path()).unwrap();
+    assert_eq!(events, [event(0), event(1)]);
 }
 
 #[test]

@@ -5,7 +5,9 @@ use std::time::Instant;
 
 use proptest::prelude::*;
 use slowpath_core::record::MANIFEST_FORMAT;
-use slowpath_record::{RecordError, RunWriter, files, read, read_manifest, write_derived};
+use slowpath_record::{
+    RecordError, RunWriter, files, read, read_manifest, read_stream_events, write_derived,
+};
 
 use crate::arbitrary::{cases, events, manifest, plausible, write_plausible};
 
@@ -20,6 +22,7 @@ proptest! {
         last.interrupted = true;
         writer.finish(&last).unwrap();
         prop_assert_eq!(read(dir.path()).unwrap(), events.record(last));
+        prop_assert_eq!(read_stream_events(dir.path()).unwrap(), events.streamed());
     }
 
     #[test]
@@ -32,6 +35,7 @@ proptest! {
         let expected = events.record(record.manifest.clone());
         prop_assert!(record.manifest.recovered);
         prop_assert_eq!(record, expected);
+        prop_assert_eq!(read_stream_events(dir.path()).unwrap(), events.streamed());
     }
 }
 

@@ -6,7 +6,7 @@ use slowpath_diagnose::diagnosis::{
     Blind, Check, Cleared, Connections, Culprit, Diagnosis, DialFailure, EndpointFigures,
     ErrorCount, ErrorExample, Evidence, Finding, GapNote, Grade, IdleBin, IdleGaps, Instrument,
     LogNote, Mode, Part, Percentile, Percentiles, Place, Prediction, Quantiles, RunSummary, SCHEMA,
-    Settling, Source, Status, Unexplained,
+    Settling, Source, Status, StreamFigures, Unexplained,
 };
 use slowpath_experiment::{
     Arm, BlockMeasurement, Design, Experiment, FORMAT, Hypothesis, Intervention, judge,
@@ -63,12 +63,23 @@ fn endpoint(name: &str, scale: f64, tail_ms: f64) -> EndpointFigures {
         errors: Vec::new(),
         latency_ms: percentiles(scale, tail_ms),
         service_ms: percentiles(scale * 0.99, tail_ms * 0.99),
+        stream: None,
         modes: vec![Mode {
             at_ms: 3.1 * scale,
             weight: 1.0,
         }],
         run_spread: Some(0.09),
         settling: Some(Settling::None),
+    }
+}
+
+fn stream() -> StreamFigures {
+    StreamFigures {
+        offered: Some(36_000),
+        delivered: 35_990,
+        short_streams: 4,
+        first_event_ms: percentiles(0.3, 8.0),
+        gap_ms: percentiles(0.5, 1500.0),
     }
 }
 
@@ -87,6 +98,8 @@ pub(crate) fn diagnosis(other: &str) -> Diagnosis {
             weight: 0.021,
         },
     ];
+    let mut second = endpoint(other, 0.13, 1.9);
+    second.stream = Some(stream());
     Diagnosis {
         schema: SCHEMA.into(),
         version: "0.1.0".into(),
@@ -103,7 +116,7 @@ pub(crate) fn diagnosis(other: &str) -> Diagnosis {
                 "the clock was stepped by 2.1 ms at 7.3 s",
             ),
         ],
-        endpoints: vec![search, endpoint(other, 0.13, 1.9)],
+        endpoints: vec![search, second],
         connections: connections(),
         logs_unseen: None,
         findings: findings(),
@@ -262,6 +275,7 @@ fn summary() -> RunSummary {
         target: "http://127.0.0.1:8080".into(),
         host: host(),
         instrument: Instrument {
+            stream_events_dropped: 4200,
             cpu_s_per_million: Some(6.5),
             loop_busy: Some(0.04),
             send_lag_p99_ms: Some(0.031),

@@ -1,0 +1,40 @@
+//! The figures of streamed responses: what was delivered of what was asked for, and when.
+
+use slowpath_core::sample::{Outcome, Sample};
+
+use crate::case::{Case, EndpointCase};
+use crate::diagnosis::StreamFigures;
+use crate::figures::percentiles_of;
+
+/// The figures of an endpoint's streams; `None` if it expects none and none came.
+pub(crate) fn figures(case: &Case<'_>, endpoint: &EndpointCase) -> Option<StreamFigures> {
+    let scenario = &case.record.manifest.plan.scenario;
+    let expected = scenario.endpoints[usize::from(endpoint.index)]
+        .expect
+        .events;
+    let ended = || {
+        let all = endpoint.completed.iter().chain(&endpoint.failed);
+        all.map(|&i| case.sample(i))
+    };
+    if expected.is_none() && ended().all(|sample| sample.first_event.is_none()) {
+        return None;
+    }
+    let is_short = |sample: &&Sample| match expected {
+        Some(range) => u64::from(sample.events) < range.min,
+        None => sample.outcome.is_error() && sample.first_event.is_some(),
+    };
+    let streams: Vec<&Sample> = ended().filter(|s| s.first_event.is_some()).collect();
+    let silent: Vec<&Sample> = ended()
+        .filter(|s| s.first_event.is_none() && s.outcome == Outcome::Timeout)
+        .collect();
+    Some(StreamFigures {
+        offered: expected.map(|range| range.min.saturating_mul(ended().count() as u64)),
+        delivered: ended().map(|sample| u64::from(sample.events)).sum(),
+        short_streams: ended().filter(is_short).count() as u64,
+        // One that never began was silent for as long as it was waited for.
+        first_event_ms: percentiles_of(case, &streams, &silent, |sample| {
+            sample.first_event_ns().or(sample.service_ns())
+        }),
+        gap_ms: percentiles_of(case, &streams, &[], |sample| Some(sample.gap_ns)),
+    })
+}
