@@ -14,6 +14,7 @@ mod design;
 mod experiment;
 mod judge;
 mod power;
+pub mod sweep;
 mod trend;
 mod wording;
 
