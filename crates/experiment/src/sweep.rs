@@ -22,7 +22,7 @@ mod threshold;
 mod usl;
 mod window;
 
-pub use analysis::{Analysis, analyse};
+pub use analysis::{Analysis, Scalability, SplitLevel, analyse};
 pub use clusters::{RunMode, modes_of_runs};
 pub use fairness::{Fairness, fairness};
 pub use grid::{Dimension, Grid, GridError};

@@ -8,9 +8,10 @@
 mod plot;
 mod quantity;
 mod story;
+mod sweep_story;
 mod views;
 
 pub use views::html::html;
-pub use views::json::json;
-pub use views::markdown::markdown;
-pub use views::terminal::{Style, terminal};
+pub use views::json::{json, sweep_json};
+pub use views::markdown::{markdown, sweep_markdown};
+pub use views::terminal::{Style, sweep_terminal, terminal};

@@ -30,6 +30,8 @@ pub(crate) enum Verb {
     Demo(DemoArgs),
     /// What is wrong with a workload, before a request is sent.
     Lint(LintArgs),
+    /// Measure a workload at many levels of connections, rate or size.
+    Sweep(SweepArgs),
     /// Write the HTML report of a run again, or print it as Markdown.
     Report(ReportArgs),
     /// The page of a cause, or the list of all.
@@ -162,6 +164,64 @@ pub(crate) struct LintArgs {
 }
 
 #[derive(Debug, Args)]
+pub(crate) struct SweepArgs {
+    /// A scenario file, or the URL of a running target.
+    #[arg(value_name = "SCENARIO.toml|URL")]
+    pub(crate) what: String,
+    /// What to vary: connections=1..2560, rate=100/s..5000/s..+500, size=1KiB,64KiB..1MiB..x4.
+    /// A size goes where requests say {size}, or else fills their bodies.
+    #[arg(long, value_name = "WHAT=LEVELS")]
+    pub(crate) over: String,
+    /// Levels of a range that names no step; otherwise it doubles.
+    #[arg(long, value_name = "N", value_parser = levels)]
+    pub(crate) steps: Option<usize>,
+    /// Length of each measured window; otherwise 2s.
+    #[arg(short = 'd', long, value_name = "D", value_parser = duration)]
+    pub(crate) duration: Option<u64>,
+    /// Load before each window; otherwise 500ms.
+    #[arg(long, value_name = "D", value_parser = duration)]
+    pub(crate) warmup: Option<u64>,
+    /// Windows of each level; otherwise 3.
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=100))]
+    pub(crate) repeats: Option<u32>,
+    /// Levels added where the answer changes most; otherwise one for three of the range.
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(0..=64))]
+    pub(crate) refine: Option<u32>,
+    /// The most connections at once, where they are not what is varied.
+    #[arg(short = 'c', long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=60_000))]
+    pub(crate) connections: Option<u32>,
+    /// Requests a second, where they are not what is varied: makes the loop open.
+    #[arg(short = 'r', long, value_name = "R", value_parser = rate)]
+    pub(crate) rate: Option<f64>,
+    /// Threads that send; one is enough up to some 100,000 requests a second.
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1024))]
+    pub(crate) loops: Option<u32>,
+    #[command(flatten)]
+    pub(crate) reach: ReachArgs,
+    /// The process to observe; otherwise the one that listens on the URL's port.
+    #[arg(long, value_name = "PID")]
+    pub(crate) pid: Option<u32>,
+    /// The release that is measured, kept in the record.
+    #[arg(long, value_name = "NAME")]
+    pub(crate) release: Option<String>,
+    /// Seed of the order and of every other random choice; otherwise drawn and recorded.
+    #[arg(long, value_name = "N")]
+    pub(crate) seed: Option<u64>,
+    /// Failed requests that are accepted, as a share from 0 to 1.
+    #[arg(long, value_name = "SHARE", default_value_t = 0.0, value_parser = share)]
+    pub(crate) allow_errors: f64,
+    /// No progress, no notes; only the answer.
+    #[arg(long)]
+    pub(crate) quiet: bool,
+    /// This sweep's own directory; otherwise .slowpath/runs/ULID.
+    #[arg(long, value_name = "DIR")]
+    pub(crate) out: Option<PathBuf>,
+    /// Where to put a copy of sweep.json.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) json: Option<PathBuf>,
+}
+
+#[derive(Debug, Args)]
 pub(crate) struct ReportArgs {
     /// A run: its directory, the beginning of its id, or `last`.
     pub(crate) run: String,
@@ -187,6 +247,13 @@ pub(crate) struct DoctorArgs {
     /// Where to put the answer as JSON.
     #[arg(long, value_name = "FILE")]
     pub(crate) json: Option<PathBuf>,
+}
+
+fn levels(text: &str) -> Result<usize, String> {
+    match text.parse() {
+        Ok(levels @ 2..=64) => Ok(levels),
+        _ => Err(format!("{text:?} is not a number from 2 to 64")),
+    }
 }
 
 fn duration(text: &str) -> Result<u64, String> {

@@ -8,3 +8,4 @@ pub(crate) mod lint;
 pub(crate) mod prove;
 pub(crate) mod report;
 pub(crate) mod run;
+pub(crate) mod sweep;

@@ -37,6 +37,7 @@ fn main() -> ExitCode {
         Verb::Prove(args) => command::prove::prove(&args),
         Verb::Demo(args) => command::demo::demo(&args),
         Verb::Lint(args) => command::lint::lint(&args),
+        Verb::Sweep(args) => command::sweep::sweep(&args),
         Verb::Report(args) => command::report::report(&args),
         Verb::Causes(args) => command::causes::causes(&args),
         Verb::Doctor(args) => command::doctor::doctor(&args),

@@ -17,10 +17,14 @@ use super::window::Window;
 /// From this share of failed requests on, a level counts as one with errors: more than a stray
 /// reset of a closed keep-alive connection.
 const ERRORS_FROM: f64 = 0.01;
-/// Less than this part of what fewer connections had is a collapse and no plateau.
+/// Less than this part of what fewer connections had, even in their worst window, is a collapse
+/// and no plateau.
 const COLLAPSE_BELOW: f64 = 0.5;
 /// Less than this share answered within the window is falling behind.
 const BEHIND_BELOW: f64 = 0.95;
+/// A fit that is off by more than this (root mean square) does not describe the levels: the ones
+/// that are published for servers are off by a tenth.
+const FIT_ERROR_MOST: f64 = 0.25;
 /// Resamples of the fit: enough for the 2.5 % ends.
 const RESAMPLES: usize = 200;
 /// A mode of probability `p` is compared with what a good change would make of it: a fifth.
@@ -75,7 +79,8 @@ pub struct SplitLevel {
 /// Analyses windows in any order. The seed decides the resamples.
 pub fn analyse(dimension: Dimension, windows: &[Window], seed: u64) -> Analysis {
     let levels = levels(windows);
-    let counting: Vec<&Level> = levels.iter().filter(|l| l.counts()).collect();
+    let serving = |l: &&Level| l.counts() && l.failing() < ERRORS_FROM;
+    let counting: Vec<&Level> = levels.iter().filter(serving).collect();
     let is_closed = windows.iter().all(|w| w.little.is_some());
     let over_users = dimension == Dimension::Connections && is_closed;
     let law = if over_users {
@@ -123,7 +128,7 @@ pub(super) fn thresholds(
             let levels = levels(windows);
             all.extend(find(ThresholdKind::Collapse, &|w| {
                 let lower = levels.iter().filter(|l| l.level < w.level && l.counts());
-                let most = lower.map(|l| l.per_s.median).fold(0.0, f64::max);
+                let most = lower.map(|l| l.per_s.low).fold(0.0, f64::max);
                 w.steady_per_s() < COLLAPSE_BELOW * most
             }));
         }
@@ -140,7 +145,7 @@ fn scalability(windows: &[Window], seed: u64) -> Result<Scalability, String> {
     let mut groups: Vec<Vec<(f64, f64)>> = Vec::new();
     let mut counting: Vec<&Window> = windows
         .iter()
-        .filter(|w| w.counts() && w.steady_per_s() > 0.0)
+        .filter(|w| w.counts() && w.failing() < ERRORS_FROM && w.steady_per_s() > 0.0)
         .collect();
     counting.sort_by(|a, b| a.level.total_cmp(&b.level));
     for same in counting.chunk_by(|a, b| a.level.total_cmp(&b.level).is_eq()) {
@@ -153,6 +158,12 @@ fn scalability(windows: &[Window], seed: u64) -> Result<Scalability, String> {
         ));
     }
     let law = fit_robust(&groups.concat()).ok_or("the windows do not determine it")?;
+    if law.error > FIT_ERROR_MOST {
+        let off = (law.error * 100.0).round();
+        return Err(format!(
+            "it is off by {off} %, so it does not describe these levels"
+        ));
+    }
     let mut random = ChaCha8Rng::seed_from_u64(seed);
     let mut resampled = Vec::with_capacity(RESAMPLES);
     for _ in 0..RESAMPLES {

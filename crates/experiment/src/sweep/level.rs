@@ -86,7 +86,7 @@ impl Level {
 
     /// Failed requests as a share of those offered.
     pub fn failing(&self) -> f64 {
-        self.errors.iter().map(|e| e.share).sum()
+        self.errors.iter().fold(0.0, |sum, e| sum + e.share)
     }
 
     fn of(level: f64, windows: &[&Window]) -> Self {

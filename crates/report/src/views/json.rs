@@ -1,11 +1,20 @@
-//! `report.json`.
+//! `report.json` and `sweep.json`.
 
 use slowpath_diagnose::diagnosis::Diagnosis;
+use slowpath_experiment::sweep::Sweep;
 
 /// The diagnosis as `report.json` holds it: indented, with a newline at its end.
 pub fn json(diagnosis: &Diagnosis) -> String {
     let mut text = serde_json::to_string_pretty(diagnosis)
         .expect("a diagnosis has string keys only and numbers that JSON can hold or null");
+    text.push('\n');
+    text
+}
+
+/// The sweep as `sweep.json` holds it: indented, with a newline at its end.
+pub fn sweep_json(sweep: &Sweep) -> String {
+    let mut text = serde_json::to_string_pretty(sweep)
+        .expect("a sweep has string keys only and numbers that JSON can hold or null");
     text.push('\n');
     text
 }

@@ -9,6 +9,9 @@ use crate::quantity;
 use crate::story::{self, Question};
 
 mod failures;
+mod sweep;
+
+pub use sweep::sweep_markdown;
 
 /// The report as GitHub-flavoured Markdown.
 pub fn markdown(diagnosis: &Diagnosis, experiments: &[Experiment]) -> String {

@@ -7,6 +7,9 @@ use crate::quantity;
 use crate::story::{self, Question};
 
 mod flow;
+mod sweep;
+
+pub use sweep::sweep_terminal;
 
 use flow::{Page, Tint, columns};
 

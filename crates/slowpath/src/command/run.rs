@@ -8,7 +8,7 @@ use slowpath_core::scenario::{Overrides, Scenario};
 use slowpath_record::Store;
 use slowpath_record::scenario::{Context, Mistake, parse};
 
-use crate::cli::RunArgs;
+use crate::cli::{ReachArgs, RunArgs};
 use crate::exit::{Exit, Problem};
 use crate::measure::{Alone, Measurement, measure};
 use crate::present::Judged;
@@ -51,18 +51,7 @@ pub(crate) fn measured(args: &RunArgs) -> Result<(Judged, Exit)> {
 
 /// The scenario that the command line means, overrides applied, and its text if it is a file.
 fn scenario(args: &RunArgs) -> Result<(Scenario, Option<String>), Problem> {
-    let (mut scenario, text) = if args.what.contains("://") {
-        let scenario = Scenario::from_url(&args.what).map_err(|error| {
-            Problem::usage(format!("{:?}: {error}", args.what), "http://HOST:PORT/PATH")
-        })?;
-        (scenario, None)
-    } else {
-        let (scenario, text) = read_scenario(Path::new(&args.what), parse)?;
-        (scenario, Some(text))
-    };
-    check_carried_out(&scenario)?;
-    reach::over(&mut scenario.target, &args.reach)?;
-    reach::check_terms(&scenario)?;
+    let (mut scenario, text) = read_what(&args.what, &args.reach)?;
     let overrides = Overrides {
         connections: args.connections,
         users: args.users,
@@ -79,6 +68,27 @@ fn scenario(args: &RunArgs) -> Result<(Scenario, Option<String>), Problem> {
         Problem::usage(lines.join("\n"), "slowpath run --help")
     })?;
     args.pid.map_or(Ok(()), session::check_pid)?;
+    Ok((scenario, text))
+}
+
+/// The scenario of a file or a URL, reached as the command line says, and its text if it is a
+/// file.
+pub(crate) fn read_what(
+    what: &str,
+    reach: &ReachArgs,
+) -> Result<(Scenario, Option<String>), Problem> {
+    let (mut scenario, text) = if what.contains("://") {
+        let scenario = Scenario::from_url(what).map_err(|error| {
+            Problem::usage(format!("{what:?}: {error}"), "http://HOST:PORT/PATH")
+        })?;
+        (scenario, None)
+    } else {
+        let (scenario, text) = read_scenario(Path::new(what), parse)?;
+        (scenario, Some(text))
+    };
+    check_carried_out(&scenario)?;
+    reach::over(&mut scenario.target, reach)?;
+    reach::check_terms(&scenario)?;
     Ok((scenario, text))
 }
 
@@ -111,14 +121,19 @@ pub(crate) fn read_scenario(path: &Path, read: Read) -> Result<(Scenario, String
 }
 
 /// The run's directory, and whether it is ours to remove when nothing was measured.
-struct Directory {
+pub(crate) struct Directory {
     path: PathBuf,
 }
 
 impl Directory {
+    /// Where it is.
+    pub(crate) fn path(&self) -> &Path {
+        &self.path
+    }
+
     /// Takes back what an unsuccessful start has made: nothing was measured, so nothing is kept
     /// but the log of a target that did not get ready.
-    fn remove_if_empty(&self) {
+    pub(crate) fn remove_if_empty(&self) {
         let logs = self.path.join("logs");
         let said = std::fs::read_dir(&logs).is_ok_and(|mut entries| {
             entries.any(|e| e.is_ok_and(|e| e.metadata().is_ok_and(|m| m.len() > 0)))
@@ -130,7 +145,7 @@ impl Directory {
     }
 }
 
-fn directory(wanted: Option<&Path>, id: &str) -> Result<Directory, Problem> {
+pub(crate) fn directory(wanted: Option<&Path>, id: &str) -> Result<Directory, Problem> {
     let Some(path) = wanted else {
         let path = Store::new(store::RUNS).create_dir(id).map_err(|error| {
             Problem::environment(
