@@ -6,6 +6,12 @@ use serde::{Deserialize, Serialize};
 
 use crate::scenario::Scenario;
 
+mod choices;
+mod lanes;
+
+pub use choices::{Ask, Choice, Choices, Spent};
+pub use lanes::{Lane, Order};
+
 /// A scenario with every choice made: command line applied, seed drawn.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -28,21 +34,13 @@ pub enum Stream {
     Arrivals,
     /// Think times of users.
     Think,
-}
-
-/// What one request asks for.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Choice {
-    /// Position of its endpoint in the scenario.
-    pub endpoint: u16,
-    /// For each pool of the scenario, the position of the value to take.
-    pub picks: Vec<u32>,
-    /// The value of `{uuid}`.
-    pub uuid: u128,
+    /// How long connections rest.
+    Rest,
 }
 
 impl Plan {
-    /// The generator of one stream of one repeat.
+    /// The generator of one stream of one repeat. The passes of a repeat share their streams, so
+    /// that the warm pass asks for what the cold one asked for, at the same instants.
     pub fn random(&self, repeat: u16, stream: Stream) -> ChaCha8Rng {
         self.random_of_loop(repeat, 0, stream)
     }
@@ -50,67 +48,26 @@ impl Plan {
     /// As [`Plan::random`], for one of several loops that share the load, from 0: what they draw
     /// is independent.
     pub fn random_of_loop(&self, repeat: u16, index: u32, stream: Stream) -> ChaCha8Rng {
+        self.random_of_lane(repeat, index, 0, stream)
+    }
+
+    /// As [`Plan::random_of_loop`], for one of its lanes ([`Plan::lanes`]).
+    pub fn random_of_lane(&self, repeat: u16, index: u32, lane: u16, stream: Stream) -> ChaCha8Rng {
+        let round = repeat / self.passes();
+        let number = u64::from(round) << 8 | stream as u64;
         let mut random = ChaCha8Rng::seed_from_u64(self.seed);
-        let number = u64::from(index) << 24 | u64::from(repeat) << 8 | stream as u64;
-        random.set_stream(number);
+        random.set_stream(u64::from(lane) << 40 | u64::from(index) << 24 | number);
         random
     }
 
-    /// The endless sequence of requests of one repeat.
-    pub fn choices(&self, repeat: u16) -> Choices {
-        self.choices_of_loop(repeat, 0)
+    /// Passes of a repeat: measured windows that share their choices; 1 without passes.
+    pub fn passes(&self) -> u16 {
+        self.scenario.load.passes.len().max(1) as u16
     }
 
-    /// As [`Plan::choices`], for one of several loops that share the load, from 0.
-    pub fn choices_of_loop(&self, repeat: u16, index: u32) -> Choices {
-        let weights = self
-            .scenario
-            .endpoints
-            .iter()
-            .map(|endpoint| endpoint.weight);
-        let mut sum = 0.0;
-        let cumulative = weights
-            .map(|weight| {
-                sum += weight;
-                sum
-            })
-            .collect();
-        let pools = self
-            .scenario
-            .pools
-            .iter()
-            .map(|pool| pool.values.len() as u64)
-            .collect();
-        Choices {
-            random: self.random_of_loop(repeat, index, Stream::Choices),
-            cumulative,
-            pools,
-        }
-    }
-}
-
-/// Draws what each request asks for; see [`Plan::choices`].
-#[derive(Debug)]
-pub struct Choices {
-    random: ChaCha8Rng,
-    cumulative: Vec<f64>,
-    pools: Vec<u64>,
-}
-
-impl Choices {
-    /// Draws the next request into `choice`, reusing its memory.
-    pub fn next_into(&mut self, choice: &mut Choice) {
-        let total = self.cumulative.last().copied().unwrap_or(1.0);
-        let at = unit(&mut self.random) * total;
-        let last = self.cumulative.len().saturating_sub(1);
-        let endpoint = self.cumulative.partition_point(|&c| c <= at).min(last);
-        choice.endpoint = endpoint as u16;
-        choice.picks.clear();
-        for &values in &self.pools {
-            choice.picks.push(below(&mut self.random, values) as u32);
-        }
-        let high = u128::from(self.random.next_u64());
-        choice.uuid = high << 64 | u128::from(self.random.next_u64());
+    /// Which of the passes the window is that is numbered `repeat`.
+    pub fn pass_of(&self, repeat: u16) -> u16 {
+        repeat % self.passes()
     }
 }
 

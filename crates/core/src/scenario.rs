@@ -8,24 +8,32 @@ use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
 
+mod agreement;
 mod endpoint;
 mod gate;
 mod load;
 mod overrides;
+mod pool;
 mod template;
+mod think;
 pub mod units;
 mod url;
+mod users;
 
-pub use endpoint::{Count, Endpoint, EventRange, Expect, SizeRange};
+pub use agreement::COLD;
+pub use endpoint::{Count, Endpoint, EventRange, Expect, Extract, Extraction, SizeRange};
 pub use gate::{Condition, Dimension, Gate, GateError, GateTest, Measure, Metric};
 pub use load::{
     Arrivals, ConnectionUse, Contradiction, DEFAULT_CONNECTIONS, DEFAULT_DURATION_NS,
     DEFAULT_LOOPS, DEFAULT_REPEATS, DEFAULT_TIMEOUT_NS, DEFAULT_USERS, DEFAULT_WARMUP_NS, Load,
-    LoadDraft, Model, ModelName, Think,
+    LoadDraft, Model, ModelName,
 };
 pub use overrides::Overrides;
+pub use pool::{Pick, Pool, Texts};
 pub use template::{Escape, Names, Part, Places, Template, TemplateError, Values};
+pub use think::Think;
 pub use url::{Scheme, Url, UrlError, is_path_char};
+pub use users::{UserClass, deal, head_counts};
 
 /// How long a process may take to become ready: long enough for a cold JVM or interpreter,
 /// short enough that a typing mistake in `ready` is seen while one still looks.
@@ -46,6 +54,9 @@ pub struct Scenario {
     pub load: Load,
     /// Sets of values that requests draw from; [`Part::Pool`] is an index into this.
     pub pools: Vec<Pool>,
+    /// Names of what sessions extract from responses; [`Part::Variable`] is an index into this.
+    #[serde(default)]
+    pub variables: Vec<String>,
     /// The requests; at least one.
     pub endpoints: Vec<Endpoint>,
     /// Classes of closed-loop users; empty means one class that uses every endpoint.
@@ -75,6 +86,7 @@ impl Scenario {
             services: Vec::new(),
             load: Load::default(),
             pools: Vec::new(),
+            variables: Vec::new(),
             endpoints: vec![Endpoint::get(name, path)],
             users: Vec::new(),
             timers: Vec::new(),
@@ -193,28 +205,6 @@ impl Default for Tls {
             resume: true,
         }
     }
-}
-
-/// A named set of values; each request that names the pool takes one of them.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Pool {
-    /// The name between the braces.
-    pub name: String,
-    /// The values, at least one, as written (not encoded).
-    pub values: Vec<String>,
-}
-
-/// A class of closed-loop users.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct UserClass {
-    /// Unique name.
-    pub name: String,
-    /// Share of the users relative to the other classes; above 0.
-    pub share: f64,
-    /// Their think time; `None` takes the load's.
-    pub think: Option<Think>,
-    /// Names of endpoints and their weights within the class; weights are above 0.
-    pub endpoints: Vec<(String, f64)>,
 }
 
 /// A constant of the system, to be matched against observed constants and periods.

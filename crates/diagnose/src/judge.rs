@@ -74,7 +74,7 @@ fn run_summary(case: &Case<'_>, load: &Load, valid: bool) -> RunSummary {
         valid,
         interrupted: manifest.interrupted || manifest.recovered,
         began: manifest.began.clone(),
-        load: load_in_words(&manifest.plan.scenario.load),
+        load: load_in_words(&manifest.plan.scenario),
         target: manifest.target.url.clone(),
         host: manifest.host.clone(),
         instrument: validity::instrument(case, load),

@@ -70,5 +70,5 @@ fn all_there(model: &Model, begin: Nanos) -> Nanos {
 
 /// Whether the target alone decides how many requests are made.
 fn is_free(model: &Model) -> bool {
-    matches!(model, Model::Closed { think, .. } if think.max_ns == 0)
+    matches!(model, Model::Closed { think, .. } if think.is_none())
 }

@@ -109,7 +109,7 @@ impl KeySpace {
 
     fn counted(scenario: &Scenario, pools: &[usize]) -> Self {
         let distinct = |&pool: &usize| {
-            let values: BTreeSet<&String> = scenario.pools[pool].values.iter().collect();
+            let values: BTreeSet<&str> = scenario.pools[pool].values.iter().collect();
             values.len() as f64
         };
         Self {
@@ -159,9 +159,15 @@ fn written(scenario: &Scenario, endpoint: &Endpoint, picks: &Picks) -> String {
 fn text_of(scenario: &Scenario, template: &Template, picks: &Picks) -> String {
     let part = |part: &Part| match part {
         Part::Literal(text) => text.clone(),
-        Part::Pool(pool) => scenario.pools[*pool].values[picks[pool]].clone(),
+        Part::Pool(pool) => scenario.pools[*pool].values[picks[pool]].to_owned(),
         // A key that names them is the same for all requests of a run.
-        Part::Port | Part::ServicePort(_) | Part::Tmp | Part::Seq | Part::Uuid => String::new(),
+        // A user's own variable stands for one value, as it does within a session.
+        Part::Port
+        | Part::ServicePort(_)
+        | Part::Tmp
+        | Part::Seq
+        | Part::Uuid
+        | Part::Variable(_) => String::new(),
     };
     template.parts.iter().map(part).collect()
 }

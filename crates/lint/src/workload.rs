@@ -116,7 +116,7 @@ pub(crate) fn presence(load: &Load) -> f64 {
 impl Class {
     /// The mean pause in seconds.
     pub(crate) fn think_s(&self) -> f64 {
-        f64::midpoint(self.think.min_ns as f64, self.think.max_ns as f64) / SECOND as f64
+        self.think.mean_ns() / SECOND as f64
     }
 
     /// Requests a second: `users / (think + latency)`.
@@ -193,7 +193,9 @@ pub(crate) fn classes(scenario: &Scenario) -> Vec<Class> {
     let class = |class: &UserClass| {
         let weight = |name: &str| {
             let named = class.endpoints.iter().find(|(known, _)| known == name);
-            named.map_or(0.0, |(_, weight)| *weight)
+            // Each step of a session comes as often as any other.
+            let steps = class.steps.iter().filter(|step| *step == name).count();
+            named.map_or(steps as f64, |(_, weight)| *weight)
         };
         Class {
             name: class.name.clone(),

@@ -48,6 +48,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         route: Route::plain(resolve(&url.host, url.port)?),
         places: Places::default(),
         host_header: url.authority(),
+        silent_warmup: false,
     };
     let sink = Counts::default();
     let before = cpu_s();

@@ -1,4 +1,4 @@
-//! Who wants a request sent when: the schedule of an open loop, or the users of a closed one.
+//! Who wants a request sent when: the schedules of an open loop, or the users of a closed one.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -6,9 +6,9 @@ use std::collections::BinaryHeap;
 use rand_chacha::ChaCha8Rng;
 use slowpath_core::Nanos;
 use slowpath_core::nanos::SECOND;
-use slowpath_core::plan::{Plan, Stream, below};
+use slowpath_core::plan::{Lane, Plan, Stream};
 use slowpath_core::sample::NONE;
-use slowpath_core::scenario::{Model, Think};
+use slowpath_core::scenario::{Model, Think, deal};
 
 use crate::pacers::Pacer;
 use crate::share::Share;
@@ -25,64 +25,100 @@ pub(crate) struct Due {
     pub(crate) scheduled: Nanos,
     /// By whom, among the users of this loop; [`NONE`] in an open loop.
     pub(crate) user: u32,
+    /// Of which lane of the plan: a schedule, or a class of users.
+    pub(crate) lane: u16,
+}
+
+/// A loop's share of the schedule of one lane of an open loop.
+#[derive(Debug)]
+pub(crate) struct Schedule {
+    pacer: Pacer,
+    rate_per_s: f64,
+    start: Nanos,
+    /// The pacer's cursor; a backlog is the stretch behind it, whatever its length.
+    next: Nanos,
+    /// Entries of the whole schedule from one of this loop's to the next.
+    stride: u32,
+}
+
+impl Schedule {
+    fn new(mut pacer: Pacer, rate_per_s: f64, share: Share, start: Nanos) -> Self {
+        let next = start.plus(entry_after(&mut pacer, share.index));
+        Self {
+            pacer,
+            rate_per_s: rate_per_s / f64::from(share.of),
+            start,
+            next,
+            stride: share.of,
+        }
+    }
+
+    fn advance(&mut self) -> Nanos {
+        let present = self.next;
+        let next_ns = entry_after(&mut self.pacer, self.stride - 1);
+        self.next = self.start.plus(next_ns);
+        present
+    }
+}
+
+/// Skips entries of a schedule; gives the one behind them.
+fn entry_after(pacer: &mut Pacer, skipped: u32) -> u64 {
+    for _ in 0..skipped {
+        pacer.next_ns();
+    }
+    pacer.next_ns()
 }
 
 /// The requests to come, in order of schedule: a loop's share of those of the whole load.
 #[derive(Debug)]
 pub(crate) enum Demand {
-    /// The pacer's cursor; a backlog is the stretch behind it, whatever its length.
-    Open {
-        pacer: Pacer,
-        rate_per_s: f64,
-        start: Nanos,
-        next: Nanos,
-        /// Entries of the whole schedule from one of this loop's to the next.
-        stride: u32,
-    },
+    /// A schedule for each lane.
+    Open { schedules: Vec<Schedule> },
     /// Users who are waiting for their turn; those under way are not in it.
     Closed {
         waiting: BinaryHeap<Reverse<Due>>,
-        think: Think,
+        /// The pauses of each lane's users.
+        thinks: Vec<Think>,
         random: Box<ChaCha8Rng>,
     },
 }
 
 impl Demand {
-    /// A loop's share of the demand of one repeat that begins at `start`.
-    pub(crate) fn new(plan: &Plan, repeat: u16, share: Share, start: Nanos) -> Self {
+    /// A loop's share of the demand of one repeat whose first request may be due at `start`.
+    pub(crate) fn new(
+        plan: &Plan,
+        repeat: u16,
+        share: Share,
+        lanes: &[Lane],
+        start: Nanos,
+    ) -> Self {
         match &plan.scenario.load.model {
-            Model::Open {
-                rate_per_s,
-                arrivals,
-            } => {
-                let random = plan.random(repeat, Stream::Arrivals);
-                let mut pacer = Pacer::new(*rate_per_s, *arrivals, random);
-                let next = start.plus(entry_after(&mut pacer, share.index));
+            Model::Open { arrivals, .. } => {
+                let schedule = |(number, lane): (u16, &Lane)| {
+                    let random = plan.random_of_lane(repeat, 0, number, Stream::Arrivals);
+                    let pacer = Pacer::new(lane.rate_per_s, *arrivals, random);
+                    Schedule::new(pacer, lane.rate_per_s, share, start)
+                };
                 Self::Open {
-                    pacer,
-                    rate_per_s: *rate_per_s / f64::from(share.of),
-                    start,
-                    next,
-                    stride: share.of,
+                    schedules: (0..).zip(lanes).map(schedule).collect(),
                 }
             }
             Model::Closed {
-                users,
-                spawn_per_s,
-                think,
+                users, spawn_per_s, ..
             } => {
                 let gap_ns = spawn_per_s.map_or(0.0, |rate| SECOND as f64 / rate);
+                let shares: Vec<f64> = plan.scenario.users.iter().map(|u| u.share).collect();
+                let classes = deal(&shares, *users);
                 let due = |user: u32| Due {
                     scheduled: start.plus((gap_ns * f64::from(share.number(user))) as u64),
                     user,
+                    lane: classes[share.number(user) as usize],
                 };
-                let random = plan.random_of_loop(repeat, share.index, Stream::Think);
+                let users = 0..share.part(*users);
                 Self::Closed {
-                    waiting: (0..share.part(*users))
-                        .map(|user| Reverse(due(user)))
-                        .collect(),
-                    think: *think,
-                    random: Box::new(random),
+                    waiting: users.map(|user| Reverse(due(user))).collect(),
+                    thinks: lanes.iter().map(|lane| lane.think).collect(),
+                    random: Box::new(plan.random_of_loop(repeat, share.index, Stream::Think)),
                 }
             }
         }
@@ -91,57 +127,54 @@ impl Demand {
     /// When the next request is due; `None` while every user is under way.
     pub(crate) fn next(&self) -> Option<Nanos> {
         match self {
-            Self::Open { next, .. } => Some(*next),
+            Self::Open { schedules } => schedules.iter().map(|schedule| schedule.next).min(),
             Self::Closed { waiting, .. } => waiting.peek().map(|due| due.0.scheduled),
         }
     }
 
     /// Takes the next request if it is due at `now`.
     pub(crate) fn take(&mut self, now: Nanos) -> Option<Due> {
-        if self.next()? > now {
-            return None;
-        }
         match self {
-            Self::Open {
-                pacer,
-                start,
-                next,
-                stride,
-                ..
-            } => {
-                let scheduled = *next;
-                *next = start.plus(entry_after(pacer, *stride - 1));
-                Some(Due {
-                    scheduled,
+            Self::Open { schedules } => {
+                let numbered = (0..).zip(schedules);
+                let (lane, schedule) = numbered.min_by_key(|(_, schedule)| schedule.next)?;
+                (schedule.next <= now).then(|| Due {
+                    scheduled: schedule.advance(),
                     user: NONE,
+                    lane,
                 })
             }
-            Self::Closed { waiting, .. } => waiting.pop().map(|due| due.0),
+            Self::Closed { waiting, .. } => {
+                let is_due = waiting.peek().is_some_and(|due| due.0.scheduled <= now);
+                is_due.then(|| waiting.pop())?.map(|due| due.0)
+            }
         }
     }
 
-    /// Gives up what an open loop has not taken of its schedule before `at`. Users of a closed
+    /// Gives up what an open loop has not taken of its schedules before `at`. Users of a closed
     /// loop never fall behind.
     pub(crate) fn abandon_before(&mut self, at: Nanos) {
         let last = at.minus(1);
         while matches!(self, Self::Open { .. }) && self.take(last).is_some() {}
     }
 
-    /// What the user of a request that ended at `done` wants next: `None` in an open loop.
-    /// `dialled` says whether there was a connection at all.
-    pub(crate) fn after(&mut self, user: u32, done: Nanos, dialled: bool) -> Option<Due> {
-        let Self::Closed { think, random, .. } = self else {
+    /// What the user of `last`, which ended at `done`, wants next, no earlier than `rested`:
+    /// `None` in an open loop. `dialled` says whether there was a connection at all.
+    pub(crate) fn after(
+        &mut self,
+        last: Due,
+        done: Nanos,
+        rested: Nanos,
+        dialled: bool,
+    ) -> Option<Due> {
+        let Self::Closed { thinks, random, .. } = self else {
             return None;
         };
-        let spread_ns = think.max_ns.saturating_sub(think.min_ns);
-        let pause_ns = match spread_ns {
-            0 => think.min_ns,
-            _ => think.min_ns + below(random, spread_ns.saturating_add(1)),
-        };
+        let pause_ns = thinks[usize::from(last.lane)].draw_ns(random);
         let least_ns = if dialled { 0 } else { BACKOFF_NS };
         Some(Due {
-            scheduled: done.plus(pause_ns.max(least_ns)),
-            user,
+            scheduled: done.plus(pause_ns.max(least_ns)).max(rested),
+            ..last
         })
     }
 
@@ -152,21 +185,23 @@ impl Demand {
         }
     }
 
-    /// How many requests an open loop is expected to schedule from its cursor to `end`.
-    pub(crate) fn expected_until(&self, end: Nanos) -> f64 {
+    /// Nobody wants anything any more.
+    pub(crate) fn clear(&mut self) {
         match self {
-            Self::Open {
-                rate_per_s, next, ..
-            } => end.since(*next) as f64 / SECOND as f64 * rate_per_s,
-            Self::Closed { waiting, .. } => waiting.len() as f64,
+            Self::Open { schedules } => schedules.clear(),
+            Self::Closed { waiting, .. } => waiting.clear(),
         }
     }
-}
 
-/// Skips entries of a schedule; gives the one behind them.
-fn entry_after(pacer: &mut Pacer, skipped: u32) -> u64 {
-    for _ in 0..skipped {
-        pacer.next_ns();
+    /// How many requests a lane of an open loop is expected to schedule from its cursor, or from
+    /// `begin` if that is later, to `end`.
+    pub(crate) fn expected(&self, lane: usize, begin: Nanos, end: Nanos) -> f64 {
+        match self {
+            Self::Open { schedules } => schedules.get(lane).map_or(0.0, |schedule| {
+                let ns = end.since(schedule.next.max(begin));
+                ns as f64 / SECOND as f64 * schedule.rate_per_s
+            }),
+            Self::Closed { .. } => 0.0,
+        }
     }
-    pacer.next_ns()
 }

@@ -2,125 +2,28 @@
 //!
 //! A slot is room for one connection. It waits here for something to do; whoever brings the second
 //! half of a pair (the timer a request that became due, or a slot that became free) makes the
-//! match. Slots that wait stand in line, so that the connection idle for longest goes first.
+//! match. Slots that wait stand in line, so that the connection idle for longest goes first. A
+//! slot whose connection has to rest first joins the line when it has rested.
 
 use std::cell::RefCell;
-use std::collections::VecDeque;
+use std::cmp::Reverse;
 use std::io;
-use std::task::{Context, Poll, Waker};
+use std::task::{Context, Poll};
 
 use slowpath_core::Nanos;
 use slowpath_core::facts::EndpointTally;
 use slowpath_core::nanos::Span;
-use slowpath_core::plan::{Choice, Choices, Plan};
-use slowpath_core::sample::Stage;
+use slowpath_core::plan::{Plan, Spent};
 use slowpath_core::scenario::{ConnectionUse, Model};
 
-use crate::demand::{Demand, Due};
 use crate::share::Share;
-use crate::tally::Tally;
 use crate::timer::Timer;
 
-/// Part of the warm-up over which a pool's connections are opened, so that a server with a short
-/// backlog is not hit by all of them at once and the rest of the warm-up finds them there.
-const OPENING_SHARE: f64 = 0.25;
+mod order;
+mod state;
 
-/// What a slot has to do.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Task {
-    /// Open its connection ahead of any request.
-    Open,
-    /// Send a request.
-    Send,
-}
-
-/// One request as it is handed to a slot.
-#[derive(Clone, Debug)]
-pub(crate) struct Order {
-    /// When it was due, and for whom.
-    pub(crate) due: Due,
-    /// When a slot was free for it.
-    pub(crate) ready: Nanos,
-    /// Its number in the repeat.
-    pub(crate) serial: u32,
-    /// Whether it counts.
-    pub(crate) stage: Stage,
-    /// What it asks for.
-    pub(crate) choice: Choice,
-}
-
-impl Order {
-    /// Room for an order.
-    pub(crate) fn empty() -> Self {
-        let scheduled = Nanos::new(0);
-        Self {
-            due: Due { scheduled, user: 0 },
-            ready: scheduled,
-            serial: 0,
-            stage: Stage::Warmup,
-            choice: Choice {
-                endpoint: 0,
-                picks: Vec::new(),
-                uuid: 0,
-            },
-        }
-    }
-}
-
-#[derive(Debug)]
-struct Slot {
-    task: Option<Task>,
-    order: Order,
-    free_since: Nanos,
-    waker: Option<Waker>,
-}
-
-impl Slot {
-    fn new(free_since: Nanos) -> Self {
-        Self {
-            task: None,
-            order: Order::empty(),
-            free_since,
-            waker: None,
-        }
-    }
-}
-
-/// Pool connections still to be opened: a loop's share of those of the whole load.
-#[derive(Debug)]
-struct Opening {
-    share: Share,
-    next_slot: u32,
-    slots: u32,
-    start: Nanos,
-    gap_ns: u64,
-}
-
-impl Opening {
-    fn next(&self) -> Option<Nanos> {
-        let number = self.share.number(self.next_slot);
-        let at = self.start.plus(self.gap_ns * u64::from(number));
-        (self.next_slot < self.slots).then_some(at)
-    }
-}
-
-#[derive(Debug)]
-struct State {
-    share: Share,
-    demand: Demand,
-    choices: Choices,
-    slots: Vec<Slot>,
-    idle: VecDeque<u32>,
-    opening: Opening,
-    tally: Tally,
-    weights: Vec<f64>,
-    /// What was due before and is not taken up by then is given up.
-    window_begin: Nanos,
-    /// Nothing is taken up from here on.
-    closing: Nanos,
-    next_serial: u32,
-    under_way: u32,
-}
+pub(crate) use order::{End, Order, Task};
+use state::{Rest, State};
 
 /// See the module.
 #[derive(Debug)]
@@ -131,46 +34,19 @@ pub(crate) struct Dispatcher {
 }
 
 impl Dispatcher {
-    /// The dispatcher of a loop's share of one repeat. Needs a running runtime.
+    /// The dispatcher of a loop's share of one repeat. In a `silent` warm-up nothing but
+    /// connections is asked of the target. Needs a running runtime.
     pub(crate) fn new(
         plan: &Plan,
         repeat: u16,
         share: Share,
-        start: Nanos,
-        window: Span,
+        (start, window): (Nanos, Span),
+        silent: bool,
     ) -> io::Result<Self> {
-        let load = &plan.scenario.load;
-        let all_slots = slots(plan);
-        let slots = share.part(all_slots);
-        let pooled = load.connection == ConnectionUse::Pool;
-        let endpoints = &plan.scenario.endpoints;
         let dispatcher = Self {
-            state: RefCell::new(State {
-                share,
-                demand: Demand::new(plan, repeat, share, start),
-                choices: plan.choices_of_loop(repeat, share.index),
-                slots: (0..slots).map(|_| Slot::new(start)).collect(),
-                idle: if pooled {
-                    VecDeque::new()
-                } else {
-                    (0..slots).collect()
-                },
-                opening: Opening {
-                    share,
-                    next_slot: 0,
-                    slots: if pooled { slots } else { 0 },
-                    start,
-                    gap_ns: (load.warmup_ns as f64 * OPENING_SHARE) as u64 / u64::from(all_slots),
-                },
-                tally: Tally::new(window, endpoints.len()),
-                weights: endpoints.iter().map(|endpoint| endpoint.weight).collect(),
-                window_begin: window.begin,
-                closing: window.end,
-                next_serial: 0,
-                under_way: 0,
-            }),
+            state: RefCell::new(State::new(plan, repeat, share, (start, window), silent)),
             timer: Timer::new()?,
-            per_user: load.connection == ConnectionUse::PerUser,
+            per_user: plan.scenario.load.connection == ConnectionUse::PerUser,
         };
         dispatcher.timer.arm_by(start);
         Ok(dispatcher)
@@ -219,26 +95,32 @@ impl Dispatcher {
         self.state.borrow().wake(slot);
     }
 
-    /// The slot finished a request at `done`: its user goes on, and so does the slot. Called by
-    /// the slot's own task, which asks for its next task without being woken.
-    pub(crate) fn finished(&self, slot: u32, order: &Order, done: Nanos, dialled: bool) {
+    /// The slot finished a request as `end` says: its user goes on, and so does the slot. Called
+    /// by the slot's own task, which asks for its next task without being woken.
+    pub(crate) fn finished(&self, slot: u32, order: &mut Order, end: &End) {
         let mut state = self.state.borrow_mut();
         state.under_way -= 1;
-        match state.demand.after(order.due.user, done, dialled) {
-            Some(due) if self.per_user && due.scheduled <= done && done < state.closing => {
-                state.slots[slot as usize].free_since = done;
+        let rested = state.rested(end);
+        state.take_back(order);
+        let waits_for = if self.per_user { rested } else { end.done };
+        let next = state
+            .demand
+            .after(order.due, end.done, waits_for, end.dialled);
+        match next {
+            Some(due) if self.per_user && due.scheduled <= end.done && end.done < state.closing => {
+                state.slots[slot as usize].free_since = end.done;
                 state.assign(slot, due);
                 return;
             }
             Some(due) => state.demand.enqueue(due),
             None => {}
         }
-        self.set_free(&mut state, slot, done);
+        self.set_free(&mut state, slot, end.done, rested);
     }
 
     /// The slot is free from `at` on. Called by the slot's own task.
     pub(crate) fn free(&self, slot: u32, at: Nanos) {
-        self.set_free(&mut self.state.borrow_mut(), slot, at);
+        self.set_free(&mut self.state.borrow_mut(), slot, at, at);
     }
 
     /// Whether at `now` nothing is under way and nothing will be handed out any more.
@@ -274,17 +156,31 @@ impl Dispatcher {
             mut demand,
             mut choices,
             tally,
-            weights,
+            lanes,
+            sessions,
+            rest,
             closing,
             ..
         } = self.state.into_inner();
-        tally.close(&mut demand, &mut choices, &weights, closing)
+        if rest.is_some() && !sessions.is_empty() {
+            // Users who wait for a connection at rest do so of their own free will.
+            demand.clear();
+        }
+        tally.close(&mut demand, &mut choices, &lanes, closing)
     }
 
-    fn set_free(&self, state: &mut State, slot: u32, at: Nanos) {
+    /// The pool of unique values that had none left for a request, which ended the load.
+    pub(crate) fn spent(&self) -> Option<Spent> {
+        self.state.borrow().spent
+    }
+
+    fn set_free(&self, state: &mut State, slot: u32, at: Nanos, rested: Nanos) {
         state.slots[slot as usize].free_since = at;
-        if !self.per_user {
-            state.idle.push_back(slot);
+        state.slots[slot as usize].rested = rested;
+        match &mut state.rest {
+            _ if self.per_user => {}
+            Some(rest) if rested > at => rest.slots.push(Reverse((rested, slot))),
+            _ => state.idle.push_back(slot),
         }
         self.hand_out(state, at, Some(slot));
     }
@@ -302,6 +198,7 @@ impl Dispatcher {
             state.demand.abandon_before(begin);
         }
         let until = now.min(state.closing.minus(1));
+        state.end_rests(until);
         while self.per_user || state.has_room(late) {
             let Some(due) = state.demand.take(until) else {
                 break;
@@ -312,7 +209,12 @@ impl Dispatcher {
                 state.idle.pop_front()
             };
             let slot = slot.expect("the line of free slots is not empty");
-            state.assign(slot, due);
+            if !state.assign(slot, due) {
+                if !self.per_user {
+                    state.idle.push_front(slot);
+                }
+                break;
+            }
             if awake != Some(slot) {
                 state.wake(slot);
             }
@@ -325,49 +227,13 @@ impl Dispatcher {
     fn arm(&self, state: &State) {
         let has_room = self.per_user || !state.idle.is_empty();
         let due = state.demand.next().filter(|_| has_room);
-        let next = match (due, state.opening.next()) {
-            (Some(due), Some(opening)) => Some(due.min(opening)),
-            (due, opening) => due.or(opening),
-        };
+        let rested = state.rest.as_ref().and_then(Rest::next);
+        let next = [due, rested, state.opening.next()]
+            .into_iter()
+            .flatten()
+            .min();
         if let Some(at) = next.filter(|&at| at < state.closing) {
             self.timer.arm_by(at);
-        }
-    }
-}
-
-impl State {
-    /// Whether a slot is free. After the end only those count that were free before it: what
-    /// they did not get was our delay, and what the others did not get was the target's.
-    fn has_room(&self, late: bool) -> bool {
-        let first = self.idle.front();
-        first.is_some_and(|&slot| !late || self.slots[slot as usize].free_since < self.closing)
-    }
-
-    fn assign(&mut self, slot: u32, due: Due) {
-        let order = &mut self.slots[slot as usize].order;
-        self.choices.next_into(&mut order.choice);
-        order.due = due;
-        order.serial = self.share.number(self.next_serial);
-        order.stage = if self.tally.is_measured(due.scheduled) {
-            Stage::Measured
-        } else {
-            Stage::Warmup
-        };
-        self.tally.taken(order.choice.endpoint, due.scheduled);
-        self.next_serial += 1;
-        self.under_way += 1;
-        self.hand(slot, Task::Send);
-    }
-
-    fn hand(&mut self, slot: u32, task: Task) {
-        let slot = &mut self.slots[slot as usize];
-        slot.order.ready = slot.order.due.scheduled.max(slot.free_since);
-        slot.task = Some(task);
-    }
-
-    fn wake(&self, slot: u32) {
-        if let Some(waker) = &self.slots[slot as usize].waker {
-            waker.wake_by_ref();
         }
     }
 }

@@ -12,7 +12,7 @@ use slowpath_core::scenario::{ConnectionUse, Endpoint, Places, Pool, Template};
 
 use crate::clock::now;
 use crate::connection::{Connection, Network};
-use crate::dispatch::{Dispatcher, Order, Task};
+use crate::dispatch::{Dispatcher, End, Order, Task};
 use crate::drive::{Drive, LoadError};
 use crate::expect::Expectation;
 use crate::http1::{Request, Response};
@@ -135,10 +135,14 @@ impl Engine {
                 }
                 Task::Send => {
                     let sample = self.perform(&mut desk).await;
-                    let (done, dialled) = (sample.done, sample.phase != Phase::Connect);
+                    let end = End {
+                        done: sample.done,
+                        dialled: sample.phase != Phase::Connect,
+                        kept: desk.connection.is_some(),
+                    };
                     self.log.record(sample);
-                    self.dispatcher.finished(slot, &desk.order, done, dialled);
-                    if self.dispatcher.is_over(done) {
+                    self.dispatcher.finished(slot, &mut desk.order, &end);
+                    if self.dispatcher.is_over(end.done) {
                         self.log.wake();
                     }
                 }

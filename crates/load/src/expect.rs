@@ -171,6 +171,7 @@ mod tests {
         let values = Values {
             pools: &[],
             picks: &[],
+            variables: &[],
             seq: 7,
             uuid: 0,
             places: &places,

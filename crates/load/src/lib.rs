@@ -36,6 +36,7 @@ mod loops;
 pub mod pacers;
 mod perform;
 mod route;
+mod session;
 mod share;
 pub mod sse;
 mod stamps;

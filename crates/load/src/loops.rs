@@ -11,6 +11,7 @@ use std::thread;
 
 use slowpath_core::Nanos;
 use slowpath_core::nanos::Span;
+use slowpath_core::plan::{Plan, Spent};
 use tokio::runtime::{Builder, LocalOptions, LocalRuntime};
 
 use crate::clock::now;
@@ -122,6 +123,13 @@ fn tid() -> u32 {
     rustix::thread::gettid().as_raw_nonzero().get() as u32
 }
 
+/// Why a load ends at a pool of unique values.
+fn all_given_out(plan: &Plan, spent: Spent) -> String {
+    let pool = &plan.scenario.pools[spent.pool];
+    let (name, values) = (&pool.name, pool.values.len());
+    format!("all {values} unique values of the pool {name} were given out")
+}
+
 /// One loop, ready to run.
 struct Loop {
     share: Share,
@@ -147,7 +155,13 @@ impl Loop {
         let (engine, timer) = {
             // Timers register with the runtime that is entered.
             let _entered = runtime.enter();
-            let dispatcher = Dispatcher::new(drive.plan, drive.repeat, share, start, window)?;
+            let dispatcher = Dispatcher::new(
+                drive.plan,
+                drive.repeat,
+                share,
+                (start, window),
+                drive.silent_warmup,
+            )?;
             let limits = Limits::new(share.part(slots(drive.plan)), start);
             let network = Network::new(drive.route.clone(), control.quickack.load(Relaxed), limits);
             let engine = Engine::new(drive, (share, joint), endpoints, dispatcher, network, start);
@@ -185,6 +199,10 @@ impl Loop {
         // engine.
         drop(runtime);
         let engine = Rc::into_inner(engine).expect("only the tasks shared it");
+        let cut_short = match engine.dispatcher.spent() {
+            Some(spent) if cut_short.is_empty() => all_given_out(drive.plan, spent),
+            _ => cut_short.to_owned(),
+        };
         let window = Span::new(window.begin, window.end.min(engine.dispatcher.closing()));
         let endpoints = engine.dispatcher.into_tally();
         let offered: u64 = endpoints.iter().map(|tally| tally.offered).sum();
@@ -203,7 +221,7 @@ impl Loop {
             tls_full,
             tls_resumed,
             reasons: engine.network.reasons.into_all(),
-            cut_short: cut_short.to_owned(),
+            cut_short,
         }
     }
 }

@@ -21,6 +21,7 @@ impl Engine {
         let values = Values {
             pools: &self.pools,
             picks: &desk.order.choice.picks,
+            variables: desk.order.session.values(),
             seq: u64::from(desk.order.serial),
             uuid: desk.order.choice.uuid,
             places: &self.places,

@@ -67,6 +67,11 @@ impl Joint {
         self.in_flight.load(Relaxed).saturating_sub(1)
     }
 
+    /// When a load closes that ends early, if it does.
+    pub(crate) fn closing(&self) -> Option<Nanos> {
+        *self.closing.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
     /// When a load that is stopped closes: what the first loop to notice proposes.
     pub(crate) fn agree_on_closing(&self, proposed: Nanos) -> Nanos {
         let mut closing = self.closing.lock().unwrap_or_else(PoisonError::into_inner);

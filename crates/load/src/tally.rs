@@ -3,7 +3,7 @@
 use slowpath_core::Nanos;
 use slowpath_core::facts::EndpointTally;
 use slowpath_core::nanos::Span;
-use slowpath_core::plan::{Choice, Choices};
+use slowpath_core::plan::{Choices, Lane};
 
 use crate::demand::Demand;
 
@@ -50,45 +50,41 @@ impl Tally {
         mut self,
         demand: &mut Demand,
         choices: &mut Choices,
-        weights: &[f64],
+        lanes: &[Lane],
         closing: Nanos,
     ) -> Vec<EndpointTally> {
         let last = Nanos::new(closing.get() - 1);
-        let mut choice = Choice {
-            endpoint: 0,
-            picks: Vec::new(),
-            uuid: 0,
-        };
         let mut drawn = 0.0;
         while drawn < MOST_DRAWN
             && let Some(due) = demand.take(last)
         {
             drawn += 1.0;
-            // With one endpoint there is nothing to draw.
-            if weights.len() > 1 {
-                choices.next_into(&mut choice);
-            }
+            let endpoint = choices.unsent_endpoint(due.lane);
             if self.is_measured(due.scheduled) {
-                let tally = &mut self.endpoints[usize::from(choice.endpoint)];
-                tally.offered += 1;
-                tally.unsent += 1;
+                self.unsent(endpoint, 1);
             }
         }
         if demand.next().is_some_and(|next| next <= last) {
-            self.split(demand, weights, closing);
+            self.split(demand, lanes, closing);
         }
         self.endpoints
     }
 
-    /// Counts the expected rest of the schedule by weight.
-    fn split(&mut self, demand: &Demand, weights: &[f64], closing: Nanos) {
-        let before = demand.expected_until(self.window.begin);
-        let rest = demand.expected_until(closing.min(self.window.end)) - before;
-        let sum: f64 = weights.iter().sum();
-        for (tally, weight) in self.endpoints.iter_mut().zip(weights) {
-            let share = (rest * weight / sum).round() as u64;
-            tally.offered += share;
-            tally.unsent += share;
+    fn unsent(&mut self, endpoint: u16, requests: u64) {
+        let tally = &mut self.endpoints[usize::from(endpoint)];
+        tally.offered += requests;
+        tally.unsent += requests;
+    }
+
+    /// Counts the expected rest of the schedules by weight.
+    fn split(&mut self, demand: &Demand, lanes: &[Lane], closing: Nanos) {
+        let end = closing.min(self.window.end);
+        for (number, lane) in lanes.iter().enumerate() {
+            let rest = demand.expected(number, self.window.begin, end);
+            let sum: f64 = lane.weights().map(|(_, weight)| weight).sum();
+            for (endpoint, weight) in lane.weights() {
+                self.unsent(endpoint, (rest * weight / sum).round() as u64);
+            }
         }
     }
 }
@@ -120,12 +116,16 @@ mod tests {
     }
 
     fn unsent(rate_per_s: f64) -> Vec<EndpointTally> {
-        let plan = plan(rate_per_s);
+        unsent_of(&plan(rate_per_s))
+    }
+
+    fn unsent_of(plan: &Plan) -> Vec<EndpointTally> {
         let start = Nanos::new(1_000_000_000);
         let window = Span::new(start.plus(1_000_000_000), start.plus(2_000_000_000));
-        let mut demand = Demand::new(&plan, 0, Share { index: 0, of: 1 }, start);
+        let lanes = plan.lanes();
+        let mut demand = Demand::new(plan, 0, Share { index: 0, of: 1 }, &lanes, start);
         let mut choices = plan.choices(0);
-        Tally::new(window, 2).close(&mut demand, &mut choices, &[1.0, 3.0], window.end)
+        Tally::new(window, 2).close(&mut demand, &mut choices, &lanes, window.end)
     }
 
     #[test]
@@ -143,5 +143,20 @@ mod tests {
         let offered: u64 = tallies.iter().map(|tally| tally.offered).sum();
         assert_eq!(offered, 1_000_000_000_000);
         assert_eq!(tallies[0].unsent, 250_000_000_000);
+    }
+
+    #[test]
+    fn an_endpoint_with_a_rate_of_its_own_is_counted_by_it() {
+        let mut plan = plan(1_000.0);
+        plan.scenario.endpoints[1].rate_per_s = Some(50.0);
+        let offered = |plan: &Plan| {
+            let tallies = unsent_of(plan);
+            [tallies[0].offered, tallies[1].offered]
+        };
+        assert_eq!(offered(&plan), [1_000, 50]);
+        plan.scenario.endpoints[1].rate_per_s = Some(1e11);
+        let [shared, own] = offered(&plan);
+        assert_eq!(own, 100_000_000_000);
+        assert!(shared.abs_diff(1_000) <= 1, "{shared}");
     }
 }

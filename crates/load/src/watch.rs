@@ -128,6 +128,12 @@ impl<'a> Watch<'a> {
             network.limits.cut_off(at.plus(self.notice_ns + GRACE_NS));
             self.cut_short = "interrupted";
         }
+        if dispatcher.spent().is_some() {
+            self.joint.agree_on_closing(dispatcher.closing());
+        }
+        if let Some(closing) = self.joint.closing() {
+            dispatcher.close(closing.max(at));
+        }
         for slot in network.limits.look(at) {
             dispatcher.wake(slot);
         }

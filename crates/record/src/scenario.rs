@@ -105,10 +105,29 @@ fn read_text<'a>(
     }
     let root = Table::root(&notes, root.get_ref());
     let scenario = read(&root, context);
+    if let Some(scenario) = &scenario {
+        agree(&root, scenario);
+    }
     let mistakes = notes.into_mistakes();
     match scenario {
         Some(scenario) if mistakes.is_empty() => Ok(scenario),
         _ => Err(mistakes),
+    }
+}
+
+/// Notes where the load and the rest contradict each other, at the first key of that path.
+fn agree(root: &Table<'_>, scenario: &Scenario) {
+    for found in scenario.contradictions() {
+        let (path, key) = found.key.split_once('.').unwrap_or(("", found.key));
+        let tables = match path {
+            "endpoint" | "user" => root.tables(path),
+            "" => Vec::new(),
+            _ => root.child(path).into_iter().collect(),
+        };
+        let table = tables.iter().find(|table| table.has(key));
+        let table = table.or(tables.first()).unwrap_or(root);
+        let key = if tables.is_empty() { found.key } else { key };
+        table.contradiction(key, found.what, found.remedy);
     }
 }
 
@@ -124,6 +143,7 @@ impl Known {
         Names {
             pools: &self.pools,
             services: &self.services,
+            ..Names::default()
         }
     }
 }
@@ -164,6 +184,7 @@ fn read(root: &Table<'_>, context: &Context<'_>) -> Option<Scenario> {
         services,
         load: load?,
         pools,
+        variables: Vec::new(),
         endpoints,
         users,
         timers,
@@ -206,10 +227,7 @@ fn pools(root: &Table<'_>, context: &Context<'_>) -> Vec<Pool> {
         if values.is_empty() {
             value.wrong_unless_noted("the pool has no values", "add at least one");
         }
-        pools.push(Pool {
-            name: name.to_owned(),
-            values,
-        });
+        pools.push(Pool::plain(name, values));
     }
     pools
 }

@@ -210,6 +210,7 @@ fn one_repeat(
         route: session.route.clone(),
         places: session.places.clone(),
         host_header: session.host_header.clone(),
+        silent_warmup: false,
     };
     let waits = record.waits();
     let dropped = record.stream_events_dropped();

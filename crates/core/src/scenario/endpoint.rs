@@ -24,7 +24,10 @@ pub struct Endpoint {
     pub key: Option<Template>,
     /// What the answer must look like.
     pub expect: Expect,
-    /// A rate for this endpoint alone, in requests a second.
+    /// What is taken from the answer for later requests of the same user.
+    #[serde(default)]
+    pub extract: Vec<Extract>,
+    /// A rate for this endpoint alone, in requests a second; it then has no part in the load's.
     pub rate_per_s: Option<f64>,
     /// A slow reader: at most so many bytes a second are taken from the socket.
     pub read_bytes_per_s: Option<f64>,
@@ -44,11 +47,51 @@ impl Endpoint {
             body: None,
             key: Some(Template::literal("", Escape::None)),
             expect: Expect::default(),
+            extract: Vec::new(),
             rate_per_s: None,
             read_bytes_per_s: None,
             send_bytes_per_s: None,
         }
     }
+}
+
+impl Endpoint {
+    /// Every text that may differ from request to request.
+    pub fn texts(&self) -> Vec<&Template> {
+        let headers = self.headers.iter().map(|(_, text)| text);
+        let json = self.expect.json.iter().map(|(_, text)| text);
+        let count = self.expect.count.as_ref().map(|count| &count.of);
+        std::iter::once(&self.path)
+            .chain(headers)
+            .chain(&self.body)
+            .chain(&self.key)
+            .chain(&self.expect.contains)
+            .chain(count)
+            .chain(json)
+            .collect()
+    }
+}
+
+/// A variable of a user's session, set from an answer.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Extract {
+    /// Index into the scenario's variables.
+    pub variable: usize,
+    /// Where its value stands.
+    pub from: Extraction,
+}
+
+/// Where a value stands in an answer. An answer in which it does not is an error of the class
+/// `check`.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Extraction {
+    /// The first node that a JSONPath (RFC 9535) selects in the body: a string as it is, anything
+    /// else as JSON text.
+    Json(String),
+    /// The first group of a regular expression (syntax of the regex crate) in the body.
+    Regex(String),
+    /// The value of the first header of this name, in lower case.
+    Header(String),
 }
 
 /// What an answer must look like. An answer that misses one of these is an error of its own class.

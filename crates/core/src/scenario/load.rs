@@ -2,6 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::Think;
+
 /// Connections of an open loop: enough for 64 requests in flight, below the backlog (128) and the
 /// descriptors (256) that modest servers allow.
 pub const DEFAULT_CONNECTIONS: u32 = 64;
@@ -58,7 +60,7 @@ fn default_loops() -> u32 {
 pub enum Model {
     /// Requests arrive whether or not earlier ones were answered.
     Open {
-        /// Requests a second over all endpoints, above 0.
+        /// Requests a second over the endpoints without a rate of their own; 0 if all have one.
         rate_per_s: f64,
         /// How the gaps between them are distributed.
         arrivals: Arrivals,
@@ -97,15 +99,6 @@ pub enum ConnectionUse {
     PerRequest,
 }
 
-/// A uniformly drawn pause, in nanoseconds, both ends included.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Think {
-    /// The shortest pause.
-    pub min_ns: u64,
-    /// The longest pause; not below `min_ns`.
-    pub max_ns: u64,
-}
-
 impl Default for Load {
     /// A closed loop of [`DEFAULT_USERS`] without think time.
     fn default() -> Self {
@@ -133,6 +126,8 @@ pub enum ModelName {
 pub struct LoadDraft {
     pub model: Option<ModelName>,
     pub rate_per_s: Option<f64>,
+    /// Every endpoint has a rate of its own, so that the load needs none.
+    pub all_have_rates: bool,
     pub arrivals: Option<Arrivals>,
     pub connections: Option<u32>,
     pub users: Option<u32>,
@@ -149,11 +144,11 @@ pub struct LoadDraft {
     pub loops: Option<u32>,
 }
 
-/// Two things said about the load that cannot both hold.
+/// Two things said that cannot both hold.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{key}: {what}; {remedy}")]
 pub struct Contradiction {
-    /// The key of `[load]` at fault.
+    /// The key at fault: of `[load]`, or a path in the scenario where that is checked as a whole.
     pub key: &'static str,
     /// What is wrong.
     pub what: &'static str,
@@ -171,7 +166,7 @@ impl LoadDraft {
     pub fn resolve(&self) -> Result<Load, Vec<Contradiction>> {
         let open = match self.model {
             Some(model) => model == ModelName::Open,
-            None => self.rate_per_s.is_some(),
+            None => self.rate_per_s.is_some() || self.all_have_rates,
         };
         let found = if open {
             self.against_open()
@@ -182,16 +177,17 @@ impl LoadDraft {
             return Err(found);
         }
         let users = self.users.or(self.connections).unwrap_or(DEFAULT_USERS);
-        let model = match self.rate_per_s {
-            Some(rate_per_s) => Model::Open {
-                rate_per_s,
+        let model = if open {
+            Model::Open {
+                rate_per_s: self.rate_per_s.unwrap_or_default(),
                 arrivals: self.arrivals.unwrap_or_default(),
-            },
-            None => Model::Closed {
+            }
+        } else {
+            Model::Closed {
                 users,
                 spawn_per_s: self.spawn_per_s,
                 think: self.think.unwrap_or_default(),
-            },
+            }
         };
         let (connections, connection) = if open {
             (DEFAULT_CONNECTIONS, ConnectionUse::Pool)
@@ -222,7 +218,7 @@ impl LoadDraft {
             }
         };
         say(
-            self.rate_per_s.is_none(),
+            self.rate_per_s.is_none() && !self.all_have_rates,
             "rate",
             "an open loop needs a rate",
             "add rate = \"100/s\"",

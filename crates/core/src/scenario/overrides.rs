@@ -107,7 +107,8 @@ impl Load {
                 rate_per_s,
                 arrivals,
             } => {
-                draft.rate_per_s = Some(rate_per_s);
+                draft.rate_per_s = (rate_per_s > 0.0).then_some(rate_per_s);
+                draft.all_have_rates = rate_per_s <= 0.0;
                 draft.arrivals = Some(arrivals);
             }
             Model::Closed {

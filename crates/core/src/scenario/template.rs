@@ -28,6 +28,9 @@ pub enum Part {
     /// `{NAME}` of a pool: index into the scenario's pools. A request draws one value of a pool,
     /// however often it names it.
     Pool(usize),
+    /// `{NAME}` of a variable that the user's session has extracted: index into the scenario's
+    /// variables.
+    Variable(usize),
     /// `{seq}`: the number of the request.
     Seq,
     /// `{uuid}`: a random UUID, one for each request.
@@ -43,7 +46,10 @@ pub enum Part {
 impl Part {
     /// Whether the part differs from request to request.
     pub fn is_of_request(&self) -> bool {
-        matches!(self, Self::Pool(_) | Self::Seq | Self::Uuid)
+        matches!(
+            self,
+            Self::Pool(_) | Self::Variable(_) | Self::Seq | Self::Uuid
+        )
     }
 }
 
@@ -64,6 +70,10 @@ pub enum Escape {
 pub struct Names<'a> {
     /// Names of pools, in the scenario's order.
     pub pools: &'a [String],
+    /// Names of pools that have values in columns only: `{NAME.COLUMN}`.
+    pub tables: &'a [String],
+    /// Names of variables, in the scenario's order.
+    pub variables: &'a [String],
     /// Names of services, in the scenario's order.
     pub services: &'a [String],
 }
@@ -74,6 +84,9 @@ pub enum TemplateError {
     /// The middle of `{service.NAME.port}` names no service.
     #[error("there is no service named {0:?}")]
     UnknownService(String),
+    /// `{NAME}` names a pool whose values stand in columns, of which it says none.
+    #[error("the pool {0} has columns, and {{{0}}} says none of them")]
+    NoColumn(String),
 }
 
 /// What is known once processes start.
@@ -94,6 +107,9 @@ pub struct Values<'a> {
     pub pools: &'a [Pool],
     /// For each pool the index of the value drawn for this request.
     pub picks: &'a [u32],
+    /// For each variable of the scenario its value in the user's session; empty where none is
+    /// known.
+    pub variables: &'a [String],
     /// The number of the request.
     pub seq: u64,
     /// 128 random bits; rendering overwrites six of them with version and variant.
@@ -189,6 +205,14 @@ impl Template {
         })
     }
 
+    /// The variables it names, in order, with repetitions.
+    pub fn variables(&self) -> impl Iterator<Item = usize> + '_ {
+        self.parts.iter().filter_map(|part| match part {
+            Part::Variable(variable) => Some(*variable),
+            _ => None,
+        })
+    }
+
     /// Appends the text of one request. Allocates only where `out` is too small.
     ///
     /// # Panics
@@ -201,6 +225,7 @@ impl Template {
                     let value = &values.pools[*pool].values[values.picks[*pool] as usize];
                     self.escape.write(out, value);
                 }
+                Part::Variable(variable) => self.escape.write(out, &values.variables[*variable]),
                 Part::Seq => number(out, values.seq),
                 Part::Uuid => uuid(out, values.uuid),
                 Part::Port => number(out, values.places.port.into()),
@@ -224,6 +249,7 @@ impl Template {
             &Values {
                 pools: &[],
                 picks: &[],
+                variables: &[],
                 seq: 0,
                 uuid: 0,
                 places,
@@ -298,9 +324,13 @@ fn placeholder(name: &str, names: Names<'_>) -> Result<Option<Part>, TemplateErr
                     Some(service) => Part::ServicePort(service),
                     None => return Err(TemplateError::UnknownService(service.to_owned())),
                 },
-                None => match place(names.pools, name) {
-                    Some(pool) => Part::Pool(pool),
-                    None => return Ok(None),
+                None => match (place(names.pools, name), place(names.variables, name)) {
+                    (Some(pool), _) => Part::Pool(pool),
+                    (None, Some(variable)) => Part::Variable(variable),
+                    (None, None) if place(names.tables, name).is_some() => {
+                        return Err(TemplateError::NoColumn(name.to_owned()));
+                    }
+                    (None, None) => return Ok(None),
                 },
             }
         }
@@ -316,6 +346,8 @@ mod tests {
         let names = Names {
             pools: &pools,
             services: &services,
+            variables: &["token".to_owned()],
+            tables: &["users".to_owned()],
         };
         Template::parse(text, names, Escape::None).unwrap().parts
     }
@@ -336,6 +368,7 @@ mod tests {
         ];
         assert_eq!(parts("/{topics}{seq}x{service.db.port}{tmp}"), expected);
         assert_eq!(parts("{port}{uuid}"), [Part::Port, Part::Uuid]);
+        assert_eq!(parts("{token}"), [Part::Variable(0)]);
     }
 
     #[test]
@@ -381,11 +414,23 @@ mod tests {
         );
     }
 
-    fn rendered(parts: Vec<Part>, escape: Escape) -> String {
-        let pool = |value: &str| Pool {
-            name: "p".to_owned(),
-            values: vec![value.to_owned()],
+    #[test]
+    fn a_pool_with_columns_has_no_value_of_its_own() {
+        let tables = ["users".to_owned()];
+        let names = Names {
+            tables: &tables,
+            ..Names::default()
         };
+        let of = |text| Template::parse(text, names, Escape::None);
+        let error = of("{users}").unwrap_err();
+        assert_eq!(error, TemplateError::NoColumn("users".to_owned()));
+        let said = "the pool users has columns, and {users} says none of them";
+        assert_eq!(error.to_string(), said);
+        assert!(of("{{users}}").is_ok());
+    }
+
+    fn rendered(parts: Vec<Part>, escape: Escape) -> String {
+        let pool = |value: &str| Pool::plain("p", [value]);
         let places = Places {
             port: 8080,
             service_ports: vec![5432],
@@ -394,6 +439,7 @@ mod tests {
         let values = Values {
             pools: &[pool("a"), pool("é \"b/\\\n&")],
             picks: &[0, 0],
+            variables: &["v w".to_owned()],
             seq: 7,
             uuid: u128::MAX,
             places: &places,
@@ -418,6 +464,7 @@ mod tests {
     fn numbers_and_places_are_filled_in() {
         let parts = vec![Part::Seq, Part::Port, Part::ServicePort(0), Part::Tmp];
         assert_eq!(rendered(parts, Escape::None), "780805432/t m");
+        assert_eq!(rendered(vec![Part::Variable(0)], Escape::Url), "v%20w");
         let places = Places {
             port: 1,
             service_ports: vec![2],

@@ -320,7 +320,7 @@ impl<'a> View<'a> {
         let Model::Closed { users, think, .. } = self.model() else {
             return None;
         };
-        let think_ns = u64::midpoint(think.min_ns, think.max_ns) as f64;
+        let think_ns = think.mean_ns();
         Little::of(self.record.samples.iter(), self.window, *users, think_ns)
     }
 

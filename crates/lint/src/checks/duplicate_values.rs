@@ -27,7 +27,7 @@ fn repeated(view: &View<'_>, i: usize, pool: &Pool) -> Option<Finding> {
         return None;
     }
     let mut by_reading: BTreeMap<String, Vec<&str>> = BTreeMap::new();
-    for value in &pool.values {
+    for value in pool.values.iter() {
         by_reading.entry(normalised(value)).or_default().push(value);
     }
     let twice: Vec<&Vec<&str>> = by_reading.values().filter(|same| same.len() > 1).collect();

@@ -57,7 +57,7 @@ fn timeouts(view: &View<'_>) -> Option<Finding> {
     };
     let timeout_ns = view.scenario.load.timeout_ns as f64;
     let users = f64::from(*users);
-    let think_ns = f64::midpoint(think.min_ns as f64, think.max_ns as f64);
+    let think_ns = think.mean_ns();
     let needed = users / ((think_ns + timeout_ns) / 1e9);
     if needed < REMARKABLE_PER_S {
         return None;

@@ -150,8 +150,8 @@ mod tests {
 
     #[test]
     fn passes_need_a_reset() {
-        let text = format!("[load]\npasses = [\"cold\", \"warm\"]\n{ONE}");
-        only(&found(check, &text), &["\"cold\"", "no reset steps"]);
+        let text = format!("[load]\npasses = [\"first\", \"second\"]\n{ONE}");
+        only(&found(check, &text), &["\"first\"", "no reset steps"]);
     }
 
     #[test]

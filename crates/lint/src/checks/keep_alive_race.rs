@@ -136,7 +136,7 @@ fn rests(view: &View<'_>) -> Vec<Rest> {
         // The connection that has been idle for longest is used next: each comes round once.
         _ if total > 0.0 => {
             let round_ns = (f64::from(load.connections) / total * 1e9) as u64;
-            let wait = Think {
+            let wait = Think::Uniform {
                 min_ns: round_ns,
                 max_ns: round_ns,
             };
@@ -151,7 +151,7 @@ fn rests(view: &View<'_>) -> Vec<Rest> {
 }
 
 fn race(view: &View<'_>, closing: &Closing, rest: &Rest) -> Option<Finding> {
-    let (min, max) = (rest.wait.min_ns as f64, rest.wait.max_ns as f64);
+    let (min, max) = rest.wait.range_ns();
     let after = closing.after_ns;
     if max < after - NEAR_NS {
         return None;
@@ -173,10 +173,9 @@ fn race(view: &View<'_>, closing: &Closing, rest: &Rest) -> Option<Finding> {
         found.text = format!("{intro}: every connection is closed before it is used again");
         found.share = Some(1.0);
     } else {
-        let range = (max - min).max(RACE_NS);
-        let inside = ((after + RACE_NS).min(max.max(after)) - (after - RACE_NS).max(min)).max(0.0);
-        let meets = (inside / range).min(1.0);
-        let closed = ((max - after) / range).clamp(0.0, 1.0);
+        let within = |ns| rest.wait.share_within(ns);
+        let meets = within(after + RACE_NS) - within(after - RACE_NS);
+        let closed = 1.0 - within(after);
         found.text = format!(
             "{intro}: {} of {} re-uses ({}) come within {} of the close and may fail without a \
              trace in the server's log; {} find it closed",

@@ -179,13 +179,11 @@ mod tests {
 
     fn rendered(endpoint: &Endpoint) -> String {
         let places = Places::default();
-        let pools = [Pool {
-            name: "p".into(),
-            values: vec!["a b".into()],
-        }];
+        let pools = [Pool::plain("p", ["a b"])];
         let values = Values {
             pools: &pools,
             picks: &[0],
+            variables: &[],
             seq: 3,
             uuid: 0,
             places: &places,

@@ -28,7 +28,7 @@ fn short(draft: LoadDraft) -> LoadDraft {
 fn users(users: u32, think_ns: u64) -> LoadDraft {
     short(LoadDraft {
         users: Some(users),
-        think: Some(Think {
+        think: Some(Think::Uniform {
             min_ns: think_ns,
             max_ns: think_ns,
         }),

@@ -95,8 +95,8 @@ fn a_key_is_one_key_in_all_of_them() {
     let server = keeping();
     let mut scenario = scenario(&open(Arrivals::Uniform, 4));
     let values = ["a", "b", "c"].map(String::from).to_vec();
-    let name = "topics".into();
-    scenario.pools.push(Pool { name, values });
+    let name = "topics";
+    scenario.pools.push(Pool::plain(name, values));
     let of_pool = |before: &str, escape| Template {
         parts: vec![Part::Literal(before.into()), Part::Pool(0)],
         escape,

@@ -15,6 +15,7 @@ mod stopping;
 mod streams;
 mod tls;
 mod unix;
+mod users;
 
 use std::net::SocketAddr;
 use std::sync::Mutex;
@@ -112,6 +113,7 @@ fn drive_all(scenario: Scenario, route: Route, host: &str, control: &Control) ->
         route,
         places: Places::default(),
         host_header: host.to_owned(),
+        silent_warmup: false,
     };
     let (mut keys, sink) = (Keys::new(), Everything::default());
     let drove = drive(&what, control, &mut keys, &sink).unwrap();

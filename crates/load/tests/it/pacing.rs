@@ -45,10 +45,9 @@ fn even_arrivals_are_even_and_exact() {
 fn varied() -> Run {
     let server = answering();
     let mut scenario = scenario(&load(Arrivals::Poisson));
-    scenario.pools.push(Pool {
-        name: "topics".into(),
-        values: ["a", "b b", "c"].map(String::from).to_vec(),
-    });
+    scenario
+        .pools
+        .push(Pool::plain("topics", ["a", "b b", "c"]));
     let of_pool = |before: &str, escape| Template {
         parts: vec![Part::Literal(before.into()), Part::Pool(0)],
         escape,

@@ -91,6 +91,7 @@ fn endpoint(table: &Table<'_>, scope: Scope<'_>, pools: &[Pool]) -> Option<Endpo
         headers,
         body,
         expect: expect.unwrap_or_default(),
+        extract: Vec::new(),
         rate_per_s,
         read_bytes_per_s: read_rate,
         send_bytes_per_s: send_rate,
@@ -136,10 +137,10 @@ fn headers(table: &Table<'_>, scope: Scope<'_>, pools: &[Pool]) -> Vec<(String, 
             continue;
         };
         let literals = template.parts.iter().filter_map(|part| match part {
-            Part::Literal(text) => Some(text),
+            Part::Literal(text) => Some(text.as_str()),
             _ => None,
         });
-        let drawn = template.pools().flat_map(|pool| &pools[pool].values);
+        let drawn = template.pools().flat_map(|pool| pools[pool].values.iter());
         if literals
             .chain(drawn)
             .any(|text| text.contains(|c: char| c.is_control() && c != '\t'))

@@ -5,7 +5,7 @@ pub(super) const ANY: &str = "*";
 
 /// The known keys of every table whose keys are not the user's to choose. Arrays of tables are
 /// named like their tables.
-const KNOWN: [(&str, &[&str]); 13] = [
+const KNOWN: &[(&str, &[&str])] = &[
     (
         "",
         &[
@@ -85,23 +85,22 @@ const KNOWN: [(&str, &[&str]); 13] = [
     ),
     ("endpoint.expect.events", &["min", "max"]),
     ("endpoint.expect.count", &["of", "is"]),
-    ("user", &["name", "share", "think", "endpoints"]),
+    ("user", &["name", "share", "think", "endpoints", "steps"]),
+    ("user.think", &["mean", "median", "p90"]),
+    ("load.think", &["mean", "median", "p90"]),
+    ("load.idle", &["mean", "median", "p90"]),
     ("toggle.*", &["env", "args", "on", "off"]),
     ("gate", &["that"]),
 ];
 
 /// What is parsed and checked, and refused by name because nothing carries it out yet. Whoever
 /// carries one out removes its line.
-const NOT_CARRIED_OUT: [&str; 9] = [
+const NOT_CARRIED_OUT: &[&str] = &[
     "target.reset",
-    "load.spawn",
-    "load.idle",
     "load.passes",
-    "endpoint.rate",
     "endpoint.read_rate",
     "endpoint.send_rate",
     "endpoint.expect.count",
-    "user",
 ];
 
 /// Edits up to which a key is taken for a misspelt one, while they are less than half of it: one
@@ -111,12 +110,12 @@ const MOST_EDITS: usize = 2;
 /// The tables with fixed keys, by path (`*` is any name), with their keys. The JSON Schema of
 /// scenarios says the same.
 pub fn known_keys() -> &'static [(&'static str, &'static [&'static str])] {
-    &KNOWN
+    KNOWN
 }
 
 /// The paths that are refused by name because nothing carries them out yet.
 pub fn not_carried_out() -> &'static [&'static str] {
-    &NOT_CARRIED_OUT
+    NOT_CARRIED_OUT
 }
 
 /// The keys of the table at `kind`; `None` where the user chooses them.

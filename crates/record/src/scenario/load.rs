@@ -19,11 +19,21 @@ const CONNECTION_USES: [(&str, ConnectionUse); 3] = [
 
 /// The load; the default one where nothing is said about it.
 pub(super) fn load(root: &Table<'_>) -> Option<Load> {
+    let endpoints = root.tables("endpoint");
+    let own = endpoints.iter().filter(|endpoint| endpoint.has("rate"));
+    let all_have_rates = !endpoints.is_empty() && own.count() == endpoints.len();
+    let unwritten = LoadDraft {
+        all_have_rates,
+        ..LoadDraft::default()
+    };
     if !root.has("load") {
-        return Some(Load::default());
+        return unwritten.resolve().ok();
     }
     let table = root.child("load")?;
-    let read = draft(&table);
+    let read = LoadDraft {
+        all_have_rates,
+        ..draft(&table)
+    };
     match read.resolve() {
         Ok(load) => Some(load),
         Err(contradictions) => {
@@ -67,6 +77,7 @@ fn draft(table: &Table<'_>) -> LoadDraft {
             .unwrap_or_default(),
         timeout_ns: duration("timeout"),
         loops: count("loops"),
+        ..LoadDraft::default()
     }
 }
 
@@ -100,25 +111,59 @@ fn user(table: &Table<'_>, endpoints: &[String]) -> Option<UserClass> {
         .and_then(|value| value.filled());
     let share = table.get("share").and_then(|value| value.positive());
     let think = table.get("think").and_then(|value| value.pause());
-    let used = table.required("endpoints", "add endpoints = { NAME = 1 }")?;
-    let mut weights = Vec::new();
-    for (endpoint, value) in used.table()?.entries() {
-        if !endpoints.iter().any(|known| known == endpoint) {
-            value.at_odds(
-                "there is no endpoint of that name",
-                "add it as an [[endpoint]]",
+    let (weights, steps) = match (table.get("endpoints"), table.get("steps")) {
+        (Some(_), Some(steps)) => {
+            steps.at_odds(
+                "users choose among endpoints or go through steps",
+                "keep one of the two",
             );
+            return None;
         }
-        weights.push((endpoint.to_owned(), value.positive()?));
-    }
-    if weights.is_empty() {
-        used.wrong("users without endpoints do nothing", "name at least one");
-    }
-    let name = name?.to_owned();
+        (None, Some(value)) => (Vec::new(), steps(&value, endpoints)?),
+        (Some(value), None) => (weights(&value, endpoints)?, Vec::new()),
+        (None, None) => {
+            let remedy = "add endpoints = { NAME = 1 }, or steps = [\"NAME\", ...]";
+            table.required("endpoints", remedy);
+            return None;
+        }
+    };
     Some(UserClass {
-        name,
+        name: name?.to_owned(),
         share: share.unwrap_or(1.0),
         think,
         endpoints: weights,
+        steps,
     })
+}
+
+fn weights(value: &Value<'_>, endpoints: &[String]) -> Option<Vec<(String, f64)>> {
+    let mut weights = Vec::new();
+    for (endpoint, weight) in value.table()?.entries() {
+        known(&weight, endpoint, endpoints);
+        weights.push((endpoint.to_owned(), weight.positive()?));
+    }
+    if weights.is_empty() {
+        value.wrong("users without endpoints do nothing", "name at least one");
+    }
+    Some(weights)
+}
+
+fn steps(value: &Value<'_>, endpoints: &[String]) -> Option<Vec<String>> {
+    let mut steps = Vec::new();
+    for step in value.array()? {
+        let endpoint = step.filled()?;
+        known(&step, endpoint, endpoints);
+        steps.push(endpoint.to_owned());
+    }
+    if steps.is_empty() {
+        value.wrong("users without steps do nothing", "name at least one");
+    }
+    Some(steps)
+}
+
+fn known(value: &Value<'_>, endpoint: &str, endpoints: &[String]) {
+    if !endpoints.iter().any(|known| known == endpoint) {
+        let what = format!("there is no endpoint named {endpoint:?}");
+        value.at_odds(what, "add it as an [[endpoint]]");
+    }
 }

@@ -249,10 +249,37 @@ impl<'a> Value<'a> {
         self.quantity(units::parse_byte_rate, "try \"64KiB/s\"")
     }
 
+    /// A pause: fixed, within a range, or drawn from a distribution.
     pub(super) fn pause(&self) -> Option<Think> {
+        if self.is_table() {
+            return self.distribution();
+        }
         let range = |text: &str| units::parse_range(text, units::parse_duration);
-        let (min_ns, max_ns) = self.quantity(range, "try \"1s..3s\" or \"500ms\"")?;
-        Some(Think { min_ns, max_ns })
+        let remedy = "try \"1s..3s\", \"500ms\" or { mean = \"2s\" }";
+        let (min_ns, max_ns) = self.quantity(range, remedy)?;
+        Some(Think::Uniform { min_ns, max_ns })
+    }
+
+    fn distribution(&self) -> Option<Think> {
+        const REMEDY: &str =
+            "say { mean = \"2s\" } (exponential) or { median = \"1s\", p90 = \"4s\" } (lognormal)";
+        let table = self.table()?;
+        let duration = |key| table.get(key).map(|value| value.positive_duration());
+        match (duration("mean"), duration("median"), duration("p90")) {
+            (Some(mean_ns), None, None) => Some(Think::Exponential { mean_ns: mean_ns? }),
+            (None, Some(median_ns), Some(p90_ns)) => {
+                let (median_ns, p90_ns) = (median_ns?, p90_ns?);
+                if p90_ns <= median_ns {
+                    self.wrong("the p90 is not above the median", "write a longer p90");
+                    return None;
+                }
+                Some(Think::LogNormal { median_ns, p90_ns })
+            }
+            _ => {
+                self.wrong_unless_noted("no distribution of pauses", REMEDY);
+                None
+            }
+        }
     }
 
     /// A string with placeholders.
@@ -273,10 +300,14 @@ impl<'a> Value<'a> {
                 self.at_odds(error, "add it as a [[service]], or write {{ for a brace");
                 return None;
             }
+            Err(error @ TemplateError::NoColumn(_)) => {
+                self.at_odds(error, "say {NAME.COLUMN}, or write {{ for a brace");
+                return None;
+            }
         };
         if template.is_of_request() && !scope.of_request {
             self.at_odds(
-                "{seq}, {uuid} and pools have values in requests only",
+                "{seq}, {uuid}, pools and variables have values in requests only",
                 "remove it, or write {{ for a brace",
             );
             return None;

@@ -27,7 +27,7 @@ const MISTAKES: &[(&str, &str, &str)] = &[
     (
         "[target]",
         "command = [\"{seq}\"]",
-        "2: target.command: {seq}, {uuid} and pools have",
+        "2: target.command: {seq}, {uuid}, pools and variables have",
     ),
     (
         "[target]",
@@ -108,6 +108,67 @@ const MISTAKES: &[(&str, &str, &str)] = &[
         "[load]",
         "think = \"3s..1s\"",
         "7: load.think: the range \"3s..1s\" ends before",
+    ),
+    (
+        "[load]",
+        "think = { mean = \"2s\", p90 = \"4s\" }",
+        "7: load.think: no distribution of pauses; say { mean",
+    ),
+    (
+        "[load]",
+        "think = { median = \"2s\", p90 = \"2s\" }",
+        "7: load.think: the p90 is not above the median",
+    ),
+    (
+        "[load]",
+        "think = { mean = \"0s\" }",
+        "7: load.think.mean: zero",
+    ),
+    (
+        "[load]",
+        "model = \"closed\"\n[[endpoint]]\nname = \"b\"\nrequest = \"GET /b\"\nrate = \"5/s\"",
+        "11: endpoint.rate: a closed loop sends as fast",
+    ),
+    (
+        "[load]",
+        "rate = \"5/s\"\nmodel = \"open\"\n[[user]]\nname = \"u\"\nendpoints = { home = 1 }",
+        "9: user: an open loop has no users",
+    ),
+    (
+        "[[user]]",
+        "name = \"u\"",
+        "6: user.endpoints: missing; add endpoints = { NAME = 1 }, or steps",
+    ),
+    (
+        "[[user]]",
+        "name = \"u\"\nendpoints = { home = 1 }\nsteps = [\"home\"]",
+        "9: user.steps: users choose among endpoints or go",
+    ),
+    (
+        "[[user]]",
+        "name = \"u\"\nsteps = [\"cart\"]",
+        "8: user.steps: there is no endpoint named \"cart\"",
+    ),
+    (
+        "[[user]]",
+        "name = \"u\"\nsteps = []",
+        "8: user.steps: users without steps do nothing",
+    ),
+    (
+        "[[user]]",
+        "name = \"u\"\nsteps = [\"home\"]\n[load]\nrate = \"1/s\"",
+        "6: user: an open loop has no users",
+    ),
+    (
+        "[load]",
+        "users = 1\n[[user]]\nname = \"u\"\nsteps = [\"home\"]\n\
+         [[user]]\nname = \"v\"\nsteps = [\"home\"]",
+        "7: load.users: there are classes whose share",
+    ),
+    (
+        "[load]",
+        "rate = \"100/s\"\nidle = \"5s\"",
+        "8: load.idle: so many connections would have to rest",
     ),
     (
         "[load]",
@@ -208,7 +269,7 @@ const MISTAKES: &[(&str, &str, &str)] = &[
     (
         "[[endpoint]]",
         "expect = { regex = \"{seq}\" }",
-        "{seq}, {uuid} and pools have values",
+        "{seq}, {uuid}, pools and variables have values",
     ),
     (
         "[[endpoint]]",

@@ -2,7 +2,7 @@
 
 use slowpath_core::scenario::{
     Arrivals, Condition, ConnectionUse, DEFAULT_READY_TIMEOUT_NS, Escape, Load, Metric, Model,
-    Part, Places, Ready, SizeRange, Step, Switch, Template, Values,
+    Part, Places, Ready, SizeRange, Step, Switch, Template, Think, Values,
 };
 
 use super::{LEAST, SHOP, read};
@@ -73,6 +73,7 @@ fn requests_of_the_shop() {
     let values = Values {
         pools: &shop.pools,
         picks: &[1, 1],
+        variables: &[],
         seq: 3,
         uuid: 0,
         places: &places,
@@ -244,4 +245,58 @@ fn tls_and_a_unix_socket_are_read() {
         ..Places::default()
     };
     assert_eq!(socket.expand(&places), "/tmp/x/shop.sock");
+}
+
+#[test]
+fn pauses_have_distributions() {
+    let think = |lines: &str| {
+        let text = format!("{LEAST}[load]\n{lines}\n");
+        match read(&text).expect("no mistakes").load.model {
+            Model::Closed { think, .. } => think,
+            Model::Open { .. } => panic!("closed"),
+        }
+    };
+    let (min_ns, max_ns) = (1_000_000_000, 3_000_000_000);
+    assert_eq!(
+        think("think = \"1s..3s\""),
+        Think::Uniform { min_ns, max_ns }
+    );
+    assert_eq!(
+        think("think = { mean = \"1s\" }"),
+        Think::Exponential { mean_ns: min_ns }
+    );
+    assert_eq!(
+        think("think = { median = \"1s\", p90 = \"3s\" }"),
+        Think::LogNormal {
+            median_ns: min_ns,
+            p90_ns: max_ns
+        }
+    );
+}
+
+#[test]
+fn classes_choose_or_go_through_steps() {
+    let text = format!(
+        "{LEAST}[load]\nusers = 20\nspawn = \"2/s\"\nidle = \"1s\"\n\
+         [[user]]\nname = \"one\"\nshare = 3\nthink = \"1s\"\nendpoints = {{ home = 2 }}\n\
+         [[user]]\nname = \"two\"\nsteps = [\"home\", \"home\"]\n"
+    );
+    let scenario = read(&text).unwrap();
+    let [one, two] = scenario.users.as_slice() else {
+        panic!("two classes")
+    };
+    assert_eq!(
+        (one.share, one.endpoints.as_slice()),
+        (3.0, &[("home".into(), 2.0)][..])
+    );
+    assert_eq!((two.share, two.steps.len(), two.think), (1.0, 2, None));
+}
+
+#[test]
+fn endpoints_with_rates_need_none_of_the_load() {
+    let text = LEAST.to_owned() + "rate = \"5/s\"\n";
+    let scenario = read(&text).unwrap();
+    assert_eq!(scenario.offered_per_s(), Some(5.0));
+    let text = text + "[[endpoint]]\nname = \"b\"\nrequest = \"GET /b\"\n[load]\nrate = \"10/s\"\n";
+    assert_eq!(read(&text).unwrap().offered_per_s(), Some(15.0));
 }

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::Result;
 use slowpath_core::plan::Plan;
-use slowpath_core::scenario::{Overrides, Scenario};
+use slowpath_core::scenario::{Contradiction, Overrides, Scenario};
 use slowpath_record::Store;
 use slowpath_record::scenario::{Context, Mistake, parse};
 
@@ -60,13 +60,15 @@ fn scenario(args: &RunArgs) -> Result<(Scenario, Option<String>), Problem> {
         repeats: args.repeats,
         loops: args.loops,
     };
-    scenario.load = scenario.load.overridden(&overrides).map_err(|mistakes| {
-        let lines: Vec<String> = mistakes
-            .iter()
-            .map(|m| format!("{}: {}; {}", m.key, m.what, m.remedy))
-            .collect();
+    let refused = |mistakes: Vec<Contradiction>| {
+        let lines: Vec<String> = mistakes.iter().map(ToString::to_string).collect();
         Problem::usage(lines.join("\n"), "slowpath run --help")
-    })?;
+    };
+    scenario.load = scenario.load.overridden(&overrides).map_err(refused)?;
+    let contradictions = scenario.contradictions();
+    if !contradictions.is_empty() {
+        return Err(refused(contradictions));
+    }
     args.pid.map_or(Ok(()), session::check_pid)?;
     Ok((scenario, text))
 }

@@ -1,0 +1,250 @@
+//! What is due, what is free, and what was counted.
+
+use std::cmp::Reverse;
+use std::collections::{BinaryHeap, VecDeque};
+use std::task::Waker;
+
+use rand_chacha::ChaCha8Rng;
+use slowpath_core::Nanos;
+use slowpath_core::nanos::Span;
+use slowpath_core::plan::{Ask, Choices, Lane, Plan, Spent, Stream};
+use slowpath_core::sample::Stage;
+use slowpath_core::scenario::{ConnectionUse, Model, Think};
+
+use super::order::{End, Order, Task};
+use super::slots;
+use crate::demand::{Demand, Due};
+use crate::session::Session;
+use crate::share::Share;
+use crate::tally::Tally;
+
+/// Part of the warm-up over which a pool's connections are opened, so that a server with a short
+/// backlog is not hit by all of them at once and the rest of the warm-up finds them there.
+const OPENING_SHARE: f64 = 0.25;
+
+#[derive(Debug)]
+pub(super) struct Slot {
+    pub(super) task: Option<Task>,
+    pub(super) order: Order,
+    pub(super) free_since: Nanos,
+    /// When its connection has rested since then; no later than that if it need not.
+    pub(super) rested: Nanos,
+    pub(super) waker: Option<Waker>,
+}
+
+impl Slot {
+    pub(super) fn new(free_since: Nanos) -> Self {
+        Self {
+            task: None,
+            order: Order::empty(),
+            free_since,
+            rested: free_since,
+            waker: None,
+        }
+    }
+}
+
+impl Rest {
+    pub(super) fn next(&self) -> Option<Nanos> {
+        self.slots.peek().map(|Reverse((at, _))| *at)
+    }
+}
+
+/// Pool connections still to be opened: a loop's share of those of the whole load.
+#[derive(Debug)]
+pub(super) struct Opening {
+    pub(super) share: Share,
+    pub(super) next_slot: u32,
+    pub(super) slots: u32,
+    pub(super) start: Nanos,
+    pub(super) gap_ns: u64,
+}
+
+impl Opening {
+    pub(super) fn next(&self) -> Option<Nanos> {
+        let number = self.share.number(self.next_slot);
+        let at = self.start.plus(self.gap_ns * u64::from(number));
+        (self.next_slot < self.slots).then_some(at)
+    }
+}
+
+/// How long connections rest before they are used again.
+#[derive(Debug)]
+pub(super) struct Rest {
+    pub(super) pause: Think,
+    pub(super) random: Box<ChaCha8Rng>,
+    /// Slots at rest, and until when.
+    pub(super) slots: BinaryHeap<Reverse<(Nanos, u32)>>,
+}
+
+#[derive(Debug)]
+pub(super) struct State {
+    pub(super) share: Share,
+    pub(super) demand: Demand,
+    pub(super) choices: Choices,
+    pub(super) lanes: Vec<Lane>,
+    /// Of each user of a closed loop; empty while one of its requests is under way.
+    pub(super) sessions: Vec<Session>,
+    pub(super) slots: Vec<Slot>,
+    pub(super) idle: VecDeque<u32>,
+    pub(super) rest: Option<Rest>,
+    pub(super) opening: Opening,
+    pub(super) tally: Tally,
+    /// A pool of unique values that had none left for a request.
+    pub(super) spent: Option<Spent>,
+    /// What was due before and is not taken up by then is given up.
+    pub(super) window_begin: Nanos,
+    /// Nothing is taken up from here on.
+    pub(super) closing: Nanos,
+    pub(super) next_serial: u32,
+    /// The latest instant at which one that was taken up was due.
+    pub(super) latest: Nanos,
+    pub(super) under_way: u32,
+}
+
+impl State {
+    /// Nothing was handed out yet.
+    pub(super) fn new(
+        plan: &Plan,
+        repeat: u16,
+        share: Share,
+        (start, window): (Nanos, Span),
+        silent: bool,
+    ) -> Self {
+        let load = &plan.scenario.load;
+        let lanes = plan.lanes();
+        let all_slots = slots(plan);
+        let slots = share.part(all_slots);
+        let pooled = load.connection == ConnectionUse::Pool;
+        let opens = pooled || (silent && load.connection == ConnectionUse::PerUser);
+        let first = if silent { window.begin } else { start };
+        let rest = |pause| Rest {
+            pause,
+            random: Box::new(plan.random_of_loop(repeat, share.index, Stream::Rest)),
+            slots: BinaryHeap::new(),
+        };
+        let users = match load.model {
+            Model::Closed { users, .. } => share.part(users) as usize,
+            Model::Open { .. } => 0,
+        };
+        Self {
+            share,
+            demand: Demand::new(plan, repeat, share, &lanes, first),
+            choices: plan.choices_of_loop(repeat, share.index, share.of),
+            lanes,
+            sessions: vec![Session::new(plan.scenario.variables.len()); users],
+            slots: (0..slots).map(|_| Slot::new(start)).collect(),
+            idle: if pooled {
+                VecDeque::new()
+            } else {
+                (0..slots).collect()
+            },
+            rest: load.idle.map(rest),
+            opening: Opening {
+                share,
+                next_slot: 0,
+                slots: if opens { slots } else { 0 },
+                start,
+                gap_ns: (load.warmup_ns as f64 * OPENING_SHARE) as u64 / u64::from(all_slots),
+            },
+            tally: Tally::new(window, plan.scenario.endpoints.len()),
+            spent: None,
+            window_begin: window.begin,
+            closing: window.end,
+            next_serial: 0,
+            latest: start,
+            under_way: 0,
+        }
+    }
+
+    /// Whether a slot is free. After the end only those count that were free before it: what
+    /// they did not get was our delay, and what the others did not get was the target's.
+    pub(super) fn has_room(&self, late: bool) -> bool {
+        let first = self.idle.front();
+        first.is_some_and(|&slot| !late || self.slots[slot as usize].free_since < self.closing)
+    }
+
+    /// Gives a slot the next request of `due`; `false` if there is none, and the load is over.
+    pub(super) fn assign(&mut self, slot: u32, mut due: Due) -> bool {
+        let Slot {
+            order,
+            free_since,
+            rested,
+            ..
+        } = &mut self.slots[slot as usize];
+        if let Some(session) = self.sessions.get_mut(due.user as usize) {
+            std::mem::swap(session, &mut order.session);
+            // A user who finds connections at rest waits for them of its own free will.
+            due.scheduled = due
+                .scheduled
+                .plus(rested.since(due.scheduled.max(*free_since)));
+        }
+        let ask = Ask {
+            lane: due.lane,
+            endpoint: order.session.endpoint(&self.lanes[usize::from(due.lane)]),
+            known: order.session.known(),
+        };
+        if let Err(spent) = self.choices.next_into(ask, &mut order.choice) {
+            self.end_early(spent, due);
+            return false;
+        }
+        order.due = due;
+        order.serial = self.share.number(self.next_serial);
+        order.stage = if self.tally.is_measured(due.scheduled) {
+            Stage::Measured
+        } else {
+            Stage::Warmup
+        };
+        self.tally.taken(order.choice.endpoint, due.scheduled);
+        self.latest = self.latest.max(due.scheduled);
+        self.next_serial += 1;
+        self.under_way += 1;
+        self.hand(slot, Task::Send);
+        true
+    }
+
+    /// Ends the load at the request that a pool of unique values had none left for. An open loop
+    /// ends at its scheduled instant, and users just stop, so that none counts as unsent.
+    pub(super) fn end_early(&mut self, spent: Spent, due: Due) {
+        self.spent = Some(spent);
+        self.closing = self.closing.min(due.scheduled.max(self.latest.plus(1)));
+        self.demand.clear();
+    }
+
+    /// The session of a request's user comes back and goes on.
+    pub(super) fn take_back(&mut self, order: &mut Order) {
+        if let Some(session) = self.sessions.get_mut(order.due.user as usize) {
+            std::mem::swap(session, &mut order.session);
+            session.advance(&self.lanes[usize::from(order.due.lane)]);
+        }
+    }
+
+    /// Until when the connection of a request that ended rests.
+    pub(super) fn rested(&mut self, end: &End) -> Nanos {
+        match &mut self.rest {
+            Some(rest) if end.kept => end.done.plus(rest.pause.draw_ns(&mut rest.random)),
+            _ => end.done,
+        }
+    }
+
+    /// Slots that have rested join the line.
+    pub(super) fn end_rests(&mut self, now: Nanos) {
+        let Some(rest) = &mut self.rest else { return };
+        while rest.next().is_some_and(|at| at <= now) {
+            let slot = rest.slots.pop().map(|Reverse((_, slot))| slot);
+            self.idle.extend(slot);
+        }
+    }
+
+    pub(super) fn hand(&mut self, slot: u32, task: Task) {
+        let slot = &mut self.slots[slot as usize];
+        slot.order.ready = slot.order.due.scheduled.max(slot.free_since);
+        slot.task = Some(task);
+    }
+
+    pub(super) fn wake(&self, slot: u32) {
+        if let Some(waker) = &self.slots[slot as usize].waker {
+            waker.wake_by_ref();
+        }
+    }
+}
