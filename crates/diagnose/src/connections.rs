@@ -21,9 +21,22 @@ const FIRST_SLOWER_LEAST_MS: f64 = 1.0;
 /// … on at least so many connections, below which a median says little.
 const FIRST_LEAST: u64 = 20;
 
-/// Reconnecting is a storm when at least this share of the dials replaces connections on which a
-/// request failed; else the server closes connections in good order.
+/// Requests that fail take their connection along, so that a few dials for every 1000 requests are
+/// no news beside the errors; from one in ten on, dialling is part of what the server has to do.
+const STORM_PER_1000: f64 = 100.0;
+
+/// Connections that end in good order are worth a line from one dial in a hundred requests on:
+/// limits of requests on a connection are usually 100 or more where somebody thought about them.
+const CHURN_PER_1000: f64 = 10.0;
+
+/// Reconnecting is a storm when at least this share of the dials replaces connections that were
+/// taken away: a request failed on them, or they were found closed. Else the server says with each
+/// response that it closes.
 const STORM_SHARE: f64 = 0.5;
+
+/// Where requests fail now and then, some are the first on their connection and leave one that
+/// never worked; from this share on it is the connections that fail.
+const NEVER_WORKED_SHARE: f64 = 0.1;
 
 /// Kinds of dial failures named in the sentence; the rest are in the list.
 const KINDS_NAMED: usize = 3;
@@ -42,9 +55,11 @@ pub(crate) fn connections(case: &Case<'_>) -> Connections {
         values.sort_unstable();
         quantiles(&values, millis)
     };
-    let first = samples
-        .iter()
-        .filter(|s| s.index_on_connection == 0 && s.outcome == Outcome::Ok);
+    let first = |stage| {
+        let of_stage = samples.iter().filter(move |s| s.stage == stage);
+        let first = of_stage.filter(|s| s.index_on_connection == 0 && s.outcome == Outcome::Ok);
+        first.filter_map(Sample::service_ns)
+    };
     let later = measured().filter(|s| s.index_on_connection > 0 && s.outcome == Outcome::Ok);
     let mut per_connection: Vec<u64> = carried.requests().collect();
     per_connection.sort_unstable();
@@ -66,7 +81,8 @@ pub(crate) fn connections(case: &Case<'_>) -> Connections {
         users: served.as_ref().map(|served| served.users),
         users_never_served: served.as_ref().map(|served| served.never),
         requests_per_connection: quantiles(&per_connection, |value| value),
-        first_request_ms: in_ms(&mut first.filter_map(Sample::service_ns)),
+        first_request_ms: in_ms(&mut first(Stage::Measured)),
+        first_request_warmup_ms: in_ms(&mut first(Stage::Warmup)),
         later_ms: in_ms(&mut later.filter_map(Sample::service_ns)),
         connect_ms: in_ms(&mut dials().filter_map(Sample::connect_ns)),
         handshake_ms: in_ms(&mut dials().filter_map(Sample::handshake_ns)),
@@ -177,7 +193,7 @@ fn limit(case: &Case<'_>) -> u64 {
 fn notable(case: &Case<'_>, found: &Connections, carried: u64) -> Vec<String> {
     let mut notable = Vec::new();
     notable.extend(churn(case, found));
-    if found.never_worked > 0 {
+    if found.never_worked as f64 > NEVER_WORKED_SHARE * carried as f64 {
         notable.push(format!(
             "{} of {carried} connections that carried requests never carried a whole response",
             found.never_worked
@@ -217,6 +233,9 @@ fn churn(case: &Case<'_>, found: &Connections) -> Option<String> {
     if load.connection == ConnectionUse::PerRequest || found.dials <= found.limit * repeats {
         return None;
     }
+    if found.per_1000_requests < CHURN_PER_1000 {
+        return None;
+    }
     let failed: usize = case.endpoints.iter().map(|e| e.failed.len()).sum();
     let dials = format!(
         "{} dials in the measured window for at most {} connections at once ({} for every 1000 \
@@ -226,15 +245,23 @@ fn churn(case: &Case<'_>, found: &Connections) -> Option<String> {
         found.per_1000_requests.round(),
         found.peak_dials_per_s
     );
-    if failed as f64 >= STORM_SHARE * found.dials as f64 {
+    let stale = found.stale;
+    let taken = failed as f64 + stale as f64;
+    let stormy = found.per_1000_requests >= STORM_PER_1000;
+    if stormy && taken >= STORM_SHARE * found.dials as f64 {
         return Some(format!(
-            "reconnect storm: {dials}, as {failed} requests failed and took their connection along"
+            "reconnect storm: {dials}; {failed} requests failed and took their connection along, \
+             {stale} connections were found closed before a request was sent, warm-up included"
         ));
     }
+    // Failures are told where errors are; this is about connections that end without one.
     let each = found.requests_per_connection.map_or(0.0, |each| each.p50);
-    Some(format!(
-        "connections do not last: {dials}; half of them carried no more than {each} requests"
-    ))
+    ((failed as f64) < STORM_SHARE * found.dials as f64).then(|| {
+        format!(
+            "connections do not last: {dials}; half of them carried no more than {each} requests, \
+             {stale} were found closed before a request was sent, warm-up included"
+        )
+    })
 }
 
 fn slow_first(found: &Connections) -> Option<String> {

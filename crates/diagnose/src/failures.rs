@@ -46,7 +46,7 @@ pub(crate) fn errors(case: &Case<'_>, endpoint: &EndpointCase) -> Vec<ErrorCount
 struct Fine {
     /// Idle gaps of connections that were used again, ascending.
     idle_ns: Vec<u64>,
-    /// Ages of connections at the end of the request, ascending.
+    /// Ages of connections when the request was sent, ascending.
     age_ns: Vec<u64>,
     /// Requests that the connection had carried before, ascending.
     index: Vec<u64>,
@@ -57,7 +57,7 @@ impl Fine {
         let all = || endpoint.completed.iter().map(|&i| case.sample(i));
         Self {
             idle_ns: sorted(all().filter_map(idle_before_ns)),
-            age_ns: sorted(all().filter_map(Sample::connection_age_ns)),
+            age_ns: sorted(all().filter_map(age_when_sent_ns)),
             index: sorted(all().filter_map(index_on_connection)),
         }
     }
@@ -109,6 +109,11 @@ fn told(
 /// How long its connection had been idle; `None` unless that was used before.
 fn idle_before_ns(sample: &Sample) -> Option<u64> {
     (index_on_connection(sample)? > 0).then_some(sample.idle_before_ns)
+}
+
+/// How old its connection was when it was sent, which waiting for a response does not change.
+fn age_when_sent_ns(sample: &Sample) -> Option<u64> {
+    Some(sample.sent?.since(sample.connection_since?))
 }
 
 /// How many requests its connection had carried before; `None` if it had none.

@@ -122,7 +122,14 @@ fn clock(case: &Case<'_>, jumped: Option<&str>) -> Check {
 
 fn samples(case: &Case<'_>) -> Check {
     let completed = case.completed();
-    let (status, detail) = if completed == 0 {
+    let failed: usize = case.endpoints.iter().map(|e| e.failed.len()).sum();
+    let (status, detail) = if completed == 0 && failed > 0 {
+        // Failures were measured, and they are the answer.
+        (
+            Status::Warn,
+            format!("no request was completed in the measured window, {failed} failed"),
+        )
+    } else if completed == 0 {
         (
             Status::Invalid,
             "no request was completed in the measured window".to_owned(),

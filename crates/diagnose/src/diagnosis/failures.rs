@@ -184,8 +184,11 @@ pub struct Connections {
     pub users_never_served: Option<u64>,
     /// Requests that a connection carried, of those whose last request is known.
     pub requests_per_connection: Option<Quantiles>,
-    /// Service time of the first request on each connection, warm-up included, in milliseconds.
+    /// Service time of the first request on each connection in the measured windows, in
+    /// milliseconds.
     pub first_request_ms: Option<Quantiles>,
+    /// The same in the warm-up, when most connections are new at once.
+    pub first_request_warmup_ms: Option<Quantiles>,
     /// Service time of later requests in the measured windows, in milliseconds.
     pub later_ms: Option<Quantiles>,
     /// The time that dialling took in the measured windows, in milliseconds; a TLS handshake is

@@ -1,12 +1,22 @@
 //! Whether failures follow long idle gaps only: a server that closes idle connections meets a
 //! request that is already on its way.
 
+use slowpath_core::stats::quantile::type_1;
+
 use crate::diagnosis::{IdleBin, IdleGaps};
 use crate::figures::millis;
 
 /// A chance below this is not taken for one; several kinds of failures in several endpoints are
 /// looked at in each run.
 const CHANCE_MAX: f64 = 0.001;
+
+/// Failures follow long gaps only if at least this share of the completed re-uses had shorter
+/// ones: the shortest gaps of all may be rare for reasons of the load.
+const SHORTER_LEAST: f64 = 0.5;
+
+/// … and only if the shortest of theirs is longer than the median of completed re-uses by this
+/// factor: users who all think for the same time differ by their luck alone.
+const LONGER: f64 = 1.1;
 
 /// Classes of gaps shorter than any that a failure followed.
 const SHORTER_BINS: u64 = 4;
@@ -24,7 +34,10 @@ pub(super) fn gaps(failed_ns: &[u64], completed_ns: &[u64]) -> Option<IdleGaps> 
     let longer = completed_ns.len() - shorter;
     let above = (longer + 1) as f64 / (completed_ns.len() + 1) as f64;
     let p_value = above.powf(failed_ns.len() as f64);
-    if p_value >= CHANCE_MAX {
+    let few = (shorter as f64) < SHORTER_LEAST * completed_ns.len() as f64;
+    let median = type_1(completed_ns, 0.5).unwrap_or(0);
+    let alike = (low as f64) < LONGER * median as f64;
+    if p_value >= CHANCE_MAX || few || alike {
         return None;
     }
     Some(IdleGaps {
@@ -85,6 +98,12 @@ mod tests {
         let completed: Vec<u64> = (0..1000).collect();
         let failed: Vec<u64> = (0..20).map(|k| k * 50).collect();
         assert_eq!(gaps(&failed, &completed), None);
+        // Of many failures none follows the very shortest gaps, which few had.
+        let many: Vec<u64> = (0..900).map(|k| 100 + k).collect();
+        assert_eq!(gaps(&many, &completed), None);
+        // Everybody thinks for a second.
+        let alike: Vec<u64> = (0..1000).map(|k| 1_000_000 + k).collect();
+        assert_eq!(gaps(&[1_000_990; 20], &alike), None);
         // One failure after the longest of all is chance enough.
         assert_eq!(gaps(&[990], &completed), None);
         // Nothing to compare with, nothing known.

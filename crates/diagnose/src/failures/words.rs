@@ -3,9 +3,10 @@
 use slowpath_core::sample::{Outcome, Phase, Sample};
 use slowpath_core::stats::quantile::type_1;
 
-use super::Fine;
+use super::{Fine, age_when_sent_ns, quantiles};
 use crate::case::Case;
 use crate::diagnosis::{ErrorCount, Quantiles};
+use crate::figures::millis;
 use crate::verdict::{human, percent};
 
 /// Fewer failures have nothing in common that could not be chance: six alike of two equally
@@ -127,7 +128,7 @@ fn when(outcome: Outcome, phase: Phase, error: &ErrorCount, failed: &[&Sample]) 
         .filter_map(|sample| sample.service_ns())
         .collect();
     since_sent.sort_unstable();
-    let since = super::quantiles(&since_sent, crate::figures::millis)?;
+    let since = quantiles(&since_sent, millis)?;
     Some(format!("{} after the request was sent", range(&since)))
 }
 
@@ -143,7 +144,9 @@ fn range(ms: &Quantiles) -> String {
 
 /// What the connections have in common that those of completed requests have not.
 fn which(error: &ErrorCount, failed: &[&Sample], fine: &Fine) -> Option<String> {
-    let age = error.connection_age_ms.as_ref()?;
+    let mut ages: Vec<u64> = failed.iter().filter_map(|s| age_when_sent_ns(s)).collect();
+    ages.sort_unstable();
+    let age = quantiles(&ages, millis)?;
     let index = error.index_on_connection.as_ref()?;
     let all_had_one = index.n as usize == failed.len();
     if failed.len() < ALIKE_LEAST || !all_had_one {

@@ -270,8 +270,9 @@ pub(crate) fn connection_facts(of: &Connections) -> Vec<(&'static str, String)> 
         );
         facts.push(("users", text));
     }
-    let in_ms: [(&str, &Option<Quantiles>); 4] = [
+    let in_ms: [(&str, &Option<Quantiles>); 5] = [
         ("first request on a connection", &of.first_request_ms),
+        ("the same in the warm-up", &of.first_request_warmup_ms),
         ("later requests", &of.later_ms),
         ("connecting", &of.connect_ms),
         ("TLS handshake", &of.handshake_ms),

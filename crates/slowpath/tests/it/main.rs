@@ -5,9 +5,12 @@
 mod bad_input;
 mod counting;
 mod dependencies;
+mod error_table;
+mod faulty;
 mod house;
 mod lab;
 mod readme;
+mod reconnects;
 mod restore;
 mod support;
 mod verdicts;
