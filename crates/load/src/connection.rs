@@ -6,7 +6,7 @@
 
 use std::cell::{Cell, RefCell};
 use std::future::poll_fn;
-use std::io;
+use std::io::{self, IoSlice};
 use std::pin::Pin;
 use std::task::{Context, Poll};
 
@@ -20,6 +20,7 @@ use crate::failure::{Failure, Reasons, in_words as failure_in_words};
 use crate::http1::{Fed, Response};
 use crate::limits::{Broken, Limits};
 use crate::log::Log;
+use crate::pace::{Pace, Slowness};
 use crate::route::Route;
 use crate::stamps::{self, note_silence};
 use crate::transport::{End, Stream};
@@ -73,6 +74,12 @@ impl Network {
         self.handshakes.get()
     }
 
+    /// A pace where there is a rate.
+    fn pace(&self, bytes_per_s: Option<f64>, phase: Phase) -> Result<Option<Pace>, Broken> {
+        let pace = bytes_per_s.map(Pace::new).transpose();
+        pace.map_err(|error| self.broken(&error, phase))
+    }
+
     /// Counts a TLS handshake.
     pub(crate) fn note_handshake(&self, resumed: bool) {
         let (full, again) = self.handshakes.get();
@@ -104,6 +111,44 @@ impl Network {
     }
 }
 
+/// A request on its way out.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Outgoing<'a> {
+    /// What was rendered for it.
+    pub(crate) head: &'a [u8],
+    /// What follows and is shared by all requests of its endpoint.
+    pub(crate) tail: &'a [u8],
+    /// How slowly it is to go.
+    pub(crate) slowness: Slowness,
+}
+
+impl Outgoing<'_> {
+    fn len(&self) -> usize {
+        self.head.len() + self.tail.len()
+    }
+
+    /// What is left behind so many bytes.
+    fn rest(self, written: usize) -> Self {
+        let of_head = written.min(self.head.len());
+        Self {
+            head: &self.head[of_head..],
+            tail: &self.tail[written - of_head..],
+            ..self
+        }
+    }
+
+    /// No more than so many bytes of it.
+    fn first(self, bytes: usize) -> Self {
+        let of_head = bytes.min(self.head.len());
+        let of_tail = (bytes - of_head).min(self.tail.len());
+        Self {
+            head: &self.head[..of_head],
+            tail: &self.tail[..of_tail],
+            ..self
+        }
+    }
+}
+
 /// An open connection.
 #[derive(Debug)]
 pub(crate) struct Connection {
@@ -122,8 +167,12 @@ pub(crate) struct Connection {
 
 impl Connection {
     /// Dials the target. The second value is how far that got, whatever became of it.
-    pub(crate) async fn dial(network: &Network, slot: u32) -> (Result<Self, Broken>, Progress) {
-        let (stream, progress) = dial(network, slot).await;
+    pub(crate) async fn dial(
+        network: &Network,
+        slot: u32,
+        receive_buffer_bytes: Option<usize>,
+    ) -> (Result<Self, Broken>, Progress) {
+        let (stream, progress) = dial(network, slot, receive_buffer_bytes).await;
         let connection = stream.map(|stream| {
             let serial = network.opened.get();
             network.opened.set(serial + 1);
@@ -152,27 +201,33 @@ impl Connection {
         &mut self,
         network: &Network,
         slot: u32,
-        (request, begun): (&[u8], Nanos),
+        (request, begun): (Outgoing<'_>, Nanos),
         response: &mut Response,
         (sample, log): (&mut Sample, &Log),
     ) -> Result<Nanos, Broken> {
-        let mut stamp = Some(begun);
-        let mut written = 0;
-        while written < request.len() {
-            let rest = &request[written..];
-            let mut send = |cx: &mut Context<'_>| {
-                let at = stamp.take().unwrap_or_else(now);
-                self.poll_send(network, slot, rest, at, cx)
-            };
-            let (bytes, at) = poll_fn(|cx| send(cx)).await?;
-            sample.sent.get_or_insert(at);
-            written += bytes;
-            sample.sent_bytes = u32::try_from(written).unwrap_or(u32::MAX);
-        }
-        poll_fn(|cx| self.poll_flush(network, slot, cx)).await?;
+        self.send(network, slot, (request, begun), sample).await?;
+        let mut pace = network.pace(request.slowness.read_bytes_per_s, Phase::FirstByte)?;
         let mut last = None;
         loop {
-            let read = poll_fn(|cx| self.poll_receive(network, slot, response, last, cx)).await;
+            let mut most = READ_BYTES;
+            if let Some(pace) = &mut pace {
+                let phase = if last.is_none() {
+                    Phase::FirstByte
+                } else {
+                    Phase::Body
+                };
+                let (portion, at) = pace.portion(network, slot, phase).await?;
+                most = portion.min(READ_BYTES);
+                // How long we did not listen is no silence of the server.
+                last = last.map(|_| at);
+            }
+            let before = response.received_bytes();
+            let read =
+                poll_fn(|cx| self.poll_receive(network, slot, (&mut *response, most), last, cx));
+            let read = read.await;
+            if let Some(pace) = &mut pace {
+                pace.passed((response.received_bytes() - before) as usize);
+            }
             sample.received_bytes = response.received_bytes();
             sample.status = response.status();
             if let (Err(broken), None, 1..) = (&read, last, sample.received_bytes) {
@@ -193,15 +248,54 @@ impl Connection {
         }
     }
 
+    async fn send(
+        &mut self,
+        network: &Network,
+        slot: u32,
+        (request, begun): (Outgoing<'_>, Nanos),
+        sample: &mut Sample,
+    ) -> Result<(), Broken> {
+        let mut stamp = Some(begun);
+        let mut pace = network.pace(request.slowness.send_bytes_per_s, Phase::Send)?;
+        let mut written = 0;
+        while written < request.len() {
+            let mut rest = request.rest(written);
+            if let Some(pace) = &mut pace {
+                let (portion, at) = pace.portion(network, slot, Phase::Send).await?;
+                rest = rest.first(portion);
+                stamp = Some(at);
+            }
+            let mut send = |cx: &mut Context<'_>| {
+                let at = stamp.take().unwrap_or_else(now);
+                self.poll_send(network, slot, rest, at, cx)
+            };
+            let (bytes, at) = poll_fn(|cx| send(cx)).await?;
+            sample.sent.get_or_insert(at);
+            written += bytes;
+            sample.sent_bytes = u32::try_from(written).unwrap_or(u32::MAX);
+            if let Some(pace) = &mut pace {
+                poll_fn(|cx| self.poll_flush(network, slot, cx)).await?;
+                pace.passed(bytes);
+            }
+        }
+        poll_fn(|cx| self.poll_flush(network, slot, cx)).await
+    }
+
     fn poll_send(
         &mut self,
         network: &Network,
         slot: u32,
-        bytes: &[u8],
+        bytes: Outgoing<'_>,
         at: Nanos,
         cx: &mut Context<'_>,
     ) -> Poll<Result<(usize, Nanos), Broken>> {
-        match Pin::new(&mut self.stream).poll_write(cx, bytes) {
+        let stream = Pin::new(&mut self.stream);
+        let sent = if bytes.tail.is_empty() {
+            stream.poll_write(cx, bytes.head)
+        } else {
+            stream.poll_write_vectored(cx, &[bytes.head, bytes.tail].map(IoSlice::new))
+        };
+        match sent {
             Poll::Ready(Ok(written)) => Poll::Ready(Ok((written, at))),
             Poll::Ready(Err(error)) => Poll::Ready(Err(network.broken(&error, Phase::Send))),
             Poll::Pending => pending(network.limits.expired(slot, Phase::Send)),
@@ -222,12 +316,12 @@ impl Connection {
         }
     }
 
-    /// Reads once. `last` is the instant of the read before in the same response.
+    /// Reads once, `most` bytes. `last` is the instant of the read before in the same response.
     fn poll_receive(
         &mut self,
         network: &Network,
         slot: u32,
-        response: &mut Response,
+        (response, most): (&mut Response, usize),
         last: Option<Nanos>,
         cx: &mut Context<'_>,
     ) -> Poll<Result<(Nanos, Fed), Broken>> {
@@ -243,7 +337,7 @@ impl Connection {
             }
         }
         let mut buffer = network.buffer.borrow_mut();
-        let mut buffer = ReadBuf::new(&mut buffer);
+        let mut buffer = ReadBuf::new(&mut buffer[..most]);
         let end = match self.stream.poll_receive(cx, &mut buffer) {
             Poll::Pending => return pending(network.limits.expired(slot, phase)),
             Poll::Ready(Err(error)) => return Poll::Ready(Err(network.broken(&error, phase))),

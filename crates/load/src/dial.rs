@@ -34,14 +34,21 @@ pub(crate) struct Progress {
 
 /// Dials the addresses one after the other, beginning with the one that answered last. What is
 /// reported of several failures is the first.
-pub(crate) async fn dial(network: &Network, slot: u32) -> (Result<Stream, Broken>, Progress) {
+///
+/// `receive_buffer_bytes` is the size of the receive buffer, if it is not the kernel's to choose.
+pub(crate) async fn dial(
+    network: &Network,
+    slot: u32,
+    receive_buffer_bytes: Option<usize>,
+) -> (Result<Stream, Broken>, Progress) {
     let addresses = &network.route.addresses;
     let first = network.preferred.get();
     let mut failed: Option<(Broken, Progress)> = None;
     for offset in 0..addresses.len() {
         let position = (first + offset) % addresses.len();
         let mut progress = Progress::default();
-        match dial_one(network, slot, &addresses[position], &mut progress).await {
+        let address = (&addresses[position], receive_buffer_bytes);
+        match dial_one(network, slot, address, &mut progress).await {
             Ok(stream) => {
                 network.preferred.set(position);
                 return (Ok(stream), progress);
@@ -66,12 +73,14 @@ pub(crate) async fn dial(network: &Network, slot: u32) -> (Result<Stream, Broken
 async fn dial_one(
     network: &Network,
     slot: u32,
-    address: &Address,
+    (address, receive_buffer_bytes): (&Address, Option<usize>),
     progress: &mut Progress,
 ) -> Result<Stream, Broken> {
     let begun = now();
     let plain = match address {
-        Address::Tcp(address) => begin_tcp(*address, &mut progress.local_port),
+        Address::Tcp(address) => {
+            begin_tcp(*address, receive_buffer_bytes, &mut progress.local_port)
+        }
         Address::Unix(path) => begin_unix(path),
     };
     let plain = plain.map_err(|error| network.broken(&error, Phase::Connect))?;
@@ -107,11 +116,19 @@ async fn handshake(
 }
 
 /// A socket that has begun to connect; `port` is ours as soon as it is known.
-fn begin_tcp(address: SocketAddr, port: &mut u16) -> io::Result<Plain> {
+fn begin_tcp(
+    address: SocketAddr,
+    receive_buffer_bytes: Option<usize>,
+    port: &mut u16,
+) -> io::Result<Plain> {
     let domain = Domain::for_address(address);
     let socket = Socket::new(domain, Type::STREAM.nonblocking(), Some(Protocol::TCP))?;
     // A request is one write, and the tail of a large one must not wait for an acknowledgement.
     socket.set_tcp_nodelay(true)?;
+    if let Some(bytes) = receive_buffer_bytes {
+        // Before it connects: a window that was offered cannot be taken back.
+        socket.set_recv_buffer_size(bytes)?;
+    }
     begin(&socket, &address.into())?;
     *port = socket
         .local_addr()?

@@ -2,6 +2,7 @@
 
 use std::io;
 use std::net::{SocketAddr, ToSocketAddrs};
+use std::path::PathBuf;
 
 use slowpath_core::facts::{EndpointTally, Reason};
 use slowpath_core::nanos::Span;
@@ -9,6 +10,7 @@ use slowpath_core::plan::Plan;
 use slowpath_core::scenario::{Places, Template};
 
 use crate::control::Control;
+use crate::files;
 use crate::keys::{Keys, SharedKeys};
 use crate::log::Sink;
 use crate::loops;
@@ -60,9 +62,6 @@ pub struct Drove {
 /// Why a load could not be driven. Whatever a target does to requests is no error but a sample.
 #[derive(Debug, thiserror::Error)]
 pub enum LoadError {
-    /// The plan says something that nothing here carries out.
-    #[error("{0} is valid but not carried out yet")]
-    NotCarriedOut(&'static str),
     /// There is nothing to connect to.
     #[error("the target has no address")]
     NoAddress,
@@ -91,6 +90,16 @@ pub enum LoadError {
         endpoint: String,
         /// The header's name.
         header: String,
+    },
+    /// The body of an endpoint cannot be read.
+    #[error("the body of {endpoint} cannot be read from {}: {source}", path.display())]
+    BodyFile {
+        /// The endpoint's name.
+        endpoint: String,
+        /// Where it was looked for.
+        path: PathBuf,
+        /// What the system says.
+        source: io::Error,
     },
     /// The operating system gives no event loop or timer.
     #[error("the event loop cannot start: {0}")]
@@ -133,8 +142,9 @@ pub fn drive(
     sink: &dyn Sink,
 ) -> Result<Drove, LoadError> {
     check(drive)?;
+    let files = files::read(drive)?;
     let shared = SharedKeys::new(std::mem::take(keys));
-    let parts = loops::run(drive, control, &shared, sink);
+    let parts = loops::run(drive, &files, control, &shared, sink);
     *keys = std::mem::take(&mut *shared.lock());
     Ok(Drove::of(&parts?))
 }
@@ -176,26 +186,7 @@ fn check(drive: &Drive<'_>) -> Result<(), LoadError> {
         return Err(LoadError::NoAddress);
     }
     let scenario = &drive.plan.scenario;
-    let endpoints = || scenario.endpoints.iter();
-    for (said, key) in [
-        (
-            endpoints().any(|endpoint| endpoint.read_bytes_per_s.is_some()),
-            "endpoint.read_rate",
-        ),
-        (
-            endpoints().any(|endpoint| endpoint.send_bytes_per_s.is_some()),
-            "endpoint.send_rate",
-        ),
-        (
-            endpoints().any(|endpoint| endpoint.expect.count.is_some()),
-            "endpoint.expect.count",
-        ),
-    ] {
-        if said {
-            return Err(LoadError::NotCarriedOut(key));
-        }
-    }
-    for endpoint in endpoints() {
+    for endpoint in &scenario.endpoints {
         for (header, value) in &endpoint.headers {
             if has_control(value, drive) {
                 return Err(LoadError::Header {

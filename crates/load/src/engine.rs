@@ -15,9 +15,11 @@ use crate::connection::{Connection, Network};
 use crate::dispatch::{Dispatcher, End, Order, Task};
 use crate::drive::{Drive, LoadError};
 use crate::expect::Expectation;
+use crate::files::Files;
 use crate::http1::{Request, Response};
 use crate::keys::{Keys, MetKeys};
 use crate::log::Log;
+use crate::pace::Slowness;
 use crate::share::{Joint, Share};
 
 /// What a request's key is made of.
@@ -35,6 +37,7 @@ pub(crate) struct Prepared {
     pub(crate) request: Request,
     pub(crate) expectation: Expectation,
     pub(crate) key: KeyOf,
+    pub(crate) slowness: Slowness,
 }
 
 /// Everything the slots of a loop share.
@@ -60,21 +63,30 @@ pub(crate) struct Engine {
 ///
 /// # Errors
 /// When an expectation cannot be compiled.
-pub(crate) fn prepare(drive: &Drive<'_>, keys: &mut Keys) -> Result<Vec<Prepared>, LoadError> {
+pub(crate) fn prepare(
+    drive: &Drive<'_>,
+    files: &Files,
+    keys: &mut Keys,
+) -> Result<Vec<Prepared>, LoadError> {
     let places = &drive.places;
-    let one = |endpoint: &Endpoint| {
+    let one = |(endpoint, file): (&Endpoint, &Option<Arc<[u8]>>)| {
         let key = match &endpoint.key {
             None => KeyOf::Fixed(NONE),
             Some(key) if key.is_of_request() => KeyOf::Varying(key.clone()),
             Some(key) => KeyOf::Fixed(keys.number(&key.expand(places))),
         };
         Ok(Prepared {
-            request: Request::new(endpoint, &drive.host_header, places),
+            request: Request::new(endpoint, &drive.host_header, places, file.clone()),
             expectation: Expectation::new(&endpoint.name, &endpoint.expect, places)?,
             key,
+            slowness: Slowness {
+                read_bytes_per_s: endpoint.read_bytes_per_s,
+                send_bytes_per_s: endpoint.send_bytes_per_s,
+            },
         })
     };
-    drive.plan.scenario.endpoints.iter().map(one).collect()
+    let endpoints = drive.plan.scenario.endpoints.iter();
+    endpoints.zip(files).map(one).collect()
 }
 
 /// What one slot works with; its memory serves request after request.
@@ -155,7 +167,7 @@ impl Engine {
     async fn open(&self, desk: &mut Desk) {
         let limit = now().plus(self.timeout_ns);
         self.network.limits.set(desk.slot, Some(limit));
-        let (dialled, _) = Connection::dial(&self.network, desk.slot).await;
+        let (dialled, _) = Connection::dial(&self.network, desk.slot, None).await;
         desk.connection = dialled.ok();
         self.network.limits.set(desk.slot, None);
     }

@@ -25,6 +25,7 @@ pub(crate) struct Expectation {
     json: Vec<(String, Wanted<Value>)>,
     events: Option<EventRange>,
     last_event: Option<Wanted<Regex>>,
+    count: Option<(Wanted<Regex>, u64)>,
 }
 
 impl Expectation {
@@ -49,6 +50,15 @@ impl Expectation {
         let contains = contains.map(|text| literal("contains", text));
         let last_event = expect.last_event.as_ref();
         let last_event = last_event.map(|text| literal("last_event", text));
+        let count = expect.count.as_ref().map(|count| {
+            let of = if count.of.is_of_request() {
+                Wanted::Varying(count.of.clone())
+            } else {
+                let text = regex::escape(&count.of.expand(places));
+                Wanted::Fixed(compile("count", &text)?)
+            };
+            Ok::<_, LoadError>((of, count.is))
+        });
         let regex = expect.regex.as_ref();
         let regex = regex.map(|pattern| compile("regex", &pattern.expand(places)));
         let json = expect.json.iter().map(|(pointer, text)| {
@@ -65,6 +75,7 @@ impl Expectation {
             regex: regex.transpose()?,
             size: expect.size,
             json: json.collect::<Result<_, LoadError>>()?,
+            count: count.transpose()?,
             events: expect.events,
             last_event: last_event.transpose()?,
         })
@@ -73,7 +84,10 @@ impl Expectation {
     /// What has to become of bodies.
     pub(crate) fn wants(&self) -> Wants {
         Wants {
-            body: self.contains.is_some() || self.regex.is_some() || !self.json.is_empty(),
+            body: self.contains.is_some()
+                || self.regex.is_some()
+                || self.count.is_some()
+                || !self.json.is_empty(),
             events: self.events.is_some() || self.last_event.is_some(),
         }
     }
@@ -100,6 +114,7 @@ impl Expectation {
         let meets_rest = size.is_none_or(|size| size.contains(body.bytes()))
             && meets_text(self.contains.as_ref(), kept, values, scratch)
             && self.regex.as_ref().is_none_or(|regex| regex.is_match(kept))
+            && self.meets_count(kept, values, scratch)
             && self.meets_json(kept, values, scratch);
         if meets_rest {
             Outcome::Ok
@@ -112,6 +127,21 @@ impl Expectation {
         let wanted = self.last_event.as_ref();
         wanted.is_none()
             || body.events() > 0 && meets_text(wanted, body.last_event(), values, scratch)
+    }
+
+    fn meets_count(&self, body: &[u8], values: &Values<'_>, scratch: &mut Vec<u8>) -> bool {
+        let found = match &self.count {
+            None => return true,
+            Some((Wanted::Fixed(text), _)) => text.find_iter(body).count(),
+            Some((Wanted::Varying(text), _)) => {
+                scratch.clear();
+                text.render(scratch, values);
+                occurrences(body, scratch)
+            }
+        };
+        self.count
+            .as_ref()
+            .is_none_or(|(_, is)| found as u64 == *is)
     }
 
     fn meets_json(&self, body: &[u8], values: &Values<'_>, scratch: &mut Vec<u8>) -> bool {
@@ -154,9 +184,23 @@ fn meets_text(
     }
 }
 
+/// How often `text` occurs in `body`, without overlaps; an empty text does not occur.
+fn occurrences(body: &[u8], text: &[u8]) -> usize {
+    let (mut found, mut at) = (0, 0);
+    while !text.is_empty() && at + text.len() <= body.len() {
+        if body[at..].starts_with(text) {
+            found += 1;
+            at += text.len();
+        } else {
+            at += 1;
+        }
+    }
+    found
+}
+
 #[cfg(test)]
 mod tests {
-    use slowpath_core::scenario::{Escape, Part};
+    use slowpath_core::scenario::{Count, Escape, Part};
 
     use super::*;
 
@@ -249,6 +293,26 @@ mod tests {
             };
             assert_met(&expect, met);
         }
+    }
+
+    #[test]
+    fn counts_are_met_and_missed() {
+        for (of, is, met) in [
+            (text("\""), 10, true),
+            (text("\""), 9, false),
+            (text("x.*"), 0, true),
+            (seq("b", ""), 1, true),
+            (seq("c", ""), 1, false),
+        ] {
+            let count = Some(Count { of, is });
+            let expect = Expect {
+                count,
+                ..Expect::default()
+            };
+            assert_met(&expect, met);
+        }
+        assert_eq!(occurrences(b"aaaa", b"aa"), 2);
+        assert_eq!(occurrences(b"aaaa", b""), 0);
     }
 
     #[test]

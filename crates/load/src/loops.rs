@@ -20,6 +20,7 @@ use crate::control::Control;
 use crate::dispatch::{Dispatcher, slots};
 use crate::drive::{Drive, Drove, LoadError};
 use crate::engine::{Engine, prepare};
+use crate::files::Files;
 use crate::keys::SharedKeys;
 use crate::limits::Limits;
 use crate::log::Sink;
@@ -31,6 +32,7 @@ use crate::watch::Watch;
 #[derive(Clone, Copy)]
 struct Common<'a> {
     drive: &'a Drive<'a>,
+    files: &'a Files,
     control: &'a Control,
     joint: &'a Arc<Joint>,
     sink: &'a dyn Sink,
@@ -44,6 +46,7 @@ struct Common<'a> {
 /// When one of them cannot begin.
 pub(crate) fn run(
     drive: &Drive<'_>,
+    files: &Files,
     control: &Control,
     keys: &SharedKeys,
     sink: &dyn Sink,
@@ -54,6 +57,7 @@ pub(crate) fn run(
     let begin = start.plus(load.warmup_ns);
     let common = Common {
         drive,
+        files,
         control,
         joint: &joint,
         sink,
@@ -142,6 +146,7 @@ impl Loop {
     fn prepare(common: Common<'_>, share: Share) -> Result<Self, LoadError> {
         let Common {
             drive,
+            files,
             control,
             joint,
             start,
@@ -151,7 +156,7 @@ impl Loop {
         let runtime = Builder::new_current_thread()
             .enable_io()
             .build_local(LocalOptions::default())?;
-        let endpoints = prepare(drive, &mut joint.keys.lock())?;
+        let endpoints = prepare(drive, files, &mut joint.keys.lock())?;
         let (engine, timer) = {
             // Timers register with the runtime that is entered.
             let _entered = runtime.enter();

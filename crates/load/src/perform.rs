@@ -8,7 +8,7 @@ use slowpath_core::sample::{NONE, Phase, Sample};
 use slowpath_core::scenario::Values;
 
 use crate::clock::now;
-use crate::connection::Connection;
+use crate::connection::{Connection, Outgoing};
 use crate::dispatch::Order;
 use crate::engine::{Desk, Engine, KeyOf, Prepared};
 use crate::http1::Response;
@@ -44,8 +44,16 @@ impl Engine {
             request,
             ..
         } = desk;
+        let slowness = endpoint.slowness;
+        // A slow client is another client than those that share connections.
+        let kept = slowness.is_any().then(|| connection.take());
+        let outgoing = Outgoing {
+            head: request,
+            tail: endpoint.request.tail(),
+            slowness,
+        };
         let whole = self
-            .send(*slot, connection, request, response, &mut sample)
+            .send(*slot, connection, outgoing, response, &mut sample)
             .await;
         self.network.limits.set(*slot, None);
         self.joint.end();
@@ -75,6 +83,9 @@ impl Engine {
             connection.idle_since = sample.done;
             connection.requests += 1;
         }
+        if let Some(kept) = kept {
+            *connection = kept;
+        }
         sample
     }
 
@@ -83,7 +94,7 @@ impl Engine {
         &self,
         slot: u32,
         connection: &mut Option<Connection>,
-        request: &[u8],
+        request: Outgoing<'_>,
         response: &mut Response,
         sample: &mut Sample,
     ) -> Result<Nanos, Broken> {
@@ -100,7 +111,10 @@ impl Engine {
             connection
         } else {
             sample.connect_begin = Some(begun);
-            let (dialled, progress) = Connection::dial(&self.network, slot).await;
+            let (dialled, progress) = {
+                let buffer = request.slowness.receive_buffer_bytes();
+                Connection::dial(&self.network, slot, buffer).await
+            };
             sample.local_port = progress.local_port;
             sample.connected = progress.connected;
             sample.secured = progress.secured;

@@ -150,7 +150,7 @@ fn not_driven(error: LoadError) -> Problem {
         LoadError::EventLoop(_) => {
             Problem::environment(error, "raise the limit of open files (ulimit -n)")
         }
-        LoadError::NotCarriedOut(_) | LoadError::Expectation { .. } | LoadError::Header { .. } => {
+        LoadError::BodyFile { .. } | LoadError::Expectation { .. } | LoadError::Header { .. } => {
             Problem::usage(error, "correct the scenario")
         }
     }

@@ -19,6 +19,9 @@ pub struct Endpoint {
     pub headers: Vec<(String, Template)>,
     /// The body; `None` sends none.
     pub body: Option<Template>,
+    /// A file that is the body, as it is, relative to the scenario's folder; comes without `body`.
+    #[serde(default)]
+    pub body_file: Option<Template>,
     /// What a cache in the server would key on. `None`: every request is its own key (keyless);
     /// an empty template: all requests share one key.
     pub key: Option<Template>,
@@ -29,9 +32,10 @@ pub struct Endpoint {
     pub extract: Vec<Extract>,
     /// A rate for this endpoint alone, in requests a second; it then has no part in the load's.
     pub rate_per_s: Option<f64>,
-    /// A slow reader: at most so many bytes a second are taken from the socket.
+    /// A slow reader: at most so many bytes a second are taken from a connection of its own,
+    /// whose receive buffer is as small as the kernel allows.
     pub read_bytes_per_s: Option<f64>,
-    /// A slow sender: at most so many bytes a second are written to the socket.
+    /// A slow sender: at most so many bytes a second are written to a connection of its own.
     pub send_bytes_per_s: Option<f64>,
 }
 
@@ -45,6 +49,7 @@ impl Endpoint {
             path,
             headers: Vec::new(),
             body: None,
+            body_file: None,
             key: Some(Template::literal("", Escape::None)),
             expect: Expect::default(),
             extract: Vec::new(),

@@ -176,6 +176,19 @@ impl Template {
         }
     }
 
+    /// The same text with its literals written as its values are.
+    #[must_use]
+    pub fn with_escaped_literals(mut self) -> Self {
+        for part in &mut self.parts {
+            if let Part::Literal(text) = part {
+                let mut escaped = Vec::new();
+                self.escape.write(&mut escaped, text);
+                *text = String::from_utf8(escaped).expect("escapes are ASCII, the rest as it was");
+            }
+        }
+        self
+    }
+
     /// The text, when there is no placeholder in it.
     pub fn as_literal(&self) -> Option<&str> {
         match self.parts.as_slice() {

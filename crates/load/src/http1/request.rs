@@ -1,5 +1,7 @@
 //! The bytes of requests: what is the same for all requests of an endpoint is laid out once.
 
+use std::sync::Arc;
+
 use slowpath_core::scenario::{Endpoint, Places, Template, Values};
 
 /// How slowpath names itself to servers.
@@ -26,13 +28,21 @@ pub(crate) struct Request {
     pieces: Vec<Piece>,
     /// A body that differs from request to request: rendered first, for its length.
     body: Option<Template>,
+    /// A body that follows what is rendered, and is the same for all requests.
+    file: Option<Arc<[u8]>>,
     /// Whether it is a `HEAD`, whose response has no body.
     pub(crate) is_head: bool,
 }
 
 impl Request {
     /// Lays out the requests of `endpoint`. Headers of the user replace ours of the same name.
-    pub(crate) fn new(endpoint: &Endpoint, host: &str, places: &Places) -> Self {
+    /// `file` is the body, where that is a file.
+    pub(crate) fn new(
+        endpoint: &Endpoint,
+        host: &str,
+        places: &Places,
+        file: Option<Arc<[u8]>>,
+    ) -> Self {
         let mut layout = Layout {
             pieces: Vec::new(),
             places,
@@ -65,7 +75,10 @@ impl Request {
         }
         let varying = endpoint.body.as_ref().filter(|body| body.is_of_request());
         if !is_set("Content-Length") && !is_set("Transfer-Encoding") {
-            layout.length(endpoint, varying.is_some());
+            match &file {
+                Some(file) => layout.fixed(&format!("Content-Length: {}\r\n", file.len())),
+                None => layout.length(endpoint, varying.is_some()),
+            }
         }
         layout.fixed("\r\n");
         match (&endpoint.body, varying) {
@@ -76,8 +89,14 @@ impl Request {
         Self {
             pieces: layout.pieces,
             body: varying.cloned(),
+            file,
             is_head: endpoint.method == "HEAD",
         }
+    }
+
+    /// What follows each rendered request.
+    pub(crate) fn tail(&self) -> &[u8] {
+        self.file.as_deref().unwrap_or_default()
     }
 
     /// Writes one request over what is in `out`. `scratch` is memory for its body.
@@ -189,7 +208,7 @@ mod tests {
             places: &places,
         };
         let (mut out, mut scratch) = (b"old".to_vec(), b"old".to_vec());
-        let request = Request::new(endpoint, "host:80", &places);
+        let request = Request::new(endpoint, "host:80", &places, None);
         request.render(&mut out, &mut scratch, &values, Sample::trace_id(1, 2, 3));
         String::from_utf8(out).unwrap()
     }

@@ -5,6 +5,7 @@
 )]
 #![allow(clippy::unwrap_used, reason = "what fails to be set up fails the test")]
 
+mod bodies;
 mod conformance;
 mod connections;
 mod counting;

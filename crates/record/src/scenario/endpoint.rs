@@ -63,6 +63,13 @@ fn endpoint(table: &Table<'_>, scope: Scope<'_>, pools: &[Pool]) -> Option<Endpo
         .map(|table| headers(&table, scope, pools));
     let mut headers = headers.unwrap_or_default();
     let body = body(table, scope, &mut headers);
+    let of_process = Scope {
+        of_request: false,
+        ..scope
+    };
+    let body_file = table
+        .get("body_file")
+        .and_then(|value| value.filled_template(of_process));
     let key = table
         .get("key")
         .map(|value| value.template(scope, Escape::None));
@@ -90,6 +97,7 @@ fn endpoint(table: &Table<'_>, scope: Scope<'_>, pools: &[Pool]) -> Option<Endpo
         path,
         headers,
         body,
+        body_file,
         expect: expect.unwrap_or_default(),
         extract: Vec::new(),
         rate_per_s,
@@ -152,28 +160,58 @@ fn headers(table: &Table<'_>, scope: Scope<'_>, pools: &[Pool]) -> Vec<(String, 
     headers
 }
 
-/// The body; one from `json` brings its `Content-Type` unless the headers say another.
+/// The body; one from `json` or `form` brings its `Content-Type` unless the headers say another.
 fn body(
     table: &Table<'_>,
     scope: Scope<'_>,
     headers: &mut Vec<(String, Template)>,
 ) -> Option<Template> {
-    let (body, object) = (table.get("body"), table.get("json"));
-    if let (Some(body), Some(_)) = (&body, &object) {
-        body.at_odds("a request has one body", "keep body or json");
+    let given = ["body", "json", "form", "body_file"].map(|key| table.get(key));
+    let mut given = given.iter().flatten();
+    if let (Some(first), Some(_)) = (given.next(), given.next()) {
+        first.at_odds(
+            "a request has one body",
+            "keep one of body, json, form and body_file",
+        );
     }
-    let Some(value) = object else {
-        return body?.template(scope, Escape::None);
+    let mut of_type = |name: &str| {
+        let is_set = |(set, _): &(String, Template)| set.eq_ignore_ascii_case("content-type");
+        if !headers.iter().any(is_set) {
+            let value = Template::literal(name, Escape::None);
+            headers.push(("Content-Type".to_owned(), value));
+        }
     };
-    let text = json::of(&value)?.to_string();
-    if !headers
-        .iter()
-        .any(|(name, _)| name.eq_ignore_ascii_case("content-type"))
-    {
-        let json = Template::literal("application/json", Escape::None);
-        headers.push(("Content-Type".to_owned(), json));
+    if let Some(value) = table.get("json") {
+        let text = json::of(&value)?.to_string();
+        of_type("application/json");
+        return value.template_of(&text, scope, Escape::Json);
     }
-    value.template_of(&text, scope, Escape::Json)
+    if let Some(table) = table.child("form") {
+        of_type("application/x-www-form-urlencoded");
+        return form(&table, scope);
+    }
+    table.get("body")?.template(scope, Escape::None)
+}
+
+/// The fields of a form in the order written, names and values percent-encoded.
+fn form(table: &Table<'_>, scope: Scope<'_>) -> Option<Template> {
+    let mut form = Template::literal("", Escape::Url);
+    for (name, value) in table.entries() {
+        if !form.parts.is_empty() {
+            form.push_literal("&");
+        }
+        let name = Template::literal(name, Escape::Url).with_escaped_literals();
+        form.push_literal(name.as_literal().unwrap_or_default());
+        form.push_literal("=");
+        let value = value.template(scope, Escape::Url)?;
+        for part in value.with_escaped_literals().parts {
+            match part {
+                Part::Literal(text) => form.push_literal(&text),
+                placeholder => form.parts.push(placeholder),
+            }
+        }
+    }
+    Some(form)
 }
 
 /// The values of the pools in the request, each once, in the order in which they first appear.

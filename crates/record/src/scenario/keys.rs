@@ -63,6 +63,8 @@ const KNOWN: &[(&str, &[&str])] = &[
             "headers",
             "body",
             "json",
+            "form",
+            "body_file",
             "key",
             "expect",
             "rate",
@@ -95,13 +97,7 @@ const KNOWN: &[(&str, &[&str])] = &[
 
 /// What is parsed and checked, and refused by name because nothing carries it out yet. Whoever
 /// carries one out removes its line.
-const NOT_CARRIED_OUT: &[&str] = &[
-    "target.reset",
-    "load.passes",
-    "endpoint.read_rate",
-    "endpoint.send_rate",
-    "endpoint.expect.count",
-];
+const NOT_CARRIED_OUT: &[&str] = &["target.reset", "load.passes"];
 
 /// Edits up to which a key is taken for a misspelt one, while they are less than half of it: one
 /// slip, or a swap and a slip.

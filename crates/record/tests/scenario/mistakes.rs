@@ -42,9 +42,7 @@ fn the_design_is_only_ahead_of_what_is_carried_out() {
 fn what_is_not_carried_out_is_refused_by_name() {
     let text = "[target]\nurl = \"http://localhost\"\nreset = [\"POST /clear\"]\n\
         [load]\nusers = 3\n\
-        passes = [\"cold\"]\n[[endpoint]]\nname = \"e\"\nrequest = \"GET /\"\n\
-        read_rate = \"64KiB/s\"\nsend_rate = \"1B/s\"\n[endpoint.expect]\n\
-        count = { of = \"token\", is = 200 }\n";
+        passes = [\"cold\"]\n[[endpoint]]\nname = \"e\"\nrequest = \"GET /\"\n";
     let found = read(text).unwrap_err();
     assert_eq!(found.len(), not_carried_out().len(), "{found:#?}");
     for mistake in &found {
@@ -210,4 +208,13 @@ fn the_shop_has_no_mistakes_and_loses_its_meaning_line_by_line() {
             "{found:#?}"
         );
     }
+}
+
+#[test]
+fn a_request_has_one_body() {
+    let found = with("[[endpoint]]", "form = { a = \"b\" }\nbody_file = \"x\"");
+    assert_eq!(found.len(), 1, "{found:?}");
+    assert!(found[0].contains("a request has one body"), "{found:?}");
+    let found = with("[[endpoint]]", "body_file = \"{seq}.bin\"");
+    assert!(found[0].contains("endpoint.body_file"), "{found:?}");
 }

@@ -300,3 +300,43 @@ fn endpoints_with_rates_need_none_of_the_load() {
     let text = text + "[[endpoint]]\nname = \"b\"\nrequest = \"GET /b\"\n[load]\nrate = \"10/s\"\n";
     assert_eq!(read(&text).unwrap().offered_per_s(), Some(15.0));
 }
+
+#[test]
+fn a_form_is_encoded_and_says_its_type() {
+    let text = LEAST.to_owned() + "form = { q = \"a b&c=d\", \"n+\" = \"{seq}x\" }\n";
+    let endpoint = &read(&text).unwrap().endpoints[0];
+    let places = Places::default();
+    let values = Values {
+        pools: &[],
+        picks: &[],
+        seq: 7,
+        uuid: 0,
+        variables: &[],
+        places: &places,
+    };
+    let mut body = Vec::new();
+    endpoint.body.as_ref().unwrap().render(&mut body, &values);
+    assert_eq!(str::from_utf8(&body).unwrap(), "q=a%20b%26c%3Dd&n%2B=7x");
+    let (name, value) = &endpoint.headers[0];
+    assert_eq!(name, "Content-Type");
+    assert_eq!(
+        value.as_literal(),
+        Some("application/x-www-form-urlencoded")
+    );
+    assert_eq!(endpoint.key, None, "each request is its own");
+}
+
+#[test]
+fn slow_clients_files_and_counts_are_read() {
+    let text = LEAST.to_owned()
+        + "read_rate = \"64KiB/s\"\nsend_rate = \"1B/s\"\nbody_file = \"b.bin\"\n\
+           expect = { count = { of = \"token\", is = 200 } }\n";
+    let endpoint = &read(&text).unwrap().endpoints[0];
+    assert_eq!(endpoint.read_bytes_per_s, Some(65_536.0));
+    assert_eq!(endpoint.send_bytes_per_s, Some(1.0));
+    assert_eq!(
+        endpoint.body_file.as_ref().unwrap().as_literal(),
+        Some("b.bin")
+    );
+    assert_eq!(endpoint.expect.count.as_ref().unwrap().is, 200);
+}

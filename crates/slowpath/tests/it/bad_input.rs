@@ -104,13 +104,13 @@ fn a_scenario_shows_all_its_mistakes_with_their_lines() {
 fn a_key_that_is_not_carried_out_yet_is_refused_by_name() {
     let folder = tempfile::tempdir().unwrap();
     let text = "[target]\nurl = \"http://127.0.0.1:1\"\n[load]\npasses = [\"cold\", \"warm\"]\n\
-                [[endpoint]]\nname = \"a\"\nrequest = \"GET /\"\nread_rate = \"1KiB/s\"\n";
+                [[endpoint]]\nname = \"a\"\nrequest = \"GET /\"\nrate = \"5/s\"\n";
     std::fs::write(folder.path().join("s.toml"), text).unwrap();
     let output = slowpath(folder.path(), &["run", "s.toml"]);
     let said = stderr(&output);
     assert_eq!(output.status.code(), Some(2), "{said}");
     assert!(
-        said.contains("passes") && said.contains("read_rate"),
+        said.contains("passes") && said.contains("endpoint.rate"),
         "{said}"
     );
     assert!(said.contains("not carried out yet"), "{said}");
