@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use slowpath_core::scenario::{Endpoint, Part, Scenario, Template};
+use slowpath_core::scenario::{Endpoint, Part, Pick, Pool, Scenario, Template};
 
 use crate::occupancy::Keys;
 
@@ -41,52 +41,48 @@ pub(crate) struct Request {
 impl KeySpace {
     /// The keys of an endpoint of a scenario.
     pub(crate) fn of(scenario: &Scenario, endpoint: &Endpoint) -> Self {
-        let Some(template) = endpoint.key.as_ref().filter(|key| !key.is_unique()) else {
-            return Self {
-                keys: None,
-                named: BTreeMap::new(),
-                requests: BTreeMap::new(),
-                entries: BTreeMap::new(),
-            };
-        };
-        let pools: BTreeSet<usize> = template.pools().collect();
-        let pools: Vec<usize> = pools.into_iter().collect();
-        let combinations = pools
-            .iter()
-            .map(|&pool| scenario.pools[pool].values.len())
-            .try_fold(1_usize, usize::checked_mul);
-        match combinations {
-            Some(n) if n <= MOST_NAMED => Self::named(scenario, endpoint, template, &pools, n),
-            _ => Self::counted(scenario, &pools),
+        let ways = combinations(scenario, endpoint);
+        match (&endpoint.key, ways) {
+            (Some(key), Combinations::Listed(all)) => Self::named(scenario, endpoint, key, &all),
+            (Some(key), Combinations::InOrder(_, all)) => {
+                let p = 1.0 / all.len() as f64;
+                let all: Vec<(Picks, f64)> = all.into_iter().map(|picks| (picks, p)).collect();
+                let mut space = Self::named(scenario, endpoint, key, &all);
+                space.keys = space.keys.map(Keys::in_order);
+                space
+            }
+            (_, Combinations::Counted(keys)) => Self::empty(Some(Keys::uniform(keys as f64))),
+            _ => Self::empty(None),
+        }
+    }
+
+    fn empty(keys: Option<Keys>) -> Self {
+        Self {
+            keys,
+            named: BTreeMap::new(),
+            requests: BTreeMap::new(),
+            entries: BTreeMap::new(),
         }
     }
 
     fn named(
         scenario: &Scenario,
         endpoint: &Endpoint,
-        template: &Template,
-        pools: &[usize],
-        n: usize,
+        key: &Template,
+        all: &[(Picks, f64)],
     ) -> Self {
         let mut named: BTreeMap<String, f64> = BTreeMap::new();
         let mut requests = BTreeMap::new();
         let mut entries = BTreeMap::new();
         // What is drawn but not part of the key makes requests that nobody could list.
-        let listed = texts(endpoint).all(|text| text.pools().all(|pool| pools.contains(&pool)));
-        for combination in 0..n {
-            let mut rest = combination;
-            let mut picks = Picks::new();
-            for &pool in pools {
-                let values = scenario.pools[pool].values.len();
-                picks.insert(pool, rest % values);
-                rest /= values;
-            }
-            let key = text_of(scenario, template, &picks);
-            let p = 1.0 / n as f64;
+        let drawn = |pool| all.iter().all(|(picks, _)| picks.contains_key(&pool));
+        let listed = endpoint.texts().iter().all(|text| text.pools().all(drawn));
+        for (picks, p) in all {
+            let key = text_of(scenario, key, picks);
             *named.entry(key.clone()).or_default() += p;
             if listed {
-                let written = written(scenario, endpoint, &picks);
-                let names = [normalised(&written), entry(scenario, endpoint, &picks)];
+                let written = written(scenario, endpoint, picks);
+                let names = [normalised(&written), entry(scenario, endpoint, picks)];
                 let request = Request {
                     key,
                     written,
@@ -106,18 +102,60 @@ impl KeySpace {
             entries,
         }
     }
+}
 
-    fn counted(scenario: &Scenario, pools: &[usize]) -> Self {
-        let distinct = |&pool: &usize| {
-            let values: BTreeSet<&str> = scenario.pools[pool].values.iter().collect();
-            values.len() as f64
-        };
-        Self {
-            keys: Some(Keys::uniform(pools.iter().map(distinct).product())),
-            named: BTreeMap::new(),
-            requests: BTreeMap::new(),
-            entries: BTreeMap::new(),
+/// How an endpoint's key is drawn.
+#[derive(Debug, Clone)]
+pub(crate) enum Combinations {
+    /// Every request has a key of its own.
+    Own,
+    /// All the ways there are, with their probabilities.
+    Listed(Vec<(Picks, f64)>),
+    /// All the rows of this pool, given out in the order written.
+    InOrder(usize, Vec<Picks>),
+    /// Too many ways to list: how many there are.
+    Counted(u64),
+}
+
+/// The ways to draw the pools in an endpoint's key.
+pub(crate) fn combinations(scenario: &Scenario, endpoint: &Endpoint) -> Combinations {
+    let Some(key) = endpoint.key.as_ref().filter(|key| !key.is_unique()) else {
+        return Combinations::Own;
+    };
+    let leader = |pool: usize| scenario.pools[pool].same_row_as.unwrap_or(pool);
+    let leaders: BTreeSet<usize> = key.pools().map(leader).collect();
+    let rows = |pool: &usize| scenario.pools[*pool].values.len() as u64;
+    let n = leaders.iter().map(rows).fold(1, u64::saturating_mul);
+    if n > MOST_NAMED as u64 {
+        return Combinations::Counted(n);
+    }
+    let one = |mut number: u64| {
+        let mut picks = Picks::new();
+        let mut p = 1.0;
+        for leader in &leaders {
+            let row = (number % rows(leader)) as usize;
+            number /= rows(leader);
+            p *= chance(&scenario.pools[*leader], row);
+            let columns = scenario.pools.iter().enumerate();
+            let same = columns.filter(|(i, pool)| i == leader || pool.same_row_as == Some(*leader));
+            picks.extend(same.map(|(i, _)| (i, row)));
         }
+        (picks, p)
+    };
+    let all = (0..n).map(one);
+    match leaders.first() {
+        Some(&only) if leaders.len() == 1 && scenario.pools[only].pick != Pick::Random => {
+            Combinations::InOrder(only, all.map(|(picks, _)| picks).collect())
+        }
+        _ => Combinations::Listed(all.filter(|(_, p)| *p > 0.0).collect()),
+    }
+}
+
+/// How likely a row of a pool is.
+fn chance(pool: &Pool, row: usize) -> f64 {
+    match &pool.weights {
+        Some(weights) => weights[row] / weights.iter().sum::<f64>(),
+        None => 1.0 / pool.values.len() as f64,
     }
 }
 
@@ -136,15 +174,6 @@ pub(crate) fn entry(scenario: &Scenario, endpoint: &Endpoint, picks: &Picks) -> 
     }
 }
 
-/// All texts of a request that may name pools.
-pub(crate) fn texts(endpoint: &Endpoint) -> impl Iterator<Item = &Template> {
-    let headers = endpoint.headers.iter().map(|(_, text)| text);
-    std::iter::once(&endpoint.path)
-        .chain(headers)
-        .chain(&endpoint.body)
-        .chain(&endpoint.key)
-}
-
 /// Method, path and body of a request.
 fn written(scenario: &Scenario, endpoint: &Endpoint, picks: &Picks) -> String {
     let path = text_of(scenario, &endpoint.path, picks);
@@ -156,7 +185,7 @@ fn written(scenario: &Scenario, endpoint: &Endpoint, picks: &Picks) -> String {
 }
 
 /// The text of a key whose pools give the values at these positions.
-fn text_of(scenario: &Scenario, template: &Template, picks: &Picks) -> String {
+pub(crate) fn text_of(scenario: &Scenario, template: &Template, picks: &Picks) -> String {
     let part = |part: &Part| match part {
         Part::Literal(text) => text.clone(),
         Part::Pool(pool) => scenario.pools[*pool].values[picks[pool]].to_owned(),
@@ -203,6 +232,72 @@ fn decoded(key: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::checks::trial::scenario;
+
+    fn pooled(pools: &[&str]) -> Scenario {
+        let named = pools.iter().map(|name| format!("{{{name}}}"));
+        let path: Vec<String> = named.collect();
+        let lists: Vec<String> = pools
+            .iter()
+            .map(|name| format!("{name} = [\"x\", \"y\", \"z\"]\n"))
+            .collect();
+        scenario(&format!(
+            "[pools]\n{}[[endpoint]]\nname = \"e\"\nrequest = \"GET /{}\"\n",
+            lists.concat(),
+            path.join("/")
+        ))
+    }
+
+    fn space(scenario: &Scenario) -> KeySpace {
+        KeySpace::of(scenario, &scenario.endpoints[0])
+    }
+
+    fn count(space: &KeySpace) -> f64 {
+        space.keys.as_ref().map_or(0.0, Keys::count)
+    }
+
+    #[test]
+    fn pools_multiply_and_columns_do_not() {
+        let mut scenario = pooled(&["a", "b"]);
+        assert!((count(&space(&scenario)) - 9.0).abs() < 1e-9);
+        scenario.pools[1].same_row_as = Some(0);
+        let columns = space(&scenario);
+        let keys: Vec<&str> = columns.named.keys().map(String::as_str).collect();
+        assert_eq!(keys, ["x/x", "y/y", "z/z"]);
+        assert_eq!(
+            columns.requests.len(),
+            3,
+            "the other column follows from the row"
+        );
+    }
+
+    #[test]
+    fn weights_and_order_are_those_of_the_pool() {
+        let mut scenario = pooled(&["a"]);
+        scenario.pools[0].weights = Some(vec![3.0, 1.0, 0.0]);
+        let weighted = space(&scenario);
+        assert!((weighted.named["x"] - 0.75).abs() < 1e-12);
+        assert_eq!(
+            weighted.named.len(),
+            2,
+            "nobody asks for what has no weight"
+        );
+        scenario.pools[0].weights = None;
+        scenario.pools[0].pick = Pick::Sequence;
+        let touched = space(&scenario).keys.map(|keys| keys.touched(2.0));
+        assert_eq!(touched, Some(2.0));
+    }
+
+    #[test]
+    fn too_many_to_list_are_counted() {
+        let mut scenario = pooled(&["a", "b"]);
+        for pool in &mut scenario.pools {
+            pool.values = (0..1000).map(|i| i.to_string()).collect();
+        }
+        let counted = space(&scenario);
+        assert!((count(&counted) - 1e6).abs() < 1e-3);
+        assert!(counted.named.is_empty());
+    }
 
     #[test]
     fn what_servers_take_for_the_same_is_the_same() {

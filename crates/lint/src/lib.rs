@@ -17,6 +17,7 @@ mod lines;
 mod occupancy;
 mod percentiles;
 mod report;
+pub mod simulate;
 mod tables;
 mod text;
 mod wording;
@@ -48,5 +49,6 @@ pub fn lint(scenario: &Scenario, facts: &Facts<'_>) -> Lint {
         assumptions: tables::assumptions(&view),
         findings,
         endpoints: tables::rows(&view),
+        simulation: None,
     }
 }

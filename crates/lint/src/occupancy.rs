@@ -27,6 +27,8 @@ struct Group {
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Keys {
     groups: Vec<Group>,
+    /// Given out one after the other instead of drawn.
+    in_order: bool,
 }
 
 impl Keys {
@@ -38,6 +40,7 @@ impl Keys {
         };
         Self {
             groups: vec![group],
+            in_order: false,
         }
     }
 
@@ -53,7 +56,18 @@ impl Keys {
                 _ => groups.push(Group { keys: 1.0, p }),
             }
         }
-        Self { groups }
+        Self {
+            groups,
+            in_order: false,
+        }
+    }
+
+    /// The same keys, given out one after the other and from the first again behind the last.
+    pub(crate) fn in_order(self) -> Self {
+        Self {
+            in_order: true,
+            ..self
+        }
     }
 
     /// How many there are.
@@ -67,11 +81,17 @@ impl Keys {
 
     /// Distinct keys among `k` picks: for equal keys `N (1 - (1 - 1/N)^k)`.
     pub(crate) fn touched(&self, k: f64) -> f64 {
+        if self.in_order {
+            return k.min(self.count());
+        }
         self.sum(|p| 1.0 - (1.0 - p).powf(k))
     }
 
     /// Distinct keys among `n` picks that `before` earlier picks had not touched.
     pub(crate) fn touched_after(&self, before: f64, n: f64) -> f64 {
+        if self.in_order {
+            return (self.count() - before).clamp(0.0, n);
+        }
         self.sum(|p| (1.0 - p).powf(before) * (1.0 - (1.0 - p).powf(n)))
     }
 
@@ -79,9 +99,10 @@ impl Keys {
     /// overstates it a little.
     pub(crate) fn first_touches(&self, before: f64, n: f64) -> Figure {
         let hit = |p: f64| (1.0 - p).powf(before) * (1.0 - (1.0 - p).powf(n));
+        let spread = self.sum(|p| hit(p) * (1.0 - hit(p))).sqrt();
         Figure {
-            mean: self.sum(hit),
-            sd: self.sum(|p| hit(p) * (1.0 - hit(p))).sqrt(),
+            mean: self.touched_after(before, n),
+            sd: if self.in_order { 0.0 } else { spread },
         }
     }
 
@@ -99,12 +120,19 @@ impl Keys {
     /// The share of `k` simultaneous picks that another pick collides with: for equal keys
     /// `1 - (1 - 1/N)^(k-1)`.
     pub(crate) fn colliding(&self, k: f64) -> f64 {
+        if self.in_order {
+            // Those beyond the last key, and as many of the first that they meet.
+            return (2.0 * self.redundant(k) / k.max(1.0)).min(1.0);
+        }
         self.sum(|p| p * (1.0 - (1.0 - p).powf(k - 1.0)))
     }
 
     /// Keys that two or more of `k` picks hit: for equal keys
     /// `N [1 - (1 - 1/N)^k - (k/N) (1 - 1/N)^(k-1)]`.
     pub(crate) fn shared(&self, k: f64) -> f64 {
+        if self.in_order {
+            return self.redundant(k).min(self.count());
+        }
         self.sum(|p| 1.0 - (1.0 - p).powf(k) - k * p * (1.0 - p).powf(k - 1.0))
     }
 
@@ -113,21 +141,28 @@ impl Keys {
         k - self.touched(k)
     }
 
-    /// Share, shared keys and redundant computations of exactly `k` simultaneous picks, with the
-    /// spread of seeded draws.
-    pub(crate) fn at_once(&self, k: u64, seed: u64) -> [Figure; 3] {
+    /// The same among the keys that need the backend, when they are this share of all: for equal
+    /// keys of which `K` need it `K [k/N - (1 - (1 - 1/N)^k)]`.
+    pub(crate) fn redundant_expensive(&self, expensive: f64, k: f64) -> f64 {
+        expensive * self.redundant(k)
+    }
+
+    /// Share, shared keys, redundant computations, and those of expensive keys, of exactly `k`
+    /// simultaneous picks, with the spread of seeded draws.
+    pub(crate) fn at_once(&self, k: u64, expensive: f64, seed: u64) -> [Figure; 4] {
         let exact = k as f64;
         let means = [
             self.colliding(exact),
             self.shared(exact),
             self.redundant(exact),
+            self.redundant_expensive(expensive, exact),
         ];
-        let spreads = if (1..=MOST_PICKS).contains(&k) {
-            self.spreads(k, seed)
+        let spreads = if (1..=MOST_PICKS).contains(&k) && !self.in_order {
+            self.spreads(k, expensive, seed)
         } else {
-            [0.0; 3]
+            [0.0; 4]
         };
-        [0, 1, 2].map(|i| Figure {
+        [0, 1, 2, 3].map(|i| Figure {
             mean: means[i],
             sd: spreads[i],
         })
@@ -137,6 +172,10 @@ impl Keys {
     /// independent and spreads have closed forms. The share is that of a request which finds `k`
     /// others under way.
     pub(crate) fn under_way(&self, k: f64) -> [Figure; 3] {
+        if self.in_order {
+            let means = [self.colliding(k), self.shared(k), self.redundant(k)];
+            return means.map(|mean| Figure { mean, sd: 0.0 });
+        }
         let collide = |p: f64| 1.0 - (-k * p).exp();
         let share = self.sum(|p| p * collide(p));
         let twice = |p: f64| 1.0 - (-k * p).exp() * (1.0 + k * p);
@@ -159,26 +198,31 @@ impl Keys {
         ]
     }
 
-    /// Standard deviations of share, shared keys and redundant computations of `k` picks.
-    fn spreads(&self, k: u64, seed: u64) -> [f64; 3] {
+    /// Standard deviations of what [`Self::at_once`] gives.
+    fn spreads(&self, k: u64, expensive: f64, seed: u64) -> [f64; 4] {
         let mut random = ChaCha8Rng::seed_from_u64(seed);
-        let mut sums = [0.0; 3];
-        let mut squares = [0.0; 3];
+        let mut sums = [0.0; 4];
+        let mut squares = [0.0; 4];
         let mut picks: Vec<(usize, u64)> = Vec::with_capacity(k as usize);
         for _ in 0..DRAWS {
             picks.clear();
             picks.extend((0..k).map(|_| self.pick(&mut random)));
             picks.sort_unstable();
-            let (mut distinct, mut shared, mut alone) = (0_u64, 0_u64, 0_u64);
+            let (mut distinct, mut shared, mut alone, mut costly) = (0_u64, 0_u64, 0_u64, 0_u64);
             for same in picks.chunk_by(|a, b| a == b) {
                 distinct += 1;
                 shared += u64::from(same.len() > 1);
                 alone += u64::from(same.len() == 1);
+                let (group, key) = same[0];
+                if (key as f64) < expensive * self.groups[group].keys {
+                    costly += same.len() as u64 - 1;
+                }
             }
             let drawn = [
                 (k - alone) as f64 / k as f64,
                 shared as f64,
                 (k - distinct) as f64,
+                costly as f64,
             ];
             for (i, value) in drawn.into_iter().enumerate() {
                 sums[i] += value;
@@ -186,7 +230,7 @@ impl Keys {
             }
         }
         let n = DRAWS as f64;
-        [0, 1, 2].map(|i| {
+        [0, 1, 2, 3].map(|i| {
             let mean = sums[i] / n;
             (squares[i] / n - mean * mean).max(0.0).sqrt()
         })
@@ -204,12 +248,6 @@ impl Keys {
         }
         (last, 0)
     }
-}
-
-/// Redundant computations of the `expensive` among `keys` equally likely keys, when `k` requests
-/// pick at once: `K [k/N - (1 - (1 - 1/N)^k)]`.
-pub(crate) fn redundant_expensive(expensive: f64, keys: f64, k: f64) -> f64 {
-    expensive * (k / keys - (1.0 - (1.0 - 1.0 / keys).powf(k)))
 }
 
 /// The chance that of `users` who pick at once, at least one picks what has probability `a` and
@@ -291,7 +329,11 @@ mod tests {
             (5.0, 30.0, 0.87),
         ];
         for (expensive, keys, calls) in quoted {
-            assert_near(redundant_expensive(expensive, keys, 20.0), calls, 0.0051);
+            let share = expensive / keys;
+            let found = Keys::uniform(keys).redundant_expensive(share, 20.0);
+            assert_near(found, calls, 0.0051);
+            let formula = 20.0 / keys - (1.0 - (1.0 - 1.0_f64 / keys).powf(20.0));
+            assert_near(found, expensive * formula, 1e-9);
         }
     }
 
@@ -339,12 +381,25 @@ mod tests {
         let (n, k) = (12.0_f64, 20.0);
         let variance = n * (n - 1.0) * (1.0 - 2.0 / n).powf(k) + n * (1.0 - 1.0 / n).powf(k)
             - n * n * (1.0 - 1.0 / n).powf(2.0 * k);
-        let [_, _, redundant] = Keys::uniform(n).at_once(20, 1);
+        let [_, _, redundant, of_all] = Keys::uniform(n).at_once(20, 1.0, 1);
         assert_near(redundant.sd, variance.sqrt(), 0.1);
+        assert_eq!(redundant, of_all, "when all are expensive");
         assert_eq!(
-            Keys::uniform(n).at_once(20, 1),
-            Keys::uniform(n).at_once(20, 1)
+            Keys::uniform(n).at_once(20, 0.5, 1),
+            Keys::uniform(n).at_once(20, 0.5, 1)
         );
+    }
+
+    #[test]
+    fn keys_in_order_meet_only_when_they_come_round() {
+        let keys = Keys::uniform(30.0).in_order();
+        assert_near(keys.touched(20.0), 20.0, 1e-12);
+        assert_near(keys.touched(40.0), 30.0, 1e-12);
+        assert_near(keys.touched_after(13.0, 20.0), 17.0, 1e-12);
+        assert_near(keys.colliding(30.0), 0.0, 1e-12);
+        assert_near(keys.colliding(40.0), 0.5, 1e-12);
+        assert_near(keys.shared(40.0), 10.0, 1e-12);
+        assert_near(keys.under_way(3.0)[0].mean, 0.0, 1e-12);
     }
 
     #[test]

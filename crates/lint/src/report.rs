@@ -2,6 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::simulate::Simulation;
+
 /// The name and version of the JSON form.
 pub const SCHEMA: &str = "slowpath.lint/1";
 
@@ -18,6 +20,8 @@ pub struct Lint {
     pub findings: Vec<Finding>,
     /// One row an endpoint, in the scenario's order.
     pub endpoints: Vec<EndpointRow>,
+    /// What was predicted, where that was asked for.
+    pub simulation: Option<Simulation>,
 }
 
 impl Lint {
@@ -115,7 +119,7 @@ pub struct Collisions {
     /// Computations beyond one a key, if each of them computes.
     pub redundant: Figure,
     /// The same, counting the keys alone that need the backend.
-    pub redundant_expensive: Option<f64>,
+    pub redundant_expensive: Option<Figure>,
 }
 
 /// What a number of requests can say about a tail.

@@ -5,7 +5,7 @@ use slowpath_core::scenario::Model;
 
 use crate::checks::View;
 use crate::keyspace::KeySpace;
-use crate::occupancy::{Keys, redundant_expensive};
+use crate::occupancy::Keys;
 use crate::percentiles::supported;
 use crate::report::{Collisions, EndpointRow};
 use crate::wording::duration;
@@ -78,16 +78,14 @@ fn at_once(
     if users < 2.0 {
         return None;
     }
-    let [share, shared_keys, redundant] = keys.at_once(users as u64, SEED);
+    let expensive = expensive_keys(model, space, keys) / keys.count();
+    let [share, shared_keys, redundant, costly] = keys.at_once(users as u64, expensive, SEED);
     Some(Collisions {
         requests: users,
         share,
         shared_keys,
         redundant,
-        redundant_expensive: model
-            .backend
-            .as_ref()
-            .map(|_| redundant_expensive(expensive_keys(model, space, keys), keys.count(), users)),
+        redundant_expensive: model.backend.as_ref().map(|_| costly),
     })
 }
 

@@ -3,6 +3,7 @@
 use std::fmt::Write as _;
 
 use crate::report::{EndpointRow, Finding, Lint, Severity};
+use crate::simulate;
 use crate::wording::{count, percent, plural, spread};
 
 /// Findings first, worst first; then the table of endpoints. Lines are broken at `width` columns.
@@ -20,6 +21,10 @@ pub fn text(lint: &Lint, width: usize) -> String {
         out.push_str(&wrapped(&format!("- {assumption}"), 0, width));
     }
     out.push_str(&tally(lint));
+    if let Some(simulation) = &lint.simulation {
+        out.push('\n');
+        out.push_str(&simulate::text(simulation, width));
+    }
     out
 }
 

@@ -28,6 +28,8 @@ pub(crate) struct Class {
     pub(crate) think: Think,
     /// The share of its requests that go to each endpoint of the scenario; sums to 1.
     pub(crate) shares: Vec<f64>,
+    /// The endpoints of its session, one after the other; empty where they are drawn.
+    pub(crate) steps: Vec<usize>,
 }
 
 /// What is asked of one endpoint.
@@ -178,6 +180,7 @@ pub(crate) fn classes(scenario: &Scenario) -> Vec<Class> {
             users: 0.0,
             think: Think::default(),
             shares: normal(weights),
+            steps: Vec::new(),
         }];
     };
     let users = f64::from(*users);
@@ -187,9 +190,11 @@ pub(crate) fn classes(scenario: &Scenario) -> Vec<Class> {
             users,
             think: *think,
             shares: normal(weights),
+            steps: Vec::new(),
         }];
     }
     let total: f64 = scenario.users.iter().map(|class| class.share).sum();
+    let place = |name: &str| scenario.endpoints.iter().position(|e| e.name == name);
     let class = |class: &UserClass| {
         let weight = |name: &str| {
             let named = class.endpoints.iter().find(|(known, _)| known == name);
@@ -202,6 +207,7 @@ pub(crate) fn classes(scenario: &Scenario) -> Vec<Class> {
             users: users * class.share / total,
             think: class.think.unwrap_or(*think),
             shares: normal(scenario.endpoints.iter().map(|e| weight(&e.name)).collect()),
+            steps: class.steps.iter().filter_map(|step| place(step)).collect(),
         }
     };
     scenario.users.iter().map(class).collect()

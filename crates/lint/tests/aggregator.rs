@@ -68,7 +68,7 @@ fn every_fault_is_found() {
     );
     assert!(thin.text.contains("uptime 22"), "{}", thin.text);
     find(&lint, "collisions", "conditional has 4 keys");
-    find(&lint, "first-touches", "\"warm\" is not warm");
+    find(&lint, "first-touches", "remainder 16 of 22");
     assert!(
         !lint
             .findings

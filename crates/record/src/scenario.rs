@@ -17,11 +17,13 @@ mod expect;
 mod json;
 mod keys;
 mod load;
+mod model;
 mod reader;
 mod target;
 mod value;
 
 pub use keys::{known_keys, not_carried_out};
+pub use model::parse_model;
 
 use reader::{Notes, Table};
 use value::Value;

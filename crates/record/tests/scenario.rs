@@ -6,6 +6,8 @@ mod alone;
 mod arbitrary;
 #[path = "scenario/mistakes.rs"]
 mod mistakes;
+#[path = "scenario/models.rs"]
+mod models;
 #[path = "scenario/schema.rs"]
 mod schema;
 #[path = "scenario/valid.rs"]

@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand};
 use slowpath_core::scenario::units;
+use slowpath_lint::simulate::FEWEST_SEEDS;
 
 /// Finds out why a network service is slow, and proves it.
 #[derive(Debug, Parser)]
@@ -158,6 +159,30 @@ pub(crate) struct LintArgs {
     /// A scenario file.
     #[arg(value_name = "SCENARIO.toml")]
     pub(crate) scenario: PathBuf,
+    /// Play the workload against a model of the target and predict its percentiles.
+    #[arg(long)]
+    pub(crate) simulate: bool,
+    /// What the target's answers take, from a file.
+    #[arg(long, value_name = "FILE.toml", conflicts_with = "from")]
+    pub(crate) model: Option<PathBuf>,
+    /// What the target's answers take, from a run: its directory, the beginning of its id, or
+    /// `last`.
+    #[arg(long, value_name = "RUN")]
+    pub(crate) from: Option<String>,
+    /// A change to predict beside the scenario as it is: pool:NAME=N, expensive:ENDPOINT=N,
+    /// users=N, slots=N, singleflight, or several with commas between them.
+    #[arg(long, value_name = "CHANGE", requires = "simulate")]
+    pub(crate) variant: Vec<String>,
+    /// The percentile that changes are judged by, such as search.p99 (p50, p90 or p99).
+    #[arg(long, value_name = "ENDPOINT.pN", requires = "simulate")]
+    pub(crate) target: Option<String>,
+    /// How often the workload is played.
+    #[arg(long, value_name = "N", default_value_t = slowpath_lint::simulate::DEFAULT_SEEDS,
+          value_parser = clap::value_parser!(u32).range(i64::from(FEWEST_SEEDS)..=100_000))]
+    pub(crate) seeds: u32,
+    /// The first seed.
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    pub(crate) seed: u64,
     /// Where to put the answer as JSON.
     #[arg(long, value_name = "FILE")]
     pub(crate) json: Option<PathBuf>,

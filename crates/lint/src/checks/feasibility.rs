@@ -1,11 +1,11 @@
 //! What cannot be, whatever the target does: Little's law.
 
-use slowpath_core::scenario::{Metric, Model};
+use slowpath_core::scenario::{Metric, Model, Pick, Pool};
 
 use super::thin_percentiles::least;
 use super::{View, finding};
 use crate::report::{Finding, Place, Severity};
-use crate::wording::{count, duration};
+use crate::wording::{count, duration, percent};
 use crate::workload::{Class, Demand};
 
 /// Answers a second from which on a claim deserves a second look: a typical application server on
@@ -19,14 +19,51 @@ pub(super) fn check(view: &View<'_>) -> Vec<Finding> {
     found.extend(timeouts(view));
     found.extend(backend(view));
     found.extend(gates(view));
+    found.extend(spent(view));
     found
+}
+
+/// Values that are used once must last for the warm-up and the window.
+fn spent(view: &View<'_>) -> Vec<Finding> {
+    let pools = view.scenario.pools.iter().enumerate();
+    let unique = pools.filter(|(_, pool)| pool.pick == Pick::Unique && pool.same_row_as.is_none());
+    let one = |(i, pool): (usize, &Pool)| {
+        let of_row = |other: usize| other == i || view.scenario.pools[other].same_row_as == Some(i);
+        let endpoints = view.scenario.endpoints.iter().zip(&view.workload.demands);
+        let needed: f64 = endpoints
+            .filter(|(endpoint, _)| endpoint.texts().iter().any(|text| text.pools().any(of_row)))
+            .map(|(_, demand)| demand.before + demand.requests)
+            .sum();
+        let has = pool.values.len() as f64;
+        if needed <= has {
+            return None;
+        }
+        // Only an open loop asks so often whatever the target does.
+        let severity = match view.scenario.load.model {
+            Model::Open { .. } => Severity::Error,
+            Model::Closed { .. } => Severity::Warning,
+        };
+        let mut found = finding("feasibility", severity, view.at_pool(i));
+        found.text = format!(
+            "{} has {} values to be used once, and warm-up and window ask for {}: the load ends \
+             after {} of it",
+            pool.name,
+            count(has),
+            count(needed),
+            percent(has / needed)
+        );
+        found
+            .remedy
+            .push_str("add values, measure for less long, or pick = \"sequence\"");
+        found.share = Some(1.0 - has / needed);
+        Some(found)
+    };
+    unique.filter_map(one).collect()
 }
 
 /// An open loop needs `rate x latency` connections on average.
 fn connections(view: &View<'_>) -> Option<Finding> {
-    let Model::Open { rate_per_s, .. } = view.scenario.load.model else {
-        return None;
-    };
+    let rate_per_s = view.scenario.offered_per_s()?;
     view.facts.model?;
     let needed: f64 = view.workload.demands.iter().map(Demand::in_flight).sum();
     let has = f64::from(view.scenario.load.connections);
@@ -164,7 +201,7 @@ fn most_asked(view: &View<'_>, endpoint: &str) -> Option<f64> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::checks::trial::{found, found_with, only};
+    use crate::checks::trial::{found, found_with, only, scenario};
 
     use slowpath_core::model::{TargetModel, Times};
 
@@ -194,6 +231,22 @@ mod tests {
         assert_eq!(one.severity, Severity::Error);
         assert_eq!(with(&slow(50), &text), []);
         assert_eq!(found(check, &text), [], "nothing is known of latencies");
+    }
+
+    #[test]
+    fn values_to_be_used_once_must_last() {
+        let found = |values: usize| {
+            let text = "[load]\nrate = \"10/s\"\nduration = \"10s\"\nwarmup = \"2s\"\n\
+                        [pools]\nq = [\"v\"]\n\
+                        [[endpoint]]\nname = \"a\"\nrequest = \"GET /?q={q}\"\n";
+            let mut scenario = scenario(text);
+            scenario.pools[0].pick = Pick::Unique;
+            scenario.pools[0].values = (0..values).map(|i| format!("v{i}")).collect();
+            check(&View::new(&scenario, &Facts::default()))
+        };
+        let one = only(&found(30), &["30 values", "ask for 120", "25 % of it"]);
+        assert_eq!(one.severity, Severity::Error);
+        assert_eq!(found(120), []);
     }
 
     #[test]

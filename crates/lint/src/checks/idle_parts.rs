@@ -1,9 +1,8 @@
 //! Parts of a scenario that do nothing, or not what they seem to.
 
-use slowpath_core::scenario::Model;
+use slowpath_core::scenario::{Endpoint, Model};
 
 use super::{View, finding};
-use crate::keyspace::texts;
 use crate::report::{Finding, Severity};
 use crate::wording::{count, duration, percent};
 use crate::workload::presence;
@@ -23,13 +22,16 @@ pub(super) fn check(view: &View<'_>) -> Vec<Finding> {
 }
 
 fn unused_pools(view: &View<'_>) -> Vec<Finding> {
-    let unused = |i: &usize| {
-        !view
-            .scenario
-            .endpoints
+    let leader = |pool: usize| view.scenario.pools[pool].same_row_as.unwrap_or(pool);
+    let names = |e: &Endpoint, pool: usize| {
+        let texts = e.texts();
+        texts
             .iter()
-            .any(|e| texts(e).any(|text| text.pools().any(|pool| pool == *i)))
+            .any(|text| text.pools().any(|named| leader(named) == pool))
     };
+    // A table is used when one of its columns is.
+    let unused =
+        |i: &usize| leader(*i) == *i && !view.scenario.endpoints.iter().any(|e| names(e, *i));
     let one = |i: usize| {
         let mut found = finding("idle-parts", Severity::Warning, view.at_pool(i));
         let name = &view.scenario.pools[i].name;

@@ -95,6 +95,19 @@ const KNOWN: &[(&str, &[&str])] = &[
     ("gate", &["that"]),
 ];
 
+/// The kind of a model's root, before which those of its tables stand.
+pub(super) const MODEL: &str = "model";
+
+/// The known keys of model files, as [`KNOWN`] has those of scenarios.
+const KNOWN_IN_MODELS: [(&str, &[&str]); 3] = [
+    (MODEL, &["latency", "backend", "endpoint"]),
+    ("model.backend", &["slots", "singleflight"]),
+    (
+        "model.endpoint.*",
+        &["latency", "backend", "expensive", "cached", "ttl"],
+    ),
+];
+
 /// What is parsed and checked, and refused by name because nothing carries it out yet. Whoever
 /// carries one out removes its line.
 const NOT_CARRIED_OUT: &[&str] = &["target.reset", "load.passes"];
@@ -118,6 +131,7 @@ pub fn not_carried_out() -> &'static [&'static str] {
 pub(super) fn of(kind: &str) -> Option<&'static [&'static str]> {
     KNOWN
         .iter()
+        .chain(&KNOWN_IN_MODELS)
         .find(|(path, _)| *path == kind)
         .map(|(_, keys)| *keys)
 }

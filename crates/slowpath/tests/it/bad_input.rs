@@ -120,6 +120,11 @@ fn a_key_that_is_not_carried_out_yet_is_refused_by_name() {
 fn the_other_verbs() {
     refused(&["lint", "missing.toml"], &["missing.toml"]);
     refused(&["lint", "bad.toml"], &["bad.toml:3", "bad.toml:11"]);
+    refused(
+        &["lint", "bad.toml", "--variant", "users=2"],
+        &["--simulate"],
+    );
+    refused(&["lint", "bad.toml", "--seeds", "3"], &["20"]);
     refused(&["explain"], &["RUN"]);
     refused(&["explain", "nothing"], &["nothing"]);
     refused(&["explain", "last"], &["last"]);

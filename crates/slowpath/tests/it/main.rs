@@ -9,6 +9,7 @@ mod error_table;
 mod faulty;
 mod house;
 mod lab;
+mod linting;
 mod readme;
 mod reconnects;
 mod restore;
