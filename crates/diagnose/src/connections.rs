@@ -25,6 +25,10 @@ const FIRST_LEAST: u64 = 20;
 /// no news beside the errors; from one in ten on, dialling is part of what the server has to do.
 const STORM_PER_1000: f64 = 100.0;
 
+/// … and it is a storm when all connections that the load may have are dialled anew each second or
+/// faster; slower than that are idle timers, which close what nobody uses.
+const STORM_POOLS_PER_S: f64 = 1.0;
+
 /// Connections that end in good order are worth a line from one dial in a hundred requests on:
 /// limits of requests on a connection are usually 100 or more where somebody thought about them.
 const CHURN_PER_1000: f64 = 10.0;
@@ -148,15 +152,19 @@ impl Served {
         let Model::Closed { users, .. } = case.record.manifest.plan.scenario.load.model else {
             return None;
         };
-        let mut asked: BTreeMap<(u16, u32), bool> = BTreeMap::new();
+        // Users are numbered densely: `None` asked for nothing.
+        let mut asked: BTreeMap<u16, Vec<Option<bool>>> = BTreeMap::new();
         let samples = case.record.samples.iter();
-        for sample in samples.filter(|s| s.stage == Stage::Measured && s.user != NONE) {
-            let served = asked.entry((sample.repeat, sample.user)).or_default();
-            *served |= is_whole(sample);
+        for sample in samples.filter(|s| s.stage == Stage::Measured && s.user < users) {
+            let of_repeat = asked.entry(sample.repeat).or_default();
+            of_repeat.resize(users as usize, None);
+            let served = &mut of_repeat[sample.user as usize];
+            *served = Some(served.unwrap_or(false) || is_whole(sample));
         }
+        let never = asked.values().flatten().filter(|one| **one == Some(false));
         Some(Self {
             users: u64::from(users),
-            never: asked.values().filter(|served| !**served).count() as u64,
+            never: never.count() as u64,
         })
     }
 }
@@ -247,7 +255,9 @@ fn churn(case: &Case<'_>, found: &Connections) -> Option<String> {
     );
     let stale = found.stale;
     let taken = failed as f64 + stale as f64;
-    let stormy = found.per_1000_requests >= STORM_PER_1000;
+    let seconds = case.measured_ns() as f64 / 1e9;
+    let stormy = found.per_1000_requests >= STORM_PER_1000
+        && found.dials as f64 >= STORM_POOLS_PER_S * found.limit as f64 * seconds;
     if stormy && taken >= STORM_SHARE * found.dials as f64 {
         return Some(format!(
             "reconnect storm: {dials}; {failed} requests failed and took their connection along, \

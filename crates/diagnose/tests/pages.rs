@@ -11,6 +11,7 @@ mod case;
 mod pages {
     mod cases;
     mod confusion;
+    mod failures;
     mod laws;
     mod markdown;
     mod settling;

@@ -7,7 +7,7 @@ use slowpath_diagnose::diagnosis::{Diagnosis, EndpointFigures};
 use super::measured::{Endpoint, Measured};
 use super::{key, left_out};
 use crate::plot::{Axis, Frame, Scale, line, steps};
-use crate::quantity;
+use crate::{quantity, story};
 
 /// Points of a percentile curve: more would not be seen on a screen.
 const CURVE_POINTS: usize = 160;
@@ -33,6 +33,11 @@ pub(super) fn section(diagnosis: &Diagnosis, measured: &Measured<'_>) -> Markup 
                 div.legend {
                     @for (at, endpoint) in measured.endpoints.iter().enumerate() {
                         (key(&format!("s{at}"), endpoint.name))
+                    }
+                }
+                @for figures in &diagnosis.endpoints {
+                    @if let Some(served) = story::served(figures) {
+                        p.note { (figures.name) ": " (served) "; the pictures show those alone" }
                     }
                 }
                 (left_out(diagnosis))
