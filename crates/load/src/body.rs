@@ -16,6 +16,8 @@ pub struct Wants {
     pub body: bool,
     /// It is a stream of events, whatever its `Content-Type` says.
     pub events: bool,
+    /// Something is extracted from the headers.
+    pub head: bool,
 }
 
 /// A body on its way in. Its memory serves response after response.
@@ -24,6 +26,8 @@ pub struct Body {
     wants: Wants,
     bytes: u64,
     kept: Vec<u8>,
+    /// The head, if something is extracted from it: lines of `name: value`.
+    head: Vec<u8>,
     is_stream: bool,
     parser: Parser,
     events: u32,
@@ -39,6 +43,7 @@ impl Body {
         self.wants = wants;
         self.bytes = 0;
         self.kept.clear();
+        self.head.clear();
         if self.is_stream {
             self.is_stream = false;
             self.parser.reset();
@@ -52,6 +57,25 @@ impl Body {
     /// The head is there: it says whether the body is a stream of events.
     pub fn begin(&mut self, is_event_stream: bool) {
         self.is_stream = is_event_stream || self.wants.events;
+    }
+
+    /// Takes the head, in the form of HTTP/1, if something is extracted from it.
+    pub fn take_head(&mut self, lines: &[u8]) {
+        if self.wants.head {
+            self.head.extend_from_slice(lines);
+        }
+    }
+
+    /// The value of the first header of this name, which is in lower case, if heads are kept.
+    pub fn header(&self, name: &str) -> Option<&str> {
+        let mut lines = self.head.split(|&byte| byte == b'\n');
+        lines.find_map(|line| {
+            let colon = line.iter().position(|&byte| byte == b':')?;
+            let (before, value) = (&line[..colon], &line[colon + 1..]);
+            let is_same = before.trim_ascii().eq_ignore_ascii_case(name.as_bytes());
+            let value = is_same.then(|| str::from_utf8(value.trim_ascii()).ok());
+            value.flatten()
+        })
     }
 
     /// Takes the next bytes.

@@ -83,6 +83,14 @@ pub enum LoadError {
         /// What is wrong.
         reason: String,
     },
+    /// Something to be extracted cannot be compiled.
+    #[error("what {endpoint} extracts cannot be used: {reason}")]
+    Extraction {
+        /// The endpoint's name.
+        endpoint: String,
+        /// What is wrong.
+        reason: String,
+    },
     /// A line break in a header would let its value become other headers.
     #[error("the header {header} of {endpoint} takes a value with a control character")]
     Header {

@@ -10,11 +10,13 @@ use slowpath_core::Nanos;
 use slowpath_core::sample::{NONE, Phase};
 use slowpath_core::scenario::{ConnectionUse, Endpoint, Places, Pool, Template};
 
+use crate::body::Wants;
 use crate::clock::now;
 use crate::connection::{Connection, Network};
 use crate::dispatch::{Dispatcher, End, Order, Task};
 use crate::drive::{Drive, LoadError};
 use crate::expect::Expectation;
+use crate::extract::Extractors;
 use crate::files::Files;
 use crate::http1::{Request, Response};
 use crate::keys::{Keys, MetKeys};
@@ -36,6 +38,8 @@ pub(crate) enum KeyOf {
 pub(crate) struct Prepared {
     pub(crate) request: Request,
     pub(crate) expectation: Expectation,
+    pub(crate) extractors: Extractors,
+    pub(crate) wants: Wants,
     pub(crate) key: KeyOf,
     pub(crate) slowness: Slowness,
 }
@@ -69,15 +73,30 @@ pub(crate) fn prepare(
     keys: &mut Keys,
 ) -> Result<Vec<Prepared>, LoadError> {
     let places = &drive.places;
+    let scenario = &drive.plan.scenario;
+    let mut for_header = vec![false; scenario.variables.len()];
+    let headers = scenario.endpoints.iter().flat_map(|e| &e.headers);
+    for variable in headers.flat_map(|(_, value)| value.variables()) {
+        for_header[variable] = true;
+    }
     let one = |(endpoint, file): (&Endpoint, &Option<Arc<[u8]>>)| {
         let key = match &endpoint.key {
             None => KeyOf::Fixed(NONE),
             Some(key) if key.is_of_request() => KeyOf::Varying(key.clone()),
             Some(key) => KeyOf::Fixed(keys.number(&key.expand(places))),
         };
+        let expectation = Expectation::new(&endpoint.name, &endpoint.expect, places)?;
+        let extractors = Extractors::new(endpoint, &for_header)?;
+        let expected = expectation.wants();
         Ok(Prepared {
             request: Request::new(endpoint, &drive.host_header, places, file.clone()),
-            expectation: Expectation::new(&endpoint.name, &endpoint.expect, places)?,
+            wants: Wants {
+                body: expected.body || extractors.needs_body(),
+                head: extractors.needs_head(),
+                ..expected
+            },
+            expectation,
+            extractors,
             key,
             slowness: Slowness {
                 read_bytes_per_s: endpoint.read_bytes_per_s,
@@ -85,7 +104,7 @@ pub(crate) fn prepare(
             },
         })
     };
-    let endpoints = drive.plan.scenario.endpoints.iter();
+    let endpoints = scenario.endpoints.iter();
     endpoints.zip(files).map(one).collect()
 }
 

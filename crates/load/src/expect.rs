@@ -84,6 +84,7 @@ impl Expectation {
     /// What has to become of bodies.
     pub(crate) fn wants(&self) -> Wants {
         Wants {
+            head: false,
             body: self.contains.is_some()
                 || self.regex.is_some()
                 || self.count.is_some()

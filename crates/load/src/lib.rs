@@ -27,6 +27,7 @@ mod dispatch;
 mod drive;
 mod engine;
 mod expect;
+mod extract;
 mod failure;
 mod files;
 pub mod http1;

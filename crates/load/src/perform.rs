@@ -4,16 +4,29 @@ use std::future::poll_fn;
 use std::task::Poll;
 
 use slowpath_core::Nanos;
-use slowpath_core::sample::{NONE, Phase, Sample};
+use slowpath_core::sample::{NONE, Outcome, Phase, Sample};
 use slowpath_core::scenario::Values;
 
+use crate::body::Body;
 use crate::clock::now;
 use crate::connection::{Connection, Outgoing};
 use crate::dispatch::Order;
 use crate::engine::{Desk, Engine, KeyOf, Prepared};
 use crate::http1::Response;
 use crate::limits::Broken;
+use crate::session::Session;
 use crate::stamps;
+
+/// Takes from an answer what later requests need. An answer in which it is not is unmet.
+fn extract(endpoint: &Prepared, body: &Body, session: &mut Session, sample: &mut Sample) {
+    let taken = sample.outcome == Outcome::Ok && endpoint.extractors.apply(body, session);
+    if !taken {
+        session.lacks();
+        if sample.outcome == Outcome::Ok {
+            sample.outcome = Outcome::Check;
+        }
+    }
+}
 
 impl Engine {
     /// One request from first to last.
@@ -33,7 +46,7 @@ impl Engine {
         let mut sample = self.blank(&desk.order);
         sample.key = self.key_of(endpoint, &values, scratch);
         desk.response
-            .reset(endpoint.request.is_head, endpoint.expectation.wants());
+            .reset(endpoint.request.is_head, endpoint.wants);
 
         self.drop_if_stale(&mut desk.connection).await;
         self.joint.begin();
@@ -76,6 +89,14 @@ impl Engine {
                 sample.phase = failure.phase;
                 sample.errno = failure.errno;
             }
+        }
+        if !endpoint.extractors.is_empty() {
+            extract(
+                endpoint,
+                response.body(),
+                &mut desk.order.session,
+                &mut sample,
+            );
         }
         if whole.is_err() || self.per_request || !response.is_reusable() {
             *connection = None;

@@ -7,23 +7,26 @@
 use std::collections::BTreeSet;
 use std::fmt;
 use std::io;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
-use slowpath_core::scenario::{Gate, GateTest, Names, Pool, Scenario, Timer};
+use slowpath_core::scenario::{Gate, GateTest, Names, Scenario, Timer};
 use toml::de::DeTable;
 
 mod endpoint;
 mod expect;
+mod extract;
 mod json;
 mod keys;
 mod load;
 mod model;
+mod pools;
 mod reader;
 mod target;
 mod value;
 
 pub use keys::{known_keys, not_carried_out};
 pub use model::parse_model;
+pub use pools::read_file;
 
 use reader::{Notes, Table};
 use value::Value;
@@ -137,6 +140,8 @@ fn agree(root: &Table<'_>, scenario: &Scenario) {
 #[derive(Debug, Default)]
 struct Known {
     pools: Vec<String>,
+    tables: Vec<String>,
+    variables: Vec<String>,
     services: Vec<String>,
 }
 
@@ -145,16 +150,20 @@ impl Known {
         Names {
             pools: &self.pools,
             services: &self.services,
-            ..Names::default()
+            tables: &self.tables,
+            variables: &self.variables,
         }
     }
 }
 
 /// Reads everything; `None` only where a mistake was noted.
 fn read(root: &Table<'_>, context: &Context<'_>) -> Option<Scenario> {
-    let pools = pools(root, context);
+    let pools = pools::pools(root, context);
+    let names: Vec<String> = pools.all.iter().map(|pool| pool.name.clone()).collect();
     let known = Known {
-        pools: pools.iter().map(|pool| pool.name.clone()).collect(),
+        variables: extract::variables(root, &names, &pools.tables),
+        tables: pools.tables,
+        pools: names,
         services: root
             .tables("service")
             .iter()
@@ -173,7 +182,7 @@ fn read(root: &Table<'_>, context: &Context<'_>) -> Option<Scenario> {
         .is_some_and(|target| target.has("command"));
     let services = target::services(root, &known);
     let load = load::load(root);
-    let endpoints = endpoint::endpoints(root, &known, &pools, started);
+    let endpoints = endpoint::endpoints(root, &known, &pools.all, started);
     let users = load::users(root, &endpoint::names(root));
     let toggles = target::toggles(root, &known, started);
     let timers = timers(root);
@@ -185,8 +194,8 @@ fn read(root: &Table<'_>, context: &Context<'_>) -> Option<Scenario> {
         target: target??,
         services,
         load: load?,
-        pools,
-        variables: Vec::new(),
+        pools: pools.all,
+        variables: known.variables,
         endpoints,
         users,
         timers,
@@ -201,54 +210,6 @@ fn stem(file: &str) -> String {
         .unwrap_or_default()
         .to_string_lossy()
         .into_owned()
-}
-
-fn pools(root: &Table<'_>, context: &Context<'_>) -> Vec<Pool> {
-    let Some(table) = root.child("pools") else {
-        return Vec::new();
-    };
-    let mut pools = Vec::new();
-    for (name, value) in table.entries() {
-        let word = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '-';
-        if name.is_empty() || !name.chars().all(word) {
-            value.wrong("a pool has a plain name", "use letters, digits, - and _");
-        }
-        if ["port", "tmp", "seq", "uuid"].contains(&name) {
-            let what = format!("{{{name}}} already means something else");
-            value.wrong(what, "give the pool another name");
-        }
-        let values = if value.is_table() {
-            value.table().and_then(|table| pool_file(&table, context))
-        } else {
-            let texts = value
-                .array()
-                .map(|values| values.iter().filter_map(Value::text).collect());
-            texts.map(|texts: Vec<_>| texts.into_iter().map(str::to_owned).collect())
-        };
-        let values: Vec<String> = values.unwrap_or_default();
-        if values.is_empty() {
-            value.wrong_unless_noted("the pool has no values", "add at least one");
-        }
-        pools.push(Pool::plain(name, values));
-    }
-    pools
-}
-
-/// The values of a pool that is a file: one a line, blank lines left out.
-fn pool_file(table: &Table<'_>, context: &Context<'_>) -> Option<Vec<String>> {
-    let value = table.required("file", "add file = \"values.txt\", one value a line")?;
-    let path: PathBuf = context.base_dir.join(value.filled()?);
-    match (context.load_file)(&path) {
-        Ok(text) => {
-            let filled = text.lines().filter(|line| !line.trim().is_empty());
-            Some(filled.map(str::to_owned).collect())
-        }
-        Err(error) => {
-            let what = format!("{} cannot be read: {error}", path.display());
-            value.wrong(what, "paths are relative to the scenario's folder");
-            None
-        }
-    }
 }
 
 fn timers(root: &Table<'_>) -> Vec<Timer> {

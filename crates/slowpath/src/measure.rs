@@ -150,9 +150,10 @@ fn not_driven(error: LoadError) -> Problem {
         LoadError::EventLoop(_) => {
             Problem::environment(error, "raise the limit of open files (ulimit -n)")
         }
-        LoadError::BodyFile { .. } | LoadError::Expectation { .. } | LoadError::Header { .. } => {
-            Problem::usage(error, "correct the scenario")
-        }
+        LoadError::BodyFile { .. }
+        | LoadError::Expectation { .. }
+        | LoadError::Extraction { .. }
+        | LoadError::Header { .. } => Problem::usage(error, "correct the scenario"),
     }
 }
 

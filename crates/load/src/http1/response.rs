@@ -149,6 +149,14 @@ impl Response {
             }
             return Ok(&[]);
         };
+        if head.status >= 200 {
+            let lines = if before == 0 {
+                bytes
+            } else {
+                &self.partial_head
+            };
+            self.body.take_head(&lines[..head.len]);
+        }
         self.partial_head.clear();
         // Interim responses (RFC 9110, section 15.2) precede the final one. 101 is final.
         if head.status >= 200 || head.status == 101 {
@@ -204,6 +212,7 @@ mod tests {
     use super::*;
 
     const KEPT: Wants = Wants {
+        head: false,
         body: true,
         events: false,
     };

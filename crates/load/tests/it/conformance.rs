@@ -242,6 +242,7 @@ const TO_HEAD: &[Case] = &[
 fn parse<'b>(pieces: impl IntoIterator<Item = &'b [u8]>, to_head: bool) -> Want {
     let mut response = Response::default();
     let wants = Wants {
+        head: false,
         body: true,
         events: false,
     };

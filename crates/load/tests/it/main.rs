@@ -12,6 +12,7 @@ mod counting;
 mod loops;
 mod pacing;
 mod server;
+mod sessions;
 mod stopping;
 mod streams;
 mod tls;

@@ -4,7 +4,7 @@ use slowpath_core::scenario::{Endpoint, Escape, Part, Pool, Template};
 
 use super::reader::Table;
 use super::value::{Scope, Value};
-use super::{Known, expect, json, target, unique};
+use super::{Known, expect, extract, json, target, unique};
 
 /// Headers that follow from the request and its connection, and so are not the user's to set.
 const OWN_HEADERS: [&str; 3] = ["connection", "content-length", "transfer-encoding"];
@@ -76,6 +76,8 @@ fn endpoint(table: &Table<'_>, scope: Scope<'_>, pools: &[Pool]) -> Option<Endpo
     let expect = table
         .child("expect")
         .map(|table| expect::expect(&table, scope));
+    let extract = table.child("extract");
+    let extract = extract.map(|table| extract::extract(&table, scope.known));
     let rate = |key| table.get(key).and_then(|value| value.byte_rate());
     let (read_rate, send_rate) = (rate("read_rate"), rate("send_rate"));
     let rate_per_s = table.get("rate").and_then(|value| value.rate());
@@ -99,7 +101,7 @@ fn endpoint(table: &Table<'_>, scope: Scope<'_>, pools: &[Pool]) -> Option<Endpo
         body,
         body_file,
         expect: expect.unwrap_or_default(),
-        extract: Vec::new(),
+        extract: extract.unwrap_or_default(),
         rate_per_s,
         read_bytes_per_s: read_rate,
         send_bytes_per_s: send_rate,

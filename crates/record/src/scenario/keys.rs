@@ -53,7 +53,10 @@ const KNOWN: &[(&str, &[&str])] = &[
             "loops",
         ],
     ),
-    ("pools.*", &["file"]),
+    (
+        "pools.*",
+        &["file", "values", "column", "pick", "weight", "weights"],
+    ),
     (
         "endpoint",
         &[
@@ -67,6 +70,7 @@ const KNOWN: &[(&str, &[&str])] = &[
             "body_file",
             "key",
             "expect",
+            "extract",
             "rate",
             "read_rate",
             "send_rate",
@@ -86,6 +90,7 @@ const KNOWN: &[(&str, &[&str])] = &[
         ],
     ),
     ("endpoint.expect.events", &["min", "max"]),
+    ("endpoint.extract.*", &["json", "regex", "header"]),
     ("endpoint.expect.count", &["of", "is"]),
     ("user", &["name", "share", "think", "endpoints", "steps"]),
     ("user.think", &["mean", "median", "p90"]),

@@ -1,6 +1,7 @@
 //! Tables of a scenario and the mistakes found in them.
 
 use std::cell::RefCell;
+use std::path::Path;
 
 use toml::de::{DeTable, DeValue};
 
@@ -28,6 +29,7 @@ enum About {
     Syntax,
     OneValue,
     TheWhole,
+    OtherFile,
 }
 
 impl<'a> Notes<'a> {
@@ -56,6 +58,26 @@ impl<'a> Notes<'a> {
     /// A mistake in one value, whatever else the file says.
     pub(super) fn value(&self, line: usize, key: &str, what: String, remedy: String) {
         self.note(About::OneValue, line, key, what, remedy);
+    }
+
+    /// A mistake in another file, which the value of `key` names.
+    pub(super) fn elsewhere(
+        &self,
+        file: &Path,
+        line: usize,
+        key: &str,
+        what: String,
+        remedy: String,
+    ) {
+        let mistake = Mistake {
+            file: file.display().to_string(),
+            line,
+            key: key.to_owned(),
+            what,
+            remedy,
+        };
+        let about = About::OtherFile;
+        self.noted.borrow_mut().push(Noted { mistake, about });
     }
 
     /// A mistake that depends on what the rest of the file says.
@@ -94,7 +116,7 @@ impl<'a> Notes<'a> {
             .collect();
         broken.dedup();
         noted.retain(|noted| match noted.about {
-            About::Syntax => true,
+            About::Syntax | About::OtherFile => true,
             About::OneValue => !broken.contains(&noted.mistake.line),
             About::TheWhole => broken.is_empty(),
         });
@@ -107,7 +129,7 @@ impl<'a> Notes<'a> {
                 mistakes.push(mistake);
             }
         }
-        mistakes.sort_by_key(|mistake| mistake.line);
+        mistakes.sort_by_key(|mistake| (mistake.file != self.file, mistake.line));
         mistakes
     }
 }

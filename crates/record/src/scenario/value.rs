@@ -1,6 +1,7 @@
 //! Single values of a scenario, read as what is expected of them.
 
 use std::fmt::Display;
+use std::path::Path;
 
 use slowpath_core::scenario::units::{self, UnitError};
 use slowpath_core::scenario::{Escape, Part, Template, TemplateError, Think};
@@ -62,6 +63,12 @@ impl<'a> Value<'a> {
     pub(super) fn wrong(&self, what: impl Display, remedy: impl Display) {
         self.notes
             .value(self.line, &self.path, what.to_string(), remedy.to_string());
+    }
+
+    /// The same for what stands in a file that the value names.
+    pub(super) fn wrong_in(&self, file: &Path, line: usize, what: String, remedy: &str) {
+        self.notes
+            .elsewhere(file, line, &self.path, what, remedy.to_owned());
     }
 
     /// The same for what depends on the rest of the file.
@@ -187,16 +194,30 @@ impl<'a> Value<'a> {
 
     /// A number above 0.
     pub(super) fn positive(&self) -> Option<f64> {
-        let number: f64 = match self.toml {
-            DeValue::Integer(_) => self.integer()? as f64,
-            DeValue::Float(number) => number.as_str().parse().unwrap_or(f64::NAN),
-            _ => return self.mistyped("a number"),
-        };
+        let number = self.number()?;
         if number > 0.0 && number.is_finite() {
             return Some(number);
         }
         self.wrong("not above 0", "write a number above 0, or leave it out");
         None
+    }
+
+    /// A number of at least 0.
+    pub(super) fn weight(&self) -> Option<f64> {
+        let number = self.number()?;
+        if number >= 0.0 && number.is_finite() {
+            return Some(number);
+        }
+        self.wrong("below 0", "write a number of at least 0");
+        None
+    }
+
+    fn number(&self) -> Option<f64> {
+        match self.toml {
+            DeValue::Integer(_) => self.integer().map(|number| number as f64),
+            DeValue::Float(number) => Some(number.as_str().parse().unwrap_or(f64::NAN)),
+            _ => self.mistyped("a number"),
+        }
     }
 
     /// One of a few words.

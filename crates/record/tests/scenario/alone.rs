@@ -209,7 +209,7 @@ const MISTAKES: &[(&str, &str, &str)] = &[
     (
         "[pools]",
         "\"a b\" = [\"1\"]",
-        "7: pools.a b: a pool has a plain name",
+        "7: pools.a b: what stands between braces",
     ),
     (
         "[[endpoint]]",

@@ -6,7 +6,7 @@ use anyhow::Result;
 use slowpath_core::plan::Plan;
 use slowpath_core::scenario::{Contradiction, Overrides, Scenario};
 use slowpath_record::Store;
-use slowpath_record::scenario::{Context, Mistake, parse};
+use slowpath_record::scenario::{Context, Mistake, parse, read_file};
 
 use crate::cli::{ReachArgs, RunArgs};
 use crate::exit::{Exit, Problem};
@@ -109,7 +109,7 @@ pub(crate) fn read_scenario(path: &Path, read: Read) -> Result<(Scenario, String
     let context = Context {
         file: &path.to_string_lossy(),
         base_dir: folder,
-        load_file: &|file: &Path| std::fs::read_to_string(file),
+        load_file: &read_file,
     };
     let scenario = read(&text, &context).map_err(|mistakes| {
         let lines: Vec<String> = mistakes.iter().map(ToString::to_string).collect();
