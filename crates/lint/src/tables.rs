@@ -8,7 +8,7 @@ use crate::keyspace::KeySpace;
 use crate::occupancy::Keys;
 use crate::percentiles::supported;
 use crate::report::{Collisions, EndpointRow};
-use crate::wording::duration;
+use crate::wording::{duration, plural};
 use crate::workload::ASSUMED_LATENCY_NS;
 
 /// Seeds the draws behind spreads: the same scenario gives the same bytes.
@@ -18,7 +18,14 @@ const SEED: u64 = 0;
 pub(crate) fn assumptions(view: &View<'_>) -> Vec<String> {
     let mut said = Vec::new();
     if view.facts.model.is_some() {
-        said.push(format!("latencies as in {}", view.facts.model_from));
+        let slots = match view.model.slots {
+            Some(n) => format!(
+                ", {n} {} of a backend",
+                plural(f64::from(n), "slot", "slots")
+            ),
+            None => ", no queue behind computed answers".to_owned(),
+        };
+        said.push(format!("latencies as in {}{slots}", view.facts.model_from));
     } else if matches!(view.scenario.load.model, Model::Closed { .. }) {
         said.push(format!(
             "an answer is taken to need {}; --model or --from say better",
