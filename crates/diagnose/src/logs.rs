@@ -7,9 +7,10 @@ use slowpath_core::record::RunRecord;
 use crate::diagnosis::{Diagnosis, ErrorExample, LogNote};
 use crate::figures::round;
 
-/// How far from a failure a line may be: longer than logging libraries and pipes hold lines back,
-/// short enough that a busy server's line has to do with it.
-const WITHIN_NS: u64 = 250 * MILLISECOND;
+/// How far from a failure a line may be: nginx repeats a warning once a second at most
+/// (`ngx_drain_connections`), and a failure lies between two of them. The nearest lines come first,
+/// so that a server which writes more has its lines within milliseconds.
+const WITHIN_NS: u64 = 1000 * MILLISECOND;
 
 /// Lines beside one failure: what fits beside five of them on a screen or two.
 const LINES_MAX: usize = 10;

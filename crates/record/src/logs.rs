@@ -17,9 +17,10 @@ use crate::files::LOGS;
 /// Halving ends at this many bytes; the rest is read through, in one read.
 const NEAR_BYTES: u64 = 64 * 1024;
 
-/// At most this much of a file is read around one instant: a second of a log that grows by 4 MiB
-/// a second. What lies beyond is not counted as omitted.
-const READ_MAX_BYTES: u64 = 4 * 1024 * 1024;
+/// At most this much of a file is read around one instant: two seconds of a log that grows by
+/// 4 MiB a second, twice what fills its largest size in a minute. What lies beyond is not counted
+/// as omitted.
+const READ_MAX_BYTES: u64 = 8 * 1024 * 1024;
 
 /// The lines of the target and its services around instants, one excerpt for each wanted. A run
 /// without logs has empty ones.
