@@ -209,6 +209,8 @@ checks! {
         |to| drive_steadily(to, 1);
     fixed_delay_look_alike_jitter: "fixed-delay --variant jitter" is "uncatalogued",
         |to| drive_steadily(to, 2);
+    fixed_delay_look_alike_ramp: "fixed-delay --variant ramp" is "uncatalogued",
+        |to| drive_steadily(to, 2);
     delayed_ack: "delayed-ack" is "delayed-ack", |to| drive_steadily(to, 1);
     delayed_ack_twin: "delayed-ack --healthy" is "none", |to| drive_steadily(to, 1);
     delayed_ack_of_many_writes: "delayed-ack --writes 5 --header-bytes 2000" is "delayed-ack",

@@ -55,6 +55,8 @@ pub struct Sweep {
     pub name: String,
     /// The target's URL.
     pub target: String,
+    /// CPUs of the host.
+    pub cpus: u32,
     /// When it began, RFC 3339 in UTC.
     pub began: String,
     /// What was planned.

@@ -11,7 +11,7 @@ mod story;
 mod sweep_story;
 mod views;
 
-pub use views::html::html;
+pub use views::html::{html, sweep_html};
 pub use views::json::{json, sweep_json};
 pub use views::markdown::{markdown, sweep_markdown};
 pub use views::terminal::{Style, sweep_terminal, terminal};

@@ -2,15 +2,23 @@
 
 use slowpath_core::stats::settle::Ramp;
 use slowpath_experiment::sweep::{
-    Dimension, ErrorRate, Figure, Knee, Level, Scalability, SplitLevel, Sweep, Threshold,
-    ThresholdKind,
+    Dimension, ErrorRate, Knee, Level, Scalability, SplitLevel, Sweep, Threshold, ThresholdKind,
 };
 
 use crate::quantity::{self, Scale};
 
+mod tables;
+
+pub(crate) use tables::{Table, answers, connections};
+
 /// From this share of failures, and with so many dials for each request, a level is a storm of
 /// reconnects: one request in ten fails, and one in ten dials.
 const STORM: f64 = 0.1;
+/// Other processes that use this share of the host's CPUs are in every figure: they take time
+/// slices from the target, and share its caches.
+const NEIGHBOURS_FROM: f64 = 0.1;
+/// Runs that differ by this much of a CPU in what others used were not measured on the same host.
+const NEIGHBOURS_DIFFER: f64 = 0.25;
 /// Classes of errors that are named for a level; the rest is in the JSON.
 const ERRORS_NAMED: usize = 3;
 /// A first request that takes this many times as long as later ones is worth a sentence; a dial
@@ -34,141 +42,6 @@ fn at(dimension: Dimension, value: f64) -> String {
     }
 }
 
-/// The heading of the levels' column.
-pub(crate) const fn heading(dimension: Dimension) -> &'static str {
-    match dimension {
-        Dimension::Connections => "conns",
-        Dimension::Rate => "rate",
-        Dimension::Size => "size",
-    }
-}
-
-/// A table: headings, then rows of as many cells.
-pub(crate) struct Table {
-    pub(crate) heads: Vec<&'static str>,
-    pub(crate) rows: Vec<Vec<String>>,
-}
-
-/// What was asked and what came: one row a level.
-pub(crate) fn answers(sweep: &Sweep) -> Table {
-    let dimension = sweep.plan.grid.dimension;
-    let row = |l: &Level| {
-        vec![
-            level(dimension, l.level),
-            quantity::number(l.offered_per_s),
-            quantity::percent_fine(l.served),
-            format!(
-                "{} [{}, {}]",
-                quantity::number(l.per_s.median),
-                quantity::number(l.per_s.low),
-                quantity::number(l.per_s.high)
-            ),
-            figure(&l.p50_ms),
-            figure(&l.p99_ms),
-            errors_per_s(&l.errors),
-            cpu(l.server_cpu.map(|c| (c.user, c.system))),
-            cpu(l.client_cpu.map(|c| (c.user, c.system))),
-            note(l),
-        ]
-    };
-    Table {
-        heads: vec![
-            heading(dimension),
-            "offered/s",
-            "served",
-            "req/s [low, high]",
-            "p50",
-            "p99",
-            "errors/s",
-            "server CPUs",
-            "client",
-            "",
-        ],
-        rows: sweep.analysis.levels.iter().map(row).collect(),
-    }
-}
-
-/// How connections and users fared: one row a level.
-pub(crate) fn connections(sweep: &Sweep) -> Table {
-    let dimension = sweep.plan.grid.dimension;
-    let or_dash = |value: Option<f64>, show: fn(f64) -> String| value.map_or("-".to_owned(), show);
-    let row = |l: &Level| {
-        vec![
-            level(dimension, l.level),
-            or_dash(l.waiting_share, quantity::percent),
-            or_dash(l.little_ms, quantity::duration),
-            or_dash(l.mean_ms, quantity::duration),
-            or_dash(l.first_ms, quantity::duration),
-            or_dash(l.later_ms, quantity::duration),
-            quantity::number(l.dials_per_request),
-            or_dash(l.jain, quantity::number),
-            or_dash(l.never_served, quantity::percent),
-            l.ramp.map_or("-", ramp).to_owned(),
-        ]
-    };
-    Table {
-        heads: vec![
-            heading(dimension),
-            "waiting",
-            "N/X",
-            "mean",
-            "first req",
-            "later",
-            "dials/req",
-            "Jain",
-            "never",
-            "ramp",
-        ],
-        rows: sweep.analysis.levels.iter().map(row).collect(),
-    }
-}
-
-const fn ramp(ramp: Ramp) -> &'static str {
-    match ramp {
-        Ramp::None => "none",
-        Ramp::Fast => "fast",
-        Ramp::Slow => "slow",
-        Ramp::NotSettled => "not settled",
-    }
-}
-
-fn figure(of: &Figure) -> String {
-    of.value
-        .map_or_else(|| "unknown".to_owned(), quantity::duration)
-}
-
-fn errors_per_s(errors: &[ErrorRate]) -> String {
-    let all: f64 = errors.iter().fold(0.0, |sum, e| sum + e.per_s);
-    quantity::number(all)
-}
-
-fn cpu(of: Option<(f64, f64)>) -> String {
-    of.map_or("-".to_owned(), |(user, system)| {
-        format!("{user:.2}+{system:.2}")
-    })
-}
-
-/// What must be known beside a level's figures.
-fn note(l: &Level) -> String {
-    let mut notes = Vec::new();
-    if l.client_limited > 0 {
-        notes.push("client-limited".to_owned());
-    }
-    if l.invalid > 0 {
-        notes.push("invalid".to_owned());
-    }
-    if l.little_violated > 0 {
-        notes.push("Little!".to_owned());
-    }
-    if l.unfair > 0 {
-        notes.push("unfair".to_owned());
-    }
-    if l.modes.len() > 1 {
-        notes.push(format!("{} modes", l.modes.len()));
-    }
-    notes.join(" ")
-}
-
 /// What the sweep found, a sentence each, the most important first.
 pub(crate) fn sentences(sweep: &Sweep) -> Vec<String> {
     let dimension = sweep.plan.grid.dimension;
@@ -187,12 +60,7 @@ pub(crate) fn sentences(sweep: &Sweep) -> Vec<String> {
             .iter()
             .map(|(kind, found)| threshold(dimension, *kind, found)),
     );
-    said.extend(
-        analysis
-            .split
-            .iter()
-            .map(|split| modes(dimension, split, sweep.plan.repeats)),
-    );
+    said.extend(analysis.split.iter().map(|split| modes(dimension, split)));
     said.extend(storms(dimension, &analysis.levels));
     said.extend(little(dimension, &analysis.levels));
     said.extend(unfair(dimension, &analysis.levels));
@@ -201,6 +69,8 @@ pub(crate) fn sentences(sweep: &Sweep) -> Vec<String> {
     said.extend(limits(dimension, &analysis.levels));
     said.extend(causes(dimension, &analysis.levels));
     said.extend(refused(dimension, &analysis.levels));
+    said.extend(disturbed(dimension, &analysis.levels));
+    said.extend(neighbours(sweep));
     said
 }
 
@@ -298,13 +168,14 @@ fn threshold(dimension: Dimension, kind: ThresholdKind, found: &Threshold) -> St
     )
 }
 
-fn modes(dimension: Dimension, split: &SplitLevel, repeats: u32) -> String {
+fn modes(dimension: Dimension, split: &SplitLevel) -> String {
+    let all: usize = split.modes.iter().map(|mode| mode.runs.len()).sum();
     let modes: Vec<String> = split
         .modes
         .iter()
         .map(|mode| {
             format!(
-                "{} req/s in {} of {repeats} ({} [{}, {}])",
+                "{} req/s in {} of {all} ({} [{}, {}])",
                 quantity::number(mode.per_s),
                 mode.runs.len(),
                 quantity::percent(mode.share),
@@ -314,12 +185,23 @@ fn modes(dimension: Dimension, split: &SplitLevel, repeats: u32) -> String {
         })
         .collect();
     let plan = &split.comparison;
+    let fast = split.others_cpu.first().copied().flatten();
+    let slow = split.others_cpu.iter().skip(1).copied().flatten();
+    let host = match (fast, slow.reduce(f64::max)) {
+        (Some(fast), Some(slow)) if slow - fast >= NEIGHBOURS_DIFFER => format!(
+            "; beside the slower ones other processes used {} CPUs, beside the faster {}, which may \
+             be all there is to it",
+            quantity::number(slow),
+            quantity::number(fast),
+        ),
+        _ => String::new(),
+    };
     let runs = plan
         .runs_each
         .map_or("more than 100".to_owned(), |runs| runs.to_string());
     format!(
         "at {} runs fall into modes: {}; to see the slower ones go from {} to {} takes {runs} runs \
-         of each version",
+         of each version{host}",
         at(dimension, split.level),
         modes.join(", "),
         quantity::percent(plan.from),
@@ -366,6 +248,11 @@ fn error(e: &ErrorRate) -> String {
         e.phase,
         quantity::number(e.per_s)
     )
+}
+
+fn errors_per_s(errors: &[ErrorRate]) -> String {
+    let all: f64 = errors.iter().fold(0.0, |sum, e| sum + e.per_s);
+    quantity::number(all)
 }
 
 fn little(dimension: Dimension, levels: &[Level]) -> Option<String> {
@@ -519,6 +406,36 @@ pub(crate) fn brackets(sweep: &Sweep) -> String {
     format!(
         "figures are medians of {}, brackets their extremes ({} sure to hold the true median)",
         quantity::plural(u64::from(windows), "window"),
-        quantity::percent(confidence),
+        quantity::percent_fine(confidence),
     )
+}
+
+fn disturbed(dimension: Dimension, levels: &[Level]) -> Option<String> {
+    let found = levels.iter().filter(|l| l.disturbed > 0);
+    let count: u32 = found.clone().map(|l| l.disturbed).sum();
+    let named: Vec<String> = found.map(|l| level(dimension, l.level)).collect();
+    (count > 0).then(|| {
+        format!(
+            "{} left out at {}: slower than the fastest of their level, while other processes took \
+             at least half a CPU more",
+            quantity::plural(u64::from(count), "window"),
+            named.join(", "),
+        )
+    })
+}
+
+/// Other processes on the host, where they matter.
+fn neighbours(sweep: &Sweep) -> Option<String> {
+    let mut used: Vec<f64> = sweep.windows.iter().filter_map(|w| w.others_cpu).collect();
+    used.sort_unstable_by(f64::total_cmp);
+    let (median, most) = (*used.get(used.len() / 2)?, *used.last()?);
+    (median >= NEIGHBOURS_FROM * f64::from(sweep.cpus)).then(|| {
+        format!(
+            "other processes used {} of {} CPUs in the median window, {} in the worst: small \
+             differences are theirs",
+            quantity::number(median),
+            sweep.cpus,
+            quantity::number(most),
+        )
+    })
 }

@@ -2,9 +2,9 @@
 
 use std::io::Write;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Condvar, Mutex, PoisonError};
+use std::sync::{Arc, Condvar, Mutex, OnceLock, PoisonError};
 use std::thread;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use super::{NO_CAUSE, Refusal, Server, Truth, UNCATALOGUED};
 use crate::http::{self, Threaded};
@@ -28,6 +28,13 @@ pub(super) const KNOBS: &[Knob] = &[
         healthy: None,
     },
     Knob {
+        flag: "ramp-ms",
+        help: "with ramp: how long after the first request the wait is gone",
+        default: 1_000.0,
+        range: (1.0, 600_000.0),
+        healthy: None,
+    },
+    Knob {
         flag: "seed",
         help: "with jitter: seed of the random waits",
         default: 1.0,
@@ -45,6 +52,16 @@ pub(super) const VARIANTS: &[Variant] = &[
         name: "tail",
         help: "only some requests wait",
         excludes: &[],
+    },
+    Variant {
+        name: "ramp",
+        help: "look-alike: the wait shrinks to nothing after the first request, as in a warm-up",
+        excludes: &["tail", "jitter", "drawn"],
+    },
+    Variant {
+        name: "drawn",
+        help: "the start of the server is drawn: in one of two no request waits at all",
+        excludes: &["tail", "jitter"],
     },
     Variant {
         name: "burn",
@@ -81,6 +98,24 @@ impl Pause {
     }
 }
 
+/// What is left of the wait of a server that warms up, from its first request on.
+struct Ramp {
+    first: OnceLock<Instant>,
+    length: Duration,
+}
+
+impl Ramp {
+    fn left(&self) -> f64 {
+        let since = self.first.get_or_init(Instant::now).elapsed();
+        1.0 - since.div_duration_f64(self.length).min(1.0)
+    }
+}
+
+/// One bit of this process alone: its id, mixed.
+fn draw() -> bool {
+    work::uniform(u64::from(std::process::id()), 0) < 0.5
+}
+
 pub(super) fn start(options: &Options) -> Result<Server, Refusal> {
     let listener = http::listen(options.port, http::AMPLE_BACKLOG)?;
     let address = listener.local_addr()?;
@@ -93,7 +128,11 @@ pub(super) fn start(options: &Options) -> Result<Server, Refusal> {
         (_, true) => Pause::TimedWait,
         _ => Pause::Sleep,
     };
-    let delay = options.millis("delay-ms");
+    let spared = options.has("drawn") && draw();
+    let delay = if spared { Duration::ZERO } else { options.millis("delay-ms") };
+    let length = options.millis("ramp-ms");
+    let ramp = options.has("ramp").then(|| Ramp { first: OnceLock::new(), length });
+    let is_ramp = ramp.is_some();
     let every = if options.has("tail") { options.number("every") as u64 } else { 1 };
     let seed = options.number("seed") as u64;
     let turn = AtomicU64::new(0);
@@ -104,21 +143,27 @@ pub(super) fn start(options: &Options) -> Result<Server, Refusal> {
         answer: Box::new(move |request, stream| {
             let index = turn.fetch_add(1, Ordering::Relaxed);
             if !delay.is_zero() && (index + 1).is_multiple_of(every) {
-                let share = if jitter { work::uniform(seed, index) } else { 1.0 };
-                pause.pass(delay.mul_f64(share));
+                let share = match &ramp {
+                    Some(ramp) => ramp.left(),
+                    None if jitter => work::uniform(seed, index),
+                    None => 1.0,
+                };
+                if share > 0.0 {
+                    pause.pass(delay.mul_f64(share));
+                }
                 waits_here.fetch_add(1, Ordering::Relaxed);
             }
             stream.write_all(&http::response(request, b"hello\n"))
         }),
     }
     .start(listener)?;
-    let sick = !options.healthy;
+    let sick = !options.healthy && !spared;
     let stop = move || {
         let waits = waits.load(Ordering::Relaxed);
         let self_check = format!("{waits} requests were held back by {delay:?}");
         Ok(Truth::new(requests.load(Ordering::Relaxed), waits, sick, self_check))
     };
-    let cause = match (sick, burn || jitter) {
+    let cause = match (sick, burn || jitter || is_ramp) {
         (false, _) => NO_CAUSE,
         (true, true) => UNCATALOGUED,
         (true, false) => "fixed-delay",

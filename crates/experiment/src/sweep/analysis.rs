@@ -8,11 +8,12 @@ use slowpath_core::plan::below;
 use super::clusters::RunMode;
 use super::grid::Dimension;
 use super::knee::{Knee, knee};
-use super::level::{Level, levels};
+use super::level::{Level, levels, undisturbed};
 use super::needed::{Comparison, runs_needed};
 use super::threshold::{Hit, Threshold, ThresholdKind, threshold};
 use super::usl::{LEVELS_FEWEST, Usl, fit_robust};
 use super::window::Window;
+use crate::trend::median;
 
 /// From this share of failed requests on, a level counts as one with errors: more than a stray
 /// reset of a closed keep-alive connection.
@@ -72,6 +73,8 @@ pub struct SplitLevel {
     pub level: f64,
     /// Its modes, the fastest first.
     pub modes: Vec<RunMode>,
+    /// CPUs that others than target and slowpath used, median over the runs of each mode.
+    pub others_cpu: Vec<Option<f64>>,
     /// How many runs it takes to see that a change makes the slower modes five times rarer.
     pub comparison: Comparison,
 }
@@ -93,7 +96,10 @@ pub fn analyse(dimension: Dimension, windows: &[Window], seed: u64) -> Analysis 
         usl_refused: law.as_ref().err().cloned(),
         usl: law.ok(),
         thresholds: thresholds(dimension, windows),
-        split: levels.iter().filter_map(split_level).collect(),
+        split: levels
+            .iter()
+            .filter_map(|l| split_level(l, windows))
+            .collect(),
         client_limited: windows
             .iter()
             .filter(|w| w.client_limited.is_some())
@@ -102,13 +108,22 @@ pub fn analyse(dimension: Dimension, windows: &[Window], seed: u64) -> Analysis 
     }
 }
 
+/// The windows of all levels that other processes did not disturb, in ascending order of level.
+fn calm(windows: &[Window]) -> Vec<&Window> {
+    let mut all: Vec<&Window> = windows.iter().collect();
+    all.sort_by(|a, b| a.level.total_cmp(&b.level));
+    let same = all.chunk_by(|a, b| a.level.total_cmp(&b.level).is_eq());
+    same.flat_map(undisturbed).collect()
+}
+
 /// All thresholds that the windows show.
 pub(super) fn thresholds(
     dimension: Dimension,
     windows: &[Window],
 ) -> Vec<(ThresholdKind, Threshold)> {
-    let counting: Vec<&Window> = windows
-        .iter()
+    let calm = calm(windows);
+    let counting: Vec<&Window> = calm
+        .into_iter()
         .filter(|w| w.counts() && w.level > 0.0)
         .collect();
     let find = |kind, happened: &dyn Fn(&Window) -> bool| {
@@ -143,11 +158,10 @@ pub(super) fn thresholds(
 /// The law through all windows that count, with intervals; else why not.
 fn scalability(windows: &[Window], seed: u64) -> Result<Scalability, String> {
     let mut groups: Vec<Vec<(f64, f64)>> = Vec::new();
-    let mut counting: Vec<&Window> = windows
-        .iter()
+    let counting: Vec<&Window> = calm(windows)
+        .into_iter()
         .filter(|w| w.counts() && w.failing() < ERRORS_FROM && w.steady_per_s() > 0.0)
         .collect();
-    counting.sort_by(|a, b| a.level.total_cmp(&b.level));
     for same in counting.chunk_by(|a, b| a.level.total_cmp(&b.level).is_eq()) {
         groups.push(same.iter().map(|w| (w.level, w.steady_per_s())).collect());
     }
@@ -193,15 +207,24 @@ fn middle_95(mut values: Vec<f64>) -> (f64, f64) {
     (at(0.025), at(0.975))
 }
 
-fn split_level(level: &Level) -> Option<SplitLevel> {
+fn split_level(level: &Level, windows: &[Window]) -> Option<SplitLevel> {
     let fastest = level
         .modes
         .first()
         .filter(|_| level.modes.len() > 1 && level.counts())?;
+    let own = windows
+        .iter()
+        .filter(|w| w.level.total_cmp(&level.level).is_eq());
+    let own = undisturbed(&own.collect::<Vec<&Window>>());
+    let others = |mode: &RunMode| {
+        let used = mode.runs.iter().map(|&run| own[run].others_cpu);
+        median(&mut used.collect::<Option<Vec<f64>>>()?)
+    };
     let from = 1.0 - fastest.share;
     let to = CHANGE * from;
     Some(SplitLevel {
         level: level.level,
+        others_cpu: level.modes.iter().map(others).collect(),
         modes: level.modes.clone(),
         comparison: Comparison {
             from,

@@ -8,6 +8,10 @@ use super::clusters::{RunMode, modes_of_runs};
 use super::window::{Cpu, ErrorRate, Figure, Window};
 use crate::trend::median;
 
+/// Half a CPU more for other processes than beside the fastest window of the same level: on a host
+/// of two, a quarter of what there is.
+const DISTURBED_CPUS: f64 = 0.5;
+
 /// A figure over the windows of a level.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Range {
@@ -24,12 +28,15 @@ pub struct Range {
 pub struct Level {
     /// Connections, requests a second, or bytes.
     pub level: f64,
-    /// Windows measured.
+    /// Windows that the figures rest on.
     pub windows: u32,
     /// Of these, those in which the client was the limit.
     pub client_limited: u32,
     /// Of these, those that are invalid otherwise.
     pub invalid: u32,
+    /// Windows left out of all figures here, since other processes took more of the host than
+    /// beside the fastest window of the level.
+    pub disturbed: u32,
     /// Offered requests a second.
     pub offered_per_s: f64,
     /// Completed requests as a share of those offered, over all windows.
@@ -50,6 +57,8 @@ pub struct Level {
     pub server_cpu: Option<Cpu>,
     /// Median of the CPUs that slowpath used.
     pub client_cpu: Option<Cpu>,
+    /// Median of the CPUs that others than the two used.
+    pub others_cpu: Option<f64>,
     /// Connections dialled for each offered request, median.
     pub dials_per_request: f64,
     /// Median share of the users' time in requests that were completed; `null` in an open loop.
@@ -72,7 +81,8 @@ pub struct Level {
     pub later_ms: Option<f64>,
     /// The mode of the course over time: of the windows that could be judged, the middle one.
     pub ramp: Option<Ramp>,
-    /// The modes into which its runs fall; one if nothing sets them apart.
+    /// The modes into which its runs fall; one if nothing sets them apart. Positions are among its
+    /// windows that count, in the order of measuring.
     pub modes: Vec<RunMode>,
     /// The causes that ranked first, most frequent first, with the number of windows.
     pub causes: Vec<(String, u32)>,
@@ -89,7 +99,8 @@ impl Level {
         self.errors.iter().fold(0.0, |sum, e| sum + e.share)
     }
 
-    fn of(level: f64, windows: &[&Window]) -> Self {
+    fn of(level: f64, all: &[&Window]) -> Self {
+        let windows: &[&Window] = &undisturbed(all);
         let seconds: f64 = windows.iter().map(|w| w.seconds).sum();
         let sum = |count: fn(&Window) -> u64| windows.iter().map(|&w| count(w)).sum::<u64>() as f64;
         let number = |test: fn(&Window) -> bool| windows.iter().filter(|w| test(w)).count() as u32;
@@ -104,6 +115,7 @@ impl Level {
         Self {
             level,
             windows: windows.len() as u32,
+            disturbed: (all.len() - windows.len()) as u32,
             client_limited: number(|w| w.client_limited.is_some()),
             invalid: number(|w| w.invalid.is_some() && w.client_limited.is_none()),
             offered_per_s: if seconds > 0.0 {
@@ -123,6 +135,7 @@ impl Level {
             errors: errors(windows, seconds, offered),
             server_cpu: cpu(windows, |w| w.server_cpu),
             client_cpu: cpu(windows, |w| w.client_cpu),
+            others_cpu: middle(windows, |w| w.others_cpu),
             dials_per_request: middle(windows, |w| Some(w.dials_per_request)).unwrap_or_default(),
             waiting_share: middle(windows, |w| w.little.map(|l| l.completed)),
             little_ms: middle(windows, |w| w.little.and_then(|l| l.expected_ms)),
@@ -138,6 +151,21 @@ impl Level {
             causes: causes(windows),
         }
     }
+}
+
+/// Windows that other processes held up are not the target's doing: those that were slower than
+/// the fastest of their level, while others used more CPU beside them. A backend of the target
+/// would have less to do in a slower window, and is not mistaken for a disturbance.
+pub(super) fn undisturbed<'a>(level: &[&'a Window]) -> Vec<&'a Window> {
+    let fastest = level
+        .iter()
+        .max_by(|a, b| a.steady_per_s().total_cmp(&b.steady_per_s()));
+    let quiet = fastest.and_then(|w| w.others_cpu);
+    let disturbed = |w: &Window| match (w.others_cpu, quiet) {
+        (Some(others), Some(quiet)) => others - quiet >= DISTURBED_CPUS,
+        _ => false,
+    };
+    level.iter().copied().filter(|w| !disturbed(w)).collect()
 }
 
 /// All levels in ascending order.

@@ -14,6 +14,8 @@ const HUBER: f64 = 1.345;
 const MAD_TO_SD: f64 = 1.482_602_218_505_602;
 /// Rounds of reweighting: weights stand still after a handful.
 const ROUNDS: usize = 20;
+/// Parameters that change by less than this part of themselves stand still.
+const STILL: f64 = 1e-5;
 /// Steps of Levenberg and Marquardt's method: a start from the linear form needs about ten.
 const STEPS: usize = 200;
 
@@ -85,7 +87,13 @@ pub fn fit_robust(points: &[(f64, f64)]) -> Option<Usl> {
         for (weight, r) in weights.iter_mut().zip(&residuals) {
             *weight = (HUBER * sd / r.abs()).min(1.0);
         }
-        theta = model.best(&weights)?;
+        let next = model.best(&weights)?;
+        let still = |(a, b): (&f64, &f64)| (a - b).abs() <= STILL * a.abs();
+        let stands = theta.iter().zip(&next).all(still);
+        theta = next;
+        if stands {
+            break;
+        }
     }
     Some(model.usl(&theta))
 }

@@ -8,7 +8,7 @@ use slowpath_core::record::RunRecord;
 use slowpath_core::sample::{NONE, Outcome, Sample, Stage};
 use slowpath_core::scenario::{ConnectionUse, Model};
 use slowpath_core::signal::{
-    PROCESS_CPU_SYSTEM, PROCESS_CPU_USER, Signal, TOOL_CPU_SYSTEM, TOOL_CPU_USER,
+    HOST_CPU_BUSY, PROCESS_CPU_SYSTEM, PROCESS_CPU_USER, Signal, TOOL_CPU_SYSTEM, TOOL_CPU_USER,
 };
 use slowpath_core::stats::batches::{self, Batches};
 use slowpath_core::stats::quantile::{quantiles, type_1};
@@ -127,6 +127,8 @@ pub struct Window {
     pub server_cpu: Option<Cpu>,
     /// CPUs slowpath used.
     pub client_cpu: Option<Cpu>,
+    /// CPUs that others than the target and slowpath used; `null` if the target cannot be seen.
+    pub others_cpu: Option<f64>,
     /// The course of throughput from the first request on; `null` if there was too little.
     pub course: Option<Course>,
     /// Why the client was the limit; such a window is in no fit.
@@ -181,6 +183,7 @@ impl Window {
             first_request: view.first_request(),
             server_cpu: view.cpu(&PROCESS_CPU_USER, &PROCESS_CPU_SYSTEM),
             client_cpu: view.cpu(&TOOL_CPU_USER, &TOOL_CPU_SYSTEM),
+            others_cpu: view.others_cpu(),
             course,
             client_limited: told.client_limited,
             invalid: told.invalid,
@@ -375,17 +378,28 @@ impl<'a> View<'a> {
         })
     }
 
+    /// CPUs used, by a counter of nanoseconds over all that it is kept for.
+    fn cpus(&self, signal: &'static Signal) -> Option<f64> {
+        let series = self.record.timeline.all(signal);
+        let used = series
+            .filter_map(|s| s.increase(self.window))
+            .reduce(|a, b| a + b)?;
+        Some(used / self.window.len_ns() as f64)
+    }
+
     fn cpu(&self, user: &'static Signal, system: &'static Signal) -> Option<Cpu> {
-        let cpus = |signal: &'static Signal| {
-            let series = self.record.timeline.all(signal);
-            let used = series
-                .filter_map(|s| s.increase(self.window))
-                .reduce(|a, b| a + b)?;
-            Some(used / self.window.len_ns() as f64)
-        };
         Some(Cpu {
-            user: cpus(user)?,
-            system: cpus(system)?,
+            user: self.cpus(user)?,
+            system: self.cpus(system)?,
         })
+    }
+
+    fn others_cpu(&self) -> Option<f64> {
+        let own = [
+            self.cpu(&PROCESS_CPU_USER, &PROCESS_CPU_SYSTEM)?,
+            self.cpu(&TOOL_CPU_USER, &TOOL_CPU_SYSTEM)?,
+        ];
+        let own: f64 = own.iter().map(|c| c.user + c.system).sum();
+        Some((self.cpus(&HOST_CPU_BUSY)? - own).max(0.0))
     }
 }

@@ -10,9 +10,12 @@ mod answer;
 mod failures;
 mod latency;
 mod measured;
+mod sweep;
 mod tables;
 mod time;
 mod trials;
+
+pub use sweep::sweep_html;
 
 use measured::Measured;
 

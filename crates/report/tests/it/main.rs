@@ -12,4 +12,5 @@ mod html;
 mod markdown;
 mod sample;
 mod schema;
+mod sweep;
 mod terminal;

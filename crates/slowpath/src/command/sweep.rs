@@ -150,6 +150,7 @@ fn blank(id: String, scenario: &Scenario, plan: Plan) -> Sweep {
         id,
         name: scenario.name.clone(),
         target: String::new(),
+        cpus: 0,
         began: notes::now_utc(),
         analysis: analyse(plan.grid.dimension, &[], plan.seed),
         plan,
@@ -268,6 +269,7 @@ impl Sweeper<'_> {
         measured?;
         let judged = Judged::read(&dir)?;
         self.sweep.target.clone_from(&judged.diagnosis.run.target);
+        self.sweep.cpus = judged.diagnosis.run.host.cpus;
         let told = told(&judged);
         let window = Window::of(&judged.record, cell, name, told);
         window.ok_or_else(|| Problem::unreachable("nothing was measured", "slowpath run").into())
@@ -320,6 +322,8 @@ impl Sweeper<'_> {
             &place,
         ));
         saved?;
+        let html = slowpath_report::sweep_html(&self.sweep);
+        write(&self.dir, "sweep.html", &html)?;
         write(
             &self.dir,
             "sweep.md",

@@ -46,6 +46,36 @@ request = "/no-method"
 "#;
 
 #[test]
+fn sweep() {
+    let url = "http://127.0.0.1:1/";
+    refused(&["sweep", url], &["--over"]);
+    refused(
+        &["sweep", url, "--over", "users=1..4"],
+        &["connections=, rate= or size="],
+    );
+    refused(
+        &["sweep", url, "--over", "connections=x,8..2"],
+        &["\"x\"", "\"8..2\""],
+    );
+    refused(
+        &["sweep", url, "--over", "connections=4"],
+        &["at least two"],
+    );
+    refused(
+        &["sweep", url, "--over", "size=1B,1GiB"],
+        &["16 MiB", "{size}"],
+    );
+    refused(
+        &["sweep", url, "--over", "rate=1,2", "--steps", "1"],
+        &["from 2 to 64"],
+    );
+    refused(
+        &["sweep", "bad.toml", "--over", "rate=1,2"],
+        &["7 mistakes", "conections"],
+    );
+}
+
+#[test]
 fn run() {
     refused(&["run"], &["SCENARIO.toml|URL"]);
     refused(&["run", "missing.toml"], &["missing.toml"]);

@@ -14,4 +14,5 @@ mod readme;
 mod reconnects;
 mod restore;
 mod support;
+mod sweep;
 mod verdicts;

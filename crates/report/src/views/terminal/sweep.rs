@@ -49,7 +49,7 @@ pub fn sweep_terminal(sweep: &Sweep, style: Style, place: &str) -> String {
     labelled(
         &mut page,
         "report",
-        &format!("{place}/sweep.md"),
+        &format!("{place}/sweep.html"),
         Tint::Plain,
     );
     page.finish()

@@ -1,0 +1,10 @@
+//! Sweeps as a whole: windows from records, refinement, and the analysis of simulated servers.
+
+#![expect(clippy::unwrap_used, reason = "a failed unwrap is a failed test")]
+
+#[path = "sweep/analysis.rs"]
+mod analysis;
+#[path = "sweep/simulated.rs"]
+mod simulated;
+#[path = "sweep/window.rs"]
+mod window;

@@ -1,0 +1,188 @@
+//! What windows say together, and which level is measured next.
+
+use slowpath_core::sample::Outcome;
+use slowpath_experiment::sweep::{
+    Dimension, ErrorRate, Refinement, ThresholdKind, Told, Why, Window, analyse, refine,
+};
+
+use crate::simulated::{MS, Next, fair, record, window};
+
+const LEVELS: [u32; 8] = [1, 2, 4, 8, 16, 32, 64, 128];
+
+fn told(failed: u64) -> Told {
+    let error = ErrorRate {
+        class: "closed".to_owned(),
+        phase: "first-byte".to_owned(),
+        errno: None,
+        status: None,
+        count: failed,
+        per_s: 0.0,
+        share: 0.0,
+    };
+    Told {
+        errors: vec![error],
+        ..Told::default()
+    }
+}
+
+/// A server of `capacity` users at a time that closes on everybody beyond `limit`.
+fn limited(level: u32, repeat: u32, capacity: u32, limit: u32) -> Window {
+    let takes_ns = 5 * MS * u64::from(level.min(limit).max(capacity)) / u64::from(capacity);
+    let run = record(level, |user, _| {
+        let served = user < limit;
+        Next {
+            takes_ns: if served { takes_ns } else { 5 * MS },
+            outcome: if served { Outcome::Ok } else { Outcome::Closed },
+        }
+    });
+    let measured = run.samples.iter().filter(|s| s.outcome.is_error());
+    let failed = measured.count() as u64;
+    window(f64::from(level), repeat, &run, told(failed))
+}
+
+fn all(of: impl Fn(u32, u32) -> Window) -> Vec<Window> {
+    (0..3)
+        .flat_map(|repeat| LEVELS.map(|level| of(level, repeat)))
+        .collect()
+}
+
+#[test]
+fn the_knee_is_where_users_stop_being_scarce() {
+    let windows =
+        all(|level, repeat| window(f64::from(level), repeat, &fair(level, 10), Told::default()));
+    let found = analyse(Dimension::Connections, &windows, 1);
+    let knee = found.knee.unwrap();
+    assert!((knee.at - 10.0).abs() < 0.5, "{knee:?}");
+    assert_eq!(knee.reached_at, 16.0);
+    let usl = found.usl.unwrap();
+    assert!((usl.law.lambda / 200.0 - 1.0).abs() < 0.3, "{usl:?}");
+    assert!(usl.sigma.0 <= usl.law.sigma && usl.law.sigma <= usl.sigma.1);
+    assert!(found.thresholds.is_empty() && found.split.is_empty());
+}
+
+#[test]
+fn without_a_plateau_there_is_no_knee() {
+    let windows = all(|level, repeat| {
+        window(
+            f64::from(level),
+            repeat,
+            &fair(level, 1000),
+            Told::default(),
+        )
+    });
+    let found = analyse(Dimension::Connections, &windows, 1);
+    assert_eq!(found.knee, None);
+    assert_eq!(found.usl.unwrap().law.peak_at, None);
+}
+
+#[test]
+fn a_limit_of_connections_is_a_threshold_and_refinement_closes_in_on_it() {
+    let mut windows = all(|level, repeat| limited(level, repeat, 10, 50));
+    let mut done: Vec<Refinement> = Vec::new();
+    for _ in 0..6 {
+        let Some(next) = refine(Dimension::Connections, &windows, &done) else {
+            break;
+        };
+        windows.extend((0..3).map(|repeat| limited(next.level as u32, repeat, 10, 50)));
+        done.push(next);
+    }
+    let at_threshold = |r: &&Refinement| r.why == Why::Threshold(ThresholdKind::Errors);
+    assert!(done.iter().filter(at_threshold).count() >= 3, "{done:?}");
+    let found = analyse(Dimension::Connections, &windows, 1);
+    let (_, errors) = found
+        .thresholds
+        .iter()
+        .find(|(kind, _)| *kind == ThresholdKind::Errors)
+        .unwrap();
+    assert!((48.0..=54.0).contains(&errors.at), "{errors:?}");
+    assert!(
+        errors.low <= 50.0 && errors.high.unwrap() >= 50.5,
+        "{errors:?}"
+    );
+    let beyond = found.levels.iter().find(|l| l.level == 128.0).unwrap();
+    assert!(beyond.little_violated == 3 && beyond.failing() > 0.5);
+    assert!(found.knee.unwrap().plateau_level <= 64.0);
+}
+
+#[test]
+fn stuck_runs_are_a_mode_with_its_probability() {
+    let run = |repeat: u32| {
+        let takes_ns = if repeat.is_multiple_of(5) {
+            500 * MS
+        } else {
+            MS
+        };
+        record(4, |_, _| Next {
+            takes_ns,
+            outcome: Outcome::Ok,
+        })
+    };
+    let windows: Vec<Window> = (0..10)
+        .map(|repeat| window(4.0, repeat, &run(repeat), Told::default()))
+        .collect();
+    let found = analyse(Dimension::Connections, &windows, 1);
+    let split = &found.split[0];
+    assert_eq!(split.modes.len(), 2);
+    assert_eq!(
+        (split.modes[1].runs.as_slice(), split.modes[1].share),
+        (&[0, 5][..], 0.2)
+    );
+    assert!((split.comparison.from - 0.2).abs() < 1e-9);
+    assert!(split.comparison.runs_each.unwrap() > 30);
+}
+
+#[test]
+fn windows_in_which_the_client_was_the_limit_are_in_no_fit() {
+    let limited = |level: u32, repeat| {
+        let limit = (level > 16).then(|| "the loop never rests".to_owned());
+        let told = Told {
+            client_limited: limit,
+            ..Told::default()
+        };
+        // Beyond 16 the client loses half of what there would be.
+        let takes_ns = if level > 16 {
+            3 * MS * u64::from(level) / 10
+        } else {
+            MS
+        };
+        let run = record(level, |_, _| Next {
+            takes_ns,
+            outcome: Outcome::Ok,
+        });
+        window(f64::from(level), repeat, &run, told)
+    };
+    let found = analyse(Dimension::Connections, &all(limited), 1);
+    assert_eq!(found.client_limited, 9);
+    assert_eq!(found.knee, None, "what counts grows to the end");
+    assert!(found.usl_refused.unwrap().contains("needs 6 levels"));
+    assert!(found.thresholds.is_empty());
+}
+
+#[test]
+fn nothing_measured_is_an_empty_answer() {
+    let found = analyse(Dimension::Rate, &[], 1);
+    assert!(found.levels.is_empty() && found.knee.is_none() && found.usl.is_none());
+    assert_eq!(refine(Dimension::Rate, &[], &[]), None);
+}
+
+#[test]
+fn what_other_processes_did_is_not_the_targets_doing() {
+    let run = |repeat: u32, slow: bool, others: f64| {
+        let takes_ns = if slow { 50 * MS } else { 5 * MS };
+        let run = record(4, |_, _| Next {
+            takes_ns,
+            outcome: Outcome::Ok,
+        });
+        let mut window = window(4.0, repeat, &run, Told::default());
+        window.others_cpu = Some(others);
+        window
+    };
+    let disturbed = [run(0, false, 0.3), run(1, true, 1.4), run(2, false, 0.4)];
+    let found = analyse(Dimension::Connections, &disturbed, 1);
+    assert_eq!((found.levels[0].windows, found.levels[0].disturbed), (2, 1));
+    assert!(found.split.is_empty(), "{found:?}");
+    // A backend that has less to do beside a slow window is no disturbance.
+    let backend = [run(0, false, 1.4), run(1, true, 0.3), run(2, false, 1.3)];
+    let found = analyse(Dimension::Connections, &backend, 1);
+    assert_eq!((found.levels[0].disturbed, found.split.len()), (0, 1));
+}

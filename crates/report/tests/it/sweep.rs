@@ -1,0 +1,188 @@
+//! The views of a sweep whose windows are written down here.
+
+use slowpath_experiment::sweep::{
+    Cpu, Dimension, ErrorRate, Fairness, Figure, FirstRequest, Grid, Little, Plan, Refinement,
+    SCHEMA, Sweep, ThresholdKind, Why, Window, analyse,
+};
+use slowpath_report::{Style, sweep_html, sweep_json, sweep_markdown, sweep_terminal};
+
+use crate::sample::HOSTILE;
+
+/// Connections beyond which the server of these windows closes at once.
+const LIMIT: f64 = 62.0;
+
+fn figure(ms: f64) -> Figure {
+    Figure {
+        value: Some(ms),
+        low: Some(0.9 * ms),
+        high: Some(1.1 * ms),
+        reason: None,
+    }
+}
+
+/// A server of 50,000 requests a second with a knee at 16 connections.
+fn window(level: f64, repeat: u32) -> Window {
+    let served = level.min(LIMIT);
+    let per_s = 50_000.0 * (served / 16.0).min(1.0) * (1.0 + 0.01 * f64::from(repeat));
+    let failing = (level - served).max(0.0);
+    let failed = (2.0 * 300.0 * failing) as u64;
+    let completed = (2.0 * per_s) as u64;
+    let mean_ms = served / per_s * 1e3;
+    let error = ErrorRate {
+        class: "closed".to_owned(),
+        phase: "first-byte".to_owned(),
+        errno: None,
+        status: None,
+        count: failed,
+        per_s: failed as f64 / 2.0,
+        share: failed as f64 / (completed + failed) as f64,
+    };
+    Window {
+        level,
+        repeat,
+        dir: format!("windows/{level}-r{repeat}"),
+        seconds: 2.0,
+        offered: completed + failed,
+        completed,
+        failed,
+        unfinished: 0,
+        per_s,
+        settled_per_s: None,
+        p50_ms: figure(mean_ms),
+        p99_ms: if level < 2.0 {
+            Figure {
+                reason: Some("needs 368 effective samples, have 90".to_owned()),
+                ..Figure::default()
+            }
+        } else {
+            figure(3.0 * mean_ms)
+        },
+        errors: if failed > 0 { vec![error] } else { Vec::new() },
+        dials_per_request: failing / level,
+        little: Some(Little {
+            expected_ms: Some(level / per_s * 1e3),
+            mean_ms: Some(mean_ms),
+            completed: served / level,
+            failed: failing / level,
+            unfinished: 0.0,
+            between: 0.0,
+            thinks: false,
+        }),
+        fairness: Some(Fairness {
+            of: level as u32,
+            mean: 100.0,
+            gini: failing / level,
+            jain: served / level,
+            jain_by_chance: 0.99,
+            never: failing / level,
+        }),
+        first_request: Some(FirstRequest {
+            connections: level as u64,
+            first_ms: 20.0 * mean_ms,
+            first_max_ms: 30.0 * mean_ms,
+            later_ms: Some(mean_ms),
+        }),
+        server_cpu: Some(Cpu {
+            user: 0.3,
+            system: 0.6,
+        }),
+        client_cpu: Some(Cpu {
+            user: 0.2,
+            system: 0.5,
+        }),
+        others_cpu: Some(0.05),
+        course: None,
+        client_limited: None,
+        invalid: None,
+        cause: None,
+    }
+}
+
+fn sweep(name: &str) -> Sweep {
+    let levels = vec![1.0, 2.0, 4.0, 8.0, 16.0, 32.0, 64.0, 128.0];
+    let windows: Vec<Window> = (0..3)
+        .flat_map(|repeat| {
+            levels
+                .iter()
+                .map(move |&level| (level, repeat))
+                .collect::<Vec<_>>()
+        })
+        .map(|(level, repeat)| window(level, repeat))
+        .collect();
+    let grid = Grid {
+        dimension: Dimension::Connections,
+        levels,
+    };
+    Sweep {
+        schema: SCHEMA.to_owned(),
+        version: "0".to_owned(),
+        id: "01JD0000000000000000000000".to_owned(),
+        name: name.to_owned(),
+        target: "http://127.0.0.1:8080".to_owned(),
+        cpus: 2,
+        began: "2026-01-01T00:00:00Z".to_owned(),
+        plan: Plan {
+            grid,
+            repeats: 3,
+            window_ns: 2_000_000_000,
+            warmup_ns: 500_000_000,
+            refinements: 4,
+            seed: 1,
+        },
+        refinements: vec![Refinement {
+            level: 32.0,
+            why: Why::Threshold(ThresholdKind::Errors),
+        }],
+        analysis: analyse(Dimension::Connections, &windows, 1),
+        windows,
+        troubles: vec!["level 256: the target is gone".to_owned()],
+        interrupted: true,
+    }
+}
+
+fn terminal(width: usize) -> String {
+    sweep_terminal(
+        &sweep("shop"),
+        Style {
+            color: false,
+            width,
+        },
+        ".slowpath/runs/01JD",
+    )
+}
+
+#[test]
+fn the_terminal_says_knee_threshold_storm_and_conditions() {
+    insta::assert_snapshot!("sweep", terminal(160));
+}
+
+#[test]
+fn percentiles_stand_beside_what_was_served_and_no_line_is_too_wide() {
+    for width in [60, 80, 100, 160] {
+        let text = terminal(width);
+        let head = text.lines().next().unwrap();
+        assert!(!head.contains("p99") || head.contains("served"), "{head}");
+        for line in text.lines() {
+            assert!(line.chars().count() <= width, "{width}: {line}");
+        }
+    }
+}
+
+#[test]
+fn markdown_and_html_escape_names_and_hold_every_window() {
+    let hostile = sweep(HOSTILE);
+    let (markdown, html) = (sweep_markdown(&hostile), sweep_html(&hostile));
+    assert!(!markdown.contains("<script>") && !html.contains("<script>alert"));
+    for window in &hostile.windows {
+        assert!(html.contains(&window.dir));
+    }
+    assert_eq!(html.matches("class=\"plot\"").count(), 2);
+    insta::assert_snapshot!("sweep_markdown", sweep_markdown(&sweep("shop")));
+}
+
+#[test]
+fn the_json_is_read_back_as_it_was() {
+    let written = sweep("shop");
+    let read: Sweep = serde_json::from_str(&sweep_json(&written)).unwrap();
+    assert_eq!(read, written);
+}
