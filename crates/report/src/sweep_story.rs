@@ -17,8 +17,6 @@ const STORM: f64 = 0.1;
 /// Other processes that use this share of the host's CPUs are in every figure: they take time
 /// slices from the target, and share its caches.
 const NEIGHBOURS_FROM: f64 = 0.1;
-/// Runs that differ by this much of a CPU in what others used were not measured on the same host.
-const NEIGHBOURS_DIFFER: f64 = 0.25;
 /// Classes of errors that are named for a level; the rest is in the JSON.
 const ERRORS_NAMED: usize = 3;
 /// A first request that takes this many times as long as later ones is worth a sentence; a dial
@@ -185,23 +183,12 @@ fn modes(dimension: Dimension, split: &SplitLevel) -> String {
         })
         .collect();
     let plan = &split.comparison;
-    let fast = split.others_cpu.first().copied().flatten();
-    let slow = split.others_cpu.iter().skip(1).copied().flatten();
-    let host = match (fast, slow.reduce(f64::max)) {
-        (Some(fast), Some(slow)) if slow - fast >= NEIGHBOURS_DIFFER => format!(
-            "; beside the slower ones other processes used {} CPUs, beside the faster {}, which may \
-             be all there is to it",
-            quantity::number(slow),
-            quantity::number(fast),
-        ),
-        _ => String::new(),
-    };
     let runs = plan
         .runs_each
         .map_or("more than 100".to_owned(), |runs| runs.to_string());
     format!(
         "at {} runs fall into modes: {}; to see the slower ones go from {} to {} takes {runs} runs \
-         of each version{host}",
+         of each version",
         at(dimension, split.level),
         modes.join(", "),
         quantity::percent(plan.from),
@@ -416,8 +403,8 @@ fn disturbed(dimension: Dimension, levels: &[Level]) -> Option<String> {
     let named: Vec<String> = found.map(|l| level(dimension, l.level)).collect();
     (count > 0).then(|| {
         format!(
-            "{} left out at {}: slower than the fastest of their level, while other processes took \
-             at least half a CPU more",
+            "{} left out at {}: other processes took half a CPU more than beside the fastest of the \
+             level, and target or slowpath waited for it",
             quantity::plural(u64::from(count), "window"),
             named.join(", "),
         )

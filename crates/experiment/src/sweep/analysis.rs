@@ -13,7 +13,6 @@ use super::needed::{Comparison, runs_needed};
 use super::threshold::{Hit, Threshold, ThresholdKind, threshold};
 use super::usl::{LEVELS_FEWEST, Usl, fit_robust};
 use super::window::Window;
-use crate::trend::median;
 
 /// From this share of failed requests on, a level counts as one with errors: more than a stray
 /// reset of a closed keep-alive connection.
@@ -73,8 +72,6 @@ pub struct SplitLevel {
     pub level: f64,
     /// Its modes, the fastest first.
     pub modes: Vec<RunMode>,
-    /// CPUs that others than target and slowpath used, median over the runs of each mode.
-    pub others_cpu: Vec<Option<f64>>,
     /// How many runs it takes to see that a change makes the slower modes five times rarer.
     pub comparison: Comparison,
 }
@@ -96,10 +93,7 @@ pub fn analyse(dimension: Dimension, windows: &[Window], seed: u64) -> Analysis 
         usl_refused: law.as_ref().err().cloned(),
         usl: law.ok(),
         thresholds: thresholds(dimension, windows),
-        split: levels
-            .iter()
-            .filter_map(|l| split_level(l, windows))
-            .collect(),
+        split: levels.iter().filter_map(split_level).collect(),
         client_limited: windows
             .iter()
             .filter(|w| w.client_limited.is_some())
@@ -134,7 +128,10 @@ pub(super) fn thresholds(
                 happened: happened(w),
             })
             .collect();
-        threshold(&hits).map(|found| (kind, found))
+        // Beyond the levels a threshold was not reached, only approached.
+        let highest = hits.iter().map(|h| h.level).fold(0.0, f64::max);
+        let found = threshold(&hits).filter(|found| found.at <= highest)?;
+        Some((kind, found))
     };
     let mut all = Vec::new();
     all.extend(find(ThresholdKind::Errors, &|w| w.failing() >= ERRORS_FROM));
@@ -207,24 +204,15 @@ fn middle_95(mut values: Vec<f64>) -> (f64, f64) {
     (at(0.025), at(0.975))
 }
 
-fn split_level(level: &Level, windows: &[Window]) -> Option<SplitLevel> {
+fn split_level(level: &Level) -> Option<SplitLevel> {
     let fastest = level
         .modes
         .first()
         .filter(|_| level.modes.len() > 1 && level.counts())?;
-    let own = windows
-        .iter()
-        .filter(|w| w.level.total_cmp(&level.level).is_eq());
-    let own = undisturbed(&own.collect::<Vec<&Window>>());
-    let others = |mode: &RunMode| {
-        let used = mode.runs.iter().map(|&run| own[run].others_cpu);
-        median(&mut used.collect::<Option<Vec<f64>>>()?)
-    };
     let from = 1.0 - fastest.share;
     let to = CHANGE * from;
     Some(SplitLevel {
         level: level.level,
-        others_cpu: level.modes.iter().map(others).collect(),
         modes: level.modes.clone(),
         comparison: Comparison {
             from,

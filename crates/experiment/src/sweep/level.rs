@@ -11,6 +11,8 @@ use crate::trend::median;
 /// Half a CPU more for other processes than beside the fastest window of the same level: on a host
 /// of two, a quarter of what there is.
 const DISTURBED_CPUS: f64 = 0.5;
+/// A quarter of the time, something of ours that was ready to run did not get a CPU.
+const WAITED_CPUS: f64 = 0.25;
 
 /// A figure over the windows of a level.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
@@ -34,8 +36,8 @@ pub struct Level {
     pub client_limited: u32,
     /// Of these, those that are invalid otherwise.
     pub invalid: u32,
-    /// Windows left out of all figures here, since other processes took more of the host than
-    /// beside the fastest window of the level.
+    /// Windows left out of all figures here, since other processes took CPUs that target or
+    /// slowpath waited for.
     pub disturbed: u32,
     /// Offered requests a second.
     pub offered_per_s: f64,
@@ -153,17 +155,24 @@ impl Level {
     }
 }
 
-/// Windows that other processes held up are not the target's doing: those that were slower than
-/// the fastest of their level, while others used more CPU beside them. A backend of the target
-/// would have less to do in a slower window, and is not mistaken for a disturbance.
+/// Windows that other processes held up are not the target's doing: beside them others used more
+/// CPU than beside the fastest window of their level, and target or slowpath waited longer for
+/// one. Either alone says nothing: a target that is stuck leaves its CPUs to others, and one that
+/// is overloaded waits for CPUs that it uses itself.
 pub(super) fn undisturbed<'a>(level: &[&'a Window]) -> Vec<&'a Window> {
     let fastest = level
         .iter()
         .max_by(|a, b| a.steady_per_s().total_cmp(&b.steady_per_s()));
-    let quiet = fastest.and_then(|w| w.others_cpu);
-    let disturbed = |w: &Window| match (w.others_cpu, quiet) {
-        (Some(others), Some(quiet)) => others - quiet >= DISTURBED_CPUS,
+    let Some(fastest) = fastest else {
+        return Vec::new();
+    };
+    let more = |own: Option<f64>, quiet: Option<f64>, by: f64| match (own, quiet) {
+        (Some(own), Some(quiet)) => own - quiet >= by,
         _ => false,
+    };
+    let disturbed = |w: &Window| {
+        more(w.others_cpu, fastest.others_cpu, DISTURBED_CPUS)
+            && more(w.waited_cpu, fastest.waited_cpu, WAITED_CPUS)
     };
     level.iter().copied().filter(|w| !disturbed(w)).collect()
 }

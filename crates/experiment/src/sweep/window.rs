@@ -8,7 +8,8 @@ use slowpath_core::record::RunRecord;
 use slowpath_core::sample::{NONE, Outcome, Sample, Stage};
 use slowpath_core::scenario::{ConnectionUse, Model};
 use slowpath_core::signal::{
-    HOST_CPU_BUSY, PROCESS_CPU_SYSTEM, PROCESS_CPU_USER, Signal, TOOL_CPU_SYSTEM, TOOL_CPU_USER,
+    HOST_CPU_BUSY, PROCESS_CPU_SYSTEM, PROCESS_CPU_USER, Signal, THREAD_RUN_DELAY, TOOL_CPU_SYSTEM,
+    TOOL_CPU_USER, TOOL_LOOP_RUN_DELAY,
 };
 use slowpath_core::stats::batches::{self, Batches};
 use slowpath_core::stats::quantile::{quantiles, type_1};
@@ -129,6 +130,9 @@ pub struct Window {
     pub client_cpu: Option<Cpu>,
     /// CPUs that others than the target and slowpath used; `null` if the target cannot be seen.
     pub others_cpu: Option<f64>,
+    /// How much the target's threads and slowpath's loops waited for a CPU, in seconds a second;
+    /// `null` if that cannot be seen.
+    pub waited_cpu: Option<f64>,
     /// The course of throughput from the first request on; `null` if there was too little.
     pub course: Option<Course>,
     /// Why the client was the limit; such a window is in no fit.
@@ -184,6 +188,7 @@ impl Window {
             server_cpu: view.cpu(&PROCESS_CPU_USER, &PROCESS_CPU_SYSTEM),
             client_cpu: view.cpu(&TOOL_CPU_USER, &TOOL_CPU_SYSTEM),
             others_cpu: view.others_cpu(),
+            waited_cpu: view.waited_cpu(),
             course,
             client_limited: told.client_limited,
             invalid: told.invalid,
@@ -392,6 +397,10 @@ impl<'a> View<'a> {
             user: self.cpus(user)?,
             system: self.cpus(system)?,
         })
+    }
+
+    fn waited_cpu(&self) -> Option<f64> {
+        Some(self.cpus(&THREAD_RUN_DELAY)? + self.cpus(&TOOL_LOOP_RUN_DELAY)?)
     }
 
     fn others_cpu(&self) -> Option<f64> {

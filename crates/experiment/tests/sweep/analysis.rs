@@ -167,22 +167,48 @@ fn nothing_measured_is_an_empty_answer() {
 
 #[test]
 fn what_other_processes_did_is_not_the_targets_doing() {
-    let run = |repeat: u32, slow: bool, others: f64| {
+    let run = |repeat: u32, slow: bool, others: f64, waited: f64| {
         let takes_ns = if slow { 50 * MS } else { 5 * MS };
         let run = record(4, |_, _| Next {
             takes_ns,
             outcome: Outcome::Ok,
         });
         let mut window = window(4.0, repeat, &run, Told::default());
-        window.others_cpu = Some(others);
+        (window.others_cpu, window.waited_cpu) = (Some(others), Some(waited));
         window
     };
-    let disturbed = [run(0, false, 0.3), run(1, true, 1.4), run(2, false, 0.4)];
-    let found = analyse(Dimension::Connections, &disturbed, 1);
-    assert_eq!((found.levels[0].windows, found.levels[0].disturbed), (2, 1));
-    assert!(found.split.is_empty(), "{found:?}");
-    // A backend that has less to do beside a slow window is no disturbance.
-    let backend = [run(0, false, 1.4), run(1, true, 0.3), run(2, false, 1.3)];
-    let found = analyse(Dimension::Connections, &backend, 1);
-    assert_eq!((found.levels[0].disturbed, found.split.len()), (0, 1));
+    let of = |windows: &[Window]| {
+        let found = analyse(Dimension::Connections, windows, 1);
+        (
+            found.levels[0].windows,
+            found.levels[0].disturbed,
+            found.split.len(),
+        )
+    };
+    let quiet = |repeat| run(repeat, false, 0.3, 0.1);
+    let held_up = run(1, true, 1.4, 0.8);
+    assert_eq!(of(&[quiet(0), held_up, quiet(2)]), (2, 1, 0));
+    let stuck = run(1, true, 1.4, 0.05);
+    let left_to_others = of(&[quiet(0), stuck, quiet(2)]);
+    assert_eq!(left_to_others, (3, 0, 1), "it left its CPU to others");
+    let overloaded = run(1, true, 0.3, 3.0);
+    let own = of(&[quiet(0), overloaded, quiet(2)]);
+    assert_eq!(own, (3, 0, 1), "it waited for itself");
+    let hidden = Window {
+        waited_cpu: None,
+        ..run(1, true, 1.4, 0.8)
+    };
+    assert_eq!(of(&[quiet(0), hidden, quiet(2)]), (3, 0, 1));
+}
+
+#[test]
+fn a_threshold_beyond_the_levels_is_not_told() {
+    // Of the windows at the highest level, one of three fails.
+    let windows = all(|level, repeat| {
+        let limit = if repeat == 0 { 100 } else { 1000 };
+        limited(level, repeat, 10, limit)
+    });
+    let found = analyse(Dimension::Connections, &windows, 1);
+    assert!(found.levels[7].failing() > 0.01, "{:?}", found.levels[7]);
+    assert!(found.thresholds.is_empty(), "{:?}", found.thresholds);
 }

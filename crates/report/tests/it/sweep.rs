@@ -91,6 +91,7 @@ fn window(level: f64, repeat: u32) -> Window {
             system: 0.5,
         }),
         others_cpu: Some(0.05),
+        waited_cpu: Some(0.01),
         course: None,
         client_limited: None,
         invalid: None,

@@ -71,7 +71,7 @@ fn sweep() {
     );
     refused(
         &["sweep", "bad.toml", "--over", "rate=1,2"],
-        &["7 mistakes", "conections"],
+        &["6 mistakes", "conections"],
     );
 }
 

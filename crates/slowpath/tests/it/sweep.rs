@@ -130,6 +130,10 @@ fn a_limit_of_connections_shows_as_a_reconnect_storm() {
     ];
     let (code, found, said) = sweep(folder.path(), &args);
     assert_eq!(code, 6, "requests failed: {said}");
+    let counts = |w: &Value| w["client_limited"].is_null() && w["invalid"].is_null();
+    if !found["windows"].as_array().unwrap().iter().all(counts) {
+        return skipped("other processes kept slowpath from sending in time");
+    }
     let thresholds = found["analysis"]["thresholds"].as_array().unwrap();
     let errors = thresholds
         .iter()
