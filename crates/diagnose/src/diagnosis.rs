@@ -82,10 +82,23 @@ pub struct RunSummary {
 pub struct Instrument {
     /// CPU seconds slowpath used per million requests; `null` without requests.
     pub cpu_s_per_million: Option<f64>,
-    /// Share of the measured time that the load loop ran or waited for a CPU.
+    /// As the former, of the threads that send alone: without writing and observing.
+    #[serde(default)]
+    pub loop_cpu_s_per_million: Option<f64>,
+    /// Share of the measured time that the busiest load loop ran or waited for a CPU.
     pub loop_busy: Option<f64>,
-    /// 99th percentile of how late requests were sent through our own fault, in milliseconds.
+    /// Median of how late requests were sent through our own fault, in milliseconds.
+    #[serde(default)]
+    pub send_lag_p50_ms: Option<f64>,
+    /// Its 99th percentile.
     pub send_lag_p99_ms: Option<f64>,
+    /// The latest.
+    #[serde(default)]
+    pub send_lag_max_ms: Option<f64>,
+    /// Coefficient of variation of the gaps between requests sent in an open loop: 0 if they were
+    /// evenly spaced, 1 if they came independently, more in bursts.
+    #[serde(default)]
+    pub send_gap_cv: Option<f64>,
     /// Connections dialled.
     pub connections_opened: u64,
     /// Pooled connections found closed before sending and re-dialled.

@@ -36,6 +36,8 @@ pub struct Load {
     pub busy: Option<f64>,
     /// Loops that were observed; 0 if none was.
     pub loops: u32,
+    /// How long all loops ran; `None` if not observed.
+    pub ran_ns: Option<f64>,
     /// CPUs of the host that stood idle on average; `None` if not observed.
     pub cpus_idle: Option<f64>,
     /// CPUs that the offered rate would need at the measured price; `None` if not observed or if
@@ -47,6 +49,10 @@ pub struct Load {
     pub lag_p50_ns: u64,
     /// Its 99th percentile.
     pub lag_p99_ns: u64,
+    /// Its maximum.
+    pub lag_max_ns: u64,
+    /// Standard deviation of the gaps between requests sent in an open loop, over their mean.
+    pub gap_cv: Option<f64>,
     /// Median of the latency.
     pub p50_ns: u64,
     /// Its 99th percentile.
@@ -88,6 +94,7 @@ impl Load {
         Self {
             busy: busy.map(|b| b.min(1.0)),
             loops: loops.len() as u32,
+            ran_ns: ran,
             cpus_idle,
             cpus_needed,
             sent: if offered == 0 {
@@ -97,6 +104,8 @@ impl Load {
             },
             lag_p50_ns: at(&lags, 0.5),
             lag_p99_ns: at(&lags, 0.99),
+            lag_max_ns: at(&lags, 1.0),
+            gap_cv: if open { gap_cv(case) } else { None },
             p50_ns: at(&latencies, 0.5),
             p99_ns: at(&latencies, 0.99),
         }
@@ -147,6 +156,26 @@ impl Load {
             "lower the rate, or load from more machines".to_owned()
         }
     }
+}
+
+/// How unevenly the requests of the measured windows were sent.
+fn gap_cv(case: &Case<'_>) -> Option<f64> {
+    let samples = case.record.samples.iter();
+    let mut sent: Vec<(u16, u64)> = samples
+        .filter(|s| s.stage == Stage::Measured)
+        .filter_map(|s| Some((s.repeat, s.sent?.get())))
+        .collect();
+    sent.sort_unstable();
+    let pairs = sent.iter().zip(sent.iter().skip(1));
+    let gaps = pairs
+        .filter(|(a, b)| a.0 == b.0)
+        .map(|(a, b)| (b.1 - a.1) as f64);
+    let (n, sum, squares) = gaps.fold((0.0, 0.0, 0.0), |(n, sum, squares), gap| {
+        (n + 1.0, sum + gap, squares + gap * gap)
+    });
+    let mean: f64 = sum / n;
+    let variance: f64 = squares / n - mean * mean;
+    (mean > 0.0).then(|| variance.max(0.0).sqrt() / mean)
 }
 
 /// How long each loop ran and waited for a CPU in the measured windows.

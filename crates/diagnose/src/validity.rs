@@ -44,12 +44,19 @@ pub(crate) fn instrument(case: &Case<'_>, load: &Load) -> Instrument {
         .filter_map(|series| case.measured_increase(series))
         .reduce(|a, b| a + b);
     let requests = case.completed() as f64;
+    let per_million = |ns: Option<f64>| {
+        ns.filter(|_| requests > 0.0)
+            .map(|ns| round(ns / 1e9 / (requests / 1e6), 1e3))
+    };
+    let lag_ms = |ns: u64| (requests > 0.0).then(|| round(ms(ns as f64), 1e6));
     Instrument {
-        cpu_s_per_million: cpu
-            .filter(|_| requests > 0.0)
-            .map(|ns| round(ns / 1e9 / (requests / 1e6), 1e3)),
+        cpu_s_per_million: per_million(cpu),
+        loop_cpu_s_per_million: per_million(load.ran_ns),
         loop_busy: load.busy.map(share),
-        send_lag_p99_ms: (requests > 0.0).then(|| round(ms(load.lag_p99_ns as f64), 1e6)),
+        send_lag_p50_ms: lag_ms(load.lag_p50_ns),
+        send_lag_p99_ms: lag_ms(load.lag_p99_ns),
+        send_lag_max_ms: lag_ms(load.lag_max_ns),
+        send_gap_cv: load.gap_cv.map(|cv| round(cv, 1e3)),
         connections_opened: repeats.iter().map(|r| r.connections_opened).sum(),
         connections_stale: repeats.iter().map(|r| r.connections_stale).sum(),
         spool_waits: repeats.iter().map(|r| r.spool_waits).sum(),

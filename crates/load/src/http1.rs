@@ -5,5 +5,5 @@ mod head;
 mod request;
 mod response;
 
-pub(crate) use request::Request;
+pub use request::Request;
 pub use response::{Fed, Malformed, Response};

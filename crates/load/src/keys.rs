@@ -34,7 +34,7 @@ impl Keys {
     }
 
     /// The number of a key. Allocates only for a key not seen before.
-    pub(crate) fn number(&mut self, key: &str) -> u32 {
+    pub fn number(&mut self, key: &str) -> u32 {
         if let Some(&number) = self.numbers.get(key) {
             return number;
         }

@@ -24,7 +24,7 @@ enum Piece {
 
 /// The requests of one endpoint.
 #[derive(Debug)]
-pub(crate) struct Request {
+pub struct Request {
     pieces: Vec<Piece>,
     /// A body that differs from request to request: rendered first, for its length.
     body: Option<Template>,
@@ -37,12 +37,7 @@ pub(crate) struct Request {
 impl Request {
     /// Lays out the requests of `endpoint`. Headers of the user replace ours of the same name.
     /// `file` is the body, where that is a file.
-    pub(crate) fn new(
-        endpoint: &Endpoint,
-        host: &str,
-        places: &Places,
-        file: Option<Arc<[u8]>>,
-    ) -> Self {
+    pub fn new(endpoint: &Endpoint, host: &str, places: &Places, file: Option<Arc<[u8]>>) -> Self {
         let mut layout = Layout {
             pieces: Vec::new(),
             places,
@@ -100,7 +95,7 @@ impl Request {
     }
 
     /// Writes one request over what is in `out`. `scratch` is memory for its body.
-    pub(crate) fn render(
+    pub fn render(
         &self,
         out: &mut Vec<u8>,
         scratch: &mut Vec<u8>,

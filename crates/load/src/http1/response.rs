@@ -5,7 +5,7 @@
 //! one response is reused for the next.
 
 use super::chunked::Chunked;
-use super::head::{Framing, Head};
+use super::head::{Framing, Parser};
 use crate::body::{Body, Wants};
 
 /// Interim responses before the final one, at most. A server that works long may send one (102) a
@@ -42,6 +42,7 @@ pub struct Response {
     asked_head: bool,
     partial_head: Vec<u8>,
     interim: u32,
+    parser: Parser,
     status: u16,
     reusable: bool,
     received_bytes: u64,
@@ -55,6 +56,7 @@ impl Default for Response {
             asked_head: false,
             partial_head: Vec::new(),
             interim: 0,
+            parser: Parser::default(),
             status: 0,
             reusable: false,
             received_bytes: 0,
@@ -71,6 +73,7 @@ impl Response {
         *self = Self {
             asked_head,
             partial_head: std::mem::take(&mut self.partial_head),
+            parser: std::mem::take(&mut self.parser),
             body: std::mem::take(&mut self.body),
             ..Self::default()
         };
@@ -138,10 +141,10 @@ impl Response {
     fn feed_head<'b>(&mut self, bytes: &'b [u8]) -> Result<&'b [u8], Malformed> {
         let before = self.partial_head.len();
         let parsed = if before == 0 {
-            Head::parse(bytes, self.asked_head)?
+            self.parser.parse(bytes, self.asked_head)?
         } else {
             self.partial_head.extend_from_slice(bytes);
-            Head::parse(&self.partial_head, self.asked_head)?
+            self.parser.parse(&self.partial_head, self.asked_head)?
         };
         let Some(head) = parsed else {
             if before == 0 {

@@ -9,6 +9,7 @@ mod bodies;
 mod conformance;
 mod connections;
 mod counting;
+mod distribution;
 mod loops;
 mod pacing;
 mod server;
