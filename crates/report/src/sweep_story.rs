@@ -89,7 +89,10 @@ fn no_knee(sweep: &Sweep) -> String {
     let counting = sweep.analysis.levels.iter().filter(|l| l.counts());
     match counting.map(|l| l.level).reduce(f64::max) {
         Some(most) => {
-            format!("no knee is seen up to {}", at(Dimension::Connections, most))
+            format!(
+                "no knee is seen up to {}: throughput grows to the end, or not at all",
+                at(Dimension::Connections, most)
+            )
         }
         None => "no knee: no level says anything about the target".to_owned(),
     }

@@ -29,8 +29,8 @@ pub struct Knee {
     pub reached_at: f64,
 }
 
-/// The knee of levels in ascending order; `None` if throughput still grows at the end, or for
-/// fewer than three levels.
+/// The knee of levels in ascending order; `None` if throughput still grows at the end or is at
+/// its most from the lowest level on, or for fewer than three levels.
 pub fn knee(levels: &[&Level]) -> Option<Knee> {
     let first = levels.first().filter(|_| levels.len() >= 3)?;
     let best = levels
@@ -40,7 +40,12 @@ pub fn knee(levels: &[&Level]) -> Option<Knee> {
     let on_plateau = |level: &&&Level| level.per_s.median >= PLATEAU * most;
     let reached = levels.iter().find(on_plateau)?;
     let lasting = levels.iter().filter(|l| l.level >= reached.level).count();
-    if most <= 0.0 || first.per_s.low <= 0.0 || lasting < PLATEAU_LEVELS {
+    // A plateau from the lowest level on has its knee below it, nobody knows where.
+    if reached.level <= first.level
+        || most <= 0.0
+        || first.per_s.low <= 0.0
+        || lasting < PLATEAU_LEVELS
+    {
         return None;
     }
     let crossing = |most: f64, light: f64| most * first.level / light;
