@@ -35,19 +35,36 @@ def wait_for(port):
     sys.exit(f"nothing listens on port {port}")
 
 
-def measured(command, cpu, realtime):
-    """Runs a command on one CPU: its output, CPU seconds, peak RSS in MB, times it slept."""
+def measured(command, cpu, realtime, load_s):
+    """Runs a command on one CPU: its output, its resource use, and the most memory in MB that it
+    had resident in its first `load_s` seconds; what it does with its figures later is its affair."""
     pinned = ["taskset", "-c", str(cpu), *command]
     if realtime:
         pinned = ["chrt", "-f", "1", *pinned]
     with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err:
+        began = time.monotonic()
         child = subprocess.Popen(pinned, stdout=out, stderr=err)
-        _, status, used = os.wait4(child.pid, 0)
+        resident = []
+        while True:
+            pid, status, used = os.wait4(child.pid, os.WNOHANG)
+            if pid:
+                break
+            if 0.3 < time.monotonic() - began < load_s:
+                resident.append(resident_mb(child.pid))
+            time.sleep(0.1)
         child.returncode = os.waitstatus_to_exitcode(status)
         out.seek(0), err.seek(0)
         text = out.read().decode(errors="replace")
         trouble = err.read().decode(errors="replace")
-    return text, trouble, used
+    return text, trouble, used, max(resident, default=0.0)
+
+
+def resident_mb(pid):
+    try:
+        lines = pathlib.Path(f"/proc/{pid}/status").read_text().splitlines()
+    except OSError:
+        return 0.0
+    return next((int(l.split()[1]) / 1024 for l in lines if l.startswith("VmRSS:")), 0.0)
 
 
 def of_floor(text, used, load):
@@ -182,7 +199,9 @@ def one(peer, port, load, options):
     command = peer.command(port, load)
     if command is None:
         return None
-    text, trouble, used = measured([str(word) for word in command], options.client_cpu, options.realtime)
+    load_s = options.seconds + (WARMUP_S if peer.name == "slowpath" else 0)
+    text, trouble, used, resident = measured(
+        [str(word) for word in command], options.client_cpu, options.realtime, load_s)
     try:
         row = peer.read(text, used, load)
     except Exception as error:
@@ -190,7 +209,7 @@ def one(peer, port, load, options):
     # Those that do not tell what they used while sending are charged with all of it.
     row.setdefault("cpu_s", used.ru_utime + used.ru_stime)
     row["per_million"] = row["cpu_s"] / row["requests"] * 1e6
-    row["rss"] = used.ru_maxrss / 1024
+    row["rss"] = resident
     return row
 
 
