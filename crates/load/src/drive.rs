@@ -217,7 +217,7 @@ fn has_control(value: &Template, drive: &Drive<'_>) -> bool {
         Part::Pool(pool) => drive.plan.scenario.pools[*pool]
             .values
             .iter()
-            .any(|value| is_control(value)),
+            .any(is_control),
         // What is extracted for a header is looked at when it is.
         Part::Variable(_) | Part::Seq | Part::Uuid | Part::Port | Part::ServicePort(_) => false,
     })

@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use slowpath_core::Nanos;
 use slowpath_core::sample::{NONE, Phase};
-use slowpath_core::scenario::{ConnectionUse, Endpoint, Places, Pool, Template};
+use slowpath_core::scenario::{ConnectionUse, Endpoint, Places, Pool, Scheme, Template};
 
 use crate::body::Wants;
 use crate::clock::now;
@@ -22,6 +22,7 @@ use crate::http1::{Request, Response};
 use crate::keys::{Keys, MetKeys};
 use crate::log::Log;
 use crate::pace::Slowness;
+use crate::redirect::Redirects;
 use crate::share::{Joint, Share};
 
 /// What a request's key is made of.
@@ -57,6 +58,7 @@ pub(crate) struct Engine {
     pub(crate) seed: u64,
     pub(crate) repeat: u16,
     pub(crate) timeout_ns: u64,
+    pub(crate) redirects: Redirects,
     pub(crate) per_request: bool,
     pub(crate) share: Share,
     pub(crate) joint: Arc<Joint>,
@@ -92,7 +94,7 @@ pub(crate) fn prepare(
             request: Request::new(endpoint, &drive.host_header, places, file.clone()),
             wants: Wants {
                 body: expected.body || extractors.needs_body(),
-                head: extractors.needs_head(),
+                head: extractors.needs_head() || scenario.load.redirects > 0,
                 ..expected
             },
             expectation,
@@ -132,7 +134,6 @@ impl Engine {
         let load = &drive.plan.scenario.load;
         Self {
             dispatcher,
-            network,
             log: Log::new(start),
             stale: Cell::new(0),
             endpoints,
@@ -141,10 +142,20 @@ impl Engine {
             seed: drive.plan.seed,
             repeat: drive.repeat,
             timeout_ns: load.timeout_ns,
+            redirects: Redirects {
+                most: load.redirects,
+                scheme: if network.route.tls.is_some() {
+                    Scheme::Https
+                } else {
+                    Scheme::Http
+                },
+                authority: drive.host_header.clone(),
+            },
             per_request: load.connection == ConnectionUse::PerRequest,
             share,
             joint: Arc::clone(joint),
             keys: RefCell::new(MetKeys::new(joint.keys.clone())),
+            network,
         }
     }
 

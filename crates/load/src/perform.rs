@@ -12,6 +12,7 @@ use crate::clock::now;
 use crate::connection::{Connection, Outgoing};
 use crate::dispatch::Order;
 use crate::engine::{Desk, Engine, KeyOf, Prepared};
+use crate::follow::Trip;
 use crate::http1::Response;
 use crate::limits::Broken;
 use crate::session::Session;
@@ -57,39 +58,28 @@ impl Engine {
             request,
             ..
         } = desk;
-        let slowness = endpoint.slowness;
         // A slow client is another client than those that share connections.
-        let kept = slowness.is_any().then(|| connection.take());
-        let outgoing = Outgoing {
-            head: request,
-            tail: endpoint.request.tail(),
-            slowness,
+        let kept = endpoint.slowness.is_any().then(|| connection.take());
+        let trip = Trip {
+            slot: *slot,
+            endpoint,
+            connection: &mut *connection,
+            request,
+            response: &mut *response,
+            // It counts from the instant at which the request is worked on; waiting for a
+            // connection is bounded by the end of the load.
+            limit: now().plus(self.timeout_ns),
         };
-        let whole = self
-            .send(*slot, connection, outgoing, response, &mut sample)
-            .await;
+        let whole = self.answered(trip, &mut sample).await;
         self.network.limits.set(*slot, None);
         self.joint.end();
-
-        match whole {
-            Ok(done) => {
-                stamps::note_end(response.body(), done, &mut sample);
-                sample.done = done;
-                sample.phase = Phase::Check;
-                sample.outcome = endpoint.expectation.judge(
-                    (response.status(), response.body()),
-                    &values,
-                    &mut desk.scratch,
-                );
-            }
-            Err(Broken { failure, at }) => {
-                stamps::note_end(response.body(), at, &mut sample);
-                sample.done = at;
-                sample.outcome = failure.outcome;
-                sample.phase = failure.phase;
-                sample.errno = failure.errno;
-            }
-        }
+        let scratch = &mut desk.scratch;
+        conclude(
+            whole,
+            (endpoint, &*response),
+            (&values, scratch),
+            &mut sample,
+        );
         if !endpoint.extractors.is_empty() {
             extract(
                 endpoint,
@@ -110,23 +100,37 @@ impl Engine {
         sample
     }
 
+    /// Sends, and follows what the answer says where that is asked for. Gives the instant of the
+    /// last byte, and whether a redirect was refused.
+    async fn answered(&self, trip: Trip<'_>, sample: &mut Sample) -> Result<(Nanos, bool), Broken> {
+        let outgoing = Outgoing {
+            head: trip.request,
+            tail: trip.endpoint.request.tail(),
+            slowness: trip.endpoint.slowness,
+        };
+        let outgoing = (outgoing, trip.limit);
+        let done = self
+            .send(trip.slot, trip.connection, outgoing, trip.response, sample)
+            .await?;
+        if self.redirects.most == 0 {
+            return Ok((done, false));
+        }
+        self.follow(trip, done, sample).await
+    }
+
     /// Dials if there is no connection, sends and reads.
-    async fn send(
+    pub(crate) async fn send(
         &self,
         slot: u32,
         connection: &mut Option<Connection>,
-        request: Outgoing<'_>,
+        (request, limit): (Outgoing<'_>, Nanos),
         response: &mut Response,
         sample: &mut Sample,
     ) -> Result<Nanos, Broken> {
         let mut begun = now();
         sample.done = begun;
         sample.in_flight = self.joint.others();
-        // The limit counts from the instant at which the request is worked on; waiting for a
-        // connection is bounded by the end of the load.
-        self.network
-            .limits
-            .set(slot, Some(begun.plus(self.timeout_ns)));
+        self.network.limits.set(slot, Some(limit));
         let connection = if let Some(connection) = connection {
             sample.idle_before_ns = begun.since(connection.idle_since);
             connection
@@ -155,7 +159,7 @@ impl Engine {
     }
 
     /// A connection that the peer has closed since its last response is none.
-    async fn drop_if_stale(&self, connection: &mut Option<Connection>) {
+    pub(crate) async fn drop_if_stale(&self, connection: &mut Option<Connection>) {
         let stale = match connection {
             Some(connection) => poll_fn(|cx| Poll::Ready(connection.is_stale(cx))).await,
             None => false,
@@ -193,6 +197,36 @@ impl Engine {
             endpoint: order.choice.endpoint,
             stage: order.stage,
             ..Sample::due(order.due.scheduled)
+        }
+    }
+}
+
+/// Writes down how a request ended: at what instant, and whether that is what was expected.
+fn conclude(
+    whole: Result<(Nanos, bool), Broken>,
+    (endpoint, response): (&Prepared, &Response),
+    (values, scratch): (&Values<'_>, &mut Vec<u8>),
+    sample: &mut Sample,
+) {
+    let body = response.body();
+    match whole {
+        Ok((done, is_refused)) => {
+            stamps::note_end(body, done, sample);
+            sample.done = done;
+            sample.phase = Phase::Check;
+            sample.outcome = if is_refused {
+                Outcome::Status
+            } else {
+                let answer = (response.status(), body);
+                endpoint.expectation.judge(answer, values, scratch)
+            };
+        }
+        Err(Broken { failure, at }) => {
+            stamps::note_end(body, at, sample);
+            sample.done = at;
+            sample.outcome = failure.outcome;
+            sample.phase = failure.phase;
+            sample.errno = failure.errno;
         }
     }
 }

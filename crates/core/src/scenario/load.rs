@@ -44,6 +44,10 @@ pub struct Load {
     pub passes: Vec<String>,
     /// When a request is given up, in nanoseconds, above 0.
     pub timeout_ns: u64,
+    /// How many redirects in a row are followed for one request, within the target's origin; 0
+    /// takes a redirect for the answer. The latency is that of all of them.
+    #[serde(default)]
+    pub redirects: u32,
     /// Threads that send, at least 1. Each has its share of the connections, of the users and of
     /// the schedule; those without a connection are not started.
     #[serde(default = "default_loops")]
@@ -141,6 +145,8 @@ pub struct LoadDraft {
     pub fresh: Option<bool>,
     pub passes: Vec<String>,
     pub timeout_ns: Option<u64>,
+    /// As in [`Load`].
+    pub redirects: Option<u32>,
     pub loops: Option<u32>,
 }
 
@@ -205,6 +211,7 @@ impl LoadDraft {
             fresh: self.fresh.unwrap_or(true),
             passes: self.passes.clone(),
             timeout_ns: self.timeout_ns.unwrap_or(DEFAULT_TIMEOUT_NS),
+            redirects: self.redirects.unwrap_or(0),
             loops: self.loops.unwrap_or(DEFAULT_LOOPS),
         })
     }

@@ -99,6 +99,7 @@ impl Load {
             fresh: Some(self.fresh),
             passes: self.passes.clone(),
             timeout_ns: Some(self.timeout_ns),
+            redirects: Some(self.redirects),
             loops: Some(self.loops),
             ..LoadDraft::default()
         };

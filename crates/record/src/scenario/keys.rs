@@ -50,6 +50,7 @@ const KNOWN: &[(&str, &[&str])] = &[
             "fresh",
             "passes",
             "timeout",
+            "redirects",
             "loops",
         ],
     ),

@@ -76,6 +76,7 @@ fn draft(table: &Table<'_>) -> LoadDraft {
             .map(|value| passes(&value))
             .unwrap_or_default(),
         timeout_ns: duration("timeout"),
+        redirects: table.get("redirects").and_then(|value| value.whole(0)),
         loops: count("loops"),
         ..LoadDraft::default()
     }

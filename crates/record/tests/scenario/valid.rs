@@ -60,6 +60,7 @@ fn the_load_of_the_shop() {
         fresh: false,
         passes: Vec::new(),
         timeout_ns: 5_000_000_000,
+        redirects: 0,
         loops: 1,
     };
     assert_eq!(read(SHOP).unwrap().load, expected);
