@@ -65,6 +65,12 @@ impl Plan {
         self.scenario.load.passes.len().max(1) as u16
     }
 
+    /// The name of the pass that the window numbered `repeat` is; `None` without passes.
+    pub fn pass_name(&self, repeat: u16) -> Option<&str> {
+        let passes = &self.scenario.load.passes;
+        Some(passes.get(usize::from(self.pass_of(repeat)))?.as_str())
+    }
+
     /// Which of the passes the window is that is numbered `repeat`.
     pub fn pass_of(&self, repeat: u16) -> u16 {
         repeat % self.passes()

@@ -15,6 +15,7 @@ pub mod beta;
 pub mod bootstrap;
 pub mod effective;
 pub mod episodes;
+pub mod first_touch;
 pub mod fisher;
 pub mod modes;
 pub mod period;

@@ -32,6 +32,8 @@ pub struct Case<'a> {
     /// SYN by itself: the lower quartile of the times to make a connection, or the shortest where
     /// all were made ahead of requests. `None` if none was made.
     pub wire_ns: Option<u64>,
+    /// The instant that seconds are counted from: the begin of the run's first measured window.
+    zero: Option<Nanos>,
 }
 
 /// The requests of one endpoint in the measured windows.
@@ -62,6 +64,12 @@ pub struct EndpointCase {
 impl<'a> Case<'a> {
     /// Cuts a record.
     pub fn new(record: &'a RunRecord) -> Self {
+        let zero = record.manifest.repeats.first().map(|r| r.window.begin);
+        Self::from(record, zero)
+    }
+
+    /// Cuts a part of a record; seconds are counted from `zero`.
+    pub(crate) fn from(record: &'a RunRecord, zero: Option<Nanos>) -> Self {
         let windows: Vec<Span> = record.manifest.repeats.iter().map(|r| r.window).collect();
         let wire_ns = wire_ns(record);
         let names = record
@@ -80,6 +88,7 @@ impl<'a> Case<'a> {
             endpoints,
             windows,
             wire_ns,
+            zero,
         }
     }
 
@@ -173,7 +182,7 @@ impl<'a> Case<'a> {
 
     /// Seconds from the begin of the first measured window.
     pub fn seconds(&self, at: Nanos) -> f64 {
-        let zero = self.windows.first().map_or(at, |w| w.begin);
+        let zero = self.zero.unwrap_or(at);
         (at.get() as f64 - zero.get() as f64) / 1e9
     }
 }

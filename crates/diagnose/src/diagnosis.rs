@@ -8,11 +8,14 @@ use serde::{Deserialize, Serialize};
 use slowpath_core::facts::HostFacts;
 
 mod failures;
+mod passes;
 
 pub use failures::{
     Connections, DialFailure, EXAMPLES_MAX, ErrorCount, ErrorExample, IdleBin, IdleGaps, LogNote,
     Quantiles,
 };
+
+pub use passes::{ClassFigures, FirstTouchFigures, PassFigures, ResetProof};
 
 /// The value of [`Diagnosis::schema`].
 pub const SCHEMA: &str = "slowpath.report/1";
@@ -29,8 +32,15 @@ pub struct Diagnosis {
     pub run: RunSummary,
     /// Whether the measurement itself can be trusted, check by check.
     pub validity: Vec<Check>,
-    /// Figures, one entry an endpoint, in the scenario's order.
+    /// Figures, one entry an endpoint, in the scenario's order; in a run with passes one for each
+    /// endpoint and pass.
     pub endpoints: Vec<EndpointFigures>,
+    /// The passes of a repeat, in their order; empty for a run without.
+    #[serde(default)]
+    pub passes: Vec<PassFigures>,
+    /// The classes of users, in the scenario's order; empty for a run without.
+    #[serde(default)]
+    pub users: Vec<ClassFigures>,
     /// What became of connections.
     pub connections: Connections,
     /// Why no log lines stand beside errors; `null` if there are no errors or logs were read.
@@ -143,6 +153,9 @@ pub enum Status {
 pub struct EndpointFigures {
     /// The endpoint's name.
     pub name: String,
+    /// The pass that the figures are of; `null` in a run without passes.
+    #[serde(default)]
+    pub pass: Option<String>,
     /// Requests that reached the wire or tried to in the measured window: all that have a sample.
     pub requests: u64,
     /// Completed requests a second of measured time.
@@ -281,6 +294,9 @@ pub struct Finding {
     pub cause: String,
     /// The endpoint it touches; `null` when it touches all.
     pub endpoint: Option<String>,
+    /// The pass it was found in; `null` in a run without passes, and when it touches all.
+    #[serde(default)]
+    pub pass: Option<String>,
     /// What it explains.
     #[serde(rename = "where")]
     pub place: Place,
@@ -423,6 +439,9 @@ pub struct Blind {
 pub struct Unexplained {
     /// The endpoint.
     pub endpoint: String,
+    /// The pass; `null` in a run without passes.
+    #[serde(default)]
+    pub pass: Option<String>,
     /// Whether it is the slow requests' (tail) or every request's (floor).
     #[serde(rename = "where")]
     pub place: Place,

@@ -28,6 +28,7 @@ pub(crate) fn figures(case: &Case<'_>, endpoint: &EndpointCase) -> EndpointFigur
     let modes = endpoint.split.modes.iter();
     EndpointFigures {
         name: endpoint.name.clone(),
+        pass: None,
         requests: completed + endpoint.failed.len() as u64 + endpoint.unfinished.len() as u64,
         rate_per_s: round(
             if seconds > 0.0 {

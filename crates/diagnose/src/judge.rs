@@ -6,16 +6,20 @@ use slowpath_core::catalogue::PROVABLE;
 use slowpath_core::record::RunRecord;
 
 use crate::acquit::acquit;
+use crate::by_pass;
 use crate::case::{Case, EndpointCase};
+use crate::classes::classes;
 use crate::connections::connections;
 use crate::detectors::{Entry, Examine, REGISTRY};
 use crate::diagnosis::{
-    Diagnosis, EPISODES_MAX, Finding, GapNote, Place, RunSummary, SCHEMA, Status, Unexplained,
+    Blind, Cleared, Diagnosis, EPISODES_MAX, EndpointFigures, Finding, GapNote, Place, RunSummary,
+    SCHEMA, Status, Unexplained,
 };
 use crate::figures::{figures, round, share};
 use crate::frame::Frame;
 use crate::instrument::Load;
 use crate::ledger::{Ledger, NAMED_ERRORS, NAMED_SHARE, Settled, settle};
+use crate::passes::{checks, passes};
 use crate::summary::load_in_words;
 use crate::validity;
 use crate::verdict::{Amount, Claim, Found, Verdict};
@@ -26,26 +30,30 @@ const VERSION: &str = env!("CARGO_PKG_VERSION");
 /// Judges a record. Same record, same version: same answer, on any machine.
 pub fn judge(record: &RunRecord) -> Diagnosis {
     let case = Case::new(record);
-    let answers: Vec<Answer> = REGISTRY
-        .iter()
-        .map(|entry| Answer::of(&case, entry))
-        .collect();
-    let mut trial = Trial {
-        case: &case,
-        findings: Vec::new(),
-        unexplained: Vec::new(),
+    let parts = by_pass::split(record);
+    let mut judged = match parts.as_slice() {
+        [] => Judged::of(&case),
+        parts => {
+            let zero = record.manifest.repeats.first().map(|r| r.window.begin);
+            let judged = parts.iter().map(|part| {
+                let mut judged = Judged::of(&Case::from(&part.record, zero));
+                part.label(&mut judged);
+                judged
+            });
+            by_pass::merge(judged.collect())
+        }
     };
-    let weighed: Vec<Vec<Weight>> = trial.weigh(&answers);
-    let (cleared, blind) = acquit(&case, &answers, &weighed);
     let load = Load::of(&case);
-    let jumped = trial
+    let jumped = judged
         .findings
         .iter()
         .find(|r| r.finding.cause == "clock-jump");
     let jumped = jumped.map(|r| r.finding.summary.clone());
-    let validity = validity::checks(&case, &load, jumped.as_deref());
+    let passes = passes(record);
+    let mut validity = validity::checks(&case, &load, jumped.as_deref());
+    validity.extend(checks(&passes));
     let valid = validity.iter().all(|c| c.status != Status::Invalid);
-    trial
+    judged
         .findings
         .sort_by(|a, b| a.order().cmp(&b.order()).then(b.harm.total_cmp(&a.harm)));
     Diagnosis {
@@ -53,14 +61,49 @@ pub fn judge(record: &RunRecord) -> Diagnosis {
         version: VERSION.to_owned(),
         run: run_summary(&case, &load, valid),
         validity,
-        endpoints: case.endpoints.iter().map(|e| figures(&case, e)).collect(),
+        endpoints: judged.endpoints,
+        passes,
+        users: classes(&case),
         connections: connections(&case),
         logs_unseen: None,
-        findings: trial.findings.into_iter().map(|r| r.finding).collect(),
-        cleared,
-        blind,
-        unexplained: trial.unexplained,
+        findings: judged.findings.into_iter().map(|r| r.finding).collect(),
+        cleared: judged.cleared,
+        blind: judged.blind,
+        unexplained: judged.unexplained,
         gaps: gaps(record),
+    }
+}
+
+/// What was found in a run, or in one of its passes.
+#[derive(Default)]
+pub(crate) struct Judged {
+    pub(crate) endpoints: Vec<EndpointFigures>,
+    pub(crate) findings: Vec<Ranked>,
+    pub(crate) cleared: Vec<Cleared>,
+    pub(crate) blind: Vec<Blind>,
+    pub(crate) unexplained: Vec<Unexplained>,
+}
+
+impl Judged {
+    fn of(case: &Case<'_>) -> Self {
+        let answers: Vec<Answer> = REGISTRY
+            .iter()
+            .map(|entry| Answer::of(case, entry))
+            .collect();
+        let mut trial = Trial {
+            case,
+            findings: Vec::new(),
+            unexplained: Vec::new(),
+        };
+        let weighed: Vec<Vec<Weight>> = trial.weigh(&answers);
+        let (cleared, blind) = acquit(case, &answers, &weighed);
+        Self {
+            endpoints: case.endpoints.iter().map(|e| figures(case, e)).collect(),
+            findings: trial.findings,
+            cleared,
+            blind,
+            unexplained: trial.unexplained,
+        }
     }
 }
 
@@ -70,7 +113,7 @@ fn run_summary(case: &Case<'_>, load: &Load, valid: bool) -> RunSummary {
         id: manifest.id.clone(),
         name: manifest.plan.scenario.name.clone(),
         release: manifest.plan.release.clone(),
-        repeats: manifest.repeats.len() as u32,
+        repeats: (manifest.repeats.len() as u32).div_ceil(manifest.plan.passes().into()),
         valid,
         interrupted: manifest.interrupted || manifest.recovered,
         began: manifest.began.clone(),
@@ -153,8 +196,8 @@ impl Weight {
 }
 
 /// A finding with what it is ranked by.
-struct Ranked {
-    finding: Finding,
+pub(crate) struct Ranked {
+    pub(crate) finding: Finding,
     invalidates: bool,
     may_be_the_work: bool,
     harm: f64,
@@ -347,6 +390,7 @@ impl Trial<'_> {
         let finding = Finding {
             cause: entry.name.to_owned(),
             endpoint: endpoint.map(|e| e.name.clone()),
+            pass: None,
             place: found.place,
             share: share(part),
             share_low: share(low),
@@ -399,6 +443,7 @@ impl Trial<'_> {
         }
         self.unexplained.push(Unexplained {
             endpoint: endpoint.name.clone(),
+            pass: None,
             place,
             share: share(ledger.unexplained),
             excess_s: round(frame.excess_ns / 1e9, 1e3),

@@ -6,7 +6,9 @@
 
 mod acquit;
 mod bounds;
+mod by_pass;
 pub mod case;
+mod classes;
 mod computing;
 mod connections;
 mod constant;
@@ -21,6 +23,7 @@ mod judge;
 pub mod ledger;
 mod logs;
 mod overlap;
+mod passes;
 mod predict;
 mod queueing;
 mod settling;
@@ -33,5 +36,6 @@ mod throttling;
 mod validity;
 pub mod verdict;
 
+pub use by_pass::of_pass;
 pub use judge::judge;
 pub use logs::{attach_logs, wanted_logs};

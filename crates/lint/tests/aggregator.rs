@@ -3,7 +3,7 @@
 use slowpath_core::model::{TargetModel, Times};
 use slowpath_core::scenario::Scenario;
 use slowpath_lint::{Facts, Finding, Lint, Severity, lint};
-use slowpath_record::scenario::{Context, parse_to_judge};
+use slowpath_record::scenario::{Context, parse};
 
 const FAULTY: &str = include_str!("scenarios/aggregator.toml");
 const HEALTHY: &str = include_str!("scenarios/aggregator_healthy.toml");
@@ -18,7 +18,7 @@ fn scenario(text: &str) -> Scenario {
         base_dir: std::path::Path::new(""),
         load_file: &|_| unreachable!("it names no files"),
     };
-    parse_to_judge(text, &context).unwrap_or_else(|mistakes| panic!("{mistakes:#?}"))
+    parse(text, &context).unwrap_or_else(|mistakes| panic!("{mistakes:#?}"))
 }
 
 fn judged(text: &str) -> Lint {

@@ -18,7 +18,7 @@ use slowpath_core::scenario::Scenario;
 use slowpath_lint::simulate::{
     DEFAULT_SEEDS, Interval, Prediction, Simulation, Target, Variant, Verdict, Wanted, simulate,
 };
-use slowpath_record::scenario::{Context, parse_to_judge};
+use slowpath_record::scenario::{Context, parse};
 
 /// How far a median may be from the quoted one: both are medians of 400 heavy-tailed maxima (a
 /// standard error of 4 % each), and the order in which classes arrive moves it by up to 10 %.
@@ -30,7 +30,7 @@ fn scenario() -> Scenario {
         base_dir: Path::new(""),
         load_file: &|_| unreachable!("it names no files"),
     };
-    parse_to_judge(include_str!("scenarios/aggregator.toml"), &context)
+    parse(include_str!("scenarios/aggregator.toml"), &context)
         .unwrap_or_else(|mistakes| panic!("{mistakes:#?}"))
 }
 

@@ -1,8 +1,7 @@
 //! Reads scenario files (TOML).
 //!
 //! Strict, and patient with the reader: unknown keys, wrong types, quantities without units and
-//! contradictions are all reported, at once, each with its line and with what to do about it. A
-//! key that is valid but not carried out yet is refused by name rather than ignored.
+//! contradictions are all reported, at once, each with its line and with what to do about it.
 
 use std::collections::BTreeSet;
 use std::fmt;
@@ -24,7 +23,7 @@ mod reader;
 mod target;
 mod value;
 
-pub use keys::{known_keys, not_carried_out};
+pub use keys::known_keys;
 pub use model::parse_model;
 pub use pools::read_file;
 
@@ -84,25 +83,7 @@ impl fmt::Display for Prefix<'_> {
 /// # Errors
 /// Every mistake in it, in the order of lines; never an empty list.
 pub fn parse(text: &str, context: &Context<'_>) -> Result<Scenario, Vec<Mistake>> {
-    read_text(text, context, Notes::new(context.file, text))
-}
-
-/// Reads the text of a scenario file that nobody is about to run: what is valid and not carried
-/// out yet is read as well.
-///
-/// # Errors
-/// As [`parse`].
-pub fn parse_to_judge(text: &str, context: &Context<'_>) -> Result<Scenario, Vec<Mistake>> {
-    let mut notes = Notes::new(context.file, text);
-    notes.to_run = false;
-    read_text(text, context, notes)
-}
-
-fn read_text<'a>(
-    text: &'a str,
-    context: &Context<'a>,
-    notes: Notes<'a>,
-) -> Result<Scenario, Vec<Mistake>> {
+    let notes = Notes::new(context.file, text);
     let (root, errors) = DeTable::parse_recoverable(text);
     for error in errors {
         let at = error.span().map_or(text.len(), |span| span.start);

@@ -8,6 +8,7 @@ use slowpath_diagnose::diagnosis::{
 use crate::quantity;
 
 mod failures;
+mod passes;
 mod streams;
 mod trials;
 
@@ -15,6 +16,7 @@ pub(crate) use failures::{
     bound, connection_facts, error_facts, error_told, example, idle_bins, idle_gaps, log_line,
     no_lines, nothing_answered, served, telling_line,
 };
+pub(crate) use passes::{classes, label, passes};
 pub(crate) use streams::streams;
 pub(crate) use trials::{experiment, intervention, tests};
 
@@ -38,19 +40,19 @@ pub(crate) struct Rest {
 
 /// The questions in the order of their best answers, then those without any.
 pub(crate) fn questions(diagnosis: &Diagnosis) -> Vec<Question<'_>> {
-    let mut asked: Vec<(Place, Option<&str>, Vec<&Finding>)> = Vec::new();
+    let mut asked: Vec<(Place, Option<String>, Vec<&Finding>)> = Vec::new();
     for finding in &diagnosis.findings {
-        let endpoint = finding.endpoint.as_deref();
+        let endpoint = finding.label();
         match asked
             .iter_mut()
-            .find(|(place, of, _)| (*place, *of) == (finding.place, endpoint))
+            .find(|(place, of, _)| *place == finding.place && *of == endpoint)
         {
             Some((_, _, findings)) => findings.push(finding),
             None => asked.push((finding.place, endpoint, vec![finding])),
         }
     }
     for unexplained in &diagnosis.unexplained {
-        let endpoint = Some(unexplained.endpoint.as_str());
+        let endpoint = Some(unexplained.label());
         let covered = asked
             .iter()
             .any(|(place, of, _)| *place == unexplained.place && (of.is_none() || *of == endpoint));
@@ -58,15 +60,15 @@ pub(crate) fn questions(diagnosis: &Diagnosis) -> Vec<Question<'_>> {
             asked.push((unexplained.place, endpoint, Vec::new()));
         }
     }
-    let own: Vec<(Place, &str)> = asked
+    let own: Vec<(Place, String)> = asked
         .iter()
-        .filter_map(|(place, of, _)| Some((*place, (*of)?)))
+        .filter_map(|(place, of, _)| Some((*place, of.clone()?)))
         .collect();
     asked
         .into_iter()
         .map(|(place, endpoint, findings)| {
-            let excess = excess_of(diagnosis, place, endpoint, &own);
-            let title = title(diagnosis, place, endpoint, &excess);
+            let excess = excess_of(diagnosis, place, endpoint.as_deref(), &own);
+            let title = title(diagnosis, place, endpoint.as_deref(), &excess);
             Question {
                 title,
                 findings,
@@ -81,11 +83,11 @@ fn excess_of<'a>(
     diagnosis: &'a Diagnosis,
     place: Place,
     endpoint: Option<&str>,
-    own: &[(Place, &str)],
+    own: &[(Place, String)],
 ) -> Vec<&'a Unexplained> {
     let about = |unexplained: &&Unexplained| match endpoint {
-        Some(endpoint) => unexplained.endpoint == endpoint,
-        None => !own.contains(&(place, unexplained.endpoint.as_str())),
+        Some(endpoint) => unexplained.label() == endpoint,
+        None => !own.contains(&(place, unexplained.label())),
     };
     let here = diagnosis
         .unexplained
@@ -106,7 +108,7 @@ fn title(
             diagnosis
                 .endpoints
                 .iter()
-                .find(|figures| figures.name == name)
+                .find(|figures| figures.label() == name)
         })
         .or_else(|| only(&diagnosis.endpoints));
     match place {
@@ -122,7 +124,7 @@ fn title(
             let concerned: Vec<&EndpointFigures> = diagnosis
                 .endpoints
                 .iter()
-                .filter(|f| endpoint.is_none_or(|e| e == f.name))
+                .filter(|f| endpoint.is_none_or(|e| e == f.label()))
                 .collect();
             let failed: u64 = concerned.iter().map(|f| errors(f)).sum();
             let offered: u64 = concerned.iter().map(|f| f.offered).sum();

@@ -69,6 +69,15 @@ impl Problem {
         }
     }
 
+    /// Trouble that makes what would be measured something else than was asked for.
+    pub(crate) fn invalid(what: impl fmt::Display, remedy: impl fmt::Display) -> Self {
+        Self {
+            exit: Exit::Invalid,
+            what: what.to_string(),
+            remedy: remedy.to_string(),
+        }
+    }
+
     /// The user asked to stop before there was anything to keep.
     pub(crate) fn interrupted() -> Self {
         Self {

@@ -44,6 +44,7 @@ mod tests {
         Finding {
             cause: cause.to_owned(),
             endpoint: Some(endpoint.to_owned()),
+            pass: None,
             place: Place::Tail,
             share: 1.0,
             share_low: 1.0,

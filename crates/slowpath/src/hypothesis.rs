@@ -28,7 +28,9 @@ const QUOTA_BLOCK_NS: u64 = 3 * SECOND;
 
 /// The hypothesis for a finding, and the design that tests it.
 pub(crate) fn write(judged: &Judged, finding: &Finding, seed: u64) -> Result<(Hypothesis, Design)> {
-    let case = Case::new(&judged.record);
+    let pass = finding.pass.as_deref();
+    let own = pass.map(|pass| slowpath_diagnose::of_pass(&judged.record, pass));
+    let case = Case::new(own.as_ref().unwrap_or(&judged.record));
     let endpoint = endpoint(&case, finding)?;
     let (hypothesis, period_ns) = match finding.cause.as_str() {
         DELAYED_ACK => (delayed_ack(endpoint, finding)?, 0),

@@ -14,6 +14,7 @@ mod out;
 mod present;
 mod progress;
 mod reach;
+mod reset;
 mod session;
 mod store;
 mod switcher;

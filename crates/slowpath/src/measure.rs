@@ -11,6 +11,7 @@ use slowpath_core::facts::{RepeatFacts, TargetFacts};
 use slowpath_core::plan::Plan;
 use slowpath_core::record::{MANIFEST_FORMAT, Manifest};
 use slowpath_core::sample::{Sample, StreamEvent};
+use slowpath_core::scenario::COLD;
 use slowpath_core::timeline::{Mark, MarkKind};
 use slowpath_load::{Control, Drive, Drove, Keys, LoadError, Sink};
 use slowpath_observe::guardian::Guardian;
@@ -19,6 +20,7 @@ use slowpath_record::{Handle, RecordError, RunWriter};
 
 use crate::exit::{Exit, Problem};
 use crate::progress::Bar;
+use crate::reset::reset;
 use crate::session::{PROC, Session, Setting};
 use crate::{interrupt, notes, out};
 
@@ -82,8 +84,13 @@ pub(crate) fn measure(wanted: &Measurement<'_>, companion: &mut dyn Companion) -
         }
         Err(_) if manifest.interrupted => Exit::Interrupted,
         Err(error) => {
-            let (got, all) = (manifest.repeats.len(), wanted.plan.scenario.load.repeats);
-            let stopped = format!("stopped after {got} of {all} repeats");
+            let (got, all) = (manifest.repeats.len(), windows(&wanted.plan));
+            let what = if wanted.plan.passes() > 1 {
+                "passes"
+            } else {
+                "repeats"
+            };
+            let stopped = format!("stopped after {got} of {all} {what}");
             out::say(&format!("{stopped}: {error}"));
             let text = error.to_string();
             // Below its first line an error quotes logs and says what to try.
@@ -110,17 +117,21 @@ fn repeats(
     let load = &wanted.plan.scenario.load;
     let mut keys = Keys::new();
     let mut session = Some(first);
-    for repeat in 0..load.repeats as u16 {
+    // Every pass of every repeat is a window of its own, numbered through.
+    let windows = windows(&wanted.plan);
+    for repeat in 0..windows {
         let mut current = match session.take() {
             Some(session) => session,
             None => Session::begin(setting, wanted.guardian)?,
         };
         manifest.target = current.facts.clone();
         let record = writer.handle();
-        let facts = one_repeat(wanted, repeat, &mut current, &record, &mut keys, companion);
+        let facts = cooled(wanted, setting, repeat, &current)
+            .and_then(|()| one_repeat(wanted, repeat, &mut current, &record, &mut keys, companion));
         let stopped = interrupt::came(&wanted.stop);
-        let last = stopped || facts.is_err() || u32::from(repeat) + 1 == load.repeats;
-        if last || load.fresh {
+        let last = stopped || facts.is_err() || repeat + 1 == windows;
+        let passes_over = (repeat + 1) % wanted.plan.passes() == 0;
+        if last || (load.fresh && passes_over) {
             current.end();
         } else {
             session = Some(current);
@@ -131,6 +142,25 @@ fn repeats(
         if stopped {
             break;
         }
+    }
+    Ok(())
+}
+
+/// Measured windows of a plan.
+fn windows(plan: &Plan) -> u16 {
+    let windows = plan.scenario.load.repeats * u32::from(plan.passes());
+    windows.min(u32::from(u16::MAX)) as u16
+}
+
+/// Does the reset steps before a window that is a cold pass.
+fn cooled(
+    wanted: &Measurement<'_>,
+    setting: &Setting<'_>,
+    repeat: u16,
+    session: &Session,
+) -> Result<()> {
+    if wanted.plan.pass_name(repeat) == Some(COLD) {
+        reset(session, setting, wanted.guardian)?;
     }
     Ok(())
 }
@@ -197,7 +227,12 @@ fn one_repeat(
     let relay = Relay::start(&wanted.stop, &control);
     companion.accompany(session, &control)?;
     let load = &wanted.plan.scenario.load;
-    let title = format!("repeat {} of {}", repeat + 1, load.repeats);
+    let pass = wanted.plan.pass_name(repeat);
+    let number = repeat / wanted.plan.passes() + 1;
+    let title = match pass {
+        Some(pass) => format!("repeat {number} of {}, {pass}", load.repeats),
+        None => format!("repeat {number} of {}", load.repeats),
+    };
     let bar = Bar::follow(
         &control,
         title,
@@ -211,7 +246,8 @@ fn one_repeat(
         route: session.route.clone(),
         places: session.places.clone(),
         host_header: session.host_header.clone(),
-        silent_warmup: false,
+        // A cold pass must not be warmed, and every other begins as it does.
+        silent_warmup: pass.is_some(),
     };
     let waits = record.waits();
     let dropped = record.stream_events_dropped();
@@ -246,6 +282,7 @@ fn one_repeat(
         stream_events_dropped: record.stream_events_dropped() - dropped,
         target_pids,
         cut_short: drove.cut_short,
+        pass: pass.map(str::to_owned),
         ..RepeatFacts::new(repeat, drove.window, drove.load)
     })
 }

@@ -368,7 +368,7 @@ fn start(
 }
 
 /// A program with a slash is relative to the scenario's folder, whatever the working folder is.
-fn expand_command(command: &[Template], places: &Places, folder: &Path) -> Vec<String> {
+pub(crate) fn expand_command(command: &[Template], places: &Places, folder: &Path) -> Vec<String> {
     let mut words: Vec<String> = command.iter().map(|word| word.expand(places)).collect();
     if let Some(program) = words.first_mut()
         && program.contains('/')
@@ -385,7 +385,11 @@ fn expand_env(env: &[(String, Template)], places: &Places) -> Vec<(String, Strin
         .collect()
 }
 
-fn working_folder(scenario: &Scenario, cwd: Option<&Template>, places: &Places) -> PathBuf {
+pub(crate) fn working_folder(
+    scenario: &Scenario,
+    cwd: Option<&Template>,
+    places: &Places,
+) -> PathBuf {
     let folder = match cwd {
         Some(cwd) => scenario.folder.join(cwd.expand(places)),
         None => scenario.folder.clone(),

@@ -1,7 +1,7 @@
 //! Scenarios for the tests of checks.
 
 use slowpath_core::scenario::Scenario;
-use slowpath_record::scenario::{Context, parse_to_judge};
+use slowpath_record::scenario::{Context, parse};
 
 use super::{Check, View};
 use crate::facts::Facts;
@@ -20,7 +20,7 @@ pub(crate) fn scenario(text: &str) -> Scenario {
         base_dir: std::path::Path::new(""),
         load_file: &|_| unreachable!("trials name no files"),
     };
-    parse_to_judge(&whole, &context).unwrap_or_else(|mistakes| panic!("{mistakes:#?}"))
+    parse(&whole, &context).unwrap_or_else(|mistakes| panic!("{mistakes:#?}"))
 }
 
 /// What a check finds in a scenario of which nothing else is known.

@@ -122,6 +122,17 @@ impl Running {
         self.members_alive().is_empty().then(|| in_words(exit))
     }
 
+    /// Once its first process has ended: whether with status 0, and how if not. What descends from
+    /// it may still run.
+    pub fn ended(&mut self) -> Option<Result<(), String>> {
+        let exit = self.leader_exit()?;
+        Some(if exit.success() {
+            Ok(())
+        } else {
+            Err(in_words(exit))
+        })
+    }
+
     /// Waits until it answers, asking every 20 ms at first and every 200 ms later.
     ///
     /// # Errors

@@ -1,4 +1,4 @@
-//! The keys of a scenario: all that there are, and those that are not carried out yet.
+//! The keys of a scenario.
 
 /// Stands for any name in a path, where the user chooses names.
 pub(super) const ANY: &str = "*";
@@ -114,10 +114,6 @@ const KNOWN_IN_MODELS: [(&str, &[&str]); 3] = [
     ),
 ];
 
-/// What is parsed and checked, and refused by name because nothing carries it out yet. Whoever
-/// carries one out removes its line.
-const NOT_CARRIED_OUT: &[&str] = &["target.reset", "load.passes"];
-
 /// Edits up to which a key is taken for a misspelt one, while they are less than half of it: one
 /// slip, or a swap and a slip.
 const MOST_EDITS: usize = 2;
@@ -128,11 +124,6 @@ pub fn known_keys() -> &'static [(&'static str, &'static [&'static str])] {
     KNOWN
 }
 
-/// The paths that are refused by name because nothing carries them out yet.
-pub fn not_carried_out() -> &'static [&'static str] {
-    NOT_CARRIED_OUT
-}
-
 /// The keys of the table at `kind`; `None` where the user chooses them.
 pub(super) fn of(kind: &str) -> Option<&'static [&'static str]> {
     KNOWN
@@ -140,11 +131,6 @@ pub(super) fn of(kind: &str) -> Option<&'static [&'static str]> {
         .chain(&KNOWN_IN_MODELS)
         .find(|(path, _)| *path == kind)
         .map(|(_, keys)| *keys)
-}
-
-/// Whether what stands at `kind` is refused for now.
-pub(super) fn is_refused(kind: &str) -> bool {
-    NOT_CARRIED_OUT.contains(&kind)
 }
 
 /// The key that was probably meant.
@@ -165,13 +151,5 @@ mod tests {
         assert_eq!(nearest("raet", keys), Some("rate"));
         assert_eq!(nearest("rat", keys), Some("rate"));
         assert_eq!(nearest("foo", keys), None);
-    }
-
-    #[test]
-    fn what_is_refused_is_known() {
-        for path in NOT_CARRIED_OUT {
-            let (table, key) = path.rsplit_once('.').unwrap_or(("", path));
-            assert!(of(table).unwrap().contains(&key), "{path}");
-        }
     }
 }

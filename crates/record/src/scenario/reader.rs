@@ -13,8 +13,6 @@ pub(super) struct Notes<'a> {
     file: &'a str,
     line_starts: Vec<usize>,
     noted: RefCell<Vec<Noted>>,
-    /// Whether what nothing carries out yet is a mistake.
-    pub(super) to_run: bool,
 }
 
 struct Noted {
@@ -42,7 +40,6 @@ impl<'a> Notes<'a> {
             file,
             line_starts,
             noted: RefCell::default(),
-            to_run: true,
         }
     }
 
@@ -170,7 +167,6 @@ impl<'a> Table<'a> {
             entries,
         };
         for (name, value) in table.entries() {
-            value.note_if_refused();
             if let Some(known) = keys::of(&table.kind)
                 && !known.contains(&name)
             {

@@ -7,8 +7,8 @@ use slowpath_core::scenario::units::{self, UnitError};
 use slowpath_core::scenario::{Escape, Part, Template, TemplateError, Think};
 use toml::de::{DeTable, DeValue};
 
+use super::Known;
 use super::reader::{Notes, Table};
-use super::{Known, keys};
 
 /// A value with its place in the scenario.
 pub(super) struct Value<'a> {
@@ -82,17 +82,6 @@ impl<'a> Value<'a> {
         if !self.notes.has(&self.path) {
             self.wrong(what, remedy);
         }
-    }
-
-    pub(super) fn note_if_refused(&self) {
-        if self.notes.to_run && keys::is_refused(&self.kind) {
-            self.refuse();
-        }
-    }
-
-    /// Refuses what is valid but not carried out yet.
-    pub(super) fn refuse(&self) {
-        self.wrong("valid but not carried out yet", "remove it to run");
     }
 
     /// Notes that the value has the wrong type.

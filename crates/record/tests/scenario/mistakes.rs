@@ -1,7 +1,5 @@
 //! Every mistake has its line, its reason and a remedy, and all are reported at once.
 
-use slowpath_record::scenario::not_carried_out;
-
 use super::{DESIGN, LEAST, SHOP, read};
 
 pub(super) fn mistakes(text: &str) -> Vec<String> {
@@ -23,42 +21,18 @@ pub(super) fn with(header: &str, lines: &str) -> Vec<String> {
 }
 
 #[test]
-fn the_design_is_only_ahead_of_what_is_carried_out() {
+fn the_design_says_both_models_at_once() {
     let found: Vec<_> = read(DESIGN)
         .unwrap_err()
         .into_iter()
         .map(|mistake| (mistake.line, mistake.key, mistake.what))
         .collect();
-    let refused = |line, key: &str| (line, key.to_owned(), "valid but not carried out yet".into());
-    let expected = [
-        refused(8, "target.reset"),
-        refused(26, "load.passes"),
-        (44, "user".to_owned(), "an open loop has no users".into()),
-    ];
-    assert_eq!(found, expected);
-}
-
-#[test]
-fn what_is_not_carried_out_is_refused_by_name() {
-    let text = "[target]\nurl = \"http://localhost\"\nreset = [\"POST /clear\"]\n\
-        [load]\nusers = 3\n\
-        passes = [\"cold\"]\n[[endpoint]]\nname = \"e\"\nrequest = \"GET /\"\n";
-    let found = read(text).unwrap_err();
-    assert_eq!(found.len(), not_carried_out().len(), "{found:#?}");
-    for mistake in &found {
-        assert!(
-            mistake.what.contains("valid but not carried out yet"),
-            "{mistake}"
-        );
-        let listed = not_carried_out()
-            .iter()
-            .any(|path| path.starts_with(&mistake.key));
-        assert!(listed, "{mistake}");
-    }
-    assert_eq!(
-        found[0].to_string(),
-        "shop.toml:3: target.reset: valid but not carried out yet; remove it to run"
+    let open = (
+        44,
+        "user".to_owned(),
+        "an open loop has no users".to_owned(),
     );
+    assert_eq!(found, [open]);
 }
 
 #[test]

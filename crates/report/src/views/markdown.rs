@@ -101,17 +101,25 @@ fn figures(text: &mut String, diagnosis: &Diagnosis) {
         "|---|---:|---:|---:|---:|---:|---:|---:|---:|---|---|",
     );
     for figures in &diagnosis.endpoints {
-        line(text, &row(diagnosis.run.repeats, figures));
+        line(text, &row(diagnosis, figures));
     }
     for figures in &diagnosis.endpoints {
         notes(text, figures);
     }
+    let passes = story::passes(diagnosis).map(str::to_owned);
+    let told: Vec<String> = passes.chain(story::classes(diagnosis)).collect();
+    if !told.is_empty() {
+        line(text, "");
+    }
+    for one in told {
+        line(text, &format!("- {}", escaped(&one)));
+    }
 }
 
-fn row(repeats: u32, figures: &EndpointFigures) -> String {
+fn row(diagnosis: &Diagnosis, figures: &EndpointFigures) -> String {
     let latency = &figures.latency_ms;
     let cells = [
-        escaped(&figures.name),
+        escaped(&story::label(diagnosis, figures)),
         quantity::number(figures.rate_per_s),
         quantity::served(figures.served),
         story::percentile(&latency.p50),
@@ -120,7 +128,7 @@ fn row(repeats: u32, figures: &EndpointFigures) -> String {
         story::percentile(&latency.p99_9),
         story::percentile(&latency.max),
         story::percentile(&figures.service_ms.p99),
-        story::runs(repeats, figures),
+        story::runs(diagnosis.run.repeats, figures),
         story::errors_in_short(figures),
     ];
     format!("| {} |", cells.join(" | "))
@@ -138,7 +146,7 @@ fn notes(text: &mut String, figures: &EndpointFigures) {
     notes.extend(story::refused(&figures.latency_ms));
     if !notes.is_empty() {
         line(text, "");
-        line(text, &format!("**{}**", escaped(&figures.name)));
+        line(text, &format!("**{}**", escaped(&figures.label())));
         line(text, "");
     }
     for note in notes {

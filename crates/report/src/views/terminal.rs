@@ -48,6 +48,7 @@ pub fn terminal(
     let mut page = Page::new(style);
     invalid(&mut page, diagnosis);
     endpoints(&mut page, diagnosis);
+    passes(&mut page, diagnosis);
     connections(&mut page, diagnosis);
     let questions = story::questions(diagnosis);
     for question in &questions {
@@ -96,7 +97,6 @@ fn invalid(page: &mut Page, diagnosis: &Diagnosis) {
 }
 
 fn endpoints(page: &mut Page, diagnosis: &Diagnosis) {
-    let repeats = diagnosis.run.repeats;
     let partly = diagnosis
         .endpoints
         .iter()
@@ -104,7 +104,7 @@ fn endpoints(page: &mut Page, diagnosis: &Diagnosis) {
     let rows: Vec<Vec<String>> = diagnosis
         .endpoints
         .iter()
-        .map(|figures| fields(repeats, figures, partly))
+        .map(|figures| fields(diagnosis, figures, partly))
         .collect();
     let widths = columns(&rows);
     let indent = widths.first().copied().unwrap_or(0) + BETWEEN;
@@ -119,6 +119,16 @@ fn endpoints(page: &mut Page, diagnosis: &Diagnosis) {
     if rows.is_empty() {
         page.labelled("requests", Tint::Plain, LABEL);
         page.words("none were measured", Tint::Plain);
+        page.end();
+    }
+}
+
+/// Whether a cold pass was cold, and what each class of users did.
+fn passes(page: &mut Page, diagnosis: &Diagnosis) {
+    let proofs = story::passes(diagnosis).map(str::to_owned);
+    for text in proofs.chain(story::classes(diagnosis)) {
+        page.indent(2);
+        page.words(&text, Tint::Plain);
         page.end();
     }
 }
@@ -138,17 +148,17 @@ fn connections(page: &mut Page, diagnosis: &Diagnosis) {
 }
 
 /// An endpoint's line, field by field; `partly` says that some endpoint was not served whole.
-fn fields(repeats: u32, figures: &EndpointFigures, partly: bool) -> Vec<String> {
+fn fields(diagnosis: &Diagnosis, figures: &EndpointFigures, partly: bool) -> Vec<String> {
     let median = &figures.latency_ms.p50;
     let p50 = median
         .value
         .map_or_else(|| story::percentile(median), quantity::duration);
     let mut fields = vec![
-        figures.name.clone(),
+        story::label(diagnosis, figures),
         format!("{} req/s", quantity::number(figures.rate_per_s)),
         format!("p50 {p50}"),
         format!("p99 {}", story::percentile(&figures.latency_ms.p99)),
-        story::runs(repeats, figures),
+        story::runs(diagnosis.run.repeats, figures),
         story::errors_in_short(figures),
     ];
     if partly {

@@ -13,7 +13,7 @@ use slowpath_lint::simulate::{
     Simulation, Target, Variant, Wanted, model_of, percentile_of, simulate,
 };
 use slowpath_lint::{Facts, HostLimits, lint as judge, text};
-use slowpath_record::scenario::{Mistake, parse_model, parse_to_judge};
+use slowpath_record::scenario::{Mistake, parse, parse_model};
 
 use crate::cli::LintArgs;
 use crate::command::run::read_scenario;
@@ -23,7 +23,7 @@ use crate::{out, store};
 /// Reads, judges, predicts, prints.
 pub(crate) fn lint(args: &LintArgs) -> Result<Exit> {
     store::check_copy(args.json.as_deref())?;
-    let (scenario, written) = read_scenario(&args.scenario, parse_to_judge)?;
+    let (scenario, written) = read_scenario(&args.scenario, parse)?;
     let known = model(args, &scenario)?;
     let facts = Facts {
         scenario_text: Some(&written),

@@ -6,6 +6,7 @@ use anyhow::{Context, Result};
 use slowpath_core::catalogue::PROVABLE;
 use slowpath_core::plan::Plan;
 use slowpath_core::record::RunRecord;
+use slowpath_core::scenario::COLD;
 use slowpath_diagnose::diagnosis::{Diagnosis, Finding, Status};
 use slowpath_experiment::{Experiment, FORMAT, Outcome, Verdict, judge};
 
@@ -82,6 +83,8 @@ fn choose(judged: &Judged, cause: Option<&str>) -> Result<Finding, Problem> {
         }
     }
     let wanted = |f: &&Finding| match cause {
+        // What is slow in a cold pass only is gone by the second block.
+        _ if f.pass.as_deref() == Some(COLD) => false,
         Some(cause) => f.cause == cause,
         None => PROVABLE.contains(&f.cause.as_str()),
     };
@@ -171,6 +174,8 @@ fn plan(judged: &Judged, experiment: &Experiment, seed: u64) -> Plan {
     let mut plan = judged.record.manifest.plan.clone();
     plan.seed = seed;
     plan.scenario.load.repeats = 1;
+    // The blocks of an experiment lie in one window, in which everything is warm soon.
+    plan.scenario.load.passes.clear();
     plan.scenario.load.warmup_ns = experiment.design.warmup_ns;
     plan.scenario.load.duration_ns = experiment.design.total_ns() - experiment.design.warmup_ns;
     plan

@@ -101,6 +101,8 @@ fn with_overrides(mut scenario: Scenario, args: &SweepArgs) -> Result<Scenario, 
     };
     scenario.load = vary::overridden(&scenario, &by)?;
     scenario.load.warmup_ns = args.warmup.unwrap_or(WARMUP_NS);
+    // A level is measured warm: what a cold pass finds out is no matter of the level.
+    scenario.load.passes.clear();
     Ok(scenario)
 }
 

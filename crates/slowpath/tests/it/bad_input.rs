@@ -131,19 +131,29 @@ fn a_scenario_shows_all_its_mistakes_with_their_lines() {
 }
 
 #[test]
-fn a_key_that_is_not_carried_out_yet_is_refused_by_name() {
+fn parts_that_contradict_each_other_are_refused_also_by_the_command_line() {
     let folder = tempfile::tempdir().unwrap();
     let text = "[target]\nurl = \"http://127.0.0.1:1\"\n[load]\npasses = [\"cold\", \"warm\"]\n\
                 [[endpoint]]\nname = \"a\"\nrequest = \"GET /\"\nrate = \"5/s\"\n";
     std::fs::write(folder.path().join("s.toml"), text).unwrap();
-    let output = slowpath(folder.path(), &["run", "s.toml"]);
-    let said = stderr(&output);
-    assert_eq!(output.status.code(), Some(2), "{said}");
+    let said_of = |more: &[&str]| {
+        let arguments = [&["run", "s.toml"], more].concat();
+        let output = slowpath(folder.path(), &arguments);
+        assert_eq!(output.status.code(), Some(2));
+        stderr(&output)
+    };
+    let said = said_of(&[]);
+    assert!(said.contains("nothing makes the cold pass cold"), "{said}");
+    std::fs::write(
+        folder.path().join("s.toml"),
+        text.replace("passes", "# passes"),
+    )
+    .unwrap();
+    let said = said_of(&["--users", "3"]);
     assert!(
-        said.contains("passes") && said.contains("endpoint.rate"),
+        said.contains("endpoint.rate: a closed loop sends"),
         "{said}"
     );
-    assert!(said.contains("not carried out yet"), "{said}");
 }
 
 #[test]

@@ -25,7 +25,7 @@ pub(super) fn errors(diagnosis: &Diagnosis) -> Markup {
 
 fn endpoint(diagnosis: &Diagnosis, figures: &EndpointFigures) -> Markup {
     html! {
-        h3 { (figures.name) }
+        h3 { (figures.label()) }
         @if let Some(served) = story::served(figures) { p.note { (served) } }
         @for error in &figures.errors { (kind(diagnosis, error)) }
     }

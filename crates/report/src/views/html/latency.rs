@@ -32,12 +32,12 @@ pub(super) fn section(diagnosis: &Diagnosis, measured: &Measured<'_>) -> Markup 
                 }
                 div.legend {
                     @for (at, endpoint) in measured.endpoints.iter().enumerate() {
-                        (key(&format!("s{at}"), endpoint.name))
+                        (key(&format!("s{at}"), &endpoint.name))
                     }
                 }
                 @for figures in &diagnosis.endpoints {
                     @if let Some(served) = story::served(figures) {
-                        p.note { (figures.name) ": " (served) "; the pictures show those alone" }
+                        p.note { (figures.label()) ": " (served) "; the pictures show those alone" }
                     }
                 }
                 (left_out(diagnosis))
@@ -92,18 +92,15 @@ fn percentile_name(share: f64) -> String {
     format!("p{}", (share * 1e8).round() / 1e6)
 }
 
-fn figures_of<'a>(
-    diagnosis: &'a Diagnosis,
-    endpoint: &Endpoint<'_>,
-) -> Option<&'a EndpointFigures> {
+fn figures_of<'a>(diagnosis: &'a Diagnosis, endpoint: &Endpoint) -> Option<&'a EndpointFigures> {
     diagnosis
         .endpoints
         .iter()
-        .find(|figures| figures.name == endpoint.name)
+        .find(|figures| figures.label() == endpoint.name)
 }
 
 /// The quantiles of an endpoint, up to the first that is only known to be longer.
-fn curve(endpoint: &Endpoint<'_>, x: Scale, y: Scale) -> String {
+fn curve(endpoint: &Endpoint, x: Scale, y: Scale) -> String {
     let requests = endpoint.requests() as u64;
     if requests == 0 {
         return String::new();
@@ -209,7 +206,7 @@ fn labels(diagnosis: &Diagnosis, measured: &Measured<'_>, x: Scale) -> Markup {
 }
 
 /// The share of an endpoint's requests in each bar.
-fn histogram(endpoint: &Endpoint<'_>, x: Scale) -> Vec<f64> {
+fn histogram(endpoint: &Endpoint, x: Scale) -> Vec<f64> {
     let mut bars = vec![0_u64; BARS];
     for &latency in &endpoint.latencies_ms {
         let bar = ((x.at(latency) * BARS as f64) as usize).min(BARS - 1);

@@ -10,19 +10,21 @@ use super::ENDPOINTS_DRAWN;
 /// Measured requests by endpoint, and the stretch of time they lie in.
 pub(super) struct Measured<'a> {
     /// The endpoints that are drawn, in the order of the plan.
-    pub(super) endpoints: Vec<Endpoint<'a>>,
+    pub(super) endpoints: Vec<Endpoint>,
     /// From the begin of the first measured window to the end of the last; `None` if nothing was
     /// measured.
     pub(super) span: Option<Span>,
     record: &'a RunRecord,
 }
 
-/// The measured requests of one endpoint.
-pub(super) struct Endpoint<'a> {
-    /// Its name.
-    pub(super) name: &'a str,
+/// The measured requests of one endpoint, in one pass where there are several.
+pub(super) struct Endpoint {
+    /// Its name, with that of its pass.
+    pub(super) name: String,
     /// Its position in the plan.
-    pub(super) place: usize,
+    place: usize,
+    /// Its pass.
+    pass: Option<String>,
     /// Latencies of the requests that met expectations, ascending, in milliseconds.
     pub(super) latencies_ms: Vec<f64>,
     /// Requests whose latency is only known to be longer than the time limit.
@@ -33,24 +35,23 @@ impl<'a> Measured<'a> {
     pub(super) fn new(diagnosis: &'a Diagnosis, record: &'a RunRecord) -> Self {
         let plan = &record.manifest.plan.scenario.endpoints;
         let drawn = diagnosis.endpoints.iter().take(ENDPOINTS_DRAWN);
-        let mut endpoints: Vec<Endpoint<'a>> = drawn
+        let mut endpoints: Vec<Endpoint> = drawn
             .filter_map(|figures| {
                 let place = plan
                     .iter()
                     .position(|endpoint| endpoint.name == figures.name)?;
                 let latencies_ms = Vec::new();
                 Some(Endpoint {
-                    name: &figures.name,
+                    name: figures.label(),
                     place,
+                    pass: figures.pass.clone(),
                     latencies_ms,
                     timeouts: 0,
                 })
             })
             .collect();
         for sample in samples(record) {
-            let own = endpoints
-                .iter_mut()
-                .find(|one| one.place == usize::from(sample.endpoint));
+            let own = endpoints.iter_mut().find(|one| one.holds(record, sample));
             let Some(endpoint) = own else { continue };
             match sample.outcome {
                 Outcome::Ok => endpoint.latencies_ms.push(latency_ms(sample)),
@@ -75,14 +76,21 @@ impl<'a> Measured<'a> {
 
     /// Every latency that can be drawn.
     pub(super) fn latencies_ms(&self) -> impl Iterator<Item = f64> {
-        let ends = |one: &Endpoint<'_>| {
+        let ends = |one: &Endpoint| {
             [one.latencies_ms.first(), one.latencies_ms.last()].map(Option::<&f64>::copied)
         };
         self.endpoints.iter().flat_map(ends).flatten()
     }
 }
 
-impl Endpoint<'_> {
+impl Endpoint {
+    /// Whether a request is one of these.
+    pub(super) fn holds(&self, record: &RunRecord, sample: &Sample) -> bool {
+        let plan = &record.manifest.plan;
+        let is_pass = self.pass.as_deref() == plan.pass_name(sample.repeat);
+        self.place == usize::from(sample.endpoint) && is_pass
+    }
+
     /// Requests that count for its percentiles.
     pub(super) fn requests(&self) -> usize {
         self.latencies_ms.len() + self.timeouts

@@ -18,18 +18,20 @@ pub(super) fn figures(diagnosis: &Diagnosis) -> Markup {
                     th { "p99.9" } th { "max" }
                 } }
                 tbody {
-                    @for figures in &diagnosis.endpoints { (rows(figures)) }
+                    @for figures in &diagnosis.endpoints { (rows(diagnosis, figures)) }
                 }
             } }
+            @for text in story::passes(diagnosis) { p.note { (text) } }
+            @for text in story::classes(diagnosis) { p.note { (text) } }
             @for figures in &diagnosis.endpoints { (notes(diagnosis, figures)) }
         }
     }
 }
 
-fn rows(figures: &EndpointFigures) -> Markup {
+fn rows(diagnosis: &Diagnosis, figures: &EndpointFigures) -> Markup {
     html! {
         tr {
-            td { (figures.name) small { "latency" } }
+            td { (story::label(diagnosis, figures)) small { "latency" } }
             td.n { (quantity::number(figures.rate_per_s)) }
             td.n { (quantity::served(figures.served)) }
             (cells(&figures.latency_ms))
@@ -69,7 +71,7 @@ fn cell(percentile: &Percentile) -> Markup {
 
 fn notes(diagnosis: &Diagnosis, figures: &EndpointFigures) -> Markup {
     html! {
-        h3 { (figures.name) }
+        h3 { (figures.label()) }
         ul.note {
             li {
                 (quantity::count(figures.offered)) " offered, "

@@ -93,7 +93,7 @@ fn heat_map(
     diagnosis: &Diagnosis,
     record: &RunRecord,
     measured: &Measured<'_>,
-    endpoint: &Endpoint<'_>,
+    endpoint: &Endpoint,
     clock: Clock,
     y: Scale,
 ) -> Markup {
@@ -102,9 +102,7 @@ fn heat_map(
     let mut heat = Heat::new(COLUMNS, rows);
     let mut failed = vec![false; COLUMNS];
     let columns = Bins::new(clock.span, COLUMNS, 1);
-    let own = measured
-        .samples()
-        .filter(|one| usize::from(one.endpoint) == endpoint.place);
+    let own = measured.samples().filter(|one| endpoint.holds(record, one));
     for sample in own {
         let at = sample.scheduled.since(clock.span.begin) as f64 / clock.span.len_ns() as f64;
         if sample.outcome == Outcome::Ok {
@@ -116,7 +114,7 @@ fn heat_map(
         }
     }
     let drawing = html! {
-        (bands(diagnosis, clock, Some(endpoint.name)))
+        (bands(diagnosis, clock, Some(&endpoint.name)))
         (repeats(record, clock))
         svg x="0" y="0" width="1000" height="1000" viewBox=(heat.view_box())
             preserveAspectRatio="none" {
@@ -179,8 +177,8 @@ fn bands(diagnosis: &Diagnosis, clock: Clock, endpoint: Option<&str>) -> Markup 
     };
     html! {
         @for (at, finding) in marked(diagnosis) {
-            @let own = finding.endpoint.as_deref();
-            @if endpoint.is_none() || own.is_none() || own == endpoint {
+            @let own = finding.label();
+            @if endpoint.is_none() || own.is_none() || own.as_deref() == endpoint {
                 path class={ "band b" (at) } d=(of(&finding.episodes_s)) {}
             }
         }

@@ -15,7 +15,7 @@ pub(super) fn section(text: &mut String, diagnosis: &Diagnosis) {
         }
     }
     for figures in failing() {
-        line(text, &format!("\n### {}", escaped(&figures.name)));
+        line(text, &format!("\n### {}", escaped(&figures.label())));
         for error in &figures.errors {
             told(text, diagnosis, error);
         }

@@ -53,6 +53,7 @@ fn percentiles(scale: f64, tail_ms: f64) -> Percentiles {
 fn endpoint(name: &str, scale: f64, tail_ms: f64) -> EndpointFigures {
     EndpointFigures {
         name: name.into(),
+        pass: None,
         requests: 12_000,
         rate_per_s: 412.2 * scale,
         offered: 12_010,
@@ -117,6 +118,8 @@ pub(crate) fn diagnosis(other: &str) -> Diagnosis {
             ),
         ],
         endpoints: vec![search, second],
+        passes: Vec::new(),
+        users: Vec::new(),
         connections: connections(),
         logs_unseen: None,
         findings: findings(),
@@ -129,6 +132,7 @@ pub(crate) fn diagnosis(other: &str) -> Diagnosis {
         unexplained: vec![Unexplained {
             place: Place::Tail,
             endpoint: "search".into(),
+            pass: None,
             share: 0.05,
             excess_s: 214.2,
             slow: 252,
@@ -330,6 +334,7 @@ fn findings() -> Vec<Finding> {
     let lock = Finding {
         cause: "lock-held-over-io".into(),
         endpoint: Some("search".into()),
+        pass: None,
         place: Place::Tail,
         share: 0.88,
         share_low: 0.81,

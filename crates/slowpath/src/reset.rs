@@ -1,0 +1,207 @@
+//! What makes a pass cold: the reset steps of the target, done one after the other.
+
+use std::fs::{self, OpenOptions};
+use std::io::{self, ErrorKind, Read, Write};
+use std::path::Path;
+use std::sync::atomic::AtomicBool;
+use std::time::{Duration, Instant};
+
+use slowpath_core::scenario::{Step, Template};
+use slowpath_load::body::Wants;
+use slowpath_load::http1::{Fed, Response};
+use slowpath_observe::guardian::Guardian;
+use slowpath_observe::target::{self, Launch};
+
+use crate::exit::Problem;
+use crate::interrupt;
+use crate::session::{Session, Setting, expand_command, working_folder};
+
+/// How long one step may take: dropping caches of many gigabytes, or restarting a database, takes
+/// most of a minute at times.
+const STEP_MAX: Duration = Duration::from_secs(60);
+/// How often a step under way is looked after.
+const EVERY: Duration = Duration::from_millis(20);
+/// How long a request's connection may take.
+const CONNECT_MAX: Duration = Duration::from_secs(4);
+/// Bytes of an answer that the log keeps.
+const MOST_LOGGED: usize = 64 * 1024;
+
+/// Does all steps; what they say goes to `logs/reset.log`.
+pub(crate) fn reset(
+    session: &Session,
+    setting: &Setting<'_>,
+    guardian: &Guardian,
+) -> Result<(), Problem> {
+    for step in &setting.scenario.target.reset {
+        let done = match step {
+            Step::Request { method, path } => {
+                let path = path.expand(&session.places);
+                request(session, setting, method, &path)
+            }
+            Step::Command(words) => command(session, setting, guardian, words),
+        };
+        let log = setting.logs.join("reset.log");
+        done.map_err(|why| {
+            if interrupt::came(setting.stop) {
+                return Problem::interrupted();
+            }
+            let what = format!(
+                "the reset step {} failed, so the cold pass is not measured: {why}",
+                in_words(step)
+            );
+            Problem::invalid(what, format!("what it said is in {}", log.display()))
+        })?;
+    }
+    Ok(())
+}
+
+/// A step as the scenario says it.
+fn in_words(step: &Step) -> String {
+    let text = |template: &Template| template.as_literal().unwrap_or("...").to_owned();
+    match step {
+        Step::Request { method, path } => format!("{method} {}", text(path)),
+        Step::Command(words) => words.iter().map(text).collect::<Vec<_>>().join(" "),
+    }
+}
+
+/// A command has done its part when its first process ends with status 0; what it has started
+/// beside is ended then, like everything that slowpath starts.
+fn command(
+    session: &Session,
+    setting: &Setting<'_>,
+    guardian: &Guardian,
+    words: &[Template],
+) -> Result<(), String> {
+    let launch = Launch {
+        command: expand_command(words, &session.places, &setting.scenario.folder),
+        env: Vec::new(),
+        cwd: working_folder(setting.scenario, None, &session.places),
+        log_dir: setting.logs.to_owned(),
+        name: "reset".to_owned(),
+        address: None,
+    };
+    let mut running = target::start(&launch, guardian).map_err(|error| error.to_string())?;
+    let begun = Instant::now();
+    let ended = loop {
+        if let Some(ended) = running.ended() {
+            break ended;
+        }
+        if begun.elapsed() > STEP_MAX || interrupt::came(setting.stop) {
+            break Err(format!("it did not end within {} s", STEP_MAX.as_secs()));
+        }
+        std::thread::sleep(EVERY);
+    };
+    running.stop();
+    ended
+}
+
+/// Sends a request to the first address that takes it; any 2xx or 3xx is success.
+fn request(
+    session: &Session,
+    setting: &Setting<'_>,
+    method: &str,
+    path: &str,
+) -> Result<(), String> {
+    let length = match method {
+        "POST" | "PUT" | "PATCH" => "Content-Length: 0\r\n",
+        _ => "",
+    };
+    let text = format!(
+        "{method} {path} HTTP/1.1\r\nHost: {}\r\nUser-Agent: slowpath\r\nAccept: */*\r\n\
+         {length}Connection: close\r\n\r\n",
+        session.host_header
+    );
+    let mut last = "the target has no address".to_owned();
+    for address in &session.route.addresses {
+        let mut stream = match session.route.open(address, CONNECT_MAX) {
+            Ok(stream) => stream,
+            Err(error) => {
+                last = format!("cannot connect: {error}");
+                continue;
+            }
+        };
+        let answer = stream
+            .set_patience(EVERY)
+            .and_then(|()| exchange(&mut stream, &text, method == "HEAD", setting.stop));
+        let (status, said) = answer.map_err(|error| error.to_string())?;
+        let first = String::from_utf8_lossy(&said[..said.len().min(MOST_LOGGED)]);
+        log(
+            setting.logs,
+            &format!("{method} {path}: {status}\n{first}\n"),
+        )
+        .map_err(|error| format!("its log cannot be written: {error}"))?;
+        return match status {
+            200..400 => Ok(()),
+            _ => Err(format!("it was answered with {status}")),
+        };
+    }
+    Err(last)
+}
+
+fn exchange(
+    stream: &mut (impl Read + Write),
+    request: &str,
+    is_head: bool,
+    stop: &AtomicBool,
+) -> io::Result<(u16, Vec<u8>)> {
+    let mut response = Response::default();
+    response.reset(
+        is_head,
+        Wants {
+            body: true,
+            ..Wants::default()
+        },
+    );
+    stream.write_all(request.as_bytes())?;
+    stream.flush()?;
+    let (begun, mut chunk) = (Instant::now(), [0; 16 * 1024]);
+    loop {
+        let fed = match stream.read(&mut chunk) {
+            Ok(0) => match response.end() {
+                Fed::Whole => Fed::Whole,
+                Fed::More => return Err(io::Error::other("the answer is not whole")),
+            },
+            Ok(read) => response.feed(&chunk[..read]).map_err(io::Error::other)?,
+            Err(error) if error.kind() == ErrorKind::Interrupted => Fed::More,
+            Err(error) if matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::TimedOut) => {
+                if begun.elapsed() > STEP_MAX || interrupt::came(stop) {
+                    let what = format!("it was not answered within {} s", STEP_MAX.as_secs());
+                    return Err(io::Error::new(ErrorKind::TimedOut, what));
+                }
+                Fed::More
+            }
+            Err(error) => return Err(error),
+        };
+        if fed == Fed::Whole {
+            return Ok((response.status(), response.body().kept().to_vec()));
+        }
+    }
+}
+
+/// Adds to the log of the steps.
+fn log(logs: &Path, text: &str) -> io::Result<()> {
+    fs::create_dir_all(logs)?;
+    let path = logs.join("reset.log");
+    let mut file = OpenOptions::new().create(true).append(true).open(path)?;
+    let stamp = crate::notes::now_utc();
+    file.write_all(format!("{stamp} {text}").as_bytes())
+}
+
+#[cfg(test)]
+mod tests {
+    use slowpath_core::scenario::Escape;
+
+    use super::*;
+
+    #[test]
+    fn a_step_is_told_as_it_was_written() {
+        let literal = |text: &str| Template::literal(text, Escape::None);
+        let request = Step::Request {
+            method: "POST".to_owned(),
+            path: literal("/clear"),
+        };
+        assert_eq!(in_words(&request), "POST /clear");
+        let command = Step::Command(vec![literal("./drop.sh"), literal("all")]);
+        assert_eq!(in_words(&command), "./drop.sh all");
+    }
+}
