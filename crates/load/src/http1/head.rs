@@ -127,7 +127,8 @@ fn in_words(error: httparse::Error) -> Malformed {
 const MOST_KNOWN_BYTES: usize = 1024;
 
 /// Parses heads and remembers the last one: most servers say the same again until the second of
-/// their `Date` changes, and to see that it is the same costs a tenth of parsing it.
+/// their `Date` changes, and to take in a response like the last costs a third of one that is not
+/// (73 against 225 ns for one of nginx, `cargo bench`).
 #[derive(Debug, Default)]
 pub(super) struct Parser {
     bytes: Vec<u8>,
