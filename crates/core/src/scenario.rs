@@ -25,8 +25,8 @@ pub use endpoint::{Count, Endpoint, EventRange, Expect, Extract, Extraction, Siz
 pub use gate::{Condition, Dimension, Gate, GateError, GateTest, Measure, Metric};
 pub use load::{
     Arrivals, ConnectionUse, Contradiction, DEFAULT_CONNECTIONS, DEFAULT_DURATION_NS,
-    DEFAULT_LOOPS, DEFAULT_REPEATS, DEFAULT_TIMEOUT_NS, DEFAULT_USERS, DEFAULT_WARMUP_NS, Load,
-    LoadDraft, Model, ModelName,
+    DEFAULT_LOOPS, DEFAULT_REPEATS, DEFAULT_STREAMS, DEFAULT_TIMEOUT_NS, DEFAULT_USERS,
+    DEFAULT_WARMUP_NS, Load, LoadDraft, Model, ModelName,
 };
 pub use overrides::Overrides;
 pub use pool::{Pick, Pool, Texts};
@@ -115,6 +115,9 @@ pub struct Target {
     pub reset: Vec<Step>,
     /// How TLS is spoken; `None` where nothing was written about it.
     pub tls: Option<Tls>,
+    /// The version of HTTP that is spoken.
+    #[serde(default)]
+    pub http: Http,
     /// The Unix socket to connect to instead of the URL's host and port, relative to
     /// [`Scenario::folder`]; the URL still gives scheme, `Host` and the name in the certificate.
     #[serde(default)]
@@ -133,9 +136,20 @@ impl Target {
             ready_timeout_ns: DEFAULT_READY_TIMEOUT_NS,
             reset: Vec::new(),
             tls: None,
+            http: Http::One,
             unix_socket: None,
         }
     }
+}
+
+/// A version of HTTP.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Http {
+    /// HTTP/1.1.
+    #[default]
+    One,
+    /// HTTP/2: with prior knowledge over `http://`, negotiated (ALPN) over `https://`.
+    Two,
 }
 
 /// A process that the target needs: started before it, stopped after it, never judged as it.

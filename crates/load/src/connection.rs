@@ -8,6 +8,7 @@ use std::cell::{Cell, RefCell};
 use std::future::poll_fn;
 use std::io::{self, IoSlice};
 use std::pin::Pin;
+use std::rc::Rc;
 use std::task::{Context, Poll};
 
 use slowpath_core::Nanos;
@@ -36,7 +37,7 @@ pub(crate) struct Network {
     /// The address that was reached last; the first that is tried next.
     pub(crate) preferred: Cell<usize>,
     /// Whether responses are acknowledged at once instead of with the next request.
-    pub(crate) quickack: Cell<bool>,
+    pub(crate) quickack: Rc<Cell<bool>>,
     /// Until when each slot may work.
     pub(crate) limits: Limits,
     buffer: RefCell<Box<[u8]>>,
@@ -54,7 +55,7 @@ impl Network {
         Self {
             route,
             preferred: Cell::new(0),
-            quickack: Cell::new(quickack),
+            quickack: Rc::new(Cell::new(quickack)),
             limits,
             buffer: RefCell::new(vec![0; READ_BYTES].into_boxed_slice()),
             opened: Cell::new(0),
@@ -103,6 +104,13 @@ impl Network {
             .get()
             .map_or(took, |least| least.min(took));
         self.fastest_dial_ns.set(Some(fastest));
+    }
+
+    /// The number of a connection that has just been made.
+    pub(crate) fn next_serial(&self) -> u32 {
+        let serial = self.opened.get();
+        self.opened.set(serial + 1);
+        serial
     }
 
     /// Connections made so far.
@@ -174,12 +182,10 @@ impl Connection {
     ) -> (Result<Self, Broken>, Progress) {
         let (stream, progress) = dial(network, slot, receive_buffer_bytes).await;
         let connection = stream.map(|stream| {
-            let serial = network.opened.get();
-            network.opened.set(serial + 1);
             let since = progress.connected.unwrap_or_else(now);
             Self {
                 stream,
-                serial,
+                serial: network.next_serial(),
                 requests: 0,
                 local_port: progress.local_port,
                 since,

@@ -1,6 +1,6 @@
 //! Brings what is due and what is free together.
 //!
-//! A slot is room for one connection. It waits here for something to do; whoever brings the second
+//! A slot is room for one request: a connection, or a stream of one that is shared. It waits here for something to do; whoever brings the second
 //! half of a pair (the timer a request that became due, or a slot that became free) makes the
 //! match. Slots that wait stand in line, so that the connection idle for longest goes first. A
 //! slot whose connection has to rest first joins the line when it has rested.
@@ -14,7 +14,7 @@ use slowpath_core::Nanos;
 use slowpath_core::facts::EndpointTally;
 use slowpath_core::nanos::Span;
 use slowpath_core::plan::{Plan, Spent};
-use slowpath_core::scenario::{ConnectionUse, Model};
+use slowpath_core::scenario::{ConnectionUse, Http, Model};
 
 use crate::share::Share;
 use crate::timer::Timer;
@@ -238,8 +238,21 @@ impl Dispatcher {
     }
 }
 
-/// Slots of a whole load: as many as it may have connections.
-pub(crate) fn slots(plan: &Plan) -> u32 {
+/// Slots of a loop's share of a load: room for one request each, which is a connection, or a stream
+/// of one that is shared.
+pub(crate) fn slots(plan: &Plan, share: Share) -> u32 {
+    share.part(connections(plan)).saturating_mul(streams(plan))
+}
+
+/// Slots that share a connection.
+pub(crate) fn streams(plan: &Plan) -> u32 {
+    let load = &plan.scenario.load;
+    let shared = plan.scenario.target.http == Http::Two && load.connection == ConnectionUse::Pool;
+    if shared { load.streams } else { 1 }
+}
+
+/// Connections that a whole load may have.
+pub(crate) fn connections(plan: &Plan) -> u32 {
     let load = &plan.scenario.load;
     match (&load.model, load.connection) {
         (Model::Closed { users, .. }, ConnectionUse::PerUser) => *users,

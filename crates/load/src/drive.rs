@@ -109,6 +109,14 @@ pub enum LoadError {
         /// What the system says.
         source: io::Error,
     },
+    /// An endpoint says something that HTTP/2 has no room for.
+    #[error("the requests of {endpoint} cannot be sent over HTTP/2: {what}")]
+    Http2 {
+        /// The endpoint's name.
+        endpoint: String,
+        /// What is in the way.
+        what: String,
+    },
     /// The operating system gives no event loop or timer.
     #[error("the event loop cannot start: {0}")]
     EventLoop(#[from] io::Error),

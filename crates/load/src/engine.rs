@@ -8,17 +8,18 @@ use std::sync::Arc;
 
 use slowpath_core::Nanos;
 use slowpath_core::sample::{NONE, Phase};
-use slowpath_core::scenario::{ConnectionUse, Endpoint, Places, Pool, Scheme, Template};
+use slowpath_core::scenario::{ConnectionUse, Endpoint, Http, Places, Pool, Scheme, Template};
 
 use crate::body::Wants;
 use crate::clock::now;
 use crate::connection::{Connection, Network};
-use crate::dispatch::{Dispatcher, End, Order, Task};
+use crate::dispatch::{Dispatcher, End, Order, Task, connections};
 use crate::drive::{Drive, LoadError};
 use crate::expect::Expectation;
 use crate::extract::Extractors;
 use crate::files::Files;
 use crate::http1::{Request, Response};
+use crate::http2::{self, Answer, Sent, Trunk};
 use crate::keys::{Keys, MetKeys};
 use crate::log::Log;
 use crate::pace::Slowness;
@@ -34,10 +35,17 @@ pub(crate) enum KeyOf {
     Varying(Template),
 }
 
+/// The requests of an endpoint in the protocol that is spoken.
+#[derive(Debug)]
+pub(crate) enum Asking {
+    Http1(Request),
+    Http2(Box<http2::Request>),
+}
+
 /// One endpoint, ready to be sent and judged.
 #[derive(Debug)]
 pub(crate) struct Prepared {
-    pub(crate) request: Request,
+    pub(crate) request: Asking,
     pub(crate) expectation: Expectation,
     pub(crate) extractors: Extractors,
     pub(crate) wants: Wants,
@@ -60,6 +68,8 @@ pub(crate) struct Engine {
     pub(crate) timeout_ns: u64,
     pub(crate) redirects: Redirects,
     pub(crate) per_request: bool,
+    /// The connections that slots share; empty over HTTP/1.1, where each slot has its own.
+    pub(crate) trunks: Vec<Rc<Trunk>>,
     pub(crate) share: Share,
     pub(crate) joint: Arc<Joint>,
     pub(crate) keys: RefCell<MetKeys>,
@@ -91,7 +101,17 @@ pub(crate) fn prepare(
         let extractors = Extractors::new(endpoint, &for_header)?;
         let expected = expectation.wants();
         Ok(Prepared {
-            request: Request::new(endpoint, &drive.host_header, places, file.clone()),
+            request: match scenario.target.http {
+                Http::One => {
+                    let host = &drive.host_header;
+                    Asking::Http1(Request::new(endpoint, host, places, file.clone()))
+                }
+                Http::Two => {
+                    let to = (drive.host_header.as_str(), drive.route.tls.is_some());
+                    let request = http2::Request::new(endpoint, to, places, file.clone())?;
+                    Asking::Http2(Box::new(request))
+                }
+            },
             wants: Wants {
                 body: expected.body || extractors.needs_body(),
                 head: extractors.needs_head() || scenario.load.redirects > 0,
@@ -119,6 +139,23 @@ pub(crate) struct Desk {
     pub(crate) request: Vec<u8>,
     pub(crate) scratch: Vec<u8>,
     pub(crate) response: Response,
+    pub(crate) stream: OverStream,
+}
+
+/// What a slot works with over HTTP/2, where its connection is shared.
+#[derive(Debug, Default)]
+pub(crate) struct OverStream {
+    pub(crate) trunk: Rc<Trunk>,
+    pub(crate) sent: Sent,
+    pub(crate) answer: Answer,
+}
+
+fn trunks(drive: &Drive<'_>, share: Share) -> Vec<Rc<Trunk>> {
+    let trunks = match drive.plan.scenario.target.http {
+        Http::One => 0,
+        Http::Two => share.part(connections(drive.plan)),
+    };
+    (0..trunks).map(|_| Rc::default()).collect()
 }
 
 impl Engine {
@@ -152,6 +189,7 @@ impl Engine {
                 authority: drive.host_header.clone(),
             },
             per_request: load.connection == ConnectionUse::PerRequest,
+            trunks: trunks(drive, share),
             share,
             joint: Arc::clone(joint),
             keys: RefCell::new(MetKeys::new(joint.keys.clone())),
@@ -168,7 +206,13 @@ impl Engine {
             request: Vec::new(),
             scratch: Vec::new(),
             response: Response::default(),
+            stream: OverStream::default(),
         };
+        if !self.trunks.is_empty() {
+            // Neighbours in line have different connections: the load is spread over all of them.
+            let trunk = &self.trunks[slot as usize % self.trunks.len()];
+            desk.stream.trunk = Rc::clone(trunk);
+        }
         loop {
             match poll_fn(|cx| self.dispatcher.poll_task(slot, &mut desk.order, cx)).await {
                 Task::Open => {
@@ -197,6 +241,11 @@ impl Engine {
     async fn open(&self, desk: &mut Desk) {
         let limit = now().plus(self.timeout_ns);
         self.network.limits.set(desk.slot, Some(limit));
+        if !self.trunks.is_empty() {
+            desk.stream.trunk.open(self, desk.slot).await;
+            self.network.limits.set(desk.slot, None);
+            return;
+        }
         let (dialled, _) = Connection::dial(&self.network, desk.slot, None).await;
         desk.connection = dialled.ok();
         self.network.limits.set(desk.slot, None);

@@ -6,7 +6,7 @@ use slowpath_core::sample::{Outcome, Phase, Sample};
 use crate::connection::{Connection, Outgoing};
 use crate::engine::{Engine, Prepared};
 use crate::failure::Failure;
-use crate::http1::Response;
+use crate::http1::{Request, Response};
 use crate::limits::Broken;
 use crate::redirect::{Refused, is_redirect};
 
@@ -14,6 +14,8 @@ use crate::redirect::{Refused, is_redirect};
 pub(crate) struct Trip<'a> {
     pub(crate) slot: u32,
     pub(crate) endpoint: &'a Prepared,
+    /// Its requests.
+    pub(crate) asked: &'a Request,
     pub(crate) connection: &'a mut Option<Connection>,
     pub(crate) request: &'a mut Vec<u8>,
     pub(crate) response: &'a mut Response,
@@ -34,6 +36,7 @@ impl Engine {
         let Trip {
             slot,
             endpoint,
+            asked,
             connection,
             request,
             response,
@@ -68,12 +71,8 @@ impl Engine {
                 *connection = None;
             }
             self.drop_if_stale(connection).await;
-            response.reset(endpoint.request.is_head, endpoint.wants);
-            let tail = if has_tail {
-                endpoint.request.tail()
-            } else {
-                &[]
-            };
+            response.reset(asked.is_head, endpoint.wants);
+            let tail = if has_tail { asked.tail() } else { &[] };
             let outgoing = Outgoing {
                 head: request,
                 tail,

@@ -6,4 +6,5 @@ mod request;
 mod response;
 
 pub use request::Request;
+pub(crate) use request::{TRACE_PARENT_BYTES, USER_AGENT, trace_parent};
 pub use response::{Fed, Malformed, Response};

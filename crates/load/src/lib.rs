@@ -32,6 +32,7 @@ mod failure;
 mod files;
 mod follow;
 pub mod http1;
+mod http2;
 mod keys;
 mod limits;
 mod log;

@@ -12,15 +12,17 @@ use std::thread;
 use slowpath_core::Nanos;
 use slowpath_core::nanos::Span;
 use slowpath_core::plan::{Plan, Spent};
+use slowpath_core::scenario::Http;
 use tokio::runtime::{Builder, LocalOptions, LocalRuntime};
 
 use crate::clock::now;
 use crate::connection::Network;
 use crate::control::Control;
-use crate::dispatch::{Dispatcher, slots};
+use crate::dispatch::{Dispatcher, connections, slots};
 use crate::drive::{Drive, Drove, LoadError};
 use crate::engine::{Engine, prepare};
 use crate::files::Files;
+use crate::http2;
 use crate::keys::SharedKeys;
 use crate::limits::Limits;
 use crate::log::Sink;
@@ -65,7 +67,7 @@ pub(crate) fn run(
         window: Span::new(begin, begin.plus(load.duration_ns)),
     };
     // A loop without a connection has nothing to do.
-    let of = load.loops.clamp(1, slots(drive.plan));
+    let of = load.loops.clamp(1, connections(drive.plan));
     let share = |index| Share { index, of };
     let first = Loop::prepare(common, share(0))?;
     thread::scope(|scope| {
@@ -167,8 +169,12 @@ impl Loop {
                 (start, window),
                 drive.silent_warmup,
             )?;
-            let limits = Limits::new(share.part(slots(drive.plan)), start);
-            let network = Network::new(drive.route.clone(), control.quickack.load(Relaxed), limits);
+            let limits = Limits::new(slots(drive.plan, share), start);
+            let route = match drive.plan.scenario.target.http {
+                Http::One => drive.route.clone(),
+                Http::Two => drive.route.clone().speaking(http2::ALPN),
+            };
+            let network = Network::new(route, control.quickack.load(Relaxed), limits);
             let engine = Engine::new(drive, (share, joint), endpoints, dispatcher, network, start);
             (Rc::new(engine), Timer::new()?)
         };
@@ -197,7 +203,7 @@ impl Loop {
         } = common;
         let timeout_ns = drive.plan.scenario.load.timeout_ns;
         let mut watch = Watch::new(&engine, control, (share, joint), window, timeout_ns);
-        let slots = share.part(slots(drive.plan));
+        let slots = slots(drive.plan, share);
         runtime.block_on(watch.run(slots, timer, common.sink));
         let (cut_short, reported) = (watch.cut_short, watch.reported);
         // Dropping the runtime drops the tasks, and with them every connection and share of the

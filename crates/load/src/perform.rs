@@ -11,9 +11,11 @@ use crate::body::Body;
 use crate::clock::now;
 use crate::connection::{Connection, Outgoing};
 use crate::dispatch::Order;
-use crate::engine::{Desk, Engine, KeyOf, Prepared};
+use crate::engine::{Asking, Desk, Engine, KeyOf, OverStream, Prepared};
+use crate::failure::Failure;
 use crate::follow::Trip;
 use crate::http1::Response;
+use crate::http2::Rendered;
 use crate::limits::Broken;
 use crate::session::Session;
 use crate::stamps;
@@ -42,51 +44,61 @@ impl Engine {
         };
         let endpoint = &self.endpoints[usize::from(desk.order.choice.endpoint)];
         let trace_id = Sample::trace_id(self.seed, self.repeat, desk.order.serial);
-        let (request, scratch) = (&mut desk.request, &mut desk.scratch);
-        endpoint.request.render(request, scratch, &values, trace_id);
         let mut sample = self.blank(&desk.order);
-        sample.key = self.key_of(endpoint, &values, scratch);
-        desk.response
-            .reset(endpoint.request.is_head, endpoint.wants);
-
-        self.drop_if_stale(&mut desk.connection).await;
-        self.joint.begin();
+        sample.key = self.key_of(endpoint, &values, &mut desk.scratch);
         let Desk {
             slot,
             connection,
-            response,
             request,
+            scratch,
+            response,
+            stream,
             ..
         } = desk;
+        // It counts from the instant at which the request is worked on; waiting for a connection is
+        // bounded by the end of the load.
+        let limit = || now().plus(self.timeout_ns);
         // A slow client is another client than those that share connections.
         let kept = endpoint.slowness.is_any().then(|| connection.take());
-        let trip = Trip {
-            slot: *slot,
-            endpoint,
-            connection: &mut *connection,
-            request,
-            response: &mut *response,
-            // It counts from the instant at which the request is worked on; waiting for a
-            // connection is bounded by the end of the load.
-            limit: now().plus(self.timeout_ns),
+        let whole = match &endpoint.request {
+            Asking::Http1(asked) => {
+                asked.render(request, scratch, &values, trace_id);
+                response.reset(asked.is_head, endpoint.wants);
+                self.drop_if_stale(connection).await;
+                self.joint.begin();
+                let trip = Trip {
+                    slot: *slot,
+                    endpoint,
+                    asked,
+                    connection: &mut *connection,
+                    request,
+                    response: &mut *response,
+                    limit: limit(),
+                };
+                self.answered(trip, &mut sample).await
+            }
+            Asking::Http2(asked) => {
+                let rendered = asked.render(scratch, &values, trace_id);
+                stream.answer.reset(endpoint.wants);
+                self.joint.begin();
+                let limit = limit();
+                let whole = self
+                    .send_stream((*slot, limit), stream, rendered, &mut sample)
+                    .await;
+                whole.map(|done| (done, false))
+            }
         };
-        let whole = self.answered(trip, &mut sample).await;
         self.network.limits.set(*slot, None);
         self.joint.end();
-        let scratch = &mut desk.scratch;
-        conclude(
-            whole,
-            (endpoint, &*response),
-            (&values, scratch),
-            &mut sample,
-        );
+
+        let (status, body) = match &endpoint.request {
+            Asking::Http1(_) => (response.status(), response.body()),
+            Asking::Http2(_) => (stream.answer.status, &stream.answer.body),
+        };
+        let answer = (endpoint, status, body);
+        conclude(&whole, answer, (&values, scratch), &mut sample);
         if !endpoint.extractors.is_empty() {
-            extract(
-                endpoint,
-                response.body(),
-                &mut desk.order.session,
-                &mut sample,
-            );
+            extract(endpoint, body, &mut desk.order.session, &mut sample);
         }
         if whole.is_err() || self.per_request || !response.is_reusable() {
             *connection = None;
@@ -100,12 +112,40 @@ impl Engine {
         sample
     }
 
+    /// Sends a request over a connection that is shared, and reads its response.
+    async fn send_stream(
+        &self,
+        (slot, limit): (u32, Nanos),
+        stream: &mut OverStream,
+        rendered: Option<Rendered>,
+        sample: &mut Sample,
+    ) -> Result<Nanos, Broken> {
+        let begun = now();
+        sample.done = begun;
+        sample.in_flight = self.joint.others();
+        self.network.limits.set(slot, Some(limit));
+        let rendered = rendered.ok_or_else(|| {
+            let failure = Failure::new(Outcome::Io, Phase::Send);
+            let why = "a value has characters that a field or path of HTTP/2 cannot hold";
+            self.network.reasons.note(failure, || why.to_owned());
+            Broken { failure, at: begun }
+        })?;
+        let OverStream {
+            trunk,
+            sent,
+            answer,
+        } = stream;
+        trunk
+            .exchange(self, (slot, sent), rendered, answer, sample)
+            .await
+    }
+
     /// Sends, and follows what the answer says where that is asked for. Gives the instant of the
     /// last byte, and whether a redirect was refused.
     async fn answered(&self, trip: Trip<'_>, sample: &mut Sample) -> Result<(Nanos, bool), Broken> {
         let outgoing = Outgoing {
             head: trip.request,
-            tail: trip.endpoint.request.tail(),
+            tail: trip.asked.tail(),
             slowness: trip.endpoint.slowness,
         };
         let outgoing = (outgoing, trip.limit);
@@ -203,13 +243,12 @@ impl Engine {
 
 /// Writes down how a request ended: at what instant, and whether that is what was expected.
 fn conclude(
-    whole: Result<(Nanos, bool), Broken>,
-    (endpoint, response): (&Prepared, &Response),
+    whole: &Result<(Nanos, bool), Broken>,
+    (endpoint, status, body): (&Prepared, u16, &Body),
     (values, scratch): (&Values<'_>, &mut Vec<u8>),
     sample: &mut Sample,
 ) {
-    let body = response.body();
-    match whole {
+    match *whole {
         Ok((done, is_refused)) => {
             stamps::note_end(body, done, sample);
             sample.done = done;
@@ -217,8 +256,7 @@ fn conclude(
             sample.outcome = if is_refused {
                 Outcome::Status
             } else {
-                let answer = (response.status(), body);
-                endpoint.expectation.judge(answer, values, scratch)
+                endpoint.expectation.judge((status, body), values, scratch)
             };
         }
         Err(Broken { failure, at }) => {

@@ -35,6 +35,12 @@ impl Route {
         Self { tls, ..self }
     }
 
+    /// The same route, over which one protocol alone is negotiated (ALPN).
+    pub(crate) fn speaking(self, protocol: &[u8]) -> Self {
+        let tls = self.tls.map(|tls| tls.speaking(protocol));
+        Self { tls, ..self }
+    }
+
     /// Opens a blocking connection for a question outside of a load (is it ready? start afresh!),
     /// handshake included. Connecting and every single read or write take no longer than `limit`.
     ///

@@ -121,6 +121,16 @@ impl Tls {
             name: name.map_err(|_| TlsError::Name(host.to_owned()))?,
         })
     }
+
+    /// The same TLS, over which one protocol alone is negotiated (ALPN).
+    pub(crate) fn speaking(self, protocol: &[u8]) -> Self {
+        let mut config = (*self.config).clone();
+        config.alpn_protocols = vec![protocol.to_vec()];
+        Self {
+            config: Arc::new(config),
+            ..self
+        }
+    }
 }
 
 fn roots(ca: Option<(&Path, &[CertificateDer<'static>])>) -> Result<RootCertStore, TlsError> {

@@ -200,6 +200,19 @@ impl Stream {
         }
     }
 
+    /// Whether TLS is spoken over it.
+    pub(crate) fn is_secured(&self) -> bool {
+        matches!(self, Self::Tls(_))
+    }
+
+    /// The protocol that TLS negotiated (ALPN), if it did.
+    pub(crate) fn protocol(&self) -> Option<&[u8]> {
+        match self {
+            Self::Plain(_) => None,
+            Self::Tls(stream) => stream.0.get_ref().1.alpn_protocol(),
+        }
+    }
+
     /// Has the kernel acknowledge at once what comes next, where there is something to
     /// acknowledge. It falls back to delaying at will.
     pub(crate) fn acknowledge_at_once(&self) -> io::Result<()> {

@@ -64,6 +64,9 @@ pub(crate) struct RunArgs {
     /// Threads that send; one is enough up to some 100,000 requests a second.
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1024))]
     pub(crate) loops: Option<u32>,
+    /// Requests at once on each pooled connection of HTTP/2.
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1000))]
+    pub(crate) streams: Option<u32>,
     /// The process to observe; otherwise the one that listens on the URL's port.
     #[arg(long, value_name = "PID")]
     pub(crate) pid: Option<u32>,
@@ -110,6 +113,9 @@ pub(crate) struct ReachArgs {
     /// The Unix socket to connect to instead of the URL's host and port.
     #[arg(long, value_name = "PATH")]
     pub(crate) unix_socket: Option<PathBuf>,
+    /// Speak HTTP/2: at once over http://, negotiated (ALPN) over https://.
+    #[arg(long)]
+    pub(crate) http2: bool,
 }
 
 #[derive(Debug, Args)]

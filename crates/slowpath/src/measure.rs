@@ -183,7 +183,8 @@ fn not_driven(error: LoadError) -> Problem {
         LoadError::BodyFile { .. }
         | LoadError::Expectation { .. }
         | LoadError::Extraction { .. }
-        | LoadError::Header { .. } => Problem::usage(error, "correct the scenario"),
+        | LoadError::Header { .. }
+        | LoadError::Http2 { .. } => Problem::usage(error, "correct the scenario"),
     }
 }
 

@@ -5,7 +5,7 @@ use std::io::{self, ErrorKind, Read, Write};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use slowpath_core::scenario::{Escape, Places, Scenario, Scheme, Target, Template, Url};
+use slowpath_core::scenario::{Escape, Http, Places, Scenario, Scheme, Target, Template, Url};
 use slowpath_load::{Address, Blocking, Route, Tls, TlsError, TlsTerms};
 use slowpath_observe::target::{Dial, Wire};
 
@@ -29,6 +29,9 @@ pub(crate) fn over(target: &mut Target, args: &ReachArgs) -> Result<(), Problem>
     let file = |path: &Option<PathBuf>| path.as_deref().map(absolute).transpose();
     if let Some(socket) = file(&args.unix_socket)? {
         target.unix_socket = Some(socket);
+    }
+    if args.http2 {
+        target.http = Http::Two;
     }
     if args.insecure || args.cacert.is_some() || args.cert.is_some() {
         let tls = target.tls.get_or_insert_default();

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use super::{ConnectionUse, Contradiction, Endpoint, Model, Scenario, head_counts};
+use super::{ConnectionUse, Contradiction, Endpoint, Http, Model, Scenario, head_counts};
 
 /// The pass whose first touches are to find nothing in any cache.
 pub const COLD: &str = "cold";
@@ -24,6 +24,45 @@ impl Scenario {
             Model::Closed { users, .. } => self.against_closed(users),
         };
         found.extend(self.against_cold());
+        found.extend(self.against_http());
+        found
+    }
+
+    /// What the version of HTTP has no room for.
+    fn against_http(&self) -> Vec<Contradiction> {
+        const ONE: &str = "remove it, or say target.http = \"1.1\"";
+        let mut found = Vec::new();
+        let mut say = |wrong: bool, key, what, remedy| {
+            if wrong {
+                found.push(Contradiction { key, what, remedy });
+            }
+        };
+        let shares = self.target.http == Http::Two;
+        say(
+            !shares && self.load.streams > 1,
+            "load.streams",
+            "a connection of HTTP/1.1 carries one request at a time",
+            "say target.http = \"2\"",
+        );
+        let slow = "streams share a connection, so that one cannot be slow for itself";
+        let endpoints = || self.endpoints.iter();
+        let reads = endpoints().any(|e| e.read_bytes_per_s.is_some());
+        say(shares && reads, "endpoint.read_rate", slow, ONE);
+        let sends = endpoints().any(|e| e.send_bytes_per_s.is_some());
+        say(shares && sends, "endpoint.send_rate", slow, ONE);
+        say(
+            shares && self.load.idle.is_some(),
+            "load.idle",
+            "a connection that streams share does not rest between two requests",
+            ONE,
+        );
+        let follows = shares && self.load.redirects > 0;
+        say(
+            follows,
+            "load.redirects",
+            "they are followed over HTTP/1.1 alone",
+            ONE,
+        );
         found
     }
 
@@ -247,6 +286,26 @@ mod tests {
         scenario.users = vec![class(1.0, &["a"])];
         assert_eq!(keys(&scenario), ["user", "endpoint.extract"]);
         assert_eq!(scenario.offered_per_s(), Some(10.0));
+    }
+
+    #[test]
+    fn only_http2_has_streams_and_they_are_not_slow_or_at_rest() {
+        let shared = LoadDraft {
+            streams: Some(4),
+            ..LoadDraft::default()
+        };
+        let mut one = scenario(&shared, vec![endpoint("a", &[], &[])]);
+        assert_eq!(keys(&one), ["load.streams"]);
+        one.target.http = Http::Two;
+        assert_eq!(keys(&one), [""; 0]);
+        one.load.idle = Some(Think::default());
+        one.endpoints[0].read_bytes_per_s = Some(1.0);
+        one.endpoints[0].send_bytes_per_s = Some(1.0);
+        one.load.redirects = 1;
+        let found = keys(&one);
+        let slow = ["endpoint.read_rate", "endpoint.send_rate"];
+        assert_eq!(found[..2], slow);
+        assert_eq!(found[2..], ["load.idle", "load.redirects"]);
     }
 
     #[test]

@@ -21,6 +21,9 @@ pub const DEFAULT_TIMEOUT_NS: u64 = 5_000_000_000;
 /// Threads that send: one sends more than most targets take, and leaves the other CPUs to them.
 pub const DEFAULT_LOOPS: u32 = 1;
 
+/// Streams of a connection: the same workload as over HTTP/1.1.
+pub const DEFAULT_STREAMS: u32 = 1;
+
 /// How requests arrive.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Load {
@@ -52,6 +55,14 @@ pub struct Load {
     /// the schedule; those without a connection are not started.
     #[serde(default = "default_loops")]
     pub loops: u32,
+    /// Streams that share a pooled connection of HTTP/2, at least 1; HTTP/1.1 has one.
+    #[serde(default = "default_streams")]
+    pub streams: u32,
+}
+
+/// What runs recorded before connections could be shared had.
+fn default_streams() -> u32 {
+    DEFAULT_STREAMS
 }
 
 /// What runs recorded before there could be several had.
@@ -148,6 +159,7 @@ pub struct LoadDraft {
     /// As in [`Load`].
     pub redirects: Option<u32>,
     pub loops: Option<u32>,
+    pub streams: Option<u32>,
 }
 
 /// Two things said that cannot both hold.
@@ -174,15 +186,20 @@ impl LoadDraft {
             Some(model) => model == ModelName::Open,
             None => self.rate_per_s.is_some() || self.all_have_rates,
         };
-        let found = if open {
+        let mut found = if open {
             self.against_open()
         } else {
             self.against_closed()
         };
+        found.extend(self.against_streams());
         if !found.is_empty() {
             return Err(found);
         }
-        let users = self.users.or(self.connections).unwrap_or(DEFAULT_USERS);
+        let streams = self.streams.unwrap_or(DEFAULT_STREAMS);
+        let shared = streams > 1;
+        // Of users who share connections each has a stream.
+        let of_connections = self.connections.map(|c| c.saturating_mul(streams));
+        let users = self.users.or(of_connections).unwrap_or(DEFAULT_USERS);
         let model = if open {
             Model::Open {
                 rate_per_s: self.rate_per_s.unwrap_or_default(),
@@ -197,6 +214,8 @@ impl LoadDraft {
         };
         let (connections, connection) = if open {
             (DEFAULT_CONNECTIONS, ConnectionUse::Pool)
+        } else if shared {
+            (users.div_ceil(streams), ConnectionUse::Pool)
         } else {
             (users, ConnectionUse::PerUser)
         };
@@ -213,6 +232,7 @@ impl LoadDraft {
             timeout_ns: self.timeout_ns.unwrap_or(DEFAULT_TIMEOUT_NS),
             redirects: self.redirects.unwrap_or(0),
             loops: self.loops.unwrap_or(DEFAULT_LOOPS),
+            streams,
         })
     }
 
@@ -274,7 +294,9 @@ impl LoadDraft {
             "a closed loop has no arrivals of its own",
             OPEN,
         );
-        let per_user = self.connection.unwrap_or(ConnectionUse::PerUser) == ConnectionUse::PerUser;
+        let shared = self.streams.is_some_and(|streams| streams > 1);
+        let per_user = self.connection == Some(ConnectionUse::PerUser)
+            || (self.connection.is_none() && !shared);
         let fewer = match (self.connections, self.users) {
             (Some(connections), Some(users)) => connections < users,
             _ => false,
@@ -287,6 +309,16 @@ impl LoadDraft {
         );
         found.extend(self.against_idle(ConnectionUse::PerUser));
         found
+    }
+
+    fn against_streams(&self) -> Option<Contradiction> {
+        let alone = self.connection.is_some_and(|c| c != ConnectionUse::Pool);
+        let shared = self.streams.is_some_and(|streams| streams > 1);
+        (alone && shared).then_some(Contradiction {
+            key: "streams",
+            what: "only connections of a pool are shared by streams",
+            remedy: "say connection = \"pool\"",
+        })
     }
 
     fn against_idle(&self, default: ConnectionUse) -> Option<Contradiction> {
@@ -310,6 +342,32 @@ mod tests {
             .iter()
             .map(|found| found.key)
             .collect()
+    }
+
+    #[test]
+    fn streams_share_the_connections_of_a_pool() {
+        let load = |draft: LoadDraft| draft.resolve().unwrap();
+        let of = |load: Load| match load.model {
+            Model::Closed { users, .. } => (load.connection, load.connections, users),
+            Model::Open { .. } => (load.connection, load.connections, 0),
+        };
+        let ten = LoadDraft {
+            connections: Some(10),
+            streams: Some(8),
+            ..LoadDraft::default()
+        };
+        assert_eq!(of(load(ten.clone())), (ConnectionUse::Pool, 10, 80));
+        let users = LoadDraft {
+            users: Some(20),
+            streams: Some(8),
+            ..LoadDraft::default()
+        };
+        assert_eq!(of(load(users)), (ConnectionUse::Pool, 3, 20));
+        let per_user = LoadDraft {
+            connection: Some(ConnectionUse::PerUser),
+            ..ten
+        };
+        assert_eq!(keys(&per_user), ["streams"]);
     }
 
     #[test]

@@ -17,6 +17,8 @@ pub struct Overrides {
     pub repeats: Option<u32>,
     /// `--loops`.
     pub loops: Option<u32>,
+    /// `--streams`.
+    pub streams: Option<u32>,
 }
 
 impl Overrides {
@@ -37,6 +39,7 @@ impl Overrides {
             zero("duration", self.duration_ns == Some(0)),
             zero("repeats", self.repeats == Some(0)),
             zero("loops", self.loops == Some(0)),
+            zero("streams", self.streams == Some(0)),
         ]
         .into_iter()
         .flatten()
@@ -78,6 +81,18 @@ impl Load {
         draft.duration_ns = by.duration_ns.or(draft.duration_ns);
         draft.repeats = by.repeats.or(draft.repeats);
         draft.loops = by.loops.or(draft.loops);
+        draft.streams = by.streams.or(draft.streams);
+        if by.streams.is_some_and(|streams| streams > 1)
+            && draft.connection == Some(ConnectionUse::PerUser)
+        {
+            // Users share connections then; how many there are is settled anew.
+            draft.connection = None;
+            if by.connections.is_some() {
+                draft.users = None;
+            } else {
+                draft.connections = None;
+            }
+        }
         let coupled = draft.connection.is_none_or(|c| c == ConnectionUse::PerUser);
         if !is_open && coupled && (by.users.is_some() || by.connections.is_some()) {
             (draft.users, draft.connections) = (by.users, by.connections);
@@ -101,6 +116,7 @@ impl Load {
             timeout_ns: Some(self.timeout_ns),
             redirects: Some(self.redirects),
             loops: Some(self.loops),
+            streams: Some(self.streams),
             ..LoadDraft::default()
         };
         match self.model {
@@ -222,12 +238,20 @@ mod tests {
             duration_ns: Some(0),
             repeats: Some(0),
             loops: Some(0),
+            streams: Some(0),
         };
         let found = Load::default().overridden(&zero).unwrap_err();
         let keys: Vec<_> = found.iter().map(|found| found.key).collect();
         assert_eq!(
             keys,
-            ["connections", "rate", "duration", "repeats", "loops"]
+            [
+                "connections",
+                "rate",
+                "duration",
+                "repeats",
+                "loops",
+                "streams"
+            ]
         );
     }
 }

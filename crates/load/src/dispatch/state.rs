@@ -12,7 +12,7 @@ use slowpath_core::sample::Stage;
 use slowpath_core::scenario::{ConnectionUse, Model, Think};
 
 use super::order::{End, Order, Task};
-use super::slots;
+use super::{connections, slots, streams};
 use crate::demand::{Demand, Due};
 use crate::session::Session;
 use crate::share::Share;
@@ -113,8 +113,8 @@ impl State {
     ) -> Self {
         let load = &plan.scenario.load;
         let lanes = plan.lanes();
-        let all_slots = slots(plan);
-        let slots = share.part(all_slots);
+        let all_slots = u64::from(connections(plan)) * u64::from(streams(plan));
+        let slots = slots(plan, share);
         let pooled = load.connection == ConnectionUse::Pool;
         let opens = pooled || (silent && load.connection == ConnectionUse::PerUser);
         let first = if silent { window.begin } else { start };
@@ -145,7 +145,7 @@ impl State {
                 next_slot: 0,
                 slots: if opens { slots } else { 0 },
                 start,
-                gap_ns: (load.warmup_ns as f64 * OPENING_SHARE) as u64 / u64::from(all_slots),
+                gap_ns: (load.warmup_ns as f64 * OPENING_SHARE) as u64 / all_slots,
             },
             tally: Tally::new(window, plan.scenario.endpoints.len()),
             spent: None,

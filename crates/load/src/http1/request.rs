@@ -5,7 +5,7 @@ use std::sync::Arc;
 use slowpath_core::scenario::{Endpoint, Places, Template, Values};
 
 /// How slowpath names itself to servers.
-const USER_AGENT: &str = concat!("slowpath/", env!("CARGO_PKG_VERSION"));
+pub(crate) const USER_AGENT: &str = concat!("slowpath/", env!("CARGO_PKG_VERSION"));
 
 /// A piece of a request's head or body.
 #[derive(Debug)]
@@ -160,8 +160,11 @@ impl Layout<'_> {
     }
 }
 
+/// Length of a value of `traceparent`.
+pub(crate) const TRACE_PARENT_BYTES: usize = 55;
+
 /// Version 00, the trace id, its low half as the id of our span, sampled (W3C Trace Context 3.2).
-fn trace_parent(out: &mut Vec<u8>, trace_id: u128) {
+pub(crate) fn trace_parent(out: &mut Vec<u8>, trace_id: u128) {
     out.extend_from_slice(b"00-");
     hex(out, trace_id, 32);
     out.push(b'-');

@@ -11,6 +11,8 @@ mod connections;
 mod counting;
 mod distribution;
 mod faults;
+mod http2;
+mod http2_server;
 mod loops;
 mod pacing;
 mod redirects;
@@ -28,7 +30,7 @@ use std::sync::Mutex;
 use slowpath_core::plan::Plan;
 use slowpath_core::sample::{Sample, Stage, StreamEvent};
 use slowpath_core::scenario::{Escape, Load, LoadDraft, Part, Places, Scenario, Template};
-use slowpath_load::{Control, Drive, Drove, Keys, Route, Sink, drive};
+use slowpath_load::{Control, Drive, Drove, Keys, LoadError, Route, Sink, drive};
 
 /// Everything that came out of one load.
 struct Run {
@@ -107,6 +109,17 @@ fn run_with(scenario: Scenario, address: SocketAddr, control: &Control) -> Run {
 }
 
 fn drive_all(scenario: Scenario, route: Route, host: &str, control: &Control) -> Run {
+    let run = try_drive(scenario, route, host, control).unwrap();
+    run.assert_balance();
+    run
+}
+
+fn try_drive(
+    scenario: Scenario,
+    route: Route,
+    host: &str,
+    control: &Control,
+) -> Result<Run, LoadError> {
     let plan = Plan {
         scenario,
         seed: 42,
@@ -121,18 +134,16 @@ fn drive_all(scenario: Scenario, route: Route, host: &str, control: &Control) ->
         silent_warmup: false,
     };
     let (mut keys, sink) = (Keys::new(), Everything::default());
-    let drove = drive(&what, control, &mut keys, &sink).unwrap();
+    let drove = drive(&what, control, &mut keys, &sink)?;
     let mut samples = sink.samples.into_inner().unwrap();
     let mut events = sink.events.into_inner().unwrap();
     events.sort_by_key(|event| (event.serial, event.index));
     samples.sort_by_key(|sample| sample.serial);
     let keys = keys.names().to_vec();
-    let run = Run {
+    Ok(Run {
         drove,
         samples,
         events,
         keys,
-    };
-    run.assert_balance();
-    run
+    })
 }

@@ -25,6 +25,7 @@ const KNOWN: &[(&str, &[&str])] = &[
             "reset",
             "tls",
             "unix_socket",
+            "http",
         ],
     ),
     ("target.tls", &["insecure", "ca", "cert", "key", "resume"]),
@@ -52,6 +53,7 @@ const KNOWN: &[(&str, &[&str])] = &[
             "timeout",
             "redirects",
             "loops",
+            "streams",
         ],
     ),
     (

@@ -78,6 +78,7 @@ fn draft(table: &Table<'_>) -> LoadDraft {
         timeout_ns: duration("timeout"),
         redirects: table.get("redirects").and_then(|value| value.whole(0)),
         loops: count("loops"),
+        streams: count("streams"),
         ..LoadDraft::default()
     }
 }

@@ -1,8 +1,8 @@
 //! The target, the services beside it, and the toggles that change it.
 
 use slowpath_core::scenario::{
-    DEFAULT_READY_TIMEOUT_NS, Escape, Part, Places, Ready, Service, Step, Switch, Target, Template,
-    Tls, Toggle, Url, is_path_char,
+    DEFAULT_READY_TIMEOUT_NS, Escape, Http, Part, Places, Ready, Service, Step, Switch, Target,
+    Template, Tls, Toggle, Url, is_path_char,
 };
 
 use super::reader::Table;
@@ -33,6 +33,10 @@ pub(super) fn target(table: &Table<'_>, known: &Known) -> Option<Target> {
         ready_timeout_ns: process.ready_timeout_ns,
         reset: reset.unwrap_or_default(),
         tls: table.child("tls").map(|table| tls(&table, scope)),
+        http: table
+            .get("http")
+            .and_then(|value| http(&value))
+            .unwrap_or_default(),
         unix_socket: table
             .get("unix_socket")
             .and_then(|value| value.filled_template(scope)),
@@ -185,6 +189,17 @@ fn step(value: &Value<'_>, scope: Scope<'_>) -> Option<Step> {
         method: method.to_owned(),
         path,
     })
+}
+
+fn http(value: &Value<'_>) -> Option<Http> {
+    match value.text()? {
+        "1.1" => Some(Http::One),
+        "2" => Some(Http::Two),
+        _ => {
+            value.wrong("no version that is spoken here", "write \"1.1\" or \"2\"");
+            None
+        }
+    }
 }
 
 fn tls(table: &Table<'_>, scope: Scope<'_>) -> Tls {

@@ -94,6 +94,12 @@ const MISTAKES: &[(&str, &str, &str)] = &[
     ("[load]", "warmup = \"0s\"", "7: load.warmup: zero"),
     ("[load]", "repeats = 0", "7: load.repeats: out of range"),
     ("[load]", "loops = 0", "7: load.loops: out of range"),
+    ("[load]", "streams = 0", "7: load.streams: out of range"),
+    (
+        "[target]",
+        "http = \"3\"",
+        "target.http: no version that is spoken here",
+    ),
     (
         "[load]",
         "connections = 99999999999",

@@ -62,6 +62,7 @@ fn the_load_of_the_shop() {
         timeout_ns: 5_000_000_000,
         redirects: 0,
         loops: 1,
+        streams: 1,
     };
     assert_eq!(read(SHOP).unwrap().load, expected);
 }

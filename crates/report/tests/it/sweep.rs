@@ -20,30 +20,6 @@ fn figure(ms: f64) -> Figure {
     }
 }
 
-/// What users do with their time of whom only some are served.
-fn little(level: f64, served: f64, per_s: f64) -> Little {
-    Little {
-        expected_ms: Some(level / per_s * 1e3),
-        mean_ms: Some(served / per_s * 1e3),
-        completed: served / level,
-        failed: 1.0 - served / level,
-        unfinished: 0.0,
-        between: 0.0,
-        thinks: false,
-    }
-}
-
-fn fairness(level: f64, failing: f64) -> Fairness {
-    Fairness {
-        of: level as u32,
-        mean: 100.0,
-        gini: failing / level,
-        jain: 1.0 - failing / level,
-        jain_by_chance: 0.99,
-        never: failing / level,
-    }
-}
-
 /// A server of 50,000 requests a second with a knee at 16 connections.
 fn window(level: f64, repeat: u32) -> Window {
     let served = level.min(LIMIT);
@@ -83,8 +59,23 @@ fn window(level: f64, repeat: u32) -> Window {
         },
         errors: if failed > 0 { vec![error] } else { Vec::new() },
         dials_per_request: failing / level,
-        little: Some(little(level, served, per_s)),
-        fairness: Some(fairness(level, failing)),
+        little: Some(Little {
+            expected_ms: Some(level / per_s * 1e3),
+            mean_ms: Some(mean_ms),
+            completed: served / level,
+            failed: failing / level,
+            unfinished: 0.0,
+            between: 0.0,
+            thinks: false,
+        }),
+        fairness: Some(Fairness {
+            of: level as u32,
+            mean: 100.0,
+            gini: failing / level,
+            jain: served / level,
+            jain_by_chance: 0.99,
+            never: failing / level,
+        }),
         first_request: Some(FirstRequest {
             connections: level as u64,
             first_ms: 20.0 * mean_ms,

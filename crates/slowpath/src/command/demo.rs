@@ -182,6 +182,7 @@ fn run_args(scenario: &Path, args: &DemoArgs) -> RunArgs {
         users: None,
         repeats: None,
         loops: None,
+        streams: None,
         pid: None,
         reach: ReachArgs::default(),
         release: None,

@@ -59,6 +59,7 @@ fn scenario(args: &RunArgs) -> Result<(Scenario, Option<String>), Problem> {
         duration_ns: args.duration,
         repeats: args.repeats,
         loops: args.loops,
+        streams: args.streams,
     };
     let refused = |mistakes: Vec<Contradiction>| {
         let lines: Vec<String> = mistakes.iter().map(ToString::to_string).collect();

@@ -1,7 +1,7 @@
 //! A sweep as one HTML file.
 
 use maud::{DOCTYPE, Markup, PreEscaped, html as markup};
-use slowpath_experiment::sweep::{Figure, Level, Sweep, Window};
+use slowpath_experiment::sweep::{Figure, Level, Sweep};
 
 use super::{SCRIPT, STYLE, key};
 use crate::plot::{Axis, Frame, Scale, dot, line};
@@ -12,9 +12,6 @@ use crate::sweep_story::{self as story, Table};
 const CURVE_POINTS: usize = 120;
 /// Height of a plot in CSS pixels.
 const HEIGHT_PX: u32 = 270;
-
-/// One of the percentiles of a level.
-type Pick = fn(&Level) -> &Figure;
 
 /// The whole report of a sweep; it opens offline.
 pub fn sweep_html(sweep: &Sweep) -> String {
@@ -76,7 +73,7 @@ fn plots(sweep: &Sweep) -> Markup {
 fn throughput(sweep: &Sweep, x: Scale) -> Markup {
     let levels = &sweep.analysis.levels;
     let failed = |l: &Level| l.errors.iter().map(|e| e.per_s).fold(0.0, |a, b| a + b);
-    let rates = sweep.windows.iter().map(Window::steady_per_s);
+    let rates = sweep.windows.iter().map(|w| w.steady_per_s());
     let Some(y) = Scale::log_around(rates.chain(levels.iter().map(failed))) else {
         return markup! { p.soft { "No request was completed." } };
     };
@@ -115,12 +112,12 @@ fn throughput(sweep: &Sweep, x: Scale) -> Markup {
 
 fn latency(sweep: &Sweep, x: Scale) -> Markup {
     let levels = &sweep.analysis.levels;
-    let (p50, p99): (Pick, Pick) = (|l| &l.p50_ms, |l| &l.p99_ms);
-    let known = |of: Pick| levels.iter().filter_map(move |l| of(l).value);
+    let known = |of: fn(&Level) -> &Figure| levels.iter().filter_map(move |l| of(l).value);
+    let (p50, p99): (fn(&Level) -> &Figure, fn(&Level) -> &Figure) = (|l| &l.p50_ms, |l| &l.p99_ms);
     let Some(y) = Scale::log_around(known(p50).chain(known(p99))) else {
         return markup! { p.soft { "No percentile is known." } };
     };
-    let curve = |of: Pick| {
+    let curve = |of: fn(&Level) -> &Figure| {
         line(
             levels
                 .iter()
