@@ -5,7 +5,8 @@ use std::net::TcpStream;
 use std::os::unix::net::UnixStream;
 use std::time::Duration;
 
-use rustls::{ClientConnection, StreamOwned};
+use rustls::client::Resumption;
+use rustls::{ClientConfig, ClientConnection, StreamOwned};
 
 use crate::tls::{Tls, explain, reason_of};
 use crate::transport::Address;
@@ -76,7 +77,10 @@ impl Route {
         let Some(tls) = &self.tls else {
             return Ok(plain(stream));
         };
-        let session = ClientConnection::new(tls.config.clone(), tls.name.clone());
+        // What is remembered of a question would be resumed by the load.
+        let mut config = ClientConfig::clone(&tls.config);
+        config.resumption = Resumption::disabled();
+        let session = ClientConnection::new(config.into(), tls.name.clone());
         let mut session = session.map_err(io::Error::other)?;
         while session.is_handshaking() {
             session.complete_io(&mut stream).map_err(in_words)?;
