@@ -21,8 +21,20 @@ pub struct Facts<'a> {
 pub struct HostLimits {
     /// Local ports from the first to the last (`net.ipv4.ip_local_port_range`).
     pub local_ports: Option<(u16, u16)>,
+    /// Where ports of closed connections are taken again after a second
+    /// (`net.ipv4.tcp_tw_reuse`); `None` for nowhere.
+    pub reuse: Option<PortReuse>,
     /// The most files a process may have open (soft `RLIMIT_NOFILE`).
     pub open_files: Option<u64>,
     /// The longest accept queue of any listener (`net.core.somaxconn`).
     pub somaxconn: Option<u32>,
+}
+
+/// To which addresses a port may dial again that a connection left a second ago.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum PortReuse {
+    /// All.
+    Always,
+    /// Loopback addresses, which is what Linux does by default.
+    Loopback,
 }

@@ -51,7 +51,16 @@ impl KeySpace {
                 space.keys = space.keys.map(Keys::in_order);
                 space
             }
-            (_, Combinations::Counted(keys)) => Self::empty(Some(Keys::uniform(keys as f64))),
+            (_, Combinations::Counted(keys, None)) => Self::empty(Some(Keys::uniform(keys as f64))),
+            (_, Combinations::Counted(keys, Some(pool))) => {
+                let pool = &scenario.pools[pool];
+                let keys = match &pool.weights {
+                    Some(weights) => Keys::weighted(&above_zero(weights)),
+                    None => Keys::uniform(keys as f64),
+                };
+                let ordered = pool.pick != Pick::Random;
+                Self::empty(Some(if ordered { keys.in_order() } else { keys }))
+            }
             _ => Self::empty(None),
         }
     }
@@ -113,8 +122,8 @@ pub(crate) enum Combinations {
     Listed(Vec<(Picks, f64)>),
     /// All the rows of this pool, given out in the order written.
     InOrder(usize, Vec<Picks>),
-    /// Too many ways to list: how many there are.
-    Counted(u64),
+    /// Too many ways to list: how many there are, and the pool if they are its rows.
+    Counted(u64, Option<usize>),
 }
 
 /// The ways to draw the pools in an endpoint's key.
@@ -126,16 +135,21 @@ pub(crate) fn combinations(scenario: &Scenario, endpoint: &Endpoint) -> Combinat
     let leaders: BTreeSet<usize> = key.pools().map(leader).collect();
     let rows = |pool: &usize| scenario.pools[*pool].values.len() as u64;
     let n = leaders.iter().map(rows).fold(1, u64::saturating_mul);
+    let only = leaders.first().filter(|_| leaders.len() == 1).copied();
     if n > MOST_NAMED as u64 {
-        return Combinations::Counted(n);
+        return Combinations::Counted(n, only);
     }
+    let chances: BTreeMap<usize, Vec<f64>> = leaders
+        .iter()
+        .map(|&leader| (leader, chances(&scenario.pools[leader])))
+        .collect();
     let one = |mut number: u64| {
         let mut picks = Picks::new();
         let mut p = 1.0;
         for leader in &leaders {
             let row = (number % rows(leader)) as usize;
             number /= rows(leader);
-            p *= chance(&scenario.pools[*leader], row);
+            p *= chances[leader][row];
             let columns = scenario.pools.iter().enumerate();
             let same = columns.filter(|(i, pool)| i == leader || pool.same_row_as == Some(*leader));
             picks.extend(same.map(|(i, _)| (i, row)));
@@ -143,20 +157,28 @@ pub(crate) fn combinations(scenario: &Scenario, endpoint: &Endpoint) -> Combinat
         (picks, p)
     };
     let all = (0..n).map(one);
-    match leaders.first() {
-        Some(&only) if leaders.len() == 1 && scenario.pools[only].pick != Pick::Random => {
+    match only {
+        Some(only) if scenario.pools[only].pick != Pick::Random => {
             Combinations::InOrder(only, all.map(|(picks, _)| picks).collect())
         }
         _ => Combinations::Listed(all.filter(|(_, p)| *p > 0.0).collect()),
     }
 }
 
-/// How likely a row of a pool is.
-fn chance(pool: &Pool, row: usize) -> f64 {
+/// How likely each row of a pool is.
+fn chances(pool: &Pool) -> Vec<f64> {
+    let rows = pool.values.len();
     match &pool.weights {
-        Some(weights) => weights[row] / weights.iter().sum::<f64>(),
-        None => 1.0 / pool.values.len() as f64,
+        Some(weights) => {
+            let sum: f64 = weights.iter().sum();
+            weights.iter().map(|weight| weight / sum).collect()
+        }
+        None => vec![1.0 / rows as f64; rows],
     }
+}
+
+fn above_zero(weights: &[f64]) -> Vec<f64> {
+    weights.iter().copied().filter(|w| *w > 0.0).collect()
 }
 
 /// What an answer is kept under: method, path without the query, and key; method and whole path

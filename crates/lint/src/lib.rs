@@ -23,7 +23,7 @@ mod text;
 mod wording;
 mod workload;
 
-pub use facts::{Facts, HostLimits};
+pub use facts::{Facts, HostLimits, PortReuse};
 pub use report::{
     Collisions, EndpointRow, Figure, Finding, Lint, Place, SCHEMA, Severity, Supported,
 };

@@ -11,6 +11,10 @@ use slowpath_core::plan::{below, unit};
 
 use crate::report::Figure;
 
+mod expiry;
+
+pub(crate) use expiry::Expiry;
+
 /// Draws for spreads without a closed form: the standard deviation is then known to 2 %.
 const DRAWS: usize = 1000;
 /// More picks than this in one draw are not drawn: spreads of so many are below 1 % anyway.
@@ -92,13 +96,13 @@ impl Keys {
         if self.in_order {
             return (self.count() - before).clamp(0.0, n);
         }
-        self.sum(|p| (1.0 - p).powf(before) * (1.0 - (1.0 - p).powf(n)))
+        self.sum(|p| self.untouched(p, before) * (1.0 - (1.0 - p).powf(n)))
     }
 
     /// [`Self::touched_after`] with its standard deviation, the keys taken as independent, which
     /// overstates it a little.
     pub(crate) fn first_touches(&self, before: f64, n: f64) -> Figure {
-        let hit = |p: f64| (1.0 - p).powf(before) * (1.0 - (1.0 - p).powf(n));
+        let hit = |p: f64| self.untouched(p, before) * (1.0 - (1.0 - p).powf(n));
         let spread = self.sum(|p| hit(p) * (1.0 - hit(p))).sqrt();
         Figure {
             mean: self.touched_after(before, n),
@@ -106,15 +110,16 @@ impl Keys {
         }
     }
 
-    /// Misses of `n` picks spread evenly over a window when an answer is kept for `ttl_s`: at
-    /// least as many as there are when each renewal waits for the key's next pick, at most
-    /// `floor(window / ttl) + 1` for every key touched, and never more than there are picks.
-    pub(crate) fn expiry_misses(&self, n: f64, window_s: f64, ttl_s: f64) -> (f64, f64) {
-        let touched = |p: f64| 1.0 - (1.0 - p).powf(n);
-        let renewals = |every_s: f64| (window_s / every_s).floor() + 1.0;
-        let low = self.sum(|p| touched(p) * renewals(ttl_s + window_s / (n * p)));
-        let high = self.sum(|p| (touched(p) * renewals(ttl_s)).min((n * p).max(touched(p))));
-        (low.min(n), high.max(low).min(n))
+    /// The chance that a key of probability `p` is not among `picks`.
+    fn untouched(&self, p: f64, picks: f64) -> f64 {
+        if self.in_order {
+            (1.0 - picks * p).max(0.0)
+        } else if picks < 1.0 {
+            // One pick, or none: of a single key a power would make it one.
+            1.0 - picks * p
+        } else {
+            (1.0 - p).powf(picks)
+        }
     }
 
     /// The share of `k` simultaneous picks that another pick collides with: for equal keys
@@ -203,10 +208,11 @@ impl Keys {
         let mut random = ChaCha8Rng::seed_from_u64(seed);
         let mut sums = [0.0; 4];
         let mut squares = [0.0; 4];
+        let cumulative = self.cumulative();
         let mut picks: Vec<(usize, u64)> = Vec::with_capacity(k as usize);
         for _ in 0..DRAWS {
             picks.clear();
-            picks.extend((0..k).map(|_| self.pick(&mut random)));
+            picks.extend((0..k).map(|_| self.pick(&cumulative, &mut random)));
             picks.sort_unstable();
             let (mut distinct, mut shared, mut alone, mut costly) = (0_u64, 0_u64, 0_u64, 0_u64);
             for same in picks.chunk_by(|a, b| a == b) {
@@ -236,17 +242,20 @@ impl Keys {
         })
     }
 
-    fn pick(&self, random: &mut ChaCha8Rng) -> (usize, u64) {
-        let mut at = unit(random);
-        let last = self.groups.len() - 1;
-        for (i, group) in self.groups.iter().enumerate() {
-            let share = group.keys * group.p;
-            if at < share || i == last {
-                return (i, below(random, group.keys as u64));
-            }
-            at -= share;
-        }
-        (last, 0)
+    /// The chance of a key of this group or one before it, for each group.
+    fn cumulative(&self) -> Vec<f64> {
+        let add = |sum: &mut f64, group: &Group| {
+            *sum += group.keys * group.p;
+            Some(*sum)
+        };
+        self.groups.iter().scan(0.0, add).collect()
+    }
+
+    fn pick(&self, cumulative: &[f64], random: &mut ChaCha8Rng) -> (usize, u64) {
+        let at = unit(random);
+        let group = cumulative.partition_point(|&sum| sum <= at);
+        let group = group.min(self.groups.len() - 1);
+        (group, below(random, self.groups[group].keys as u64))
     }
 }
 
@@ -346,18 +355,18 @@ mod tests {
     }
 
     #[test]
-    fn a_minute_in_two_is_missed_two_or_three_times() {
-        // One key asked for 22 times in 120 s: floor(120 / 60) + 1 at most, and two at least,
-        // since each renewal waits 5.5 s for the next request.
-        assert_eq!(
-            Keys::uniform(1.0).expiry_misses(22.0, 120.0, 60.0),
-            (2.0, 3.0)
-        );
-        let (low, high) = Keys::uniform(1000.0).expiry_misses(50.0, 120.0, 60.0);
-        assert!(
-            low > 45.0 && high <= 50.0,
-            "rarely asked keys always miss: {low} {high}"
-        );
+    fn many_unequal_weights_are_drawn_in_no_time() {
+        let weights: Vec<f64> = (1..=20_000).map(|rank| 1.0 / f64::from(rank)).collect();
+        let keys = Keys::weighted(&weights);
+        let sums = keys.cumulative();
+        assert_near(*sums.last().unwrap(), 1.0, 1e-9);
+        let mut random = ChaCha8Rng::seed_from_u64(1);
+        let drawn = (0..20_000).filter(|_| {
+            let (group, _) = keys.pick(&sums, &mut random);
+            keys.groups[group].p > 0.05
+        });
+        // The heaviest alone is above 5 %: 1 / (ln 20,000 + 0.577) = 9.5 %.
+        assert_near(drawn.count() as f64 / 20_000.0, 0.095, 0.01);
     }
 
     #[test]

@@ -1,7 +1,6 @@
 //! The table of endpoints, and what its figures rest on.
 
 use slowpath_core::model::{EndpointModel, Expensive};
-use slowpath_core::scenario::Model;
 
 use crate::checks::View;
 use crate::keyspace::KeySpace;
@@ -26,7 +25,7 @@ pub(crate) fn assumptions(view: &View<'_>) -> Vec<String> {
             None => ", no queue behind computed answers".to_owned(),
         };
         said.push(format!("latencies as in {}{slots}", view.facts.model_from));
-    } else if matches!(view.scenario.load.model, Model::Closed { .. }) {
+    } else {
         said.push(format!(
             "an answer is taken to need {}; --model or --from say better",
             duration(ASSUMED_LATENCY_NS as f64)
@@ -117,5 +116,37 @@ fn expensive_keys(model: &EndpointModel, space: &KeySpace, keys: &Keys) -> f64 {
             .iter()
             .filter(|key| space.named.contains_key(*key))
             .count() as f64,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::checks::trial::scenario;
+    use crate::facts::Facts;
+
+    fn judged(load: &str) -> (Vec<String>, EndpointRow) {
+        let endpoint = "[[endpoint]]\nname = \"a\"\nrequest = \"GET /\"\n";
+        let scenario = scenario(&format!("[load]\nduration = \"10s\"\n{load}\n{endpoint}"));
+        let facts = Facts::default();
+        let view = View::new(&scenario, &facts);
+        (assumptions(&view), rows(&view).remove(0))
+    }
+
+    #[test]
+    fn what_is_taken_for_granted_is_said_of_open_loops_too() {
+        let (assumed, row) = judged("rate = \"500/s\"");
+        assert!(assumed[0].contains("10 ms"), "{assumed:?}");
+        assert!((row.in_flight - 5.0).abs() < 1e-9);
+    }
+
+    #[test]
+    fn users_ask_no_faster_than_their_connections_let_them() {
+        let (_, free) = judged("users = 100");
+        // 100 users at 10 ms an answer are 10,000 a second; 20 connections carry 2,000.
+        assert!((free.requests - 100_000.0).abs() < 1e-6, "{free:?}");
+        let (_, bound) = judged("users = 100\nconnection = \"pool\"\nconnections = 20");
+        assert!((bound.requests - 20_000.0).abs() < 1e-6, "{bound:?}");
+        assert!((bound.in_flight - 20.0).abs() < 1e-6, "{bound:?}");
     }
 }

@@ -5,7 +5,7 @@
 
 use slowpath_core::model::{TargetModel, Times};
 use slowpath_core::nanos::SECOND;
-use slowpath_core::scenario::{Load, Model, Scenario, Think, UserClass};
+use slowpath_core::scenario::{ConnectionUse, Load, Model, Scenario, Think, UserClass};
 
 use crate::keyspace::KeySpace;
 
@@ -121,15 +121,16 @@ impl Class {
         self.think.mean_ns() / SECOND as f64
     }
 
+    /// The mean latency of what it asks for.
+    fn latency_s(&self, latencies_s: &[f64]) -> f64 {
+        let both = self.shares.iter().zip(latencies_s);
+        both.map(|(share, latency_s)| share * latency_s).sum()
+    }
+
     /// Requests a second: `users / (think + latency)`.
     fn rate_per_s(&self, latencies_s: &[f64]) -> f64 {
-        let latency_s: f64 = self
-            .shares
-            .iter()
-            .zip(latencies_s)
-            .map(|(share, latency_s)| share * latency_s)
-            .sum();
-        self.users / (self.think_s() + latency_s).max(f64::MIN_POSITIVE)
+        let cycle_s = self.think_s() + self.latency_s(latencies_s);
+        self.users / cycle_s.max(f64::MIN_POSITIVE)
     }
 }
 
@@ -248,8 +249,9 @@ fn demands_at(scenario: &Scenario, classes: &[Class], latencies_s: &[f64]) -> Ve
         } => {
             // Which of the users are of which class is not said, so each class is an average.
             let present = |stretch| presence_s(*users, *spawn_per_s, stretch) / f64::from(*users);
+            let slower = connected_share(load, classes, latencies_s);
             for class in classes {
-                let rate = class.rate_per_s(latencies_s);
+                let rate = class.rate_per_s(latencies_s) * slower;
                 add(class, rate, rate * present(before), rate * present(window));
             }
         }
@@ -262,6 +264,17 @@ fn demands_at(scenario: &Scenario, classes: &[Class], latencies_s: &[f64]) -> Ve
         }
     }
     demands
+}
+
+/// The share of what users would ask that their connections let them: no more requests are under
+/// way than there are connections.
+fn connected_share(load: &Load, classes: &[Class], latencies_s: &[f64]) -> f64 {
+    if load.connection == ConnectionUse::PerUser {
+        return 1.0;
+    }
+    let under_way = |class: &Class| class.rate_per_s(latencies_s) * class.latency_s(latencies_s);
+    let wanted: f64 = classes.iter().map(under_way).sum();
+    (f64::from(load.connections) / wanted.max(f64::MIN_POSITIVE)).min(1.0)
 }
 
 /// How many seconds users are there within a stretch, summed over users.

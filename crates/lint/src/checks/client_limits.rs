@@ -1,14 +1,19 @@
 //! What the client's own host does not allow.
 
-use slowpath_core::scenario::{ConnectionUse, Model};
+use std::net::IpAddr;
+
+use slowpath_core::scenario::{ConnectionUse, Model, Places, Template, Url};
 
 use super::{View, finding};
-use crate::report::{Finding, Severity};
+use crate::facts::PortReuse;
+use crate::report::{Finding, Place, Severity};
 use crate::wording::{count, percent};
 
 /// How long Linux keeps the port of a connection that it closed first (`TCP_TIMEWAIT_LEN` in
 /// include/net/tcp.h), in seconds.
 const TIME_WAIT_S: f64 = 60.0;
+/// After how long Linux takes such a port again where `net.ipv4.tcp_tw_reuse` lets it, in seconds.
+const REUSE_S: f64 = 1.0;
 /// Descriptors that slowpath needs beside connections: logs, probes, timers, the record's files.
 const OWN_FILES: f64 = 128.0;
 
@@ -32,17 +37,21 @@ fn connections(view: &View<'_>) -> f64 {
     }
 }
 
+/// Where what decides their number is written.
+fn at_connections(view: &View<'_>) -> Place {
+    match (&view.scenario.load.model, view.scenario.load.connection) {
+        (Model::Closed { .. }, ConnectionUse::PerUser) => view.at_load("users"),
+        _ => view.at_load("connections"),
+    }
+}
+
 fn files(view: &View<'_>) -> Option<Finding> {
     let limit = view.facts.host.open_files? as f64;
     let needed = connections(view) + OWN_FILES;
     if needed <= limit {
         return None;
     }
-    let mut found = finding(
-        "client-limits",
-        Severity::Error,
-        view.at_load("connections"),
-    );
+    let mut found = finding("client-limits", Severity::Error, at_connections(view));
     found.text = format!(
         "{} connections need about {} open files, and this host allows {} a process",
         count(connections(view)),
@@ -53,7 +62,11 @@ fn files(view: &View<'_>) -> Option<Finding> {
     Some(found)
 }
 
+/// Local ports to dial from; `None` where they are not known, or not needed.
 fn port_count(view: &View<'_>) -> Option<f64> {
+    if view.scenario.target.unix_socket.is_some() {
+        return None;
+    }
     let (first, last) = view.facts.host.local_ports?;
     Some(f64::from(last) - f64::from(first) + 1.0)
 }
@@ -63,11 +76,7 @@ fn ports(view: &View<'_>) -> Option<Finding> {
     if connections(view) <= ports {
         return None;
     }
-    let mut found = finding(
-        "client-limits",
-        Severity::Error,
-        view.at_load("connections"),
-    );
+    let mut found = finding("client-limits", Severity::Error, at_connections(view));
     found.text = format!(
         "{} connections to one address need as many local ports, and this host has {}",
         count(connections(view)),
@@ -87,7 +96,12 @@ fn waiting_ports(view: &View<'_>) -> Option<Finding> {
     let ports = port_count(view)?;
     let rate: f64 = view.workload.demands.iter().map(|d| d.rate_per_s).sum();
     let lasts_s = (view.scenario.load.duration_ns + view.scenario.load.warmup_ns) as f64 / 1e9;
-    let held = rate * lasts_s.min(TIME_WAIT_S);
+    let reused = view.facts.host.reuse.is_some_and(|reuse| match reuse {
+        PortReuse::Always => true,
+        PortReuse::Loopback => is_loopback(view),
+    });
+    let waits_s = if reused { REUSE_S } else { TIME_WAIT_S };
+    let held = rate * lasts_s.min(waits_s);
     if held <= ports {
         return None;
     }
@@ -106,10 +120,28 @@ fn waiting_ports(view: &View<'_>) -> Option<Finding> {
     );
     found.remedy = format!(
         "stay below {}/s, or widen net.ipv4.ip_local_port_range",
-        count((ports / TIME_WAIT_S).floor())
+        count((ports / waits_s).floor())
     );
     found.share = Some(1.0 - ports / held);
     Some(found)
+}
+
+/// Whether the target's address is one of this host's own for itself.
+fn is_loopback(view: &View<'_>) -> bool {
+    let services = view.scenario.services.len();
+    let host = url_host(&view.scenario.target.url, services);
+    let is = |address: IpAddr| address.is_loopback();
+    host == "localhost" || host.parse::<IpAddr>().is_ok_and(is)
+}
+
+/// The host of a URL whose port may be chosen later.
+fn url_host(url: &Template, services: usize) -> String {
+    let places = Places {
+        port: 1,
+        service_ports: vec![1; services],
+        ..Places::default()
+    };
+    Url::parse(&url.expand(&places)).map_or_else(|_| String::new(), |url| url.host)
 }
 
 /// Users who all dial at once need room in the accept queue of a target on this host.
@@ -144,6 +176,7 @@ mod tests {
 
     const SMALL: HostLimits = HostLimits {
         local_ports: Some((32_768, 33_767)),
+        reuse: None,
         open_files: Some(1024),
         somaxconn: Some(128),
     };
@@ -181,6 +214,44 @@ mod tests {
         // 60 s x 50/s are 3,000 ports; 1,000 of them last for 20 s.
         only(&on_small(&load(50)), &["3,000 ports", "run out after 20 s"]);
         assert_eq!(on_small(&load(10)), []);
+    }
+
+    #[test]
+    fn ports_that_are_taken_again_last() {
+        let on = |url: &str, rate: u32, reuse| {
+            let facts = Facts {
+                host: HostLimits {
+                    reuse: Some(reuse),
+                    ..SMALL
+                },
+                ..Facts::default()
+            };
+            let text = format!(
+                "[target]\nurl = \"{url}\"\n[load]\nrate = \"{rate}/s\"\n\
+                 connection = \"per-request\"\nduration = \"2m\"\n\
+                 [[endpoint]]\nname = \"a\"\nrequest = \"GET /\"\n"
+            );
+            found_with(check, &text, &facts)
+        };
+        for url in ["http://127.0.0.1:1", "http://[::1]:1", "http://localhost:1"] {
+            assert_eq!(on(url, 900, PortReuse::Loopback), [], "{url}");
+            only(
+                &on(url, 1100, PortReuse::Loopback),
+                &["1,100 ports", "0.9 s"],
+            );
+        }
+        only(
+            &on("http://10.0.0.1:1", 50, PortReuse::Loopback),
+            &["3,000 ports"],
+        );
+        assert_eq!(on("http://10.0.0.1:1", 50, PortReuse::Always), []);
+    }
+
+    #[test]
+    fn unix_sockets_have_no_ports() {
+        let text = "[target]\nurl = \"http://localhost\"\nunix_socket = \"a.sock\"\n\
+                    [load]\nrate = \"50/s\"\nconnection = \"per-request\"\nduration = \"2m\"";
+        assert_eq!(on_small(text), []);
     }
 
     #[test]

@@ -46,8 +46,8 @@ fn small_pool(view: &View<'_>, i: usize) -> Option<Finding> {
     };
     found.text = format!(
         "{name} has {} keys for {} users: if all picked at once, {} would meet another on their \
-         key, {spread}. While an answer is computed, {} other requests come, {} of them for the \
-         same key",
+         key, {spread}. While an answer is computed, {} other requests come, and with {} one or \
+         more of them for the same key",
         count(keys.count()),
         count(users),
         percent(at_once),

@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use slowpath_core::scenario::Pool;
+use slowpath_core::scenario::{Pick, Pool};
 
 use super::{View, finding};
 use crate::keyspace::normalised;
@@ -23,7 +23,16 @@ pub(super) fn check(view: &View<'_>) -> Vec<Finding> {
 }
 
 fn repeated(view: &View<'_>, i: usize, pool: &Pool) -> Option<Finding> {
-    if pool.values.len() > BY_HAND {
+    // A table is drawn by its rows, in whose columns values may come again.
+    let columns = view.scenario.pools.iter();
+    let is_table = columns
+        .into_iter()
+        .any(|other| other.same_row_as == Some(i));
+    if pool.values.len() > BY_HAND || is_table || pool.same_row_as.is_some() {
+        return None;
+    }
+    // Weights and orders are written down by somebody who thought about how often.
+    if pool.weights.is_some() || pool.pick != Pick::Random {
         return None;
     }
     let mut by_reading: BTreeMap<String, Vec<&str>> = BTreeMap::new();
@@ -31,7 +40,7 @@ fn repeated(view: &View<'_>, i: usize, pool: &Pool) -> Option<Finding> {
         by_reading.entry(normalised(value)).or_default().push(value);
     }
     let twice: Vec<&Vec<&str>> = by_reading.values().filter(|same| same.len() > 1).collect();
-    let first = twice.first()?;
+    let most = twice.iter().max_by_key(|same| same.len())?;
     let exact = twice
         .iter()
         .any(|same| same.windows(2).any(|w| w[0] == w[1]));
@@ -42,13 +51,14 @@ fn repeated(view: &View<'_>, i: usize, pool: &Pool) -> Option<Finding> {
         " but for case, white space or encoding"
     };
     found.text = format!(
-        "{} holds {} more than once{how}: {} values are {} keys, and some are drawn {} times as \
-         often as the others",
+        "{} holds {} more than once{how}: {} values are {} keys, and {:?} is drawn {} times as \
+         often as a value that is there once",
         pool.name,
         some(twice.iter().map(|same| same[0])),
         count(pool.values.len() as f64),
         count(by_reading.len() as f64),
-        first.len()
+        most[0],
+        most.len()
     );
     found
         .remedy
@@ -85,6 +95,9 @@ mod tests {
     #[test]
     fn distinct_values_and_recorded_traffic_are_fine() {
         assert_eq!(found(check, &pool("\"x\", \"y\"")), []);
+        let in_order = "[pools]\nq = { values = [\"x\", \"x\"], pick = \"sequence\" }\n\
+                        [[endpoint]]\nname = \"a\"\nrequest = \"GET /?q={q}\"\n";
+        assert_eq!(found(check, in_order), []);
         let recorded = vec!["\"x\""; BY_HAND + 1].join(",");
         assert_eq!(found(check, &pool(&recorded)), []);
     }

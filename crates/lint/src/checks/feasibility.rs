@@ -124,13 +124,16 @@ fn backend(view: &View<'_>) -> Option<Finding> {
     }
     let mut found = finding("feasibility", Severity::Warning, Place::default());
     found.text = format!(
-        "the workload keeps {} slots of the backend busy on average, and the model has {}",
+        "the workload asks for {} slots of the backend on average, and the model has {}",
         count(busy),
         count(slots)
     );
-    found
-        .remedy
-        .push_str("expect a queue that grows throughout the window");
+    found.remedy.push_str(match view.scenario.load.model {
+        Model::Open { .. } => "expect a queue that grows throughout the window",
+        Model::Closed { .. } => {
+            "expect users who wait for each other, and fewer requests than the table says"
+        }
+    });
     Some(found)
 }
 

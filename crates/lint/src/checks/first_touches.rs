@@ -192,4 +192,39 @@ mod tests {
         let one = only(&found(check, &passes(1, 3)), &["a 3.0 of 20"]);
         assert_eq!(one.severity, Severity::Note);
     }
+
+    /// A pool of so many values, asked 1,000 times after 100 in the warm-up.
+    fn large(values: usize, pool: &str) -> String {
+        let values: Vec<String> = (0..values).map(|i| format!("\"v{i}\"")).collect();
+        format!(
+            "[load]\nrate = \"100/s\"\nduration = \"10s\"\nwarmup = \"1s\"\n\
+             [pools]\nq = {{ values = [{}], {pool} }}\n\
+             [[endpoint]]\nname = \"a\"\nrequest = \"GET /?q={{q}}\"\n",
+            values.join(", ")
+        )
+    }
+
+    #[test]
+    fn large_pools_are_drawn_as_they_say() {
+        // More than can be listed by name.
+        const MANY: usize = 25_000;
+        for pick in ["pick = \"unique\"", "pick = \"sequence\""] {
+            only(
+                &found(check, &large(MANY, pick)),
+                &["a 1,000 of 1,000 (100 %)"],
+            );
+        }
+        // One value takes half of the requests, the others share the rest.
+        let weights: Vec<String> = (0..MANY)
+            .map(|i| {
+                if i == 0 {
+                    (MANY - 1).to_string()
+                } else {
+                    "1".to_owned()
+                }
+            })
+            .collect();
+        let weighted = large(MANY, &format!("weights = [{}]", weights.join(", ")));
+        only(&found(check, &weighted), &["a 494 of 1,000 (49 %)"]);
+    }
 }

@@ -1,12 +1,14 @@
 //! A connection that the server closes about when it is used again: the request meets the close
 //! on its way, and fails without a word in any log.
 
-use slowpath_core::scenario::{ConnectionUse, Model, Think};
+use slowpath_core::scenario::{Arrivals, ConnectionUse, Model, Think};
+use statrs::distribution::{ContinuousCDF, Gamma};
 
 use super::short_timers::{Purpose, purpose};
 use super::{View, finding};
 use crate::report::{Finding, Place, Severity};
 use crate::wording::{count, duration, percent};
+use crate::workload::Demand;
 
 /// How early or late a connection is used and still meets the close: with a loopback client and
 /// uvicorn, re-uses failed when they came within 6 ms of the timer, and never 10 ms before it.
@@ -35,9 +37,42 @@ struct Closing {
 /// How long connections rest before they are used again.
 struct Rest {
     who: String,
-    wait: Think,
+    wait: Wait,
     /// Re-uses a second.
     rate_per_s: f64,
+}
+
+/// What a connection waits for.
+enum Wait {
+    /// Its user, or the rest that the load gives it.
+    Pause(Think),
+    /// Its turn: so many requests that arrive at so many a second.
+    Turn(Gamma),
+    /// The same where requests are evenly spaced.
+    Evenly { ns: f64 },
+}
+
+impl Wait {
+    /// The share of waits that are no longer.
+    fn share_within(&self, ns: f64) -> f64 {
+        match self {
+            Self::Pause(think) => think.share_within(ns),
+            Self::Turn(turn) => turn.cdf((ns / 1e9).max(0.0)),
+            Self::Evenly { ns: wait } => f64::from(u8::from(ns >= *wait)),
+        }
+    }
+
+    /// The shortest and the longest; of turns all but one in a thousand on either side.
+    fn range_ns(&self) -> (f64, f64) {
+        match self {
+            Self::Pause(think) => think.range_ns(),
+            Self::Turn(turn) => {
+                let at = |p| turn.inverse_cdf(p) * 1e9;
+                (at(0.001), at(0.999))
+            }
+            Self::Evenly { ns } => (*ns, *ns),
+        }
+    }
 }
 
 /// Every closing time against every wait.
@@ -90,11 +125,15 @@ fn defaults(view: &View<'_>) -> Vec<Closing> {
     {
         return Vec::new();
     }
+    // Gunicorn's default workers close every connection behind its response.
+    let keeps = ["-k", "--worker-class", "--threads"];
+    let keeps = |word: &&str| keeps.iter().any(|option| word.starts_with(option));
     let program = |word: &&str| word.rsplit('/').next().unwrap_or_default().to_owned();
     let known = words
         .iter()
         .map(program)
-        .find_map(|program| DEFAULTS.iter().find(|(name, ..)| *name == program));
+        .find_map(|program| DEFAULTS.iter().find(|(name, ..)| *name == program))
+        .filter(|(name, ..)| *name != "gunicorn" || words.iter().any(keeps));
     known
         .map(|(name, after_s, change)| Closing {
             what: format!("{name}'s default for idle connections"),
@@ -115,7 +154,7 @@ fn rests(view: &View<'_>) -> Vec<Rest> {
     if let Some(idle) = load.idle {
         return vec![Rest {
             who: "a pooled connection".to_owned(),
-            wait: idle,
+            wait: Wait::Pause(idle),
             rate_per_s: total,
         }];
     }
@@ -129,25 +168,42 @@ fn rests(view: &View<'_>) -> Vec<Rest> {
                     "" => "a user".to_owned(),
                     name => format!("a user of class {name}"),
                 },
-                wait: class.think,
+                wait: Wait::Pause(class.think),
                 rate_per_s: view.workload.class_rate(class),
             })
             .collect(),
-        // The connection that has been idle for longest is used next: each comes round once.
-        _ if total > 0.0 => {
-            let round_ns = (f64::from(load.connections) / total * 1e9) as u64;
-            let wait = Think::Uniform {
-                min_ns: round_ns,
-                max_ns: round_ns,
-            };
-            vec![Rest {
-                who: "a pooled connection".to_owned(),
-                wait,
-                rate_per_s: total,
-            }]
-        }
-        _ => Vec::new(),
+        _ => turns(view, total).into_iter().collect(),
     }
+}
+
+/// The connection that has been idle for longest is used next: each waits until those before it
+/// are used, which is a time with a gamma distribution where requests arrive at random.
+fn turns(view: &View<'_>, rate_per_s: f64) -> Option<Rest> {
+    let load = &view.scenario.load;
+    let under_way: f64 = view.workload.demands.iter().map(Demand::in_flight).sum();
+    let before = (f64::from(load.connections) - under_way).floor();
+    if before < 1.0 || rate_per_s <= 0.0 {
+        return None;
+    }
+    let evenly = matches!(
+        load.model,
+        Model::Open {
+            arrivals: Arrivals::Uniform,
+            ..
+        }
+    );
+    let wait = if evenly {
+        Wait::Evenly {
+            ns: before / rate_per_s * 1e9,
+        }
+    } else {
+        Wait::Turn(Gamma::new(before, rate_per_s).ok()?)
+    };
+    Some(Rest {
+        who: "a pooled connection".to_owned(),
+        wait,
+        rate_per_s,
+    })
 }
 
 fn race(view: &View<'_>, closing: &Closing, rest: &Rest) -> Option<Finding> {
@@ -185,7 +241,7 @@ fn race(view: &View<'_>, closing: &Closing, rest: &Rest) -> Option<Finding> {
             duration(RACE_NS),
             percent(closed)
         );
-        found.share = Some(meets + closed);
+        found.share = Some(1.0 - within(after - RACE_NS));
     }
     found.remedy = format!(
         "keep waits well below {}, or set {} well above {}",
@@ -244,9 +300,30 @@ mod tests {
         let text = "[load]\nrate = \"5/s\"\nconnections = 64\n\
                     [[endpoint]]\nname = \"a\"\nrequest = \"GET /\"\n\
                     [timers]\nkeepalive = \"5s\"\n";
+        // 63 requests at 5/s: 12.6 s with a standard deviation of 1.6 s.
         only(
             &found(check, text),
-            &["12.8 s", "every connection is closed"],
+            &["8.26 s to 18.1 s", "every connection is closed"],
+        );
+        only(
+            &found(
+                check,
+                &text.replace("[load]", "[load]\narrivals = \"uniform\""),
+            ),
+            &["12.6 s", "every connection is closed"],
+        );
+    }
+
+    #[test]
+    fn turns_are_spread_around_the_round() {
+        // 63 requests at 13/s take 4.85 s on average, with a standard deviation of 0.61 s: 39 %
+        // take longer than 5 s, and 12 ms at a density of 0.6 a second hold 0.7 %.
+        let text = "[load]\nrate = \"13/s\"\nconnections = 64\nduration = \"60s\"\n\
+                    [[endpoint]]\nname = \"a\"\nrequest = \"GET /\"\n\
+                    [timers]\nkeepalive = \"5s\"\n";
+        only(
+            &found(check, text),
+            &["780 re-uses (0.7 %)", "39 % find it closed"],
         );
     }
 
@@ -263,6 +340,12 @@ mod tests {
         assert_eq!(
             found(check, &target(", \"--timeout-keep-alive\", \"75\"")),
             []
+        );
+        let gunicorn = |more: &str| target(more).replace("uvicorn", "gunicorn");
+        assert_eq!(found(check, &gunicorn("")), [], "it keeps none");
+        only(
+            &found(check, &gunicorn(", \"--threads=4\"")),
+            &["gunicorn's default"],
         );
     }
 }

@@ -1,7 +1,7 @@
 //! The same request from two endpoints: whichever comes first pays, and the other one's figures
 //! depend on the order.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::{View, finding};
 use crate::keyspace::Request;
@@ -22,17 +22,21 @@ struct Shared<'v> {
     b: &'v Request,
 }
 
+impl<'v> Shared<'v> {
+    fn keys(&self) -> (&'v str, &'v str) {
+        (&self.a.key, &self.b.key)
+    }
+}
+
 fn compare(view: &View<'_>, a: usize, b: usize) -> Option<Finding> {
     let [of_a, of_b] = [a, b].map(|i| &view.spaces[i]);
     let mut shared: Vec<Shared<'_>> = common(&of_a.requests, &of_b.requests);
-    for more in common(&of_a.entries, &of_b.entries) {
-        if !shared
-            .iter()
-            .any(|s| s.a.key == more.a.key && s.b.key == more.b.key)
-        {
-            shared.push(more);
-        }
-    }
+    let known: BTreeSet<_> = shared.iter().map(Shared::keys).collect();
+    let by_key = common(&of_a.entries, &of_b.entries);
+    let more = by_key.into_iter().filter(|s| !known.contains(&s.keys()));
+    let more: Vec<Shared<'_>> = more.collect();
+    let only_by_key = shared.is_empty();
+    shared.extend(more);
     let first = shared.first()?;
     let names = [a, b].map(|i| &view.scenario.endpoints[i].name);
     let same = |s: &Shared<'_>| s.a.written == s.b.written || s.a.key == s.b.key;
@@ -52,18 +56,30 @@ fn compare(view: &View<'_>, a: usize, b: usize) -> Option<Finding> {
             first.a.written, first.b.written
         )
     };
-    let n = shared.len() as f64;
-    found.text = format!(
-        "{} and {} ask for the same: {what}{alike}; {} computed for one {} cached for the other. {}",
-        names[0],
-        names[1],
-        plural(n, "what is", "what are"),
-        plural(n, "is", "are"),
-        chances(view, a, b, &shared)
-    );
-    found
-        .remedy
-        .push_str("give each endpoint values of its own, or make them one endpoint");
+    let chances = chances(view, a, b, &shared);
+    if only_by_key {
+        // The requests differ outside the key, and nobody but the server knows what it keys on.
+        found.text = format!(
+            "{} and {} have the same {} under one path: {what}{alike}; where the server caches by \
+             {} alone, what is computed for one is cached for the other. {chances}",
+            names[0],
+            names[1],
+            plural(shared.len() as f64, "key", "keys"),
+            plural(shared.len() as f64, "it", "them"),
+        );
+        found.remedy.push_str(
+            "give each endpoint values of its own, or a key that says what the server caches by",
+        );
+    } else {
+        found.text = format!(
+            "{} and {} ask for the same: {what}{alike}; what is computed for one is cached for \
+             the other. {chances}",
+            names[0], names[1],
+        );
+        found
+            .remedy
+            .push_str("give each endpoint values of its own, or make them one endpoint");
+    }
     found.share = Some(shared.iter().map(|s| s.b.p).sum());
     Some(found)
 }
@@ -159,9 +175,16 @@ mod tests {
     #[test]
     fn one_pool_of_two_endpoints_is_one_cache_when_the_path_is_the_same() {
         let text = format!("{TWO}/search?fused=1&q={{a}}\"\n");
-        only(
+        let one = only(
             &found(check, &text),
-            &["what is nitrogen", "what is oxygen"],
+            &["what is nitrogen", "what is oxygen", "caches by them alone"],
+        );
+        assert!(!one.text.contains("ask for the same"), "{}", one.text);
+        let own = format!("{TWO}/search?fused=1&q={{a}}\"\nkey = \"fused {{a}}\"\n");
+        assert_eq!(
+            found(check, &own),
+            [],
+            "the scenario says what tells them apart"
         );
     }
 

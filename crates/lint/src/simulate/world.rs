@@ -53,7 +53,19 @@ enum Keys {
         first: Entry,
         keys: u64,
         expensive: u64,
+        draw: Draw,
     },
+}
+
+/// How one of many keys is drawn.
+#[derive(Debug)]
+enum Draw {
+    /// All alike.
+    Alike,
+    /// By their cumulative probabilities.
+    Weighted(Vec<f64>),
+    /// With the rows of a pool.
+    InOrder { pool: usize, once: bool },
 }
 
 /// What one request asks for.
@@ -111,20 +123,21 @@ impl Prepared {
                 (Some(entry), expensive)
             }
             Keys::InOrder { all, pool, once } => {
-                let number = next[*pool];
-                if *once && number >= all.len() as u64 {
-                    return None;
-                }
-                next[*pool] += 1;
-                let (entry, expensive) = all[(number % all.len() as u64) as usize];
+                let row = next_row(next, *pool, *once, all.len() as u64)?;
+                let (entry, expensive) = all[row as usize];
                 (Some(entry), expensive)
             }
             Keys::Counted {
                 first,
                 keys,
                 expensive,
+                draw,
             } => {
-                let key = below(random, *keys);
+                let key = match draw {
+                    Draw::Alike => below(random, *keys),
+                    Draw::Weighted(sums) => at(sums, random) as u64,
+                    Draw::InOrder { pool, once } => next_row(next, *pool, *once, *keys)?,
+                };
                 (Some(first + key), key < *expensive)
             }
         };
@@ -136,6 +149,16 @@ impl Prepared {
             ttl_ns: self.model.ttl_ns,
         })
     }
+}
+
+/// The next of so many rows of a pool; `None` when each is given out once and none is left.
+fn next_row(next: &mut [u64], pool: usize, once: bool, rows: u64) -> Option<u64> {
+    let number = next[pool];
+    if once && number >= rows {
+        return None;
+    }
+    next[pool] += 1;
+    Some(number % rows)
 }
 
 /// Whether a request that is its own needs the backend.
@@ -197,7 +220,7 @@ fn prepare(scenario: &Scenario, model: &TargetModel) -> Vec<Prepared> {
                 pool,
                 once: scenario.pools[pool].pick == Pick::Unique,
             },
-            Combinations::Counted(keys) => {
+            Combinations::Counted(keys, pool) => {
                 let first = next_counted;
                 next_counted += keys;
                 let expensive = match &model.expensive {
@@ -209,12 +232,28 @@ fn prepare(scenario: &Scenario, model: &TargetModel) -> Vec<Prepared> {
                     first,
                     keys,
                     expensive,
+                    draw: how_drawn(scenario, pool),
                 }
             }
         };
         Prepared { keys, model }
     };
     scenario.endpoints.iter().map(one).collect()
+}
+
+/// How the rows of a pool are drawn; all alike where the keys are those of several pools.
+fn how_drawn(scenario: &Scenario, pool: Option<usize>) -> Draw {
+    let Some(pool) = pool else {
+        return Draw::Alike;
+    };
+    match (scenario.pools[pool].pick, &scenario.pools[pool].weights) {
+        (Pick::Random, Some(weights)) => Draw::Weighted(cumulative(weights)),
+        (Pick::Random, None) => Draw::Alike,
+        (pick, _) => Draw::InOrder {
+            pool,
+            once: pick == Pick::Unique,
+        },
+    }
 }
 
 fn listed(

@@ -12,7 +12,7 @@ use slowpath_core::scenario::Scenario;
 use slowpath_lint::simulate::{
     Simulation, Target, Variant, Wanted, model_of, percentile_of, simulate,
 };
-use slowpath_lint::{Facts, HostLimits, lint as judge, text};
+use slowpath_lint::{Facts, HostLimits, PortReuse, lint as judge, text};
 use slowpath_record::scenario::{Mistake, parse, parse_model};
 
 use crate::cli::LintArgs;
@@ -157,6 +157,11 @@ fn host_limits() -> HostLimits {
     HostLimits {
         local_ports: match ports.as_slice() {
             [first, last] => Some((*first as u16, *last as u16)),
+            _ => None,
+        },
+        reuse: match numbers("/proc/sys/net/ipv4/tcp_tw_reuse").as_slice() {
+            [1] => Some(PortReuse::Always),
+            [2] => Some(PortReuse::Loopback),
             _ => None,
         },
         open_files: getrlimit(Resource::Nofile).current,
