@@ -1,4 +1,5 @@
 //! Cold and warm passes: told apart, and the cold one put to the proof.
+#![allow(clippy::unwrap_used, reason = "what fails to be set up fails the test")]
 
 use slowpath_core::Nanos;
 use slowpath_core::facts::{EndpointTally, HostFacts, RepeatFacts, TargetFacts};
@@ -8,7 +9,7 @@ use slowpath_core::record::{MANIFEST_FORMAT, Manifest, RunRecord};
 use slowpath_core::sample::{Outcome, Phase, Sample, Stage};
 use slowpath_core::scenario::{Escape, LoadDraft, Scenario, Step, Template};
 use slowpath_core::timeline::Timeline;
-use slowpath_diagnose::diagnosis::{Diagnosis, Status};
+use slowpath_diagnose::diagnosis::{Diagnosis, Status, Unexplained};
 use slowpath_diagnose::judge;
 
 const MS: u64 = 1_000_000;
@@ -41,7 +42,7 @@ fn uncached(pass: usize, _: u32, _: u32, n: u32) -> u64 {
     scatter(n + 7919 * pass as u32) + if pass == 0 { 8 * MS } else { 5 * MS }
 }
 
-fn record(passes: &[&str], repeats: u16, keys: u32, server: Server) -> RunRecord {
+fn scenario(passes: &[&str]) -> Scenario {
     let mut scenario = Scenario::from_url("http://127.0.0.1:1/search").unwrap();
     scenario.load = LoadDraft {
         rate_per_s: Some(250.0),
@@ -55,6 +56,10 @@ fn record(passes: &[&str], repeats: u16, keys: u32, server: Server) -> RunRecord
         method: "POST".to_owned(),
         path: Template::literal("/clear", Escape::Url),
     }];
+    scenario
+}
+
+fn record(passes: &[&str], repeats: u16, keys: u32, server: Server) -> RunRecord {
     let (mut samples, mut facts) = (Vec::new(), Vec::new());
     let windows = repeats * passes.len() as u16;
     for window in 0..windows {
@@ -100,7 +105,7 @@ fn record(passes: &[&str], repeats: u16, keys: u32, server: Server) -> RunRecord
             version: "0".to_owned(),
             began: "2026-01-01T00:00:00Z".to_owned(),
             plan: Plan {
-                scenario,
+                scenario: scenario(passes),
                 seed: 1,
                 release: None,
             },
@@ -163,7 +168,7 @@ fn a_reset_that_works_is_proved_and_passes_are_not_mixed() {
     let tails: Vec<_> = diagnosis
         .unexplained
         .iter()
-        .map(|one| one.label())
+        .map(Unexplained::label)
         .collect();
     assert_eq!(tails, [label("cold")]);
 }

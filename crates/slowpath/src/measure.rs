@@ -229,11 +229,7 @@ fn one_repeat(
     companion.accompany(session, &control)?;
     let load = &wanted.plan.scenario.load;
     let pass = wanted.plan.pass_name(repeat);
-    let number = repeat / wanted.plan.passes() + 1;
-    let title = match pass {
-        Some(pass) => format!("repeat {number} of {}, {pass}", load.repeats),
-        None => format!("repeat {number} of {}", load.repeats),
-    };
+    let title = title(&wanted.plan, repeat);
     let bar = Bar::follow(
         &control,
         title,
@@ -286,6 +282,15 @@ fn one_repeat(
         pass: pass.map(str::to_owned),
         ..RepeatFacts::new(repeat, drove.window, drove.load)
     })
+}
+
+/// What a window is called while it is measured.
+fn title(plan: &Plan, window: u16) -> String {
+    let (number, of) = (window / plan.passes() + 1, plan.scenario.load.repeats);
+    match plan.pass_name(window) {
+        Some(pass) => format!("repeat {number} of {of}, {pass}"),
+        None => format!("repeat {number} of {of}"),
+    }
 }
 
 /// Puts what a load measures into the record.

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use super::{ConnectionUse, Contradiction, Endpoint, Http, Model, Scenario, head_counts};
+use super::{ConnectionUse, Contradiction, Endpoint, Http, Model, Scenario, Template, head_counts};
 
 /// The pass whose first touches are to find nothing in any cache.
 pub const COLD: &str = "cold";
@@ -221,7 +221,7 @@ impl Journey<'_> {
 
 fn needed(endpoint: &Endpoint) -> BTreeSet<usize> {
     let texts = endpoint.texts();
-    texts.into_iter().flat_map(|t| t.variables()).collect()
+    texts.into_iter().flat_map(Template::variables).collect()
 }
 
 fn extracted(endpoint: &Endpoint) -> impl Iterator<Item = usize> + '_ {
@@ -231,9 +231,7 @@ fn extracted(endpoint: &Endpoint) -> impl Iterator<Item = usize> + '_ {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::scenario::{
-        Escape, Extract, Extraction, LoadDraft, Part, Step, Template, Think, UserClass,
-    };
+    use crate::scenario::{Escape, Extract, Extraction, LoadDraft, Part, Step, Think, UserClass};
 
     fn endpoint(name: &str, needs: &[usize], extracts: &[usize]) -> Endpoint {
         let parts = needs.iter().map(|variable| Part::Variable(*variable));

@@ -21,7 +21,7 @@ fn shop(refuses: u32) -> Server {
         let (header, body) = if path == "/login" {
             let mut logins = logins.lock().unwrap();
             *logins += 1;
-            if *logins % refuses == 0 {
+            if logins.is_multiple_of(refuses) {
                 (String::new(), "{}".to_owned())
             } else {
                 let token = *logins;

@@ -142,7 +142,7 @@ fn columns_named(value: &DeValue<'_>, found: &mut BTreeSet<(String, String)>) {
             }
         }
         DeValue::Table(entries) => {
-            for (_, value) in entries.iter() {
+            for (_, value) in entries {
                 columns_named(value.get_ref(), found);
             }
         }
@@ -178,7 +178,7 @@ impl<'a> Described<'a> {
     /// Its columns, at least one, unless nothing of it is named.
     fn read(&self, fields: &[&str], context: &Context<'_>) -> Option<Vec<Pool>> {
         let mut columns = match (self.table.get("file"), self.table.get("values")) {
-            (Some(file), None) => self.from_file(&file, fields, context)?,
+            (Some(file), None) => self.in_file(&file, fields, context)?,
             (None, Some(values)) => {
                 self.no_columns(&["column", "weight"])?;
                 vec![Pool::plain(self.name, listed(&values))]
@@ -215,7 +215,7 @@ impl<'a> Described<'a> {
         all
     }
 
-    fn from_file(
+    fn in_file(
         &self,
         file: &Value<'_>,
         fields: &[&str],

@@ -10,6 +10,7 @@ mod faulty;
 mod house;
 mod lab;
 mod linting;
+mod passes;
 mod readme;
 mod reconnects;
 mod restore;
