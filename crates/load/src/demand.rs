@@ -18,6 +18,11 @@ use crate::share::Share;
 /// the fault as well.
 const BACKOFF_NS: u64 = 10_000_000;
 
+/// Entries of a schedule that are given up one by one at most: a tenth of a second's work. Past
+/// that the schedule is entered anew, where several loops no longer alternate entry by entry; a
+/// rate that leaves such a backlog behind is not kept by any of them.
+const MOST_SKIPPED: f64 = 1e6;
+
 /// A request that somebody wants sent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Due {
@@ -50,6 +55,17 @@ impl Schedule {
             start,
             next,
             stride: share.of,
+        }
+    }
+
+    /// Gives up what lies before `at`.
+    fn skip_to(&mut self, at: Nanos) {
+        let backlog = at.since(self.next) as f64 / SECOND as f64 * self.rate_per_s;
+        if backlog > MOST_SKIPPED {
+            self.next = self.start.plus(self.pacer.jump_ns(at.since(self.start)));
+        }
+        while self.next < at {
+            self.advance();
         }
     }
 
@@ -154,8 +170,11 @@ impl Demand {
     /// Gives up what an open loop has not taken of its schedules before `at`. Users of a closed
     /// loop never fall behind.
     pub(crate) fn abandon_before(&mut self, at: Nanos) {
-        let last = at.minus(1);
-        while matches!(self, Self::Open { .. }) && self.take(last).is_some() {}
+        if let Self::Open { schedules } = self {
+            for schedule in schedules {
+                schedule.skip_to(at);
+            }
+        }
     }
 
     /// What the user of `last`, which ended at `done`, wants next, no earlier than `rested`:

@@ -33,6 +33,16 @@ impl Pacer {
         }
     }
 
+    /// Leaves out what lies before an offset, without drawing it; the offset of the first request
+    /// from there on, in nanoseconds.
+    pub fn jump_ns(&mut self, offset_ns: u64) -> u64 {
+        match self {
+            Self::Uniform(uniform) => uniform.jump_to(offset_ns),
+            Self::Poisson(poisson) => poisson.jump_to(offset_ns),
+        }
+        self.next_ns()
+    }
+
     /// The offset of the next request in nanoseconds; never less than the one before.
     pub fn next_ns(&mut self) -> u64 {
         match self {
@@ -85,6 +95,32 @@ mod tests {
             let count = offsets(rate, Arrivals::Poisson, seed, 1_000_000_000).len() as f64;
             // Six standard deviations: one false alarm in 5e8 draws.
             prop_assert!((count - rate).abs() < 6.0 * rate.sqrt(), "{} of {}", count, rate);
+        }
+
+        #[test]
+        fn a_jump_leads_into_the_same_schedule(rate in 1_u32..20_000, millis in 1_u64..3_000) {
+            let random = ChaCha8Rng::seed_from_u64(1);
+            let mut pacer = Pacer::new(f64::from(rate), Arrivals::Uniform, random);
+            let offset_ns = millis * 1_000_000;
+            let whole = offsets(f64::from(rate), Arrivals::Uniform, 1, offset_ns + 2_000_000_000);
+            let landed = pacer.jump_ns(offset_ns);
+            prop_assert!(landed >= offset_ns);
+            prop_assert!(whole.iter().filter(|&&at| at >= offset_ns).take(1).all(|&at| at == landed));
+        }
+
+        #[test]
+        fn a_jump_leaves_as_many_arrivals_as_there_were(seed: u64) {
+            let random = ChaCha8Rng::seed_from_u64(seed);
+            let mut pacer = Pacer::new(5000.0, Arrivals::Poisson, random);
+            let mut at = pacer.jump_ns(7_000_000_000);
+            let mut count = 0.0;
+            while at < 8_000_000_000 {
+                prop_assert!(at >= 7_000_000_000);
+                count += 1.0;
+                at = pacer.next_ns();
+            }
+            // Six standard deviations: one false alarm in 5e8 draws.
+            prop_assert!((count - 5000.0_f64).abs() < 6.0 * 5000.0_f64.sqrt(), "{}", count);
         }
 
         #[test]

@@ -23,6 +23,12 @@ impl Poisson {
         }
     }
 
+    /// The next arrival is drawn from an offset on: what is left of an exponential gap at any
+    /// instant is exponential again.
+    pub(super) fn jump_to(&mut self, offset_ns: u64) {
+        self.at_ns = self.at_ns.max(offset_ns as f64);
+    }
+
     pub(super) fn next_ns(&mut self) -> u64 {
         self.at_ns -= (1.0 - unit(&mut self.random)).ln() * self.mean_gap_ns;
         self.at_ns as u64

@@ -18,9 +18,25 @@ impl Uniform {
         }
     }
 
+    /// The next entry is the first at or after an offset.
+    pub(super) fn jump_to(&mut self, offset_ns: u64) {
+        let (whole, rest) = (offset_ns / SECOND, offset_ns % SECOND);
+        let entries =
+            whole as f64 * self.rate_per_s + rest as f64 / SECOND as f64 * self.rate_per_s;
+        // One before, in case the product was rounded up to the next whole number.
+        self.index = (entries.floor() as u64).saturating_sub(1);
+        while self.at(self.index) < offset_ns {
+            self.index += 1;
+        }
+    }
+
     pub(super) fn next_ns(&mut self) -> u64 {
-        let at_s = self.index as f64 / self.rate_per_s;
         self.index += 1;
+        self.at(self.index - 1)
+    }
+
+    fn at(&self, index: u64) -> u64 {
+        let at_s = index as f64 / self.rate_per_s;
         // Whole seconds and their fraction apart: the product of both with 1e9 would lose the
         // last nanoseconds after some weeks.
         let whole = at_s.floor();
