@@ -1,7 +1,7 @@
 //! The checks: one file each, and this list is the registry.
 
 use slowpath_core::model::{TargetModel, Times};
-use slowpath_core::scenario::{Model, Scenario};
+use slowpath_core::scenario::{COLD, Model, Scenario};
 
 use crate::facts::Facts;
 use crate::keyspace::KeySpace;
@@ -86,19 +86,14 @@ impl<'a> View<'a> {
         self.scenario.load.duration_ns as f64 / 1e9
     }
 
-    /// Requests for an endpoint's keys before its first measured window. Steps that make the
-    /// target cold forget them.
+    /// Requests for an endpoint's keys before its first measured window.
     pub(crate) fn touched_before(&self, endpoint: usize) -> f64 {
-        if self.scenario.target.reset.is_empty() {
-            self.workload.demands[endpoint].before
-        } else {
-            0.0
-        }
+        self.workload.demands[endpoint].before
     }
 
     /// Whether the scenario means to measure a cold target.
     pub(crate) fn starts_cold(&self) -> bool {
-        !self.scenario.target.reset.is_empty() || self.scenario.load.passes.len() > 1
+        self.scenario.load.passes.iter().any(|pass| pass == COLD)
     }
 
     /// What an answer of an endpoint takes when it is computed, in seconds, without queueing.

@@ -102,6 +102,16 @@ impl Workload {
     }
 }
 
+/// How long requests are sent before a window. With passes it is no time: a cold pass must not be
+/// warmed, and every other begins as it does.
+pub(crate) fn warming_ns(load: &Load) -> u64 {
+    if load.passes.is_empty() {
+        load.warmup_ns
+    } else {
+        0
+    }
+}
+
 /// The share of a window's user-seconds for which users are there.
 pub(crate) fn presence(load: &Load) -> f64 {
     let Model::Closed {
@@ -138,12 +148,12 @@ impl Stretch {
     fn warmup(load: &Load) -> Self {
         Self {
             begin_s: 0.0,
-            end_s: load.warmup_ns as f64 / SECOND as f64,
+            end_s: warming_ns(load) as f64 / SECOND as f64,
         }
     }
 
     fn window(load: &Load) -> Self {
-        let begin_s = load.warmup_ns as f64 / SECOND as f64;
+        let begin_s = warming_ns(load) as f64 / SECOND as f64;
         Self {
             begin_s,
             end_s: begin_s + load.duration_ns as f64 / SECOND as f64,
@@ -222,7 +232,7 @@ fn normal(weights: Vec<f64>) -> Vec<f64> {
 
 fn demands_at(scenario: &Scenario, classes: &[Class], latencies_s: &[f64]) -> Vec<Demand> {
     let load = &scenario.load;
-    let warmup_s = load.warmup_ns as f64 / SECOND as f64;
+    let warmup_s = warming_ns(load) as f64 / SECOND as f64;
     let duration_s = load.duration_ns as f64 / SECOND as f64;
     let (before, window) = (Stretch::warmup(load), Stretch::window(load));
     let mut demands: Vec<Demand> = latencies_s

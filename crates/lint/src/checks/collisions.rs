@@ -72,7 +72,7 @@ mod tests {
         let values: Vec<String> = (0..values).map(|i| format!("\"v{i}\"")).collect();
         format!(
             "[target]\nurl = \"http://127.0.0.1:1\"\nreset = [\"POST /clear\"]\n\
-             [load]\nusers = 20\nthink = \"2s\"\n{load}\n\
+             [load]\npasses = [\"cold\"]\nusers = 20\nthink = \"2s\"\n{load}\n\
              [pools]\nq = [{}]\n[[endpoint]]\nname = \"a\"\nrequest = \"GET /?q={{q}}\"\n",
             values.join(", ")
         )
@@ -100,7 +100,7 @@ mod tests {
     #[test]
     fn wide_pools_and_warm_targets_are_fine() {
         assert_eq!(found(check, &pool(60, "")), []);
-        let warm = pool(4, "").replace("reset = [\"POST /clear\"]\n", "");
+        let warm = pool(4, "").replace("passes = [\"cold\"]\n", "");
         assert_eq!(found(check, &warm), []);
     }
 }

@@ -1,6 +1,8 @@
 //! Keys asked for the first time inside a measured window: the cold path is in the tail, and what
 //! the first pass leaves untouched is cold in the second.
 
+use slowpath_core::scenario::COLD;
+
 use super::{View, finding};
 use crate::report::{Finding, Place, Severity};
 use crate::wording::{count, percent};
@@ -70,7 +72,7 @@ fn in_window(view: &View<'_>) -> Option<Finding> {
 /// one, users get further in the second, and what they ask for there nobody has asked for before.
 fn in_second_pass(view: &View<'_>) -> Option<Finding> {
     let passes = &view.scenario.load.passes;
-    if passes.len() < 2 {
+    if passes.len() < 2 || passes[0] != COLD {
         return None;
     }
     let mut quick = view.model.clone();

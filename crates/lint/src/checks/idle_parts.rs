@@ -1,6 +1,6 @@
 //! Parts of a scenario that do nothing, or not what they seem to.
 
-use slowpath_core::scenario::{Endpoint, Model};
+use slowpath_core::scenario::{COLD, Endpoint, Model};
 
 use super::{View, finding};
 use crate::report::{Finding, Severity};
@@ -63,17 +63,24 @@ fn unasked(view: &View<'_>) -> Vec<Finding> {
 
 fn passes(view: &View<'_>) -> Option<Finding> {
     let passes = &view.scenario.load.passes;
-    if passes.len() < 2 || !view.scenario.target.reset.is_empty() {
+    if view.starts_cold() {
         return None;
     }
     let mut found = finding("idle-parts", Severity::Warning, view.at_load("passes"));
-    found.text = format!(
-        "nothing makes {:?} differ from {:?}: the target has no reset steps",
-        passes[0], passes[1]
-    );
-    found
-        .remedy
-        .push_str("reset = [\"POST /cache/clear\"] under [target]");
+    match passes.as_slice() {
+        [first, second, ..] => {
+            found.text = format!(
+                "nothing makes {first:?} differ from {second:?}: what is to be cold is a pass \
+                 named {COLD:?}"
+            );
+        }
+        _ if view.scenario.target.reset.is_empty() => return None,
+        _ => {
+            found.text = format!("the reset steps are never done: no pass is named {COLD:?}");
+            found.place.line = view.lines.key("target", "reset");
+        }
+    }
+    found.remedy = format!("passes = [{COLD:?}, \"warm\"]");
     Some(found)
 }
 
@@ -92,17 +99,21 @@ fn ramp(view: &View<'_>) -> Option<Finding> {
     }
     let mut found = finding("idle-parts", Severity::Note, view.at_load("spawn"));
     let takes_ns = (f64::from(users) - 1.0) / spawn * 1e9;
-    found.text = format!(
-        "users arrive over {}, the warm-up takes {}: {} of the window's users are missing on \
-         average",
-        duration(takes_ns),
-        duration(view.scenario.load.warmup_ns as f64),
-        percent(1.0 - present)
-    );
-    found.remedy = format!(
-        "warmup = \"{}s\" or a faster spawn",
-        (takes_ns / 1e9).ceil()
-    );
+    let arrive = format!("users arrive over {}", duration(takes_ns));
+    let missing = percent(1.0 - present);
+    if view.scenario.load.passes.is_empty() {
+        found.text = format!(
+            "{arrive}, the warm-up takes {}: {missing} of the window's users are missing on average",
+            duration(view.scenario.load.warmup_ns as f64),
+        );
+        let takes_s = (takes_ns / 1e9).ceil();
+        found.remedy = format!("warmup = \"{takes_s}s\" or a faster spawn");
+    } else {
+        found.text = format!(
+            "{arrive} from the begin of a pass on: {missing} of its users are missing on average"
+        );
+        found.remedy.push_str("a faster spawn, or longer passes");
+    }
     found.share = Some(1.0 - present);
     Some(found)
 }
@@ -153,7 +164,11 @@ mod tests {
     #[test]
     fn passes_need_a_reset() {
         let text = format!("[load]\npasses = [\"first\", \"second\"]\n{ONE}");
-        only(&found(check, &text), &["\"first\"", "no reset steps"]);
+        only(&found(check, &text), &["\"first\"", "named \"cold\""]);
+        let target = "[target]\nurl = \"http://127.0.0.1:1\"\nreset = [\"POST /clear\"]\n";
+        only(&found(check, &format!("{target}{ONE}")), &["never done"]);
+        let cold = format!("{target}[load]\npasses = [\"cold\", \"warm\"]\n{ONE}");
+        assert_eq!(found(check, &cold), []);
     }
 
     #[test]
@@ -165,6 +180,13 @@ mod tests {
         };
         only(&found(check, &load("1s")), &["over 9.5 s", "missing"]);
         assert_eq!(found(check, &load("10s")), []);
+        // Passes send nothing in their warm-up.
+        let passes = load("10s").replace("[load]", "[load]\npasses = [\"cold\"]");
+        let reset = "[target]\nurl = \"http://127.0.0.1:1\"\nreset = [\"POST /clear\"]\n";
+        only(
+            &found(check, &format!("{reset}{passes}")),
+            &["begin of a pass", "16 %"],
+        );
     }
 
     #[test]

@@ -7,6 +7,7 @@ use crate::occupancy::Expiry;
 use crate::percentiles::SHOWN;
 use crate::report::{Finding, Severity};
 use crate::wording::{count, duration, percent, percentile, plural};
+use crate::workload::warming_ns;
 
 /// Misses that reach p99.
 const REACHES_P99: f64 = 0.01;
@@ -131,7 +132,7 @@ fn misses_of_a_key(view: &View<'_>, timer: &Timer, endpoint: usize) -> f64 {
     let keys = view.spaces[endpoint].keys.as_ref();
     let single = keys.is_none_or(|keys| keys.count() < 1.5);
     if single && view.touched_before(endpoint) >= 1.0 {
-        let since_warmup = (load.duration_ns + load.warmup_ns) / timer.period_ns;
+        let since_warmup = (load.duration_ns + warming_ns(load)) / timer.period_ns;
         all.min(since_warmup as f64)
     } else {
         all
@@ -152,7 +153,7 @@ fn misses(view: &View<'_>, timer: &Timer, endpoint: usize) -> Option<Misses> {
     let before = view.touched_before(endpoint);
     let spans = Expiry {
         before,
-        warmup_s: view.scenario.load.warmup_ns as f64 / 1e9,
+        warmup_s: warming_ns(&view.scenario.load) as f64 / 1e9,
         window_s: view.window_s(),
         ttl_s: timer.period_ns as f64 / 1e9,
     };

@@ -13,6 +13,7 @@ use slowpath_core::plan::unit;
 use slowpath_core::scenario::{Arrivals, Model};
 
 use super::world::{Ask, Entry, World};
+use crate::workload::warming_ns;
 
 /// What happened in the measured window of a run.
 #[derive(Debug)]
@@ -94,7 +95,7 @@ pub(super) fn play(world: &World<'_>, seed: u64) -> Played {
         kept: BTreeMap::new(),
         next_step: vec![0; world.class_of_user.len()],
         next_rows: vec![0; world.scenario.pools.len()],
-        window_ns: (load.warmup_ns, load.warmup_ns + load.duration_ns),
+        window_ns: (warming_ns(load), warming_ns(load) + load.duration_ns),
         played: Played {
             latencies_ns: vec![Vec::new(); world.endpoints.len()],
             redundant: 0,
