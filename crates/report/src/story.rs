@@ -38,6 +38,16 @@ pub(crate) struct Rest {
     pub(crate) split: String,
 }
 
+/// Why no cause is named, where there is no question to answer.
+pub(crate) fn nothing_found(diagnosis: &Diagnosis) -> String {
+    let failed: u64 = diagnosis.endpoints.iter().map(errors).sum();
+    if failed > 0 && diagnosis.endpoints.iter().all(|e| e.completed == 0) {
+        return "none found: no request was completed, so there is nothing to judge".to_owned();
+    }
+    let checked = quantity::plural(diagnosis.cleared.len() as u64, "cause");
+    format!("none found: nothing is slow beyond chance, {checked} ruled out")
+}
+
 /// The questions in the order of their best answers, then those without any.
 pub(crate) fn questions(diagnosis: &Diagnosis) -> Vec<Question<'_>> {
     let mut asked: Vec<(Place, Option<String>, Vec<&Finding>)> = Vec::new();

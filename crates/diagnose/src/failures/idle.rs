@@ -24,16 +24,16 @@ const SHORTER_BINS: u64 = 4;
 /// The picture, if no failure followed a gap of a length that many completed requests followed;
 /// both slices ascend.
 ///
-/// If the gap did not matter, each of the `F` failures would fall among the ranks of the completed
-/// gaps like any other, so all of them would lie above a share `s` of those with probability
-/// `(1 - s)^F`. It is the distribution of the least rank of `F`, which is what is looked at, so
-/// having chosen the bound after seeing the failures costs nothing.
+/// If the gap did not matter, every order of the `F` failures and the `N` completed gaps would be
+/// alike, so that the shortest `N - L` of all are completed ones with probability
+/// `(L + 1) / (N + 1) * ... * (L + F) / (N + F)`. It is the distribution of the least rank of the
+/// failures, which is what is looked at, so having chosen the bound after seeing them costs
+/// nothing.
 pub(super) fn gaps(failed_ns: &[u64], completed_ns: &[u64]) -> Option<IdleGaps> {
     let (&low, &high) = (failed_ns.first()?, failed_ns.last()?);
     let shorter = completed_ns.partition_point(|&ns| ns < low);
     let longer = completed_ns.len() - shorter;
-    let above = (longer + 1) as f64 / (completed_ns.len() + 1) as f64;
-    let p_value = above.powf(failed_ns.len() as f64);
+    let p_value = chance(longer, completed_ns.len(), failed_ns.len());
     let few = (shorter as f64) < SHORTER_LEAST * completed_ns.len() as f64;
     let median = type_1(completed_ns, 0.5).unwrap_or(0);
     let alike = (low as f64) < LONGER * median as f64;
@@ -49,6 +49,13 @@ pub(super) fn gaps(failed_ns: &[u64], completed_ns: &[u64]) -> Option<IdleGaps> 
         p_value,
         bins: bins(failed_ns, completed_ns, low, high),
     })
+}
+
+/// That none of so many failures is among the shortest gaps, when so many of the completed are
+/// longer.
+fn chance(longer: usize, completed: usize, failed: usize) -> f64 {
+    let each = (1..=failed).map(|k| (longer + k) as f64 / (completed + k) as f64);
+    each.product()
 }
 
 /// Even classes up to the shortest gap of a failure, the gaps of failures, and what is longer.
@@ -91,6 +98,16 @@ mod tests {
         assert_eq!(counts.iter().map(|c| c.0).sum::<u64>(), 18);
         assert_eq!(counts.iter().map(|c| c.1).sum::<u64>(), 1000);
         assert_eq!(counts[4], (18, 0));
+    }
+
+    #[test]
+    fn chances_are_those_of_a_shuffled_pack() {
+        // Two failures among four gaps, both longer than the two completed: 1 of 6 orders.
+        assert!((chance(0, 2, 2) - 1.0 / 6.0).abs() < 1e-12);
+        // As many failures as there are re-uses: ten in a row of twenty are no 1e-10.
+        let ten = chance(1, 10, 10);
+        let exact = 11.0 / 184_756.0;
+        assert!((ten - exact).abs() < 1e-9, "{ten} {exact}");
     }
 
     #[test]

@@ -160,6 +160,10 @@ fn which(error: &ErrorCount, failed: &[&Sample], fine: &Fine) -> Option<String> 
             "always after the connection had been idle for {low} to {high}"
         ));
     }
+    if fine.index.is_empty() && index.max < 1.0 {
+        // A failure ends its connection, so where nothing else happens each is on a new one.
+        return None;
+    }
     let nth = index.min as u64;
     let alike = fine.index.iter().filter(|&&i| i == nth).count();
     let rarely = (alike as f64) < COMMON * fine.index.len() as f64;
@@ -183,16 +187,20 @@ fn which(error: &ErrorCount, failed: &[&Sample], fine: &Fine) -> Option<String> 
     Some(format!("on connections {low} to {high} old"))
 }
 
-/// When in the window, if not all over it.
+/// When in the window, if not all over it: in one burst, or from some instant on.
 fn burst(case: &Case<'_>, error: &ErrorCount) -> Option<String> {
     let longest_ns = case.windows.iter().map(|w| w.len_ns()).max()?;
+    if (error.count as usize) < ALIKE_LEAST || case.windows.len() != 1 {
+        return None;
+    }
     let lasted_s = error.last_s - error.first_s;
-    let short = lasted_s < BURST_SHARE * longest_ns as f64 / 1e9;
-    (short && error.count as usize >= ALIKE_LEAST && case.windows.len() == 1).then(|| {
-        format!(
-            "all within {} from {:.2} s on",
-            human(lasted_s * 1e9),
+    let long_s = BURST_SHARE * longest_ns as f64 / 1e9;
+    if lasted_s < long_s {
+        let lasted = human(lasted_s * 1e9);
+        return Some(format!(
+            "all within {lasted} from {:.2} s on",
             error.first_s
-        )
-    })
+        ));
+    }
+    (error.first_s >= long_s).then(|| format!("none before {:.2} s", error.first_s))
 }

@@ -131,6 +131,19 @@ fn what_failures_have_in_common_is_said() {
         "{said}"
     );
 
+    let late = run("users = 20", |number, sample| {
+        if number > 4000 && number % 20 == 0 {
+            fail(sample, Outcome::Truncated, Phase::Body);
+        }
+    });
+    let said = summary(&late);
+    let first_s = only_error(&judge(&late)).first_s;
+    assert!(first_s > 2.5, "{first_s}");
+    assert!(
+        said.ends_with(&format!(", none before {first_s:.2} s")),
+        "{said}"
+    );
+
     let idle = run("users = 20", |number, sample| {
         sample.idle_before_ns = number as u64 % 400 * 10 * MILLISECOND;
         if number % 400 == 399 {

@@ -41,9 +41,10 @@ fn of_all(answered: &[(&str, Vec<Answer>)]) -> Option<TargetModel> {
         .map(|answer| (answer.begin_ns, answer.begin_ns + answer.service_ns))
         .collect();
     stretches.sort_unstable();
+    let busy = Busy::of(&stretches);
     let known: Vec<EndpointModel> = answered
         .iter()
-        .filter_map(|(name, answers)| of_answers(name, answers, &stretches))
+        .filter_map(|(name, answers)| of_answers(name, answers, &busy))
         .collect();
     let latency = known.first()?.latency.clone();
     let backend = known
@@ -91,7 +92,7 @@ fn computed(answers: &[Answer]) -> Vec<&Answer> {
     answers.iter().filter(slow).collect()
 }
 
-fn of_answers(name: &str, answers: &[Answer], stretches: &[(u64, u64)]) -> Option<EndpointModel> {
+fn of_answers(name: &str, answers: &[Answer], busy: &Busy) -> Option<EndpointModel> {
     let latency = base(answers)?;
     let median = latency[latency.len() / 2];
     let slow = computed(answers);
@@ -101,7 +102,7 @@ fn of_answers(name: &str, answers: &[Answer], stretches: &[(u64, u64)]) -> Optio
     // A time that overlapped with no other computation holds no waiting for one.
     let by_itself: Vec<u64> = costly
         .iter()
-        .filter(|a| overlapping(stretches, a.begin_ns, a.begin_ns + a.service_ns) <= 1)
+        .filter(|a| busy.is_alone(a.begin_ns, a.begin_ns + a.service_ns))
         .map(|a| a.service_ns)
         .collect();
     let least = || costly.iter().map(|a| a.service_ns).min();
@@ -123,13 +124,34 @@ fn of_answers(name: &str, answers: &[Answer], stretches: &[(u64, u64)]) -> Optio
     })
 }
 
-/// How many stretches, sorted by their begin, share an instant with this one.
-fn overlapping(stretches: &[(u64, u64)], begin_ns: u64, end_ns: u64) -> usize {
-    let until = stretches.partition_point(|(begin, _)| *begin < end_ns);
-    stretches[..until]
-        .iter()
-        .filter(|(_, end)| *end > begin_ns)
-        .count()
+/// When something was computed.
+struct Busy {
+    /// Begins of computations, ascending.
+    begins: Vec<u64>,
+    /// For each of them the latest end of those before it.
+    ended: Vec<u64>,
+}
+
+impl Busy {
+    /// From stretches that are sorted by their begin.
+    fn of(stretches: &[(u64, u64)]) -> Self {
+        let latest = |until: &mut u64, &(_, end): &(u64, u64)| {
+            let before = *until;
+            *until = before.max(end);
+            Some(before)
+        };
+        Self {
+            begins: stretches.iter().map(|(begin, _)| *begin).collect(),
+            ended: stretches.iter().scan(0, latest).collect(),
+        }
+    }
+
+    /// Whether a computation, one of these, shares no instant with another.
+    fn is_alone(&self, begin_ns: u64, end_ns: u64) -> bool {
+        let first = self.begins.partition_point(|&begin| begin < begin_ns);
+        let behind = self.begins.partition_point(|&begin| begin < end_ns);
+        behind <= first + 1 && self.ended.get(first).is_none_or(|&end| end <= begin_ns)
+    }
 }
 
 /// How many computations were worked on at once, if others waited meanwhile.
@@ -195,6 +217,27 @@ fn times(answers: &[&Answer]) -> Option<Vec<u64>> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn computations_that_share_no_instant_are_alone() {
+        let stretches = [(0, 10), (5, 50), (20, 30), (60, 70), (70, 80), (90, 95)];
+        let busy = Busy::of(&stretches);
+        let alone: Vec<bool> = stretches
+            .iter()
+            .map(|&(b, e)| busy.is_alone(b, e))
+            .collect();
+        assert_eq!(alone, [false, false, false, true, true, true]);
+        let brute = |b: u64, e: u64| {
+            stretches
+                .iter()
+                .filter(|(begin, end)| *begin < e && *end > b)
+                .count()
+                <= 1
+        };
+        for (&(b, e), alone) in stretches.iter().zip(alone) {
+            assert_eq!(brute(b, e), alone);
+        }
+    }
 
     const MS: u64 = 1_000_000;
 

@@ -208,16 +208,32 @@ pub(crate) fn log_line(line: &LogNote) -> String {
     )
 }
 
-/// The line of a log that is worth its place where there is room for one: the nearest to the
-/// first failure beside which there is any, what went to standard error first.
+/// The line of a log that is worth its place where there is room for one: of a line that names the
+/// failed request the nearest, else the nearest to the first failure beside which there is any,
+/// what went to standard error first. A line that names another request tells of that one.
 pub(crate) fn telling_line(error: &ErrorCount) -> Option<&LogNote> {
     let worth = |line: &&LogNote| (line.stream != "err", (line.after_ms.abs() * 1e3) as u64);
-    let logs = error.examples.iter().map(|example| &example.log);
-    let first = logs
-        .clone()
-        .find(|log| log.iter().any(|line| line.stream == "err"));
-    let log = first.or_else(|| logs.clone().find(|log| !log.is_empty()))?;
-    log.iter().min_by_key(worth)
+    let logs: Vec<Vec<&LogNote>> = error.examples.iter().map(own_lines).collect();
+    let named = error.examples.iter().zip(&logs).find_map(|(example, log)| {
+        let names = |line: &&&LogNote| line.text.contains(&example.trace_id);
+        log.iter().filter(names).min_by_key(|line| worth(line))
+    });
+    let on_err = || {
+        logs.iter()
+            .find(|log| log.iter().any(|line| line.stream == "err"))
+    };
+    let any = || logs.iter().find(|log| !log.is_empty());
+    let nearest = || on_err().or_else(any)?.iter().min_by_key(|line| worth(line));
+    named.or_else(nearest).copied()
+}
+
+/// The lines beside a failure that do not name another request.
+fn own_lines(example: &ErrorExample) -> Vec<&LogNote> {
+    // The first half of a trace id is that of the run.
+    let of_run = example.trace_id.get(..16).unwrap_or(&example.trace_id);
+    let another =
+        |line: &&LogNote| line.text.contains(of_run) && !line.text.contains(&example.trace_id);
+    example.log.iter().filter(|line| !another(line)).collect()
 }
 
 /// Why there is no line of a log beside a failure.
@@ -304,4 +320,58 @@ fn with_tail(of: &Quantiles) -> String {
         quantity::duration(of.max),
         quantity::count(of.n)
     )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const RUN: &str = "881f7fe2a8689598";
+
+    fn example(serial: u32, log: &[(&str, f64, &str)]) -> ErrorExample {
+        let note = |&(stream, after_ms, text): &(&str, f64, &str)| LogNote {
+            after_ms,
+            source: "target".to_owned(),
+            stream: stream.to_owned(),
+            text: text.to_owned(),
+        };
+        ErrorExample {
+            repeat: 0,
+            serial,
+            trace_id: format!("{RUN}{serial:016x}"),
+            at_s: 1.0,
+            latency_ms: 1.0,
+            local_port: None,
+            connection: None,
+            connection_age_ms: None,
+            idle_before_ms: None,
+            index_on_connection: None,
+            sent_bytes: 0,
+            received_bytes: 0,
+            in_flight: 0,
+            log: log.iter().map(note).collect(),
+            log_omitted: 0,
+        }
+    }
+
+    fn told(examples: Vec<ErrorExample>) -> Option<String> {
+        let error = ErrorCount {
+            examples,
+            ..ErrorCount::default()
+        };
+        telling_line(&error).map(|line| line.text.clone())
+    }
+
+    #[test]
+    fn a_line_that_names_another_request_is_not_told() {
+        let other = format!("boom trace {RUN}{:016x}", 9);
+        let own = format!("closing {RUN}{:016x}", 2);
+        let beside = example(1, &[("err", 0.1, &other), ("out", 5.0, "rst now")]);
+        assert_eq!(told(vec![beside.clone()]).as_deref(), Some("rst now"));
+        let named = example(2, &[("err", 0.1, "warning"), ("out", 3.0, &own)]);
+        assert_eq!(told(vec![beside, named]), Some(own));
+        assert_eq!(told(vec![example(1, &[("err", 0.1, &other)])]), None);
+        let two = example(1, &[("out", 0.1, "GET /"), ("err", 0.4, "slow query")]);
+        assert_eq!(told(vec![two]).as_deref(), Some("slow query"));
+    }
 }

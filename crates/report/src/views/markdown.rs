@@ -24,7 +24,8 @@ pub fn markdown(diagnosis: &Diagnosis, experiments: &[Experiment]) -> String {
         answer(&mut text, question, experiments);
     }
     if questions.is_empty() {
-        text += "\n## Causes\n\nNone found: nothing is slow beyond chance.\n";
+        let nothing = story::capital(&story::nothing_found(diagnosis));
+        let _ = writeln!(text, "\n## Causes\n\n{nothing}.");
     }
     told_experiments(&mut text, experiments);
     failures::section(&mut text, diagnosis);

@@ -57,12 +57,8 @@ pub fn terminal(
     }
     page.blank();
     if questions.is_empty() {
-        let checked = quantity::plural(diagnosis.cleared.len() as u64, "cause");
         page.labelled("causes", Tint::Bold, LABEL);
-        page.words(
-            &format!("none found: nothing is slow beyond chance, {checked} ruled out"),
-            Tint::Plain,
-        );
+        page.words(&story::nothing_found(diagnosis), Tint::Plain);
         page.end();
     }
     beside(&mut page, diagnosis, experiments);

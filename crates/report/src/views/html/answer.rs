@@ -51,9 +51,7 @@ pub(super) fn findings(diagnosis: &Diagnosis, experiments: &[Experiment]) -> Mar
             }
             @if questions.is_empty() {
                 h2 { "No cause found" }
-                p { "Nothing is slow beyond chance; "
-                    (quantity::plural(diagnosis.cleared.len() as u64, "cause"))
-                    " ruled out." }
+                p { (story::capital(&story::nothing_found(diagnosis))) "." }
             }
         }
     }
