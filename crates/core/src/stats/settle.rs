@@ -36,11 +36,15 @@ const SMOOTHING: usize = 5;
 const STRETCH: usize = 5;
 /// … and at the very start, where a fast ramp is short.
 const STRETCH_AT_START: usize = 2;
+/// A ramp lies on one side of the steady level for at least so much of its way: what begins at the
+/// level and leaves it for a while in between is a disturbance, and no start.
+const ON_ONE_SIDE: f64 = 0.75;
 /// A change that is over within this many windows is a step: the smoothing alone takes as many.
 const STEP_WINDOWS: usize = 3;
 
 /// How a run settled.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum Ramp {
     /// Steady from the start.
@@ -55,6 +59,7 @@ pub enum Ramp {
 
 /// The course of a run.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Course {
     /// How it settled.
     pub ramp: Ramp,
@@ -88,7 +93,7 @@ pub fn settle(values: &[f64]) -> Option<Course> {
         .iter()
         .map(|&v| side(v - reference, tolerance))
         .collect();
-    let settled_at = last_stretch(&outside);
+    let settled_at = ramp_end(&outside);
     let count = logs.len() as f64;
     let ramp = if settled_at as f64 > SLOW_SHARE * count
         || drift::moves(&logs[half..], slope, tolerance)
@@ -160,8 +165,9 @@ fn side(difference: f64, tolerance: f64) -> i8 {
     }
 }
 
-/// The window after the last stretch outside on one side; 0 if there is none.
-fn last_stretch(outside: &[i8]) -> usize {
+/// The window after the last stretch outside on one side up to which the course is a ramp; 0 if
+/// there is none.
+fn ramp_end(outside: &[i8]) -> usize {
     let mut settled = 0;
     let mut begin = 0;
     for end in 1..=outside.len() {
@@ -173,12 +179,23 @@ fn last_stretch(outside: &[i8]) -> usize {
         } else {
             STRETCH
         };
-        if outside[begin] != 0 && end - begin >= needed {
+        let is_stretch = outside[begin] != 0 && end - begin >= needed;
+        if is_stretch && is_ramp(&outside[..end]) {
             settled = end;
         }
         begin = end;
     }
     settled
+}
+
+/// Whether a course that ends outside began outside as well, and stayed on one side.
+fn is_ramp(outside: &[i8]) -> bool {
+    let begin = &outside[..outside.len().min(STRETCH_AT_START)];
+    let Some(&side) = begin.iter().find(|&&side| side != 0) else {
+        return false;
+    };
+    let same = outside.iter().filter(|&&other| other == side).count();
+    same as f64 >= ON_ONE_SIDE * outside.len() as f64
 }
 
 /// The running median of [`SMOOTHING`] values, of fewer at the ends.

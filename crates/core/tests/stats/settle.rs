@@ -92,6 +92,21 @@ fn random_stalls_are_no_ramp() {
 }
 
 #[test]
+fn a_disturbance_in_between_is_no_ramp() {
+    // Something else on the host halves the throughput for a tenth of the run.
+    for (from, to) in [(0.1, 0.2), (0.3, 0.4), (0.45, 0.55)] {
+        let disturbed = |t: f64| if from <= t && t < to { 0.5 } else { 1.0 };
+        for windows in [50, 100] {
+            let silent = share(Ramp::None, windows, (0.05, 0.4), disturbed);
+            assert!(
+                silent >= 0.97,
+                "{from} to {to}, {windows} windows: {silent}"
+            );
+        }
+    }
+}
+
+#[test]
 fn ramps_are_told_apart_by_when_they_end() {
     let noise = (0.05, 0.4);
     let fast = share(Ramp::Fast, 60, noise, |t| if t < 0.07 { 0.3 } else { 1.0 });
