@@ -10,6 +10,7 @@
 
 mod analysis;
 mod clusters;
+mod cost;
 mod fairness;
 mod grid;
 mod knee;
@@ -24,6 +25,7 @@ mod window;
 
 pub use analysis::{Analysis, Scalability, SplitLevel, analyse};
 pub use clusters::{RunMode, modes_of_runs};
+pub use cost::{Cost, cost};
 pub use fairness::{Fairness, fairness};
 pub use grid::{Dimension, Grid, GridError};
 pub use knee::{Knee, knee};
@@ -44,6 +46,7 @@ pub const SCHEMA: &str = "slowpath.sweep/1";
 /// A sweep: `sweep.json`. Written again after every window, so an interrupted one is complete up
 /// to there.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Sweep {
     /// Always [`SCHEMA`].
     pub schema: String,

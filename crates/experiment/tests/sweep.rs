@@ -4,6 +4,8 @@
 
 #[path = "sweep/analysis.rs"]
 mod analysis;
+#[path = "sweep/claims.rs"]
+mod claims;
 #[path = "sweep/simulated.rs"]
 mod simulated;
 #[path = "sweep/window.rs"]

@@ -1,27 +1,26 @@
 //! The words of a sweep, which all its views share.
 
-use slowpath_core::stats::settle::Ramp;
 use slowpath_experiment::sweep::{
-    Dimension, ErrorRate, Knee, Level, Scalability, SplitLevel, Sweep, Threshold, ThresholdKind,
+    Dimension, Knee, Level, Scalability, SplitLevel, Sweep, Threshold, ThresholdKind,
 };
 
 use crate::quantity::{self, Scale};
 
+mod course;
 mod tables;
 
+use course::{errors_per_s, first_requests, little, ramps, storms, unfair};
 pub(crate) use tables::{Table, answers, connections};
 
-/// From this share of failures, and with so many dials for each request, a level is a storm of
-/// reconnects: one request in ten fails, and one in ten dials.
-const STORM: f64 = 0.1;
+/// Levels at which more fails are not asked for a knee.
+const SERVING: f64 = 0.01;
+/// Fewer levels have no knee.
+const KNEE_LEVELS: usize = 3;
+/// Throughput within a tenth of the most does not grow.
+const FLAT: f64 = 0.9;
 /// Other processes that use this share of the host's CPUs are in every figure: they take time
 /// slices from the target, and share its caches.
 const NEIGHBOURS_FROM: f64 = 0.1;
-/// Classes of errors that are named for a level; the rest is in the JSON.
-const ERRORS_NAMED: usize = 3;
-/// A first request that takes this many times as long as later ones is worth a sentence; a dial
-/// and a cold connection take a few times the usual anyhow.
-const FIRST_SLOW: f64 = 10.0;
 
 /// A level as people say it: `64`, `500/s`, `16 KiB`.
 pub(crate) fn level(dimension: Dimension, value: f64) -> String {
@@ -48,10 +47,11 @@ pub(crate) fn sentences(sweep: &Sweep) -> Vec<String> {
     if dimension == Dimension::Connections {
         said.push(analysis.knee.as_ref().map_or_else(|| no_knee(sweep), knee));
     }
-    said.extend(analysis.usl.as_ref().map(|usl| law(usl, sweep)));
+    said.extend(analysis.usl.as_ref().map(law));
     if let (Dimension::Connections, Some(why)) = (dimension, &analysis.usl_refused) {
         said.push(format!("no scalability law (USL): {why}"));
     }
+    said.extend(cost(sweep));
     said.extend(
         analysis
             .thresholds
@@ -62,7 +62,7 @@ pub(crate) fn sentences(sweep: &Sweep) -> Vec<String> {
     said.extend(storms(dimension, &analysis.levels));
     said.extend(little(dimension, &analysis.levels));
     said.extend(unfair(dimension, &analysis.levels));
-    said.extend(first_requests(dimension, &analysis.levels));
+    said.extend(first_requests(sweep));
     said.extend(ramps(dimension, &analysis.levels));
     said.extend(limits(dimension, &analysis.levels));
     said.extend(causes(dimension, &analysis.levels));
@@ -87,18 +87,26 @@ fn knee(knee: &Knee) -> String {
 
 fn no_knee(sweep: &Sweep) -> String {
     let counting = sweep.analysis.levels.iter().filter(|l| l.counts());
-    match counting.map(|l| l.level).reduce(f64::max) {
-        Some(most) => {
-            format!(
-                "no knee is seen up to {}: throughput grows to the end, or not at all",
-                at(Dimension::Connections, most)
-            )
-        }
-        None => "no knee: no level says anything about the target".to_owned(),
-    }
+    let serving: Vec<&Level> = counting.filter(|l| l.failing() < SERVING).collect();
+    let (Some(first), Some(last)) = (serving.first(), serving.last()) else {
+        return "no knee: no level says anything about the target".to_owned();
+    };
+    let most = serving.iter().map(|l| l.per_s.median).fold(0.0, f64::max);
+    let why = if serving.len() < KNEE_LEVELS {
+        "too few levels count"
+    } else if first.per_s.median >= FLAT * most {
+        "throughput is at its most from the lowest level on"
+    } else {
+        "no plateau was reached that is beyond the scatter"
+    };
+    format!(
+        "no knee is seen from {} to {}: {why}",
+        level(Dimension::Connections, first.level),
+        at(Dimension::Connections, last.level)
+    )
 }
 
-fn law(found: &Scalability, sweep: &Sweep) -> String {
+fn law(found: &Scalability) -> String {
     let law = &found.law;
     let peak = match (law.peak_at, law.peak) {
         (Some(at), Some(peak)) => {
@@ -111,14 +119,8 @@ fn law(found: &Scalability, sweep: &Sweep) -> String {
                 quantity::number(at)
             )
         }
-        _ => "no peak near the measured range".to_owned(),
+        _ => "no peak, for no decline was measured".to_owned(),
     };
-    let largest = sweep
-        .analysis
-        .levels
-        .iter()
-        .map(|l| l.level)
-        .fold(0.0, f64::max);
     format!(
         "scalability (USL): sigma {} [{}, {}], kappa {} [{}, {}], {peak}; {} of linear at {}; the \
          fit is off by {}",
@@ -129,9 +131,41 @@ fn law(found: &Scalability, sweep: &Sweep) -> String {
         small(found.kappa.0),
         small(found.kappa.1),
         quantity::percent(found.efficiency_at_most),
-        level(Dimension::Connections, largest),
+        level(Dimension::Connections, found.largest),
         quantity::percent(law.error),
     )
+}
+
+/// What a byte costs, where sizes were varied.
+fn cost(sweep: &Sweep) -> Option<String> {
+    if sweep.plan.grid.dimension != Dimension::Size {
+        return None;
+    }
+    let Some(line) = &sweep.analysis.cost else {
+        let why = sweep.analysis.cost_refused.as_deref()?;
+        return Some(format!("no cost for each byte: {why}"));
+    };
+    let range = |(low, high): (f64, f64)| {
+        format!("[{}, {}]", quantity::number(low), quantity::number(high))
+    };
+    let (low, high) = line.per_mib_range_ms;
+    let slope = format!(
+        "{} ms for each MiB {}",
+        quantity::number(line.per_mib_ms),
+        range((low, high))
+    );
+    let said = if low > 0.0 {
+        format!("and {slope} on top")
+    } else {
+        format!("and no growth with the size is seen ({slope})")
+    };
+    Some(format!(
+        "p50 is {} ms {} without a byte, {said}: a line through the medians of {} levels, off by {}",
+        quantity::number(line.base_ms),
+        range(line.base_range_ms),
+        line.levels,
+        quantity::percent(line.error),
+    ))
 }
 
 /// A coefficient: two significant digits, as a power of ten where it is tiny.
@@ -148,7 +182,9 @@ fn small(value: f64) -> String {
 fn threshold(dimension: Dimension, kind: ThresholdKind, found: &Threshold) -> String {
     let what = match kind {
         ThresholdKind::Errors => "requests fail (1 % and more)",
-        ThresholdKind::Collapse => "throughput collapses to less than half",
+        ThresholdKind::Collapse => {
+            "throughput collapses to less than half of what fewer connections had, in every window,"
+        }
         ThresholdKind::FallingBehind => "the target falls behind (less than 95 % answered in time)",
     };
     let low = if found.low > 0.0 {
@@ -199,141 +235,18 @@ fn modes(dimension: Dimension, split: &SplitLevel) -> String {
     )
 }
 
-fn storms(dimension: Dimension, levels: &[Level]) -> Vec<String> {
-    let failing = levels
-        .iter()
-        .filter(|l| l.errors.iter().any(|e| e.count > 0));
-    failing
-        .map(|l| {
-            let named: Vec<String> = l.errors.iter().take(ERRORS_NAMED).map(error).collect();
-            let storm = if l.failing() >= STORM && l.dials_per_request >= STORM {
-                format!(
-                    ": a reconnect storm, {} dials for each request",
-                    quantity::number(l.dials_per_request)
-                )
-            } else {
-                String::new()
-            };
-            format!(
-                "at {} {} errors/s ({} of offered){storm}: {}",
-                at(dimension, l.level),
-                errors_per_s(&l.errors),
-                quantity::percent(l.failing()),
-                named.join(", "),
-            )
-        })
-        .collect()
-}
-
-/// `reset in first-byte (ECONNRESET) 8,700/s`.
-fn error(e: &ErrorRate) -> String {
-    let detail = match (&e.errno, e.status) {
-        (Some(errno), _) => format!(" ({errno})"),
-        (None, Some(status)) => format!(" ({status})"),
-        (None, None) => String::new(),
-    };
-    format!(
-        "{} in {}{detail} {}/s",
-        e.class,
-        e.phase,
-        quantity::number(e.per_s)
-    )
-}
-
-fn errors_per_s(errors: &[ErrorRate]) -> String {
-    let all: f64 = errors.iter().fold(0.0, |sum, e| sum + e.per_s);
-    quantity::number(all)
-}
-
-fn little(dimension: Dimension, levels: &[Level]) -> Option<String> {
-    let worst = levels
-        .iter()
-        .filter(|l| l.little_violated > 0)
-        .filter_map(|l| Some((l, l.waiting_share?)))
-        .min_by(|a, b| a.1.total_cmp(&b.1))?;
-    let (l, share) = worst;
-    let violated = levels
-        .iter()
-        .filter(|l| l.little_violated > 0)
-        .map(|l| level(dimension, l.level));
-    let figures = match (l.little_ms, l.mean_ms) {
-        (Some(expected), Some(mean)) => format!(
-            ": N/X is {}, the mean latency {}",
-            quantity::duration(expected),
-            quantity::duration(mean)
-        ),
-        _ => String::new(),
-    };
-    Some(format!(
-        "Little's law does not hold at {}; at {} users wait only {} of their time for answers that \
-         come{figures}",
-        violated.collect::<Vec<_>>().join(", "),
-        level(dimension, l.level),
-        quantity::percent(share),
-    ))
-}
-
-fn unfair(dimension: Dimension, levels: &[Level]) -> Option<String> {
-    let worst = levels
-        .iter()
-        .filter(|l| l.unfair > 0)
-        .filter_map(|l| Some((l, l.jain?)))
-        .min_by(|a, b| a.1.total_cmp(&b.1))?;
-    let (l, jain) = worst;
-    Some(format!(
-        "at {} the work is shared unfairly: Jain's index {}, {} of the connections are served \
-         nothing",
-        at(dimension, l.level),
-        quantity::number(jain),
-        quantity::percent(l.never_served.unwrap_or_default()),
-    ))
-}
-
-fn first_requests(dimension: Dimension, levels: &[Level]) -> Option<String> {
-    let slow = levels.iter().filter_map(|l| {
-        let (first, later) = (l.first_ms?, l.later_ms?);
-        (first > FIRST_SLOW * later).then_some((l, first, later))
-    });
-    let (l, first, later) = slow.max_by(|a, b| a.1.total_cmp(&b.1))?;
-    Some(format!(
-        "at {} the first request of a connection takes {}, later ones {}",
-        at(dimension, l.level),
-        quantity::duration(first),
-        quantity::duration(later),
-    ))
-}
-
-fn ramps(dimension: Dimension, levels: &[Level]) -> Vec<String> {
-    let of = |wanted: Ramp| {
-        let found = levels.iter().filter(|l| l.ramp == Some(wanted));
-        found
-            .map(|l| level(dimension, l.level))
-            .collect::<Vec<_>>()
-            .join(", ")
-    };
-    let (slow, moving) = (of(Ramp::Slow), of(Ramp::NotSettled));
-    let mut said = Vec::new();
-    if !slow.is_empty() {
-        said.push(format!(
-            "slow ramp at {slow}: throughput is that after the ramp; give --duration more"
-        ));
-    }
-    if !moving.is_empty() {
-        said.push(format!(
-            "not settled at {moving}: the figures depend on how long one measures; give --duration \
-             more"
-        ));
-    }
-    said
-}
-
 fn limits(dimension: Dimension, levels: &[Level]) -> Option<String> {
     let limited = levels.iter().filter(|l| l.client_limited > 0);
-    let limited: Vec<String> = limited.map(|l| level(dimension, l.level)).collect();
+    let limited: Vec<String> = limited
+        .map(|l| {
+            let own = level(dimension, l.level);
+            format!("{own} ({} of {} windows)", l.client_limited, l.windows)
+        })
+        .collect();
     (!limited.is_empty()).then(|| {
         format!(
-            "client-limited at {}: there slowpath itself was the limit, and those windows are in no \
-             fit",
+            "client-limited at {}: there slowpath could not send in time, for its own work or for \
+             want of a CPU, and those windows are in no fit",
             limited.join(", ")
         )
     })
@@ -364,7 +277,11 @@ fn refused(dimension: Dimension, levels: &[Level]) -> Option<String> {
     let mut unknown = levels.iter().filter(|l| l.p99_ms.value.is_none());
     let named: Vec<String> = unknown.clone().map(|l| level(dimension, l.level)).collect();
     let reason = unknown.find_map(|l| l.p99_ms.reason.as_deref())?;
-    Some(format!("p99 is not said at {}: {reason}", named.join(", ")))
+    let first = named.first()?;
+    Some(format!(
+        "p99 is not said at {}: {reason} (a window at {first}); give --duration more",
+        named.join(", ")
+    ))
 }
 
 /// What was measured, in a line.
@@ -392,6 +309,11 @@ pub(crate) fn conditions(sweep: &Sweep) -> String {
 /// How sure the brackets are.
 pub(crate) fn brackets(sweep: &Sweep) -> String {
     let windows = sweep.plan.repeats;
+    if windows == 1 {
+        return "figures are of one window each, so nothing is known of how they scatter from \
+                window to window; give --repeats"
+            .to_owned();
+    }
     let confidence = slowpath_core::stats::spread::confidence(windows as usize);
     format!(
         "figures are medians of {}, brackets their extremes ({} sure to hold the true median)",

@@ -120,7 +120,7 @@ pub(crate) struct ReachArgs {
 
 #[derive(Debug, Args)]
 pub(crate) struct ExplainArgs {
-    /// A run: its directory, the beginning of its id, or `last`.
+    /// A run or a sweep: its directory or the beginning of its id; or `last`, the last run.
     pub(crate) run: String,
     /// Where to put a copy of report.json.
     #[arg(long, value_name = "FILE")]
@@ -254,7 +254,7 @@ pub(crate) struct SweepArgs {
 
 #[derive(Debug, Args)]
 pub(crate) struct ReportArgs {
-    /// A run: its directory, the beginning of its id, or `last`.
+    /// A run or a sweep: its directory or the beginning of its id; or `last`, the last run.
     pub(crate) run: String,
     /// Print Markdown instead of writing report.html.
     #[arg(long)]

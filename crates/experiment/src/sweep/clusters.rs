@@ -20,6 +20,7 @@ const NOTHING: f64 = 1e-6;
 
 /// A mode of the runs at one level.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct RunMode {
     /// Positions of its runs in what was given.
     pub runs: Vec<usize>,

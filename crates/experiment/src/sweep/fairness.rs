@@ -10,6 +10,7 @@ const REQUESTS_EACH: f64 = 2.0;
 
 /// How evenly requests were served over connections or users.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Fairness {
     /// How many share the work.
     pub of: u32,

@@ -15,6 +15,7 @@ const TOO_CLOSE: f64 = 1.1;
 
 /// What is varied.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum Dimension {
     /// Connections; in a closed loop also the users.
@@ -76,6 +77,7 @@ impl Dimension {
 
 /// What a sweep goes over: ascending levels, at least two.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Grid {
     /// What is varied.
     pub dimension: Dimension,

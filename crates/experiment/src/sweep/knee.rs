@@ -7,11 +7,14 @@ use super::level::Level;
 /// Throughput within a tenth of the most is the plateau: repeats on a shared host scatter by as
 /// much.
 const PLATEAU: f64 = 0.9;
-/// A plateau is one if at least so many levels are on it; less is a sweep that ended too early.
-const PLATEAU_LEVELS: usize = 2;
+/// A plateau reaches over at least this factor of levels: throughput that still grows in
+/// proportion would have grown from nine tenths to well above the most in it. Levels that lie close
+/// together make no plateau by their number.
+const PLATEAU_SPAN: f64 = 1.5;
 
 /// The knee of a closed loop.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Knee {
     /// Where the asymptotes of light and heavy load cross: the largest throughput times the time
     /// one user needs at the lowest level (Lazowska et al. 1984, chapter 5). Below, users are what
@@ -39,13 +42,11 @@ pub fn knee(levels: &[&Level]) -> Option<Knee> {
     let most = best.per_s.median;
     let on_plateau = |level: &&&Level| level.per_s.median >= PLATEAU * most;
     let reached = levels.iter().find(on_plateau)?;
-    let lasting = levels.iter().filter(|l| l.level >= reached.level).count();
+    let span = levels.last()?.level / reached.level;
+    // What it would be in proportion, at its least, is more than it ever was.
+    let is_flat = span >= PLATEAU_SPAN && best.per_s.high < span * reached.per_s.low;
     // A plateau from the lowest level on has its knee below it, nobody knows where.
-    if reached.level <= first.level
-        || most <= 0.0
-        || first.per_s.low <= 0.0
-        || lasting < PLATEAU_LEVELS
-    {
+    if reached.level <= first.level || most <= 0.0 || first.per_s.low <= 0.0 || !is_flat {
         return None;
     }
     let crossing = |most: f64, light: f64| most * first.level / light;

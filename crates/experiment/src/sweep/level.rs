@@ -1,7 +1,7 @@
 //! The windows of one level together. The run is the unit: medians over windows, and extremes.
 
 use serde::{Deserialize, Serialize};
-use slowpath_core::stats::settle::Ramp;
+use slowpath_core::stats::settle::{Course, Ramp};
 use slowpath_core::stats::spread;
 
 use super::clusters::{RunMode, modes_of_runs};
@@ -16,6 +16,7 @@ const WAITED_CPUS: f64 = 0.25;
 
 /// A figure over the windows of a level.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Range {
     /// The median window.
     pub median: f64,
@@ -27,6 +28,7 @@ pub struct Range {
 
 /// One level.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Level {
     /// Connections, requests a second, or bytes.
     pub level: f64,
@@ -39,7 +41,7 @@ pub struct Level {
     /// Windows left out of all figures here, since other processes took CPUs that target or
     /// slowpath waited for.
     pub disturbed: u32,
-    /// Offered requests a second.
+    /// Offered requests a second, median.
     pub offered_per_s: f64,
     /// Completed requests as a share of those offered, over all windows.
     pub served: f64,
@@ -65,6 +67,9 @@ pub struct Level {
     pub dials_per_request: f64,
     /// Median share of the users' time in requests that were completed; `null` in an open loop.
     pub waiting_share: Option<f64>,
+    /// Median share of their time in requests that failed or hung until the end; `null` in an open
+    /// loop.
+    pub lost_share: Option<f64>,
     /// Users over throughput, in milliseconds: the mean latency by Little's law; median.
     pub little_ms: Option<f64>,
     /// The mean latency of completed requests, in milliseconds; median.
@@ -81,7 +86,9 @@ pub struct Level {
     pub first_ms: Option<f64>,
     /// The same of later requests.
     pub later_ms: Option<f64>,
-    /// The mode of the course over time: of the windows that could be judged, the middle one.
+    /// The course over time that all of its windows agree on, the mildest of theirs; `null` if
+    /// fewer than two could be judged (or the only one could not). What only some windows do is
+    /// the host's doing, or chance.
     pub ramp: Option<Ramp>,
     /// The modes into which its runs fall; one if nothing sets them apart. Positions are among its
     /// windows that count, in the order of measuring.
@@ -96,6 +103,16 @@ impl Level {
         2 * (self.client_limited + self.invalid) < self.windows
     }
 
+    /// The throughput of one of its windows to reckon with: that after the ramp, where its windows
+    /// agree that there is one. A part of a window that is chosen by its own figures is a better
+    /// part by chance.
+    pub fn per_s_of(&self, window: &Window) -> f64 {
+        match (self.ramp, window.settled_per_s) {
+            (Some(Ramp::Fast | Ramp::Slow), Some(after)) => after,
+            _ => window.per_s,
+        }
+    }
+
     /// Failed requests as a share of those offered.
     pub fn failing(&self) -> f64 {
         self.errors.iter().fold(0.0, |sum, e| sum + e.share)
@@ -107,30 +124,22 @@ impl Level {
         let sum = |count: fn(&Window) -> u64| windows.iter().map(|&w| count(w)).sum::<u64>() as f64;
         let number = |test: fn(&Window) -> bool| windows.iter().filter(|w| test(w)).count() as u32;
         let offered = sum(|w| w.offered);
-        let rates: Vec<f64> = windows.iter().map(|w| w.steady_per_s()).collect();
-        let mut ramps: Vec<Ramp> = windows
-            .iter()
-            .filter_map(|w| w.course)
-            .map(|c| c.ramp)
-            .collect();
-        ramps.sort_unstable();
-        Self {
+        let mut own = Self {
             level,
             windows: windows.len() as u32,
             disturbed: (all.len() - windows.len()) as u32,
             client_limited: number(|w| w.client_limited.is_some()),
             invalid: number(|w| w.invalid.is_some() && w.client_limited.is_none()),
-            offered_per_s: if seconds > 0.0 {
-                offered / seconds
-            } else {
-                0.0
-            },
+            offered_per_s: middle(windows, |w| {
+                (w.seconds > 0.0).then(|| w.offered as f64 / w.seconds)
+            })
+            .unwrap_or_default(),
             served: if offered > 0.0 {
                 sum(|w| w.completed) / offered
             } else {
                 0.0
             },
-            per_s: range(&rates),
+            per_s: range(&[]),
             confidence: spread::confidence(windows.len()),
             p50_ms: figure(windows, |w| &w.p50_ms),
             p99_ms: figure(windows, |w| &w.p99_ms),
@@ -140,6 +149,7 @@ impl Level {
             others_cpu: middle(windows, |w| w.others_cpu),
             dials_per_request: middle(windows, |w| Some(w.dials_per_request)).unwrap_or_default(),
             waiting_share: middle(windows, |w| w.little.map(|l| l.completed)),
+            lost_share: middle(windows, |w| w.little.map(|l| l.lost())),
             little_ms: middle(windows, |w| w.little.and_then(|l| l.expected_ms)),
             mean_ms: middle(windows, |w| w.little.and_then(|l| l.mean_ms)),
             little_violated: number(|w| w.little.is_some_and(|l| l.is_violated())),
@@ -148,10 +158,16 @@ impl Level {
             unfair: number(|w| w.fairness.is_some_and(|f| f.is_unfair())),
             first_ms: middle(windows, |w| w.first_request.map(|f| f.first_ms)),
             later_ms: middle(windows, |w| w.first_request.and_then(|f| f.later_ms)),
-            ramp: ramps.get(ramps.len().saturating_sub(1) / 2).copied(),
-            modes: modes_of_runs(&rates),
+            ramp: agreed_ramp(windows),
+            modes: Vec::new(),
             causes: causes(windows),
-        }
+        };
+        let rates: Vec<f64> = windows.iter().map(|w| own.per_s_of(w)).collect();
+        own.per_s = range(&rates);
+        let counting = windows.iter().filter(|w| w.counts());
+        let counting: Vec<f64> = counting.map(|w| own.per_s_of(w)).collect();
+        own.modes = modes_of_runs(&counting);
+        own
     }
 }
 
@@ -160,21 +176,38 @@ impl Level {
 /// one. Either alone says nothing: a target that is stuck leaves its CPUs to others, and one that
 /// is overloaded waits for CPUs that it uses itself.
 pub(super) fn undisturbed<'a>(level: &[&'a Window]) -> Vec<&'a Window> {
-    let fastest = level
-        .iter()
-        .max_by(|a, b| a.steady_per_s().total_cmp(&b.steady_per_s()));
+    let fastest = level.iter().max_by(|a, b| a.per_s.total_cmp(&b.per_s));
     let Some(fastest) = fastest else {
         return Vec::new();
     };
+    let calm = |w: &&Window| !is_held_up(w, fastest);
+    level.iter().copied().filter(calm).collect()
+}
+
+/// Whether other processes took CPUs beside a window, and something of ours waited for them, more
+/// than beside another.
+pub(super) fn is_held_up(window: &Window, beside: &Window) -> bool {
     let more = |own: Option<f64>, quiet: Option<f64>, by: f64| match (own, quiet) {
         (Some(own), Some(quiet)) => own - quiet >= by,
         _ => false,
     };
-    let disturbed = |w: &Window| {
-        more(w.others_cpu, fastest.others_cpu, DISTURBED_CPUS)
-            && more(w.waited_cpu, fastest.waited_cpu, WAITED_CPUS)
-    };
-    level.iter().copied().filter(|w| !disturbed(w)).collect()
+    more(window.others_cpu, beside.others_cpu, DISTURBED_CPUS)
+        && more(window.waited_cpu, beside.waited_cpu, WAITED_CPUS)
+}
+
+/// The mildest course of all windows if all that could be judged went the same way.
+fn agreed_ramp(windows: &[&Window]) -> Option<Ramp> {
+    let courses: Vec<Course> = windows.iter().filter_map(|w| w.course).collect();
+    if courses.len() < windows.len().min(2) {
+        return None;
+    }
+    let mildest = courses.iter().map(|c| c.ramp).min()?;
+    let rising = courses.iter().filter(|c| c.start_ratio < 1.0).count();
+    let one_way = rising == 0 || rising == courses.len();
+    Some(match mildest {
+        Ramp::Fast | Ramp::Slow if !one_way => Ramp::None,
+        agreed => agreed,
+    })
 }
 
 /// All levels in ascending order.

@@ -12,6 +12,7 @@ pub const SLACK: f64 = 0.05;
 /// users is throughput times mean latency (and think time), if everybody waits for an answer
 /// that comes in the end. Where failed requests take their time, it is not.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Little {
     /// Users over completed requests a second, without the think time, in milliseconds: what the
     /// mean latency would be if all of them waited for answers all the time; `null` if none was
@@ -25,6 +26,9 @@ pub struct Little {
     pub failed: f64,
     /// Share in requests that the end of the load overtook.
     pub unfinished: f64,
+    /// Of this, the share in requests that had taken longer than any that was completed: the others
+    /// were merely under way.
+    pub hung: f64,
     /// Share between requests: thinking, or the client's own work.
     pub between: f64,
     /// Whether users think between requests.
@@ -34,7 +38,7 @@ pub struct Little {
 impl Little {
     /// Adds up the time of requests inside the window, whenever they began.
     pub(super) fn of<'a>(
-        samples: impl Iterator<Item = &'a Sample>,
+        samples: impl Iterator<Item = &'a Sample> + Clone,
         window: Span,
         users: u32,
         think_ns: f64,
@@ -43,7 +47,9 @@ impl Little {
         if whole <= 0.0 {
             return None;
         }
-        let mut shares = [0.0; 3];
+        let ok = samples.clone().filter(|s| s.outcome == Outcome::Ok);
+        let longest_ns = ok.map(|s| s.span().len_ns()).max().unwrap_or_default();
+        let (mut shares, mut hung) = ([0.0; 3], 0.0);
         let (mut count, mut latency_ns) = (0_u64, 0.0);
         for sample in samples {
             let place = match sample.outcome {
@@ -51,7 +57,11 @@ impl Little {
                 Outcome::Unfinished => 2,
                 _ => 1,
             };
-            shares[place] += sample.span().overlap_ns(window) as f64 / whole;
+            let share = sample.span().overlap_ns(window) as f64 / whole;
+            shares[place] += share;
+            if sample.outcome == Outcome::Unfinished && sample.span().len_ns() > longest_ns {
+                hung += share;
+            }
             let inside = window.begin <= sample.done && sample.done < window.end;
             if sample.outcome == Outcome::Ok && inside {
                 count += 1;
@@ -67,16 +77,21 @@ impl Little {
             completed,
             failed,
             unfinished,
+            hung,
             between,
             thinks: think_ns > 0.0,
         })
     }
 
+    /// Share of the users' time in requests that never came to an answer.
+    pub fn lost(&self) -> f64 {
+        self.failed + self.hung
+    }
+
     /// Whether users spent their time otherwise than waiting for answers that came (or thinking).
     pub fn is_violated(&self) -> bool {
-        let lost = self.failed + self.unfinished;
         let idle = if self.thinks { 0.0 } else { self.between };
-        lost + idle > SLACK
+        self.lost() + idle > SLACK
     }
 }
 
@@ -113,6 +128,26 @@ mod tests {
         let thinking = Little::of(samples.iter(), window, 4, 100.0 * ms as f64).unwrap();
         assert!(!thinking.is_violated());
         assert!((thinking.expected_ms.unwrap() - 100.0).abs() < 1e-9);
+    }
+
+    #[test]
+    fn what_is_under_way_at_the_end_is_not_lost_but_what_hangs_is() {
+        let window = Span::new(Nanos::new(1000), Nanos::new(3000));
+        let user = |end: u64| {
+            [
+                sample(1000, 2100, Outcome::Ok),
+                sample(2100, end, Outcome::Unfinished),
+            ]
+        };
+        let under_way = Little::of(user(3000).iter(), window, 1, 0.0).unwrap();
+        assert!((under_way.unfinished - 0.45).abs() < 1e-9 && under_way.lost() == 0.0);
+        assert!(!under_way.is_violated(), "{under_way:?}");
+        let hangs = [
+            sample(1000, 1100, Outcome::Ok),
+            sample(1100, 3000, Outcome::Unfinished),
+        ];
+        let hangs = Little::of(hangs.iter(), window, 1, 0.0).unwrap();
+        assert!((hangs.lost() - 0.95).abs() < 1e-9 && hangs.is_violated());
     }
 
     #[test]

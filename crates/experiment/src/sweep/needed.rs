@@ -15,6 +15,7 @@ const NUISANCE: u64 = 50;
 
 /// Two probabilities that shall be told apart.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Comparison {
     /// The chance of the mode now.
     pub from: f64,

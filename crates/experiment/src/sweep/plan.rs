@@ -9,6 +9,7 @@ use super::grid::Grid;
 
 /// The plan of a sweep.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Plan {
     /// What is varied, and the levels that are measured in any case.
     pub grid: Grid,

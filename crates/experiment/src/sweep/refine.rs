@@ -15,6 +15,7 @@ const BEND_LEAST: f64 = 0.15;
 
 /// A level that was added, and why.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Refinement {
     /// The level.
     pub level: f64,
@@ -24,6 +25,7 @@ pub struct Refinement {
 
 /// Why a level is worth measuring.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum Why {
     /// A threshold lies somewhere here.
@@ -54,7 +56,8 @@ fn halved(dimension: Dimension, windows: &[Window]) -> Option<Refinement> {
             let low = found.last_without?;
             let ratio = found.first_with / low;
             let level = middle(dimension, low, found.first_with)?;
-            (ratio > CLOSE_ENOUGH).then_some((
+            let is_new = !is_measured(windows, level);
+            (is_new && ratio > CLOSE_ENOUGH).then_some((
                 ratio,
                 Refinement {
                     level,
@@ -64,6 +67,11 @@ fn halved(dimension: Dimension, windows: &[Window]) -> Option<Refinement> {
         });
     gaps.max_by(|a, b| a.0.total_cmp(&b.0))
         .map(|(_, refinement)| refinement)
+}
+
+/// Whether a level has windows, though they may not count: it is not measured again.
+fn is_measured(windows: &[Window], level: f64) -> bool {
+    windows.iter().any(|w| w.level.total_cmp(&level).is_eq())
 }
 
 /// The middle of the wider gap beside the level at which throughput bends most.
@@ -86,7 +94,8 @@ fn bend(dimension: Dimension, windows: &[Window]) -> Option<Refinement> {
         } else {
             (mid.0, high.0)
         };
-        let Some(level) = middle(dimension, from, to) else {
+        let between = middle(dimension, from, to);
+        let Some(level) = between.filter(|&level| !is_measured(windows, level)) else {
             continue;
         };
         if off > BEND_LEAST && best.is_none_or(|(most, _)| off > most) {

@@ -22,11 +22,12 @@ pub struct Hit {
 
 /// What begins to happen.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum ThresholdKind {
     /// At least one of a hundred offered requests fails.
     Errors,
-    /// Throughput is less than half of what fewer connections had.
+    /// Throughput is less than half of what fewer connections had, in every window.
     Collapse,
     /// Less than 95 % of the offered requests are answered within the window.
     FallingBehind,
@@ -34,6 +35,7 @@ pub enum ThresholdKind {
 
 /// The level at which something happens in half of the windows.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Threshold {
     /// The level with the largest likelihood.
     pub at: f64,
@@ -98,13 +100,18 @@ pub fn threshold(hits: &[Hit]) -> Option<Threshold> {
     let at = f64::midpoint(plateau().reduce(f64::min)?, plateau().reduce(f64::max)?);
     let low = inside(LOSS_95).reduce(f64::min)?;
     let high = inside(LOSS_95).reduce(f64::max)?;
-    let below_first = not().filter(|x| *x < first_with).reduce(f64::max);
+    // Levels as they were given: their logarithms do not lead back to them exactly.
+    let levels = |happened: bool| {
+        let own = hits.iter().filter(move |h| h.happened == happened);
+        own.map(|h| h.level)
+    };
+    let first = levels(true).reduce(f64::min)?;
     Some(Threshold {
         at: at.exp(),
         low: if low <= place(0) { 0.0 } else { low.exp() },
         high: (high < place(PLACES)).then(|| high.exp()),
-        last_without: below_first.map(f64::exp),
-        first_with: first_with.exp(),
+        last_without: levels(false).filter(|l| *l < first).reduce(f64::max),
+        first_with: first,
     })
 }
 

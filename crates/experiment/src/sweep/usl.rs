@@ -30,6 +30,7 @@ pub enum Residual {
 
 /// `X(N) = lambda N / (1 + sigma (N - 1) + kappa N (N - 1))`.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Usl {
     /// Throughput of one, per second.
     pub lambda: f64,

@@ -13,7 +13,7 @@ use slowpath_core::signal::{
 };
 use slowpath_core::stats::batches::{self, Batches};
 use slowpath_core::stats::quantile::{quantiles, type_1};
-use slowpath_core::stats::settle::{Course, settle, throughput};
+use slowpath_core::stats::settle::{Course, Ramp, settle, throughput};
 
 use super::fairness::{Fairness, fairness};
 use super::little::Little;
@@ -21,6 +21,7 @@ use super::plan::Cell;
 
 /// A percentile in milliseconds, or why it is not known.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Figure {
     /// Its value; `null` when it cannot be said.
     pub value: Option<f64>,
@@ -34,6 +35,7 @@ pub struct Figure {
 
 /// Failures of one kind.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ErrorRate {
     /// The class, as in `samples.parquet`.
     pub class: String,
@@ -53,6 +55,7 @@ pub struct ErrorRate {
 
 /// CPUs used, on average.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Cpu {
     /// In user mode.
     pub user: f64,
@@ -62,6 +65,7 @@ pub struct Cpu {
 
 /// The first request of each connection against those after it, warm-up included.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct FirstRequest {
     /// Connections that answered a first request.
     pub connections: u64,
@@ -89,6 +93,7 @@ pub struct Told {
 /// The figures of one window. Those of latency are of completed requests; requests that were not
 /// answered count as slower than all of them.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Window {
     /// The level.
     pub level: f64,
@@ -214,11 +219,6 @@ impl Window {
         }
     }
 
-    /// The throughput to reckon with: that after the ramp, where there was one.
-    pub fn steady_per_s(&self) -> f64 {
-        self.settled_per_s.unwrap_or(self.per_s)
-    }
-
     /// Whether it says something about the target.
     pub fn counts(&self) -> bool {
         self.client_limited.is_none() && self.invalid.is_none()
@@ -315,7 +315,10 @@ impl<'a> View<'a> {
         let whole_ns = self.window.end.since(self.load.begin);
         let after_ns = whole_ns * course.settled_at as u64 / course.windows as u64;
         let begin = self.load.begin.plus(after_ns);
-        if course.settled_at == 0 || begin <= self.window.begin || begin >= self.window.end {
+        if !matches!(course.ramp, Ramp::Fast | Ramp::Slow)
+            || begin <= self.window.begin
+            || begin >= self.window.end
+        {
             return None;
         }
         let inside =

@@ -13,4 +13,5 @@ mod markdown;
 mod sample;
 mod schema;
 mod sweep;
+mod sweep_schema;
 mod terminal;

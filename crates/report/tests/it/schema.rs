@@ -74,7 +74,13 @@ fn json_ends_with_a_newline_and_keeps_the_order_of_the_fields() {
 }
 
 /// Holds a value against the part of JSON Schema that the generator uses.
-fn check(root: &Value, schema: &Value, value: &Value, at: &str, wrong: &mut Vec<String>) {
+pub(crate) fn check(
+    root: &Value,
+    schema: &Value,
+    value: &Value,
+    at: &str,
+    wrong: &mut Vec<String>,
+) {
     if let Some(reference) = schema.get("$ref").and_then(Value::as_str) {
         let name = reference
             .strip_prefix("#/$defs/")

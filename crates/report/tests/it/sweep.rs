@@ -65,6 +65,7 @@ fn window(level: f64, repeat: u32) -> Window {
             completed: served / level,
             failed: failing / level,
             unfinished: 0.0,
+            hung: 0.0,
             between: 0.0,
             thinks: false,
         }),
@@ -99,7 +100,7 @@ fn window(level: f64, repeat: u32) -> Window {
     }
 }
 
-fn sweep(name: &str) -> Sweep {
+pub(crate) fn sweep(name: &str) -> Sweep {
     let levels = vec![1.0, 2.0, 4.0, 8.0, 16.0, 32.0, 64.0, 128.0];
     let windows: Vec<Window> = (0..3)
         .flat_map(|repeat| {
@@ -179,6 +180,21 @@ fn markdown_and_html_escape_names_and_hold_every_window() {
     }
     assert_eq!(html.matches("class=\"plot\"").count(), 2);
     insta::assert_snapshot!("sweep_markdown", sweep_markdown(&sweep("shop")));
+}
+
+#[test]
+fn what_a_byte_costs_is_told_for_sizes() {
+    let mut sizes = sweep("blobs");
+    sizes.plan.grid.dimension = Dimension::Size;
+    for w in &mut sizes.windows {
+        w.level *= 16_384.0;
+        w.p50_ms = figure(2.0 + 3.0 * w.level / 1_048_576.0);
+        (w.failed, w.errors) = (0, Vec::new());
+    }
+    sizes.analysis = analyse(Dimension::Size, &sizes.windows, 1);
+    let said = sweep_markdown(&sizes);
+    assert!(said.contains("p50 is 2 ms"), "{said}");
+    assert!(said.contains("3 ms for each MiB"), "{said}");
 }
 
 #[test]

@@ -3,6 +3,7 @@
 use anyhow::Result;
 
 use crate::cli::ExplainArgs;
+use crate::command::sweep::again::{self, Shown};
 use crate::exit::Exit;
 use crate::present::Judged;
 use crate::{out, store};
@@ -10,6 +11,9 @@ use crate::{out, store};
 /// Judges and prints. The run's own trouble is not this command's: the exit code is 0.
 pub(crate) fn explain(args: &ExplainArgs) -> Result<Exit> {
     store::check_copy(args.json.as_deref())?;
+    if let Some(dir) = again::find(&args.run) {
+        return again::again(&dir, Shown::Answer, args.json.as_deref());
+    }
     let judged = Judged::read(&store::find(&args.run)?)?;
     let saved = judged.save();
     judged.print(saved.is_ok());

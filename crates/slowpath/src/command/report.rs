@@ -3,6 +3,7 @@
 use anyhow::Result;
 
 use crate::cli::ReportArgs;
+use crate::command::sweep::again::{self, Shown};
 use crate::exit::Exit;
 use crate::out;
 use crate::present::Judged;
@@ -11,6 +12,14 @@ use crate::store;
 /// Writes the HTML report and says where it is, or prints Markdown.
 pub(crate) fn report(args: &ReportArgs) -> Result<Exit> {
     store::check_copy(args.json.as_deref())?;
+    if let Some(dir) = again::find(&args.run) {
+        let shown = if args.markdown {
+            Shown::Markdown
+        } else {
+            Shown::Html
+        };
+        return again::again(&dir, shown, args.json.as_deref());
+    }
     let judged = Judged::read(&store::find(&args.run)?)?;
     let saved = judged.save();
     if args.markdown {

@@ -21,6 +21,7 @@ use crate::measure::{Alone, Measurement, measure};
 use crate::present::Judged;
 use crate::{interrupt, notes, out, session, store};
 
+pub(crate) mod again;
 mod vary;
 
 /// Load before each window: connections are made and caches are warm within half a second, and a

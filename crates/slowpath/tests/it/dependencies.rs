@@ -37,12 +37,26 @@ const ALLOWED: &[(&str, &[&str])] = &[
 const PURE: &[(&str, &[&str])] = &[
     (
         "slowpath-core",
-        &["rand_chacha", "rand_core", "serde", "statrs", "thiserror"],
+        &[
+            "rand_chacha",
+            "rand_core",
+            "schemars",
+            "serde",
+            "statrs",
+            "thiserror",
+        ],
     ),
     ("slowpath-diagnose", &["schemars", "serde", "serde_json"]),
     (
         "slowpath-experiment",
-        &["rand_chacha", "rand_core", "serde", "statrs", "thiserror"],
+        &[
+            "rand_chacha",
+            "rand_core",
+            "schemars",
+            "serde",
+            "statrs",
+            "thiserror",
+        ],
     ),
     (
         "slowpath-lint",

@@ -60,6 +60,16 @@ fn every_window_is_a_run_and_the_order_is_that_of_the_seed() {
         let report: Value = serde_json::from_str(&report).unwrap();
         assert_eq!(report["endpoints"][0]["completed"], completed);
     }
+    let id = found["id"].as_str().unwrap();
+    let again = slowpath(folder.path(), &["explain", &id[..20]]);
+    assert_eq!(again.status.code(), Some(0), "{}", stderr(&again));
+    let answer = stdout(&again);
+    assert!(said.contains(answer.lines().nth(1).unwrap()), "{answer}");
+    std::fs::remove_file(dir.join("sweep.html")).unwrap();
+    let page = slowpath(folder.path(), &["report", id]);
+    let place = format!(".slowpath/runs/{id}/sweep.html\n");
+    assert_eq!(stdout(&page), place, "{}", stderr(&page));
+    assert!(dir.join("sweep.html").is_file());
     let order = |found: &Value| -> Vec<String> {
         let windows = found["windows"].as_array().unwrap().iter();
         windows.map(|w| w["level"].to_string()).collect()
@@ -98,6 +108,11 @@ fn sizes_fill_bodies_and_rates_open_the_loop() {
     ];
     let (code, found, said) = sweep(folder.path(), &sizes);
     assert!([0, 4].contains(&code), "{code}: {said}");
+    assert!(
+        said.contains("no cost for each byte: needs 4 levels"),
+        "{said}"
+    );
+    assert!(said.contains("figures are of one window each"), "{said}");
     let dir = folder
         .path()
         .join(".slowpath/runs")

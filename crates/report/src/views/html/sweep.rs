@@ -73,17 +73,14 @@ fn plots(sweep: &Sweep) -> Markup {
 fn throughput(sweep: &Sweep, x: Scale) -> Markup {
     let levels = &sweep.analysis.levels;
     let failed = |l: &Level| l.errors.iter().map(|e| e.per_s).fold(0.0, |a, b| a + b);
-    let rates = sweep.windows.iter().map(|w| w.steady_per_s());
+    let rates = sweep.windows.iter().map(|w| w.per_s);
     let Some(y) = Scale::log_around(rates.chain(levels.iter().map(failed))) else {
         return markup! { p.soft { "No request was completed." } };
     };
     let place = |level: f64, rate: f64| (rate > 0.0).then(|| (x.at(level), y.at(rate)));
     let medians = line(levels.iter().map(|l| place(l.level, l.per_s.median)));
     let failures = line(levels.iter().map(|l| place(l.level, failed(l))));
-    let dots = sweep
-        .windows
-        .iter()
-        .filter_map(|w| place(w.level, w.steady_per_s()));
+    let dots = sweep.windows.iter().filter_map(|w| place(w.level, w.per_s));
     let dots: String = dots.map(|(px, py)| dot(px, py)).collect();
     let law = sweep.analysis.usl.map(|found| {
         let point = |step: usize| {
