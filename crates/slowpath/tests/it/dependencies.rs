@@ -60,7 +60,7 @@ const PURE: &[(&str, &[&str])] = &[
     ),
     (
         "slowpath-lint",
-        &["rand_chacha", "rand_core", "serde", "thiserror"],
+        &["rand_chacha", "rand_core", "serde", "statrs", "thiserror"],
     ),
     (
         "slowpath-report",
