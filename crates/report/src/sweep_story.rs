@@ -308,17 +308,25 @@ pub(crate) fn conditions(sweep: &Sweep) -> String {
 
 /// How sure the brackets are.
 pub(crate) fn brackets(sweep: &Sweep) -> String {
-    let windows = sweep.plan.repeats;
-    if windows == 1 {
+    let counts = || sweep.analysis.levels.iter().map(|l| l.windows);
+    let (fewest, most) = (counts().min().unwrap_or(0), counts().max().unwrap_or(0));
+    if most <= 1 {
         return "figures are of one window each, so nothing is known of how they scatter from \
                 window to window; give --repeats"
             .to_owned();
     }
-    let confidence = slowpath_core::stats::spread::confidence(windows as usize);
+    let sure = |windows: u32| {
+        quantity::percent_fine(slowpath_core::stats::spread::confidence(windows as usize))
+    };
+    let (of, how_sure) = if fewest == most {
+        (quantity::plural(u64::from(most), "window"), sure(most))
+    } else {
+        let some = format!("{fewest} to {most} windows");
+        (some, format!("{} to {}", sure(fewest), sure(most)))
+    };
     format!(
-        "figures are medians of {}, brackets their extremes ({} sure to hold the true median)",
-        quantity::plural(u64::from(windows), "window"),
-        quantity::percent_fine(confidence),
+        "figures are medians of {of}, brackets their extremes ({how_sure} sure to hold the true \
+         median)"
     )
 }
 

@@ -22,13 +22,13 @@ pub(super) fn storms(dimension: Dimension, levels: &[Level]) -> Vec<String> {
     failing
         .map(|l| {
             let named: Vec<String> = l.errors.iter().take(ERRORS_NAMED).map(error).collect();
-            let storm = if l.failing() >= STORM && l.dials_per_request >= STORM {
-                format!(
-                    ": a reconnect storm, {} dials for each request",
-                    quantity::number(l.dials_per_request)
-                )
-            } else {
+            let dials = quantity::number(l.dials_per_request);
+            let storm = if l.dials_per_request < STORM {
                 String::new()
+            } else if l.failing() < STORM {
+                format!(", {dials} dials for each request")
+            } else {
+                format!(": a reconnect storm, {dials} dials for each request")
             };
             format!(
                 "at {} {} errors/s ({} of offered){storm}: {}",

@@ -183,6 +183,19 @@ fn markdown_and_html_escape_names_and_hold_every_window() {
 }
 
 #[test]
+fn an_interrupted_sweep_says_how_many_windows_its_figures_have() {
+    let mut cut = sweep("shop");
+    cut.windows.truncate(11);
+    cut.analysis = analyse(Dimension::Connections, &cut.windows, 1);
+    let said = sweep_markdown(&cut);
+    assert!(said.contains("medians of 1 to 2 windows"), "{said}");
+    assert!(said.contains("0 % to 50 % sure"), "{said}");
+    cut.windows.truncate(8);
+    cut.analysis = analyse(Dimension::Connections, &cut.windows, 1);
+    assert!(sweep_markdown(&cut).contains("of one window each"));
+}
+
+#[test]
 fn what_a_byte_costs_is_told_for_sizes() {
     let mut sizes = sweep("blobs");
     sizes.plan.grid.dimension = Dimension::Size;
