@@ -1,6 +1,10 @@
 //! Sweeps as a whole: windows from records, refinement, and the analysis of simulated servers.
 
 #![expect(clippy::unwrap_used, reason = "a failed unwrap is a failed test")]
+#![expect(
+    clippy::float_cmp,
+    reason = "levels and counts are told as they were given"
+)]
 
 #[path = "sweep/analysis.rs"]
 mod analysis;
