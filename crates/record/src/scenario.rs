@@ -111,9 +111,11 @@ fn agree(root: &Table<'_>, scenario: &Scenario) {
             _ => root.child(path).into_iter().collect(),
         };
         let table = tables.iter().find(|table| table.has(key));
-        let table = table.or(tables.first()).unwrap_or(root);
-        let key = if tables.is_empty() { found.key } else { key };
-        table.contradiction(key, found.what, found.remedy);
+        match table.or(tables.first()) {
+            Some(table) => table.contradiction(key, found.what, found.remedy),
+            None if path.is_empty() => root.contradiction(key, found.what, found.remedy),
+            None => root.contradiction_without_table(found.key, found.what, found.remedy),
+        }
     }
 }
 

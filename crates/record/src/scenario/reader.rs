@@ -222,6 +222,14 @@ impl<'a> Table<'a> {
         }
     }
 
+    /// Notes that a key of a table that is not written cannot be as it is by default.
+    pub(super) fn contradiction_without_table(&self, path: &str, what: &str, remedy: &str) {
+        if !self.notes.has(path) {
+            self.notes
+                .whole(self.line, path, what.to_owned(), remedy.to_owned());
+        }
+    }
+
     /// All entries in the order written.
     pub(super) fn entries(&self) -> Vec<(&'a str, Value<'a>)> {
         let mut entries: Vec<_> = self.entries.iter().collect();

@@ -192,3 +192,19 @@ fn a_request_has_one_body() {
     let found = with("[[endpoint]]", "body_file = \"{seq}.bin\"");
     assert!(found[0].contains("endpoint.body_file"), "{found:?}");
 }
+
+#[test]
+fn what_contradicts_a_load_that_is_not_written_has_a_line_too() {
+    let text = "[target]\nurl = \"http://127.0.0.1:1\"\n[[endpoint]]\nname = \"a\"\n\
+        request = \"GET /\"\nrate = 5\n";
+    let found = mistakes(text);
+    assert_eq!(found.len(), 2, "{found:?}");
+    assert!(
+        found[0].starts_with("shop.toml:1: load.rate: "),
+        "{found:?}"
+    );
+    assert!(
+        found[1].starts_with("shop.toml:6: endpoint.rate: "),
+        "{found:?}"
+    );
+}
