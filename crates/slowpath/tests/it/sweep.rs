@@ -145,9 +145,10 @@ fn a_limit_of_connections_shows_as_a_reconnect_storm() {
     ];
     let (code, found, said) = sweep(folder.path(), &args);
     assert_eq!(code, 6, "requests failed: {said}");
-    let counts = |w: &Value| w["client_limited"].is_null() && w["invalid"].is_null();
-    if !found["windows"].as_array().unwrap().iter().all(counts) {
-        return skipped("other processes kept slowpath from sending in time");
+    // A late client opens as many connections, so the errors are the target's all the same.
+    let is_valid = |w: &Value| w["invalid"].is_null();
+    if !found["windows"].as_array().unwrap().iter().all(is_valid) {
+        return skipped("a window was invalid");
     }
     let thresholds = found["analysis"]["thresholds"].as_array().unwrap();
     let errors = thresholds
@@ -158,10 +159,8 @@ fn a_limit_of_connections_shows_as_a_reconnect_storm() {
     assert!(errors[1]["at"].as_f64().unwrap() < 40.0, "{errors}");
     let levels = found["analysis"]["levels"].as_array().unwrap();
     let fine = levels.iter().find(|l| l["level"] == 8.0).unwrap();
-    assert_eq!(
-        (&fine["served"], &fine["errors"]),
-        (&Value::from(1.0), &Value::Array(vec![]))
-    );
+    assert_eq!(fine["errors"], Value::Array(vec![]));
+    assert!(fine["served"].as_f64().unwrap() > 0.9, "{fine}");
     let storm = levels.iter().find(|l| l["level"] == 40.0).unwrap();
     assert!(storm["served"].as_f64().unwrap() < 0.9, "{storm}");
     assert!(

@@ -13,6 +13,9 @@ const CURVE_POINTS: usize = 120;
 /// Height of a plot in CSS pixels.
 const HEIGHT_PX: u32 = 270;
 
+/// One of the percentiles of a level.
+type Pick = fn(&Level) -> &Figure;
+
 /// The whole report of a sweep; it opens offline.
 pub fn sweep_html(sweep: &Sweep) -> String {
     let page = markup! {
@@ -109,12 +112,12 @@ fn throughput(sweep: &Sweep, x: Scale) -> Markup {
 
 fn latency(sweep: &Sweep, x: Scale) -> Markup {
     let levels = &sweep.analysis.levels;
-    let known = |of: fn(&Level) -> &Figure| levels.iter().filter_map(move |l| of(l).value);
-    let (p50, p99): (fn(&Level) -> &Figure, fn(&Level) -> &Figure) = (|l| &l.p50_ms, |l| &l.p99_ms);
+    let known = |of: Pick| levels.iter().filter_map(move |l| of(l).value);
+    let (p50, p99): (Pick, Pick) = (|l| &l.p50_ms, |l| &l.p99_ms);
     let Some(y) = Scale::log_around(known(p50).chain(known(p99))) else {
         return markup! { p.soft { "No percentile is known." } };
     };
-    let curve = |of: fn(&Level) -> &Figure| {
+    let curve = |of: Pick| {
         line(
             levels
                 .iter()
