@@ -48,21 +48,36 @@ pub(super) fn start(options: &Options) -> Result<Server, Refusal> {
         }),
     });
     let sick = !options.healthy;
-    thread::Builder::new().name("accept".to_owned()).spawn(move || {
-        http::accept_each(&listener, |stream| {
-            if sick {
-                // A client that goes away ends its connection, which is nothing to report.
-                drop(server.serve(stream));
-            } else {
-                Arc::clone(&server).spawn(stream);
-            }
-        });
-    })?;
+    thread::Builder::new()
+        .name("accept".to_owned())
+        .spawn(move || {
+            http::accept_each(&listener, |stream| {
+                if sick {
+                    // A client that goes away ends its connection, which is nothing to report.
+                    drop(server.serve(stream));
+                } else {
+                    Arc::clone(&server).spawn(stream);
+                }
+            });
+        })?;
     let stop = move || {
         let drops = u64::from(sys::listener_drops(&watched)?);
         let self_check = format!("the kernel dropped {drops} connection attempts on this listener");
-        Ok(Truth::new(requests.load(Ordering::Relaxed), drops, sick, self_check))
+        Ok(Truth::new(
+            requests.load(Ordering::Relaxed),
+            drops,
+            sick,
+            self_check,
+        ))
     };
-    let cause = if sick { "accept-queue-overflow" } else { NO_CAUSE };
-    Ok(Server { address, cause, stop: Box::new(stop) })
+    let cause = if sick {
+        "accept-queue-overflow"
+    } else {
+        NO_CAUSE
+    };
+    Ok(Server {
+        address,
+        cause,
+        stop: Box::new(stop),
+    })
 }

@@ -50,6 +50,14 @@ pub(super) fn start(options: &Options) -> Result<Server, Refusal> {
             self_check: format!("the server took more than {AT_ONCE:?} for {late} requests"),
         })
     };
-    let cause = if options.healthy { NO_CAUSE } else { "client-saturation" };
-    Ok(Server { address, cause, stop: Box::new(stop) })
+    let cause = if options.healthy {
+        NO_CAUSE
+    } else {
+        "client-saturation"
+    };
+    Ok(Server {
+        address,
+        cause,
+        stop: Box::new(stop),
+    })
 }

@@ -45,21 +45,32 @@ pub(super) fn start(options: &Options) -> Result<Server, Refusal> {
         nodelay: true,
         one_request: false,
         requests: Arc::clone(&requests),
-        answer: Box::new(|request, stream| {
-            stream.write_all(&http::response(request, b"hello\n"))
-        }),
+        answer: Box::new(|request, stream| stream.write_all(&http::response(request, b"hello\n"))),
     }
     .start(listener)?;
     let step_us = ((options.number("step-ms") * 1e3) as i64).to_string();
     let period_ms = options.count("period-ms").to_string();
     let duty = ["clock", &step_us, &period_ms];
-    let guardian = if sick { Some(Guardian::start(&duty)?) } else { None };
+    let guardian = if sick {
+        Some(Guardian::start(&duty)?)
+    } else {
+        None
+    };
     let stop = move || {
         let report = guardian.map_or(Ok("0".to_owned()), Guardian::finish)?;
         let steps = report.trim().parse().map_err(io::Error::other)?;
         let self_check = format!("the clock was stepped {steps} times, in sum by nothing");
-        Ok(Truth::new(requests.load(Ordering::Relaxed), steps, sick, self_check))
+        Ok(Truth::new(
+            requests.load(Ordering::Relaxed),
+            steps,
+            sick,
+            self_check,
+        ))
     };
     let cause = if sick { "clock-jump" } else { NO_CAUSE };
-    Ok(Server { address, cause, stop: Box::new(stop) })
+    Ok(Server {
+        address,
+        cause,
+        stop: Box::new(stop),
+    })
 }

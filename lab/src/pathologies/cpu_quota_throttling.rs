@@ -55,16 +55,28 @@ pub(super) fn start(options: &Options) -> Result<Server, Refusal> {
     let listener = http::listen(options.port, http::AMPLE_BACKLOG)?;
     let address = listener.local_addr()?;
     let cpu = options.millis("burn-ms");
-    let counters =
-        event_loop::start(listener, options.count("threads"), move || work::burn(cpu))?;
+    let counters = event_loop::start(listener, options.count("threads"), move || work::burn(cpu))?;
     let sick = !options.healthy;
     let stop = move || {
         let throttled = cgroup.throttled_periods().map_err(io::Error::other)?;
         cgroup.leave().map_err(io::Error::other)?;
         guardian.finish()?;
         let self_check = format!("the cgroup was throttled in {throttled} periods");
-        Ok(Truth::new(counters.requests.load(Ordering::Relaxed), throttled, sick, self_check))
+        Ok(Truth::new(
+            counters.requests.load(Ordering::Relaxed),
+            throttled,
+            sick,
+            self_check,
+        ))
     };
-    let cause = if sick { "cpu-quota-throttling" } else { NO_CAUSE };
-    Ok(Server { address, cause, stop: Box::new(stop) })
+    let cause = if sick {
+        "cpu-quota-throttling"
+    } else {
+        NO_CAUSE
+    };
+    Ok(Server {
+        address,
+        cause,
+        stop: Box::new(stop),
+    })
 }

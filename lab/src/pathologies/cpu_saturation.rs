@@ -46,8 +46,17 @@ pub(super) fn start(options: &Options) -> Result<Server, Refusal> {
         );
         let saturated = queued * SATURATED_ONE_IN > requests;
         let holds = requests > 0 && saturated == sick;
-        Ok(Truth { requests, induced: queued, holds, self_check })
+        Ok(Truth {
+            requests,
+            induced: queued,
+            holds,
+            self_check,
+        })
     };
     let cause = if sick { "cpu-saturation" } else { NO_CAUSE };
-    Ok(Server { address, cause, stop: Box::new(stop) })
+    Ok(Server {
+        address,
+        cause,
+        stop: Box::new(stop),
+    })
 }

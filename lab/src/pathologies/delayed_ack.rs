@@ -72,7 +72,11 @@ impl Shape {
                 0 => String::new(),
                 _ => format!("X-Padding: {}\r\n", "x".repeat(padding)),
             },
-            delay: if options.has("sleep") { options.millis("delay-ms") } else { Duration::ZERO },
+            delay: if options.has("sleep") {
+                options.millis("delay-ms")
+            } else {
+                Duration::ZERO
+            },
         }
     }
 
@@ -113,14 +117,27 @@ pub(super) fn start(options: &Options) -> Result<Server, Refusal> {
     .start(listener)?;
     let stop = move || {
         let held = held.load(Ordering::Relaxed);
-        let what = if sleeps { "a sleep after the header" } else { "Nagle's algorithm" };
+        let what = if sleeps {
+            "a sleep after the header"
+        } else {
+            "Nagle's algorithm"
+        };
         let self_check = format!("{held} responses were held back by {what}");
-        Ok(Truth::new(requests.load(Ordering::Relaxed), held, sick, self_check))
+        Ok(Truth::new(
+            requests.load(Ordering::Relaxed),
+            held,
+            sick,
+            self_check,
+        ))
     };
     let cause = match (sick, sleeps) {
         (false, _) => NO_CAUSE,
         (true, true) => "fixed-delay",
         (true, false) => "delayed-ack",
     };
-    Ok(Server { address, cause, stop: Box::new(stop) })
+    Ok(Server {
+        address,
+        cause,
+        stop: Box::new(stop),
+    })
 }

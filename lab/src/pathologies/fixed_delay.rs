@@ -129,11 +129,22 @@ pub(super) fn start(options: &Options) -> Result<Server, Refusal> {
         _ => Pause::Sleep,
     };
     let spared = options.has("drawn") && draw();
-    let delay = if spared { Duration::ZERO } else { options.millis("delay-ms") };
+    let delay = if spared {
+        Duration::ZERO
+    } else {
+        options.millis("delay-ms")
+    };
     let length = options.millis("ramp-ms");
-    let ramp = options.has("ramp").then(|| Ramp { first: OnceLock::new(), length });
+    let ramp = options.has("ramp").then(|| Ramp {
+        first: OnceLock::new(),
+        length,
+    });
     let is_ramp = ramp.is_some();
-    let every = if options.has("tail") { options.number("every") as u64 } else { 1 };
+    let every = if options.has("tail") {
+        options.number("every") as u64
+    } else {
+        1
+    };
     let seed = options.number("seed") as u64;
     let turn = AtomicU64::new(0);
     Threaded {
@@ -161,12 +172,21 @@ pub(super) fn start(options: &Options) -> Result<Server, Refusal> {
     let stop = move || {
         let waits = waits.load(Ordering::Relaxed);
         let self_check = format!("{waits} requests were held back by {delay:?}");
-        Ok(Truth::new(requests.load(Ordering::Relaxed), waits, sick, self_check))
+        Ok(Truth::new(
+            requests.load(Ordering::Relaxed),
+            waits,
+            sick,
+            self_check,
+        ))
     };
     let cause = match (sick, burn || jitter || is_ramp) {
         (false, _) => NO_CAUSE,
         (true, true) => UNCATALOGUED,
         (true, false) => "fixed-delay",
     };
-    Ok(Server { address, cause, stop: Box::new(stop) })
+    Ok(Server {
+        address,
+        cause,
+        stop: Box::new(stop),
+    })
 }

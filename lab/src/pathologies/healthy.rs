@@ -86,7 +86,16 @@ pub(super) fn start(options: &Options) -> Result<Server, Refusal> {
     .start(listener)?;
     let stop = move || {
         let served = requests.load(Ordering::Relaxed);
-        Ok(Truth::new(served, 0, false, "nothing was done to slow a request".to_owned()))
+        Ok(Truth::new(
+            served,
+            0,
+            false,
+            "nothing was done to slow a request".to_owned(),
+        ))
     };
-    Ok(Server { address, cause: NO_CAUSE, stop: Box::new(stop) })
+    Ok(Server {
+        address,
+        cause: NO_CAUSE,
+        stop: Box::new(stop),
+    })
 }

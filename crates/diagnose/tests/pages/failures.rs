@@ -143,7 +143,10 @@ fn what_failures_have_in_common_is_said() {
         said.ends_with(&format!(", none before {first_s:.2} s")),
         "{said}"
     );
+}
 
+#[test]
+fn idle_gaps_that_failures_follow_are_said() {
     let idle = run("users = 20", |number, sample| {
         sample.idle_before_ns = number as u64 % 400 * 10 * MILLISECOND;
         if number % 400 == 399 {
@@ -163,8 +166,10 @@ fn what_failures_have_in_common_is_said() {
             .summary
             .contains("always after the connection had been idle for 3.99 s")
     );
+}
 
-    // Few failures have nothing in common that could not be chance.
+#[test]
+fn few_failures_have_nothing_in_common_that_could_not_be_chance() {
     let few = run("users = 20", |number, sample| {
         if number % 3000 == 1 {
             fail(sample, Outcome::Closed, Phase::FirstByte);
