@@ -28,7 +28,7 @@ pub struct Plan {
 /// not shift the others.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Stream {
-    /// Which endpoint and pool values a request takes.
+    /// Which endpoint and pool values a request of the measured window takes.
     Choices,
     /// When requests are scheduled.
     Arrivals,
@@ -36,6 +36,8 @@ pub enum Stream {
     Think,
     /// How long connections rest.
     Rest,
+    /// Which endpoint and pool values a request of the warm-up takes.
+    WarmupChoices,
 }
 
 impl Plan {

@@ -31,6 +31,17 @@ fn extract(endpoint: &Prepared, body: &Body, session: &mut Session, sample: &mut
     }
 }
 
+/// A connection that stays is idle from `done` on; one that does not is dropped.
+fn put_back(connection: &mut Option<Connection>, stays: bool, done: Nanos) {
+    if !stays {
+        *connection = None;
+    }
+    if let Some(connection) = connection {
+        connection.idle_since = done;
+        connection.requests += 1;
+    }
+}
+
 impl Engine {
     /// One request from first to last.
     pub(crate) async fn perform(&self, desk: &mut Desk) -> Sample {
@@ -100,12 +111,8 @@ impl Engine {
         if !endpoint.extractors.is_empty() {
             extract(endpoint, body, &mut desk.order.session, &mut sample);
         }
-        if whole.is_err() || self.per_request || !response.is_reusable() {
-            *connection = None;
-        } else if let Some(connection) = connection {
-            connection.idle_since = sample.done;
-            connection.requests += 1;
-        }
+        let stays = whole.is_ok() && !self.per_request && response.is_reusable();
+        put_back(connection, stays, sample.done);
         if let Some(kept) = kept {
             *connection = kept;
         }

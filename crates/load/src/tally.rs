@@ -59,9 +59,8 @@ impl Tally {
             && let Some(due) = demand.take(last)
         {
             drawn += 1.0;
-            let endpoint = choices.unsent_endpoint(due.lane);
             if self.is_measured(due.scheduled) {
-                self.unsent(endpoint, 1);
+                self.unsent(choices.unsent_endpoint(due.lane), 1);
             }
         }
         if demand.next().is_some_and(|next| next <= last) {

@@ -38,6 +38,9 @@ pub struct Ask<'a> {
     /// For each variable of the scenario, whether the user's session knows it. Endpoints that
     /// name others are not drawn. A list that ends early knows nothing more.
     pub known: &'a [bool],
+    /// Whether it is a request of the warm-up. Those draw from a stream of their own, so that what
+    /// the measured window asks for does not depend on how far a busy machine's warm-up came.
+    pub is_warmup: bool,
 }
 
 /// Every value of a pool with unique values has been given out.
@@ -67,6 +70,7 @@ enum Draw {
 #[derive(Debug)]
 struct Chooser {
     random: ChaCha8Rng,
+    warmup: ChaCha8Rng,
     lane: Lane,
 }
 
@@ -95,6 +99,7 @@ impl Plan {
         let scenario = &self.scenario;
         let lanes = (0..).zip(self.lanes()).map(|(number, lane)| Chooser {
             random: self.random_of_lane(repeat, index, number, Stream::Choices),
+            warmup: self.random_of_lane(repeat, index, number, Stream::WarmupChoices),
             lane,
         });
         let draw = |pool| Draw::new(pool, index, of);
@@ -165,19 +170,24 @@ impl Choices {
     /// # Errors
     /// When a pool of unique values that it takes from has none left; `choice` is of no use then.
     pub fn next_into(&mut self, ask: Ask<'_>, choice: &mut Choice) -> Result<(), Spent> {
-        let lane = &mut self.lanes[usize::from(ask.lane)];
+        let chooser = &mut self.lanes[usize::from(ask.lane)];
+        let random = if ask.is_warmup {
+            &mut chooser.warmup
+        } else {
+            &mut chooser.random
+        };
         choice.endpoint = match ask.endpoint {
             Some(endpoint) => endpoint,
-            None => lane.draw(&self.needs, ask.known),
+            None => by_weight(&chooser.lane, random, &self.needs, ask.known),
         };
         let takes = &self.takes[usize::from(choice.endpoint)];
         choice.picks.clear();
         for (pool, draw) in self.draws.iter_mut().enumerate() {
             let row = match draw {
-                Draw::Alike(values) => below(&mut lane.random, *values),
+                Draw::Alike(values) => below(random, *values),
                 Draw::Weighted(sums) => {
                     let sum = sums.last().copied().unwrap_or_default();
-                    stretch(sums, unit(&mut lane.random) * sum) as u64
+                    stretch(sums, unit(random) * sum) as u64
                 }
                 Draw::As(leader) => choice.picks[*leader].into(),
                 Draw::InOrder { .. } if takes.binary_search(&pool).is_err() => 0,
@@ -197,50 +207,47 @@ impl Choices {
             };
             choice.picks.push(row as u32);
         }
-        let high = u128::from(lane.random.next_u64());
-        let low = u128::from(lane.random.next_u64());
+        let high = u128::from(random.next_u64());
+        let low = u128::from(random.next_u64());
         choice.uuid = (high << 64 | low) ^ self.pass;
         Ok(())
     }
 
-    /// The endpoint of a request that will not be sent: by weight, whatever is known.
+    /// The endpoint of a measured request that will not be sent: by weight, whatever is known.
     pub fn unsent_endpoint(&mut self, lane: u16) -> u16 {
-        let lane = &mut self.lanes[usize::from(lane)];
-        match lane.lane.endpoints.as_slice() {
+        let Chooser { random, lane, .. } = &mut self.lanes[usize::from(lane)];
+        match lane.endpoints.as_slice() {
             [only] => *only,
-            _ => lane.draw(&[], &[]),
+            _ => by_weight(lane, random, &[], &[]),
         }
     }
 }
 
-impl Chooser {
-    /// An endpoint by weight among those whose variables are known. `needs` may be empty.
-    fn draw(&mut self, needs: &[Vec<usize>], known: &[bool]) -> u16 {
-        let Self { random, lane } = self;
-        let is_known = |variable: &usize| known.get(*variable).copied().unwrap_or(false);
-        let allowed = |endpoint: u16| {
-            let needs = needs.get(usize::from(endpoint));
-            needs.is_none_or(|needs| needs.iter().all(is_known))
-        };
-        let weights = || {
-            let all = lane.weights();
-            all.map(|(endpoint, weight)| (endpoint, if allowed(endpoint) { weight } else { 0.0 }))
-        };
-        let sum: f64 = weights().map(|(_, weight)| weight).sum();
-        let at = unit(random) * sum;
-        let mut before = 0.0;
-        let mut last = lane.endpoints.first().copied().unwrap_or_default();
-        for (endpoint, weight) in weights() {
-            if weight > 0.0 {
-                before += weight;
-                last = endpoint;
-                if at < before {
-                    break;
-                }
+/// An endpoint of a lane by weight among those whose variables are known. `needs` may be empty.
+fn by_weight(lane: &Lane, random: &mut ChaCha8Rng, needs: &[Vec<usize>], known: &[bool]) -> u16 {
+    let is_known = |variable: &usize| known.get(*variable).copied().unwrap_or(false);
+    let allowed = |endpoint: u16| {
+        let needs = needs.get(usize::from(endpoint));
+        needs.is_none_or(|needs| needs.iter().all(is_known))
+    };
+    let weights = || {
+        let all = lane.weights();
+        all.map(|(endpoint, weight)| (endpoint, if allowed(endpoint) { weight } else { 0.0 }))
+    };
+    let sum: f64 = weights().map(|(_, weight)| weight).sum();
+    let at = unit(random) * sum;
+    let mut before = 0.0;
+    let mut last = lane.endpoints.first().copied().unwrap_or_default();
+    for (endpoint, weight) in weights() {
+        if weight > 0.0 {
+            before += weight;
+            last = endpoint;
+            if at < before {
+                break;
             }
         }
-        last
     }
+    last
 }
 
 #[cfg(test)]

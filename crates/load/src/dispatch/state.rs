@@ -179,8 +179,14 @@ impl State {
                 .scheduled
                 .plus(rested.since(due.scheduled.max(*free_since)));
         }
+        let stage = if self.tally.is_measured(due.scheduled) {
+            Stage::Measured
+        } else {
+            Stage::Warmup
+        };
         let ask = Ask {
             lane: due.lane,
+            is_warmup: stage == Stage::Warmup,
             endpoint: order.session.endpoint(&self.lanes[usize::from(due.lane)]),
             known: order.session.known(),
         };
@@ -190,11 +196,7 @@ impl State {
         }
         order.due = due;
         order.serial = self.share.number(self.next_serial);
-        order.stage = if self.tally.is_measured(due.scheduled) {
-            Stage::Measured
-        } else {
-            Stage::Warmup
-        };
+        order.stage = stage;
         self.tally.taken(order.choice.endpoint, due.scheduled);
         self.latest = self.latest.max(due.scheduled);
         self.next_serial += 1;
