@@ -105,6 +105,14 @@ struct Ramp {
 }
 
 impl Ramp {
+    fn of(options: &Options) -> Option<Self> {
+        let length = options.millis("ramp-ms");
+        options.has("ramp").then(|| Self {
+            first: OnceLock::new(),
+            length,
+        })
+    }
+
     fn left(&self) -> f64 {
         let since = self.first.get_or_init(Instant::now).elapsed();
         1.0 - since.div_duration_f64(self.length).min(1.0)
@@ -134,11 +142,7 @@ pub(super) fn start(options: &Options) -> Result<Server, Refusal> {
     } else {
         options.millis("delay-ms")
     };
-    let length = options.millis("ramp-ms");
-    let ramp = options.has("ramp").then(|| Ramp {
-        first: OnceLock::new(),
-        length,
-    });
+    let ramp = Ramp::of(options);
     let is_ramp = ramp.is_some();
     let every = if options.has("tail") {
         options.number("every") as u64

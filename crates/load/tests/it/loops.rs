@@ -6,10 +6,11 @@ use std::sync::atomic::Ordering::Relaxed;
 use std::time::Duration;
 
 use slowpath_core::nanos::SECOND;
-use slowpath_core::sample::{NONE, Outcome};
+use slowpath_core::sample::{NONE, Outcome, Sample};
 use slowpath_core::scenario::{Arrivals, Endpoint, Escape, LoadDraft, Part, Pool, Template};
 use slowpath_load::Control;
 
+use crate::planned::{assert_sent, dealt, offsets};
 use crate::server::{After, OK, Server};
 use crate::{Run, run, run_with, scenario};
 
@@ -32,14 +33,6 @@ fn open(arrivals: Arrivals, loops: u32) -> LoadDraft {
     }
 }
 
-fn offsets(run: &Run) -> Vec<u64> {
-    let begin = run.drove.load.begin;
-    run.samples
-        .iter()
-        .map(|sample| sample.scheduled.since(begin))
-        .collect()
-}
-
 fn serials(run: &Run) -> BTreeSet<u32> {
     run.samples.iter().map(|sample| sample.serial).collect()
 }
@@ -48,17 +41,27 @@ fn serials(run: &Run) -> BTreeSet<u32> {
 fn together_they_send_the_schedule_of_one() {
     let server = keeping();
     for arrivals in [Arrivals::Uniform, Arrivals::Poisson] {
-        let one = run(scenario(&open(arrivals, 1)), server.address);
-        let three = run(scenario(&open(arrivals, 3)), server.address);
-        assert_eq!(offsets(&one), offsets(&three), "{arrivals:?}");
-        assert_eq!(
-            one.drove.endpoints[0].offered,
-            three.drove.endpoints[0].offered
-        );
-        assert_eq!(serials(&three).len(), three.samples.len());
-        assert_eq!(three.drove.connections_opened, 8);
-        let connections: BTreeSet<u32> = three.samples.iter().map(|s| s.connection).collect();
-        assert_eq!(connections, (0..8).collect());
+        let (warmup, window) = offsets(&scenario(&open(arrivals, 1)));
+        for loops in [1, 3] {
+            let run = run(scenario(&open(arrivals, loops)), server.address);
+            assert_eq!(run.drove.endpoints[0].offered, window.len() as u64);
+            assert_eq!(serials(&run).len(), run.samples.len());
+            assert_eq!(run.drove.connections_opened, 8);
+            let (loops, before) = (loops as usize, warmup.len());
+            for index in 0..loops {
+                let of_loop = |number: u32| number as usize % loops == index;
+                let sent = run.samples.iter().filter(|s| of_loop(s.serial));
+                let sent: Vec<&Sample> = sent.collect();
+                // The window goes on dealing where the warm-up ended.
+                let first = (loops + index - before % loops) % loops;
+                let warmup = dealt(&warmup, index, loops);
+                assert_sent(&run, &sent, (&warmup, &dealt(&window, first, loops)));
+                assert!(
+                    sent.iter()
+                        .all(|s| s.connection < 8 && of_loop(s.connection))
+                );
+            }
+        }
     }
 }
 

@@ -15,6 +15,7 @@ mod http2;
 mod http2_server;
 mod loops;
 mod pacing;
+mod planned;
 mod redirects;
 mod server;
 mod sessions;
@@ -26,7 +27,10 @@ mod users;
 
 use std::net::SocketAddr;
 use std::sync::Mutex;
+use std::sync::atomic::Ordering::Relaxed;
+use std::time::Duration;
 
+use slowpath_core::nanos::SECOND;
 use slowpath_core::plan::Plan;
 use slowpath_core::sample::{Sample, Stage, StreamEvent};
 use slowpath_core::scenario::{Escape, Load, LoadDraft, Part, Places, Scenario, Template};
@@ -99,6 +103,23 @@ fn run(scenario: Scenario, address: SocketAddr) -> Run {
     run_with(scenario, address, &Control::default())
 }
 
+/// Runs until so many requests have ended, however long a busy machine takes for them.
+fn run_until(ended: u64, mut scenario: Scenario, address: SocketAddr) -> Run {
+    scenario.load.duration_ns = 600 * SECOND;
+    let control = Control::default();
+    let run = std::thread::scope(|scope| {
+        scope.spawn(|| {
+            while control.progress.done.load(Relaxed) < ended {
+                std::thread::sleep(Duration::from_millis(1));
+            }
+            control.stop.store(true, Relaxed);
+        });
+        run_with(scenario, address, &control)
+    });
+    assert_eq!(run.drove.cut_short, "interrupted");
+    run
+}
+
 fn run_on(scenario: Scenario, route: Route) -> Run {
     drive_all(scenario, route, "localhost", &Control::default())
 }
@@ -114,17 +135,22 @@ fn drive_all(scenario: Scenario, route: Route, host: &str, control: &Control) ->
     run
 }
 
+/// The plan of every load here.
+fn plan(scenario: Scenario) -> Plan {
+    Plan {
+        scenario,
+        seed: 42,
+        release: None,
+    }
+}
+
 fn try_drive(
     scenario: Scenario,
     route: Route,
     host: &str,
     control: &Control,
 ) -> Result<Run, LoadError> {
-    let plan = Plan {
-        scenario,
-        seed: 42,
-        release: None,
-    };
+    let plan = plan(scenario);
     let what = Drive {
         plan: &plan,
         repeat: 0,
