@@ -2,6 +2,7 @@
 
 use std::io::Write;
 use std::ops::Range;
+use std::sync::OnceLock;
 use std::time::{Duration, Instant};
 
 use slowpath_core::nanos::SECOND;
@@ -114,9 +115,9 @@ fn the_same_seed_asks_for_the_same_at_the_same_offsets() {
 fn a_warmup_that_cannot_be_kept_changes_nothing_of_the_window() {
     // Nothing is answered before the window has begun: what the warm-up could not send is given up.
     let silent = Duration::from_millis(150);
-    let begun = Instant::now();
+    let first = OnceLock::new();
     let server = Server::start(move |_, stream| {
-        std::thread::sleep(silent.saturating_sub(begun.elapsed()));
+        std::thread::sleep(silent.saturating_sub(first.get_or_init(Instant::now).elapsed()));
         let _ = stream.write_all(OK.as_bytes());
         After::Keep
     });

@@ -20,6 +20,19 @@ fn figure(ms: f64) -> Figure {
     }
 }
 
+/// What clients see beyond the limit, in two seconds.
+fn closed(failed: u64, completed: u64) -> ErrorRate {
+    ErrorRate {
+        class: "closed".to_owned(),
+        phase: "first-byte".to_owned(),
+        errno: None,
+        status: None,
+        count: failed,
+        per_s: failed as f64 / 2.0,
+        share: failed as f64 / (completed + failed) as f64,
+    }
+}
+
 /// A server of 50,000 requests a second with a knee at 16 connections.
 fn window(level: f64, repeat: u32) -> Window {
     let served = level.min(LIMIT);
@@ -28,15 +41,7 @@ fn window(level: f64, repeat: u32) -> Window {
     let failed = (2.0 * 300.0 * failing) as u64;
     let completed = (2.0 * per_s) as u64;
     let mean_ms = served / per_s * 1e3;
-    let error = ErrorRate {
-        class: "closed".to_owned(),
-        phase: "first-byte".to_owned(),
-        errno: None,
-        status: None,
-        count: failed,
-        per_s: failed as f64 / 2.0,
-        share: failed as f64 / (completed + failed) as f64,
-    };
+    let error = closed(failed, completed);
     Window {
         level,
         repeat,
