@@ -8,13 +8,15 @@ use slowpath_core::stats::settle::{Course, Ramp, medians, settle, throughput};
 
 use crate::case::{Case, EndpointCase};
 use crate::diagnosis::Settling;
+use crate::validity::is_crowded;
 
 /// A run that serves less than this share of what it was asked, from its first moment to its
 /// last, is stuck: more fails than succeeds, and time does not mend it.
 const STUCK_BELOW: f64 = 0.5;
 
 /// The class of an endpoint: the middle one of its repeats, the milder of two; `None` if none
-/// could be judged.
+/// could be judged. On a host without room a change of speed may be the work of others, so that only
+/// steadiness is told.
 pub(crate) fn settling(case: &Case<'_>, endpoint: &EndpointCase) -> Option<Settling> {
     let repeats = case.record.manifest.repeats.iter();
     let mut ramps: Vec<Ramp> = repeats
@@ -24,6 +26,9 @@ pub(crate) fn settling(case: &Case<'_>, endpoint: &EndpointCase) -> Option<Settl
     ramps.sort_unstable();
     let ramp = *ramps.get(ramps.len().checked_sub(1)? / 2)?;
     let served = endpoint.completed.len() as f64 / endpoint.offered.max(1) as f64;
+    if ramp != Ramp::None && is_crowded(case) {
+        return None;
+    }
     Some(match ramp {
         Ramp::None if served < STUCK_BELOW => Settling::NoRamp,
         Ramp::None => Settling::None,

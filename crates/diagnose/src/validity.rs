@@ -24,6 +24,10 @@ const ANSWERED_LEAST: f64 = 0.95;
 /// With so little CPU left idle on the host, someone waits for it.
 const IDLE_LEAST: f64 = 0.05;
 
+/// Other processes that take more than this of a host without idle CPUs change speeds by as much:
+/// what is told from a change of speed (a tenth and more) may be theirs.
+const OTHERS_MOST: f64 = 0.1;
+
 /// All checks, worst first among equals in a fixed order.
 pub(crate) fn checks(case: &Case<'_>, load: &Load, jumped: Option<&str>) -> Vec<Check> {
     let mut checks = vec![client(case, load), clock(case, jumped), samples(case)];
@@ -168,7 +172,16 @@ fn offered_rate(case: &Case<'_>) -> Option<Check> {
     })
 }
 
-fn host(case: &Case<'_>) -> Option<Check> {
+/// Where the CPU time of the host went in the measured windows, as shares.
+struct HostCpu {
+    idle: f64,
+    steal: f64,
+    target: f64,
+    /// By nobody that this run is about.
+    others: f64,
+}
+
+fn host_cpu(case: &Case<'_>) -> Option<HostCpu> {
     let of = |signal| {
         let series = case.series(signal, &Subject::Host, "")?;
         case.measured_increase(series)
@@ -179,13 +192,38 @@ fn host(case: &Case<'_>) -> Option<Check> {
     if total <= 0.0 {
         return None;
     }
-    let (steal, idle) = (steal / total, idle / total);
-    let used = case.target_cpu_ns().unwrap_or(0.0);
+    let target = case.target_cpu_ns().unwrap_or(0.0);
+    let tool: f64 = [&TOOL_CPU_USER, &TOOL_CPU_SYSTEM]
+        .into_iter()
+        .filter_map(|signal| case.measured_increase(case.series(signal, &Subject::Tool, "")?))
+        .sum();
+    Some(HostCpu {
+        idle: idle / total,
+        steal: steal / total,
+        target: target / total,
+        others: (busy - target - tool).max(0.0) / total,
+    })
+}
+
+/// Whether others on the host left slowpath and the target too little to be judged by how their
+/// speed changes: no CPU was idle, and who had it was neither. A target that cannot be seen is
+/// among the others then.
+pub(crate) fn is_crowded(case: &Case<'_>) -> bool {
+    host_cpu(case).is_some_and(|cpu| cpu.idle < IDLE_LEAST && cpu.others > OTHERS_MOST)
+}
+
+fn host(case: &Case<'_>) -> Option<Check> {
+    let HostCpu {
+        idle,
+        steal,
+        target,
+        ..
+    } = host_cpu(case)?;
     let text = format!(
         "CPUs {} idle, {} stolen by the hypervisor, {} used by the target",
         percent(idle),
         percent(steal),
-        percent(used / total)
+        percent(target)
     );
     let status = if steal > STEAL_LEAST || idle < IDLE_LEAST {
         Status::Warn
