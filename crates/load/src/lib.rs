@@ -31,6 +31,7 @@ mod extract;
 mod failure;
 mod files;
 mod follow;
+mod greet;
 pub mod http1;
 mod http2;
 mod keys;
@@ -54,6 +55,7 @@ mod watch;
 
 pub use control::{Control, Progress};
 pub use drive::{Drive, Drove, LoadError, drive, resolve};
+pub use greet::GreetError;
 pub use keys::Keys;
 pub use log::Sink;
 pub use route::{Blocking, Route};

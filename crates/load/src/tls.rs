@@ -185,6 +185,12 @@ pub(crate) fn explain(error: &rustls::Error) -> String {
     };
     let why = match of {
         CertificateError::UnknownIssuer => "no trusted authority has signed it".to_owned(),
+        CertificateError::Expired | CertificateError::ExpiredContext { .. } => {
+            "it has expired".to_owned()
+        }
+        CertificateError::NotValidYet | CertificateError::NotValidYetContext { .. } => {
+            "it is not valid yet".to_owned()
+        }
         CertificateError::Other(_) => format!("it has signed itself, or is no server's ({of})"),
         other => other.to_string(),
     };

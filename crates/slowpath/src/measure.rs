@@ -22,7 +22,7 @@ use crate::exit::{Exit, Problem};
 use crate::progress::Bar;
 use crate::reset::reset;
 use crate::session::{PROC, Session, Setting};
-use crate::{interrupt, notes, out};
+use crate::{interrupt, notes, out, reach};
 
 /// One measurement, from nothing to a finished record.
 #[derive(Debug)]
@@ -255,6 +255,11 @@ fn one_repeat(
     record.gaps(observer.stop());
     let drove = drove.map_err(not_driven)?;
     left?;
+    if nothing_succeeded(&control)
+        && let Some(problem) = reach::explain_nothing(&session.route, &session.facts.url)
+    {
+        return Err(problem.into());
+    }
     marks_of(&drove, record, repeat);
     if let Some(how) = session.died() {
         mark(MarkKind::TargetDied, how);
@@ -282,6 +287,12 @@ fn one_repeat(
         pass: pass.map(str::to_owned),
         ..RepeatFacts::new(repeat, drove.window, drove.load)
     })
+}
+
+/// Whether there were requests, and each of them failed.
+fn nothing_succeeded(control: &Control) -> bool {
+    let done = control.progress.done.load(Ordering::Relaxed);
+    done > 0 && control.progress.errors.load(Ordering::Relaxed) == done
 }
 
 /// What a window is called while it is measured.

@@ -1,12 +1,12 @@
 //! How the target is reached: the way that a scenario describes, for the load and for the
 //! questions that are asked before it.
 
-use std::io::{self, ErrorKind, Read, Write};
+use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use slowpath_core::scenario::{Escape, Http, Places, Scenario, Scheme, Target, Template, Url};
-use slowpath_load::{Address, Blocking, Route, Tls, TlsError, TlsTerms};
+use slowpath_load::{Address, Blocking, GreetError, Route, Tls, TlsError, TlsTerms};
 use slowpath_observe::target::{Dial, Wire};
 
 use crate::cli::ReachArgs;
@@ -14,6 +14,8 @@ use crate::exit::Problem;
 
 /// How long a target may take to take a connection before a load: longer than two repeated SYNs.
 const PATIENCE: Duration = Duration::from_secs(4);
+/// How long an answer in TLS is waited for where plain text was expected: it comes at once or never.
+const DOUBT: Duration = Duration::from_secs(1);
 /// What may be tried where a certificate is not trusted.
 const TRUST: &str = "give its authority: target.tls = { ca = \"ca.pem\" } or --cacert FILE; or \
                      trust anybody: target.tls = { insecure = true } or --insecure";
@@ -143,24 +145,20 @@ impl Write for Asked {
     }
 }
 
-/// Connects once to the first address that can be connected to, TLS included.
-pub(crate) fn check(route: &Route, url: &str) -> Result<(), Problem> {
+/// Connects once to the first address that can be connected to, and hears whether it speaks what
+/// the load will speak, as far as that can be known without a request.
+pub(crate) fn check(route: &Route, url: &str, http: Http) -> Result<(), Problem> {
     let mut last = None;
     for address in &route.addresses {
-        match route.open(address, PATIENCE) {
-            Ok(_) => return Ok(()),
-            // Whoever took the connection is the target, and does not speak as agreed.
-            Err(error) if error.kind() == ErrorKind::InvalidData => {
-                let what = format!("TLS with {url} fails: {error}");
-                let trust = error.to_string().contains("certificate");
-                let remedy = if trust {
-                    TRUST
-                } else {
-                    "check scheme and port of the URL"
-                };
-                return Err(Problem::unreachable(what, remedy));
+        match route.greet(address, http, PATIENCE) {
+            Ok(()) => return Ok(()),
+            Err(GreetError::Connect(error)) => last = Some((address, error)),
+            // Some servers tell in plain text that they speak TLS.
+            Err(GreetError::NotHttp2(_)) if speaks_tls(route) => {
+                return Err(misunderstood(&GreetError::SpeaksTls, url));
             }
-            Err(error) => last = Some((address, error)),
+            // Whoever took the connection is the target, and does not speak as agreed.
+            Err(error) => return Err(misunderstood(&error, url)),
         }
     }
     let why = last.map_or_else(
@@ -175,4 +173,60 @@ pub(crate) fn check(route: &Route, url: &str) -> Result<(), Problem> {
         what,
         "start the server, or give target.command",
     ))
+}
+
+/// What to do about a target that speaks otherwise.
+fn misunderstood(error: &GreetError, url: &str) -> Problem {
+    let remedy = match error {
+        GreetError::Untrusted(_) => TRUST,
+        GreetError::OtherName(_) => {
+            "a name in the certificate as the host of the URL; or trust anybody: target.tls = \
+             { insecure = true } or --insecure"
+        }
+        GreetError::OtherTime(_) => {
+            "a new certificate in the server, or the time of this machine; or trust anybody: \
+             target.tls = { insecure = true } or --insecure"
+        }
+        GreetError::ClientRefused(_) => {
+            "say who we are: target.tls = { cert = \"our.pem\", key = \"our.key\" } or --cert FILE \
+             --key FILE, signed by an authority that the server trusts"
+        }
+        GreetError::NotTls => "http:// in place of https:// if plain HTTP is spoken on this port",
+        GreetError::SpeaksTls => "https:// in place of http://",
+        GreetError::NotHttp2(_) => {
+            "HTTP/1.1: leave out target.http = \"2\" and --http2; or switch HTTP/2 on in the server"
+        }
+        GreetError::Closed | GreetError::Silent => {
+            "check scheme and port of the URL (plain HTTP may be spoken there: http://); the \
+             server's log may say why"
+        }
+        GreetError::Connect(_) | GreetError::Tls(_) => "check scheme and port of the URL",
+    };
+    let with = match error {
+        GreetError::NotHttp2(_) | GreetError::SpeaksTls => "HTTP/2",
+        _ => "TLS",
+    };
+    Problem::unreachable(format!("{with} with {url} fails: {error}"), remedy)
+}
+
+/// Why no request at all came to anything, if it is that TLS is spoken where plain text was.
+pub(crate) fn explain_nothing(route: &Route, url: &str) -> Option<Problem> {
+    speaks_tls(route).then(|| {
+        let what = format!("no request came to anything: the server at {url} speaks TLS");
+        Problem::unreachable(what, "https:// in place of http://")
+    })
+}
+
+/// Whether TLS is spoken where the route has none.
+fn speaks_tls(route: &Route) -> bool {
+    // For an answer in TLS it matters neither who gives it nor under what name.
+    let terms = TlsTerms {
+        insecure: true,
+        ..TlsTerms::default()
+    };
+    let Ok(tls) = Tls::new(&terms, "localhost") else {
+        return false;
+    };
+    let mut addresses = route.addresses.iter();
+    route.tls.is_none() && addresses.any(|address| route.speaks_tls(address, tls.clone(), DOUBT))
 }

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use anyhow::Result;
 use slowpath_core::facts::TargetFacts;
-use slowpath_core::scenario::{Places, Ready, Scenario, Template, Url};
+use slowpath_core::scenario::{Http, Places, Ready, Scenario, Template, Url};
 use slowpath_load::{Address, Route};
 use slowpath_observe::Watched;
 use slowpath_observe::guardian::Guardian;
@@ -109,7 +109,7 @@ impl Session {
         };
         match &scenario.target.command {
             Some(command) => session.start_target(setting, guardian, command)?,
-            None => reach::check(&session.route, &session.facts.url)?,
+            None => reach::check(&session.route, &session.facts.url, scenario.target.http)?,
         }
         session.look(setting, url.port);
         Ok(session)
@@ -141,9 +141,9 @@ impl Session {
         self.facts.command = Some(launch.command.clone());
         let running = start(&launch, &checks, timeout, setting.stop, guardian, "target")?;
         self.target = Some(running);
-        if self.route.tls.is_some() {
+        if self.route.tls.is_some() || written.http == Http::Two {
             // It may listen before it can speak, and be asked for no more than that.
-            reach::check(&self.route, &self.facts.url)?;
+            reach::check(&self.route, &self.facts.url, written.http)?;
         }
         Ok(())
     }

@@ -11,6 +11,7 @@ mod connections;
 mod counting;
 mod distribution;
 mod faults;
+mod greeting;
 mod http2;
 mod http2_server;
 mod loops;

@@ -20,7 +20,7 @@ use crate::{Run, run_on, scenario};
 
 /// How a server ends a connection, or does not.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum End {
+pub(crate) enum End {
     Keep,
     /// With a `close_notify`.
     Notify,
@@ -28,18 +28,18 @@ enum End {
     Cut,
 }
 
-type Wire = StreamOwned<ServerConnection, TcpStream>;
-type Answer = fn(&str, &mut Wire) -> End;
+pub(crate) type Wire = StreamOwned<ServerConnection, TcpStream>;
+pub(crate) type Answer = fn(&str, &mut Wire) -> End;
 
 /// A certificate and its key in PEM, and files of both.
-struct Identity {
+pub(crate) struct Identity {
     certificate: String,
     key: String,
     folder: tempfile::TempDir,
 }
 
 impl Identity {
-    fn new() -> Self {
+    pub(crate) fn new() -> Self {
         let made = rcgen::generate_simple_self_signed(["localhost".to_owned()]).unwrap();
         let (certificate, key) = (made.cert.pem(), made.signing_key.serialize_pem());
         let folder = tempfile::tempdir().unwrap();
@@ -62,18 +62,18 @@ impl Identity {
 }
 
 /// A server that speaks TLS; its thread ends with the test's process.
-struct Server {
-    address: SocketAddr,
+pub(crate) struct Server {
+    pub(crate) address: SocketAddr,
     /// What each handshake was that ended well.
     handshakes: Arc<Mutex<Vec<HandshakeKind>>>,
 }
 
 impl Server {
-    fn start(identity: &Identity, clients: Option<&Identity>, answer: Answer) -> Self {
+    pub(crate) fn start(identity: &Identity, clients: Option<&Identity>, answer: Answer) -> Self {
         Self::of_versions(&[&version::TLS13], identity, clients, answer)
     }
 
-    fn of_versions(
+    pub(crate) fn of_versions(
         versions: &[&'static SupportedProtocolVersion],
         identity: &Identity,
         clients: Option<&Identity>,
@@ -151,11 +151,11 @@ fn say(wire: &mut Wire, text: &str) -> End {
     End::Keep
 }
 
-fn hits(_: &str, wire: &mut Wire) -> End {
+pub(crate) fn hits(_: &str, wire: &mut Wire) -> End {
     say(wire, OK)
 }
 
-fn trusting(identity: &Identity) -> TlsTerms {
+pub(crate) fn trusting(identity: &Identity) -> TlsTerms {
     TlsTerms {
         ca: Some(identity.file("cert.pem")),
         resume: true,

@@ -10,6 +10,7 @@ mod faulty;
 mod house;
 mod lab;
 mod linting;
+mod misunderstood;
 mod passes;
 mod readme;
 mod reconnects;

@@ -80,7 +80,7 @@ pub(crate) fn lab() -> &'static Path {
 pub(crate) struct Server {
     child: Child,
     // Held so that the server's last words do not end in a broken pipe.
-    _stdout: BufReader<ChildStdout>,
+    stdout: BufReader<ChildStdout>,
     pub(crate) port: u16,
 }
 
@@ -110,13 +110,22 @@ impl Server {
         let port = address.rsplit(':').next().unwrap().parse().unwrap();
         Some(Self {
             child,
-            _stdout: stdout,
+            stdout,
             port,
         })
     }
 
     pub(crate) fn pid(&self) -> u32 {
         self.child.id()
+    }
+
+    /// Ends it, and gives its truth.
+    pub(crate) fn truth(mut self) -> Value {
+        let pid = rustix::process::Pid::from_child(&self.child);
+        rustix::process::kill_process(pid, rustix::process::Signal::TERM).unwrap();
+        let mut line = String::new();
+        self.stdout.read_line(&mut line).unwrap();
+        serde_json::from_str(&line).unwrap()
     }
 
     pub(crate) fn url(&self) -> String {
