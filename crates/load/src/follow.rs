@@ -79,6 +79,8 @@ impl Engine {
                 slowness: endpoint.slowness,
             };
             let before = sample.clone();
+            // What fails before a byte passes adds none.
+            (sample.sent_bytes, sample.received_bytes) = (0, 0);
             let sent = self
                 .send(slot, connection, (outgoing, limit), response, sample)
                 .await;

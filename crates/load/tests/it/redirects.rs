@@ -121,3 +121,26 @@ fn redirects_that_do_not_end_or_lead_away_are_refused_with_the_reason() {
         );
     }
 }
+
+#[test]
+fn what_cannot_be_followed_adds_no_bytes() {
+    const REDIRECT: &str =
+        "HTTP/1.1 302 Go\r\nLocation: /end\r\nConnection: close\r\nContent-Length: 3\r\n\r\nbye";
+    let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = listener.local_addr().unwrap();
+    let server = std::thread::spawn(move || {
+        let (mut stream, _) = listener.accept().unwrap();
+        let mut head = [0; 4096];
+        let asked = std::io::Read::read(&mut stream, &mut head).unwrap();
+        // Nobody listens any more when the client hears where to go.
+        drop(listener);
+        stream.write_all(REDIRECT.as_bytes()).unwrap();
+        asked
+    });
+    let run = run(load("/once", 1), address);
+    let asked = server.join().unwrap();
+    let first = run.samples.iter().find(|s| s.serial == 0).unwrap();
+    assert_eq!(first.outcome, Outcome::Refused);
+    assert_eq!(first.received_bytes, REDIRECT.len() as u64);
+    assert_eq!(first.sent_bytes as usize, asked);
+}
