@@ -27,6 +27,13 @@ pub(crate) fn figures(case: &Case<'_>, endpoint: &EndpointCase) -> Option<Stream
     let silent: Vec<&Sample> = ended()
         .filter(|s| s.first_event.is_none() && s.outcome == Outcome::Timeout)
         .collect();
+    // How long it would have gone on is not known of a silence in which it was given up.
+    let given_up_in_silence = |sample: &&&Sample| {
+        let end = sample.gap_begin.map(|begin| begin.plus(sample.gap_ns));
+        sample.outcome == Outcome::Timeout && end == Some(sample.done)
+    };
+    let (endless, heard): (Vec<&Sample>, Vec<&Sample>) =
+        streams.iter().partition(given_up_in_silence);
     Some(StreamFigures {
         offered: expected.map(|range| range.min.saturating_mul(ended().count() as u64)),
         delivered: ended().map(|sample| u64::from(sample.events)).sum(),
@@ -35,6 +42,6 @@ pub(crate) fn figures(case: &Case<'_>, endpoint: &EndpointCase) -> Option<Stream
         first_event_ms: percentiles_of(case, &streams, &silent, |sample| {
             sample.first_event_ns().or(sample.service_ns())
         }),
-        gap_ms: percentiles_of(case, &streams, &[], |sample| Some(sample.gap_ns)),
+        gap_ms: percentiles_of(case, &heard, &endless, |sample| Some(sample.gap_ns)),
     })
 }

@@ -93,4 +93,5 @@ pathologies! {
     fixed_delay,
     delayed_ack,
     accept_queue_overflow,
+    event_stream,
 }

@@ -6,6 +6,7 @@ mod bad_input;
 mod counting;
 mod dependencies;
 mod error_table;
+mod events;
 mod faulty;
 mod house;
 mod lab;
