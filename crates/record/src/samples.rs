@@ -34,10 +34,19 @@
 //! | `idle_before_ns` | int64 | | how long its connection had been idle before |
 //! | `in_flight` | int64 | | other requests under way when it was sent |
 //! | `events` | int64 | not streamed | whole events received |
-//! | `sent_bytes` | int64 | | bytes of the request written |
-//! | `received_bytes` | int64 | | bytes of the response read |
+//! | `sent_bytes` | int64 | | bytes of the request written, see below |
+//! | `received_bytes` | int64 | | bytes of the response read, see below |
 //! | `local_port` | int32 | unknown | our port |
 //! | `trace_id` | string | | its W3C trace id, 32 hexadecimal digits; derived |
+//!
+//! `sent_bytes` and `received_bytes` are those of HTTP and not of TLS. Over HTTP/1.1 they are the
+//! bytes on the wire: head, body, and how the body is framed (chunk sizes, trailers, interim
+//! responses). Over HTTP/2 a request's share of the wire is not known, as header compression
+//! depends on the requests before: they are names and values of the header fields before
+//! compression (of the request without the pseudo-fields `:method`, `:path`, ..., of the final
+//! response without `:status`; trailers included, interim responses not) and the body, without
+//! frames. So they compare between runs over the same version of HTTP alone. Where redirects are
+//! followed, a row has the sum over all requests and responses of the journey.
 //!
 //! A latency is censored when its outcome is `timeout` or `unfinished`.
 //! Derived columns are there for people who open the file; they are not read back. Integers are
