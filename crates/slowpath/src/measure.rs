@@ -255,11 +255,7 @@ fn one_repeat(
     record.gaps(observer.stop());
     let drove = drove.map_err(not_driven)?;
     left?;
-    if nothing_succeeded(&control)
-        && let Some(problem) = reach::explain_nothing(&session.route, &session.facts.url)
-    {
-        return Err(problem.into());
-    }
+    understood(&control, session)?;
     marks_of(&drove, record, repeat);
     if let Some(how) = session.died() {
         mark(MarkKind::TargetDied, how);
@@ -289,10 +285,14 @@ fn one_repeat(
     })
 }
 
-/// Whether there were requests, and each of them failed.
-fn nothing_succeeded(control: &Control) -> bool {
+/// Fails if every request did because the target speaks TLS, and was not spoken to in it.
+fn understood(control: &Control, session: &Session) -> Result<()> {
     let done = control.progress.done.load(Ordering::Relaxed);
-    done > 0 && control.progress.errors.load(Ordering::Relaxed) == done
+    if done == 0 || control.progress.errors.load(Ordering::Relaxed) < done {
+        return Ok(());
+    }
+    let problem = reach::explain_nothing(&session.route, &session.facts.url);
+    problem.map_or(Ok(()), |problem| Err(problem.into()))
 }
 
 /// What a window is called while it is measured.
