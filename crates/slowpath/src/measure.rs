@@ -263,11 +263,6 @@ fn one_repeat(
     if wanted.stop.load(Ordering::Relaxed) {
         mark(MarkKind::Interrupted, String::new());
     }
-    let target_pids = session
-        .watched
-        .as_ref()
-        .map(|w| w.pids.clone())
-        .unwrap_or_default();
     Ok(RepeatFacts {
         endpoints: drove.endpoints,
         connections_opened: drove.connections_opened,
@@ -278,11 +273,17 @@ fn one_repeat(
         reasons: drove.reasons,
         spool_waits: record.waits() - waits,
         stream_events_dropped: record.stream_events_dropped() - dropped,
-        target_pids,
+        target_pids: pids(session),
         cut_short: drove.cut_short,
         pass: pass.map(str::to_owned),
         ..RepeatFacts::new(repeat, drove.window, drove.load)
     })
+}
+
+/// The processes of the target that can be seen.
+fn pids(session: &Session) -> Vec<u32> {
+    let watched = session.watched.as_ref();
+    watched.map(|w| w.pids.clone()).unwrap_or_default()
 }
 
 /// Fails if every request did because the target speaks TLS, and was not spoken to in it.
