@@ -130,10 +130,28 @@ fn shake(
     let session = ClientConnection::new(config.into(), tls.name.clone());
     let mut session = session.map_err(|error| GreetError::Tls(explain(&error)))?;
     while session.is_handshaking() {
-        let shaken = session.complete_io(&mut stream);
-        shaken.map_err(|error| meaning(&error))?;
+        if let Err(error) = session.complete_io(&mut stream) {
+            let said = match error.kind() {
+                ErrorKind::BrokenPipe | ErrorKind::ConnectionReset => {
+                    last_words(&mut session, &mut stream)
+                }
+                _ => None,
+            };
+            return Err(meaning(&said.unwrap_or(error)));
+        }
     }
     Ok(StreamOwned::new(session, stream))
+}
+
+/// What a server has said that went away while we were still talking: its alert has come, and the
+/// write that fails is heard of first.
+fn last_words(session: &mut ClientConnection, stream: &mut Blocking) -> Option<io::Error> {
+    while session.read_tls(stream).is_ok_and(|bytes| bytes > 0) {
+        if let Err(reason) = session.process_new_packets() {
+            return Some(io::Error::new(ErrorKind::InvalidData, reason));
+        }
+    }
+    None
 }
 
 /// What a failure in or just behind a handshake means.

@@ -1,6 +1,6 @@
 //! The way to the target, and what one asks it outside of a load.
 
-use std::io::{self, Read, Write};
+use std::io::{self, IoSlice, Read, Write};
 use std::net::TcpStream;
 use std::os::unix::net::UnixStream;
 use std::time::Duration;
@@ -143,6 +143,15 @@ impl Write for Blocking {
             Self::Unix(stream) => stream.write(bytes),
             Self::TlsTcp(stream) => stream.write(bytes).map_err(in_words),
             Self::TlsUnix(stream) => stream.write(bytes).map_err(in_words),
+        }
+    }
+
+    fn write_vectored(&mut self, pieces: &[IoSlice<'_>]) -> io::Result<usize> {
+        match self {
+            Self::Tcp(stream) => stream.write_vectored(pieces),
+            Self::Unix(stream) => stream.write_vectored(pieces),
+            Self::TlsTcp(stream) => stream.write_vectored(pieces).map_err(in_words),
+            Self::TlsUnix(stream) => stream.write_vectored(pieces).map_err(in_words),
         }
     }
 
