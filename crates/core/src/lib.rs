@@ -7,6 +7,7 @@
 
 pub mod catalogue;
 pub mod facts;
+pub mod figures;
 pub mod logs;
 pub mod model;
 pub mod nanos;

@@ -3,6 +3,8 @@
 //! This is a published format: fields are added, never renamed or re-used. The committed schema
 //! (`schema/report.schema.json`) is generated from these types and a test holds them together.
 
+use std::collections::BTreeMap;
+
 use serde::{Deserialize, Serialize};
 
 use slowpath_core::facts::HostFacts;
@@ -185,9 +187,32 @@ pub struct EndpointFigures {
     pub modes: Vec<Mode>,
     /// Spread of the p50 over repeats: (max - min) / median; `null` for fewer than two.
     pub run_spread: Option<f64>,
+    /// The same figures repeat by repeat: the units of every comparison between runs.
+    #[serde(default)]
+    pub by_repeat: Vec<RepeatFigures>,
     /// How it settled after the start of the load, warm-up included: the throughput of users who
     /// do not think, the latency otherwise; `null` if there was too little to judge.
     pub settling: Option<Settling>,
+}
+
+/// The figures of an endpoint in one repeat, without intervals: what scatters between repeats is
+/// seen between them.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct RepeatFigures {
+    /// Which repeat, from 0; in a run with passes, of this pass.
+    pub repeat: u32,
+    /// What the plan wanted sent.
+    pub offered: u64,
+    /// Whole responses that meet expectations.
+    pub completed: u64,
+    /// Completed requests a second.
+    pub rate_per_s: f64,
+    /// Failed requests over offered ones.
+    pub errors: f64,
+    /// Latency percentiles by their names, in milliseconds. One that lies among requests without
+    /// an answer, or has fewer than five beyond it, is left out.
+    pub latency_ms: BTreeMap<String, f64>,
 }
 
 /// How an endpoint settled after the start of the load.

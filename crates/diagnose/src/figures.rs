@@ -8,6 +8,7 @@ use slowpath_core::stats::quantile::{QuantileEstimate, Undetermined, quantiles, 
 use slowpath_core::stats::spread::spread;
 
 use crate::bounds::Bounds;
+use crate::by_repeat::by_repeat;
 use crate::case::{Case, EndpointCase};
 use crate::diagnosis::{EndpointFigures, Mode, Percentile, Percentiles};
 use crate::failures;
@@ -54,6 +55,7 @@ pub(crate) fn figures(case: &Case<'_>, endpoint: &EndpointCase) -> EndpointFigur
             })
             .collect(),
         run_spread: run_spread(case, endpoint),
+        by_repeat: by_repeat(case, endpoint),
         settling: settling(case, endpoint),
     }
 }

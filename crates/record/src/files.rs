@@ -10,6 +10,7 @@
 //! | `*.spool` | while the run goes on | rows of an unfinished run, see `spool.rs` |
 //! | `logs/` | while the run goes on | output of the target and its services |
 //! | `report.json`, `report.html`, `experiments/` | later | derived; may be deleted |
+//! | `figures.json` | later | derived; all there is of a benchmark, see `figures.rs` |
 
 use std::ffi::OsString;
 use std::fs::{self, File};
@@ -36,6 +37,8 @@ pub const LOGS: &str = "logs";
 pub const REPORT_JSON: &str = "report.json";
 /// The diagnosis for people.
 pub const REPORT_HTML: &str = "report.html";
+/// The figures for comparisons, gates and histories.
+pub const FIGURES: &str = "figures.json";
 /// The folder of experiments, one JSON file each.
 pub const EXPERIMENTS: &str = "experiments";
 

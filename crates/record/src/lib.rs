@@ -12,6 +12,7 @@
 mod columnar;
 mod error;
 pub mod events;
+mod figures;
 pub mod files;
 mod jsonl;
 mod logs;
@@ -28,6 +29,7 @@ pub mod timeline;
 mod writer;
 
 pub use error::RecordError;
+pub use figures::{read_figures, write_figures};
 pub use files::{read_experiments, write_derived};
 pub use logs::excerpts;
 pub use manifest::read_manifest;

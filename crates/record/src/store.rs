@@ -112,7 +112,8 @@ impl Store {
         }
     }
 
-    /// The ids of all runs, oldest first. Directories without a manifest are no runs.
+    /// The ids of all runs, oldest first. Directories that have neither a manifest
+    /// nor figures are no runs.
     ///
     /// # Errors
     /// When the store cannot be listed; an absent store is empty.
@@ -183,7 +184,9 @@ impl Store {
 }
 
 fn is_run(dir: &Path) -> bool {
-    dir.join(files::MANIFEST).is_file()
+    [files::MANIFEST, files::FIGURES]
+        .iter()
+        .any(|name| dir.join(name).is_file())
 }
 
 #[cfg(test)]

@@ -2,9 +2,11 @@
 
 use std::path::{Path, PathBuf};
 
+use slowpath_core::figures::RunFigures;
 use slowpath_core::record::RunRecord;
 use slowpath_diagnose::diagnosis::{Diagnosis, Status};
 use slowpath_experiment::Experiment;
+use slowpath_record::RecordError;
 
 use crate::exit::{Exit, Problem};
 use crate::{grade, out, store};
@@ -41,20 +43,27 @@ impl Judged {
         })
     }
 
-    /// Writes report.json and report.html beside the record.
+    /// The run in figures.
+    pub(crate) fn figures(&self) -> RunFigures {
+        slowpath_diagnose::run_figures(&self.record.manifest, &self.diagnosis)
+    }
+
+    /// Writes report.json, report.html and figures.json beside the record.
     pub(crate) fn save(&self) -> Result<(), Problem> {
         let json = slowpath_report::json(&self.diagnosis);
         let html = slowpath_report::html(&self.diagnosis, &self.record, &self.experiments);
+        let not_written = |error: RecordError| {
+            Problem::environment(
+                format!("the report is not written: {error}"),
+                "make room there, or copy the run to a folder of your own",
+            )
+        };
         let write = |name, text: &str| {
-            slowpath_record::write_derived(&self.dir, name, text.as_bytes()).map_err(|error| {
-                Problem::environment(
-                    format!("the report is not written: {error}"),
-                    "make room there, or copy the run to a folder of your own",
-                )
-            })
+            slowpath_record::write_derived(&self.dir, name, text.as_bytes()).map_err(not_written)
         };
         write("report.json", &json)?;
-        write("report.html", &html)
+        write("report.html", &html)?;
+        slowpath_record::write_figures(&self.dir, &self.figures()).map_err(not_written)
     }
 
     /// Writes the copy of report.json that was asked for.

@@ -1,40 +1,52 @@
-//! `schema/report.schema.json` says what `report.json` holds.
+//! The committed schemas say what `report.json`, `sweep.json` and `figures.json` hold.
 
 use std::path::Path;
 
 use serde_json::Value;
+use slowpath_core::figures::RunFigures;
 use slowpath_diagnose::diagnosis::Diagnosis;
+use slowpath_experiment::sweep::Sweep;
 
 use crate::sample;
 
-const PATH: &str = concat!(
-    env!("CARGO_MANIFEST_DIR"),
-    "/../../schema/report.schema.json"
-);
+/// Where the schemas are committed.
+const FOLDER: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../schema");
 
-fn generated() -> String {
-    let schema = schemars::schema_for!(Diagnosis);
-    let mut text = serde_json::to_string_pretty(&schema).unwrap();
-    text.push('\n');
-    text
+/// Every schema of what is written, by its file.
+fn schemas() -> [(&'static str, schemars::Schema); 3] {
+    [
+        ("report", schemars::schema_for!(Diagnosis)),
+        ("sweep", schemars::schema_for!(Sweep)),
+        ("figures", schemars::schema_for!(RunFigures)),
+    ]
+}
+
+/// The schema of that name.
+pub(crate) fn schema(name: &str) -> Value {
+    let of_name = schemas().into_iter().find(|(each, _)| *each == name);
+    serde_json::to_value(of_name.unwrap().1).unwrap()
 }
 
 #[test]
-fn the_committed_schema_is_up_to_date() {
-    if std::env::var("UPDATE").is_ok_and(|value| value == "1") {
-        std::fs::create_dir_all(Path::new(PATH).parent().unwrap()).unwrap();
-        std::fs::write(PATH, generated()).unwrap();
+fn the_committed_schemas_are_up_to_date() {
+    for (name, schema) in schemas() {
+        let path = Path::new(FOLDER).join(format!("{name}.schema.json"));
+        let generated = serde_json::to_string_pretty(&schema).unwrap() + "\n";
+        if std::env::var("UPDATE").is_ok_and(|value| value == "1") {
+            std::fs::create_dir_all(FOLDER).unwrap();
+            std::fs::write(&path, &generated).unwrap();
+        }
+        let committed = std::fs::read_to_string(&path).unwrap_or_default();
+        assert!(
+            committed == generated,
+            "{name}: run UPDATE=1 cargo test -p slowpath-report --test it schema"
+        );
     }
-    let committed = std::fs::read_to_string(PATH).unwrap_or_default();
-    assert!(
-        committed == generated(),
-        "run: UPDATE=1 cargo test -p slowpath-report --test it schema"
-    );
 }
 
 #[test]
 fn reports_have_the_shape_of_the_schema() {
-    let schema: Value = serde_json::from_str(&generated()).unwrap();
+    let schema = schema("report");
     for diagnosis in [
         sample::diagnosis("static"),
         sample::healthy(),
@@ -53,7 +65,7 @@ fn reports_have_the_shape_of_the_schema() {
 
 #[test]
 fn the_shape_check_sees_what_is_wrong() {
-    let schema: Value = serde_json::from_str(&generated()).unwrap();
+    let schema = schema("report");
     let mut report: Value =
         serde_json::from_str(&slowpath_report::json(&sample::diagnosis("static"))).unwrap();
     report["findings"][0]["grade"] = "certain".into();

@@ -70,6 +70,7 @@ fn endpoint(name: &str, scale: f64, tail_ms: f64) -> EndpointFigures {
             weight: 1.0,
         }],
         run_spread: Some(0.09),
+        by_repeat: Vec::new(),
         settling: Some(Settling::None),
     }
 }

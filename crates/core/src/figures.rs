@@ -1,0 +1,230 @@
+//! The figures of a run as comparisons, gates and histories read them, whoever measured it:
+//! slowpath itself, a benchmark that it repeated, or a file that another tool left.
+//!
+//! The unit of inference is the repeat (one process execution with its own warm-up, one
+//! execution of a benchmark command): requests inside a repeat share its layout, caches and host,
+//! and many of them do not make up for few repeats (Kalibera & Jones 2013).
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+
+use crate::facts::HostFacts;
+
+/// The value of [`RunFigures::schema`].
+pub const FIGURES_SCHEMA: &str = "slowpath.figures/1";
+
+/// A run in figures: `figures.json`.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct RunFigures {
+    /// Always [`FIGURES_SCHEMA`].
+    pub schema: String,
+    /// Its ULID.
+    pub id: String,
+    /// What was measured: the scenario's name, or that of the benchmark. Only runs of one name
+    /// have a common history.
+    pub name: String,
+    /// The release that was measured, if it was named.
+    pub release: Option<String>,
+    /// When it began, RFC 3339 in UTC.
+    pub began: String,
+    /// Who measured.
+    pub origin: Origin,
+    /// Under which conditions: what differs between two runs is told before their figures are.
+    pub conditions: Conditions,
+    /// Why the figures mean something else than they say; empty if they can be trusted.
+    #[serde(default)]
+    pub void: Vec<String>,
+    /// The figures, one row a subject and metric, in the order of the source.
+    pub rows: Vec<Row>,
+}
+
+/// Who measured.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "kebab-case")]
+pub enum Origin {
+    /// slowpath drove the load and recorded every request.
+    Measured,
+    /// A benchmark command that slowpath repeated and read the figures of.
+    Bench {
+        /// Program and arguments.
+        command: Vec<String>,
+        /// Which reader of figures.
+        adapter: String,
+    },
+    /// Files made elsewhere: their conditions are what they say.
+    Imported {
+        /// Which format.
+        format: String,
+        /// The files as named.
+        files: Vec<String>,
+    },
+}
+
+/// Under which conditions figures were taken, name by name. What is not known has no entry, which
+/// is not the same as being equal.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Conditions {
+    /// The machine: `hostname`, `kernel`, `cpu_model`, `cpus`, `memory_bytes`, `clocksource`.
+    pub host: BTreeMap<String, String>,
+    /// The target as configured: command, environment, URL.
+    pub config: BTreeMap<String, String>,
+    /// How it was measured: load model, rate, users, connections, duration, warm-up, the
+    /// endpoints' requests, the benchmark's command.
+    pub harness: BTreeMap<String, String>,
+    /// Versions: of slowpath, of the source tree, of a benchmark's tool.
+    pub versions: BTreeMap<String, String>,
+}
+
+/// The machine, as [`Conditions::host`] holds it.
+pub fn host_conditions(facts: &HostFacts) -> BTreeMap<String, String> {
+    let named = [
+        ("hostname", facts.hostname.clone()),
+        ("kernel", facts.kernel.clone()),
+        ("cpu_model", facts.cpu_model.clone()),
+        ("cpus", facts.cpus.to_string()),
+        ("memory_bytes", facts.memory_bytes.to_string()),
+        ("clocksource", facts.clocksource.clone()),
+    ];
+    let known = named.into_iter().filter(|(_, value)| !value.is_empty());
+    known
+        .map(|(name, value)| (name.to_owned(), value))
+        .collect()
+}
+
+/// One metric of one subject over the repeats of a run.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Row {
+    /// The endpoint or the benchmark; with its pass, `search (cold)`, in a run that has some.
+    pub subject: String,
+    /// The metric: `p50` to `p99.9`, `max`, `mean`, `rate`, `errors`, or the source's own name.
+    pub metric: String,
+    /// What the values are numbers of.
+    pub unit: Unit,
+    /// Which way is an improvement.
+    pub better: Better,
+    /// One figure a repeat, in order.
+    pub repeats: Vec<Figure>,
+    /// The figure over all repeats together, with its interval within this run; `None` where
+    /// there is none or it was refused.
+    #[serde(default)]
+    pub whole: Option<Figure>,
+    /// Why the figure over all was refused; empty if it was not.
+    #[serde(default)]
+    pub refused: String,
+}
+
+impl Row {
+    /// The values of the repeats that are not put aside, in order.
+    pub fn values(&self) -> Vec<f64> {
+        let kept = self.repeats.iter().filter(|f| f.aside.is_empty());
+        kept.map(|f| f.value).collect()
+    }
+
+    /// What names the row among those of its run: `search.p99`.
+    pub fn name(&self) -> String {
+        format!("{}.{}", self.subject, self.metric)
+    }
+}
+
+/// One figure.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Figure {
+    /// Its value in the row's unit.
+    pub value: f64,
+    /// Lower end of its 95 % interval within the repeat or the run, if known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub low: Option<f64>,
+    /// Upper end.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub high: Option<f64>,
+    /// Observations that it rests on, if known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub n: Option<u64>,
+    /// Why the repeat is put aside: evidence about the host that was recorded before its result
+    /// was looked at; empty if it counts.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub aside: String,
+}
+
+impl Figure {
+    /// A bare value.
+    pub fn of(value: f64) -> Self {
+        Self {
+            value,
+            ..Self::default()
+        }
+    }
+}
+
+/// What a figure is a number of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "kebab-case")]
+pub enum Unit {
+    /// Nanoseconds.
+    Ns,
+    /// Events a second.
+    PerSecond,
+    /// A share from 0 to 1.
+    Share,
+    /// Bytes.
+    Bytes,
+    /// Things counted, or a unit that is not known here.
+    Count,
+}
+
+/// Which way a metric improves.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "kebab-case")]
+pub enum Better {
+    /// Less is better: times, errors, bytes.
+    Lower,
+    /// More is better: throughput.
+    Higher,
+    /// Neither is.
+    Neither,
+}
+
+impl Unit {
+    /// Which way metrics of that unit improve, unless something else is known.
+    pub const fn better(self) -> Better {
+        match self {
+            Self::Ns | Self::Bytes | Self::Share => Better::Lower,
+            Self::PerSecond => Better::Higher,
+            Self::Count => Better::Neither,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn repeats_put_aside_are_kept_and_do_not_count() {
+        let aside = Figure {
+            aside: "the clock was set".to_owned(),
+            ..Figure::of(9.0)
+        };
+        let row = Row {
+            subject: "search".to_owned(),
+            metric: "p99".to_owned(),
+            unit: Unit::Ns,
+            better: Unit::Ns.better(),
+            repeats: vec![Figure::of(1.0), aside, Figure::of(2.0)],
+            whole: None,
+            refused: String::new(),
+        };
+        assert_eq!(row.values(), [1.0, 2.0]);
+        assert_eq!(row.name(), "search.p99");
+        let text = serde_json::to_string(&row).unwrap();
+        assert_eq!(serde_json::from_str::<Row>(&text).unwrap(), row);
+    }
+}

@@ -1,0 +1,97 @@
+//! The figures of an endpoint repeat by repeat.
+
+use std::collections::BTreeMap;
+
+use slowpath_core::sample::Outcome;
+use slowpath_core::stats::quantile::rank;
+
+use crate::case::{Case, EndpointCase};
+use crate::diagnosis::RepeatFigures;
+use crate::figures::{millis, round, share};
+
+/// The percentiles of a repeat.
+const NAMED: [(&str, f64); 6] = [
+    ("p50", 0.5),
+    ("p90", 0.9),
+    ("p95", 0.95),
+    ("p98", 0.98),
+    ("p99", 0.99),
+    ("p99.9", 0.999),
+];
+
+/// Requests that must lie beyond a percentile for it to be a figure of the repeat and not of one
+/// request: the relative error of a count of five is 45 %, and it is the scatter between repeats
+/// that is judged.
+const BEYOND_FEWEST: f64 = 5.0;
+
+/// One entry a repeat, in order.
+pub(crate) fn by_repeat(case: &Case<'_>, endpoint: &EndpointCase) -> Vec<RepeatFigures> {
+    let mut parts: Vec<Part> = case.windows.iter().map(|_| Part::default()).collect();
+    for &i in &endpoint.completed {
+        let sample = case.sample(i);
+        if let Some(part) = parts.get_mut(usize::from(sample.repeat)) {
+            part.latencies_ns.push(sample.latency_ns());
+        }
+    }
+    for &i in &endpoint.failed {
+        let sample = case.sample(i);
+        if let Some(part) = parts.get_mut(usize::from(sample.repeat)) {
+            part.failed += 1;
+            part.censored += u64::from(sample.outcome == Outcome::Timeout);
+        }
+    }
+    for &i in &endpoint.unfinished {
+        if let Some(part) = parts.get_mut(usize::from(case.sample(i).repeat)) {
+            part.censored += 1;
+        }
+    }
+    let repeats = case.record.manifest.repeats.iter();
+    let windows = case.windows.iter().zip(repeats);
+    (0..)
+        .zip(parts.into_iter().zip(windows))
+        .map(|(repeat, (part, (window, facts)))| {
+            let tally = facts.endpoints.get(usize::from(endpoint.index));
+            let tally = tally.copied().unwrap_or_default();
+            part.figures(repeat, tally.offered, tally.unsent, window.len_ns())
+        })
+        .collect()
+}
+
+/// The requests of one repeat.
+#[derive(Default)]
+struct Part {
+    latencies_ns: Vec<u64>,
+    failed: u64,
+    /// Those that count as slower than all that were answered.
+    censored: u64,
+}
+
+impl Part {
+    fn figures(mut self, repeat: u32, offered: u64, unsent: u64, window_ns: u64) -> RepeatFigures {
+        self.latencies_ns.sort_unstable();
+        let completed = self.latencies_ns.len() as u64;
+        let over = |part: u64, of: f64| {
+            if of > 0.0 { part as f64 / of } else { 0.0 }
+        };
+        RepeatFigures {
+            repeat,
+            offered,
+            completed,
+            rate_per_s: round(over(completed, window_ns as f64 / 1e9), 1e3),
+            errors: share(over(self.failed, offered as f64)),
+            latency_ms: self.percentiles(unsent),
+        }
+    }
+
+    fn percentiles(&self, unsent: u64) -> BTreeMap<String, f64> {
+        let n = self.latencies_ns.len() as u64 + self.censored + unsent;
+        let known = |&(_, p): &(&str, f64)| {
+            n as f64 * (1.0 - p) >= BEYOND_FEWEST && rank(n, p) <= self.latencies_ns.len() as u64
+        };
+        let value = |(name, p): (&str, f64)| {
+            let latency_ns = self.latencies_ns.get(rank(n, p) as usize - 1)?;
+            Some((name.to_owned(), millis(*latency_ns as f64)))
+        };
+        NAMED.into_iter().filter(known).filter_map(value).collect()
+    }
+}

@@ -1,0 +1,214 @@
+//! A judged run in the figures that comparisons, gates and histories read.
+
+use std::collections::BTreeMap;
+
+use slowpath_core::figures::{
+    Conditions, FIGURES_SCHEMA, Figure, Origin, Row, RunFigures, Unit, host_conditions,
+};
+use slowpath_core::nanos::MILLISECOND;
+use slowpath_core::record::Manifest;
+
+use crate::diagnosis::{Diagnosis, EndpointFigures, Percentile, RepeatFigures, Status};
+
+/// The figures of a run that slowpath measured.
+pub fn run_figures(manifest: &Manifest, diagnosis: &Diagnosis) -> RunFigures {
+    let invalid = diagnosis
+        .validity
+        .iter()
+        .filter(|check| check.status == Status::Invalid)
+        .map(|check| format!("{}: {}", check.check, check.detail));
+    RunFigures {
+        schema: FIGURES_SCHEMA.to_owned(),
+        id: diagnosis.run.id.clone(),
+        name: diagnosis.run.name.clone(),
+        release: diagnosis.run.release.clone(),
+        began: diagnosis.run.began.clone(),
+        origin: Origin::Measured,
+        conditions: conditions(manifest, diagnosis),
+        void: invalid.collect(),
+        rows: diagnosis.endpoints.iter().flat_map(rows).collect(),
+    }
+}
+
+fn rows(endpoint: &EndpointFigures) -> Vec<Row> {
+    let subject = match &endpoint.pass {
+        Some(pass) => format!("{} ({pass})", endpoint.name),
+        None => endpoint.name.clone(),
+    };
+    let row = |metric: &str, unit: Unit, repeats: Vec<Figure>| Row {
+        subject: subject.clone(),
+        metric: metric.to_owned(),
+        unit,
+        better: unit.better(),
+        repeats,
+        whole: None,
+        refused: String::new(),
+    };
+    let of = |value: fn(&RepeatFigures) -> f64| {
+        let figures = endpoint.by_repeat.iter();
+        figures.map(move |repeat| Figure {
+            n: Some(repeat.offered),
+            ..Figure::of(value(repeat))
+        })
+    };
+    let latency = &endpoint.latency_ms;
+    let percentiles = [
+        ("p50", &latency.p50),
+        ("p90", &latency.p90),
+        ("p95", &latency.p95),
+        ("p98", &latency.p98),
+        ("p99", &latency.p99),
+        ("p99.9", &latency.p99_9),
+    ];
+    let mut rows: Vec<Row> = percentiles
+        .into_iter()
+        .map(|(name, whole)| Row {
+            whole: figure(whole),
+            refused: match whole.low {
+                Some(_) => String::new(),
+                None => whole.reason.clone().unwrap_or_default(),
+            },
+            ..row(name, Unit::Ns, percentile(endpoint, name))
+        })
+        .collect();
+    rows.push(row("rate", Unit::PerSecond, of(|r| r.rate_per_s).collect()));
+    rows.push(row("errors", Unit::Share, of(|r| r.errors).collect()));
+    rows
+}
+
+/// A percentile in those repeats that have it.
+fn percentile(endpoint: &EndpointFigures, name: &str) -> Vec<Figure> {
+    let repeats = endpoint.by_repeat.iter();
+    let of = |repeat: &RepeatFigures| {
+        Some(Figure {
+            n: Some(repeat.completed),
+            ..Figure::of(ns(*repeat.latency_ms.get(name)?))
+        })
+    };
+    repeats.filter_map(of).collect()
+}
+
+fn figure(of: &Percentile) -> Option<Figure> {
+    Some(Figure {
+        value: ns(of.value?),
+        low: of.low.map(ns),
+        high: of.high.map(ns),
+        n: of.n,
+        aside: String::new(),
+    })
+}
+
+fn ns(ms: f64) -> f64 {
+    (ms * MILLISECOND as f64).round()
+}
+
+fn conditions(manifest: &Manifest, diagnosis: &Diagnosis) -> Conditions {
+    let target = &manifest.target;
+    let mut config: BTreeMap<String, String> = target
+        .environment
+        .iter()
+        .map(|(name, value)| (format!("env {name}"), value.clone()))
+        .collect();
+    if let Some(command) = &target.command {
+        config.insert("command".to_owned(), command.join(" "));
+    }
+    if !target.executable.is_empty() {
+        config.insert("executable".to_owned(), target.executable.clone());
+    }
+    let mut versions = BTreeMap::from([("slowpath".to_owned(), manifest.version.clone())]);
+    if let Some(git) = &manifest.git {
+        let dirty = if git.dirty { " with changes" } else { "" };
+        versions.insert("git".to_owned(), format!("{}{dirty}", git.commit));
+    }
+    Conditions {
+        host: host_conditions(&manifest.host),
+        config,
+        harness: harness(manifest, diagnosis),
+        versions,
+    }
+}
+
+/// How it was measured. Ports that were free by chance are no part of it.
+fn harness(manifest: &Manifest, diagnosis: &Diagnosis) -> BTreeMap<String, String> {
+    let scenario = &manifest.plan.scenario;
+    let load = &scenario.load;
+    let mut harness = BTreeMap::from([
+        ("load".to_owned(), diagnosis.run.load.clone()),
+        ("warmup_ns".to_owned(), load.warmup_ns.to_string()),
+        ("timeout_ns".to_owned(), load.timeout_ns.to_string()),
+        ("loops".to_owned(), load.loops.to_string()),
+        ("fresh".to_owned(), load.fresh.to_string()),
+    ]);
+    for endpoint in &scenario.endpoints {
+        let request = format!("{} x {}", endpoint.method, endpoint.weight);
+        harness.insert(format!("endpoint {}", endpoint.name), request);
+    }
+    harness
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::diagnosis::Percentiles;
+
+    #[test]
+    fn a_refused_percentile_says_why_and_repeats_keep_theirs() {
+        let refused = Percentile {
+            value: None,
+            reason: Some("needs 368 effective samples, have 12".to_owned()),
+            ..Percentile::default()
+        };
+        let known = Percentile {
+            value: Some(2.5),
+            low: Some(2.0),
+            high: Some(3.0),
+            n: Some(100),
+            ..Percentile::default()
+        };
+        let latency = Percentiles {
+            p50: known,
+            p90: refused.clone(),
+            p95: refused.clone(),
+            p98: refused.clone(),
+            p99: refused.clone(),
+            p99_9: refused.clone(),
+            max: refused,
+        };
+        let repeat = RepeatFigures {
+            repeat: 0,
+            offered: 120,
+            completed: 100,
+            rate_per_s: 50.0,
+            errors: 0.1,
+            latency_ms: BTreeMap::from([("p50".to_owned(), 2.5)]),
+        };
+        let endpoint = EndpointFigures {
+            name: "search".to_owned(),
+            pass: Some("cold".to_owned()),
+            requests: 110,
+            rate_per_s: 50.0,
+            offered: 120,
+            completed: 100,
+            served: 0.83,
+            unfinished: 10,
+            unsent: 0,
+            errors: Vec::new(),
+            service_ms: latency.clone(),
+            latency_ms: latency,
+            stream: None,
+            modes: Vec::new(),
+            run_spread: None,
+            by_repeat: vec![repeat],
+            settling: None,
+        };
+        let rows = rows(&endpoint);
+        let by_name = |name: &str| rows.iter().find(|r| r.name() == name).unwrap();
+        let median = by_name("search (cold).p50");
+        assert_eq!(median.values(), [2.5e6]);
+        assert_eq!(median.whole.as_ref().unwrap().low, Some(2e6));
+        let tail = by_name("search (cold).p99");
+        assert!(tail.refused.contains("368") && tail.repeats.is_empty());
+        assert_eq!(by_name("search (cold).errors").values(), [0.1]);
+        assert_eq!(by_name("search (cold).rate").values(), [50.0]);
+    }
+}
