@@ -2,6 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::health::Health;
 use crate::nanos::Span;
 use crate::sample::{Outcome, Phase};
 
@@ -76,7 +77,7 @@ pub struct EndpointTally {
 }
 
 /// One repeat of a run.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct RepeatFacts {
     /// From 0.
@@ -119,6 +120,10 @@ pub struct RepeatFacts {
     /// known than an errno.
     #[serde(default)]
     pub reasons: Vec<Reason>,
+    /// How fit the host was, taken around the repeat and before its figures were looked at;
+    /// `None` in records of versions that did not look.
+    #[serde(default)]
+    pub health: Option<Health>,
 }
 
 /// Why a request failed, in words.
@@ -152,6 +157,7 @@ impl RepeatFacts {
             target_pids: Vec::new(),
             cut_short: String::new(),
             reasons: Vec::new(),
+            health: None,
         }
     }
 }

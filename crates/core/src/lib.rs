@@ -8,6 +8,7 @@
 pub mod catalogue;
 pub mod facts;
 pub mod figures;
+pub mod health;
 pub mod logs;
 pub mod model;
 pub mod nanos;

@@ -164,6 +164,8 @@ signals! {
     CLOCK_REALTIME_OFFSET = "clock.realtime_offset_ns", Nanoseconds, Gauge, Client, "clock_gettime";
     /// `CLOCK_BOOTTIME` minus `CLOCK_MONOTONIC`: grows while the host is suspended.
     CLOCK_BOOTTIME_OFFSET = "clock.boottime_offset_ns", Nanoseconds, Gauge, Client, "clock_gettime";
+    /// `CLOCK_MONOTONIC_RAW` minus `CLOCK_MONOTONIC`: moves as the latter is slewed.
+    CLOCK_RAW_OFFSET = "clock.raw_offset_ns", Nanoseconds, Gauge, Client, "clock_gettime";
     /// How long a probe took to read its sources; the label is the probe's name.
     PROBE_COST = "probe.cost_ns", Nanoseconds, Gauge, Client, "clock_gettime around a read";
 }

@@ -1,6 +1,8 @@
 //! The host: what kind of machine it is, what can be seen on it, and how quiet it is.
 
 mod capabilities;
+mod counters;
+mod examiner;
 mod noise;
 
 use std::path::{Path, PathBuf};
@@ -10,7 +12,8 @@ use rustix::system::uname;
 use slowpath_core::facts::HostFacts;
 
 pub use capabilities::{Capability, capabilities};
-pub use noise::{Noise, noise};
+pub use examiner::{ClockReader, Examiner, HealthWatch};
+pub use noise::noise;
 
 use crate::probes::{cgroup, count_cpus, field};
 

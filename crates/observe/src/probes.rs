@@ -27,10 +27,12 @@ use std::sync::Arc;
 use slowpath_core::nanos::{MILLISECOND, SECOND};
 use slowpath_core::signal::Signal;
 
-pub(crate) use machine::count_cpus;
+pub(crate) use machine::{count_cpus, parse_cpus, parse_pressure};
 pub(crate) use out::Out;
+pub(crate) use process::ticks_to_ns;
 pub(crate) use scene::Scene;
-pub(crate) use text::field;
+pub(crate) use source::Files;
+pub(crate) use text::{Stat, field, keyed};
 
 /// What to observe.
 #[derive(Clone)]

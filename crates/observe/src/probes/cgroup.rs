@@ -105,6 +105,16 @@ pub fn locate(proc_root: &Path, sys_root: &Path, pid: u32) -> Result<Place, NoPl
     place_of("cpu", &groups, &mounts, sys_root)
 }
 
+/// How long the quota that binds process `pid` has kept CPUs from running, added up over CPUs, in
+/// nanoseconds; `None` if that cannot be read.
+pub(crate) fn throttled_ns(proc_root: &Path, sys_root: &Path, pid: u32) -> Option<u64> {
+    let mut state = State::default();
+    let group = state.find_group(proc_root, sys_root, pid).ok()?;
+    let file = state.files.read(&group.directory.join("cpu.stat")).ok()?;
+    let throttling = parse_throttling(&file.text, group.version)?;
+    Some(throttling.throttled_ns as u64)
+}
+
 fn read_tables(proc_root: &Path, pid: u32, files: &mut Files) -> Result<(String, String), NoPlace> {
     let mut read = |path: PathBuf| match files.read(&path) {
         Ok(file) => Ok(file.text.into_owned()),
@@ -300,7 +310,7 @@ impl Probe for State {
             let Some(first) = scene.processes.first() else {
                 return;
             };
-            match self.find_group(scene, first.pid) {
+            match self.find_group(&scene.proc_root, &scene.sys_root, first.pid) {
                 Ok(group) => self.group = Some(group),
                 Err(NoPlace::Unreadable { path, error }) => out.failed(SIGNALS, &path, error),
                 Err(reason) => {
@@ -321,9 +331,14 @@ impl Probe for State {
 }
 
 impl State {
-    fn find_group(&mut self, scene: &Scene, pid: u32) -> Result<Group, NoPlace> {
-        let (groups, mounts) = read_tables(&scene.proc_root, pid, &mut self.files)?;
-        let place = place_of("cpu", &groups, &mounts, &scene.sys_root)?;
+    fn find_group(
+        &mut self,
+        proc_root: &Path,
+        sys_root: &Path,
+        pid: u32,
+    ) -> Result<Group, NoPlace> {
+        let (groups, mounts) = read_tables(proc_root, pid, &mut self.files)?;
+        let place = place_of("cpu", &groups, &mounts, sys_root)?;
         let mut chosen = place.group.as_path();
         for ancestor in place.group.ancestors() {
             let limit = self.limit(place.version, &below(&place.mount, ancestor));
@@ -343,7 +358,7 @@ impl State {
         }
         let accounting = match place.version {
             Version::V2 => None,
-            Version::V1 => place_of("cpuacct", &groups, &mounts, &scene.sys_root)
+            Version::V1 => place_of("cpuacct", &groups, &mounts, sys_root)
                 .ok()
                 .filter(|accounting| accounting.group.starts_with(chosen))
                 .map(|accounting| below(&accounting.mount, chosen)),

@@ -87,15 +87,15 @@ impl State {
 
 /// The CPUs of the host in `/proc/stat`; times in clock ticks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Cpus {
-    busy_ticks: u64,
-    idle_ticks: u64,
-    steal_ticks: u64,
-    online: u64,
+pub(crate) struct Cpus {
+    pub(crate) busy_ticks: u64,
+    pub(crate) idle_ticks: u64,
+    pub(crate) steal_ticks: u64,
+    pub(crate) online: u64,
 }
 
 /// Reads `/proc/stat`. Guest time is part of user time there; waiting for I/O is idle.
-fn parse_cpus(text: &str) -> Option<Cpus> {
+pub(crate) fn parse_cpus(text: &str) -> Option<Cpus> {
     let mut lines = text.lines();
     let mut total = lines.next()?.strip_prefix("cpu ")?.split_ascii_whitespace();
     let mut next = || total.next()?.parse::<u64>().ok();
@@ -125,7 +125,7 @@ pub(crate) fn count_cpus(text: &str) -> Option<u32> {
 }
 
 /// The microseconds behind `total=` in the line `some` of a pressure file.
-fn parse_pressure(text: &str) -> Option<u64> {
+pub(crate) fn parse_pressure(text: &str) -> Option<u64> {
     let some = text.lines().find_map(|line| line.strip_prefix("some "))?;
     some.split_ascii_whitespace()
         .find_map(|word| word.strip_prefix("total="))?

@@ -51,7 +51,7 @@ const TURNS_PER_FULL_READ: u64 = 10;
 const MAX_THREADS: usize = 512;
 
 /// Nanoseconds in `ticks` of `USER_HZ`, the unit in which procfs tells CPU time.
-pub(super) fn ticks_to_ns(ticks: u64) -> f64 {
+pub(crate) fn ticks_to_ns(ticks: u64) -> f64 {
     ticks as f64 * (SECOND as f64 / clock_ticks_per_second() as f64)
 }
 

@@ -12,6 +12,8 @@ pub(crate) struct Stat {
     pub(crate) user_ticks: u64,
     /// In clock ticks.
     pub(crate) system_ticks: u64,
+    /// Of children that were waited for, in user mode and in the kernel, in clock ticks.
+    pub(crate) children_ticks: u64,
     pub(crate) threads: u64,
     /// When it started, in clock ticks since boot: tells a process from a later one of its id.
     pub(crate) started_ticks: u64,
@@ -34,7 +36,8 @@ impl Stat {
             faults_major: number(1)?,
             user_ticks: number(1)?,
             system_ticks: number(0)?,
-            threads: number(4)?,
+            children_ticks: number(0)?.saturating_add(number(0)?),
+            threads: number(2)?,
             started_ticks: number(1)?,
             resident_pages: number(1)?,
         })
@@ -88,6 +91,7 @@ mod tests {
         assert_eq!((stat.state, stat.parent, stat.threads), ('R', 9, 4));
         assert_eq!((stat.faults_minor, stat.faults_major), (3821, 3));
         assert_eq!((stat.user_ticks, stat.system_ticks), (11, 22));
+        assert_eq!(stat.children_ticks, 37 + 6);
         assert_eq!((stat.started_ticks, stat.resident_pages), (303_706, 965));
     }
 

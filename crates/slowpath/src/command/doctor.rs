@@ -6,7 +6,8 @@ use std::time::Duration;
 
 use anyhow::Result;
 use slowpath_core::facts::HostFacts;
-use slowpath_observe::host::{self, Capability, Noise};
+use slowpath_core::health::Noise;
+use slowpath_observe::host::{self, Capability};
 
 use crate::cli::DoctorArgs;
 use crate::exit::Exit;
@@ -65,13 +66,17 @@ fn verdict(noise: &Noise) -> String {
         "noise  {:.2} % of a busy CPU's time was taken away, at most {:.2} ms at once ({} times \
          above 50 µs); timers are {:.0} µs late at the median, {:.0} µs at p99\n       latencies \
          below some {:.1} ms are this machine's as much as the server's",
-        noise.stolen_share * 100.0,
-        noise.max_gap_ns as f64 / 1e6,
-        noise.gaps_over_50us,
-        noise.timer_p50_ns as f64 / 1e3,
-        noise.timer_p99_ns as f64 / 1e3,
-        noise.max_gap_ns.max(noise.timer_p99_ns) as f64 / 1e6
+        noise.stolen_share() * 100.0,
+        noise.max_gap_ns() as f64 / 1e6,
+        gaps(noise),
+        noise.timer.late_p50_ns as f64 / 1e3,
+        noise.timer.late_p99_ns as f64 / 1e3,
+        noise.max_gap_ns().max(noise.timer.late_p99_ns) as f64 / 1e6
     )
+}
+
+fn gaps(noise: &Noise) -> u64 {
+    noise.cpus.iter().map(|cpu| cpu.gaps).sum()
 }
 
 fn json(facts: &HostFacts, capabilities: &[Capability], noise: &Noise) -> serde_json::Value {
@@ -85,11 +90,11 @@ fn json(facts: &HostFacts, capabilities: &[Capability], noise: &Noise) -> serde_
         "host": facts,
         "capabilities": capabilities.iter().map(one).collect::<Vec<_>>(),
         "noise": {
-            "gaps_over_50us": noise.gaps_over_50us,
-            "stolen_share": noise.stolen_share,
-            "max_gap_ns": noise.max_gap_ns,
-            "timer_p50_ns": noise.timer_p50_ns,
-            "timer_p99_ns": noise.timer_p99_ns,
+            "gaps_over_50us": gaps(noise),
+            "stolen_share": noise.stolen_share(),
+            "max_gap_ns": noise.max_gap_ns(),
+            "timer_p50_ns": noise.timer.late_p50_ns,
+            "timer_p99_ns": noise.timer.late_p99_ns,
         },
     })
 }
