@@ -38,6 +38,40 @@ pub struct RunFigures {
     pub void: Vec<String>,
     /// The figures, one row a subject and metric, in the order of the source.
     pub rows: Vec<Row>,
+    /// Where the latencies of a subject gather; empty where nobody looked or nothing was found.
+    #[serde(default)]
+    pub modes: Vec<ModeFigure>,
+    /// What failed, class by class; empty where nothing did, or where the source does not say.
+    #[serde(default)]
+    pub failures: Vec<FailureFigure>,
+}
+
+/// A mode of the latencies of one subject over a whole run.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct ModeFigure {
+    /// The endpoint or the benchmark, as in [`Row::subject`].
+    pub subject: String,
+    /// Where its density is highest, in nanoseconds.
+    pub at_ns: f64,
+    /// Its share of the completed requests.
+    pub weight: f64,
+    /// Completed requests that were looked at: what a mode of little weight needs to be seen.
+    pub n: u64,
+}
+
+/// One class of failures of one subject over a whole run.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct FailureFigure {
+    /// The endpoint or the benchmark, as in [`Row::subject`].
+    pub subject: String,
+    /// What happened, in few words that are the same in every run: `reset in first-byte`.
+    pub class: String,
+    /// How often.
+    pub count: u64,
+    /// Its share of what was offered, from 0 to 1.
+    pub share: f64,
 }
 
 /// Who measured.

@@ -1,14 +1,14 @@
 //! A judged run in the figures that comparisons, gates and histories read.
 
-use std::collections::BTreeMap;
-
 use slowpath_core::figures::{
-    Conditions, FIGURES_SCHEMA, Figure, Origin, Row, RunFigures, Unit, host_conditions,
+    FIGURES_SCHEMA, FailureFigure, Figure, ModeFigure, Origin, Row, RunFigures, Unit,
 };
 use slowpath_core::nanos::MILLISECOND;
 use slowpath_core::record::Manifest;
 
-use crate::diagnosis::{Diagnosis, EndpointFigures, Percentile, RepeatFigures, Status};
+use crate::diagnosis::{Diagnosis, EndpointFigures, ErrorCount, Percentile, RepeatFigures, Status};
+
+mod conditions;
 
 /// The figures of a run that slowpath measured.
 pub fn run_figures(manifest: &Manifest, diagnosis: &Diagnosis) -> RunFigures {
@@ -24,17 +24,51 @@ pub fn run_figures(manifest: &Manifest, diagnosis: &Diagnosis) -> RunFigures {
         release: diagnosis.run.release.clone(),
         began: diagnosis.run.began.clone(),
         origin: Origin::Measured,
-        conditions: conditions(manifest, diagnosis),
+        conditions: conditions::conditions(manifest),
         void: invalid.collect(),
         rows: diagnosis.endpoints.iter().flat_map(rows).collect(),
+        modes: diagnosis.endpoints.iter().flat_map(modes).collect(),
+        failures: diagnosis.endpoints.iter().flat_map(failures).collect(),
     }
 }
 
-fn rows(endpoint: &EndpointFigures) -> Vec<Row> {
-    let subject = match &endpoint.pass {
+fn subject(endpoint: &EndpointFigures) -> String {
+    match &endpoint.pass {
         Some(pass) => format!("{} ({pass})", endpoint.name),
         None => endpoint.name.clone(),
+    }
+}
+
+fn modes(endpoint: &EndpointFigures) -> Vec<ModeFigure> {
+    let modes = endpoint.modes.iter();
+    let figure = modes.map(|mode| ModeFigure {
+        subject: subject(endpoint),
+        at_ns: ns(mode.at_ms),
+        weight: mode.weight,
+        n: endpoint.completed,
+    });
+    figure.collect()
+}
+
+fn failures(endpoint: &EndpointFigures) -> Vec<FailureFigure> {
+    let figure = |error: &ErrorCount| {
+        let what = match (&error.status, &error.errno) {
+            (Some(status), _) => format!("{} {status}", error.class),
+            (None, Some(errno)) => format!("{} ({errno})", error.class),
+            (None, None) => error.class.clone(),
+        };
+        FailureFigure {
+            subject: subject(endpoint),
+            class: format!("{what} in {}", error.phase),
+            count: error.count,
+            share: error.offered_share,
+        }
     };
+    endpoint.errors.iter().map(figure).collect()
+}
+
+fn rows(endpoint: &EndpointFigures) -> Vec<Row> {
+    let subject = subject(endpoint);
     let row = |metric: &str, unit: Unit, repeats: Vec<Figure>| Row {
         subject: subject.clone(),
         metric: metric.to_owned(),
@@ -102,52 +136,10 @@ fn ns(ms: f64) -> f64 {
     (ms * MILLISECOND as f64).round()
 }
 
-fn conditions(manifest: &Manifest, diagnosis: &Diagnosis) -> Conditions {
-    let target = &manifest.target;
-    let mut config: BTreeMap<String, String> = target
-        .environment
-        .iter()
-        .map(|(name, value)| (format!("env {name}"), value.clone()))
-        .collect();
-    if let Some(command) = &target.command {
-        config.insert("command".to_owned(), command.join(" "));
-    }
-    if !target.executable.is_empty() {
-        config.insert("executable".to_owned(), target.executable.clone());
-    }
-    let mut versions = BTreeMap::from([("slowpath".to_owned(), manifest.version.clone())]);
-    if let Some(git) = &manifest.git {
-        let dirty = if git.dirty { " with changes" } else { "" };
-        versions.insert("git".to_owned(), format!("{}{dirty}", git.commit));
-    }
-    Conditions {
-        host: host_conditions(&manifest.host),
-        config,
-        harness: harness(manifest, diagnosis),
-        versions,
-    }
-}
-
-/// How it was measured. Ports that were free by chance are no part of it.
-fn harness(manifest: &Manifest, diagnosis: &Diagnosis) -> BTreeMap<String, String> {
-    let scenario = &manifest.plan.scenario;
-    let load = &scenario.load;
-    let mut harness = BTreeMap::from([
-        ("load".to_owned(), diagnosis.run.load.clone()),
-        ("warmup_ns".to_owned(), load.warmup_ns.to_string()),
-        ("timeout_ns".to_owned(), load.timeout_ns.to_string()),
-        ("loops".to_owned(), load.loops.to_string()),
-        ("fresh".to_owned(), load.fresh.to_string()),
-    ]);
-    for endpoint in &scenario.endpoints {
-        let request = format!("{} x {}", endpoint.method, endpoint.weight);
-        harness.insert(format!("endpoint {}", endpoint.name), request);
-    }
-    harness
-}
-
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeMap;
+
     use super::*;
     use crate::diagnosis::Percentiles;
 

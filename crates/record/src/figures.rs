@@ -74,6 +74,8 @@ mod tests {
             conditions: Conditions::default(),
             void: Vec::new(),
             rows: Vec::new(),
+            modes: Vec::new(),
+            failures: Vec::new(),
         };
         write_figures(dir.path(), &figures).unwrap();
         assert_eq!(read_figures(dir.path()).unwrap().as_ref(), Some(&figures));
