@@ -4,14 +4,17 @@
 
 mod stats {
     mod bootstrap;
+    mod comparing;
     mod effective;
     mod episodes;
+    mod family;
     mod fisher;
     mod grids;
     mod laws;
     mod modes;
     mod period;
     mod permutation;
+    mod power;
     mod quantile;
     mod settle;
     mod spread;
