@@ -5,6 +5,7 @@
 mod stats {
     mod bootstrap;
     mod comparing;
+    mod dip;
     mod effective;
     mod episodes;
     mod family;
@@ -17,6 +18,7 @@ mod stats {
     mod power;
     mod quantile;
     mod settle;
+    mod shape;
     mod spread;
     mod tightness;
     mod tukey;

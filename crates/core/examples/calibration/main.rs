@@ -14,6 +14,7 @@
 #![expect(clippy::print_stdout, reason = "the table is what the program is for")]
 
 mod draw;
+mod modes;
 mod row;
 mod runs;
 
@@ -25,7 +26,7 @@ use row::{Row, Settings};
 /// A family: its name on the command line, and what measures it.
 type Family = (&'static str, fn(&Settings) -> Vec<Row>);
 
-const FAMILIES: &[Family] = &[("runs", runs::rows)];
+const FAMILIES: &[Family] = &[("modes", modes::rows), ("runs", runs::rows)];
 
 const SEED: u64 = 20;
 

@@ -8,7 +8,7 @@ const TIES_PER_VALUE: usize = 3;
 /// Where a timer rounded the sample, the samples of each of its steps are spread evenly over the
 /// step. Evenly and not at random: the result does not depend on a seed, and the spreading adds
 /// no noise of its own to the density.
-pub(super) fn logarithms(sorted: &[u64]) -> Vec<f64> {
+pub(in crate::stats) fn logarithms(sorted: &[u64]) -> Vec<f64> {
     let step = quantum(sorted).unwrap_or(0) as f64;
     let mut logs = Vec::with_capacity(sorted.len());
     for ties in sorted.chunk_by(|left, right| left == right) {
