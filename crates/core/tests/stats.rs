@@ -13,10 +13,12 @@ mod stats {
     mod grids;
     mod laws;
     mod modes;
+    mod order;
     mod period;
     mod permutation;
     mod power;
     mod quantile;
+    mod repeats;
     mod settle;
     mod shape;
     mod spread;

@@ -5,6 +5,8 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::interpolated::type_7;
+
 /// Quartile distances to the inner fences.
 const MILD: f64 = 1.5;
 
@@ -84,12 +86,4 @@ impl Fences {
             Class::Inside
         }
     }
-}
-
-/// Type 7 of Hyndman & Fan, which Tukey's fences are usually set from.
-fn type_7(sorted: &[f64], p: f64) -> Option<f64> {
-    let position = sorted.len().checked_sub(1)? as f64 * p;
-    let below = sorted[position.floor() as usize];
-    let above = sorted[position.ceil() as usize];
-    Some(below + (above - below) * position.fract())
 }

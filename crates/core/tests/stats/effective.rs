@@ -13,8 +13,8 @@ fn published() -> Vec<BatchCount> {
 fn reproduces_r_survey() {
     let (share, low, high) = share_interval(&published()).unwrap();
     assert_close(share, 0.07, 1e-12);
-    assert_close(low, 0.024_727_780_57, 1e-8);
-    assert_close(high, 0.150_512_007_4, 1e-8);
+    assert_close(low, 0.024_727_780_57, 1e-9);
+    assert_close(high, 0.150_512_007_4, 1e-9);
 }
 
 #[test]
@@ -27,7 +27,13 @@ fn reproduces_the_design_effect() {
         1e-12,
     );
     assert_close(found.deff, number(&vectors, &["deff_batch", "deff"]), 1e-12);
-    assert_close(found.n_eff, 78.729_79, 1e-6);
+    assert_close(found.n_eff, 78.729_79, 1e-7);
+    let undeflated = found.share * (1.0 - found.share) / found.variance;
+    assert_close(
+        undeflated,
+        number(&vectors, &["deff_batch", "n_eff"]),
+        1e-12,
+    );
 }
 
 #[test]

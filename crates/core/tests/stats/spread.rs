@@ -1,6 +1,9 @@
-use slowpath_core::stats::spread::{Steadiness, confidence, mean_range, spread};
+use slowpath_core::stats::spread::{
+    INCONCLUSIVE_ABOVE, Steadiness, UNSTEADY_ABOVE, confidence, mean_range, spread,
+};
 
-use super::vectors::{assert_close, number, vectors};
+use super::grids::Noise;
+use super::vectors::{assert_close, number, numbers, vectors};
 
 #[test]
 fn mean_range_of_vectors() {
@@ -81,4 +84,37 @@ fn runs_of_nothing_do_not_differ() {
 #[test]
 fn an_even_number_of_runs_has_a_median_between() {
     assert_close(spread(&[4.0, 1.0, 3.0, 2.0]).unwrap().median, 2.5, 1e-12);
+}
+
+/// How often runs that scatter normally exceed the limits, as simulated with other software and
+/// printed with three decimals.
+#[test]
+fn how_often_the_limits_are_exceeded() {
+    let vectors = vectors();
+    let family = "P(spread>20%), P(spread>30%) normal runs";
+    let mut noise = Noise::new(4);
+    for (runs, count) in [(3, 2500), (5, 2500), (10, 400), (20, 400)] {
+        let campaigns: Vec<Vec<f64>> = (0..count)
+            .map(|_| (0..runs).map(|_| noise.normal()).collect())
+            .collect();
+        for cv in [0.03, 0.05, 0.08, 0.10, 0.12, 0.15] {
+            let mut exceeded = [0, 0];
+            for campaign in &campaigns {
+                let figures: Vec<f64> = campaign.iter().map(|z| 1.0 + cv * z).collect();
+                let found = spread(&figures).unwrap().spread;
+                exceeded[0] += u32::from(found > UNSTEADY_ABOVE);
+                exceeded[1] += u32::from(found > INCONCLUSIVE_ABOVE);
+            }
+            let expected = numbers(&vectors, &[family, &format!("n={runs} cv={cv:.2}")]);
+            for (exceeded, expected) in exceeded.into_iter().zip(expected) {
+                let share = f64::from(exceeded) / f64::from(count);
+                // Four standard errors of this share and of theirs, a thousandth for printing.
+                let allowed = 4.0 * (2.0 * expected * (1.0 - expected) / f64::from(count)).sqrt();
+                assert!(
+                    (share - expected).abs() < allowed + 1e-3,
+                    "{runs} {cv}: {share}"
+                );
+            }
+        }
+    }
 }

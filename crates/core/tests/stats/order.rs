@@ -1,0 +1,161 @@
+//! Intervals by ranks, quantiles between samples, and flips of signs.
+
+use proptest::prelude::*;
+use slowpath_core::stats::interpolated::{harrell_davis, type_7, type_8};
+use slowpath_core::stats::order::{TooFew, median, needed, ranks};
+use slowpath_core::stats::paired::least_p;
+use slowpath_core::stats::quantile::needed_one_sided;
+use slowpath_core::stats::sign_flip::sign_flip;
+
+use super::laws::laws;
+use super::vectors::{assert_close, number, vectors};
+
+#[test]
+fn ranks_of_vectors() {
+    let vectors = vectors();
+    for (n, p) in [
+        (6, "0.5"),
+        (8, "0.5"),
+        (20, "0.5"),
+        (100, "0.5"),
+        (100, "0.9"),
+        (1000, "0.99"),
+        (10_000, "0.99"),
+        (10_000, "0.999"),
+    ] {
+        let found = ranks(n, p.parse().unwrap(), 0.95).unwrap();
+        let name = format!("n={n} p={p}");
+        let of = |key| number(&vectors, &["order_stat_ci_1based", &name, key]);
+        assert_close(found.low as f64, of("lo_rank"), 0.0);
+        assert_close(found.high as f64, of("hi_rank"), 0.0);
+        assert_close(found.confidence, of("coverage"), 1e-9);
+    }
+}
+
+/// The test of Go's benchstat (golang.org/x/perf, benchmath).
+#[test]
+fn the_median_as_benchstat_prints_it() {
+    let found = median(&[-10.0, 2.0, 3.0, 4.0, 5.0, 6.0], 0.95).unwrap();
+    assert_close(found.median, 3.5, 0.0);
+    assert_close(found.low, -10.0, 0.0);
+    assert_close(found.high, 6.0, 0.0);
+    assert_close(found.confidence, 0.96875, 1e-12);
+    let refused = median(&[-10.0, 2.0, 3.0, 4.0, 5.0, 6.0], 0.99).unwrap_err();
+    assert_eq!(refused, TooFew { needs: 8, have: 6 });
+    assert_eq!(refused.to_string(), "need >= 8 for this confidence, have 6");
+    assert_eq!(median(&[], 0.95), Err(TooFew { needs: 6, have: 0 }));
+    assert_eq!(needed(0.5, 0.95), 6);
+}
+
+#[test]
+fn one_sided_needs_of_vectors() {
+    let vectors = vectors();
+    for p in ["0.5", "0.9", "0.95", "0.99", "0.999", "0.9999"] {
+        let expected = number(&vectors, &["min_n_one_sided95_upper", p]);
+        assert_eq!(needed_one_sided(p.parse().unwrap()), expected as u64, "{p}");
+    }
+}
+
+/// R's `quantile(type = 7)` and `type = 8`, scipy's `hdquantiles`.
+#[test]
+fn interpolated_quantiles_of_vectors() {
+    let vectors = vectors();
+    let x = [1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0, 8.0, 9.0, 100.0];
+    for p in ["0.5", "0.9", "0.95", "0.99"] {
+        let share: f64 = p.parse().unwrap();
+        assert_close(
+            type_7(&x, share).unwrap(),
+            number(&vectors, &["q_type7", p]),
+            1e-9,
+        );
+        assert_close(
+            type_8(&x, share).unwrap(),
+            number(&vectors, &["q_type8", p]),
+            1e-9,
+        );
+    }
+    for p in ["0.25", "0.5", "0.9"] {
+        let expected = number(&vectors, &["harrell_davis", p]);
+        assert_close(
+            harrell_davis(&x, p.parse().unwrap()).unwrap(),
+            expected,
+            1e-9,
+        );
+    }
+    assert_eq!(type_7(&[], 0.5), None);
+    assert_eq!(type_8(&[], 0.5), None);
+    assert_eq!(harrell_davis(&[], 0.5), None);
+    assert_close(type_8(&x, 0.0).unwrap(), 1.0, 0.0);
+}
+
+#[test]
+fn flips_reach_the_least_p_and_no_less() {
+    for n in [5_usize, 6, 10] {
+        let d: Vec<f64> = (1..=n).map(|i| i as f64).collect();
+        let found = sign_flip(&d, 1).unwrap();
+        assert!(found.exact);
+        assert_close(found.p, least_p(n), 1e-12);
+    }
+    assert_eq!(sign_flip(&[], 1), None);
+    assert_close(sign_flip(&[0.0, 0.0], 1).unwrap().p, 1.0, 0.0);
+}
+
+/// Equal differences in both directions: half of the ways are as extreme, ties included.
+#[test]
+fn flips_count_ties() {
+    let found = sign_flip(&[0.1, 0.2, -0.3, 0.1], 1).unwrap();
+    // The sum is 0.1, and only four of the sixteen ways have a smaller one, 0.1 being the least.
+    assert_close(found.p, 1.0, 0.0);
+    let found = sign_flip(&[0.1, 0.1, 0.1, -0.1], 1).unwrap();
+    assert_close(found.p, 10.0 / 16.0, 1e-12);
+}
+
+#[test]
+fn many_pairs_are_drawn() {
+    let d: Vec<f64> = (0..30).map(|i| f64::from(i % 7) - 2.0).collect();
+    let found = sign_flip(&d, 7).unwrap();
+    assert!(!found.exact && found.p > 0.0);
+    assert_eq!(Some(found), sign_flip(&d, 7));
+    let few = sign_flip(&d[..16], 7).unwrap();
+    assert!(few.exact);
+    assert!((sign_flip(&d[..17], 7).unwrap().p - few.p).abs() < 0.2);
+}
+
+proptest! {
+    #![proptest_config(laws(64))]
+
+    /// Harrell and Davis's weights are a mean, and no estimate leaves the sample.
+    #[test]
+    fn interpolated_quantiles_are_ordered(
+        mut x in prop::collection::vec(0.0..1e6f64, 1..60),
+        p in 0.01..0.99f64,
+    ) {
+        x.sort_unstable_by(f64::total_cmp);
+        for quantile in [type_7, type_8, harrell_davis] {
+            let (found, above) = (quantile(&x, p).unwrap(), quantile(&x, (p + 0.01).min(0.995)));
+            prop_assert!(x[0] - 1e-6 <= found && found <= x[x.len() - 1] + 1e-6);
+            prop_assert!(found <= above.unwrap() + 1e-6);
+        }
+    }
+
+    /// The interval by ranks has at least the confidence that was asked for.
+    #[test]
+    fn ranks_keep_their_confidence(n in 6u64..400, p in 0.1..0.9f64) {
+        match ranks(n, p, 0.95) {
+            Ok(found) => {
+                prop_assert!(found.confidence >= 0.95 - 1e-12);
+                prop_assert!(1 <= found.low && found.low < found.high && found.high <= n);
+            }
+            Err(refused) => prop_assert!(refused.needs > n),
+        }
+    }
+
+    /// Exchanging the sides of all pairs changes no p.
+    #[test]
+    fn flips_have_no_side(d in prop::collection::vec(-1.0..1.0f64, 1..10)) {
+        let other: Vec<f64> = d.iter().map(|d| -d).collect();
+        let (one, two) = (sign_flip(&d, 1).unwrap(), sign_flip(&other, 1).unwrap());
+        prop_assert!((one.p - two.p).abs() < 1e-12);
+        prop_assert!(one.p >= least_p(d.len()) - 1e-12);
+    }
+}
