@@ -4,6 +4,7 @@
 
 mod stats {
     mod bootstrap;
+    mod change;
     mod comparing;
     mod dip;
     mod effective;
@@ -13,16 +14,19 @@ mod stats {
     mod grids;
     mod laws;
     mod modes;
+    mod noise;
     mod order;
     mod period;
     mod permutation;
     mod power;
     mod quantile;
+    mod recurrence;
     mod repeats;
     mod settle;
     mod shape;
     mod spread;
     mod tightness;
+    mod trend;
     mod tukey;
     mod vectors;
 }

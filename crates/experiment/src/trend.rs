@@ -1,5 +1,7 @@
 //! Did the system drift while it was experimented on?
 
+pub(crate) use slowpath_core::stats::median::median;
+use slowpath_core::stats::trend::slope;
 use statrs::distribution::{ContinuousCDF, StudentsT};
 
 /// The trend of a series of blocks.
@@ -18,13 +20,8 @@ pub(crate) fn trend(points: &[(usize, f64)]) -> Option<Trend> {
     if points.len() < 4 {
         return None;
     }
-    let mut slopes = Vec::with_capacity(points.len() * points.len() / 2);
-    for (i, a) in points.iter().enumerate() {
-        for b in &points[i + 1..] {
-            slopes.push((b.1 - a.1) / (b.0 - a.0) as f64);
-        }
-    }
-    let gain = median(&mut slopes)? * (last.0 - first.0) as f64;
+    let slope = slope(points.iter().map(|&(block, value)| (block as f64, value)))?;
+    let gain = slope * (last.0 - first.0) as f64;
     let values: Vec<f64> = points.iter().map(|point| point.1).collect();
     let order: Vec<f64> = (0..points.len()).map(|place| place as f64).collect();
     let r = correlation(&order, &ranks(&values));
@@ -48,13 +45,6 @@ pub(crate) fn ranks(values: &[f64]) -> Vec<f64> {
         below as f64 + f64::midpoint(1.0, equal as f64)
     };
     values.iter().map(rank).collect()
-}
-
-/// The median; sorts its input. `None` if it is empty.
-pub(crate) fn median(values: &mut [f64]) -> Option<f64> {
-    values.sort_unstable_by(f64::total_cmp);
-    let upper = *values.get(values.len() / 2)?;
-    Some(f64::midpoint(values[(values.len() - 1) / 2], upper))
 }
 
 fn correlation(x: &[f64], y: &[f64]) -> f64 {

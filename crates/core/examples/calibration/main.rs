@@ -13,6 +13,7 @@
 )]
 #![expect(clippy::print_stdout, reason = "the table is what the program is for")]
 
+mod change;
 mod draw;
 mod modes;
 mod row;
@@ -26,7 +27,11 @@ use row::{Row, Settings};
 /// A family: its name on the command line, and what measures it.
 type Family = (&'static str, fn(&Settings) -> Vec<Row>);
 
-const FAMILIES: &[Family] = &[("modes", modes::rows), ("runs", runs::rows)];
+const FAMILIES: &[Family] = &[
+    ("change", change::rows),
+    ("modes", modes::rows),
+    ("runs", runs::rows),
+];
 
 const SEED: u64 = 20;
 

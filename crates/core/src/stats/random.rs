@@ -19,4 +19,15 @@ impl Draw {
         let product = u128::from(self.0.next_u64()) * (bound as u128);
         (product >> 64) as usize
     }
+
+    /// A number in `0..1`, both excluded, of 53 bits.
+    pub(super) fn unit(&mut self) -> f64 {
+        ((self.0.next_u64() >> 11) as f64 + 0.5) / (1_u64 << 53) as f64
+    }
+
+    /// A standard normal number (Box & Muller 1958); the second of each pair is not kept.
+    pub(super) fn normal(&mut self) -> f64 {
+        let radius = (-2.0 * self.unit().ln()).sqrt();
+        radius * (std::f64::consts::TAU * self.unit()).cos()
+    }
 }

@@ -216,9 +216,5 @@ fn median(values: &[f64]) -> f64 {
 }
 
 fn median_of(values: &mut [f64]) -> f64 {
-    values.sort_unstable_by(f64::total_cmp);
-    match values.len() {
-        0 => 0.0,
-        n => f64::midpoint(values[(n - 1) / 2], values[n / 2]),
-    }
+    super::median::median(values).unwrap_or(0.0)
 }
