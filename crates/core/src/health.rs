@@ -188,17 +188,20 @@ impl Noise {
         (n > 0).then(|| sum / n as f64)
     }
 
-    /// The coefficient of variation of the calibration loop on the worst CPU; CPUs of different
-    /// speeds are no variation. `None` if it never ran twice.
-    pub fn work_cv(&self) -> Option<f64> {
+    /// The coefficients of variation of the calibration loop, CPU by CPU: CPUs of different speeds
+    /// are no variation.
+    pub fn work_cvs(&self) -> impl Iterator<Item = f64> {
         let worked = self.cpus.iter().map(|cpu| cpu.work).filter(|w| w.n > 1);
-        worked
-            .map(|work| work.sd_ns as f64 / work.mean_ns.max(1) as f64)
-            .reduce(f64::max)
+        worked.map(|work| work.sd_ns as f64 / work.mean_ns.max(1) as f64)
     }
 }
 
 impl Health {
+    /// Everything that was heard: before and after.
+    pub fn heard(&self) -> [&Noise; 2] {
+        [&self.before, &self.after]
+    }
+
     /// The mean time of the calibration loop around the repeat: that of before and after.
     pub fn work_mean_ns(&self) -> Option<f64> {
         let (before, after) = (self.before.work_mean_ns()?, self.after.work_mean_ns()?);
@@ -293,12 +296,12 @@ mod tests {
         assert!((noise.stolen_share() - 0.25).abs() < 1e-12);
         assert_eq!(noise.max_gap_ns(), 500);
         assert_eq!(noise.work_mean_ns(), Some(1250.0));
-        assert_eq!(noise.work_cv(), Some(0.05));
+        assert_eq!(noise.work_cvs().collect::<Vec<_>>(), [0.01, 0.05]);
         let none = Noise {
             cpus: Vec::new(),
             ..noise
         };
-        assert_eq!((none.work_mean_ns(), none.work_cv()), (None, None));
+        assert_eq!((none.work_mean_ns(), none.work_cvs().count()), (None, 0));
         assert!(none.stolen_share().abs() < 1e-12);
     }
 

@@ -10,6 +10,7 @@ use serde::{Deserialize, Serialize};
 use slowpath_core::facts::HostFacts;
 
 mod failures;
+mod health;
 mod passes;
 
 pub use failures::{
@@ -17,6 +18,7 @@ pub use failures::{
     Quantiles,
 };
 
+pub use health::{BlameOf, Fitness, HealthComponent, HostHealth, RepeatHealth, SpreadBlame};
 pub use passes::{ClassFigures, FirstTouchFigures, PassFigures, ResetProof};
 
 /// The value of [`Diagnosis::schema`].
@@ -86,6 +88,9 @@ pub struct RunSummary {
     pub host: HostFacts,
     /// What the instrument counted of itself.
     pub instrument: Instrument,
+    /// How fit the host was for measuring; `null` in runs of versions that did not look.
+    #[serde(default)]
+    pub health: Option<HostHealth>,
 }
 
 /// What the instrument counted of itself.
@@ -187,6 +192,10 @@ pub struct EndpointFigures {
     pub modes: Vec<Mode>,
     /// Spread of the p50 over repeats: (max - min) / median; `null` for fewer than two.
     pub run_spread: Option<f64>,
+    /// Whether host or service is to blame for that spread; `null` if it is not wide, or if the
+    /// host's health was not recorded.
+    #[serde(default)]
+    pub spread_blame: Option<SpreadBlame>,
     /// The same figures repeat by repeat: the units of every comparison between runs.
     #[serde(default)]
     pub by_repeat: Vec<RepeatFigures>,

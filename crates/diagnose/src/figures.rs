@@ -12,6 +12,7 @@ use crate::by_repeat::by_repeat;
 use crate::case::{Case, EndpointCase};
 use crate::diagnosis::{EndpointFigures, Mode, Percentile, Percentiles};
 use crate::failures;
+use crate::health::spread_blame;
 use crate::settling::settling;
 use crate::streams;
 use crate::verdict::ms;
@@ -27,6 +28,7 @@ pub(crate) fn figures(case: &Case<'_>, endpoint: &EndpointCase) -> EndpointFigur
     let unfinished = endpoint.unfinished.len() as u64 + endpoint.unsent;
     let seconds = case.measured_ns() as f64 / 1e9;
     let modes = endpoint.split.modes.iter();
+    let medians = medians(case, endpoint);
     EndpointFigures {
         name: endpoint.name.clone(),
         pass: None,
@@ -54,7 +56,8 @@ pub(crate) fn figures(case: &Case<'_>, endpoint: &EndpointCase) -> EndpointFigur
                 weight: round(m.weight, SHARE_DIGITS),
             })
             .collect(),
-        run_spread: run_spread(case, endpoint),
+        run_spread: run_spread(&medians),
+        spread_blame: spread_blame(case, &medians),
         by_repeat: by_repeat(case, endpoint),
         settling: settling(case, endpoint),
     }
@@ -300,7 +303,15 @@ fn none(reason: &str) -> Percentiles {
 }
 
 /// (max - min) / median of the repeats' medians.
-fn run_spread(case: &Case<'_>, endpoint: &EndpointCase) -> Option<f64> {
+fn run_spread(medians: &[f64]) -> Option<f64> {
+    if medians.len() < 2 {
+        return None;
+    }
+    spread(medians).map(|s| share(s.spread))
+}
+
+/// The median latency of each repeat that has one.
+fn medians(case: &Case<'_>, endpoint: &EndpointCase) -> Vec<f64> {
     let mut by_repeat: BTreeMap<u16, Vec<u64>> = BTreeMap::new();
     for &i in &endpoint.completed {
         let sample = case.sample(i);
@@ -309,15 +320,9 @@ fn run_spread(case: &Case<'_>, endpoint: &EndpointCase) -> Option<f64> {
             .or_default()
             .push(sample.latency_ns());
     }
-    let medians: Vec<f64> = by_repeat
-        .into_values()
-        .filter_map(|mut values| {
-            values.sort_unstable();
-            type_1(&values, 0.5).map(|v| v as f64)
-        })
-        .collect();
-    if medians.len() < 2 {
-        return None;
-    }
-    spread(&medians).map(|s| share(s.spread))
+    let median = |mut values: Vec<u64>| {
+        values.sort_unstable();
+        type_1(&values, 0.5).map(|v| v as f64)
+    };
+    by_repeat.into_values().filter_map(median).collect()
 }

@@ -12,11 +12,12 @@ use crate::classes::classes;
 use crate::connections::connections;
 use crate::detectors::{Entry, Examine, REGISTRY};
 use crate::diagnosis::{
-    Blind, Cleared, Diagnosis, EPISODES_MAX, EndpointFigures, Finding, GapNote, Place, RunSummary,
-    SCHEMA, Status, Unexplained,
+    Blind, Cleared, Diagnosis, EPISODES_MAX, EndpointFigures, Finding, GapNote, HostHealth, Place,
+    RunSummary, SCHEMA, Status, Unexplained,
 };
 use crate::figures::{figures, round, share};
 use crate::frame::Frame;
+use crate::health;
 use crate::instrument::Load;
 use crate::ledger::{Ledger, NAMED_ERRORS, NAMED_SHARE, Settled, settle};
 use crate::passes::{checks, passes};
@@ -52,6 +53,8 @@ pub fn judge(record: &RunRecord) -> Diagnosis {
     let passes = passes(record);
     let mut validity = validity::checks(&case, &load, jumped.as_deref());
     validity.extend(checks(&passes));
+    let health = health::host_health(&case, &load);
+    validity.extend(health.as_ref().map(health::check));
     let valid = validity.iter().all(|c| c.status != Status::Invalid);
     judged
         .findings
@@ -59,7 +62,7 @@ pub fn judge(record: &RunRecord) -> Diagnosis {
     Diagnosis {
         schema: SCHEMA.to_owned(),
         version: VERSION.to_owned(),
-        run: run_summary(&case, &load, valid),
+        run: run_summary(&case, &load, valid, health),
         validity,
         endpoints: judged.endpoints,
         passes,
@@ -107,7 +110,12 @@ impl Judged {
     }
 }
 
-fn run_summary(case: &Case<'_>, load: &Load, valid: bool) -> RunSummary {
+fn run_summary(
+    case: &Case<'_>,
+    load: &Load,
+    valid: bool,
+    health: Option<HostHealth>,
+) -> RunSummary {
     let manifest = &case.record.manifest;
     RunSummary {
         id: manifest.id.clone(),
@@ -121,6 +129,7 @@ fn run_summary(case: &Case<'_>, load: &Load, valid: bool) -> RunSummary {
         target: manifest.target.url.clone(),
         host: manifest.host.clone(),
         instrument: validity::instrument(case, load),
+        health,
     }
 }
 

@@ -19,6 +19,8 @@ mod errno;
 mod failures;
 mod figures;
 pub mod frame;
+pub mod health;
+mod host_cpu;
 pub mod instrument;
 mod judge;
 pub mod ledger;

@@ -1,5 +1,7 @@
 //! A judged run in the figures that comparisons, gates and histories read.
 
+use std::collections::BTreeMap;
+
 use slowpath_core::figures::{
     FIGURES_SCHEMA, FailureFigure, Figure, ModeFigure, Origin, Row, RunFigures, Unit,
 };
@@ -26,7 +28,11 @@ pub fn run_figures(manifest: &Manifest, diagnosis: &Diagnosis) -> RunFigures {
         origin: Origin::Measured,
         conditions: conditions::conditions(manifest),
         void: invalid.collect(),
-        rows: diagnosis.endpoints.iter().flat_map(rows).collect(),
+        rows: diagnosis
+            .endpoints
+            .iter()
+            .flat_map(|endpoint| rows(endpoint, &asides(manifest, diagnosis, endpoint)))
+            .collect(),
         modes: diagnosis.endpoints.iter().flat_map(modes).collect(),
         failures: diagnosis.endpoints.iter().flat_map(failures).collect(),
     }
@@ -67,7 +73,22 @@ fn failures(endpoint: &EndpointFigures) -> Vec<FailureFigure> {
     endpoint.errors.iter().map(figure).collect()
 }
 
-fn rows(endpoint: &EndpointFigures) -> Vec<Row> {
+/// Why comparisons put repeats of an endpoint aside, by their numbers.
+fn asides(
+    manifest: &Manifest,
+    diagnosis: &Diagnosis,
+    endpoint: &EndpointFigures,
+) -> BTreeMap<u32, String> {
+    let passes = u32::from(manifest.plan.passes());
+    let repeats = diagnosis.run.health.iter().flat_map(|h| &h.repeats);
+    let aside = repeats.filter(|r| !r.aside.is_empty() && r.pass == endpoint.pass);
+    // Windows are numbered through over all passes.
+    aside
+        .map(|r| (r.repeat / passes, r.aside.clone()))
+        .collect()
+}
+
+fn rows(endpoint: &EndpointFigures, asides: &BTreeMap<u32, String>) -> Vec<Row> {
     let subject = subject(endpoint);
     let row = |metric: &str, unit: Unit, repeats: Vec<Figure>| Row {
         subject: subject.clone(),
@@ -82,6 +103,7 @@ fn rows(endpoint: &EndpointFigures) -> Vec<Row> {
         let figures = endpoint.by_repeat.iter();
         figures.map(move |repeat| Figure {
             n: Some(repeat.offered),
+            aside: asides.get(&repeat.repeat).cloned().unwrap_or_default(),
             ..Figure::of(value(repeat))
         })
     };
@@ -102,7 +124,7 @@ fn rows(endpoint: &EndpointFigures) -> Vec<Row> {
                 Some(_) => String::new(),
                 None => whole.reason.clone().unwrap_or_default(),
             },
-            ..row(name, Unit::Ns, percentile(endpoint, name))
+            ..row(name, Unit::Ns, percentile(endpoint, name, asides))
         })
         .collect();
     rows.push(row("rate", Unit::PerSecond, of(|r| r.rate_per_s).collect()));
@@ -111,11 +133,16 @@ fn rows(endpoint: &EndpointFigures) -> Vec<Row> {
 }
 
 /// A percentile in those repeats that have it.
-fn percentile(endpoint: &EndpointFigures, name: &str) -> Vec<Figure> {
+fn percentile(
+    endpoint: &EndpointFigures,
+    name: &str,
+    asides: &BTreeMap<u32, String>,
+) -> Vec<Figure> {
     let repeats = endpoint.by_repeat.iter();
     let of = |repeat: &RepeatFigures| {
         Some(Figure {
             n: Some(repeat.completed),
+            aside: asides.get(&repeat.repeat).cloned().unwrap_or_default(),
             ..Figure::of(ns(*repeat.latency_ms.get(name)?))
         })
     };
@@ -138,8 +165,6 @@ fn ns(ms: f64) -> f64 {
 
 #[cfg(test)]
 mod tests {
-    use std::collections::BTreeMap;
-
     use super::*;
     use crate::diagnosis::Percentiles;
 
@@ -190,10 +215,11 @@ mod tests {
             stream: None,
             modes: Vec::new(),
             run_spread: None,
+            spread_blame: None,
             by_repeat: vec![repeat],
             settling: None,
         };
-        let rows = rows(&endpoint);
+        let rows = rows(&endpoint, &BTreeMap::new());
         let by_name = |name: &str| rows.iter().find(|r| r.name() == name).unwrap();
         let median = by_name("search (cold).p50");
         assert_eq!(median.values(), [2.5e6]);
@@ -202,5 +228,14 @@ mod tests {
         assert!(tail.refused.contains("368") && tail.repeats.is_empty());
         assert_eq!(by_name("search (cold).errors").values(), [0.1]);
         assert_eq!(by_name("search (cold).rate").values(), [50.0]);
+        let asides = BTreeMap::from([(0, "the clock was stepped".to_owned())]);
+        for row in super::rows(&endpoint, &asides) {
+            assert_eq!(row.values(), [0.0; 0], "{}", row.name());
+            assert!(
+                row.repeats
+                    .iter()
+                    .all(|figure| figure.aside.contains("stepped"))
+            );
+        }
     }
 }

@@ -2,14 +2,13 @@
 
 use slowpath_core::catalogue;
 use slowpath_core::scenario::Model;
-use slowpath_core::signal::{
-    HOST_CPU_BUSY, HOST_CPU_IDLE, HOST_CPU_STEAL, TOOL_CPU_SYSTEM, TOOL_CPU_USER,
-};
+use slowpath_core::signal::{TOOL_CPU_SYSTEM, TOOL_CPU_USER};
 use slowpath_core::timeline::{MarkKind, Subject};
 
 use crate::case::{Case, EndpointCase};
 use crate::diagnosis::{Check, Instrument, Status};
 use crate::figures::{round, share};
+use crate::host_cpu::HostCpu;
 use crate::instrument::Load;
 use crate::verdict::{human, ms, percent};
 
@@ -172,44 +171,12 @@ fn offered_rate(case: &Case<'_>) -> Option<Check> {
     })
 }
 
-/// Where the CPU time of the host went in the measured windows, as shares.
-struct HostCpu {
-    idle: f64,
-    steal: f64,
-    target: f64,
-    /// By nobody that this run is about.
-    others: f64,
-}
-
-fn host_cpu(case: &Case<'_>) -> Option<HostCpu> {
-    let of = |signal| {
-        let series = case.series(signal, &Subject::Host, "")?;
-        case.measured_increase(series)
-    };
-    let (busy, idle) = (of(&HOST_CPU_BUSY)?, of(&HOST_CPU_IDLE)?);
-    let steal = of(&HOST_CPU_STEAL).unwrap_or(0.0);
-    let total = busy + idle + steal;
-    if total <= 0.0 {
-        return None;
-    }
-    let target = case.target_cpu_ns().unwrap_or(0.0);
-    let tool: f64 = [&TOOL_CPU_USER, &TOOL_CPU_SYSTEM]
-        .into_iter()
-        .filter_map(|signal| case.measured_increase(case.series(signal, &Subject::Tool, "")?))
-        .sum();
-    Some(HostCpu {
-        idle: idle / total,
-        steal: steal / total,
-        target: target / total,
-        others: (busy - target - tool).max(0.0) / total,
-    })
-}
-
 /// Whether others on the host left slowpath and the target too little to be judged by how their
 /// speed changes: no CPU was idle, and who had it was neither. A target that cannot be seen is
 /// among the others then.
 pub(crate) fn is_crowded(case: &Case<'_>) -> bool {
-    host_cpu(case).is_some_and(|cpu| cpu.idle < IDLE_LEAST && cpu.others > OTHERS_MOST)
+    HostCpu::within(case, &case.windows)
+        .is_some_and(|cpu| cpu.idle < IDLE_LEAST && cpu.others > OTHERS_MOST)
 }
 
 fn host(case: &Case<'_>) -> Option<Check> {
@@ -218,7 +185,7 @@ fn host(case: &Case<'_>) -> Option<Check> {
         steal,
         target,
         ..
-    } = host_cpu(case)?;
+    } = HostCpu::within(case, &case.windows)?;
     let text = format!(
         "CPUs {} idle, {} stolen by the hypervisor, {} used by the target",
         percent(idle),

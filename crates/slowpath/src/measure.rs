@@ -15,6 +15,7 @@ use slowpath_core::scenario::COLD;
 use slowpath_core::timeline::{Mark, MarkKind};
 use slowpath_load::{Control, Drive, Drove, Keys, LoadError, Sink};
 use slowpath_observe::guardian::Guardian;
+use slowpath_observe::host::{ClockReader, Examiner, HealthWatch};
 use slowpath_observe::{Observer, Watch, clock, host};
 use slowpath_record::{Handle, RecordError, RunWriter};
 
@@ -36,6 +37,18 @@ pub(crate) struct Measurement<'a> {
     pub(crate) quiet: bool,
     pub(crate) stop: Arc<AtomicBool>,
     pub(crate) guardian: &'a Guardian,
+    /// Listens to the host around repeats; one for all measurements of a session.
+    pub(crate) examiner: &'a Examiner,
+}
+
+impl<'a> Measurement<'a> {
+    /// Begins to watch the host around a repeat, before its target is started: what a target does
+    /// in the background is no noise of the host. The observer reads the clocks meanwhile.
+    fn watch_host(&self) -> HealthWatch<'a> {
+        let load = &self.plan.scenario.load;
+        let expected = Duration::from_nanos(load.warmup_ns + load.duration_ns);
+        self.examiner.begin(expected, ClockReader::Observer)
+    }
 }
 
 /// Something that acts on the target while a load runs, from its begin to its end.
@@ -70,10 +83,12 @@ pub(crate) fn measure(wanted: &Measurement<'_>, companion: &mut dyn Companion) -
         logs: &logs,
         stop: &wanted.stop,
     };
+    let watch = wanted.watch_host();
     let session = Session::begin(&setting, wanted.guardian)?;
     let mut manifest = first_manifest(wanted, &session.facts);
     let writer = RunWriter::create(wanted.dir, &manifest).map_err(not_recorded)?;
-    let done = repeats(wanted, &setting, session, &writer, &mut manifest, companion);
+    let first = (watch, session);
+    let done = repeats(wanted, &setting, first, &writer, &mut manifest, companion);
     manifest.interrupted = interrupt::came(&wanted.stop);
     let exit = match done {
         Ok(()) => Exit::Done,
@@ -109,17 +124,18 @@ pub(crate) fn measure(wanted: &Measurement<'_>, companion: &mut dyn Companion) -
 fn repeats(
     wanted: &Measurement<'_>,
     setting: &Setting<'_>,
-    first: Session,
+    first: (HealthWatch<'_>, Session),
     writer: &RunWriter,
     manifest: &mut Manifest,
     companion: &mut dyn Companion,
 ) -> Result<()> {
     let load = &wanted.plan.scenario.load;
     let mut keys = Keys::new();
-    let mut session = Some(first);
+    let (mut watch, mut session) = (Some(first.0), Some(first.1));
     // Every pass of every repeat is a window of its own, numbered through.
     let windows = windows(&wanted.plan);
     for repeat in 0..windows {
+        let health = watch.take().unwrap_or_else(|| wanted.watch_host());
         let mut current = match session.take() {
             Some(session) => session,
             None => Session::begin(setting, wanted.guardian)?,
@@ -136,7 +152,9 @@ fn repeats(
         } else {
             session = Some(current);
         }
-        manifest.repeats.push(facts?);
+        let mut facts = facts?;
+        facts.health = Some(health.end());
+        manifest.repeats.push(facts);
         // A kill from here on keeps the exact facts of what is finished.
         writer.update(manifest).map_err(not_recorded)?;
         if stopped {

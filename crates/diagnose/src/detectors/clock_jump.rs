@@ -1,17 +1,13 @@
 //! The host's wall clock was stepped, or the host slept, inside a measured window.
 
-use slowpath_core::nanos::MILLISECOND;
+use slowpath_core::health::clocks;
 use slowpath_core::signal::{CLOCK_BOOTTIME_OFFSET, CLOCK_REALTIME_OFFSET, Signal};
-use slowpath_core::timeline::{Point, Subject};
+use slowpath_core::timeline::Subject;
 
 use crate::case::Case;
 use crate::detectors::{Detector, Examine};
 use crate::diagnosis::{Culprit, Evidence, Grade, Place, Source};
 use crate::verdict::{Amount, Found, Verdict, evidence, human};
-
-/// Slewing moves the clock by at most 0.5 ms a second (adjtimex(2)); a move of more than this
-/// between two readings a tenth of a second apart is a step.
-const STEP_NS: f64 = MILLISECOND as f64;
 
 /// See the module.
 pub(super) static DETECTOR: Detector = Detector {
@@ -58,22 +54,15 @@ fn examine(case: &Case<'_>) -> Verdict {
     })
 }
 
-/// The moves of a clock between neighbouring readings in the measured windows that are larger
-/// than a step, after what the readings' own uncertainty could explain.
+/// The jumps of a clock that may lie in a measured window: between two readings of which the first
+/// was begun before its end and the second was done after its begin. A step between a reading
+/// inside and one outside may have been either, and a window is not trusted on the half of a chance.
 fn jumps(case: &Case<'_>, signal: &Signal) -> Option<Vec<f64>> {
     let series = case.series(signal, &Subject::Host, "")?;
-    let inside = |p: &Point| {
-        case.windows
-            .iter()
-            .any(|w| w.begin <= p.window.end && p.window.end < w.end)
-    };
-    let pairs = series.points.iter().zip(series.points.iter().skip(1));
-    let moves = pairs
-        .filter(|(a, b)| inside(a) && inside(b))
-        .filter_map(|(a, b)| {
-            let moved = b.value - a.value;
-            let unsure = (a.window.len_ns() + b.window.len_ns()) as f64;
-            (moved.abs() - unsure > STEP_NS).then_some(moved)
-        });
-    Some(moves.collect())
+    let jumps = clocks::jumps(&series.points);
+    let inside = jumps.filter(|(between, _)| {
+        let mut windows = case.windows.iter();
+        windows.any(|window| between.overlap_ns(*window) > 0)
+    });
+    Some(inside.map(|(_, moved_ns)| moved_ns).collect())
 }

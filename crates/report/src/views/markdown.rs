@@ -143,6 +143,7 @@ fn notes(text: &mut String, figures: &EndpointFigures) {
     notes.extend(figures.errors.iter().map(story::error_told));
     notes.extend(story::unfinished(figures));
     notes.extend(story::streams(figures));
+    notes.extend(story::spread_blame(figures));
     notes.extend(story::settling(figures).map(ToOwned::to_owned));
     notes.extend(story::refused(&figures.latency_ms));
     if !notes.is_empty() {

@@ -205,6 +205,7 @@ fn notes(figures: &EndpointFigures) -> Vec<String> {
             quantity::duration(service)
         ));
     }
+    notes.extend(story::spread_blame(figures));
     notes.extend(story::settling(figures).map(ToOwned::to_owned));
     // Only of what the line above shows; the other views have a place for each percentile.
     let shown = ["p50:", "p99:"];

@@ -9,6 +9,7 @@ use slowpath_core::record::RunRecord;
 use slowpath_core::scenario::COLD;
 use slowpath_diagnose::diagnosis::{Diagnosis, Finding, Status};
 use slowpath_experiment::{Experiment, FORMAT, Outcome, Verdict, judge};
+use slowpath_observe::host::Examiner;
 
 use crate::cli::ProveArgs;
 use crate::exit::{Exit, Problem};
@@ -138,6 +139,7 @@ fn experiment(judged: &Judged, finding: &Finding, args: &ProveArgs) -> Result<Op
         quiet: args.quiet,
         stop: stop.clone(),
         guardian: &guardian,
+        examiner: &Examiner::default(),
     };
     if !args.quiet {
         out::say(&format!(

@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use anyhow::Result;
 use slowpath_core::plan::Plan;
 use slowpath_core::scenario::{Contradiction, Overrides, Scenario};
+use slowpath_observe::host::Examiner;
 use slowpath_record::Store;
 use slowpath_record::scenario::{Context, Mistake, parse, read_file};
 
@@ -44,6 +45,7 @@ pub(crate) fn measured(args: &RunArgs) -> Result<(Judged, Exit)> {
         quiet: args.quiet,
         stop,
         guardian: &guardian,
+        examiner: &Examiner::default(),
     };
     let trouble = measure(&wanted, &mut Alone).inspect_err(|_| dir.remove_if_empty())?;
     Ok((Judged::read(&dir.path)?, trouble))

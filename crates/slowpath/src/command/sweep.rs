@@ -13,6 +13,7 @@ use slowpath_experiment::sweep::{
     Cell, ErrorRate, Grid, Plan, SCHEMA, Sweep, Told, Window, analyse, refine,
 };
 use slowpath_observe::guardian::Guardian;
+use slowpath_observe::host::Examiner;
 
 use crate::cli::SweepArgs;
 use crate::command::run::{directory, read_what};
@@ -68,6 +69,7 @@ pub(crate) fn sweep(args: &SweepArgs) -> Result<Exit> {
         args,
         stop,
         guardian: &guardian,
+        examiner: Examiner::default(),
         began: Instant::now(),
         troubles_in_a_row: 0,
     };
@@ -173,6 +175,7 @@ struct Sweeper<'a> {
     args: &'a SweepArgs,
     stop: Arc<AtomicBool>,
     guardian: &'a Guardian,
+    examiner: Examiner,
     began: Instant,
     troubles_in_a_row: usize,
 }
@@ -264,6 +267,7 @@ impl Sweeper<'_> {
             quiet: true,
             stop: Arc::clone(&self.stop),
             guardian: self.guardian,
+            examiner: &self.examiner,
         };
         let measured = measure(&wanted, &mut Alone);
         if measured.is_err() {

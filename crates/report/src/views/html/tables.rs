@@ -90,6 +90,7 @@ fn notes(diagnosis: &Diagnosis, figures: &EndpointFigures) -> Markup {
             @for line in story::streams(figures) { li { (line) } }
             @if figures.unsent > 0 { li { (quantity::count(figures.unsent))
                 " were never sent because no connection became free" } }
+            @if let Some(blame) = story::spread_blame(figures) { li { (blame) } }
             @if let Some(settling) = story::settling(figures) { li { (settling) } }
             @for refused in story::refused(&figures.latency_ms) { li { (refused) } }
         }

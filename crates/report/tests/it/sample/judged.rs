@@ -70,6 +70,7 @@ fn endpoint(name: &str, scale: f64, tail_ms: f64) -> EndpointFigures {
             weight: 1.0,
         }],
         run_spread: Some(0.09),
+        spread_blame: None,
         by_repeat: Vec::new(),
         settling: Some(Settling::None),
     }
@@ -292,6 +293,7 @@ fn summary() -> RunSummary {
             connections_stale: 0,
             spool_waits: 0,
         },
+        health: None,
     }
 }
 
