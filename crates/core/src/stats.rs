@@ -14,6 +14,8 @@ pub mod batches;
 pub mod beta;
 pub mod bootstrap;
 pub mod change;
+pub mod comb;
+pub mod constants;
 pub mod dip;
 pub mod effective;
 pub mod episodes;

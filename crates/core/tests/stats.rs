@@ -5,7 +5,9 @@
 mod stats {
     mod bootstrap;
     mod change;
+    mod comb;
     mod comparing;
+    mod constants;
     mod dip;
     mod effective;
     mod episodes;

@@ -14,6 +14,7 @@
 #![expect(clippy::print_stdout, reason = "the table is what the program is for")]
 
 mod change;
+mod comb;
 mod draw;
 mod modes;
 mod row;
@@ -29,6 +30,7 @@ type Family = (&'static str, fn(&Settings) -> Vec<Row>);
 
 const FAMILIES: &[Family] = &[
     ("change", change::rows),
+    ("comb", comb::rows),
     ("modes", modes::rows),
     ("runs", runs::rows),
 ];
