@@ -5,6 +5,8 @@
 //! from outside (names, details, addresses) is escaped for the medium it is printed in.
 #![warn(clippy::disallowed_methods)]
 
+mod comparison_story;
+mod figure;
 mod plot;
 mod quantity;
 mod story;
@@ -12,6 +14,6 @@ mod sweep_story;
 mod views;
 
 pub use views::html::{html, sweep_html};
-pub use views::json::{json, sweep_json};
-pub use views::markdown::{markdown, sweep_markdown};
-pub use views::terminal::{Style, sweep_terminal, terminal};
+pub use views::json::{comparison_json, json, sweep_json};
+pub use views::markdown::{comparison_markdown, markdown, sweep_markdown};
+pub use views::terminal::{Style, comparison_terminal, sweep_terminal, terminal};

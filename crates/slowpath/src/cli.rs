@@ -33,6 +33,8 @@ pub(crate) enum Verb {
     Lint(LintArgs),
     /// Measure a workload at many levels of connections, rate or size.
     Sweep(SweepArgs),
+    /// Hold two runs or releases against each other, with what differs in how they were measured.
+    Compare(CompareArgs),
     /// Write the HTML report of a run again, or print it as Markdown.
     Report(ReportArgs),
     /// The page of a cause, or the list of all.
@@ -248,6 +250,24 @@ pub(crate) struct SweepArgs {
     #[arg(long, value_name = "DIR")]
     pub(crate) out: Option<PathBuf>,
     /// Where to put a copy of sweep.json.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) json: Option<PathBuf>,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct CompareArgs {
+    /// What is compared with: a run (its directory, the beginning of its id, or `last`), or a
+    /// release, of which all stored runs count.
+    pub(crate) a: String,
+    /// What is compared.
+    pub(crate) b: String,
+    /// The scenario, where a release measured several.
+    #[arg(long, value_name = "NAME")]
+    pub(crate) name: Option<String>,
+    /// Print Markdown.
+    #[arg(long)]
+    pub(crate) markdown: bool,
+    /// Where to put the answer as JSON.
     #[arg(long, value_name = "FILE")]
     pub(crate) json: Option<PathBuf>,
 }

@@ -1,6 +1,7 @@
-//! `report.json` and `sweep.json`.
+//! `report.json`, `sweep.json`, and what comparisons write.
 
 use slowpath_diagnose::diagnosis::Diagnosis;
+use slowpath_experiment::compare::Comparison;
 use slowpath_experiment::sweep::Sweep;
 
 /// The diagnosis as `report.json` holds it: indented, with a newline at its end.
@@ -15,6 +16,14 @@ pub fn json(diagnosis: &Diagnosis) -> String {
 pub fn sweep_json(sweep: &Sweep) -> String {
     let mut text = serde_json::to_string_pretty(sweep)
         .expect("a sweep has string keys only and numbers that JSON can hold or null");
+    text.push('\n');
+    text
+}
+
+/// A comparison: indented, with a newline at its end.
+pub fn comparison_json(comparison: &Comparison) -> String {
+    let mut text = serde_json::to_string_pretty(comparison)
+        .expect("a comparison has string keys only and numbers that JSON can hold or null");
     text.push('\n');
     text
 }
