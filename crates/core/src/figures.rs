@@ -11,6 +11,8 @@ use serde::{Deserialize, Serialize};
 
 use crate::facts::HostFacts;
 
+pub mod within;
+
 /// The value of [`RunFigures::schema`].
 pub const FIGURES_SCHEMA: &str = "slowpath.figures/1";
 

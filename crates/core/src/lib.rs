@@ -5,6 +5,7 @@
 //! the [`record::RunRecord`] alone.
 #![warn(clippy::disallowed_methods)]
 
+pub mod bench;
 pub mod catalogue;
 pub mod facts;
 pub mod figures;

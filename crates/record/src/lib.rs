@@ -9,6 +9,7 @@
     reason = "this crate is the effect: it reads and writes the files of runs"
 )]
 
+pub mod adapters;
 mod columnar;
 mod error;
 pub mod events;

@@ -5,8 +5,7 @@
 //! from outside (names, details, addresses) is escaped for the medium it is printed in.
 #![warn(clippy::disallowed_methods)]
 
-mod comparison_story;
-mod figure;
+mod bench_story;
 mod plot;
 mod quantity;
 mod story;
@@ -14,6 +13,6 @@ mod sweep_story;
 mod views;
 
 pub use views::html::{html, sweep_html};
-pub use views::json::{comparison_json, json, sweep_json};
-pub use views::markdown::{comparison_markdown, markdown, sweep_markdown};
-pub use views::terminal::{Style, comparison_terminal, sweep_terminal, terminal};
+pub use views::json::{bench_json, json, sweep_json};
+pub use views::markdown::{markdown, sweep_markdown};
+pub use views::terminal::{Style, bench_terminal, sweep_terminal, terminal};

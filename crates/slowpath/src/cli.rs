@@ -33,8 +33,8 @@ pub(crate) enum Verb {
     Lint(LintArgs),
     /// Measure a workload at many levels of connections, rate or size.
     Sweep(SweepArgs),
-    /// Hold two runs or releases against each other, with what differs in how they were measured.
-    Compare(CompareArgs),
+    /// Repeat a benchmark command and read its figures.
+    Bench(BenchArgs),
     /// Write the HTML report of a run again, or print it as Markdown.
     Report(ReportArgs),
     /// The page of a cause, or the list of all.
@@ -255,21 +255,39 @@ pub(crate) struct SweepArgs {
 }
 
 #[derive(Debug, Args)]
-pub(crate) struct CompareArgs {
-    /// What is compared with: a run (its directory, the beginning of its id, or `last`), or a
-    /// release, of which all stored runs count.
-    pub(crate) a: String,
-    /// What is compared.
-    pub(crate) b: String,
-    /// The scenario, where a release measured several.
+pub(crate) struct BenchArgs {
+    /// Who reads the figures; otherwise the command or its output tells. `time` is the time of the
+    /// command itself.
+    #[arg(long, value_name = "NAME", conflicts_with = "regex")]
+    pub(crate) adapter: Option<String>,
+    /// Reads lines of the output: a regular expression with the group `value` and, if wanted,
+    /// `name`, `metric` and `unit`.
+    #[arg(long, value_name = "REGEX")]
+    pub(crate) regex: Option<String>,
+    /// Executions; otherwise 5.
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1000))]
+    pub(crate) repeats: Option<u32>,
+    /// After how long an execution is ended; otherwise 1h.
+    #[arg(long, value_name = "D", value_parser = duration)]
+    pub(crate) timeout: Option<u64>,
+    /// The name of the benchmark, under which its history is kept; otherwise the command.
     #[arg(long, value_name = "NAME")]
     pub(crate) name: Option<String>,
-    /// Print Markdown.
+    /// The release that is measured, kept with the figures.
+    #[arg(long, value_name = "NAME")]
+    pub(crate) release: Option<String>,
+    /// No progress, no notes; only the answer.
     #[arg(long)]
-    pub(crate) markdown: bool,
-    /// Where to put the answer as JSON.
+    pub(crate) quiet: bool,
+    /// This run's own directory; otherwise .slowpath/runs/ULID.
+    #[arg(long, value_name = "DIR")]
+    pub(crate) out: Option<PathBuf>,
+    /// Where to put a copy of bench.json.
     #[arg(long, value_name = "FILE")]
     pub(crate) json: Option<PathBuf>,
+    /// The command; {out} in it is a file of its own for its figures.
+    #[arg(value_name = "COMMAND", required = true, last = true)]
+    pub(crate) command: Vec<String>,
 }
 
 #[derive(Debug, Args)]

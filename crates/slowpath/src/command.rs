@@ -1,7 +1,7 @@
 //! One file a verb.
 
+pub(crate) mod bench;
 pub(crate) mod causes;
-pub(crate) mod compare;
 pub(crate) mod demo;
 pub(crate) mod doctor;
 pub(crate) mod explain;

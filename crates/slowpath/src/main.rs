@@ -4,6 +4,7 @@
 mod blocks;
 mod cli;
 mod command;
+mod execution;
 mod exit;
 mod grade;
 mod hypothesis;
@@ -17,7 +18,6 @@ mod reach;
 mod reset;
 mod session;
 mod store;
-mod stored;
 mod switcher;
 
 use std::process::ExitCode;
@@ -40,7 +40,7 @@ fn main() -> ExitCode {
         Verb::Demo(args) => command::demo::demo(&args),
         Verb::Lint(args) => command::lint::lint(&args),
         Verb::Sweep(args) => command::sweep::sweep(&args),
-        Verb::Compare(args) => command::compare::compare(&args),
+        Verb::Bench(args) => command::bench::bench(&args),
         Verb::Report(args) => command::report::report(&args),
         Verb::Causes(args) => command::causes::causes(&args),
         Verb::Doctor(args) => command::doctor::doctor(&args),

@@ -2,6 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
+use slowpath_core::bench::BenchReport;
 use slowpath_core::figures::RunFigures;
 use slowpath_core::record::RunRecord;
 use slowpath_diagnose::diagnosis::{Diagnosis, Status};
@@ -110,6 +111,36 @@ impl Judged {
             Exit::Done
         }
     }
+}
+
+/// Writes bench.json and figures.json of a benchmark run.
+pub(crate) fn save_bench(report: &BenchReport, dir: &Path) -> Result<(), Problem> {
+    let json = slowpath_report::bench_json(report);
+    let not_written = |error: RecordError| {
+        Problem::environment(
+            format!("the figures are not written: {error}"),
+            "make room there, or give --out a directory elsewhere",
+        )
+    };
+    slowpath_record::write_derived(dir, "bench.json", json.as_bytes()).map_err(not_written)?;
+    slowpath_record::write_figures(dir, &report.figures).map_err(not_written)
+}
+
+/// Saves, prints, copies. The answer is printed whatever cannot be written.
+pub(crate) fn present_bench(
+    report: &BenchReport,
+    dir: &Path,
+    copy: Option<&Path>,
+) -> Result<(), Problem> {
+    let saved = save_bench(report, dir);
+    let place = dir.display().to_string();
+    out::answer(&slowpath_report::bench_terminal(
+        report,
+        out::style(),
+        &place,
+    ));
+    store::write_copy(copy, &slowpath_report::bench_json(report))?;
+    saved
 }
 
 /// The experiments on a run, in the order in which they were written. One that cannot be read is

@@ -6,11 +6,11 @@ use slowpath_experiment::{Experiment, Verdict};
 use crate::quantity;
 use crate::story::{self, Question};
 
-mod comparison;
+mod bench;
 mod flow;
 mod sweep;
 
-pub use comparison::comparison_terminal;
+pub use bench::bench_terminal;
 pub use sweep::sweep_terminal;
 
 use flow::{Page, Tint, columns};

@@ -3,7 +3,6 @@
 #![allow(clippy::unwrap_used, clippy::print_stderr, reason = "tests")]
 
 mod bad_input;
-mod comparing;
 mod counting;
 mod dependencies;
 mod error_table;

@@ -1,0 +1,114 @@
+//! How the command of a known tool is run so that its figures can be read, and are made anew.
+
+use std::path::{Path, PathBuf};
+
+/// A command that is going to be repeated.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Invocation {
+    /// Which adapter reads it; `None` if only the output will tell.
+    pub adapter: Option<&'static str>,
+    /// Program and arguments, with what was added to them.
+    pub command: Vec<String>,
+    /// Variables set over the inherited environment.
+    pub env: Vec<(String, String)>,
+    /// Where the figures will be.
+    pub output: Output,
+    /// What was added, and why, in sentences.
+    pub told: Vec<String>,
+}
+
+/// Where a tool leaves its figures.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Output {
+    /// On stdout.
+    Stdout,
+    /// In this file.
+    File(PathBuf),
+}
+
+/// Stands for the file of an execution in a command: `--export {out}`.
+const OUT: &str = "{out}";
+
+/// What a tool needs so that each execution measures anew and leaves figures in `folder`, which
+/// is that execution's own. What the user said already is left as it is.
+pub fn invocation(command: &[String], folder: &Path) -> Invocation {
+    let mut plan = Invocation {
+        adapter: None,
+        command: command.to_vec(),
+        env: Vec::new(),
+        output: Output::Stdout,
+        told: Vec::new(),
+    };
+    let file = folder.join("figures");
+    if command.iter().any(|word| word.contains(OUT)) {
+        let path = file.display().to_string();
+        for word in &mut plan.command {
+            *word = word.replace(OUT, &path);
+        }
+        plan.output = Output::File(file);
+    }
+    let program = command.first().map_or("", String::as_str);
+    match Path::new(program)
+        .file_name()
+        .and_then(|name| name.to_str())
+    {
+        Some("go") if second(command) == "test" => go_test(&mut plan),
+        Some("wrk" | "wrk2") => {
+            plan.adapter = Some("wrk");
+            plan.add_missing("--latency", "--latency", 1, "for percentiles");
+        }
+        _ => {}
+    }
+    plan
+}
+
+fn second(command: &[String]) -> &str {
+    command.get(1).map_or("", String::as_str)
+}
+
+/// Results of unchanged tests are cached, and those of benchmarks too where a package has no
+/// flag that forbids it.
+fn go_test(plan: &mut Invocation) {
+    plan.adapter = Some("go");
+    let why = "go would give the former results again";
+    plan.add_missing("-count", "-count=1", 2, why);
+}
+
+impl Invocation {
+    /// Adds an argument behind the first `at` words unless one that begins like `known` is there.
+    fn add_missing(&mut self, known: &str, added: &str, at: usize, why: &str) {
+        let known = known.trim_start_matches('-');
+        let is_known = |word: &String| word.trim_start_matches('-').starts_with(known);
+        if !self.command.iter().skip(1).any(is_known) {
+            self.command.insert(at, added.to_owned());
+            self.told.push(format!("{added} is added: {why}"));
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn words(text: &str) -> Vec<String> {
+        text.split(' ').map(str::to_owned).collect()
+    }
+
+    #[test]
+    fn go_measures_anew_and_what_was_said_stays() {
+        let plan = invocation(&words("go test -bench . ./..."), Path::new("/x"));
+        assert_eq!(plan.command, words("go test -count=1 -bench . ./..."));
+        assert_eq!((plan.adapter, plan.told.len()), (Some("go"), 1));
+        let said = words("/usr/bin/go test -bench . --count 3");
+        let plan = invocation(&said, Path::new("/x"));
+        assert_eq!((plan.command, plan.told.len()), (said, 0));
+    }
+
+    #[test]
+    fn an_unknown_tool_may_say_where_its_file_goes() {
+        let plan = invocation(&words("mybench --json={out}"), Path::new("/x/01"));
+        assert_eq!(plan.command, words("mybench --json=/x/01/figures"));
+        assert_eq!(plan.output, Output::File(PathBuf::from("/x/01/figures")));
+        assert_eq!(plan.adapter, None);
+    }
+}

@@ -1,0 +1,98 @@
+//! From what several outputs say to the rows of a run: one figure a repeat.
+
+use slowpath_core::figures::within::median_of;
+use slowpath_core::figures::{Figure, Row};
+
+use super::{Harvest, Rests, Take};
+
+/// One repeat of a run: an execution of a command, or a file.
+#[derive(Clone, Copy, Debug)]
+pub struct Repeat<'a> {
+    /// What it gave.
+    pub harvest: &'a Harvest,
+    /// Why it is put aside; empty if it counts.
+    pub aside: &'a str,
+}
+
+/// The rows of several repeats: each take gives one figure, the median of its repetitions.
+pub fn rows(repeats: &[Repeat<'_>]) -> Vec<Row> {
+    let mut rows: Vec<Row> = Vec::new();
+    for repeat in repeats {
+        for take in &repeat.harvest.takes {
+            let figure = Figure {
+                aside: repeat.aside.to_owned(),
+                ..take.figure()
+            };
+            let same = |row: &&mut Row| {
+                row.subject == take.subject && row.metric == take.metric && row.unit == take.unit
+            };
+            match rows.iter_mut().find(same) {
+                Some(row) => row.repeats.push(figure),
+                None => rows.push(Row {
+                    repeats: vec![figure],
+                    ..take.row()
+                }),
+            }
+        }
+    }
+    rows
+}
+
+/// The rows of a single output, in which what it tells apart is a repeat: there is no better unit
+/// in it. The second value is whether some of these repeats share a process.
+pub fn rows_of_one(harvest: &Harvest) -> (Vec<Row>, bool) {
+    let row = |take: &Take| Row {
+        repeats: take.figures.clone(),
+        whole: (take.figures.len() > 1).then(|| take.figure()),
+        ..take.row()
+    };
+    let shared = |take: &Take| take.rests == Rests::Repetitions && take.figures.len() > 1;
+    let rows = harvest.takes.iter().map(row).collect();
+    (rows, harvest.takes.iter().any(shared))
+}
+
+impl Take {
+    /// Its one figure: what it has, or the median of its repetitions with their interval.
+    pub fn figure(&self) -> Figure {
+        match self.figures.as_slice() {
+            [one] => one.clone(),
+            several => {
+                let values: Vec<f64> = several.iter().map(|figure| figure.value).collect();
+                let n = several.iter().filter_map(|figure| figure.n).sum();
+                Figure {
+                    n: (n > 0).then_some(n),
+                    ..median_of(&values)
+                }
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use slowpath_core::figures::Unit;
+
+    use super::*;
+
+    fn harvest(values: &[f64]) -> Harvest {
+        let mut harvest = Harvest::default();
+        for &value in values {
+            harvest.add(Take::one("a", "time", Unit::Ns, value).observed(10));
+        }
+        harvest
+    }
+
+    #[test]
+    fn an_execution_is_one_repeat_and_a_lone_file_has_those_inside() {
+        let (first, second) = (harvest(&[1.0, 2.0, 9.0]), harvest(&[4.0]));
+        let repeat = |harvest, aside| Repeat { harvest, aside };
+        let rows = rows(&[repeat(&first, ""), repeat(&second, "the clock was set")]);
+        assert_eq!(rows.len(), 1);
+        assert_eq!(rows[0].values(), [2.0]);
+        assert_eq!(rows[0].repeats[0].n, Some(30));
+        assert_eq!(rows[0].repeats[1].value.to_bits(), 4.0_f64.to_bits());
+        let (alone, shared) = rows_of_one(&first);
+        assert_eq!(alone[0].values(), [1.0, 2.0, 9.0]);
+        assert!(shared && !rows_of_one(&second).1);
+    }
+}
