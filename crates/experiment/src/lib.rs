@@ -10,7 +10,9 @@
 //! is [`Verdict::Undecided`]), and any verdict from one block an arm.
 #![warn(clippy::disallowed_methods)]
 
+pub mod compare;
 mod design;
+mod estimate;
 mod experiment;
 mod judge;
 mod power;
@@ -19,6 +21,7 @@ mod trend;
 mod wording;
 
 pub use design::{Arm, Design, FEWEST_PAIRS, GUARD_NS, WARMUP_NS};
+pub use estimate::{Estimate, UnitOf};
 pub use experiment::{
     BlockMeasurement, Effect, Experiment, FORMAT, Hypothesis, Intervention, Outcome, Summary,
     Verdict,

@@ -6,6 +6,8 @@
 #![warn(clippy::disallowed_methods)]
 
 mod bench_story;
+mod comparison_story;
+mod figure;
 mod plot;
 mod quantity;
 mod story;
@@ -13,6 +15,6 @@ mod sweep_story;
 mod views;
 
 pub use views::html::{html, sweep_html};
-pub use views::json::{bench_json, json, sweep_json};
-pub use views::markdown::{markdown, sweep_markdown};
-pub use views::terminal::{Style, bench_terminal, sweep_terminal, terminal};
+pub use views::json::{bench_json, comparison_json, json, sweep_json};
+pub use views::markdown::{comparison_markdown, markdown, sweep_markdown};
+pub use views::terminal::{Style, bench_terminal, comparison_terminal, sweep_terminal, terminal};

@@ -35,6 +35,8 @@ pub(crate) enum Verb {
     Sweep(SweepArgs),
     /// Repeat a benchmark command and read its figures.
     Bench(BenchArgs),
+    /// Hold two runs or releases against each other, with what differs in how they were measured.
+    Compare(CompareArgs),
     /// Write the HTML report of a run again, or print it as Markdown.
     Report(ReportArgs),
     /// The page of a cause, or the list of all.
@@ -288,6 +290,24 @@ pub(crate) struct BenchArgs {
     /// The command; {out} in it is a file of its own for its figures.
     #[arg(value_name = "COMMAND", required = true, last = true)]
     pub(crate) command: Vec<String>,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct CompareArgs {
+    /// What is compared with: a run (its directory, the beginning of its id, or `last`), or a
+    /// release, of which all stored runs count.
+    pub(crate) a: String,
+    /// What is compared.
+    pub(crate) b: String,
+    /// The scenario, where a release measured several.
+    #[arg(long, value_name = "NAME")]
+    pub(crate) name: Option<String>,
+    /// Print Markdown.
+    #[arg(long)]
+    pub(crate) markdown: bool,
+    /// Where to put the answer as JSON.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) json: Option<PathBuf>,
 }
 
 #[derive(Debug, Args)]

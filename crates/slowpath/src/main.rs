@@ -18,6 +18,7 @@ mod reach;
 mod reset;
 mod session;
 mod store;
+mod stored;
 mod switcher;
 
 use std::process::ExitCode;
@@ -41,6 +42,7 @@ fn main() -> ExitCode {
         Verb::Lint(args) => command::lint::lint(&args),
         Verb::Sweep(args) => command::sweep::sweep(&args),
         Verb::Bench(args) => command::bench::bench(&args),
+        Verb::Compare(args) => command::compare::compare(&args),
         Verb::Report(args) => command::report::report(&args),
         Verb::Causes(args) => command::causes::causes(&args),
         Verb::Doctor(args) => command::doctor::doctor(&args),

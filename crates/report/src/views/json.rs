@@ -1,7 +1,8 @@
-//! `report.json`, `sweep.json` and `bench.json`.
+//! `report.json`, `sweep.json`, `bench.json`, and what comparisons write.
 
 use slowpath_core::bench::BenchReport;
 use slowpath_diagnose::diagnosis::Diagnosis;
+use slowpath_experiment::compare::Comparison;
 use slowpath_experiment::sweep::Sweep;
 
 /// The diagnosis as `report.json` holds it: indented, with a newline at its end.
@@ -24,6 +25,14 @@ pub fn sweep_json(sweep: &Sweep) -> String {
 pub fn bench_json(report: &BenchReport) -> String {
     let mut text = serde_json::to_string_pretty(report)
         .expect("a benchmark run has string keys only and numbers that JSON can hold or null");
+    text.push('\n');
+    text
+}
+
+/// A comparison: indented, with a newline at its end.
+pub fn comparison_json(comparison: &Comparison) -> String {
+    let mut text = serde_json::to_string_pretty(comparison)
+        .expect("a comparison has string keys only and numbers that JSON can hold or null");
     text.push('\n');
     text
 }

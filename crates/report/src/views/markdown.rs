@@ -8,9 +8,11 @@ use slowpath_experiment::Experiment;
 use crate::quantity;
 use crate::story::{self, Question};
 
+mod comparison;
 mod failures;
 mod sweep;
 
+pub use comparison::comparison_markdown;
 pub use sweep::sweep_markdown;
 
 /// The report as GitHub-flavoured Markdown.

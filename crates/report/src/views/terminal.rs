@@ -7,10 +7,12 @@ use crate::quantity;
 use crate::story::{self, Question};
 
 mod bench;
+mod comparison;
 mod flow;
 mod sweep;
 
 pub use bench::bench_terminal;
+pub use comparison::comparison_terminal;
 pub use sweep::sweep_terminal;
 
 use flow::{Page, Tint, columns};

@@ -1,10 +1,12 @@
-//! The committed schemas say what `report.json`, `sweep.json` and `figures.json` hold.
+//! The committed schemas say what `report.json`, `sweep.json`, `figures.json` and what
+//! verbs write with `--json` hold.
 
 use std::path::Path;
 
 use serde_json::Value;
 use slowpath_core::figures::RunFigures;
 use slowpath_diagnose::diagnosis::Diagnosis;
+use slowpath_experiment::compare::Comparison;
 use slowpath_experiment::sweep::Sweep;
 
 use crate::sample;
@@ -13,11 +15,12 @@ use crate::sample;
 const FOLDER: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../schema");
 
 /// Every schema of what is written, by its file.
-fn schemas() -> [(&'static str, schemars::Schema); 3] {
+fn schemas() -> [(&'static str, schemars::Schema); 4] {
     [
         ("report", schemars::schema_for!(Diagnosis)),
         ("sweep", schemars::schema_for!(Sweep)),
         ("figures", schemars::schema_for!(RunFigures)),
+        ("comparison", schemars::schema_for!(Comparison)),
     ]
 }
 

@@ -42,7 +42,7 @@ pub fn sweep_markdown(sweep: &Sweep) -> String {
     text
 }
 
-fn table(text: &mut String, table: &Table) {
+pub(super) fn table(text: &mut String, table: &Table) {
     let row = |cells: Vec<String>| format!("| {} |", cells.join(" | "));
     line(
         text,

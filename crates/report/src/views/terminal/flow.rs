@@ -137,9 +137,25 @@ impl Page {
     /// A row of a table whose fields are padded to their columns and moved to the next line whole.
     /// The first is the row's name.
     pub(super) fn fields(&mut self, row: &[String], widths: &[usize], gap: usize, indent: usize) {
+        self.tinted(row, widths, gap, indent, Tint::Plain);
+    }
+
+    /// The same, with a colour of its own for the last field.
+    pub(super) fn tinted(
+        &mut self,
+        row: &[String],
+        widths: &[usize],
+        gap: usize,
+        indent: usize,
+        last: Tint,
+    ) {
         self.set_indent(indent);
         for (at, (field, &width)) in row.iter().zip(widths).enumerate() {
-            let tint = if at == 0 { Tint::Bold } else { Tint::Plain };
+            let tint = match at {
+                0 => Tint::Bold,
+                _ if at + 1 == row.len() => last,
+                _ => Tint::Plain,
+            };
             let own = harmless(field).width();
             if own + self.indent > self.width && at > 0 {
                 // A field longer than a line breaks at its words.

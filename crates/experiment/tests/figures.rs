@@ -1,0 +1,8 @@
+//! Comparisons and histories of runs that are made up, so that the truth is known.
+
+#![expect(clippy::unwrap_used, reason = "a failed unwrap is a failed test")]
+
+#[path = "figures/comparing.rs"]
+mod comparing;
+#[path = "figures/made.rs"]
+mod made;

@@ -1,0 +1,233 @@
+//! The words of a comparison, which all its views share.
+
+use slowpath_core::figures::Unit;
+use slowpath_core::nanos::MILLISECOND;
+use slowpath_experiment::compare::{
+    Comparison, Difference, FailureChange, ModeChange, Part, Ratio, RowComparison, Side, Verdict,
+    What,
+};
+
+use crate::sweep_story::Table;
+use crate::{figure, quantity};
+
+/// What differs, a line each, hosts first.
+pub(crate) fn differences(comparison: &Comparison) -> Vec<String> {
+    comparison.differences.iter().map(difference).collect()
+}
+
+fn difference(one: &Difference) -> String {
+    let part = one.part.name();
+    let value = |side: &Option<String>| side.clone().unwrap_or_else(|| "not known".to_owned());
+    if one.name.is_empty() {
+        let side = if one.a.is_some() { "B" } else { "A" };
+        return format!("{part}: nothing is known of {side}");
+    }
+    format!("{part} {}: {} → {}", one.name, value(&one.a), value(&one.b))
+}
+
+/// What is said before any figure: void runs, obstacles.
+pub(crate) fn warnings(comparison: &Comparison) -> Vec<String> {
+    let mut said = Vec::new();
+    for (name, side) in [("A", &comparison.a), ("B", &comparison.b)] {
+        said.extend(side.void.iter().map(|run| {
+            let why = run.reasons.join("; ");
+            format!("run {} of {name} is void: {why}", run.id)
+        }));
+    }
+    let obstacles = comparison.obstacles.iter();
+    // That a side is void was said with its runs.
+    let obstacles = obstacles.filter(|o| !o.contains("is void"));
+    let obstacles: Vec<&str> = obstacles.map(String::as_str).collect();
+    if !obstacles.is_empty() {
+        said.push(format!(
+            "A and B were not measured alike: {}; the figures are shown and not judged",
+            obstacles.join(", ")
+        ));
+    }
+    said
+}
+
+/// What a side is made of.
+pub(crate) fn side(side: &Side) -> String {
+    let runs = match side.runs.as_slice() {
+        [one] => format!("run {}, {}", one.id, one.began),
+        many => {
+            let first = many.first().map_or("", |run| run.began.as_str());
+            let last = many.last().map_or("", |run| run.began.as_str());
+            let count = quantity::plural(many.len() as u64, "run");
+            format!("{count}, {first} to {last}")
+        }
+    };
+    let label = match side.runs.as_slice() {
+        [one] if one.id == side.label => {
+            let release = one.release.as_ref();
+            return release.map_or(runs.clone(), |name| format!("{runs}, release {name}"));
+        }
+        _ => &side.label,
+    };
+    let left = side.left_out.len() as u64;
+    let left_out = match side.left_out.first() {
+        Some(first) => format!(
+            "; {} left out: {}",
+            quantity::plural(left, "run"),
+            first.because
+        ),
+        None => String::new(),
+    };
+    format!("{label}: {runs}{left_out}")
+}
+
+/// The rows.
+pub(crate) fn rows(comparison: &Comparison) -> Table {
+    Table {
+        heads: vec!["row", "A", "B", "B/A", "verdict"],
+        rows: comparison.rows.iter().map(row).collect(),
+    }
+}
+
+fn row(row: &RowComparison) -> Vec<String> {
+    vec![
+        format!("{}.{}", row.subject, row.metric),
+        figure::estimate(row.unit, &row.a),
+        figure::estimate(row.unit, &row.b),
+        row.ratio
+            .as_ref()
+            .map_or(String::new(), |r| ratio(row.unit, r)),
+        verdict(row),
+    ]
+}
+
+fn ratio(unit: Unit, ratio: &Ratio) -> String {
+    let odds = if unit == Unit::Share { "odds " } else { "" };
+    let value = figure::ratio(ratio.value);
+    match (ratio.low, ratio.high) {
+        (Some(low), Some(high)) => {
+            let (low, high) = (figure::ratio(low), figure::ratio(high));
+            format!("{odds}{value} [{low}, {high}]")
+        }
+        _ => format!("{odds}{value}"),
+    }
+}
+
+/// The verdict of a row with its reason.
+pub(crate) fn verdict(row: &RowComparison) -> String {
+    let word = word(row.verdict);
+    let p = row.ratio.and_then(|ratio| ratio.adjusted_p);
+    let text = match row.verdict {
+        Verdict::Better | Verdict::Worse | Verdict::Different => {
+            let change = row.ratio.map_or(String::new(), |r| figure::change(r.value));
+            let p = p.map_or(String::new(), |p| format!(" ({})", quantity::p_value(p)));
+            format!("{word} {change}{p}")
+        }
+        _ if row.because.is_empty() => word.to_owned(),
+        _ => format!("{word}: {}", row.because),
+    };
+    match row.needs {
+        Some(needs) => format!("{text}; {needs} a side would"),
+        None => text,
+    }
+}
+
+/// A verdict in a word or two.
+pub(crate) const fn word(verdict: Verdict) -> &'static str {
+    match verdict {
+        Verdict::Better => "better",
+        Verdict::Worse => "worse",
+        Verdict::Different => "different",
+        Verdict::Same => "same",
+        Verdict::CannotTell => "cannot tell",
+        Verdict::NotComparable => "not comparable",
+    }
+}
+
+/// What the columns mean.
+pub(crate) fn legend(comparison: &Comparison) -> String {
+    let first = comparison.rows.iter().find(|row| row.a.value.is_some());
+    let brackets = first.map_or(String::new(), |row| {
+        format!(
+            "brackets of A: {}; of B: {}; of B/A: 95 %. ",
+            figure::brackets(&row.a),
+            figure::brackets(&row.b)
+        )
+    });
+    let least = (comparison.ratio_to_claim - 1.0) * 100.0;
+    let floor = match comparison.floor {
+        Some(floor) => format!("twice the noise floor of {}", figure::change(floor)),
+        None => "the noise floor of this host is not known: `slowpath ab` measures it".to_owned(),
+    };
+    format!(
+        "{brackets}a difference counts from {least:.0} % ({floor}), at a false discovery rate of 5 %"
+    )
+}
+
+/// Modes, failures and rows that only one side has, a sentence each.
+pub(crate) fn sentences(comparison: &Comparison) -> Vec<String> {
+    let mut said: Vec<String> = comparison.modes.iter().map(mode).collect();
+    said.extend(comparison.failures.iter().map(failure));
+    for side in ["a", "b"] {
+        let of = comparison.unmatched.iter().filter(|u| u.only_in == side);
+        let names: Vec<String> = of.map(|u| format!("{}.{}", u.subject, u.metric)).collect();
+        if !names.is_empty() {
+            let side = side.to_uppercase();
+            said.push(format!("only in {side}: {}", names.join(", ")));
+        }
+    }
+    said
+}
+
+fn mode(change: &ModeChange) -> String {
+    let (here, there) = match change.what {
+        What::Appeared => ("B", "A"),
+        What::Vanished => ("A", "B"),
+    };
+    let word = match change.what {
+        What::Appeared => "appeared",
+        What::Vanished => "vanished",
+    };
+    format!(
+        "{}: a mode at {} {word} ({} of the requests, in {} of {} of {here}, in none of {there})",
+        change.subject,
+        quantity::duration(change.at_ns / MILLISECOND as f64),
+        quantity::percent(change.weight),
+        change.runs,
+        quantity::plural(change.of_runs, "run"),
+    )
+}
+
+fn failure(change: &FailureChange) -> String {
+    let (word, here) = if change.appeared {
+        ("appeared", "B")
+    } else {
+        ("vanished", "A")
+    };
+    format!(
+        "{}: failures of class {} {word} ({} requests, {}, in {} of {} of {here})",
+        change.subject,
+        change.class,
+        quantity::count(change.count),
+        quantity::percent(change.share),
+        change.runs,
+        quantity::plural(change.of_runs, "run"),
+    )
+}
+
+/// What to do next, if something is not known.
+pub(crate) fn next(comparison: &Comparison) -> Option<String> {
+    let unknown = comparison
+        .rows
+        .iter()
+        .any(|row| matches!(row.verdict, Verdict::CannotTell));
+    let differs = |part: Part| comparison.differences.iter().any(|d| d.part == part);
+    if !comparison.obstacles.is_empty() {
+        let what = if differs(Part::Host) || differs(Part::Harness) {
+            "measure both on one host with one scenario"
+        } else {
+            "measure again what is void"
+        };
+        return Some(format!("{what}; `slowpath ab` runs both side by side"));
+    }
+    unknown.then(|| {
+        "`slowpath ab` interleaves both sides, which tells more with fewer runs than more of these"
+            .to_owned()
+    })
+}
