@@ -13,12 +13,14 @@
 )]
 #![expect(clippy::print_stdout, reason = "the table is what the program is for")]
 
+mod ab;
 mod change;
 mod comb;
 mod draw;
 mod modes;
 mod row;
 mod runs;
+mod within;
 
 use std::process::ExitCode;
 use std::time::Instant;
@@ -29,10 +31,12 @@ use row::{Row, Settings};
 type Family = (&'static str, fn(&Settings) -> Vec<Row>);
 
 const FAMILIES: &[Family] = &[
-    ("change", change::rows),
-    ("comb", comb::rows),
-    ("modes", modes::rows),
+    ("within", within::rows),
     ("runs", runs::rows),
+    ("ab", ab::rows),
+    ("modes", modes::rows),
+    ("comb", comb::rows),
+    ("change", change::rows),
 ];
 
 const SEED: u64 = 20;
