@@ -14,6 +14,13 @@ use super::trigamma::{inverse, trigamma};
 /// Fewer series do not determine how alike they are.
 pub const SERIES_FEWEST: usize = 8;
 
+/// What series lend each other is worth at most this many degrees of freedom. The theory has their
+/// variances drawn from one particular distribution; real ones are not, and the far tail, where
+/// a family of tests claims, pays for the difference. Among 80 tests of five pairs whose deviations
+/// scatter by 30 % around their level's, some difference was claimed in 11 % of campaigns
+/// without any, and with this limit in 4.5 %, for 1.6 points of 88 % power.
+pub const PRIOR_DF_MOST: f64 = 8.0;
+
 /// A variance below this part of their median counts as this much: figures that a coarse timer
 /// made equal must not say that a level does not scatter (as limma does).
 const VARIANCE_LEAST: f64 = 1e-5;
@@ -80,8 +87,8 @@ impl Prior {
 /// ([`super::paired::differences`]).
 ///
 /// With fewer than [`SERIES_FEWEST`] series that can be compared this is the plain paired t.
-/// The degrees of freedom are those of prior and series together, but no more than those of all
-/// series: together they know no more than they saw.
+/// The degrees of freedom are those of the series and of the prior, which are at most
+/// [`PRIOR_DF_MOST`].
 pub fn moderated(level: &[&[f64]]) -> Vec<Result<LogRatio, NotComparable>> {
     let seen: Vec<_> = level.iter().map(|d| moments(d)).collect();
     let variances: Vec<(f64, f64)> = level
@@ -89,8 +96,10 @@ pub fn moderated(level: &[&[f64]]) -> Vec<Result<LogRatio, NotComparable>> {
         .zip(&seen)
         .filter_map(|(d, seen)| Some((seen.ok()?.1, d.len() as f64 - 1.0)))
         .collect();
-    let prior = Prior::fit(&variances);
-    let pooled: f64 = variances.iter().map(|(_, df)| df).sum();
+    let prior = Prior::fit(&variances).map(|prior| Prior {
+        df: prior.df.min(PRIOR_DF_MOST),
+        ..prior
+    });
     level
         .iter()
         .zip(seen)
@@ -98,10 +107,7 @@ pub fn moderated(level: &[&[f64]]) -> Vec<Result<LogRatio, NotComparable>> {
             let (mean, variance) = seen?;
             let n = d.len() as f64;
             let (variance, df) = match prior {
-                Some(prior) => (
-                    prior.posterior(variance, n - 1.0),
-                    (prior.df + n - 1.0).min(pooled),
-                ),
+                Some(prior) => (prior.posterior(variance, n - 1.0), prior.df + n - 1.0),
                 None => (variance, n - 1.0),
             };
             let error = (variance / n).sqrt();

@@ -174,8 +174,8 @@ fn moderation_borrows_scatter() {
     assert_close(lucky.ratio, plain.ratio, 1e-12);
     assert!(plain.p < 0.002 && lucky.p > 0.02, "{} {}", plain.p, lucky.p);
     assert!(lucky.df > plain.df);
-    // All series together saw 40 degrees of freedom, and none may claim more.
-    assert!(found.iter().all(|ratio| ratio.unwrap().df <= 40.0));
+    // Eight at most are lent, though these series differ little more than by chance.
+    assert!(found.iter().all(|ratio| ratio.unwrap().df <= 12.0));
     let few = moderated(&slices[3..]);
     assert_eq!(few[6].unwrap(), plain, "seven series moderate nothing");
 }
