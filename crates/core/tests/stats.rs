@@ -27,6 +27,7 @@ mod stats {
     mod settle;
     mod shape;
     mod spread;
+    mod step;
     mod tightness;
     mod trend;
     mod tukey;

@@ -21,6 +21,9 @@ mod segments;
 mod spikes;
 pub mod sup_t;
 
+pub(super) use autocorrelation::guarded;
+pub(super) use spikes::tamed;
+
 /// Below this many releases nothing is said: five values in two levels leave three degrees of
 /// freedom.
 pub const PAIRS_FEWEST: usize = 5;
@@ -155,7 +158,7 @@ pub fn history(figures: &[f64], limits: &Limits) -> Result<History, NoClaim> {
         have if have < RELEASES_FEWEST => return Err(NoClaim::PairsOnly { have }),
         _ => {}
     }
-    let logs = spikes::tamed(&raw, limits.least);
+    let logs = tamed(&raw, limits.least);
     let found = segments::search(&logs, limits);
     let places: Vec<usize> = found.points.iter().map(|point| point.at).collect();
     if let Some((line, correlation)) = drift(&logs, &places, limits) {
@@ -253,7 +256,7 @@ fn mean(values: &[f64]) -> f64 {
 }
 
 /// Sum of the squared deviations from the mean.
-fn squares(values: &[f64]) -> f64 {
+pub(super) fn squares(values: &[f64]) -> f64 {
     let middle = mean(values);
     values.iter().map(|v| (v - middle).powi(2)).sum()
 }

@@ -1,6 +1,6 @@
 //! Values that hang together: does a change stand out from a series that wanders by itself?
 
-use super::sup_t::largest_t;
+use super::sup_t::{Split, largest_t, split};
 use crate::stats::median::median;
 use crate::stats::random::Draw;
 
@@ -85,4 +85,18 @@ pub(super) fn chance(n: usize, t: f64, correlation: f64) -> f64 {
         larger += usize::from(largest_t(&values).is_some_and(|best| best.2 >= t));
     }
     (larger + 1) as f64 / (SIMULATED + 1) as f64
+}
+
+/// The best split of a series whose neighbours may be alike beyond it. `None` if they are, unless
+/// `is_last`: the chance is then that in a series that wanders as much.
+pub(in crate::stats) fn guarded(values: &[f64], is_last: bool) -> Option<Split> {
+    let mut best = split(values)?;
+    let correlation = around(values, best.at);
+    if wanders(values.len(), correlation) {
+        if !is_last {
+            return None;
+        }
+        best.p = chance(values.len(), best.t, correlation);
+    }
+    Some(best)
 }

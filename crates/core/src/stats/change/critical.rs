@@ -1,6 +1,6 @@
 //! Critical values of the largest t over all splits of a series of one level.
 
-use super::sup_t::two_sided;
+use crate::stats::student::two_sided_p;
 
 /// Chances for which there are critical values.
 pub(super) const LEVELS: [f64; 8] = [0.5, 0.2, 0.1, 0.05, 0.02, 0.01, 0.005, 0.001];
@@ -56,7 +56,7 @@ const TABLE: [Row; 20] = [
 /// values, between the lengths of the table linear in `ln n`; `None` outside of it.
 pub(super) fn tails(n: usize) -> Option<[f64; LEVELS.len()]> {
     let upper = TABLE.iter().position(|row| row.0 >= n)?;
-    let tails = |row: &Row| row.1.map(|c| two_sided(row.0 as f64 - 2.0, c).ln());
+    let tails = |row: &Row| row.1.map(|c| two_sided_p(c, row.0 as f64 - 2.0).ln());
     let above = tails(&TABLE[upper]);
     if TABLE[upper].0 == n {
         return Some(above);

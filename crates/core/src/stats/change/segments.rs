@@ -1,7 +1,8 @@
 //! Several changes: split, split what is left, and look at each again.
 
-use super::sup_t::{SIDE_FEWEST, SPLIT_FEWEST, Split, split, split_at, two_sided};
+use super::sup_t::{SIDE_FEWEST, SPLIT_FEWEST, Split, split, split_at};
 use super::{LONG_FROM, Limits, autocorrelation, long};
+use crate::stats::student::two_sided_p;
 
 /// Chance that what is left of a change without its most distant value must stay below: it only
 /// asks whether the other values agree, since the change itself was tested.
@@ -157,7 +158,7 @@ fn is_carried_by_one(left: &[f64], right: &[f64], limits: &Limits) -> bool {
             }
             rest.extend_from_slice(other);
             let split = split_at(&rest, at);
-            let alone = two_sided(rest.len() as f64 - 2.0, split.t);
+            let alone = two_sided_p(split.t, rest.len() as f64 - 2.0);
             alone > REST_CHANCE || split.difference.abs() < limits.least
         })
 }

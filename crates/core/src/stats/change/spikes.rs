@@ -15,7 +15,7 @@ const DIFFERENCE: f64 = 0.953_872_552_083_115; // sqrt(2) * 0.674_489...
 ///
 /// The scatter is that of neighbours, so that a change of level does not count; two figures on a
 /// new level at the end stay what they are, but for part of what is beyond all doubt anyhow.
-pub(super) fn tamed(logs: &[f64], least: f64) -> Vec<f64> {
+pub(in crate::stats) fn tamed(logs: &[f64], least: f64) -> Vec<f64> {
     let mut steps: Vec<f64> = logs.windows(2).map(|p| (p[1] - p[0]).abs()).collect();
     let sd = median(&mut steps).unwrap_or(0.0) / DIFFERENCE;
     let allowed = least.max(SDS * sd);

@@ -1,8 +1,7 @@
 //! One change of level at most: the largest t over all splits, and its chance.
 
-use statrs::distribution::{ContinuousCDF, StudentsT};
-
 use super::critical::{self, LEVELS};
+use crate::stats::student::two_sided_p;
 
 /// Fewest values on either side of a split: a side of one value has no scatter of its own.
 pub const SIDE_FEWEST: usize = 2;
@@ -87,7 +86,7 @@ pub(super) fn split_at(values: &[f64], at: usize) -> Split {
 /// is worth: the number of independent places, `p / P(|t_{n-2}| > c)`, moves slowly with both.
 /// Beyond them the bound of Bonferroni over all `n - 3` places holds.
 pub fn chance(n: usize, t: f64) -> f64 {
-    let alone = two_sided(n as f64 - 2.0, t);
+    let alone = two_sided_p(t, n as f64 - 2.0);
     let places = n.saturating_sub(2 * SIDE_FEWEST - 1).max(1) as f64;
     let bound = (alone * places).min(1.0);
     let Some(tails) = critical::tails(n) else {
@@ -103,12 +102,6 @@ pub fn chance(n: usize, t: f64) -> f64 {
     let from = points[1..=last].iter().take_while(|p| p.0 > x).count();
     let ((x0, y0), (x1, y1)) = (points[from], points[from + 1]);
     (y0 + (x - x0) * (y1 - y0) / (x1 - x0)).exp().min(bound)
-}
-
-/// Two-sided chance of Student's t.
-pub(super) fn two_sided(df: f64, t: f64) -> f64 {
-    let law = StudentsT::new(0.0, 1.0, df).expect("there are more values than levels");
-    2.0 * law.sf(t)
 }
 
 /// What all splits of a series have in common.
