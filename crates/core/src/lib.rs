@@ -16,6 +16,7 @@ pub mod nanos;
 pub mod plan;
 pub mod record;
 pub mod sample;
+pub mod samples;
 pub mod scenario;
 pub mod signal;
 pub mod stats;

@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::facts::{GitFacts, HostFacts, RepeatFacts, TargetFacts};
 use crate::plan::Plan;
-use crate::sample::Sample;
+use crate::samples::Samples;
 use crate::timeline::Timeline;
 
 /// The version of `manifest.json` that this code writes.
@@ -16,7 +16,7 @@ pub struct RunRecord {
     /// Who, what, where.
     pub manifest: Manifest,
     /// Every request, by repeat and in order of schedule.
-    pub samples: Vec<Sample>,
+    pub samples: Samples,
     /// The keys that samples point to.
     pub keys: Vec<String>,
     /// What was observed beside the requests.

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::nanos::{Nanos, Span};
+use crate::nanos::Nanos;
 
 /// No key, no user: stands in [`Sample::key`] and [`Sample::user`].
 pub const NONE: u32 = u32::MAX;
@@ -160,6 +160,7 @@ impl Outcome {
 }
 
 /// One request. Instants that did not happen are `None`; a failure keeps the times it reached.
+/// All requests of a run together are [`crate::samples::Samples`], which take a fifth of the room.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Sample {
     /// When the plan wanted it sent. Latency starts here.
@@ -288,34 +289,9 @@ impl Sample {
         Some(begun.since(self.ready) + dialled_to_sent)
     }
 
-    /// How long its own dialling took, if it dialled; a TLS handshake is not part of it.
-    pub fn connect_ns(&self) -> Option<u64> {
-        Some(self.connected?.since(self.connect_begin?))
-    }
-
-    /// How long the TLS handshake on its own connection took, if there was one.
-    pub fn handshake_ns(&self) -> Option<u64> {
-        Some(self.secured?.since(self.connected?))
-    }
-
-    /// How old its connection was when it ended; `None` if it never had one.
-    pub fn connection_age_ns(&self) -> Option<u64> {
-        Some(self.done.since(self.connection_since?))
-    }
-
     /// The time from `sent` to the first whole event.
     pub fn first_event_ns(&self) -> Option<u64> {
         Some(self.first_event?.since(self.sent?))
-    }
-
-    /// The time from `sent` to the first byte of the response.
-    pub fn first_byte_ns(&self) -> Option<u64> {
-        Some(self.first_byte?.since(self.sent?))
-    }
-
-    /// The interval of its latency.
-    pub fn span(&self) -> Span {
-        Span::new(self.scheduled, self.done)
     }
 
     /// Its W3C trace id within a run: the run's seed and repeat, then its serial number.
@@ -353,10 +329,5 @@ mod tests {
         for (code, phase) in Phase::ALL.iter().enumerate() {
             assert_eq!(*phase as usize, code);
         }
-    }
-
-    #[test]
-    fn ten_million_samples_stay_below_two_gibibytes() {
-        assert!(size_of::<Sample>() <= 176, "{}", size_of::<Sample>());
     }
 }

@@ -4,7 +4,8 @@
 //! the value at a rank is then a lower bound of the true latency at that rank, whatever order the
 //! true latencies have: replacing some of the numbers by smaller ones moves no order statistic up.
 
-use slowpath_core::sample::{Outcome, Sample};
+use slowpath_core::sample::Outcome;
+use slowpath_core::samples::SampleRef;
 use slowpath_core::stats::quantile::type_1;
 
 use crate::diagnosis::Percentile;
@@ -23,9 +24,9 @@ impl Bounds {
     /// nothing is known.
     pub(crate) fn new(
         values: &[(u32, u64)],
-        given_up: &[&Sample],
+        given_up: &[SampleRef<'_>],
         unsent: usize,
-        measure: &impl Fn(&Sample) -> Option<u64>,
+        measure: &impl Fn(SampleRef<'_>) -> Option<u64>,
     ) -> Self {
         if given_up.is_empty() && unsent == 0 {
             return Self {
@@ -33,12 +34,12 @@ impl Bounds {
                 timeout_ns: None,
             };
         }
-        let bound = |sample: &&Sample| measure(sample).unwrap_or(0);
+        let bound = |sample: &SampleRef<'_>| measure(*sample).unwrap_or(0);
         let measured = values.iter().map(|&(_, value)| value);
         let mut sorted_ns: Vec<u64> = measured.chain(given_up.iter().map(bound)).collect();
         sorted_ns.extend(std::iter::repeat_n(0, unsent));
         sorted_ns.sort_unstable();
-        let timed_out = given_up.iter().filter(|s| s.outcome == Outcome::Timeout);
+        let timed_out = given_up.iter().filter(|s| s.outcome() == Outcome::Timeout);
         Self {
             sorted_ns,
             timeout_ns: timed_out.map(bound).min(),

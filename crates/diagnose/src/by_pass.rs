@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 
 use slowpath_core::record::RunRecord;
 use slowpath_core::sample::Sample;
+use slowpath_core::samples::SampleRef;
 
 use crate::diagnosis::{Blind, Cleared, EndpointFigures, ErrorExample, Unexplained};
 use crate::judge::{Judged, Ranked};
@@ -46,11 +47,11 @@ fn part(record: &RunRecord, number: u16, name: &str) -> Part {
         window.repeat = place;
     }
     manifest.plan.scenario.load.passes.clear();
-    let own = |sample: &Sample| {
-        let repeat = place(sample.repeat)? as u16;
+    let own = |sample: SampleRef<'_>| {
+        let repeat = place(sample.repeat())? as u16;
         Some(Sample {
             repeat,
-            ..sample.clone()
+            ..sample.to_sample()
         })
     };
     Part {

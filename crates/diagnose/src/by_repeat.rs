@@ -29,19 +29,19 @@ pub(crate) fn by_repeat(case: &Case<'_>, endpoint: &EndpointCase) -> Vec<RepeatF
     let mut parts: Vec<Part> = case.windows.iter().map(|_| Part::default()).collect();
     for &i in &endpoint.completed {
         let sample = case.sample(i);
-        if let Some(part) = parts.get_mut(usize::from(sample.repeat)) {
+        if let Some(part) = parts.get_mut(usize::from(sample.repeat())) {
             part.latencies_ns.push(sample.latency_ns());
         }
     }
     for &i in &endpoint.failed {
         let sample = case.sample(i);
-        if let Some(part) = parts.get_mut(usize::from(sample.repeat)) {
+        if let Some(part) = parts.get_mut(usize::from(sample.repeat())) {
             part.failed += 1;
-            part.censored += u64::from(sample.outcome == Outcome::Timeout);
+            part.censored += u64::from(sample.outcome() == Outcome::Timeout);
         }
     }
     for &i in &endpoint.unfinished {
-        if let Some(part) = parts.get_mut(usize::from(case.sample(i).repeat)) {
+        if let Some(part) = parts.get_mut(usize::from(case.sample(i).repeat())) {
             part.censored += 1;
         }
     }

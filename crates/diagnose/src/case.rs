@@ -4,7 +4,8 @@ use std::collections::BTreeSet;
 
 use slowpath_core::nanos::{MILLISECOND, Nanos, Span};
 use slowpath_core::record::RunRecord;
-use slowpath_core::sample::{Outcome, Sample, Stage};
+use slowpath_core::sample::{Outcome, Stage};
+use slowpath_core::samples::SampleRef;
 use slowpath_core::signal::Signal;
 use slowpath_core::stats::quantile;
 use slowpath_core::timeline::{Series, Subject, Timeline};
@@ -93,8 +94,8 @@ impl<'a> Case<'a> {
     }
 
     /// One request.
-    pub fn sample(&self, index: u32) -> &'a Sample {
-        &self.record.samples[index as usize]
+    pub fn sample(&self, index: u32) -> SampleRef<'a> {
+        self.record.samples.at(index as usize)
     }
 
     /// The timeline.
@@ -208,10 +209,10 @@ impl EndpointCase {
             floor: None,
         };
         for (position, sample) in record.samples.iter().enumerate() {
-            if sample.endpoint != index || sample.stage != Stage::Measured {
+            if sample.endpoint() != index || sample.stage() != Stage::Measured {
                 continue;
             }
-            match sample.outcome {
+            match sample.outcome() {
                 Outcome::Ok => case.completed.push(position as u32),
                 Outcome::Unfinished => case.unfinished.push(position as u32),
                 _ => case.failed.push(position as u32),
@@ -293,7 +294,7 @@ impl EndpointCase {
 fn wire_ns(record: &RunRecord) -> Option<u64> {
     /// A round trip of a whole second is a repeated SYN, not a wire.
     const LONGEST_NS: u64 = 900 * MILLISECOND;
-    let dials = record.samples.iter().filter_map(Sample::connect_ns);
+    let dials = record.samples.iter().filter_map(SampleRef::connect_ns);
     let mut dials: Vec<u64> = dials.filter(|&ns| ns < LONGEST_NS).collect();
     dials.sort_unstable();
     let fastest = record

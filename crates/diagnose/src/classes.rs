@@ -17,11 +17,14 @@ pub(crate) fn classes(case: &Case<'_>) -> Vec<ClassFigures> {
     let dealt = deal(&shares, users);
     let mut counts = vec![(0_u64, 0_u64); shares.len()];
     let measured = case.record.samples.iter();
-    for sample in measured.filter(|sample| sample.stage == Stage::Measured) {
-        let class = dealt.get(sample.user as usize).copied().unwrap_or_default();
+    for sample in measured.filter(|sample| sample.stage() == Stage::Measured) {
+        let class = dealt
+            .get(sample.user() as usize)
+            .copied()
+            .unwrap_or_default();
         if let Some((requests, completed)) = counts.get_mut(usize::from(class)) {
             *requests += 1;
-            *completed += u64::from(sample.outcome == Outcome::Ok);
+            *completed += u64::from(sample.outcome() == Outcome::Ok);
         }
     }
     let seconds = (case.measured_ns() as f64 / 1e9).max(f64::MIN_POSITIVE);

@@ -3,7 +3,8 @@
 
 use std::collections::BTreeMap;
 
-use slowpath_core::sample::{NONE, Outcome, Phase, Sample, Stage};
+use slowpath_core::sample::{NONE, Outcome, Phase, Stage};
+use slowpath_core::samples::{SampleRef, Samples};
 use slowpath_core::scenario::{ConnectionUse, Model};
 
 use crate::case::Case;
@@ -50,9 +51,9 @@ pub(crate) fn connections(case: &Case<'_>) -> Connections {
     let manifest = &case.record.manifest;
     let repeats = &manifest.repeats;
     let samples = &case.record.samples;
-    let measured = || samples.iter().filter(|s| s.stage == Stage::Measured);
+    let measured = || samples.iter().filter(|s| s.stage() == Stage::Measured);
     let carried = Carried::of(samples);
-    let dials = || measured().filter(|s| s.connect_begin.is_some());
+    let dials = || measured().filter(|s| s.connect_begin().is_some());
     let served = Served::of(case);
     let in_ms = |of: &mut dyn Iterator<Item = u64>| {
         let mut values: Vec<u64> = of.collect();
@@ -60,11 +61,11 @@ pub(crate) fn connections(case: &Case<'_>) -> Connections {
         quantiles(&values, millis)
     };
     let first = |stage| {
-        let of_stage = samples.iter().filter(move |s| s.stage == stage);
-        let first = of_stage.filter(|s| s.index_on_connection == 0 && s.outcome == Outcome::Ok);
-        first.filter_map(Sample::service_ns)
+        let of_stage = samples.iter().filter(move |s| s.stage() == stage);
+        let first = of_stage.filter(|s| s.index_on_connection() == 0 && s.outcome() == Outcome::Ok);
+        first.filter_map(SampleRef::service_ns)
     };
-    let later = measured().filter(|s| s.index_on_connection > 0 && s.outcome == Outcome::Ok);
+    let later = measured().filter(|s| s.index_on_connection() > 0 && s.outcome() == Outcome::Ok);
     let mut per_connection: Vec<u64> = carried.requests().collect();
     per_connection.sort_unstable();
     let mut found = Connections {
@@ -79,7 +80,7 @@ pub(crate) fn connections(case: &Case<'_>) -> Connections {
         ),
         peak_dials_per_s: peak_per_s(
             case,
-            dials().filter_map(|s| Some((s.repeat, s.connect_begin?))),
+            dials().filter_map(|s| Some((s.repeat(), s.connect_begin()?))),
         ),
         limit: limit(case),
         users: served.as_ref().map(|served| served.users),
@@ -87,9 +88,9 @@ pub(crate) fn connections(case: &Case<'_>) -> Connections {
         requests_per_connection: quantiles(&per_connection, |value| value),
         first_request_ms: in_ms(&mut first(Stage::Measured)),
         first_request_warmup_ms: in_ms(&mut first(Stage::Warmup)),
-        later_ms: in_ms(&mut later.filter_map(Sample::service_ns)),
-        connect_ms: in_ms(&mut dials().filter_map(Sample::connect_ns)),
-        handshake_ms: in_ms(&mut dials().filter_map(Sample::handshake_ns)),
+        later_ms: in_ms(&mut later.filter_map(SampleRef::service_ns)),
+        connect_ms: in_ms(&mut dials().filter_map(SampleRef::connect_ns)),
+        handshake_ms: in_ms(&mut dials().filter_map(SampleRef::handshake_ns)),
         tls_full: repeats.iter().map(|r| r.tls_full).sum(),
         tls_resumed: repeats.iter().map(|r| r.tls_resumed).sum(),
         notable: Vec::new(),
@@ -105,11 +106,11 @@ struct Carried {
 }
 
 impl Carried {
-    fn of(samples: &[Sample]) -> Self {
+    fn of(samples: &Samples) -> Self {
         let mut all = Self::default();
-        for sample in samples.iter().filter(|s| s.connection != NONE) {
-            let connections = all.by_repeat.entry(sample.repeat).or_default();
-            let place = sample.connection as usize;
+        for sample in samples.iter().filter(|s| s.connection() != NONE) {
+            let connections = all.by_repeat.entry(sample.repeat()).or_default();
+            let place = sample.connection() as usize;
             if connections.len() <= place {
                 connections.resize(place + 1, (0, false));
             }
@@ -136,8 +137,8 @@ impl Carried {
 
 /// Whether its response came whole, or would have: what the end of the run cut off is no sign of
 /// a connection that does not work.
-fn is_whole(sample: &Sample) -> bool {
-    sample.phase == Phase::Check || sample.outcome == Outcome::Unfinished
+fn is_whole(sample: SampleRef<'_>) -> bool {
+    sample.phase() == Phase::Check || sample.outcome() == Outcome::Unfinished
 }
 
 /// Users of a closed loop.
@@ -155,10 +156,10 @@ impl Served {
         // Users are numbered densely: `None` asked for nothing.
         let mut asked: BTreeMap<u16, Vec<Option<bool>>> = BTreeMap::new();
         let samples = case.record.samples.iter();
-        for sample in samples.filter(|s| s.stage == Stage::Measured && s.user < users) {
-            let of_repeat = asked.entry(sample.repeat).or_default();
+        for sample in samples.filter(|s| s.stage() == Stage::Measured && s.user() < users) {
+            let of_repeat = asked.entry(sample.repeat()).or_default();
             of_repeat.resize(users as usize, None);
-            let served = &mut of_repeat[sample.user as usize];
+            let served = &mut of_repeat[sample.user() as usize];
             *served = Some(served.unwrap_or(false) || is_whole(sample));
         }
         let never = asked.values().flatten().filter(|one| **one == Some(false));
@@ -169,11 +170,11 @@ impl Served {
     }
 }
 
-fn dial_failures<'a>(dials: impl Iterator<Item = &'a Sample>) -> Vec<DialFailure> {
+fn dial_failures<'a>(dials: impl Iterator<Item = SampleRef<'a>>) -> Vec<DialFailure> {
     let mut counts: BTreeMap<(Outcome, Phase, u16), u64> = BTreeMap::new();
-    let is_dial = |s: &&Sample| matches!(s.phase, Phase::Connect | Phase::Handshake);
-    for sample in dials.filter(|s| s.outcome.is_error()).filter(is_dial) {
-        let kind = (sample.outcome, sample.phase, sample.errno);
+    let is_dial = |s: &SampleRef<'_>| matches!(s.phase(), Phase::Connect | Phase::Handshake);
+    for sample in dials.filter(|s| s.outcome().is_error()).filter(is_dial) {
+        let kind = (sample.outcome(), sample.phase(), sample.errno());
         *counts.entry(kind).or_default() += 1;
     }
     let mut all: Vec<DialFailure> = counts

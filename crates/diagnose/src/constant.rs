@@ -1,7 +1,7 @@
 //! A phase of requests that has the same length in each.
 
 use slowpath_core::nanos::{MILLISECOND, Nanos, Span};
-use slowpath_core::sample::Sample;
+use slowpath_core::samples::SampleRef;
 use slowpath_core::stats::quantile::type_1;
 use slowpath_core::stats::tightness::shortest;
 
@@ -52,12 +52,12 @@ impl Part {
         }
     }
 
-    fn of(self, sample: &Sample) -> Option<Span> {
+    fn of(self, sample: SampleRef<'_>) -> Option<Span> {
         let span = match self {
-            Self::BeforeFirstByte => Span::new(sample.sent?, sample.first_byte?),
+            Self::BeforeFirstByte => Span::new(sample.sent()?, sample.first_byte()?),
             Self::InsideResponse => {
-                let begin = sample.gap_begin?;
-                Span::new(begin, begin.plus(sample.gap_ns))
+                let begin = sample.gap_begin()?;
+                Span::new(begin, begin.plus(sample.gap_ns()))
             }
         };
         (span.len_ns() >= DELAY_LEAST_NS).then_some(span)
@@ -91,7 +91,7 @@ impl Delay {
 /// Looks for a constant in all requests, then in those that met an idle server (others' queueing
 /// would blur it), then in the slow ones.
 pub(crate) fn constant(case: &Case<'_>, endpoint: &EndpointCase) -> Option<Delay> {
-    let alone = |i: &&u32| case.sample(**i).in_flight == 0 && case.sample(**i).queued_ns() == 0;
+    let alone = |i: &&u32| case.sample(**i).in_flight() == 0 && case.sample(**i).queued_ns() == 0;
     let all: Vec<u32> = endpoint.completed.clone();
     let quiet: Vec<u32> = all.iter().filter(alone).copied().collect();
     let least = DELAY_LEAST_NS.max(TIMES_WIRE * case.wire_ns.unwrap_or_default());

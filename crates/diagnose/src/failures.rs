@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use slowpath_core::nanos::{Nanos, SECOND};
 use slowpath_core::sample::{NONE, Outcome, Phase, Sample};
+use slowpath_core::samples::SampleRef;
 use slowpath_core::stats::quantile::type_1;
 
 use crate::case::{Case, EndpointCase};
@@ -22,12 +23,12 @@ type Kind = (Outcome, Phase, u16, u16);
 
 /// Failures by class, phase, errno and status; most frequent first.
 pub(crate) fn errors(case: &Case<'_>, endpoint: &EndpointCase) -> Vec<ErrorCount> {
-    let mut kinds: BTreeMap<Kind, Vec<&Sample>> = BTreeMap::new();
+    let mut kinds: BTreeMap<Kind, Vec<SampleRef<'_>>> = BTreeMap::new();
     for &i in &endpoint.failed {
         let s = case.sample(i);
-        let is_status = s.outcome == Outcome::Status;
-        let status = if is_status { s.status } else { 0 };
-        let kind = (s.outcome, s.phase, s.errno, status);
+        let is_status = s.outcome() == Outcome::Status;
+        let status = if is_status { s.status() } else { 0 };
+        let kind = (s.outcome(), s.phase(), s.errno(), status);
         kinds.entry(kind).or_default().push(s);
     }
     if kinds.is_empty() {
@@ -67,18 +68,18 @@ fn told(
     case: &Case<'_>,
     endpoint: &EndpointCase,
     (outcome, phase, number, status): Kind,
-    failed: &[&Sample],
+    failed: &[SampleRef<'_>],
     fine: &Fine,
 ) -> ErrorCount {
     let mut failed = failed.to_vec();
-    failed.sort_by_key(|s| (s.repeat, s.done, s.serial));
+    failed.sort_by_key(|s| (s.repeat(), s.done(), s.serial()));
     let count = failed.len() as u64;
-    let at_s: Vec<f64> = failed.iter().map(|s| at_s(case, s)).collect();
+    let at_s: Vec<f64> = failed.iter().map(|s| at_s(case, *s)).collect();
     let seconds = case.measured_ns() as f64 / 1e9;
     let in_ms = |ns: Vec<u64>| quantiles(&ns, millis);
     let plain = |values: Vec<u64>| quantiles(&values, |value| value);
-    let of = |figure: fn(&Sample) -> Option<u64>| {
-        sorted(failed.iter().filter_map(|sample| figure(sample)))
+    let of = |figure: fn(SampleRef<'_>) -> Option<u64>| {
+        sorted(failed.iter().filter_map(|sample| figure(*sample)))
     };
     let mut error = ErrorCount {
         class: outcome.name().to_owned(),
@@ -89,16 +90,16 @@ fn told(
         summary: String::new(),
         offered_share: share(count as f64 / endpoint.offered.max(count) as f64),
         per_s: round(count as f64 / seconds.max(1e-9), 1e3),
-        peak_per_s: peak_per_s(case, failed.iter().map(|s| (s.repeat, s.done))),
+        peak_per_s: peak_per_s(case, failed.iter().map(|s| (s.repeat(), s.done()))),
         first_s: at_s.iter().copied().reduce(f64::min).unwrap_or_default(),
         last_s: at_s.iter().copied().reduce(f64::max).unwrap_or_default(),
         by_repeat: by_repeat(case, &failed),
         latency_ms: in_ms(of(|s| Some(s.latency_ns()))),
-        since_first_byte_ms: in_ms(of(|s| Some(s.done.since(s.first_byte?)))),
-        connection_age_ms: in_ms(of(Sample::connection_age_ns)),
+        since_first_byte_ms: in_ms(of(|s| Some(s.done().since(s.first_byte()?)))),
+        connection_age_ms: in_ms(of(|s| s.connection_age_ns())),
         idle_before_ms: in_ms(of(idle_before_ns)),
         index_on_connection: plain(of(index_on_connection)),
-        received_bytes: plain(of(|s| Some(s.received_bytes))),
+        received_bytes: plain(of(|s| Some(s.received_bytes()))),
         idle_gaps: idle::gaps(&of(idle_before_ns), &fine.idle_ns),
         examples: examples(case, &failed),
     };
@@ -107,18 +108,18 @@ fn told(
 }
 
 /// How long its connection had been idle; `None` unless that was used before.
-fn idle_before_ns(sample: &Sample) -> Option<u64> {
-    (index_on_connection(sample)? > 0).then_some(sample.idle_before_ns)
+fn idle_before_ns(sample: SampleRef<'_>) -> Option<u64> {
+    (index_on_connection(sample)? > 0).then_some(sample.idle_before_ns())
 }
 
 /// How old its connection was when it was sent, which waiting for a response does not change.
-fn age_when_sent_ns(sample: &Sample) -> Option<u64> {
-    Some(sample.sent?.since(sample.connection_since?))
+fn age_when_sent_ns(sample: SampleRef<'_>) -> Option<u64> {
+    Some(sample.sent()?.since(sample.connection_since()?))
 }
 
 /// How many requests its connection had carried before; `None` if it had none.
-fn index_on_connection(sample: &Sample) -> Option<u64> {
-    (sample.connection != NONE).then(|| u64::from(sample.index_on_connection))
+fn index_on_connection(sample: SampleRef<'_>) -> Option<u64> {
+    (sample.connection() != NONE).then(|| u64::from(sample.index_on_connection()))
 }
 
 fn sorted(values: impl Iterator<Item = u64>) -> Vec<u64> {
@@ -142,10 +143,10 @@ pub(crate) fn quantiles(sorted: &[u64], show: impl Fn(f64) -> f64) -> Option<Qua
 }
 
 /// When it ended, in seconds from the begin of the measured window of its repeat.
-fn at_s(case: &Case<'_>, sample: &Sample) -> f64 {
-    let begin = case.windows.get(usize::from(sample.repeat));
+fn at_s(case: &Case<'_>, sample: SampleRef<'_>) -> f64 {
+    let begin = case.windows.get(usize::from(sample.repeat()));
     let begin_ns = begin.map_or(0, |window| window.begin.get());
-    let offset_ns = sample.done.get() as f64 - begin_ns as f64;
+    let offset_ns = sample.done().get() as f64 - begin_ns as f64;
     round(offset_ns / 1e9, S_DIGITS)
 }
 
@@ -160,10 +161,10 @@ pub(crate) fn peak_per_s(case: &Case<'_>, at: impl Iterator<Item = (u16, Nanos)>
     seconds.into_values().max().unwrap_or(0)
 }
 
-fn by_repeat(case: &Case<'_>, failed: &[&Sample]) -> Vec<u64> {
+fn by_repeat(case: &Case<'_>, failed: &[SampleRef<'_>]) -> Vec<u64> {
     let mut counts = vec![0; case.windows.len()];
     for sample in failed {
-        if let Some(count) = counts.get_mut(usize::from(sample.repeat)) {
+        if let Some(count) = counts.get_mut(usize::from(sample.repeat())) {
             *count += 1;
         }
     }
@@ -171,7 +172,7 @@ fn by_repeat(case: &Case<'_>, failed: &[&Sample]) -> Vec<u64> {
 }
 
 /// The first, the last, and as many evenly between as there is room for.
-fn examples(case: &Case<'_>, failed: &[&Sample]) -> Vec<ErrorExample> {
+fn examples(case: &Case<'_>, failed: &[SampleRef<'_>]) -> Vec<ErrorExample> {
     let shown = failed.len().min(EXAMPLES_MAX);
     let last = failed.len().saturating_sub(1);
     (0..shown)
@@ -179,24 +180,24 @@ fn examples(case: &Case<'_>, failed: &[&Sample]) -> Vec<ErrorExample> {
         .collect()
 }
 
-fn example(case: &Case<'_>, sample: &Sample) -> ErrorExample {
+fn example(case: &Case<'_>, sample: SampleRef<'_>) -> ErrorExample {
     let seed = case.record.manifest.plan.seed;
-    let trace_id = Sample::trace_id(seed, sample.repeat, sample.serial);
-    let had = sample.connection != NONE;
+    let trace_id = Sample::trace_id(seed, sample.repeat(), sample.serial());
+    let had = sample.connection() != NONE;
     ErrorExample {
-        repeat: sample.repeat,
-        serial: sample.serial,
+        repeat: sample.repeat(),
+        serial: sample.serial(),
         trace_id: format!("{trace_id:032x}"),
         at_s: at_s(case, sample),
         latency_ms: millis(sample.latency_ns() as f64),
-        local_port: (sample.local_port != 0).then_some(sample.local_port),
-        connection: had.then_some(sample.connection),
+        local_port: (sample.local_port() != 0).then_some(sample.local_port()),
+        connection: had.then_some(sample.connection()),
         connection_age_ms: sample.connection_age_ns().map(|ns| millis(ns as f64)),
         idle_before_ms: idle_before_ns(sample).map(|ns| millis(ns as f64)),
-        index_on_connection: had.then_some(sample.index_on_connection),
-        sent_bytes: sample.sent_bytes,
-        received_bytes: sample.received_bytes,
-        in_flight: sample.in_flight,
+        index_on_connection: had.then_some(sample.index_on_connection()),
+        sent_bytes: sample.sent_bytes(),
+        received_bytes: sample.received_bytes(),
+        in_flight: sample.in_flight(),
         log: Vec::new(),
         log_omitted: 0,
     }

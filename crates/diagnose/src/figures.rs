@@ -2,7 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use slowpath_core::sample::{Outcome, Sample};
+use slowpath_core::sample::Outcome;
+use slowpath_core::samples::SampleRef;
 use slowpath_core::stats::batches::{Batches, Window};
 use slowpath_core::stats::quantile::{QuantileEstimate, Undetermined, quantiles, type_1};
 use slowpath_core::stats::spread::spread;
@@ -48,7 +49,7 @@ pub(crate) fn figures(case: &Case<'_>, endpoint: &EndpointCase) -> EndpointFigur
         served: served(completed, endpoint.offered),
         errors: failures::errors(case, endpoint),
         latency_ms: percentiles(case, endpoint, Unanswered::All, |s| Some(s.latency_ns())),
-        service_ms: percentiles(case, endpoint, Unanswered::TimedOut, Sample::service_ns),
+        service_ms: percentiles(case, endpoint, Unanswered::TimedOut, |s| s.service_ns()),
         stream: streams::figures(case, endpoint),
         modes: modes
             .map(|m| Mode {
@@ -116,9 +117,9 @@ impl Scatter {
         Some(Self { windows, batches })
     }
 
-    fn batch(&self, sample: &Sample) -> u32 {
-        let repeat = usize::from(sample.repeat).min(self.windows.len() - 1);
-        self.batches.of(repeat, sample.scheduled.get())
+    fn batch(&self, sample: SampleRef<'_>) -> u32 {
+        let repeat = usize::from(sample.repeat()).min(self.windows.len() - 1);
+        self.batches.of(repeat, sample.scheduled().get())
     }
 
     /// The percentiles of values with their batches. Requests that were given up are slower than
@@ -126,13 +127,13 @@ impl Scatter {
     fn percentiles(
         &self,
         values: &[(u32, u64)],
-        given_up: &[&Sample],
+        given_up: &[SampleRef<'_>],
         unsent: Vec<u32>,
-        measure: &impl Fn(&Sample) -> Option<u64>,
+        measure: &impl Fn(SampleRef<'_>) -> Option<u64>,
     ) -> Percentiles {
         const PS: [f64; 6] = [0.5, 0.9, 0.95, 0.98, 0.99, 0.999];
         let bounds = Bounds::new(values, given_up, unsent.len(), measure);
-        let mut censored: Vec<u32> = given_up.iter().map(|s| self.batch(s)).collect();
+        let mut censored: Vec<u32> = given_up.iter().map(|s| self.batch(*s)).collect();
         censored.extend(unsent);
         let max = values.iter().map(|&(_, value)| value).max();
         let mut found = quantiles(values, self.batches.count(), &censored, &PS)
@@ -172,14 +173,14 @@ impl Scatter {
 /// slower than all of them, and the measure says of them how slow at least.
 pub(crate) fn percentiles_of(
     case: &Case<'_>,
-    requests: &[&Sample],
-    given_up: &[&Sample],
-    measure: impl Fn(&Sample) -> Option<u64>,
+    requests: &[SampleRef<'_>],
+    given_up: &[SampleRef<'_>],
+    measure: impl Fn(SampleRef<'_>) -> Option<u64>,
 ) -> Percentiles {
     let Some(scatter) = Scatter::new(case) else {
         return none("no measured window");
     };
-    let of = |s: &&Sample| Some((scatter.batch(s), measure(s)?));
+    let of = |s: &SampleRef<'_>| Some((scatter.batch(*s), measure(*s)?));
     let values: Vec<(u32, u64)> = requests.iter().filter_map(of).collect();
     scatter.percentiles(&values, given_up, Vec::new(), &measure)
 }
@@ -189,7 +190,7 @@ fn percentiles(
     case: &Case<'_>,
     endpoint: &EndpointCase,
     unanswered: Unanswered,
-    measure: impl Fn(&Sample) -> Option<u64>,
+    measure: impl Fn(SampleRef<'_>) -> Option<u64>,
 ) -> Percentiles {
     let Some(scatter) = Scatter::new(case) else {
         return none("no measured window");
@@ -200,8 +201,8 @@ fn percentiles(
     };
     let values: Vec<(u32, u64)> = endpoint.completed.iter().filter_map(of).collect();
     let timed_out = endpoint.failed.iter().map(|&i| case.sample(i));
-    let mut given_up: Vec<&Sample> = timed_out
-        .filter(|s| s.outcome == Outcome::Timeout)
+    let mut given_up: Vec<SampleRef<'_>> = timed_out
+        .filter(|s| s.outcome() == Outcome::Timeout)
         .collect();
     let mut unsent = Vec::new();
     if unanswered == Unanswered::All {
@@ -316,7 +317,7 @@ fn medians(case: &Case<'_>, endpoint: &EndpointCase) -> Vec<f64> {
     for &i in &endpoint.completed {
         let sample = case.sample(i);
         by_repeat
-            .entry(sample.repeat)
+            .entry(sample.repeat())
             .or_default()
             .push(sample.latency_ns());
     }

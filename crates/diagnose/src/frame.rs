@@ -54,7 +54,7 @@ impl Frame {
         let spans = split
             .slow
             .iter()
-            .map(|&i| record.samples[i as usize].span());
+            .map(|&i| record.samples.at(i as usize).span());
         let bounds: Vec<(u64, u64)> = spans.map(|s| (s.begin.get(), s.end.get())).collect();
         let merged = episodes(&bounds);
         let spans: Vec<Span> = merged
@@ -131,7 +131,7 @@ impl Frame {
 
     /// The excess of the request at a position of the frame.
     pub fn excess_of_ns(&self, record: &RunRecord, position: usize) -> u64 {
-        let sample = &record.samples[self.requests[position] as usize];
+        let sample = record.samples.at(self.requests[position] as usize);
         sample.latency_ns().saturating_sub(self.reference_ns)
     }
 
@@ -150,11 +150,11 @@ fn by_time(record: &RunRecord, requests: &[u32], windows: &[Span]) -> (Vec<u32>,
         firsts.push(firsts.last().map_or(0, |last| last + fit as u32));
     }
     let of = |&i: &u32| {
-        let sample = &record.samples[i as usize];
-        let repeat = usize::from(sample.repeat).min(windows.len() - 1);
+        let sample = record.samples.at(i as usize);
+        let repeat = usize::from(sample.repeat()).min(windows.len() - 1);
         let (first, count) = (firsts[repeat], firsts[repeat + 1] - firsts[repeat]);
         let window = windows[repeat];
-        let into = u128::from(sample.scheduled.since(window.begin)) * u128::from(count);
+        let into = u128::from(sample.scheduled().since(window.begin)) * u128::from(count);
         let stretch = into / u128::from(window.len_ns().max(1));
         first + (stretch as u32).min(count - 1)
     };
@@ -168,7 +168,7 @@ fn by_time(record: &RunRecord, requests: &[u32], windows: &[Span]) -> (Vec<u32>,
 /// grows all the time has its overall median in a moment.
 fn central(record: &RunRecord, completed: &[u32], windows: &[Span]) -> Vec<u32> {
     let (stretch, stretches) = by_time(record, completed, windows);
-    let latency = |i: u32| record.samples[i as usize].latency_ns();
+    let latency = |i: u32| record.samples.at(i as usize).latency_ns();
     let mut sorted: Vec<Vec<u64>> = vec![Vec::new(); stretches as usize];
     for (&i, &stretch) in completed.iter().zip(&stretch) {
         sorted[stretch as usize].push(latency(i));

@@ -1,7 +1,8 @@
 //! What the load generator itself did: how busy its loop was, how late it sent.
 
 use slowpath_core::nanos::MILLISECOND;
-use slowpath_core::sample::{Sample, Stage};
+use slowpath_core::sample::Stage;
+use slowpath_core::samples::SampleRef;
 use slowpath_core::scenario::Model;
 use slowpath_core::signal::{HOST_CPU_IDLE, TOOL_LOOP_RUN, TOOL_LOOP_RUN_DELAY};
 use slowpath_core::stats::quantile::type_1;
@@ -45,7 +46,7 @@ pub struct Load {
     pub cpus_needed: Option<f64>,
     /// Requests sent or tried, as a share of those offered; 1 without any.
     pub sent: f64,
-    /// Median of [`Sample::lag_ns`].
+    /// Median of [`SampleRef::lag_ns`].
     pub lag_p50_ns: u64,
     /// Its 99th percentile.
     pub lag_p99_ns: u64,
@@ -66,11 +67,11 @@ impl Load {
             case.record
                 .samples
                 .iter()
-                .filter(|s| s.stage == Stage::Measured)
+                .filter(|s| s.stage() == Stage::Measured)
         };
-        let mut lags: Vec<u64> = measured().filter_map(Sample::lag_ns).collect();
+        let mut lags: Vec<u64> = measured().filter_map(SampleRef::lag_ns).collect();
         lags.sort_unstable();
-        let mut latencies: Vec<u64> = measured().map(Sample::latency_ns).collect();
+        let mut latencies: Vec<u64> = measured().map(SampleRef::latency_ns).collect();
         latencies.sort_unstable();
         let at = |sorted: &[u64], p| type_1(sorted, p).unwrap_or_default();
         let offered: u64 = case.endpoints.iter().map(|e| e.offered).sum();
@@ -162,8 +163,8 @@ impl Load {
 fn gap_cv(case: &Case<'_>) -> Option<f64> {
     let samples = case.record.samples.iter();
     let mut sent: Vec<(u16, u64)> = samples
-        .filter(|s| s.stage == Stage::Measured)
-        .filter_map(|s| Some((s.repeat, s.sent?.get())))
+        .filter(|s| s.stage() == Stage::Measured)
+        .filter_map(|s| Some((s.repeat(), s.sent()?.get())))
         .collect();
     sent.sort_unstable();
     let pairs = sent.iter().zip(sent.iter().skip(1));

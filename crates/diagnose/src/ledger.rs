@@ -9,6 +9,7 @@ use std::collections::BTreeMap;
 use slowpath_core::catalogue as name;
 use slowpath_core::nanos::Span;
 use slowpath_core::record::RunRecord;
+use slowpath_core::samples::SampleRef;
 use slowpath_core::stats::bootstrap::{ShareInterval, share_interval};
 
 use crate::diagnosis::Part;
@@ -142,7 +143,7 @@ impl Account {
         position: usize,
         claims: &[(usize, Span)],
     ) {
-        let sample = &record.samples[frame.requests[position] as usize];
+        let sample = record.samples.at(frame.requests[position] as usize);
         let cluster = frame.cluster[position] as usize;
         let excess = frame.excess_of_ns(record, position) as f64;
         self.excess[cluster] += excess;
@@ -160,7 +161,7 @@ impl Account {
         // Unclaimed excess is spread over the unclaimed time by proportion.
         let scale = left / unclaimed as f64;
         let part = |span: Span| free.iter().map(|s| s.overlap_ns(span)).sum::<u64>() as f64 * scale;
-        self.queued[cluster] += part(Span::new(sample.scheduled, sample.ready));
+        self.queued[cluster] += part(Span::new(sample.scheduled(), sample.ready()));
         for (phase, span) in phases(sample) {
             *self.phases.entry(phase).or_default() += part(span);
         }
@@ -229,27 +230,27 @@ fn split(phases: &BTreeMap<&'static str, f64>, inherit: f64, total: f64) -> Vec<
 }
 
 /// The phases of a request after it had a connection to itself, in words for people.
-fn phases(sample: &slowpath_core::sample::Sample) -> [(&'static str, Span); 4] {
-    let dial = sample.connect_begin.unwrap_or(sample.ready);
-    let sent = sample.sent.unwrap_or(sample.done);
+fn phases(sample: SampleRef<'_>) -> [(&'static str, Span); 4] {
+    let dial = sample.connect_begin().unwrap_or(sample.ready());
+    let sent = sample.sent().unwrap_or(sample.done());
     let connected = sample
-        .connected
-        .unwrap_or(if sample.connect_begin.is_some() {
+        .connected()
+        .unwrap_or(if sample.connect_begin().is_some() {
             sent
         } else {
             dial
         });
-    let first = sample.first_byte.unwrap_or(sample.done);
-    let own_lag = if sample.connect_begin.is_some() {
-        Span::new(sample.ready, dial)
+    let first = sample.first_byte().unwrap_or(sample.done());
+    let own_lag = if sample.connect_begin().is_some() {
+        Span::new(sample.ready(), dial)
     } else {
-        Span::new(sample.ready, sent)
+        Span::new(sample.ready(), sent)
     };
     [
         ("sent late by slowpath itself", own_lag),
         ("making the connection", Span::new(dial, connected)),
         ("before the first byte", Span::new(sent, first)),
-        ("inside the response", Span::new(first, sample.done)),
+        ("inside the response", Span::new(first, sample.done())),
     ]
 }
 

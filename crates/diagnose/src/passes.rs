@@ -7,7 +7,8 @@
 use std::collections::BTreeMap;
 
 use slowpath_core::record::RunRecord;
-use slowpath_core::sample::{NONE, Outcome, Sample, Stage};
+use slowpath_core::sample::{NONE, Outcome, Stage};
+use slowpath_core::samples::SampleRef;
 use slowpath_core::scenario::{COLD, Step, Template};
 use slowpath_core::stats::first_touch::{
     Coldness, FEWEST_PAIRS, FirstTouches, Pair, first_touches,
@@ -169,14 +170,17 @@ fn figures(endpoint: String, found: &FirstTouches, cold: Option<bool>) -> FirstT
 
 /// The measured requests of a window that have keys and were answered, or were given up.
 fn touches(record: &RunRecord, window: u16) -> Touches {
-    let counts = |sample: &&Sample| {
-        let ended = matches!(sample.outcome, Outcome::Ok | Outcome::Timeout);
-        sample.repeat == window && sample.stage == Stage::Measured && sample.key != NONE && ended
+    let counts = |sample: &SampleRef<'_>| {
+        let ended = matches!(sample.outcome(), Outcome::Ok | Outcome::Timeout);
+        sample.repeat() == window
+            && sample.stage() == Stage::Measured
+            && sample.key() != NONE
+            && ended
     };
     let mut touches = Touches::new();
     for sample in record.samples.iter().filter(counts) {
         if let Some(service_ns) = sample.service_ns() {
-            let own = touches.entry((sample.endpoint, sample.key));
+            let own = touches.entry((sample.endpoint(), sample.key()));
             own.or_default().push(service_ns);
         }
     }

@@ -36,7 +36,7 @@ pub(crate) fn ignores_the_queue(case: &Case<'_>, endpoint: &EndpointCase) -> boo
     let mut by_queue: Vec<(u32, u64)> = endpoint
         .completed
         .iter()
-        .map(|&i| (case.sample(i).in_flight, case.sample(i).latency_ns()))
+        .map(|&i| (case.sample(i).in_flight(), case.sample(i).latency_ns()))
         .collect();
     by_queue.sort_unstable();
     let Some((usual, _)) = type_1(&by_queue, 0.5) else {

@@ -2,7 +2,8 @@
 
 use slowpath_core::facts::RepeatFacts;
 use slowpath_core::nanos::Nanos;
-use slowpath_core::sample::{Outcome, Sample};
+use slowpath_core::sample::Outcome;
+use slowpath_core::samples::SampleRef;
 use slowpath_core::scenario::Model;
 use slowpath_core::stats::settle::{Course, Ramp, medians, settle, throughput};
 
@@ -45,16 +46,16 @@ fn course(case: &Case<'_>, endpoint: u16, repeat: &RepeatFacts) -> Option<Course
     let begin = all_there(model, repeat.load.begin);
     let end = repeat.window.end;
     let samples = case.record.samples.iter();
-    let of = |s: &&Sample| {
-        s.endpoint == endpoint && s.repeat == repeat.repeat && s.outcome == Outcome::Ok
+    let of = |s: &SampleRef<'_>| {
+        s.endpoint() == endpoint && s.repeat() == repeat.repeat && s.outcome() == Outcome::Ok
     };
     let completed = samples.filter(of);
     let values = if is_free(model) {
-        let done: Vec<u64> = completed.map(|s| s.done.get()).collect();
+        let done: Vec<u64> = completed.map(|s| s.done().get()).collect();
         throughput(begin.get(), end.get(), &done)
     } else {
         let due: Vec<(u64, u64)> = completed
-            .map(|s| (s.scheduled.get(), s.latency_ns()))
+            .map(|s| (s.scheduled().get(), s.latency_ns()))
             .collect();
         medians(begin.get(), end.get(), &due)
     };

@@ -36,7 +36,7 @@ pub struct Split {
 
 /// Splits the completed and failed requests of one endpoint.
 pub fn split(record: &RunRecord, completed: &[u32], failed: &[u32]) -> Split {
-    let latency = |&i: &u32| record.samples[i as usize].latency_ns();
+    let latency = |&i: &u32| record.samples.at(i as usize).latency_ns();
     let mut sorted_ns: Vec<u64> = completed.iter().map(latency).collect();
     sorted_ns.sort_unstable();
     let modes = modes(&sorted_ns).unwrap_or_default();
@@ -48,7 +48,7 @@ pub fn split(record: &RunRecord, completed: &[u32], failed: &[u32]) -> Split {
     let fast_ns = type_1(&sorted_ns[..fast], 0.5);
     let timed_out = failed
         .iter()
-        .filter(|&&i| record.samples[i as usize].outcome == Outcome::Timeout);
+        .filter(|&&i| record.samples.at(i as usize).outcome() == Outcome::Timeout);
     let mut slow: Vec<u32> = match cut_ns {
         Some(cut) => completed
             .iter()

@@ -118,7 +118,7 @@ fn record(passes: &[&str], repeats: u16, keys: u32, server: Server) -> RunRecord
             trouble: String::new(),
             recovered: false,
         },
-        samples,
+        samples: samples.into(),
         keys: (0..keys).map(|key| key.to_string()).collect(),
         timeline: Timeline::default(),
     }
@@ -201,11 +201,13 @@ fn a_reset_that_worked_once_is_not_enough() {
             }
     };
     let mut record = record(&BOTH, 2, 100, once);
-    for sample in &mut record.samples {
-        if sample.repeat == 2 && sample.done.since(sample.scheduled) > 20 * MS {
-            sample.done = sample.scheduled.plus(MS);
+    record.samples.change(|samples| {
+        for sample in samples {
+            if sample.repeat == 2 && sample.done.since(sample.scheduled) > 20 * MS {
+                sample.done = sample.scheduled.plus(MS);
+            }
         }
-    }
+    });
     let cold = judge(&record).passes.remove(0);
     assert_eq!(cold.cold, Some(false));
     assert_eq!(cold.proof.unwrap().repeats, [Some(true), Some(false)]);

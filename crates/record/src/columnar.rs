@@ -4,6 +4,7 @@
 //! Arrow one would double the build.
 
 use std::fs::File;
+use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -37,6 +38,7 @@ pub(crate) enum Flaw {
     Parquet(ParquetError),
     Damaged(String),
     Newer(u32),
+    Unopened(io::Error),
 }
 
 impl From<ParquetError> for Flaw {
@@ -46,7 +48,8 @@ impl From<ParquetError> for Flaw {
 }
 
 impl Flaw {
-    fn at(self, path: &Path) -> RecordError {
+    /// The error that this is in a file.
+    pub(crate) fn at(self, path: &Path) -> RecordError {
         match self {
             Self::Parquet(source) => RecordError::parquet(path)(source),
             Self::Damaged(problem) => RecordError::damaged(path, problem),
@@ -55,6 +58,7 @@ impl Flaw {
                 found,
                 known: FORMAT,
             },
+            Self::Unopened(source) => RecordError::io("open", path)(source),
         }
     }
 }
@@ -161,19 +165,43 @@ pub(crate) fn read_groups(
     path: &Path,
     mut read: impl FnMut(&dyn RowGroupReader, usize) -> Result<(), Flaw>,
 ) -> Result<(), RecordError> {
-    let file = File::open(path).map_err(RecordError::io("open", path))?;
-    let groups = || {
-        let reader = SerializedFileReader::new(file)?;
-        check_format(&reader)?;
-        for index in 0..reader.num_row_groups() {
-            let group = reader.get_row_group(index)?;
-            let rows = usize::try_from(group.metadata().num_rows())
-                .map_err(|_| Flaw::Damaged(format!("row group {index} has less than no rows")))?;
-            read(&*group, rows)?;
+    let mut groups = || {
+        let table = TableReader::open(path)?;
+        for (index, rows) in table.rows()?.into_iter().enumerate() {
+            read(&*table.group(index)?, rows)?;
         }
         Ok(())
     };
     groups().map_err(|flaw: Flaw| flaw.at(path))
+}
+
+/// A Parquet file that is being read.
+pub(crate) struct TableReader(SerializedFileReader<File>);
+
+impl TableReader {
+    /// Opens a file of ours.
+    pub(crate) fn open(path: &Path) -> Result<Self, Flaw> {
+        let file = File::open(path).map_err(Flaw::Unopened)?;
+        let reader = SerializedFileReader::new(file)?;
+        check_format(&reader)?;
+        Ok(Self(reader))
+    }
+
+    /// The number of rows of each row group.
+    pub(crate) fn rows(&self) -> Result<Vec<usize>, Flaw> {
+        let groups = self.0.metadata().row_groups().iter().enumerate();
+        groups
+            .map(|(index, group)| {
+                usize::try_from(group.num_rows())
+                    .map_err(|_| Flaw::Damaged(format!("row group {index} has less than no rows")))
+            })
+            .collect()
+    }
+
+    /// A row group.
+    pub(crate) fn group(&self, index: usize) -> Result<Box<dyn RowGroupReader + '_>, Flaw> {
+        Ok(self.0.get_row_group(index)?)
+    }
 }
 
 fn check_format(reader: &SerializedFileReader<File>) -> Result<(), Flaw> {
@@ -234,6 +262,19 @@ impl<T: DataType> Cursor<T> {
         })
     }
 
+    /// Passes over so many cells.
+    pub(crate) fn skip(&mut self, rows: usize) -> Result<(), Flaw> {
+        if self.reader.skip_records(rows)? == rows {
+            Ok(())
+        } else {
+            Err(self.ends_early())
+        }
+    }
+
+    fn ends_early(&self) -> Flaw {
+        Flaw::Damaged(format!("column {} ends early", self.name))
+    }
+
     /// The next `rows` cells; nulls are `None`.
     pub(crate) fn batch(
         &mut self,
@@ -249,7 +290,7 @@ impl<T: DataType> Cursor<T> {
         }
         let counted = self.levels.iter().filter(|&&level| level > 0).count();
         if read != rows || self.levels.len() != rows || counted != present {
-            return Err(Flaw::Damaged(format!("column {} ends early", self.name)));
+            return Err(self.ends_early());
         }
         let mut values = self.values.iter();
         Ok(self

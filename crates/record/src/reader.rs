@@ -3,6 +3,8 @@
 use std::path::Path;
 
 use slowpath_core::record::{Manifest, RunRecord};
+use slowpath_core::sample::{NONE, Sample};
+use slowpath_core::samples::{Chunk, Samples};
 use slowpath_core::timeline::Timeline;
 
 use crate::error::RecordError;
@@ -10,9 +12,10 @@ use crate::events;
 use crate::files;
 use crate::manifest::read_sealed;
 use crate::recover;
-use crate::samples;
+use crate::samples::{self, KeysInUse};
 use crate::seal::Seal;
 use crate::spool;
+use crate::spool::read::Index;
 use crate::timeline;
 
 /// Reads the run in a directory. Nothing in the directory changes.
@@ -52,12 +55,7 @@ pub fn read(dir: &Path) -> Result<RunRecord, RecordError> {
 
 fn read_spool(dir: &Path, mut manifest: Manifest) -> Result<RunRecord, RecordError> {
     let index = spool::read::index(dir)?;
-    let mut samples = Vec::new();
-    for &repeat in index.repeats.keys() {
-        samples.extend(index.samples(repeat)?);
-    }
-    samples::sort(&mut samples);
-    let keys = samples::rekey(&mut samples, &index.keys);
+    let (samples, keys) = read_samples(&index)?;
     let mut timeline = spool::read::timeline(dir)?;
     events::read_into(dir, &mut timeline)?;
     timeline.gaps.extend(index.gaps);
@@ -74,4 +72,29 @@ fn read_spool(dir: &Path, mut manifest: Manifest) -> Result<RunRecord, RecordErr
         keys,
         timeline,
     })
+}
+
+/// The samples of a spool in the form in which they are stored: in order, and with keys in the order
+/// of their first use.
+fn read_samples(index: &Index) -> Result<(Samples, Vec<String>), RecordError> {
+    let (mut packed, mut chunk) = (Samples::default(), Chunk::default());
+    let mut keys = KeysInUse::default();
+    for &repeat in index.repeats.keys() {
+        index.samples(repeat, samples::GROUP_ROWS, |samples| {
+            for sample in samples {
+                let key = index.keys.get(sample.key as usize);
+                let key = key.and_then(|key| keys.position(key.as_bytes()));
+                chunk.push(&Sample {
+                    key: key.unwrap_or(NONE),
+                    ..sample.clone()
+                });
+                if chunk.is_full() {
+                    packed.push_chunk(&mut chunk);
+                }
+            }
+            Ok(())
+        })?;
+    }
+    packed.push_chunk(&mut chunk);
+    Ok((packed, keys.into_keys()))
 }

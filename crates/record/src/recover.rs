@@ -5,7 +5,8 @@ use std::collections::BTreeSet;
 use slowpath_core::facts::{EndpointTally, RepeatFacts};
 use slowpath_core::nanos::{Nanos, Span};
 use slowpath_core::record::Manifest;
-use slowpath_core::sample::{NONE, Sample, Stage};
+use slowpath_core::sample::{NONE, Stage};
+use slowpath_core::samples::{SampleRef, Samples};
 use slowpath_core::timeline::{MarkKind, Subject, Timeline};
 
 /// What a rebuilt repeat says about its end.
@@ -15,22 +16,20 @@ const CUT_SHORT: &str = "slowpath was killed";
 ///
 /// Requests under way at the kill, and those never sent, left no trace: what was offered is only
 /// known as far as it ended. Stale connections are not known, and count as none.
-pub(crate) fn complete(manifest: &mut Manifest, samples: &[Sample], timeline: &Timeline) {
+pub(crate) fn complete(manifest: &mut Manifest, samples: &Samples, timeline: &Timeline) {
     manifest.recovered = true;
     let began = timeline
         .marks
         .iter()
         .filter(|mark| mark.kind == MarkKind::LoadBegan);
     let mut missing: BTreeSet<u16> = began.map(|mark| mark.repeat).collect();
-    missing.extend(samples.iter().map(|sample| sample.repeat));
+    missing.extend(samples.iter().map(SampleRef::repeat));
     for facts in &manifest.repeats {
         missing.remove(&facts.repeat);
     }
     let endpoints = manifest.plan.scenario.endpoints.len();
     for repeat in missing {
-        let begin = samples.partition_point(|sample| sample.repeat < repeat);
-        let end = samples.partition_point(|sample| sample.repeat <= repeat);
-        let facts = rebuild(repeat, &samples[begin..end], timeline, endpoints);
+        let facts = rebuild(repeat, samples, timeline, endpoints);
         manifest.repeats.extend(facts);
     }
     manifest.repeats.sort_by_key(|facts| facts.repeat);
@@ -39,7 +38,7 @@ pub(crate) fn complete(manifest: &mut Manifest, samples: &[Sample], timeline: &T
 /// The facts of one repeat; `None` if neither a mark nor a sample tells when it was.
 fn rebuild(
     repeat: u16,
-    samples: &[Sample],
+    samples: &Samples,
     timeline: &Timeline,
     endpoints: usize,
 ) -> Option<RepeatFacts> {
@@ -50,14 +49,11 @@ fn rebuild(
             .find(|m| m.repeat == repeat && m.kind == kind);
         found.map(|mark| mark.at)
     };
-    let scheduled = |s: &Sample| s.scheduled;
-    let measured = || {
-        samples
-            .iter()
-            .filter(|sample| sample.stage == Stage::Measured)
-    };
-    let load_begin = mark(MarkKind::LoadBegan).or_else(|| samples.iter().map(scheduled).min())?;
-    let load_end = mark(MarkKind::LoadEnded).or_else(|| samples.iter().map(|s| s.done).max());
+    let samples = || samples.iter().filter(move |s| s.repeat() == repeat);
+    let scheduled = |s: SampleRef<'_>| s.scheduled();
+    let measured = || samples().filter(|sample| sample.stage() == Stage::Measured);
+    let load_begin = mark(MarkKind::LoadBegan).or_else(|| samples().map(scheduled).min())?;
+    let load_end = mark(MarkKind::LoadEnded).or_else(|| samples().map(|s| s.done()).max());
     let load = Span::new(load_begin, load_end.unwrap_or(load_begin));
 
     // Without a measured request the window is empty, and stands where the load ended.
@@ -65,19 +61,18 @@ fn rebuild(
         .or_else(|| measured().map(scheduled).min())
         .unwrap_or(load.end);
     // A window is half open, and its last request lies inside.
-    let last = measured().map(|sample| sample.scheduled.plus(1)).max();
+    let last = measured().map(|sample| sample.scheduled().plus(1)).max();
     let window_end = mark(MarkKind::WindowEnded).or(last).unwrap_or(window_begin);
     let window = Span::new(window_begin, window_end);
 
     let mut tallies = vec![EndpointTally::default(); endpoints];
     for sample in measured() {
-        if let Some(tally) = tallies.get_mut(usize::from(sample.endpoint)) {
+        if let Some(tally) = tallies.get_mut(usize::from(sample.endpoint())) {
             tally.offered += 1;
         }
     }
-    let connections = samples
-        .iter()
-        .map(|s| s.connection)
+    let connections = samples()
+        .map(|s| s.connection())
         .filter(|&number| number != NONE);
     Some(RepeatFacts {
         endpoints: tallies,

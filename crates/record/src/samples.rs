@@ -1,6 +1,7 @@
 //! `samples.parquet`: every request, one row each.
 //!
-//! One row group a repeat, rows by repeat and in order of schedule, compressed with Snappy.
+//! Rows by repeat and in order of schedule, compressed with Snappy; a row group holds 262,144 rows
+//! of one repeat, or what is left of it.
 //! Instants are nanoseconds on `CLOCK_MONOTONIC` of the host that sent the requests; what did not
 //! happen or is not known is null.
 //!
@@ -58,37 +59,35 @@
 //!
 //! [`RunRecord::keys`]: slowpath_core::record::RunRecord::keys
 
-use std::collections::HashMap;
 use std::path::Path;
 
 use parquet::basic::Encoding;
 use parquet::data_type::{ByteArray, ByteArrayType, Int32Type, Int64Type};
 use parquet::file::properties::WriterPropertiesBuilder;
-use parquet::file::reader::RowGroupReader;
 use parquet::schema::types::ColumnPath;
-use slowpath_core::nanos::Nanos;
 use slowpath_core::plan::Plan;
-use slowpath_core::sample::{NONE, Outcome, Phase, Sample, Stage};
+use slowpath_core::sample::{NONE, Sample, Stage};
 
-use crate::columnar::{
-    BATCH_ROWS, Cursor, Flaw, TableWriter, has_column, read_groups, write_column,
-};
+use crate::columnar::{Flaw, TableWriter, write_column};
 use crate::error::RecordError;
 
 mod columns;
+mod keys;
+mod read;
 
-use columns::{COLUMNS, Cell, Column, Set, Text};
+use columns::{COLUMNS, Cell, Column, Text};
+pub(crate) use keys::KeysInUse;
+pub(crate) use read::read;
 
 /// The names of the two stages, by their codes.
 pub(crate) const STAGES: [(Stage, &str); 2] =
     [(Stage::Warmup, "warmup"), (Stage::Measured, "measured")];
 
-/// Puts samples into the order in which they are stored.
-pub(crate) fn sort(samples: &mut [Sample]) {
-    samples.sort_by_key(|sample| (sample.repeat, sample.scheduled, sample.serial));
-}
+/// Rows of a row group: what is gathered before it is encoded takes 46 MB, and a group is still
+/// large enough for those who read a column at a time.
+pub(crate) const GROUP_ROWS: usize = 1 << 18;
 
-/// Writes `samples.parquet`, a repeat at a time.
+/// Writes `samples.parquet`, a row group at a time.
 pub(crate) struct SamplesWriter<'a> {
     table: TableWriter,
     plan: &'a Plan,
@@ -108,8 +107,8 @@ impl<'a> SamplesWriter<'a> {
         Ok(Self { table, plan, keys })
     }
 
-    /// Appends the samples of one repeat, which are sorted already.
-    pub(crate) fn repeat(&mut self, samples: &[Sample]) -> Result<(), RecordError> {
+    /// Appends a row group of samples of one repeat, which are sorted already.
+    pub(crate) fn group(&mut self, samples: &[Sample]) -> Result<(), RecordError> {
         let (plan, keys) = (self.plan, self.keys);
         let endpoints = plan.scenario.endpoints.len();
         self.table.group(|group| {
@@ -123,18 +122,25 @@ impl<'a> SamplesWriter<'a> {
                 }
             }
             for column in COLUMNS {
+                let numbers = |field| {
+                    samples
+                        .iter()
+                        .map(move |sample| column.number(field, sample))
+                };
                 match column.cell {
-                    Cell::Int { get, .. } => write_column::<Int32Type>(
+                    Cell::Int(field) => write_column::<Int32Type>(
                         group,
-                        samples
-                            .iter()
-                            .map(|sample| get(sample).map(|value| value as i32)),
+                        numbers(field).map(|cell| cell.map(|value| value as i32)),
                     )?,
-                    Cell::Long { get, .. } => write_column::<Int64Type>(
+                    Cell::Long { field, .. } => write_column::<Int64Type>(
+                        group,
+                        numbers(field).map(|cell| cell.map(|value| value as i64)),
+                    )?,
+                    Cell::Latency => write_column::<Int64Type>(
                         group,
                         samples
                             .iter()
-                            .map(|sample| get(sample).map(|value| value as i64)),
+                            .map(|sample| Some(sample.latency_ns() as i64)),
                     )?,
                     Cell::Text(text) => write_column::<ByteArrayType>(
                         group,
@@ -190,155 +196,4 @@ fn text_of(sample: &Sample, text: Text, plan: &Plan, keys: &[String]) -> Option<
             format!("{id:032x}").into_bytes().into()
         }
     })
-}
-
-/// Reads `samples.parquet`: the samples, and the keys that they point to, in order of first use.
-pub(crate) fn read(path: &Path, plan: &Plan) -> Result<(Vec<Sample>, Vec<String>), RecordError> {
-    let mut reader = Reader {
-        plan,
-        samples: Vec::new(),
-        keys: Vec::new(),
-        known: HashMap::new(),
-    };
-    read_groups(path, |group, rows| reader.group(group, rows))?;
-    Ok((reader.samples, reader.keys))
-}
-
-struct Reader<'a> {
-    plan: &'a Plan,
-    samples: Vec<Sample>,
-    keys: Vec<String>,
-    known: HashMap<Vec<u8>, u32>,
-}
-
-enum Open {
-    Int(Cursor<Int32Type>, Set),
-    Long(Cursor<Int64Type>, Set),
-    Text(Cursor<ByteArrayType>, Text),
-}
-
-impl Reader<'_> {
-    fn group(&mut self, group: &dyn RowGroupReader, rows: usize) -> Result<(), Flaw> {
-        let mut columns = Vec::with_capacity(COLUMNS.len());
-        for column in COLUMNS.iter().filter(|column| !column.is_derived()) {
-            if column.came_later() && !has_column(group, column.name) {
-                continue;
-            }
-            let open = match column.cell {
-                Cell::Int { set, .. } => Open::Int(Cursor::open(group, column.name)?, set),
-                Cell::Long { set, .. } => Open::Long(Cursor::open(group, column.name)?, set),
-                Cell::Text(text) => Open::Text(Cursor::open(group, column.name)?, text),
-            };
-            columns.push((column, open));
-        }
-        let mut left = rows;
-        while left > 0 {
-            let rows = left.min(BATCH_ROWS);
-            let first = self.samples.len();
-            self.samples
-                .resize(first + rows, Sample::due(Nanos::new(0)));
-            for (column, open) in &mut columns {
-                self.fill(column, open, first)?;
-            }
-            left -= rows;
-        }
-        Ok(())
-    }
-
-    /// Sets one column of the samples from `first` on.
-    fn fill(&mut self, column: &Column, open: &mut Open, first: usize) -> Result<(), Flaw> {
-        let rows = self.samples.len() - first;
-        match open {
-            Open::Int(cursor, set) => {
-                for (row, cell) in (first..).zip(cursor.batch(rows)?) {
-                    let sample = &mut self.samples[row];
-                    let set = |value: &i32| u64::try_from(*value).is_ok_and(|v| set(sample, v));
-                    column.check(row, cell, set, i32::to_string)?;
-                }
-            }
-            Open::Long(cursor, set) => {
-                for (row, cell) in (first..).zip(cursor.batch(rows)?) {
-                    let sample = &mut self.samples[row];
-                    let set = |value: &i64| set(sample, *value as u64);
-                    column.check(row, cell, set, i64::to_string)?;
-                }
-            }
-            Open::Text(cursor, text) => {
-                for (row, cell) in (first..).zip(cursor.batch(rows)?) {
-                    let set = |value: &ByteArray| self.set_text(row, *text, value.data());
-                    column.check(row, cell, set, quoted)?;
-                }
-            }
-        }
-        Ok(())
-    }
-
-    /// Sets a text; `false` if it is none that we know.
-    fn set_text(&mut self, row: usize, text: Text, value: &[u8]) -> bool {
-        let sample = &mut self.samples[row];
-        match text {
-            Text::Stage => {
-                let found = STAGES
-                    .into_iter()
-                    .find(|(_, name)| name.as_bytes() == value);
-                found.map(|(stage, _)| sample.stage = stage).is_some()
-            }
-            Text::Endpoint => {
-                let endpoints = &self.plan.scenario.endpoints;
-                let found = endpoints.iter().position(|e| e.name.as_bytes() == value);
-                found
-                    .map(|position| sample.endpoint = position as u16)
-                    .is_some()
-            }
-            Text::Outcome => {
-                let found = Outcome::ALL
-                    .into_iter()
-                    .find(|o| o.name().as_bytes() == value);
-                found.map(|outcome| sample.outcome = outcome).is_some()
-            }
-            Text::Phase => {
-                let found = Phase::ALL
-                    .into_iter()
-                    .find(|p| p.name().as_bytes() == value);
-                found.map(|phase| sample.phase = phase).is_some()
-            }
-            Text::Key => {
-                let Some(key) = intern(&mut self.known, &mut self.keys, value) else {
-                    return false;
-                };
-                sample.key = key;
-                true
-            }
-            Text::TraceId => true,
-        }
-    }
-}
-
-/// A text for an error, also if it is no UTF-8.
-fn quoted(value: &ByteArray) -> String {
-    format!("{:?}", String::from_utf8_lossy(value.data()))
-}
-
-/// Makes samples point into a list of keys in order of first use, which is returned: the form in
-/// which a record is read back from its files.
-pub(crate) fn rekey(samples: &mut [Sample], keys: &[String]) -> Vec<String> {
-    let mut known = HashMap::new();
-    let mut used = Vec::new();
-    for sample in samples.iter_mut().filter(|sample| sample.key != NONE) {
-        let text = keys.get(sample.key as usize).map_or("", String::as_str);
-        // A string is UTF-8, so it is always taken.
-        sample.key = intern(&mut known, &mut used, text.as_bytes()).unwrap_or(NONE);
-    }
-    used
-}
-
-/// The position of a key, which is added when it is new; `None` if it is not UTF-8.
-fn intern(known: &mut HashMap<Vec<u8>, u32>, keys: &mut Vec<String>, key: &[u8]) -> Option<u32> {
-    if let Some(&position) = known.get(key) {
-        return Some(position);
-    }
-    let position = keys.len() as u32;
-    keys.push(String::from_utf8(key.to_vec()).ok()?);
-    known.insert(key.to_vec(), position);
-    Some(position)
 }

@@ -22,7 +22,7 @@ use crate::error::RecordError;
 use crate::events::{self, Event};
 use crate::files;
 use crate::manifest;
-use crate::samples::{self, SamplesWriter};
+use crate::samples::{GROUP_ROWS, SamplesWriter};
 use crate::seal::Seal;
 use crate::spool::{self, Spool};
 use crate::stream_events::{self, MOST_STREAM_EVENTS, StreamEventsWriter};
@@ -225,9 +225,7 @@ impl RunWriter {
         let path = dir.join(files::SAMPLES);
         let mut writer = SamplesWriter::create(&path, &manifest.plan, &index.keys)?;
         for &repeat in index.repeats.keys() {
-            let mut repeat = index.samples(repeat)?;
-            samples::sort(&mut repeat);
-            writer.repeat(&repeat)?;
+            index.samples(repeat, GROUP_ROWS, |samples| writer.group(samples))?;
         }
         writer.publish()?;
         timeline::write(&dir.join(files::TIMELINE), &timeline.series)?;

@@ -31,14 +31,14 @@ pub(crate) fn measurements(
     let mut latencies: Vec<Vec<u64>> = vec![Vec::new(); blocks];
     let mut errors = vec![0_u64; blocks];
     for sample in &record.samples {
-        if sample.stage != Stage::Measured || !wanted(sample.endpoint) {
+        if sample.stage() != Stage::Measured || !wanted(sample.endpoint()) {
             continue;
         }
-        let offset = sample.scheduled.since(began);
+        let offset = sample.scheduled().since(began);
         let Some((block, _)) = experiment.design.arm_at(offset) else {
             continue;
         };
-        match sample.outcome {
+        match sample.outcome() {
             Outcome::Ok => latencies[block].push(sample.latency_ns()),
             Outcome::Unfinished => {}
             _ => errors[block] += 1,

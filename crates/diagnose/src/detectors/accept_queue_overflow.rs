@@ -3,7 +3,8 @@
 //! `net/ipv4/tcp_ipv4.c`, `tcp_listendrop`; listen(2)).
 
 use slowpath_core::nanos::{MILLISECOND, SECOND, Span};
-use slowpath_core::sample::{Outcome, Phase, Sample};
+use slowpath_core::sample::{Outcome, Phase};
+use slowpath_core::samples::SampleRef;
 use slowpath_core::signal::{LISTENER_BACKLOG, LISTENER_DROPS, LISTENER_QUEUE};
 use slowpath_core::timeline::Subject;
 
@@ -118,9 +119,9 @@ fn victims(case: &Case<'_>, endpoint: &EndpointCase) -> (Vec<u32>, Vec<u32>) {
     });
     let failed = endpoint.failed.iter().filter(|&&i| {
         let sample = case.sample(i);
-        sample.outcome == Outcome::Timeout
-            && (sample.phase == Phase::Connect
-                || sample.phase == Phase::FirstByte && sample.index_on_connection == 0)
+        sample.outcome() == Outcome::Timeout
+            && (sample.phase() == Phase::Connect
+                || sample.phase() == Phase::FirstByte && sample.index_on_connection() == 0)
     });
     (slow.copied().collect(), failed.copied().collect())
 }
@@ -134,22 +135,22 @@ fn credited(case: &Case<'_>, mut slow: Vec<u32>, drops: f64) -> Vec<u32> {
             .flat_map(|e| &e.completed)
             .map(|&i| case.sample(i))
     };
-    let dials = completed().filter(|s| repeated_dial(s).is_some()).count();
-    let only_data = |s: &Sample| repeated_dial(s).is_none() && repeated_data(s).is_some();
-    let data = completed().filter(|s| only_data(s)).count();
+    let dials = completed().filter(|s| repeated_dial(*s).is_some()).count();
+    let only_data = |s: SampleRef<'_>| repeated_dial(s).is_none() && repeated_data(s).is_some();
+    let data = completed().filter(|s| only_data(*s)).count();
     if drops - (dials as f64) < DROPS_EACH * data as f64 {
         slow.retain(|&i| !only_data(case.sample(i)));
     }
     slow
 }
 
-fn repeated_dial(sample: &Sample) -> Option<u64> {
+fn repeated_dial(sample: SampleRef<'_>) -> Option<u64> {
     sample.connect_ns().filter(|&ns| ns >= REPEATED_NS)
 }
 
 /// A connection that seemed complete, but whose first data had to be repeated.
-fn repeated_data(sample: &Sample) -> Option<u64> {
-    let fresh = sample.index_on_connection == 0 && sample.connect_begin.is_some();
+fn repeated_data(sample: SampleRef<'_>) -> Option<u64> {
+    let fresh = sample.index_on_connection() == 0 && sample.connect_begin().is_some();
     let near = |ns: &u64| {
         REPEATED_DATA_NS
             .iter()
@@ -199,12 +200,12 @@ fn found(
     let mut claims: Vec<Claim> = Vec::new();
     for &i in slow.iter().chain(failed) {
         let sample = case.sample(i);
-        let (Some(begin), connected) = (sample.connect_begin, sample.connected) else {
+        let (Some(begin), connected) = (sample.connect_begin(), sample.connected()) else {
             continue;
         };
-        let dial = Span::new(begin, connected.unwrap_or(sample.done));
+        let dial = Span::new(begin, connected.unwrap_or(sample.done()));
         let wait = match (connected, repeated_data(sample)) {
-            (Some(_), Some(_)) => Span::new(begin, sample.first_byte.unwrap_or(sample.done)),
+            (Some(_), Some(_)) => Span::new(begin, sample.first_byte().unwrap_or(sample.done())),
             _ => dial,
         };
         claims.push(Claim {

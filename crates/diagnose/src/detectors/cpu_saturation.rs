@@ -109,7 +109,7 @@ fn found(case: &Case<'_>, endpoint: &EndpointCase, spans: &[Span], facts: &Facts
         .into_iter()
         .filter_map(|claim| {
             let sample = case.sample(claim.sample);
-            let waiting = Span::new(sample.scheduled, sample.done.minus(own));
+            let waiting = Span::new(sample.scheduled(), sample.done().minus(own));
             claim.span.intersect(waiting).map(|span| Claim {
                 sample: claim.sample,
                 span,
@@ -151,7 +151,7 @@ fn found(case: &Case<'_>, endpoint: &EndpointCase, spans: &[Span], facts: &Facts
 }
 
 fn median_in_flight(case: &Case<'_>, requests: &[u32]) -> u32 {
-    let mut all: Vec<u32> = requests.iter().map(|&i| case.sample(i).in_flight).collect();
+    let mut all: Vec<u32> = requests.iter().map(|&i| case.sample(i).in_flight()).collect();
     all.sort_unstable();
     all.get(all.len() / 2).copied().unwrap_or_default()
 }

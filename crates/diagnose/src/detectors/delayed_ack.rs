@@ -2,7 +2,8 @@
 //! acknowledgement of its beginning (RFC 896, RFC 1122 4.2.3.2; Linux `TCP_DELACK_MIN` = 40 ms).
 
 use slowpath_core::nanos::MILLISECOND;
-use slowpath_core::sample::{Outcome, Sample};
+use slowpath_core::sample::Outcome;
+use slowpath_core::samples::SampleRef;
 use slowpath_core::signal::{NET_COUNTER, SERVER_SOCKETS_HELD_BACK};
 use slowpath_core::stats::fisher::{Table, fisher};
 use slowpath_core::stats::quantile::type_1;
@@ -47,7 +48,7 @@ fn examine(case: &Case<'_>, endpoint: &EndpointCase) -> Verdict {
     let silent: Vec<u32> = endpoint
         .completed
         .iter()
-        .filter(|&&i| case.sample(i).gap_ns >= SILENCE_NS)
+        .filter(|&&i| case.sample(i).gap_ns() >= SILENCE_NS)
         .copied()
         .collect();
     let held: Vec<u32> = silent
@@ -88,8 +89,8 @@ fn examine(case: &Case<'_>, endpoint: &EndpointCase) -> Verdict {
     )
 }
 
-fn is_gap(sample: &Sample) -> bool {
-    (GAP_LEAST_NS..=GAP_MOST_NS).contains(&sample.gap_ns)
+fn is_gap(sample: SampleRef<'_>) -> bool {
+    (GAP_LEAST_NS..=GAP_MOST_NS).contains(&sample.gap_ns())
 }
 
 enum Witness {
@@ -101,7 +102,7 @@ enum Witness {
 fn server_side(case: &Case<'_>, held: &[u32]) -> Option<Witness> {
     let series = case.series(&SERVER_SOCKETS_HELD_BACK, &Subject::Target, "")?;
     let seen = case.measured_mean(series)?;
-    let gaps_ns: u64 = held.iter().map(|&i| case.sample(i).gap_ns).sum();
+    let gaps_ns: u64 = held.iter().map(|&i| case.sample(i).gap_ns()).sum();
     let expected = gaps_ns as f64 / case.measured_ns() as f64;
     let share = seen / expected;
     if share < HELD_REFUTES {
@@ -127,8 +128,8 @@ fn first_requests(case: &Case<'_>, endpoint: &EndpointCase) -> Option<Evidence> 
         without_miss: 0,
     };
     let all = case.record.samples.iter();
-    for sample in all.filter(|s| s.endpoint == endpoint.index && s.outcome == Outcome::Ok) {
-        let cell = match (sample.index_on_connection > 0, is_gap(sample)) {
+    for sample in all.filter(|s| s.endpoint() == endpoint.index && s.outcome() == Outcome::Ok) {
+        let cell = match (sample.index_on_connection() > 0, is_gap(sample)) {
             (true, true) => &mut table.with_hit,
             (true, false) => &mut table.with_miss,
             (false, true) => &mut table.without_hit,
@@ -169,7 +170,7 @@ fn found(
     grade: Grade,
     mut proofs: Vec<Evidence>,
 ) -> Verdict {
-    let mut gaps: Vec<u64> = held.iter().map(|&i| case.sample(i).gap_ns).collect();
+    let mut gaps: Vec<u64> = held.iter().map(|&i| case.sample(i).gap_ns()).collect();
     gaps.sort_unstable();
     let gap = type_1(&gaps, 0.5).unwrap_or_default() as f64;
     let of = endpoint.completed.len();
@@ -209,7 +210,7 @@ fn found(
 
 fn claim(case: &Case<'_>, i: u32) -> Option<Claim> {
     let sample = case.sample(i);
-    let begin = sample.gap_begin?;
-    let span = slowpath_core::nanos::Span::new(begin, begin.plus(sample.gap_ns));
+    let begin = sample.gap_begin()?;
+    let span = slowpath_core::nanos::Span::new(begin, begin.plus(sample.gap_ns()));
     Some(Claim { sample: i, span })
 }

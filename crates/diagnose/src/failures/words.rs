@@ -1,6 +1,7 @@
 //! A kind of failure in one sentence.
 
-use slowpath_core::sample::{Outcome, Phase, Sample};
+use slowpath_core::sample::{Outcome, Phase};
+use slowpath_core::samples::SampleRef;
 use slowpath_core::stats::quantile::type_1;
 
 use super::{Fine, age_when_sent_ns, quantiles};
@@ -28,7 +29,7 @@ pub(super) fn summary(
     case: &Case<'_>,
     (outcome, phase): (Outcome, Phase),
     error: &ErrorCount,
-    failed: &[&Sample],
+    failed: &[SampleRef<'_>],
     fine: &Fine,
 ) -> String {
     let share = match percent(error.offered_share) {
@@ -116,7 +117,12 @@ fn what(outcome: Outcome, phase: Phase, timeout: &str) -> String {
 }
 
 /// How long after the last thing that went well.
-fn when(outcome: Outcome, phase: Phase, error: &ErrorCount, failed: &[&Sample]) -> Option<String> {
+fn when(
+    outcome: Outcome,
+    phase: Phase,
+    error: &ErrorCount,
+    failed: &[SampleRef<'_>],
+) -> Option<String> {
     if outcome == Outcome::Timeout || phase == Phase::Check {
         return None;
     }
@@ -143,8 +149,8 @@ fn range(ms: &Quantiles) -> String {
 }
 
 /// What the connections have in common that those of completed requests have not.
-fn which(error: &ErrorCount, failed: &[&Sample], fine: &Fine) -> Option<String> {
-    let mut ages: Vec<u64> = failed.iter().filter_map(|s| age_when_sent_ns(s)).collect();
+fn which(error: &ErrorCount, failed: &[SampleRef<'_>], fine: &Fine) -> Option<String> {
+    let mut ages: Vec<u64> = failed.iter().filter_map(|s| age_when_sent_ns(*s)).collect();
     ages.sort_unstable();
     let age = quantiles(&ages, millis)?;
     let index = error.index_on_connection.as_ref()?;

@@ -14,7 +14,7 @@ use super::spec::Case;
 pub(super) fn record(case: &Case, run: &Run) -> RunRecord {
     RunRecord {
         manifest: manifest(case, run),
-        samples: run.samples.clone(),
+        samples: run.samples.clone().into(),
         keys: Vec::new(),
         timeline: timeline(case, run),
     }

@@ -1,6 +1,7 @@
 //! The builder's own tests: what it refuses, what it simulates, and that a wrong expectation fails.
 
-use slowpath_core::sample::{Outcome, Phase, Sample};
+use slowpath_core::sample::{Outcome, Phase};
+use slowpath_core::samples::SampleRef;
 use slowpath_core::signal;
 use slowpath_core::timeline::Subject;
 
@@ -63,9 +64,9 @@ fn the_same_text_gives_the_same_record_and_another_seed_another() {
         record.samples,
         build(&parse(&format!("seed = 2\n{text}"))).samples
     );
-    let of = |repeat| record.samples.iter().filter(move |s| s.repeat == repeat);
-    let since = |s: &Sample, repeat: usize| {
-        s.scheduled
+    let of = |repeat| record.samples.iter().filter(move |s| s.repeat() == repeat);
+    let since = |s: SampleRef<'_>, repeat: usize| {
+        s.scheduled()
             .since(record.manifest.repeats[repeat].load.begin)
     };
     let starts: Vec<_> = of(0)
@@ -84,7 +85,7 @@ fn instants_of_a_request_are_in_order_and_tallies_add_up() {
         "rate = 600\nconnections = 4\nworkers = 2\nduration = \"5s\"\ntimeout = \"12ms\"\n\
          class = [{ wait = \"lognormal 4ms x2\", held = \"1ms\" }]",
     ));
-    for s in &record.samples {
+    for s in record.samples.to_vec() {
         let instants = [
             Some(s.scheduled),
             Some(s.ready),
@@ -104,19 +105,24 @@ fn instants_of_a_request_are_in_order_and_tallies_add_up() {
     let measured = record
         .samples
         .iter()
-        .filter(|s| facts.window.begin <= s.scheduled);
+        .filter(|s| facts.window.begin <= s.scheduled());
     assert_eq!(
         measured.count() as u64 + facts.endpoints[0].unsent,
         facts.endpoints[0].offered
     );
-    assert!(record.samples.iter().any(|s| s.outcome == Outcome::Timeout));
+    assert!(
+        record
+            .samples
+            .iter()
+            .any(|s| s.outcome() == Outcome::Timeout)
+    );
 }
 
 #[test]
 fn requests_queue_for_connections_threads_and_cpus() {
     let slow = |text: &str| {
         let record = build(&parse(&format!("rate = 300\nduration = \"5s\"\n{text}")));
-        let latency: u64 = record.samples.iter().map(Sample::latency_ns).sum();
+        let latency: u64 = record.samples.iter().map(SampleRef::latency_ns).sum();
         latency / record.samples.len() as u64
     };
     let free = slow("class = [{ cpu = \"2.5ms\" }]");
@@ -159,12 +165,12 @@ fn a_dropped_syn_costs_a_second_and_times_out_while_dialling() {
          class = [{ share = 0.5, syns_dropped = 1 }, { share = 0.5, syns_dropped = 2 }]",
     ));
     for s in &record.samples {
-        match s.outcome {
+        match s.outcome() {
             Outcome::Ok => {
                 let took = s.connect_ns().unwrap();
                 assert!((1_000_000_000..1_060_000_000).contains(&took));
             }
-            _ => assert_eq!((s.phase, s.connected), (Phase::Connect, None)),
+            _ => assert_eq!((s.phase(), s.connected()), (Phase::Connect, None)),
         }
     }
     let drops = record
@@ -175,7 +181,7 @@ fn a_dropped_syn_costs_a_second_and_times_out_while_dialling() {
     let (ok, not): (Vec<_>, Vec<_>) = record
         .samples
         .iter()
-        .partition(|s| s.outcome == Outcome::Ok);
+        .partition(|s| s.outcome() == Outcome::Ok);
     assert!(!ok.is_empty() && (ok.len() + not.len()) as f64 <= count);
 }
 

@@ -23,15 +23,17 @@ fn run(options: &str, mut change: impl FnMut(usize, &mut Sample)) -> RunRecord {
     );
     let mut record = build(&Case::parse(&text).unwrap());
     let mut number = 0;
-    for sample in &mut record.samples {
-        // Connections are made one after the other and last.
-        let age_ns = (u64::from(sample.serial) * 7_919 % 9_000 + 1) * MILLISECOND;
-        sample.connection_since = sample.sent.map(|sent| sent.minus(age_ns));
-        if sample.stage == Stage::Measured && sample.outcome == Outcome::Ok {
-            change(number, sample);
-            number += 1;
+    record.samples.change(|samples| {
+        for sample in samples {
+            // Connections are made one after the other and last.
+            let age_ns = (u64::from(sample.serial) * 7_919 % 9_000 + 1) * MILLISECOND;
+            sample.connection_since = sample.sent.map(|sent| sent.minus(age_ns));
+            if sample.stage == Stage::Measured && sample.outcome == Outcome::Ok {
+                change(number, sample);
+                number += 1;
+            }
         }
-    }
+    });
     record
 }
 
@@ -80,7 +82,8 @@ fn a_kind_of_failure_is_counted_and_shown() {
     assert!((figures.served - share).abs() < 1e-6 && figures.served < 0.981);
 
     // The first, the last, and three between, in the order of time.
-    let failed: Vec<&Sample> = record.samples.iter().filter(|s| s.errno == 104).collect();
+    let samples = record.samples.to_vec();
+    let failed: Vec<&Sample> = samples.iter().filter(|s| s.errno == 104).collect();
     let latest = failed.iter().map(|s| (s.repeat, s.done)).max().unwrap();
     assert_eq!(error.examples.len(), 5);
     let last = error.examples.last().unwrap();
@@ -292,7 +295,8 @@ fn log_lines_are_put_beside_the_failure() {
     assert_eq!(wanted.len(), 5);
     let example = &only_error(&diagnosis).examples[1];
     let same = |s: &&Sample| (s.repeat, s.serial) == (example.repeat, example.serial);
-    let sample = record.samples.iter().find(same).unwrap();
+    let samples = record.samples.to_vec();
+    let sample = samples.iter().find(same).unwrap();
     let [begun, done] = wanted[1].instants[..] else {
         panic!("{wanted:?}");
     };

@@ -139,7 +139,7 @@ fn record() -> impl Strategy<Value = RunRecord> {
         let class = |name: &str| format!("{{ endpoint = \"{name}\", share = 0.5 }}");
         let classes = format!("class = [{}, {}]", class("a"), class("b"));
         let mut record = small(&format!("{load}\n{classes}"));
-        record.samples = samples;
+        record.samples = samples.into();
         record.timeline.series = series;
         record.timeline.marks = vec![Mark {
             at: Nanos::new(1),
@@ -222,15 +222,17 @@ proptest! {
         order in any::<u64>(),
     ) {
         let mut record = small("class = [{}]");
-        record.samples = samples;
-        record.samples.iter_mut().for_each(|s| s.scheduled = Nanos::new(s.scheduled.get() % 7 + 1));
-        record.samples.sort_by_key(|s| (s.repeat, s.scheduled));
+        record.samples = samples.into();
+        record.samples.change(|samples| {
+            samples.iter_mut().for_each(|s| s.scheduled = Nanos::new(s.scheduled.get() % 7 + 1));
+            samples.sort_by_key(|s| (s.repeat, s.scheduled));
+        });
         let mut other = record.clone();
         // Within one instant, in the order of a keyed hash.
-        other.samples.sort_by_key(|s| {
+        other.samples.change(|samples| samples.sort_by_key(|s| {
             let mixed = (s.done.get() ^ order).wrapping_mul(0x9E37_79B9_7F4A_7C15);
             (s.repeat, s.scheduled, mixed)
-        });
+        }));
         prop_assert_eq!(judge(&record), judge(&other));
     }
 }
@@ -250,8 +252,8 @@ fn runs_with_hardly_anything_in_them_are_judged() {
         change(&mut record);
         holds(&judge(&record));
     };
-    cut(|r| r.samples.clear());
-    cut(|r| r.samples.truncate(1));
+    cut(|r| r.samples.change(Vec::clear));
+    cut(|r| r.samples.change(|samples| samples.truncate(1)));
     cut(|r| r.manifest.repeats.clear());
     cut(|r| r.timeline.series.clear());
     cut(|r| {
@@ -276,9 +278,9 @@ fn runs_with_hardly_anything_in_them_are_judged() {
 }
 
 fn each(record: &mut RunRecord, change: impl Fn(&mut Sample)) {
-    for sample in &mut record.samples {
-        change(sample);
-    }
+    record
+        .samples
+        .change(|samples| samples.iter_mut().for_each(change));
 }
 
 #[test]

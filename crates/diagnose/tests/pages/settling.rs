@@ -30,12 +30,13 @@ fn thinned(load: &str, share: impl Fn(f64) -> f64) -> RunRecord {
     let whole = run(load);
     let mut thinned = whole.clone();
     let mut owed = 0.0;
-    thinned.samples.retain(|sample| {
+    let mut keeps = |sample: &Sample| {
         owed += share(place(&whole, sample));
         let keep = owed >= 1.0;
         owed -= f64::from(u8::from(keep));
         keep
-    });
+    };
+    thinned.samples.change(|samples| samples.retain(&mut keeps));
     thinned
 }
 
@@ -68,11 +69,13 @@ fn a_closed_loop_settles_in_its_throughput() {
 fn an_open_loop_settles_in_its_latency() {
     let mut slow = run("rate = 200");
     let whole = slow.clone();
-    for sample in &mut slow.samples {
-        if place(&whole, sample) < 0.3 {
-            sample.done = sample.done.plus(sample.latency_ns());
+    slow.samples.change(|samples| {
+        for sample in samples {
+            if place(&whole, sample) < 0.3 {
+                sample.done = sample.done.plus(sample.latency_ns());
+            }
         }
-    }
+    });
     assert_eq!(settling(&slow), Some(Settling::SlowRamp));
     // Fewer requests than planned say nothing about how long they took.
     let fewer = thinned("rate = 400", |at| if at < 0.3 { 0.5 } else { 1.0 });
@@ -82,10 +85,12 @@ fn an_open_loop_settles_in_its_latency() {
 #[test]
 fn a_run_that_fails_more_than_it_serves_never_got_going() {
     let mut stuck = run("users = 4");
-    for (at, sample) in stuck.samples.iter_mut().enumerate() {
-        if at % 5 > 0 {
-            sample.outcome = Outcome::Reset;
+    stuck.samples.change(|samples| {
+        for (at, sample) in samples.iter_mut().enumerate() {
+            if at % 5 > 0 {
+                sample.outcome = Outcome::Reset;
+            }
         }
-    }
+    });
     assert_eq!(settling(&stuck), Some(Settling::NoRamp));
 }

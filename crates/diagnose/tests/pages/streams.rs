@@ -16,14 +16,16 @@ fn run(events: Option<EventRange>, mut change: impl FnMut(usize, &mut Sample)) -
                 class = [{ sleep = \"2ms + 0.2ms\" }]";
     let mut record = build(&Case::parse(text).unwrap());
     record.manifest.plan.scenario.endpoints[0].expect.events = events;
-    let measured = record.samples.iter_mut();
-    let measured = measured.filter(|sample| sample.stage == Stage::Measured);
-    for (number, sample) in measured.enumerate() {
-        sample.first_event = sample.sent.map(|sent| sent.plus(500_000));
-        sample.events = 10;
-        sample.gap_ns = 300_000;
-        change(number, sample);
-    }
+    record.samples.change(|samples| {
+        let all = samples.iter_mut();
+        let measured = all.filter(|sample| sample.stage == Stage::Measured);
+        for (number, sample) in measured.enumerate() {
+            sample.first_event = sample.sent.map(|sent| sent.plus(500_000));
+            sample.events = 10;
+            sample.gap_ns = 300_000;
+            change(number, sample);
+        }
+    });
     record
 }
 
@@ -34,9 +36,9 @@ fn figures(record: &RunRecord) -> StreamFigures {
 /// Measured requests that ended.
 fn ended(record: &RunRecord) -> u64 {
     let samples = record.samples.iter();
-    let measured = samples.filter(|sample| sample.stage == Stage::Measured);
+    let measured = samples.filter(|sample| sample.stage() == Stage::Measured);
     measured
-        .filter(|sample| sample.outcome != Outcome::Unfinished)
+        .filter(|sample| sample.outcome() != Outcome::Unfinished)
         .count() as u64
 }
 

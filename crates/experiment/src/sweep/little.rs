@@ -2,7 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 use slowpath_core::nanos::Span;
-use slowpath_core::sample::{Outcome, Sample};
+use slowpath_core::sample::Outcome;
+use slowpath_core::samples::Samples;
 
 /// Time of users that may be unaccounted for before the law counts as violated: 5 %, the ends of
 /// windows and the client's own work between two requests.
@@ -37,33 +38,28 @@ pub struct Little {
 
 impl Little {
     /// Adds up the time of requests inside the window, whenever they began.
-    pub(super) fn of<'a>(
-        samples: impl Iterator<Item = &'a Sample> + Clone,
-        window: Span,
-        users: u32,
-        think_ns: f64,
-    ) -> Option<Self> {
+    pub(super) fn of(samples: &Samples, window: Span, users: u32, think_ns: f64) -> Option<Self> {
         let whole = window.len_ns() as f64 * f64::from(users);
         if whole <= 0.0 {
             return None;
         }
-        let ok = samples.clone().filter(|s| s.outcome == Outcome::Ok);
+        let ok = samples.iter().filter(|s| s.outcome() == Outcome::Ok);
         let longest_ns = ok.map(|s| s.span().len_ns()).max().unwrap_or_default();
         let (mut shares, mut hung) = ([0.0; 3], 0.0);
         let (mut count, mut latency_ns) = (0_u64, 0.0);
         for sample in samples {
-            let place = match sample.outcome {
+            let place = match sample.outcome() {
                 Outcome::Ok => 0,
                 Outcome::Unfinished => 2,
                 _ => 1,
             };
             let share = sample.span().overlap_ns(window) as f64 / whole;
             shares[place] += share;
-            if sample.outcome == Outcome::Unfinished && sample.span().len_ns() > longest_ns {
+            if sample.outcome() == Outcome::Unfinished && sample.span().len_ns() > longest_ns {
                 hung += share;
             }
-            let inside = window.begin <= sample.done && sample.done < window.end;
-            if sample.outcome == Outcome::Ok && inside {
+            let inside = window.begin <= sample.done() && sample.done() < window.end;
+            if sample.outcome() == Outcome::Ok && inside {
                 count += 1;
                 latency_ns += sample.latency_ns() as f64;
             }
@@ -98,6 +94,7 @@ impl Little {
 #[cfg(test)]
 mod tests {
     use slowpath_core::Nanos;
+    use slowpath_core::sample::Sample;
 
     use super::*;
 
@@ -114,18 +111,18 @@ mod tests {
         // Two users, one second, requests of 100 ms back to back; both ends lie outside.
         let ms = 1_000_000;
         let window = Span::new(Nanos::new(1000 * ms), Nanos::new(2000 * ms));
-        let samples: Vec<Sample> = (0..22)
+        let samples: Samples = (0..22)
             .map(|i| 950 + (i / 2) * 100)
             .map(|at| sample(at * ms, (at + 100) * ms, Outcome::Ok))
             .collect();
-        let found = Little::of(samples.iter(), window, 2, 0.0).unwrap();
+        let found = Little::of(&samples, window, 2, 0.0).unwrap();
         assert!((found.completed - 1.0).abs() < 1e-9, "{found:?}");
         assert!(!found.is_violated());
         assert!((found.mean_ms.unwrap() - 100.0).abs() < 1e-9);
         assert!((found.expected_ms.unwrap() - 100.0).abs() < 1e-9);
-        let half = Little::of(samples.iter(), window, 4, 0.0).unwrap();
+        let half = Little::of(&samples, window, 4, 0.0).unwrap();
         assert!((half.between - 0.5).abs() < 1e-9 && half.is_violated());
-        let thinking = Little::of(samples.iter(), window, 4, 100.0 * ms as f64).unwrap();
+        let thinking = Little::of(&samples, window, 4, 100.0 * ms as f64).unwrap();
         assert!(!thinking.is_violated());
         assert!((thinking.expected_ms.unwrap() - 100.0).abs() < 1e-9);
     }
@@ -134,19 +131,19 @@ mod tests {
     fn what_is_under_way_at_the_end_is_not_lost_but_what_hangs_is() {
         let window = Span::new(Nanos::new(1000), Nanos::new(3000));
         let user = |end: u64| {
-            [
+            Samples::from_iter([
                 sample(1000, 2100, Outcome::Ok),
                 sample(2100, end, Outcome::Unfinished),
-            ]
+            ])
         };
-        let under_way = Little::of(user(3000).iter(), window, 1, 0.0).unwrap();
+        let under_way = Little::of(&user(3000), window, 1, 0.0).unwrap();
         assert!((under_way.unfinished - 0.45).abs() < 1e-9 && under_way.lost() == 0.0);
         assert!(!under_way.is_violated(), "{under_way:?}");
-        let hangs = [
+        let hangs = Samples::from_iter([
             sample(1000, 1100, Outcome::Ok),
             sample(1100, 3000, Outcome::Unfinished),
-        ];
-        let hangs = Little::of(hangs.iter(), window, 1, 0.0).unwrap();
+        ]);
+        let hangs = Little::of(&hangs, window, 1, 0.0).unwrap();
         assert!((hangs.lost() - 0.95).abs() < 1e-9 && hangs.is_violated());
     }
 
@@ -155,13 +152,11 @@ mod tests {
         // A tenth of the time is spent on answers, the rest on resets.
         let window = Span::new(Nanos::new(1000), Nanos::new(11_000));
         let answered = sample(1000, 2000, Outcome::Ok);
-        let resets: Vec<Sample> = (0..90)
-            .map(|i| sample(2000 + i * 100, 2100 + i * 100, Outcome::Reset))
-            .collect();
-        let all = std::iter::once(&answered).chain(&resets);
-        let found = Little::of(all, window, 1, 0.0).unwrap();
+        let resets = (0..90).map(|i| sample(2000 + i * 100, 2100 + i * 100, Outcome::Reset));
+        let all: Samples = std::iter::once(answered).chain(resets).collect();
+        let found = Little::of(&all, window, 1, 0.0).unwrap();
         assert!((found.failed - 0.9).abs() < 1e-9 && found.is_violated());
         assert!(found.expected_ms.unwrap() > 9.0 * found.mean_ms.unwrap());
-        assert_eq!(Little::of(resets.iter(), window, 0, 0.0), None);
+        assert_eq!(Little::of(&all, window, 0, 0.0), None);
     }
 }

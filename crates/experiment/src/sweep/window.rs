@@ -5,7 +5,8 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 use slowpath_core::nanos::Span;
 use slowpath_core::record::RunRecord;
-use slowpath_core::sample::{NONE, Outcome, Sample, Stage};
+use slowpath_core::sample::{NONE, Outcome, Stage};
+use slowpath_core::samples::SampleRef;
 use slowpath_core::scenario::{ConnectionUse, Model};
 use slowpath_core::signal::{
     HOST_CPU_BUSY, PROCESS_CPU_SYSTEM, PROCESS_CPU_USER, Signal, THREAD_RUN_DELAY, TOOL_CPU_SYSTEM,
@@ -156,13 +157,13 @@ impl Window {
         let tallies = &record.manifest.repeats.first()?.endpoints;
         let offered: u64 = tallies.iter().map(|t| t.offered).sum();
         let count = |wanted: fn(Outcome) -> bool| {
-            view.measured().filter(|s| wanted(s.outcome)).count() as u64
+            view.measured().filter(|s| wanted(s.outcome())).count() as u64
         };
         let completed = count(|o| o == Outcome::Ok);
         let failed = count(Outcome::is_error);
         let course = view.course();
         let [p50_ms, p99_ms] = view.percentiles(offered);
-        let dials = record.samples.iter().filter_map(|s| s.connect_begin);
+        let dials = record.samples.iter().filter_map(|s| s.connect_begin());
         let dials = dials
             .filter(|&at| view.window.begin <= at && at < view.window.end)
             .count();
@@ -243,11 +244,11 @@ impl<'a> View<'a> {
         })
     }
 
-    fn measured(&self) -> impl Iterator<Item = &'a Sample> {
+    fn measured(&self) -> impl Iterator<Item = SampleRef<'a>> {
         self.record
             .samples
             .iter()
-            .filter(|s| s.stage == Stage::Measured)
+            .filter(|s| s.stage() == Stage::Measured)
     }
 
     fn model(&self) -> &Model {
@@ -261,8 +262,8 @@ impl<'a> View<'a> {
             end_ns: self.window.end.get(),
         };
         let cut = Batches::new(&[whole]);
-        let batch = |s: &Sample| cut.of(0, s.scheduled.get());
-        let ok = |s: &&Sample| s.outcome == Outcome::Ok;
+        let batch = |s: SampleRef<'_>| cut.of(0, s.scheduled().get());
+        let ok = |s: &SampleRef<'_>| s.outcome() == Outcome::Ok;
         let values: Vec<(u32, u64)> = self
             .measured()
             .filter(ok)
@@ -270,7 +271,7 @@ impl<'a> View<'a> {
             .collect();
         let mut censored: Vec<u32> = self
             .measured()
-            .filter(|s| s.outcome.is_censored())
+            .filter(|s| s.outcome().is_censored())
             .map(batch)
             .collect();
         // What was never sent has no sample; it was due last.
@@ -301,8 +302,8 @@ impl<'a> View<'a> {
             .record
             .samples
             .iter()
-            .filter(|s| s.outcome == Outcome::Ok);
-        let done: Vec<u64> = ok.map(|s| s.done.get()).collect();
+            .filter(|s| s.outcome() == Outcome::Ok);
+        let done: Vec<u64> = ok.map(|s| s.done().get()).collect();
         settle(&throughput(
             self.load.begin.get(),
             self.window.end.get(),
@@ -321,8 +322,9 @@ impl<'a> View<'a> {
         {
             return None;
         }
-        let inside =
-            |s: &&Sample| s.outcome == Outcome::Ok && begin <= s.done && s.done < self.window.end;
+        let inside = |s: &SampleRef<'_>| {
+            s.outcome() == Outcome::Ok && begin <= s.done() && s.done() < self.window.end
+        };
         let done = self.record.samples.iter().filter(inside).count();
         Some(done as f64 / (self.window.end.since(begin) as f64 / 1e9))
     }
@@ -332,7 +334,7 @@ impl<'a> View<'a> {
             return None;
         };
         let think_ns = think.mean_ns();
-        Little::of(self.record.samples.iter(), self.window, *users, think_ns)
+        Little::of(&self.record.samples, self.window, *users, think_ns)
     }
 
     fn fairness(&self) -> Option<Fairness> {
@@ -350,12 +352,12 @@ impl<'a> View<'a> {
         }
         for sample in self.measured() {
             let who = if is_closed {
-                sample.user
+                sample.user()
             } else {
-                sample.connection
+                sample.connection()
             };
             if who != NONE {
-                *served.entry(who).or_default() += u64::from(sample.outcome == Outcome::Ok);
+                *served.entry(who).or_default() += u64::from(sample.outcome() == Outcome::Ok);
             }
         }
         let counts: Vec<u64> = served.into_values().collect();
@@ -366,8 +368,8 @@ impl<'a> View<'a> {
         let mut first = Vec::new();
         let mut later = Vec::new();
         for sample in &self.record.samples {
-            if sample.outcome == Outcome::Ok && sample.connection != NONE {
-                let all = if sample.index_on_connection == 0 {
+            if sample.outcome() == Outcome::Ok && sample.connection() != NONE {
+                let all = if sample.index_on_connection() == 0 {
                     &mut first
                 } else {
                     &mut later

@@ -35,7 +35,7 @@ fn limited(level: u32, repeat: u32, capacity: u32, limit: u32) -> Window {
             outcome: if served { Outcome::Ok } else { Outcome::Closed },
         }
     });
-    let measured = run.samples.iter().filter(|s| s.outcome.is_error());
+    let measured = run.samples.iter().filter(|s| s.outcome().is_error());
     let failed = measured.count() as u64;
     window(f64::from(level), repeat, &run, told(failed))
 }

@@ -76,7 +76,7 @@ pub(crate) fn record(users: u32, next: impl Fn(u32, u64) -> Next) -> RunRecord {
     let end = samples.iter().map(|s| s.done).max().unwrap();
     RunRecord {
         manifest: manifest(scenario, window, Span::new(begin, end), offered),
-        samples,
+        samples: samples.into(),
         keys: Vec::new(),
         timeline: Timeline::default(),
     }

@@ -54,7 +54,7 @@ fn a_storm_of_resets_is_seen_in_time_dials_and_shares() {
     let resets = storm
         .samples
         .iter()
-        .filter(|s| s.outcome == Outcome::Reset)
+        .filter(|s| s.outcome() == Outcome::Reset)
         .count() as u64;
     let error = ErrorRate {
         class: "reset".to_owned(),

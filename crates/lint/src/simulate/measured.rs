@@ -4,7 +4,8 @@ use std::collections::BTreeSet;
 
 use slowpath_core::model::{EndpointModel, Expensive, TargetModel, Times};
 use slowpath_core::record::RunRecord;
-use slowpath_core::sample::{NONE, Outcome, Sample};
+use slowpath_core::sample::{NONE, Outcome};
+use slowpath_core::samples::SampleRef;
 
 /// A key is expensive when asking for it first takes this many times the median of the others:
 /// below it the two may be one population (a queue of two doubles a time).
@@ -176,23 +177,23 @@ fn slots(stretches: &[(u64, u64)], service_ns: f64) -> Option<u32> {
 
 fn answers(record: &RunRecord, endpoint: u16) -> Vec<Answer> {
     let fresh = record.manifest.plan.scenario.load.fresh;
-    let mut own: Vec<&Sample> = record
+    let mut own: Vec<SampleRef<'_>> = record
         .samples
         .iter()
-        .filter(|s| s.endpoint == endpoint && s.outcome == Outcome::Ok && s.sent.is_some())
+        .filter(|s| s.endpoint() == endpoint && s.outcome() == Outcome::Ok && s.sent().is_some())
         .collect();
-    own.sort_by_key(|s| (s.repeat, s.sent));
+    own.sort_by_key(|s| (s.repeat(), s.sent()));
     let mut seen: BTreeSet<(u16, u32)> = BTreeSet::new();
     own.into_iter()
         .filter_map(|sample| {
-            let repeat = if fresh { sample.repeat } else { 0 };
-            let keyed = sample.key != NONE;
+            let repeat = if fresh { sample.repeat() } else { 0 };
+            let keyed = sample.key() != NONE;
             Some(Answer {
-                key: sample.key,
-                begin_ns: sample.sent?.get(),
-                service_ns: sample.done.since(sample.sent?),
-                alone: sample.in_flight == 0,
-                first: keyed && seen.insert((repeat, sample.key)),
+                key: sample.key(),
+                begin_ns: sample.sent()?.get(),
+                service_ns: sample.done().since(sample.sent()?),
+                alone: sample.in_flight() == 0,
+                first: keyed && seen.insert((repeat, sample.key())),
             })
         })
         .collect()

@@ -1,7 +1,7 @@
 //! The columns of `samples.parquet`: their names, their types, and what they hold.
 
-use slowpath_core::nanos::Nanos;
-use slowpath_core::sample::{NONE, Sample};
+use slowpath_core::sample::Sample;
+use slowpath_core::samples::Field;
 
 use crate::columnar::Flaw;
 
@@ -16,19 +16,15 @@ pub(super) struct Column {
     pub(super) cell: Cell,
 }
 
-/// The value of a number's column in a sample; `None` is null.
-type Get = fn(&Sample) -> Option<u64>;
-
-/// Takes a value over into a sample; `false` if it cannot be. Nulls leave the sample as it is.
-pub(super) type Set = fn(&mut Sample, u64) -> bool;
-
 /// What a column holds.
 #[derive(Clone, Copy)]
 pub(super) enum Cell {
-    /// 32 bits.
-    Int { get: Get, set: Set },
-    /// 64 bits; `steady` if it mostly grows a little from row to row.
-    Long { get: Get, set: Set, steady: bool },
+    /// A field, in 32 bits.
+    Int(Field),
+    /// A field, in 64 bits; `steady` if it mostly grows a little from row to row.
+    Long { field: Field, steady: bool },
+    /// The latency, in 64 bits.
+    Latency,
     /// A string.
     Text(Text),
 }
@@ -53,16 +49,24 @@ impl Column {
             "required"
         };
         let (physical, logical) = match self.cell {
-            Cell::Int { .. } => ("int32", ""),
-            Cell::Long { .. } => ("int64", ""),
+            Cell::Int(_) => ("int32", ""),
+            Cell::Long { .. } | Cell::Latency => ("int64", ""),
             Cell::Text(_) => ("byte_array", " (string)"),
         };
         format!("{repetition} {physical} {}{logical}; ", self.name)
     }
 
-    /// Whether it follows from other columns and is not read back.
-    pub(super) fn is_derived(&self) -> bool {
-        matches!(self.name, "latency_ns" | "trace_id")
+    /// The field that it holds; `None` if it follows from other columns and is not read back.
+    pub(super) fn field(&self) -> Option<Field> {
+        Some(match self.cell {
+            Cell::Int(field) | Cell::Long { field, .. } => field,
+            Cell::Text(Text::Stage) => Field::Stage,
+            Cell::Text(Text::Endpoint) => Field::Endpoint,
+            Cell::Text(Text::Key) => Field::Key,
+            Cell::Text(Text::Outcome) => Field::Outcome,
+            Cell::Text(Text::Phase) => Field::Phase,
+            Cell::Latency | Cell::Text(Text::TraceId) => return None,
+        })
     }
 
     /// Whether older files may lack it: all its cells are null there.
@@ -76,198 +80,80 @@ impl Column {
         later.contains(&self.name)
     }
 
-    /// Sets a cell with `set`, unless it is null; an error says where that could not be done.
-    pub(super) fn check<T>(
-        &self,
-        row: usize,
-        cell: Option<&T>,
-        set: impl FnOnce(&T) -> bool,
-        show: fn(&T) -> String,
-    ) -> Result<(), Flaw> {
-        let problem = match cell {
-            Some(value) if set(value) => return Ok(()),
-            None if self.nullable => return Ok(()),
-            Some(value) => format!("cannot be {}", show(value)),
-            None => "cannot be null".to_owned(),
-        };
-        Err(Flaw::Damaged(format!(
-            "row {}: {} {problem}",
-            row + 1,
-            self.name
-        )))
+    /// A field of a sample as a cell of this column; `None` is null.
+    pub(super) fn number(&self, field: Field, sample: &Sample) -> Option<u64> {
+        let value = field.of(sample);
+        (!self.nullable || field.nothing() != Some(value)).then_some(value)
+    }
+
+    /// That a row has something in this column that cannot be there; `None` is null.
+    pub(super) fn flaw(&self, row: usize, value: Option<String>) -> Flaw {
+        let name = self.name;
+        let value = value.unwrap_or_else(|| "null".to_owned());
+        Flaw::Damaged(format!("row {}: {name} cannot be {value}", row + 1))
     }
 }
 
 /// Every column, in the order in which they stand in the file.
 pub(super) const COLUMNS: &[Column] = &[
-    int(
-        "repeat",
-        |s| Some(s.repeat.into()),
-        |s, v| put(&mut s.repeat, v),
-    ),
-    steady(
-        "serial",
-        |s| Some(s.serial.into()),
-        |s, v| put(&mut s.serial, v),
-    ),
+    int("repeat", Field::Repeat),
+    steady("serial", Field::Serial),
     text("stage", Text::Stage),
     text("endpoint", Text::Endpoint),
     nullable(text("key", Text::Key)),
-    nullable(long(
-        "user",
-        |s| unless(NONE, s.user),
-        |s, v| put(&mut s.user, v),
-    )),
-    steady(
-        "scheduled_ns",
-        |s| Some(s.scheduled.get()),
-        |s, v| instant(&mut s.scheduled, v),
-    ),
-    steady(
-        "ready_ns",
-        |s| Some(s.ready.get()),
-        |s, v| instant(&mut s.ready, v),
-    ),
-    nullable(steady(
-        "connect_begin_ns",
-        |s| s.connect_begin.map(Nanos::get),
-        |s, v| happened(&mut s.connect_begin, v),
-    )),
-    nullable(steady(
-        "connected_ns",
-        |s| s.connected.map(Nanos::get),
-        |s, v| happened(&mut s.connected, v),
-    )),
-    nullable(steady(
-        "secured_ns",
-        |s| s.secured.map(Nanos::get),
-        |s, v| happened(&mut s.secured, v),
-    )),
-    nullable(steady(
-        "connection_since_ns",
-        |s| s.connection_since.map(Nanos::get),
-        |s, v| happened(&mut s.connection_since, v),
-    )),
-    nullable(steady(
-        "sent_ns",
-        |s| s.sent.map(Nanos::get),
-        |s, v| happened(&mut s.sent, v),
-    )),
-    nullable(steady(
-        "first_byte_ns",
-        |s| s.first_byte.map(Nanos::get),
-        |s, v| happened(&mut s.first_byte, v),
-    )),
-    nullable(steady(
-        "first_event_ns",
-        |s| s.first_event.map(Nanos::get),
-        |s, v| happened(&mut s.first_event, v),
-    )),
-    nullable(steady(
-        "gap_begin_ns",
-        |s| s.gap_begin.map(Nanos::get),
-        |s, v| happened(&mut s.gap_begin, v),
-    )),
-    long("gap_ns", |s| Some(s.gap_ns), |s, v| put(&mut s.gap_ns, v)),
-    steady(
-        "done_ns",
-        |s| Some(s.done.get()),
-        |s, v| instant(&mut s.done, v),
-    ),
-    long("latency_ns", |s| Some(s.latency_ns()), |_, _| true),
+    nullable(long("user", Field::User)),
+    steady("scheduled_ns", Field::Scheduled),
+    steady("ready_ns", Field::Ready),
+    nullable(steady("connect_begin_ns", Field::ConnectBegin)),
+    nullable(steady("connected_ns", Field::Connected)),
+    nullable(steady("secured_ns", Field::Secured)),
+    nullable(steady("connection_since_ns", Field::ConnectionSince)),
+    nullable(steady("sent_ns", Field::Sent)),
+    nullable(steady("first_byte_ns", Field::FirstByte)),
+    nullable(steady("first_event_ns", Field::FirstEvent)),
+    nullable(steady("gap_begin_ns", Field::GapBegin)),
+    long("gap_ns", Field::GapNs),
+    steady("done_ns", Field::Done),
+    column("latency_ns", Cell::Latency),
     text("outcome", Text::Outcome),
     text("phase", Text::Phase),
-    nullable(int(
-        "errno",
-        |s| unless(0, s.errno),
-        |s, v| put(&mut s.errno, v),
-    )),
-    nullable(int(
-        "status",
-        |s| unless(0, s.status),
-        |s, v| put(&mut s.status, v),
-    )),
-    nullable(long(
-        "connection",
-        |s| unless(NONE, s.connection),
-        |s, v| put(&mut s.connection, v),
-    )),
-    long(
-        "index_on_connection",
-        |s| Some(s.index_on_connection.into()),
-        |s, v| put(&mut s.index_on_connection, v),
-    ),
-    long(
-        "idle_before_ns",
-        |s| Some(s.idle_before_ns),
-        |s, v| put(&mut s.idle_before_ns, v),
-    ),
-    long(
-        "in_flight",
-        |s| Some(s.in_flight.into()),
-        |s, v| put(&mut s.in_flight, v),
-    ),
-    nullable(long(
-        "events",
-        |s| unless(0, s.events),
-        |s, v| put(&mut s.events, v),
-    )),
-    long(
-        "sent_bytes",
-        |s| Some(s.sent_bytes.into()),
-        |s, v| put(&mut s.sent_bytes, v),
-    ),
-    long(
-        "received_bytes",
-        |s| Some(s.received_bytes),
-        |s, v| put(&mut s.received_bytes, v),
-    ),
-    nullable(int(
-        "local_port",
-        |s| unless(0, s.local_port),
-        |s, v| put(&mut s.local_port, v),
-    )),
+    nullable(int("errno", Field::Errno)),
+    nullable(int("status", Field::Status)),
+    nullable(long("connection", Field::Connection)),
+    long("index_on_connection", Field::IndexOnConnection),
+    long("idle_before_ns", Field::IdleBeforeNs),
+    long("in_flight", Field::InFlight),
+    nullable(long("events", Field::Events)),
+    long("sent_bytes", Field::SentBytes),
+    long("received_bytes", Field::ReceivedBytes),
+    nullable(int("local_port", Field::LocalPort)),
     text("trace_id", Text::TraceId),
 ];
 
-const fn int(name: &'static str, get: Get, set: Set) -> Column {
+const fn column(name: &'static str, cell: Cell) -> Column {
     Column {
         name,
         nullable: false,
-        cell: Cell::Int { get, set },
+        cell,
     }
 }
 
-const fn long(name: &'static str, get: Get, set: Set) -> Column {
-    Column {
-        name,
-        nullable: false,
-        cell: Cell::Long {
-            get,
-            set,
-            steady: false,
-        },
-    }
+const fn int(name: &'static str, field: Field) -> Column {
+    column(name, Cell::Int(field))
 }
 
-const fn steady(name: &'static str, get: Get, set: Set) -> Column {
-    Column {
-        name,
-        nullable: false,
-        cell: Cell::Long {
-            get,
-            set,
-            steady: true,
-        },
-    }
+const fn long(name: &'static str, field: Field) -> Column {
+    let steady = false;
+    column(name, Cell::Long { field, steady })
+}
+
+const fn steady(name: &'static str, field: Field) -> Column {
+    let steady = true;
+    column(name, Cell::Long { field, steady })
 }
 
 const fn text(name: &'static str, text: Text) -> Column {
-    Column {
-        name,
-        nullable: false,
-        cell: Cell::Text(text),
-    }
+    column(name, Cell::Text(text))
 }
 
 const fn nullable(column: Column) -> Column {
@@ -275,26 +161,6 @@ const fn nullable(column: Column) -> Column {
         nullable: true,
         ..column
     }
-}
-
-/// A value, or null where it is the one that stands for nothing.
-fn unless<T: Copy + PartialEq + Into<u64>>(nothing: T, value: T) -> Option<u64> {
-    (value != nothing).then(|| value.into())
-}
-
-fn put<T: TryFrom<u64>>(slot: &mut T, value: u64) -> bool {
-    T::try_from(value).map(|value| *slot = value).is_ok()
-}
-
-fn instant(slot: &mut Nanos, value: u64) -> bool {
-    Nanos::from_stored(value)
-        .map(|value| *slot = value)
-        .is_some()
-}
-
-fn happened(slot: &mut Option<Nanos>, value: u64) -> bool {
-    *slot = Nanos::from_stored(value);
-    slot.is_some()
 }
 
 #[cfg(test)]

@@ -6,6 +6,7 @@ use std::io::{BufReader, Read, Seek, SeekFrom};
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 
+use slowpath_core::nanos::Nanos;
 use slowpath_core::sample::{NONE, Sample, StreamEvent};
 use slowpath_core::timeline::{Gap, Series, Timeline};
 
@@ -70,23 +71,69 @@ pub(crate) fn index(dir: &Path) -> Result<Index, RecordError> {
     })
 }
 
+/// A sample's place in the order in which they are stored; the last is its row in the spool.
+type Place = (Nanos, u32, u64);
+
 impl Index {
-    /// The samples of one repeat, in the order in which they ended, pointing into the keys.
-    pub(crate) fn samples(&self, repeat: u16) -> Result<Vec<Sample>, RecordError> {
-        let Some(range) = self.repeats.get(&repeat) else {
-            return Ok(Vec::new());
-        };
+    /// Visits the samples of one repeat in the order in which they are stored, pointing into the
+    /// keys, in groups of `most`: only those of one are in memory, and 24 bytes of each other.
+    pub(crate) fn samples(
+        &self,
+        repeat: u16,
+        most: usize,
+        mut visit: impl FnMut(&[Sample]) -> Result<(), RecordError>,
+    ) -> Result<(), RecordError> {
         // A key's position may be anything in a damaged row: lost keys are closed up.
         let lost = (self.keys_written as u32..).zip(&self.keys_lost);
         let moved: HashMap<u32, u32> = lost.map(|(new, old)| (*old, new)).collect();
-        let mut samples = Vec::new();
-        scan(&self.path, range.start, |row, mut sample: Sample| {
-            if sample.repeat == repeat && row < range.end {
+        for places in self.places(repeat)?.chunks(most) {
+            let mut samples = self.fetch(places)?;
+            for sample in &mut samples {
                 sample.key = *moved.get(&sample.key).unwrap_or(&sample.key);
-                samples.push(sample);
+            }
+            visit(&samples)?;
+        }
+        Ok(())
+    }
+
+    /// The places of the samples of one repeat, ascending.
+    fn places(&self, repeat: u16) -> Result<Vec<Place>, RecordError> {
+        let Some(range) = self.repeats.get(&repeat) else {
+            return Ok(Vec::new());
+        };
+        let mut places = Vec::new();
+        scan(&self.path, range.start, |row, sample: Sample| {
+            if sample.repeat == repeat && row < range.end {
+                places.push((sample.scheduled, sample.serial, row));
             }
             row + 1 < range.end
         })?;
+        places.sort_unstable();
+        Ok(places)
+    }
+
+    /// The samples of these places. What is due together ends at about the same time, so their rows
+    /// lie close together.
+    fn fetch(&self, places: &[Place]) -> Result<Vec<Sample>, RecordError> {
+        let mut order: Vec<u32> = (0..places.len() as u32).collect();
+        order.sort_unstable_by_key(|&at| places[at as usize].2);
+        let mut samples = vec![Sample::due(Nanos::new(0)); places.len()];
+        let file = File::open(&self.path).map_err(RecordError::io("open", &self.path))?;
+        let mut reader = BufReader::with_capacity(BUFFER_BYTES, file);
+        let mut bytes = vec![0; Sample::BYTES];
+        let mut position = 0;
+        for at in order {
+            let row = places[at as usize].2;
+            let begin = HEADER_BYTES as u64 + row * Sample::BYTES as u64;
+            reader
+                .seek_relative(begin as i64 - position as i64)
+                .and_then(|()| reader.read_exact(&mut bytes))
+                .map_err(RecordError::io("read", &self.path))?;
+            position = begin + Sample::BYTES as u64;
+            samples[at as usize] = Sample::decode(&bytes).ok_or_else(|| {
+                RecordError::damaged(&self.path, format!("row {} changed", row + 1))
+            })?;
+        }
         Ok(samples)
     }
 }

@@ -275,7 +275,7 @@ impl Events {
         timeline.sort();
         RunRecord {
             manifest,
-            samples,
+            samples: samples.into(),
             keys,
             timeline,
         }

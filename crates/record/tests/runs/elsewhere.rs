@@ -39,7 +39,7 @@ fn duckdb_and_pandas_read_what_we_wrote() {
     };
     let seen: Value = serde_json::from_slice(&output.stdout).unwrap();
 
-    let samples = &record.samples;
+    let samples = record.samples.to_vec();
     let count = |test: fn(&Sample) -> bool| samples.iter().filter(|s| test(s)).count() as u64;
     let mut latencies: Vec<u64> = samples.iter().map(Sample::latency_ns).collect();
     latencies.sort_unstable();

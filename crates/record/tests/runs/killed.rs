@@ -97,7 +97,7 @@ fn a_killed_run_is_recovered_with_its_facts() {
     let record = read(dir.path()).unwrap();
     assert!(record.manifest.recovered);
     let expected = plausible(SAMPLES);
-    assert_eq!(record.samples, expected);
+    assert_eq!(record.samples.to_vec(), expected);
     // The text of the third key was never told.
     assert_eq!(record.keys, ["a", "b", "(lost key 2)"]);
     assert_eq!(record.timeline.gaps.len(), 1, "{:?}", record.timeline.gaps);
@@ -143,7 +143,7 @@ fn a_torn_last_row_is_dropped_and_told() {
     bytes.truncate(bytes.len() - 3);
     std::fs::write(&path, bytes).unwrap();
     let record = read(dir.path()).unwrap();
-    assert_eq!(record.samples, plausible(10)[..9]);
+    assert_eq!(record.samples.to_vec(), plausible(10)[..9]);
     assert_eq!(record.timeline.gaps[0].signal, "samples.spool");
 }
 

@@ -51,7 +51,7 @@ pub(crate) fn record(other: &str) -> RunRecord {
     }
     RunRecord {
         manifest: manifest(other),
-        samples,
+        samples: samples.into(),
         keys: Vec::new(),
         timeline: timeline(),
     }

@@ -60,7 +60,7 @@ fn load(address: SocketAddr) -> Left {
     assert!(report.is_object(), "{}", stderr(&output));
     let id = report["run"]["id"].as_str().unwrap();
     let run = folder.path().join(".slowpath/runs").join(id);
-    let samples = slowpath_record::read(&run).unwrap().samples;
+    let samples = slowpath_record::read(&run).unwrap().samples.to_vec();
     Left {
         code,
         report,

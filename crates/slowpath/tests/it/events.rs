@@ -37,7 +37,7 @@ fn load(server: &[&str]) -> Left {
     let run = folder.path().join(".slowpath/runs").join(id);
     Left {
         code,
-        samples: slowpath_record::read(&run).unwrap().samples,
+        samples: slowpath_record::read(&run).unwrap().samples.to_vec(),
         report,
         truth: server.truth(),
     }

@@ -2,7 +2,8 @@
 
 use slowpath_core::nanos::{Nanos, Span};
 use slowpath_core::record::RunRecord;
-use slowpath_core::sample::{Outcome, Sample, Stage};
+use slowpath_core::sample::{Outcome, Stage};
+use slowpath_core::samples::SampleRef;
 use slowpath_diagnose::diagnosis::Diagnosis;
 
 use super::ENDPOINTS_DRAWN;
@@ -53,7 +54,7 @@ impl<'a> Measured<'a> {
         for sample in samples(record) {
             let own = endpoints.iter_mut().find(|one| one.holds(record, sample));
             let Some(endpoint) = own else { continue };
-            match sample.outcome {
+            match sample.outcome() {
                 Outcome::Ok => endpoint.latencies_ms.push(latency_ms(sample)),
                 Outcome::Timeout => endpoint.timeouts += 1,
                 _ => {}
@@ -70,7 +71,7 @@ impl<'a> Measured<'a> {
     }
 
     /// Every measured request.
-    pub(super) fn samples(&self) -> impl Iterator<Item = &'a Sample> {
+    pub(super) fn samples(&self) -> impl Iterator<Item = SampleRef<'a>> {
         samples(self.record)
     }
 
@@ -85,10 +86,10 @@ impl<'a> Measured<'a> {
 
 impl Endpoint {
     /// Whether a request is one of these.
-    pub(super) fn holds(&self, record: &RunRecord, sample: &Sample) -> bool {
+    pub(super) fn holds(&self, record: &RunRecord, sample: SampleRef<'_>) -> bool {
         let plan = &record.manifest.plan;
-        let is_pass = self.pass.as_deref() == plan.pass_name(sample.repeat);
-        self.place == usize::from(sample.endpoint) && is_pass
+        let is_pass = self.pass.as_deref() == plan.pass_name(sample.repeat());
+        self.place == usize::from(sample.endpoint()) && is_pass
     }
 
     /// Requests that count for its percentiles.
@@ -98,15 +99,15 @@ impl Endpoint {
 }
 
 /// The latency of a request in milliseconds.
-pub(super) fn latency_ms(sample: &Sample) -> f64 {
+pub(super) fn latency_ms(sample: SampleRef<'_>) -> f64 {
     sample.latency_ns() as f64 / 1e6
 }
 
-fn samples(record: &RunRecord) -> impl Iterator<Item = &Sample> {
+fn samples(record: &RunRecord) -> impl Iterator<Item = SampleRef<'_>> {
     record
         .samples
         .iter()
-        .filter(|sample| sample.stage == Stage::Measured)
+        .filter(|sample| sample.stage() == Stage::Measured)
 }
 
 /// The measured windows and all between them; without any (a run that was killed), the measured
@@ -120,10 +121,10 @@ fn span(record: &RunRecord) -> Option<Span> {
     };
     let begin = of_windows(|window| window.begin)
         .min()
-        .or_else(|| samples(record).map(|sample| sample.scheduled).min())?;
+        .or_else(|| samples(record).map(|sample| sample.scheduled()).min())?;
     let end = of_windows(|window| window.end)
         .max()
-        .or_else(|| samples(record).map(|sample| sample.done).max())?;
+        .or_else(|| samples(record).map(|sample| sample.done()).max())?;
     let span = Span::new(begin, end);
     (span.len_ns() > 0).then_some(span)
 }

@@ -102,13 +102,15 @@ fn heat_map(
     let mut heat = Heat::new(COLUMNS, rows);
     let mut failed = vec![false; COLUMNS];
     let columns = Bins::new(clock.span, COLUMNS, 1);
-    let own = measured.samples().filter(|one| endpoint.holds(record, one));
+    let own = measured
+        .samples()
+        .filter(|one| endpoint.holds(record, *one));
     for sample in own {
-        let at = sample.scheduled.since(clock.span.begin) as f64 / clock.span.len_ns() as f64;
-        if sample.outcome == Outcome::Ok {
+        let at = sample.scheduled().since(clock.span.begin) as f64 / clock.span.len_ns() as f64;
+        if sample.outcome() == Outcome::Ok {
             heat.add(at.min(1.0), y.at(latency_ms(sample)));
-        } else if sample.outcome.is_error()
-            && let Some(column) = columns.of(sample.scheduled)
+        } else if sample.outcome().is_error()
+            && let Some(column) = columns.of(sample.scheduled())
         {
             failed[column] = true;
         }
@@ -228,12 +230,12 @@ fn requests(
     let bins = bins(clock);
     let (mut done, mut failed) = (vec![0_u64; bins.count()], vec![0_u64; bins.count()]);
     for sample in measured.samples() {
-        let Some(bin) = bins.of(sample.done) else {
+        let Some(bin) = bins.of(sample.done()) else {
             continue;
         };
-        if sample.outcome == Outcome::Ok {
+        if sample.outcome() == Outcome::Ok {
             done[bin] += 1;
-        } else if sample.outcome.is_error() {
+        } else if sample.outcome().is_error() {
             failed[bin] += 1;
         }
     }

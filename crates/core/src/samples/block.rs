@@ -1,0 +1,300 @@
+//! A block of requests, packed column by column.
+
+use super::field::{Field, Origin};
+use crate::sample::Sample;
+
+/// Requests in a full block: enough that what is kept once a block is less than half a byte a
+/// request, and so few that a slow rate does not stretch their instants over many bytes.
+pub const BLOCK_ROWS: usize = 1024;
+
+/// Bytes that are read for a number, however short it is.
+const READ_BYTES: usize = size_of::<u64>();
+
+/// Words of a bitmap over the rows of a block.
+const BITMAP_WORDS: usize = BLOCK_ROWS / 64;
+
+/// What is left of a word of which so many bytes belong to a number.
+const MASKS: [u64; READ_BYTES + 1] = [
+    0,
+    0xff,
+    0xffff,
+    0xff_ffff,
+    0xffff_ffff,
+    0xff_ffff_ffff,
+    0xffff_ffff_ffff,
+    0xff_ffff_ffff_ffff,
+    u64::MAX,
+];
+
+/// Which rows have something in a column.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Presence {
+    All,
+    None,
+    /// Those whose bit is set, in a bitmap before the numbers.
+    Some,
+}
+
+/// Where a column is, and what its numbers are added to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Column {
+    base: u64,
+    /// The first byte of its numbers.
+    at: u32,
+    /// Bytes of a number; 0 if all are the base.
+    width: u8,
+    presence: Presence,
+}
+
+/// Up to [`BLOCK_ROWS`] requests.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Block {
+    columns: [Column; Field::ALL.len()],
+    rows: u32,
+    bytes: Box<[u8]>,
+}
+
+impl Block {
+    #[inline]
+    pub(super) fn rows(&self) -> usize {
+        self.rows as usize
+    }
+
+    pub(super) fn heap_bytes(&self) -> usize {
+        self.bytes.len()
+    }
+
+    /// The number of a field without its origin; `None` for nothing.
+    #[inline]
+    fn packed(&self, field: Field, row: u32) -> Option<u64> {
+        let column = &self.columns[field as usize];
+        match column.presence {
+            Presence::All => {}
+            Presence::None => return None,
+            Presence::Some => {
+                let word = column.at as usize - 8 * BITMAP_WORDS + 8 * (row as usize / 64);
+                if (self.word(word) >> (row % 64)) & 1 == 0 {
+                    return None;
+                }
+            }
+        }
+        let at = column.at as usize + row as usize * usize::from(column.width);
+        let code = self.word(at) & MASKS[usize::from(column.width)];
+        Some(column.base.wrapping_add(code))
+    }
+
+    /// The eight bytes from `at` on; there are as many behind any number.
+    #[inline]
+    fn word(&self, at: usize) -> u64 {
+        let word = self.bytes[at..].first_chunk();
+        u64::from_le_bytes(*word.expect("a number has a word's length behind its begin"))
+    }
+
+    /// A field of a row as a number.
+    #[inline]
+    pub(super) fn get(&self, field: Field, row: u32) -> u64 {
+        match (self.packed(field, row), field.origin()) {
+            (None, _) => field.nothing().unwrap_or(0),
+            (Some(value), Origin::Zero) => value,
+            (Some(value), Origin::Row) => value.wrapping_add(row.into()),
+            (Some(value), Origin::Scheduled) => {
+                value.wrapping_add(self.get_plain(Field::Scheduled, row))
+            }
+        }
+    }
+
+    /// A field that counts from zero and is never missing.
+    #[inline]
+    fn get_plain(&self, field: Field, row: u32) -> u64 {
+        self.packed(field, row).unwrap_or(0)
+    }
+
+    pub(super) fn replace_keys(&mut self, of: impl Fn(u32) -> u32) {
+        let mut chunk = Chunk::default();
+        for row in 0..self.rows {
+            chunk.grow();
+            for field in Field::ALL {
+                chunk.column_mut(field)[row as usize] = self.get(field, row);
+            }
+        }
+        let nothing = Field::Key.nothing();
+        for key in chunk.column_mut(Field::Key) {
+            if Some(*key) != nothing {
+                *key = of(*key as u32).into();
+            }
+        }
+        *self = chunk.pack();
+    }
+}
+
+/// Requests that gather until they fill a block, as numbers, column by column.
+#[derive(Clone, Debug)]
+pub struct Chunk {
+    columns: Vec<[u64; BLOCK_ROWS]>,
+    rows: usize,
+}
+
+impl Default for Chunk {
+    fn default() -> Self {
+        Self {
+            columns: vec![[0; BLOCK_ROWS]; Field::ALL.len()],
+            rows: 0,
+        }
+    }
+}
+
+impl Chunk {
+    /// How many there are.
+    pub fn rows(&self) -> usize {
+        self.rows
+    }
+
+    /// Whether no more fit.
+    pub fn is_full(&self) -> bool {
+        self.rows == BLOCK_ROWS
+    }
+
+    /// Adds a request.
+    ///
+    /// # Panics
+    ///
+    /// If it is full.
+    pub fn push(&mut self, sample: &Sample) {
+        self.grow();
+        for field in Field::ALL {
+            self.columns[field as usize][self.rows - 1] = field.of(sample);
+        }
+    }
+
+    /// Makes room for so many requests, all of whose fields are to be set by
+    /// [`Chunk::column_mut`].
+    ///
+    /// # Panics
+    ///
+    /// If they do not fit.
+    pub fn resize(&mut self, rows: usize) {
+        assert!(rows <= BLOCK_ROWS, "a block has {BLOCK_ROWS} rows");
+        self.rows = rows;
+    }
+
+    fn grow(&mut self) {
+        self.resize(self.rows + 1);
+    }
+
+    /// The numbers of a field, one for each request. Each must be one that the field
+    /// takes, or its nothing.
+    pub fn column_mut(&mut self, field: Field) -> &mut [u64] {
+        &mut self.columns[field as usize][..self.rows]
+    }
+
+    /// Packs what is there, and is empty then.
+    pub(super) fn pack(&mut self) -> Block {
+        let rows = self.rows;
+        let scheduled = self.columns[Field::Scheduled as usize];
+        let mut bytes = Vec::new();
+        let columns = Field::ALL.map(|field| {
+            let values = &mut self.columns[field as usize][..rows];
+            let present = presence(values, field, &mut bytes);
+            relate(values, field, &scheduled);
+            pack_column(values, present, &mut bytes)
+        });
+        bytes.extend([0; READ_BYTES]);
+        self.rows = 0;
+        Block {
+            columns,
+            rows: rows as u32,
+            bytes: bytes.into_boxed_slice(),
+        }
+    }
+}
+
+/// Which rows have something; a bitmap is appended where that differs.
+fn presence(values: &mut [u64], field: Field, bytes: &mut Vec<u8>) -> (Presence, Bitmap) {
+    let mut bitmap = [u64::MAX; BITMAP_WORDS];
+    let Some(nothing) = field.nothing() else {
+        return (Presence::All, bitmap);
+    };
+    let missing = values.iter().filter(|&&value| value == nothing).count();
+    if missing == 0 {
+        return (Presence::All, bitmap);
+    }
+    if missing == values.len() {
+        return (Presence::None, [0; BITMAP_WORDS]);
+    }
+    bitmap = [0; BITMAP_WORDS];
+    for (row, &value) in values.iter().enumerate() {
+        bitmap[row / 64] |= u64::from(value != nothing) << (row % 64);
+    }
+    for word in bitmap {
+        bytes.extend(word.to_le_bytes());
+    }
+    (Presence::Some, bitmap)
+}
+
+type Bitmap = [u64; BITMAP_WORDS];
+
+/// Takes the origin off.
+fn relate(values: &mut [u64], field: Field, scheduled: &[u64; BLOCK_ROWS]) {
+    match field.origin() {
+        Origin::Zero => {}
+        Origin::Row => {
+            for (row, value) in values.iter_mut().enumerate() {
+                *value = value.wrapping_sub(row as u64);
+            }
+        }
+        Origin::Scheduled => {
+            for (value, scheduled) in values.iter_mut().zip(scheduled) {
+                *value = value.wrapping_sub(*scheduled);
+            }
+        }
+    }
+}
+
+/// Appends the numbers of a column. Distances from an origin may be negative, so the smallest is
+/// that of signed numbers; for plain numbers any base does, since sums wrap.
+fn pack_column(
+    values: &[u64],
+    (presence, bitmap): (Presence, Bitmap),
+    out: &mut Vec<u8>,
+) -> Column {
+    let is_there = |row: usize| (bitmap[row / 64] >> (row % 64)) & 1 == 1;
+    let signed = |row: usize| values[row] as i64;
+    let (low, high) = match presence {
+        Presence::All => values
+            .iter()
+            .map(|&v| v as i64)
+            .fold((i64::MAX, i64::MIN), |(low, high), v| {
+                (low.min(v), high.max(v))
+            }),
+        _ => (0..values.len())
+            .filter(|&row| is_there(row))
+            .map(signed)
+            .fold((i64::MAX, i64::MIN), |(low, high), v| {
+                (low.min(v), high.max(v))
+            }),
+    };
+    let base = if low <= high { low as u64 } else { 0 };
+    let range = (high as u64).wrapping_sub(base);
+    let width = if low <= high {
+        (u64::BITS - range.leading_zeros()).div_ceil(8) as u8
+    } else {
+        0
+    };
+    let at = out.len();
+    if width > 0 {
+        out.resize(at + values.len() * usize::from(width), 0);
+        let cells = out[at..].chunks_exact_mut(width.into());
+        for (row, (cell, value)) in cells.zip(values).enumerate() {
+            if is_there(row) {
+                let code = value.wrapping_sub(base).to_le_bytes();
+                cell.copy_from_slice(&code[..width.into()]);
+            }
+        }
+    }
+    Column {
+        base,
+        at: at as u32,
+        width,
+        presence,
+    }
+}
