@@ -15,6 +15,7 @@ mod stats {
     mod fisher;
     mod grids;
     mod laws;
+    mod lomb_scargle;
     mod modes;
     mod noise;
     mod order;
@@ -27,6 +28,7 @@ mod stats {
     mod settle;
     mod shape;
     mod spread;
+    mod stalls;
     mod step;
     mod tightness;
     mod trend;

@@ -20,6 +20,7 @@ mod draw;
 mod modes;
 mod row;
 mod runs;
+mod stalls;
 mod within;
 
 use std::process::ExitCode;
@@ -34,9 +35,10 @@ const FAMILIES: &[Family] = &[
     ("within", within::rows),
     ("runs", runs::rows),
     ("ab", ab::rows),
-    ("modes", modes::rows),
-    ("comb", comb::rows),
     ("change", change::rows),
+    ("comb", comb::rows),
+    ("modes", modes::rows),
+    ("stalls", stalls::rows),
 ];
 
 const SEED: u64 = 20;
