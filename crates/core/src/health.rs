@@ -217,6 +217,15 @@ impl During {
         (total > 0).then(|| cpu.steal_ns as f64 / total as f64)
     }
 
+    /// The share of all CPUs' time that neither slowpath nor children that ended used; `None` if not
+    /// known.
+    pub fn others_share(&self) -> Option<f64> {
+        let cpu = self.cpu?;
+        let total = cpu.busy_ns + cpu.idle_ns + cpu.steal_ns;
+        let own = self.own_cpu_ns? + self.children_cpu_ns?;
+        (total > 0).then(|| cpu.busy_ns.saturating_sub(own) as f64 / total as f64)
+    }
+
     /// The share of the time in which some task waited, from one of the pressures.
     pub fn share(&self, pressure_ns: Option<u64>) -> Option<f64> {
         let length_ns = self.span.len_ns();
@@ -328,5 +337,12 @@ mod tests {
         assert_eq!(during.steal_share(), Some(0.01));
         assert_eq!(during.share(during.psi_cpu_ns), Some(0.25));
         assert_eq!(during.share(during.psi_io_ns), None);
+        assert_eq!(during.others_share(), None);
+        let known = During {
+            own_cpu_ns: Some(150),
+            children_cpu_ns: Some(50),
+            ..during
+        };
+        assert_eq!(known.others_share(), Some(0.5));
     }
 }

@@ -4,6 +4,7 @@
 //! only clock steps and suspends void a run.
 
 pub mod aside;
+pub mod bench;
 pub mod blame;
 mod of_run;
 
@@ -99,11 +100,6 @@ impl Circumstances {
     /// was neither slowpath nor one of its children was others.
     pub fn of(health: &Health) -> Self {
         let during = &health.during;
-        let others_share = during.cpu.and_then(|cpu| {
-            let total = cpu.busy_ns + cpu.idle_ns + cpu.steal_ns;
-            let own = during.own_cpu_ns? + during.children_cpu_ns?;
-            (total > 0).then(|| cpu.busy_ns.saturating_sub(own) as f64 / total as f64)
-        });
         let clocks = during.clocks.as_ref();
         Self {
             clock_events: clocks.map(|clocks| clocks.events.clone()),
@@ -111,7 +107,7 @@ impl Circumstances {
             steal_share: during.steal_share(),
             throttled_ns: during.throttled_ns,
             pressure_share: during.share(during.psi_cpu_ns),
-            others_share,
+            others_share: during.others_share(),
             p99_ns: None,
             generator: None,
             ..Self::heard(&health.heard())

@@ -1,5 +1,6 @@
 //! The host: what kind of machine it is, what can be seen on it, and how quiet it is.
 
+mod bench;
 mod capabilities;
 mod counters;
 mod examiner;
@@ -11,6 +12,7 @@ use rustix::process::geteuid;
 use rustix::system::uname;
 use slowpath_core::facts::HostFacts;
 
+pub use bench::{Bench, bench, bench_takes};
 pub use capabilities::{Capability, capabilities};
 pub use examiner::{ClockReader, Examiner, HealthWatch};
 pub use noise::noise;

@@ -333,6 +333,10 @@ pub(crate) struct CausesArgs {
 
 #[derive(Debug, Args)]
 pub(crate) struct DoctorArgs {
+    /// Listen for longer, and say what can be measured here: noise of each CPU, a calibration loop,
+    /// timers, clocks, a score with its components.
+    #[arg(long)]
+    pub(crate) bench: bool,
     /// Where to put the answer as JSON.
     #[arg(long, value_name = "FILE")]
     pub(crate) json: Option<PathBuf>,

@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use rustix::time::ClockId;
 use slowpath_core::health::clocks::{ClockEvent, events, slew_ppm};
-use slowpath_core::health::{Clocks, Health, Noise};
+use slowpath_core::health::{Clocks, During, Health, Noise};
 use slowpath_core::nanos::{MILLISECOND, SECOND, Span};
 use slowpath_core::timeline::Point;
 
@@ -96,6 +96,15 @@ fn listening(expected_ns: u64) -> Duration {
 
 fn read_counters() -> Counters {
     Counters::read(Path::new("/proc"), Path::new("/sys"))
+}
+
+/// Does something, and what was counted and what the clocks did meanwhile.
+pub(super) fn counted<T>(act: impl FnOnce() -> T) -> (T, During) {
+    let clocks = ClockWatch::start();
+    let before = read_counters();
+    let done = act();
+    let after = read_counters();
+    (done, before.until(&after, Some(clocks.stop())))
 }
 
 /// Watches the host's health until [`end`](Self::end).
@@ -261,7 +270,10 @@ impl ClockReading {
 }
 
 #[cfg(test)]
+#[allow(clippy::print_stdout, reason = "a test says when it is skipped")]
 mod tests {
+    use slowpath_core::health::clocks::ClockEventKind;
+
     use super::*;
 
     #[test]
@@ -292,5 +304,58 @@ mod tests {
         assert!(health.during.span.len_ns() >= 20_000_000);
         assert!(health.during.span.begin >= health.before.span.end);
         drop(examiner.begin(Duration::ZERO, ClockReader::Own));
+    }
+
+    /// Steps `CLOCK_REALTIME`, and back when it is dropped. The kernel adds the offset atomically, so
+    /// that a step and its opposite cancel exactly.
+    struct Stepped(i64);
+
+    impl Stepped {
+        fn by_ms(ms: i64) -> Result<Self, std::io::Error> {
+            step_clock_ms(ms).map(|()| Self(ms))
+        }
+    }
+
+    impl Drop for Stepped {
+        fn drop(&mut self) {
+            step_clock_ms(-self.0).unwrap();
+        }
+    }
+
+    #[expect(unsafe_code, reason = "adjtimex(2) has no safe wrapper")]
+    fn step_clock_ms(ms: i64) -> Result<(), std::io::Error> {
+        // SAFETY: timex is plain data, and all-zero asks for nothing.
+        let mut request: libc::timex = unsafe { std::mem::zeroed() };
+        request.modes = libc::ADJ_SETOFFSET;
+        request.time.tv_sec = ms.div_euclid(1000);
+        request.time.tv_usec = ms.rem_euclid(1000) * 1000;
+        // SAFETY: the pointer is to a live timex, which the kernel reads and fills in.
+        match unsafe { libc::adjtimex(&raw mut request) } {
+            -1 => Err(std::io::Error::last_os_error()),
+            _ => Ok(()),
+        }
+    }
+
+    #[test]
+    fn a_step_of_the_wall_clock_is_seen() {
+        let examiner = Examiner::default();
+        let watch = examiner.begin(Duration::ZERO, ClockReader::Own);
+        let stepped = match Stepped::by_ms(40) {
+            Ok(stepped) => stepped,
+            Err(error) => {
+                println!("skipped: the clock may not be stepped: {error}");
+                return;
+            }
+        };
+        // A reading lies between the step and the step back.
+        std::thread::sleep(3 * CLOCKS_EVERY);
+        drop(stepped);
+        let events = watch.end().during.clocks.unwrap().events;
+        let seen = |by_ns: f64| {
+            events.iter().any(|event| {
+                event.kind == ClockEventKind::Step && (event.by_ns - by_ns).abs() < 10e6
+            })
+        };
+        assert!(seen(40e6) && seen(-40e6), "{events:?}");
     }
 }

@@ -5,6 +5,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use anyhow::Result;
+use serde_json::{Value, json};
 use slowpath_core::facts::HostFacts;
 use slowpath_core::health::Noise;
 use slowpath_observe::host::{self, Capability};
@@ -12,6 +13,8 @@ use slowpath_observe::host::{self, Capability};
 use crate::cli::DoctorArgs;
 use crate::exit::Exit;
 use crate::{out, store};
+
+mod bench;
 
 /// Long enough to meet the interruptions of a busy machine, short enough to wait for.
 const LISTEN: Duration = Duration::from_secs(2);
@@ -21,18 +24,26 @@ pub(crate) fn doctor(args: &DoctorArgs) -> Result<Exit> {
     store::check_copy(args.json.as_deref())?;
     let facts = host::facts(Path::new("/proc"), Path::new("/sys"));
     let capabilities = host::capabilities(Path::new("/proc"), Path::new("/sys"));
-    out::say(&format!("listening to this machine for {LISTEN:?} ..."));
-    let noise = host::noise(LISTEN);
-    out::answer(&text(&facts, &capabilities, &noise));
+    let (noise, json) = if args.bench {
+        let takes = host::bench_takes();
+        out::say(&format!("listening to this machine for {takes:.1?} ..."));
+        let bench = host::bench();
+        (bench::text(&bench), ("bench", bench::json(&bench)))
+    } else {
+        out::say(&format!("listening to this machine for {LISTEN:?} ..."));
+        let noise = host::noise(LISTEN);
+        (verdict(&noise) + "\n", ("noise", noise_json(&noise)))
+    };
+    out::answer(&(text(&facts, &capabilities) + "\n" + &noise));
     if let Some(path) = &args.json {
-        let json = json(&facts, &capabilities, &noise);
+        let json = whole_json(&facts, &capabilities, (json.0, &json.1));
         let json = serde_json::to_string_pretty(&json)? + "\n";
         store::write_copy(Some(path), &json)?;
     }
     Ok(Exit::Done)
 }
 
-fn text(facts: &HostFacts, capabilities: &[Capability], noise: &Noise) -> String {
+fn text(facts: &HostFacts, capabilities: &[Capability]) -> String {
     let mut text = String::new();
     // Writing to a string cannot fail.
     let _ = writeln!(
@@ -56,7 +67,6 @@ fn text(facts: &HostFacts, capabilities: &[Capability], noise: &Noise) -> String
             let _ = writeln!(text, "     {:<34} try: {}", "", capability.remedy);
         }
     }
-    let _ = writeln!(text, "\n{}", verdict(noise));
     text
 }
 
@@ -79,22 +89,27 @@ fn gaps(noise: &Noise) -> u64 {
     noise.cpus.iter().map(|cpu| cpu.gaps).sum()
 }
 
-fn json(facts: &HostFacts, capabilities: &[Capability], noise: &Noise) -> serde_json::Value {
+fn noise_json(noise: &Noise) -> Value {
+    json!({
+        "gaps_over_50us": gaps(noise),
+        "stolen_share": noise.stolen_share(),
+        "max_gap_ns": noise.max_gap_ns(),
+        "timer_p50_ns": noise.timer.late_p50_ns,
+        "timer_p99_ns": noise.timer.late_p99_ns,
+    })
+}
+
+/// All that the doctor says, with what was heard under its name.
+fn whole_json(facts: &HostFacts, capabilities: &[Capability], heard: (&str, &Value)) -> Value {
     let one = |c: &Capability| {
-        serde_json::json!({
+        json!({
             "what": c.what, "available": c.available, "reason": c.reason, "remedy": c.remedy
         })
     };
-    serde_json::json!({
+    json!({
         "schema": "slowpath.doctor/1",
         "host": facts,
         "capabilities": capabilities.iter().map(one).collect::<Vec<_>>(),
-        "noise": {
-            "gaps_over_50us": gaps(noise),
-            "stolen_share": noise.stolen_share(),
-            "max_gap_ns": noise.max_gap_ns(),
-            "timer_p50_ns": noise.timer.late_p50_ns,
-            "timer_p99_ns": noise.timer.late_p99_ns,
-        },
+        heard.0: heard.1,
     })
 }
