@@ -25,8 +25,8 @@ pub use endpoint::{Count, Endpoint, EventRange, Expect, Extract, Extraction, Siz
 pub use gate::{Condition, Dimension, Gate, GateError, GateTest, Measure, Metric};
 pub use load::{
     Arrivals, ConnectionUse, Contradiction, DEFAULT_CONNECTIONS, DEFAULT_DURATION_NS,
-    DEFAULT_LOOPS, DEFAULT_REPEATS, DEFAULT_STREAMS, DEFAULT_TIMEOUT_NS, DEFAULT_USERS,
-    DEFAULT_WARMUP_NS, Load, LoadDraft, Model, ModelName,
+    DEFAULT_LOOPS, DEFAULT_REPEATS, DEFAULT_REPEATS_MOST, DEFAULT_STREAMS, DEFAULT_TIMEOUT_NS,
+    DEFAULT_USERS, DEFAULT_WARMUP_NS, Load, LoadDraft, Model, ModelName,
 };
 pub use overrides::Overrides;
 pub use pool::{Pick, Pool, Texts};

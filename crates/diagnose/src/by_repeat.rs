@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use slowpath_core::sample::Outcome;
-use slowpath_core::stats::quantile::rank;
+use slowpath_core::stats::quantile::{rank, stands_for_repeat};
 
 use crate::case::{Case, EndpointCase};
 use crate::diagnosis::RepeatFigures;
@@ -18,11 +18,6 @@ const NAMED: [(&str, f64); 6] = [
     ("p99", 0.99),
     ("p99.9", 0.999),
 ];
-
-/// Requests that must lie beyond a percentile for it to be a figure of the repeat and not of one
-/// request: the relative error of a count of five is 45 %, and it is the scatter between repeats
-/// that is judged.
-const BEYOND_FEWEST: f64 = 5.0;
 
 /// One entry a repeat, in order.
 pub(crate) fn by_repeat(case: &Case<'_>, endpoint: &EndpointCase) -> Vec<RepeatFigures> {
@@ -86,7 +81,7 @@ impl Part {
     fn percentiles(&self, unsent: u64) -> BTreeMap<String, f64> {
         let n = self.latencies_ns.len() as u64 + self.censored + unsent;
         let known = |&(_, p): &(&str, f64)| {
-            n as f64 * (1.0 - p) >= BEYOND_FEWEST && rank(n, p) <= self.latencies_ns.len() as u64
+            stands_for_repeat(n, p) && rank(n, p) <= self.latencies_ns.len() as u64
         };
         let value = |(name, p): (&str, f64)| {
             let latency_ns = self.latencies_ns.get(rank(n, p) as usize - 1)?;

@@ -21,6 +21,7 @@ use crate::health;
 use crate::instrument::Load;
 use crate::ledger::{Ledger, NAMED_ERRORS, NAMED_SHARE, Settled, settle};
 use crate::passes::{checks, passes};
+use crate::precision::precision;
 use crate::summary::load_in_words;
 use crate::validity;
 use crate::verdict::{Amount, Claim, Found, Verdict};
@@ -55,6 +56,8 @@ pub fn judge(record: &RunRecord) -> Diagnosis {
     validity.extend(checks(&passes));
     let health = health::host_health(&case, &load);
     validity.extend(health.as_ref().map(health::check));
+    let load_plan = &record.manifest.plan.scenario.load;
+    validity.extend(precision(load_plan, &judged.endpoints));
     let valid = validity.iter().all(|c| c.status != Status::Invalid);
     judged
         .findings

@@ -27,6 +27,7 @@ pub mod ledger;
 mod logs;
 mod overlap;
 mod passes;
+mod precision;
 mod predict;
 mod queueing;
 mod run_figures;

@@ -42,6 +42,9 @@ pub struct Progress {
     pub done: AtomicU64,
     /// Requests that failed.
     pub errors: AtomicU64,
+    /// When the measured window of the load that runs, or ran last, begins, in nanoseconds of
+    /// `CLOCK_MONOTONIC`; requests due before are of its warm-up. 0 before a load begins.
+    pub window_begin_ns: AtomicU64,
     /// Whether a measured window is running.
     pub in_window: AtomicBool,
 }

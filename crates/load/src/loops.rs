@@ -57,6 +57,8 @@ pub(crate) fn run(
     let joint = Arc::new(Joint::new(keys.clone()));
     let start = now();
     let begin = start.plus(load.warmup_ns);
+    let known = &control.progress.window_begin_ns;
+    known.store(begin.get(), Relaxed);
     let common = Common {
         drive,
         files,

@@ -62,9 +62,13 @@ pub(crate) struct RunArgs {
     /// Users of a closed loop.
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=60_000))]
     pub(crate) users: Option<u32>,
-    /// Measured windows.
+    /// Measured windows; with --precision, the most.
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1000))]
     pub(crate) repeats: Option<u32>,
+    /// Repeat until the interval of p50 and p99 over repeats reaches no further than this to
+    /// either side, such as 5%.
+    #[arg(long, value_name = "SHARE", value_parser = precision)]
+    pub(crate) precision: Option<f64>,
     /// Threads that send; one is enough up to some 100,000 requests a second.
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1024))]
     pub(crate) loops: Option<u32>,
@@ -355,6 +359,10 @@ fn duration(text: &str) -> Result<u64, String> {
         Ok(ns) => Ok(ns),
         Err(error) => Err(error.to_string()),
     }
+}
+
+fn precision(text: &str) -> Result<f64, String> {
+    units::parse_precision(text).map_err(|error| error.to_string())
 }
 
 /// A bare number is requests a second: what the hands of wrk and oha users know.

@@ -12,6 +12,7 @@ mod interrupt;
 mod measure;
 mod notes;
 mod out;
+mod precision;
 mod present;
 mod progress;
 mod reach;

@@ -7,6 +7,7 @@ use std::thread::JoinHandle;
 use std::time::Duration;
 
 use anyhow::Result;
+use slowpath_core::Nanos;
 use slowpath_core::facts::{RepeatFacts, TargetFacts};
 use slowpath_core::plan::Plan;
 use slowpath_core::record::{MANIFEST_FORMAT, Manifest};
@@ -20,6 +21,7 @@ use slowpath_observe::{Observer, Watch, clock, host};
 use slowpath_record::{Handle, RecordError, RunWriter};
 
 use crate::exit::{Exit, Problem};
+use crate::precision::{Precision, Tally};
 use crate::progress::Bar;
 use crate::reset::reset;
 use crate::session::{PROC, Session, Setting};
@@ -134,6 +136,10 @@ fn repeats(
     let (mut watch, mut session) = (Some(first.0), Some(first.1));
     // Every pass of every repeat is a window of its own, numbered through.
     let windows = windows(&wanted.plan);
+    let mut precision = Precision::of(&wanted.plan);
+    if let (Some(precision), false) = (&precision, wanted.quiet) {
+        out::say(&precision.announcement(&wanted.plan));
+    }
     for repeat in 0..windows {
         let health = watch.take().unwrap_or_else(|| wanted.watch_host());
         let mut current = match session.take() {
@@ -142,11 +148,36 @@ fn repeats(
         };
         manifest.target = current.facts.clone();
         let record = writer.handle();
-        let facts = cooled(wanted, setting, repeat, &current)
-            .and_then(|()| one_repeat(wanted, repeat, &mut current, &record, &mut keys, companion));
+        let cooled = cooled(wanted, setting, repeat, &current);
+        let endpoints = wanted.plan.scenario.endpoints.len();
+        let tally = precision.as_ref().map(|_| Tally::new(endpoints));
+        let tally = tally.transpose()?;
+        let recorder = Recorder {
+            record: &record,
+            tally: tally.as_ref(),
+            control: Arc::default(),
+        };
+        let facts = cooled.and_then(|()| {
+            one_repeat(
+                wanted,
+                repeat,
+                &mut current,
+                &recorder,
+                &mut keys,
+                companion,
+            )
+        });
         let stopped = interrupt::came(&wanted.stop);
-        let last = stopped || facts.is_err() || repeat + 1 == windows;
-        let passes_over = (repeat + 1) % wanted.plan.passes() == 0;
+        let passes = wanted.plan.passes();
+        let passes_over = (repeat + 1) % passes == 0;
+        let precise = precision
+            .as_mut()
+            .zip(tally)
+            .is_some_and(|(so_far, tally)| {
+                so_far.add(usize::from(repeat % passes), tally);
+                passes_over && so_far.is_reached(u32::from((repeat + 1) / passes))
+            });
+        let last = stopped || facts.is_err() || precise || repeat + 1 == windows;
         if last || (load.fresh && passes_over) {
             current.end();
         } else {
@@ -157,7 +188,7 @@ fn repeats(
         manifest.repeats.push(facts);
         // A kill from here on keeps the exact facts of what is finished.
         writer.update(manifest).map_err(not_recorded)?;
-        if stopped {
+        if last {
             break;
         }
     }
@@ -228,11 +259,12 @@ fn one_repeat(
     wanted: &Measurement<'_>,
     repeat: u16,
     session: &mut Session,
-    record: &Handle,
+    recorder: &Recorder<'_>,
     keys: &mut Keys,
     companion: &mut dyn Companion,
 ) -> Result<RepeatFacts> {
-    let control = Arc::new(Control::default());
+    let record = recorder.record;
+    let control = Arc::clone(&recorder.control);
     let mark = |kind, text: String| {
         record.mark(Mark {
             at: clock::now(),
@@ -266,7 +298,7 @@ fn one_repeat(
     };
     let waits = record.waits();
     let dropped = record.stream_events_dropped();
-    let drove = slowpath_load::drive(&drive, &control, keys, &Recorder(record));
+    let drove = slowpath_load::drive(&drive, &control, keys, recorder);
     drop((bar, relay));
     let left = companion.leave();
     record.keys(keys.names());
@@ -325,15 +357,24 @@ fn title(plan: &Plan, window: u16) -> String {
 
 /// Puts what a load measures into the record.
 #[derive(Debug)]
-struct Recorder<'a>(&'a Handle);
+struct Recorder<'a> {
+    record: &'a Handle,
+    /// What decides whether there is another repeat.
+    tally: Option<&'a Tally>,
+    control: Arc<Control>,
+}
 
 impl Sink for Recorder<'_> {
     fn samples(&self, samples: &[Sample]) {
-        self.0.samples(samples);
+        self.record.samples(samples);
+        if let Some(tally) = self.tally {
+            let begin_ns = &self.control.progress.window_begin_ns;
+            tally.add(samples, Nanos::new(begin_ns.load(Ordering::Relaxed)));
+        }
     }
 
     fn stream_events(&self, events: &[StreamEvent]) {
-        self.0.stream_events(events);
+        self.record.stream_events(events);
     }
 }
 

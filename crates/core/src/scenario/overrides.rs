@@ -15,6 +15,8 @@ pub struct Overrides {
     pub duration_ns: Option<u64>,
     /// `--repeats`.
     pub repeats: Option<u32>,
+    /// `--precision`.
+    pub precision: Option<f64>,
     /// `--loops`.
     pub loops: Option<u32>,
     /// `--streams`.
@@ -79,7 +81,12 @@ impl Load {
         });
         draft.rate_per_s = by.rate_per_s.or(draft.rate_per_s);
         draft.duration_ns = by.duration_ns.or(draft.duration_ns);
+        if by.precision.is_some() && self.precision.is_none() {
+            // What was asked of a fixed number is no cap.
+            draft.repeats = None;
+        }
         draft.repeats = by.repeats.or(draft.repeats);
+        draft.precision = by.precision.or(draft.precision);
         draft.loops = by.loops.or(draft.loops);
         draft.streams = by.streams.or(draft.streams);
         if by.streams.is_some_and(|streams| streams > 1)
@@ -111,6 +118,7 @@ impl Load {
             duration_ns: Some(self.duration_ns),
             warmup_ns: Some(self.warmup_ns),
             repeats: Some(self.repeats),
+            precision: self.precision,
             fresh: Some(self.fresh),
             passes: self.passes.clone(),
             timeout_ns: Some(self.timeout_ns),
@@ -237,6 +245,7 @@ mod tests {
             rate_per_s: Some(0.0),
             duration_ns: Some(0),
             repeats: Some(0),
+            precision: None,
             loops: Some(0),
             streams: Some(0),
         };

@@ -105,6 +105,34 @@ pub fn parse_byte_rate(text: &str) -> Result<f64, UnitError> {
     per_second(parse_size(amount)? as f64, per_s, text)
 }
 
+/// How far an interval may reach to either side, such as `5%`: a share above 0 and below 1.
+///
+/// # Errors
+/// When the text is no percentage above 0 and below 100.
+pub fn parse_precision(text: &str) -> Result<f64, UnitError> {
+    let (number, unit) = split(text)?;
+    match unit {
+        "" => return Err(UnitError::NoUnit(text.to_owned())),
+        "%" => {}
+        other => {
+            return Err(UnitError::Unit {
+                unit: other.to_owned(),
+                kind: "share",
+            });
+        }
+    }
+    let percent: f64 = number
+        .parse()
+        .map_err(|_| UnitError::Number(text.to_owned()))?;
+    if percent <= 0.0 {
+        Err(UnitError::Zero(text.to_owned()))
+    } else if percent >= 100.0 {
+        Err(UnitError::TooLarge(text.to_owned()))
+    } else {
+        Ok(percent / 100.0)
+    }
+}
+
 /// A range such as `1s..3s`, both ends included, or a single value, which is both ends.
 ///
 /// # Errors
@@ -198,6 +226,15 @@ fn split(text: &str) -> Result<(&str, &str), UnitError> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_precision_is_a_percentage() {
+        assert_eq!(parse_precision("5%"), Ok(0.05));
+        assert_eq!(parse_precision("2.5 %"), Ok(0.025));
+        for wrong in ["0%", "100%", "5", "5ms", "-1%", ""] {
+            assert!(parse_precision(wrong).is_err(), "{wrong}");
+        }
+    }
 
     #[test]
     fn durations_are_exact() {

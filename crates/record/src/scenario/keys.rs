@@ -48,6 +48,7 @@ const KNOWN: &[(&str, &[&str])] = &[
             "duration",
             "warmup",
             "repeats",
+            "precision",
             "fresh",
             "passes",
             "timeout",

@@ -70,6 +70,7 @@ fn draft(table: &Table<'_>) -> LoadDraft {
         duration_ns: duration("duration"),
         warmup_ns: duration("warmup"),
         repeats: count("repeats"),
+        precision: table.get("precision").and_then(|value| value.precision()),
         fresh: table.get("fresh").and_then(|value| value.boolean()),
         passes: table
             .get("passes")

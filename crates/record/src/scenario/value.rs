@@ -255,6 +255,11 @@ impl<'a> Value<'a> {
         self.quantity(units::parse_rate, "try \"500/s\" or \"30/m\"")
     }
 
+    /// A share of a figure, such as `5%`: more than nothing and less than all.
+    pub(super) fn precision(&self) -> Option<f64> {
+        self.quantity(units::parse_precision, "try \"5%\"")
+    }
+
     pub(super) fn byte_rate(&self) -> Option<f64> {
         self.quantity(units::parse_byte_rate, "try \"64KiB/s\"")
     }

@@ -57,6 +57,7 @@ fn the_load_of_the_shop() {
         duration_ns: 20_000_000_000,
         warmup_ns: 2_000_000_000,
         repeats: 5,
+        precision: None,
         fresh: false,
         passes: Vec::new(),
         timeout_ns: 5_000_000_000,

@@ -181,6 +181,7 @@ fn run_args(scenario: &Path, args: &DemoArgs) -> RunArgs {
         rate: None,
         users: None,
         repeats: None,
+        precision: None,
         loops: None,
         streams: None,
         pid: None,

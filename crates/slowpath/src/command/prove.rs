@@ -176,6 +176,7 @@ fn plan(judged: &Judged, experiment: &Experiment, seed: u64) -> Plan {
     let mut plan = judged.record.manifest.plan.clone();
     plan.seed = seed;
     plan.scenario.load.repeats = 1;
+    plan.scenario.load.precision = None;
     // The blocks of an experiment lie in one window, in which everything is warm soon.
     plan.scenario.load.passes.clear();
     plan.scenario.load.warmup_ns = experiment.design.warmup_ns;

@@ -60,6 +60,7 @@ fn scenario(args: &RunArgs) -> Result<(Scenario, Option<String>), Problem> {
         rate_per_s: args.rate,
         duration_ns: args.duration,
         repeats: args.repeats,
+        precision: args.precision,
         loops: args.loops,
         streams: args.streams,
     };

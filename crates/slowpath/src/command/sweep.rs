@@ -106,6 +106,7 @@ fn with_overrides(mut scenario: Scenario, args: &SweepArgs) -> Result<Scenario, 
     scenario.load.warmup_ns = args.warmup.unwrap_or(WARMUP_NS);
     // A level is measured warm: what a cold pass finds out is no matter of the level.
     scenario.load.passes.clear();
+    scenario.load.precision = None;
     Ok(scenario)
 }
 

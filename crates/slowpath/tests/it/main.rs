@@ -14,6 +14,7 @@ mod lab;
 mod linting;
 mod misunderstood;
 mod passes;
+mod precision;
 mod readme;
 mod reconnects;
 mod restore;

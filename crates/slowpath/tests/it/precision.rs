@@ -1,0 +1,53 @@
+//! Repeating until it is precise.
+
+use serde_json::Value;
+
+use crate::support::{Server, slowpath, stderr};
+
+/// The report of a run against a healthy server, and what was said beside it.
+fn run(precision: &str, most: &str) -> (Value, String) {
+    let server = Server::lab(&["healthy"]).unwrap();
+    let folder = tempfile::tempdir().unwrap();
+    let scenario = format!(
+        "[target]\nurl = \"http://127.0.0.1:{}\"\n[load]\nrate = \"200/s\"\n\
+         duration = \"300ms\"\nwarmup = \"200ms\"\nprecision = \"{precision}\"\n\
+         [[endpoint]]\nname = \"home\"\nrequest = \"GET /\"\n",
+        server.port
+    );
+    std::fs::write(folder.path().join("s.toml"), scenario).unwrap();
+    let arguments = [
+        "run",
+        "s.toml",
+        "--repeats",
+        most,
+        "--no-trace",
+        "--json",
+        "r.json",
+    ];
+    let output = slowpath(folder.path(), &arguments);
+    assert!(output.status.success(), "{}", stderr(&output));
+    let text = std::fs::read_to_string(folder.path().join("r.json")).unwrap();
+    (serde_json::from_str(&text).unwrap(), stderr(&output))
+}
+
+/// The check of a report's precision.
+fn check(report: &Value) -> &Value {
+    let checks = report["validity"].as_array().unwrap();
+    checks.iter().find(|c| c["check"] == "precision").unwrap()
+}
+
+#[test]
+fn what_is_precise_enough_stops_and_what_is_not_goes_on_to_the_cap() {
+    let (report, said) = run("99%", "7");
+    assert!(said.contains("5 to 7 repeats"), "{said}");
+    let repeats = report["run"]["repeats"].as_u64().unwrap();
+    assert!((5..=7).contains(&repeats), "{repeats}");
+    let of = &report["endpoints"][0]["by_repeat"];
+    assert_eq!(of.as_array().unwrap().len() as u64, repeats);
+    if repeats < 7 {
+        assert_eq!(check(&report)["status"], "ok", "{report:#}");
+    }
+    let (report, _) = run("0.001%", "6");
+    assert_eq!(report["run"]["repeats"], 6);
+    assert_eq!(check(&report)["status"], "warn");
+}
