@@ -1,7 +1,7 @@
-use slowpath_core::stats::tukey::{Class, Fences};
+use slowpath_core::stats::tukey::{Class, Classes, Fences};
 
-use super::grids::{exponential, lognormal, mixture};
-use super::vectors::{assert_close, numbers, vectors};
+use super::grids::{exponential, lognormal, mixture, normal};
+use super::vectors::{assert_close, number, numbers, vectors};
 
 #[test]
 fn fences_and_classes_of_vectors() {
@@ -67,4 +67,58 @@ fn extremes_have_fences() {
     assert_eq!(fences.classify(1.0), Class::Inside);
     assert_eq!(fences.classify(2.0), Class::HighSevere);
     assert_eq!(fences.classify(0.5), Class::LowSevere);
+}
+
+/// Shares beyond linear fences of clean distributions, integrated: what a linear scale would
+/// blame on each.
+#[test]
+fn false_shares_of_vectors() {
+    let vectors = vectors();
+    for (name, sorted) in [
+        (
+            "tukey_false_share_normal",
+            mixture(&[normal(40_000, 100.0, 10.0)]),
+        ),
+        (
+            "tukey_false_share_exponential",
+            mixture(&[exponential(40_000, 10.0, 0.0)]),
+        ),
+        (
+            "tukey_false_share_lognormal s=.5",
+            mixture(&[lognormal(40_000, 5.0, 0.5)]),
+        ),
+        (
+            "tukey_false_share_lognormal s=1",
+            mixture(&[lognormal(40_000, 5.0, 1.0)]),
+        ),
+    ] {
+        let floats: Vec<f64> = sorted.iter().map(|&ns| ns as f64).collect();
+        let fences = Fences::linear(&floats).unwrap();
+        for (figure, class) in [
+            ("high_mild", Class::HighMild),
+            ("high_severe", Class::HighSevere),
+        ] {
+            let expected = number(&vectors, &[name, figure]);
+            assert!(
+                (share(fences, &sorted, class) - expected).abs() < 2e-4,
+                "{name} {figure}"
+            );
+        }
+    }
+}
+
+#[test]
+fn classes_share_out_a_run() {
+    // Two far out on either side, one mildly so, of a run that is else clean.
+    let mut sorted = mixture(&[lognormal(2000, 5.0, 0.2)]);
+    sorted.extend([1_000, 2_000, 9_500_000, 80_000_000, 90_000_000]);
+    sorted.sort_unstable();
+    let found = Classes::of(&sorted).unwrap();
+    assert_eq!((found.low_severe, found.high_severe), (2, 2));
+    assert_eq!(found.low_mild + found.inside + found.high_mild, 2001);
+    let fences = Fences::logarithmic(&sorted).unwrap();
+    let count = |class| (share(fences, &sorted, class) * sorted.len() as f64).round() as u64;
+    assert_eq!(found.high_mild, count(Class::HighMild));
+    assert_eq!(found.inside, count(Class::Inside));
+    assert_eq!(Classes::of(&[]), None);
 }
