@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use slowpath_core::sample::Outcome;
 use slowpath_core::samples::SampleRef;
 use slowpath_core::stats::batches::{Batches, Window};
+use slowpath_core::stats::modes;
 use slowpath_core::stats::quantile::{QuantileEstimate, Undetermined, quantiles, type_1};
 use slowpath_core::stats::spread::spread;
 
@@ -28,7 +29,7 @@ pub(crate) fn figures(case: &Case<'_>, endpoint: &EndpointCase) -> EndpointFigur
     let completed = endpoint.completed.len() as u64;
     let unfinished = endpoint.unfinished.len() as u64 + endpoint.unsent;
     let seconds = case.measured_ns() as f64 / 1e9;
-    let modes = endpoint.split.modes.iter();
+    let modes = recurring_modes(case, endpoint);
     let medians = medians(case, endpoint);
     EndpointFigures {
         name: endpoint.name.clone(),
@@ -52,6 +53,7 @@ pub(crate) fn figures(case: &Case<'_>, endpoint: &EndpointCase) -> EndpointFigur
         service_ms: percentiles(case, endpoint, Unanswered::TimedOut, |s| s.service_ns()),
         stream: streams::figures(case, endpoint),
         modes: modes
+            .iter()
             .map(|m| Mode {
                 at_ms: millis(m.at),
                 weight: round(m.weight, SHARE_DIGITS),
@@ -210,6 +212,21 @@ fn percentiles(
         unsent = unsent_batches(case, endpoint, &scatter.batches, &scatter.windows);
     }
     scatter.percentiles(&values, &given_up, unsent, &measure)
+}
+
+/// The modes of an endpoint that are there all the time: a level that wanders on a busy host is one
+/// mode, though it leaves many peaks.
+fn recurring_modes(case: &Case<'_>, endpoint: &EndpointCase) -> Vec<modes::Mode> {
+    let found = endpoint.split.modes.clone();
+    let Some(scatter) = Scatter::new(case) else {
+        return found;
+    };
+    let latency = |&i: &u32| {
+        let sample = case.sample(i);
+        (scatter.batch(sample), sample.latency_ns())
+    };
+    let samples: Vec<(u32, u64)> = endpoint.completed.iter().map(latency).collect();
+    modes::recurring(found, scatter.batches.count(), &samples)
 }
 
 /// The batches of requests that were never sent. Only their number is known, but not when they
