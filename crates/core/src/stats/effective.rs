@@ -11,6 +11,10 @@ use super::student::t_975;
 /// A design effect above this is itself a finding: slow requests come in bursts.
 pub const BURSTY_DEFF: f64 = 10.0;
 
+/// Fewest batches whose pairs are looked at as well: the scatter of ten pairs is known to a
+/// quarter.
+const PAIRED_FROM: usize = 20;
+
 /// One batch: how many of its samples are in the share being estimated.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct BatchCount {
@@ -18,6 +22,16 @@ pub struct BatchCount {
     pub hits: u64,
     /// All samples.
     pub total: u64,
+}
+
+impl BatchCount {
+    /// Several batches as one.
+    fn sum(batches: &[Self]) -> Self {
+        Self {
+            hits: batches.iter().map(|batch| batch.hits).sum(),
+            total: batches.iter().map(|batch| batch.total).sum(),
+        }
+    }
 }
 
 /// What a batched sample says about a share, and what it is worth.
@@ -82,10 +96,56 @@ pub fn effective(batches: &[BatchCount]) -> Option<Effective> {
     })
 }
 
+/// What the samples of `found` are worth for an interval when batches come in the order of time:
+/// its `n_eff`, or less where the scatter of neighbouring batches taken together is larger.
+///
+/// What outlasts a batch makes it resemble the next one, and batches by themselves then scatter
+/// too little. From [`PAIRED_FROM`] batches on.
+pub(super) fn lasting(batches: &[BatchCount], found: &Effective) -> f64 {
+    if batches.len() < PAIRED_FROM {
+        return found.n_eff;
+    }
+    let pairs: Vec<BatchCount> = batches.chunks(2).map(BatchCount::sum).collect();
+    match effective(&pairs) {
+        Some(paired) if paired.deff > found.deff => found.n_eff * found.deff / paired.deff,
+        _ => found.n_eff,
+    }
+}
+
 /// The share over all batches with its 95 % interval, `(share, low, high)`; `None` without
 /// samples. Reproduces `svyciprop(method = "beta")` of the R package survey.
 pub fn share_interval(batches: &[BatchCount]) -> Option<(f64, f64, f64)> {
     let found = effective(batches)?;
     let (low, high) = beta::interval(found.share, found.n_eff);
     Some((found.share, low, high))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// What batches are worth, by themselves and with those around them.
+    fn worth(hits: &[u64]) -> (f64, f64) {
+        let of = |&hits: &u64| BatchCount { hits, total: 100 };
+        let batches: Vec<BatchCount> = hits.iter().map(of).collect();
+        let found = effective(&batches).unwrap();
+        (found.n_eff, lasting(&batches, &found))
+    }
+
+    /// Stalls that outlast a batch: the same hits say less when neighbours share them.
+    #[test]
+    fn what_outlasts_a_batch_says_less() {
+        let (alone, apart) = worth(&[10, 0, 0, 0, 10, 0, 0, 0].repeat(3));
+        let (same, together) = worth(&[10, 10, 0, 0, 0, 0, 0, 0].repeat(3));
+        assert!((alone - same).abs() < 1e-9);
+        assert!(together < 0.75 * apart, "{together} {apart}");
+    }
+
+    #[test]
+    fn few_batches_and_such_as_alternate_are_left_as_they_are() {
+        let (found, lasting) = worth(&[10, 10, 0, 0, 0, 0, 0, 0]);
+        assert!((found - lasting).abs() < f64::EPSILON);
+        let (found, lasting) = worth(&[10, 0].repeat(12));
+        assert!((found - lasting).abs() < f64::EPSILON);
+    }
 }
