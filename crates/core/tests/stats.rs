@@ -5,6 +5,7 @@
 mod stats {
     mod bootstrap;
     mod change;
+    mod collisions;
     mod comb;
     mod comparing;
     mod constants;
