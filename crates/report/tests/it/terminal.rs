@@ -1,6 +1,7 @@
 //! The terminal view at two widths.
 
-use slowpath_report::{Style, terminal};
+use slowpath_diagnose::diagnosis::{BlameOf, SpreadBlame};
+use slowpath_report::{Style, html, markdown, terminal};
 
 use crate::sample;
 
@@ -102,4 +103,28 @@ fn names_cannot_steer_the_terminal() {
         text.chars().all(|c| c == '\n' || !c.is_control()),
         "{text:?}"
     );
+}
+
+#[test]
+fn who_is_to_blame_for_a_wide_spread_is_told_in_every_view() {
+    for (blame, told) in [
+        (BlameOf::Host, "the repeats differ because the host did"),
+        (BlameOf::Service, "the repeats differ by the service itself"),
+        (BlameOf::Unknown, "by host or service is not known"),
+    ] {
+        let mut diagnosis = sample::healthy();
+        diagnosis.endpoints[0].spread_blame = Some(SpreadBlame {
+            blame,
+            detail: "the same fixed work took 1.00 ms to 1.01 ms".to_owned(),
+        });
+        let record = sample::record("static");
+        for view in [
+            terminal(&diagnosis, &[], plain(200), None),
+            markdown(&diagnosis, &[]),
+            html(&diagnosis, &record, &[]),
+        ] {
+            let line = view.lines().find(|line| line.contains(told)).unwrap();
+            assert!(line.contains("1.00 ms to 1.01 ms"), "{line}");
+        }
+    }
 }
