@@ -10,6 +10,10 @@ use crate::health::Health;
 use crate::health::clocks::ClockEventKind;
 use crate::stats::spread::{Spread, spread};
 
+mod samples;
+
+pub use samples::{Outlier, Samples, Step, modes};
+
 /// The value of [`BenchReport::schema`].
 pub const BENCH_SCHEMA: &str = "slowpath.bench/1";
 
@@ -23,7 +27,11 @@ pub struct BenchReport {
     /// The figures, repeat by repeat.
     pub figures: RunFigures,
     /// What the repeats of each row say together, in the order of its rows.
+    #[serde(skip_deserializing)]
     pub summaries: Vec<Summary>,
+    /// What the observations inside executions say, where the tool gives them.
+    #[serde(default)]
+    pub samples: Vec<Samples>,
     /// The executions of the command, in order; empty for imported files.
     pub executions: Vec<Execution>,
     /// How many executions were planned.

@@ -13,16 +13,28 @@ use std::fmt;
 use slowpath_core::figures::{Better, Conditions, Figure, Row, Unit};
 use thiserror::Error;
 
+mod autocannon;
+mod criterion;
+mod google_benchmark;
 mod gotest;
+mod hyperfine;
 mod invocation;
+mod jmh;
+mod json;
+mod k6;
+mod locust;
+mod oha;
 mod pattern;
+mod pytest;
 mod quantity;
 mod rows;
+mod vegeta;
 mod wrk;
 
+pub use criterion::criterion_folder;
 pub use invocation::{Invocation, Output, invocation};
 pub use pattern::{Pattern, PatternError};
-pub use rows::{Repeat, rows, rows_of_one};
+pub use rows::{Repeat, modes, rows, rows_of_one};
 
 /// What one output of a tool says.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -214,12 +226,37 @@ impl Adapter {
     /// # Errors
     /// Everything that is wrong with it, in order of lines; also when it holds no figure.
     pub fn read(&self, source: Source<'_>) -> Result<Harvest, Vec<AdapterError>> {
-        (self.reads)(source)
+        let harvest = (self.reads)(source)?;
+        // A unit may take a number beyond what there is.
+        let finite = |take: &Take| {
+            let mut figures = take.figures.iter().map(|figure| figure.value);
+            figures.all(f64::is_finite) && take.samples.iter().all(|value| value.is_finite())
+        };
+        match harvest.takes.iter().find(|take| !finite(take)) {
+            None => Ok(harvest),
+            Some(take) => {
+                let what = format!("{} is beyond all numbers", take.row().name());
+                Err(vec![source.wrong(None, what, "look at the file")])
+            }
+        }
     }
 }
 
 /// Every adapter, in the order in which they are tried on an output of unknown make.
-pub const ADAPTERS: &[Adapter] = &[gotest::ADAPTER, wrk::ADAPTER];
+pub const ADAPTERS: &[Adapter] = &[
+    gotest::ADAPTER,
+    criterion::ADAPTER,
+    jmh::ADAPTER,
+    google_benchmark::ADAPTER,
+    pytest::ADAPTER,
+    hyperfine::ADAPTER,
+    wrk::ADAPTER,
+    oha::ADAPTER,
+    k6::ADAPTER,
+    locust::ADAPTER,
+    vegeta::ADAPTER,
+    autocannon::ADAPTER,
+];
 
 /// How much of an output is looked at to recognise its format.
 const LOOKED_AT_BYTES: usize = 64 * 1024;
@@ -234,4 +271,27 @@ pub fn detect(bytes: &[u8]) -> Option<&'static Adapter> {
     let head = &bytes[..bytes.len().min(LOOKED_AT_BYTES)];
     let head = String::from_utf8_lossy(head);
     ADAPTERS.iter().find(|adapter| (adapter.detects)(&head))
+}
+
+/// Says that latencies start when a request was sent, which hides what waits behind a stall.
+fn from_sent(harvest: &mut Harvest, tool: &str, unless: &str) {
+    let harness = &mut harvest.conditions.harness;
+    let start = "when the request was sent".to_owned();
+    harness.insert("latency starts".to_owned(), start);
+    let unless = if unless.is_empty() {
+        String::new()
+    } else {
+        format!(" {unless}")
+    };
+    harvest.notes.push(format!(
+        "latencies of {tool} start when a request was sent{unless}: what waited behind a stall to \
+         be sent is in no percentile (coordinated omission cannot be excluded)"
+    ));
+}
+
+/// The path of a URL, which names the endpoint as `slowpath run URL` does.
+fn path_of(url: &str) -> String {
+    let rest = url.split_once("://").map_or(url, |(_, rest)| rest);
+    let path = rest.find('/').map_or("/", |at| &rest[at..]);
+    path.split(['?', ' ']).next().unwrap_or("/").to_owned()
 }

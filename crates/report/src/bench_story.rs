@@ -13,6 +13,9 @@ pub(crate) struct Table {
     pub(crate) rows: Vec<Vec<String>>,
 }
 
+/// Places of outliers that are told; further ones are in bench.json.
+const OUTLIERS_TOLD: usize = 5;
+
 /// Columns of [`table`] that hold words.
 pub(crate) const WORDS: usize = 2;
 
@@ -139,6 +142,57 @@ pub(crate) fn troubles(report: &BenchReport) -> Vec<String> {
         told.push(format!(
             "interrupted after {done} of {} executions; the figures cover those",
             report.planned
+        ));
+    }
+    told
+}
+
+/// What the observations inside executions say, one sentence each.
+pub(crate) fn inside(report: &BenchReport) -> Vec<String> {
+    let mut told = Vec::new();
+    for samples in &report.samples {
+        let (row, number, n) = (&samples.row, samples.execution, samples.n);
+        if let Some(step) = samples.steps.first() {
+            told.push(format!(
+                "{row}: in execution {number} the level changes to {} of itself at sample {} of {n} \
+                 ({})",
+                quantity::percent(step.ratio),
+                step.at,
+                quantity::p_value(step.p)
+            ));
+        }
+        if samples.outliers_in_all > 0 {
+            let places = samples.outliers.iter().take(OUTLIERS_TOLD);
+            let places: Vec<String> = places.map(|one| one.at.to_string()).collect();
+            let more = if samples.outliers_in_all as usize > OUTLIERS_TOLD {
+                ", ..."
+            } else {
+                ""
+            };
+            told.push(format!(
+                "{row}: execution {number} has {} of {n} samples outside, at {}{more}",
+                samples.outliers_in_all,
+                places.join(", ")
+            ));
+        }
+    }
+    let modes = &report.figures.modes;
+    for (at, first) in modes.iter().enumerate() {
+        if at > 0 && modes[at - 1].subject == first.subject {
+            continue;
+        }
+        let own = modes.iter().filter(|mode| mode.subject == first.subject);
+        let places: Vec<String> = own
+            .map(|mode| {
+                let at = value(mode.at_ns, Unit::Ns);
+                format!("{at} ({})", quantity::percent(mode.weight))
+            })
+            .collect();
+        told.push(format!(
+            "{}: the {} samples of all executions gather at {}",
+            first.subject,
+            first.n,
+            places.join(" and ")
         ));
     }
     told

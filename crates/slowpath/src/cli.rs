@@ -35,6 +35,8 @@ pub(crate) enum Verb {
     Sweep(SweepArgs),
     /// Repeat a benchmark command and read its figures.
     Bench(BenchArgs),
+    /// Keep figures that other tools have written, as a run.
+    Import(ImportArgs),
     /// Hold two runs or releases against each other, with what differs in how they were measured.
     Compare(CompareArgs),
     /// Write the HTML report of a run again, or print it as Markdown.
@@ -310,6 +312,33 @@ pub(crate) struct CompareArgs {
     #[arg(long)]
     pub(crate) markdown: bool,
     /// Where to put the answer as JSON.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) json: Option<PathBuf>,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct ImportArgs {
+    /// What wrote them: go, criterion, jmh, google-benchmark, pytest-benchmark, hyperfine, wrk,
+    /// oha, k6, locust, vegeta, autocannon; auto to recognise it, lines with --regex.
+    #[arg(value_name = "FORMAT")]
+    pub(crate) format: String,
+    /// The files, each of which is a repeat.
+    #[arg(value_name = "FILE", required = true)]
+    pub(crate) files: Vec<String>,
+    /// Reads lines: a regular expression with the group `value` and, if wanted, `name`, `metric`
+    /// and `unit`.
+    #[arg(long, value_name = "REGEX")]
+    pub(crate) regex: Option<String>,
+    /// The name under which the history is kept; otherwise the format.
+    #[arg(long, value_name = "NAME")]
+    pub(crate) name: Option<String>,
+    /// The release that was measured.
+    #[arg(long, value_name = "NAME")]
+    pub(crate) release: Option<String>,
+    /// This run's own directory; otherwise .slowpath/runs/ULID.
+    #[arg(long, value_name = "DIR")]
+    pub(crate) out: Option<PathBuf>,
+    /// Where to put a copy of bench.json.
     #[arg(long, value_name = "FILE")]
     pub(crate) json: Option<PathBuf>,
 }

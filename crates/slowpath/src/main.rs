@@ -43,6 +43,7 @@ fn main() -> ExitCode {
         Verb::Lint(args) => command::lint::lint(&args),
         Verb::Sweep(args) => command::sweep::sweep(&args),
         Verb::Bench(args) => command::bench::bench(&args),
+        Verb::Import(args) => command::import::import(&args),
         Verb::Compare(args) => command::compare::compare(&args),
         Verb::Report(args) => command::report::report(&args),
         Verb::Causes(args) => command::causes::causes(&args),

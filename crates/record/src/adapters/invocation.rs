@@ -24,6 +24,8 @@ pub enum Output {
     Stdout,
     /// In this file.
     File(PathBuf),
+    /// In what criterion leaves below this folder, or on stdout if it left nothing.
+    Criterion(PathBuf),
 }
 
 /// Stands for the file of an execution in a command: `--export {out}`.
@@ -45,17 +47,43 @@ pub fn invocation(command: &[String], folder: &Path) -> Invocation {
         for word in &mut plan.command {
             *word = word.replace(OUT, &path);
         }
-        plan.output = Output::File(file);
+        plan.output = Output::File(file.clone());
     }
     let program = command.first().map_or("", String::as_str);
-    match Path::new(program)
+    let program = Path::new(program)
         .file_name()
-        .and_then(|name| name.to_str())
-    {
-        Some("go") if second(command) == "test" => go_test(&mut plan),
-        Some("wrk" | "wrk2") => {
+        .and_then(|name| name.to_str());
+    match program.unwrap_or_default() {
+        "go" if second(command) == "test" => {
+            plan.adapter = Some("go");
+            let why = "go would give the former results again";
+            plan.add_missing("-count", "-count=1", 2, why);
+        }
+        "cargo" if ["bench", "criterion"].contains(&second(command)) => {
+            let home = folder.join("criterion");
+            let path = home.display().to_string();
+            plan.env.push(("CRITERION_HOME".to_owned(), path));
+            plan.output = Output::Criterion(home);
+        }
+        "wrk" | "wrk2" => {
             plan.adapter = Some("wrk");
             plan.add_missing("--latency", "--latency", 1, "for percentiles");
+        }
+        "hyperfine" => plan.add_file("hyperfine", "--export-json", &file),
+        "k6" if second(command) == "run" => plan.add_file("k6", "--summary-export", &file),
+        "pytest" | "py.test" => {
+            plan.add_file("pytest-benchmark", "--benchmark-json", &file);
+            let why = "for the time of every round";
+            plan.add_missing("--benchmark-save-data", "--benchmark-save-data", 1, why);
+        }
+        "oha" => {
+            plan.adapter = Some("oha");
+            plan.add_missing("--output-format", "--output-format=json", 1, "to read it");
+            plan.add_missing("--no-tui", "--no-tui", 1, "nobody looks");
+        }
+        "autocannon" => {
+            plan.adapter = Some("autocannon");
+            plan.add_missing("--json", "--json", 1, "to read it");
         }
         _ => {}
     }
@@ -66,15 +94,20 @@ fn second(command: &[String]) -> &str {
     command.get(1).map_or("", String::as_str)
 }
 
-/// Results of unchanged tests are cached, and those of benchmarks too where a package has no
-/// flag that forbids it.
-fn go_test(plan: &mut Invocation) {
-    plan.adapter = Some("go");
-    let why = "go would give the former results again";
-    plan.add_missing("-count", "-count=1", 2, why);
-}
-
 impl Invocation {
+    /// Has a tool write its figures into a file, unless the user names one.
+    fn add_file(&mut self, adapter: &'static str, flag: &str, file: &Path) {
+        self.adapter = Some(adapter);
+        if self.output == Output::Stdout {
+            let behind = if adapter == "k6" { 2 } else { 1 };
+            let argument = format!("{flag}={}", file.display());
+            self.command.insert(behind, argument);
+            self.output = Output::File(file.to_owned());
+            self.told
+                .push(format!("{flag} is added: to read the figures"));
+        }
+    }
+
     /// Adds an argument behind the first `at` words unless one that begins like `known` is there.
     fn add_missing(&mut self, known: &str, added: &str, at: usize, why: &str) {
         let known = known.trim_start_matches('-');
@@ -102,6 +135,32 @@ mod tests {
         let said = words("/usr/bin/go test -bench . --count 3");
         let plan = invocation(&said, Path::new("/x"));
         assert_eq!((plan.command, plan.told.len()), (said, 0));
+    }
+
+    #[test]
+    fn tools_are_asked_for_files_of_their_own() {
+        let plan = invocation(&words("cargo bench"), Path::new("/x/01"));
+        assert_eq!(
+            plan.output,
+            Output::Criterion(PathBuf::from("/x/01/criterion"))
+        );
+        assert_eq!(plan.env[0].0, "CRITERION_HOME");
+        let plan = invocation(&words("hyperfine true"), Path::new("/x/01"));
+        let meant = words("hyperfine --export-json=/x/01/figures true");
+        assert_eq!((plan.command, plan.adapter), (meant, Some("hyperfine")));
+        let plan = invocation(
+            &words("hyperfine --export-json {out} true"),
+            Path::new("/x"),
+        );
+        assert_eq!(
+            plan.command,
+            words("hyperfine --export-json /x/figures true")
+        );
+        let plan = invocation(&words("k6 run s.js"), Path::new("/x"));
+        assert_eq!(
+            plan.command,
+            words("k6 run --summary-export=/x/figures s.js")
+        );
     }
 
     #[test]

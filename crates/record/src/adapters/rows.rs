@@ -1,7 +1,8 @@
 //! From what several outputs say to the rows of a run: one figure a repeat.
 
+use slowpath_core::bench::{self, Samples};
 use slowpath_core::figures::within::median_of;
-use slowpath_core::figures::{Figure, Row};
+use slowpath_core::figures::{Figure, ModeFigure, Row};
 
 use super::{Harvest, Rests, Take};
 
@@ -49,6 +50,33 @@ pub fn rows_of_one(harvest: &Harvest) -> (Vec<Row>, bool) {
     let shared = |take: &Take| take.rests == Rests::Repetitions && take.figures.len() > 1;
     let rows = harvest.takes.iter().map(row).collect();
     (rows, harvest.takes.iter().any(shared))
+}
+
+/// Where the observations of all outputs gather, subject by subject.
+pub fn modes(harvests: &[&Harvest]) -> Vec<ModeFigure> {
+    let mut pooled: Vec<(&str, Vec<f64>)> = Vec::new();
+    let takes = harvests.iter().flat_map(|harvest| &harvest.takes);
+    for take in takes.filter(|take| !take.samples.is_empty()) {
+        match pooled
+            .iter_mut()
+            .find(|(subject, _)| *subject == take.subject)
+        {
+            Some((_, samples)) => samples.extend(&take.samples),
+            None => pooled.push((&take.subject, take.samples.clone())),
+        }
+    }
+    let of = |(subject, samples): &(&str, Vec<f64>)| bench::modes(subject, samples);
+    pooled.iter().flat_map(of).collect()
+}
+
+impl Harvest {
+    /// What the observations inside this output say, which is that of execution `number`.
+    pub fn samples(&self, number: u32) -> Vec<Samples> {
+        let sampled = self.takes.iter().filter(|take| !take.samples.is_empty());
+        sampled
+            .map(|take| Samples::of(take.row().name(), number, &take.samples))
+            .collect()
+    }
 }
 
 impl Take {

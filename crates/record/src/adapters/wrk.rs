@@ -134,7 +134,7 @@ impl Report {
     }
 
     fn harvest(self) -> Harvest {
-        let subject = path_of(&self.url);
+        let subject = super::path_of(&self.url);
         let mut harvest = Harvest::default();
         let n = self.requests.unwrap_or(0);
         for (metric, ns) in self.latency {
@@ -156,26 +156,14 @@ impl Report {
             conditions.harness.insert(name.to_owned(), text);
         }
         conditions.config.insert("url".to_owned(), self.url);
-        let start = if self.corrected {
-            "the scheduled instant (wrk2)"
+        if self.corrected {
+            let start = "at the scheduled instant (wrk2)".to_owned();
+            let harness = &mut harvest.conditions.harness;
+            harness.insert("latency starts".to_owned(), start);
         } else {
-            harvest.notes.push(
-                "wrk's latency starts when a request was sent, in a closed loop: while the server \
-                 stalls nothing is sent, and no percentile shows what users would have waited"
-                    .to_owned(),
-            );
-            "when the request was sent"
-        };
-        let harness = &mut harvest.conditions.harness;
-        harness.insert("latency starts".to_owned(), start.to_owned());
+            super::from_sent(&mut harvest, "wrk", "");
+        }
         harvest.failures = self.failures;
         harvest
     }
-}
-
-/// The path of a URL, which names the endpoint as `slowpath run URL` does.
-fn path_of(url: &str) -> String {
-    let rest = url.split_once("://").map_or(url, |(_, rest)| rest);
-    let path = rest.find('/').map_or("/", |at| &rest[at..]);
-    path.split(['?', ' ']).next().unwrap_or("/").to_owned()
 }

@@ -1,9 +1,9 @@
 //! Tools that time pieces of code.
 
 use slowpath_core::figures::{Better, Unit};
-use slowpath_record::adapters::{Source, by_name};
+use slowpath_record::adapters::{Rests, Source, by_name};
 
-use super::{read, says, take, values};
+use super::{read, same, says, take, values};
 
 #[test]
 fn go_repetitions_are_those_of_one_process() {
@@ -69,4 +69,73 @@ fn go_lines_that_are_broken_are_named() {
     };
     let errors = by_name("go").unwrap().read(nothing).unwrap_err();
     assert!(errors[0].remedy.contains("-bench"));
+}
+
+#[test]
+fn hyperfine_times_are_executions() {
+    let harvest = read("hyperfine", "hyperfine.json");
+    let take = take(&harvest, "sleep 0.01.time");
+    assert_eq!((take.figures.len(), take.rests), (12, Rests::Processes));
+    let all = values(&harvest, "sleep 0.01.time");
+    let mean = all.iter().sum::<f64>() / 12.0;
+    // As printed: 49.0 ms, 20.5 ms ... 107.7 ms.
+    assert!((mean - 49.0e6).abs() < 0.05e6, "{mean}");
+    let least = all.iter().copied().fold(f64::INFINITY, f64::min);
+    assert!((least - 20.5e6).abs() < 0.06e6, "{least}");
+    says(&harvest, "sleep 0.02.system", 142_333.333_33);
+}
+
+#[test]
+fn jmh_forks_are_repeats() {
+    let harvest = read("jmh", "jmh.json");
+    let mean = |row: &str| {
+        let forks = values(&harvest, row);
+        assert_eq!(forks.len(), 3);
+        forks.iter().sum::<f64>() / 3.0
+    };
+    // As printed: 98.883 and 9012.052 ns/op, 41.606 and 0.207 ops/us.
+    same(mean("b.Sum.sum (size=10).time"), 98.883);
+    same(mean("b.Sum.sum (size=1000).time"), 9012.052);
+    same(mean("b.Sum.rate (size=10).rate"), 41.606e6);
+    let rate = take(&harvest, "b.Sum.rate (size=10).rate");
+    assert_eq!((rate.unit, rate.better), (Unit::PerSecond, Better::Higher));
+    assert_eq!(harvest.conditions.versions["jmh"], "1.37");
+}
+
+#[test]
+fn jmh_sampled_times_have_percentiles() {
+    let harvest = read("jmh", "jmh-sample.json");
+    says(&harvest, "b.Sum.sampled (size=10).time", 36.621_434);
+    says(&harvest, "b.Sum.sampled (size=10).p50", 33.0);
+    says(&harvest, "b.Sum.sampled (size=10).p99.9", 136.294);
+}
+
+#[test]
+fn google_benchmark_repetitions_counters_and_errors() {
+    let harvest = read("google-benchmark", "google-benchmark.json");
+    let times = values(&harvest, "BM_StringCopy/8.time");
+    assert_eq!(times.len(), 3);
+    same(times[0], 106.770_05);
+    same(times[1], 96.597_508);
+    says(&harvest, "BM_StringCopy/8.cpu time", 4.609_571);
+    says(&harvest, "BM_StringCopy/8.bytes_per_second", 1.735_519_4e9);
+    assert!(
+        harvest
+            .failures
+            .iter()
+            .all(|f| f == "BM_Fail: no such device")
+    );
+    assert_eq!(harvest.conditions.host["cpus"], "2");
+}
+
+#[test]
+fn pytest_rounds_are_samples() {
+    let harvest = read("pytest-benchmark", "pytest-benchmark.json");
+    // As printed: medians of 14.1759 and 597.3740 us, 20 and 5 rounds.
+    says(&harvest, "test_b.py::test_sum.time", 14_175.9);
+    says(&harvest, "test_b.py::test_sleep.time", 597_374.0);
+    says(&harvest, "test_b.py::test_sum.mean", 354_632.2);
+    let sum = take(&harvest, "test_b.py::test_sum.time");
+    assert_eq!((sum.samples.len(), sum.figures[0].n), (20, Some(20)));
+    assert!(sum.figures[0].low.is_some());
 }

@@ -84,7 +84,7 @@ fn remove(dir: &Directory) {
 
 /// How figures are found in an output.
 #[derive(Debug)]
-enum Reader {
+pub(crate) enum Reader {
     Adapter(&'static Adapter),
     Pattern(Pattern),
     /// The command's own time.
@@ -94,7 +94,7 @@ enum Reader {
 }
 
 impl Reader {
-    fn of(adapter: Option<&str>, regex: Option<&str>) -> Result<Self, Problem> {
+    pub(crate) fn of(adapter: Option<&str>, regex: Option<&str>) -> Result<Self, Problem> {
         if let Some(regex) = regex {
             let pattern = Pattern::parse(regex).map_err(|error| {
                 Problem::usage(
@@ -155,6 +155,7 @@ fn blank(id: String, args: &BenchArgs) -> BenchReport {
         version: env!("CARGO_PKG_VERSION").to_owned(),
         summaries: Vec::new(),
         figures,
+        samples: Vec::new(),
         executions: Vec::new(),
         planned: args.repeats.unwrap_or(REPEATS),
         notes: Vec::new(),
@@ -261,17 +262,18 @@ impl Campaign<'_> {
             return Ok(Harvest::of_time(execution.took_ns));
         }
         let file = match &plan.output {
-            Output::Stdout => kept.stdout.clone(),
             Output::File(path) => path.clone(),
+            Output::Criterion(folder) if folder.is_dir() && matches!(self.reader, Reader::Any) => {
+                self.adapter = Some("criterion");
+                return adapters::criterion_folder(folder).map_err(in_words);
+            }
+            Output::Stdout | Output::Criterion(_) => kept.stdout.clone(),
         };
         let bytes = read_file(&file)?;
         let name = file.display().to_string();
         let source = Source {
             file: &name,
             bytes: &bytes,
-        };
-        let in_words = |errors: Vec<adapters::AdapterError>| -> Vec<String> {
-            errors.iter().map(ToString::to_string).collect()
         };
         match &self.reader {
             Reader::Pattern(pattern) => {
@@ -335,8 +337,18 @@ impl Campaign<'_> {
         } else {
             Vec::new()
         };
+        let harvests = self.harvests.iter();
+        self.report.samples = harvests
+            .flat_map(|(at, harvest)| harvest.samples(executions[*at].number))
+            .collect();
+        let pooled: Vec<&Harvest> = self.harvests.iter().map(|(_, harvest)| harvest).collect();
+        self.report.figures.modes = adapters::modes(&pooled);
         self.report.summaries = BenchReport::summaries(&self.report.figures);
     }
+}
+
+fn in_words(errors: Vec<adapters::AdapterError>) -> Vec<String> {
+    errors.iter().map(ToString::to_string).collect()
 }
 
 fn read_file(file: &PathBuf) -> Result<Vec<u8>, Vec<String>> {

@@ -10,6 +10,9 @@ use crate::bench_story::{self as story, Table, WORDS};
 /// Spaces between columns.
 const BETWEEN: usize = 2;
 
+/// Sentences about the observations inside executions that are shown.
+const INSIDE_SHOWN: usize = 8;
+
 /// The answer to a benchmark run, ready for stdout. `place` is its directory.
 pub fn bench_terminal(report: &BenchReport, style: Style, place: &str) -> String {
     let mut page = Page::new(style);
@@ -22,6 +25,14 @@ pub fn bench_terminal(report: &BenchReport, style: Style, place: &str) -> String
     page.blank();
     for trouble in story::troubles(report) {
         labelled(&mut page, "trouble", &trouble, Tint::Warn);
+    }
+    let inside = story::inside(report);
+    for sentence in inside.iter().take(INSIDE_SHOWN) {
+        labelled(&mut page, "inside", sentence, Tint::Plain);
+    }
+    if inside.len() > INSIDE_SHOWN {
+        let more = format!("{} more in bench.json", inside.len() - INSIDE_SHOWN);
+        labelled(&mut page, "", &more, Tint::Dim);
     }
     for note in &report.notes {
         labelled(&mut page, "note", note, Tint::Plain);
