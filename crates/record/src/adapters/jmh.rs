@@ -26,7 +26,8 @@ const KEPT: [f64; 5] = [50.0, 90.0, 95.0, 99.0, 99.9];
 struct Benchmark {
     #[serde(default)]
     jmh_version: String,
-    benchmark: String,
+    #[serde(rename = "benchmark")]
+    name: String,
     mode: String,
     #[serde(default)]
     threads: u32,
@@ -66,8 +67,8 @@ fn read(source: Source<'_>) -> Result<Harvest, Vec<AdapterError>> {
             .map(|(name, value)| format!("{name}={value}"));
         let parameters: Vec<String> = parameters.collect();
         let subject = match parameters.as_slice() {
-            [] => one.benchmark.clone(),
-            some => format!("{} ({})", one.benchmark, some.join(", ")),
+            [] => one.name.clone(),
+            some => format!("{} ({})", one.name, some.join(", ")),
         };
         let name = match one.mode.as_str() {
             "thrpt" => "rate",
