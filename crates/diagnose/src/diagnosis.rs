@@ -12,6 +12,7 @@ use slowpath_core::facts::HostFacts;
 mod failures;
 mod health;
 mod passes;
+mod shape;
 
 pub use failures::{
     Connections, DialFailure, EXAMPLES_MAX, ErrorCount, ErrorExample, IdleBin, IdleGaps, LogNote,
@@ -19,6 +20,11 @@ pub use failures::{
 };
 
 pub use health::{BlameOf, Fitness, HealthComponent, HostHealth, RepeatHealth, SpreadBlame};
+pub use shape::{
+    Axis, CombFigures, ConstantFigures, Outliers, OverRepeats, ShapeFigures, StallFigures,
+    StepFigures,
+};
+
 pub use passes::{ClassFigures, FirstTouchFigures, PassFigures, ResetProof};
 
 /// The value of [`Diagnosis::schema`].
@@ -199,6 +205,13 @@ pub struct EndpointFigures {
     /// The same figures repeat by repeat: the units of every comparison between runs.
     #[serde(default)]
     pub by_repeat: Vec<RepeatFigures>,
+    /// The percentiles over the repeats: what the next run may give, where `latency_ms` says how
+    /// well these repeats determine their own; empty for one repeat.
+    #[serde(default)]
+    pub over_repeats: Vec<OverRepeats>,
+    /// What is seen in the shape of the latencies.
+    #[serde(default)]
+    pub shape: ShapeFigures,
     /// How it settled after the start of the load, warm-up included: the throughput of users who
     /// do not think, the latency otherwise; `null` if there was too little to judge.
     pub settling: Option<Settling>,
@@ -305,6 +318,12 @@ pub struct Percentile {
     /// Effective samples after the correlation in time.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub n_eff: Option<f64>,
+    /// Its rank among the samples, from 1.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rank: Option<u64>,
+    /// Samples per effective one: above 10 those beyond the percentile come in bursts.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub deff: Option<f64>,
     /// Why there is no value or no interval.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,

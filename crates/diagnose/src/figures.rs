@@ -15,7 +15,9 @@ use crate::case::{Case, EndpointCase};
 use crate::diagnosis::{EndpointFigures, Mode, Percentile, Percentiles};
 use crate::failures;
 use crate::health::spread_blame;
+use crate::over_repeats::over_repeats;
 use crate::settling::settling;
+use crate::shape::shape;
 use crate::streams;
 use crate::verdict::ms;
 
@@ -31,6 +33,7 @@ pub(crate) fn figures(case: &Case<'_>, endpoint: &EndpointCase) -> EndpointFigur
     let seconds = case.measured_ns() as f64 / 1e9;
     let modes = recurring_modes(case, endpoint);
     let medians = medians(case, endpoint);
+    let by_repeat = by_repeat(case, endpoint);
     EndpointFigures {
         name: endpoint.name.clone(),
         pass: None,
@@ -61,7 +64,9 @@ pub(crate) fn figures(case: &Case<'_>, endpoint: &EndpointCase) -> EndpointFigur
             .collect(),
         run_spread: run_spread(&medians),
         spread_blame: spread_blame(case, &medians),
-        by_repeat: by_repeat(case, endpoint),
+        over_repeats: over_repeats(&by_repeat),
+        by_repeat,
+        shape: shape(case, endpoint),
         settling: settling(case, endpoint),
     }
 }
@@ -267,6 +272,8 @@ fn percentile(
             high: Some(millis(e.high as f64)),
             n: Some(e.n),
             n_eff: Some(round(e.n_eff, 10.0)),
+            rank: Some(e.rank),
+            deff: Some(round(e.deff, 1e3)),
             reason: e
                 .is_optimistic()
                 .then(|| "the interval covers 86 to 90 % instead of 95 %".to_owned()),

@@ -166,7 +166,7 @@ fn ns(ms: f64) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::diagnosis::Percentiles;
+    use crate::diagnosis::{Percentiles, ShapeFigures};
 
     #[test]
     fn a_refused_percentile_says_why_and_repeats_keep_theirs() {
@@ -217,6 +217,8 @@ mod tests {
             run_spread: None,
             spread_blame: None,
             by_repeat: vec![repeat],
+            over_repeats: Vec::new(),
+            shape: ShapeFigures::default(),
             settling: None,
         };
         let rows = rows(&endpoint, &BTreeMap::new());

@@ -10,6 +10,7 @@ use crate::quantity;
 mod failures;
 mod health;
 mod passes;
+mod shape;
 mod streams;
 mod trials;
 
@@ -19,6 +20,7 @@ pub(crate) use failures::{
 };
 pub(crate) use health::spread_blame;
 pub(crate) use passes::{classes, label, passes};
+pub(crate) use shape::shape;
 pub(crate) use streams::streams;
 pub(crate) use trials::{experiment, intervention, tests};
 

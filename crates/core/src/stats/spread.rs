@@ -19,6 +19,7 @@ const REFERENCE_RUNS: usize = 5;
 
 /// How steady the runs are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum Steadiness {
     /// Fewer than [`FEWEST_RUNS`]: not judged.

@@ -147,6 +147,7 @@ fn notes(text: &mut String, figures: &EndpointFigures) {
     notes.extend(story::streams(figures));
     notes.extend(story::spread_blame(figures));
     notes.extend(story::settling(figures).map(ToOwned::to_owned));
+    notes.extend(story::shape(figures));
     notes.extend(story::refused(&figures.latency_ms));
     if !notes.is_empty() {
         line(text, "");

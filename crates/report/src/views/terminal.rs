@@ -211,6 +211,7 @@ fn notes(figures: &EndpointFigures) -> Vec<String> {
     }
     notes.extend(story::spread_blame(figures));
     notes.extend(story::settling(figures).map(ToOwned::to_owned));
+    notes.extend(story::shape(figures));
     // Only of what the line above shows; the other views have a place for each percentile.
     let shown = ["p50:", "p99:"];
     let mut refused = story::refused(&figures.latency_ms);

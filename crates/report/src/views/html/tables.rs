@@ -92,6 +92,7 @@ fn notes(diagnosis: &Diagnosis, figures: &EndpointFigures) -> Markup {
                 " were never sent because no connection became free" } }
             @if let Some(blame) = story::spread_blame(figures) { li { (blame) } }
             @if let Some(settling) = story::settling(figures) { li { (settling) } }
+            @for line in story::shape(figures) { li { (line) } }
             @for refused in story::refused(&figures.latency_ms) { li { (refused) } }
         }
     }

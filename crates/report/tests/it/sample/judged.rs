@@ -2,6 +2,7 @@
 
 use rand_chacha::ChaCha8Rng;
 use rand_core::SeedableRng;
+use slowpath_diagnose::diagnosis::ShapeFigures;
 use slowpath_diagnose::diagnosis::{
     Blind, Check, Cleared, Connections, Culprit, Diagnosis, DialFailure, EndpointFigures,
     ErrorCount, ErrorExample, Evidence, Finding, GapNote, Grade, IdleBin, IdleGaps, Instrument,
@@ -72,6 +73,8 @@ fn endpoint(name: &str, scale: f64, tail_ms: f64) -> EndpointFigures {
         run_spread: Some(0.09),
         spread_blame: None,
         by_repeat: Vec::new(),
+        over_repeats: Vec::new(),
+        shape: ShapeFigures::default(),
         settling: Some(Settling::None),
     }
 }

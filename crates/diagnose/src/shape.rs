@@ -1,0 +1,212 @@
+//! The shape of an endpoint's latencies: modes, outliers, combs, constants, periods, steps.
+//!
+//! These are observations, not causes: they say where to look and what a next run can check.
+
+use slowpath_core::nanos::Span;
+use slowpath_core::scenario::Timer;
+use slowpath_core::stats::batches::Window;
+use slowpath_core::stats::comb::{Comb, comb};
+use slowpath_core::stats::constants::{Declared, Explanation, explain};
+use slowpath_core::stats::episodes::episodes;
+use slowpath_core::stats::shape::Shape;
+use slowpath_core::stats::stalls::stalls;
+use slowpath_core::stats::step::{Step, aligned, step};
+use slowpath_core::stats::tukey::Fences;
+
+use crate::case::{Case, EndpointCase};
+use crate::diagnosis::{
+    Axis, CombFigures, ConstantFigures, Outliers, ShapeFigures, StallFigures, StepFigures,
+};
+use crate::figures::millis;
+use crate::validity::is_crowded;
+
+/// What a constant read from a mode is uncertain by, as a share of it: modes of timers are placed
+/// to about 1 %, by the histogram and by what comes on top of a timer.
+const CONSTANT_TOLERANCE: f64 = 0.02;
+/// A mode adds a constant if it lies at least this many times as high as the fastest; closer ones
+/// are variants of one path.
+const ADDS_FROM: f64 = 1.5;
+/// To what share of it the place of a step is known: a sixty-fourth of the run, and a start.
+const STEP_RESOLUTION: f64 = 0.03;
+/// The axes that may place a step.
+const AXES: [Axis; 2] = [Axis::Time, Axis::Requests];
+
+/// Everything that is seen in an endpoint's latencies.
+pub(crate) fn shape(case: &Case<'_>, endpoint: &EndpointCase) -> ShapeFigures {
+    let sorted = &endpoint.split.sorted_ns;
+    let timers = &case.record.manifest.plan.scenario.timers;
+    let counted = Shape::of(sorted).ok();
+    let steps = steps(case, endpoint);
+    ShapeFigures {
+        mode_counts: counted
+            .as_ref()
+            .map(|shape| [shape.fewest() as u32, shape.most() as u32]),
+        dip_p: counted.map(|shape| shape.dip.p),
+        outliers: outliers(sorted),
+        comb: comb(sorted).map(|found| comb_figures(&found, timers)),
+        constants: constants(endpoint, timers),
+        stalls: stall_figures(case, endpoint),
+        steps_follow: follow(&steps),
+        steps,
+    }
+}
+
+fn outliers(sorted: &[u64]) -> Option<Outliers> {
+    let fences = Fences::logarithmic(sorted)?;
+    let below = |fence: f64| sorted.partition_point(|&ns| (ns as f64) < fence) as u64;
+    let above =
+        |fence: f64| (sorted.len() - sorted.partition_point(|&ns| ns as f64 <= fence)) as u64;
+    let (low_severe, high_severe) = (below(fences.low_severe), above(fences.high_severe));
+    Some(Outliers {
+        low_severe,
+        low_mild: below(fences.low_mild) - low_severe,
+        high_mild: above(fences.high_mild) - high_severe,
+        high_severe,
+    })
+}
+
+fn comb_figures(found: &Comb, timers: &[Timer]) -> CombFigures {
+    let tolerance_ns = (CONSTANT_TOLERANCE * found.step_ns).max(2.0 * found.step_error_ns);
+    CombFigures {
+        step_ms: millis(found.step_ns),
+        step_error_ms: millis(found.step_error_ns),
+        offset_ms: millis(found.offset_ns),
+        teeth: found
+            .teeth
+            .iter()
+            .map(|tooth| [f64::from(tooth.steps), tooth.share])
+            .collect(),
+        p: found.p,
+        made_of: made_of(found.step_ns, tolerance_ns, timers),
+    }
+}
+
+fn constants(endpoint: &EndpointCase, timers: &[Timer]) -> Vec<ConstantFigures> {
+    let Some((fastest, slower)) = endpoint.split.modes.split_first() else {
+        return Vec::new();
+    };
+    let of = |mode_ns: f64| {
+        let added_ns = mode_ns - fastest.at;
+        let made_of = made_of(added_ns, CONSTANT_TOLERANCE * added_ns, timers);
+        (!made_of.is_empty()).then(|| ConstantFigures {
+            mode_ms: millis(mode_ns),
+            added_ms: millis(added_ns),
+            made_of,
+        })
+    };
+    slower
+        .iter()
+        .filter(|mode| mode.at >= ADDS_FROM * fastest.at)
+        .filter_map(|mode| of(mode.at))
+        .collect()
+}
+
+/// What a constant may be made of, as far as that is more than chance.
+fn made_of(constant_ns: f64, tolerance_ns: f64, timers: &[Timer]) -> Vec<String> {
+    let declared: Vec<Declared<'_>> = timers
+        .iter()
+        .map(|timer| Declared {
+            name: &timer.name,
+            ns: timer.period_ns,
+        })
+        .collect();
+    let found = explain(constant_ns, tolerance_ns, &declared);
+    let remarkable = found.iter().filter(|one| one.is_remarkable());
+    remarkable.map(in_words).collect()
+}
+
+fn in_words(explanation: &Explanation) -> String {
+    let terms = explanation.terms.iter().map(|term| {
+        let source = term.source.as_ref();
+        let source = source.map_or(String::new(), |source| format!(" ({source})"));
+        match term.times {
+            1 => format!("{}{source}", term.name),
+            times => format!("{times} x {}{source}", term.name),
+        }
+    });
+    terms.collect::<Vec<_>>().join(" + ")
+}
+
+/// The period of the slow requests, from the repeat in which there are most: repeats lie apart in
+/// time, and what goes on between them is not seen.
+fn stall_figures(case: &Case<'_>, endpoint: &EndpointCase) -> Option<StallFigures> {
+    let zero = case.windows.first()?.begin;
+    let mut by_repeat = vec![Vec::new(); case.windows.len()];
+    for &i in &endpoint.split.slow {
+        let sample = case.sample(i);
+        let span = (sample.scheduled().get(), sample.done().get());
+        by_repeat.get_mut(usize::from(sample.repeat()))?.push(span);
+    }
+    let (window, spans) = case
+        .windows
+        .iter()
+        .zip(&by_repeat)
+        .max_by_key(|(_, spans)| spans.len())?;
+    let begins: Vec<u64> = episodes(spans)
+        .episodes
+        .iter()
+        .map(|episode| episode.begin_ns)
+        .collect();
+    let found = stalls(&begins, batch_window(*window))?;
+    Some(StallFigures {
+        period_ms: millis(found.period_ns),
+        jitter_ms: millis(found.jitter_ns),
+        first_s: millis(found.first_ns - zero.get() as f64) / 1e3,
+        stalls: found.n as u32,
+        missed: found.missed as u32,
+        p: found.p,
+    })
+}
+
+fn batch_window(span: Span) -> Window {
+    Window {
+        begin_ns: span.begin.get(),
+        end_ns: span.end.get(),
+    }
+}
+
+/// The step of each repeat that has one. On a host without room a change of level may be the work
+/// of others, so that none is told.
+fn steps(case: &Case<'_>, endpoint: &EndpointCase) -> Vec<StepFigures> {
+    if is_crowded(case) {
+        return Vec::new();
+    }
+    let of_repeat = |&i: &u32| case.sample(i).repeat();
+    let repeats = endpoint
+        .completed
+        .chunk_by(|a, b| of_repeat(a) == of_repeat(b));
+    repeats
+        .filter_map(|positions| {
+            let latencies = positions.iter().map(|&i| case.sample(i).latency_ns());
+            let found = step(&latencies.collect::<Vec<_>>(), 0.5)?;
+            found.is_abrupt.then(|| placed(case, positions, &found))?
+        })
+        .collect()
+}
+
+/// A step with its place in the repeat.
+fn placed(case: &Case<'_>, positions: &[u32], found: &Step) -> Option<StepFigures> {
+    let position = *positions.get(found.at)?;
+    let sample = case.sample(position);
+    let repeat = usize::from(sample.repeat());
+    let load = case.record.manifest.repeats.get(repeat)?.load;
+    let samples = &case.record.samples;
+    let earlier = (0..position as usize).rev();
+    let before = earlier.take_while(|&i| samples.at(i).repeat() == sample.repeat());
+    Some(StepFigures {
+        repeat: repeat as u32,
+        after_s: millis(sample.scheduled().since(load.begin) as f64) / 1e3,
+        after_requests: before.count() as u64,
+        before_ms: millis(found.before),
+        behind_ms: millis(found.after),
+        p: found.p,
+    })
+}
+
+/// Which axis places the steps alike.
+fn follow(steps: &[StepFigures]) -> Option<Axis> {
+    let times = steps.iter().map(|step| step.after_s).collect();
+    let requests = steps.iter().map(|step| step.after_requests as f64);
+    let places = [times, requests.collect()];
+    AXES.get(aligned(&places, STEP_RESOLUTION)?.axis?).copied()
+}
