@@ -16,8 +16,10 @@
 mod ab;
 mod change;
 mod comb;
+mod course;
 mod draw;
 mod modes;
+mod recurrence;
 mod row;
 mod runs;
 mod stalls;
@@ -37,7 +39,9 @@ const FAMILIES: &[Family] = &[
     ("ab", ab::rows),
     ("change", change::rows),
     ("comb", comb::rows),
+    ("course", course::rows),
     ("modes", modes::rows),
+    ("recurrence", recurrence::rows),
     ("stalls", stalls::rows),
 ];
 

@@ -52,7 +52,8 @@ impl Recurring {
 /// Constants are one if they lie within the largest of 2 %, their quantum and their interval of the
 /// middle. With up to `M` constants in each of `m` groups, spread evenly over the logarithms of a
 /// range of length `L`, one of them has others within a tolerance `tau` in `k - 1` other groups with
-/// a chance of at most `C(m, k) M (2 tau M / L)^(k-1)`.
+/// a chance of at most `C(m, k) M (2 tau M / L)^(k-1)`; if `k < m` times `m - 2`, since any such
+/// `k` would have been told.
 pub fn recurring(groups: &[Vec<Seen>], range: (f64, f64)) -> Vec<Recurring> {
     let mut left = points(groups);
     let most = groups.iter().map(Vec::len).max().unwrap_or(0) as f64;
@@ -77,7 +78,14 @@ pub fn recurring(groups: &[Vec<Seen>], range: (f64, f64)) -> Vec<Recurring> {
         } else {
             1.0
         };
-        let chance = choose(groups.len(), k) * most * near.powi(k as i32 - 1);
+        // All groups are one question; two, three or more of them are as many questions.
+        let questions = if k < groups.len() {
+            groups.len() - 2
+        } else {
+            1
+        };
+        let ways = choose(groups.len(), k) * questions as f64;
+        let chance = ways * most * near.powi(k as i32 - 1);
         found.push(Recurring {
             value: members[(members.len() - 1) / 2].log.exp(),
             groups: groups_of,

@@ -24,6 +24,8 @@ const REQUESTS_BEYOND: f64 = 10.0;
 pub const CHANCE: f64 = 0.01;
 /// Steps below 10 % do not change what is concluded of a run.
 const LEAST: f64 = 0.095_310_179_804_325; // ln 1.1
+/// Least share of a run on either side: a burst of slow requests at its begin or end is no step.
+const SIDE_LEAST: f64 = 1.0 / 16.0;
 /// Blocks on either side that lie on their own side of the middle between the levels: what goes
 /// and comes back is a disturbance, and leaves about half.
 const OWN_SIDE: f64 = 0.75;
@@ -31,9 +33,9 @@ const OWN_SIDE: f64 = 0.75;
 const REPEATS_FEWEST: usize = 3;
 /// How many times likelier one axis must make the places than every other.
 const LIKELIER: f64 = 20.0;
-/// Standard deviation of the logarithm up to which places are the same: 10 %. The axis may be the
-/// best and yet none.
-const SAME_PLACE: f64 = 0.1;
+/// Standard deviation of the logarithm up to which places are the same: 6 %. The axis may be the
+/// best and yet none; three places that have nothing in common are as close in one of a hundred.
+const SAME_PLACE: f64 = 0.06;
 
 /// A step along ordered values.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
@@ -61,11 +63,11 @@ pub struct Step {
 
 /// Finds the step of a quantile (the median: 0.5) of positive values in the order of an axis, such
 /// as time, request number, or index on the connection; `None` if there is none of 10 % that is
-/// beyond chance and stays, or if there are too few values (320 for the median).
+/// beyond chance, stays and is not at the very begin or end, or if there are too few values (320 for the median).
 ///
 /// The run is cut into equal blocks of values, so that stalls are within one; the quantiles of the
-/// blocks are split by the largest t (Worsley 1979). As long as neighbouring blocks are alike beyond
-/// the step, blocks are joined in pairs; if sixteen still are, the chance is that in an
+/// blocks are split by the largest t (Worsley 1979). As long as neighbouring blocks are much alike
+/// beyond the step, blocks are joined in pairs; as far as they still are, the chance is that in an
 /// autoregression as strong. One pass over the values and one over two blocks.
 pub fn step(values: &[u64], quantile: f64) -> Option<Step> {
     let mut count = BLOCKS_MOST;
@@ -77,7 +79,10 @@ pub fn step(values: &[u64], quantile: f64) -> Option<Step> {
         let logs = tamed(&quantiles(values, count, quantile), LEAST);
         if let Some(found) = guarded(&logs, count == BLOCKS_FEWEST) {
             let stays = own_side(&logs, &found) >= OWN_SIDE;
-            let is_step = found.p < CHANCE && found.difference.abs() >= LEAST && stays;
+            let side = found.at.min(count - found.at) as f64;
+            let is_wide = side >= SIDE_LEAST * count as f64;
+            let is_large = found.difference.abs() >= LEAST;
+            let is_step = found.p < CHANCE && is_large && is_wide && stays;
             return is_step.then(|| placed(values, &logs, quantile, &found));
         }
         count /= 2;

@@ -87,16 +87,17 @@ pub(super) fn chance(n: usize, t: f64, correlation: f64) -> f64 {
     (larger + 1) as f64 / (SIMULATED + 1) as f64
 }
 
-/// The best split of a series whose neighbours may be alike beyond it. `None` if they are, unless
-/// `is_last`: the chance is then that in a series that wanders as much.
+/// The best split of a series whose neighbours may be alike beyond it, with its chance in a series
+/// that wanders as much. `None` if they are so much alike that joining them is the better answer,
+/// unless `is_last`.
 pub(in crate::stats) fn guarded(values: &[f64], is_last: bool) -> Option<Split> {
     let mut best = split(values)?;
     let correlation = around(values, best.at);
-    if wanders(values.len(), correlation) {
-        if !is_last {
-            return None;
-        }
-        best.p = chance(values.len(), best.t, correlation);
+    if wanders(values.len(), correlation) && !is_last {
+        return None;
+    }
+    if correlation > 0.0 {
+        best.p = best.p.max(chance(values.len(), best.t, correlation));
     }
     Some(best)
 }
