@@ -6,12 +6,16 @@
 use serde::{Deserialize, Serialize};
 
 use super::interpolated::type_7;
+use super::modes::thinned;
 
 /// Quartile distances to the inner fences.
 const MILD: f64 = 1.5;
 
 /// Quartile distances to the outer fences.
 const SEVERE: f64 = 3.0;
+
+/// Of a larger run this many quantiles give the quartiles as well, and without all its logarithms.
+const MOST_SAMPLES: usize = 100_000;
 
 /// The four fences, in the unit of the sample.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
@@ -59,7 +63,7 @@ impl Fences {
     /// Fences of ascending latencies, set on their logarithms; `None` if there are none.
     /// A latency of 0 counts as 1 ns.
     pub fn logarithmic(sorted_ns: &[u64]) -> Option<Self> {
-        let logs: Vec<f64> = sorted_ns
+        let logs: Vec<f64> = thinned(sorted_ns, MOST_SAMPLES)
             .iter()
             .map(|&ns| (ns.max(1) as f64).ln())
             .collect();
