@@ -17,10 +17,13 @@ mod rows;
 mod side;
 mod verdict;
 
+pub(crate) use differences::is_alike;
 pub use differences::{Difference, Part, differences};
 pub use failures::FailureChange;
 pub use modes::{ModeChange, What};
+pub(crate) use modes::{SideMode, side_modes, subjects};
 pub use side::{LeftOut, RunName, Side, VoidRun};
+pub(crate) use verdict::direction;
 pub use verdict::{Ratio, Verdict};
 
 /// The value of [`Comparison::schema`].

@@ -123,6 +123,15 @@ impl Units {
             .cloned();
     }
 
+    /// Why there are no values, if there are none.
+    pub(crate) fn refused(&self) -> &str {
+        if self.refused.is_empty() {
+            "no repeat has it"
+        } else {
+            &self.refused
+        }
+    }
+
     /// The same as a single further run, to be held against several runs: repeats of one run
     /// say nothing of how far runs differ.
     pub(crate) fn as_one_run(&self) -> Self {
@@ -138,10 +147,8 @@ impl Units {
 
     /// The estimate of these units.
     pub(crate) fn estimate(&self) -> Estimate {
-        let refused = if self.values.is_empty() && self.refused.is_empty() {
-            "no repeat has it".to_owned()
-        } else if self.values.is_empty() {
-            self.refused.clone()
+        let refused = if self.values.is_empty() {
+            self.refused().to_owned()
         } else {
             String::new()
         };

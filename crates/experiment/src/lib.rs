@@ -14,6 +14,7 @@ pub mod compare;
 mod design;
 mod estimate;
 mod experiment;
+pub mod history;
 mod judge;
 mod power;
 pub mod sweep;

@@ -4,5 +4,7 @@
 
 #[path = "figures/comparing.rs"]
 mod comparing;
+#[path = "figures/histories.rs"]
+mod histories;
 #[path = "figures/made.rs"]
 mod made;

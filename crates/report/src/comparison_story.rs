@@ -123,7 +123,7 @@ pub(crate) fn verdict(row: &RowComparison) -> String {
         _ => format!("{word}: {}", row.because),
     };
     match row.needs {
-        Some(needs) => format!("{text}; {needs} a side would"),
+        Some(needs) => format!("{text} ({needs} a side)"),
         None => text,
     }
 }
@@ -155,8 +155,19 @@ pub(crate) fn legend(comparison: &Comparison) -> String {
         Some(floor) => format!("twice the noise floor of {}", figure::change(floor)),
         None => "the noise floor of this host is not known: `slowpath ab` measures it".to_owned(),
     };
+    let unknown = comparison
+        .rows
+        .iter()
+        .any(|row| row.verdict == Verdict::CannotTell);
+    let unknown = if unknown {
+        ". Cannot tell: neither a difference nor equality is shown; so many units a side probably \
+         would"
+    } else {
+        ""
+    };
     format!(
-        "{brackets}a difference counts from {least:.0} % ({floor}), at a false discovery rate of 5 %"
+        "{brackets}a difference counts from {least:.0} % ({floor}), at a false discovery rate of \
+         5 %{unknown}"
     )
 }
 

@@ -8,13 +8,17 @@
 mod bench_story;
 mod comparison_story;
 mod figure;
+mod history_story;
 mod plot;
 mod quantity;
 mod story;
 mod sweep_story;
 mod views;
 
-pub use views::html::{html, sweep_html};
-pub use views::json::{bench_json, comparison_json, json, sweep_json};
-pub use views::markdown::{comparison_markdown, markdown, sweep_markdown};
-pub use views::terminal::{Style, bench_terminal, comparison_terminal, sweep_terminal, terminal};
+pub use views::html::{history_html, html, sweep_html};
+pub use views::json::{bench_json, comparison_json, history_json, json, sweep_json};
+pub use views::markdown::{comparison_markdown, history_markdown, markdown, sweep_markdown};
+pub use views::terminal::{
+    Style, bench_terminal, comparison_terminal, history_terminal, newest_terminal, sweep_terminal,
+    terminal,
+};

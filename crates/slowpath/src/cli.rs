@@ -39,6 +39,8 @@ pub(crate) enum Verb {
     Import(ImportArgs),
     /// Hold two runs or releases against each other, with what differs in how they were measured.
     Compare(CompareArgs),
+    /// What became of a scenario's figures over its releases: changes, drift, what comes back.
+    History(HistoryArgs),
     /// Write the HTML report of a run again, or print it as Markdown.
     Report(ReportArgs),
     /// The page of a cause, or the list of all.
@@ -339,6 +341,27 @@ pub(crate) struct ImportArgs {
     #[arg(long, value_name = "DIR")]
     pub(crate) out: Option<PathBuf>,
     /// Where to put a copy of bench.json.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) json: Option<PathBuf>,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct HistoryArgs {
+    /// The scenario or benchmark; otherwise that of the last run.
+    pub(crate) name: Option<String>,
+    /// Only this endpoint.
+    #[arg(long, value_name = "E")]
+    pub(crate) endpoint: Option<String>,
+    /// Only this metric, such as p99 or rate; otherwise all are searched and p50 and p99 shown.
+    #[arg(long, value_name = "METRIC")]
+    pub(crate) metric: Option<String>,
+    /// Print Markdown.
+    #[arg(long)]
+    pub(crate) markdown: bool,
+    /// Where to write the page with its pictures; otherwise .slowpath/history.html.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) html: Option<PathBuf>,
+    /// Where to put the answer as JSON.
     #[arg(long, value_name = "FILE")]
     pub(crate) json: Option<PathBuf>,
 }

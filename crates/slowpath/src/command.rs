@@ -6,6 +6,7 @@ pub(crate) mod compare;
 pub(crate) mod demo;
 pub(crate) mod doctor;
 pub(crate) mod explain;
+pub(crate) mod history;
 pub(crate) mod import;
 pub(crate) mod lint;
 pub(crate) mod prove;

@@ -45,6 +45,7 @@ fn main() -> ExitCode {
         Verb::Bench(args) => command::bench::bench(&args),
         Verb::Import(args) => command::import::import(&args),
         Verb::Compare(args) => command::compare::compare(&args),
+        Verb::History(args) => command::history::history(&args),
         Verb::Report(args) => command::report::report(&args),
         Verb::Causes(args) => command::causes::causes(&args),
         Verb::Doctor(args) => command::doctor::doctor(&args),

@@ -11,6 +11,15 @@ use crate::exit::Problem;
 use crate::present::Judged;
 use crate::{out, store};
 
+/// What to do with a measured run that has no figures.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Missing {
+    /// Judge it, which takes a while.
+    Judge,
+    /// Go on without it.
+    Skip,
+}
+
 /// Which runs are wanted, by scenario name and release.
 pub(crate) type Wanted<'a> = &'a dyn Fn(&str, Option<&str>) -> bool;
 
@@ -40,7 +49,7 @@ fn judged(dir: &Path) -> Result<RunFigures, Problem> {
 
 /// The figures of all stored runs that are wanted, in order of time. Runs that cannot be read are
 /// told and left out: one of them must not hide the others.
-pub(crate) fn all(wanted: Wanted<'_>) -> Result<Vec<RunFigures>, Problem> {
+pub(crate) fn all(wanted: Wanted<'_>, missing: Missing) -> Result<Vec<RunFigures>, Problem> {
     let stored = Store::new(store::RUNS);
     let ids = stored
         .ids()
@@ -49,7 +58,7 @@ pub(crate) fn all(wanted: Wanted<'_>) -> Result<Vec<RunFigures>, Problem> {
     let mut judging = 0;
     for id in ids {
         let dir = stored.root().join(id);
-        match one(&dir, wanted, &mut judging) {
+        match one(&dir, wanted, missing, &mut judging) {
             Ok(found) => all.extend(found),
             Err(problem) => out::say(&format!("going on without a run: {problem}")),
         }
@@ -58,11 +67,19 @@ pub(crate) fn all(wanted: Wanted<'_>) -> Result<Vec<RunFigures>, Problem> {
     Ok(all)
 }
 
-fn one(dir: &Path, wanted: Wanted<'_>, judging: &mut usize) -> Result<Option<RunFigures>, Problem> {
+fn one(
+    dir: &Path,
+    wanted: Wanted<'_>,
+    missing: Missing,
+    judging: &mut usize,
+) -> Result<Option<RunFigures>, Problem> {
     let is_wanted = |run: &RunFigures| wanted(&run.name, run.release.as_deref());
     let found = read_figures(dir).map_err(|error| Problem::usage(error, ""))?;
     if let Some(figures) = found {
         return Ok(Some(figures).filter(is_wanted));
+    }
+    if missing == Missing::Skip {
+        return Ok(None);
     }
     let manifest = read_manifest(dir).map_err(|error| Problem::usage(error, ""))?;
     let plan = &manifest.plan;

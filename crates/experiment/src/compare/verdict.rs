@@ -77,8 +77,12 @@ pub(super) fn tested(metric: &str, unit: Unit, a: &Units, b: &Units) -> Tested {
         needs_units: false,
     };
     if a.values.is_empty() || b.values.is_empty() {
-        let side = if a.values.is_empty() { "A" } else { "B" };
-        return none(&format!("{side} has no figure"));
+        let (side, units) = if a.values.is_empty() {
+            ("A", a)
+        } else {
+            ("B", b)
+        };
+        return none(&format!("{side} has no figure: {}", units.refused()));
     }
     let is_nothing = |units: &Units| units.values.iter().all(|value| *value <= 0.0);
     if unit == Unit::Share && is_nothing(a) && is_nothing(b) {
@@ -221,7 +225,7 @@ impl Tested {
             let least = (ratio_to_claim - 1.0) * 100.0;
             format!("beyond chance, but below the {least:.0} % that count here")
         } else {
-            "neither a difference nor that there is none is beyond chance".to_owned()
+            String::new()
         };
         let needs = (!significant).then(|| needed(&found, ratio_to_claim, a, b));
         judged(Verdict::CannotTell, because, needs.flatten())
@@ -232,7 +236,8 @@ impl Tested {
 /// median with 93.75 %.
 const UNITS_OF_A_FIRST_LOOK: u64 = 5;
 
-fn direction(mean_log: f64, better: Better) -> Verdict {
+/// Which way a row is, by the sign of the logarithm of a ratio.
+pub(crate) fn direction(mean_log: f64, better: Better) -> Verdict {
     match (better, mean_log > 0.0) {
         (Better::Neither, _) => Verdict::Different,
         (Better::Lower, true) | (Better::Higher, false) => Verdict::Worse,

@@ -8,6 +8,7 @@ use slowpath_experiment::Experiment;
 
 mod answer;
 mod failures;
+mod history;
 mod latency;
 mod measured;
 mod sweep;
@@ -15,6 +16,7 @@ mod tables;
 mod time;
 mod trials;
 
+pub use history::history_html;
 pub use sweep::sweep_html;
 
 use measured::Measured;

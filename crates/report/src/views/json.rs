@@ -1,8 +1,9 @@
-//! `report.json`, `sweep.json`, `bench.json`, and what comparisons write.
+//! `report.json`, `sweep.json`, `bench.json`, and what comparisons and histories write.
 
 use slowpath_core::bench::BenchReport;
 use slowpath_diagnose::diagnosis::Diagnosis;
 use slowpath_experiment::compare::Comparison;
+use slowpath_experiment::history::History;
 use slowpath_experiment::sweep::Sweep;
 
 /// The diagnosis as `report.json` holds it: indented, with a newline at its end.
@@ -33,6 +34,14 @@ pub fn bench_json(report: &BenchReport) -> String {
 pub fn comparison_json(comparison: &Comparison) -> String {
     let mut text = serde_json::to_string_pretty(comparison)
         .expect("a comparison has string keys only and numbers that JSON can hold or null");
+    text.push('\n');
+    text
+}
+
+/// A history: indented, with a newline at its end.
+pub fn history_json(history: &History) -> String {
+    let mut text = serde_json::to_string_pretty(history)
+        .expect("a history has string keys only and numbers that JSON can hold or null");
     text.push('\n');
     text
 }

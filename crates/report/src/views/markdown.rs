@@ -10,9 +10,11 @@ use crate::story::{self, Question};
 
 mod comparison;
 mod failures;
+mod history;
 mod sweep;
 
 pub use comparison::comparison_markdown;
+pub use history::history_markdown;
 pub use sweep::sweep_markdown;
 
 /// The report as GitHub-flavoured Markdown.

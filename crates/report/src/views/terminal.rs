@@ -9,10 +9,12 @@ use crate::story::{self, Question};
 mod bench;
 mod comparison;
 mod flow;
+mod history;
 mod sweep;
 
 pub use bench::bench_terminal;
 pub use comparison::comparison_terminal;
+pub use history::{history_terminal, newest_terminal};
 pub use sweep::sweep_terminal;
 
 use flow::{Page, Tint, columns};

@@ -8,6 +8,7 @@
     reason = "the schema is a committed file that a test reads"
 )]
 
+mod compared;
 mod html;
 mod markdown;
 mod sample;

@@ -7,6 +7,7 @@ use serde_json::Value;
 use slowpath_core::figures::RunFigures;
 use slowpath_diagnose::diagnosis::Diagnosis;
 use slowpath_experiment::compare::Comparison;
+use slowpath_experiment::history::History;
 use slowpath_experiment::sweep::Sweep;
 
 use crate::sample;
@@ -15,12 +16,13 @@ use crate::sample;
 const FOLDER: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../schema");
 
 /// Every schema of what is written, by its file.
-fn schemas() -> [(&'static str, schemars::Schema); 4] {
+fn schemas() -> [(&'static str, schemars::Schema); 5] {
     [
         ("report", schemars::schema_for!(Diagnosis)),
         ("sweep", schemars::schema_for!(Sweep)),
         ("figures", schemars::schema_for!(RunFigures)),
         ("comparison", schemars::schema_for!(Comparison)),
+        ("history", schemars::schema_for!(History)),
     ]
 }
 

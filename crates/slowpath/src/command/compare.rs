@@ -9,6 +9,7 @@ use slowpath_experiment::compare::{Chosen, compare as hold};
 
 use crate::cli::CompareArgs;
 use crate::exit::{Exit, Problem};
+use crate::stored::Missing;
 use crate::{out, store, stored};
 
 /// What a person named.
@@ -41,7 +42,7 @@ pub(crate) fn compare(args: &CompareArgs) -> Result<Exit> {
 /// A path, `last`, a release that was stored, or the beginning of a run's id.
 fn named(text: &str) -> Result<Named, Problem> {
     if text != "last" && !Path::new(text).is_dir() {
-        let of_release = stored::all(&|_, release| release == Some(text))?;
+        let of_release = stored::all(&|_, release| release == Some(text), Missing::Judge)?;
         if !of_release.is_empty() {
             return Ok(Named::Release(of_release));
         }

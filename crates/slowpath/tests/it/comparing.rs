@@ -13,7 +13,7 @@ pub(crate) fn store(folder: &Path, id: &str, release: Option<&str>, host: &str, 
     let repeats: Vec<Value> = ms.iter().map(|ms| json!({ "value": ms * 1e6 })).collect();
     let figures = json!({
         "schema": "slowpath.figures/1", "id": id, "name": "shop", "release": release,
-        "began": format!("2026-01-{:02}T03:04:05Z", 1 + id.as_bytes()[25] - b'A'),
+        "began": format!("2026-01-01T{}:{}:05Z", &id[22..24], &id[24..26]),
         "origin": "measured",
         "conditions": {
             "host": { "hostname": host }, "config": { "command": "./server" },
@@ -29,7 +29,7 @@ pub(crate) fn store(folder: &Path, id: &str, release: Option<&str>, host: &str, 
 
 /// The id of the `at`th run.
 pub(crate) fn id(at: u8) -> String {
-    format!("01JD{}{}", "0".repeat(21), char::from(b'A' + at))
+    format!("01JD{at:022}")
 }
 
 #[test]

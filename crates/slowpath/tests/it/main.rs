@@ -9,6 +9,7 @@ mod dependencies;
 mod error_table;
 mod events;
 mod faulty;
+mod histories;
 mod house;
 mod lab;
 mod linting;

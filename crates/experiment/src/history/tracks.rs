@@ -1,0 +1,148 @@
+//! Rows over releases, and where their level changes.
+
+use serde::{Deserialize, Serialize};
+use slowpath_core::figures::{Better, Row};
+use slowpath_core::stats::change::{self, Limits};
+
+use super::newest::of_track;
+use super::releases::OfRelease;
+use super::{Ask, Track};
+use crate::compare::{Verdict, direction};
+use crate::estimate::Units;
+
+/// The course of a track.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "kebab-case", tag = "kind")]
+pub enum Course {
+    /// Nothing is said of it.
+    Unknown {
+        /// Why.
+        because: String,
+    },
+    /// One level.
+    Steady,
+    /// Levels with changes between them.
+    Stepped,
+    /// A slow movement over all of it, described better by a line than by levels.
+    Drifting {
+        /// The last release over the first, by the line.
+        ratio: f64,
+        /// Chance of a trend as strong.
+        p: f64,
+    },
+    /// Neighbours hang together so much that what looks like a change needs none.
+    Wandering {
+        /// Correlation of neighbours.
+        correlation: f64,
+    },
+}
+
+/// A change of level.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct ChangeAt {
+    /// Place of the first release of the new level, from 0.
+    pub at: u64,
+    /// Its label.
+    pub release: String,
+    /// The level before, in the track's unit.
+    pub before: f64,
+    /// The level after.
+    pub after: f64,
+    /// `after / before`.
+    pub ratio: f64,
+    /// Chance of a difference as large between its neighbours, wherever it was found.
+    pub p: f64,
+    /// Whether a single release carries it: measure that again before it is believed.
+    pub is_suspect: bool,
+    /// Whether it is better, worse or different.
+    pub verdict: Verdict,
+}
+
+/// The tracks that are asked for, in the order of the newest release's rows.
+pub(super) fn tracks(releases: &[OfRelease<'_>], ask: &Ask, limits: &Limits) -> Vec<Track> {
+    let mut rows: Vec<&Row> = Vec::new();
+    for run in releases.iter().rev().flat_map(|r| r.runs.iter().rev()) {
+        for row in &run.rows {
+            let known = rows
+                .iter()
+                .any(|other| other.subject == row.subject && other.metric == row.metric);
+            let wanted = |wanted: &Option<String>, own: &String| {
+                wanted.as_ref().is_none_or(|wanted| wanted == own)
+            };
+            if !known && wanted(&ask.endpoint, &row.subject) && wanted(&ask.metric, &row.metric) {
+                rows.push(row);
+            }
+        }
+    }
+    rows.into_iter()
+        .map(|row| track(row, releases, limits))
+        .collect()
+}
+
+fn track(row: &Row, releases: &[OfRelease<'_>], limits: &Limits) -> Track {
+    let points: Vec<_> = releases
+        .iter()
+        .map(|release| Units::of(&release.runs, &row.subject, &row.metric).estimate())
+        .collect();
+    let known = points.iter().enumerate();
+    let known: Vec<(usize, f64)> = known
+        .filter_map(|(at, point)| Some((at, point.value?)))
+        .collect();
+    let values: Vec<f64> = known.iter().map(|(_, value)| *value).collect();
+    let judged = change::history(&values, limits);
+    let changes = judged.iter().flat_map(|found| &found.changes);
+    let changes = changes
+        .map(|found| {
+            let at = known[found.at].0;
+            ChangeAt {
+                at: at as u64,
+                release: releases[at].label.clone(),
+                before: found.before,
+                after: found.after,
+                ratio: found.ratio,
+                p: found.p,
+                is_suspect: found.is_suspect,
+                verdict: direction(found.ratio.ln(), row.better),
+            }
+        })
+        .collect();
+    let newest = known.last().and_then(|&(at, _)| {
+        let label = releases[at].label.clone();
+        of_track(label, &values, judged.as_ref().ok(), limits, row.better)
+    });
+    Track {
+        subject: row.subject.clone(),
+        metric: row.metric.clone(),
+        unit: row.unit,
+        better: row.better,
+        points,
+        course: course(&judged, &values),
+        changes,
+        newest,
+    }
+}
+
+fn course(judged: &Result<change::History, change::NoClaim>, values: &[f64]) -> Course {
+    match judged {
+        // Shares of nothing are as steady as can be, and have no logarithm.
+        Err(change::NoClaim::NotPositive { .. }) if values.iter().all(|v| v.abs() <= 0.0) => {
+            Course::Steady
+        }
+        Err(why) => Course::Unknown {
+            because: why.to_string(),
+        },
+        Ok(found) => match found.course {
+            change::Course::Steady => Course::Steady,
+            change::Course::Stepped => Course::Stepped,
+            change::Course::Drifting { ratio, p } => Course::Drifting { ratio, p },
+            change::Course::Wandering { correlation } => Course::Wandering { correlation },
+        },
+    }
+}
+
+/// Which way a movement by `ratio` is.
+pub(super) fn moved(ratio: f64, better: Better) -> Verdict {
+    direction(ratio.ln(), better)
+}

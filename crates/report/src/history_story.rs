@@ -1,0 +1,383 @@
+//! The words of a history, which all its views share.
+
+use slowpath_core::figures::Unit;
+use slowpath_core::nanos::MILLISECOND;
+use slowpath_experiment::compare::Verdict;
+use slowpath_experiment::history::{
+    ChangeAt, Constant, Course, History, Newest, Place, RunModes, Says, Setting, Shared, Track,
+    WorstRow,
+};
+
+use crate::{comparison_story, figure, quantity};
+
+/// Metrics that are shown unless others are asked for: the usual request and the slow one.
+const SHOWN: [&str; 2] = ["p50", "p99"];
+/// Heights of a sparkline.
+const BARS: [char; 8] = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
+/// A sparkline of a history that moves by less than this factor is drawn flat: noise is no
+/// picture.
+const FLAT_BELOW: f64 = 1.1;
+
+/// The tracks that are shown: the usual metrics of a subject that has them, all of others, and
+/// what was asked for.
+pub(crate) fn shown<'a>(history: &History, setting: &'a Setting) -> Vec<&'a Track> {
+    let has_usual = |subject: &str| {
+        let mut tracks = setting.tracks.iter();
+        tracks.any(|t| t.subject == subject && SHOWN.contains(&t.metric.as_str()))
+    };
+    let asked = history.metric.is_some();
+    let is_shown =
+        |t: &&Track| asked || SHOWN.contains(&t.metric.as_str()) || !has_usual(&t.subject);
+    setting.tracks.iter().filter(is_shown).collect()
+}
+
+/// The subjects of tracks, each once, in order.
+pub(crate) fn subjects<'a>(tracks: &[&'a Track]) -> Vec<&'a str> {
+    let mut subjects: Vec<&str> = Vec::new();
+    for track in tracks {
+        if !subjects.contains(&track.subject.as_str()) {
+            subjects.push(&track.subject);
+        }
+    }
+    subjects
+}
+
+/// A table of one subject: a row a release, a column a metric.
+pub(crate) struct Releases {
+    pub(crate) heads: Vec<String>,
+    pub(crate) rows: Vec<Vec<String>>,
+}
+
+/// The table of a subject over the releases of a setting.
+pub(crate) fn releases(setting: &Setting, tracks: &[&Track], subject: &str) -> Releases {
+    let own: Vec<&&Track> = tracks.iter().filter(|t| t.subject == subject).collect();
+    let mut heads = vec!["release".to_owned(), "runs".to_owned()];
+    heads.extend(own.iter().map(|track| track.metric.clone()));
+    let row = |(at, release): (usize, &slowpath_experiment::history::Release)| {
+        let mut row = vec![
+            release.label.clone(),
+            quantity::count(release.runs.len() as u64),
+        ];
+        row.extend(own.iter().map(|track| cell(track, at)));
+        row
+    };
+    Releases {
+        heads,
+        rows: setting.releases.iter().enumerate().map(row).collect(),
+    }
+}
+
+/// A figure, and the mark of a change that begins there.
+fn cell(track: &Track, at: usize) -> String {
+    let text = figure::estimate(track.unit, &track.points[at]);
+    let change = track.changes.iter().find(|c| c.at == at as u64);
+    match change {
+        Some(change) if change.is_suspect => {
+            format!("{text} ? {}", figure::change(change.ratio))
+        }
+        Some(change) => format!(
+            "{text} {} {}",
+            if change.ratio > 1.0 { '▲' } else { '▼' },
+            figure::change(change.ratio)
+        ),
+        None => text,
+    }
+}
+
+/// The medians of a track as a small picture: one bar a release, on a logarithmic scale.
+pub(crate) fn sparkline(track: &Track) -> String {
+    let known = || track.points.iter().filter_map(|point| point.value);
+    let known = || known().filter(|value| *value > 0.0);
+    let (Some(low), Some(high)) = (known().reduce(f64::min), known().reduce(f64::max)) else {
+        return String::new();
+    };
+    let bar = |value: Option<f64>| match value.filter(|value| *value > 0.0) {
+        None => ' ',
+        Some(_) if high / low < FLAT_BELOW => BARS[BARS.len() / 2],
+        Some(value) => {
+            let place = (value / low).ln() / (high / low).ln();
+            BARS[((place * BARS.len() as f64) as usize).min(BARS.len() - 1)]
+        }
+    };
+    track.points.iter().map(|point| bar(point.value)).collect()
+}
+
+/// What the history is of: `shop: 14 releases, 20 runs`.
+pub(crate) fn heading(history: &History) -> String {
+    let releases: usize = history.settings.iter().map(|s| s.releases.len()).sum();
+    let runs = history.settings.iter().flat_map(|s| &s.releases);
+    let runs: usize = runs.map(|release| release.runs.len()).sum();
+    format!(
+        "{}: {}, {}",
+        history.name,
+        quantity::plural(releases as u64, "release"),
+        quantity::plural(runs as u64, "run")
+    )
+}
+
+/// What sets older runs apart from the newest; empty for the newest run's own setting.
+pub(crate) fn apart(setting: &Setting) -> String {
+    let differs: Vec<String> = setting
+        .differs
+        .iter()
+        .map(|d| {
+            let value = d.b.as_deref().unwrap_or("without");
+            format!("{} {}: {value}", d.part.name(), d.name)
+        })
+        .collect();
+    if differs.is_empty() {
+        return String::new();
+    }
+    format!(
+        "measured in another way, and not comparable with the newest: {}",
+        differs.join(", ")
+    )
+}
+
+/// What the history of a setting shows, a sentence each, the most important first.
+pub(crate) fn sentences(setting: &Setting) -> Vec<String> {
+    let mut said = Vec::new();
+    for track in &setting.tracks {
+        said.extend(track.newest.as_ref().and_then(|n| novel(track, n)));
+    }
+    for track in &setting.tracks {
+        said.extend(track.changes.iter().map(|change| changed(track, change)));
+        said.extend(moving(setting, track));
+    }
+    said.extend(setting.recurring.iter().map(constant));
+    said.extend(setting.shared.iter().map(shared));
+    said.extend(setting.worst.as_ref().and_then(worst));
+    said.extend(setting.run_modes.iter().map(run_modes));
+    said.extend(unknown(setting));
+    said
+}
+
+/// The newest release, if it is beyond chance.
+fn novel(track: &Track, newest: &Newest) -> Option<String> {
+    let is_change = track
+        .changes
+        .last()
+        .is_some_and(|c| c.release == newest.release);
+    let claimed = matches!(
+        newest.verdict,
+        Verdict::Better | Verdict::Worse | Verdict::Different
+    );
+    (claimed && !is_change).then(|| {
+        let word = comparison_story::word(newest.verdict);
+        format!(
+            "{}.{} of {}, the newest: {}, {word}",
+            track.subject,
+            track.metric,
+            newest.release,
+            against(track.unit, newest)
+        )
+    })
+}
+
+/// `14 ms, higher than in any of 9 earlier releases (9.7 to 10.4 ms expected, p 0.001)`.
+fn against(unit: Unit, newest: &Newest) -> String {
+    let value = figure::value(unit, newest.value);
+    let earlier = match newest.earlier {
+        1 => "the one before".to_owned(),
+        several => format!("any of {several} before"),
+    };
+    let place = match newest.place {
+        Place::Highest => format!("higher than in {earlier}"),
+        Place::Lowest => format!("lower than in {earlier}"),
+        Place::Within => "within the range of those before".to_owned(),
+    };
+    match (newest.low, newest.high, newest.p) {
+        (Some(low), Some(high), Some(p)) => format!(
+            "{value}, {place} ({} to {} expected, {})",
+            figure::value(unit, low),
+            figure::value(unit, high),
+            quantity::p_value(p)
+        ),
+        _ => format!("{value}, {place}"),
+    }
+}
+
+fn changed(track: &Track, change: &ChangeAt) -> String {
+    let name = format!("{}.{}", track.subject, track.metric);
+    let levels = format!(
+        "{} → {}, {}",
+        figure::value(track.unit, change.before),
+        figure::value(track.unit, change.after),
+        quantity::p_value(change.p)
+    );
+    let size = figure::change(change.ratio);
+    if change.is_suspect {
+        return format!(
+            "{name}: {size} at {} ({levels}), carried by a single release: measure that again \
+             before it is believed",
+            change.release
+        );
+    }
+    let word = comparison_story::word(change.verdict);
+    format!(
+        "{name}: {word} by {size} since {} ({levels})",
+        change.release
+    )
+}
+
+fn moving(setting: &Setting, track: &Track) -> Option<String> {
+    let name = format!("{}.{}", track.subject, track.metric);
+    match track.course {
+        Course::Drifting { ratio, p } => {
+            let ends = (setting.releases.first()?, setting.releases.last()?);
+            Some(format!(
+                "{name} drifts: {} from {} to {} ({}), with no single release to blame",
+                figure::change(ratio),
+                ends.0.label,
+                ends.1.label,
+                quantity::p_value(p)
+            ))
+        }
+        Course::Wandering { correlation } => Some(format!(
+            "{name} wanders: neighbours hang together (correlation {}), so that what looks like \
+             a step needs none",
+            quantity::number(correlation)
+        )),
+        Course::Unknown { .. } | Course::Steady | Course::Stepped => None,
+    }
+}
+
+fn constant(constant: &Constant) -> String {
+    let hint = if constant.hint.is_empty() {
+        String::new()
+    } else {
+        format!("; perhaps {}", constant.hint)
+    };
+    format!(
+        "{}: the same constant, {}, in {} of {} ({}){hint}",
+        constant.subject,
+        ms(constant.at_ns),
+        constant.releases.len(),
+        quantity::plural(constant.of_releases, "release"),
+        quantity::p_value(constant.chance),
+    )
+}
+
+fn shared(shared: &Shared) -> String {
+    format!(
+        "{} have the same constant, {} ({}): a common dependency",
+        shared.subjects.join(" and "),
+        ms(shared.at_ns),
+        quantity::p_value(shared.chance),
+    )
+}
+
+fn worst(worst: &WorstRow) -> Option<String> {
+    let runs = quantity::plural(worst.runs, "run");
+    match worst.says {
+        Says::Stays => Some(format!(
+            "{} has the worst tail in {} of {runs} ({}): what is slow is in that endpoint",
+            worst.subject,
+            worst.times,
+            quantity::p_value(worst.chance)
+        )),
+        Says::Wanders => Some(format!(
+            "the worst tail changes from run to run ({} most often, in {} of {runs}): the \
+             endpoints share what is slow",
+            worst.subject, worst.times
+        )),
+        Says::CannotTell => None,
+    }
+}
+
+fn run_modes(of: &RunModes) -> String {
+    let modes = of.modes.iter().map(|mode| {
+        format!(
+            "{} in {} [{}, {}]",
+            ms(mode.at_ns),
+            quantity::percent(mode.share),
+            quantity::percent(mode.low),
+            quantity::percent(mode.high)
+        )
+    });
+    let modes: Vec<String> = modes.collect();
+    format!(
+        "{}: the same release falls into modes over {}: {}; layout, hashing or placement is drawn \
+         at each start",
+        of.subject,
+        quantity::plural(of.repeats, "start"),
+        modes.join(", ")
+    )
+}
+
+/// Why there are no change points, by the track that knows most.
+fn unknown(setting: &Setting) -> Option<String> {
+    let known = |track: &&Track| track.points.iter().filter(|p| p.value.is_some()).count();
+    let reasons = setting
+        .tracks
+        .iter()
+        .filter_map(|track| match &track.course {
+            // A share that is 0 in some release has no logarithm, and its table says all.
+            Course::Unknown { because } if track.unit != Unit::Share => Some((track, because)),
+            _ => None,
+        });
+    // That a far tail has fewer figures than the rest goes without saying.
+    reasons
+        .max_by_key(|(track, _)| known(track))
+        .map(|(_, because)| because.clone())
+}
+
+/// What the marks and brackets mean.
+pub(crate) fn legend(history: &History) -> String {
+    let least = (history.ratio_to_claim - 1.0) * 100.0;
+    format!(
+        "brackets: range or ranks of the runs of a release (of its repeats, if it is one run); \
+         ▲ ▼ a change of level, ? one that a single release carries; {} searched at a chance of \
+         1 % each, changes from {least:.0} %",
+        quantity::plural(history.searched, "track")
+    )
+}
+
+/// Runs that count nowhere.
+pub(crate) fn void(history: &History) -> Vec<String> {
+    let runs = history.void.iter();
+    runs.map(|run| {
+        format!(
+            "run {} is void and left out: {}",
+            run.id,
+            run.reasons.join("; ")
+        )
+    })
+    .collect()
+}
+
+/// One line on the newest release: `against 7 earlier releases: search.p99 as before`.
+pub(crate) fn newest(tracks: &[Track]) -> Option<String> {
+    let of = tracks.iter();
+    let earlier = of.filter_map(|t| t.newest.as_ref()).map(|n| n.earlier);
+    let earlier = earlier.max().filter(|earlier| *earlier > 0)?;
+    let said: Vec<String> = tracks
+        .iter()
+        .filter_map(|track| Some((track, track.newest.as_ref()?)))
+        .map(|(track, newest)| {
+            let name = format!("{}.{}", track.subject, track.metric);
+            match newest.verdict {
+                Verdict::Same => format!("{name} as before"),
+                Verdict::CannotTell | Verdict::NotComparable => {
+                    format!(
+                        "{name} {} (too few to tell more)",
+                        against(track.unit, newest)
+                    )
+                }
+                verdict => {
+                    let word = comparison_story::word(verdict);
+                    format!("{name} {word}: {}", against(track.unit, newest))
+                }
+            }
+        })
+        .collect();
+    Some(format!(
+        "against {}: {}",
+        quantity::plural(earlier, "earlier release"),
+        said.join("; ")
+    ))
+}
+
+fn ms(ns: f64) -> String {
+    quantity::duration(ns / MILLISECOND as f64)
+}

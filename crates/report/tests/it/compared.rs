@@ -1,0 +1,147 @@
+//! Views of comparisons and histories.
+
+use serde_json::{Value, json};
+use slowpath_core::figures::RunFigures;
+use slowpath_experiment::compare::{Chosen, Comparison, compare};
+use slowpath_experiment::history::{Ask, History, history, newest};
+use slowpath_report::Style;
+
+use crate::schema::{check, schema};
+
+const STYLE: Style = Style {
+    color: false,
+    width: 100,
+};
+
+/// A run of an endpoint whose name no view may print as it is; `ms` are the p99 of its repeats.
+fn run(at: usize, release: &str, host: &str, ms: &[f64]) -> RunFigures {
+    let repeats: Vec<Value> = ms.iter().map(|ms| json!({ "value": ms * 1e6 })).collect();
+    let run = json!({
+        "schema": "slowpath.figures/1", "id": format!("01JD{at:022}"), "name": "shop",
+        "release": release, "began": format!("2026-01-{:02}T03:04:05Z", at + 1),
+        "origin": "measured",
+        "conditions": {
+            "host": { "hostname": host }, "config": {}, "harness": {}, "versions": {}
+        },
+        "rows": [{
+            "subject": "<b>a|b</b>", "metric": "p99", "unit": "ns", "better": "lower",
+            "repeats": repeats
+        }],
+        "modes": [
+            { "subject": "<b>a|b</b>", "at_ns": 1e6, "weight": 0.9, "n": 20_000 },
+            { "subject": "<b>a|b</b>", "at_ns": 41e6 + 1e5 * at as f64, "weight": 0.1, "n": 20_000 }
+        ],
+        "failures": [{ "subject": "<b>a|b</b>", "class": release, "count": 3, "share": 0.01 }]
+    });
+    serde_json::from_value(run).unwrap()
+}
+
+fn comparison(host: &str) -> Comparison {
+    let side = |release: &str, runs| Chosen {
+        label: format!("release {release}"),
+        runs,
+    };
+    let a = side(
+        "v1",
+        vec![run(0, "v1", "x", &[10.0, 10.1, 10.2, 9.9, 10.0])],
+    );
+    let b = side(
+        "v2",
+        vec![run(1, "v2", host, &[12.0, 12.1, 12.2, 11.9, 12.0])],
+    );
+    compare(&a, &b, Some(1.02))
+}
+
+/// Fourteen releases with a step at the ninth.
+fn stepped() -> Vec<RunFigures> {
+    let level = |at: usize| if at < 8 { 10.0 } else { 13.0 };
+    let ms = |at: usize| level(at) * (1.0 + 0.01 * (at % 3) as f64);
+    (0..14)
+        .map(|at| run(at, &format!("v{}", at + 1), "x", &[ms(at), ms(at) * 1.01]))
+        .collect()
+}
+
+fn fits(name: &str, text: &str) {
+    let schema = schema(name);
+    let value: Value = serde_json::from_str(text).unwrap();
+    let mut wrong = Vec::new();
+    check(&schema, &schema, &value, name, &mut wrong);
+    assert_eq!(wrong, Vec::<String>::new());
+}
+
+#[test]
+fn a_comparison_says_what_differs_before_any_figure() {
+    let text = slowpath_report::comparison_terminal(&comparison("y"), STYLE);
+    let place = |word: &str| {
+        text.find(word)
+            .unwrap_or_else(|| panic!("no {word} in\n{text}"))
+    };
+    assert!(text.starts_with("warning  A and B were not measured alike: other host (hostname)"));
+    assert!(place("host hostname: x → y") < place("10 ms"), "{text}");
+    assert!(text.contains("not comparable: other host (hostname)") && text.contains("1.20 ["));
+    let text = slowpath_report::comparison_terminal(&comparison("x"), STYLE);
+    assert!(text.contains("worse +20 % (p < 0.001)"), "{text}");
+    assert!(text.contains("twice the noise floor of +2.0 %"), "{text}");
+    assert!(text.contains("failures of class v2 appeared"), "{text}");
+    assert!(
+        text.lines().all(|line| line.chars().count() <= 100),
+        "{text}"
+    );
+}
+
+#[test]
+fn a_history_is_a_table_a_picture_and_sentences() {
+    let history = history(&stepped(), &Ask::default());
+    let text = slowpath_report::history_terminal(&history, STYLE, Some("h.html"));
+    for word in [
+        "shop: 14 releases, 14 runs",
+        "worse by +30 % since v9",
+        "▲ +30 %",
+        "the same constant, 41.6 ms, in 14 of 14 releases",
+        "perhaps delayed ACK",
+        "▁▁▁▁▁▁▁▁█",
+    ] {
+        assert!(text.contains(word), "no {word} in\n{text}");
+    }
+    let page = slowpath_report::history_html(&history);
+    assert!(page.contains("curve dash s1") && page.contains("since v9"));
+    assert!(!page.contains("<b>a"), "a name is markup");
+}
+
+#[test]
+fn names_are_escaped_and_json_has_its_schema() {
+    let (comparison, history) = (comparison("y"), history(&stepped(), &Ask::default()));
+    for text in [
+        slowpath_report::comparison_markdown(&comparison),
+        slowpath_report::history_markdown(&history),
+    ] {
+        assert!(text.contains("&lt;b&gt;a\\|b&lt;/b&gt;"), "{text}");
+    }
+    let json = slowpath_report::comparison_json(&comparison);
+    fits("comparison", &json);
+    assert_eq!(
+        serde_json::from_str::<Comparison>(&json).unwrap(),
+        comparison
+    );
+    let json = slowpath_report::history_json(&history);
+    fits("history", &json);
+    assert_eq!(serde_json::from_str::<History>(&json).unwrap(), history);
+}
+
+#[test]
+fn one_line_tells_the_newest_release() {
+    let mut runs = stepped();
+    let line =
+        |runs: &[RunFigures]| slowpath_report::newest_terminal(&newest(runs, "p99", None), STYLE);
+    assert!(line(&runs).unwrap().contains("p99 as before"));
+    runs.push(run(14, "v15", "x", &[30.0, 30.1]));
+    let text = line(&runs).unwrap();
+    assert!(text.contains("higher than in any of 14 before"), "{text}");
+    assert!(text.contains("worse"), "{text}");
+    assert!(line(&runs[..1]).is_none());
+    let text = line(&runs[..2]).unwrap();
+    assert!(
+        text.contains("the one before") && text.contains("too few"),
+        "{text}"
+    );
+}
