@@ -1,0 +1,159 @@
+//! What is seen in the shape of latencies and in their course.
+#![allow(clippy::unwrap_used, reason = "what fails to be set up fails the test")]
+
+use slowpath_core::Nanos;
+use slowpath_core::facts::{EndpointTally, HostFacts, RepeatFacts, TargetFacts};
+use slowpath_core::nanos::Span;
+use slowpath_core::plan::Plan;
+use slowpath_core::record::{MANIFEST_FORMAT, Manifest, RunRecord};
+use slowpath_core::sample::{Outcome, Phase, Sample, Stage};
+use slowpath_core::scenario::{LoadDraft, Scenario, Timer};
+use slowpath_core::timeline::Timeline;
+use slowpath_diagnose::diagnosis::{Axis, EndpointFigures};
+use slowpath_diagnose::judge;
+
+const MS: u64 = 1_000_000;
+const SECOND: u64 = 1_000_000_000;
+/// Requests of a repeat.
+const REQUESTS: u32 = 4_000;
+
+/// The service time of the request number `n`, which is due so many nanoseconds after the begin.
+type Server = fn(n: u32, due_ns: u64) -> u64;
+
+/// Some scatter that is the same in every run, of a millisecond.
+fn scatter(n: u32) -> u64 {
+    u64::from(n.wrapping_mul(2_654_435_761) >> 12) % MS
+}
+
+/// Judges repeats of which the first sends every `gap_ns`, and each further one half as fast
+/// again as the one before.
+fn judged(repeats: u16, gap_ns: u64, server: Server) -> EndpointFigures {
+    let (mut samples, mut facts) = (Vec::new(), Vec::new());
+    let mut scenario = Scenario::from_url("http://127.0.0.1:1/search").unwrap();
+    scenario.load = LoadDraft {
+        rate_per_s: Some(1e9 / gap_ns as f64),
+        ..LoadDraft::default()
+    }
+    .resolve()
+    .unwrap();
+    scenario.timers = vec![Timer {
+        name: "poll_interval".to_owned(),
+        period_ns: 70 * MS,
+    }];
+    for repeat in 0..repeats {
+        let begin = Nanos::new(1000 * SECOND * (1 + u64::from(repeat)));
+        let gap_ns = (0..repeat).fold(gap_ns, |gap, _| gap * 2 / 3);
+        for serial in 0..REQUESTS {
+            let after_ns = u64::from(serial) * gap_ns;
+            let due = begin.plus(after_ns);
+            samples.push(Sample {
+                sent: Some(due),
+                first_byte: Some(due.plus(MS / 2)),
+                done: due.plus(server(serial, after_ns)),
+                serial,
+                connection: serial % 64,
+                repeat,
+                stage: Stage::Measured,
+                status: 200,
+                outcome: Outcome::Ok,
+                phase: Phase::Check,
+                ..Sample::due(due)
+            });
+        }
+        let span = Span::new(begin, begin.plus(u64::from(REQUESTS) * gap_ns));
+        let tally = EndpointTally {
+            offered: u64::from(REQUESTS),
+            unsent: 0,
+        };
+        facts.push(RepeatFacts {
+            endpoints: vec![tally],
+            ..RepeatFacts::new(repeat, span, span)
+        });
+    }
+    let record = RunRecord {
+        manifest: Manifest {
+            format: MANIFEST_FORMAT,
+            id: "01".to_owned(),
+            version: "0".to_owned(),
+            began: "2026-01-01T00:00:00Z".to_owned(),
+            plan: Plan {
+                scenario,
+                seed: 1,
+                release: None,
+            },
+            scenario_text: None,
+            host: HostFacts::default(),
+            git: None,
+            target: TargetFacts::default(),
+            repeats: facts,
+            interrupted: false,
+            trouble: String::new(),
+            recovered: false,
+        },
+        samples: samples.into(),
+        keys: Vec::new(),
+        timeline: Timeline::default(),
+    };
+    judge(&record).endpoints.remove(0)
+}
+
+#[test]
+fn what_only_scatters_has_no_shape_to_tell() {
+    let found = judged(3, 5 * MS, |n, _| 4 * MS + scatter(n));
+    assert_eq!(found.shape.comb, None);
+    assert_eq!(found.shape.stalls, None);
+    assert_eq!(found.shape.steps, []);
+    assert_eq!(found.shape.constants, []);
+    assert_eq!(found.shape.mode_counts.map(|[fewest, _]| fewest), Some(1));
+    let p50 = &found.over_repeats[0];
+    assert_eq!((p50.metric.as_str(), p50.repeats), ("p50", 3));
+    assert!(p50.least_ms <= p50.median_ms && p50.median_ms <= p50.most_ms);
+    let p99 = &found.latency_ms.p99;
+    assert_eq!(p99.rank, Some(11_880), "99 % of 12,000");
+    assert!(p99.deff.unwrap() >= 1.0);
+}
+
+#[test]
+fn a_mode_is_made_of_a_declared_timer() {
+    let found = judged(1, 5 * MS, |n, _| {
+        4 * MS + scatter(n) + if n % 10 == 3 { 70 * MS } else { 0 }
+    });
+    let [constant] = found.shape.constants.as_slice() else {
+        panic!("{:?}", found.shape)
+    };
+    assert!((constant.added_ms - 70.0).abs() < 1.5, "{constant:?}");
+    assert_eq!(constant.made_of[0], "poll_interval");
+}
+
+#[test]
+fn a_level_that_changes_with_requests_is_told_from_one_that_changes_with_time() {
+    let by_request = judged(3, 5 * MS, |n, _| {
+        4 * MS + scatter(n) + if n >= 2_500 { 6 * MS } else { 0 }
+    });
+    assert_eq!(by_request.shape.steps.len(), 3);
+    for step in &by_request.shape.steps {
+        let off = step.after_requests.abs_diff(2_500);
+        assert!(off < 25, "{step:?}");
+        assert!(step.behind_ms / step.before_ms > 2.0, "{step:?}");
+    }
+    assert_eq!(by_request.shape.steps_follow, Some(Axis::Requests));
+    let by_time = judged(3, 5 * MS, |n, due_ns| {
+        4 * MS + scatter(n) + if due_ns >= 6 * SECOND { 6 * MS } else { 0 }
+    });
+    assert_eq!(by_time.shape.steps_follow, Some(Axis::Time));
+}
+
+#[test]
+fn stalls_that_keep_to_a_period_are_told_with_it() {
+    let found = judged(1, 10 * MS, |n, due_ns| {
+        let into_ns = due_ns % (4 * SECOND);
+        let left_ns = (300 * MS).saturating_sub(into_ns);
+        4 * MS + scatter(n) + left_ns
+    });
+    let stalls = found.shape.stalls.as_ref().unwrap();
+    assert!(
+        (stalls.period_ms / 4_000.0 - 1.0).abs() < 0.01,
+        "{stalls:?}"
+    );
+    assert!(stalls.p < 0.01 && stalls.missed == 0, "{stalls:?}");
+}
