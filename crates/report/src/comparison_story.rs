@@ -153,7 +153,7 @@ pub(crate) fn legend(comparison: &Comparison) -> String {
     let least = (comparison.ratio_to_claim - 1.0) * 100.0;
     let floor = match comparison.floor {
         Some(floor) => format!("twice the noise floor of {}", figure::change(floor)),
-        None => "the noise floor of this host is not known: `slowpath ab` measures it".to_owned(),
+        None => "no noise floor is known".to_owned(),
     };
     let unknown = comparison
         .rows

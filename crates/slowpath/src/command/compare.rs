@@ -24,7 +24,8 @@ pub(crate) fn compare(args: &CompareArgs) -> Result<Exit> {
     store::check_copy(args.json.as_deref())?;
     let (a, b) = (named(&args.a)?, named(&args.b)?);
     let name = common_name(args, &a, &b)?;
-    let (a, b) = (chosen(&args.a, a, &name), chosen(&args.b, b, &name));
+    let name = name.as_deref();
+    let (a, b) = (chosen(&args.a, a, name), chosen(&args.b, b, name));
     let comparison = hold(&a, &b, None);
     let text = if args.markdown {
         slowpath_report::comparison_markdown(&comparison)
@@ -95,14 +96,14 @@ fn common_name(args: &CompareArgs, a: &Named, b: &Named) -> Result<Option<String
     }
 }
 
-fn chosen(label: &str, named: Named, name: &Option<String>) -> Chosen {
+fn chosen(label: &str, named: Named, name: Option<&str>) -> Chosen {
     match named {
         Named::Run(run) => Chosen {
             label: run.id.clone(),
             runs: vec![*run],
         },
         Named::Release(mut runs) => {
-            runs.retain(|run| name.as_ref().is_none_or(|name| run.name == *name));
+            runs.retain(|run| name.is_none_or(|name| run.name == name));
             Chosen {
                 label: format!("release {label}"),
                 runs,
