@@ -173,9 +173,9 @@ impl Field {
             | Self::InFlight
             | Self::Events
             | Self::Key
-            | Self::User => value <= u64::from(u32::MAX),
+            | Self::User => u32::try_from(value).is_ok(),
             Self::Repeat | Self::Endpoint | Self::LocalPort | Self::Status | Self::Errno => {
-                value <= u64::from(u16::MAX)
+                u16::try_from(value).is_ok()
             }
             Self::Stage => value < 2,
             Self::Outcome => value < Outcome::ALL.len() as u64,
