@@ -5,9 +5,12 @@ use serde::{Deserialize, Serialize};
 use crate::nanos::{MILLISECOND, SECOND, Span};
 use crate::timeline::Point;
 
-/// Slewing moves the clock by at most 0.5 ms a second (adjtimex(2)); a move of more than this
-/// between two readings a tenth of a second apart is a step.
+/// A move of more than this, beyond what slewing could do meanwhile, is a step.
 pub const STEP_NS: f64 = MILLISECOND as f64;
+
+/// Slewing moves a clock by at most 0.5 ms a second (adjtimex(2)): 0.05 ms between readings a tenth
+/// of a second apart, and more than a step where a starved reader missed seconds.
+const SLEW_MOST: f64 = 500e-6;
 
 /// A clock that runs this much (in millionths) off the raw counter is being slewed. Quartz is off
 /// by less than 100 ppm, and what the kernel corrects is at most that.
@@ -55,14 +58,15 @@ impl ClockEventKind {
 }
 
 /// The moves of a clock against `CLOCK_MONOTONIC` between neighbouring readings that are larger
-/// than [`STEP_NS`], after what the readings' own uncertainty could explain.
+/// than [`STEP_NS`], after what the readings' own uncertainty and slewing could explain.
 pub fn jumps(offsets: &[Point]) -> impl Iterator<Item = (Span, f64)> {
     let pairs = offsets.iter().zip(offsets.iter().skip(1));
     pairs.filter_map(|(a, b)| {
         let moved = b.value - a.value;
         let unsure = (a.window.len_ns() + b.window.len_ns()) as f64;
         let between = Span::new(a.window.begin, b.window.end);
-        (moved.abs() - unsure > STEP_NS).then_some((between, moved))
+        let slewed = SLEW_MOST * between.len_ns() as f64;
+        (moved.abs() - unsure - slewed > STEP_NS).then_some((between, moved))
     })
 }
 
@@ -146,6 +150,11 @@ mod tests {
         assert!((found[0].1 + 2e6).abs() < 1.0);
         let slow_reading = [point(1000, 0, 5e9), point(1100, 3, 5e9 - 2e6)];
         assert_eq!(jumps(&slow_reading).count(), 0);
+        // A reader that was starved for four seconds while the clock was slewed at its fastest.
+        let slewed = [point(1000, 0, 5e9), point(5000, 0, 5e9 + 2e6)];
+        assert_eq!(jumps(&slewed).count(), 0);
+        let slewed_and_stepped = [point(1000, 0, 5e9), point(5000, 0, 5e9 + 4e6)];
+        assert_eq!(jumps(&slewed_and_stepped).count(), 1);
     }
 
     #[test]
