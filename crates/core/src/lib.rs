@@ -9,6 +9,7 @@ pub mod bench;
 pub mod catalogue;
 pub mod facts;
 pub mod figures;
+pub mod gates;
 pub mod health;
 pub mod logs;
 pub mod model;

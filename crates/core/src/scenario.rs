@@ -22,7 +22,10 @@ mod users;
 
 pub use agreement::COLD;
 pub use endpoint::{Count, Endpoint, EventRange, Expect, Extract, Extraction, SizeRange};
-pub use gate::{Condition, Dimension, Gate, GateError, GateTest, Measure, Metric};
+pub use gate::{
+    Bounded, Condition, Dimension, Gate, GateError, GateTest, Measure, Metric, Operand, Order,
+    Relation, Term, Vocabulary,
+};
 pub use load::{
     Arrivals, ConnectionUse, Contradiction, DEFAULT_CONNECTIONS, DEFAULT_DURATION_NS,
     DEFAULT_LOOPS, DEFAULT_REPEATS, DEFAULT_REPEATS_MOST, DEFAULT_STREAMS, DEFAULT_TIMEOUT_NS,
@@ -94,6 +97,24 @@ impl Scenario {
             gates: Vec::new(),
         })
     }
+
+    /// What gates may speak of: endpoints, and with the name of each pass (`search (cold)`).
+    pub fn gate_subjects(&self) -> Vec<String> {
+        let names: Vec<String> = self.endpoints.iter().map(|e| e.name.clone()).collect();
+        gate_subjects(names, &self.load.passes)
+    }
+}
+
+/// What gates may speak of: endpoints, and with the name of each pass (`search (cold)`).
+pub fn gate_subjects(endpoints: Vec<String>, passes: &[String]) -> Vec<String> {
+    let of_pass = |name: &String| -> Vec<String> {
+        passes
+            .iter()
+            .map(|pass| format!("{name} ({pass})"))
+            .collect()
+    };
+    let with_passes: Vec<String> = endpoints.iter().flat_map(of_pass).collect();
+    endpoints.into_iter().chain(with_passes).collect()
 }
 
 /// The server under test: started by slowpath when it has a command, found otherwise.

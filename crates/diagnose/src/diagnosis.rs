@@ -8,6 +8,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 use slowpath_core::facts::HostFacts;
+use slowpath_core::gates::GateOutcome;
 
 mod failures;
 mod health;
@@ -65,6 +66,9 @@ pub struct Diagnosis {
     pub unexplained: Vec<Unexplained>,
     /// Signals that could not be observed.
     pub gaps: Vec<GapNote>,
+    /// What became of the scenario's gates, in its order; empty for one without.
+    #[serde(default)]
+    pub gates: Vec<GateOutcome>,
 }
 
 /// The run that was judged.

@@ -77,6 +77,7 @@ pub fn judge(record: &RunRecord) -> Diagnosis {
         blind: judged.blind,
         unexplained: judged.unexplained,
         gaps: gaps(record),
+        gates: Vec::new(),
     }
 }
 

@@ -19,6 +19,7 @@ mod errno;
 mod failures;
 mod figures;
 pub mod frame;
+mod gate_figures;
 pub mod health;
 mod host_cpu;
 pub mod instrument;
@@ -44,6 +45,7 @@ mod validity;
 pub mod verdict;
 
 pub use by_pass::of_pass;
+pub use gate_figures::gate_figures;
 pub use judge::judge;
 pub use logs::{attach_logs, wanted_logs};
 pub use run_figures::run_figures;

@@ -38,7 +38,8 @@ pub fn run_figures(manifest: &Manifest, diagnosis: &Diagnosis) -> RunFigures {
     }
 }
 
-fn subject(endpoint: &EndpointFigures) -> String {
+/// What rows call an endpoint, with its pass where it has one.
+pub(crate) fn subject(endpoint: &EndpointFigures) -> String {
     match &endpoint.pass {
         Some(pass) => format!("{} ({pass})", endpoint.name),
         None => endpoint.name.clone(),

@@ -10,10 +10,12 @@
 //! is [`Verdict::Undecided`]), and any verdict from one block an arm.
 #![warn(clippy::disallowed_methods)]
 
+pub mod ab;
 pub mod compare;
 mod design;
 mod estimate;
 mod experiment;
+mod gate;
 pub mod history;
 mod judge;
 mod power;
@@ -27,6 +29,7 @@ pub use experiment::{
     BlockMeasurement, Effect, Experiment, FORMAT, Hypothesis, Intervention, Outcome, Summary,
     Verdict,
 };
+pub use gate::{Baseline, Words, judge_gates};
 pub use judge::{ALPHA, judge};
 pub use power::{
     LONGEST_BLOCK_NS, PERIODS_PER_BLOCK, SHORTEST_BLOCK_NS, SLOW_PER_BLOCK, TooRare, block_ns,

@@ -8,12 +8,13 @@ use std::fmt;
 use std::io;
 use std::path::Path;
 
-use slowpath_core::scenario::{Gate, GateTest, Names, Scenario, Timer};
+use slowpath_core::scenario::{Names, Scenario, Timer, Vocabulary, gate_subjects};
 use toml::de::DeTable;
 
 mod endpoint;
 mod expect;
 mod extract;
+mod gates;
 mod json;
 mod keys;
 mod load;
@@ -23,6 +24,7 @@ mod reader;
 mod target;
 mod value;
 
+pub use gates::parse_gates;
 pub use keys::known_keys;
 pub use model::parse_model;
 pub use pools::read_file;
@@ -169,7 +171,12 @@ fn read(root: &Table<'_>, context: &Context<'_>) -> Option<Scenario> {
     let users = load::users(root, &endpoint::names(root));
     let toggles = target::toggles(root, &known, started);
     let timers = timers(root);
-    let gates = gates(root);
+    let passes = load.as_ref().map_or(&[][..], |load| &load.passes);
+    let known_to_gates = Vocabulary {
+        subjects: &gate_subjects(endpoint::names(root), passes),
+        metrics: &[],
+    };
+    let gates = gates::gates(root, known_to_gates);
     let name = root.get("name").and_then(|value| value.filled());
     Some(Scenario {
         name: name.map_or_else(|| stem(context.file), str::to_owned),
@@ -207,30 +214,6 @@ fn timers(root: &Table<'_>) -> Vec<Timer> {
         })
     };
     table.entries().into_iter().filter_map(timer).collect()
-}
-
-fn gates(root: &Table<'_>) -> Vec<Gate> {
-    let endpoints = endpoint::names(root);
-    let mut gates = Vec::new();
-    for table in root.tables("gate") {
-        let Some(value) = table.required("that", "add that = \"NAME.p99 < 50ms\"") else {
-            continue;
-        };
-        let Some(text) = value.text() else { continue };
-        match GateTest::parse(text, &endpoints) {
-            Ok(test) => gates.push(Gate {
-                that: text.to_owned(),
-                line: value.line(),
-                test,
-            }),
-            Err(error) => value.wrong(
-                error,
-                "say \"ENDPOINT.METRIC < BOUND\" or \"A / B in LOW..HIGH\"; metrics are p50, p90, \
-                 p95, p98, p99, p99.9, max, rate and errors",
-            ),
-        }
-    }
-    gates
 }
 
 /// Notes every name that was already taken.

@@ -5,6 +5,7 @@
 //! from outside (names, details, addresses) is escaped for the medium it is printed in.
 #![warn(clippy::disallowed_methods)]
 
+mod ab_story;
 mod bench_story;
 mod comparison_story;
 mod figure;
@@ -16,9 +17,11 @@ mod sweep_story;
 mod views;
 
 pub use views::html::{history_html, html, sweep_html};
-pub use views::json::{bench_json, comparison_json, history_json, json, sweep_json};
-pub use views::markdown::{comparison_markdown, history_markdown, markdown, sweep_markdown};
+pub use views::json::{ab_json, bench_json, comparison_json, history_json, json, sweep_json};
+pub use views::markdown::{
+    ab_markdown, comparison_markdown, history_markdown, markdown, sweep_markdown,
+};
 pub use views::terminal::{
-    Style, bench_terminal, comparison_terminal, history_terminal, newest_terminal, sweep_terminal,
-    terminal,
+    Style, ab_terminal, bench_terminal, comparison_terminal, gates_terminal, history_terminal,
+    newest_terminal, sweep_terminal, terminal,
 };

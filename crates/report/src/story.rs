@@ -8,6 +8,7 @@ use slowpath_diagnose::diagnosis::{
 use crate::quantity;
 
 mod failures;
+mod gates;
 mod health;
 mod passes;
 mod shape;
@@ -18,6 +19,7 @@ pub(crate) use failures::{
     bound, connection_facts, error_facts, error_told, example, idle_bins, idle_gaps, log_line,
     no_lines, nothing_answered, served, telling_line,
 };
+pub(crate) use gates::{gate, gates};
 pub(crate) use health::spread_blame;
 pub(crate) use passes::{classes, label, passes};
 pub(crate) use shape::shape;

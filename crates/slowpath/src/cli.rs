@@ -41,12 +41,22 @@ pub(crate) enum Verb {
     Compare(CompareArgs),
     /// What became of a scenario's figures over its releases: changes, drift, what comes back.
     History(HistoryArgs),
+    /// Compare two settings in interleaved pairs of blocks.
+    Ab(Box<AbArgs>),
+    /// Hold a run against its gates: exit 5 when one fails.
+    Gate(Box<GateArgs>),
     /// Write the HTML report of a run again, or print it as Markdown.
     Report(ReportArgs),
     /// The page of a cause, or the list of all.
     Causes(CausesArgs),
     /// What can be seen on this machine, how noisy it is, and what would help.
     Doctor(DoctorArgs),
+    /// What the guardian starts.
+    #[command(name = crate::toggles::UNDO, hide = true)]
+    SwitchOff {
+        /// What is to be undone.
+        file: PathBuf,
+    },
 }
 
 #[derive(Debug, Args)]
@@ -84,6 +94,9 @@ pub(crate) struct RunArgs {
     pub(crate) pid: Option<u32>,
     #[command(flatten)]
     pub(crate) reach: ReachArgs,
+    /// The toggle of the scenario that is on; otherwise none is.
+    #[arg(long, value_name = "NAME")]
+    pub(crate) toggle: Option<String>,
     /// The release that is measured, kept in the record.
     #[arg(long, value_name = "NAME")]
     pub(crate) release: Option<String>,
@@ -264,6 +277,114 @@ pub(crate) struct SweepArgs {
     pub(crate) json: Option<PathBuf>,
 }
 
+/// Blocks of A and B are measured in pairs, ABBA BAAB, each with a warm-up of its own; a target
+/// that slowpath starts is started anew for each. How many pairs there will be, how long they
+/// take and what they can see is said before. Exactly one of --toggle, --b, --other and --aa says
+/// what B is. Afterwards each endpoint's percentiles, rate, errors and share of slow requests are
+/// different, not different, or undetermined with what it would take.
+#[derive(Debug, Args)]
+#[command(group = clap::ArgGroup::new("compared").required(true).args(["toggle", "b", "other", "aa"]))]
+pub(crate) struct AbArgs {
+    /// A scenario file, or the URL of a running target: A, and the load of both.
+    #[arg(value_name = "SCENARIO.toml|URL")]
+    pub(crate) what: String,
+    /// B has this toggle of the scenario on.
+    #[arg(long, value_name = "NAME")]
+    pub(crate) toggle: Option<String>,
+    /// B is started by this command instead of the scenario's, split as a shell does it.
+    #[arg(long, value_name = "COMMAND")]
+    pub(crate) b: Option<String>,
+    /// With --b, A is started by this command.
+    #[arg(long, value_name = "COMMAND", requires = "b")]
+    pub(crate) a: Option<String>,
+    /// B is the target of this scenario, with its services: another build, another version.
+    #[arg(long, value_name = "OTHER.toml")]
+    pub(crate) other: Option<String>,
+    /// A against itself: what this host makes of nothing. It is remembered in .slowpath/noise,
+    /// and later comparisons claim only what is twice as large.
+    #[arg(long)]
+    pub(crate) aa: bool,
+    /// Pairs of blocks; otherwise as many as the host's noise asks for.
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(3..=1000))]
+    pub(crate) pairs: Option<u32>,
+    /// Most pairs, where their number follows the noise.
+    #[arg(long, value_name = "N", default_value_t = slowpath_experiment::ab::PAIRS_MOST,
+          value_parser = clap::value_parser!(u32).range(5..=1000))]
+    pub(crate) pairs_most: u32,
+    /// The difference of the median that is looked for, such as 10%.
+    #[arg(long, value_name = "PERCENT", default_value = "10%", value_parser = effect)]
+    pub(crate) effect: f64,
+    /// Length of each block; otherwise the scenario's duration.
+    #[arg(short = 'd', long, value_name = "D", value_parser = duration)]
+    pub(crate) duration: Option<u64>,
+    /// Load before each block; otherwise the scenario's warm-up.
+    #[arg(long, value_name = "D", value_parser = duration)]
+    pub(crate) warmup: Option<u64>,
+    /// The most connections at once; in a closed loop also the number of users.
+    #[arg(short = 'c', long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=60_000))]
+    pub(crate) connections: Option<u32>,
+    /// Requests a second, such as 500 or 500/s: makes the loop open.
+    #[arg(short = 'r', long, value_name = "R", value_parser = rate)]
+    pub(crate) rate: Option<f64>,
+    /// Users of a closed loop.
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=60_000))]
+    pub(crate) users: Option<u32>,
+    /// Threads that send; one is enough up to some 100,000 requests a second.
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1024))]
+    pub(crate) loops: Option<u32>,
+    #[command(flatten)]
+    pub(crate) reach: ReachArgs,
+    /// The process to observe; otherwise the one that listens on the URL's port.
+    #[arg(long, value_name = "PID")]
+    pub(crate) pid: Option<u32>,
+    /// Seed of the order and of every other random choice; otherwise drawn and recorded.
+    #[arg(long, value_name = "N")]
+    pub(crate) seed: Option<u64>,
+    /// Failed requests that are accepted, as a share from 0 to 1.
+    #[arg(long, value_name = "SHARE", default_value_t = 0.0, value_parser = share)]
+    pub(crate) allow_errors: f64,
+    /// No progress, no notes; only the answer.
+    #[arg(long)]
+    pub(crate) quiet: bool,
+    /// This comparison's own directory; otherwise .slowpath/runs/ULID.
+    #[arg(long, value_name = "DIR")]
+    pub(crate) out: Option<PathBuf>,
+    /// Where to put a copy of ab.json.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) json: Option<PathBuf>,
+}
+
+/// A scenario is measured first, as `slowpath run` does it and with its options; a run is judged
+/// as it is. A gate holds or fails when the whole 95 % interval of its figure says so. Where it
+/// does not, the answer is "cannot tell" with what it would take, and the exit code is 0 unless
+/// --strict is given.
+#[derive(Debug, Args)]
+#[command(
+    mut_arg("what", |arg| arg.value_name("SCENARIO.toml|URL|RUN").help(
+        "A scenario file or URL, which is measured; or a run: its directory, the beginning of its \
+         id, or `last`.")),
+    mut_arg("json", |arg| arg.help("Where to put the gates as JSON."))
+)]
+pub(crate) struct GateArgs {
+    #[command(flatten)]
+    pub(crate) run: RunArgs,
+    /// The gates, instead of those of the scenario: a file with [[gate]] tables.
+    #[arg(long, value_name = "FILE.toml")]
+    pub(crate) gates: Option<PathBuf>,
+    /// What `baseline` means in gates: a run, or a release, whose last run it is.
+    #[arg(long, value_name = "RUN|RELEASE")]
+    pub(crate) baseline: Option<String>,
+    /// Where to put the gates as JUnit XML.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) junit: Option<PathBuf>,
+    /// Print GitHub annotations of what fails or cannot be told.
+    #[arg(long)]
+    pub(crate) github: bool,
+    /// A gate that cannot be told counts as failed.
+    #[arg(long)]
+    pub(crate) strict: bool,
+}
+
 #[derive(Debug, Args)]
 pub(crate) struct BenchArgs {
     /// Who reads the figures; otherwise the command or its output tells. `time` is the time of the
@@ -426,6 +547,15 @@ fn rate(text: &str) -> Result<f64, String> {
         text.to_owned()
     };
     units::parse_rate(&full).map_err(|error| error.to_string())
+}
+
+/// A difference in percent, with or without its sign.
+fn effect(text: &str) -> Result<f64, String> {
+    let number = text.trim_end_matches('%').trim_end();
+    match number.parse::<f64>() {
+        Ok(percent) if percent > 0.0 && percent <= 1000.0 => Ok(percent / 100.0),
+        _ => Err(format!("{text:?} is not a percentage above 0")),
+    }
 }
 
 fn share(text: &str) -> Result<f64, String> {

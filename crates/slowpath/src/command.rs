@@ -1,11 +1,13 @@
 //! One file a verb.
 
+pub(crate) mod ab;
 pub(crate) mod bench;
 pub(crate) mod causes;
 pub(crate) mod compare;
 pub(crate) mod demo;
 pub(crate) mod doctor;
 pub(crate) mod explain;
+pub(crate) mod gate;
 pub(crate) mod history;
 pub(crate) mod import;
 pub(crate) mod lint;

@@ -16,6 +16,8 @@ pub(crate) enum Exit {
     Unreachable = 3,
     /// The measurement is invalid; the report says by what.
     Invalid = 4,
+    /// A declared gate failed.
+    Gate = 5,
     /// Requests failed in the measured window, more than `--allow-errors` allows.
     Failures = 6,
     /// Interrupted; the record is kept.

@@ -21,6 +21,7 @@ mod session;
 mod store;
 mod stored;
 mod switcher;
+mod toggles;
 
 use std::process::ExitCode;
 
@@ -40,6 +41,8 @@ fn main() -> ExitCode {
         Verb::Explain(args) => command::explain::explain(&args),
         Verb::Prove(args) => command::prove::prove(&args),
         Verb::Demo(args) => command::demo::demo(&args),
+        Verb::Ab(args) => command::ab::ab(&args),
+        Verb::Gate(args) => command::gate::gate(&args),
         Verb::Lint(args) => command::lint::lint(&args),
         Verb::Sweep(args) => command::sweep::sweep(&args),
         Verb::Bench(args) => command::bench::bench(&args),
@@ -48,6 +51,7 @@ fn main() -> ExitCode {
         Verb::History(args) => command::history::history(&args),
         Verb::Report(args) => command::report::report(&args),
         Verb::Causes(args) => command::causes::causes(&args),
+        Verb::SwitchOff { file } => toggles::undo(&file),
         Verb::Doctor(args) => command::doctor::doctor(&args),
     };
     let exit = done.unwrap_or_else(|problem| {

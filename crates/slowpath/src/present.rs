@@ -4,9 +4,11 @@ use std::path::{Path, PathBuf};
 
 use slowpath_core::bench::BenchReport;
 use slowpath_core::figures::RunFigures;
+use slowpath_core::gates::{GateAnswer, GateOutcome};
 use slowpath_core::record::RunRecord;
+use slowpath_core::scenario::Gate;
 use slowpath_diagnose::diagnosis::{Diagnosis, Status};
-use slowpath_experiment::Experiment;
+use slowpath_experiment::{Baseline, Experiment, judge_gates};
 use slowpath_record::RecordError;
 
 use crate::exit::{Exit, Problem};
@@ -36,6 +38,12 @@ impl Judged {
         let logs = slowpath_record::excerpts(dir, &wanted).map_err(|error| error.to_string());
         slowpath_diagnose::attach_logs(&record, &mut diagnosis, logs);
         grade::apply(&experiments, &mut diagnosis.findings);
+        diagnosis.gates = gates(
+            &record,
+            &diagnosis,
+            &record.manifest.plan.scenario.gates,
+            None,
+        );
         Ok(Self {
             dir: dir.to_owned(),
             record,
@@ -47,6 +55,16 @@ impl Judged {
     /// The run in figures.
     pub(crate) fn figures(&self) -> RunFigures {
         slowpath_diagnose::run_figures(&self.record.manifest, &self.diagnosis)
+    }
+
+    /// The run in the figures that gates may name.
+    pub(crate) fn gate_figures(&self) -> RunFigures {
+        slowpath_diagnose::gate_figures(&self.record.manifest, &self.diagnosis)
+    }
+
+    /// Judges other gates, or the same against a baseline, in the place of the scenario's.
+    pub(crate) fn judge_gates(&mut self, wanted: &[Gate], baseline: Option<Baseline<'_>>) {
+        self.diagnosis.gates = gates(&self.record, &self.diagnosis, wanted, baseline);
     }
 
     /// Writes report.json, report.html and figures.json beside the record.
@@ -105,6 +123,12 @@ impl Judged {
             .any(|c| c.status == Status::Invalid)
         {
             Exit::Invalid
+        } else if diagnosis
+            .gates
+            .iter()
+            .any(|gate| gate.answer == GateAnswer::Fails)
+        {
+            Exit::Gate
         } else if failed as f64 > allow_errors * offered as f64 {
             Exit::Failures
         } else {
@@ -141,6 +165,20 @@ pub(crate) fn present_bench(
     ));
     store::write_copy(copy, &slowpath_report::bench_json(report))?;
     saved
+}
+
+/// What became of gates on a run.
+fn gates(
+    record: &RunRecord,
+    diagnosis: &Diagnosis,
+    gates: &[Gate],
+    baseline: Option<Baseline<'_>>,
+) -> Vec<GateOutcome> {
+    if gates.is_empty() {
+        return Vec::new();
+    }
+    let figures = slowpath_diagnose::gate_figures(&record.manifest, diagnosis);
+    judge_gates(gates, &figures, baseline)
 }
 
 /// The experiments on a run, in the order in which they were written. One that cannot be read is

@@ -1,12 +1,13 @@
-//! What makes a pass cold: the reset steps of the target, done one after the other.
+//! Steps done one after the other: what makes a pass cold, and what switches a toggle.
 
 use std::fs::{self, OpenOptions};
 use std::io::{self, ErrorKind, Read, Write};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
 
-use slowpath_core::scenario::{Step, Template};
+use slowpath_core::scenario::{Places, Scenario, Step, Template};
+use slowpath_load::Route;
 use slowpath_load::body::Wants;
 use slowpath_load::http1::{Fed, Response};
 use slowpath_observe::guardian::Guardian;
@@ -26,31 +27,66 @@ const CONNECT_MAX: Duration = Duration::from_secs(4);
 /// Bytes of an answer that the log keeps.
 const MOST_LOGGED: usize = 64 * 1024;
 
-/// Does all steps; what they say goes to `logs/reset.log`.
+/// Where steps are done.
+#[derive(Debug)]
+pub(crate) struct Ground<'a> {
+    pub(crate) scenario: &'a Scenario,
+    pub(crate) places: &'a Places,
+    pub(crate) route: &'a Route,
+    pub(crate) host_header: &'a str,
+    pub(crate) logs: &'a Path,
+    pub(crate) stop: &'a AtomicBool,
+    /// What they are steps of; names their log.
+    pub(crate) name: &'a str,
+}
+
+impl Ground<'_> {
+    fn log(&self) -> PathBuf {
+        self.logs.join(format!("{}.log", self.name))
+    }
+}
+
+/// Does the reset steps of the target; what they say goes to `logs/reset.log`.
 pub(crate) fn reset(
     session: &Session,
     setting: &Setting<'_>,
     guardian: &Guardian,
 ) -> Result<(), Problem> {
-    for step in &setting.scenario.target.reset {
+    let ground = Ground {
+        scenario: setting.scenario,
+        places: &session.places,
+        route: &session.route,
+        host_header: &session.host_header,
+        logs: setting.logs,
+        stop: setting.stop,
+        name: "reset",
+    };
+    let wanted = &setting.scenario.target.reset;
+    steps(&ground, wanted, guardian).map_err(|(step, why)| {
+        if interrupt::came(setting.stop) {
+            return Problem::interrupted();
+        }
+        let what = format!("the reset step {step} failed, so the cold pass is not measured: {why}");
+        let log = ground.log();
+        Problem::invalid(what, format!("what it said is in {}", log.display()))
+    })
+}
+
+/// Does steps one after the other; in an error, the step that failed, and why.
+pub(crate) fn steps(
+    ground: &Ground<'_>,
+    steps: &[Step],
+    guardian: &Guardian,
+) -> Result<(), (String, String)> {
+    for step in steps {
         let done = match step {
             Step::Request { method, path } => {
-                let path = path.expand(&session.places);
-                request(session, setting, method, &path)
+                let path = path.expand(ground.places);
+                request(ground, method, &path)
             }
-            Step::Command(words) => command(session, setting, guardian, words),
+            Step::Command(words) => command(ground, guardian, words),
         };
-        let log = setting.logs.join("reset.log");
-        done.map_err(|why| {
-            if interrupt::came(setting.stop) {
-                return Problem::interrupted();
-            }
-            let what = format!(
-                "the reset step {} failed, so the cold pass is not measured: {why}",
-                in_words(step)
-            );
-            Problem::invalid(what, format!("what it said is in {}", log.display()))
-        })?;
+        done.map_err(|why| (in_words(step), why))?;
     }
     Ok(())
 }
@@ -66,18 +102,13 @@ fn in_words(step: &Step) -> String {
 
 /// A command has done its part when its first process ends with status 0; what it has started
 /// beside is ended then, like everything that slowpath starts.
-fn command(
-    session: &Session,
-    setting: &Setting<'_>,
-    guardian: &Guardian,
-    words: &[Template],
-) -> Result<(), String> {
+fn command(ground: &Ground<'_>, guardian: &Guardian, words: &[Template]) -> Result<(), String> {
     let launch = Launch {
-        command: expand_command(words, &session.places, &setting.scenario.folder),
+        command: expand_command(words, ground.places, &ground.scenario.folder),
         env: Vec::new(),
-        cwd: working_folder(setting.scenario, None, &session.places),
-        log_dir: setting.logs.to_owned(),
-        name: "reset".to_owned(),
+        cwd: working_folder(ground.scenario, None, ground.places),
+        log_dir: ground.logs.to_owned(),
+        name: ground.name.to_owned(),
         address: None,
     };
     let mut running = target::start(&launch, guardian).map_err(|error| error.to_string())?;
@@ -86,7 +117,7 @@ fn command(
         if let Some(ended) = running.ended() {
             break ended;
         }
-        if begun.elapsed() > STEP_MAX || interrupt::came(setting.stop) {
+        if begun.elapsed() > STEP_MAX || interrupt::came(ground.stop) {
             break Err(format!("it did not end within {} s", STEP_MAX.as_secs()));
         }
         std::thread::sleep(EVERY);
@@ -96,12 +127,7 @@ fn command(
 }
 
 /// Sends a request to the first address that takes it; any 2xx or 3xx is success.
-fn request(
-    session: &Session,
-    setting: &Setting<'_>,
-    method: &str,
-    path: &str,
-) -> Result<(), String> {
+fn request(ground: &Ground<'_>, method: &str, path: &str) -> Result<(), String> {
     let length = match method {
         "POST" | "PUT" | "PATCH" => "Content-Length: 0\r\n",
         _ => "",
@@ -109,11 +135,11 @@ fn request(
     let text = format!(
         "{method} {path} HTTP/1.1\r\nHost: {}\r\nUser-Agent: slowpath\r\nAccept: */*\r\n\
          {length}Connection: close\r\n\r\n",
-        session.host_header
+        ground.host_header
     );
     let mut last = "the target has no address".to_owned();
-    for address in &session.route.addresses {
-        let mut stream = match session.route.open(address, CONNECT_MAX) {
+    for address in &ground.route.addresses {
+        let mut stream = match ground.route.open(address, CONNECT_MAX) {
             Ok(stream) => stream,
             Err(error) => {
                 last = format!("cannot connect: {error}");
@@ -122,14 +148,11 @@ fn request(
         };
         let answer = stream
             .set_patience(EVERY)
-            .and_then(|()| exchange(&mut stream, &text, method == "HEAD", setting.stop));
+            .and_then(|()| exchange(&mut stream, &text, method == "HEAD", ground.stop));
         let (status, said) = answer.map_err(|error| error.to_string())?;
         let first = String::from_utf8_lossy(&said[..said.len().min(MOST_LOGGED)]);
-        log(
-            setting.logs,
-            &format!("{method} {path}: {status}\n{first}\n"),
-        )
-        .map_err(|error| format!("its log cannot be written: {error}"))?;
+        log(ground, &format!("{method} {path}: {status}\n{first}\n"))
+            .map_err(|error| format!("its log cannot be written: {error}"))?;
         return match status {
             200..400 => Ok(()),
             _ => Err(format!("it was answered with {status}")),
@@ -179,9 +202,9 @@ fn exchange(
 }
 
 /// Adds to the log of the steps.
-fn log(logs: &Path, text: &str) -> io::Result<()> {
-    fs::create_dir_all(logs)?;
-    let path = logs.join("reset.log");
+fn log(ground: &Ground<'_>, text: &str) -> io::Result<()> {
+    fs::create_dir_all(ground.logs)?;
+    let path = ground.log();
     let mut file = OpenOptions::new().create(true).append(true).open(path)?;
     let stamp = crate::notes::now_utc();
     file.write_all(format!("{stamp} {text}").as_bytes())

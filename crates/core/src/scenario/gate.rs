@@ -1,23 +1,23 @@
 //! Gates: what must hold for a run to pass.
 //!
-//! `search.p99 < 50ms` compares a measure of an endpoint with a bound;
-//! `search.p99 / baseline.search.p99 in 0.9..1.1` compares the ratio of two.
+//! * `search.p99 < 50ms` compares a measure with a bound; so does `in 40ms..60ms`.
+//! * `search.p99 / baseline.search.p99 in 0.9..1.1` compares the ratio of two measures.
+//! * `tls.p50 >= plain.p50`, `page.p50 >= search.p50 within 5 %` and
+//!   `in.rate = done.rate + waiting.rate within 1 %` compare measures, sums of them, and sums with
+//!   constants (`a.p99 <= b.p99 + 5ms`).
+//!
+//! Names with other characters than letters and digits may be quoted: `"Parse/big (8)".time`.
 
 use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-use super::units::{UnitError, parse_duration, parse_range, parse_rate};
+use super::units::UnitError;
+use crate::figures::Unit;
 
-/// The quantiles that a report has, by name and in percent.
-const QUANTILES: [(&str, f64); 6] = [
-    ("p50", 50.0),
-    ("p90", 90.0),
-    ("p95", 95.0),
-    ("p98", 98.0),
-    ("p99", 99.0),
-    ("p99.9", 99.9),
-];
+mod parse;
+
+pub use parse::Vocabulary;
 
 /// What must hold for a run to pass.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -32,7 +32,17 @@ pub struct Gate {
 
 /// What a gate says.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct GateTest {
+#[serde(rename_all = "kebab-case")]
+pub enum GateTest {
+    /// A measure, or a ratio of two, against numbers.
+    Bounded(Bounded),
+    /// Measures against measures.
+    Related(Relation),
+}
+
+/// A measure, or a ratio of two, against numbers.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Bounded {
     /// What is measured.
     pub measure: Measure,
     /// What the measure is divided by.
@@ -41,19 +51,67 @@ pub struct GateTest {
     pub condition: Condition,
 }
 
+/// Measures against measures.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Relation {
+    /// A sum, of at least one term; at least one of both sides' is a measure.
+    pub left: Vec<Term>,
+    /// How the sides must lie to each other.
+    pub order: Order,
+    /// The other sum.
+    pub right: Vec<Term>,
+    /// By which share of the right side the left may miss it, from 0 to below 1.
+    pub tolerance: f64,
+}
+
+/// A term of a sum.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Term {
+    /// Whether it is taken away.
+    pub negative: bool,
+    /// What is added or taken away.
+    pub of: Operand,
+}
+
+/// What a sum is made of.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Operand {
+    /// A figure.
+    Measure(Measure),
+    /// A number in the unit of the measures.
+    Constant(f64),
+}
+
+/// How two sums must lie to each other.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Order {
+    /// `<`
+    Less,
+    /// `<=`
+    AtMost,
+    /// `=`
+    Equal,
+    /// `>=`
+    AtLeast,
+    /// `>`
+    Greater,
+}
+
 /// A figure of a report.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Measure {
     /// Of the run that is compared against, instead of this one.
     pub of_baseline: bool,
-    /// The name of the endpoint.
+    /// The name of the endpoint or benchmark; with its pass, `search (cold)`, in a run with some.
     pub endpoint: String,
     /// Which figure.
     pub metric: Metric,
 }
 
 /// A figure of an endpoint.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub enum Metric {
     /// The quantile of the latency at this percentage; nanoseconds.
     Quantile(f64),
@@ -63,10 +121,25 @@ pub enum Metric {
     Rate,
     /// Failed requests over offered ones; 0 to 1.
     Errors,
+    /// Requests that the plan wanted sent.
+    Offered,
+    /// Requests that were answered as expected.
+    Completed,
+    /// Requests that failed.
+    Failed,
+    /// Requests that were neither: overtaken by the end of the run, or never sent.
+    Unfinished,
+    /// A figure that somebody else's benchmark has named.
+    Named {
+        /// Its name.
+        name: String,
+        /// What it is a number of.
+        dimension: Dimension,
+    },
 }
 
-/// What must hold. Bounds are nanoseconds, requests per second, a share from 0 to 1, or a ratio,
-/// as the measure has it.
+/// What must hold. Bounds are nanoseconds, requests per second, bytes, a share from 0 to 1, a
+/// number or a ratio, as the measure has it.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub enum Condition {
     /// `<`
@@ -114,6 +187,15 @@ pub enum GateError {
     /// A ratio of figures of different kinds.
     #[error("a ratio of {0} and {1} means nothing")]
     Ratio(Dimension, Dimension),
+    /// A comparison or a sum of figures of different kinds.
+    #[error("a comparison of {0} and {1} means nothing")]
+    Unlike(Dimension, Dimension),
+    /// Two measured figures are never equal to the last digit.
+    #[error("no two measured figures of a {0} are equal")]
+    NeverEqual(Dimension),
+    /// A ratio cannot be part of a sum.
+    #[error("a ratio is compared with a number only")]
+    RatioInSum,
     /// The bound is none for this dimension of figure.
     #[error("{text:?} is no {dimension}")]
     Bound {
@@ -128,7 +210,8 @@ pub enum GateError {
 }
 
 /// What a figure is a number of.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
 pub enum Dimension {
     /// A latency.
     Duration,
@@ -136,6 +219,10 @@ pub enum Dimension {
     Rate,
     /// A share of requests.
     Share,
+    /// A number of bytes.
+    Size,
+    /// A number of things.
+    Count,
     /// One figure over another.
     Ratio,
 }
@@ -146,288 +233,93 @@ impl fmt::Display for Dimension {
             Self::Duration => "duration",
             Self::Rate => "rate",
             Self::Share => "share",
+            Self::Size => "size",
+            Self::Count => "count",
             Self::Ratio => "plain number",
         })
     }
 }
 
+impl From<Unit> for Dimension {
+    fn from(unit: Unit) -> Self {
+        match unit {
+            Unit::Ns => Self::Duration,
+            Unit::PerSecond => Self::Rate,
+            Unit::Share => Self::Share,
+            Unit::Bytes => Self::Size,
+            Unit::Count => Self::Count,
+        }
+    }
+}
+
 impl Metric {
-    fn dimension(self) -> Dimension {
+    /// What it is a number of.
+    pub fn dimension(&self) -> Dimension {
         match self {
             Self::Quantile(_) | Self::Max => Dimension::Duration,
             Self::Rate => Dimension::Rate,
             Self::Errors => Dimension::Share,
+            Self::Offered | Self::Completed | Self::Failed | Self::Unfinished => Dimension::Count,
+            Self::Named { dimension, .. } => *dimension,
         }
+    }
+
+    /// The name by which figures have it, and gates say it.
+    pub fn name(&self) -> String {
+        match self {
+            Self::Quantile(percent) => format!("p{percent}"),
+            Self::Max => "max".to_owned(),
+            Self::Rate => "rate".to_owned(),
+            Self::Errors => "errors".to_owned(),
+            Self::Offered => "offered".to_owned(),
+            Self::Completed => "completed".to_owned(),
+            Self::Failed => "failed".to_owned(),
+            Self::Unfinished => "unfinished".to_owned(),
+            Self::Named { name, .. } => name.clone(),
+        }
+    }
+
+    /// Whether it is a count of what happened, which has no interval: it is what it is.
+    pub const fn is_tally(&self) -> bool {
+        matches!(
+            self,
+            Self::Offered | Self::Completed | Self::Failed | Self::Unfinished
+        )
     }
 }
 
 impl GateTest {
-    /// Reads a gate on the endpoints of a scenario.
-    ///
-    /// # Errors
-    /// When it does not parse, names an endpoint that is not there, or compares unlike things.
-    pub fn parse(text: &str, endpoints: &[String]) -> Result<Self, GateError> {
-        let (left, operator, bound) = ["<=", ">=", "<", ">", " in "]
-            .into_iter()
-            .filter_map(|operator| Some((text.find(operator)?, operator)))
-            .min_by_key(|(at, _)| *at)
-            .map(|(at, operator)| (&text[..at], operator, text[at + operator.len()..].trim()))
-            .ok_or(GateError::NoComparison)?;
-        let (measure, over) = match left.split_once(" / ") {
-            Some((measure, over)) => (
-                Measure::parse(measure, endpoints)?,
-                Some(Measure::parse(over, endpoints)?),
-            ),
-            None => (Measure::parse(left, endpoints)?, None),
-        };
-        let dimension = match &over {
-            None => measure.metric.dimension(),
-            Some(over) if over.metric.dimension() == measure.metric.dimension() => Dimension::Ratio,
-            Some(over) => {
-                return Err(GateError::Ratio(
-                    measure.metric.dimension(),
-                    over.metric.dimension(),
-                ));
+    /// The test against numbers, if it is one.
+    pub const fn bounded(&self) -> Option<&Bounded> {
+        match self {
+            Self::Bounded(bounded) => Some(bounded),
+            Self::Related(_) => None,
+        }
+    }
+
+    /// Every measure that it names.
+    pub fn measures(&self) -> Vec<&Measure> {
+        match self {
+            Self::Bounded(bounded) => std::iter::once(&bounded.measure)
+                .chain(&bounded.over)
+                .collect(),
+            Self::Related(relation) => {
+                let terms = relation.left.iter().chain(&relation.right);
+                terms.filter_map(Term::measure).collect()
             }
-        };
-        let condition = match operator {
-            "<" => Condition::Below(value(bound, dimension)?),
-            "<=" => Condition::AtMost(value(bound, dimension)?),
-            ">" => Condition::Above(value(bound, dimension)?),
-            ">=" => Condition::AtLeast(value(bound, dimension)?),
-            _ => within(bound, dimension)?,
-        };
-        Ok(Self {
-            measure,
-            over,
-            condition,
-        })
+        }
     }
 }
 
-impl Measure {
-    fn parse(text: &str, endpoints: &[String]) -> Result<Self, GateError> {
-        let text = text.trim();
-        let no_measure = || GateError::Measure(text.to_owned());
-        let named = [
-            ("max", Metric::Max),
-            ("rate", Metric::Rate),
-            ("errors", Metric::Errors),
-        ];
-        let (endpoint, metric) = QUANTILES
-            .into_iter()
-            .map(|(name, percent)| (name, Metric::Quantile(percent)))
-            .chain(named)
-            .find_map(|(name, metric)| Some((text.strip_suffix(name)?.strip_suffix('.')?, metric)))
-            .ok_or_else(no_measure)?;
-        let (of_baseline, endpoint) = match endpoint.strip_prefix("baseline.") {
-            Some(endpoint) => (true, endpoint),
-            None => (false, endpoint),
-        };
-        if endpoint.is_empty() {
-            return Err(no_measure());
+impl Term {
+    /// The measure that it adds, if it is one.
+    pub const fn measure(&self) -> Option<&Measure> {
+        match &self.of {
+            Operand::Measure(measure) => Some(measure),
+            Operand::Constant(_) => None,
         }
-        if !endpoints.iter().any(|known| known == endpoint) {
-            return Err(GateError::Endpoint(endpoint.to_owned()));
-        }
-        Ok(Self {
-            of_baseline,
-            endpoint: endpoint.to_owned(),
-            metric,
-        })
     }
-}
-
-fn value(text: &str, dimension: Dimension) -> Result<f64, GateError> {
-    match dimension {
-        Dimension::Duration => Ok(parse_duration(text)? as f64),
-        Dimension::Rate => Ok(parse_rate(text)?),
-        Dimension::Share | Dimension::Ratio => number(text)
-            .filter(|value| dimension == Dimension::Ratio || *value <= 1.0)
-            .ok_or_else(|| GateError::Bound {
-                text: text.to_owned(),
-                dimension,
-            }),
-    }
-}
-
-fn within(text: &str, dimension: Dimension) -> Result<Condition, GateError> {
-    let bound = || GateError::Bound {
-        text: text.to_owned(),
-        dimension,
-    };
-    let (low, high) = match dimension {
-        Dimension::Duration => {
-            let (low, high) = parse_range(text, parse_duration)?;
-            (low as f64, high as f64)
-        }
-        Dimension::Rate => parse_range(text, parse_rate)?,
-        Dimension::Share | Dimension::Ratio => {
-            let (low, high) = text.split_once("..").ok_or_else(bound)?;
-            (
-                value(low.trim(), dimension)?,
-                value(high.trim(), dimension)?,
-            )
-        }
-    };
-    if low <= high {
-        Ok(Condition::Within { low, high })
-    } else {
-        Err(bound())
-    }
-}
-
-/// A plain number or a percentage, not negative.
-fn number(text: &str) -> Option<f64> {
-    let (digits, scale) = match text.strip_suffix('%') {
-        Some(digits) => (digits.trim_end(), 100.0),
-        None => (text, 1.0),
-    };
-    let plain = digits.starts_with(|c: char| c.is_ascii_digit());
-    let number: f64 = plain.then(|| digits.parse().ok()).flatten()?;
-    Some(number / scale).filter(|number| number.is_finite())
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn parse(text: &str) -> Result<GateTest, GateError> {
-        GateTest::parse(text, &["search".to_owned(), "/a/b.c".to_owned()])
-    }
-
-    fn measure(of_baseline: bool, endpoint: &str, metric: Metric) -> Measure {
-        Measure {
-            of_baseline,
-            endpoint: endpoint.to_owned(),
-            metric,
-        }
-    }
-
-    #[test]
-    fn a_measure_against_a_bound() {
-        for (text, endpoint, metric, condition) in [
-            (
-                "search.p99 < 50ms",
-                "search",
-                Metric::Quantile(99.0),
-                Condition::Below(5e7),
-            ),
-            (
-                "search.p99.9<=1s",
-                "search",
-                Metric::Quantile(99.9),
-                Condition::AtMost(1e9),
-            ),
-            (
-                "/a/b.c.rate >= 90/s",
-                "/a/b.c",
-                Metric::Rate,
-                Condition::AtLeast(90.0),
-            ),
-            (
-                "search.errors < 1 %",
-                "search",
-                Metric::Errors,
-                Condition::Below(0.01),
-            ),
-            (
-                "search.errors <= 0",
-                "search",
-                Metric::Errors,
-                Condition::AtMost(0.0),
-            ),
-            (
-                "search.max > 1ms",
-                "search",
-                Metric::Max,
-                Condition::Above(1e6),
-            ),
-            (
-                "search.p50 in 1ms..2ms",
-                "search",
-                Metric::Quantile(50.0),
-                Condition::Within {
-                    low: 1e6,
-                    high: 2e6,
-                },
-            ),
-        ] {
-            let gate = parse(text).unwrap();
-            let expected = GateTest {
-                measure: measure(false, endpoint, metric),
-                over: None,
-                condition,
-            };
-            assert_eq!(gate, expected, "{text}");
-        }
-    }
-
-    #[test]
-    fn a_ratio_against_a_range() {
-        let gate = parse("search.p99 / baseline.search.p99 in 0.9..1.1").unwrap();
-        assert_eq!(
-            gate.over,
-            Some(measure(true, "search", Metric::Quantile(99.0)))
-        );
-        assert_eq!(
-            gate.condition,
-            Condition::Within {
-                low: 0.9,
-                high: 1.1
-            }
-        );
-    }
-
-    #[test]
-    fn what_is_no_gate_says_why() {
-        for (text, message) in [
-            ("search.p99", "it compares nothing"),
-            ("", "it compares nothing"),
-            ("p99 < 1ms", "\"p99\" is no measure"),
-            ("search.p42 < 1ms", "\"search.p42\" is no measure"),
-            (
-                "baseline.p99 < 1ms",
-                "there is no endpoint named \"baseline\"",
-            ),
-            ("home.p99 < 1ms", "there is no endpoint named \"home\""),
-            ("search.p99 < 50", "\"50\" has no unit"),
-            ("search.errors < 2", "\"2\" is no share"),
-            ("search.errors < few", "\"few\" is no share"),
-            (
-                "search.p99 / search.p50 < 2ms",
-                "\"2ms\" is no plain number",
-            ),
-            (
-                "search.p99 / search.rate < 2",
-                "a ratio of duration and rate means nothing",
-            ),
-            (
-                "search.p99 / search.p50 in 2..1",
-                "\"2..1\" is no plain number",
-            ),
-            (
-                "search.p99 in 2ms..1ms",
-                "the range \"2ms..1ms\" ends before it starts",
-            ),
-        ] {
-            assert_eq!(parse(text).unwrap_err().to_string(), message, "{text}");
-        }
-    }
-
-    #[test]
-    fn bounds_are_inside_or_not_as_their_sign_says() {
-        let holds = |condition: Condition| [1.0, 2.0, 3.0, f64::NAN].map(|v| condition.holds(v));
-        assert_eq!(holds(Condition::Below(2.0)), [true, false, false, false]);
-        assert_eq!(holds(Condition::AtMost(2.0)), [true, true, false, false]);
-        assert_eq!(holds(Condition::Above(2.0)), [false, false, true, false]);
-        assert_eq!(holds(Condition::AtLeast(2.0)), [false, true, true, false]);
-        assert_eq!(
-            holds(Condition::Within {
-                low: 2.0,
-                high: 3.0
-            }),
-            [false, true, true, false]
-        );
-    }
-}
+mod tests;

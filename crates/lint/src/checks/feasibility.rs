@@ -141,12 +141,15 @@ fn backend(view: &View<'_>) -> Option<Finding> {
 fn gates(view: &View<'_>) -> Vec<Finding> {
     let mut found = Vec::new();
     for gate in &view.scenario.gates {
-        let measure = &gate.test.measure;
-        if measure.metric != Metric::Rate || measure.of_baseline || gate.test.over.is_some() {
+        let Some(test) = gate.test.bounded() else {
+            continue;
+        };
+        let measure = &test.measure;
+        if measure.metric != Metric::Rate || measure.of_baseline || test.over.is_some() {
             continue;
         }
         let most = most_asked(view, &measure.endpoint);
-        let (Some(wanted), Some(most)) = (least(gate.test.condition), most) else {
+        let (Some(wanted), Some(most)) = (least(test.condition), most) else {
             continue;
         };
         if wanted <= most {

@@ -88,7 +88,7 @@ fn of_fewest(name: &str, n: f64) -> String {
 fn gates(view: &View<'_>) -> Vec<Finding> {
     let mut found = Vec::new();
     for gate in &view.scenario.gates {
-        let own = std::iter::once(&gate.test.measure).chain(&gate.test.over);
+        let own = gate.test.measures().into_iter();
         for measure in own.filter(|measure| !measure.of_baseline) {
             let Some((p, n)) = undetermined(view, measure) else {
                 continue;

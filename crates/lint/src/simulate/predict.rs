@@ -151,7 +151,7 @@ pub(super) fn target(
 /// The first percentile that a gate asks for and the simulation predicts.
 fn gated(scenario: &Scenario) -> Option<Target> {
     scenario.gates.iter().find_map(|gate| {
-        let measure = &gate.test.measure;
+        let measure = &gate.test.bounded()?.measure;
         let Metric::Quantile(percent) = measure.metric else {
             return None;
         };

@@ -1,8 +1,10 @@
 //! How a setting is restored: plain data that slowpath and its guardian both carry out.
 
 use std::fs::OpenOptions;
-use std::io::Write;
+use std::io::{self, Write};
 use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
 
 use serde::{Deserialize, Serialize};
 
@@ -33,7 +35,19 @@ pub enum Restore {
         /// The slack that belongs there, in nanoseconds.
         slack_ns: u64,
     },
+    /// Start this very program again with arguments that make it undo something, and wait for it:
+    /// what takes a conversation with the target takes more than a guardian can say.
+    Program {
+        /// The arguments.
+        words: Vec<String>,
+    },
 }
+
+/// How long such a program may take: the user has their prompt back, and the processes that are
+/// to be ended afterwards wait for it.
+const PROGRAM_MAX: Duration = Duration::from_secs(10);
+/// How often it is looked after.
+const EVERY: Duration = Duration::from_millis(10);
 
 impl Restore {
     /// Restores the setting. What is gone needs no restoring and is no error.
@@ -46,10 +60,39 @@ impl Restore {
                 widened_ns,
                 slack_ns,
             } => thread_slack::sweep(*process, *widened_ns, *slack_ns),
+            Self::Program { words } => program(words),
         };
         match outcome {
             Err(InterventionError::Gone { .. }) => Ok(()),
             other => other,
+        }
+    }
+}
+
+fn program(words: &[String]) -> Result<(), InterventionError> {
+    let failed = |source| InterventionError::Io {
+        what: words.join(" "),
+        source,
+    };
+    // The link names the binary even after it was replaced on disk.
+    let mut child = Command::new("/proc/self/exe")
+        .args(words)
+        .stdin(Stdio::null())
+        .stdout(Stdio::null())
+        .spawn()
+        .map_err(failed)?;
+    let begun = Instant::now();
+    loop {
+        match child.try_wait().map_err(failed)? {
+            Some(status) if status.success() => return Ok(()),
+            Some(status) => return Err(failed(io::Error::other(status.to_string()))),
+            None if begun.elapsed() > PROGRAM_MAX => {
+                // It is ours, and its time is over.
+                let _ = child.kill();
+                let _ = child.wait();
+                return Err(failed(io::ErrorKind::TimedOut.into()));
+            }
+            None => std::thread::sleep(EVERY),
         }
     }
 }

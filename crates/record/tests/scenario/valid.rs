@@ -157,13 +157,14 @@ fn what_experiments_and_gates_of_the_shop_need() {
         gate.line,
         1 + SHOP.lines().position(|line| line == "[[gate]]").unwrap() + 1
     );
-    assert_eq!(gate.test.measure.metric, Metric::Quantile(99.0));
-    assert_eq!(gate.test.condition, Condition::Below(5e7));
+    let test = gate.test.bounded().unwrap();
+    assert_eq!(test.measure.metric, Metric::Quantile(99.0));
+    assert_eq!(test.condition, Condition::Below(5e7));
     assert!(
         shop.gates[1]
             .test
-            .over
-            .as_ref()
+            .bounded()
+            .and_then(|test| test.over.as_ref())
             .is_some_and(|over| over.of_baseline)
     );
 }

@@ -8,6 +8,7 @@ use slowpath_experiment::Experiment;
 
 mod answer;
 mod failures;
+mod gates;
 mod history;
 mod latency;
 mod measured;
@@ -44,6 +45,7 @@ pub fn html(diagnosis: &Diagnosis, record: &RunRecord, experiments: &[Experiment
                     (answer::head(diagnosis))
                     (answer::findings(diagnosis, experiments))
                     (trials::experiments(experiments))
+                    (gates::section(&diagnosis.gates))
                     (latency::section(diagnosis, &measured))
                     (time::section(diagnosis, record, &measured))
                     (tables::figures(diagnosis))

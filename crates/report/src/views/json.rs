@@ -2,6 +2,7 @@
 
 use slowpath_core::bench::BenchReport;
 use slowpath_diagnose::diagnosis::Diagnosis;
+use slowpath_experiment::ab::Ab;
 use slowpath_experiment::compare::Comparison;
 use slowpath_experiment::history::History;
 use slowpath_experiment::sweep::Sweep;
@@ -42,6 +43,14 @@ pub fn comparison_json(comparison: &Comparison) -> String {
 pub fn history_json(history: &History) -> String {
     let mut text = serde_json::to_string_pretty(history)
         .expect("a history has string keys only and numbers that JSON can hold or null");
+    text.push('\n');
+    text
+}
+
+/// A comparison of two settings as `ab.json` holds it: indented, with a newline at its end.
+pub fn ab_json(ab: &Ab) -> String {
+    let mut text = serde_json::to_string_pretty(ab)
+        .expect("a comparison has string keys only and numbers that JSON can hold or null");
     text.push('\n');
     text
 }

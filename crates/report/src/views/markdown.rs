@@ -8,11 +8,14 @@ use slowpath_experiment::Experiment;
 use crate::quantity;
 use crate::story::{self, Question};
 
+mod ab;
 mod comparison;
 mod failures;
+mod gates;
 mod history;
 mod sweep;
 
+pub use ab::ab_markdown;
 pub use comparison::comparison_markdown;
 pub use history::history_markdown;
 pub use sweep::sweep_markdown;
@@ -32,6 +35,7 @@ pub fn markdown(diagnosis: &Diagnosis, experiments: &[Experiment]) -> String {
         let _ = writeln!(text, "\n## Causes\n\n{nothing}.");
     }
     told_experiments(&mut text, experiments);
+    gates::section(&mut text, &diagnosis.gates);
     failures::section(&mut text, diagnosis);
     lists(&mut text, diagnosis);
     conditions(&mut text, diagnosis);

@@ -6,14 +6,18 @@ use slowpath_experiment::{Experiment, Verdict};
 use crate::quantity;
 use crate::story::{self, Question};
 
+mod ab;
 mod bench;
 mod comparison;
 mod flow;
+mod gates;
 mod history;
 mod sweep;
 
+pub use ab::ab_terminal;
 pub use bench::bench_terminal;
 pub use comparison::comparison_terminal;
+pub use gates::gates_terminal;
 pub use history::{history_terminal, newest_terminal};
 pub use sweep::sweep_terminal;
 
@@ -68,6 +72,7 @@ pub fn terminal(
         page.end();
     }
     beside(&mut page, diagnosis, experiments);
+    gates::gates(&mut page, &diagnosis.gates);
     conditions(&mut page, diagnosis);
     steps(&mut page, diagnosis, report);
     page.finish()

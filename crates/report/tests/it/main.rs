@@ -8,7 +8,9 @@
     reason = "the schema is a committed file that a test reads"
 )]
 
+mod ab;
 mod compared;
+mod gates;
 mod html;
 mod markdown;
 mod sample;

@@ -6,6 +6,7 @@ use std::path::Path;
 use serde_json::Value;
 use slowpath_core::figures::RunFigures;
 use slowpath_diagnose::diagnosis::Diagnosis;
+use slowpath_experiment::ab::Ab;
 use slowpath_experiment::compare::Comparison;
 use slowpath_experiment::history::History;
 use slowpath_experiment::sweep::Sweep;
@@ -16,13 +17,14 @@ use crate::sample;
 const FOLDER: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../schema");
 
 /// Every schema of what is written, by its file.
-fn schemas() -> [(&'static str, schemars::Schema); 5] {
+fn schemas() -> [(&'static str, schemars::Schema); 6] {
     [
         ("report", schemars::schema_for!(Diagnosis)),
         ("sweep", schemars::schema_for!(Sweep)),
         ("figures", schemars::schema_for!(RunFigures)),
         ("comparison", schemars::schema_for!(Comparison)),
         ("history", schemars::schema_for!(History)),
+        ("ab", schemars::schema_for!(Ab)),
     ]
 }
 

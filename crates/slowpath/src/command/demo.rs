@@ -185,6 +185,7 @@ fn run_args(scenario: &Path, args: &DemoArgs) -> RunArgs {
         loops: None,
         streams: None,
         pid: None,
+        toggle: None,
         reach: ReachArgs::default(),
         release: None,
         seed: None,

@@ -3,6 +3,7 @@
 use anyhow::Result;
 
 use crate::cli::ExplainArgs;
+use crate::command::ab;
 use crate::command::sweep::again::{self, Shown};
 use crate::exit::Exit;
 use crate::present::Judged;
@@ -13,6 +14,9 @@ pub(crate) fn explain(args: &ExplainArgs) -> Result<Exit> {
     store::check_copy(args.json.as_deref())?;
     if let Some(dir) = again::find(&args.run) {
         return again::again(&dir, Shown::Answer, args.json.as_deref());
+    }
+    if let Some(dir) = ab::again::find(&args.run) {
+        return ab::again::again(&dir, false, args.json.as_deref());
     }
     let judged = Judged::read(&store::find(&args.run)?)?;
     let saved = judged.save();

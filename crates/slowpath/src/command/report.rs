@@ -3,6 +3,7 @@
 use anyhow::Result;
 
 use crate::cli::ReportArgs;
+use crate::command::ab;
 use crate::command::sweep::again::{self, Shown};
 use crate::exit::Exit;
 use crate::out;
@@ -19,6 +20,9 @@ pub(crate) fn report(args: &ReportArgs) -> Result<Exit> {
             Shown::Html
         };
         return again::again(&dir, shown, args.json.as_deref());
+    }
+    if let Some(dir) = ab::again::find(&args.run) {
+        return ab::again::again(&dir, args.markdown, args.json.as_deref());
     }
     let judged = Judged::read(&store::find(&args.run)?)?;
     let saved = judged.save();

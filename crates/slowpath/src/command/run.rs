@@ -14,6 +14,7 @@ use crate::command::history;
 use crate::exit::{Exit, Problem};
 use crate::measure::{Alone, Measurement, measure};
 use crate::present::Judged;
+use crate::toggles::{self, Toggled};
 use crate::{interrupt, notes, out, reach, session, store};
 
 /// Measures, judges, prints.
@@ -27,7 +28,14 @@ pub(crate) fn run(args: &RunArgs) -> Result<Exit> {
 /// Measures and judges; nothing is printed yet. The exit code is that of what kept it from
 /// measuring all.
 pub(crate) fn measured(args: &RunArgs) -> Result<(Judged, Exit)> {
-    let (scenario, text) = scenario(args)?;
+    let (mut scenario, text) = scenario(args)?;
+    let named = args.toggle.as_deref();
+    let toggle = named
+        .map(|name| toggles::find(&scenario, name).cloned())
+        .transpose()?;
+    if let Some(toggle) = &toggle {
+        scenario = toggles::switched(&scenario, toggle);
+    }
     store::check_copy(args.json.as_deref())?;
     let stop = interrupt::flag()?;
     let guardian = session::guardian()?;
@@ -49,7 +57,16 @@ pub(crate) fn measured(args: &RunArgs) -> Result<(Judged, Exit)> {
         guardian: &guardian,
         examiner: &Examiner::default(),
     };
-    let trouble = measure(&wanted, &mut Alone).inspect_err(|_| dir.remove_if_empty())?;
+    let trouble = match &toggle {
+        None => measure(&wanted, &mut Alone),
+        Some(toggle) => {
+            let scenario = &wanted.plan.scenario;
+            let stop = &wanted.stop;
+            let mut on = Toggled::new(&guardian, scenario, toggle, true, &dir.path, stop);
+            measure(&wanted, &mut on)
+        }
+    };
+    let trouble = trouble.inspect_err(|_| dir.remove_if_empty())?;
     Ok((Judged::read(&dir.path)?, trouble))
 }
 
@@ -94,7 +111,6 @@ pub(crate) fn read_what(
         let (scenario, text) = read_scenario(Path::new(what), parse)?;
         (scenario, Some(text))
     };
-    check_carried_out(&scenario)?;
     reach::over(&mut scenario.target, reach)?;
     reach::check_terms(&scenario)?;
     Ok((scenario, text))
@@ -184,21 +200,4 @@ pub(crate) fn directory(wanted: Option<&Path>, id: &str) -> Result<Directory, Pr
         ));
     }
     Ok(Directory { path })
-}
-
-/// Refuses by name what the reader checks and keeps, but no command acts on yet. Timers are
-/// not among it: `slowpath lint` holds the workload against them.
-fn check_carried_out(scenario: &Scenario) -> Result<(), Problem> {
-    let unused: Vec<&str> = [
-        ("toggle", scenario.toggles.is_empty()),
-        ("gate", scenario.gates.is_empty()),
-    ]
-    .into_iter()
-    .filter_map(|(key, absent)| (!absent).then_some(key))
-    .collect();
-    if unused.is_empty() {
-        return Ok(());
-    }
-    let what = format!("valid but not carried out yet: {}", unused.join(", "));
-    Err(Problem::usage(what, "remove it to run"))
 }

@@ -202,14 +202,43 @@ fn a_command_that_ends_at_once_is_exit_code_3_with_its_last_words() {
 }
 
 #[test]
-fn what_is_kept_but_not_acted_on_is_refused_by_name() {
+fn gates_and_toggles_that_are_not_there_are_told_before_anything_is_measured() {
     let folder = tempfile::tempdir().unwrap();
     let text = "[target]\nurl = \"http://127.0.0.1:1\"\n[timers]\nttl = \"60s\"\n\
-                [[endpoint]]\nname = \"a\"\nrequest = \"GET /\"\n\
-                [[gate]]\nthat = \"a.p99 < 50ms\"\n";
+                [toggle.cache]\non = [\"true\"]\noff = [\"true\"]\n\
+                [[endpoint]]\nname = \"a\"\nrequest = \"GET /\"\n";
     std::fs::write(folder.path().join("s.toml"), text).unwrap();
-    let output = slowpath(folder.path(), &["run", "s.toml"]);
-    let said = stderr(&output);
-    assert_eq!(output.status.code(), Some(2), "{said}");
-    assert!(said.contains("not carried out yet: gate"), "{said}");
+    let gates = "[[gate]]\nthat = \"b.p99 < 1s\"\n[[gate]]\nthat = \"a.p99 = a.p50\"\n";
+    std::fs::write(folder.path().join("g.toml"), gates).unwrap();
+    let refused = |args: &[&str]| {
+        let output = slowpath(folder.path(), args);
+        assert_eq!(
+            output.status.code(),
+            Some(2),
+            "{args:?}: {}",
+            stderr(&output)
+        );
+        stderr(&output)
+    };
+    let said = refused(&["run", "s.toml", "--toggle", "cash"]);
+    assert!(
+        said.contains("no toggle \"cash\"") && said.contains("one of cache"),
+        "{said}"
+    );
+    let said = refused(&["gate", "s.toml"]);
+    assert!(
+        said.contains("no gate") && said.contains("--gates"),
+        "{said}"
+    );
+    let said = refused(&["gate", "s.toml", "--gates", "g.toml"]);
+    assert!(
+        said.contains("g.toml:2: gate.that: there is no endpoint"),
+        "{said}"
+    );
+    assert!(
+        said.contains("g.toml:4: gate.that") && said.contains("within 5 %"),
+        "{said}"
+    );
+    let said = refused(&["gate", "s.toml", "--gates", "g.toml", "--baseline", "v9"]);
+    assert!(said.contains("no release is named \"v9\""), "{said}");
 }

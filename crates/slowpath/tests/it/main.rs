@@ -2,6 +2,7 @@
 #![allow(clippy::disallowed_methods, reason = "tests have effects")]
 #![allow(clippy::unwrap_used, clippy::print_stderr, reason = "tests")]
 
+mod ab;
 mod bad_input;
 mod comparing;
 mod counting;
@@ -9,6 +10,7 @@ mod dependencies;
 mod error_table;
 mod events;
 mod faulty;
+mod gates;
 mod histories;
 mod house;
 mod lab;

@@ -55,7 +55,7 @@ pub fn sweep_terminal(sweep: &Sweep, style: Style, place: &str) -> String {
     page.finish()
 }
 
-fn labelled(page: &mut Page, label: &str, text: &str, tint: Tint) {
+pub(super) fn labelled(page: &mut Page, label: &str, text: &str, tint: Tint) {
     page.labelled(label, tint, LABEL);
     page.words(text, Tint::Plain);
     page.end();
@@ -63,7 +63,7 @@ fn labelled(page: &mut Page, label: &str, text: &str, tint: Tint) {
 
 /// A table whose columns are aligned to the right; those that do not fit are left out, since the
 /// other views hold all.
-fn table(page: &mut Page, table: &Table, width: usize) {
+pub(super) fn table(page: &mut Page, table: &Table, width: usize) {
     let count = table.heads.len();
     let widths: Vec<usize> = (0..count)
         .map(|at| {

@@ -153,6 +153,7 @@ pub(crate) fn diagnosis(other: &str) -> Diagnosis {
             reason: "the target's cgroup has no quota".into(),
             remedy: String::new(),
         }],
+        gates: Vec::new(),
     }
 }
 

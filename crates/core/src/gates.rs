@@ -1,0 +1,51 @@
+//! What became of gates: a noun of reports. What a gate says is [`crate::scenario::Gate`].
+
+use serde::{Deserialize, Serialize};
+
+/// What is said of a gate.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "kebab-case")]
+pub enum GateAnswer {
+    /// The whole interval of what was measured agrees with it.
+    Holds,
+    /// The whole interval contradicts it.
+    Fails,
+    /// The measurement says neither.
+    CannotTell,
+}
+
+impl GateAnswer {
+    /// The words used in reports.
+    pub const fn words(self) -> &'static str {
+        match self {
+            Self::Holds => "holds",
+            Self::Fails => "fails",
+            Self::CannotTell => "cannot tell",
+        }
+    }
+}
+
+/// A gate, judged.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct GateOutcome {
+    /// The gate as written.
+    pub that: String,
+    /// The line on which it stands, from 1.
+    pub line: usize,
+    /// Whether it holds.
+    pub answer: GateAnswer,
+    /// What was measured: nanoseconds, requests a second, a share, bytes, a number, or a ratio;
+    /// of a comparison of measures, the left side over the right. `null` if it was not determined.
+    pub value: Option<f64>,
+    /// Lower end of its interval; `null` for what has none.
+    pub low: Option<f64>,
+    /// Upper end.
+    pub high: Option<f64>,
+    /// One sentence with the figures, and what they rest on.
+    pub text: String,
+    /// What it would take to tell; empty if it can be told.
+    #[serde(default)]
+    pub takes: String,
+}

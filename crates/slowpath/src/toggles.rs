@@ -1,0 +1,221 @@
+//! Toggles of a scenario: what switches them, and that they are switched back.
+//!
+//! A toggle is off when nothing is done about it. One of `env` and `args` changes the scenario of
+//! a target that is started anew; one of `on` and `off` acts on the target that runs, and then the
+//! guardian knows how to switch it off before it is switched on. The guardian can start a program
+//! and nothing else, so what it starts is slowpath again, with a file that says what to undo.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+
+use anyhow::Result;
+use serde::{Deserialize, Serialize};
+use slowpath_core::scenario::{Places, Scenario, Step, Switch, Toggle, Url};
+use slowpath_load::Control;
+use slowpath_observe::guardian::{EntryId, Guardian};
+use slowpath_observe::interventions::Restore;
+
+use crate::exit::{Exit, Problem};
+use crate::measure::Companion;
+use crate::reach;
+use crate::reset::{self, Ground};
+use crate::session::{self, Session};
+
+/// The verb that the guardian starts to switch a toggle off; not for people.
+pub(crate) const UNDO: &str = "__switch-off";
+
+/// The toggle that a person names.
+pub(crate) fn find<'a>(scenario: &'a Scenario, name: &str) -> Result<&'a Toggle, Problem> {
+    let named = |toggle: &&Toggle| toggle.name == name;
+    scenario.toggles.iter().find(named).ok_or_else(|| {
+        let names: Vec<&str> = scenario.toggles.iter().map(|t| t.name.as_str()).collect();
+        let remedy = if names.is_empty() {
+            format!("add [toggle.{name}] with env, args, or on and off")
+        } else {
+            format!("one of {}", names.join(", "))
+        };
+        Problem::usage(format!("the scenario has no toggle {name:?}"), remedy)
+    })
+}
+
+/// The scenario with a toggle on, as far as starting the target does it.
+pub(crate) fn switched(scenario: &Scenario, toggle: &Toggle) -> Scenario {
+    let mut scenario = scenario.clone();
+    if let Switch::Restart { env, args } = &toggle.switch {
+        let target = &mut scenario.target;
+        for (name, value) in env {
+            target.env.retain(|(known, _)| known != name);
+            target.env.push((name.clone(), value.clone()));
+        }
+        if let Some(command) = &mut target.command {
+            command.extend(args.iter().cloned());
+        }
+    }
+    scenario
+}
+
+/// Switches a toggle on or off when the target is ready, and off again when the load is over.
+#[derive(Debug)]
+pub(crate) struct Toggled<'a> {
+    pub(crate) guardian: &'a Guardian,
+    pub(crate) scenario: &'a Scenario,
+    pub(crate) toggle: &'a Toggle,
+    /// Whether it is on during the load. If it is not, its `off` steps are done all the same, so
+    /// that both ways begin alike.
+    pub(crate) on: bool,
+    pub(crate) logs: PathBuf,
+    pub(crate) stop: Arc<AtomicBool>,
+    undo: Option<Undo>,
+}
+
+/// What is left to do.
+#[derive(Debug)]
+struct Undo {
+    places: Places,
+    file: PathBuf,
+    entry: EntryId,
+}
+
+/// What the guardian's slowpath reads.
+#[derive(Debug, Serialize, Deserialize)]
+struct Orders {
+    scenario: Scenario,
+    places: Places,
+    off: Vec<Step>,
+    logs: PathBuf,
+}
+
+impl<'a> Toggled<'a> {
+    /// A toggle of a scenario during one measurement.
+    pub(crate) fn new(
+        guardian: &'a Guardian,
+        scenario: &'a Scenario,
+        toggle: &'a Toggle,
+        on: bool,
+        dir: &Path,
+        stop: &Arc<AtomicBool>,
+    ) -> Self {
+        Self {
+            guardian,
+            scenario,
+            toggle,
+            on,
+            logs: dir.join("logs"),
+            stop: Arc::clone(stop),
+            undo: None,
+        }
+    }
+
+    fn act(&self, places: &Places, steps: &[Step]) -> Result<(), Problem> {
+        let route = route(self.scenario, places)?;
+        let ground = Ground {
+            scenario: self.scenario,
+            places,
+            route: &route.0,
+            host_header: &route.1,
+            logs: &self.logs,
+            stop: &self.stop,
+            name: "toggle",
+        };
+        reset::steps(&ground, steps, self.guardian).map_err(|(step, why)| {
+            Problem::invalid(
+                format!("the toggle {}: {step} failed: {why}", self.toggle.name),
+                format!(
+                    "what it said is in {}",
+                    self.logs.join("toggle.log").display()
+                ),
+            )
+        })
+    }
+
+    /// Has the guardian switch it off should slowpath die.
+    fn ensure_off(&self, places: &Places, off: &[Step]) -> Result<Undo> {
+        let logs = std::path::absolute(&self.logs)?;
+        std::fs::create_dir_all(&logs)?;
+        let file = logs.join("switch-off.json");
+        let mut scenario = self.scenario.clone();
+        // The guardian stands elsewhere.
+        scenario.folder =
+            std::path::absolute(session::working_folder(self.scenario, None, places))?;
+        // Nor does it ask for anything but steps.
+        scenario.pools.clear();
+        scenario.endpoints.clear();
+        let orders = Orders {
+            scenario,
+            places: places.clone(),
+            off: off.to_vec(),
+            logs,
+        };
+        std::fs::write(&file, serde_json::to_vec(&orders)?)?;
+        let entry = self.guardian.restore_on_death(&Restore::Program {
+            words: vec![UNDO.to_owned(), file.to_string_lossy().into_owned()],
+        })?;
+        Ok(Undo {
+            places: places.clone(),
+            file,
+            entry,
+        })
+    }
+}
+
+impl Companion for Toggled<'_> {
+    fn accompany(&mut self, session: &Session, _: &Arc<Control>) -> Result<()> {
+        let Switch::Live { on, off } = &self.toggle.switch else {
+            return Ok(());
+        };
+        if !self.on {
+            return Ok(self.act(&session.places, off)?);
+        }
+        self.undo = Some(self.ensure_off(&session.places, off)?);
+        let done = self.act(&session.places, on);
+        if done.is_err() {
+            // Half of it may be done. What this says is less than what failed first.
+            let _ = self.leave();
+        }
+        Ok(done?)
+    }
+
+    fn leave(&mut self) -> Result<()> {
+        let Switch::Live { off, .. } = &self.toggle.switch else {
+            return Ok(());
+        };
+        let Some(undo) = self.undo.take() else {
+            return Ok(());
+        };
+        // When this fails the guardian tries again in the end.
+        self.act(&undo.places, off)?;
+        self.guardian.forget(undo.entry)?;
+        // It has done its duty; the logs stay.
+        let _ = std::fs::remove_file(&undo.file);
+        Ok(())
+    }
+}
+
+/// The way to the target, and what requests call it.
+fn route(scenario: &Scenario, places: &Places) -> Result<(slowpath_load::Route, String), Problem> {
+    let url = Url::parse(&scenario.target.url.expand(places))
+        .map_err(|e| Problem::usage(format!("target.url: {e}"), "http://HOST:PORT"))?;
+    Ok((reach::route(scenario, places, &url)?, url.authority()))
+}
+
+/// Switches off what a killed slowpath has left on: the guardian's errand.
+pub(crate) fn undo(file: &Path) -> Result<Exit> {
+    let orders: Orders = serde_json::from_slice(&std::fs::read(file)?)?;
+    let guardian = session::guardian()?;
+    let stop = AtomicBool::new(false);
+    let (route, host_header) = route(&orders.scenario, &orders.places)?;
+    let ground = Ground {
+        scenario: &orders.scenario,
+        places: &orders.places,
+        route: &route,
+        host_header: &host_header,
+        logs: &orders.logs,
+        stop: &stop,
+        name: "toggle",
+    };
+    let done = reset::steps(&ground, &orders.off, &guardian);
+    done.map_err(|(step, why)| Problem::unreachable(format!("{step} failed: {why}"), "by hand"))?;
+    std::fs::remove_file(file)?;
+    Ok(Exit::Done)
+}

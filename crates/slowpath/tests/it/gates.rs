@@ -1,0 +1,148 @@
+//! Gates against a real server: exit codes, and what continuous integration reads.
+
+use std::path::Path;
+
+use serde_json::Value;
+
+use crate::support::{Server, slowpath, stderr, stdout};
+
+fn scenario(server: &Server, gates: &str) -> String {
+    format!(
+        "name = \"shop\"\n[target]\nurl = \"{}\"\n[load]\nrate = \"60/s\"\nconnections = 4\n\
+         duration = \"1s\"\nwarmup = \"200ms\"\nrepeats = 3\n\
+         [[endpoint]]\nname = \"home\"\nrequest = \"GET /\"\n{gates}",
+        server.url().trim_end_matches('/')
+    )
+}
+
+fn gate(that: &str) -> String {
+    format!("[[gate]]\nthat = '{that}'\n")
+}
+
+fn write(folder: &Path, name: &str, text: &str) {
+    std::fs::write(folder.join(name), text).unwrap();
+}
+
+#[test]
+fn a_failed_gate_is_exit_5_and_an_open_one_only_if_strict() {
+    let server = Server::lab(&["healthy"]).unwrap();
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path();
+    let holds = gate("home.p50 < 10s") + &gate("home.offered = home.completed + home.unfinished");
+    write(
+        folder,
+        "shop.toml",
+        &scenario(&server, &(holds.clone() + &gate("home.errors <= 0"))),
+    );
+    let args = [
+        "run",
+        "shop.toml",
+        "--release",
+        "v1",
+        "--json",
+        "r.json",
+        "--seed",
+        "3",
+    ];
+    let run = slowpath(folder, &args);
+    assert_eq!(
+        run.status.code(),
+        Some(0),
+        "{}{}",
+        stderr(&run),
+        stdout(&run)
+    );
+    assert!(stdout(&run).contains("gates: 3 hold"), "{}", stdout(&run));
+    let report: Value =
+        serde_json::from_str(&std::fs::read_to_string(folder.join("r.json")).unwrap()).unwrap();
+    assert_eq!(report["gates"][1]["answer"], "holds");
+    assert_eq!(report["gates"][0]["line"], 14);
+
+    other_gates(folder, &report);
+    // What cannot be told passes, unless it must not.
+    write(folder, "open.toml", &gate("home.p99.9 < 1s"));
+    let open = ["gate", "last", "--gates", "open.toml"];
+    assert_eq!(slowpath(folder, &open).status.code(), Some(0));
+    let strict = [&open[..], &["--strict"]].concat();
+    assert_eq!(slowpath(folder, &strict).status.code(), Some(5));
+}
+
+/// The same run against other gates: one fails, one cannot be told.
+fn other_gates(folder: &Path, report: &Value) {
+    let p50 = report["endpoints"][0]["latency_ms"]["p50"]["value"]
+        .as_f64()
+        .unwrap();
+    let at = format!(
+        "home.p50 in {}us..{}us",
+        (p50 * 1e3) as u64 / 2,
+        (p50 * 1e3) as u64 + 1
+    );
+    let others = gate("home.p50 > 10s") + &gate("home.p99.9 < 1s") + &gate("home.rate > 1/s");
+    write(folder, "others.toml", &(others + &gate(&at)));
+    let all = [
+        "gate",
+        "last",
+        "--gates",
+        "others.toml",
+        "--junit",
+        "out.xml",
+        "--github",
+    ];
+    let judged = slowpath(folder, &[&all[..], &["--json", "gates.json"]].concat());
+    assert_eq!(judged.status.code(), Some(5), "{}", stderr(&judged));
+    let said = stdout(&judged);
+    assert!(
+        said.contains("::error file=others.toml,line=2,title=fails%3A home.p50 > 10s"),
+        "{said}"
+    );
+    assert!(
+        said.contains("::warning file=others.toml,line=4,title=cannot tell"),
+        "{said}"
+    );
+    let xml = std::fs::read_to_string(folder.join("out.xml")).unwrap();
+    assert!(
+        xml.contains("tests=\"4\"") && xml.contains("failures=\"1\""),
+        "{xml}"
+    );
+    let gates: Value =
+        serde_json::from_str(&std::fs::read_to_string(folder.join("gates.json")).unwrap()).unwrap();
+    assert_eq!(gates["schema"], "slowpath.gates/1");
+    assert_eq!(gates["gates"][2]["answer"], "holds");
+    assert!(!gates["gates"][1]["takes"].as_str().unwrap().is_empty());
+}
+
+#[test]
+fn a_scenario_is_measured_and_held_against_a_release() {
+    let server = Server::lab(&["healthy"]).unwrap();
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path();
+    let gates = gate("home.rate / baseline.home.rate in 0.5..2") + &gate("home.rate > 90000/s");
+    write(folder, "shop.toml", &scenario(&server, &gates));
+    let first = slowpath(
+        folder,
+        &["run", "shop.toml", "--release", "v1", "--seed", "3"],
+    );
+    assert_eq!(first.status.code(), Some(5), "{}", stderr(&first));
+    let told = stdout(&first);
+    assert!(
+        told.contains("cannot tell") && told.contains("--baseline RUN"),
+        "{told}"
+    );
+    let args = [
+        "gate",
+        "shop.toml",
+        "--baseline",
+        "v1",
+        "--seed",
+        "4",
+        "--github",
+    ];
+    let second = slowpath(folder, &args);
+    let told = stdout(&second);
+    assert_eq!(second.status.code(), Some(5), "{told}{}", stderr(&second));
+    assert!(told.contains("gates: 1 holds, 1 fails"), "{told}");
+    assert!(told.contains("::error file=shop.toml,line=16"), "{told}");
+    // Exit 5 comes before 6, and after it nothing.
+    let args = ["gate", "last", "--baseline", "v1"];
+    assert_eq!(slowpath(folder, &args).status.code(), Some(5));
+}
