@@ -203,7 +203,7 @@ mod tests {
 
     fn sample(random: &mut ChaCha8Rng, wild: bool) -> Sample {
         let mut at = |usual: u64| {
-            let some = random.next_u32() % 3 > 0;
+            let some = !random.next_u32().is_multiple_of(3);
             let ns = if wild { any(random) } else { usual };
             some.then_some(Nanos::new(ns))
         };
@@ -245,7 +245,7 @@ mod tests {
             index_on_connection: any(random) as u32,
             in_flight: any(random) as u32,
             events: any(random) as u32,
-            key: if random.next_u32() % 4 == 0 {
+            key: if random.next_u32().is_multiple_of(4) {
                 NONE
             } else {
                 any(random) as u32

@@ -64,11 +64,11 @@ impl Fine {
     }
 }
 
-fn told(
+fn told<'a>(
     case: &Case<'_>,
     endpoint: &EndpointCase,
     (outcome, phase, number, status): Kind,
-    failed: &[SampleRef<'_>],
+    failed: &[SampleRef<'a>],
     fine: &Fine,
 ) -> ErrorCount {
     let mut failed = failed.to_vec();
@@ -78,7 +78,7 @@ fn told(
     let seconds = case.measured_ns() as f64 / 1e9;
     let in_ms = |ns: Vec<u64>| quantiles(&ns, millis);
     let plain = |values: Vec<u64>| quantiles(&values, |value| value);
-    let of = |figure: fn(SampleRef<'_>) -> Option<u64>| {
+    let of = |figure: fn(SampleRef<'a>) -> Option<u64>| {
         sorted(failed.iter().filter_map(|sample| figure(*sample)))
     };
     let mut error = ErrorCount {
@@ -96,7 +96,7 @@ fn told(
         by_repeat: by_repeat(case, &failed),
         latency_ms: in_ms(of(|s| Some(s.latency_ns()))),
         since_first_byte_ms: in_ms(of(|s| Some(s.done().since(s.first_byte()?)))),
-        connection_age_ms: in_ms(of(|s| s.connection_age_ns())),
+        connection_age_ms: in_ms(of(SampleRef::connection_age_ns)),
         idle_before_ms: in_ms(of(idle_before_ns)),
         index_on_connection: plain(of(index_on_connection)),
         received_bytes: plain(of(|s| Some(s.received_bytes()))),

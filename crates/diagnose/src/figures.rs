@@ -27,6 +27,10 @@ const MS_DIGITS: f64 = 1e6;
 const SHARE_DIGITS: f64 = 1e6;
 
 /// The figures of one endpoint.
+#[expect(
+    clippy::redundant_closure_for_method_calls,
+    reason = "a method of `SampleRef<'a>` is a function of one lifetime, not of all"
+)]
 pub(crate) fn figures(case: &Case<'_>, endpoint: &EndpointCase) -> EndpointFigures {
     let completed = endpoint.completed.len() as u64;
     let unfinished = endpoint.unfinished.len() as u64 + endpoint.unsent;

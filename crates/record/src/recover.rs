@@ -53,7 +53,8 @@ fn rebuild(
     let scheduled = |s: SampleRef<'_>| s.scheduled();
     let measured = || samples().filter(|sample| sample.stage() == Stage::Measured);
     let load_begin = mark(MarkKind::LoadBegan).or_else(|| samples().map(scheduled).min())?;
-    let load_end = mark(MarkKind::LoadEnded).or_else(|| samples().map(|s| s.done()).max());
+    let load_end = mark(MarkKind::LoadEnded)
+        .or_else(|| samples().map(slowpath_core::samples::SampleRef::done).max());
     let load = Span::new(load_begin, load_end.unwrap_or(load_begin));
 
     // Without a measured request the window is empty, and stands where the load ended.
@@ -72,7 +73,7 @@ fn rebuild(
         }
     }
     let connections = samples()
-        .map(|s| s.connection())
+        .map(slowpath_core::samples::SampleRef::connection)
         .filter(|&number| number != NONE);
     Some(RepeatFacts {
         endpoints: tallies,

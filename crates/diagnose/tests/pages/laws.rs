@@ -224,7 +224,9 @@ proptest! {
         let mut record = small("class = [{}]");
         record.samples = samples.into();
         record.samples.change(|samples| {
-            samples.iter_mut().for_each(|s| s.scheduled = Nanos::new(s.scheduled.get() % 7 + 1));
+            for s in samples.iter_mut() {
+                s.scheduled = Nanos::new(s.scheduled.get() % 7 + 1);
+            }
             samples.sort_by_key(|s| (s.repeat, s.scheduled));
         });
         let mut other = record.clone();

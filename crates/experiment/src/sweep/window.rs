@@ -163,7 +163,10 @@ impl Window {
         let failed = count(Outcome::is_error);
         let course = view.course();
         let [p50_ms, p99_ms] = view.percentiles(offered);
-        let dials = record.samples.iter().filter_map(|s| s.connect_begin());
+        let dials = record
+            .samples
+            .iter()
+            .filter_map(slowpath_core::samples::SampleRef::connect_begin);
         let dials = dials
             .filter(|&at| view.window.begin <= at && at < view.window.end)
             .count();

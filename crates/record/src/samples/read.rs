@@ -253,8 +253,12 @@ mod tests {
 
     #[test]
     fn ranges_are_whole_blocks_that_cover_all_rows() {
-        assert_eq!(ranges(0, 2), [0..0]);
-        assert_eq!(ranges(BLOCK_ROWS + 1, 2), [0..BLOCK_ROWS + 1]);
+        assert_eq!(ranges(0, 2), vec![Range { start: 0, end: 0 }]);
+        let one = Range {
+            start: 0,
+            end: BLOCK_ROWS + 1,
+        };
+        assert_eq!(ranges(BLOCK_ROWS + 1, 2), vec![one]);
         let rows = 4 * FEWEST_BLOCKS * BLOCK_ROWS + 5;
         for cpus in 1..=5 {
             let ranges = ranges(rows, cpus);

@@ -1,5 +1,6 @@
 //! `slowpath ab`: two settings in interleaved pairs of blocks.
 
+use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
@@ -110,9 +111,10 @@ fn announcement(plan: &Plan) -> String {
         let from = plan.noise.iter().map(|noise| noise.from).max().unwrap_or(1);
         let words = sees_words(&sees);
         let pairs = plan.pairs;
-        text.push_str(&format!(
+        let _ = write!(
+            text,
             "with this host's noise (of {from} earlier comparisons) {pairs} pairs can see {words}"
-        ));
+        );
     }
     text
 }

@@ -265,7 +265,7 @@ impl Campaign<'_> {
             Output::File(path) => path.clone(),
             Output::Criterion(folder) if folder.is_dir() && matches!(self.reader, Reader::Any) => {
                 self.adapter = Some("criterion");
-                return adapters::criterion_folder(folder).map_err(in_words);
+                return adapters::criterion_folder(folder).map_err(|e| in_words(&e));
             }
             Output::Stdout | Output::Criterion(_) => kept.stdout.clone(),
         };
@@ -289,7 +289,7 @@ impl Campaign<'_> {
                     };
                     pattern.read(source).map_err(|_| errors)
                 });
-                found.map_err(in_words)
+                found.map_err(|e| in_words(&e))
             }
             reader => {
                 let adapter = match reader {
@@ -300,7 +300,7 @@ impl Campaign<'_> {
                     .or_else(|| adapters::detect(&bytes))
                     .ok_or_else(|| unknown(&name))?;
                 self.adapter = Some(adapter.name);
-                adapter.read(source).map_err(in_words)
+                adapter.read(source).map_err(|e| in_words(&e))
             }
         }
     }
@@ -347,7 +347,7 @@ impl Campaign<'_> {
     }
 }
 
-fn in_words(errors: Vec<adapters::AdapterError>) -> Vec<String> {
+fn in_words(errors: &[adapters::AdapterError]) -> Vec<String> {
     errors.iter().map(ToString::to_string).collect()
 }
 

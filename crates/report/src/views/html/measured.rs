@@ -119,12 +119,16 @@ fn span(record: &RunRecord) -> Option<Span> {
             .filter(|one| one.window.len_ns() > 0)
             .map(move |repeat| pick(repeat.window))
     };
-    let begin = of_windows(|window| window.begin)
-        .min()
-        .or_else(|| samples(record).map(|sample| sample.scheduled()).min())?;
-    let end = of_windows(|window| window.end)
-        .max()
-        .or_else(|| samples(record).map(|sample| sample.done()).max())?;
+    let begin = of_windows(|window| window.begin).min().or_else(|| {
+        samples(record)
+            .map(slowpath_core::samples::SampleRef::scheduled)
+            .min()
+    })?;
+    let end = of_windows(|window| window.end).max().or_else(|| {
+        samples(record)
+            .map(slowpath_core::samples::SampleRef::done)
+            .max()
+    })?;
     let span = Span::new(begin, end);
     (span.len_ns() > 0).then_some(span)
 }
