@@ -52,6 +52,24 @@ pub struct Manifest {
     /// Why later repeats are missing; empty if none is, or if the user interrupted it.
     #[serde(default)]
     pub trouble: String,
+    /// Which other tool measured it; `None` if slowpath did.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub imported: Option<Imported>,
     /// Whether it was recovered from the spool of a run that was killed.
     pub recovered: bool,
+}
+
+/// A record that was made of another tool's files: there is no schedule, no connection and nothing
+/// about the target in it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Imported {
+    /// The tool.
+    pub tool: String,
+    /// The format of its files.
+    pub format: String,
+    /// The files as they were named, one a repeat.
+    pub files: Vec<String>,
+    /// How finely they tell instants, in nanoseconds.
+    pub precision_ns: u64,
 }

@@ -69,7 +69,10 @@ impl Load {
                 .iter()
                 .filter(|s| s.stage() == Stage::Measured)
         };
-        let mut lags: Vec<u64> = measured().filter_map(SampleRef::lag_ns).collect();
+        // Of another tool's requests only the sending is known, and not when it was due.
+        let ours = case.record.manifest.imported.is_none();
+        let sent = measured().filter(|_| ours);
+        let mut lags: Vec<u64> = sent.filter_map(SampleRef::lag_ns).collect();
         lags.sort_unstable();
         let mut latencies: Vec<u64> = measured().map(SampleRef::latency_ns).collect();
         latencies.sort_unstable();

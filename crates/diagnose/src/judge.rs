@@ -18,6 +18,7 @@ use crate::diagnosis::{
 use crate::figures::{figures, round, share};
 use crate::frame::Frame;
 use crate::health;
+use crate::imported::blinded;
 use crate::instrument::Load;
 use crate::ledger::{Ledger, NAMED_ERRORS, NAMED_SHARE, Settled, settle};
 use crate::passes::{checks, passes};
@@ -129,7 +130,10 @@ fn run_summary(
         valid,
         interrupted: manifest.interrupted || manifest.recovered,
         began: manifest.began.clone(),
-        load: load_in_words(&manifest.plan.scenario),
+        load: match &manifest.imported {
+            Some(imported) => format!("by {}, not in its file", imported.tool),
+            None => load_in_words(&manifest.plan.scenario),
+        },
         target: manifest.target.url.clone(),
         host: manifest.host.clone(),
         instrument: validity::instrument(case, load),
@@ -155,14 +159,20 @@ pub(crate) struct Answer {
 
 impl Answer {
     fn of(case: &Case<'_>, entry: &'static Entry) -> Self {
+        let imported = case.record.manifest.imported.as_ref();
+        let worth = |verdict| match imported {
+            Some(imported) => blinded(verdict, imported),
+            None => verdict,
+        };
         match entry.detector.examine {
             Examine::Run(examine) => Self {
                 entry,
-                run: Some(examine(case)),
+                run: Some(worth(examine(case))),
                 endpoints: Vec::new(),
             },
             Examine::Endpoint(examine) => {
-                let endpoints = case.endpoints.iter().map(|e| examine(case, e)).collect();
+                let verdicts = case.endpoints.iter().map(|e| worth(examine(case, e)));
+                let endpoints = verdicts.collect();
                 Self {
                     entry,
                     run: None,

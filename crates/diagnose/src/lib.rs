@@ -22,6 +22,7 @@ pub mod frame;
 mod gate_figures;
 pub mod health;
 mod host_cpu;
+mod imported;
 pub mod instrument;
 mod judge;
 pub mod ledger;

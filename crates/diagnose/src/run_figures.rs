@@ -25,7 +25,13 @@ pub fn run_figures(manifest: &Manifest, diagnosis: &Diagnosis) -> RunFigures {
         name: diagnosis.run.name.clone(),
         release: diagnosis.run.release.clone(),
         began: diagnosis.run.began.clone(),
-        origin: Origin::Measured,
+        origin: match &manifest.imported {
+            Some(imported) => Origin::Imported {
+                format: imported.format.clone(),
+                files: imported.files.clone(),
+            },
+            None => Origin::Measured,
+        },
         conditions: conditions::conditions(manifest),
         void: invalid.collect(),
         rows: diagnosis

@@ -9,6 +9,7 @@ use crate::case::{Case, EndpointCase};
 use crate::diagnosis::{Check, Instrument, Status};
 use crate::figures::{round, share};
 use crate::host_cpu::HostCpu;
+use crate::imported;
 use crate::instrument::Load;
 use crate::verdict::{human, ms, percent};
 
@@ -29,7 +30,11 @@ const OTHERS_MOST: f64 = 0.1;
 
 /// All checks, worst first among equals in a fixed order.
 pub(crate) fn checks(case: &Case<'_>, load: &Load, jumped: Option<&str>) -> Vec<Check> {
-    let mut checks = vec![client(case, load), clock(case, jumped), samples(case)];
+    let mut checks = match &case.record.manifest.imported {
+        Some(imported) => imported::checks(imported).to_vec(),
+        None => vec![client(case, load)],
+    };
+    checks.extend([clock(case, jumped), samples(case)]);
     checks.extend(offered_rate(case));
     checks.extend(host(case));
     checks.extend(target_died(case));
@@ -51,7 +56,8 @@ pub(crate) fn instrument(case: &Case<'_>, load: &Load) -> Instrument {
         ns.filter(|_| requests > 0.0)
             .map(|ns| round(ns / 1e9 / (requests / 1e6), 1e3))
     };
-    let lag_ms = |ns: u64| (requests > 0.0).then(|| round(ms(ns as f64), 1e6));
+    let ours = case.record.manifest.imported.is_none();
+    let lag_ms = |ns: u64| (ours && requests > 0.0).then(|| round(ms(ns as f64), 1e6));
     Instrument {
         cpu_s_per_million: per_million(cpu),
         loop_cpu_s_per_million: per_million(load.ran_ns),

@@ -191,6 +191,7 @@ fn record(repeats: &[Repeat]) -> RunRecord {
             repeats: facts,
             interrupted: false,
             trouble: String::new(),
+            imported: None,
             recovered: false,
         },
         samples: samples.into(),

@@ -116,6 +116,7 @@ fn record(passes: &[&str], repeats: u16, keys: u32, server: Server) -> RunRecord
             repeats: facts,
             interrupted: false,
             trouble: String::new(),
+            imported: None,
             recovered: false,
         },
         samples: samples.into(),

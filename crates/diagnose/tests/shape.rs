@@ -88,6 +88,7 @@ fn judged(repeats: u16, gap_ns: u64, server: Server) -> EndpointFigures {
             repeats: facts,
             interrupted: false,
             trouble: String::new(),
+            imported: None,
             recovered: false,
         },
         samples: samples.into(),

@@ -161,6 +161,7 @@ fn manifest(requests: u32) -> Result<Manifest, String> {
         repeats: Vec::new(),
         interrupted: false,
         trouble: String::new(),
+        imported: None,
         recovered: false,
     })
 }

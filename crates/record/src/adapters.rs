@@ -27,6 +27,7 @@ mod oha;
 mod pattern;
 mod pytest;
 mod quantity;
+mod requests;
 mod rows;
 mod vegeta;
 mod wrk;
@@ -34,6 +35,7 @@ mod wrk;
 pub use criterion::criterion_folder;
 pub use invocation::{Invocation, Output, invocation};
 pub use pattern::{Pattern, PatternError};
+pub use requests::{REQUEST_FORMATS, Request, RequestFormat, Requests, detect_requests};
 pub use rows::{Repeat, modes, rows, rows_of_one};
 
 /// What one output of a tool says.

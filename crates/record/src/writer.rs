@@ -352,6 +352,7 @@ mod tests {
             repeats: Vec::new(),
             interrupted: false,
             trouble: String::new(),
+            imported: None,
             recovered: false,
         };
         let dir = tempfile::tempdir().unwrap();

@@ -13,6 +13,8 @@ mod arbitrary;
 mod benchmarks;
 #[path = "adapters/load.rs"]
 mod load;
+#[path = "adapters/requests.rs"]
+mod requests;
 
 use slowpath_record::adapters::{Harvest, Source, Take, by_name, detect};
 

@@ -442,7 +442,8 @@ pub(crate) struct CompareArgs {
 #[derive(Debug, Args)]
 pub(crate) struct ImportArgs {
     /// What wrote them: go, criterion, jmh, google-benchmark, pytest-benchmark, hyperfine, wrk,
-    /// oha, k6, locust, vegeta, autocannon; auto to recognise it, lines with --regex.
+    /// oha, k6, locust, vegeta, autocannon; with a line for each request k6-csv, k6-json,
+    /// vegeta-csv, vegeta-json, jmeter; auto to recognise it, lines with --regex.
     #[arg(value_name = "FORMAT")]
     pub(crate) format: String,
     /// The files, each of which is a repeat.

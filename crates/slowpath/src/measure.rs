@@ -251,6 +251,7 @@ fn first_manifest(wanted: &Measurement<'_>, target: &TargetFacts) -> Manifest {
         repeats: Vec::new(),
         interrupted: false,
         trouble: String::new(),
+        imported: None,
         recovered: false,
     }
 }

@@ -25,6 +25,19 @@ type Named = BTreeMap<String, String>;
 /// The conditions of a measured run.
 pub(super) fn conditions(manifest: &Manifest) -> Conditions {
     let mut versions = Named::from([("slowpath".to_owned(), manifest.version.clone())]);
+    if let Some(imported) = &manifest.imported {
+        // What else would be written here is not in the files.
+        let start = "when the request was sent".to_owned();
+        let tool = imported.tool.clone();
+        return Conditions {
+            harness: Named::from([
+                ("latency starts".to_owned(), start),
+                ("load generator".to_owned(), tool),
+            ]),
+            versions,
+            ..Conditions::default()
+        };
+    }
     if let Some(git) = &manifest.git {
         let dirty = if git.dirty { " with changes" } else { "" };
         versions.insert("git".to_owned(), format!("{}{dirty}", git.commit));

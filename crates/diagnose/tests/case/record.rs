@@ -51,6 +51,7 @@ fn manifest(case: &Case, run: &Run) -> Manifest {
             .collect(),
         interrupted: false,
         trouble: String::new(),
+        imported: None,
         recovered: false,
     }
 }

@@ -103,6 +103,7 @@ fn manifest(scenario: Scenario, window: Span, load: Span, offered: u64) -> Manif
         }],
         interrupted: false,
         trouble: String::new(),
+        imported: None,
         recovered: false,
     }
 }

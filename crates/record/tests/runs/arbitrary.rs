@@ -54,6 +54,7 @@ pub(crate) fn manifest() -> Manifest {
         repeats: Vec::new(),
         interrupted: false,
         trouble: String::new(),
+        imported: None,
         recovered: false,
     }
 }

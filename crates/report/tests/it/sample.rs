@@ -151,6 +151,7 @@ fn manifest(other: &str) -> Manifest {
         repeats: (0..REPEATS).map(repeat).collect(),
         interrupted: false,
         trouble: String::new(),
+        imported: None,
         recovered: false,
     }
 }

@@ -7,13 +7,16 @@ use anyhow::Result;
 use slowpath_core::bench::{BENCH_SCHEMA, BenchReport};
 use slowpath_core::figures::{Conditions, FIGURES_SCHEMA, Origin, RunFigures};
 use slowpath_record::adapters::{
-    self, ADAPTERS, AdapterError, Harvest, Pattern, Repeat, Source, criterion_folder,
+    self, ADAPTERS, AdapterError, Harvest, Pattern, REQUEST_FORMATS, Repeat, Source,
+    criterion_folder,
 };
 
 use crate::cli::ImportArgs;
 use crate::command::run::directory;
 use crate::exit::{Exit, Problem};
 use crate::{notes, present, store};
+
+mod requests;
 
 /// The format that is recognised by its content.
 const AUTO: &str = "auto";
@@ -23,6 +26,9 @@ const LINES: &str = "lines";
 /// Reads the files, keeps and prints their figures.
 pub(crate) fn import(args: &ImportArgs) -> Result<Exit> {
     store::check_copy(args.json.as_deref())?;
+    if let Some(format) = requests::format(&args.format, &args.files) {
+        return requests::import(args, format);
+    }
     let mut format = args.format.clone();
     let mut harvests = Vec::new();
     let mut mistakes = Vec::new();
@@ -140,7 +146,9 @@ fn read(args: &ImportArgs, path: &Path) -> Result<(&'static str, Harvest), Vec<A
         name => adapters::by_name(name),
     };
     let Some(adapter) = adapter else {
-        let known: Vec<&str> = ADAPTERS.iter().map(|adapter| adapter.name).collect();
+        let by_request = REQUEST_FORMATS.iter().map(|format| format.name);
+        let known = ADAPTERS.iter().map(|adapter| adapter.name);
+        let known: Vec<&str> = known.chain(by_request).collect();
         let what = match args.format.as_str() {
             AUTO => "it is of no known make".to_owned(),
             name => format!("there is no format {name:?}"),

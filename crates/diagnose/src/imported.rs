@@ -1,0 +1,95 @@
+//! Records that were made of another tool's requests: what they cannot tell is said, and no cause
+//! is named or cleared from what is not in them.
+
+use slowpath_core::catalogue;
+use slowpath_core::record::Imported;
+
+use crate::diagnosis::{Check, Status};
+use crate::verdict::{Verdict, human};
+
+/// The checks that take the place of the one of our own load loop.
+pub(crate) fn checks(imported: &Imported) -> [Check; 2] {
+    let tool = &imported.tool;
+    let warn = |name: &str, detail: String| Check {
+        check: name.to_owned(),
+        status: Status::Warn,
+        value: None,
+        detail,
+    };
+    let precision = match imported.precision_ns {
+        0 | 1 => String::new(),
+        ns => format!(
+            "; its instants are known to {}, which blurs whatever is judged over time",
+            human(ns as f64)
+        ),
+    };
+    [
+        warn(
+            "coordinated-omission",
+            format!(
+                "imported from {tool}: latency starts when the request was sent: coordinated \
+                 omission cannot be excluded{precision}"
+            ),
+        ),
+        warn(
+            catalogue::CLIENT_SATURATION,
+            format!(
+                "imported from {tool}: whether it kept up with its own load is not in the file"
+            ),
+        ),
+    ]
+}
+
+/// What a detector's verdict on such a record is worth: without a schedule, connections and the
+/// server's own counters nothing is found or cleared.
+pub(crate) fn blinded(verdict: Verdict, imported: &Imported) -> Verdict {
+    match verdict {
+        Verdict::Blind { .. } => verdict,
+        Verdict::Lead { missing, .. } => Verdict::Blind {
+            missing,
+            remedy: remedy(),
+        },
+        Verdict::Found(_) | Verdict::Cleared(_) => Verdict::Blind {
+            missing: format!(
+                "the schedule, the connections and the server, which are not in what {} wrote",
+                imported.tool
+            ),
+            remedy: remedy(),
+        },
+    }
+}
+
+fn remedy() -> String {
+    "load the target with slowpath run".to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn nothing_is_found_or_cleared_from_what_is_not_there() {
+        let imported = Imported {
+            tool: "k6".to_owned(),
+            format: "k6-csv".to_owned(),
+            files: vec!["out.csv".to_owned()],
+            precision_ns: 1_000_000_000,
+        };
+        let cleared = Verdict::Cleared("no request waited".to_owned());
+        let Verdict::Blind { missing, .. } = blinded(cleared, &imported) else {
+            panic!("a cause was cleared");
+        };
+        assert!(missing.contains("k6"));
+        let [omission, client] = checks(&imported);
+        assert_eq!(
+            omission.detail,
+            "imported from k6: latency starts when the request was sent: coordinated omission \
+             cannot be excluded; its instants are known to 1 s, which blurs whatever is judged over \
+             time"
+        );
+        assert_eq!(
+            (omission.status, client.status),
+            (Status::Warn, Status::Warn)
+        );
+    }
+}
