@@ -128,6 +128,8 @@ fn loaded(mut scenario: Scenario, args: &AbArgs) -> Result<Scenario, Problem> {
         ..Overrides::default()
     };
     let refused = |lines: Vec<String>| Problem::usage(lines.join("\n"), "slowpath ab --help");
+    // A block is one repeat: how many there are is planned by pairs.
+    scenario.load.precision = None;
     scenario.load = scenario
         .load
         .overridden(&by)
