@@ -1,0 +1,98 @@
+//! Arguments of the verbs that read what is kept.
+
+use std::path::PathBuf;
+
+use clap::Args;
+
+use super::load::RunArgs;
+
+#[derive(Debug, Args)]
+pub(crate) struct ExplainArgs {
+    /// A run or a sweep: its directory or the beginning of its id; or `last`, the last run.
+    pub(crate) run: String,
+    /// Where to put a copy of report.json.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) json: Option<PathBuf>,
+}
+
+/// A scenario is measured first, as `slowpath run` does it and with its options; a run is judged
+/// as it is. A gate holds or fails when the whole 95 % interval of its figure says so. Where it
+/// does not, the answer is "cannot tell" with what it would take, and the exit code is 0 unless
+/// --strict is given.
+#[derive(Debug, Args)]
+#[command(
+    mut_arg("what", |arg| arg.value_name("SCENARIO.toml|URL|RUN").help(
+        "A scenario file or URL, which is measured; or a run: its directory, the beginning of its \
+         id, or `last`.")),
+    mut_arg("json", |arg| arg.help("Where to put the gates as JSON."))
+)]
+pub(crate) struct GateArgs {
+    #[command(flatten)]
+    pub(crate) run: RunArgs,
+    /// The gates, instead of those of the scenario: a file with [[gate]] tables.
+    #[arg(long, value_name = "FILE.toml")]
+    pub(crate) gates: Option<PathBuf>,
+    /// What `baseline` means in gates: a run, or a release, whose last run it is.
+    #[arg(long, value_name = "RUN|RELEASE")]
+    pub(crate) baseline: Option<String>,
+    /// Where to put the gates as JUnit XML.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) junit: Option<PathBuf>,
+    /// Print GitHub annotations of what fails or cannot be told.
+    #[arg(long)]
+    pub(crate) github: bool,
+    /// A gate that cannot be told counts as failed.
+    #[arg(long)]
+    pub(crate) strict: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct CompareArgs {
+    /// What is compared with: a run (its directory, the beginning of its id, or `last`), or a
+    /// release, of which all stored runs count.
+    pub(crate) a: String,
+    /// What is compared.
+    pub(crate) b: String,
+    /// The scenario, where a release measured several.
+    #[arg(long, value_name = "NAME")]
+    pub(crate) name: Option<String>,
+    /// Print Markdown.
+    #[arg(long)]
+    pub(crate) markdown: bool,
+    /// Where to put the answer as JSON.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) json: Option<PathBuf>,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct HistoryArgs {
+    /// The scenario or benchmark; otherwise that of the last run.
+    pub(crate) name: Option<String>,
+    /// Only this endpoint.
+    #[arg(long, value_name = "E")]
+    pub(crate) endpoint: Option<String>,
+    /// Only this metric, such as p99 or rate; otherwise all are searched and p50 and p99 shown.
+    #[arg(long, value_name = "METRIC")]
+    pub(crate) metric: Option<String>,
+    /// Print Markdown.
+    #[arg(long)]
+    pub(crate) markdown: bool,
+    /// Where to write the page with its pictures; otherwise .slowpath/history.html.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) html: Option<PathBuf>,
+    /// Where to put the answer as JSON.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) json: Option<PathBuf>,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct ReportArgs {
+    /// A run or a sweep: its directory or the beginning of its id; or `last`, the last run.
+    pub(crate) run: String,
+    /// Print Markdown instead of writing report.html.
+    #[arg(long)]
+    pub(crate) markdown: bool,
+    /// Where to put a copy of report.json.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) json: Option<PathBuf>,
+}

@@ -1,0 +1,71 @@
+//! Arguments of the verbs that take other tools' figures.
+
+use std::path::PathBuf;
+
+use clap::Args;
+
+use super::values::duration;
+
+#[derive(Debug, Args)]
+pub(crate) struct BenchArgs {
+    /// Who reads the figures; otherwise the command or its output tells. `time` is the time of the
+    /// command itself.
+    #[arg(long, value_name = "NAME", conflicts_with = "regex")]
+    pub(crate) adapter: Option<String>,
+    /// Reads lines of the output: a regular expression with the group `value` and, if wanted,
+    /// `name`, `metric` and `unit`.
+    #[arg(long, value_name = "REGEX")]
+    pub(crate) regex: Option<String>,
+    /// Executions; otherwise 5.
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1000))]
+    pub(crate) repeats: Option<u32>,
+    /// After how long an execution is ended; otherwise 1h.
+    #[arg(long, value_name = "D", value_parser = duration)]
+    pub(crate) timeout: Option<u64>,
+    /// The name of the benchmark, under which its history is kept; otherwise the command.
+    #[arg(long, value_name = "NAME")]
+    pub(crate) name: Option<String>,
+    /// The release that is measured, kept with the figures.
+    #[arg(long, value_name = "NAME")]
+    pub(crate) release: Option<String>,
+    /// No progress, no notes; only the answer.
+    #[arg(long)]
+    pub(crate) quiet: bool,
+    /// This run's own directory; otherwise .slowpath/runs/ULID.
+    #[arg(long, value_name = "DIR")]
+    pub(crate) out: Option<PathBuf>,
+    /// Where to put a copy of bench.json.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) json: Option<PathBuf>,
+    /// The command; {out} in it is a file of its own for its figures.
+    #[arg(value_name = "COMMAND", required = true, last = true)]
+    pub(crate) command: Vec<String>,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct ImportArgs {
+    /// What wrote them: go, criterion, jmh, google-benchmark, pytest-benchmark, hyperfine, wrk,
+    /// oha, k6, locust, vegeta, autocannon; with a line for each request k6-csv, k6-json,
+    /// vegeta-csv, vegeta-json, jmeter; auto to recognise it, lines with --regex.
+    #[arg(value_name = "FORMAT")]
+    pub(crate) format: String,
+    /// The files, each of which is a repeat.
+    #[arg(value_name = "FILE", required = true)]
+    pub(crate) files: Vec<String>,
+    /// Reads lines: a regular expression with the group `value` and, if wanted, `name`, `metric`
+    /// and `unit`.
+    #[arg(long, value_name = "REGEX")]
+    pub(crate) regex: Option<String>,
+    /// The name under which the history is kept; otherwise the format.
+    #[arg(long, value_name = "NAME")]
+    pub(crate) name: Option<String>,
+    /// The release that was measured.
+    #[arg(long, value_name = "NAME")]
+    pub(crate) release: Option<String>,
+    /// This run's own directory; otherwise .slowpath/runs/ULID.
+    #[arg(long, value_name = "DIR")]
+    pub(crate) out: Option<PathBuf>,
+    /// Where to put a copy of bench.json.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) json: Option<PathBuf>,
+}
