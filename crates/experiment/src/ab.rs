@@ -12,6 +12,7 @@
 
 mod analysis;
 mod block;
+mod figures;
 mod noise;
 mod plan;
 

@@ -17,6 +17,7 @@ mod estimate;
 mod relation;
 mod words;
 
+use crate::compare::{Difference, Part, differences};
 use estimate::Estimate;
 use words::{interval, shown};
 
@@ -25,6 +26,10 @@ const REPEATS_MOST: usize = 100;
 
 /// Fewest repeats whose scatter means anything.
 const REPEATS_FEWEST: usize = 3;
+
+/// Conditions that make a host another machine. Others (its name, its kernel) are told and do not
+/// keep gates from being judged, since continuous integration has a new host each time.
+const MACHINE: [&str; 2] = ["cpu_model", "cpus"];
 
 /// The run that measures of `baseline` are taken from.
 #[derive(Clone, Copy, Debug)]
@@ -179,22 +184,31 @@ impl<'a> Judge<'a> {
                 "compare p99 or p99.9",
             ));
         }
-        if measure.of_baseline == over.of_baseline || self.is_paired() {
+        let is_one_run = measure.of_baseline == over.of_baseline;
+        let hosts = if is_one_run {
+            String::new()
+        } else {
+            self.comparable()?
+        };
+        let estimate = if measure.metric.is_tally() && over.metric.is_tally() {
+            Estimate::of_counts(row, other)
+        } else if is_one_run || self.is_paired() {
             Estimate::paired(row, other)
         } else {
-            self.comparable()?;
             Estimate::unpaired(row, other)
-        }
+        };
+        estimate.map(|estimate| estimate.on(&hosts))
     }
 
     fn is_paired(&self) -> bool {
         self.baseline.is_some_and(|baseline| baseline.is_paired)
     }
 
-    /// Whether figures of the baseline can be held against these at all.
-    fn comparable(&self) -> Result<(), Unknown> {
+    /// Whether figures of the baseline can be held against these at all, and what should be known
+    /// of their hosts if so: empty if nothing differs there.
+    fn comparable(&self) -> Result<String, Unknown> {
         let Some(baseline) = self.baseline else {
-            return Ok(());
+            return Ok(String::new());
         };
         if let Some(why) = baseline.figures.void.first() {
             return Err(Unknown::new(
@@ -202,20 +216,31 @@ impl<'a> Judge<'a> {
                 "measure the baseline again",
             ));
         }
-        for key in ["cpu_model", "cpus"] {
-            let of = |figures: &'a RunFigures| figures.conditions.host.get(key);
-            if let (Some(now), Some(then)) = (of(self.run), of(baseline.figures))
-                && now != then
-            {
-                return Err(Unknown::new(
-                    format!(
-                        "the baseline was measured on another machine ({key} {then}, now {now})"
-                    ),
-                    "measure both on one machine, best with slowpath ab",
-                ));
-            }
+        let differences = differences(&[baseline.figures], &[self.run]);
+        let of = |part: Part| differences.iter().filter(move |d| d.part == part);
+        let told = |d: &Difference| {
+            let [then, now] = [&d.a, &d.b].map(|value| value.as_deref().unwrap_or("none"));
+            format!("{} {then}, now {now}", d.name)
+        };
+        let known = || of(Part::Host).filter(|d| d.is_known());
+        if let Some(machine) = known().find(|d| MACHINE.contains(&d.name.as_str())) {
+            return Err(Unknown::new(
+                format!(
+                    "the baseline was measured on another machine ({})",
+                    told(machine)
+                ),
+                "measure both on one machine, best with slowpath ab",
+            ));
         }
-        Ok(())
+        // A side that says nothing of how it was measured has one nameless difference.
+        if let Some(asked) = of(Part::Harness).find(|d| !d.name.is_empty()) {
+            return Err(Unknown::new(
+                format!("the baseline was measured in another way ({})", told(asked)),
+                "measure the baseline again in the same way",
+            ));
+        }
+        let hosts: Vec<String> = known().map(told).collect();
+        Ok(hosts.join(", "))
     }
 
     /// The row of a measure.

@@ -1,6 +1,8 @@
 //! Verdicts over a family of comparisons.
 
-use slowpath_core::stats::family::{Member, Verdict, compare, noise_floor, ratio_to_claim};
+use slowpath_core::stats::family::{
+    Member, Verdict, compare, disagreeing_most, noise_floor, ratio_to_claim,
+};
 use slowpath_core::stats::log_ratio::NotComparable;
 use slowpath_core::stats::paired::of_differences;
 
@@ -120,4 +122,12 @@ fn what_is_claimed_is_twice_the_floor_and_five_per_cent() {
     let ratios = [0.02, -0.07].map(|centre| of_differences(&around(centre, 0.01, 0)).unwrap());
     assert_close(noise_floor(&ratios).unwrap(), 0.07f64.exp(), 1e-12);
     assert_eq!(noise_floor(&[]), None);
+}
+
+/// R: `max(1, max(which(pbinom(0:n, n, 0.5) <= 0.10)) - 1)`.
+#[test]
+fn as_many_pairs_agree_as_chance_does_not_make() {
+    let pairs = [3, 5, 8, 9, 10, 15, 20, 40, 1000];
+    let most = pairs.map(disagreeing_most);
+    assert_eq!(most, [1, 1, 1, 2, 2, 4, 6, 15, 479]);
 }

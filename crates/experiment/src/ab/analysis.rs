@@ -1,9 +1,8 @@
 //! From blocks to what may be said of the difference.
 
 use serde::{Deserialize, Serialize};
-use slowpath_core::stats::fdr::{CLAIMED_UP_TO, benjamini_hochberg};
-use slowpath_core::stats::log_ratio::{EQUIVALENCE_CONFIDENCE, EQUIVALENT_WITHIN, LogRatio};
-use slowpath_core::stats::moderated::moderated;
+use slowpath_core::stats::family::{self, Member, compare, disagreeing_most};
+use slowpath_core::stats::log_ratio::EQUIVALENCE_CONFIDENCE;
 use slowpath_core::stats::paired::{agreeing, logit};
 
 use super::block::{Block, BlockFigure};
@@ -12,10 +11,6 @@ use super::plan::{Arm, METRICS, Metric, Plan};
 
 /// Fewest pairs whose scatter means anything.
 const PAIRS_FEWEST: usize = 3;
-
-/// One pair in so many may point the other way: of ten pairs one, as a rule of thumb that keeps
-/// a difference which two disturbed blocks have made from being claimed.
-const ONE_MAY_DISAGREE_OF: usize = 10;
 
 /// Two shares of slow requests are taken for equal when they differ by at most a request in a
 /// thousand: odds of rare things differ by large factors that nobody notices.
@@ -117,44 +112,37 @@ impl Analysis {
 pub fn analyse(plan: &Plan, blocks: &[Block]) -> Analysis {
     let (pairs, aside) = pairs(plan, blocks);
     let complete = pairs.len() + aside.len() >= plan.pairs as usize;
-    let mut found: Vec<(Test, Vec<f64>, Option<LogRatio>)> = Vec::new();
-    for metric in METRICS {
-        let series: Vec<Series> = plan
-            .endpoints
-            .iter()
-            .map(|endpoint| Series::of(&pairs, endpoint, metric))
-            .collect();
-        // One prior for each metric: medians scatter differently than tails.
-        let differences: Vec<&[f64]> = series.iter().map(|s| s.differences.as_slice()).collect();
-        for (series, ratio) in series.iter().zip(moderated(&differences)) {
-            let ratio = ratio
-                .ok()
-                .filter(|_| series.differences.len() >= PAIRS_FEWEST && !series.is_absent());
-            let test = series.test(plan, ratio.as_ref());
-            found.push((test, series.differences.clone(), ratio));
+    let series: Vec<Series> = (plan.endpoints.iter())
+        .flat_map(|endpoint| METRICS.map(|metric| Series::of(&pairs, endpoint, metric)))
+        .collect();
+    let is_tested =
+        |series: &&Series| series.differences.len() >= PAIRS_FEWEST && !series.is_absent();
+    let members: Vec<Member> = (series.iter().filter(is_tested))
+        .map(|series| series.member(plan))
+        .collect();
+    let mut compared = compare(&members).into_iter();
+    let mut tests = Vec::new();
+    let mut scatters = Vec::new();
+    for series in &series {
+        let found = Some(series).filter(is_tested).and_then(|_| compared.next());
+        let found = found.and_then(Result::ok);
+        let mut test = series.test(plan, found.as_ref());
+        decide(&mut test, found.as_ref(), plan, complete);
+        tests.push(test);
+        if let Some(found) = found {
+            scatters.push(Scatter::of(series, &found));
         }
     }
-    let known: Vec<f64> = found.iter().filter_map(|(test, ..)| test.p).collect();
-    let mut adjusted = benjamini_hochberg(&known).into_iter();
-    for (test, differences, ratio) in &mut found {
-        test.q = test.p.and_then(|_| adjusted.next());
-        decide(test, differences, ratio.as_ref(), plan, complete);
-    }
-    let noise = noise(&found, plan);
-    let of = |name: &String| {
-        let own = found.iter().filter(|(test, ..)| test.endpoint == *name);
-        own.map(|(test, ..)| test.clone()).collect::<Vec<_>>()
-    };
     Analysis {
-        tests: plan.endpoints.iter().flat_map(of).collect(),
+        tests,
         pairs: pairs.len(),
         aside,
-        noise,
+        noise: noise(&scatters, plan),
     }
 }
 
 /// The pairs of which both blocks count, as A and B, and why others do not.
-fn pairs<'a>(plan: &Plan, blocks: &'a [Block]) -> (Vec<[&'a Block; 2]>, Vec<String>) {
+pub(super) fn pairs<'a>(plan: &Plan, blocks: &'a [Block]) -> (Vec<[&'a Block; 2]>, Vec<String>) {
     let (mut pairs, mut aside) = (Vec::new(), Vec::new());
     for pair in 0..plan.pairs {
         let of = |arm| {
@@ -218,7 +206,17 @@ impl<'a> Series<'a> {
         self.metric.is_share() && !self.a.is_empty() && all.all(|figure| figure.hits == Some(0))
     }
 
-    fn test(&self, plan: &Plan, ratio: Option<&LogRatio>) -> Test {
+    fn member(&self, plan: &Plan) -> Member {
+        Member {
+            // One prior for each metric: medians scatter differently than tails.
+            level: self.metric as u32,
+            differences: self.differences.clone(),
+            ratio_least: 1.0 + plan.minimum(self.metric),
+        }
+    }
+
+    fn test(&self, plan: &Plan, found: Option<&family::Compared>) -> Test {
+        let ratio = found.map(|found| found.ratio);
         Test {
             endpoint: self.endpoint.to_owned(),
             metric: self.metric,
@@ -227,10 +225,10 @@ impl<'a> Series<'a> {
             ratio: ratio.map(|ratio| ratio.ratio),
             low: ratio.map(|ratio| ratio.low),
             high: ratio.map(|ratio| ratio.high),
-            t: ratio.map(LogRatio::t).filter(|t| t.is_finite()),
+            t: ratio.map(|ratio| ratio.t()).filter(|t| t.is_finite()),
             df: ratio.map(|ratio| ratio.df).filter(|df| df.is_finite()),
             p: ratio.map(|ratio| ratio.p),
-            q: None,
+            q: found.map(|found| found.adjusted_p),
             pairs: self.differences.len(),
             agreeing: agreeing(&self.differences),
             minimum: plan.minimum(self.metric),
@@ -250,17 +248,11 @@ fn median(figures: &[&BlockFigure]) -> Option<f64> {
 }
 
 /// Sets the verdict of a test, and what it would take to say more.
-fn decide(
-    test: &mut Test,
-    differences: &[f64],
-    ratio: Option<&LogRatio>,
-    plan: &Plan,
-    complete: bool,
-) {
+fn decide(test: &mut Test, found: Option<&family::Compared>, plan: &Plan, complete: bool) {
     if test.verdict == Verdict::Absent {
         return;
     }
-    let Some(ratio) = ratio else {
+    let Some(found) = found else {
         test.takes = format!(
             "{} pairs have it, and {PAIRS_FEWEST} are needed: longer blocks or more requests",
             test.pairs
@@ -271,37 +263,37 @@ fn decide(
         "all of the planned pairs".clone_into(&mut test.takes);
         return;
     }
-    let size = ratio.ratio.max(ratio.ratio.recip()) - 1.0;
-    let is_seen = test.q.is_some_and(|q| q <= CLAIMED_UP_TO);
-    let needed = test.pairs - (test.pairs / ONE_MAY_DISAGREE_OF).max(1);
-    let scatter = ratio.standard_error * (differences.len() as f64).sqrt();
-    if is_seen && size >= test.minimum && test.agreeing >= needed {
+    if found.verdict == family::Verdict::Different {
         test.verdict = Verdict::Different;
-    } else if is_equal(test, ratio) {
+    } else if is_equal(test, found) {
         test.verdict = Verdict::NoDifference;
-    } else if is_seen && size < test.minimum {
+    } else if found.significant && !found.large {
+        let size = found.ratio.mean_log.abs().exp() - 1.0;
         test.takes = format!(
             "nothing: a difference of {} is there, less than the {} that is claimed",
             crate::wording::percent(size),
             crate::wording::percent(test.minimum)
         );
-    } else if is_seen && test.agreeing < needed {
+    } else if found.significant {
         test.takes = format!(
-            "a calmer host: {} of {} pairs agree, and {needed} must",
-            test.agreeing, test.pairs
+            "a calmer host: {} of {} pairs agree, and {} must",
+            test.agreeing,
+            test.pairs,
+            test.pairs - disagreeing_most(test.pairs)
         );
     } else {
+        let scatter = found.ratio.standard_error * (found.pairs as f64).sqrt();
         test.takes = more(plan, scatter, test.metric);
     }
 }
 
 /// Whether the interval leaves room for nothing that matters.
-fn is_equal(test: &Test, ratio: &LogRatio) -> bool {
+fn is_equal(test: &Test, found: &family::Compared) -> bool {
     if !test.metric.is_share() {
-        return ratio.is_equivalent(EQUIVALENT_WITHIN);
+        return found.verdict == family::Verdict::Equivalent;
     }
     // What the odds of B can be, from those of A.
-    let (Some(share), (low, high)) = (test.a, ratio.interval(EQUIVALENCE_CONFIDENCE)) else {
+    let (Some(share), (low, high)) = (test.a, found.ratio.interval(EQUIVALENCE_CONFIDENCE)) else {
         return false;
     };
     let of_b = |odds_ratio: f64| {
@@ -343,29 +335,43 @@ fn more(plan: &Plan, scatter: f64, metric: Metric) -> String {
     }
 }
 
+/// How the pairs of a test scatter.
+struct Scatter {
+    metric: Metric,
+    /// Sum of the squared distances of the differences from their mean.
+    squares: f64,
+    /// Degrees of freedom with which that is known.
+    df: f64,
+    /// The ratio, to whichever side of 1, as a share.
+    size: f64,
+}
+
+impl Scatter {
+    fn of(series: &Series, found: &family::Compared) -> Self {
+        let n = series.differences.len() as f64;
+        let mean = series.differences.iter().sum::<f64>() / n;
+        let squares = series.differences.iter().map(|d| (d - mean).powi(2));
+        Self {
+            metric: series.metric,
+            squares: squares.sum(),
+            df: n - 1.0,
+            size: found.ratio.mean_log.abs().exp() - 1.0,
+        }
+    }
+}
+
 /// The noise of the pairs, metric by metric, over all endpoints.
-fn noise(found: &[(Test, Vec<f64>, Option<LogRatio>)], plan: &Plan) -> Vec<MetricNoise> {
+fn noise(scatters: &[Scatter], plan: &Plan) -> Vec<MetricNoise> {
     let is_same = plan.compared == super::Compared::Same;
     let of = |metric: Metric| {
-        let own = || {
-            found.iter().filter(move |(test, _, ratio)| {
-                test.metric == metric && ratio.is_some() && test.verdict != Verdict::Absent
-            })
-        };
-        let (mut squares, mut df) = (0.0, 0.0);
-        for (_, differences, _) in own() {
-            let n = differences.len() as f64;
-            let mean = differences.iter().sum::<f64>() / n;
-            squares += differences.iter().map(|d| (d - mean).powi(2)).sum::<f64>();
-            df += n - 1.0;
-        }
-        let size = |ratio: &LogRatio| ratio.ratio.max(ratio.ratio.recip()) - 1.0;
-        let sizes = own().filter_map(|(.., ratio)| ratio.as_ref().map(size));
-        let floor = sizes.reduce(f64::max).filter(|_| is_same);
+        let own = || scatters.iter().filter(move |s| s.metric == metric);
+        let squares: f64 = own().map(|s| s.squares).sum();
+        let df: f64 = own().map(|s| s.df).sum();
+        let floor = own().map(|s| s.size).reduce(f64::max);
         (df > 0.0).then(|| MetricNoise {
             metric,
             sd_log: (squares / df).sqrt(),
-            floor,
+            floor: floor.filter(|_| is_same),
             from: 1,
         })
     };

@@ -1,14 +1,12 @@
 //! What earlier comparisons on a host say of its noise.
 
 use serde::{Deserialize, Serialize};
+use slowpath_core::stats::family::{FLOOR_TIMES, RATIO_LEAST};
 
 use super::plan::Metric;
 
-/// The least difference that is ever claimed, as a share: what users notice.
-pub(super) const EFFECT_LEAST: f64 = 0.05;
-
-/// A difference must be so many times what A against itself has shown.
-const FLOORS: f64 = 2.0;
+/// The least difference that is ever claimed, as a share.
+pub(super) const EFFECT_LEAST: f64 = RATIO_LEAST - 1.0;
 
 /// Comparisons that are remembered.
 const KEPT: usize = 50;
@@ -34,8 +32,9 @@ pub struct MetricNoise {
 impl MetricNoise {
     /// The least difference that is claimed, as a share.
     pub fn minimum(&self) -> f64 {
-        self.floor
-            .map_or(EFFECT_LEAST, |floor| (FLOORS * floor).max(EFFECT_LEAST))
+        self.floor.map_or(EFFECT_LEAST, |floor| {
+            (FLOOR_TIMES * floor).max(EFFECT_LEAST)
+        })
     }
 }
 

@@ -2,6 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 use slowpath_core::stats::power::{ALPHA, Design};
+use slowpath_core::stats::student;
 
 use super::noise::MetricNoise;
 
@@ -219,15 +220,19 @@ impl Plan {
         enough
     }
 
-    /// What the planned pairs can see, metric by metric, with such noise.
+    /// What the planned pairs can see, metric by metric, with such noise: what is found beyond
+    /// chance *and* shows itself as at least the least difference that is claimed, each with the
+    /// planned power. A true difference of just that least shows less half of the time.
     pub fn sees(&self, noise: &[MetricNoise]) -> Vec<Sees> {
+        let design = self.design();
+        let spare = student::upper_point(1.0 - design.power, f64::INFINITY);
         let sees = |noise: &MetricNoise| {
-            let ratio = self
-                .design()
-                .detectable_ratio(self.pairs as usize, noise.sd_log)?;
+            let beyond_chance = design.detectable_ratio(self.pairs as usize, noise.sd_log)?;
+            let error = noise.sd_log / f64::from(self.pairs).sqrt();
+            let large = (1.0 + noise.minimum()) * (spare * error).exp();
             Some(Sees {
                 metric: noise.metric,
-                effect: (ratio - 1.0).max(noise.minimum()),
+                effect: beyond_chance.max(large) - 1.0,
             })
         };
         noise.iter().filter_map(sees).collect()
@@ -329,7 +334,9 @@ mod tests {
         plan.noise = vec![noise(0.001, Some(0.04))];
         assert!((plan.minimum(Metric::P50) - 0.08).abs() < 1e-12);
         assert!((plan.minimum(Metric::P99) - 0.05).abs() < 1e-12);
-        assert!((plan.sees(&plan.noise)[0].effect - 0.08).abs() < 1e-12);
+        // 1.08 and 0.8416 standard errors, so that four of five differences show as 8 %.
+        let sees = plan.sees(&plan.noise)[0].effect;
+        assert!((sees - (1.08 * (0.8416 * 0.001 / 20_f64.sqrt()).exp() - 1.0)).abs() < 1e-7);
         assert_eq!(sees_words(&plan.sees(&plan.noise)), "p50 >= 8.0 %");
     }
 }

@@ -185,11 +185,39 @@ impl Estimate {
         })
     }
 
-    /// The ratio of two rows whose repeats belong together, one by one.
+    /// What should be known of the hosts, said behind what it rests on.
+    pub(super) fn on(mut self, hosts: &str) -> Self {
+        if !hosts.is_empty() {
+            self.basis = format!("{}, across hosts ({hosts})", self.basis);
+        }
+        self
+    }
+
+    /// The ratio of two counts.
+    pub(super) fn of_counts(row: &Row, over: &Row) -> Result<Self, Unknown> {
+        let (own, other) = (Self::counted(row)?, Self::counted(over)?);
+        if other.value <= 0.0 {
+            return Err(Unknown::new(
+                format!("{} is 0, and nothing has a ratio to it", over.name()),
+                "gate on the figures themselves",
+            ));
+        }
+        Ok(Self::fact(
+            own.value / other.value,
+            "as counted",
+            own.repeats,
+        ))
+    }
+
+    /// The ratio of two rows whose repeats belong together, one by one. Where a repeat has only
+    /// one of them, which belongs to which is not known.
     pub(super) fn paired(row: &Row, over: &Row) -> Result<Self, Unknown> {
         let (values, others) = (row.values(), over.values());
         if values.len() < 2 || others.len() < 2 {
             return Self::within_both(row, over);
+        }
+        if values.len() != others.len() {
+            return Self::unpaired(row, over);
         }
         let ratio = paired(&others, &values).map_err(not_comparable)?;
         Ok(Self {

@@ -17,9 +17,14 @@ impl Judge<'_> {
         let (left, left_of) = self.side(&relation.left, dimension)?;
         let (right, right_of) = self.side(&relation.right, dimension)?;
         let estimate = match (left_of, right_of) {
-            (Some(a), Some(b)) if a != b && !self.is_paired() => {
-                self.comparable()?;
-                Estimate::unpaired(&left, &right)?
+            (Some(a), Some(b)) if a != b => {
+                let hosts = self.comparable()?;
+                let estimate = if self.is_paired() {
+                    Estimate::paired(&left, &right)?
+                } else {
+                    Estimate::unpaired(&left, &right)?
+                };
+                estimate.on(&hosts)
             }
             // A side of constants alone takes as many repeats as the other has.
             (Some(_), None) => Estimate::paired(&left, &stretched(&right, &left))?,
@@ -51,6 +56,10 @@ impl Judge<'_> {
             }
             Ok(sum)
         };
+        let terms = || relation.left.iter().chain(&relation.right);
+        if terms().filter_map(Term::measure).any(|m| m.of_baseline) {
+            self.comparable()?;
+        }
         let (left, right) = (sum(&relation.left)?, sum(&relation.right)?);
         let room = relation.tolerance * right.abs();
         let holds = match relation.order {

@@ -298,3 +298,67 @@ fn benchmarks_have_gates_of_their_own_names() {
     assert_eq!(answer("\"Parse/big (8)\".allocs <= 0", &run), Holds);
     assert_eq!(answer("\"Parse/big (8)\".allocs >= 1", &run), Fails);
 }
+
+fn against(figures: &RunFigures) -> Baseline<'_> {
+    Baseline {
+        figures,
+        is_paired: false,
+    }
+}
+
+#[test]
+fn what_was_asked_otherwise_is_not_compared_and_other_hosts_are_told_first() {
+    let (mut run, mut base) = (five(), five());
+    let set = |run: &mut RunFigures, name: &str, value: &str| {
+        let conditions = &mut run.conditions;
+        let part = match name {
+            "hostname" => &mut conditions.host,
+            _ => &mut conditions.harness,
+        };
+        part.insert(name.to_owned(), value.to_owned());
+    };
+    set(&mut run, "hostname", "runner-2");
+    set(&mut base, "hostname", "runner-1");
+    set(&mut run, "rate", "100/s");
+    set(&mut base, "rate", "100/s");
+    let that = "search.p99 / baseline.search.p99 < 1.1";
+    let found = judged(that, &run, Some(against(&base)));
+    assert_eq!(found.answer, Holds);
+    let hosts = "across hosts (hostname runner-1, now runner-2)";
+    assert!(found.text.contains(hosts), "{}", found.text);
+    set(&mut base, "rate", "50/s");
+    for that in [that, "search.p99 <= baseline.search.p99 within 10 %"] {
+        let found = judged(that, &run, Some(against(&base)));
+        assert_eq!(found.answer, CannotTell);
+        assert!(
+            found.text.contains("rate 50/s, now 100/s"),
+            "{}",
+            found.text
+        );
+    }
+}
+
+#[test]
+fn counts_have_a_ratio_and_repeats_that_lack_a_figure_are_no_pairs() {
+    let count = |metric: &str, value| {
+        let mut row = row("q", metric, Unit::Count, &[]);
+        row.whole = Some(Figure::of(value));
+        row
+    };
+    let mut run = five();
+    run.rows
+        .extend([count("failed", 3.0), count("offered", 600.0)]);
+    run.rows.extend([count("completed", 0.0)]);
+    let found = judged("q.failed / q.offered < 0.01", &run, None);
+    assert_eq!((found.answer, found.value), (Holds, Some(0.005)));
+    assert_eq!(answer("q.failed / q.offered < 0.005", &run), Fails);
+    assert_eq!(answer("q.failed / q.completed < 1", &run), CannotTell);
+    run.rows[1].repeats.pop();
+    let found = judged("page.p99 / search.p99 in 1.4..1.6", &run, None);
+    assert_eq!(found.answer, Holds, "{}", found.text);
+    assert!(
+        found.text.contains("over 4 and 5 repeats"),
+        "{}",
+        found.text
+    );
+}

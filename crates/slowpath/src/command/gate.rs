@@ -7,11 +7,13 @@ use serde::Serialize;
 use slowpath_core::figures::RunFigures;
 use slowpath_core::gates::{GateAnswer, GateOutcome};
 use slowpath_core::scenario::Gate;
+use slowpath_experiment::ab::Arm;
 use slowpath_experiment::{Baseline, Words, judge_gates};
 use slowpath_record::Store;
 use slowpath_record::scenario::parse_gates;
 
 use crate::cli::GateArgs;
+use crate::command::ab::again;
 use crate::command::run;
 use crate::exit::{Exit, Problem};
 use crate::present::Judged;
@@ -52,6 +54,9 @@ pub(crate) fn gate(args: &GateArgs) -> Result<Exit> {
     if is_scenario(&args.run.what) {
         return measured(args, against);
     }
+    if let Some(dir) = again::find(&args.run.what) {
+        return compared(args, &dir);
+    }
     let dir = store::find(&args.run.what)?;
     let source = Source {
         file: args.gates.clone(),
@@ -68,6 +73,33 @@ pub(crate) fn gate(args: &GateArgs) -> Result<Exit> {
     let gates = wanted(args, &own, &figures)?;
     judged.judge_gates(&gates, against);
     tell(args, &figures, against, &judged.diagnosis.gates, &source)
+}
+
+/// Holds B of a comparison against gates, with A as its baseline, pair by pair.
+fn compared(args: &GateArgs, dir: &Path) -> Result<Exit> {
+    if args.baseline.is_some() {
+        let what = "the baseline of a comparison is its A";
+        return Err(Problem::usage(what, "leave --baseline out").into());
+    }
+    let ab = again::read(dir)?;
+    let (run, baseline) = (ab.figures(Arm::B), ab.figures(Arm::A));
+    let against = Baseline {
+        figures: &baseline,
+        is_paired: true,
+    };
+    let own = match (&args.gates, ab.blocks.first()) {
+        (None, Some(block)) => {
+            let judged = Judged::read(&dir.join(&block.dir))?;
+            judged.record.manifest.plan.scenario.gates
+        }
+        _ => Vec::new(),
+    };
+    let gates = wanted(args, &own, &run)?;
+    let outcomes = judge_gates(&gates, &run, Some(against));
+    let source = Source {
+        file: args.gates.clone(),
+    };
+    tell(args, &run, Some(against), &outcomes, &source)
 }
 
 /// Measures a scenario as `slowpath run` does, and judges it.
@@ -218,7 +250,10 @@ fn tell(
     let json = serde_json::to_string_pretty(&answer)? + "\n";
     store::write_copy(args.run.json.as_deref(), &json)?;
     junit.transpose()?;
-    Ok(if outcomes.iter().any(fails) {
+    // Of a measurement that means nothing no gate can be told, and that must not pass.
+    Ok(if !run.void.is_empty() {
+        Exit::Invalid
+    } else if outcomes.iter().any(fails) {
         Exit::Gate
     } else {
         Exit::Done

@@ -1,5 +1,7 @@
 //! What is a gate, and what is none.
 
+use proptest::prelude::*;
+
 use super::*;
 
 fn parse(text: &str) -> Result<GateTest, GateError> {
@@ -222,5 +224,138 @@ fn what_is_no_relation_says_why() {
         ("search.p50 + 3 < search.p99", "\"3\" has no unit"),
     ] {
         assert_eq!(parse(text).unwrap_err().to_string(), message, "{text}");
+    }
+}
+
+/// Names as benchmarks and endpoints have them, and worse ones.
+const NAMES: [&str; 6] = [
+    "search",
+    "baseline.x",
+    "a.p99 < 1ms",
+    "Parse + 3 (n=2) / 4",
+    "in out within",
+    "404 é",
+];
+
+fn all() -> Vocabulary<'static> {
+    static SUBJECTS: std::sync::LazyLock<Vec<String>> =
+        std::sync::LazyLock::new(|| NAMES.map(str::to_owned).to_vec());
+    static METRICS: std::sync::LazyLock<Vec<(String, Unit)>> = std::sync::LazyLock::new(|| {
+        let named = [
+            ("ns/op", Unit::Ns),
+            ("B/op", Unit::Bytes),
+            ("x in y", Unit::Count),
+        ];
+        named.map(|(name, unit)| (name.to_owned(), unit)).to_vec()
+    });
+    Vocabulary {
+        subjects: &SUBJECTS,
+        metrics: &METRICS,
+    }
+}
+
+/// A measure and how it is written.
+fn measures() -> impl Strategy<Value = (Measure, String)> {
+    let ns_op = Metric::Named {
+        name: "ns/op".to_owned(),
+        dimension: Dimension::Duration,
+    };
+    let metrics = vec![
+        (Metric::Quantile(99.9), "p99.9"),
+        (Metric::Quantile(50.0), "p50"),
+        (ns_op.clone(), "ns/op"),
+        (ns_op, "\"ns/op\""),
+    ];
+    let metric = prop::sample::select(metrics);
+    (any::<bool>(), prop::sample::select(&NAMES[..]), metric).prop_map(
+        |(of_baseline, name, (metric, said))| {
+            let before = if of_baseline { "baseline." } else { "" };
+            let text = format!("{before}\"{name}\".{said}");
+            (measure(of_baseline, name, metric), text)
+        },
+    )
+}
+
+/// A sum of measures and milliseconds, and how it is written; the first term is a measure.
+fn sums() -> impl Strategy<Value = (Vec<Term>, String)> {
+    let measured = || measures().prop_map(|(m, text)| (Operand::Measure(m), text));
+    let constant =
+        (1_u32..900).prop_map(|n| (Operand::Constant(f64::from(n) * 1e6), format!("{n}ms")));
+    let more = (any::<bool>(), prop_oneof![measured(), constant]);
+    (measured(), prop::collection::vec(more, 0..3)).prop_map(|((of, mut text), more)| {
+        let mut terms = vec![Term {
+            negative: false,
+            of,
+        }];
+        for (negative, (of, said)) in more {
+            text.push_str(if negative { " - " } else { " + " });
+            text.push_str(&said);
+            terms.push(Term { negative, of });
+        }
+        (terms, text)
+    })
+}
+
+/// What gates are made of, and what they are not, in any order.
+const PIECES: &str = "(\\PC{0,6}|search|baseline|\\.p99|ns/op| in | within | = |[<>]=?|\"| / | \
+                      [+-] |5 ?%|3ms|\\.\\.){0,9}";
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(512))]
+
+    #[test]
+    fn any_text_is_a_gate_or_says_why_not(text in PIECES) {
+        match all().gate(&text) {
+            Ok(test) => prop_assert!(!test.measures().is_empty()),
+            Err(error) => prop_assert!(!error.to_string().is_empty()),
+        }
+    }
+
+    #[test]
+    fn bounds_say_what_was_written(
+        (measured, text) in measures(),
+        over in prop::option::of(measures()),
+        at in 0_usize..4,
+        bound in 1_u32..1000,
+    ) {
+        let sign = ["<", "<=", ">", ">="][at];
+        let (number, said) = match &over {
+            None => (f64::from(bound) * 1e6, format!("{bound}ms")),
+            Some(_) => (f64::from(bound) / 100.0, format!("{bound} %")),
+        };
+        let over_said = over.as_ref().map_or(String::new(), |(_, text)| format!(" / {text}"));
+        let test = all().gate(&format!("{text}{over_said} {sign} {said}")).unwrap();
+        let found = test.bounded().unwrap().clone();
+        prop_assert_eq!(found.measure, measured);
+        prop_assert_eq!(found.over, over.map(|(measure, _)| measure));
+        let wanted = [
+            Condition::Below,
+            Condition::AtMost,
+            Condition::Above,
+            Condition::AtLeast,
+        ][at];
+        prop_assert_eq!(found.condition, wanted(number));
+    }
+
+    #[test]
+    fn sums_say_what_was_written(
+        (left, left_text) in sums(),
+        (right, right_text) in sums(),
+        at in 0_usize..4,
+        within in prop::option::of(1_u32..99),
+    ) {
+        let (sign, order) = [
+            ("<", Order::Less),
+            ("<=", Order::AtMost),
+            (">=", Order::AtLeast),
+            (">", Order::Greater),
+        ][at];
+        let room = within.map_or(String::new(), |share| format!(" within {share} %"));
+        let text = format!("{left_text} {sign} {right_text}{room}");
+        let GateTest::Related(found) = all().gate(&text).unwrap() else {
+            panic!("{text} has a bound");
+        };
+        let tolerance = within.map_or(0.0, |share| f64::from(share) / 100.0);
+        prop_assert_eq!(found, Relation { left, order, right, tolerance });
     }
 }

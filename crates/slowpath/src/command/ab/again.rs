@@ -49,7 +49,8 @@ pub(crate) fn again(dir: &Path, markdown: bool, copy: Option<&Path>) -> Result<E
     Ok(Exit::Done)
 }
 
-fn read(dir: &Path) -> Result<Ab, Problem> {
+/// The comparison in a directory, judged by this version.
+pub(crate) fn read(dir: &Path) -> Result<Ab, Problem> {
     let path = dir.join(FILE);
     let wrong = |what: String| {
         Problem::usage(
