@@ -53,6 +53,7 @@ pub mod student;
 pub mod tightness;
 pub mod trend;
 pub mod tukey;
+pub mod wall;
 pub mod welch;
 
 mod random;

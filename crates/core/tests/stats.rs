@@ -35,4 +35,5 @@ mod stats {
     mod trend;
     mod tukey;
     mod vectors;
+    mod wall;
 }

@@ -75,6 +75,8 @@ impl Part {
             rate_per_s: round(over(completed, window_ns as f64 / 1e9), 1e3),
             errors: share(over(self.failed, offered as f64)),
             latency_ms: self.percentiles(unsent),
+            settling: None,
+            settled_after_s: None,
         }
     }
 

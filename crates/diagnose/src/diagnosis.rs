@@ -22,8 +22,8 @@ pub use failures::{
 
 pub use health::{BlameOf, Fitness, HealthComponent, HostHealth, RepeatHealth, SpreadBlame};
 pub use shape::{
-    Axis, CombFigures, ConstantFigures, Outliers, OverRepeats, ShapeFigures, StallFigures,
-    StepFigures,
+    Axis, CombFigures, ConstantFigures, KeptFigures, Mode, Outliers, OverRepeats, Settling,
+    ShapeFigures, StallFigures, StepFigures, SwingFigures, WallFigures,
 };
 
 pub use passes::{ClassFigures, FirstTouchFigures, PassFigures, ResetProof};
@@ -239,23 +239,13 @@ pub struct RepeatFigures {
     /// Latency percentiles by their names, in milliseconds. One that lies among requests without
     /// an answer, or has fewer than five beyond it, is left out.
     pub latency_ms: BTreeMap<String, f64>,
-}
-
-/// How an endpoint settled after the start of the load.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-#[serde(rename_all = "kebab-case")]
-pub enum Settling {
-    /// Steady from the start.
-    None,
-    /// Settled within the first tenth.
-    FastRamp,
-    /// Settled within the first half.
-    SlowRamp,
-    /// It never got going: steady, and less than half of what was asked was served.
-    NoRamp,
-    /// Never steady.
-    NotSettled,
+    /// How this repeat settled, as [`EndpointFigures::settling`] says of the middle one.
+    #[serde(default)]
+    pub settling: Option<Settling>,
+    /// Seconds from the begin of the load, warm-up included, until it was steady; `null` without a
+    /// ramp that ended.
+    #[serde(default)]
+    pub settled_after_s: Option<f64>,
 }
 
 /// What came of an endpoint's streams of events (`text/event-stream`), of all its requests that
@@ -331,16 +321,6 @@ pub struct Percentile {
     /// Why there is no value or no interval.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
-}
-
-/// One mode of a latency distribution.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub struct Mode {
-    /// Where its density is highest, in milliseconds.
-    pub at_ms: f64,
-    /// Its share of the requests.
-    pub weight: f64,
 }
 
 /// A cause, named.

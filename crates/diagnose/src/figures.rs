@@ -5,18 +5,19 @@ use std::collections::BTreeMap;
 use slowpath_core::sample::Outcome;
 use slowpath_core::samples::SampleRef;
 use slowpath_core::stats::batches::{Batches, Window};
-use slowpath_core::stats::modes;
 use slowpath_core::stats::quantile::{QuantileEstimate, Undetermined, quantiles, type_1};
 use slowpath_core::stats::spread::spread;
 
 use crate::bounds::Bounds;
 use crate::by_repeat::by_repeat;
 use crate::case::{Case, EndpointCase};
-use crate::diagnosis::{EndpointFigures, Mode, Percentile, Percentiles};
+use crate::diagnosis::{EndpointFigures, Percentile, Percentiles};
 use crate::failures;
 use crate::health::spread_blame;
+use crate::modes::Modes;
 use crate::over_repeats::over_repeats;
-use crate::settling::settling;
+use crate::scatter::Scatter;
+use crate::settling::Courses;
 use crate::shape::shape;
 use crate::streams;
 use crate::verdict::ms;
@@ -35,9 +36,11 @@ pub(crate) fn figures(case: &Case<'_>, endpoint: &EndpointCase) -> EndpointFigur
     let completed = endpoint.completed.len() as u64;
     let unfinished = endpoint.unfinished.len() as u64 + endpoint.unsent;
     let seconds = case.measured_ns() as f64 / 1e9;
-    let modes = recurring_modes(case, endpoint);
+    let modes = Modes::of(case, endpoint);
     let medians = medians(case, endpoint);
-    let by_repeat = by_repeat(case, endpoint);
+    let courses = Courses::of(case, endpoint);
+    let mut by_repeat = by_repeat(case, endpoint);
+    courses.tell(&mut by_repeat);
     EndpointFigures {
         name: endpoint.name.clone(),
         pass: None,
@@ -59,19 +62,13 @@ pub(crate) fn figures(case: &Case<'_>, endpoint: &EndpointCase) -> EndpointFigur
         latency_ms: percentiles(case, endpoint, Unanswered::All, |s| Some(s.latency_ns())),
         service_ms: percentiles(case, endpoint, Unanswered::TimedOut, |s| s.service_ns()),
         stream: streams::figures(case, endpoint),
-        modes: modes
-            .iter()
-            .map(|m| Mode {
-                at_ms: millis(m.at),
-                weight: round(m.weight, SHARE_DIGITS),
-            })
-            .collect(),
         run_spread: run_spread(&medians),
         spread_blame: spread_blame(case, &medians),
         over_repeats: over_repeats(&by_repeat),
         by_repeat,
-        shape: shape(case, endpoint),
-        settling: settling(case, endpoint),
+        shape: shape(case, endpoint, &modes),
+        modes: modes.figures,
+        settling: courses.middle(),
     }
 }
 
@@ -108,31 +105,7 @@ enum Unanswered {
     All,
 }
 
-/// The windows of a run, cut into batches: the units of scatter.
-struct Scatter {
-    windows: Vec<Window>,
-    batches: Batches,
-}
-
 impl Scatter {
-    /// `None` if nothing was measured.
-    fn new(case: &Case<'_>) -> Option<Self> {
-        let windows = case.windows.iter();
-        let windows: Vec<Window> = windows
-            .map(|w| Window {
-                begin_ns: w.begin.get(),
-                end_ns: w.end.get(),
-            })
-            .collect();
-        let batches = (!windows.is_empty()).then(|| Batches::new(&windows))?;
-        Some(Self { windows, batches })
-    }
-
-    fn batch(&self, sample: SampleRef<'_>) -> u32 {
-        let repeat = usize::from(sample.repeat()).min(self.windows.len() - 1);
-        self.batches.of(repeat, sample.scheduled().get())
-    }
-
     /// The percentiles of values with their batches. Requests that were given up are slower than
     /// all of them, and so are the `unsent`, of which only the batches are known.
     fn percentiles(
@@ -221,21 +194,6 @@ fn percentiles(
         unsent = unsent_batches(case, endpoint, &scatter.batches, &scatter.windows);
     }
     scatter.percentiles(&values, &given_up, unsent, &measure)
-}
-
-/// The modes of an endpoint that are there all the time: a level that wanders on a busy host is one
-/// mode, though it leaves many peaks.
-fn recurring_modes(case: &Case<'_>, endpoint: &EndpointCase) -> Vec<modes::Mode> {
-    let found = endpoint.split.modes.clone();
-    let Some(scatter) = Scatter::new(case) else {
-        return found;
-    };
-    let latency = |&i: &u32| {
-        let sample = case.sample(i);
-        (scatter.batch(sample), sample.latency_ns())
-    };
-    let samples: Vec<(u32, u64)> = endpoint.completed.iter().map(latency).collect();
-    modes::recurring(found, scatter.batches.count(), &samples)
 }
 
 /// The batches of requests that were never sent. Only their number is known, but not when they

@@ -5,43 +5,82 @@ use slowpath_core::nanos::Nanos;
 use slowpath_core::sample::Outcome;
 use slowpath_core::samples::SampleRef;
 use slowpath_core::scenario::Model;
-use slowpath_core::stats::settle::{Course, Ramp, medians, settle, throughput};
+use slowpath_core::stats::settle::{Ramp, medians, settle, throughput};
 
 use crate::case::{Case, EndpointCase};
-use crate::diagnosis::Settling;
+use crate::diagnosis::{RepeatFigures, Settling};
+use crate::figures::round;
 use crate::validity::is_crowded;
 
 /// A run that serves less than this share of what it was asked, from its first moment to its
 /// last, is stuck: more fails than succeeds, and time does not mend it.
 const STUCK_BELOW: f64 = 0.5;
 
-/// The class of an endpoint: the middle one of its repeats, the milder of two; `None` if none
-/// could be judged. On a host without room a change of speed may be the work of others, so that only
-/// steadiness is told.
-pub(crate) fn settling(case: &Case<'_>, endpoint: &EndpointCase) -> Option<Settling> {
-    let repeats = case.record.manifest.repeats.iter();
-    let mut ramps: Vec<Ramp> = repeats
-        .filter_map(|repeat| course(case, endpoint.index, repeat))
-        .map(|course| course.ramp)
-        .collect();
-    ramps.sort_unstable();
-    let ramp = *ramps.get(ramps.len().checked_sub(1)? / 2)?;
-    let served = endpoint.completed.len() as f64 / endpoint.offered.max(1) as f64;
-    if ramp != Ramp::None && is_crowded(case) {
-        return None;
+/// How an endpoint settled in each repeat, by its number.
+pub(crate) struct Courses {
+    by_repeat: Vec<Option<Settled>>,
+    is_crowded: bool,
+    is_stuck: bool,
+}
+
+/// How it settled in one.
+struct Settled {
+    ramp: Ramp,
+    after_s: f64,
+}
+
+impl Courses {
+    pub(crate) fn of(case: &Case<'_>, endpoint: &EndpointCase) -> Self {
+        let served = endpoint.completed.len() as f64 / endpoint.offered.max(1) as f64;
+        let repeats = case.record.manifest.repeats.iter();
+        Self {
+            by_repeat: repeats
+                .map(|repeat| course(case, endpoint.index, repeat))
+                .collect(),
+            is_crowded: is_crowded(case),
+            is_stuck: served < STUCK_BELOW,
+        }
     }
-    Some(match ramp {
-        Ramp::None if served < STUCK_BELOW => Settling::NoRamp,
-        Ramp::None => Settling::None,
-        Ramp::Fast => Settling::FastRamp,
-        Ramp::Slow => Settling::SlowRamp,
-        Ramp::NotSettled => Settling::NotSettled,
-    })
+
+    /// The class of the endpoint: the middle one of its repeats, the milder of two; `None` if none
+    /// could be judged.
+    pub(crate) fn middle(&self) -> Option<Settling> {
+        let mut ramps: Vec<Ramp> = self.by_repeat.iter().flatten().map(|s| s.ramp).collect();
+        ramps.sort_unstable();
+        self.class(*ramps.get(ramps.len().checked_sub(1)? / 2)?)
+    }
+
+    /// Writes the class of each repeat, and how long it took to settle, beside its figures.
+    pub(crate) fn tell(&self, repeats: &mut [RepeatFigures]) {
+        for (figures, settled) in repeats.iter_mut().zip(&self.by_repeat) {
+            let Some(settled) = settled else { continue };
+            figures.settling = self.class(settled.ramp);
+            figures.settled_after_s = figures
+                .settling
+                .filter(|class| matches!(class, Settling::FastRamp | Settling::SlowRamp))
+                .map(|_| round(settled.after_s, 1e3));
+        }
+    }
+
+    /// On a host without room a change of speed may be the work of others, so that only steadiness
+    /// is told.
+    fn class(&self, ramp: Ramp) -> Option<Settling> {
+        if ramp != Ramp::None && self.is_crowded {
+            return None;
+        }
+        Some(match ramp {
+            Ramp::None if self.is_stuck => Settling::NoRamp,
+            Ramp::None => Settling::None,
+            Ramp::Fast => Settling::FastRamp,
+            Ramp::Slow => Settling::SlowRamp,
+            Ramp::NotSettled => Settling::NotSettled,
+        })
+    }
 }
 
 /// The course of one repeat, warm-up included. Users who do not think leave the throughput free;
 /// where arrivals or thinking set it, the latency shows what the target does.
-fn course(case: &Case<'_>, endpoint: u16, repeat: &RepeatFacts) -> Option<Course> {
+fn course(case: &Case<'_>, endpoint: u16, repeat: &RepeatFacts) -> Option<Settled> {
     let model = &case.record.manifest.plan.scenario.load.model;
     let begin = all_there(model, repeat.load.begin);
     let end = repeat.window.end;
@@ -59,7 +98,14 @@ fn course(case: &Case<'_>, endpoint: u16, repeat: &RepeatFacts) -> Option<Course
             .collect();
         medians(begin.get(), end.get(), &due)
     };
-    settle(&values?)
+    let course = settle(&values?)?;
+    let share = course.settled_at as f64 / course.windows as f64;
+    let from_load_s = end.since(repeat.load.begin) as f64 / 1e9;
+    let late_s = begin.since(repeat.load.begin) as f64 / 1e9;
+    Some(Settled {
+        ramp: course.ramp,
+        after_s: late_s + share * (from_load_s - late_s),
+    })
 }
 
 /// When all users have been started: until then the ramp is ours.

@@ -2,22 +2,18 @@
 //!
 //! These are observations, not causes: they say where to look and what a next run can check.
 
-use slowpath_core::nanos::Span;
 use slowpath_core::scenario::Timer;
-use slowpath_core::stats::batches::Window;
 use slowpath_core::stats::comb::{Comb, comb};
 use slowpath_core::stats::constants::{Declared, Explanation, explain};
-use slowpath_core::stats::episodes::episodes;
-use slowpath_core::stats::shape::Shape;
-use slowpath_core::stats::stalls::stalls;
+use slowpath_core::stats::modes;
 use slowpath_core::stats::step::{Step, aligned, step};
-use slowpath_core::stats::tukey::Fences;
+use slowpath_core::stats::tukey::Classes;
 
 use crate::case::{Case, EndpointCase};
-use crate::diagnosis::{
-    Axis, CombFigures, ConstantFigures, Outliers, ShapeFigures, StallFigures, StepFigures,
-};
+use crate::diagnosis::{Axis, CombFigures, ConstantFigures, Outliers, ShapeFigures, StepFigures};
 use crate::figures::millis;
+use crate::modes::Modes;
+use crate::recurring;
 use crate::validity::is_crowded;
 
 /// What a constant read from a mode is uncertain by, as a share of it: modes of timers are placed
@@ -31,37 +27,31 @@ const STEP_RESOLUTION: f64 = 0.03;
 /// The axes that may place a step.
 const AXES: [Axis; 2] = [Axis::Time, Axis::Requests];
 
-/// Everything that is seen in an endpoint's latencies.
-pub(crate) fn shape(case: &Case<'_>, endpoint: &EndpointCase) -> ShapeFigures {
+/// Everything that is seen in an endpoint's latencies, whose modes have been looked for.
+pub(crate) fn shape(case: &Case<'_>, endpoint: &EndpointCase, modes: &Modes) -> ShapeFigures {
     let sorted = &endpoint.split.sorted_ns;
     let timers = &case.record.manifest.plan.scenario.timers;
-    let counted = Shape::of(sorted).ok();
     let steps = steps(case, endpoint);
     ShapeFigures {
-        mode_counts: counted
-            .as_ref()
-            .map(|shape| [shape.fewest() as u32, shape.most() as u32]),
-        dip_p: counted.map(|shape| shape.dip.p),
+        mode_counts: modes.counts,
+        dip_p: modes.dip_p,
         outliers: outliers(sorted),
         comb: comb(sorted).map(|found| comb_figures(&found, timers)),
-        constants: constants(endpoint, timers),
-        stalls: stall_figures(case, endpoint),
+        constants: constants(&modes.found, timers),
+        stalls: recurring::stalls(case, endpoint),
+        swing: recurring::swing(case, endpoint),
         steps_follow: follow(&steps),
         steps,
     }
 }
 
 fn outliers(sorted: &[u64]) -> Option<Outliers> {
-    let fences = Fences::logarithmic(sorted)?;
-    let below = |fence: f64| sorted.partition_point(|&ns| (ns as f64) < fence) as u64;
-    let above =
-        |fence: f64| (sorted.len() - sorted.partition_point(|&ns| ns as f64 <= fence)) as u64;
-    let (low_severe, high_severe) = (below(fences.low_severe), above(fences.high_severe));
+    let classes = Classes::of(sorted)?;
     Some(Outliers {
-        low_severe,
-        low_mild: below(fences.low_mild) - low_severe,
-        high_mild: above(fences.high_mild) - high_severe,
-        high_severe,
+        low_severe: classes.low_severe,
+        low_mild: classes.low_mild,
+        high_mild: classes.high_mild,
+        high_severe: classes.high_severe,
     })
 }
 
@@ -81,8 +71,8 @@ fn comb_figures(found: &Comb, timers: &[Timer]) -> CombFigures {
     }
 }
 
-fn constants(endpoint: &EndpointCase, timers: &[Timer]) -> Vec<ConstantFigures> {
-    let Some((fastest, slower)) = endpoint.split.modes.split_first() else {
+fn constants(found: &[modes::Mode], timers: &[Timer]) -> Vec<ConstantFigures> {
+    let Some((fastest, slower)) = found.split_first() else {
         return Vec::new();
     };
     let of = |mode_ns: f64| {
@@ -125,44 +115,6 @@ fn in_words(explanation: &Explanation) -> String {
         }
     });
     terms.collect::<Vec<_>>().join(" + ")
-}
-
-/// The period of the slow requests, from the repeat in which there are most: repeats lie apart in
-/// time, and what goes on between them is not seen.
-fn stall_figures(case: &Case<'_>, endpoint: &EndpointCase) -> Option<StallFigures> {
-    let zero = case.windows.first()?.begin;
-    let mut by_repeat = vec![Vec::new(); case.windows.len()];
-    for &i in &endpoint.split.slow {
-        let sample = case.sample(i);
-        let span = (sample.scheduled().get(), sample.done().get());
-        by_repeat.get_mut(usize::from(sample.repeat()))?.push(span);
-    }
-    let (window, spans) = case
-        .windows
-        .iter()
-        .zip(&by_repeat)
-        .max_by_key(|(_, spans)| spans.len())?;
-    let begins: Vec<u64> = episodes(spans)
-        .episodes
-        .iter()
-        .map(|episode| episode.begin_ns)
-        .collect();
-    let found = stalls(&begins, batch_window(*window))?;
-    Some(StallFigures {
-        period_ms: millis(found.period_ns),
-        jitter_ms: millis(found.jitter_ns),
-        first_s: millis(found.first_ns - zero.get() as f64) / 1e3,
-        stalls: found.n as u32,
-        missed: found.missed as u32,
-        p: found.p,
-    })
-}
-
-fn batch_window(span: Span) -> Window {
-    Window {
-        begin_ns: span.begin.get(),
-        end_ns: span.end.get(),
-    }
 }
 
 /// The step of each repeat that has one. On a host without room a change of level may be the work

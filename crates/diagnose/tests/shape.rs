@@ -8,8 +8,9 @@ use slowpath_core::plan::Plan;
 use slowpath_core::record::{MANIFEST_FORMAT, Manifest, RunRecord};
 use slowpath_core::sample::{Outcome, Phase, Sample, Stage};
 use slowpath_core::scenario::{LoadDraft, Scenario, Timer};
-use slowpath_core::timeline::Timeline;
-use slowpath_diagnose::diagnosis::{Axis, EndpointFigures};
+use slowpath_core::signal::CLOCK_REALTIME_OFFSET;
+use slowpath_core::timeline::{Point, Series, Subject, Timeline, Window};
+use slowpath_diagnose::diagnosis::{Axis, EndpointFigures, Settling};
 use slowpath_diagnose::judge;
 
 const MS: u64 = 1_000_000;
@@ -23,6 +24,22 @@ type Server = fn(n: u32, due_ns: u64) -> u64;
 /// Some scatter that is the same in every run, of a millisecond.
 fn scatter(n: u32) -> u64 {
     u64::from(n.wrapping_mul(2_654_435_761) >> 12) % MS
+}
+
+/// A clock on the wall that is half a second ahead of full seconds.
+fn wall_clock() -> Timeline {
+    let at = Nanos::new(1000 * SECOND);
+    let mut timeline = Timeline::default();
+    timeline.series.push(Series {
+        signal: CLOCK_REALTIME_OFFSET.id.to_owned(),
+        subject: Subject::Host,
+        label: String::new(),
+        points: vec![Point {
+            window: Window { begin: at, end: at },
+            value: 1.7e18 + 0.5e9,
+        }],
+    });
+    timeline
 }
 
 /// Judges repeats of which the first sends every `gap_ns`, and each further one half as fast
@@ -93,7 +110,7 @@ fn judged(repeats: u16, gap_ns: u64, server: Server) -> EndpointFigures {
         },
         samples: samples.into(),
         keys: Vec::new(),
-        timeline: Timeline::default(),
+        timeline: wall_clock(),
     };
     judge(&record).endpoints.remove(0)
 }
@@ -127,6 +144,43 @@ fn a_mode_is_made_of_a_declared_timer() {
 }
 
 #[test]
+fn modes_have_weights_with_intervals() {
+    // Every tenth request is slow, all the time.
+    let steady = judged(1, 5 * MS, |n, _| {
+        4 * MS + scatter(n) + if n % 10 == 3 { 70 * MS } else { 0 }
+    });
+    let [fast, slow] = steady.modes.as_slice() else {
+        panic!("{:?}", steady.modes)
+    };
+    assert!((slow.weight - 0.1).abs() < 0.001 && !slow.is_satellite);
+    let (low, high) = (slow.share_low.unwrap(), slow.share_high.unwrap());
+    assert!(low < 0.1 && low > 0.085 && high > 0.1 && high < 0.115);
+    assert!((fast.share_low.unwrap() - (1.0 - high)).abs() < 1e-5);
+    // As many, in two bursts: nobody knows what share the next run will have.
+    let bursts = judged(1, 5 * MS, |n, _| {
+        4 * MS + scatter(n) + if n % 2_000 < 200 { 70 * MS } else { 0 }
+    });
+    let slow = &bursts.modes[1];
+    assert!((slow.weight - 0.1).abs() < 0.001);
+    assert!(slow.share_high.unwrap() > 0.2, "{slow:?}");
+    assert!(slow.deff.unwrap() > 10.0, "{slow:?}");
+}
+
+#[test]
+fn each_repeat_says_how_it_settled() {
+    let found = judged(2, 5 * MS, |n, due_ns| {
+        let starting = n < 3_900 && due_ns < 3 * SECOND;
+        4 * MS + scatter(n) + if starting { 6 * MS } else { 0 }
+    });
+    let classes: Vec<_> = found.by_repeat.iter().map(|r| r.settling).collect();
+    assert_eq!(classes, [Some(Settling::SlowRamp); 2]);
+    for repeat in &found.by_repeat {
+        let after_s = repeat.settled_after_s.unwrap();
+        assert!((after_s - 3.0).abs() < 0.5, "{repeat:?}");
+    }
+}
+
+#[test]
 fn a_level_that_changes_with_requests_is_told_from_one_that_changes_with_time() {
     let by_request = judged(3, 5 * MS, |n, _| {
         4 * MS + scatter(n) + if n >= 2_500 { 6 * MS } else { 0 }
@@ -157,4 +211,33 @@ fn stalls_that_keep_to_a_period_are_told_with_it() {
         "{stalls:?}"
     );
     assert!(stalls.p < 0.01 && stalls.missed == 0, "{stalls:?}");
+    assert!(stalls.kept.is_empty(), "there is no other repeat");
+}
+
+#[test]
+fn a_job_outside_strikes_when_it_is_due_in_other_repeats_and_on_the_wall() {
+    // Repeats begin at full multiples of a thousand seconds; so does this job's clock.
+    let found = judged(3, 10 * MS, |n, due_ns| {
+        let into_ns = (due_ns + 3 * SECOND) % (4 * SECOND);
+        4 * MS + scatter(n) + (300 * MS).saturating_sub(into_ns)
+    });
+    let stalls = found.shape.stalls.as_ref().unwrap();
+    let held = stalls.kept.iter().filter(|kept| kept.holds).count();
+    assert_eq!((stalls.kept.len(), held), (2, 2), "{stalls:?}");
+    let wall = stalls.wall.as_ref().unwrap();
+    assert_eq!((wall.every_s, wall.repeats), (4.0, 3));
+    assert!((wall.after_s - 1.5).abs() < 0.1, "{wall:?}");
+}
+
+#[test]
+fn a_level_that_swings_is_told_with_its_period() {
+    let found = judged(1, 40 * MS, |n, due_ns| {
+        let turn = std::f64::consts::TAU * due_ns as f64 / (25.0 * SECOND as f64);
+        ((4.0 + 2.0 * turn.sin()) * MS as f64) as u64 + scatter(n) / 4
+    });
+    let swing = found.shape.swing.as_ref().unwrap();
+    assert!((swing.period_s / 25.0 - 1.0).abs() < 0.05, "{swing:?}");
+    assert!(swing.power > 0.8 && swing.p <= 0.01, "{swing:?}");
+    let steady = judged(1, 40 * MS, |n, _| 4 * MS + scatter(n));
+    assert_eq!(steady.shape.swing, None);
 }

@@ -2,7 +2,7 @@
 
 use slowpath_diagnose::diagnosis::{
     Check, Culprit, Diagnosis, EndpointFigures, ErrorCount, Evidence, Finding, Grade, Percentile,
-    Percentiles, Place, Prediction, Settling, Source, Status, Unexplained,
+    Percentiles, Place, Prediction, Source, Status, Unexplained,
 };
 
 use crate::quantity;
@@ -22,7 +22,7 @@ pub(crate) use failures::{
 pub(crate) use gates::{gate, gates};
 pub(crate) use health::spread_blame;
 pub(crate) use passes::{classes, label, passes};
-pub(crate) use shape::shape;
+pub(crate) use shape::{effective, settling, shape};
 pub(crate) use streams::streams;
 pub(crate) use trials::{experiment, intervention, tests};
 
@@ -271,16 +271,6 @@ pub(crate) fn runs(repeats: u32, figures: &EndpointFigures) -> String {
     }
 }
 
-/// How the latency settled, if there is something to say.
-pub(crate) fn settling(figures: &EndpointFigures) -> Option<&'static str> {
-    match figures.settling? {
-        Settling::None | Settling::FastRamp => None,
-        Settling::NoRamp => Some("it never got going: most of what was asked was not served"),
-        Settling::SlowRamp => Some("settled only within the first half: warm up for longer"),
-        Settling::NotSettled => Some("never settled: the figures depend on how long one measures"),
-    }
-}
-
 /// The percentiles by name, the largest last.
 pub(crate) fn percentiles(of: &Percentiles) -> [(&'static str, &Percentile); 7] {
     [
@@ -313,7 +303,7 @@ pub(crate) fn percentile(of: &Percentile) -> String {
     }
 }
 
-/// The percentiles that cannot be said, with the reason: `p99.9: needs …`.
+/// The percentiles that cannot be said, with the reason: `p99.9: not determined, needs …`.
 pub(crate) fn refused(of: &Percentiles) -> Vec<String> {
     percentiles(of)
         .into_iter()
@@ -323,7 +313,7 @@ pub(crate) fn refused(of: &Percentiles) -> Vec<String> {
                 .reason
                 .as_deref()
                 .unwrap_or("no reason was recorded");
-            format!("{name}: {reason}")
+            format!("{name}: not determined, {reason}")
         })
         .collect()
 }

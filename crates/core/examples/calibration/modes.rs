@@ -23,7 +23,7 @@ fn by_density(sorted: &[u64]) -> Result<usize, TooFewSamples> {
 }
 
 fn by_lowland(sorted: &[u64]) -> Result<usize, TooFewSamples> {
-    Ok(lowland::cuts(sorted)?.len() + 1)
+    Ok(lowland::modes(sorted)?.len())
 }
 
 /// Exact counts, false modes, hold-outs and the size of the dip test.

@@ -17,7 +17,7 @@ pub const BLOCK_NS: f64 = 10e9;
 pub const SHORTEST_NS: f64 = 2.0 * BLOCK_NS;
 
 /// The series holds the period at least this often.
-const FEWEST_PERIODS: f64 = 4.0;
+pub const FEWEST_PERIODS: f64 = 4.0;
 
 /// Trial frequencies per inverse length of the series.
 const STEPS: f64 = 3.0;

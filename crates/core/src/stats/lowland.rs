@@ -8,7 +8,7 @@
 //! It looks at shape alone and knows no significance, so it sees more close modes than
 //! [`super::modes`] in a small sample, and none of less than some two boxes.
 
-use super::modes::{FEWEST_SAMPLES, TooFewSamples, logarithms, thinned};
+use super::modes::{FEWEST_SAMPLES, Mode, TooFewSamples, logarithms, thinned};
 
 /// Boxes: one per percentile, the precision of 0.01 that the description recommends.
 pub const BOXES: usize = 100;
@@ -24,16 +24,39 @@ const REACH: f64 = 7.5;
 /// can show.
 const MOST_SAMPLES: usize = 20_000;
 
-/// Where this detector cuts an ascending sample into modes: ascending values, one fewer than
-/// there are modes.
-pub fn cuts(sorted: &[u64]) -> Result<Vec<f64>, TooFewSamples> {
+/// The modes that this detector cuts an ascending sample into, the lowest first; at least one.
+/// Each is at the middle of its highest box.
+pub fn modes(sorted: &[u64]) -> Result<Vec<Mode>, TooFewSamples> {
     if sorted.len() < FEWEST_SAMPLES {
         return Err(TooFewSamples { have: sorted.len() });
     }
     let logs = logarithms(&thinned(sorted, MOST_SAMPLES));
     let edges = percentiles(&logs);
     let landscape = Landscape::new(&edges);
-    Ok(landscape.cuts().into_iter().map(f64::exp).collect())
+    let mut cuts = landscape.cuts();
+    cuts.push(f64::INFINITY);
+    let (mut low, mut begin, mut from) = (sorted[0], 0, f64::NEG_INFINITY);
+    let mut modes = Vec::with_capacity(cuts.len());
+    for to in cuts {
+        let high = if to.is_finite() {
+            to.exp().ceil() as u64
+        } else {
+            sorted[sorted.len() - 1].saturating_add(1)
+        };
+        let end = if to.is_finite() {
+            sorted.partition_point(|&value| value < high)
+        } else {
+            sorted.len()
+        };
+        modes.push(Mode {
+            at: landscape.top(from, to).exp(),
+            weight: (end - begin) as f64 / sorted.len() as f64,
+            low,
+            high,
+        });
+        (low, begin, from) = (high, end, to);
+    }
+    Ok(modes)
 }
 
 /// The Harrell-Davis percentiles 0 to 100 of ascending values (Harrell & Davis 1982): each the
@@ -131,6 +154,15 @@ impl<'a> Landscape<'a> {
         let basin = level * (self.edges[last + 1] - self.edges[first]);
         let land = (last - first + 1) as f64 / BOXES as f64;
         land < LAND_AT_MOST * basin
+    }
+
+    /// The middle of the highest box whose middle lies between two cuts.
+    fn top(&self, from: f64, to: f64) -> f64 {
+        let middle = |i: usize| f64::midpoint(self.edges[i], self.edges[i + 1]);
+        (0..self.heights.len())
+            .filter(|&i| (from..to).contains(&middle(i)))
+            .max_by(|&a, &b| self.heights[a].total_cmp(&self.heights[b]))
+            .map_or(from.max(self.edges[0]), middle)
     }
 
     /// The middle of the lowest box between two summits.

@@ -6,13 +6,11 @@
 //! they do not, it is a range, and another run decides. The dip test says how surprising the
 //! sample would be if it had one mode.
 
-use std::fmt;
-
 use serde::{Deserialize, Serialize};
 
 use super::batches::Batches;
 use super::dip::{self, Dip};
-use super::effective::{BatchCount, effective};
+use super::effective::{BatchCount, effective, lasting};
 use super::modes::{Mode, TooFewSamples, logarithms, modes, recurring};
 use super::random::Draw;
 use super::{beta, lowland};
@@ -38,32 +36,30 @@ pub struct Shape {
 impl Shape {
     /// The modes of an ascending sample of at least [`super::modes::FEWEST_SAMPLES`].
     pub fn of(sorted: &[u64]) -> Result<Self, TooFewSamples> {
-        let modes = modes(sorted)?;
-        let second_count = lowland::cuts(sorted)?.len() + 1;
-        let values: Vec<f64> = logarithms(&drawn(sorted))
-            .into_iter()
-            .map(f64::exp)
-            .collect();
-        let dip = dip::dip(&values).ok_or(TooFewSamples { have: 0 })?;
         Ok(Self {
-            modes,
-            second_count,
-            dip,
+            modes: modes(sorted)?,
+            second_count: lowland::modes(sorted)?.len(),
+            dip: dip_of(sorted)?,
         })
     }
 
-    /// The same of a run whose times are known: close modes that do not recur throughout it are
-    /// the wandering of one ([`super::modes::recurring`]). `sorted` holds the latencies of
+    /// The same of a run whose times are known and whose `modes` have been found
+    /// ([`super::modes::modes`]): close modes that do not recur throughout it are the wandering
+    /// of one ([`super::modes::recurring`]), whoever sees them. `sorted` holds the latencies of
     /// `samples`, which are `(batch, latency)` in the order of time, with batches as
     /// [`Batches::of`] numbers them.
     pub fn over_time(
+        modes: Vec<Mode>,
         sorted: &[u64],
         batches: &Batches,
         samples: &[(u32, u64)],
     ) -> Result<Self, TooFewSamples> {
-        let mut shape = Self::of(sorted)?;
-        shape.modes = recurring(shape.modes, batches.count(), samples);
-        Ok(shape)
+        let second = lowland::modes(sorted)?;
+        Ok(Self {
+            modes: recurring(modes, batches.count(), samples),
+            second_count: recurring(second, batches.count(), samples).len(),
+            dip: dip_of(sorted)?,
+        })
     }
 
     /// The smaller of the two counts.
@@ -75,22 +71,14 @@ impl Shape {
     pub fn most(&self) -> usize {
         self.modes.len().max(self.second_count)
     }
-
-    /// Whether both detectors count the same modes.
-    pub fn is_agreed(&self) -> bool {
-        self.fewest() == self.most()
-    }
 }
 
-/// `1 mode`, `2 modes` or, where the detectors differ, `2-3 modes`.
-impl fmt::Display for Shape {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match (self.fewest(), self.most()) {
-            (1, 1) => write!(f, "1 mode"),
-            (fewest, most) if fewest == most => write!(f, "{most} modes"),
-            (fewest, most) => write!(f, "{fewest}-{most} modes"),
-        }
-    }
+fn dip_of(sorted: &[u64]) -> Result<Dip, TooFewSamples> {
+    let values: Vec<f64> = logarithms(&drawn(sorted))
+        .into_iter()
+        .map(f64::exp)
+        .collect();
+    dip::dip(&values).ok_or(TooFewSamples { have: 0 })
 }
 
 /// The sample, or as many of its values at random ranks as the dip is taken from, ascending.
@@ -153,12 +141,13 @@ fn weight(members: &[u64], totals: &[u64]) -> Option<Weight> {
         .map(|(&hits, &total)| BatchCount { hits, total })
         .collect();
     let found = effective(&counts)?;
-    let (low, high) = beta::interval(found.share, found.n_eff);
+    let n_eff = lasting(&counts, &found);
+    let (low, high) = beta::interval(found.share, n_eff);
     Some(Weight {
         share: found.share,
         low,
         high,
-        n_eff: found.n_eff,
+        n_eff,
         deff: found.deff,
     })
 }

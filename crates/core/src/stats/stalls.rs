@@ -11,7 +11,6 @@ use serde::{Deserialize, Serialize};
 use statrs::function::beta::beta_reg;
 
 use super::batches::Window;
-use super::period::rayleigh;
 
 /// Stalls closer than this are one: bursts of three would look periodic every time.
 pub const ONE_STALL_NS: f64 = 1e9;
@@ -181,7 +180,7 @@ fn climbed(trials: &[Trial], period: f64) -> f64 {
 }
 
 /// Ascending events without those that follow another within `gap`.
-fn merged(events: &[f64], gap: f64) -> Vec<f64> {
+pub(super) fn merged(events: &[f64], gap: f64) -> Vec<f64> {
     let mut kept: Vec<f64> = Vec::new();
     let mut previous = f64::NEG_INFINITY;
     for &event in events {
@@ -311,56 +310,4 @@ fn at_least(hits: usize, n: usize, chance: f64) -> f64 {
     } else {
         beta_reg(hits as f64, (n - hits + 1) as f64, chance)
     }
-}
-
-/// Stalls that keep to the clock on the wall, as jobs do that a scheduler starts.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-pub struct OnTheClock {
-    /// A minute, five minutes, a quarter of an hour or an hour.
-    pub period_ns: f64,
-    /// How long after the full period stalls come, in `0..period`.
-    pub after_ns: f64,
-    /// Mean resultant length of the phases, in `0..=1`.
-    pub r: f64,
-    /// Chance of such a resultant at any of the periods tried.
-    pub p: f64,
-}
-
-/// Periods at which schedulers start jobs, in nanoseconds.
-const CLOCK_PERIODS_NS: [f64; 4] = [60e9, 300e9, 900e9, 3600e9];
-
-/// Whether stalls keep to the clock on the wall; `events_ns` are since the epoch (UTC), within
-/// `window`.
-///
-/// Only periods that fit into the window at least four times are tried, the longest first.
-pub fn on_the_clock(events_ns: &[u64], window: Window) -> Option<OnTheClock> {
-    let mut events: Vec<f64> = events_ns
-        .iter()
-        .map(|&event| event.saturating_sub(window.begin_ns) as f64)
-        .collect();
-    events.sort_unstable_by(f64::total_cmp);
-    let single: Vec<u64> = merged(&events, ONE_STALL_NS)
-        .into_iter()
-        .map(|event| event as u64 + window.begin_ns)
-        .collect();
-    if single.len() < FEWEST_STALLS {
-        return None;
-    }
-    let span = window.end_ns.saturating_sub(window.begin_ns) as f64;
-    let fits = |&&period: &&f64| span >= FEWEST_PERIODS * period;
-    let trials = CLOCK_PERIODS_NS.iter().filter(fits).count() as i32;
-    CLOCK_PERIODS_NS
-        .iter()
-        .rev()
-        .filter(fits)
-        .find_map(|&period_ns| {
-            let found = rayleigh(&single, period_ns)?;
-            let p = 1.0 - (1.0 - found.p).powi(trials);
-            (p <= LARGEST_P).then_some(OnTheClock {
-                period_ns,
-                after_ns: found.phase * period_ns,
-                r: found.r,
-                p,
-            })
-        })
 }

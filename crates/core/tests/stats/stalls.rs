@@ -1,5 +1,5 @@
 use slowpath_core::stats::batches::Window;
-use slowpath_core::stats::stalls::{h_test, on_the_clock, stalls, z_squared};
+use slowpath_core::stats::stalls::{h_test, stalls, z_squared};
 
 use super::grids::Noise;
 use super::vectors::{assert_close, number, numbers, vectors};
@@ -125,27 +125,4 @@ fn the_next_run_keeps_a_prediction_or_breaks_it() {
         end_ns: 400_000_000_001,
     };
     assert!(found.kept(&[], short).is_none());
-}
-
-#[test]
-fn a_job_at_each_full_minute_keeps_to_the_wall() {
-    let midnight_s = 1_763_683_200.0;
-    let begin_ns = (midnight_s * SECOND) as u64 + 17_000_000_000;
-    let run = Window {
-        begin_ns,
-        end_ns: begin_ns + 480_000_000_000,
-    };
-    let mut noise = Noise::new(5);
-    let events = times(
-        (1..=8).map(|minute| midnight_s + 60.0 * f64::from(minute) + 2.0 + 0.3 * noise.normal()),
-    );
-    let found = on_the_clock(&events, run).unwrap();
-    assert_close(found.period_ns, 60.0 * SECOND, 1e-12);
-    assert!(
-        (found.after_ns - 2.0 * SECOND).abs() < 0.5 * SECOND,
-        "{found:?}"
-    );
-    let random = times((0..8).map(|_| midnight_s + 17.0 + 480.0 * noise.uniform()));
-    assert_eq!(on_the_clock(&random, run), None);
-    assert_eq!(on_the_clock(&events[..4], run), None);
 }

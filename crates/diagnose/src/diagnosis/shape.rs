@@ -20,6 +20,9 @@ pub struct ShapeFigures {
     pub constants: Vec<ConstantFigures>,
     /// The period at which slow requests come, if they keep to one.
     pub stalls: Option<StallFigures>,
+    /// The period with which the level rises and falls, if it has one.
+    #[serde(default)]
+    pub swing: Option<SwingFigures>,
     /// Where the level changed for good within a repeat; one entry a repeat that has such a step.
     pub steps: Vec<StepFigures>,
     /// What places the steps of the repeats alike; `null` if nothing is known to, which takes
@@ -99,6 +102,55 @@ pub struct StallFigures {
     pub missed: u32,
     /// The chance of keeping to any period so well.
     pub p: f64,
+    /// What became of the dues in the other repeats, of those in which any was.
+    #[serde(default)]
+    pub kept: Vec<KeptFigures>,
+    /// Whether they keep to the clock on the wall; `null` if that is not known.
+    #[serde(default)]
+    pub wall: Option<WallFigures>,
+}
+
+/// What became of a prediction in another repeat.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct KeptFigures {
+    /// The repeat, from 0.
+    pub repeat: u32,
+    /// Stalls that were due in it.
+    pub due: u32,
+    /// Of those, how many came within three standard deviations, or half a second.
+    pub hit: u32,
+    /// The chance of as many hits at any other instants.
+    pub p: f64,
+    /// Whether the prediction held: seven of ten came, and more than by chance.
+    pub holds: bool,
+}
+
+/// Stalls that keep to the clock on the wall, as the jobs of a scheduler do: a timer of the target
+/// would begin anew with each process.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct WallFigures {
+    /// The round period, in seconds.
+    pub every_s: f64,
+    /// How long after its full multiples since midnight (UTC), in seconds.
+    pub after_s: f64,
+    /// Repeats whose stalls agree in that.
+    pub repeats: u32,
+    /// The chance that instants of the same number agree as well.
+    pub p: f64,
+}
+
+/// A level that rises and falls with a period.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct SwingFigures {
+    /// The period, in seconds.
+    pub period_s: f64,
+    /// The share of the level's variance that a sine of this period explains.
+    pub power: f64,
+    /// The chance of as much at any period, by shuffled stretches of ten seconds.
+    pub p: f64,
 }
 
 /// A change of level for good.
@@ -143,4 +195,45 @@ pub struct OverRepeats {
     pub spread: f64,
     /// What that says, by the spread that five repeats would have shown.
     pub steadiness: Steadiness,
+}
+
+/// One mode of a latency distribution.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Mode {
+    /// Where its density is highest, in milliseconds.
+    pub at_ms: f64,
+    /// Its share of the requests.
+    pub weight: f64,
+    /// Lower end of the 95 % interval of the share; `null` if nothing is known of its scatter.
+    #[serde(default)]
+    pub share_low: Option<f64>,
+    /// Upper end.
+    #[serde(default)]
+    pub share_high: Option<f64>,
+    /// Requests for each independent one of which the interval is made: above 10 the mode comes
+    /// in bursts.
+    #[serde(default)]
+    pub deff: Option<f64>,
+    /// Whether it is a satellite of the others: real, and of less than a twentieth of the
+    /// requests.
+    #[serde(default)]
+    pub is_satellite: bool,
+}
+
+/// How an endpoint settled after the start of the load.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "kebab-case")]
+pub enum Settling {
+    /// Steady from the start.
+    None,
+    /// Settled within the first tenth.
+    FastRamp,
+    /// Settled within the first half.
+    SlowRamp,
+    /// It never got going: steady, and less than half of what was asked was served.
+    NoRamp,
+    /// Never steady.
+    NotSettled,
 }

@@ -1,7 +1,11 @@
 //! The shape of latencies and their course, in words: one line each that has something to say.
 
+use std::fmt::Write as _;
+
+use slowpath_core::stats::effective::BURSTY_DEFF;
 use slowpath_diagnose::diagnosis::{
-    Axis, ConstantFigures, EndpointFigures, OverRepeats, ShapeFigures,
+    Axis, ConstantFigures, EndpointFigures, Mode, OverRepeats, Percentile, Percentiles,
+    RepeatFigures, Settling, ShapeFigures,
 };
 
 use crate::quantity::{self, duration, percent};
@@ -17,12 +21,15 @@ pub(crate) fn shape(figures: &EndpointFigures) -> Vec<String> {
     let shape = &figures.shape;
     let mut told = Vec::new();
     told.extend(over_repeats(&figures.over_repeats));
+    told.extend(weights(figures));
     told.extend(mode_counts(shape));
     told.extend(constants(shape));
     told.extend(comb(shape));
     told.extend(stalls(shape));
+    told.extend(swing(shape));
     told.extend(steps(shape));
     told.extend(outliers(figures));
+    told.extend(bursts(&figures.latency_ms));
     told
 }
 
@@ -44,6 +51,67 @@ fn over_repeats(all: &[OverRepeats]) -> Option<String> {
     })
 }
 
+/// How well the weights of several modes are known.
+fn weights(figures: &EndpointFigures) -> Option<String> {
+    let one = |mode: &Mode| {
+        let (low, high) = (mode.share_low?, mode.share_high?);
+        let fine = |share: f64| quantity::percent_fine(share);
+        let mut text = format!(
+            "{} {} [{}, {}]",
+            duration(mode.at_ms),
+            fine(mode.weight),
+            fine(low).trim_end_matches(" %"),
+            fine(high).trim_end_matches(" %")
+        );
+        if mode.is_satellite {
+            text += ", a satellite";
+        }
+        if let Some(deff) = mode.deff.filter(|&deff| deff > BURSTY_DEFF) {
+            let _ = write!(
+                text,
+                ", in bursts (design effect {})",
+                quantity::number(deff)
+            );
+        }
+        Some(text)
+    };
+    let told: Option<Vec<String>> = figures.modes.iter().map(one).collect();
+    let told = told.filter(|told| told.len() > 1)?;
+    Some(format!("weights of the modes: {}", told.join("; ")))
+}
+
+/// What percentiles rest on: rank, effective sample size, design effect.
+pub(crate) fn effective(of: &Percentiles) -> Option<String> {
+    let one = |(name, percentile): (&str, &Percentile)| {
+        Some(format!(
+            "{name} is rank {} of {}, which are worth {} independent ones (design effect {})",
+            quantity::count(percentile.rank?),
+            quantity::count(percentile.n?),
+            quantity::number(percentile.n_eff?),
+            quantity::number(percentile.deff?)
+        ))
+    };
+    let told: Vec<String> = super::percentiles(of).into_iter().filter_map(one).collect();
+    (!told.is_empty()).then(|| told.join("; "))
+}
+
+/// The same of percentiles whose requests come in bursts, of which an interval by their number
+/// would be far too narrow.
+fn bursts(of: &Percentiles) -> Option<String> {
+    let all = super::percentiles(of).into_iter();
+    let worst = all
+        .filter_map(|(name, percentile)| Some((name, percentile, percentile.deff?)))
+        .filter(|(_, _, deff)| *deff > BURSTY_DEFF)
+        .max_by(|a, b| a.2.total_cmp(&b.2))?;
+    let (name, percentile, deff) = worst;
+    Some(format!(
+        "slow requests come in bursts: for {name}, {} count as {} (design effect {})",
+        quantity::plural(percentile.n?, "request"),
+        quantity::number(percentile.n_eff?),
+        quantity::number(deff)
+    ))
+}
+
 fn mode_counts(shape: &ShapeFigures) -> Option<String> {
     let [fewest, most] = shape.mode_counts?;
     (fewest != most).then(|| {
@@ -54,8 +122,9 @@ fn mode_counts(shape: &ShapeFigures) -> Option<String> {
 fn constants(shape: &ShapeFigures) -> Vec<String> {
     let one = |of: &ConstantFigures| {
         let (mode, added) = (duration(of.mode_ms), duration(of.added_ms));
+        let fastest = duration(of.mode_ms - of.added_ms);
         let made_of = of.made_of.join(", or ");
-        format!("the mode at {mode} is {added} above the fastest: {made_of}?")
+        format!("{mode} = {added} ({made_of}?) + {fastest} of the fastest mode")
     };
     shape.constants.iter().map(one).collect()
 }
@@ -81,13 +150,39 @@ fn comb(shape: &ShapeFigures) -> Option<String> {
 
 fn stalls(shape: &ShapeFigures) -> Option<String> {
     let stalls = shape.stalls.as_ref()?;
-    Some(format!(
+    let mut text = format!(
         "slow requests come every {} (±{}, {}, {} missed, {})",
         duration(stalls.period_ms),
         duration(stalls.jitter_ms),
         quantity::plural(u64::from(stalls.stalls), "stall"),
         stalls.missed,
         quantity::p_value(stalls.p)
+    );
+    if !stalls.kept.is_empty() {
+        let held = stalls.kept.iter().filter(|kept| kept.holds).count();
+        let others = quantity::plural(stalls.kept.len() as u64, "other repeat");
+        let _ = write!(text, "; they came when due in {held} of {others}");
+    }
+    if let Some(wall) = &stalls.wall {
+        let every = duration(wall.every_s * 1e3);
+        let place = duration(wall.after_s * 1e3);
+        let _ = write!(
+            text,
+            "; aligned to the clock on the wall: {place} after each full {every} (UTC, {}, {})",
+            quantity::plural(u64::from(wall.repeats), "repeat"),
+            quantity::p_value(wall.p)
+        );
+    }
+    Some(text)
+}
+
+fn swing(shape: &ShapeFigures) -> Option<String> {
+    let swing = shape.swing.as_ref()?;
+    Some(format!(
+        "the median rises and falls every {} (a sine explains {} of its variance, {})",
+        duration(swing.period_s * 1e3),
+        percent(swing.power),
+        quantity::p_value(swing.p)
     ))
 }
 
@@ -132,6 +227,48 @@ fn outliers(figures: &EndpointFigures) -> Option<String> {
             share(of.high_severe),
             share(of.low_mild),
             share(of.low_severe)
+        )
+    })
+}
+
+/// How the latency settled, if there is something to say; with several repeats, in which of them.
+pub(crate) fn settling(figures: &EndpointFigures) -> Option<String> {
+    let text = match figures.settling? {
+        Settling::None | Settling::FastRamp => return unlike(figures),
+        Settling::NoRamp => "it never got going: most of what was asked was not served",
+        Settling::SlowRamp => "settled only within the first half: warm up for longer",
+        Settling::NotSettled => "never settled: the figures depend on how long one measures",
+    };
+    let repeats = &figures.by_repeat;
+    let alike = repeats.iter().filter(|r| r.settling == figures.settling);
+    let alike = alike.count();
+    Some(if repeats.len() > 1 && alike < repeats.len() {
+        format!("{text} (so in {alike} of {} repeats)", repeats.len())
+    } else {
+        text.to_owned()
+    })
+}
+
+/// Repeats that did not settle though most did.
+fn unlike(figures: &EndpointFigures) -> Option<String> {
+    let is_unlike = |of: &&RepeatFigures| {
+        matches!(of.settling, Some(Settling::SlowRamp | Settling::NotSettled))
+    };
+    let unlike: Vec<String> = figures
+        .by_repeat
+        .iter()
+        .filter(is_unlike)
+        .map(|of| (of.repeat + 1).to_string())
+        .collect();
+    (!unlike.is_empty()).then(|| {
+        let word = if unlike.len() == 1 {
+            "repeat"
+        } else {
+            "repeats"
+        };
+        format!(
+            "{word} {} settled late or not at all, unlike the others",
+            unlike.join(", ")
         )
     })
 }

@@ -152,8 +152,9 @@ fn notes(text: &mut String, figures: &EndpointFigures) {
     notes.extend(story::unfinished(figures));
     notes.extend(story::streams(figures));
     notes.extend(story::spread_blame(figures));
-    notes.extend(story::settling(figures).map(ToOwned::to_owned));
+    notes.extend(story::settling(figures));
     notes.extend(story::shape(figures));
+    notes.extend(story::effective(&figures.latency_ms));
     notes.extend(story::refused(&figures.latency_ms));
     if !notes.is_empty() {
         line(text, "");

@@ -217,7 +217,7 @@ fn notes(figures: &EndpointFigures) -> Vec<String> {
         ));
     }
     notes.extend(story::spread_blame(figures));
-    notes.extend(story::settling(figures).map(ToOwned::to_owned));
+    notes.extend(story::settling(figures));
     notes.extend(story::shape(figures));
     // Only of what the line above shows; the other views have a place for each percentile.
     let shown = ["p50:", "p99:"];

@@ -15,6 +15,7 @@ mod html;
 mod markdown;
 mod sample;
 mod schema;
+mod shape;
 mod sweep;
 mod sweep_schema;
 mod terminal;

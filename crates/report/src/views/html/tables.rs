@@ -80,10 +80,7 @@ fn notes(diagnosis: &Diagnosis, figures: &EndpointFigures) -> Markup {
                 (quantity::count(figures.unfinished)) " unfinished; "
                 (story::runs(diagnosis.run.repeats, figures))
             }
-            @if let Some(n_eff) = figures.latency_ms.p50.n_eff {
-                li { "the median rests on " (quantity::number(n_eff))
-                    " independent requests after the correlation in time" }
-            }
+            @if let Some(told) = story::effective(&figures.latency_ms) { li { (told) } }
             @if let Some(modes) = story::modes(figures) { li { "modes " (modes) } }
             @if let Some(told) = story::nothing_answered(figures) { li { (told) } }
             @for error in &figures.errors { li { (story::error_told(error)) } }

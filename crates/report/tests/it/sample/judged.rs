@@ -66,16 +66,24 @@ fn endpoint(name: &str, scale: f64, tail_ms: f64) -> EndpointFigures {
         latency_ms: percentiles(scale, tail_ms),
         service_ms: percentiles(scale * 0.99, tail_ms * 0.99),
         stream: None,
-        modes: vec![Mode {
-            at_ms: 3.1 * scale,
-            weight: 1.0,
-        }],
+        modes: vec![mode(3.1 * scale, 1.0, [1.0, 1.0], 1.0)],
         run_spread: Some(0.09),
         spread_blame: None,
         by_repeat: Vec::new(),
         over_repeats: Vec::new(),
         shape: ShapeFigures::default(),
         settling: Some(Settling::None),
+    }
+}
+
+fn mode(at_ms: f64, weight: f64, [low, high]: [f64; 2], deff: f64) -> Mode {
+    Mode {
+        at_ms,
+        weight,
+        share_low: Some(low),
+        share_high: Some(high),
+        deff: Some(deff),
+        is_satellite: weight < 0.05,
     }
 }
 
@@ -95,14 +103,8 @@ pub(crate) fn diagnosis(other: &str) -> Diagnosis {
     (search.completed, search.served, search.unfinished) = (11_977, 0.997_252, 10);
     search.errors = failures();
     search.modes = vec![
-        Mode {
-            at_ms: 3.02,
-            weight: 0.979,
-        },
-        Mode {
-            at_ms: 1400.0,
-            weight: 0.021,
-        },
+        mode(3.02, 0.979, [0.971, 0.985], 14.2),
+        mode(1400.0, 0.021, [0.015, 0.029], 14.2),
     ];
     let mut second = endpoint(other, 0.13, 1.9);
     second.stream = Some(stream());

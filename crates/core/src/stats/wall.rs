@@ -1,0 +1,105 @@
+//! Whether stalls keep to the clock on the wall, as the jobs do that a scheduler starts.
+//!
+//! A timer of a process begins anew with it: its stalls have another phase in each repeat. What
+//! has the same phase in all of them, or strikes at the full multiples of a round period, follows
+//! a clock outside.
+
+use std::f64::consts::TAU;
+
+use serde::{Deserialize, Serialize};
+
+use super::stalls::{LARGEST_P, ONE_STALL_NS, merged};
+
+/// Round periods, in seconds: parts of a minute, of an hour, and an hour.
+const ROUND_S: [f64; 17] = [
+    2.0, 3.0, 4.0, 5.0, 6.0, 10.0, 12.0, 15.0, 20.0, 30.0, 60.0, 120.0, 300.0, 600.0, 900.0,
+    1800.0, 3600.0,
+];
+
+/// A period this close to a round one may be it: a handful of stalls places it to some per mille.
+/// Were it another, phases would drift apart from repeat to repeat.
+const CLOSE: f64 = 0.01;
+
+/// Mean resultant length of a repeat's phases from which on it has one: strangers among the
+/// stalls pull its mean away.
+const SMALLEST_R: f64 = 0.9;
+
+/// What was looked for: equal phases, and full multiples.
+const LOOKS: f64 = 2.0;
+
+/// Stalls that keep to the clock on the wall.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct OnTheClock {
+    /// The round period.
+    pub period_ns: f64,
+    /// How long after its full multiples since the epoch stalls come, in `0..period`.
+    pub after_ns: f64,
+    /// Repeats that have a phase.
+    pub repeats: usize,
+    /// Chance that instants taken at random agree as well.
+    pub p: f64,
+}
+
+/// Whether stalls that recur every `period_ns` keep to the wall: `stalls_ns` are their begins
+/// since the epoch (UTC), repeat by repeat.
+///
+/// The phases of `m` repeats within an arc of `w` turns have the chance `m w^(m-1)`, and within
+/// `d` of the full multiples `(2 d)^m`.
+pub fn on_the_clock(period_ns: f64, stalls_ns: &[Vec<u64>]) -> Option<OnTheClock> {
+    let is_close = |round: &&f64| (period_ns / (*round * 1e9) - 1.0).abs() <= CLOSE;
+    let round_ns = ROUND_S.iter().find(is_close)? * 1e9;
+    let phases: Vec<f64> = stalls_ns
+        .iter()
+        .filter_map(|stalls| phase(stalls, round_ns))
+        .collect();
+    if phases.is_empty() {
+        return None;
+    }
+    let m = phases.len() as f64;
+    let arc = smallest_arc(&phases);
+    let off = phases.iter().map(|phase| phase.min(1.0 - phase));
+    let off = off.fold(0.0, f64::max);
+    let p = LOOKS * (m * arc.powf(m - 1.0)).min((2.0 * off).powf(m));
+    let turns: Vec<f64> = phases.iter().map(|phase| phase * TAU).collect();
+    let (mean, _) = mean_direction(&turns)?;
+    (p <= LARGEST_P).then_some(OnTheClock {
+        period_ns: round_ns,
+        after_ns: mean * round_ns,
+        repeats: phases.len(),
+        p,
+    })
+}
+
+/// The phase of the stalls of a repeat, in turns from 0 to 1; `None` if they have none.
+fn phase(stalls_ns: &[u64], period_ns: f64) -> Option<f64> {
+    let zero = *stalls_ns.iter().min()?;
+    let mut events: Vec<f64> = stalls_ns.iter().map(|&at| (at - zero) as f64).collect();
+    events.sort_unstable_by(f64::total_cmp);
+    // Whole nanoseconds since the epoch are more than an `f64` tells apart.
+    let first = (zero % period_ns as u64) as f64;
+    let turns: Vec<f64> = merged(&events, ONE_STALL_NS)
+        .iter()
+        .map(|event| TAU * ((first + event) / period_ns))
+        .collect();
+    let (mean, r) = mean_direction(&turns)?;
+    (turns.len() >= 2 && r >= SMALLEST_R).then_some(mean)
+}
+
+/// The mean direction of angles in turns from 0 to 1, and the mean resultant length.
+fn mean_direction(angles: &[f64]) -> Option<(f64, f64)> {
+    let (sin, cos) = angles
+        .iter()
+        .map(|angle| angle.sin_cos())
+        .fold((0.0, 0.0), |sum, one| (sum.0 + one.0, sum.1 + one.1));
+    let r = sin.hypot(cos) / angles.len() as f64;
+    (!angles.is_empty()).then(|| ((sin.atan2(cos) / TAU).rem_euclid(1.0), r))
+}
+
+/// The shortest arc, in turns, that holds all phases.
+fn smallest_arc(phases: &[f64]) -> f64 {
+    let mut sorted = phases.to_vec();
+    sorted.sort_unstable_by(f64::total_cmp);
+    let around = sorted[0] + 1.0 - sorted[sorted.len() - 1];
+    let widest = sorted.windows(2).map(|pair| pair[1] - pair[0]);
+    1.0 - widest.fold(around, f64::max)
+}

@@ -1,0 +1,139 @@
+//! What recurs in an endpoint's latencies: stalls with a period, and a level that swings.
+
+use slowpath_core::nanos::Span;
+use slowpath_core::signal::CLOCK_REALTIME_OFFSET;
+use slowpath_core::stats::batches::Window;
+use slowpath_core::stats::episodes::episodes;
+use slowpath_core::stats::lomb_scargle::{self, Level};
+use slowpath_core::stats::quantile::type_1;
+use slowpath_core::stats::stalls::{self, Stalls};
+use slowpath_core::stats::wall::on_the_clock;
+use slowpath_core::timeline::Subject;
+
+use crate::case::{Case, EndpointCase};
+use crate::diagnosis::{KeptFigures, StallFigures, SwingFigures, WallFigures};
+use crate::figures::{millis, round};
+use crate::validity::is_crowded;
+
+/// A level is the median of a second.
+const LEVEL_NS: u64 = 1_000_000_000;
+/// A median of fewer requests is a request.
+const LEVEL_FEWEST: usize = 5;
+
+/// The period of the stalls, from the repeat in which there are most: repeats lie apart in time, and what goes on between them is not seen. The others say whether it goes on.
+pub(crate) fn stalls(case: &Case<'_>, endpoint: &EndpointCase) -> Option<StallFigures> {
+    let zero = case.windows.first()?.begin;
+    let mut spans = vec![Vec::new(); case.windows.len()];
+    for &i in &endpoint.split.slow {
+        let sample = case.sample(i);
+        let span = (sample.scheduled().get(), sample.done().get());
+        spans.get_mut(usize::from(sample.repeat()))?.push(span);
+    }
+    let begins: Vec<Vec<u64>> = spans.iter().map(|spans| begins(spans)).collect();
+    let most = (0..begins.len()).rev().max_by_key(|&i| begins[i].len())?;
+    let found = stalls::stalls(&begins[most], batch_window(case.windows[most]))?;
+    Some(StallFigures {
+        period_ms: millis(found.period_ns),
+        jitter_ms: millis(found.jitter_ns),
+        first_s: millis(found.first_ns - zero.get() as f64) / 1e3,
+        stalls: found.n as u32,
+        missed: found.missed as u32,
+        p: found.p,
+        kept: kept(case, &found, &begins, most),
+        wall: wall(case, &found, &begins),
+    })
+}
+
+/// When slow requests that overlap began.
+fn begins(spans: &[(u64, u64)]) -> Vec<u64> {
+    let episodes = episodes(spans).episodes;
+    episodes.iter().map(|episode| episode.begin_ns).collect()
+}
+
+/// What became, in the other repeats, of the dues that one predicts.
+fn kept(case: &Case<'_>, found: &Stalls, begins: &[Vec<u64>], of: usize) -> Vec<KeptFigures> {
+    let others = (0..begins.len()).filter(|&repeat| repeat != of);
+    let one = |repeat: usize| {
+        let kept = found.kept(&begins[repeat], batch_window(case.windows[repeat]))?;
+        Some(KeptFigures {
+            repeat: repeat as u32,
+            due: kept.due as u32,
+            hit: kept.hit as u32,
+            p: kept.p,
+            holds: kept.holds,
+        })
+    };
+    others.filter_map(one).collect()
+}
+
+/// Whether stalls keep to the wall; `None` too if its clock was not recorded.
+fn wall(case: &Case<'_>, found: &Stalls, begins: &[Vec<u64>]) -> Option<WallFigures> {
+    let clock = case.series(&CLOCK_REALTIME_OFFSET, &Subject::Host, "")?;
+    let offset_ns = clock.points.first()?.value;
+    let since_epoch = |at: &u64| at + offset_ns as u64;
+    let all: Vec<Vec<u64>> = begins
+        .iter()
+        .map(|begins| begins.iter().map(since_epoch).collect())
+        .collect();
+    let found = on_the_clock(found.period_ns, &all)?;
+    Some(WallFigures {
+        every_s: round(found.period_ns / 1e9, 1e3),
+        after_s: round(found.after_ns / 1e9, 1e3),
+        repeats: found.repeats as u32,
+        p: found.p,
+    })
+}
+
+/// The period with which the level of the longest repeat rises and falls. On a host without room
+/// that may be the work of others, so that none is told.
+pub(crate) fn swing(case: &Case<'_>, endpoint: &EndpointCase) -> Option<SwingFigures> {
+    let windows = case.windows.iter().enumerate().rev();
+    let (repeat, window) = windows.max_by_key(|(_, window)| window.len_ns())?;
+    if (window.len_ns() as f64) < lomb_scargle::FEWEST_PERIODS * lomb_scargle::SHORTEST_NS
+        || is_crowded(case)
+    {
+        return None;
+    }
+    let found = lomb_scargle::swing(&levels(case, endpoint, repeat, *window))?;
+    Some(SwingFigures {
+        period_s: round(found.period_ns / 1e9, 1e3),
+        power: round(found.power, 1e3),
+        p: found.p,
+    })
+}
+
+/// The logarithm of the median of each second of a repeat.
+fn levels(case: &Case<'_>, endpoint: &EndpointCase, repeat: usize, window: Span) -> Vec<Level> {
+    let seconds = (window.len_ns() / LEVEL_NS) as usize;
+    let mut by_second: Vec<Vec<u64>> = vec![Vec::new(); seconds];
+    for &i in &endpoint.completed {
+        let sample = case.sample(i);
+        let since_ns = sample.scheduled().since(window.begin);
+        if usize::from(sample.repeat()) == repeat
+            && let Some(second) = by_second.get_mut((since_ns / LEVEL_NS) as usize)
+        {
+            second.push(sample.latency_ns());
+        }
+    }
+    let level = |(second, mut latencies): (usize, Vec<u64>)| {
+        latencies.sort_unstable();
+        let median = type_1(&latencies, 0.5).filter(|_| latencies.len() >= LEVEL_FEWEST)?;
+        Some(Level {
+            at_ns: (second as f64 + 0.5) * LEVEL_NS as f64,
+            value: (median.max(1) as f64).ln(),
+            weight: latencies.len() as f64,
+        })
+    };
+    by_second
+        .into_iter()
+        .enumerate()
+        .filter_map(level)
+        .collect()
+}
+
+fn batch_window(span: Span) -> Window {
+    Window {
+        begin_ns: span.begin.get(),
+        end_ns: span.end.get(),
+    }
+}
