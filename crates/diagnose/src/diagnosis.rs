@@ -223,7 +223,7 @@ pub struct EndpointFigures {
 
 /// The figures of an endpoint in one repeat, without intervals: what scatters between repeats is
 /// seen between them.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct RepeatFigures {
     /// Which repeat, from 0; in a run with passes, of this pass.

@@ -62,8 +62,7 @@ mod tests {
                 .into_iter()
                 .filter_map(|(name, value)| Some((name.to_owned(), value?)))
                 .collect::<BTreeMap<_, _>>(),
-            settling: None,
-            settled_after_s: None,
+            ..RepeatFigures::default()
         };
         let repeats = [repeat(1.0, None), repeat(1.1, None), repeat(1.5, Some(9.0))];
         let found = over_repeats(&repeats);

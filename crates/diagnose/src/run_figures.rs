@@ -205,8 +205,7 @@ mod tests {
             rate_per_s: 50.0,
             errors: 0.1,
             latency_ms: BTreeMap::from([("p50".to_owned(), 2.5)]),
-            settling: None,
-            settled_after_s: None,
+            ..RepeatFigures::default()
         };
         let endpoint = EndpointFigures {
             name: "search".to_owned(),
