@@ -12,6 +12,7 @@ fuzz_target!(|text: &str| {
     let known = Vocabulary {
         subjects: &subjects,
         metrics: &metrics,
+        usual: None,
     };
     if let Ok(test) = known.gate(text) {
         assert!(!test.measures().is_empty());

@@ -51,11 +51,12 @@ pub fn judge_gates(
     gates.iter().map(|gate| judge.gate(gate)).collect()
 }
 
-/// The names that a gate on figures may say: subjects, and metrics that no measured run has.
+/// The names that a gate on figures may say: subjects, and the metrics that are there.
 #[derive(Clone, Debug, Default)]
 pub struct Words {
     subjects: Vec<String>,
     metrics: Vec<(String, Unit)>,
+    usual: Option<Vec<String>>,
 }
 
 impl Words {
@@ -72,15 +73,17 @@ impl Words {
             }
         }
         // The usual names mean the usual figures, in the usual units.
-        let usual = |(name, unit): &(String, Unit)| {
+        let is_usual = |(name, unit): &(String, Unit)| {
             let known = Vocabulary {
                 subjects: &["x".to_owned()],
-                metrics: &[],
+                ..Vocabulary::default()
             };
             let of_name = known.measure(&format!("x.{name}"));
             of_name.is_ok_and(|measure| measure.metric.dimension() == (*unit).into())
         };
-        words.metrics.retain(|metric| !usual(metric));
+        let (usual, own): (Vec<_>, Vec<_>) = words.metrics.into_iter().partition(is_usual);
+        words.metrics = own;
+        words.usual = Some(usual.into_iter().map(|(name, _)| name).collect());
         words
     }
 
@@ -88,7 +91,7 @@ impl Words {
     pub fn of_scenario(scenario: &Scenario) -> Self {
         Self {
             subjects: scenario.gate_subjects(),
-            metrics: Vec::new(),
+            ..Self::default()
         }
     }
 
@@ -97,6 +100,7 @@ impl Words {
         Vocabulary {
             subjects: &self.subjects,
             metrics: &self.metrics,
+            usual: self.usual.as_deref(),
         }
     }
 }

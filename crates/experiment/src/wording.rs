@@ -2,6 +2,19 @@
 
 /// Milliseconds with three significant digits, without trailing zeros.
 pub(crate) fn ms(value: f64) -> String {
+    with_unit(value, "ms")
+}
+
+/// Nanoseconds with three significant digits in the unit that fits them, up to milliseconds.
+pub(crate) fn duration(ns: f64) -> String {
+    match ns.abs() {
+        size if size >= 999.5e3 || size <= 0.0 => ms(ns / 1e6),
+        size if size >= 999.5 => with_unit(ns / 1e3, "µs"),
+        _ => with_unit(ns, "ns"),
+    }
+}
+
+fn with_unit(value: f64, unit: &str) -> String {
     let digits = match value.abs() {
         size if size >= 100.0 => 0,
         size if size >= 10.0 => 1,
@@ -14,7 +27,7 @@ pub(crate) fn ms(value: f64) -> String {
     } else {
         &text
     };
-    format!("{text} ms")
+    format!("{text} {unit}")
 }
 
 /// A share as per cent, with a digit after the point below 10 %.
@@ -42,6 +55,16 @@ mod tests {
             [ms(0.07), ms(2.4), ms(40.91), ms(1400.2)],
             ["0.07 ms", "2.4 ms", "40.9 ms", "1400 ms"]
         );
+        assert_eq!(
+            [
+                duration(0.25),
+                duration(999.9),
+                duration(3110.0),
+                duration(4.31e7)
+            ],
+            ["0.25 ns", "1 µs", "3.11 µs", "43.1 ms"]
+        );
+        assert_eq!(duration(0.0), "0 ms");
         assert_eq!(
             [percent(0.021), percent(0.979), percent(0.0)],
             ["2.1 %", "98 %", "0.0 %"]

@@ -174,7 +174,7 @@ fn read(root: &Table<'_>, context: &Context<'_>) -> Option<Scenario> {
     let passes = load.as_ref().map_or(&[][..], |load| &load.passes);
     let known_to_gates = Vocabulary {
         subjects: &gate_subjects(endpoint::names(root), passes),
-        metrics: &[],
+        ..Vocabulary::default()
     };
     let gates = gates::gates(root, known_to_gates);
     let name = root.get("name").and_then(|value| value.filled());

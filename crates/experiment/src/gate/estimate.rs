@@ -117,6 +117,14 @@ impl Estimate {
         let values = row.values();
         match values.as_slice() {
             [] | [_] => Self::within(row),
+            [value, others @ ..] if others.iter().all(same_as(*value)) => Ok(Self {
+                range: Some((*value, *value)),
+                ..Self::fact(
+                    *value,
+                    &format!("in each of {} repeats", values.len()),
+                    values.len(),
+                )
+            }),
             _ if values.iter().all(|&value| value > 0.0) => {
                 let logs: Vec<f64> = values.iter().map(|value| value.ln()).collect();
                 let mean = of_differences(&logs).map_err(not_comparable)?;
@@ -220,10 +228,11 @@ impl Estimate {
             return Self::unpaired(row, over);
         }
         let ratio = paired(&others, &values).map_err(not_comparable)?;
-        Ok(Self {
+        let found = Self {
             basis: format!("over {} pairs", values.len()),
             ..Self::of_ratio(&ratio, values.len())
-        })
+        };
+        Ok(found.exact(&values, &others))
     }
 
     /// The ratio within one repeat, in which both were measured at once.
@@ -265,10 +274,24 @@ impl Estimate {
             ));
         }
         let ratio = welch(&others, &values).map_err(not_comparable)?;
-        Ok(Self {
+        let found = Self {
             basis: format!("over {} and {} repeats", values.len(), others.len()),
             ..Self::of_ratio(&ratio, fewest)
-        })
+        };
+        Ok(found.exact(&values, &others))
+    }
+
+    /// The ratio of figures that are the same in all repeats, free of what logarithms round off:
+    /// 34 allocations are at most 34.
+    fn exact(mut self, values: &[f64], others: &[f64]) -> Self {
+        if let ([a, of_a @ ..], [b, of_b @ ..]) = (values, others)
+            && of_a.iter().all(same_as(*a))
+            && of_b.iter().all(same_as(*b))
+        {
+            self.value = a / b;
+            self.range = Some((self.value, self.value));
+        }
+        self
     }
 
     fn of_ratio(ratio: &LogRatio, repeats: usize) -> Self {
@@ -280,6 +303,11 @@ impl Estimate {
             scatter: Some(ratio.standard_error * (repeats as f64).sqrt()),
         }
     }
+}
+
+/// Whether a figure is the same to the last bit, as counts are.
+fn same_as(value: f64) -> impl Fn(&f64) -> bool {
+    move |other| other.total_cmp(&value).is_eq()
 }
 
 fn nothing(row: &Row) -> Unknown {

@@ -299,6 +299,26 @@ fn benchmarks_have_gates_of_their_own_names() {
     assert_eq!(answer("\"Parse/big (8)\".allocs >= 1", &run), Fails);
 }
 
+#[test]
+fn what_is_the_same_each_time_meets_its_bound_exactly() {
+    // exp(ln(34)) is above 34, and exp(ln(34) - ln(17)) above 2.
+    let allocs = |name, n| row(name, "allocs", Unit::Count, &[n; 5]);
+    let run = figures(vec![allocs("a", 34.0), allocs("b", 17.0)]);
+    for that in [
+        "a.allocs <= 34",
+        "a.allocs / b.allocs <= 2",
+        "a.allocs <= b.allocs + 17",
+        "a.allocs - 17 >= b.allocs",
+        "a.allocs <= baseline.a.allocs",
+        "a.allocs / baseline.b.allocs >= 2",
+    ] {
+        let found = judged(that, &run, Some(against(&run)));
+        assert_eq!(found.answer, Holds, "{}", found.text);
+    }
+    assert_eq!(answer("a.allocs < 34", &run), Fails);
+    assert_eq!(answer("a.allocs / b.allocs > 2", &run), Fails);
+}
+
 fn against(figures: &RunFigures) -> Baseline<'_> {
     Baseline {
         figures,

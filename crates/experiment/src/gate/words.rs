@@ -2,12 +2,12 @@
 
 use slowpath_core::scenario::Dimension;
 
-use crate::wording::{ms, percent};
+use crate::wording::{duration, percent};
 
 /// A figure with its unit.
 pub(super) fn shown(value: f64, dimension: Dimension) -> String {
     match dimension {
-        Dimension::Duration => ms(value / 1e6),
+        Dimension::Duration => duration(value),
         Dimension::Rate => format!("{}/s", number(value)),
         Dimension::Share => percent(value),
         Dimension::Size => format!("{} B", number(value)),

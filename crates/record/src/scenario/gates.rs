@@ -66,9 +66,11 @@ fn remedy(error: &GateError, known: Vocabulary<'_>) -> String {
             let named = known.subjects.iter().map(|name| quoted(name));
             format!("one of {}", named.collect::<Vec<_>>().join(", "))
         }
-        GateError::Measure(_) if !known.metrics.is_empty() => {
-            let named = known.metrics.iter().map(|(name, _)| name.as_str());
-            format!("metrics here are {}", named.collect::<Vec<_>>().join(", "))
+        GateError::Measure(_) if known.usual.is_some() || !known.metrics.is_empty() => {
+            let usual = known.usual.unwrap_or_default().iter();
+            let named = usual.chain(known.metrics.iter().map(|(name, _)| name));
+            let named: Vec<&str> = named.map(String::as_str).collect();
+            format!("metrics here are {}", named.join(", "))
         }
         _ => FORMS.to_owned(),
     }
@@ -96,6 +98,7 @@ mod tests {
         let known = Vocabulary {
             subjects: &subjects,
             metrics: &metrics,
+            usual: Some(&[]),
         };
         parse_gates(text, "gates.toml", known)
             .map_err(|mistakes| mistakes.iter().map(ToString::to_string).collect())

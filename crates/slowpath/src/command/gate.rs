@@ -229,7 +229,11 @@ fn tell(
 ) -> Result<Exit> {
     out::answer(&slowpath_report::gates_terminal(outcomes, out::style()));
     if args.github {
-        out::answer(&github::annotations(outcomes, source.file.as_deref()));
+        out::answer(&github::annotations(
+            outcomes,
+            source.file.as_deref(),
+            args.strict,
+        ));
     }
     let fails = |outcome: &GateOutcome| match outcome.answer {
         GateAnswer::Holds => false,

@@ -70,6 +70,17 @@ fn a_toggle_that_slows_the_target_is_found_and_the_host_s_noise_is_remembered() 
     let answer = stdout(&again);
     assert!(said.contains(answer.lines().next().unwrap()), "{answer}");
     assert!(dir.join("ab.md").is_file());
+    // B is held against A, pair by pair.
+    let gates = "[[gate]]\nthat = \"home.p50 <= baseline.home.p50\"\n[[gate]]\n\
+                 that = \"home.p50 / baseline.home.p50 > 1.2\"\n";
+    std::fs::write(folder.join("gates.toml"), gates).unwrap();
+    let held = slowpath(folder, &["gate", id, "--gates", "gates.toml"]);
+    let told = stdout(&held);
+    assert_eq!(held.status.code(), Some(5), "{told}{}", stderr(&held));
+    assert!(
+        told.contains("gates: 1 holds, 1 fails") && told.contains("over 4 pairs"),
+        "{told}"
+    );
     let noise = std::fs::read_dir(folder.join(".slowpath/noise")).unwrap();
     assert_eq!(noise.count(), 1);
     let plan = slowpath(

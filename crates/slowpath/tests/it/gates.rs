@@ -146,3 +146,54 @@ fn a_scenario_is_measured_and_held_against_a_release() {
     let args = ["gate", "last", "--baseline", "v1"];
     assert_eq!(slowpath(folder, &args).status.code(), Some(5));
 }
+
+#[test]
+fn benchmarks_are_held_against_each_other_and_mistakes_are_told_at_once() {
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path();
+    let lines = "BenchmarkParse 120 ns/op\nBenchmarkNew 100 ns/op\nBenchmarkAlloc 34 allocs/op\n";
+    write(folder, "lines.txt", lines);
+    let regex = r"(?m)^(?<name>Benchmark\w+) (?<value>\d+) (?<unit>\S+)/op$";
+    let bench = ["bench", "--quiet", "--repeats", "3", "--regex", regex];
+    let bench = slowpath(folder, &[&bench[..], &["--", "cat", "lines.txt"]].concat());
+    assert_eq!(bench.status.code(), Some(0), "{}", stderr(&bench));
+    let figures = std::fs::read_dir(folder.join(".slowpath/runs")).unwrap();
+    let run = figures.flatten().next().unwrap().path();
+    let figures: Value =
+        serde_json::from_str(&std::fs::read_to_string(run.join("figures.json")).unwrap()).unwrap();
+    let metric = |subject: &str| {
+        let rows = figures["rows"].as_array().unwrap();
+        let row = rows.iter().find(|row| row["subject"] == subject).unwrap();
+        row["metric"].as_str().unwrap().to_owned()
+    };
+    let (time, allocs) = (metric("BenchmarkParse"), metric("BenchmarkAlloc"));
+    let gates = gate(&format!(
+        "BenchmarkParse.{time} / BenchmarkNew.{time} < 1.5"
+    )) + &gate(&format!("BenchmarkNew.{time} <= BenchmarkParse.{time}"))
+        + &gate(&format!("BenchmarkAlloc.{allocs} <= 34"))
+        + &gate(&format!("BenchmarkParse.{time} < 110ns"));
+    write(folder, "gates.toml", &gates);
+    let judged = slowpath(folder, &["gate", "last", "--gates", "gates.toml"]);
+    let said = stdout(&judged);
+    assert_eq!(judged.status.code(), Some(5), "{said}{}", stderr(&judged));
+    assert!(said.contains("gates: 3 hold, 1 fails"), "{said}");
+    let bad = gate("BenchmarkParse.p99 < 1ms")
+        + &gate(&format!("BenchmarkParse.{time} < 3"))
+        + &gate("BenchmarkOld.time < 3ns");
+    write(folder, "bad.toml", &bad);
+    let judged = slowpath(folder, &["gate", "last", "--gates", "bad.toml"]);
+    let said = stderr(&judged);
+    assert_eq!(judged.status.code(), Some(2), "{said}");
+    assert!(
+        said.contains("bad.toml:2: ") && said.contains("metrics here are"),
+        "{said}"
+    );
+    assert!(
+        said.contains("bad.toml:4: ") && said.contains("has no unit"),
+        "{said}"
+    );
+    assert!(
+        said.contains("bad.toml:6: ") && said.contains("one of Benchmark"),
+        "{said}"
+    );
+}

@@ -22,8 +22,10 @@ const QUANTILES: [(&str, f64); 6] = [
 pub struct Vocabulary<'a> {
     /// Endpoints or benchmarks; with their passes, `search (cold)`, in a run with some.
     pub subjects: &'a [String],
-    /// Metrics that somebody else's benchmark has named, beside those of every measured run.
+    /// Metrics that somebody else's benchmark has named, beside the usual ones.
     pub metrics: &'a [(String, Unit)],
+    /// Which of the usual metrics are there; `None` for all, as in every measured run.
+    pub usual: Option<&'a [String]>,
 }
 
 impl GateTest {
@@ -34,7 +36,7 @@ impl GateTest {
     pub fn parse(text: &str, endpoints: &[String]) -> Result<Self, GateError> {
         let known = Vocabulary {
             subjects: endpoints,
-            metrics: &[],
+            ..Vocabulary::default()
         };
         known.gate(text)
     }
@@ -194,10 +196,13 @@ impl Vocabulary<'_> {
             (name.as_str(), metric)
         });
         // A benchmark's own figure of a usual name is what it says, so it comes first.
+        let is_there =
+            |name: &str| (self.usual).is_none_or(|there| there.iter().any(|known| known == name));
         let usual = QUANTILES
             .into_iter()
             .map(|(name, percent)| (name, Metric::Quantile(percent)))
-            .chain(named);
+            .chain(named)
+            .filter(|(name, _)| is_there(name));
         theirs.chain(usual).find_map(|(name, metric)| {
             let bare = text.strip_suffix(name);
             let quoted = || text.strip_suffix(&format!("{name:?}"));

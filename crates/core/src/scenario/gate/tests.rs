@@ -188,6 +188,7 @@ fn names_of_any_characters_are_quoted() {
     let known = Vocabulary {
         subjects: &subjects,
         metrics: &metrics,
+        usual: None,
     };
     let gate = known.gate("\"Parse < 3 (n=2) + 1\".time < 2ms").unwrap();
     assert_eq!(gate.measures()[0].endpoint, subjects[0]);
@@ -198,6 +199,14 @@ fn names_of_any_characters_are_quoted() {
         .gate("404.time >= baseline.\"Parse < 3 (n=2) + 1\".time")
         .unwrap();
     assert!(gate.bounded().is_none() && gate.measures()[1].of_baseline);
+    // What a benchmark does not have is no measure of it.
+    assert!(known.gate("404.p99 < 1ms").is_ok());
+    let own = Vocabulary {
+        usual: Some(&[]),
+        ..known
+    };
+    let none = own.gate("404.p99 < 1ms").unwrap_err();
+    assert_eq!(none.to_string(), "\"404.p99\" is no measure");
 }
 
 #[test]
@@ -251,6 +260,7 @@ fn all() -> Vocabulary<'static> {
     Vocabulary {
         subjects: &SUBJECTS,
         metrics: &METRICS,
+        usual: None,
     }
 }
 

@@ -4,14 +4,14 @@ use std::path::Path;
 
 use slowpath_core::gates::{GateAnswer, GateOutcome};
 
-/// One line for each gate that fails (an error) or cannot be told (a warning), as the runner of
-/// GitHub Actions reads them from a step's output.
-pub(super) fn annotations(outcomes: &[GateOutcome], file: Option<&Path>) -> String {
+/// One line for each gate that fails (an error) or cannot be told (a warning, or an error if
+/// `strict`), as the runner of GitHub Actions reads them from a step's output.
+pub(super) fn annotations(outcomes: &[GateOutcome], file: Option<&Path>, strict: bool) -> String {
     let line = |outcome: &GateOutcome| {
         let kind = match outcome.answer {
             GateAnswer::Holds => return None,
-            GateAnswer::Fails => "error",
-            GateAnswer::CannotTell => "warning",
+            GateAnswer::CannotTell if !strict => "warning",
+            _ => "error",
         };
         let title = format!("{}: {}", outcome.answer.words(), outcome.that);
         let title = property(&title);
@@ -60,12 +60,13 @@ mod tests {
             outcome(GateAnswer::Fails, "\"x,y::z\".p99 < 1s"),
             outcome(GateAnswer::CannotTell, "b"),
         ];
-        let text = annotations(&outcomes, Some(Path::new("a,b.toml")));
+        let text = annotations(&outcomes, Some(Path::new("a,b.toml")), false);
         let expected = "::error file=a%2Cb.toml,line=12,title=fails%3A \"x%2Cy%3A%3Az\".p99 < 1s::\
                         50 %25%0Amore; it would take: 9 repeats\n\
                         ::warning file=a%2Cb.toml,line=12,title=cannot tell%3A b::\
                         50 %25%0Amore; it would take: 9 repeats\n";
         assert_eq!(text, expected);
-        assert!(annotations(&outcomes, None).starts_with("::error title="));
+        let strict = annotations(&outcomes, None, true);
+        assert_eq!(strict.matches("::error title=").count(), 2, "{strict}");
     }
 }
