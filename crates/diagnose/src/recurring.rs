@@ -15,6 +15,9 @@ use crate::diagnosis::{KeptFigures, StallFigures, SwingFigures, WallFigures};
 use crate::figures::{millis, round};
 use crate::validity::is_crowded;
 
+/// Stalls of one cause differ less than by this factor in what they add up to; half of all excess is
+/// in those that are at least as heavy as the typical one.
+const STALLS_DIFFER: u64 = 4;
 /// A level is the median of a second.
 const LEVEL_NS: u64 = 1_000_000_000;
 /// A median of fewer requests is a request.
@@ -23,13 +26,17 @@ const LEVEL_FEWEST: usize = 5;
 /// The period of the stalls, from the repeat in which there are most: repeats lie apart in time, and what goes on between them is not seen. The others say whether it goes on.
 pub(crate) fn stalls(case: &Case<'_>, endpoint: &EndpointCase) -> Option<StallFigures> {
     let zero = case.windows.first()?.begin;
-    let mut spans = vec![Vec::new(); case.windows.len()];
+    let mut slow = vec![Slow::default(); case.windows.len()];
+    let fast_ns = endpoint.split.fast_ns.unwrap_or(0);
     for &i in &endpoint.split.slow {
         let sample = case.sample(i);
+        let of = slow.get_mut(usize::from(sample.repeat()))?;
         let span = (sample.scheduled().get(), sample.done().get());
-        spans.get_mut(usize::from(sample.repeat()))?.push(span);
+        of.spans.push(span);
+        of.excess_ns
+            .push(sample.latency_ns().saturating_sub(fast_ns));
     }
-    let begins: Vec<Vec<u64>> = spans.iter().map(|spans| begins(spans)).collect();
+    let begins: Vec<Vec<u64>> = slow.iter().map(Slow::stalls).collect();
     let most = (0..begins.len()).rev().max_by_key(|&i| begins[i].len())?;
     let found = stalls::stalls(&begins[most], batch_window(case.windows[most]))?;
     Some(StallFigures {
@@ -44,10 +51,37 @@ pub(crate) fn stalls(case: &Case<'_>, endpoint: &EndpointCase) -> Option<StallFi
     })
 }
 
-/// When slow requests that overlap began.
-fn begins(spans: &[(u64, u64)]) -> Vec<u64> {
-    let episodes = episodes(spans).episodes;
-    episodes.iter().map(|episode| episode.begin_ns).collect()
+/// The slow requests of a repeat.
+#[derive(Clone, Default)]
+struct Slow {
+    spans: Vec<(u64, u64)>,
+    excess_ns: Vec<u64>,
+}
+
+impl Slow {
+    /// When the heavy episodes began: what else is slow now and then, on a host that others use too,
+    /// would hide a period between them.
+    fn stalls(&self) -> Vec<u64> {
+        let found = episodes(&self.spans);
+        let mut weights = vec![0; found.episodes.len()];
+        for (&episode, &excess_ns) in found.of.iter().zip(&self.excess_ns) {
+            weights[episode as usize] += excess_ns;
+        }
+        let mut heaviest = weights.clone();
+        heaviest.sort_unstable_by(|a, b| b.cmp(a));
+        let half = weights.iter().sum::<u64>() / 2;
+        let typical = heaviest.iter().scan(0, |held, &weight| {
+            *held += weight;
+            Some((*held, weight))
+        });
+        let typical = typical.skip_while(|&(held, _)| held < half);
+        let least = typical.map(|(_, weight)| weight).next().unwrap_or(0) / STALLS_DIFFER;
+        let of_one_kind = found.episodes.iter().zip(&weights);
+        of_one_kind
+            .filter(|&(_, &weight)| weight >= least)
+            .map(|(episode, _)| episode.begin_ns)
+            .collect()
+    }
 }
 
 /// What became, in the other repeats, of the dues that one predicts.
@@ -71,9 +105,12 @@ fn wall(case: &Case<'_>, found: &Stalls, begins: &[Vec<u64>]) -> Option<WallFigu
     let clock = case.series(&CLOCK_REALTIME_OFFSET, &Subject::Host, "")?;
     let offset_ns = clock.points.first()?.value;
     let since_epoch = |at: &u64| at + offset_ns as u64;
-    let all: Vec<Vec<u64>> = begins
-        .iter()
-        .map(|begins| begins.iter().map(since_epoch).collect())
+    let windows = case.windows.iter().zip(begins);
+    let all: Vec<(u64, Vec<u64>)> = windows
+        .map(|(window, begins)| {
+            let stalls = begins.iter().map(since_epoch).collect();
+            (since_epoch(&window.begin.get()), stalls)
+        })
         .collect();
     let found = on_the_clock(found.period_ns, &all)?;
     Some(WallFigures {

@@ -1,7 +1,7 @@
 //! How an endpoint settled after the start of the load.
 
 use slowpath_core::facts::RepeatFacts;
-use slowpath_core::nanos::Nanos;
+use slowpath_core::nanos::{Nanos, Span};
 use slowpath_core::sample::Outcome;
 use slowpath_core::samples::SampleRef;
 use slowpath_core::scenario::Model;
@@ -10,7 +10,7 @@ use slowpath_core::stats::settle::{Ramp, medians, settle, throughput};
 use crate::case::{Case, EndpointCase};
 use crate::diagnosis::{RepeatFigures, Settling};
 use crate::figures::round;
-use crate::validity::is_crowded;
+use crate::validity::{is_crowded, others_changed};
 
 /// A run that serves less than this share of what it was asked, from its first moment to its
 /// last, is stuck: more fails than succeeds, and time does not mend it.
@@ -27,6 +27,8 @@ pub(crate) struct Courses {
 struct Settled {
     ramp: Ramp,
     after_s: f64,
+    /// Whether others on the host may have made what looks like a ramp.
+    is_of_others: bool,
 }
 
 impl Courses {
@@ -45,16 +47,16 @@ impl Courses {
     /// The class of the endpoint: the middle one of its repeats, the milder of two; `None` if none
     /// could be judged.
     pub(crate) fn middle(&self) -> Option<Settling> {
-        let mut ramps: Vec<Ramp> = self.by_repeat.iter().flatten().map(|s| s.ramp).collect();
-        ramps.sort_unstable();
-        self.class(*ramps.get(ramps.len().checked_sub(1)? / 2)?)
+        let mut repeats: Vec<&Settled> = self.by_repeat.iter().flatten().collect();
+        repeats.sort_by_key(|settled| settled.ramp);
+        self.class(repeats.get(repeats.len().checked_sub(1)? / 2)?)
     }
 
     /// Writes the class of each repeat, and how long it took to settle, beside its figures.
     pub(crate) fn tell(&self, repeats: &mut [RepeatFigures]) {
         for (figures, settled) in repeats.iter_mut().zip(&self.by_repeat) {
             let Some(settled) = settled else { continue };
-            figures.settling = self.class(settled.ramp);
+            figures.settling = self.class(settled);
             figures.settled_after_s = figures
                 .settling
                 .filter(|class| matches!(class, Settling::FastRamp | Settling::SlowRamp))
@@ -62,13 +64,13 @@ impl Courses {
         }
     }
 
-    /// On a host without room a change of speed may be the work of others, so that only steadiness
-    /// is told.
-    fn class(&self, ramp: Ramp) -> Option<Settling> {
-        if ramp != Ramp::None && self.is_crowded {
+    /// On a host without room, or where others took another share of it meanwhile, a change of speed
+    /// may be their work, so that only steadiness is told.
+    fn class(&self, settled: &Settled) -> Option<Settling> {
+        if settled.ramp != Ramp::None && (self.is_crowded || settled.is_of_others) {
             return None;
         }
-        Some(match ramp {
+        Some(match settled.ramp {
             Ramp::None if self.is_stuck => Settling::NoRamp,
             Ramp::None => Settling::None,
             Ramp::Fast => Settling::FastRamp,
@@ -100,11 +102,18 @@ fn course(case: &Case<'_>, endpoint: u16, repeat: &RepeatFacts) -> Option<Settle
     };
     let course = settle(&values?)?;
     let share = course.settled_at as f64 / course.windows as f64;
-    let from_load_s = end.since(repeat.load.begin) as f64 / 1e9;
-    let late_s = begin.since(repeat.load.begin) as f64 / 1e9;
+    let settled = begin.plus((share * end.since(begin) as f64) as u64);
+    // Of what never settled the halves are held against each other, as its judgement does.
+    let border = match course.ramp {
+        Ramp::NotSettled => begin.plus(end.since(begin) / 2),
+        _ => settled,
+    };
+    let (before, behind) = (Span::new(begin, border), Span::new(border, end));
     Some(Settled {
         ramp: course.ramp,
-        after_s: late_s + share * (from_load_s - late_s),
+        after_s: settled.since(repeat.load.begin) as f64 / 1e9,
+        is_of_others: course.ramp != Ramp::None
+            && others_changed(case, before, behind, course.start_ratio),
     })
 }
 

@@ -2,11 +2,12 @@
 //!
 //! These are observations, not causes: they say where to look and what a next run can check.
 
+use slowpath_core::nanos::Span;
 use slowpath_core::scenario::Timer;
 use slowpath_core::stats::comb::{Comb, comb};
 use slowpath_core::stats::constants::{Declared, Explanation, explain};
 use slowpath_core::stats::modes;
-use slowpath_core::stats::step::{Step, aligned, step};
+use slowpath_core::stats::step::{Aligned, Step, aligned, step};
 use slowpath_core::stats::tukey::Classes;
 
 use crate::case::{Case, EndpointCase};
@@ -14,7 +15,7 @@ use crate::diagnosis::{Axis, CombFigures, ConstantFigures, Outliers, ShapeFigure
 use crate::figures::millis;
 use crate::modes::Modes;
 use crate::recurring;
-use crate::validity::is_crowded;
+use crate::validity::others_changed;
 
 /// What a constant read from a mode is uncertain by, as a share of it: modes of timers are placed
 /// to about 1 %, by the histogram and by what comes on top of a timer.
@@ -31,7 +32,7 @@ const AXES: [Axis; 2] = [Axis::Time, Axis::Requests];
 pub(crate) fn shape(case: &Case<'_>, endpoint: &EndpointCase, modes: &Modes) -> ShapeFigures {
     let sorted = &endpoint.split.sorted_ns;
     let timers = &case.record.manifest.plan.scenario.timers;
-    let steps = steps(case, endpoint);
+    let (steps, steps_follow) = steps(case, endpoint);
     ShapeFigures {
         mode_counts: modes.counts,
         dip_p: modes.dip_p,
@@ -40,8 +41,8 @@ pub(crate) fn shape(case: &Case<'_>, endpoint: &EndpointCase, modes: &Modes) -> 
         constants: constants(&modes.found, timers),
         stalls: recurring::stalls(case, endpoint),
         swing: recurring::swing(case, endpoint),
-        steps_follow: follow(&steps),
         steps,
+        steps_follow,
     }
 }
 
@@ -117,23 +118,46 @@ fn in_words(explanation: &Explanation) -> String {
     terms.collect::<Vec<_>>().join(" + ")
 }
 
-/// The step of each repeat that has one. On a host without room a change of level may be the work
-/// of others, so that none is told.
-fn steps(case: &Case<'_>, endpoint: &EndpointCase) -> Vec<StepFigures> {
-    if is_crowded(case) {
-        return Vec::new();
-    }
+/// The step of each repeat that has one, and what places them alike. A change of level that others
+/// on the host may have made, by what they used before and behind it, is none; but they do not come
+/// at the same place of each repeat.
+fn steps(case: &Case<'_>, endpoint: &EndpointCase) -> (Vec<StepFigures>, Option<Axis>) {
     let of_repeat = |&i: &u32| case.sample(i).repeat();
     let repeats = endpoint
         .completed
         .chunk_by(|a, b| of_repeat(a) == of_repeat(b));
-    repeats
-        .filter_map(|positions| {
-            let latencies = positions.iter().map(|&i| case.sample(i).latency_ns());
-            let found = step(&latencies.collect::<Vec<_>>(), 0.5)?;
-            found.is_abrupt.then(|| placed(case, positions, &found))?
-        })
-        .collect()
+    let found = repeats.filter_map(|positions| {
+        let latencies = positions.iter().map(|&i| case.sample(i).latency_ns());
+        let found = step(&latencies.collect::<Vec<_>>(), 0.5).filter(|step| step.is_abrupt)?;
+        let is_of_others = is_of_others(case, positions, &found);
+        Some((placed(case, positions, &found)?, is_of_others))
+    });
+    let mut found: Vec<(StepFigures, bool)> = found.collect();
+    let times = found.iter().map(|(step, _)| step.after_s).collect();
+    let requests = found.iter().map(|(step, _)| step.after_requests as f64);
+    let places = [times, requests.collect()];
+    let alike = aligned(&places, STEP_RESOLUTION).filter(Aligned::is_alike);
+    if alike.is_none() || found.len() < case.windows.len() {
+        found.retain(|(_, is_of_others)| !is_of_others);
+    }
+    let axis = alike.and_then(|alike| AXES.get(alike.axis?).copied());
+    let steps: Vec<StepFigures> = found.into_iter().map(|(step, _)| step).collect();
+    let axis = axis.filter(|_| !steps.is_empty());
+    (steps, axis)
+}
+
+fn is_of_others(case: &Case<'_>, positions: &[u32], found: &Step) -> bool {
+    let due = |position: Option<&u32>| position.map(|&i| case.sample(i).scheduled());
+    let (begin, step, end) = (
+        due(positions.first()),
+        due(positions.get(found.at)),
+        due(positions.last()),
+    );
+    let (Some(begin), Some(step), Some(end)) = (begin, step, end) else {
+        return false;
+    };
+    let (before, behind) = (Span::new(begin, step), Span::new(step, end));
+    others_changed(case, before, behind, found.ratio)
 }
 
 /// A step with its place in the repeat.
@@ -153,12 +177,4 @@ fn placed(case: &Case<'_>, positions: &[u32], found: &Step) -> Option<StepFigure
         behind_ms: millis(found.after),
         p: found.p,
     })
-}
-
-/// Which axis places the steps alike.
-fn follow(steps: &[StepFigures]) -> Option<Axis> {
-    let times = steps.iter().map(|step| step.after_s).collect();
-    let requests = steps.iter().map(|step| step.after_requests as f64);
-    let places = [times, requests.collect()];
-    AXES.get(aligned(&places, STEP_RESOLUTION)?.axis?).copied()
 }

@@ -1,8 +1,9 @@
 //! The instrument stands trial first: what the figures rest on.
 
 use slowpath_core::catalogue;
+use slowpath_core::nanos::Span;
 use slowpath_core::scenario::Model;
-use slowpath_core::signal::{TOOL_CPU_SYSTEM, TOOL_CPU_USER};
+use slowpath_core::signal::{HOST_PSI_CPU, TOOL_CPU_SYSTEM, TOOL_CPU_USER};
 use slowpath_core::timeline::{MarkKind, Subject};
 
 use crate::case::{Case, EndpointCase};
@@ -24,6 +25,10 @@ const ANSWERED_LEAST: f64 = 0.95;
 /// With so little CPU left idle on the host, someone waits for it.
 const IDLE_LEAST: f64 = 0.05;
 
+/// Others who come to a CPU that is in use get equal slices of it: two of them make a request three
+/// times as slow. What changes by more takes more of them than come and go on a host that is full
+/// before and behind it.
+const OTHERS_SLOW: f64 = 3.0;
 /// Other processes that take more than this of a host without idle CPUs change speeds by as much:
 /// what is told from a change of speed (a tenth and more) may be theirs.
 const OTHERS_MOST: f64 = 0.1;
@@ -181,8 +186,34 @@ fn offered_rate(case: &Case<'_>) -> Option<Check> {
 /// speed changes: no CPU was idle, and who had it was neither. A target that cannot be seen is
 /// among the others then.
 pub(crate) fn is_crowded(case: &Case<'_>) -> bool {
-    HostCpu::within(case, &case.windows)
+    is_crowded_in(case, &case.windows)
+}
+
+fn is_crowded_in(case: &Case<'_>, windows: &[Span]) -> bool {
+    HostCpu::within(case, windows)
         .is_some_and(|cpu| cpu.idle < IDLE_LEAST && cpu.others > OTHERS_MOST)
+}
+
+/// Whether a change of speed by the factor `ratio` from one span to another may be the work of others
+/// on the host: they took another share of the CPU time, tasks waited more or less while they were
+/// there, or there was no room and the change is not beyond what a few of them make.
+pub(crate) fn others_changed(case: &Case<'_>, from: Span, to: Span, ratio: f64) -> bool {
+    let others = |span| HostCpu::within(case, &[span]).map(|cpu| cpu.others + cpu.steal);
+    let (Some(before), Some(behind)) = (others(from), others(to)) else {
+        return false;
+    };
+    if before.max(behind) <= OTHERS_MOST {
+        return false;
+    }
+    let pressure = case.series(&HOST_PSI_CPU, &Subject::Host, "");
+    let waited = |span: Span| {
+        let waited_ns = pressure.and_then(|series| series.increase(span));
+        waited_ns.map_or(0.0, |ns| ns / span.len_ns().max(1) as f64)
+    };
+    let is_crowded = || is_crowded_in(case, &[from]) || is_crowded_in(case, &[to]);
+    (before - behind).abs() > OTHERS_MOST
+        || (waited(from) - waited(to)).abs() > OTHERS_MOST
+        || ratio.max(1.0 / ratio) < OTHERS_SLOW && is_crowded()
 }
 
 fn host(case: &Case<'_>) -> Option<Check> {

@@ -8,7 +8,7 @@ use slowpath_core::plan::Plan;
 use slowpath_core::record::{MANIFEST_FORMAT, Manifest, RunRecord};
 use slowpath_core::sample::{Outcome, Phase, Sample, Stage};
 use slowpath_core::scenario::{LoadDraft, Scenario, Timer};
-use slowpath_core::signal::CLOCK_REALTIME_OFFSET;
+use slowpath_core::signal::{CLOCK_REALTIME_OFFSET, HOST_CPU_BUSY, HOST_CPU_IDLE, Signal};
 use slowpath_core::timeline::{Point, Series, Subject, Timeline, Window};
 use slowpath_diagnose::diagnosis::{Axis, EndpointFigures, Settling};
 use slowpath_diagnose::judge;
@@ -18,8 +18,9 @@ const SECOND: u64 = 1_000_000_000;
 /// Requests of a repeat.
 const REQUESTS: u32 = 4_000;
 
-/// The service time of the request number `n`, which is due so many nanoseconds after the begin.
-type Server = fn(n: u32, due_ns: u64) -> u64;
+/// The service time of the request number `n`, which is due so many nanoseconds after the begin, and
+/// at that time of the host.
+type Server = fn(n: u32, due_ns: u64, at_ns: u64) -> u64;
 
 /// Some scatter that is the same in every run, of a millisecond.
 fn scatter(n: u32) -> u64 {
@@ -42,9 +43,42 @@ fn wall_clock() -> Timeline {
     timeline
 }
 
+/// A host of which others take nine tenths, from 12 s after the begin of each repeat on.
+fn crowded_after_12_s() -> Timeline {
+    let counter = |signal: &Signal, share: fn(bool) -> f64| {
+        let mut value = 0.0;
+        let mut points = Vec::new();
+        for tick in 0..400_u64 {
+            let (repeat, tick) = (tick / 100, tick % 100);
+            let begin = Nanos::new((1000 * SECOND + 1300 * MS) * (1 + repeat));
+            let at = begin.plus(tick * SECOND / 4);
+            value += share(tick > 48) * SECOND as f64 / 4.0;
+            let window = Window { begin: at, end: at };
+            points.push(Point { window, value });
+        }
+        Series {
+            signal: signal.id.to_owned(),
+            subject: Subject::Host,
+            label: String::new(),
+            points,
+        }
+    };
+    let mut timeline = wall_clock();
+    timeline.series.extend([
+        counter(&HOST_CPU_BUSY, |crowded| if crowded { 0.9 } else { 0.1 }),
+        counter(&HOST_CPU_IDLE, |crowded| if crowded { 0.1 } else { 0.9 }),
+    ]);
+    timeline
+}
+
 /// Judges repeats of which the first sends every `gap_ns`, and each further one half as fast
 /// again as the one before.
 fn judged(repeats: u16, gap_ns: u64, server: Server) -> EndpointFigures {
+    judged_on(wall_clock(), repeats, gap_ns, server)
+}
+
+/// The same on a host of which the timeline tells.
+fn judged_on(timeline: Timeline, repeats: u16, gap_ns: u64, server: Server) -> EndpointFigures {
     let (mut samples, mut facts) = (Vec::new(), Vec::new());
     let mut scenario = Scenario::from_url("http://127.0.0.1:1/search").unwrap();
     scenario.load = LoadDraft {
@@ -58,7 +92,7 @@ fn judged(repeats: u16, gap_ns: u64, server: Server) -> EndpointFigures {
         period_ns: 70 * MS,
     }];
     for repeat in 0..repeats {
-        let begin = Nanos::new(1000 * SECOND * (1 + u64::from(repeat)));
+        let begin = Nanos::new((1000 * SECOND + 1300 * MS) * (1 + u64::from(repeat)));
         let gap_ns = (0..repeat).fold(gap_ns, |gap, _| gap * 2 / 3);
         for serial in 0..REQUESTS {
             let after_ns = u64::from(serial) * gap_ns;
@@ -66,7 +100,7 @@ fn judged(repeats: u16, gap_ns: u64, server: Server) -> EndpointFigures {
             samples.push(Sample {
                 sent: Some(due),
                 first_byte: Some(due.plus(MS / 2)),
-                done: due.plus(server(serial, after_ns)),
+                done: due.plus(server(serial, after_ns, due.get())),
                 serial,
                 connection: serial % 64,
                 repeat,
@@ -110,14 +144,14 @@ fn judged(repeats: u16, gap_ns: u64, server: Server) -> EndpointFigures {
         },
         samples: samples.into(),
         keys: Vec::new(),
-        timeline: wall_clock(),
+        timeline,
     };
     judge(&record).endpoints.remove(0)
 }
 
 #[test]
 fn what_only_scatters_has_no_shape_to_tell() {
-    let found = judged(3, 5 * MS, |n, _| 4 * MS + scatter(n));
+    let found = judged(3, 5 * MS, |n, _, _| 4 * MS + scatter(n));
     assert_eq!(found.shape.comb, None);
     assert_eq!(found.shape.stalls, None);
     assert_eq!(found.shape.steps, []);
@@ -133,7 +167,7 @@ fn what_only_scatters_has_no_shape_to_tell() {
 
 #[test]
 fn a_mode_is_made_of_a_declared_timer() {
-    let found = judged(1, 5 * MS, |n, _| {
+    let found = judged(1, 5 * MS, |n, _, _| {
         4 * MS + scatter(n) + if n % 10 == 3 { 70 * MS } else { 0 }
     });
     let [constant] = found.shape.constants.as_slice() else {
@@ -146,7 +180,7 @@ fn a_mode_is_made_of_a_declared_timer() {
 #[test]
 fn modes_have_weights_with_intervals() {
     // Every tenth request is slow, all the time.
-    let steady = judged(1, 5 * MS, |n, _| {
+    let steady = judged(1, 5 * MS, |n, _, _| {
         4 * MS + scatter(n) + if n % 10 == 3 { 70 * MS } else { 0 }
     });
     let [fast, slow] = steady.modes.as_slice() else {
@@ -157,7 +191,7 @@ fn modes_have_weights_with_intervals() {
     assert!(low < 0.1 && low > 0.085 && high > 0.1 && high < 0.115);
     assert!((fast.share_low.unwrap() - (1.0 - high)).abs() < 1e-5);
     // As many, in two bursts: nobody knows what share the next run will have.
-    let bursts = judged(1, 5 * MS, |n, _| {
+    let bursts = judged(1, 5 * MS, |n, _, _| {
         4 * MS + scatter(n) + if n % 2_000 < 200 { 70 * MS } else { 0 }
     });
     let slow = &bursts.modes[1];
@@ -168,7 +202,7 @@ fn modes_have_weights_with_intervals() {
 
 #[test]
 fn each_repeat_says_how_it_settled() {
-    let found = judged(2, 5 * MS, |n, due_ns| {
+    let found = judged(2, 5 * MS, |n, due_ns, _| {
         let starting = n < 3_900 && due_ns < 3 * SECOND;
         4 * MS + scatter(n) + if starting { 6 * MS } else { 0 }
     });
@@ -182,7 +216,7 @@ fn each_repeat_says_how_it_settled() {
 
 #[test]
 fn a_level_that_changes_with_requests_is_told_from_one_that_changes_with_time() {
-    let by_request = judged(3, 5 * MS, |n, _| {
+    let by_request = judged(3, 5 * MS, |n, _, _| {
         4 * MS + scatter(n) + if n >= 2_500 { 6 * MS } else { 0 }
     });
     assert_eq!(by_request.shape.steps.len(), 3);
@@ -192,15 +226,35 @@ fn a_level_that_changes_with_requests_is_told_from_one_that_changes_with_time() 
         assert!(step.behind_ms / step.before_ms > 2.0, "{step:?}");
     }
     assert_eq!(by_request.shape.steps_follow, Some(Axis::Requests));
-    let by_time = judged(3, 5 * MS, |n, due_ns| {
+    let by_time = judged(3, 5 * MS, |n, due_ns, _| {
         4 * MS + scatter(n) + if due_ns >= 6 * SECOND { 6 * MS } else { 0 }
     });
     assert_eq!(by_time.shape.steps_follow, Some(Axis::Time));
 }
 
 #[test]
+fn a_change_of_level_that_others_may_have_made_is_none() {
+    let server: Server =
+        |n, due_ns, _| 4 * MS + scatter(n) + if due_ns >= 12 * SECOND { 6 * MS } else { 0 };
+    let quiet = judged(1, 5 * MS, server);
+    assert_eq!(quiet.shape.steps.len(), 1);
+    assert_eq!(quiet.settling, Some(Settling::NotSettled));
+    let crowded = judged_on(crowded_after_12_s(), 1, 5 * MS, server);
+    assert_eq!(crowded.shape.steps, []);
+    assert_eq!(
+        (crowded.settling, crowded.by_repeat[0].settling),
+        (None, None)
+    );
+    // Others do not come at the same request of each repeat.
+    let by_request: Server = |n, _, _| 4 * MS + scatter(n) + if n >= 2_400 { 6 * MS } else { 0 };
+    let each = judged_on(crowded_after_12_s(), 3, 5 * MS, by_request);
+    assert_eq!(each.shape.steps.len(), 3);
+    assert_eq!(each.shape.steps_follow, Some(Axis::Requests));
+}
+
+#[test]
 fn stalls_that_keep_to_a_period_are_told_with_it() {
-    let found = judged(1, 10 * MS, |n, due_ns| {
+    let found = judged(1, 10 * MS, |n, due_ns, _| {
         let into_ns = due_ns % (4 * SECOND);
         let left_ns = (300 * MS).saturating_sub(into_ns);
         4 * MS + scatter(n) + left_ns
@@ -216,9 +270,8 @@ fn stalls_that_keep_to_a_period_are_told_with_it() {
 
 #[test]
 fn a_job_outside_strikes_when_it_is_due_in_other_repeats_and_on_the_wall() {
-    // Repeats begin at full multiples of a thousand seconds; so does this job's clock.
-    let found = judged(3, 10 * MS, |n, due_ns| {
-        let into_ns = (due_ns + 3 * SECOND) % (4 * SECOND);
+    let found = judged(3, 10 * MS, |n, _, at_ns| {
+        let into_ns = (at_ns + 3 * SECOND) % (4 * SECOND);
         4 * MS + scatter(n) + (300 * MS).saturating_sub(into_ns)
     });
     let stalls = found.shape.stalls.as_ref().unwrap();
@@ -231,13 +284,13 @@ fn a_job_outside_strikes_when_it_is_due_in_other_repeats_and_on_the_wall() {
 
 #[test]
 fn a_level_that_swings_is_told_with_its_period() {
-    let found = judged(1, 40 * MS, |n, due_ns| {
+    let found = judged(1, 40 * MS, |n, due_ns, _| {
         let turn = std::f64::consts::TAU * due_ns as f64 / (25.0 * SECOND as f64);
         ((4.0 + 2.0 * turn.sin()) * MS as f64) as u64 + scatter(n) / 4
     });
     let swing = found.shape.swing.as_ref().unwrap();
     assert!((swing.period_s / 25.0 - 1.0).abs() < 0.05, "{swing:?}");
     assert!(swing.power > 0.8 && swing.p <= 0.01, "{swing:?}");
-    let steady = judged(1, 40 * MS, |n, _| 4 * MS + scatter(n));
+    let steady = judged(1, 40 * MS, |n, _, _| 4 * MS + scatter(n));
     assert_eq!(steady.shape.swing, None);
 }

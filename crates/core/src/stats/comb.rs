@@ -56,12 +56,18 @@ const TRIM: f64 = 0.01;
 /// Values looked at; teeth of 2 % then have forty.
 const MOST_VALUES: usize = 2000;
 
+/// A median absolute deviation times this is the standard deviation of a normal distribution.
+const MAD_TO_SD: f64 = 1.482_602_218_505_602;
+
+/// The standard error of a median as a multiple of that of a mean: the root of pi / 2.
+const MEDIAN_ERROR: f64 = 1.253_314_137_315_5;
+
 /// One tooth.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Tooth {
     /// Steps above the offset.
     pub steps: u32,
-    /// Mean of its values, in nanoseconds.
+    /// Median of its values, in nanoseconds.
     pub at_ns: f64,
     /// Share of all values.
     pub share: f64,
@@ -70,7 +76,7 @@ pub struct Tooth {
 /// Latencies at `offset + n step`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Comb {
-    /// The step, by regression of the values on the number of their tooth, in nanoseconds.
+    /// The step, by regression of the medians of teeth on their number, in nanoseconds.
     pub step_ns: f64,
     /// Standard error of the step, in nanoseconds.
     pub step_error_ns: f64,
@@ -184,49 +190,76 @@ fn tooth_of(value: f64, step: f64, offset: f64) -> i64 {
     ((value - offset) / step).round() as i64
 }
 
-/// Step, offset and standard error of the step by least squares of values on their tooth.
-fn regression(values: &[f64], step: f64, offset: f64) -> Option<(f64, f64, f64)> {
-    let n = values.len() as f64;
-    let index = |value: f64| tooth_of(value, step, offset) as f64;
-    let mean_index = values.iter().map(|&value| index(value)).sum::<f64>() / n;
-    let mean = values.iter().sum::<f64>() / n;
-    let (mut covariance, mut variance) = (0.0, 0.0);
-    for &value in values {
-        covariance += (index(value) - mean_index) * (value - mean);
-        variance += (index(value) - mean_index).powi(2);
-    }
-    if variance <= 0.0 || n < 3.0 {
-        return None;
-    }
-    let slope = covariance / variance;
-    let start = mean - slope * mean_index;
-    let squares: f64 = values
-        .iter()
-        .map(|&value| (value - start - slope * index(value)).powi(2))
-        .sum();
-    let error = (squares / (n - 2.0) / variance).sqrt();
-    (slope > 0.0).then_some((slope, start, error))
+/// The values next to one place.
+struct Members<'a> {
+    index: i64,
+    count: f64,
+    median: f64,
+    /// Ascending.
+    values: &'a [f64],
 }
 
-/// The teeth as `(index, mean, share)` if there are enough, at their places and without wide
+/// Who is next to which place, where it is more than a few.
+fn members(values: &[f64], step: f64, offset: f64) -> Vec<Members<'_>> {
+    let index = |value: f64| tooth_of(value, step, offset);
+    let fewest = values.len() as f64 * SMALLEST_TOOTH;
+    values
+        .chunk_by(|a, b| index(*a) == index(*b))
+        .filter(|values| values.len() as f64 >= fewest)
+        .map(|values| Members {
+            index: index(values[0]),
+            count: values.len() as f64,
+            median: f64::midpoint(values[(values.len() - 1) / 2], values[values.len() / 2]),
+            values,
+        })
+        .collect()
+}
+
+/// Step, offset and standard error of the step by least squares of the medians of teeth, weighted
+/// by their members, on their number. The tail of a tooth lies nearer to the next one: means
+/// would draw the teeth together.
+fn regression(values: &[f64], step: f64, offset: f64) -> Option<(f64, f64, f64)> {
+    let teeth = members(values, step, offset);
+    let n: f64 = teeth.iter().map(|tooth| tooth.count).sum();
+    let mean_of = |of: &dyn Fn(&Members<'_>) -> f64| {
+        let weighted = teeth.iter().map(|tooth| tooth.count * of(tooth));
+        weighted.sum::<f64>() / n
+    };
+    let mean_index = mean_of(&|tooth| tooth.index as f64);
+    let mean = mean_of(&|tooth| tooth.median);
+    let off = |tooth: &Members<'_>| tooth.index as f64 - mean_index;
+    let variance = n * mean_of(&|tooth| off(tooth).powi(2));
+    if n < 3.0 || variance <= 0.0 {
+        return None;
+    }
+    let slope = n * mean_of(&|tooth| off(tooth) * (tooth.median - mean)) / variance;
+    let mut around: Vec<f64> = teeth
+        .iter()
+        .flat_map(|tooth| {
+            tooth
+                .values
+                .iter()
+                .map(|value| (value - tooth.median).abs())
+        })
+        .collect();
+    around.sort_unstable_by(f64::total_cmp);
+    let sd = MAD_TO_SD * around[around.len() / 2];
+    let error = MEDIAN_ERROR * sd / variance.sqrt();
+    (slope > 0.0).then_some((slope, mean - slope * mean_index, error))
+}
+
+/// The teeth as `(index, median, share)` if there are enough, at their places and without wide
 /// gaps.
 fn teeth(values: &[f64], step: f64, offset: f64) -> Option<Vec<(i64, f64, f64)>> {
     let n = values.len() as f64;
     let mut teeth = Vec::new();
-    for members in values.chunk_by(|a, b| tooth_of(*a, step, offset) == tooth_of(*b, step, offset))
-    {
-        let count = members.len() as f64;
-        if count < n * SMALLEST_TOOTH {
-            continue;
-        }
-        let cosines = members
-            .iter()
-            .map(|value| (TAU * (value - offset) / step).cos());
-        if cosines.sum::<f64>() < SMALLEST_TOOTH_R * count {
+    for tooth in members(values, step, offset) {
+        let cosines = tooth.values.iter();
+        let cosines = cosines.map(|value| (TAU * (value - offset) / step).cos());
+        if cosines.sum::<f64>() < SMALLEST_TOOTH_R * tooth.count {
             return None;
         }
-        let at = members.iter().sum::<f64>() / count;
-        teeth.push((tooth_of(members[0], step, offset), at, count / n));
+        teeth.push((tooth.index, tooth.median, tooth.count / n));
     }
     let (first, last) = (teeth.first()?.0, teeth.last()?.0);
     let places = (last - first + 1) as f64;
@@ -247,7 +280,7 @@ fn by_chance(comb: &Comb, n: usize) -> f64 {
     let inner = &comb.teeth[1..comb.teeth.len() - 1];
     let off = |tooth: &Tooth| {
         let place = (tooth.at_ns - first.at_ns) / step;
-        let uncertain = width / (tooth.share * n as f64).sqrt();
+        let uncertain = MEDIAN_ERROR * width / (tooth.share * n as f64).sqrt();
         (place - f64::from(tooth.steps)).abs().max(uncertain)
     };
     let distance = inner.iter().map(off).fold(0.0, f64::max);

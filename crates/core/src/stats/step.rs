@@ -180,6 +180,14 @@ pub struct Aligned {
     pub likelier: f64,
 }
 
+impl Aligned {
+    /// Whether some axis places the steps alike, be it the only one or not: places that have
+    /// nothing in common are as close in one of a hundred.
+    pub fn is_alike(&self) -> bool {
+        self.scatter.iter().any(|&scatter| scatter <= SAME_PLACE)
+    }
+}
+
 /// Compares axes by how much the places of the steps of at least three repeats scatter on them:
 /// `places[axis][repeat]`, positive, such as seconds since the start of the load, and requests since
 /// then. `resolution` is the share of a place to which it is known at all.

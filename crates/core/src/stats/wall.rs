@@ -24,6 +24,10 @@ const CLOSE: f64 = 0.01;
 /// stalls pull its mean away.
 const SMALLEST_R: f64 = 0.9;
 
+/// Phases since the begin of the repeats that are so alike by less than this chance may be those of
+/// a timer that began with them.
+const OWN_BY_CHANCE: f64 = 0.1;
+
 /// What was looked for: equal phases, and full multiples.
 const LOOKS: f64 = 2.0;
 
@@ -40,26 +44,33 @@ pub struct OnTheClock {
     pub p: f64,
 }
 
-/// Whether stalls that recur every `period_ns` keep to the wall: `stalls_ns` are their begins
-/// since the epoch (UTC), repeat by repeat.
+/// Whether stalls that recur every `period_ns` keep to the wall: `repeats` are, one each, when it
+/// began and when its stalls did, in nanoseconds since the epoch (UTC).
 ///
 /// The phases of `m` repeats within an arc of `w` turns have the chance `m w^(m-1)`, and within
-/// `d` of the full multiples `(2 d)^m`.
-pub fn on_the_clock(period_ns: f64, stalls_ns: &[Vec<u64>]) -> Option<OnTheClock> {
+/// `d` of the full multiples `(2 d)^m`. Repeats that follow each other like clockwork have the
+/// phases of a timer that begins with them in common as well: those are one repeat.
+pub fn on_the_clock(period_ns: f64, repeats: &[(u64, Vec<u64>)]) -> Option<OnTheClock> {
     let is_close = |round: &&f64| (period_ns / (*round * 1e9) - 1.0).abs() <= CLOSE;
     let round_ns = ROUND_S.iter().find(is_close)? * 1e9;
-    let phases: Vec<f64> = stalls_ns
-        .iter()
-        .filter_map(|stalls| phase(stalls, round_ns))
-        .collect();
+    let phases_since = |zero: fn(u64) -> u64| -> Vec<f64> {
+        let phase = |(begin, stalls): &(u64, Vec<u64>)| phase(stalls, zero(*begin), round_ns);
+        repeats.iter().filter_map(phase).collect()
+    };
+    let (phases, own) = (phases_since(|_| 0), phases_since(|begin| begin));
     if phases.is_empty() {
         return None;
     }
-    let m = phases.len() as f64;
-    let arc = smallest_arc(&phases);
+    let all = phases.len() as f64;
+    let alike = |phases: &[f64], m: f64| m * smallest_arc(phases).powf(m - 1.0);
+    let m = if alike(&own, all) <= OWN_BY_CHANCE {
+        1.0
+    } else {
+        all
+    };
     let off = phases.iter().map(|phase| phase.min(1.0 - phase));
     let off = off.fold(0.0, f64::max);
-    let p = LOOKS * (m * arc.powf(m - 1.0)).min((2.0 * off).powf(m));
+    let p = LOOKS * alike(&phases, m).min((2.0 * off).powf(m));
     let turns: Vec<f64> = phases.iter().map(|phase| phase * TAU).collect();
     let (mean, _) = mean_direction(&turns)?;
     (p <= LARGEST_P).then_some(OnTheClock {
@@ -70,13 +81,14 @@ pub fn on_the_clock(period_ns: f64, stalls_ns: &[Vec<u64>]) -> Option<OnTheClock
     })
 }
 
-/// The phase of the stalls of a repeat, in turns from 0 to 1; `None` if they have none.
-fn phase(stalls_ns: &[u64], period_ns: f64) -> Option<f64> {
-    let zero = *stalls_ns.iter().min()?;
-    let mut events: Vec<f64> = stalls_ns.iter().map(|&at| (at - zero) as f64).collect();
+/// The phase of the stalls of a repeat since `zero`, in turns from 0 to 1; `None` if they have
+/// none.
+fn phase(stalls_ns: &[u64], zero_ns: u64, period_ns: f64) -> Option<f64> {
+    let least = *stalls_ns.iter().min()?;
+    let mut events: Vec<f64> = stalls_ns.iter().map(|&at| (at - least) as f64).collect();
     events.sort_unstable_by(f64::total_cmp);
     // Whole nanoseconds since the epoch are more than an `f64` tells apart.
-    let first = (zero % period_ns as u64) as f64;
+    let first = (least.saturating_sub(zero_ns) % period_ns as u64) as f64;
     let turns: Vec<f64> = merged(&events, ONE_STALL_NS)
         .iter()
         .map(|event| TAU * ((first + event) / period_ns))

@@ -85,3 +85,18 @@ fn what_has_no_step_is_no_comb() {
         assert_eq!(comb(&sample), None);
     }
 }
+
+/// What comes on top of a sleep has a tail towards the next tooth.
+#[test]
+fn tails_of_teeth_do_not_draw_them_together() {
+    let mut noise = Noise::new(3);
+    let values: Vec<f64> = (0..4000)
+        .map(|i| {
+            let tooth = [0.0, 0.0, 0.0, 0.0, 0.01, 0.01, 0.02, 0.03][i % 8];
+            0.0025 + tooth + 0.001 * -noise.uniform().ln()
+        })
+        .collect();
+    let found = comb(&sorted_ns(&values)).unwrap();
+    assert_close(found.step_ns, 10.0 * MS, 0.003);
+    assert!((found.offset_ns - 3.2 * MS).abs() < 0.1 * MS, "{found:?}");
+}

@@ -10,15 +10,16 @@ const MIDNIGHT_S: f64 = 1_763_683_200.0;
 
 /// Stalls every `period_s` in repeats that begin so many seconds after midnight, with the phase
 /// that each repeat has.
-fn repeats(period_s: f64, of: &[(f64, f64)], jitter_s: f64) -> Vec<Vec<u64>> {
+fn repeats(period_s: f64, of: &[(f64, f64)], jitter_s: f64) -> Vec<(u64, Vec<u64>)> {
     let mut noise = Noise::new(11);
     of.iter()
         .map(|&(begin_s, phase_s)| {
             let first = (begin_s / period_s).ceil() * period_s + phase_s;
-            (0..8)
+            let stalls = (0..8)
                 .map(|n| first + f64::from(n) * period_s + jitter_s * noise.normal())
                 .map(|at_s| ((MIDNIGHT_S + at_s) * SECOND) as u64)
-                .collect()
+                .collect();
+            (((MIDNIGHT_S + begin_s) * SECOND) as u64, stalls)
         })
         .collect()
 }
@@ -44,7 +45,13 @@ fn repeats_with_one_phase_keep_to_the_wall() {
     assert_eq!(on_the_clock(5.0 * SECOND, &same[..1]), None, "one is any");
     assert_eq!(on_the_clock(5.3 * SECOND, &same), None, "not a round one");
     assert_eq!(on_the_clock(5.0 * SECOND, &[]), None);
-    assert_eq!(on_the_clock(5.0 * SECOND, &[vec![7], vec![9]]), None);
+    assert_eq!(
+        on_the_clock(5.0 * SECOND, &[(1, vec![7]), (1, vec![9])]),
+        None
+    );
+    // So it has if repeats follow each other like clockwork: then nobody can tell.
+    let clockwork = repeats(5.0, &[(0.0, 1.7), (50.05, 1.72), (100.1, 1.74)], 0.01);
+    assert_eq!(on_the_clock(5.0 * SECOND, &clockwork), None);
 }
 
 #[test]
@@ -52,7 +59,7 @@ fn phases_at_random_keep_to_it_by_chance_alone() {
     let found = (0..500)
         .filter(|&seed| {
             let mut noise = Noise::new(seed);
-            let of = [0.0, 60.0, 120.0].map(|begin| (begin, 5.0 * noise.uniform()));
+            let of = [0.0, 61.3, 123.9].map(|begin| (begin, 5.0 * noise.uniform()));
             on_the_clock(5.0 * SECOND, &repeats(5.0, &of, 0.01)).is_some()
         })
         .count();

@@ -223,9 +223,7 @@ fn notes(figures: &EndpointFigures) -> Vec<String> {
     let shown = ["p50:", "p99:"];
     let mut refused = story::refused(&figures.latency_ms);
     refused.retain(|reason| shown.iter().any(|name| reason.starts_with(name)));
-    if !refused.is_empty() {
-        notes.push(format!("not said: {}", refused.join("; ")));
-    }
+    notes.extend(refused);
     notes
 }
 
