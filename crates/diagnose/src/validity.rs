@@ -245,7 +245,7 @@ fn target_died(case: &Case<'_>) -> Option<Check> {
         .find(|m| m.kind == MarkKind::TargetDied)?;
     let at = case.seconds(mark.at);
     let text = format!(
-        "the target ended by itself {at:.1} s into the run: {}",
+        "the target ended by itself within the first {at:.1} s of the run: {}",
         mark.text
     );
     Some(check("target-alive", Status::Warn, Some(at), text))

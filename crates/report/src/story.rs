@@ -51,7 +51,14 @@ pub(crate) fn nothing_found(diagnosis: &Diagnosis) -> String {
         return "none found: no request was completed, so there is nothing to judge".to_owned();
     }
     let checked = quantity::plural(diagnosis.cleared.len() as u64, "cause");
-    format!("none found: nothing is slow beyond chance, {checked} ruled out")
+    let open = match diagnosis.blind.len() as u64 {
+        0 => String::new(),
+        blind => format!(", {} not judged", quantity::plural(blind, "cause")),
+    };
+    if diagnosis.cleared.is_empty() {
+        return format!("none found, and none ruled out{open}");
+    }
+    format!("none found: nothing is slow beyond chance, {checked} ruled out{open}")
 }
 
 /// The questions in the order of their best answers, then those without any.

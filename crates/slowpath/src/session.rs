@@ -12,8 +12,8 @@ use slowpath_load::{Address, Route};
 use slowpath_observe::Watched;
 use slowpath_observe::guardian::Guardian;
 use slowpath_observe::target::{
-    self, Hidden, Launch, ReadyCheck, Running, TargetError, find_listener, find_unix_listener,
-    free_port,
+    self, Hidden, Identity, Launch, ReadyCheck, Running, TargetError, find_listener,
+    find_unix_listener, free_port,
 };
 
 use crate::exit::Problem;
@@ -63,6 +63,8 @@ pub(crate) struct Session {
     pub(crate) facts: TargetFacts,
     /// What can be observed of it.
     pub(crate) watched: Option<Watched>,
+    /// Who was found to listen, where nothing was started.
+    found: Vec<Identity>,
     target: Option<Running>,
     services: Vec<Running>,
     // Removed when the session ends, after the processes that use it.
@@ -103,6 +105,7 @@ impl Session {
             route,
             places,
             watched: None,
+            found: Vec::new(),
             target: None,
             services,
             _scratch: scratch,
@@ -169,6 +172,9 @@ impl Session {
         };
         match found {
             Ok(pids) => {
+                if self.target.is_none() {
+                    self.found = pids.iter().filter_map(|pid| Identity::of(*pid)).collect();
+                }
                 let first = pids.first().copied().unwrap_or_default();
                 self.facts.executable = executable(first).unwrap_or_default();
                 self.facts.visible = true;
@@ -189,7 +195,12 @@ impl Session {
 
     /// How the target ended, if it did so by itself.
     pub(crate) fn died(&mut self) -> Option<String> {
-        self.target.as_mut().and_then(Running::exited)
+        if let Some(target) = &mut self.target {
+            return target.exited();
+        }
+        let is_gone = !self.found.is_empty() && self.found.iter().all(|one| one.has_ended());
+        let pids: Vec<String> = self.found.iter().map(|one| one.pid.to_string()).collect();
+        is_gone.then(|| format!("process {} is gone", pids.join(", ")))
     }
 
     /// Stops what was started here, the target first.

@@ -38,6 +38,14 @@ impl Identity {
         Self::of(self.pid) == Some(self)
     }
 
+    /// Whether it runs no more, though nobody may have asked yet how it ended (proc(5): Z, X).
+    pub fn has_ended(self) -> bool {
+        let stat = Stat::from_file(Path::new(PROC).join(format!("{}/stat", self.pid)));
+        stat.map_or(true, |stat| {
+            stat.starttime != self.start_ticks || matches!(stat.state, 'Z' | 'X')
+        })
+    }
+
     /// Sends `signal` to this process and no other; one that is gone is no error.
     pub(crate) fn signal(self, signal: Signal) -> io::Result<()> {
         let Some(pid) = Pid::from_raw(self.pid as i32) else {
