@@ -30,9 +30,14 @@ pub(crate) fn design(ab: &Ab) -> String {
 
 /// The answer in a sentence.
 pub(crate) fn answer(ab: &Ab) -> String {
-    if ab.interrupted {
+    if !ab.is_complete() {
+        let how = if ab.interrupted {
+            "interrupted"
+        } else {
+            "ended"
+        };
         let (have, all) = (ab.analysis.pairs, ab.plan.pairs);
-        return format!("interrupted after {have} of {all} pairs: nothing is claimed");
+        return format!("{how} after {have} of {all} pairs: nothing is claimed");
     }
     let different: Vec<String> = ab.analysis.with(Verdict::Different).map(change).collect();
     let open = ab.analysis.with(Verdict::Undetermined).count();
@@ -139,7 +144,7 @@ pub(crate) fn notes(ab: &Ab) -> Vec<String> {
         ));
     }
     let sees = ab.plan.sees(&ab.analysis.noise);
-    if !sees.is_empty() && !ab.interrupted {
+    if !sees.is_empty() && ab.is_complete() {
         let pairs = ab.plan.pairs;
         let words = sees_words(&sees);
         notes.push(format!(

@@ -5,8 +5,9 @@ use slowpath_core::stats::family::{self, Member, compare, disagreeing_most};
 use slowpath_core::stats::log_ratio::EQUIVALENCE_CONFIDENCE;
 use slowpath_core::stats::paired::{agreeing, logit};
 
+use super::Ab;
 use super::block::{Block, BlockFigure};
-use super::noise::MetricNoise;
+use super::noise::{EFFECT_LEAST, MetricNoise};
 use super::plan::{Arm, METRICS, Metric, Plan};
 
 /// Fewest pairs whose scatter means anything.
@@ -111,7 +112,7 @@ impl Analysis {
 /// who may stop when it looks well finds differences where there are none.
 pub fn analyse(plan: &Plan, blocks: &[Block]) -> Analysis {
     let (pairs, aside) = pairs(plan, blocks);
-    let complete = pairs.len() + aside.len() >= plan.pairs as usize;
+    let complete = is_complete(plan, pairs.len(), aside.len());
     let series: Vec<Series> = (plan.endpoints.iter())
         .flat_map(|endpoint| METRICS.map(|metric| Series::of(&pairs, endpoint, metric)))
         .collect();
@@ -138,6 +139,17 @@ pub fn analyse(plan: &Plan, blocks: &[Block]) -> Analysis {
         pairs: pairs.len(),
         aside,
         noise: noise(&scatters, plan),
+    }
+}
+
+fn is_complete(plan: &Plan, counted: usize, aside: usize) -> bool {
+    counted + aside >= plan.pairs as usize
+}
+
+impl Ab {
+    /// Whether all planned pairs were measured; nothing is claimed otherwise.
+    pub fn is_complete(&self) -> bool {
+        is_complete(&self.plan, self.analysis.pairs, self.analysis.aside.len())
     }
 }
 
@@ -252,28 +264,34 @@ fn decide(test: &mut Test, found: Option<&family::Compared>, plan: &Plan, comple
     if test.verdict == Verdict::Absent {
         return;
     }
-    let Some(found) = found else {
-        test.takes = format!(
-            "{} pairs have it, and {PAIRS_FEWEST} are needed: longer blocks or more requests",
-            test.pairs
-        );
-        return;
-    };
     if !complete {
         "all of the planned pairs".clone_into(&mut test.takes);
         return;
     }
+    let Some(found) = found else {
+        test.takes = format!(
+            "longer blocks or more requests: it is known in {} of {} pairs, and {PAIRS_FEWEST} are \
+             needed",
+            test.pairs, plan.pairs
+        );
+        return;
+    };
     if found.verdict == family::Verdict::Different {
         test.verdict = Verdict::Different;
     } else if is_equal(test, found) {
         test.verdict = Verdict::NoDifference;
     } else if found.significant && !found.large {
-        let size = found.ratio.mean_log.abs().exp() - 1.0;
+        let [size, least] =
+            [found.ratio.mean_log.abs().exp() - 1.0, test.minimum].map(crate::wording::percent);
         test.takes = format!(
-            "nothing: a difference of {} is there, less than the {} that is claimed",
-            crate::wording::percent(size),
-            crate::wording::percent(test.minimum)
+            "nothing: a difference of {size} is there, less than the {least} that is claimed"
         );
+        if test.minimum > EFFECT_LEAST {
+            test.takes = format!(
+                "--aa again, on a calmer host: a difference of {size} is there, less than the {least} \
+                 that is claimed, which is twice what A against itself has shown"
+            );
+        }
     } else if found.significant {
         test.takes = format!(
             "a calmer host: {} of {} pairs agree, and {} must",

@@ -2,10 +2,10 @@
 
 use slowpath_core::figures::{Conditions, FIGURES_SCHEMA, Figure, Origin, Row, RunFigures, Unit};
 
+use super::Ab;
 use super::analysis::pairs;
 use super::block::{Block, BlockFigure};
 use super::plan::{Arm, METRICS, Metric};
-use super::{Ab, Analysis};
 
 impl Metric {
     const fn unit(self) -> Unit {
@@ -19,8 +19,8 @@ impl Metric {
 
 impl Ab {
     /// The figures of an arm, with a repeat for each pair that has the figure in both arms, so
-    /// that those of A and of B belong together one by one. A comparison that was interrupted is
-    /// void, as is one without pairs.
+    /// that those of A and of B belong together one by one. A comparison that ended before its last
+    /// pair is void, as is one without pairs.
     pub fn figures(&self, arm: Arm) -> RunFigures {
         let (pairs, _) = pairs(&self.plan, &self.blocks);
         let row = |endpoint: &String, metric: Metric| {
@@ -56,13 +56,23 @@ impl Ab {
             began: self.began.clone(),
             origin: Origin::Measured,
             conditions: Conditions::default(),
-            void: void(self.interrupted, &self.analysis),
+            void: self.void(),
             rows: endpoints
                 .flat_map(|endpoint| METRICS.map(|metric| row(endpoint, metric)))
                 .collect(),
             modes: Vec::new(),
             failures: Vec::new(),
         }
+    }
+
+    fn void(&self) -> Vec<String> {
+        let mut void = Vec::new();
+        if !self.is_complete() {
+            void.push("it ended before its last pair".to_owned());
+        } else if self.analysis.pairs == 0 {
+            void.push("no pair counts".to_owned());
+        }
+        void
     }
 }
 
@@ -71,14 +81,4 @@ fn repeat(value: f64, figure: &BlockFigure) -> Figure {
         n: Some(figure.n),
         ..Figure::of(value)
     }
-}
-
-fn void(interrupted: bool, analysis: &Analysis) -> Vec<String> {
-    let mut void = Vec::new();
-    if interrupted {
-        void.push("it was interrupted before its last pair".to_owned());
-    } else if analysis.pairs == 0 {
-        void.push("no pair counts".to_owned());
-    }
-    void
 }

@@ -45,8 +45,10 @@ pub struct NoiseEntry {
     pub id: String,
     /// Whether A was compared with itself.
     pub same: bool,
-    /// Length of its blocks, in nanoseconds: short ones are noisier.
-    pub window_ns: u64,
+    /// The load of its blocks, in any words that tell it from others: short blocks, few requests
+    /// and busy targets are noisier.
+    #[serde(default)]
+    pub load: String,
     /// The noise, each from this comparison alone.
     pub metrics: Vec<MetricNoise>,
 }
@@ -66,11 +68,11 @@ impl NoiseBook {
         self.entries.drain(..old);
     }
 
-    /// What the last comparisons with blocks of that length say.
-    pub fn known(&self, window_ns: u64) -> Vec<MetricNoise> {
+    /// What the last comparisons under that load say.
+    pub fn known(&self, load: &str) -> Vec<MetricNoise> {
         let fitting = || {
             let entries = self.entries.iter().rev();
-            entries.filter(move |entry| entry.window_ns == window_ns)
+            entries.filter(move |entry| entry.load == load)
         };
         let of = |metric: Metric| {
             let own = |entry: &'_ NoiseEntry| {
@@ -80,11 +82,12 @@ impl NoiseBook {
             let scatter: Vec<MetricNoise> = fitting().filter_map(own).take(ASKED).collect();
             let squares: f64 = scatter.iter().map(|noise| noise.sd_log.powi(2)).sum();
             let same = fitting().filter(|entry| entry.same);
-            let floors = same.filter_map(own).take(ASKED).filter_map(|n| n.floor);
+            // The last one alone: who has repeated it on a calmer host is believed.
+            let mut floors = same.filter_map(own).filter_map(|n| n.floor);
             (!scatter.is_empty()).then(|| MetricNoise {
                 metric,
                 sd_log: (squares / scatter.len() as f64).sqrt(),
-                floor: floors.reduce(f64::max),
+                floor: floors.next(),
                 from: scatter.len(),
             })
         };
@@ -96,11 +99,11 @@ impl NoiseBook {
 mod tests {
     use super::*;
 
-    fn entry(same: bool, window_ns: u64, sd_log: f64, floor: Option<f64>) -> NoiseEntry {
+    fn entry(same: bool, load: &str, sd_log: f64, floor: Option<f64>) -> NoiseEntry {
         NoiseEntry {
             id: String::new(),
             same,
-            window_ns,
+            load: load.to_owned(),
             metrics: vec![MetricNoise {
                 metric: Metric::P50,
                 sd_log,
@@ -111,21 +114,23 @@ mod tests {
     }
 
     #[test]
-    fn scatter_is_pooled_and_the_worst_floor_of_a_against_a_counts() {
+    fn scatter_is_pooled_and_the_last_floor_of_a_against_a_counts() {
         let mut book = NoiseBook::default();
-        assert!(book.known(1).is_empty());
-        book.add(entry(true, 1, 0.03, Some(0.02)));
-        book.add(entry(false, 1, 0.04, None));
-        book.add(entry(true, 1, 0.05, Some(0.06)));
-        book.add(entry(true, 2, 9.0, Some(9.0)));
-        let known = book.known(1);
+        assert!(book.known("1s").is_empty());
+        book.add(entry(true, "1s", 0.03, Some(0.02)));
+        book.add(entry(false, "1s", 0.04, None));
+        book.add(entry(true, "1s", 0.05, Some(0.06)));
+        book.add(entry(true, "2s", 9.0, Some(9.0)));
+        let known = book.known("1s");
         assert_eq!((known.len(), known[0].from), (1, 3));
         assert!((known[0].sd_log.powi(2) - (9.0 + 16.0 + 25.0) / 3.0 * 1e-4).abs() < 1e-12);
         assert_eq!(known[0].floor, Some(0.06));
         assert!((known[0].minimum() - 0.12).abs() < 1e-12);
+        book.add(entry(true, "1s", 0.05, Some(0.01)));
+        assert_eq!(book.known("1s")[0].floor, Some(0.01));
         for _ in 0..60 {
-            book.add(entry(false, 3, 0.01, None));
+            book.add(entry(false, "3s", 0.01, None));
         }
-        assert_eq!((book.entries.len(), book.known(1).len()), (KEPT, 0));
+        assert_eq!((book.entries.len(), book.known("1s").len()), (KEPT, 0));
     }
 }

@@ -23,7 +23,7 @@ pub(crate) struct ExplainArgs {
 #[command(
     mut_arg("what", |arg| arg.value_name("SCENARIO.toml|URL|RUN").help(
         "A scenario file or URL, which is measured; or a run: its directory, the beginning of its \
-         id, or `last`.")),
+         id, or `last`; or a comparison of `slowpath ab`, in which A is the baseline of B.")),
     mut_arg("json", |arg| arg.help("Where to put the gates as JSON."))
 )]
 pub(crate) struct GateArgs {

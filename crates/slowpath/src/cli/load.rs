@@ -189,8 +189,9 @@ pub(crate) struct AbArgs {
     /// With --b, A is started by this command.
     #[arg(long, value_name = "COMMAND", requires = "b")]
     pub(crate) a: Option<String>,
-    /// B is the target of this scenario, with its services: another build, another version.
-    #[arg(long, value_name = "OTHER.toml")]
+    /// B is the target of this scenario, with its services, or this URL: another build, another
+    /// version. The load is A's; where A is a URL too, B is asked for the path of its own.
+    #[arg(long, value_name = "OTHER.toml|URL")]
     pub(crate) other: Option<String>,
     /// A against itself: what this host makes of nothing. It is remembered in .slowpath/noise,
     /// and later comparisons claim only what is twice as large.

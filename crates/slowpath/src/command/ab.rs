@@ -16,7 +16,7 @@ use slowpath_observe::guardian::Guardian;
 use slowpath_observe::host::Examiner;
 
 use crate::cli::AbArgs;
-use crate::command::run::{directory, read_what};
+use crate::command::run::{directory, read_what, remove_if_empty};
 use crate::exit::{Exit, Problem};
 use crate::measure::{Alone, Measurement, measure};
 use crate::present::Judged;
@@ -31,6 +31,10 @@ use arms::Arms;
 
 /// What starting, reading and judging a block takes, until it is known: seconds.
 const OVERHEAD_S: f64 = 0.7;
+/// The folder of all blocks, in that of the comparison.
+const BLOCKS: &str = "blocks";
+/// The block before the first pair, in it.
+const BEFORE: &str = "000-before";
 /// A block that cannot be measured is tried so often before the target counts as gone.
 const ATTEMPTS: u32 = 3;
 
@@ -62,6 +66,10 @@ pub(crate) fn ab(args: &AbArgs) -> Result<Exit> {
     };
     let done = comparer.all();
     if comparer.ab.blocks.is_empty() {
+        let blocks = dir.path().join(BLOCKS);
+        remove_if_empty(&blocks.join(BEFORE));
+        // Left where the log of a target that did not get ready is in it.
+        let _ = std::fs::remove_dir(&blocks);
         dir.remove_if_empty();
         done?;
         return Err(Problem::interrupted().into());
@@ -73,7 +81,7 @@ pub(crate) fn ab(args: &AbArgs) -> Result<Exit> {
 fn plan(args: &AbArgs, arms: &Arms, host: &str) -> Plan {
     let load = &arms.a.load;
     let book = memory::read(host, &arms.a.name);
-    let noise = book.known(load.duration_ns);
+    let noise = book.known(&memory::load(load));
     let mut plan = Plan {
         compared: arms.compared.clone(),
         seed: args.seed.unwrap_or_else(notes::entropy),
@@ -236,10 +244,11 @@ impl Comparer<'_> {
 
     fn measured(&mut self, pair: Option<u32>, arm: Arm, attempt: u32) -> Result<Block> {
         let name = match (pair, attempt) {
-            (None, _) => "blocks/000-before".to_owned(),
-            (Some(_), 1) => format!("blocks/{:03}-{}", self.ab.blocks.len(), arm.name()),
-            (Some(_), n) => format!("blocks/{:03}-{}-{n}", self.ab.blocks.len(), arm.name()),
+            (None, _) => BEFORE.to_owned(),
+            (Some(_), 1) => format!("{:03}-{}", self.ab.blocks.len(), arm.name()),
+            (Some(_), n) => format!("{:03}-{}-{n}", self.ab.blocks.len(), arm.name()),
         };
+        let name = format!("{BLOCKS}/{name}");
         let dir = self.dir.join(&name);
         std::fs::create_dir_all(&dir).map_err(|error| {
             Problem::environment(
@@ -335,7 +344,7 @@ impl Comparer<'_> {
             return Err(error);
         }
         if !self.ab.interrupted {
-            memory::remember(&self.ab)?;
+            memory::remember(&self.ab, &self.arms.a.load)?;
         }
         Ok(self.exit())
     }

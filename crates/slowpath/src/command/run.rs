@@ -158,14 +158,19 @@ impl Directory {
     /// Takes back what an unsuccessful start has made: nothing was measured, so nothing is kept
     /// but the log of a target that did not get ready.
     pub(crate) fn remove_if_empty(&self) {
-        let logs = self.path.join("logs");
-        let said = std::fs::read_dir(&logs).is_ok_and(|mut entries| {
-            entries.any(|e| e.is_ok_and(|e| e.metadata().is_ok_and(|m| m.len() > 0)))
-        });
-        if !said {
-            let _ = std::fs::remove_dir_all(&logs);
-            let _ = std::fs::remove_dir(&self.path);
-        }
+        remove_if_empty(&self.path);
+    }
+}
+
+/// The same for any directory in which a target was started.
+pub(crate) fn remove_if_empty(path: &Path) {
+    let logs = path.join("logs");
+    let said = std::fs::read_dir(&logs).is_ok_and(|mut entries| {
+        entries.any(|e| e.is_ok_and(|e| e.metadata().is_ok_and(|m| m.len() > 0)))
+    });
+    if !said {
+        let _ = std::fs::remove_dir_all(&logs);
+        let _ = std::fs::remove_dir(path);
     }
 }
 

@@ -1,6 +1,7 @@
 //! Gates against a real server: exit codes, and what continuous integration reads.
 
 use std::path::Path;
+use std::process::Output;
 
 use serde_json::Value;
 
@@ -17,6 +18,16 @@ fn scenario(server: &Server, gates: &str) -> String {
 
 fn gate(that: &str) -> String {
     format!("[[gate]]\nthat = '{that}'\n")
+}
+
+/// Whether the host gave the load so little of its CPUs that the measurement is invalid, as it is
+/// beside other work: what gates say of it is tested elsewhere.
+fn is_too_busy(run: &Output) -> bool {
+    let is_invalid = run.status.code() == Some(4);
+    if is_invalid {
+        println!("skipped: the host is too busy to send 60 requests a second in time");
+    }
+    is_invalid
 }
 
 fn write(folder: &Path, name: &str, text: &str) {
@@ -45,6 +56,9 @@ fn a_failed_gate_is_exit_5_and_an_open_one_only_if_strict() {
         "3",
     ];
     let run = slowpath(folder, &args);
+    if is_too_busy(&run) {
+        return;
+    }
     assert_eq!(
         run.status.code(),
         Some(0),
@@ -122,6 +136,9 @@ fn a_scenario_is_measured_and_held_against_a_release() {
         folder,
         &["run", "shop.toml", "--release", "v1", "--seed", "3"],
     );
+    if is_too_busy(&first) {
+        return;
+    }
     assert_eq!(first.status.code(), Some(5), "{}", stderr(&first));
     let told = stdout(&first);
     assert!(
@@ -138,6 +155,9 @@ fn a_scenario_is_measured_and_held_against_a_release() {
         "--github",
     ];
     let second = slowpath(folder, &args);
+    if is_too_busy(&second) {
+        return;
+    }
     let told = stdout(&second);
     assert_eq!(second.status.code(), Some(5), "{told}{}", stderr(&second));
     assert!(told.contains("gates: 1 holds, 1 fails"), "{told}");

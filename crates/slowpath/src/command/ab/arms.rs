@@ -1,6 +1,6 @@
 //! The two settings that are compared.
 
-use slowpath_core::scenario::{Escape, Names, Overrides, Scenario, Switch, Template, Toggle};
+use slowpath_core::scenario::{Escape, Names, Overrides, Part, Scenario, Switch, Template, Toggle};
 use slowpath_experiment::ab::{Arm, Compared};
 
 use crate::cli::{AbArgs, ReachArgs};
@@ -33,7 +33,7 @@ impl Arms {
             return Self::commands(a, args.a.as_deref(), b);
         }
         if let Some(other) = &args.other {
-            return Self::scenarios(a, other, &args.reach);
+            return Self::scenarios(a, &args.what, other, &args.reach);
         }
         Ok(Self {
             compared: Compared::Same,
@@ -54,7 +54,7 @@ impl Arms {
         let mut of_b = of_a.clone();
         of_b.target.command = Some(words(b, &of_a)?);
         let own = of_a.target.command.iter().flatten();
-        let own: Vec<&str> = own.map(|word| word.as_literal().unwrap_or("...")).collect();
+        let own: Vec<String> = own.map(|word| as_written(word, &of_a)).collect();
         let own = own.join(" ");
         if let Some(a) = a {
             of_a.target.command = Some(words(a, &of_a)?);
@@ -71,11 +71,17 @@ impl Arms {
         })
     }
 
-    fn scenarios(a: Scenario, other: &str, reach: &ReachArgs) -> Result<Self, Problem> {
+    fn scenarios(a: Scenario, what: &str, other: &str, reach: &ReachArgs) -> Result<Self, Problem> {
         let (found, _) = read_what(other, reach)?;
+        let is_url = other.contains("://");
         let names = |scenario: &Scenario| -> Vec<String> {
             scenario.services.iter().map(|s| s.name.clone()).collect()
         };
+        let are_urls = is_url && what.contains("://");
+        if is_url && !are_urls && found.endpoints.iter().any(|e| e.name != "/") {
+            let what = format!("{other} names a path, and the requests are those of A's scenario");
+            return Err(Problem::usage(what, "name the host alone"));
+        }
         let speaks_of_services = !a.services.is_empty() || !found.services.is_empty();
         if speaks_of_services && names(&a) != names(&found) {
             let what = format!("{other} has other services, and the requests may speak of them");
@@ -85,12 +91,18 @@ impl Arms {
             let what = format!("{other} is in another folder, and bodies are read from files");
             return Err(Problem::usage(what, "put both scenarios into one folder"));
         }
-        let b = Scenario {
+        let mut b = Scenario {
             folder: found.folder,
             target: found.target,
             services: found.services,
             ..a.clone()
         };
+        // A URL says what to ask for, too.
+        if let ([own], [wanted]) = (b.endpoints.as_mut_slice(), found.endpoints.as_slice())
+            && are_urls
+        {
+            own.path = wanted.path.clone();
+        }
         Ok(Self {
             compared: Compared::Scenarios {
                 other: other.to_owned(),
@@ -144,6 +156,22 @@ fn loaded(mut scenario: Scenario, args: &AbArgs) -> Result<Scenario, Problem> {
         return Err(refused(found.iter().map(ToString::to_string).collect()));
     }
     Ok(scenario)
+}
+
+/// A word of a command as the scenario has it.
+fn as_written(word: &Template, scenario: &Scenario) -> String {
+    let part = |part: &Part| match part {
+        Part::Literal(text) => text.clone(),
+        Part::Port => "{port}".to_owned(),
+        Part::Tmp => "{tmp}".to_owned(),
+        Part::ServicePort(at) => {
+            let service = scenario.services.get(*at).map_or("?", |s| s.name.as_str());
+            format!("{{service.{service}.port}}")
+        }
+        // Of requests alone.
+        Part::Pool(_) | Part::Variable(_) | Part::Seq | Part::Uuid => "...".to_owned(),
+    };
+    word.parts.iter().map(part).collect()
 }
 
 /// A command as a shell splits it, with placeholders as in a scenario.

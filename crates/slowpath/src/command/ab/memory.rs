@@ -2,6 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
+use slowpath_core::scenario::Load;
 use slowpath_experiment::ab::{Ab, Compared, NoiseBook, NoiseEntry};
 
 use crate::exit::Problem;
@@ -31,6 +32,11 @@ fn file(host: &str, scenario: &str) -> PathBuf {
     Path::new(NOISE).join(name)
 }
 
+/// A load in a line that tells it from others.
+pub(super) fn load(load: &Load) -> String {
+    serde_json::to_string(load).unwrap_or_default()
+}
+
 /// What is known. What cannot be read is told and not used: a comparison can be made without.
 pub(super) fn read(host: &str, scenario: &str) -> NoiseBook {
     let path = file(host, scenario);
@@ -52,12 +58,12 @@ pub(super) fn read(host: &str, scenario: &str) -> NoiseBook {
 }
 
 /// Adds a finished comparison.
-pub(super) fn remember(ab: &Ab) -> Result<(), Problem> {
+pub(super) fn remember(ab: &Ab, load: &Load) -> Result<(), Problem> {
     let mut book = read(&ab.host, &ab.name);
     book.add(NoiseEntry {
         id: ab.id.clone(),
         same: ab.plan.compared == Compared::Same,
-        window_ns: ab.plan.window_ns,
+        load: self::load(load),
         metrics: ab.analysis.noise.clone(),
     });
     let path = file(&ab.host, &ab.name);
