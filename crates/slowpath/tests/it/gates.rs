@@ -5,7 +5,7 @@ use std::process::Output;
 
 use serde_json::Value;
 
-use crate::support::{Server, slowpath, stderr, stdout};
+use crate::support::{Server, skipped, slowpath, stderr, stdout};
 
 fn scenario(server: &Server, gates: &str) -> String {
     format!(
@@ -25,7 +25,7 @@ fn gate(that: &str) -> String {
 fn is_too_busy(run: &Output) -> bool {
     let is_invalid = run.status.code() == Some(4);
     if is_invalid {
-        println!("skipped: the host is too busy to send 60 requests a second in time");
+        skipped("the host is too busy to send 60 requests a second in time");
     }
     is_invalid
 }
