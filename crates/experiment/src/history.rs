@@ -18,7 +18,7 @@ mod runs;
 mod settings;
 mod tracks;
 
-pub use newest::{Newest, Place, newest};
+pub use newest::{Basis, Newest, Place, newest};
 pub use recurring::{Constant, Says, Shared, WorstRow};
 pub use runs::{RunMode, RunModes};
 pub use tracks::{ChangeAt, Course};
@@ -98,7 +98,7 @@ pub struct Track {
     pub points: Vec<Estimate>,
     /// The course of all of them.
     pub course: Course,
-    /// Changes of level, in order.
+    /// Changes of level, in order; of a drifting track those before the drift.
     pub changes: Vec<ChangeAt>,
     /// The newest release that has a figure against those before it; `null` if there is none.
     pub newest: Option<Newest>,

@@ -8,3 +8,5 @@ mod comparing;
 mod histories;
 #[path = "figures/made.rs"]
 mod made;
+#[path = "figures/newest.rs"]
+mod newest;

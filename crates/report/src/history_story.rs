@@ -4,8 +4,8 @@ use slowpath_core::figures::Unit;
 use slowpath_core::nanos::MILLISECOND;
 use slowpath_experiment::compare::Verdict;
 use slowpath_experiment::history::{
-    ChangeAt, Constant, Course, History, Newest, Place, RunModes, Says, Setting, Shared, Track,
-    WorstRow,
+    Basis, ChangeAt, Constant, Course, History, Newest, Place, RunModes, Says, Setting, Shared,
+    Track, WorstRow,
 };
 
 use crate::{comparison_story, figure, quantity};
@@ -142,7 +142,7 @@ pub(crate) fn sentences(setting: &Setting) -> Vec<String> {
     }
     for track in &setting.tracks {
         said.extend(track.changes.iter().map(|change| changed(track, change)));
-        said.extend(moving(setting, track));
+        said.extend(moving(track));
     }
     said.extend(setting.recurring.iter().map(constant));
     said.extend(setting.shared.iter().map(shared));
@@ -152,20 +152,17 @@ pub(crate) fn sentences(setting: &Setting) -> Vec<String> {
     said
 }
 
-/// The newest release, if it is beyond chance.
+/// What is said of a figure that a single release carries.
+const AGAIN: &str = "measure that again before it is believed";
+
+/// The newest release, if it is beyond its level; a change or a drift is told as such.
 fn novel(track: &Track, newest: &Newest) -> Option<String> {
-    let is_change = track
-        .changes
-        .last()
-        .is_some_and(|c| c.release == newest.release);
-    let claimed = matches!(
-        newest.verdict,
-        Verdict::Better | Verdict::Worse | Verdict::Different
-    );
-    (claimed && !is_change).then(|| {
+    let claimed = newest.basis == Basis::Level
+        && !matches!(newest.verdict, Verdict::Same | Verdict::CannotTell);
+    claimed.then(|| {
         let word = comparison_story::word(newest.verdict);
         format!(
-            "{}.{} of {}, the newest: {}, {word}",
+            "{}.{} of {}, the newest: {word}, {}; a single release so far: {AGAIN}",
             track.subject,
             track.metric,
             newest.release,
@@ -174,7 +171,7 @@ fn novel(track: &Track, newest: &Newest) -> Option<String> {
     })
 }
 
-/// `14 ms, higher than in any of 9 earlier releases (9.7 to 10.4 ms expected, p 0.001)`.
+/// `14 ms, higher than in any of 9 before (9.7 to 10.4 ms expected, p 0.001)`.
 fn against(unit: Unit, newest: &Newest) -> String {
     let value = figure::value(unit, newest.value);
     let earlier = match newest.earlier {
@@ -186,15 +183,14 @@ fn against(unit: Unit, newest: &Newest) -> String {
         Place::Lowest => format!("lower than in {earlier}"),
         Place::Within => "within the range of those before".to_owned(),
     };
-    match (newest.low, newest.high, newest.p) {
-        (Some(low), Some(high), Some(p)) => format!(
-            "{value}, {place} ({} to {} expected, {})",
-            figure::value(unit, low),
-            figure::value(unit, high),
-            quantity::p_value(p)
-        ),
-        _ => format!("{value}, {place}"),
-    }
+    let Some((low, high)) = newest.low.zip(newest.high) else {
+        return format!("{value}, {place}");
+    };
+    let p = newest
+        .p
+        .map_or(String::new(), |p| format!(", {}", quantity::p_value(p)));
+    let (low, high) = (figure::value(unit, low), figure::value(unit, high));
+    format!("{value}, {place} ({low} to {high} expected{p})")
 }
 
 fn changed(track: &Track, change: &ChangeAt) -> String {
@@ -208,8 +204,7 @@ fn changed(track: &Track, change: &ChangeAt) -> String {
     let size = figure::change(change.ratio);
     if change.is_suspect {
         return format!(
-            "{name}: {size} at {} ({levels}), carried by a single release: measure that again \
-             before it is believed",
+            "{name}: perhaps {size} at {} ({levels}), carried by a single release: {AGAIN}",
             change.release
         );
     }
@@ -220,23 +215,23 @@ fn changed(track: &Track, change: &ChangeAt) -> String {
     )
 }
 
-fn moving(setting: &Setting, track: &Track) -> Option<String> {
+fn moving(track: &Track) -> Option<String> {
     let name = format!("{}.{}", track.subject, track.metric);
-    match track.course {
-        Course::Drifting { ratio, p } => {
-            let ends = (setting.releases.first()?, setting.releases.last()?);
+    match &track.course {
+        Course::Drifting {
+            release, ratio, p, ..
+        } => {
+            let to = track.newest.as_ref().map_or("", |n| n.release.as_str());
             Some(format!(
-                "{name} drifts: {} from {} to {} ({}), with no single release to blame",
-                figure::change(ratio),
-                ends.0.label,
-                ends.1.label,
-                quantity::p_value(p)
+                "{name} drifts: {} from {release} to {to} ({}), with no single release to blame",
+                figure::change(*ratio),
+                quantity::p_value(*p)
             ))
         }
         Course::Wandering { correlation } => Some(format!(
             "{name} wanders: neighbours hang together (correlation {}), so that what looks like \
              a step needs none",
-            quantity::number(correlation)
+            quantity::number(*correlation)
         )),
         Course::Unknown { .. } | Course::Steady | Course::Stepped => None,
     }
@@ -353,29 +348,73 @@ pub(crate) fn newest(tracks: &[Track]) -> Option<String> {
     let earlier = earlier.max().filter(|earlier| *earlier > 0)?;
     let said: Vec<String> = tracks
         .iter()
-        .filter_map(|track| Some((track, track.newest.as_ref()?)))
-        .map(|(track, newest)| {
-            let name = format!("{}.{}", track.subject, track.metric);
-            match newest.verdict {
-                Verdict::Same => format!("{name} as before"),
-                Verdict::CannotTell | Verdict::NotComparable => {
-                    format!(
-                        "{name} {} (too few to tell more)",
-                        against(track.unit, newest)
-                    )
-                }
-                verdict => {
-                    let word = comparison_story::word(verdict);
-                    format!("{name} {word}: {}", against(track.unit, newest))
-                }
-            }
-        })
+        .filter_map(|track| Some(standing(track, track.newest.as_ref()?)))
         .collect();
     Some(format!(
         "against {}: {}",
         quantity::plural(earlier, "earlier release"),
         said.join("; ")
     ))
+}
+
+/// How the newest release of a track stands.
+fn standing(track: &Track, newest: &Newest) -> String {
+    let name = format!("{}.{}", track.subject, track.metric);
+    let word = comparison_story::word(newest.verdict);
+    let trusted = track.changes.iter().rfind(|change| !change.is_suspect);
+    match (newest.basis, &track.course) {
+        (Basis::Level, _) if newest.verdict == Verdict::Same => match trusted {
+            Some(change) => format!(
+                "{name} as before, at its level since {} ({})",
+                change.release,
+                figure::change(change.ratio)
+            ),
+            None => format!("{name} as before"),
+        },
+        (Basis::Level, _) if newest.is_suspect => {
+            format!("{name} {word}: {}; {AGAIN}", against(track.unit, newest))
+        }
+        (Basis::Level, _) => {
+            let least = newest.detectable.map_or(String::new(), |ratio| {
+                format!("; {} would have been seen", figure::change(ratio))
+            });
+            format!("{name} {word}: {}{least}", against(track.unit, newest))
+        }
+        (Basis::Drift, Course::Drifting { release, ratio, .. }) => {
+            let drift = format!("drifts, {} since {release}", figure::change(*ratio));
+            match newest.verdict {
+                Verdict::CannotTell => {
+                    format!("{name} {drift}, but {}", against(track.unit, newest))
+                }
+                _ => format!("{name} {word}: {drift}"),
+            }
+        }
+        (Basis::Change, _) => {
+            let last = track.changes.last();
+            let change = last.map_or(String::new(), |change| {
+                format!("{} at {}", figure::change(change.ratio), change.release)
+            });
+            match (newest.verdict, last.is_some_and(|change| change.is_suspect)) {
+                (Verdict::CannotTell, true) => {
+                    format!("{name} perhaps {change}, carried by a single release: {AGAIN}")
+                }
+                (Verdict::CannotTell, false) => {
+                    format!("{name} {change}, but {}", against(track.unit, newest))
+                }
+                _ => format!("{name} {word}: {change}"),
+            }
+        }
+        (Basis::Nothing, Course::Wandering { .. }) => {
+            format!(
+                "{name} wanders, {} tells nothing",
+                against(track.unit, newest)
+            )
+        }
+        _ => format!(
+            "{name} {} (too few to tell more)",
+            against(track.unit, newest)
+        ),
+    }
 }
 
 fn ms(ns: f64) -> String {

@@ -11,11 +11,11 @@
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
-use super::novelty::{Novelty, novelty};
-use super::trend::{Trend, trend};
+use super::novelty::{HISTORY_FEWEST, Novelty, novelty};
 
 mod autocorrelation;
 mod critical;
+mod drift;
 pub mod long;
 mod segments;
 mod spikes;
@@ -112,9 +112,11 @@ pub enum Course {
     Steady,
     /// Levels with changes between them.
     Stepped,
-    /// A slow movement over all of it, described better by a line than by levels.
+    /// A slow movement up to the last figure, described better by a line than by levels.
     Drifting {
-        /// Last over first, by the line.
+        /// Index of its first figure: 0, or a change of level that it followed.
+        from: usize,
+        /// Its last figure over its first, by the line.
         ratio: f64,
         /// Chance of a trend as strong.
         p: f64,
@@ -131,7 +133,7 @@ pub enum Course {
 pub struct History {
     /// The course of all of it.
     pub course: Course,
-    /// Changes, ascending; of a drifting history none.
+    /// Changes, ascending; of a drifting history those before the drift.
     pub changes: Vec<Change>,
     /// The last figure against the others of its level; `None` if those are too few, or if the
     /// history moves.
@@ -142,8 +144,16 @@ impl History {
     /// Whether the last figure is beyond what its level makes likely, by chance and by size: a
     /// change may have begun, and one figure more will tell.
     pub fn is_last_novel(&self, limits: &Limits) -> bool {
-        self.last
-            .is_some_and(|last| last.p < limits.chance && last.ratio.ln().abs() >= limits.least)
+        self.last.is_some_and(|last| {
+            last.against.p < limits.chance && last.against.mean_log.abs() >= limits.least
+        })
+    }
+
+    /// Where the level of the last of `n` figures begins: at the last change. One that a single
+    /// figure carries makes no level of the few after it.
+    fn level_begins(&self, n: usize) -> usize {
+        let makes_one = |change: &&Change| !change.is_suspect || n - change.at > HISTORY_FEWEST;
+        self.changes.iter().rfind(makes_one).map_or(0, |c| c.at)
     }
 }
 
@@ -161,28 +171,17 @@ pub fn history(figures: &[f64], limits: &Limits) -> Result<History, NoClaim> {
     let logs = tamed(&raw, limits.least);
     let found = segments::search(&logs, limits);
     let places: Vec<usize> = found.points.iter().map(|point| point.at).collect();
-    if let Some((line, correlation)) = drift(&logs, &places, limits) {
-        let course = if autocorrelation::wanders(logs.len(), correlation) {
-            Course::Wandering { correlation }
-        } else {
-            Course::Drifting {
-                ratio: line.gain.exp(),
-                p: line.p,
-            }
-        };
-        return Ok(History {
-            course,
-            changes: Vec::new(),
-            last: None,
-        });
-    }
+    let drift = drift::drift(&logs, &places, limits);
+    let kept = drift.map_or(places.len(), |drift| drift.after_changes);
     let bounds: Vec<usize> = std::iter::once(0)
-        .chain(places)
+        .chain(places[..kept].iter().copied())
         .chain([logs.len()])
         .collect();
-    let level = |index: usize| mean(&logs[bounds[index]..bounds[index + 1]]).exp();
-    let changes: Vec<Change> = found
-        .points
+    let level = |index: usize| match drift {
+        Some(drift) if index == kept => drift.begins_at.exp(),
+        _ => mean(&logs[bounds[index]..bounds[index + 1]]).exp(),
+    };
+    let changes: Vec<Change> = found.points[..kept]
         .iter()
         .enumerate()
         .map(|(index, point)| Change {
@@ -194,50 +193,23 @@ pub fn history(figures: &[f64], limits: &Limits) -> Result<History, NoClaim> {
             is_suspect: point.is_suspect,
         })
         .collect();
-    let course = match found.wanders {
+    let course = match (drift, found.wanders) {
+        (Some(drift), _) => drift.course(),
         _ if !changes.is_empty() => Course::Stepped,
-        Some(correlation) => Course::Wandering { correlation },
-        None => Course::Steady,
+        (None, Some(correlation)) => Course::Wandering { correlation },
+        (None, None) => Course::Steady,
     };
-    let own = &figures[bounds[bounds.len() - 2]..];
-    let last = match (course, own.split_last()) {
-        (Course::Steady | Course::Stepped, Some((&last, earlier))) => {
-            novelty(earlier, last, limits.chance)
-        }
-        _ => None,
-    };
-    Ok(History {
+    let mut judged = History {
         course,
         changes,
-        last,
-    })
-}
-
-/// The trend of a history that a line describes better than levels do, by the information
-/// criterion of Schwarz (1978): a line has two parameters, each change a level and a place. With it
-/// the correlation of neighbours around the line.
-fn drift(logs: &[f64], places: &[usize], limits: &Limits) -> Option<(Trend, f64)> {
-    let line = trend(logs).filter(|t| t.p < limits.chance && t.gain.abs() >= limits.least)?;
-    let n = logs.len() as f64;
-    let tilted: Vec<f64> = logs
-        .iter()
-        .enumerate()
-        .map(|(at, v)| v - line.slope * at as f64)
-        .collect();
-    // Where no split was beyond chance, the best one still is another description.
-    let best: Vec<usize> = sup_t::split(logs).iter().map(|split| split.at).collect();
-    let places = if places.is_empty() { &best } else { places };
-    let mut levels = 0.0;
-    let mut from = 0;
-    for &to in places.iter().chain([&logs.len()]) {
-        levels += squares(&logs[from..to]);
-        from = to;
-    }
-    let cost = |squares: f64, parameters: f64| {
-        n * squares.max(f64::MIN_POSITIVE).ln() + parameters * n.ln()
+        last: None,
     };
-    let stepped = cost(levels, (1 + 2 * places.len()) as f64);
-    (cost(squares(&tilted), 2.0) < stepped).then_some((line, autocorrelation::own(&tilted)))
+    if matches!(course, Course::Steady | Course::Stepped) {
+        let own = &figures[judged.level_begins(figures.len())..];
+        let split = own.split_last();
+        judged.last = split.and_then(|(&last, others)| novelty(others, last, limits.chance));
+    }
+    Ok(judged)
 }
 
 fn logarithms(figures: &[f64]) -> Result<Vec<f64>, NoClaim> {

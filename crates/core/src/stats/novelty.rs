@@ -1,7 +1,10 @@
 //! Is the newest value like those before it?
 
 use serde::{Deserialize, Serialize};
-use statrs::distribution::{ContinuousCDF, StudentsT};
+
+use super::log_ratio::{LogRatio, NotComparable, logs, moments};
+use super::power::Design;
+use super::{ranks, student};
 
 /// Fewest earlier values that say what the next may be: the interval of three is three times as
 /// wide as that of many, of four twice.
@@ -16,41 +19,46 @@ pub struct Novelty {
     pub low: f64,
     /// Upper end of it.
     pub high: f64,
-    /// The value as a multiple of `expected`.
-    pub ratio: f64,
-    /// Two-sided chance of a value as far away, if nothing changed.
-    pub p: f64,
+    /// The value over `expected`.
+    pub against: LogRatio,
+}
+
+impl Novelty {
+    /// The ratio above 1 that a further value must truly differ by to be found with the power of
+    /// `design`; `None` if none would be.
+    pub fn detectable(&self, design: &Design) -> Option<f64> {
+        design.detectable_at(self.against.standard_error, self.against.df)
+    }
+}
+
+/// How far one further value lies from at least two: Student's t with `s sqrt(1 + 1/n)` on
+/// logarithms, the interval that a *single further value* has and not that of their mean, which
+/// most new values miss when there are many.
+///
+/// # Errors
+/// Fewer than two values to hold it against, or one that has no logarithm.
+pub fn further(many: &[f64], one: f64) -> Result<LogRatio, NotComparable> {
+    let of_one = logs(&[one])?[0];
+    let (mean, variance) = moments(&logs(many)?)?;
+    let n = many.len() as f64;
+    let error = (variance * (1.0 + 1.0 / n)).sqrt();
+    let least_p = ranks::least_p(many.len(), 1);
+    Ok(LogRatio::new(of_one - mean, error, n - 1.0, least_p))
 }
 
 /// Holds a positive figure against at least [`HISTORY_FEWEST`] earlier ones of one level; `None`
-/// for fewer, or if any is not positive.
-///
-/// The interval is one for a *single further value*, `mean ± t s sqrt(1 + 1/n)` on logarithms, and
-/// not that of the mean, which most new values miss when the history is long. `chance` is that of
-/// missing it by accident.
+/// for fewer, or if any is not positive. `chance` is that of lying beyond the interval by accident.
 pub fn novelty(earlier: &[f64], value: f64, chance: f64) -> Option<Novelty> {
-    let is_fit = |v: f64| v.is_finite() && v > 0.0;
-    if earlier.len() < HISTORY_FEWEST || !is_fit(value) || !earlier.iter().all(|&v| is_fit(v)) {
+    if earlier.len() < HISTORY_FEWEST {
         return None;
     }
-    let logs: Vec<f64> = earlier.iter().map(|v| v.ln()).collect();
-    let n = logs.len() as f64;
-    let mean = logs.iter().sum::<f64>() / n;
-    let squares: f64 = logs.iter().map(|v| (v - mean).powi(2)).sum();
-    let error = (squares / (n - 1.0) * (1.0 + 1.0 / n)).sqrt();
-    let law = StudentsT::new(0.0, 1.0, n - 1.0).expect("four values leave three degrees");
-    let reach = law.inverse_cdf(1.0 - chance / 2.0) * error;
-    let away = value.ln() - mean;
-    let p = if away.abs() > 0.0 {
-        2.0 * law.sf(away.abs() / error.max(f64::MIN_POSITIVE))
-    } else {
-        1.0
-    };
+    let against = further(earlier, value).ok()?;
+    let mean = value.ln() - against.mean_log;
+    let reach = student::upper_point(chance / 2.0, against.df) * against.standard_error;
     Some(Novelty {
         expected: mean.exp(),
         low: (mean - reach).exp(),
         high: (mean + reach).exp(),
-        ratio: away.exp(),
-        p,
+        against,
     })
 }

@@ -44,34 +44,39 @@ impl Design {
     /// than two pairs.
     pub fn power_for(&self, ratio: f64, pairs: usize, sd_log: f64) -> f64 {
         let shift = ratio.ln().abs() * (pairs as f64).sqrt() / sd_log;
-        self.power_at(shift, pairs)
+        self.power_at(shift, self.df(pairs))
     }
 
     /// The smallest ratio above 1 that `pairs` pairs find with the wanted power; its reciprocal
     /// is found as well. `None` for fewer than two pairs.
     pub fn detectable_ratio(&self, pairs: usize, sd_log: f64) -> Option<f64> {
-        if pairs < PAIRS_FEWEST {
+        self.detectable_at(sd_log / (pairs as f64).sqrt(), self.df(pairs))
+    }
+
+    /// The same for any t test of logarithms whose `standard_error` is known with `df` degrees of
+    /// freedom; `None` below one, or if no ratio would be found.
+    pub fn detectable_at(&self, standard_error: f64, df: f64) -> Option<f64> {
+        if df < 1.0 || !standard_error.is_finite() {
             return None;
         }
         let most = RATIO_MOST.ln();
-        let log = |shift: f64| shift * sd_log / (pairs as f64).sqrt();
         let (mut low, mut high) = (0.0, 1.0);
-        while self.power_at(high, pairs) < self.power {
+        while self.power_at(high, df) < self.power {
             high *= 2.0;
-            if log(high) > most {
+            if high * standard_error > most {
                 return None;
             }
         }
         // Halved until the bounds differ by rounding only.
         for _ in 0..60 {
             let middle = f64::midpoint(low, high);
-            if self.power_at(middle, pairs) < self.power {
+            if self.power_at(middle, df) < self.power {
                 low = middle;
             } else {
                 high = middle;
             }
         }
-        Some(log(high).exp())
+        Some((high * standard_error).exp())
     }
 
     /// How many pairs it takes to find `ratio` with the wanted power, if `most` are enough.
@@ -80,19 +85,30 @@ impl Design {
         (PAIRS_FEWEST..=most).find(enough)
     }
 
-    /// The chance that t with a noncentrality of `shift` lies beyond the critical value on
-    /// either side.
-    fn power_at(&self, shift: f64, pairs: usize) -> f64 {
+    /// The chance that t with a noncentrality of `shift` and `df` degrees of freedom lies beyond
+    /// the critical value on either side; 0 below one degree.
+    pub fn power_at(&self, shift: f64, df: f64) -> f64 {
+        beyond(shift, df, self.alpha / 2.0) + beyond(-shift, df, self.alpha / 2.0)
+    }
+
+    /// Degrees of freedom of so many pairs; 0 if their scatter is not known at all.
+    fn df(&self, pairs: usize) -> f64 {
         if pairs < PAIRS_FEWEST {
             return 0.0;
         }
-        let df = pairs as f64 - 1.0 + self.prior_df;
-        let critical = student::upper_point(self.alpha / 2.0, df);
-        let normal = Normal::standard();
-        over_scatter(df, |s| {
-            normal.cdf(shift - critical * s) + normal.cdf(-shift - critical * s)
-        })
+        pairs as f64 - 1.0 + self.prior_df
     }
+}
+
+/// The chance that t with a noncentrality of `shift` and `df` degrees of freedom exceeds what a
+/// central one does with probability `tail`: the power of a one-sided test. 0 below one degree.
+pub fn beyond(shift: f64, df: f64, tail: f64) -> f64 {
+    if df < 1.0 {
+        return 0.0;
+    }
+    let critical = student::upper_point(tail, df);
+    let normal = Normal::standard();
+    over_scatter(df, |s| normal.cdf(shift - critical * s))
 }
 
 /// The mean of `f(s)` over `s = sqrt(chi^2 / df)`, the observed over the true standard deviation.

@@ -147,11 +147,52 @@ fn a_slow_drift_is_a_drift_and_no_step() {
         .map(|i| 50.0 * (0.01 * f64::from(i) + 0.01 * normal(&mut random)).exp())
         .collect();
     let found = history(&figures, &usual()).unwrap();
-    let Course::Drifting { ratio, p } = found.course else {
+    let Course::Drifting { from, ratio, p } = found.course else {
         panic!("{found:?}")
     };
+    assert_eq!(from, 0);
     assert_close(ratio, f64::exp(0.23), 0.05);
     assert!(p < 1e-6 && found.changes.is_empty() && found.last.is_none());
+}
+
+#[test]
+fn a_drift_after_a_step_is_both() {
+    let mut random = ChaCha8Rng::seed_from_u64(6);
+    for (n, share, is_drift) in [(15, 0.015, true), (10, 0.02, true), (15, 0.0, false)] {
+        let level = |at: u32| match at.checked_sub(10) {
+            Some(since) => 50.0 * (1.0 + share * f64::from(since)),
+            None => 100.0,
+        };
+        let figures: Vec<f64> = (0..10 + n)
+            .map(|at| level(at) * (0.006 * normal(&mut random)).exp())
+            .collect();
+        let found = history(&figures, &usual()).unwrap();
+        let [change] = found.changes.as_slice() else {
+            panic!("{found:?}")
+        };
+        assert_eq!((change.at, change.is_suspect), (10, false));
+        assert_close(change.ratio, 0.5, 0.02);
+        match found.course {
+            Course::Drifting { from, ratio, .. } if is_drift => {
+                assert_eq!(from, 10);
+                assert_close(ratio, 1.0 + share * f64::from(n - 1), 0.02);
+                assert!(found.last.is_none());
+            }
+            Course::Stepped if !is_drift => assert!(found.last.is_some()),
+            other => panic!("{other:?}"),
+        }
+    }
+}
+
+#[test]
+fn a_change_that_one_figure_carries_makes_no_level() {
+    let mut figures: Vec<f64> = (0..12).map(|at| 100.0 + f64::from(at % 3)).collect();
+    figures.extend([104.0, 160.0]);
+    let found = history(&figures, &usual()).unwrap();
+    assert!(found.changes.iter().all(|c| c.is_suspect), "{found:?}");
+    // The last is held against all thirteen.
+    assert!(found.is_last_novel(&usual()));
+    assert_close(found.last.unwrap().expected, 101.2, 0.01);
 }
 
 #[test]

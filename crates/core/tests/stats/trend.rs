@@ -39,14 +39,19 @@ fn a_new_value_is_held_against_an_interval_for_one_value() {
     let found = novelty(&earlier, 10.0, 0.01).unwrap();
     assert_close(found.expected, 24_f64.powf(0.25), 1e-12);
     assert_close(found.high / found.low, f64::exp(2.0 * 3.925_826), 1e-3);
-    assert_close(found.ratio, 10.0 / 24_f64.powf(0.25), 1e-12);
-    assert!(found.p > 0.01 && found.p < 0.2 && found.high > 10.0);
+    assert_close(found.against.ratio, 10.0 / 24_f64.powf(0.25), 1e-12);
+    assert!(found.against.p > 0.01 && found.against.p < 0.2 && found.high > 10.0);
     // An end of the interval is missed with just that chance.
     let end = novelty(&earlier, found.high, 0.01).unwrap();
-    assert_close(end.p, 0.01, 1e-6);
+    assert_close(end.against.p, 0.01, 1e-6);
     assert_eq!(novelty(&earlier[..3], 1.0, 0.01), None);
     assert_eq!(novelty(&earlier, 0.0, 0.01), None);
     // Equal values: anything else is new, the same is not.
-    assert!(novelty(&[5.0; 6], 5.1, 0.01).unwrap().p < 1e-9);
-    assert!(novelty(&[5.0; 6], 5.0, 0.01).unwrap().p > 0.99);
+    // Values that do not scatter at all say as much as their order does: one in seven each way.
+    assert_close(
+        novelty(&[5.0; 6], 5.1, 0.01).unwrap().against.p,
+        2.0 / 7.0,
+        1e-12,
+    );
+    assert!(novelty(&[5.0; 6], 5.0, 0.01).unwrap().against.p > 0.99);
 }

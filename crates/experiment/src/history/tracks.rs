@@ -1,7 +1,7 @@
 //! Rows over releases, and where their level changes.
 
 use serde::{Deserialize, Serialize};
-use slowpath_core::figures::{Better, Row};
+use slowpath_core::figures::Row;
 use slowpath_core::stats::change::{self, Limits};
 
 use super::newest::of_track;
@@ -24,9 +24,13 @@ pub enum Course {
     Steady,
     /// Levels with changes between them.
     Stepped,
-    /// A slow movement over all of it, described better by a line than by levels.
+    /// A slow movement up to the newest release, described better by a line than by levels.
     Drifting {
-        /// The last release over the first, by the line.
+        /// Place of its first release, from 0: the first of all, or that of a change of level.
+        from: u64,
+        /// The label of that release.
+        release: String,
+        /// The newest release over that one, by the line.
         ratio: f64,
         /// Chance of a trend as strong.
         p: f64,
@@ -56,7 +60,7 @@ pub struct ChangeAt {
     pub p: f64,
     /// Whether a single release carries it: measure that again before it is believed.
     pub is_suspect: bool,
-    /// Whether it is better, worse or different.
+    /// Whether it is better, worse or different; of a suspect nothing is told yet.
     pub verdict: Verdict,
 }
 
@@ -104,7 +108,11 @@ fn track(row: &Row, releases: &[OfRelease<'_>], limits: &Limits) -> Track {
                 ratio: found.ratio,
                 p: found.p,
                 is_suspect: found.is_suspect,
-                verdict: direction(found.ratio.ln(), row.better),
+                verdict: if found.is_suspect {
+                    Verdict::CannotTell
+                } else {
+                    direction(found.ratio.ln(), row.better)
+                },
             }
         })
         .collect();
@@ -118,16 +126,20 @@ fn track(row: &Row, releases: &[OfRelease<'_>], limits: &Limits) -> Track {
         unit: row.unit,
         better: row.better,
         points,
-        course: course(&judged, &values),
+        course: course(&judged, &known, releases),
         changes,
         newest,
     }
 }
 
-fn course(judged: &Result<change::History, change::NoClaim>, values: &[f64]) -> Course {
+fn course(
+    judged: &Result<change::History, change::NoClaim>,
+    known: &[(usize, f64)],
+    releases: &[OfRelease<'_>],
+) -> Course {
     match judged {
         // Shares of nothing are as steady as can be, and have no logarithm.
-        Err(change::NoClaim::NotPositive { .. }) if values.iter().all(|v| v.abs() <= 0.0) => {
+        Err(change::NoClaim::NotPositive { .. }) if known.iter().all(|(_, v)| v.abs() <= 0.0) => {
             Course::Steady
         }
         Err(why) => Course::Unknown {
@@ -136,13 +148,16 @@ fn course(judged: &Result<change::History, change::NoClaim>, values: &[f64]) -> 
         Ok(found) => match found.course {
             change::Course::Steady => Course::Steady,
             change::Course::Stepped => Course::Stepped,
-            change::Course::Drifting { ratio, p } => Course::Drifting { ratio, p },
+            change::Course::Drifting { from, ratio, p } => {
+                let from = known[from].0;
+                Course::Drifting {
+                    from: from as u64,
+                    release: releases[from].label.clone(),
+                    ratio,
+                    p,
+                }
+            }
             change::Course::Wandering { correlation } => Course::Wandering { correlation },
         },
     }
-}
-
-/// Which way a movement by `ratio` is.
-pub(super) fn moved(ratio: f64, better: Better) -> Verdict {
-    direction(ratio.ln(), better)
 }

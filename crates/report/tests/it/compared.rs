@@ -138,10 +138,47 @@ fn one_line_tells_the_newest_release() {
     let text = line(&runs).unwrap();
     assert!(text.contains("higher than in any of 14 before"), "{text}");
     assert!(text.contains("worse"), "{text}");
+    assert!(text.contains("measure that again"), "{text}");
     assert!(line(&runs[..1]).is_none());
     let text = line(&runs[..2]).unwrap();
     assert!(
         text.contains("the one before") && text.contains("too few"),
         "{text}"
     );
+}
+
+#[test]
+fn what_so_few_releases_show_is_told_as_that() {
+    let of = |levels: &[f64]| -> Vec<RunFigures> {
+        let runs = levels.iter().enumerate();
+        runs.map(|(at, &ms)| run(at, &format!("v{}", at + 1), "x", &[ms]))
+            .collect()
+    };
+    let line = |levels: &[f64]| {
+        let tracks = newest(&of(levels), "p99", None);
+        slowpath_report::newest_terminal(&tracks, STYLE).unwrap()
+    };
+    let quiet = [1.0, 1.01, 0.99, 1.0, 1.02, 0.98, 1.0, 1.01, 0.99, 1.0];
+    let then = |more: &[f64]| [&quiet[..], more].concat();
+    let text = line(&then(&[1.3, 1.31]));
+    assert!(text.contains("p99 worse: +29 % at v11"), "{text}");
+    let text = line(&[1.0, 1.2, 0.8, 1.1, 0.9, 1.15, 0.85, 1.0, 1.05, 1.4]);
+    assert!(
+        text.contains("cannot tell") && text.contains("would have been"),
+        "{text}"
+    );
+    let mut drifting = quiet.to_vec();
+    drifting.extend((0..15).map(|at| 0.5 + 0.0075 * f64::from(at) + 0.001 * f64::from(at * 7 % 5)));
+    let text = line(&drifting);
+    assert!(
+        text.contains("worse: drifts, +2") && text.contains("since v11"),
+        "{text}"
+    );
+    let text =
+        slowpath_report::history_terminal(&history(&of(&drifting), &Ask::default()), STYLE, None);
+    assert!(
+        text.contains("drifts: +2") && text.contains("from v11 to v25"),
+        "{text}"
+    );
+    assert!(text.contains("better by -50 % since v11"), "{text}");
 }
