@@ -1,10 +1,12 @@
 //! Connections that servers take away: a keep-alive timer that meets a request, and a server with
 //! too few connections.
 
+use std::time::Duration;
+
 use serde_json::Value;
 
 use crate::faulty::{Fault, Faulty};
-use crate::support::{run_scenario, skipped, stderr};
+use crate::support::{Server, run_scenario, skipped, stderr};
 
 #[test]
 fn a_keep_alive_timer_that_meets_requests_is_seen_by_the_idle_gap() {
@@ -114,4 +116,29 @@ fn a_server_with_too_few_connections_makes_a_reconnect_storm() {
 fn free_port() -> u16 {
     let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
     listener.local_addr().unwrap().port()
+}
+
+#[test]
+fn a_target_that_was_running_and_ends_is_told() {
+    let server = Server::lab(&["healthy"]).unwrap();
+    let url = server.url().trim_end_matches('/').to_owned();
+    let folder = tempfile::tempdir().unwrap();
+    let ending = std::thread::spawn(move || {
+        std::thread::sleep(Duration::from_millis(900));
+        drop(server);
+    });
+    let scenario = format!(
+        "[target]\nurl = \"{url}\"\n[load]\nrate = \"50/s\"\nduration = \"1500ms\"\n\
+         warmup = \"200ms\"\n[[endpoint]]\nname = \"home\"\nrequest = \"GET /\"\n"
+    );
+    let (code, report, output) = run_scenario(folder.path(), &scenario);
+    ending.join().unwrap();
+    assert_eq!(code, 6, "{}", stderr(&output));
+    let checks = report["validity"].as_array().unwrap();
+    let told = checks.iter().find(|check| check["check"] == "target-alive");
+    let told = told.unwrap_or_else(|| panic!("{checks:#?}"));
+    assert!(
+        told["detail"].as_str().unwrap().contains("is gone"),
+        "{told}"
+    );
 }
