@@ -238,7 +238,7 @@ fn percentile(
             deff: Some(round(e.deff, 1e3)),
             reason: e
                 .is_optimistic()
-                .then(|| "the interval covers 86 to 90 % instead of 95 %".to_owned()),
+                .then(|| "few requests lie beyond: the interval covers less than 95 % if they come in bursts".to_owned()),
         },
         Err(why) => {
             let n = (values.len() + censored.len()) as u64;

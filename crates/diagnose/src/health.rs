@@ -10,6 +10,7 @@ mod of_run;
 
 use slowpath_core::health::clocks::{ClockEvent, ClockEventKind};
 use slowpath_core::health::{Health, Noise};
+use slowpath_core::stats::median;
 
 use crate::diagnosis::{Fitness, HealthComponent};
 use crate::verdict::{human, percent};
@@ -283,10 +284,9 @@ fn left(components: &[HealthComponent]) -> u32 {
     FULL.saturating_sub(costs.sum())
 }
 
-/// The upper median; `None` of nothing.
+/// The median; `None` of nothing.
 fn median(mut values: Vec<f64>) -> Option<f64> {
-    values.sort_unstable_by(f64::total_cmp);
-    values.get(values.len() / 2).copied()
+    median::median(&mut values)
 }
 
 #[cfg(test)]

@@ -4,6 +4,7 @@ mod sets;
 
 use slowpath_core::stats::batches::{Batches, Window};
 use slowpath_core::stats::modes::{self, TooFewSamples};
+use slowpath_core::stats::shape::Shape;
 use slowpath_core::stats::{dip, lowland};
 
 use crate::draw::Draw;
@@ -322,6 +323,7 @@ fn dips(settings: &Settings) -> Vec<Row> {
             reps,
             Bar::AtMost(0.065),
         ),
+        drawn_from(settings),
         Row::share(
             "dip at .05, modes 4 sd apart, n 300",
             dipped(4.0, 300),
@@ -329,4 +331,20 @@ fn dips(settings: &Settings) -> Vec<Row> {
             Bar::AtLeast(0.95),
         ),
     ]
+}
+
+/// The same of a sample so large that the dip is taken from a part of it.
+fn drawn_from(settings: &Settings) -> Row {
+    let reps = settings.reps(400);
+    let mut draw = Draw::new(settings.seed, 5001);
+    let dips = |_: &u64| {
+        let mut sample: Vec<u64> = (0..20_000)
+            .map(|_| (1e9 * (1.0 + draw.uniform())) as u64)
+            .collect();
+        sample.sort_unstable();
+        Shape::of(&sample).is_ok_and(|shape| shape.dip.p <= 0.05)
+    };
+    let dipped = (0..reps).filter(dips).count() as u64;
+    let what = "dip at .05, uniform, n 20 000";
+    Row::share(what, dipped, reps, Bar::AtMost(0.065))
 }

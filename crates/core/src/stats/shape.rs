@@ -6,11 +6,13 @@
 //! they do not, it is a range, and another run decides. The dip test says how surprising the
 //! sample would be if it had one mode.
 
+use std::collections::BTreeSet;
+
 use serde::{Deserialize, Serialize};
 
 use super::batches::Batches;
 use super::dip::{self, Dip};
-use super::effective::{BatchCount, effective, lasting};
+use super::effective::{BatchCount, lasting};
 use super::modes::{Mode, TooFewSamples, logarithms, modes, recurring};
 use super::random::Draw;
 use super::{beta, lowland};
@@ -19,7 +21,7 @@ use super::{beta, lowland};
 /// still a random sample, which evenly spaced quantiles are not. It sees a mode of some 3 %.
 const DIP_SAMPLES: usize = 10_000;
 
-/// Seed of that draw.
+/// Seed of that draw, beside the sample itself.
 const DIP_SEED: u64 = 0x6469_7021;
 
 /// The modes of a sample and what speaks for their number.
@@ -81,17 +83,25 @@ fn dip_of(sorted: &[u64]) -> Result<Dip, TooFewSamples> {
     dip::dip(&values).ok_or(TooFewSamples { have: 0 })
 }
 
-/// The sample, or as many of its values at random ranks as the dip is taken from, ascending.
+/// The sample, or as many of its values at distinct random ranks as the dip is taken from,
+/// ascending. A value must not be drawn twice: two equal ones are a step that no continuous
+/// distribution has, and the dip would be one of those.
 fn drawn(sorted: &[u64]) -> Vec<u64> {
     if sorted.len() <= DIP_SAMPLES {
         return sorted.to_vec();
     }
-    let mut draw = Draw::new(DIP_SEED);
-    let mut values: Vec<u64> = (0..DIP_SAMPLES)
-        .map(|_| sorted[draw.index(sorted.len())])
-        .collect();
-    values.sort_unstable();
-    values
+    let of_run = sorted
+        .iter()
+        .fold(0, |sum: u64, &value| sum.wrapping_add(value));
+    let mut draw = Draw::new(DIP_SEED ^ of_run);
+    // Each set of ranks is as likely as any other (Bentley & Floyd 1987).
+    let mut ranks = BTreeSet::new();
+    for last in sorted.len() - DIP_SAMPLES..sorted.len() {
+        if !ranks.insert(draw.index(last + 1)) {
+            ranks.insert(last);
+        }
+    }
+    ranks.into_iter().map(|rank| sorted[rank]).collect()
 }
 
 /// The weight of a mode with its 95 % interval.
@@ -140,14 +150,13 @@ fn weight(members: &[u64], totals: &[u64]) -> Option<Weight> {
         .filter(|&(_, &total)| total > 0)
         .map(|(&hits, &total)| BatchCount { hits, total })
         .collect();
-    let found = effective(&counts)?;
-    let n_eff = lasting(&counts, &found);
-    let (low, high) = beta::interval(found.share, n_eff);
+    let found = lasting(&counts)?;
+    let (low, high) = beta::interval(found.share, found.n_eff);
     Some(Weight {
         share: found.share,
         low,
         high,
-        n_eff,
+        n_eff: found.n_eff,
         deff: found.deff,
     })
 }

@@ -267,3 +267,59 @@ proptest! {
         prop_assert!(type_1(&values, p) <= type_1(&values, q));
     }
 }
+
+/// Slow requests that a coarse clock made equal come in bursts as much as others do.
+#[test]
+fn equal_values_do_not_hide_a_burst() {
+    let burst = |at: fn(u64) -> u64| {
+        let value = |i: u64| match i {
+            6000..6400 => at(i),
+            _ => 1_000_000 + i % 977,
+        };
+        let values: Vec<(u32, u64)> = (0..20_000)
+            .map(|i| ((i * 30 / 20_000) as u32, value(i)))
+            .collect();
+        quantiles(&values, 30, &[], &[0.99])[0]
+    };
+    for found in [burst(|i| 1_000_000_000 + i), burst(|_| 1_000_000_000)] {
+        assert!(
+            matches!(found, Err(Undetermined::TooFew { needs: 368, .. })),
+            "{found:?}"
+        );
+    }
+}
+
+/// A burst beyond the estimate says that the upper end is not known as well as it seems.
+#[test]
+fn bursts_beyond_the_estimate_widen_it() {
+    let with = |burst: bool| {
+        let value = |i: u64| match i {
+            6000..6120 if burst => 1_000_000_000 + i,
+            _ => 1_000_000 + i * 7919 % 20_000,
+        };
+        let values: Vec<(u32, u64)> = (0..20_000)
+            .map(|i| ((i * 30 / 20_000) as u32, value(i)))
+            .collect();
+        quantiles(&values, 30, &[], &[0.98])[0].unwrap()
+    };
+    let (even, burst) = (with(false), with(true));
+    assert!(burst.n_eff < even.n_eff / 4.0, "{even:?} {burst:?}");
+    assert!(burst.high > 1_000_000_000, "{burst:?}");
+}
+
+/// The effective sample that is told is the one that the interval was made of.
+#[test]
+fn the_effective_sample_makes_the_interval() {
+    // Slow requests that outlast a batch.
+    let value = |i: u64| {
+        let slow = i / 1000 % 6 < 2 && i.is_multiple_of(20);
+        if slow { 50_000_000 + i } else { 1_000_000 + i }
+    };
+    let values: Vec<(u32, u64)> = (0..30_000).map(|i| ((i / 1000) as u32, value(i))).collect();
+    let found = quantiles(&values, 30, &[], &[0.985])[0].unwrap();
+    let (low, high) = slowpath_core::stats::beta::interval(0.985, found.n_eff);
+    let mut sorted: Vec<u64> = values.iter().map(|&(_, value)| value).collect();
+    sorted.sort_unstable();
+    assert_eq!(found.low, sorted[(30_000.0 * low).floor() as usize - 1]);
+    assert_eq!(found.high, sorted[(30_000.0 * high).ceil() as usize - 1]);
+}

@@ -122,6 +122,22 @@ fn both_detectors_count_up_to_seven_modes_of_a_hundred() {
     }
 }
 
+/// The dip of a large sample is that of a part of it, in which no value may be drawn twice: two
+/// equal ones are a step that a continuous distribution does not have.
+#[test]
+fn large_samples_of_one_mode_dip_no_more_often_than_chance() {
+    let mut noise = Noise::new(5);
+    let dips = |_: &u32| {
+        let mut sample: Vec<u64> = (0..10_500)
+            .map(|_| (1e9 * (1.0 + noise.uniform())) as u64)
+            .collect();
+        sample.sort_unstable();
+        Shape::of(&sample).unwrap().dip.p <= 0.05
+    };
+    let dipped = (0..20).filter(dips).count();
+    assert!(dipped <= 4, "{dipped} of 20");
+}
+
 /// The second detector reads a percentile as a box, so a satellite of 1 % is lost on it.
 #[test]
 fn detectors_that_differ_give_a_range() {
