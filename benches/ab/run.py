@@ -10,6 +10,7 @@ in B, and one of whose requests in a hundred is slow in B only. See README.md.
 
 import argparse
 import json
+import math
 import pathlib
 import shutil
 import socket
@@ -62,14 +63,24 @@ def claims(found):
     return [t for t in tests if t["verdict"] == "different"]
 
 
+def disagreeing_most(pairs):
+    """As many signs as chance makes in 10 % of comparisons; one always may."""
+    at_most, most = 0.0, -1
+    while most < pairs:
+        at_most += math.comb(pairs, most + 1) / 2**pairs
+        if at_most > 0.10:
+            break
+        most += 1
+    return max(most, 1)
+
+
 def bare_claims(found):
     """What would be claimed if nothing were known of A against itself."""
     def is_one(test):
         if test["q"] is None or test["q"] > 0.05:
             return False
         size = max(test["ratio"], 1 / test["ratio"]) - 1
-        most = test["pairs"] - max(test["pairs"] // 10, 1)
-        return size >= 0.05 and test["agreeing"] >= most
+        return size >= 0.05 and test["agreeing"] >= test["pairs"] - disagreeing_most(test["pairs"])
     return [t for t in found["analysis"]["tests"] if is_one(t)]
 
 

@@ -106,12 +106,48 @@ fn what_is_compared_must_be_said_and_must_be_there() {
         (&["--toggle", "x"], "add [toggle.x]"),
         (&["--b", "'unclosed"], "is no command"),
         (&["--other", "none.toml"], "cannot read none.toml"),
+        (&["--other", "http://127.0.0.1:9/x"], "names a path"),
         (&["--aa", "--effect", "0%"], "not a percentage"),
     ] {
         let (code, _, said) = ab(folder, args);
         assert_eq!(code, 2, "{args:?}: {said}");
         assert!(said.contains(says), "{args:?}: {said}");
     }
+}
+
+#[test]
+fn what_ends_before_its_last_pair_claims_nothing() {
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path();
+    let toggle = "[toggle.broken]\non = [\"false\"]\noff = [\"true\"]\n\
+                  [[gate]]\nthat = \"home.p50 < 10s\"\n";
+    scenario(folder, toggle);
+    let args = [
+        "ab", "s.toml", "--toggle", "broken", "--pairs", "3", "--out", "dir",
+    ];
+    let ended = slowpath(folder, &args);
+    let told = stdout(&ended);
+    assert_eq!(ended.status.code(), Some(4), "{told}{}", stderr(&ended));
+    assert!(
+        told.starts_with("ended after 0 of 3 pairs: nothing is claimed"),
+        "{told}"
+    );
+    assert!(told.contains("the toggle broken: false failed"), "{told}");
+    let held = slowpath(folder, &["gate", "dir"]);
+    assert_eq!(held.status.code(), Some(4), "{}", stderr(&held));
+    assert!(
+        stdout(&held).contains("it ended before its last pair"),
+        "{}",
+        stdout(&held)
+    );
+    // Of a target that cannot be reached nothing is left.
+    let gone = slowpath(
+        folder,
+        &["ab", "http://127.0.0.1:9/", "--aa", "--pairs", "3"],
+    );
+    assert_eq!(gone.status.code(), Some(3), "{}", stderr(&gone));
+    let left = std::fs::read_dir(folder.join(".slowpath/runs")).map_or(0, Iterator::count);
+    assert_eq!(left, 0);
 }
 
 /// Waits until something holds; far longer than it takes, since machines are busy.
