@@ -72,4 +72,7 @@ pub struct Imported {
     pub files: Vec<String>,
     /// How finely they tell instants, in nanoseconds.
     pub precision_ns: u64,
+    /// What a person should know of what was made of the files.
+    #[serde(default)]
+    pub notes: Vec<String>,
 }

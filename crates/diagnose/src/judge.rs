@@ -131,7 +131,10 @@ fn run_summary(
         interrupted: manifest.interrupted || manifest.recovered,
         began: manifest.began.clone(),
         load: match &manifest.imported {
-            Some(imported) => format!("by {}, not in its file", imported.tool),
+            Some(imported) => format!(
+                "by {}, at a rate that its file does not tell,",
+                imported.tool
+            ),
             None => load_in_words(&manifest.plan.scenario),
         },
         target: manifest.target.url.clone(),

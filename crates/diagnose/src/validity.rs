@@ -36,7 +36,7 @@ const OTHERS_MOST: f64 = 0.1;
 /// All checks, worst first among equals in a fixed order.
 pub(crate) fn checks(case: &Case<'_>, load: &Load, jumped: Option<&str>) -> Vec<Check> {
     let mut checks = match &case.record.manifest.imported {
-        Some(imported) => imported::checks(imported).to_vec(),
+        Some(imported) => imported::checks(imported, case.measured_ns() as f64),
         None => vec![client(case, load)],
     };
     checks.extend([clock(case, jumped), samples(case)]);

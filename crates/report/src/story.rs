@@ -429,10 +429,13 @@ pub(crate) fn instrument(diagnosis: &Diagnosis) -> String {
     if let Some(lag) = own.send_lag_p99_ms {
         parts.push(format!("send lag p99 {}", quantity::duration(lag)));
     }
-    parts.push(format!(
-        "{} opened",
-        quantity::plural(own.connections_opened, "connection")
-    ));
+    // Of another tool's requests nothing of this is known.
+    if own.connections_opened > 0 || !parts.is_empty() {
+        parts.push(format!(
+            "{} opened",
+            quantity::plural(own.connections_opened, "connection")
+        ));
+    }
     if own.connections_stale > 0 {
         parts.push(format!("{} stale", quantity::count(own.connections_stale)));
     }
@@ -447,6 +450,9 @@ pub(crate) fn instrument(diagnosis: &Diagnosis) -> String {
             "{} events of streams counted but not kept one by one",
             quantity::count(own.stream_events_dropped)
         ));
+    }
+    if parts.is_empty() {
+        return "nothing is known of what it counted of itself".to_owned();
     }
     parts.join(", ")
 }

@@ -36,10 +36,20 @@ pub(super) fn summary(
         rare if rare == "0.0 %" => "less than 0.1 %".to_owned(),
         share => share,
     };
-    let timeout = human(case.record.manifest.plan.scenario.load.timeout_ns as f64);
+    let manifest = &case.record.manifest;
+    let (timeout, expects) = match &manifest.imported {
+        None => (
+            human(manifest.plan.scenario.load.timeout_ns as f64),
+            "the scenario expects".to_owned(),
+        ),
+        Some(imported) => (
+            format!("the time that {} waits", imported.tool),
+            format!("{} was told to expect", imported.tool),
+        ),
+    };
     let mut text = format!(
         "{share} of the requests: {}",
-        what(outcome, phase, &timeout)
+        what(outcome, phase, &timeout, &expects)
     );
     if let Some(errno) = error.errno.as_ref().filter(|_| outcome == Outcome::Io) {
         text.push_str(&[" (", errno, ")"].concat());
@@ -71,7 +81,7 @@ fn reason<'a>(case: &Case<'a>, outcome: Outcome, phase: Phase) -> Option<&'a str
 }
 
 /// What happened.
-fn what(outcome: Outcome, phase: Phase, timeout: &str) -> String {
+fn what(outcome: Outcome, phase: Phase, timeout: &str, expects: &str) -> String {
     let text = match (outcome, phase) {
         (Outcome::Refused, _) => "the target refused the connection",
         (Outcome::Reset, Phase::Connect) => "the connection was reset while it was made",
@@ -102,8 +112,10 @@ fn what(outcome: Outcome, phase: Phase, timeout: &str) -> String {
         (Outcome::Timeout, _) => return format!("the response was not whole within {timeout}"),
         (Outcome::BadResponse, _) => "what came is not an HTTP response",
         (Outcome::Status, _) => "the server answered with status",
-        (Outcome::Check, _) => "a whole response is not what the scenario expects",
-        (Outcome::Events, _) => "a whole stream has not the events that the scenario expects",
+        (Outcome::Check, _) => return format!("a whole response is not what {expects}"),
+        (Outcome::Events, _) => {
+            return format!("a whole stream has not the events that {expects}");
+        }
         (Outcome::Unreachable, _) => "the target's host or network cannot be reached",
         (Outcome::PortsExhausted, _) => "this host had no local port left to dial from",
         (Outcome::FilesExhausted, _) => "slowpath had no file descriptor left",

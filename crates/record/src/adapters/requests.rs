@@ -13,6 +13,7 @@ use super::{AdapterError, Source};
 
 mod jmeter;
 mod k6;
+mod mistakes;
 mod vegeta;
 
 /// The requests of one file.
@@ -24,6 +25,8 @@ pub struct Requests {
     pub requests: Vec<Request>,
     /// How finely the file tells instants, in nanoseconds.
     pub precision_ns: u64,
+    /// What a person should know of what was made of the file.
+    pub notes: Vec<String>,
 }
 
 /// One request.
@@ -35,6 +38,9 @@ pub struct Request {
     pub sent_ns: u64,
     /// From then to its end.
     pub took_ns: u64,
+    /// How much of that its connection took to be made; `None` if it used one that was there, or
+    /// if the file does not say.
+    pub connect_ns: Option<u64>,
     /// From then to the first byte of the response, if the file says.
     pub first_byte_ns: Option<u64>,
     /// HTTP status; 0 if none came.
@@ -131,35 +137,49 @@ impl Requests {
             let done = sent.plus(request.took_ns);
             end = end.max(done);
             tallies[usize::from(endpoint)].offered += 1;
-            let answered = request.status > 0;
             samples.push(Sample {
-                sent: Some(sent),
-                first_byte: request
-                    .first_byte_ns
-                    .map(|ns| sent.plus(ns.min(request.took_ns))),
-                done,
-                received_bytes: request.received_bytes,
-                sent_bytes: request.sent_bytes,
                 serial: serial as u32,
                 repeat,
                 endpoint,
-                status: request.status,
-                stage: Stage::Measured,
-                outcome: request.outcome,
-                phase: if answered {
-                    Phase::Check
-                } else {
-                    Phase::FirstByte
-                },
-                ..Sample::due(sent)
+                ..request.sample(sent)
             });
         }
-        let window = Span::new(Nanos::new(ZERO_NS), end.plus(1));
+        // What is known to the second may have ended at any time within it.
+        let end = end.plus(self.precision_ns.max(1));
+        let window = Span::new(Nanos::new(ZERO_NS), end);
         let facts = RepeatFacts {
             endpoints: tallies,
             ..RepeatFacts::new(repeat, window, window)
         };
         (samples, facts)
+    }
+}
+
+impl Request {
+    /// What is known of it, if it was begun at an instant of the record.
+    fn sample(&self, begun: Nanos) -> Sample {
+        let within = |ns: u64| begun.plus(ns.min(self.took_ns));
+        let refused = self.outcome == Outcome::Refused;
+        let connected = self.connect_ns.map(within);
+        let sent = connected.unwrap_or(begun);
+        Sample {
+            connect_begin: (refused || connected.is_some()).then_some(begun),
+            connected,
+            sent: (!refused).then_some(sent),
+            first_byte: self.first_byte_ns.map(|ns| within(ns).max(sent)),
+            done: within(self.took_ns),
+            received_bytes: self.received_bytes,
+            sent_bytes: self.sent_bytes,
+            status: self.status,
+            stage: Stage::Measured,
+            outcome: self.outcome,
+            phase: match self.outcome {
+                Outcome::Refused => Phase::Connect,
+                _ if self.status > 0 => Phase::Check,
+                _ => Phase::FirstByte,
+            },
+            ..Sample::due(begun)
+        }
     }
 }
 

@@ -1,5 +1,6 @@
 //! Files with a line for each request.
 
+use slowpath_core::nanos::Nanos;
 use slowpath_core::sample::Outcome;
 use slowpath_record::adapters::{REQUEST_FORMATS, Requests, Source, detect, detect_requests};
 
@@ -82,40 +83,113 @@ fn samples_hold_what_the_file_says_and_nothing_else() {
     assert!(samples.iter().all(|s| s.done < facts.window.end));
 }
 
+/// How many requests of each endpoint ended so.
+fn ends(requests: &Requests) -> Vec<(&str, Outcome, usize)> {
+    let mut ends: Vec<(&str, Outcome, usize)> = Vec::new();
+    for request in &requests.requests {
+        let name = requests.endpoints[usize::from(request.endpoint)].as_str();
+        match ends
+            .iter_mut()
+            .find(|end| (end.0, end.1) == (name, request.outcome))
+        {
+            Some(end) => end.2 += 1,
+            None => ends.push((name, request.outcome, 1)),
+        }
+    }
+    ends.sort_unstable_by_key(|end| end.0);
+    ends
+}
+
 #[test]
-fn jtl_lines_are_requests() {
-    let text = "timeStamp,elapsed,label,responseCode,responseMessage,success,bytes,sentBytes,Latency,\
-                Connect\n\
-                1795263389448,12,home,200,OK,true,2704,130,9,1\n\
-                1795263389460,3,home,404,Not Found,false,153,130,3,0\n\
-                1795263389470,1,home,Non HTTP response code: java.net.ConnectException,\
-                Connection refused,false,0,0,0,1\n";
-    let source = Source {
-        file: "out.jtl",
-        bytes: text.as_bytes(),
-    };
-    let format = detect_requests(source.bytes).unwrap();
-    let requests = format.read(source).unwrap();
-    let outcomes: Vec<Outcome> = requests.requests.iter().map(|r| r.outcome).collect();
-    assert_eq!(outcomes, [Outcome::Ok, Outcome::Status, Outcome::Refused]);
-    assert_eq!(requests.requests[0].first_byte_ns, Some(9_000_000));
-    assert_eq!(requests.requests[2].first_byte_ns, None);
-    let broken = text.replace(",12,home", ",soon,home");
-    let source = Source {
-        bytes: broken.as_bytes(),
-        ..source
-    };
+fn jtl_results_are_requests_in_csv_and_in_xml() {
+    // As printed: 28 samples, 20 of which are errors.
+    for name in ["jmeter.jtl", "jmeter.xml"] {
+        let requests = read("jmeter", name);
+        let expected = [
+            ("checked", Outcome::Check, 4),
+            ("closed", Outcome::Refused, 4),
+            ("home", Outcome::Ok, 4),
+            ("missing, page", Outcome::Status, 4),
+            ("moved", Outcome::Ok, 4),
+            ("reset", Outcome::Reset, 4),
+            ("slow", Outcome::Timeout, 4),
+        ];
+        assert_eq!(ends(&requests), expected, "{name}");
+        assert_eq!(requests.precision_ns, 1_000_000);
+        let [transactions, inner] = requests.notes.as_slice() else {
+            panic!("{:?}", requests.notes);
+        };
+        assert!(
+            transactions.starts_with("4 results of transaction"),
+            "{transactions}"
+        );
+        assert!(
+            inner.starts_with("8 requests that were made inside"),
+            "{inner}"
+        );
+    }
+}
+
+#[test]
+fn the_time_to_connect_is_a_part_of_a_jtl_result() {
+    // 1795273643619,26,home,200,...,Latency 22,Connect 17.
+    let requests = read("jmeter", "jmeter.jtl");
+    let (samples, _) = requests.repeat(0, &requests.endpoints);
+    let first = samples.iter().find(|s| s.outcome == Outcome::Ok).unwrap();
+    let since = |at: Option<Nanos>| at.unwrap().since(first.scheduled);
+    assert_eq!(since(first.connect_begin), 0);
+    assert_eq!(since(first.connected), 17_000_000);
+    assert_eq!(since(first.sent), 17_000_000);
+    assert_eq!(since(first.first_byte), 22_000_000);
+    assert_eq!(first.latency_ns(), 26_000_000);
+    let refused = samples.iter().find(|s| s.outcome == Outcome::Refused);
+    assert_eq!(refused.unwrap().sent, None);
+    let reset = samples.iter().find(|s| s.outcome == Outcome::Reset);
+    assert_eq!(reset.unwrap().received_bytes, 0);
+}
+
+fn refused(name: &str, bytes: &[u8]) -> Vec<String> {
+    let source = Source { file: name, bytes };
+    let format = REQUEST_FORMATS.iter().find(|f| f.name == "jmeter").unwrap();
     let errors = format.read(source).unwrap_err();
+    errors.iter().map(ToString::to_string).collect()
+}
+
+#[test]
+fn mistakes_in_a_jtl_have_lines_and_are_not_told_without_end() {
+    let text = String::from_utf8(fixture("requests/jmeter.jtl")).unwrap();
+    let errors = refused("out.jtl", text.replace(",26,home", ",soon,home").as_bytes());
     assert!(
-        errors[0]
-            .to_string()
-            .starts_with("out.jtl:2: \"soon\" in elapsed")
+        errors[0].starts_with("out.jtl:2: \"soon\" in elapsed"),
+        "{errors:?}"
     );
+    let errors = refused("out.jtl", text.replace("elapsed", "took").as_bytes());
+    assert!(
+        errors[0].starts_with("out.jtl:1: the first line does not name"),
+        "{errors:?}"
+    );
+    let dates = text.replace("\n1795", "\n2026/11/21 ");
+    let errors = refused("out.jtl", dates.as_bytes());
+    assert_eq!(errors.len(), 11);
+    assert!(
+        errors[10].starts_with("out.jtl: 26 further lines of it are wrong"),
+        "{errors:?}"
+    );
+    let xml = String::from_utf8(fixture("requests/jmeter.xml")).unwrap();
+    let errors = refused("out.xml", xml.replacen("ts=\"1795", "ts=\"x", 1).as_bytes());
+    assert!(errors[0].starts_with("out.xml:3: \"x"), "{errors:?}");
 }
 
 #[test]
 fn damaged_requests_are_read_or_refused() {
-    for name in ["k6.csv", "k6.jsonl", "vegeta.csv", "vegeta.jsonl"] {
+    for name in [
+        "k6.csv",
+        "k6.jsonl",
+        "vegeta.csv",
+        "vegeta.jsonl",
+        "jmeter.jtl",
+        "jmeter.xml",
+    ] {
         let bytes = fixture(&format!("requests/{name}"));
         for at in (0..bytes.len()).step_by(1499) {
             for piece in [

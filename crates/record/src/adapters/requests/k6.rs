@@ -5,6 +5,7 @@ use serde::Deserialize;
 use slowpath_core::nanos::SECOND;
 use slowpath_core::sample::Outcome;
 
+use super::mistakes::Mistakes;
 use super::{AdapterError, Instant, Request, RequestFormat, Requests, Source, by_status, ms_to_ns};
 use crate::adapters::path_of;
 
@@ -50,6 +51,7 @@ impl Open {
                 endpoint: all.endpoint(&short(point.name)),
                 sent_ns: point.at_ns,
                 took_ns: 0,
+                connect_ns: None,
                 first_byte_ns: None,
                 status,
                 outcome: outcome(status, point.error_code),
@@ -125,12 +127,13 @@ fn csv(source: Source<'_>) -> Result<Requests, Vec<AdapterError>> {
     let mut reader = csv::ReaderBuilder::new()
         .flexible(true)
         .from_reader(source.bytes);
-    let lines = source.bytes.split(|&b| b == b'\n').count();
-    let wrong =
-        |line: u64, what: String| source.wrong(Some((line as usize).clamp(1, lines)), what, REMEDY);
+    let mut mistakes = Mistakes::of(source, REMEDY);
     let heads = match reader.headers() {
         Ok(heads) => heads.clone(),
-        Err(error) => return Err(vec![wrong(1, error.to_string())]),
+        Err(error) => {
+            mistakes.push(1, error.to_string());
+            return mistakes.or(Requests::default());
+        }
     };
     let place = |name: &str| heads.iter().position(|head| head == name);
     let columns = [
@@ -147,13 +150,12 @@ fn csv(source: Source<'_>) -> Result<Requests, Vec<AdapterError>> {
         ..Requests::default()
     };
     let mut open = Open::default();
-    let mut errors = Vec::new();
     for record in reader.into_records() {
         let record = match record {
             Ok(record) => record,
             Err(error) => {
                 let line = error.position().map_or(1, csv::Position::line);
-                errors.push(wrong(line, error.to_string()));
+                mistakes.push(line, error.to_string());
                 continue;
             }
         };
@@ -167,7 +169,7 @@ fn csv(source: Source<'_>) -> Result<Requests, Vec<AdapterError>> {
             continue;
         }
         let Some((at_ns, precision_ns)) = unix_ns(cell(1)) else {
-            errors.push(wrong(line, format!("{:?} is no Unix time", cell(1))));
+            mistakes.push(line, format!("{:?} is no Unix time", cell(1)));
             continue;
         };
         all.precision_ns = all.precision_ns.max(precision_ns);
@@ -180,15 +182,11 @@ fn csv(source: Source<'_>) -> Result<Requests, Vec<AdapterError>> {
             error_code: cell(5),
         };
         if let Err(what) = open.point(&mut all, &point) {
-            errors.push(wrong(line, what));
+            mistakes.push(line, what);
         }
     }
     open.close(&mut all);
-    if errors.is_empty() {
-        Ok(all)
-    } else {
-        Err(errors)
-    }
+    mistakes.or(all)
 }
 
 #[derive(Deserialize)]
@@ -224,7 +222,7 @@ fn json(source: Source<'_>) -> Result<Requests, Vec<AdapterError>> {
         ..Requests::default()
     };
     let mut open = Open::default();
-    let mut errors = Vec::new();
+    let mut mistakes = Mistakes::of(source, REMEDY);
     for (at, line) in text.lines().enumerate() {
         if line.trim().is_empty() {
             continue;
@@ -232,7 +230,7 @@ fn json(source: Source<'_>) -> Result<Requests, Vec<AdapterError>> {
         let line: Line = match serde_json::from_str(line) {
             Ok(line) => line,
             Err(error) => {
-                errors.push(source.wrong(Some(at + 1), error.to_string(), REMEDY));
+                mistakes.push(at as u64 + 1, error.to_string());
                 continue;
             }
         };
@@ -250,13 +248,9 @@ fn json(source: Source<'_>) -> Result<Requests, Vec<AdapterError>> {
             error_code: &tags.error_code,
         };
         if let Err(what) = open.point(&mut all, &point) {
-            errors.push(source.wrong(Some(at + 1), what, REMEDY));
+            mistakes.push(at as u64 + 1, what);
         }
     }
     open.close(&mut all);
-    if errors.is_empty() {
-        Ok(all)
-    } else {
-        Err(errors)
-    }
+    mistakes.or(all)
 }

@@ -3,6 +3,7 @@
 use serde::Deserialize;
 use slowpath_core::sample::Outcome;
 
+use super::mistakes::Mistakes;
 use super::{AdapterError, Instant, Request, RequestFormat, Requests, Source, by_status};
 use crate::adapters::path_of;
 
@@ -65,6 +66,7 @@ fn push(all: &mut Requests, found: &Found) {
         endpoint: all.endpoint(&name),
         sent_ns: found.timestamp.unix_ns(),
         took_ns: found.latency,
+        connect_ns: None,
         first_byte_ns: None,
         status: found.code,
         outcome: outcome(found.code, &found.error),
@@ -97,15 +99,13 @@ fn csv(source: Source<'_>) -> Result<Requests, Vec<AdapterError>> {
         precision_ns: 1,
         ..Requests::default()
     };
-    let mut errors = Vec::new();
-    let lines = source.bytes.split(|&b| b == b'\n').count();
+    let mut mistakes = Mistakes::of(source, REMEDY);
     let records = csv::ReaderBuilder::new()
         .has_headers(false)
         .flexible(true)
         .from_reader(source.bytes)
         .into_records();
     for (at, record) in records.enumerate() {
-        let place = |line: u64| Some((line as usize).clamp(1, lines));
         let found = match &record {
             Ok(record) => result(record),
             Err(error) => Err(error.to_string()),
@@ -115,15 +115,11 @@ fn csv(source: Source<'_>) -> Result<Requests, Vec<AdapterError>> {
             Err(what) => {
                 let position = record.as_ref().ok().and_then(csv::StringRecord::position);
                 let line = position.map_or(at as u64 + 1, csv::Position::line);
-                errors.push(source.wrong(place(line), what, REMEDY));
+                mistakes.push(line, what);
             }
         }
     }
-    if errors.is_empty() {
-        Ok(all)
-    } else {
-        Err(errors)
-    }
+    mistakes.or(all)
 }
 
 fn result(record: &csv::StringRecord) -> Result<Found, String> {
@@ -151,16 +147,12 @@ fn json(source: Source<'_>) -> Result<Requests, Vec<AdapterError>> {
         precision_ns: 1,
         ..Requests::default()
     };
-    let mut errors = Vec::new();
+    let mut mistakes = Mistakes::of(source, REMEDY);
     for (at, line) in text.lines().enumerate() {
         match serde_json::from_str::<Found>(line) {
             Ok(found) => push(&mut all, &found),
-            Err(error) => errors.push(source.wrong(Some(at + 1), error.to_string(), REMEDY)),
+            Err(error) => mistakes.push(at as u64 + 1, error.to_string()),
         }
     }
-    if errors.is_empty() {
-        Ok(all)
-    } else {
-        Err(errors)
-    }
+    mistakes.or(all)
 }

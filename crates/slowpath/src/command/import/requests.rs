@@ -18,7 +18,7 @@ use super::AUTO;
 use crate::cli::ImportArgs;
 use crate::command::run::directory;
 use crate::exit::{Exit, Problem};
-use crate::notes;
+use crate::notes::{new_id, now_utc};
 use crate::present::Judged;
 
 /// Stands for a target whose address the file does not tell.
@@ -43,7 +43,7 @@ pub(super) fn import(args: &ImportArgs, format: &'static RequestFormat) -> Resul
             endpoints.push(name.clone());
         }
     }
-    let id = notes::new_id();
+    let id = new_id();
     let dir = directory(args.out.as_deref(), &id)?;
     let mut manifest = manifest(args, format, id, &endpoints, &repeats);
     let not_recorded = |error| Problem::environment(error, "make room on the disk");
@@ -107,7 +107,7 @@ fn manifest(
         format: MANIFEST_FORMAT,
         id,
         version: env!("CARGO_PKG_VERSION").to_owned(),
-        began: notes::now_utc(),
+        began: now_utc(),
         plan: Plan {
             scenario,
             // Nothing was drawn; judging draws from a seed that is the same for the same file.
@@ -118,7 +118,7 @@ fn manifest(
         host: HostFacts::default(),
         git: None,
         target: TargetFacts {
-            url: format!("what {} loaded", format.tool),
+            url: "a target that its file does not name".to_owned(),
             hidden_because: format!("{} observed nothing but requests", format.tool),
             ..TargetFacts::default()
         },
@@ -130,7 +130,25 @@ fn manifest(
             format: format.name.to_owned(),
             files: args.files.clone(),
             precision_ns: precision.max().unwrap_or(1),
+            notes: notes(repeats),
         }),
         recovered: false,
     }
+}
+
+/// What the files' readers say, with the file's number where there are several.
+fn notes(repeats: &[Requests]) -> Vec<String> {
+    let alone = repeats.len() == 1;
+    let numbered = repeats.iter().zip(1..);
+    let said = numbered.flat_map(|(requests, number)| {
+        let note = move |note: &String| {
+            if alone {
+                note.clone()
+            } else {
+                format!("file {number}: {note}")
+            }
+        };
+        requests.notes.iter().map(note)
+    });
+    said.collect()
 }
