@@ -23,6 +23,7 @@ mod jmh;
 mod json;
 mod k6;
 mod locust;
+mod markdown;
 mod oha;
 mod pattern;
 mod pytest;
@@ -258,6 +259,8 @@ pub const ADAPTERS: &[Adapter] = &[
     locust::ADAPTER,
     vegeta::ADAPTER,
     autocannon::ADAPTER,
+    // Many documents hold a table.
+    markdown::ADAPTER,
 ];
 
 /// How much of an output is looked at to recognise its format.

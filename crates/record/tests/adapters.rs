@@ -15,6 +15,8 @@ mod benchmarks;
 mod load;
 #[path = "adapters/requests.rs"]
 mod requests;
+#[path = "adapters/tables.rs"]
+mod tables;
 
 use slowpath_record::adapters::{Harvest, Source, Take, by_name, detect};
 
