@@ -5,13 +5,7 @@ use slowpath_core::figures::{Origin, Row, Unit};
 use slowpath_core::stats::spread::{Spread, Steadiness};
 
 use crate::quantity;
-
-/// A table: headings, then rows of as many cells. The first columns of words are aligned to the
-/// left.
-pub(crate) struct Table {
-    pub(crate) heads: Vec<&'static str>,
-    pub(crate) rows: Vec<Vec<String>>,
-}
+use crate::sweep_story::Table;
 
 /// Places of outliers that are told; further ones are in bench.json.
 const OUTLIERS_TOLD: usize = 5;
@@ -114,6 +108,8 @@ pub(crate) fn brackets(report: &BenchReport) -> String {
             confidence(spread.confidence),
             spread.runs
         ),
+        None if report.figures.rows.is_empty() => "there are none".to_owned(),
+        None => "none counts, for what the host did meanwhile".to_owned(),
         _ => "one repeat: what the next one would give is not known".to_owned(),
     }
 }
@@ -125,14 +121,16 @@ fn confidence(share: f64) -> String {
 
 /// What went wrong, one sentence each, the worst first.
 pub(crate) fn troubles(report: &BenchReport) -> Vec<String> {
-    let mut told: Vec<String> = report.figures.void.clone();
+    let mut told = Vec::new();
     for one in &report.executions {
         let number = one.number;
         if !one.aside.is_empty() {
             told.push(format!("execution {number} is put aside: {}", one.aside));
         }
         if one.failed {
-            told.push(format!("execution {number} ended with {}", one.exit));
+            let counts = one.trouble.is_empty() && one.aside.is_empty();
+            let counts = if counts { "; its figures count" } else { "" };
+            told.push(format!("execution {number}: {}{counts}", one.exit));
         }
         let inner = one.trouble.iter().chain(&one.failures);
         told.extend(inner.map(|text| format!("execution {number}: {text}")));
@@ -150,6 +148,25 @@ pub(crate) fn troubles(report: &BenchReport) -> Vec<String> {
 /// What the observations inside executions say, one sentence each.
 pub(crate) fn inside(report: &BenchReport) -> Vec<String> {
     let mut told = Vec::new();
+    let modes = &report.figures.modes;
+    for (at, first) in modes.iter().enumerate() {
+        if at > 0 && modes[at - 1].subject == first.subject {
+            continue;
+        }
+        let own = modes.iter().filter(|mode| mode.subject == first.subject);
+        let places: Vec<String> = own
+            .map(|mode| {
+                let at = value(mode.at_ns, Unit::Ns);
+                format!("{at} ({})", quantity::percent(mode.weight))
+            })
+            .collect();
+        told.push(format!(
+            "{}: the {} samples of all executions gather at {}",
+            first.subject,
+            first.n,
+            places.join(" and ")
+        ));
+    }
     for samples in &report.samples {
         let (row, number, n) = (&samples.row, samples.execution, samples.n);
         if let Some(step) = samples.steps.first() {
@@ -176,25 +193,6 @@ pub(crate) fn inside(report: &BenchReport) -> Vec<String> {
             ));
         }
     }
-    let modes = &report.figures.modes;
-    for (at, first) in modes.iter().enumerate() {
-        if at > 0 && modes[at - 1].subject == first.subject {
-            continue;
-        }
-        let own = modes.iter().filter(|mode| mode.subject == first.subject);
-        let places: Vec<String> = own
-            .map(|mode| {
-                let at = value(mode.at_ns, Unit::Ns);
-                format!("{at} ({})", quantity::percent(mode.weight))
-            })
-            .collect();
-        told.push(format!(
-            "{}: the {} samples of all executions gather at {}",
-            first.subject,
-            first.n,
-            places.join(" and ")
-        ));
-    }
     told
 }
 
@@ -204,7 +202,12 @@ pub(crate) fn origin(report: &BenchReport) -> String {
         Origin::Measured => "measured by slowpath".to_owned(),
         Origin::Bench { command, adapter } => {
             let executions = quantity::plural(report.executions.len() as u64, "execution");
-            format!("{executions} of {}, read as {adapter}", command.join(" "))
+            let read = if adapter.is_empty() {
+                String::new()
+            } else {
+                format!(", read as {adapter}")
+            };
+            format!("{executions} of {}{read}", command.join(" "))
         }
         Origin::Imported { format, files } => {
             format!("imported from {format}: {}", files.join(", "))

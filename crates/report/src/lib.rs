@@ -19,7 +19,7 @@ mod views;
 pub use views::html::{history_html, html, sweep_html};
 pub use views::json::{ab_json, bench_json, comparison_json, history_json, json, sweep_json};
 pub use views::markdown::{
-    ab_markdown, comparison_markdown, history_markdown, markdown, sweep_markdown,
+    ab_markdown, bench_markdown, comparison_markdown, history_markdown, markdown, sweep_markdown,
 };
 pub use views::terminal::{
     Style, ab_terminal, bench_terminal, comparison_terminal, gates_terminal, history_terminal,

@@ -84,7 +84,7 @@ impl Problem {
     pub(crate) fn interrupted() -> Self {
         Self {
             exit: Exit::Interrupted,
-            what: "interrupted before the load began".to_owned(),
+            what: "interrupted before anything was measured".to_owned(),
             remedy: String::new(),
         }
     }

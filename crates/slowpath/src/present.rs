@@ -11,6 +11,7 @@ use slowpath_diagnose::diagnosis::{Diagnosis, Status};
 use slowpath_experiment::{Baseline, Experiment, judge_gates};
 use slowpath_record::RecordError;
 
+use crate::command::bench::again;
 use crate::exit::{Exit, Problem};
 use crate::{grade, out, store};
 
@@ -26,6 +27,9 @@ pub(crate) struct Judged {
 impl Judged {
     /// Reads and judges the run in a directory.
     pub(crate) fn read(dir: &Path) -> Result<Self, Problem> {
+        if again::is_one(dir) {
+            return Err(again::no_requests(dir));
+        }
         let record = slowpath_record::read(dir).map_err(|error| {
             Problem::usage(
                 format!("cannot read the run in {}: {error}", dir.display()),

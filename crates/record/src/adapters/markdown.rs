@@ -106,8 +106,7 @@ fn cells(line: &str) -> Vec<String> {
     for c in line.chars() {
         match c {
             '|' if !escaped => cells.push(String::new()),
-            '*' | '`' if !escaped => {}
-            '\\' if !escaped => {}
+            '*' | '`' | '\\' if !escaped => {}
             _ => cells.last_mut().expect("it begins with one").push(c),
         }
         escaped = c == '\\' && !escaped;

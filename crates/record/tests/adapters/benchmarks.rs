@@ -1,7 +1,9 @@
 //! Tools that time pieces of code.
 
+use std::path::Path;
+
 use slowpath_core::figures::{Better, Unit};
-use slowpath_record::adapters::{Rests, Source, by_name};
+use slowpath_record::adapters::{Rests, Source, by_name, criterion_folder};
 
 use super::{read, same, says, take, values};
 
@@ -138,4 +140,26 @@ fn pytest_rounds_are_samples() {
     let sum = take(&harvest, "test_b.py::test_sum.time");
     assert_eq!((sum.samples.len(), sum.figures[0].n), (20, Some(20)));
     assert!(sum.figures[0].low.is_some());
+}
+
+#[test]
+fn criterion_samples_are_those_of_one_iteration() {
+    // As criterion itself has it in estimates.json: medians of 57.617 ns and 266.767 ns.
+    let folder = concat!(
+        env!("CARGO_MANIFEST_DIR"),
+        "/tests/fixtures/adapters/criterion"
+    );
+    let harvest = criterion_folder(Path::new(folder)).unwrap();
+    says(&harvest, "req_short/req_short.time", 57.617_329_66);
+    says(&harvest, "resp/resp.time", 266.767_373_995);
+    let resp = take(&harvest, "resp/resp.time");
+    assert_eq!((resp.samples.len(), resp.unit), (200, Unit::Ns));
+    same(resp.samples.iter().sum::<f64>() / 200.0, 300.926_899_14);
+    let mode = &harvest.conditions.harness["sampling of resp/resp"];
+    assert_eq!(mode, "Linear");
+    // One file alone has its name from its place, if it has one.
+    let alone = read("criterion", "criterion/resp/resp/new/sample.json");
+    says(&alone, "resp/resp.time", 266.767_373_995);
+    let none = criterion_folder(Path::new("/nowhere")).unwrap_err();
+    assert!(none[0].what.contains("no new/sample.json"));
 }

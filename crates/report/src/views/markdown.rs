@@ -9,6 +9,7 @@ use crate::quantity;
 use crate::story::{self, Question};
 
 mod ab;
+mod bench;
 mod comparison;
 mod failures;
 mod gates;
@@ -16,6 +17,7 @@ mod history;
 mod sweep;
 
 pub use ab::ab_markdown;
+pub use bench::bench_markdown;
 pub use comparison::comparison_markdown;
 pub use history::history_markdown;
 pub use sweep::sweep_markdown;

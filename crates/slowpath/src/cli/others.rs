@@ -45,7 +45,7 @@ pub(crate) struct BenchArgs {
 #[derive(Debug, Args)]
 pub(crate) struct ImportArgs {
     /// What wrote them: go, criterion, jmh, google-benchmark, pytest-benchmark, hyperfine, wrk,
-    /// oha, k6, locust, vegeta, autocannon; with a line for each request k6-csv, k6-json,
+    /// oha, k6, locust, vegeta, autocannon, markdown; with a line for each request k6-csv, k6-json,
     /// vegeta-csv, vegeta-json, jmeter; auto to recognise it, lines with --regex.
     #[arg(value_name = "FORMAT")]
     pub(crate) format: String,

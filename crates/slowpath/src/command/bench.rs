@@ -1,7 +1,7 @@
 //! `slowpath bench`: repeat a benchmark command and read its figures.
 
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::time::Duration;
 
 use anyhow::Result;
@@ -17,6 +17,11 @@ use crate::command::run::{Directory, directory};
 use crate::execution::{Bench, Kept, absolute, check_program};
 use crate::exit::{Exit, Problem};
 use crate::{interrupt, notes, out, present, session, store};
+
+pub(crate) mod again;
+mod output;
+
+use output::{in_words, last_words, unknown, whole};
 
 /// Fewest executions whose range is a 93.75 % interval of their median, which is worth its time
 /// for most benchmarks.
@@ -179,7 +184,8 @@ impl Campaign<'_> {
     fn announce(&self) {
         if !self.args.quiet {
             let (planned, command) = (self.report.planned, self.args.command.join(" "));
-            self.say(&format!("{planned} executions of {command}"));
+            let plural = if planned == 1 { "" } else { "s" };
+            self.say(&format!("{planned} execution{plural} of {command}"));
         }
     }
 
@@ -239,7 +245,7 @@ impl Campaign<'_> {
         let result = if !execution.trouble.is_empty() {
             execution.trouble.join("; ")
         } else if execution.aside.is_empty() {
-            format!("{figures} figures")
+            format!("{figures} figure{}", if figures == 1 { "" } else { "s" })
         } else {
             format!("put aside: {}", execution.aside)
         };
@@ -269,7 +275,7 @@ impl Campaign<'_> {
             }
             Output::Stdout | Output::Criterion(_) => kept.stdout.clone(),
         };
-        let bytes = read_file(&file)?;
+        let bytes = whole(&file)?;
         let name = file.display().to_string();
         let source = Source {
             file: &name,
@@ -282,7 +288,7 @@ impl Campaign<'_> {
                 // Logs go to stderr as often.
                 let found = found.or_else(|errors| {
                     let name = kept.stderr.display().to_string();
-                    let bytes = fs::read(&kept.stderr).unwrap_or_default();
+                    let bytes = whole(&kept.stderr).unwrap_or_default();
                     let source = Source {
                         file: &name,
                         bytes: &bytes,
@@ -296,13 +302,41 @@ impl Campaign<'_> {
                     Reader::Adapter(adapter) => Some(*adapter),
                     _ => plan.adapter.and_then(adapters::by_name),
                 };
-                let adapter = adapter
-                    .or_else(|| adapters::detect(&bytes))
-                    .ok_or_else(|| unknown(&name))?;
+                let Some(adapter) = adapter.or_else(|| adapters::detect(&bytes)) else {
+                    return self.unread(execution, kept, &name);
+                };
                 self.adapter = Some(adapter.name);
                 adapter.read(source).map_err(|e| in_words(&e))
             }
         }
+    }
+
+    /// What is known of an execution whose output no adapter knows: its time, unless there were
+    /// figures before.
+    fn unread(
+        &mut self,
+        execution: &Execution,
+        kept: &Kept,
+        file: &str,
+    ) -> Result<Harvest, Vec<String>> {
+        if execution.failed {
+            return Err(last_words(kept));
+        }
+        if self.adapter.is_some_and(|name| name != TIME) {
+            return Err(unknown(file));
+        }
+        self.adapter = Some(TIME);
+        let mut harvest = Harvest::of_time(execution.took_ns);
+        harvest.notes.push(format!(
+            "no figures were found in the output, so the figure is the time of the command; \
+             --adapter ({}) or --regex reads others",
+            adapters::ADAPTERS
+                .iter()
+                .map(|a| a.name)
+                .collect::<Vec<_>>()
+                .join(", ")
+        ));
+        Ok(harvest)
     }
 
     /// Brings the report up to what was read so far.
@@ -345,20 +379,4 @@ impl Campaign<'_> {
         self.report.figures.modes = adapters::modes(&pooled);
         self.report.summaries = BenchReport::summaries(&self.report.figures);
     }
-}
-
-fn in_words(errors: &[adapters::AdapterError]) -> Vec<String> {
-    errors.iter().map(ToString::to_string).collect()
-}
-
-fn read_file(file: &PathBuf) -> Result<Vec<u8>, Vec<String>> {
-    fs::read(file).map_err(|error| vec![format!("cannot read {}: {error}", file.display())])
-}
-
-fn unknown(file: &str) -> Vec<String> {
-    let known: Vec<&str> = ADAPTERS.iter().map(|a| a.name).collect();
-    vec![format!(
-        "{file} is of no known make; give --adapter ({}, {TIME}) or --regex",
-        known.join(", ")
-    )]
 }

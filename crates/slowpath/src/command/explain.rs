@@ -3,8 +3,8 @@
 use anyhow::Result;
 
 use crate::cli::ExplainArgs;
-use crate::command::ab;
 use crate::command::sweep::again::{self, Shown};
+use crate::command::{ab, bench};
 use crate::exit::Exit;
 use crate::present::Judged;
 use crate::{out, store};
@@ -18,7 +18,11 @@ pub(crate) fn explain(args: &ExplainArgs) -> Result<Exit> {
     if let Some(dir) = ab::again::find(&args.run) {
         return ab::again::again(&dir, false, args.json.as_deref());
     }
-    let judged = Judged::read(&store::find(&args.run)?)?;
+    let dir = store::find(&args.run)?;
+    if bench::again::is_one(&dir) {
+        return bench::again::again(&dir, false, args.json.as_deref());
+    }
+    let judged = Judged::read(&dir)?;
     let saved = judged.save();
     judged.print(saved.is_ok());
     if let Err(problem) = saved {

@@ -141,6 +141,11 @@ fn is_scenario(what: &str) -> bool {
 
 /// The gates that are asked for.
 fn wanted(args: &GateArgs, own: &[Gate], figures: &RunFigures) -> Result<Vec<Gate>, Problem> {
+    if figures.rows.is_empty() {
+        let what = format!("the run {} has no figures", figures.id);
+        let remedy = "slowpath explain shows why; measure again";
+        return Err(Problem::invalid(what, remedy));
+    }
     let gates = match &args.gates {
         Some(file) => read(file, &Words::of(figures))?,
         None => own.to_vec(),

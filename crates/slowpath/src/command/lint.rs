@@ -16,6 +16,7 @@ use slowpath_lint::{Facts, HostLimits, PortReuse, lint as judge, text};
 use slowpath_record::scenario::{Mistake, parse, parse_model};
 
 use crate::cli::LintArgs;
+use crate::command::bench::again;
 use crate::command::run::read_scenario;
 use crate::exit::{Exit, Problem};
 use crate::{out, store};
@@ -61,6 +62,9 @@ fn model(args: &LintArgs, scenario: &Scenario) -> Result<Option<(TargetModel, St
         return Ok(None);
     };
     let dir = store::find(run)?;
+    if again::is_one(&dir) {
+        return Err(again::no_requests(&dir).into());
+    }
     let record = slowpath_record::read(&dir)
         .map_err(|error| Problem::usage(error, "give --from a run that can be read"))?;
     let model = model_of(&record).ok_or_else(|| {

@@ -3,8 +3,8 @@
 use anyhow::Result;
 
 use crate::cli::ReportArgs;
-use crate::command::ab;
 use crate::command::sweep::again::{self, Shown};
+use crate::command::{ab, bench};
 use crate::exit::Exit;
 use crate::out;
 use crate::present::Judged;
@@ -24,7 +24,11 @@ pub(crate) fn report(args: &ReportArgs) -> Result<Exit> {
     if let Some(dir) = ab::again::find(&args.run) {
         return ab::again::again(&dir, args.markdown, args.json.as_deref());
     }
-    let judged = Judged::read(&store::find(&args.run)?)?;
+    let dir = store::find(&args.run)?;
+    if bench::again::is_one(&dir) {
+        return bench::again::again(&dir, args.markdown, args.json.as_deref());
+    }
+    let judged = Judged::read(&dir)?;
     let saved = judged.save();
     if args.markdown {
         out::answer(&slowpath_report::markdown(

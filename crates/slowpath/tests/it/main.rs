@@ -4,6 +4,7 @@
 
 mod ab;
 mod bad_input;
+mod benching;
 mod comparing;
 mod counting;
 mod dependencies;

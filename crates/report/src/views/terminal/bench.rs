@@ -5,7 +5,8 @@ use unicode_width::UnicodeWidthStr;
 
 use super::flow::{Page, Tint};
 use super::{LABEL, Style};
-use crate::bench_story::{self as story, Table, WORDS};
+use crate::bench_story::{self as story, WORDS};
+use crate::sweep_story::Table;
 
 /// Spaces between columns.
 const BETWEEN: usize = 2;
