@@ -45,7 +45,6 @@ pub mod repeats;
 pub mod run_groups;
 pub mod settle;
 pub mod shape;
-pub mod sign_flip;
 pub mod spread;
 pub mod stalls;
 pub mod step;

@@ -1,13 +1,16 @@
 //! Whether a run that went on until it is precise has become so.
 
 use slowpath_core::scenario::Load;
-use slowpath_core::stats::repeats::{ENOUGH, log_mean};
+use slowpath_core::stats::repeats::{ENOUGH, Stopping, log_mean};
 
 use crate::diagnosis::{Check, EndpointFigures, RepeatFigures, Status};
 use crate::figures::share;
 
 /// The percentiles that a precision is asked of.
 const PERCENTILES: [&str; 2] = ["p50", "p99"];
+
+/// More repeats than this are not advised: the width shrinks with their root alone.
+const REPEATS_ADVISED: usize = 50;
 
 /// The check of the least precise figure; `None` if no precision was asked for.
 pub(crate) fn precision(load: &Load, endpoints: &[EndpointFigures]) -> Option<Check> {
@@ -17,14 +20,15 @@ pub(crate) fn precision(load: &Load, endpoints: &[EndpointFigures]) -> Option<Ch
         PERCENTILES.into_iter().filter_map(move |name| {
             let of = |r: &RepeatFigures| r.latency_ms.get(name).copied();
             let values: Option<Vec<f64>> = endpoint.by_repeat.iter().map(of).collect();
-            let width = log_mean(&values?, None).ok()?.half_width_log.exp_m1();
-            Some((width, format!("{name} of {}", endpoint.name)))
+            let found = log_mean(&values?, None).ok()?;
+            let width = found.half_width_log.exp_m1();
+            Some((width, format!("{name} of {}", endpoint.name), found.sd_log))
         })
     });
     let worst = widths.max_by(|a, b| a.0.total_cmp(&b.0));
     let percent = |share: f64| format!("±{:.1} %", share * 100.0);
     let (status, value, detail) = match worst {
-        Some((half, what)) if half <= wanted && repeats >= ENOUGH => (
+        Some((half, what, _)) if half <= wanted && repeats >= ENOUGH => (
             Status::Ok,
             Some(share(half)),
             format!(
@@ -33,14 +37,14 @@ pub(crate) fn precision(load: &Load, endpoints: &[EndpointFigures]) -> Option<Ch
                 percent(wanted)
             ),
         ),
-        Some((half, what)) => (
+        Some((half, what, sd_log)) => (
             Status::Warn,
             Some(share(half)),
             format!(
-                "{what} is known to {} over {repeats} repeats, {} was wanted: allow more repeats, \
-                 or a longer duration",
+                "{what} is known to {} over {repeats} repeats, {} was wanted: {}",
                 percent(half),
-                percent(wanted)
+                percent(wanted),
+                advice(wanted, sd_log)
             ),
         ),
         None => (
@@ -55,4 +59,33 @@ pub(crate) fn precision(load: &Load, endpoints: &[EndpointFigures]) -> Option<Ch
         value,
         detail,
     })
+}
+
+/// How many repeats that scatter like these make the wanted precision.
+fn advice(wanted: f64, sd_log: f64) -> String {
+    let rule = Stopping {
+        half_width_log: wanted.ln_1p(),
+        most: REPEATS_ADVISED,
+        ..Stopping::default()
+    };
+    match rule.expected(sd_log) {
+        Some(repeats) => format!("{repeats} repeats that scatter like these would give it"),
+        None => format!(
+            "{REPEATS_ADVISED} repeats that scatter like these would not give it; a longer duration \
+             or a quieter host may"
+        ),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_advice_counts_repeats() {
+        // t of 7 degrees times 0.06 over the root of 8 is 0.0502, of 9 runs 0.0461.
+        let told = "9 repeats that scatter like these would give it";
+        assert_eq!(advice(0.05, 0.06), told);
+        assert!(advice(0.05, 0.5).contains("a quieter host may"));
+    }
 }

@@ -1,10 +1,13 @@
 //! What recurs in an endpoint's latencies: stalls with a period, and a level that swings.
 
+use std::f64::consts::TAU;
+
 use slowpath_core::nanos::Span;
 use slowpath_core::signal::CLOCK_REALTIME_OFFSET;
 use slowpath_core::stats::batches::Window;
 use slowpath_core::stats::episodes::episodes;
 use slowpath_core::stats::lomb_scargle::{self, Level};
+use slowpath_core::stats::period::{period, rayleigh};
 use slowpath_core::stats::quantile::type_1;
 use slowpath_core::stats::stalls::{self, Stalls};
 use slowpath_core::stats::wall::on_the_clock;
@@ -38,7 +41,9 @@ pub(crate) fn stalls(case: &Case<'_>, endpoint: &EndpointCase) -> Option<StallFi
     }
     let begins: Vec<Vec<u64>> = slow.iter().map(Slow::stalls).collect();
     let most = (0..begins.len()).rev().max_by_key(|&i| begins[i].len())?;
-    let found = stalls::stalls(&begins[most], batch_window(case.windows[most]))?;
+    let Some(found) = stalls::stalls(&begins[most], batch_window(case.windows[most])) else {
+        return fast(&slow[most], zero.get());
+    };
     Some(StallFigures {
         period_ms: millis(found.period_ns),
         jitter_ms: millis(found.jitter_ns),
@@ -48,6 +53,32 @@ pub(crate) fn stalls(case: &Case<'_>, endpoint: &EndpointCase) -> Option<StallFi
         p: found.p,
         kept: kept(case, &found, &begins, most),
         wall: wall(case, &found, &begins),
+    })
+}
+
+/// The period of a fast clock behind all episodes of a repeat: polls and refills, which let go at
+/// its ticks.
+fn fast(slow: &Slow, zero_ns: u64) -> Option<StallFigures> {
+    let ends: Vec<u64> = episodes(&slow.spans)
+        .episodes
+        .iter()
+        .map(|e| e.end_ns)
+        .collect();
+    let found = period(&ends)?;
+    let phase = rayleigh(&ends, found.period_ns)?.phase;
+    let (first, last) = (*ends.first()?, *ends.last()?);
+    let ticks = ((last - first) as f64 / found.period_ns).round() as usize + 1;
+    let since_ns = (phase * found.period_ns - zero_ns as f64).rem_euclid(found.period_ns);
+    Some(StallFigures {
+        period_ms: millis(found.period_ns),
+        // The deviation of a wrapped normal distribution.
+        jitter_ms: millis((-2.0 * found.r.ln()).max(0.0).sqrt() / TAU * found.period_ns),
+        first_s: millis(since_ns) / 1e3,
+        stalls: found.n as u32,
+        missed: ticks.saturating_sub(found.n) as u32,
+        p: found.p,
+        kept: Vec::new(),
+        wall: None,
     })
 }
 

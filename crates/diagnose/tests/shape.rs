@@ -269,6 +269,17 @@ fn stalls_that_keep_to_a_period_are_told_with_it() {
 }
 
 #[test]
+fn a_fast_clock_is_told_with_its_period() {
+    let found = judged(1, 10 * MS, |n, due_ns, _| {
+        let into_ns = due_ns % (500 * MS);
+        4 * MS + scatter(n) / 4 + (60 * MS).saturating_sub(into_ns)
+    });
+    let stalls = found.shape.stalls.as_ref().unwrap();
+    assert!((stalls.period_ms / 500.0 - 1.0).abs() < 0.002, "{stalls:?}");
+    assert!(stalls.p < 0.001 && stalls.stalls >= 75, "{stalls:?}");
+}
+
+#[test]
 fn a_job_outside_strikes_when_it_is_due_in_other_repeats_and_on_the_wall() {
     let found = judged(3, 10 * MS, |n, _, at_ns| {
         let into_ns = (at_ns + 3 * SECOND) % (4 * SECOND);

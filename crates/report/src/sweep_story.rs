@@ -46,6 +46,7 @@ pub(crate) fn sentences(sweep: &Sweep) -> Vec<String> {
     let mut said = Vec::new();
     if dimension == Dimension::Connections {
         said.push(analysis.knee.as_ref().map_or_else(|| no_knee(sweep), knee));
+        said.extend(analysis.bend_at.map(bend));
     }
     said.extend(analysis.usl.as_ref().map(law));
     if let (Dimension::Connections, Some(why)) = (dimension, &analysis.usl_refused) {
@@ -82,6 +83,13 @@ fn knee(knee: &Knee) -> String {
         quantity::number(knee.plateau_per_s),
         level(Dimension::Connections, knee.plateau_level),
         level(Dimension::Connections, knee.reached_at),
+    )
+}
+
+fn bend(at: f64) -> String {
+    format!(
+        "throughput bends most at {} (Kneedle: a marker among the levels that were measured)",
+        level(Dimension::Connections, at)
     )
 }
 

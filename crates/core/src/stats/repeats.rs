@@ -31,11 +31,6 @@ pub const HISTORY_DF: f64 = 10.0;
 /// all together spend 5 % (Pocock 1977, table 1): one look first.
 pub const ALPHA_PER_LOOK: [f64; 5] = [0.05, 0.0294, 0.0221, 0.0182, 0.0158];
 
-/// A run's own error above this part of the scatter between runs is worth a longer run. Below it,
-/// a run of twice the length takes less than a tenth of the variance away (Kalibera & Jones
-/// 2013).
-pub const LONGER_ABOVE: f64 = 0.5;
-
 /// A figure over runs, by its logarithm.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct LogMean {
@@ -169,46 +164,4 @@ impl Stopping {
 /// infinite for one.
 pub fn expected_half_width(runs: usize, sd_log: f64) -> f64 {
     t_975(runs as f64 - 1.0) * sd_log / (runs as f64).sqrt()
-}
-
-/// Where the scatter of runs comes from.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Sources {
-    /// Standard error of one run's own figure, on the logarithm.
-    pub within: f64,
-    /// Standard deviation between runs beyond that.
-    pub between: f64,
-}
-
-impl Sources {
-    /// Splits the scatter of runs, given the standard error of each run's figure (from its own
-    /// interval, on the logarithm).
-    pub fn of(figures: &[f64], own_errors: &[f64]) -> Result<Self, NotComparable> {
-        if figures.len() != own_errors.len() {
-            return Err(NotComparable::NotPaired {
-                a: figures.len(),
-                b: own_errors.len(),
-            });
-        }
-        let (_, variance) = moments(&logs(figures)?)?;
-        let squares: f64 = own_errors.iter().map(|error| error * error).sum();
-        let own = squares / own_errors.len() as f64;
-        Ok(Self {
-            within: own.sqrt(),
-            between: (variance - own).max(0.0).sqrt(),
-        })
-    }
-
-    /// Whether a longer run would help: otherwise time is better spent on more runs.
-    pub fn longer_pays(&self) -> bool {
-        self.within > LONGER_ABOVE * self.between
-    }
-
-    /// The duration at which a given time in all determines the figure best, when runs of
-    /// `duration_s` were made and each costs `overhead_s` besides (start and warm-up):
-    /// `within / between * sqrt(duration overhead)`, from Kalibera & Jones 2013. Infinite if
-    /// runs do not differ beyond their own errors.
-    pub fn best_duration_s(&self, duration_s: f64, overhead_s: f64) -> f64 {
-        self.within / self.between * (duration_s * overhead_s).sqrt()
-    }
 }

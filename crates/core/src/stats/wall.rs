@@ -8,6 +8,7 @@ use std::f64::consts::TAU;
 
 use serde::{Deserialize, Serialize};
 
+use super::period::rayleigh;
 use super::stalls::{LARGEST_P, ONE_STALL_NS, merged};
 
 /// Round periods, in seconds: parts of a minute, of an hour, and an hour.
@@ -71,8 +72,7 @@ pub fn on_the_clock(period_ns: f64, repeats: &[(u64, Vec<u64>)]) -> Option<OnThe
     let off = phases.iter().map(|phase| phase.min(1.0 - phase));
     let off = off.fold(0.0, f64::max);
     let p = LOOKS * alike(&phases, m).min((2.0 * off).powf(m));
-    let turns: Vec<f64> = phases.iter().map(|phase| phase * TAU).collect();
-    let (mean, _) = mean_direction(&turns)?;
+    let mean = mean_phase(&phases);
     (p <= LARGEST_P).then_some(OnTheClock {
         period_ns: round_ns,
         after_ns: mean * round_ns,
@@ -89,22 +89,19 @@ fn phase(stalls_ns: &[u64], zero_ns: u64, period_ns: f64) -> Option<f64> {
     events.sort_unstable_by(f64::total_cmp);
     // Whole nanoseconds since the epoch are more than an `f64` tells apart.
     let first = (least.saturating_sub(zero_ns) % period_ns as u64) as f64;
-    let turns: Vec<f64> = merged(&events, ONE_STALL_NS)
+    let single: Vec<u64> = merged(&events, ONE_STALL_NS)
         .iter()
-        .map(|event| TAU * ((first + event) / period_ns))
+        .map(|event| (first + event) as u64)
         .collect();
-    let (mean, r) = mean_direction(&turns)?;
-    (turns.len() >= 2 && r >= SMALLEST_R).then_some(mean)
+    let found = rayleigh(&single, period_ns)?;
+    (single.len() >= 2 && found.r >= SMALLEST_R).then_some(found.phase)
 }
 
-/// The mean direction of angles in turns from 0 to 1, and the mean resultant length.
-fn mean_direction(angles: &[f64]) -> Option<(f64, f64)> {
-    let (sin, cos) = angles
-        .iter()
-        .map(|angle| angle.sin_cos())
-        .fold((0.0, 0.0), |sum, one| (sum.0 + one.0, sum.1 + one.1));
-    let r = sin.hypot(cos) / angles.len() as f64;
-    (!angles.is_empty()).then(|| ((sin.atan2(cos) / TAU).rem_euclid(1.0), r))
+/// The direction, in turns from 0 to 1, that phases have in the mean.
+fn mean_phase(phases: &[f64]) -> f64 {
+    let turns = phases.iter().map(|phase| (TAU * phase).sin_cos());
+    let (sin, cos) = turns.fold((0.0, 0.0), |sum, one| (sum.0 + one.0, sum.1 + one.1));
+    (sin.atan2(cos) / TAU).rem_euclid(1.0)
 }
 
 /// The shortest arc, in turns, that holds all phases.

@@ -66,6 +66,14 @@ fn unequal_keys_of_vectors() {
     let vectors = vectors();
     let of = |key| number(&vectors, &["collisions", key]);
     let weights = zipf(100);
+    // Simulated shares are known to about 0.0013.
+    for (name, weights) in [
+        ("mc K=100 N=28", &uniform(100)),
+        ("mc zipf1 K=100 N=28", &weights),
+    ] {
+        let simulated = numbers(&vectors, &["collisions", name])[0];
+        assert!((mutual(weights, 28.0) - simulated).abs() < 3.0 * 0.0013);
+    }
     assert_close(mutual(&weights, 28.0), of("zipf1 K=100 N=28"), 1e-9);
     assert_close(
         behind_first(&weights, 28.0),

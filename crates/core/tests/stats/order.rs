@@ -1,11 +1,9 @@
-//! Intervals by ranks, quantiles between samples, and flips of signs.
+//! Intervals by ranks, and quantiles between samples.
 
 use proptest::prelude::*;
 use slowpath_core::stats::interpolated::{harrell_davis, type_7, type_8};
 use slowpath_core::stats::order::{TooFew, median, needed, ranks};
-use slowpath_core::stats::paired::least_p;
 use slowpath_core::stats::quantile::needed_one_sided;
-use slowpath_core::stats::sign_flip::sign_flip;
 
 use super::laws::laws;
 use super::vectors::{assert_close, number, vectors};
@@ -88,39 +86,6 @@ fn interpolated_quantiles_of_vectors() {
     assert_close(type_8(&x, 0.0).unwrap(), 1.0, 0.0);
 }
 
-#[test]
-fn flips_reach_the_least_p_and_no_less() {
-    for n in [5_usize, 6, 10] {
-        let d: Vec<f64> = (1..=n).map(|i| i as f64).collect();
-        let found = sign_flip(&d, 1).unwrap();
-        assert!(found.exact);
-        assert_close(found.p, least_p(n), 1e-12);
-    }
-    assert_eq!(sign_flip(&[], 1), None);
-    assert_close(sign_flip(&[0.0, 0.0], 1).unwrap().p, 1.0, 0.0);
-}
-
-/// Equal differences in both directions: half of the ways are as extreme, ties included.
-#[test]
-fn flips_count_ties() {
-    let found = sign_flip(&[0.1, 0.2, -0.3, 0.1], 1).unwrap();
-    // The sum is 0.1, and only four of the sixteen ways have a smaller one, 0.1 being the least.
-    assert_close(found.p, 1.0, 0.0);
-    let found = sign_flip(&[0.1, 0.1, 0.1, -0.1], 1).unwrap();
-    assert_close(found.p, 10.0 / 16.0, 1e-12);
-}
-
-#[test]
-fn many_pairs_are_drawn() {
-    let d: Vec<f64> = (0..30).map(|i| f64::from(i % 7) - 2.0).collect();
-    let found = sign_flip(&d, 7).unwrap();
-    assert!(!found.exact && found.p > 0.0);
-    assert_eq!(Some(found), sign_flip(&d, 7));
-    let few = sign_flip(&d[..16], 7).unwrap();
-    assert!(few.exact);
-    assert!((sign_flip(&d[..17], 7).unwrap().p - few.p).abs() < 0.2);
-}
-
 proptest! {
     #![proptest_config(laws(64))]
 
@@ -148,14 +113,5 @@ proptest! {
             }
             Err(refused) => prop_assert!(refused.needs > n),
         }
-    }
-
-    /// Exchanging the sides of all pairs changes no p.
-    #[test]
-    fn flips_have_no_side(d in prop::collection::vec(-1.0..1.0f64, 1..10)) {
-        let other: Vec<f64> = d.iter().map(|d| -d).collect();
-        let (one, two) = (sign_flip(&d, 1).unwrap(), sign_flip(&other, 1).unwrap());
-        prop_assert!((one.p - two.p).abs() < 1e-12);
-        prop_assert!(one.p >= least_p(d.len()) - 1e-12);
     }
 }

@@ -2,7 +2,7 @@
 
 use slowpath_core::stats::moderated::Prior;
 use slowpath_core::stats::repeats::{
-    ALPHA_PER_LOOK, Next, Sources, Stopping, expected_half_width, history, log_mean,
+    ALPHA_PER_LOOK, Next, Stopping, expected_half_width, history, log_mean,
 };
 
 use super::grids::Noise;
@@ -123,31 +123,6 @@ fn looks_share_alpha() {
     let share = f64::from(claimed) / f64::from(CAMPAIGNS);
     // Three standard errors of a share of 0.05.
     assert!((share - 0.05).abs() < 0.0104, "{share}");
-}
-
-#[test]
-fn time_goes_into_longer_runs_only_while_they_help() {
-    let figures = figures(6, 0.05);
-    let steady = Sources::of(&figures, &[0.01; 6]).unwrap();
-    assert!(!steady.longer_pays());
-    assert_close(steady.within, 0.01, 1e-12);
-    assert_close(steady.between, (0.0025f64 * 1.2 - 1e-4).sqrt(), 1e-9);
-    let vague = Sources::of(&figures, &[0.04; 6]).unwrap();
-    assert!(vague.longer_pays());
-    let best = vague.best_duration_s(20.0, 5.0);
-    let variance = |duration: f64| {
-        let of_run = vague.between.powi(2) + vague.within.powi(2) * 20.0 / duration;
-        of_run * (duration + 5.0)
-    };
-    assert!(variance(best) < variance(best * 1.1) && variance(best) < variance(best / 1.1));
-    // Runs that differ no more than their own errors make them are too short at any length.
-    assert!(
-        Sources::of(&figures, &[0.1; 6])
-            .unwrap()
-            .best_duration_s(20.0, 5.0)
-            .is_infinite()
-    );
-    assert!(Sources::of(&figures, &[0.1; 5]).is_err());
 }
 
 /// The interval of four runs holds the truth as often as it says.

@@ -4,6 +4,7 @@ use rand_chacha::ChaCha8Rng;
 use rand_core::SeedableRng;
 use serde::{Deserialize, Serialize};
 use slowpath_core::plan::below;
+use slowpath_core::stats::kneedle;
 
 use super::clusters::RunMode;
 use super::cost::{Cost, cost};
@@ -48,6 +49,10 @@ pub struct Analysis {
     /// Where more connections stop buying throughput; `null` if that was not reached, or where
     /// something else was varied.
     pub knee: Option<Knee>,
+    /// The level at which throughput bends most (Satopää et al. 2011): a marker, which can only be
+    /// a level that was measured; `null` where nothing bends, or something else was varied.
+    #[serde(default)]
+    pub bend_at: Option<f64>,
     /// The universal scalability law through all windows that count.
     pub usl: Option<Scalability>,
     /// Why there is none.
@@ -119,6 +124,7 @@ pub fn analyse(dimension: Dimension, windows: &[Window], seed: u64) -> Analysis 
         cost_refused: cost.as_ref().err().cloned(),
         cost: cost.ok(),
         knee: if over_users { knee(&counting) } else { None },
+        bend_at: over_users.then(|| bend(&counting)).flatten(),
         usl_refused: law.as_ref().err().cloned(),
         usl: law.ok(),
         thresholds: thresholds(dimension, windows),
@@ -129,6 +135,11 @@ pub fn analyse(dimension: Dimension, windows: &[Window], seed: u64) -> Analysis 
             .count() as u32,
         levels,
     }
+}
+
+fn bend(levels: &[&Level]) -> Option<f64> {
+    let points = levels.iter().map(|l| (l.level, l.per_s.median));
+    kneedle::knee(&points.collect::<Vec<_>>())
 }
 
 /// The windows of all levels that other processes did not disturb, in ascending order of level.

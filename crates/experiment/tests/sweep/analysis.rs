@@ -54,6 +54,12 @@ fn the_knee_is_where_users_stop_being_scarce() {
     let knee = found.knee.unwrap();
     assert!((knee.at - 10.0).abs() < 0.5, "{knee:?}");
     assert_eq!(knee.reached_at, 16.0);
+    // Kneedle marks a level that was measured, next to it.
+    assert!(
+        matches!(found.bend_at, Some(8.0 | 16.0)),
+        "{:?}",
+        found.bend_at
+    );
     let usl = found.usl.unwrap();
     assert!((usl.law.lambda / 200.0 - 1.0).abs() < 0.3, "{usl:?}");
     assert!(usl.sigma.0 <= usl.law.sigma && usl.law.sigma <= usl.sigma.1);
@@ -71,7 +77,7 @@ fn without_a_plateau_there_is_no_knee() {
         )
     });
     let found = analyse(Dimension::Connections, &windows, 1);
-    assert_eq!(found.knee, None);
+    assert_eq!((found.knee, found.bend_at), (None, None));
     assert_eq!(found.usl.unwrap().law.peak_at, None);
 }
 
