@@ -128,7 +128,7 @@ pub fn analyse(plan: &Plan, blocks: &[Block]) -> Analysis {
         let found = Some(series).filter(is_tested).and_then(|_| compared.next());
         let found = found.and_then(Result::ok);
         let mut test = series.test(plan, found.as_ref());
-        decide(&mut test, found.as_ref(), plan, complete);
+        decide(&mut test, series, found.as_ref(), plan, complete);
         tests.push(test);
         if let Some(found) = found {
             scatters.push(Scatter::of(series, &found));
@@ -254,13 +254,26 @@ impl<'a> Series<'a> {
     }
 }
 
+/// The share over all blocks of an arm, with half a hit and half a miss more.
+fn pooled(figures: &[&BlockFigure]) -> f64 {
+    let hits: u64 = figures.iter().filter_map(|figure| figure.hits).sum();
+    let n: u64 = figures.iter().map(|figure| figure.n).sum();
+    (hits as f64 + 0.5) / (n as f64 + 1.0)
+}
+
 fn median(figures: &[&BlockFigure]) -> Option<f64> {
     let mut values: Vec<f64> = figures.iter().filter_map(|figure| figure.value).collect();
     crate::trend::median(&mut values)
 }
 
 /// Sets the verdict of a test, and what it would take to say more.
-fn decide(test: &mut Test, found: Option<&family::Compared>, plan: &Plan, complete: bool) {
+fn decide(
+    test: &mut Test,
+    series: &Series,
+    found: Option<&family::Compared>,
+    plan: &Plan,
+    complete: bool,
+) {
     if test.verdict == Verdict::Absent {
         return;
     }
@@ -278,7 +291,7 @@ fn decide(test: &mut Test, found: Option<&family::Compared>, plan: &Plan, comple
     };
     if found.verdict == family::Verdict::Different {
         test.verdict = Verdict::Different;
-    } else if is_equal(test, found) {
+    } else if is_equal(series, found) {
         test.verdict = Verdict::NoDifference;
     } else if found.significant && !found.large {
         let [size, least] =
@@ -306,19 +319,19 @@ fn decide(test: &mut Test, found: Option<&family::Compared>, plan: &Plan, comple
 }
 
 /// Whether the interval leaves room for nothing that matters.
-fn is_equal(test: &Test, found: &family::Compared) -> bool {
-    if !test.metric.is_share() {
+fn is_equal(series: &Series, found: &family::Compared) -> bool {
+    if !series.metric.is_share() {
         return found.verdict == family::Verdict::Equivalent;
     }
-    // What the odds of B can be, from those of A.
-    let (Some(share), (low, high)) = (test.a, found.ratio.interval(EQUIVALENCE_CONFIDENCE)) else {
-        return false;
-    };
+    // What the odds of B can be, from those of A; half a hit more, so that none has odds too.
+    let (low, high) = found.ratio.interval(EQUIVALENCE_CONFIDENCE);
+    let [share, other] = [&series.a, &series.b].map(|arm| pooled(arm));
     let of_b = |odds_ratio: f64| {
         let odds = share / (1.0 - share).max(f64::MIN_POSITIVE) * odds_ratio;
         odds / (1.0 + odds)
     };
-    test.metric == Metric::SlowShare
+    series.metric == Metric::SlowShare
+        && (other - share).abs() <= SHARES_EQUAL_WITHIN
         && of_b(high) - share <= SHARES_EQUAL_WITHIN
         && share - of_b(low) <= SHARES_EQUAL_WITHIN
 }

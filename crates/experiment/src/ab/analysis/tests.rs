@@ -318,3 +318,31 @@ fn arms_are_held_against_each_other_by_gates_pair_by_pair() {
     ab.analysis = analyse(&ab.plan, &ab.blocks);
     assert_eq!(answers(&ab, true), ["cannot tell"; 3]);
 }
+
+#[test]
+fn slow_requests_in_some_blocks_of_one_arm_are_not_equality() {
+    let plan = plan(8, 1);
+    let mut all = blocks(&plan, CALM, 1);
+    let set = |all: &mut Vec<Block>, of_b: &dyn Fn(u32) -> u64| {
+        for block in all {
+            let hits = match block.arm {
+                Arm::A => 0,
+                Arm::B => of_b(block.pair.unwrap_or(0)),
+            };
+            for figure in &mut block.figures {
+                if figure.metric == Metric::SlowShare {
+                    figure.hits = Some(hits);
+                    figure.value = Some(hits as f64 / figure.n as f64);
+                }
+            }
+        }
+    };
+    set(&mut all, &|pair| {
+        if pair < 5 { 100 + u64::from(pair) } else { 0 }
+    });
+    let some = of(&analyse(&plan, &all), Metric::SlowShare).clone();
+    assert_eq!(some.verdict, Verdict::Undetermined, "{some:#?}");
+    set(&mut all, &|pair| u64::from(pair == 3));
+    let one = of(&analyse(&plan, &all), Metric::SlowShare).clone();
+    assert_eq!(one.verdict, Verdict::NoDifference, "{one:#?}");
+}
