@@ -2,7 +2,8 @@
 //! measured, then whether the figures do.
 //!
 //! A difference is claimed only of figures that were measured alike (same host, same harness),
-//! over at least two units a side, beyond chance among all rows, and of a size that matters.
+//! over at least two units a side (one against three, if that is all there is; repeats that asked
+//! one process are one unit), beyond chance among all rows, and of a size that matters.
 //! "As before" is claimed only by equivalence. What is left is not known, with what it would take.
 
 use serde::{Deserialize, Serialize};
@@ -53,6 +54,9 @@ pub struct Comparison {
     pub floor: Option<f64>,
     /// Differences below this ratio, to either side of 1, are not claimed.
     pub ratio_to_claim: f64,
+    /// The true difference that `needs` of a row speaks of: twice the least that is claimed, since
+    /// one of just the least shows less half of the time, whatever the number of units.
+    pub ratio_wanted: f64,
     /// Row by row, in the order of A.
     pub rows: Vec<RowComparison>,
     /// Rows that only one side has.
@@ -85,8 +89,9 @@ pub struct RowComparison {
     pub verdict: Verdict,
     /// Why, in a fragment.
     pub because: String,
-    /// Units a side that would probably show a difference of the least size that is claimed;
-    /// `null` where that does not apply or none would do.
+    /// Units a side that would claim a true difference of [`Comparison::ratio_wanted`] in four of
+    /// five cases, as one of so many rows; for a first look where the scatter is not known.
+    /// `null` where that does not apply or 200 would not do.
     pub needs: Option<u64>,
 }
 
@@ -139,6 +144,7 @@ pub fn compare(a: &Chosen, b: &Chosen, floor: Option<f64>) -> Comparison {
         obstacles,
         floor,
         ratio_to_claim,
+        ratio_wanted: verdict::ratio_wanted(ratio_to_claim),
         rows,
         unmatched,
     }

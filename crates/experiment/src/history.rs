@@ -64,7 +64,8 @@ pub struct Setting {
     pub tracks: Vec<Track>,
     /// Constants beside the fastest mode that came back over releases, beyond chance.
     pub recurring: Vec<Constant>,
-    /// Constants that several endpoints of the newest release have: a common dependency.
+    /// Constants that several endpoints of the newest release have: a dependency in common, or
+    /// work that is alike.
     pub shared: Vec<Shared>,
     /// Which endpoint has the worst tail, run after run; `null` with fewer than two endpoints.
     pub worst: Option<WorstRow>,

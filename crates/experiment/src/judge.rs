@@ -5,12 +5,14 @@
 //! disturbed block moves a rank, not a mean. The last block takes no part, because its arm was
 //! not drawn; it answers only whether the system returned.
 
+use slowpath_core::stats::median::median;
 use slowpath_core::stats::permutation::{Statistic, permutation};
+use slowpath_core::stats::ranks::ranks;
+use slowpath_core::stats::trend::trend_at;
 
 use crate::design::{Arm, Design};
 use crate::experiment::{BlockMeasurement, Effect, Hypothesis, Outcome, Summary, Verdict};
 use crate::power::{SLOW_PER_BLOCK, power};
-use crate::trend::{median, ranks, trend};
 use crate::wording;
 
 /// An effect is seen when chance gives it in fewer than one of a hundred experiments.
@@ -233,13 +235,13 @@ impl Case<'_> {
     }
 
     fn drifting(&self) -> Option<String> {
-        let without: Vec<(usize, f64)> = self
+        let without: Vec<(f64, f64)> = self
             .blocks
             .iter()
             .filter(|block| block.arm == Arm::Without)
-            .map(|block| (block.block, self.value(block)))
+            .map(|block| (block.block as f64, self.value(block)))
             .collect();
-        let trend = trend(&without)?;
+        let trend = trend_at(&without)?;
         let seen = median(&mut self.values(Arm::With))? - median(&mut self.values(Arm::Without))?;
         let effect = seen
             .abs()

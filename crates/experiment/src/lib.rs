@@ -20,7 +20,6 @@ pub mod history;
 mod judge;
 mod power;
 pub mod sweep;
-mod trend;
 mod wording;
 
 pub use design::{Arm, Design, FEWEST_PAIRS, GUARD_NS, WARMUP_NS};

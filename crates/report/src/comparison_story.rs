@@ -160,10 +160,13 @@ pub(crate) fn legend(comparison: &Comparison) -> String {
         .iter()
         .any(|row| row.verdict == Verdict::CannotTell);
     let unknown = if unknown {
-        ". Cannot tell: neither a difference nor equality is shown; so many units a side probably \
-         would"
+        format!(
+            ". Cannot tell: neither a difference nor equality is shown; so many units a side would \
+             probably show {}",
+            figure::change(comparison.ratio_wanted)
+        )
     } else {
-        ""
+        String::new()
     };
     format!(
         "{brackets}a difference counts from {least:.0} % ({floor}), at a false discovery rate of \
@@ -191,12 +194,19 @@ fn mode(change: &ModeChange) -> String {
         What::Appeared => ("B", "A"),
         What::Vanished => ("A", "B"),
     };
-    let word = match change.what {
-        What::Appeared => "appeared",
-        What::Vanished => "vanished",
+    let word = match (change.what, change.is_shown) {
+        (What::Appeared, true) => "appeared",
+        (What::Vanished, true) => "vanished",
+        (_, false) => "was seen on one side only",
+    };
+    let chance = if change.is_shown {
+        quantity::p_value(change.p)
+    } else {
+        format!("{}: it may come and go", quantity::p_value(change.p))
     };
     format!(
-        "{}: a mode at {} {word} ({} of the requests, in {} of {} of {here}, in none of {there})",
+        "{}: a mode at {} {word} ({} of the requests, in {} of {} of {here}, in none of {there}; \
+         {chance})",
         change.subject,
         quantity::duration(change.at_ns / MILLISECOND as f64),
         quantity::percent(change.weight),

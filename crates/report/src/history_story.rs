@@ -244,7 +244,8 @@ fn constant(constant: &Constant) -> String {
         format!("; perhaps {}", constant.hint)
     };
     format!(
-        "{}: the same constant, {}, in {} of {} ({}){hint}",
+        "{}: the same constant, {}, in {} of {} ({}): a timer, or work that takes as long each \
+         time, which another load would move{hint}",
         constant.subject,
         ms(constant.at_ns),
         constant.releases.len(),
@@ -255,7 +256,7 @@ fn constant(constant: &Constant) -> String {
 
 fn shared(shared: &Shared) -> String {
     format!(
-        "{} have the same constant, {} ({}): a common dependency",
+        "{} have the same constant, {} ({}): something that they share, or work that is alike",
         shared.subjects.join(" and "),
         ms(shared.at_ns),
         quantity::p_value(shared.chance),
@@ -272,9 +273,16 @@ fn worst(worst: &WorstRow) -> Option<String> {
             quantity::p_value(worst.chance)
         )),
         Says::Wanders => Some(format!(
-            "the worst tail changes from run to run ({} most often, in {} of {runs}): the \
-             endpoints share what is slow",
+            "the worst tail changes from run to run ({} most often, in {} of {runs}): no endpoint \
+             is slow by itself; that they share something is not shown",
             worst.subject, worst.times
+        )),
+        Says::Shares => Some(format!(
+            "the worst tail changes from run to run ({} most often, in {} of {runs}), and all \
+             tails rise together ({}): the endpoints share what is slow, or the host is it",
+            worst.subject,
+            worst.times,
+            worst.together.map_or(String::new(), quantity::p_value)
         )),
         Says::CannotTell => None,
     }

@@ -106,6 +106,18 @@ impl LogRatio {
         found
     }
 
+    /// The same with the sides exchanged.
+    #[must_use]
+    pub fn inverse(self) -> Self {
+        Self {
+            ratio: 1.0 / self.ratio,
+            low: 1.0 / self.high,
+            high: 1.0 / self.low,
+            mean_log: -self.mean_log,
+            ..self
+        }
+    }
+
     /// Student's t: the distance from no difference in standard errors; infinite if the figures
     /// do not scatter, and 0 if they do not differ either.
     pub fn t(&self) -> f64 {

@@ -91,6 +91,12 @@ pub fn hodges_lehmann(differences: &[f64]) -> Option<f64> {
     Some(f64::midpoint(means[(means.len() - 1) / 2], upper))
 }
 
+/// The rank of each value, from 1; equal values share their mean rank.
+pub fn ranks(values: &[f64]) -> Vec<f64> {
+    let doubled = doubled_ranks(values);
+    doubled.into_iter().map(|rank| rank as f64 / 2.0).collect()
+}
+
 /// Twice the rank of each value, from 2: whole numbers though ties share their mean rank.
 fn doubled_ranks(values: &[f64]) -> Vec<usize> {
     let mut order: Vec<usize> = (0..values.len()).collect();

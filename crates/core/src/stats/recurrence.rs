@@ -2,7 +2,9 @@
 //! time.
 
 use serde::{Deserialize, Serialize};
-use statrs::distribution::{Binomial, DiscreteCDF};
+use statrs::distribution::{Binomial, ChiSquared, ContinuousCDF, DiscreteCDF};
+
+use super::ranks::ranks;
 
 /// Chance of an accident below which a recurrence is claimed.
 pub const CHANCE: f64 = 0.01;
@@ -165,6 +167,9 @@ pub struct Worst {
     pub runs: usize,
     /// Chance that some row is worst as often if all are alike.
     pub chance: f64,
+    /// Chance that the figures of all rows rise and fall together as much over the runs if the
+    /// rows are independent; `None` if too few are known. See [`together`].
+    pub together: Option<f64>,
     /// What this says.
     pub says: Says,
 }
@@ -175,8 +180,12 @@ pub struct Worst {
 pub enum Says {
     /// The same row again and again: the cause is in that row.
     Stays,
-    /// Another row each time: the rows share what is slow.
+    /// Another row each time: no row is the cause by itself. Noise in rows that are alike does
+    /// the same, so that this says nothing of what they share.
     Wanders,
+    /// Another row each time, and all rise and fall together from run to run: they share what is
+    /// slow, be it the host.
+    Shares,
     /// Neither is beyond chance.
     CannotTell,
 }
@@ -187,7 +196,7 @@ pub enum Says {
 ///
 /// That the most frequent row is worst in `k` of `m` runs has a chance of at most
 /// `E P(Bin(m, 1/E) >= k)` if `E` rows are alike (`1/E` from the run with fewest figures). A row that is the cause would be worst in four of
-/// five runs; the rows share a cause if that is ruled out at 5 %.
+/// five runs; that is ruled out at 5 %. The rows share a cause if they also rise [`together`].
 pub fn worst(figures: &[Vec<Option<f64>>]) -> Option<Worst> {
     let mut worst = Vec::new();
     let mut alike = usize::MAX;
@@ -211,10 +220,15 @@ pub fn worst(figures: &[Vec<Option<f64>>]) -> Option<Worst> {
     let law = |share: f64| Binomial::new(share, runs as u64).ok();
     let others = law(1.0 / alike as f64)?.sf((times as u64).checked_sub(1)?);
     let chance = (others * rows as f64).min(1.0);
+    let together = together(figures);
     let says = if chance < CHANCE {
         Says::Stays
     } else if law(TRUE_TO_ITSELF)?.cdf(times as u64) < RULED_OUT {
-        Says::Wanders
+        if together.is_some_and(|chance| chance < CHANCE) {
+            Says::Shares
+        } else {
+            Says::Wanders
+        }
     } else {
         Says::CannotTell
     };
@@ -223,6 +237,38 @@ pub fn worst(figures: &[Vec<Option<f64>>]) -> Option<Worst> {
         times,
         runs,
         chance,
+        together,
         says,
     })
+}
+
+/// The chance that figures rank the runs as much alike in every row, `figures[run][row]`, if the
+/// rows are independent (Friedman 1937, with ties as Kendall & Babington Smith 1939). Rows that
+/// lack a run are left out; `None` with fewer than two rows or three runs, or if nothing differs.
+///
+/// The chi-squared distribution with `runs - 1` degrees of freedom is the limit for many rows; with
+/// few of them it claims too rarely.
+pub fn together(figures: &[Vec<Option<f64>>]) -> Option<f64> {
+    let runs = figures.len();
+    let width = figures.iter().map(Vec::len).max()?;
+    let row = |at: usize| -> Option<Vec<f64>> { figures.iter().map(|run| *run.get(at)?).collect() };
+    let rows: Vec<Vec<f64>> = (0..width).filter_map(row).map(|own| ranks(&own)).collect();
+    if rows.len() < 2 || runs < 3 {
+        return None;
+    }
+    let m = runs as f64;
+    let middle = f64::midpoint(m, 1.0);
+    let of_run = |at: usize| rows.iter().map(|own| own[at] - middle).sum::<f64>();
+    let between: f64 = (0..runs).map(|at| of_run(at).powi(2)).sum();
+    let within: f64 = rows
+        .iter()
+        .flatten()
+        .map(|rank| (rank - middle).powi(2))
+        .sum();
+    if within <= 0.0 {
+        return None;
+    }
+    let statistic = (m - 1.0) * between / within;
+    let law = ChiSquared::new(m - 1.0).ok()?;
+    Some(law.sf(statistic))
 }

@@ -8,10 +8,11 @@ use super::median::median;
 /// Fewest values with a trend: of three, even a strict order has a chance of a third.
 pub const TREND_FEWEST: usize = 4;
 
-/// A trend along a series of equally spaced values.
+/// A trend along a series.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Trend {
-    /// What a value gains on the one before, by the median of all pairwise slopes.
+    /// What a value gains on the one before, a place of 1 away, by the median of all pairwise
+    /// slopes.
     pub slope: f64,
     /// What the line gains from the first value to the last.
     pub gain: f64,
@@ -19,17 +20,26 @@ pub struct Trend {
     pub p: f64,
 }
 
-/// The trend of a series (Mann 1945, Kendall 1975; Theil 1950, Sen 1968); `None` for fewer than
-/// [`TREND_FEWEST`] values.
+/// The trend of a series of equally spaced values (Mann 1945, Kendall 1975; Theil 1950, Sen 1968);
+/// `None` for fewer than [`TREND_FEWEST`] values.
 pub fn trend(values: &[f64]) -> Option<Trend> {
-    if values.len() < TREND_FEWEST {
+    let places = values.iter().enumerate();
+    let points: Vec<(f64, f64)> = places.map(|(at, &v)| (at as f64, v)).collect();
+    trend_at(&points)
+}
+
+/// The same of values `(place, value)` at places of their own, in order.
+pub fn trend_at(points: &[(f64, f64)]) -> Option<Trend> {
+    let (first, last) = (points.first()?, points.last()?);
+    if points.len() < TREND_FEWEST {
         return None;
     }
-    let slope = slope(values.iter().enumerate().map(|(at, &v)| (at as f64, v)))?;
+    let slope = slope(points.iter().copied())?;
+    let values: Vec<f64> = points.iter().map(|point| point.1).collect();
     Some(Trend {
         slope,
-        gain: slope * (values.len() - 1) as f64,
-        p: mann_kendall(values),
+        gain: slope * (last.0 - first.0),
+        p: mann_kendall(&values),
     })
 }
 

@@ -2,9 +2,9 @@
 
 use rand_chacha::ChaCha8Rng;
 use rand_chacha::rand_core::SeedableRng;
-use slowpath_core::stats::recurrence::{Recurring, Says, Seen, recurring, worst};
+use slowpath_core::stats::recurrence::{Recurring, Says, Seen, recurring, together, worst};
 
-use super::noise::unit;
+use super::noise::{normal, unit};
 use super::vectors::assert_close;
 
 const RANGE: (f64, f64) = (1.0, 1000.0);
@@ -113,4 +113,38 @@ fn the_same_row_each_time_is_that_row_and_another_each_time_is_shared() {
     assert_eq!(two_rows.says, Says::CannotTell);
     assert_eq!(worst(&[]), None);
     assert_eq!(worst(&[vec![Some(1.0)], vec![None, Some(2.0)]]), None);
+}
+
+#[test]
+fn rows_share_what_is_slow_only_if_they_rise_together() {
+    let mut random = ChaCha8Rng::seed_from_u64(8);
+    let mut counts = [0; 2];
+    for (at, common) in [0.0, 2.0].into_iter().enumerate() {
+        for _ in 0..200 {
+            let figures: Vec<Vec<Option<f64>>> = (0..10)
+                .map(|_| {
+                    let of_run = common * normal(&mut random);
+                    let row = |_| Some((of_run + normal(&mut random)).exp());
+                    (0..6).map(row).collect()
+                })
+                .collect();
+            let found = worst(&figures).unwrap();
+            assert_ne!(found.says, Says::Stays);
+            counts[at] += u32::from(found.says == Says::Shares);
+        }
+    }
+    // 1 % of rows that are alike and independent: more than 7 of 200 would have a chance of 0.1 %.
+    assert!(counts[0] <= 7 && counts[1] > 150, "{counts:?}");
+}
+
+#[test]
+fn rows_that_rank_runs_alike_are_together() {
+    // Three rows that rank four runs alike: chi squared 3 * 3 = 9 with 3 degrees, p 0.0293.
+    let alike: Vec<Vec<Option<f64>>> = (0..4)
+        .map(|run| (0..3).map(|row| Some(f64::from(run * 3 + row))).collect())
+        .collect();
+    assert_close(together(&alike).unwrap(), 0.029_291, 1e-4);
+    assert_eq!(together(&alike[..2]), None);
+    let equal = vec![vec![Some(1.0); 3]; 4];
+    assert_eq!(together(&equal), None);
 }

@@ -1,7 +1,7 @@
 //! Trends against pymannkendall 1.4 and scipy.stats.theilslopes 1.16, and novelty.
 
 use slowpath_core::stats::novelty::novelty;
-use slowpath_core::stats::trend::{mann_kendall, slope, trend};
+use slowpath_core::stats::trend::{mann_kendall, slope, trend, trend_at};
 
 use super::change::NILE;
 use super::vectors::assert_close;
@@ -54,4 +54,20 @@ fn a_new_value_is_held_against_an_interval_for_one_value() {
         1e-12,
     );
     assert!(novelty(&[5.0; 6], 5.0, 0.01).unwrap().against.p > 0.99);
+}
+
+#[test]
+fn a_trend_at_places_of_its_own_gains_over_their_range() {
+    let climb: Vec<(f64, f64)> = (0..7)
+        .map(|at| (f64::from(2 * at), 10.0 + f64::from(at)))
+        .collect();
+    let found = trend_at(&climb).unwrap();
+    assert_close(found.slope, 0.5, 1e-12);
+    assert_close(found.gain, 6.0, 1e-12);
+    assert_close(
+        found.p,
+        mann_kendall(&[0.0, 1.0, 2.0, 3.0, 4.0, 5.0, 6.0]),
+        1e-12,
+    );
+    assert_eq!(trend_at(&climb[..3]), None);
 }

@@ -263,7 +263,7 @@ fn pooled(figures: &[&BlockFigure]) -> f64 {
 
 fn median(figures: &[&BlockFigure]) -> Option<f64> {
     let mut values: Vec<f64> = figures.iter().filter_map(|figure| figure.value).collect();
-    crate::trend::median(&mut values)
+    slowpath_core::stats::median::median(&mut values)
 }
 
 /// Sets the verdict of a test, and what it would take to say more.

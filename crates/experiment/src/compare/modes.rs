@@ -5,10 +5,12 @@
 
 use serde::{Deserialize, Serialize};
 use slowpath_core::figures::{ModeFigure, RunFigures};
+use slowpath_core::stats::fdr::{CLAIMED_UP_TO, benjamini_hochberg};
+use slowpath_core::stats::fisher::{Table, fisher};
 use slowpath_core::stats::median::median;
 
-/// Modes within this factor of each other in runs of one side are one: a mode that is work moves
-/// from run to run by that much, while two modes this close would be found as one in any run.
+/// Modes of different runs of a side that all lie within this factor are one: a mode that is work
+/// moves from run to run by that much. Modes that one run tells apart stay apart, however close.
 const ONE_WITHIN: f64 = 1.25;
 /// Of the two sides, modes within this factor are the same mode, which may have moved.
 const SAME_WITHIN: f64 = 1.5;
@@ -47,6 +49,11 @@ pub struct ModeChange {
     pub runs: u64,
     /// Of how many.
     pub of_runs: u64,
+    /// Chance that the mode is in as many runs of that side and in none of the other, if it comes
+    /// and goes in both alike (Fisher, over runs), adjusted for the modes that one side only has.
+    pub p: f64,
+    /// Whether that is beyond chance. Three runs a side never are, four are.
+    pub is_shown: bool,
 }
 
 /// A mode of a side.
@@ -55,38 +62,58 @@ pub(crate) struct SideMode {
     pub(crate) at_ns: f64,
     pub(crate) weight: f64,
     pub(crate) runs: u64,
+    /// Half the distance between the places where runs had it; 0 of a single run.
+    pub(crate) half_width_ns: f64,
 }
 
-/// The modes of one subject over the runs of a side, the fastest first: what lies within
-/// [`ONE_WITHIN`] of the one before is one mode.
+/// The modes of one subject over the runs of a side, the fastest first: neighbours from different
+/// runs are joined, the closest first, as long as all lie within [`ONE_WITHIN`].
 pub(crate) fn side_modes(runs: &[&RunFigures], subject: &str) -> Vec<SideMode> {
-    let modes = |run: &'_ RunFigures| -> Vec<ModeFigure> {
-        let of = run.modes.iter().filter(|mode| mode.subject == subject);
-        of.cloned().collect()
-    };
-    let mut all: Vec<(usize, ModeFigure)> = Vec::new();
+    let mut all: Vec<(usize, &ModeFigure)> = Vec::new();
     for (at, run) in runs.iter().enumerate() {
-        all.extend(modes(run).into_iter().map(|mode| (at, mode)));
+        let of = run.modes.iter().filter(|mode| mode.subject == subject);
+        all.extend(of.map(|mode| (at, mode)));
     }
     all.sort_by(|a, b| a.1.at_ns.total_cmp(&b.1.at_ns));
-    let one =
-        |a: &(usize, ModeFigure), b: &(usize, ModeFigure)| b.1.at_ns <= a.1.at_ns * ONE_WITHIN;
-    let modes = all.chunk_by(one).filter_map(|chunk| {
-        let mut of: Vec<usize> = chunk.iter().map(|(run, _)| *run).collect();
-        of.dedup();
-        of.sort_unstable();
-        of.dedup();
+    let mut groups: Vec<Vec<(usize, &ModeFigure)>> = all.into_iter().map(|one| vec![one]).collect();
+    while let Some(at) = closest(&groups) {
+        let above = groups.remove(at + 1);
+        groups[at].extend(above);
+    }
+    let modes = groups.iter().filter_map(|group| {
+        let (least, most) = (group.first()?.1.at_ns, group.last()?.1.at_ns);
         Some(SideMode {
-            at_ns: of_chunk(chunk, |mode| mode.at_ns)?,
-            weight: of_chunk(chunk, |mode| mode.weight)?,
-            runs: of.len() as u64,
+            at_ns: of_group(group, |mode| mode.at_ns)?,
+            weight: of_group(group, |mode| mode.weight)?,
+            runs: group.len() as u64,
+            half_width_ns: (most - least) / 2.0,
         })
     });
     modes.collect()
 }
 
-fn of_chunk(chunk: &[(usize, ModeFigure)], of: fn(&ModeFigure) -> f64) -> Option<f64> {
-    let mut values: Vec<f64> = chunk.iter().map(|(_, mode)| of(mode)).collect();
+/// The lower of the two neighbouring groups that are closest among those that may be one.
+fn closest(groups: &[Vec<(usize, &ModeFigure)>]) -> Option<usize> {
+    let mut best: Option<(f64, usize)> = None;
+    for (at, pair) in groups.windows(2).enumerate() {
+        let (low, high) = (&pair[0], &pair[1]);
+        let (Some(least), Some(most)) = (low.first(), high.last()) else {
+            continue;
+        };
+        let width = most.1.at_ns / least.1.at_ns;
+        let has_both = || {
+            low.iter()
+                .any(|(run, _)| high.iter().any(|(other, _)| run == other))
+        };
+        if width <= ONE_WITHIN && best.is_none_or(|(least, _)| width < least) && !has_both() {
+            best = Some((width, at));
+        }
+    }
+    best.map(|(_, at)| at)
+}
+
+fn of_group(group: &[(usize, &ModeFigure)], of: fn(&ModeFigure) -> f64) -> Option<f64> {
+    let mut values: Vec<f64> = group.iter().map(|(_, mode)| of(mode)).collect();
     median(&mut values)
 }
 
@@ -110,10 +137,10 @@ pub(super) fn changes(a: &[&RunFigures], b: &[&RunFigures]) -> Vec<ModeChange> {
         let (of_a, of_b) = (side_modes(a, &subject), side_modes(b, &subject));
         let pairs = paired(&of_a, &of_b);
         let sides = [
-            (What::Appeared, &of_b, b.len(), fewest_a),
-            (What::Vanished, &of_a, a.len(), fewest_b),
+            (What::Appeared, &of_b, (b.len(), a.len()), fewest_a),
+            (What::Vanished, &of_a, (a.len(), b.len()), fewest_b),
         ];
-        for (what, modes, of_runs, fewest) in sides {
+        for (what, modes, (of_runs, other), fewest) in sides {
             let is_paired = |at: usize| {
                 let mut pairs = pairs.iter();
                 pairs.any(|&(in_a, in_b)| at == if what == What::Appeared { in_b } else { in_a })
@@ -127,12 +154,30 @@ pub(super) fn changes(a: &[&RunFigures], b: &[&RunFigures]) -> Vec<ModeChange> {
                         weight: mode.weight,
                         runs: mode.runs,
                         of_runs: of_runs as u64,
+                        p: by_chance(mode.runs, of_runs as u64, other as u64),
+                        is_shown: false,
                     });
                 }
             }
         }
     }
+    let ps: Vec<f64> = changes.iter().map(|change| change.p).collect();
+    for (change, adjusted) in changes.iter_mut().zip(benjamini_hochberg(&ps)) {
+        change.p = adjusted;
+        change.is_shown = adjusted <= CLAIMED_UP_TO;
+    }
     changes
+}
+
+/// The chance that `runs` of `of_runs` have a mode and none of `other` has, if sides do not matter.
+fn by_chance(runs: u64, of_runs: u64, other: u64) -> f64 {
+    let table = Table {
+        with_hit: runs,
+        with_miss: of_runs - runs,
+        without_hit: 0,
+        without_miss: other,
+    };
+    fisher(table).two_sided
 }
 
 /// Whether the absence of a mode on the other side, whose smallest run looked at `fewest`

@@ -3,7 +3,8 @@
 use slowpath_core::figures::{Row, RunFigures};
 use slowpath_core::stats::fdr::benjamini_hochberg;
 
-use super::verdict::{Tested, Verdict, tested};
+use super::side::is_kept;
+use super::verdict::{Bar, Tested, Verdict, tested};
 use super::{RowComparison, Unmatched};
 use crate::estimate::{UnitOf, Units, row};
 
@@ -41,15 +42,24 @@ pub(super) fn rows(
             _ => {}
         }
     }
-    let tests: Vec<Tested> = pairs
+    let drawn: Vec<(Units, Units)> = pairs
         .iter()
-        .map(|(row, a, b)| tested(&row.metric, row.unit, a, b))
+        .map(|(row, of_a, of_b)| (draws(a, row, of_a), draws(b, row, of_b)))
+        .collect();
+    let tests = pairs.iter().zip(&drawn);
+    let tests: Vec<Tested> = tests
+        .map(|((row, ..), (a, b))| tested(&row.metric, row.unit, a, b))
         .collect();
     let ps: Vec<f64> = tests.iter().filter_map(Tested::p).collect();
+    let bar = Bar {
+        ratio_to_claim,
+        family: ps.len(),
+    };
     let mut adjusted = benjamini_hochberg(&ps).into_iter();
-    let rows = pairs.iter().zip(tests).map(|((row, a, b), test)| {
+    let rows = pairs.iter().zip(&drawn).zip(tests);
+    let rows = rows.map(|(((row, a, b), (of_a, of_b)), test)| {
         let adjusted_p = test.p().and_then(|_| adjusted.next());
-        let judged = test.judged(adjusted_p, row.better, ratio_to_claim, (a, b));
+        let judged = test.judged(adjusted_p, row.better, bar, (of_a, of_b));
         let mut compared = RowComparison {
             subject: row.subject.clone(),
             metric: row.metric.clone(),
@@ -70,6 +80,19 @@ pub(super) fn rows(
         compared
     });
     (rows.collect(), unmatched)
+}
+
+/// The units of a side as they are tested: repeats that asked one process, which was not started
+/// anew for each, are a single draw of its layout and caches.
+fn draws(side: &[&RunFigures], wanted: &Row, units: &Units) -> Units {
+    let mut own = side
+        .iter()
+        .filter(|run| row(run, &wanted.subject, &wanted.metric).is_some());
+    if units.of == UnitOf::Repeats && own.any(|run| is_kept(run)) {
+        units.as_one_run()
+    } else {
+        units.clone()
+    }
 }
 
 fn is_same(one: &Row, other: &Row) -> bool {

@@ -198,13 +198,19 @@ fn is_interleaved(a: &[&RunFigures], b: &[&RunFigures]) -> bool {
 fn one_process(side: &str, runs: &[&RunFigures]) -> Option<String> {
     let [run] = runs else { return None };
     let several = run.rows.iter().any(|row| row.repeats.len() > 1);
-    let harness = &run.conditions.harness;
-    let kept = harness.get("fresh").is_some_and(|fresh| fresh == "false")
-        || !run.conditions.config.contains_key("command");
-    (several && kept && run.origin == Origin::Measured).then(|| {
+    (several && is_kept(run)).then(|| {
         format!(
             "the repeats of {side} asked one and the same process: its layout and caches are a \
-             single draw"
+             single draw, which says nothing of another start"
         )
     })
+}
+
+/// Whether the repeats of a run asked a process that was not started anew for each. What is known
+/// of nothing (figures without any configuration) is not known to be kept.
+pub(super) fn is_kept(run: &RunFigures) -> bool {
+    let (harness, config) = (&run.conditions.harness, &run.conditions.config);
+    let kept = harness.get("fresh").is_some_and(|fresh| fresh == "false")
+        || (!config.is_empty() && !config.contains_key("command"));
+    kept && run.origin == Origin::Measured
 }

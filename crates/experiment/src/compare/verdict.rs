@@ -5,8 +5,9 @@ use slowpath_core::figures::{Better, Unit};
 use slowpath_core::stats::fdr::CLAIMED_UP_TO;
 use slowpath_core::stats::log_ratio::{EQUIVALENT_WITHIN, LogRatio, NotComparable};
 use slowpath_core::stats::median::median;
-use slowpath_core::stats::power::Design;
-use slowpath_core::stats::student::{two_sided_p, upper_point};
+use slowpath_core::stats::novelty::further;
+use slowpath_core::stats::power::{ALPHA, Design};
+use slowpath_core::stats::student::upper_point;
 use slowpath_core::stats::welch::welch;
 
 use crate::estimate::Units;
@@ -15,9 +16,13 @@ use crate::estimate::Units;
 /// which sees more with fewer.
 const UNITS_MOST: usize = 200;
 
-/// Logarithms that scatter by less than this differ by rounding only; taken for it where values
-/// do not scatter at all (a counter), so that a distance from them has a size.
-const SCATTER_LEAST: f64 = 1e-9;
+/// A single unit is held against at least three: two scatter with one degree of freedom, which a
+/// single quiet pair makes certain of anything.
+const FURTHER_FEWEST: usize = 3;
+
+/// What is to be found is this many times the least difference that is claimed, as a logarithm:
+/// one of just that least shows itself as less in half of all cases, however many units there are.
+const WANTED_LEASTS: f64 = 2.0;
 
 /// A metric that is never judged: what happened once at most in a run.
 const MAXIMUM: &str = "max";
@@ -108,11 +113,18 @@ pub(super) fn tested(metric: &str, unit: Unit, a: &Units, b: &Units) -> Tested {
             found: Some(found),
             ..none("")
         },
-        Err(NotComparable::TooFew { .. }) => Tested {
-            ratio: bare,
-            needs_units: true,
-            ..none(SINGLE)
-        },
+        Err(NotComparable::TooFew { have, .. }) => {
+            let why = if have > 1 {
+                format!("one unit against {have}: where a further one lies takes {FURTHER_FEWEST}")
+            } else {
+                SINGLE.to_owned()
+            };
+            Tested {
+                ratio: bare,
+                needs_units: true,
+                ..none(&why)
+            }
+        }
         Err(error) => none(&error.to_string()),
     }
 }
@@ -123,40 +135,19 @@ const SINGLE: &str = "one run each, run-to-run spread unknown";
 /// The ratio of B to A: Welch's where both scatter; where one is a single unit, that unit held
 /// against where a further one of the other side would lie.
 fn unpaired(a: &[f64], b: &[f64]) -> Result<LogRatio, NotComparable> {
-    match (a, b) {
-        ([one], many) if many.len() > 1 => further(many, *one, -1.0),
-        (many, [one]) if many.len() > 1 => further(many, *one, 1.0),
-        _ => welch(a, b),
+    let (many, one, is_a_single) = match (a, b) {
+        ([one], many) if many.len() > 1 => (many, *one, true),
+        (many, [one]) if many.len() > 1 => (many, *one, false),
+        _ => return welch(a, b),
+    };
+    if many.len() < FURTHER_FEWEST {
+        return Err(NotComparable::TooFew {
+            needs: FURTHER_FEWEST,
+            have: many.len(),
+        });
     }
-}
-
-/// How far one further unit lies from several: Student's t with `s sqrt(1 + 1/n)` on logarithms,
-/// the interval that a single further value has (and not their mean). `sign` is -1 if the single
-/// one is what is compared with.
-fn further(many: &[f64], one: f64, sign: f64) -> Result<LogRatio, NotComparable> {
-    let unfit = many
-        .iter()
-        .chain([&one])
-        .find(|v| !v.is_finite() || **v <= 0.0);
-    if let Some(&value) = unfit {
-        return Err(NotComparable::NotPositive { value });
-    }
-    let n = many.len() as f64;
-    let mean = many.iter().map(|v| v.ln()).sum::<f64>() / n;
-    let squares: f64 = many.iter().map(|v| (v.ln() - mean).powi(2)).sum();
-    let df = n - 1.0;
-    let standard_error = (squares / df * (1.0 + 1.0 / n)).sqrt().max(SCATTER_LEAST);
-    let mean_log = sign * (one.ln() - mean);
-    let half = upper_point(0.025, df) * standard_error;
-    Ok(LogRatio {
-        ratio: mean_log.exp(),
-        low: (mean_log - half).exp(),
-        high: (mean_log + half).exp(),
-        p: two_sided_p(mean_log / standard_error, df),
-        mean_log,
-        standard_error,
-        df,
-    })
+    let found = further(many, one)?;
+    Ok(if is_a_single { found.inverse() } else { found })
 }
 
 fn bare_ratio(a: &Units, b: &Units) -> Option<Ratio> {
@@ -180,6 +171,15 @@ pub(super) struct Judged {
     pub(super) needs: Option<u64>,
 }
 
+/// What a difference has to be.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Bar {
+    /// Of this ratio at least.
+    pub(super) ratio_to_claim: f64,
+    /// Beyond chance among so many rows.
+    pub(super) family: usize,
+}
+
 impl Tested {
     /// The p of the row, if it takes part in the family.
     pub(super) fn p(&self) -> Option<f64> {
@@ -191,9 +191,10 @@ impl Tested {
         self,
         adjusted_p: Option<f64>,
         better: Better,
-        ratio_to_claim: f64,
+        bar: Bar,
         (a, b): (&Units, &Units),
     ) -> Judged {
+        let ratio_to_claim = bar.ratio_to_claim;
         let ratio = self.ratio.map(|ratio| Ratio {
             adjusted_p,
             ..ratio
@@ -227,7 +228,7 @@ impl Tested {
         } else {
             String::new()
         };
-        let needs = (!significant).then(|| needed(&found, ratio_to_claim, a, b));
+        let needs = (!significant).then(|| needed(&found, bar, a, b));
         judged(Verdict::CannotTell, because, needs.flatten())
     }
 }
@@ -245,14 +246,29 @@ pub(crate) fn direction(mean_log: f64, better: Better) -> Verdict {
     }
 }
 
-/// Units a side that find the least ratio that is claimed in four of five cases, with the scatter
-/// that was seen. With as many on either side, a difference of means scatters as the mean of that
-/// many differences does.
-fn needed(found: &LogRatio, ratio_to_claim: f64, a: &Units, b: &Units) -> Option<u64> {
-    let harmonic = 1.0 / a.values.len() as f64 + 1.0 / b.values.len() as f64;
-    let sd_of_differences = found.standard_error * (2.0 / harmonic).sqrt();
-    let wanted = Design::default().pairs_needed(ratio_to_claim, sd_of_differences, UNITS_MOST)?;
+/// The true ratio that [`RowComparison::needs`](super::RowComparison::needs) speaks of.
+pub(super) fn ratio_wanted(ratio_to_claim: f64) -> f64 {
+    ratio_to_claim.powf(WANTED_LEASTS)
+}
+
+/// Units a side that claim a true difference of twice the least that is claimed in four of five
+/// cases, with the scatter that was seen: beyond chance even if it is the only one of the family,
+/// and not smaller by accident than what is claimed.
+fn needed(found: &LogRatio, bar: Bar, a: &Units, b: &Units) -> Option<u64> {
+    let (n_a, n_b) = (a.values.len() as f64, b.values.len() as f64);
+    let of_one_each = found.standard_error / (1.0 / n_a + 1.0 / n_b).sqrt();
+    let design = Design {
+        alpha: ALPHA / bar.family.max(1) as f64,
+        ..Design::default()
+    };
+    let wanted = ratio_wanted(bar.ratio_to_claim).ln();
+    let spare = upper_point(1.0 - design.power, f64::INFINITY);
+    let is_enough = |&n: &usize| {
+        let error = of_one_each * (2.0 / n as f64).sqrt();
+        let is_large = wanted - bar.ratio_to_claim.ln() >= spare * error;
+        is_large && design.power_at(wanted / error, 2.0 * (n as f64 - 1.0)) >= design.power
+    };
     // More than there are: they did not tell.
     let have = a.values.len().min(b.values.len());
-    Some(wanted.max(have + 1) as u64)
+    (have + 1..=UNITS_MOST).find(is_enough).map(|n| n as u64)
 }

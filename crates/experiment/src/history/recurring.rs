@@ -1,7 +1,7 @@
 //! What comes back: constants over releases and endpoints, and the row with the worst tail.
 
 use serde::{Deserialize, Serialize};
-use slowpath_core::figures::RunFigures;
+use slowpath_core::figures::{Row, RunFigures, Unit};
 use slowpath_core::stats::constants::explain;
 use slowpath_core::stats::recurrence::{self, Seen};
 
@@ -15,7 +15,12 @@ const TOLERANCE: f64 = 0.02;
 /// worst.
 const TAIL_LEAST: f64 = 2.0;
 
-/// A constant that came back over releases.
+/// Fewer percentiles do not tell the step of a clock: ten numbers are all even in one of 1000
+/// cases.
+const PERCENTILES_FEWEST: usize = 10;
+
+/// A constant that came back over releases: a timer, or work that takes the same time in each of
+/// them. Which of the two is told by another load: work moves with it, and a timer does not.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Constant {
@@ -33,7 +38,7 @@ pub struct Constant {
     pub hint: String,
 }
 
-/// A constant that several endpoints have.
+/// A constant that several endpoints have: something that they share, or work that is alike.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Shared {
@@ -52,8 +57,12 @@ pub struct Shared {
 pub enum Says {
     /// The same row again and again: the cause is in that row.
     Stays,
-    /// Another row each time: the rows share what is slow.
+    /// Another row each time: none is the cause by itself. Noise in rows that are alike does the
+    /// same, so that this says nothing of what they share.
     Wanders,
+    /// Another row each time, and all tails rise and fall together from run to run: the rows share
+    /// what is slow, be it the host.
+    Shares,
     /// Neither is beyond chance.
     CannotTell,
 }
@@ -70,6 +79,9 @@ pub struct WorstRow {
     pub runs: u64,
     /// Chance that some row is worst as often if all are alike.
     pub chance: f64,
+    /// Chance that the tails of all rows rise and fall together as much from run to run if the
+    /// rows are independent (Friedman); `null` if too few are known.
+    pub together: Option<f64>,
     /// What this says.
     pub says: Says,
 }
@@ -83,6 +95,7 @@ pub(super) fn over_releases(releases: &[OfRelease<'_>]) -> Vec<Constant> {
     let Some(range) = range(&all) else {
         return Vec::new();
     };
+    let quantum = quantum_ns(&all);
     let mut found = Vec::new();
     for subject in subjects(&all) {
         let modes: Vec<Vec<SideMode>> = releases
@@ -91,7 +104,7 @@ pub(super) fn over_releases(releases: &[OfRelease<'_>]) -> Vec<Constant> {
             .collect();
         let fastest = modes.iter().filter_map(|modes| modes.first());
         let fastest = fastest.map(|mode| mode.at_ns).reduce(f64::min);
-        let groups: Vec<Vec<Seen>> = modes.iter().map(|modes| slow(modes)).collect();
+        let groups: Vec<Vec<Seen>> = modes.iter().map(|modes| slow(modes, quantum)).collect();
         for constant in recurrence::recurring(&groups, range) {
             if constant.is_claimed() {
                 found.push(Constant {
@@ -121,9 +134,10 @@ pub(super) fn over_endpoints(releases: &[OfRelease<'_>]) -> Vec<Shared> {
         return Vec::new();
     };
     let subjects = subjects(&newest.runs);
+    let quantum = quantum_ns(&newest.runs);
     let groups: Vec<Vec<Seen>> = subjects
         .iter()
-        .map(|subject| slow(&side_modes(&newest.runs, subject)))
+        .map(|subject| slow(&side_modes(&newest.runs, subject), quantum))
         .collect();
     recurrence::recurring(&groups, range)
         .into_iter()
@@ -140,14 +154,35 @@ pub(super) fn over_endpoints(releases: &[OfRelease<'_>]) -> Vec<Shared> {
         .collect()
 }
 
-/// All but the fastest mode.
-fn slow(modes: &[SideMode]) -> Vec<Seen> {
+/// All but the fastest mode, each as uncertain as the runs of its release are of one mind and as
+/// the clock is coarse.
+fn slow(modes: &[SideMode], quantum_ns: f64) -> Vec<Seen> {
     let seen = |mode: &SideMode| Seen {
         value: mode.at_ns,
-        half_width: 0.0,
-        quantum: 0.0,
+        half_width: mode.half_width_ns,
+        quantum: quantum_ns,
     };
     modes.iter().skip(1).map(seen).collect()
+}
+
+/// The step of the clock that latencies were read with: what all percentiles, which are latencies
+/// that were seen, are multiples of. 0 if so few are known that they may be so by accident.
+fn quantum_ns(runs: &[&RunFigures]) -> f64 {
+    let rows = runs.iter().flat_map(|run| &run.rows);
+    let percentiles = rows.filter(|row| row.unit == Unit::Ns && row.metric.starts_with('p'));
+    let values: Vec<u64> = percentiles
+        .flat_map(Row::values)
+        .map(|value| value.round() as u64)
+        .collect();
+    if values.len() < PERCENTILES_FEWEST {
+        return 0.0;
+    }
+    values.into_iter().fold(0, divisor) as f64
+}
+
+/// The greatest common divisor.
+fn divisor(a: u64, b: u64) -> u64 {
+    if b == 0 { a } else { divisor(b, a % b) }
 }
 
 /// From the fastest mode to the slowest that a run showed: where a constant could have been.
@@ -200,9 +235,11 @@ pub(super) fn worst_row(runs: &[&RunFigures]) -> Option<WorstRow> {
         times: found.times as u64,
         runs: found.runs as u64,
         chance: found.chance,
+        together: found.together,
         says: match found.says {
             recurrence::Says::Stays => Says::Stays,
             recurrence::Says::Wanders => Says::Wanders,
+            recurrence::Says::Shares => Says::Shares,
             recurrence::Says::CannotTell => Says::CannotTell,
         },
     })

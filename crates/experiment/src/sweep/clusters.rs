@@ -54,7 +54,7 @@ pub fn modes_of_runs(per_s: &[f64]) -> Vec<RunMode> {
             let mut runs: Vec<usize> = part.iter().map(|&(_, run)| run).collect();
             runs.sort_unstable();
             RunMode {
-                per_s: crate::trend::median(&mut rates).unwrap_or_default(),
+                per_s: slowpath_core::stats::median::median(&mut rates).unwrap_or_default(),
                 share: runs.len() as f64 / all as f64,
                 runs,
                 low,

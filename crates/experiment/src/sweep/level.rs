@@ -6,7 +6,7 @@ use slowpath_core::stats::spread;
 
 use super::clusters::{RunMode, modes_of_runs};
 use super::window::{Cpu, ErrorRate, Figure, Window};
-use crate::trend::median;
+use slowpath_core::stats::median::median;
 
 /// Half a CPU more for other processes than beside the fastest window of the same level: on a host
 /// of two, a quarter of what there is.

@@ -81,7 +81,7 @@ pub fn fit_robust(points: &[(f64, f64)]) -> Option<Usl> {
             .map(|&p| model.residual_of(&theta, p))
             .collect();
         let mut sizes: Vec<f64> = residuals.iter().map(|r| r.abs()).collect();
-        let sd = MAD_TO_SD * crate::trend::median(&mut sizes)?;
+        let sd = MAD_TO_SD * slowpath_core::stats::median::median(&mut sizes)?;
         if sd <= f64::EPSILON {
             break;
         }

@@ -122,6 +122,84 @@ fn a_single_run_is_held_against_where_a_further_one_would_lie() {
 }
 
 #[test]
+fn one_unit_is_not_held_against_two() {
+    let run = |at, ms: f64| latencies(at, &[("search.p99", &[ms])]);
+    let of_b = || vec![run(9, 70.0)];
+    let found = held(vec![run(0, 49.0), run(1, 49.2)], of_b());
+    let row = of(&found, "search.p99");
+    assert_eq!(row.verdict, Verdict::CannotTell);
+    assert!(
+        row.because.contains("one unit against 2"),
+        "{}",
+        row.because
+    );
+    assert!(row.needs.is_some() && row.ratio.unwrap().p.is_none());
+    let found = held(vec![run(0, 49.0), run(1, 49.2), run(2, 49.1)], of_b());
+    assert_eq!(of(&found, "search.p99").verdict, Verdict::Worse);
+    // Values that are the same each time say no more than their order.
+    let found = held((0..5).map(|at| run(at, 49.0)).collect(), of_b());
+    assert_eq!(of(&found, "search.p99").verdict, Verdict::CannotTell);
+}
+
+#[test]
+fn repeats_of_a_process_that_was_kept_are_one_draw() {
+    let kept = |at, ms: &[f64]| {
+        let mut run = latencies(at, &[("search.p50", ms)]);
+        let harness = &mut run.conditions.harness;
+        harness.insert("fresh".to_owned(), "false".to_owned());
+        run
+    };
+    let found = held(vec![kept(0, &STEADY)], vec![kept(1, &SLOWER)]);
+    let row = of(&found, "search.p50");
+    assert_eq!(row.verdict, Verdict::CannotTell);
+    assert_eq!(row.because, "one run each, run-to-run spread unknown");
+    assert!(found.notes.iter().any(|note| note.contains("single draw")));
+    // What they scatter by is shown all the same.
+    assert_eq!((row.a.n, row.a.of), (5, UnitOf::Repeats));
+    let of_several = |from: usize, ms: &[f64]| -> Vec<RunFigures> {
+        let runs = ms.iter().enumerate();
+        runs.map(|(at, ms)| kept(from + at, &[*ms, *ms])).collect()
+    };
+    let found = held(of_several(0, &STEADY), of_several(9, &SLOWER));
+    assert_eq!(of(&found, "search.p50").verdict, Verdict::Worse);
+}
+
+/// Sides of `units` repeats of eight rows that scatter by 5 %, the first of which is slower in B.
+fn eight_rows(noise: &mut Noise, units: u64, slower: f64) -> Comparison {
+    let mut side = |at: usize, first: f64| {
+        let mut made = run(at);
+        for row_at in 0..8 {
+            let level = if row_at == 0 { first } else { 1e7 };
+            let values: Vec<f64> = (0..units).map(|_| noise.around(level, 0.05)).collect();
+            made.rows
+                .push(row(&format!("e{row_at}"), "p50", Unit::Ns, &values));
+        }
+        vec![made]
+    };
+    let (a, b) = (side(0, 1e7), side(1, 1e7 * slower));
+    held(a, b)
+}
+
+#[test]
+fn so_many_units_as_are_said_to_be_needed_do_tell() {
+    let mut noise = Noise::new(3);
+    let mut told: Vec<u64> = (0..40)
+        .filter_map(|_| of(&eight_rows(&mut noise, 4, 1.0), "e0.p50").needs)
+        .collect();
+    told.sort_unstable();
+    let needs = told[told.len() / 2];
+    let reps = 100;
+    let claims = (0..reps).filter(|_| {
+        let found = eight_rows(&mut noise, needs, 1.05_f64.powi(2));
+        assert!((found.ratio_wanted - 1.05_f64.powi(2)).abs() < 1e-12);
+        of(&found, "e0.p50").verdict == Verdict::Worse
+    });
+    let claims = claims.count();
+    // 80 % are promised: fewer than 68 of 100 would have a chance of 0.2 %.
+    assert!(claims >= 68, "{claims} of {reps} with {needs}");
+}
+
+#[test]
 fn another_host_is_said_first_and_grades_every_row() {
     let a = latencies(0, &[("search.p50", &STEADY)]);
     let mut b = latencies(1, &[("search.p50", &SLOWER)]);
@@ -291,6 +369,62 @@ fn modes_and_failures_that_came_and_went_are_told() {
         classes,
         [(true, "status 503 in body"), (false, "reset in first-byte")]
     );
+}
+
+#[test]
+fn a_mode_is_called_new_only_over_runs() {
+    // A run of each side, and five.
+    for (runs, is_shown) in [(1, false), (3, false), (4, true), (5, true)] {
+        let side = |from: usize, extra: &[(f64, f64)]| -> Vec<RunFigures> {
+            let run = |at| {
+                let mut made = latencies(at, &[("search.p50", &STEADY)]);
+                modes(&mut made, "search", &[(3.0, 0.95)]);
+                modes(&mut made, "search", extra);
+                made
+            };
+            (from..from + runs).map(run).collect()
+        };
+        let found = held(side(0, &[]), side(10, &[(41.2, 0.05)]));
+        let [mode] = found.modes.as_slice() else {
+            panic!("{:?}", found.modes);
+        };
+        assert_eq!(
+            (mode.runs as usize, mode.is_shown),
+            (runs, is_shown),
+            "{mode:?}"
+        );
+    }
+}
+
+#[test]
+fn modes_that_a_run_tells_apart_are_several() {
+    let side = |from: usize, shift: f64, at: &[f64]| -> Vec<RunFigures> {
+        let run = |of: usize| {
+            let mut made = latencies(from + of, &[("search.p50", &STEADY)]);
+            let weight = 0.9 / at.len() as f64;
+            let own: Vec<(f64, f64)> = at
+                .iter()
+                .map(|ms| (ms * (1.0 + shift * of as f64), weight))
+                .collect();
+            modes(&mut made, "search", &own);
+            made
+        };
+        (0..5).map(run).collect()
+    };
+    // Three modes within 14 % of each other, in either side; then two that B lacks, each within
+    // 20 % of the one below.
+    let found = held(
+        side(0, 0.004, &[150.0, 160.0, 170.0]),
+        side(9, 0.004, &[150.0, 160.0, 170.0]),
+    );
+    assert!(found.modes.is_empty(), "{:?}", found.modes);
+    let found = held(side(0, 0.0, &[150.0, 180.0, 216.0]), side(9, 0.0, &[150.0]));
+    let told: Vec<f64> = found
+        .modes
+        .iter()
+        .map(|mode| (mode.at_ns / 1e6).round())
+        .collect();
+    assert_eq!(told, [180.0, 216.0]);
 }
 
 #[test]

@@ -287,6 +287,61 @@ fn the_worst_row_stays_or_wanders() {
 }
 
 #[test]
+fn tails_that_rise_together_share_what_is_slow() {
+    let mut noise = Noise::new(4);
+    let mut runs = |common: f64| -> Vec<RunFigures> {
+        let mut run = |at: usize| {
+            let of_run = noise.around(20.0, common);
+            let mut tail = || [noise.around(of_run, 0.3)];
+            let tails = [tail(), tail(), tail(), tail()];
+            let of = |at: usize| &tails[at][..];
+            let rows = [
+                ("a.p50", &[1.0][..]),
+                ("a.p99", of(0)),
+                ("b.p50", &[1.0]),
+                ("b.p99", of(1)),
+                ("c.p50", &[1.0]),
+                ("c.p99", of(2)),
+                ("d.p50", &[1.0]),
+                ("d.p99", of(3)),
+            ];
+            latencies(at, &rows)
+        };
+        (0..10).map(&mut run).collect()
+    };
+    let says = |runs: &[RunFigures]| only(&found(runs)).worst.clone().unwrap().says;
+    assert_eq!(says(&runs(0.0)), Says::Wanders);
+    assert_eq!(says(&runs(1.0)), Says::Shares);
+}
+
+#[test]
+fn a_constant_is_as_uncertain_as_its_runs_and_its_clock() {
+    // 41 and 43 ms differ by 4.8 %: on a clock of 2 ms they may be one, on a finer one not.
+    let history = |unit_ms: f64| {
+        let runs: Vec<RunFigures> = (0..8_usize)
+            .map(|at| {
+                let base = 10.0 + unit_ms * (at % 3) as f64;
+                let mut run = latencies(
+                    at,
+                    &[("search.p50", &[base]), ("search.p99", &[base * 5.0])],
+                );
+                let slow = if at % 2 == 0 { 41.0 } else { 43.0 };
+                modes(&mut run, "search", &[(1.0, 0.95), (slow, 0.05)]);
+                run
+            })
+            .collect();
+        found(&runs)
+    };
+    let coarse = history(2.0);
+    let [constant] = only(&coarse).recurring.as_slice() else {
+        panic!("{:?}", only(&coarse).recurring);
+    };
+    assert_eq!(constant.releases.len(), 8);
+    let fine = history(0.000_001);
+    assert!(only(&fine).recurring.iter().all(|c| c.releases.len() == 4));
+}
+
+#[test]
 fn starts_of_one_release_that_fall_into_modes_are_told() {
     let fast_and_slow = [10.0, 14.0, 10.1, 9.9, 14.1, 10.0, 13.9, 10.05];
     let mut run = latencies(0, &[("search.p50", &fast_and_slow)]);
