@@ -157,8 +157,32 @@ pub struct Row {
 impl Row {
     /// The values of the repeats that are not put aside, in order.
     pub fn values(&self) -> Vec<f64> {
+        self.kept().iter().map(|f| f.value).collect()
+    }
+
+    /// The values of two rows of one run in those repeats that have both and are not put aside. By
+    /// the numbers of the repeats if they are known: where one row lacks its value in a repeat and
+    /// the other in another one, the same place in both is not the same repeat. Without numbers by
+    /// place, and none if one has more than the other.
+    pub fn paired(&self, other: &Self) -> Vec<(f64, f64)> {
+        let (own, others) = (self.kept(), other.kept());
+        if own.iter().chain(&others).all(|f| f.repeat.is_some()) {
+            let partner = |f: &&Figure| {
+                let of = others.iter().find(|other| other.repeat == f.repeat)?;
+                Some((f.value, of.value))
+            };
+            return own.iter().filter_map(partner).collect();
+        }
+        if own.len() != others.len() {
+            return Vec::new();
+        }
+        let pairs = own.iter().zip(&others);
+        pairs.map(|(own, other)| (own.value, other.value)).collect()
+    }
+
+    fn kept(&self) -> Vec<&Figure> {
         let kept = self.repeats.iter().filter(|f| f.aside.is_empty());
-        kept.map(|f| f.value).collect()
+        kept.collect()
     }
 
     /// What names the row among those of its run: `search.p99`.
@@ -182,6 +206,9 @@ pub struct Figure {
     /// Observations that it rests on, if known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub n: Option<u64>,
+    /// Which repeat of its run it is of, from 0, if known: a repeat may lack a percentile.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub repeat: Option<u32>,
     /// Why the repeat is put aside: evidence about the host that was recorded before its result
     /// was looked at; empty if it counts.
     #[serde(default, skip_serializing_if = "String::is_empty")]
@@ -243,21 +270,49 @@ impl Unit {
 mod tests {
     use super::*;
 
+    fn row(repeats: Vec<Figure>) -> Row {
+        Row {
+            subject: "search".to_owned(),
+            metric: "p99".to_owned(),
+            unit: Unit::Ns,
+            better: Unit::Ns.better(),
+            repeats,
+            whole: None,
+            refused: String::new(),
+        }
+    }
+
+    #[test]
+    fn pairs_are_of_one_repeat_and_not_of_one_place() {
+        let levels = [1.0, 2.0, 4.0, 8.0, 16.0, 32.0];
+        let of = |factor: f64, lacks: u32| {
+            let all = (0..).zip(levels).filter(|&(repeat, _)| repeat != lacks);
+            row(all
+                .map(|(repeat, level)| Figure {
+                    repeat: Some(repeat),
+                    ..Figure::of(factor * level)
+                })
+                .collect())
+        };
+        let pairs = of(2.0, 0).paired(&of(1.0, 5));
+        assert_eq!(pairs.len(), 4);
+        assert_eq!(
+            pairs[0],
+            (4.0, 2.0),
+            "of the second repeat, which both have"
+        );
+        let bare = |n: usize| row(vec![Figure::of(1.0); n]);
+        assert_eq!(bare(3).paired(&bare(3)).len(), 3);
+        assert_eq!(bare(3).paired(&bare(2)), []);
+    }
+
     #[test]
     fn repeats_put_aside_are_kept_and_do_not_count() {
         let aside = Figure {
             aside: "the clock was set".to_owned(),
             ..Figure::of(9.0)
         };
-        let row = Row {
-            subject: "search".to_owned(),
-            metric: "p99".to_owned(),
-            unit: Unit::Ns,
-            better: Unit::Ns.better(),
-            repeats: vec![Figure::of(1.0), aside, Figure::of(2.0)],
-            whole: None,
-            refused: String::new(),
-        };
+        let row = row(vec![Figure::of(1.0), aside, Figure::of(2.0)]);
         assert_eq!(row.values(), [1.0, 2.0]);
         assert_eq!(row.name(), "search.p99");
         let text = serde_json::to_string(&row).unwrap();

@@ -68,12 +68,14 @@ impl Part {
         let over = |part: u64, of: f64| {
             if of > 0.0 { part as f64 / of } else { 0.0 }
         };
+        // Of a target that hangs nothing fails: nothing ends.
+        let failed = if completed == 0 { offered } else { self.failed };
         RepeatFigures {
             repeat,
             offered,
             completed,
             rate_per_s: round(over(completed, window_ns as f64 / 1e9), 1e3),
-            errors: share(over(self.failed, offered as f64)),
+            errors: share(over(failed, offered as f64)),
             latency_ms: self.percentiles(unsent),
             settling: None,
             settled_after_s: None,

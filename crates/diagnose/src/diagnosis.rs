@@ -234,7 +234,7 @@ pub struct RepeatFigures {
     pub completed: u64,
     /// Completed requests a second.
     pub rate_per_s: f64,
-    /// Failed requests over offered ones.
+    /// Failed requests over offered ones; 1 if requests were offered and none was completed.
     pub errors: f64,
     /// Latency percentiles by their names, in milliseconds. One that lies among requests without
     /// an answer, or has fewer than five beyond it, is left out.

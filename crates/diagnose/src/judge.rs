@@ -21,6 +21,7 @@ use crate::health;
 use crate::imported::blinded;
 use crate::instrument::Load;
 use crate::ledger::{Ledger, NAMED_ERRORS, NAMED_SHARE, Settled, settle};
+use crate::over_repeats::leave_out;
 use crate::passes::{checks, passes};
 use crate::precision::precision;
 use crate::summary::load_in_words;
@@ -47,18 +48,18 @@ pub fn judge(record: &RunRecord) -> Diagnosis {
         }
     };
     let load = Load::of(&case);
-    let jumped = judged
-        .findings
-        .iter()
-        .find(|r| r.finding.cause == "clock-jump");
+    let mut findings = judged.findings.iter();
+    let jumped = findings.find(|r| r.finding.cause == "clock-jump");
     let jumped = jumped.map(|r| r.finding.summary.clone());
     let passes = passes(record);
     let mut validity = validity::checks(&case, &load, jumped.as_deref());
     validity.extend(checks(&passes));
     let health = health::host_health(&case, &load);
     validity.extend(health.as_ref().map(health::check));
-    let load_plan = &record.manifest.plan.scenario.load;
-    validity.extend(precision(load_plan, &judged.endpoints));
+    let plan = &record.manifest.plan;
+    leave_out(&mut judged.endpoints, health.as_ref(), plan);
+    validity.extend(validity::unsettled(&judged.endpoints));
+    validity.extend(precision(plan, health.as_ref(), &judged.endpoints));
     let valid = validity.iter().all(|c| c.status != Status::Invalid);
     judged
         .findings

@@ -1,11 +1,47 @@
 //! The figures of an endpoint over its repeats: what the next run may give.
 
+use std::collections::BTreeMap;
+
 use slowpath_core::nanos::MILLISECOND;
+use slowpath_core::plan::Plan;
 use slowpath_core::stats::repeats::log_mean;
 use slowpath_core::stats::spread::spread;
 
-use crate::diagnosis::{OverRepeats, RepeatFigures};
+use crate::diagnosis::{EndpointFigures, HostHealth, OverRepeats, RepeatFigures};
 use crate::figures::{millis, share};
+
+/// Why comparisons put repeats of an endpoint aside, by their numbers.
+pub(crate) fn asides(
+    health: Option<&HostHealth>,
+    plan: &Plan,
+    endpoint: &EndpointFigures,
+) -> BTreeMap<u32, String> {
+    let repeats = health.into_iter().flat_map(|h| &h.repeats);
+    let aside = repeats.filter(|r| !r.aside.is_empty() && r.pass == endpoint.pass);
+    // Windows are numbered through over all passes.
+    aside
+        .map(|r| (r.repeat / u32::from(plan.passes()), r.aside.clone()))
+        .collect()
+}
+
+/// Takes the repeats that comparisons put aside out of what is told over repeats.
+pub(crate) fn leave_out(
+    endpoints: &mut [EndpointFigures],
+    health: Option<&HostHealth>,
+    plan: &Plan,
+) {
+    for endpoint in endpoints {
+        let asides = asides(health, plan, endpoint);
+        if asides.is_empty() {
+            continue;
+        }
+        let repeats = endpoint.by_repeat.iter();
+        let kept = repeats.filter(|r| !asides.contains_key(&r.repeat)).cloned();
+        endpoint.over_repeats = over_repeats(&kept.collect::<Vec<_>>());
+        let mut over = endpoint.over_repeats.iter();
+        endpoint.run_spread = over.find(|of| of.metric == "p50").map(|of| of.spread);
+    }
+}
 
 /// The percentiles of repeats, each over those repeats that have it; those that fewer than two
 /// have are left out.
@@ -44,8 +80,6 @@ fn figure(metric: &str, values_ms: &[f64]) -> Option<OverRepeats> {
 
 #[cfg(test)]
 mod tests {
-    use std::collections::BTreeMap;
-
     use slowpath_core::stats::spread::Steadiness;
 
     use super::*;

@@ -1,10 +1,11 @@
 //! Whether a run that went on until it is precise has become so.
 
-use slowpath_core::scenario::Load;
+use slowpath_core::plan::Plan;
 use slowpath_core::stats::repeats::{ENOUGH, Stopping, log_mean};
 
-use crate::diagnosis::{Check, EndpointFigures, RepeatFigures, Status};
+use crate::diagnosis::{Check, EndpointFigures, HostHealth, RepeatFigures, Status};
 use crate::figures::share;
+use crate::over_repeats::asides;
 
 /// The percentiles that a precision is asked of.
 const PERCENTILES: [&str; 2] = ["p50", "p99"];
@@ -12,14 +13,28 @@ const PERCENTILES: [&str; 2] = ["p50", "p99"];
 /// More repeats than this are not advised: the width shrinks with their root alone.
 const REPEATS_ADVISED: usize = 50;
 
-/// The check of the least precise figure; `None` if no precision was asked for.
-pub(crate) fn precision(load: &Load, endpoints: &[EndpointFigures]) -> Option<Check> {
-    let wanted = load.precision?;
-    let repeats = endpoints.iter().map(|e| e.by_repeat.len()).max()?;
-    let widths = endpoints.iter().flat_map(|endpoint| {
+/// The check of the least precise figure over the repeats that comparisons do not put aside;
+/// `None` if no precision was asked for.
+pub(crate) fn precision(
+    plan: &Plan,
+    health: Option<&HostHealth>,
+    endpoints: &[EndpointFigures],
+) -> Option<Check> {
+    let wanted = plan.scenario.load.precision?;
+    let kept: Vec<(&EndpointFigures, Vec<&RepeatFigures>)> = endpoints
+        .iter()
+        .map(|endpoint| {
+            let asides = asides(health, plan, endpoint);
+            let repeats = endpoint.by_repeat.iter();
+            let kept = repeats.filter(|r| !asides.contains_key(&r.repeat));
+            (endpoint, kept.collect())
+        })
+        .collect();
+    let repeats = kept.iter().map(|(_, repeats)| repeats.len()).max()?;
+    let widths = kept.iter().flat_map(|(endpoint, repeats)| {
         PERCENTILES.into_iter().filter_map(move |name| {
-            let of = |r: &RepeatFigures| r.latency_ms.get(name).copied();
-            let values: Option<Vec<f64>> = endpoint.by_repeat.iter().map(of).collect();
+            let of = |r: &&RepeatFigures| r.latency_ms.get(name).copied();
+            let values: Option<Vec<f64>> = repeats.iter().map(of).collect();
             let found = log_mean(&values?, None).ok()?;
             let width = found.half_width_log.exp_m1();
             Some((width, format!("{name} of {}", endpoint.name), found.sd_log))

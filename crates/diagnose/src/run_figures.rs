@@ -9,6 +9,7 @@ use slowpath_core::nanos::MILLISECOND;
 use slowpath_core::record::Manifest;
 
 use crate::diagnosis::{Diagnosis, EndpointFigures, ErrorCount, Percentile, RepeatFigures, Status};
+use crate::over_repeats::asides;
 
 mod conditions;
 
@@ -19,6 +20,7 @@ pub fn run_figures(manifest: &Manifest, diagnosis: &Diagnosis) -> RunFigures {
         .iter()
         .filter(|check| check.status == Status::Invalid)
         .map(|check| format!("{}: {}", check.check, check.detail));
+    let health = diagnosis.run.health.as_ref();
     RunFigures {
         schema: FIGURES_SCHEMA.to_owned(),
         id: diagnosis.run.id.clone(),
@@ -37,7 +39,7 @@ pub fn run_figures(manifest: &Manifest, diagnosis: &Diagnosis) -> RunFigures {
         rows: diagnosis
             .endpoints
             .iter()
-            .flat_map(|endpoint| rows(endpoint, &asides(manifest, diagnosis, endpoint)))
+            .flat_map(|endpoint| rows(endpoint, &asides(health, &manifest.plan, endpoint)))
             .collect(),
         modes: diagnosis.endpoints.iter().flat_map(modes).collect(),
         failures: diagnosis.endpoints.iter().flat_map(failures).collect(),
@@ -80,21 +82,6 @@ fn failures(endpoint: &EndpointFigures) -> Vec<FailureFigure> {
     endpoint.errors.iter().map(figure).collect()
 }
 
-/// Why comparisons put repeats of an endpoint aside, by their numbers.
-fn asides(
-    manifest: &Manifest,
-    diagnosis: &Diagnosis,
-    endpoint: &EndpointFigures,
-) -> BTreeMap<u32, String> {
-    let passes = u32::from(manifest.plan.passes());
-    let repeats = diagnosis.run.health.iter().flat_map(|h| &h.repeats);
-    let aside = repeats.filter(|r| !r.aside.is_empty() && r.pass == endpoint.pass);
-    // Windows are numbered through over all passes.
-    aside
-        .map(|r| (r.repeat / passes, r.aside.clone()))
-        .collect()
-}
-
 fn rows(endpoint: &EndpointFigures, asides: &BTreeMap<u32, String>) -> Vec<Row> {
     let subject = subject(endpoint);
     let row = |metric: &str, unit: Unit, repeats: Vec<Figure>| Row {
@@ -110,6 +97,7 @@ fn rows(endpoint: &EndpointFigures, asides: &BTreeMap<u32, String>) -> Vec<Row> 
         let figures = endpoint.by_repeat.iter();
         figures.map(move |repeat| Figure {
             n: Some(repeat.offered),
+            repeat: Some(repeat.repeat),
             aside: asides.get(&repeat.repeat).cloned().unwrap_or_default(),
             ..Figure::of(value(repeat))
         })
@@ -126,10 +114,12 @@ fn rows(endpoint: &EndpointFigures, asides: &BTreeMap<u32, String>) -> Vec<Row> 
     let mut rows: Vec<Row> = percentiles
         .into_iter()
         .map(|(name, whole)| Row {
-            whole: figure(whole),
-            refused: match whole.low {
-                Some(_) => String::new(),
-                None => whole.reason.clone().unwrap_or_default(),
+            // The figure over all holds the requests of those that are put aside.
+            whole: figure(whole).filter(|_| asides.is_empty()),
+            refused: match (whole.low, asides.len()) {
+                (Some(_), 0) => String::new(),
+                (Some(_), aside) => format!("{aside} of its repeats were put aside"),
+                (None, _) => whole.reason.clone().unwrap_or_default(),
             },
             ..row(name, Unit::Ns, percentile(endpoint, name, asides))
         })
@@ -149,6 +139,7 @@ fn percentile(
     let of = |repeat: &RepeatFigures| {
         Some(Figure {
             n: Some(repeat.completed),
+            repeat: Some(repeat.repeat),
             aside: asides.get(&repeat.repeat).cloned().unwrap_or_default(),
             ..Figure::of(ns(*repeat.latency_ms.get(name)?))
         })
@@ -162,7 +153,7 @@ fn figure(of: &Percentile) -> Option<Figure> {
         low: of.low.map(ns),
         high: of.high.map(ns),
         n: of.n,
-        aside: String::new(),
+        ..Figure::default()
     })
 }
 

@@ -7,11 +7,12 @@ use slowpath_core::signal::{HOST_PSI_CPU, TOOL_CPU_SYSTEM, TOOL_CPU_USER};
 use slowpath_core::timeline::{MarkKind, Subject};
 
 use crate::case::{Case, EndpointCase};
-use crate::diagnosis::{Check, Instrument, Status};
+use crate::diagnosis::{Check, EndpointFigures, Instrument, Settling, Status};
 use crate::figures::{round, share};
 use crate::host_cpu::HostCpu;
 use crate::imported;
 use crate::instrument::Load;
+use crate::run_figures::subject;
 use crate::verdict::{human, ms, percent};
 
 /// Steal beyond this share of CPU time makes tails that are not the server's: a hundredth of the
@@ -144,16 +145,26 @@ fn clock(case: &Case<'_>, jumped: Option<&str>) -> Check {
 fn samples(case: &Case<'_>) -> Check {
     let completed = case.completed();
     let failed: usize = case.endpoints.iter().map(|e| e.failed.len()).sum();
+    let offered: u64 = case.endpoints.iter().map(|e| e.offered).sum();
     let (status, detail) = if completed == 0 && failed > 0 {
         // Failures were measured, and they are the answer.
         (
             Status::Warn,
             format!("no request was completed in the measured window, {failed} failed"),
         )
+    } else if completed == 0 && offered > 0 {
+        // So is a target that hangs: were its run void, comparisons would leave out just those.
+        (
+            Status::Warn,
+            format!(
+                "no request was completed in the measured window: {offered} were offered, and none \
+                 was answered"
+            ),
+        )
     } else if completed == 0 {
         (
             Status::Invalid,
-            "no request was completed in the measured window".to_owned(),
+            "no request was offered in the measured window".to_owned(),
         )
     } else if completed < REQUESTS_FEWEST {
         (
@@ -164,6 +175,29 @@ fn samples(case: &Case<'_>) -> Check {
         (Status::Ok, format!("{completed} completed requests"))
     };
     check("samples", status, Some(completed as f64), detail)
+}
+
+/// Warns of every repeat that did not come to rest: its figures are of no steady state, and those
+/// of repeats that did are mixed with them.
+pub(crate) fn unsettled(endpoints: &[EndpointFigures]) -> Option<Check> {
+    let of = |endpoint: &EndpointFigures| {
+        let repeats = endpoint.by_repeat.iter();
+        let unsettled = repeats.filter(|r| r.settling == Some(Settling::NotSettled));
+        let (unsettled, all) = (unsettled.count(), endpoint.by_repeat.len());
+        (unsettled > 0).then(|| {
+            let text = format!("{} in {unsettled} of {all} repeats", subject(endpoint));
+            (unsettled as f64 / all as f64, text)
+        })
+    };
+    let all: Vec<(f64, String)> = endpoints.iter().filter_map(of).collect();
+    let most = all.iter().map(|(share, _)| *share).reduce(f64::max)?;
+    let told: Vec<String> = all.into_iter().map(|(_, text)| text).collect();
+    let text = format!(
+        "not settled: {}; these figures are of no steady state: warm up for longer, or measure for \
+         longer",
+        told.join(", ")
+    );
+    Some(check("settled", Status::Warn, Some(most), text))
 }
 
 /// Warns when many of the offered requests were neither completed nor failed.

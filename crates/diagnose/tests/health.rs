@@ -311,6 +311,34 @@ fn a_repeat_that_the_host_spoiled_is_kept_and_does_not_count() {
             .aside
             .contains("a quota kept slowpath from running")
     );
+    // What is told over repeats is of those that count, and so is what comparisons read.
+    let told = &diagnosis.endpoints[0].over_repeats;
+    assert!(told.iter().all(|of| of.repeats == 4), "{told:?}");
+    assert_eq!(diagnosis.endpoints[0].by_repeat.len(), 5);
+    assert_eq!(median.whole, None);
+    assert!(
+        median.refused.contains("1 of its repeats"),
+        "{}",
+        median.refused
+    );
+    let numbers: Vec<Option<u32>> = median.repeats.iter().map(|f| f.repeat).collect();
+    assert_eq!(numbers, [0, 1, 2, 3, 4].map(Some));
+}
+
+#[test]
+fn a_target_that_hangs_fails_and_does_not_void_the_run() {
+    let mut record = record(&repeats(|_, _| {}));
+    record.samples.change(|samples| {
+        for sample in samples {
+            sample.outcome = Outcome::Unfinished;
+        }
+    });
+    let diagnosis = judge(&record);
+    assert_eq!(status(&diagnosis, "samples"), Some(Status::Warn));
+    let figures = run_figures(&record.manifest, &diagnosis);
+    assert!(!figures.void.iter().any(|void| void.contains("completed")));
+    let errors = figures.rows.iter().find(|row| row.metric == "errors");
+    assert_eq!(errors.unwrap().values(), [1.0; 5]);
 }
 
 #[test]

@@ -10,6 +10,7 @@ use crate::quantity;
 mod failures;
 mod gates;
 mod health;
+mod over;
 mod passes;
 mod shape;
 mod streams;
@@ -21,6 +22,7 @@ pub(crate) use failures::{
 };
 pub(crate) use gates::{gate, gates};
 pub(crate) use health::spread_blame;
+pub(crate) use over::{latency, over};
 pub(crate) use passes::{classes, label, passes};
 pub(crate) use shape::{effective, settling, shape};
 pub(crate) use streams::streams;
@@ -291,23 +293,26 @@ pub(crate) fn percentiles(of: &Percentiles) -> [(&'static str, &Percentile); 7] 
     ]
 }
 
-/// A percentile without its name: `1.42 s [1.31, 1.55]`, or `unknown`.
+/// A percentile without its name: `1.42 s [1.31, 1.55]`, or `unknown`. Its interval is the one
+/// within the run.
 pub(crate) fn percentile(of: &Percentile) -> String {
     let Some(value) = of.value else {
         return bound(of).unwrap_or_else(|| "unknown".to_owned());
     };
-    let scale = quantity::Scale::of(value);
     match (of.low, of.high) {
-        (Some(low), Some(high)) => {
-            format!(
-                "{} [{}, {}]",
-                scale.show(value),
-                scale.bare(low),
-                scale.bare(high)
-            )
-        }
-        _ => scale.show(value),
+        (Some(low), Some(high)) => bracketed(value, low, high),
+        _ => quantity::Scale::of(value).show(value),
     }
+}
+
+fn bracketed(value: f64, low: f64, high: f64) -> String {
+    let scale = quantity::Scale::of(value);
+    format!(
+        "{} [{}, {}]",
+        scale.show(value),
+        scale.bare(low),
+        scale.bare(high)
+    )
 }
 
 /// The percentiles that cannot be said, with the reason: `p99.9: not determined, needs …`.

@@ -14,6 +14,7 @@ pub fn median_of(values: &[f64]) -> Figure {
     let interval = order::median(values, CONFIDENCE).ok();
     let value = median(&mut values.to_vec()).unwrap_or_default();
     Figure {
+        repeat: None,
         value,
         low: interval.map(|ends| ends.low),
         high: interval.map(|ends| ends.high),

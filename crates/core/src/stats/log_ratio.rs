@@ -140,8 +140,15 @@ impl LogRatio {
 
     /// Whether the difference is known to be of no consequence: the interval with confidence
     /// [`EQUIVALENCE_CONFIDENCE`] lies within a factor of `margin` (usually
-    /// [`EQUIVALENT_WITHIN`]) of 1. That a difference was not found is not enough.
+    /// [`EQUIVALENT_WITHIN`]) of 1. That a difference was not found is not enough, nor are few
+    /// figures that differ and do not scatter: a coarse clock makes such.
     pub fn is_equivalent(&self, margin: f64) -> bool {
+        if self.standard_error <= 0.0
+            && self.mean_log.abs() >= SCATTER_LEAST
+            && self.p > 1.0 - EQUIVALENCE_CONFIDENCE
+        {
+            return false;
+        }
         let (low, high) = self.interval(EQUIVALENCE_CONFIDENCE);
         1.0 / margin <= low && high <= margin
     }

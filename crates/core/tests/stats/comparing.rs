@@ -305,3 +305,16 @@ fn shares_have_logits_at_their_ends() {
     assert_close(logit(0, 100), -logit(100, 100), 1e-12);
     assert!(logit(0, 100) < logit(1, 100));
 }
+
+/// Two figures a side on a clock of whole milliseconds: they differ by 4 % and have no scatter, so
+/// that nothing is known of what they would be on a finer one.
+#[test]
+fn few_figures_without_scatter_are_not_known_to_be_alike() {
+    let few = welch(&[49.0, 49.0], &[51.0, 51.0]).unwrap();
+    assert!(
+        few.p > 0.3 && !few.is_equivalent(EQUIVALENT_WITHIN),
+        "{few:?}"
+    );
+    let same = welch(&[49.0, 49.0], &[49.0, 49.0]).unwrap();
+    assert!(same.is_equivalent(EQUIVALENT_WITHIN), "{same:?}");
+}

@@ -196,6 +196,10 @@ impl Counts {
         let repeats = record.manifest.repeats.iter();
         let tallies = repeats.filter_map(|repeat| repeat.endpoints.get(usize::from(endpoint)));
         counts.offered = tallies.map(|tally| tally.offered).sum();
+        // Of a target that hangs nothing fails, because nothing ends.
+        if counts.completed == 0 {
+            counts.failed = counts.offered;
+        }
         counts
     }
 }

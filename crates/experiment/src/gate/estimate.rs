@@ -224,12 +224,18 @@ impl Estimate {
         if values.len() < 2 || others.len() < 2 {
             return Self::within_both(row, over);
         }
-        if values.len() != others.len() {
+        let most = values.len().max(others.len());
+        let pairs = row.paired(over);
+        if pairs.len() < 2 {
             return Self::unpaired(row, over);
         }
+        let (values, others): (Vec<f64>, Vec<f64>) = pairs.into_iter().unzip();
         let ratio = paired(&others, &values).map_err(not_comparable)?;
         let found = Self {
-            basis: format!("over {} pairs", values.len()),
+            basis: match most - values.len() {
+                0 => format!("over {} pairs", values.len()),
+                _ => format!("over {} pairs of {most} repeats", values.len()),
+            },
             ..Self::of_ratio(&ratio, values.len())
         };
         Ok(found.exact(&values, &others))

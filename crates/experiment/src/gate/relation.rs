@@ -183,7 +183,15 @@ fn exact(value: f64) -> Figure {
 fn stretched(constant: &Row, other: &Row) -> Row {
     let value = constant.whole.as_ref().map_or(0.0, |whole| whole.value);
     Row {
-        repeats: other.values().iter().map(|_| exact(value)).collect(),
+        repeats: other
+            .repeats
+            .iter()
+            .map(|of| Figure {
+                repeat: of.repeat,
+                aside: of.aside.clone(),
+                ..exact(value)
+            })
+            .collect(),
         ..constant.clone()
     }
 }
@@ -220,7 +228,8 @@ fn scaled(row: &Row, sign: f64) -> Row {
 /// The sum of two rows of one run, repeat by repeat. The ends of intervals are added as if both
 /// were off to the same side, which is never too narrow.
 fn added(a: &Row, b: &Row) -> Result<Row, Unknown> {
-    if a.repeats.len() != b.repeats.len() {
+    let numbers = |row: &Row| row.repeats.iter().map(|f| f.repeat).collect::<Vec<_>>();
+    if numbers(a) != numbers(b) {
         return Err(Unknown::new(
             format!(
                 "{} and {} are not known in the same repeats",
@@ -235,6 +244,7 @@ fn added(a: &Row, b: &Row) -> Result<Row, Unknown> {
         low: a.low.zip(b.low).map(|(a, b)| a + b),
         high: a.high.zip(b.high).map(|(a, b)| a + b),
         n: a.n.zip(b.n).map(|(a, b)| a.min(b)),
+        repeat: a.repeat,
         aside: if a.aside.is_empty() {
             b.aside.clone()
         } else {

@@ -20,7 +20,8 @@ const OVER_REPEATS: [&str; 2] = ["p50", "p99"];
 pub(crate) fn shape(figures: &EndpointFigures) -> Vec<String> {
     let shape = &figures.shape;
     let mut told = Vec::new();
-    told.extend(over_repeats(&figures.over_repeats));
+    told.extend(over_repeats(figures));
+    told.extend(within(figures));
     told.extend(weights(figures));
     told.extend(mode_counts(shape));
     told.extend(constants(shape));
@@ -33,19 +34,38 @@ pub(crate) fn shape(figures: &EndpointFigures) -> Vec<String> {
     told
 }
 
-fn over_repeats(all: &[OverRepeats]) -> Option<String> {
-    let told = all
-        .iter()
-        .filter(|of| OVER_REPEATS.contains(&of.metric.as_str()));
-    let one = |of: &OverRepeats| {
-        let (least, most) = (of.least_ms, of.most_ms);
-        format!("{} {}", of.metric, quantity::range(least, most))
+fn over_repeats(figures: &EndpointFigures) -> Option<String> {
+    let told = OVER_REPEATS.map(|name| figures.over_repeats.iter().find(|of| of.metric == name));
+    let told: Vec<&OverRepeats> = told.into_iter().flatten().collect();
+    let one = |of: &&OverRepeats| {
+        format!(
+            "{} {} (with {})",
+            of.metric,
+            quantity::range(of.least_ms, of.most_ms),
+            percent(of.confidence)
+        )
     };
-    let confidence = percent(all.first()?.confidence);
-    let told: Vec<String> = told.map(one).collect();
+    let all: Vec<String> = told.iter().map(one).collect();
+    (!all.is_empty()).then(|| {
+        format!(
+            "from repeat to repeat, where the true median lies: {}",
+            all.join(", ")
+        )
+    })
+}
+
+/// What brackets mean in a run of several repeats, and how well these repeats know their own.
+fn within(figures: &EndpointFigures) -> Option<String> {
+    let latency = &figures.latency_ms;
+    let named = [("p50", &latency.p50), ("p99", &latency.p99)];
+    let one = |(name, of): (&str, &Percentile)| {
+        super::over(figures, name)?;
+        Some(format!("{name} {}", super::percentile(of))).filter(|_| of.low.is_some())
+    };
+    let told: Vec<String> = named.into_iter().filter_map(one).collect();
     (!told.is_empty()).then(|| {
         format!(
-            "from repeat to repeat: {}; the median of further ones lies in there with {confidence}",
+            "brackets are of what repeats give (95 %); within these repeats: {}",
             told.join(", ")
         )
     })

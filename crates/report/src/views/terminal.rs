@@ -164,7 +164,10 @@ fn fields(diagnosis: &Diagnosis, figures: &EndpointFigures, partly: bool) -> Vec
         story::label(diagnosis, figures),
         format!("{} req/s", quantity::number(figures.rate_per_s)),
         format!("p50 {p50}"),
-        format!("p99 {}", story::percentile(&figures.latency_ms.p99)),
+        format!(
+            "p99 {}",
+            story::latency(figures, "p99", &figures.latency_ms.p99)
+        ),
         story::runs(diagnosis.run.repeats, figures),
         story::errors_in_short(figures),
     ];

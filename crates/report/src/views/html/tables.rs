@@ -34,7 +34,9 @@ fn rows(diagnosis: &Diagnosis, figures: &EndpointFigures) -> Markup {
             td { (story::label(diagnosis, figures)) small { "latency" } }
             td.n { (quantity::number(figures.rate_per_s)) }
             td.n { (quantity::served(figures.served)) }
-            (cells(&figures.latency_ms))
+            @for (name, percentile) in story::percentiles(&figures.latency_ms) {
+                td.n { (cell(percentile, story::over(figures, name))) }
+            }
         }
         tr {
             td { small { "service time" } }
@@ -47,11 +49,12 @@ fn rows(diagnosis: &Diagnosis, figures: &EndpointFigures) -> Markup {
 
 fn cells(of: &Percentiles) -> Markup {
     html! {
-        @for (_, percentile) in story::percentiles(of) { td.n { (cell(percentile)) } }
+        @for (_, percentile) in story::percentiles(of) { td.n { (cell(percentile, None)) } }
     }
 }
 
-fn cell(percentile: &Percentile) -> Markup {
+/// A percentile with the interval over repeats, if several have it, above the one within them.
+fn cell(percentile: &Percentile, over: Option<(f64, f64)>) -> Markup {
     let Some(value) = percentile.value else {
         let reason = percentile
             .reason
@@ -61,10 +64,15 @@ fn cell(percentile: &Percentile) -> Markup {
         return html! { span.soft title=(reason) { (shown) } };
     };
     let scale = quantity::Scale::of(value);
+    let within = percentile.low.zip(percentile.high);
+    let bracket = |(low, high)| format!("[{}, {}]", scale.bare(low), scale.bare(high));
     html! {
         (scale.show(value))
-        @if let (Some(low), Some(high)) = (percentile.low, percentile.high) {
-            small { "[" (scale.bare(low)) ", " (scale.bare(high)) "]" }
+        @if let Some(over) = over {
+            small { (bracket(over)) }
+            @if let Some(within) = within { small { "within " (bracket(within)) } }
+        } @else if let Some(within) = within {
+            small { (bracket(within)) }
         }
     }
 }
