@@ -110,8 +110,8 @@ mod tests {
         assert_eq!(
             omission.detail,
             "imported from k6: latency starts when the request was sent: coordinated omission \
-             cannot be excluded; its instants are known to 1 s, which blurs whatever is judged over \
-             time; true rates are up to 10.5 % higher"
+             cannot be excluded; its instants are known to 1.00 s, which blurs whatever is judged \
+             over time; true rates are up to 11 % higher"
         );
         assert_eq!(
             (omission.status, client.status),
