@@ -371,11 +371,14 @@ impl Campaign<'_> {
         } else {
             Vec::new()
         };
-        let harvests = self.harvests.iter();
-        self.report.samples = harvests
+        let kept = || {
+            let all = self.harvests.iter();
+            all.filter(|(at, _)| executions[*at].aside.is_empty())
+        };
+        self.report.samples = kept()
             .flat_map(|(at, harvest)| harvest.samples(executions[*at].number))
             .collect();
-        let pooled: Vec<&Harvest> = self.harvests.iter().map(|(_, harvest)| harvest).collect();
+        let pooled: Vec<&Harvest> = kept().map(|(_, harvest)| harvest).collect();
         self.report.figures.modes = adapters::modes(&pooled);
         self.report.summaries = BenchReport::summaries(&self.report.figures);
     }
