@@ -280,6 +280,7 @@ mod tests {
                 assert_eq!(packed.to_vec(), samples);
                 for (position, sample) in samples.iter().enumerate() {
                     assert_eq!(packed.at(position).to_sample(), *sample);
+                    assert_eq!(packed.at(position).latency_ns(), sample.latency_ns());
                     if !wild {
                         assert_eq!(packed.at(position).lag_ns(), sample.lag_ns());
                     }

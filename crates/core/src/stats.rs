@@ -43,6 +43,7 @@ pub mod ranks;
 pub mod recurrence;
 pub mod repeats;
 pub mod run_groups;
+pub mod selection;
 pub mod settle;
 pub mod shape;
 pub mod spread;

@@ -23,7 +23,7 @@ impl Bounds {
     /// Of the measured `values`, of requests that were `given_up`, and of some `unsent`, of which
     /// nothing is known.
     pub(crate) fn new(
-        values: &[(u32, u64)],
+        values: impl Iterator<Item = u64>,
         given_up: &[SampleRef<'_>],
         unsent: usize,
         measure: &impl Fn(SampleRef<'_>) -> Option<u64>,
@@ -35,8 +35,7 @@ impl Bounds {
             };
         }
         let bound = |sample: &SampleRef<'_>| measure(*sample).unwrap_or(0);
-        let measured = values.iter().map(|&(_, value)| value);
-        let mut sorted_ns: Vec<u64> = measured.chain(given_up.iter().map(bound)).collect();
+        let mut sorted_ns: Vec<u64> = values.chain(given_up.iter().map(bound)).collect();
         sorted_ns.extend(std::iter::repeat_n(0, unsent));
         sorted_ns.sort_unstable();
         let timed_out = given_up.iter().filter(|s| s.outcome() == Outcome::Timeout);

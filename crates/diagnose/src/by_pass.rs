@@ -18,14 +18,11 @@ pub(crate) struct Part {
     windows: Vec<u16>,
 }
 
-/// The passes of a record that has some, in their order.
-pub(crate) fn split(record: &RunRecord) -> Vec<Part> {
+/// The passes of a record, in their order; each is a copy of its requests, so one at a time.
+pub(crate) fn split(record: &RunRecord) -> impl Iterator<Item = Part> {
     let plan = &record.manifest.plan;
-    let names = plan.scenario.load.passes.iter();
-    names
-        .enumerate()
-        .map(|(number, name)| part(record, number as u16, name))
-        .collect()
+    let names = (0..).zip(&plan.scenario.load.passes);
+    names.map(|(number, name)| part(record, number, name))
 }
 
 /// One pass of a run over all repeats, as a record of its own; without windows if there is no such

@@ -1,17 +1,20 @@
 //! The case: a read-only view of a run, cut the way detectors ask for it.
 
 use std::collections::BTreeSet;
+use std::sync::OnceLock;
 
 use slowpath_core::nanos::{MILLISECOND, Nanos, Span};
 use slowpath_core::record::RunRecord;
 use slowpath_core::sample::{Outcome, Stage};
 use slowpath_core::samples::SampleRef;
 use slowpath_core::signal::Signal;
+use slowpath_core::spread::{InTurn, Spread, map};
 use slowpath_core::stats::quantile;
 use slowpath_core::timeline::{Series, Subject, Timeline};
 
 use crate::diagnosis::Place;
 use crate::frame::Frame;
+use crate::instrument::Load;
 use crate::ledger::NAMED_EPISODES;
 use crate::slow::{Split, split};
 use crate::verdict::Claim;
@@ -35,6 +38,8 @@ pub struct Case<'a> {
     pub wire_ns: Option<u64>,
     /// The instant that seconds are counted from: the begin of the run's first measured window.
     zero: Option<Nanos>,
+    /// See [`Case::load`].
+    load: OnceLock<Load>,
 }
 
 /// The requests of one endpoint in the measured windows.
@@ -50,6 +55,8 @@ pub struct EndpointCase {
     pub failed: Vec<u32>,
     /// Overtaken by the end of the run.
     pub unfinished: Vec<u32>,
+    /// Whole responses that met expectations, before the measured windows.
+    pub warmed_up: Vec<u32>,
     /// What the plan wanted sent.
     pub offered: u64,
     /// Of the offered, those never sent.
@@ -65,12 +72,17 @@ pub struct EndpointCase {
 impl<'a> Case<'a> {
     /// Cuts a record.
     pub fn new(record: &'a RunRecord) -> Self {
+        Self::cut_by(record, &InTurn)
+    }
+
+    /// Cuts a record, endpoints side by side.
+    pub(crate) fn cut_by(record: &'a RunRecord, spread: &dyn Spread) -> Self {
         let zero = record.manifest.repeats.first().map(|r| r.window.begin);
-        Self::from(record, zero)
+        Self::from(record, zero, spread)
     }
 
     /// Cuts a part of a record; seconds are counted from `zero`.
-    pub(crate) fn from(record: &'a RunRecord, zero: Option<Nanos>) -> Self {
+    pub(crate) fn from(record: &'a RunRecord, zero: Option<Nanos>, spread: &dyn Spread) -> Self {
         let windows: Vec<Span> = record.manifest.repeats.iter().map(|r| r.window).collect();
         let wire_ns = wire_ns(record);
         let names = record
@@ -80,17 +92,30 @@ impl<'a> Case<'a> {
             .endpoints
             .iter()
             .map(|e| e.name.clone());
-        let endpoints = names
-            .enumerate()
-            .map(|(index, name)| EndpointCase::new(record, index as u16, name, wire_ns, &windows))
+        let mut endpoints: Vec<EndpointCase> = (0..)
+            .zip(names)
+            .map(|(index, name)| EndpointCase::new(record, index, name))
             .collect();
+        deal(record, &mut endpoints);
+        let cuts = map(spread, endpoints.len(), |k| {
+            Cut::of(record, &endpoints[k], wire_ns, &windows)
+        });
+        for (endpoint, cut) in endpoints.iter_mut().zip(cuts) {
+            (endpoint.split, endpoint.tail, endpoint.floor) = (cut.split, cut.tail, cut.floor);
+        }
         Self {
             record,
             endpoints,
             windows,
             wire_ns,
             zero,
+            load: OnceLock::new(),
         }
+    }
+
+    /// What the instrument did.
+    pub fn load(&self) -> &Load {
+        self.load.get_or_init(|| Load::of(self))
     }
 
     /// One request.
@@ -189,35 +214,21 @@ impl<'a> Case<'a> {
 }
 
 impl EndpointCase {
-    fn new(
-        record: &RunRecord,
-        index: u16,
-        name: String,
-        wire_ns: Option<u64>,
-        windows: &[Span],
-    ) -> Self {
+    /// An endpoint without requests.
+    fn new(record: &RunRecord, index: u16, name: String) -> Self {
         let mut case = Self {
             index,
             name,
             completed: Vec::new(),
             failed: Vec::new(),
             unfinished: Vec::new(),
+            warmed_up: Vec::new(),
             offered: 0,
             unsent: 0,
             split: Split::default(),
             tail: None,
             floor: None,
         };
-        for (position, sample) in record.samples.iter().enumerate() {
-            if sample.endpoint() != index || sample.stage() != Stage::Measured {
-                continue;
-            }
-            match sample.outcome() {
-                Outcome::Ok => case.completed.push(position as u32),
-                Outcome::Unfinished => case.unfinished.push(position as u32),
-                _ => case.failed.push(position as u32),
-            }
-        }
         for tally in &record.manifest.repeats {
             let tally = tally
                 .endpoints
@@ -227,17 +238,6 @@ impl EndpointCase {
             case.offered += tally.offered;
             case.unsent += tally.unsent;
         }
-        case.split = split(record, &case.completed, &case.failed);
-        case.tail = Frame::tail(record, &case.split, windows);
-        case.floor = wire_ns.and_then(|wire| {
-            Frame::floor(
-                record,
-                &case.completed,
-                &case.split.sorted_ns,
-                wire,
-                windows,
-            )
-        });
         case
     }
 
@@ -287,6 +287,47 @@ impl EndpointCase {
     /// The latency below which a share `p` of the completed requests lies.
     pub fn latency_ns(&self, p: f64) -> Option<u64> {
         quantile::type_1(&self.split.sorted_ns, p)
+    }
+}
+
+/// Fast and slow among the requests of an endpoint.
+struct Cut {
+    split: Split,
+    tail: Option<Frame>,
+    floor: Option<Frame>,
+}
+
+impl Cut {
+    fn of(
+        record: &RunRecord,
+        endpoint: &EndpointCase,
+        wire_ns: Option<u64>,
+        windows: &[Span],
+    ) -> Self {
+        let completed = &endpoint.completed;
+        let split = split(record, completed, &endpoint.failed);
+        let floor = |wire| Frame::floor(record, completed, &split.sorted_ns, wire, windows);
+        Self {
+            tail: Frame::tail(record, &split, windows),
+            floor: wire_ns.and_then(floor),
+            split,
+        }
+    }
+}
+
+/// Deals the requests of a record to its endpoints.
+fn deal(record: &RunRecord, endpoints: &mut [EndpointCase]) {
+    for (position, sample) in (0..).zip(&record.samples) {
+        let Some(endpoint) = endpoints.get_mut(usize::from(sample.endpoint())) else {
+            continue;
+        };
+        match (sample.stage(), sample.outcome()) {
+            (Stage::Measured, Outcome::Ok) => endpoint.completed.push(position),
+            (Stage::Measured, Outcome::Unfinished) => endpoint.unfinished.push(position),
+            (Stage::Measured, _) => endpoint.failed.push(position),
+            (Stage::Warmup, Outcome::Ok) => endpoint.warmed_up.push(position),
+            (Stage::Warmup, _) => {}
+        }
     }
 }
 

@@ -6,11 +6,12 @@ use std::collections::BTreeMap;
 use slowpath_core::sample::{NONE, Outcome, Phase, Stage};
 use slowpath_core::samples::{SampleRef, Samples};
 use slowpath_core::scenario::{ConnectionUse, Model};
+use slowpath_core::stats::selection::Selection;
 
 use crate::case::Case;
 use crate::diagnosis::{Connections, DialFailure};
 use crate::errno;
-use crate::failures::{peak_per_s, quantiles};
+use crate::failures::{peak_per_s, selected};
 use crate::figures::{millis, round};
 use crate::verdict::human;
 
@@ -53,29 +54,29 @@ pub(crate) fn connections(case: &Case<'_>) -> Connections {
     let samples = &case.record.samples;
     let measured = || samples.iter().filter(|s| s.stage() == Stage::Measured);
     let carried = Carried::of(samples);
-    let dials = || measured().filter(|s| s.connect_begin().is_some());
-    let served = Served::of(case);
-    let in_ms = |of: &mut dyn Iterator<Item = u64>| {
-        let mut values: Vec<u64> = of.collect();
-        values.sort_unstable();
-        quantiles(&values, millis)
+    let dialled = |at: &(u32, SampleRef<'_>)| {
+        at.1.connect_begin().is_some() && at.1.stage() == Stage::Measured
     };
+    let dialled: Vec<u32> = (0..).zip(samples).filter(dialled).map(|at| at.0).collect();
+    let dials = || dialled.iter().map(|&i| case.sample(i));
+    let served = Served::of(case);
+    let in_ms = |of: &mut dyn Iterator<Item = u64>| selected(of.collect(), millis);
     let first = |stage| {
-        let of_stage = samples.iter().filter(move |s| s.stage() == stage);
-        let first = of_stage.filter(|s| s.index_on_connection() == 0 && s.outcome() == Outcome::Ok);
+        let first = samples.iter().filter(|s| s.index_on_connection() == 0);
+        let first = first.filter(move |s| s.stage() == stage && s.outcome() == Outcome::Ok);
         first.filter_map(SampleRef::service_ns)
     };
     let later = measured().filter(|s| s.index_on_connection() > 0 && s.outcome() == Outcome::Ok);
-    let mut per_connection: Vec<u64> = carried.requests().collect();
-    per_connection.sort_unstable();
+    let per_connection: Selection = carried.requests().collect();
+    let connections_used = per_connection.len() as u64;
     let mut found = Connections {
         opened: repeats.iter().map(|r| r.connections_opened).sum(),
         stale: repeats.iter().map(|r| r.connections_stale).sum(),
         never_worked: carried.never_worked(),
-        dials: dials().count() as u64,
+        dials: dialled.len() as u64,
         dial_failures: dial_failures(dials()),
         per_1000_requests: round(
-            dials().count() as f64 * 1e3 / (measured().count() as f64).max(1.0),
+            dialled.len() as f64 * 1e3 / (measured().count() as f64).max(1.0),
             1e3,
         ),
         peak_dials_per_s: peak_per_s(
@@ -85,7 +86,7 @@ pub(crate) fn connections(case: &Case<'_>) -> Connections {
         limit: limit(case),
         users: served.as_ref().map(|served| served.users),
         users_never_served: served.as_ref().map(|served| served.never),
-        requests_per_connection: quantiles(&per_connection, |value| value),
+        requests_per_connection: selected(per_connection, |value| value),
         first_request_ms: in_ms(&mut first(Stage::Measured)),
         first_request_warmup_ms: in_ms(&mut first(Stage::Warmup)),
         later_ms: in_ms(&mut later.filter_map(SampleRef::service_ns)),
@@ -95,7 +96,7 @@ pub(crate) fn connections(case: &Case<'_>) -> Connections {
         tls_resumed: repeats.iter().map(|r| r.tls_resumed).sum(),
         notable: Vec::new(),
     };
-    found.notable = notable(case, &found, per_connection.len() as u64);
+    found.notable = notable(case, &found, connections_used);
     found
 }
 
@@ -108,8 +109,13 @@ struct Carried {
 impl Carried {
     fn of(samples: &Samples) -> Self {
         let mut all = Self::default();
+        let (mut repeat, mut connections) = (0, Vec::new());
         for sample in samples.iter().filter(|s| s.connection() != NONE) {
-            let connections = all.by_repeat.entry(sample.repeat()).or_default();
+            if sample.repeat() != repeat {
+                all.by_repeat.insert(repeat, connections);
+                repeat = sample.repeat();
+                connections = all.by_repeat.remove(&repeat).unwrap_or_default();
+            }
             let place = sample.connection() as usize;
             if connections.len() <= place {
                 connections.resize(place + 1, (0, false));
@@ -118,6 +124,7 @@ impl Carried {
             *requests += 1;
             *worked |= is_whole(sample);
         }
+        all.by_repeat.insert(repeat, connections);
         all
     }
 

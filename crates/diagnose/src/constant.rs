@@ -2,7 +2,7 @@
 
 use slowpath_core::nanos::{MILLISECOND, Nanos, Span};
 use slowpath_core::samples::SampleRef;
-use slowpath_core::stats::quantile::type_1;
+use slowpath_core::stats::quantile::{rank, type_1};
 use slowpath_core::stats::tightness::shortest;
 
 use crate::case::{Case, EndpointCase};
@@ -21,6 +21,9 @@ const TIGHT: f64 = 0.1;
 const TIGHT_HALF: f64 = 0.5;
 /// A sleep cannot end early: at most this share of requests may be shorter than 90 % of it.
 const EARLY_SHARE: f64 = 0.02;
+/// Where lengths are tight, all but the few that may be early are at least this share of the
+/// median: (1 - 0.1) / (1 + 0.1), with room for rounding.
+const LOOSE: f64 = 0.8;
 /// A floor is in every request but those that go another way, like the first on a connection; a
 /// slow mode may hold as many again that are slow for another reason.
 const HAVE_IT: (f64, f64) = (0.9, 0.5);
@@ -92,15 +95,15 @@ impl Delay {
 /// would blur it), then in the slow ones.
 pub(crate) fn constant(case: &Case<'_>, endpoint: &EndpointCase) -> Option<Delay> {
     let alone = |i: &&u32| case.sample(**i).in_flight() == 0 && case.sample(**i).queued_ns() == 0;
-    let all: Vec<u32> = endpoint.completed.clone();
+    let all = &endpoint.completed;
     let quiet: Vec<u32> = all.iter().filter(alone).copied().collect();
     let least = DELAY_LEAST_NS.max(TIMES_WIRE * case.wire_ns.unwrap_or_default());
     for phase in [Part::BeforeFirstByte, Part::InsideResponse] {
         let tight = |requests, have_it| tight(case, requests, phase, least, have_it);
-        let floor = [&all, &quiet]
+        let floor = [all, &quiet]
             .into_iter()
             .find_map(|requests| tight(requests, HAVE_IT.0));
-        let floor = floor.map(|found| (Place::Floor, &all, found));
+        let floor = floor.map(|found| (Place::Floor, all, found));
         let slow = endpoint.split.bimodal.then_some(&endpoint.split.slow);
         let tail = || Some((Place::Tail, slow?, tight(slow?, HAVE_IT.1)?));
         if let Some((place, requests, (constant_ns, width_ns))) = floor.or_else(tail) {
@@ -133,6 +136,9 @@ fn tight(
     if lengths.len() < FEWEST || (lengths.len() as f64) < have_it * requests.len() as f64 {
         return None;
     }
+    if is_loose(&mut lengths) {
+        return None;
+    }
     lengths.sort_unstable();
     let (low, high) = shortest(&lengths, TIGHT_HALF)?;
     let inside = lengths.partition_point(|&l| l < low)..lengths.partition_point(|&l| l <= high);
@@ -142,6 +148,20 @@ fn tight(
         && early as f64 <= EARLY_SHARE * lengths.len() as f64
         && constant >= least_ns;
     is_tight.then_some((constant, high - low))
+}
+
+/// Whether lengths are certainly not tight, which is seen without sorting them: half of them within
+/// [`TIGHT`] of a constant hold the median between them, and so few are shorter than the constant
+/// less [`TIGHT`] that the next one is no shorter either.
+fn is_loose(lengths: &mut [u64]) -> bool {
+    let allowed = (EARLY_SHARE * lengths.len() as f64) as usize;
+    let middle = rank(lengths.len() as u64, TIGHT_HALF) as usize - 1;
+    let (shorter, &mut median, _) = lengths.select_nth_unstable(middle);
+    if allowed >= shorter.len() {
+        return false;
+    }
+    let (_, &mut earliest, _) = shorter.select_nth_unstable(allowed);
+    (earliest as f64) < LOOSE * median as f64
 }
 
 /// The first `constant` nanoseconds of the phase in each request that is that long, before the

@@ -6,6 +6,7 @@ use slowpath_core::nanos::{Nanos, SECOND};
 use slowpath_core::sample::{NONE, Outcome, Phase, Sample};
 use slowpath_core::samples::SampleRef;
 use slowpath_core::stats::quantile::type_1;
+use slowpath_core::stats::selection::Selection;
 
 use crate::case::{Case, EndpointCase};
 use crate::diagnosis::{EXAMPLES_MAX, ErrorCount, ErrorExample, Quantiles};
@@ -45,21 +46,26 @@ pub(crate) fn errors(case: &Case<'_>, endpoint: &EndpointCase) -> Vec<ErrorCount
 
 /// What failures are held against: the completed requests of the same endpoint.
 struct Fine {
-    /// Idle gaps of connections that were used again, ascending.
+    /// Idle gaps of connections that were used again.
     idle_ns: Vec<u64>,
-    /// Ages of connections when the request was sent, ascending.
+    /// Ages of connections when the request was sent.
     age_ns: Vec<u64>,
-    /// Requests that the connection had carried before, ascending.
+    /// Quartiles of these; 0 without any.
+    age_quartiles_ns: [u64; 2],
+    /// Requests that the connection had carried before.
     index: Vec<u64>,
 }
 
 impl Fine {
     fn of(case: &Case<'_>, endpoint: &EndpointCase) -> Self {
         let all = || endpoint.completed.iter().map(|&i| case.sample(i));
+        let age_ns: Vec<u64> = all().filter_map(age_when_sent_ns).collect();
+        let mut ages = Selection::new(age_ns.clone());
         Self {
-            idle_ns: sorted(all().filter_map(idle_before_ns)),
-            age_ns: sorted(all().filter_map(age_when_sent_ns)),
-            index: sorted(all().filter_map(index_on_connection)),
+            idle_ns: all().filter_map(idle_before_ns).collect(),
+            age_quartiles_ns: [0.25, 0.75].map(|p| ages.type_1(p).unwrap_or_default()),
+            age_ns,
+            index: all().filter_map(index_on_connection).collect(),
         }
     }
 }
@@ -139,6 +145,19 @@ pub(crate) fn quantiles(sorted: &[u64], show: impl Fn(f64) -> f64) -> Option<Qua
         p90: at(0.9)?,
         p99: at(0.99)?,
         max: show(*sorted.last()? as f64),
+    })
+}
+
+/// [`quantiles`] of values in any order.
+pub(crate) fn selected(mut values: Selection, show: impl Fn(f64) -> f64) -> Option<Quantiles> {
+    Some(Quantiles {
+        n: values.len() as u64,
+        min: show(values.min()? as f64),
+        p10: show(values.type_1(0.1)? as f64),
+        p50: show(values.type_1(0.5)? as f64),
+        p90: show(values.type_1(0.9)? as f64),
+        p99: show(values.type_1(0.99)? as f64),
+        max: show(values.max()? as f64),
     })
 }
 

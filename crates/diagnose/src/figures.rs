@@ -1,11 +1,11 @@
 //! The figures of an endpoint: counts, percentiles with their intervals, modes, spread.
 
-use std::collections::BTreeMap;
-
 use slowpath_core::sample::Outcome;
 use slowpath_core::samples::SampleRef;
+use slowpath_core::spread::{Spread, both, map};
 use slowpath_core::stats::batches::{Batches, Window};
-use slowpath_core::stats::quantile::{QuantileEstimate, Undetermined, quantiles, type_1};
+use slowpath_core::stats::quantile::{QuantileEstimate, Undetermined, quantiles_of};
+use slowpath_core::stats::selection::Selection;
 use slowpath_core::stats::spread::spread;
 
 use crate::bounds::Bounds;
@@ -27,19 +27,42 @@ const MS_DIGITS: f64 = 1e6;
 /// Decimal places of shares in the report.
 const SHARE_DIGITS: f64 = 1e6;
 
+/// The figures of every endpoint.
+pub(crate) fn figures_by(case: &Case<'_>, spread: &dyn Spread) -> Vec<EndpointFigures> {
+    map(spread, case.endpoints.len(), |k| {
+        figures(case, &case.endpoints[k], spread)
+    })
+}
+
 /// The figures of one endpoint.
 #[expect(
     clippy::redundant_closure_for_method_calls,
     reason = "a method of `SampleRef<'a>` is a function of one lifetime, not of all"
 )]
-pub(crate) fn figures(case: &Case<'_>, endpoint: &EndpointCase) -> EndpointFigures {
+fn figures(case: &Case<'_>, endpoint: &EndpointCase, spread: &dyn Spread) -> EndpointFigures {
+    let (errors, (latency_ms, service_ms)) = both(
+        spread,
+        || failures::errors(case, endpoint),
+        || {
+            (
+                percentiles(case, endpoint, Unanswered::All, |s| Some(s.latency_ns())),
+                percentiles(case, endpoint, Unanswered::TimedOut, |s| s.service_ns()),
+            )
+        },
+    );
+    let ((modes, shape), courses) = both(
+        spread,
+        || {
+            let modes = Modes::of(case, endpoint);
+            let shape = shape(case, endpoint, &modes);
+            (modes, shape)
+        },
+        || Courses::of(case, endpoint),
+    );
     let completed = endpoint.completed.len() as u64;
     let unfinished = endpoint.unfinished.len() as u64 + endpoint.unsent;
     let seconds = case.measured_ns() as f64 / 1e9;
-    let modes = Modes::of(case, endpoint);
-    let medians = medians(case, endpoint);
-    let courses = Courses::of(case, endpoint);
-    let mut by_repeat = by_repeat(case, endpoint);
+    let (mut by_repeat, medians) = by_repeat(case, endpoint);
     courses.tell(&mut by_repeat);
     EndpointFigures {
         name: endpoint.name.clone(),
@@ -58,15 +81,15 @@ pub(crate) fn figures(case: &Case<'_>, endpoint: &EndpointCase) -> EndpointFigur
         unfinished,
         unsent: endpoint.unsent,
         served: served(completed, endpoint.offered),
-        errors: failures::errors(case, endpoint),
-        latency_ms: percentiles(case, endpoint, Unanswered::All, |s| Some(s.latency_ns())),
-        service_ms: percentiles(case, endpoint, Unanswered::TimedOut, |s| s.service_ns()),
+        errors,
+        latency_ms,
+        service_ms,
         stream: streams::figures(case, endpoint),
         run_spread: run_spread(&medians),
         spread_blame: spread_blame(case, &medians),
         over_repeats: over_repeats(&by_repeat),
         by_repeat,
-        shape: shape(case, endpoint, &modes),
+        shape,
         modes: modes.figures,
         settling: courses.middle(),
     }
@@ -110,21 +133,22 @@ impl Scatter {
     /// all of them, and so are the `unsent`, of which only the batches are known.
     fn percentiles(
         &self,
-        values: &[(u32, u64)],
+        values: &(impl Iterator<Item = (u32, u64)> + Clone),
         given_up: &[SampleRef<'_>],
         unsent: Vec<u32>,
         measure: &impl Fn(SampleRef<'_>) -> Option<u64>,
     ) -> Percentiles {
         const PS: [f64; 6] = [0.5, 0.9, 0.95, 0.98, 0.99, 0.999];
-        let bounds = Bounds::new(values, given_up, unsent.len(), measure);
+        let measured = || values.clone().map(|(_, value)| value);
+        let bounds = Bounds::new(measured(), given_up, unsent.len(), measure);
         let mut censored: Vec<u32> = given_up.iter().map(|s| self.batch(*s)).collect();
         censored.extend(unsent);
-        let max = values.iter().map(|&(_, value)| value).max();
-        let mut found = quantiles(values, self.batches.count(), &censored, &PS)
+        let max = measured().max();
+        let mut found = quantiles_of(values.clone(), self.batches.count(), &censored, &PS)
             .into_iter()
             .zip(PS)
             .map(|(estimate, p)| {
-                let percentile = percentile(&estimate, p, values, &censored);
+                let percentile = percentile(&estimate, p, measured(), censored.len());
                 match estimate {
                     Err(Undetermined::Censored { .. }) => bounds.beside(percentile, p),
                     _ => percentile,
@@ -165,7 +189,7 @@ pub(crate) fn percentiles_of(
         return none("no measured window");
     };
     let of = |s: &SampleRef<'_>| Some((scatter.batch(*s), measure(*s)?));
-    let values: Vec<(u32, u64)> = requests.iter().filter_map(of).collect();
+    let values = requests.iter().filter_map(of);
     scatter.percentiles(&values, given_up, Vec::new(), &measure)
 }
 
@@ -183,7 +207,7 @@ fn percentiles(
         let sample = case.sample(i);
         Some((scatter.batch(sample), measure(sample)?))
     };
-    let values: Vec<(u32, u64)> = endpoint.completed.iter().filter_map(of).collect();
+    let values = endpoint.completed.iter().filter_map(of);
     let timed_out = endpoint.failed.iter().map(|&i| case.sample(i));
     let mut given_up: Vec<SampleRef<'_>> = timed_out
         .filter(|s| s.outcome() == Outcome::Timeout)
@@ -222,8 +246,8 @@ fn unsent_batches(
 fn percentile(
     estimate: &Result<QuantileEstimate, Undetermined>,
     p: f64,
-    values: &[(u32, u64)],
-    censored: &[u32],
+    values: impl Iterator<Item = u64>,
+    censored: usize,
 ) -> Percentile {
     match estimate {
         Ok(e) => Percentile {
@@ -241,11 +265,10 @@ fn percentile(
                 .then(|| "few requests lie beyond: the interval covers less than 95 % if they come in bursts".to_owned()),
         },
         Err(why) => {
-            let n = (values.len() + censored.len()) as u64;
-            let point = shown_without_interval(why, p, values, censored.len());
+            let mut values: Selection = values.collect();
             Percentile {
-                value: point,
-                n: Some(n),
+                n: Some((values.len() + censored) as u64),
+                value: shown_without_interval(why, p, &mut values, censored),
                 ..refused(&why.to_string())
             }
         }
@@ -257,16 +280,14 @@ fn percentile(
 fn shown_without_interval(
     why: &Undetermined,
     p: f64,
-    values: &[(u32, u64)],
+    values: &mut Selection,
     censored: usize,
 ) -> Option<f64> {
     let few = matches!(why, Undetermined::TooFew { .. });
     if !few || p > 0.5 || censored > 0 {
         return None;
     }
-    let mut sorted: Vec<u64> = values.iter().map(|&(_, value)| value).collect();
-    sorted.sort_unstable();
-    type_1(&sorted, p).map(|v| millis(v as f64))
+    values.type_1(p).map(|v| millis(v as f64))
 }
 
 fn refused(reason: &str) -> Percentile {
@@ -295,21 +316,4 @@ fn run_spread(medians: &[f64]) -> Option<f64> {
         return None;
     }
     spread(medians).map(|s| share(s.spread))
-}
-
-/// The median latency of each repeat that has one.
-fn medians(case: &Case<'_>, endpoint: &EndpointCase) -> Vec<f64> {
-    let mut by_repeat: BTreeMap<u16, Vec<u64>> = BTreeMap::new();
-    for &i in &endpoint.completed {
-        let sample = case.sample(i);
-        by_repeat
-            .entry(sample.repeat())
-            .or_default()
-            .push(sample.latency_ns());
-    }
-    let median = |mut values: Vec<u64>| {
-        values.sort_unstable();
-        type_1(&values, 0.5).map(|v| v as f64)
-    };
-    by_repeat.into_values().filter_map(median).collect()
 }

@@ -1,9 +1,10 @@
 //! A frame of reference: a set of requests, the excess of each, and what hangs together.
 
-use slowpath_core::nanos::{MILLISECOND, Nanos, Span};
+use slowpath_core::nanos::{MILLISECOND, Nanos, Span, scaled};
 use slowpath_core::record::RunRecord;
 use slowpath_core::stats::episodes::episodes;
 use slowpath_core::stats::quantile::type_1;
+use slowpath_core::stats::selection::Selection;
 
 use crate::slow::Split;
 
@@ -154,9 +155,9 @@ fn by_time(record: &RunRecord, requests: &[u32], windows: &[Span]) -> (Vec<u32>,
         let repeat = usize::from(sample.repeat()).min(windows.len() - 1);
         let (first, count) = (firsts[repeat], firsts[repeat + 1] - firsts[repeat]);
         let window = windows[repeat];
-        let into = u128::from(sample.scheduled().since(window.begin)) * u128::from(count);
-        let stretch = into / u128::from(window.len_ns().max(1));
-        first + (stretch as u32).min(count - 1)
+        let into_ns = sample.scheduled().since(window.begin);
+        let stretch = scaled(into_ns, count.into(), window.len_ns().max(1));
+        first + stretch.min(u64::from(count - 1)) as u32
     };
     (
         requests.iter().map(of).collect(),
@@ -169,15 +170,15 @@ fn by_time(record: &RunRecord, requests: &[u32], windows: &[Span]) -> (Vec<u32>,
 fn central(record: &RunRecord, completed: &[u32], windows: &[Span]) -> Vec<u32> {
     let (stretch, stretches) = by_time(record, completed, windows);
     let latency = |i: u32| record.samples.at(i as usize).latency_ns();
-    let mut sorted: Vec<Vec<u64>> = vec![Vec::new(); stretches as usize];
+    let mut latencies: Vec<Vec<u64>> = vec![Vec::new(); stretches as usize];
     for (&i, &stretch) in completed.iter().zip(&stretch) {
-        sorted[stretch as usize].push(latency(i));
+        latencies[stretch as usize].push(latency(i));
     }
-    let bounds: Vec<(u64, u64)> = sorted
-        .iter_mut()
+    let bounds: Vec<(u64, u64)> = latencies
+        .into_iter()
         .map(|latencies| {
-            latencies.sort_unstable();
-            let at = |p| type_1(latencies, p).unwrap_or_default();
+            let mut latencies = Selection::new(latencies);
+            let mut at = |p| latencies.type_1(p).unwrap_or_default();
             (at(CENTRAL.0), at(CENTRAL.1))
         })
         .collect();

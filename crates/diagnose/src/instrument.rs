@@ -1,11 +1,13 @@
 //! What the load generator itself did: how busy its loop was, how late it sent.
 
+use std::collections::BTreeMap;
+
 use slowpath_core::nanos::MILLISECOND;
 use slowpath_core::sample::Stage;
 use slowpath_core::samples::SampleRef;
 use slowpath_core::scenario::Model;
 use slowpath_core::signal::{HOST_CPU_IDLE, TOOL_LOOP_RUN, TOOL_LOOP_RUN_DELAY};
-use slowpath_core::stats::quantile::type_1;
+use slowpath_core::stats::selection::Selection;
 use slowpath_core::timeline::{Series, Subject};
 
 use crate::case::Case;
@@ -72,11 +74,8 @@ impl Load {
         // Of another tool's requests only the sending is known, and not when it was due.
         let ours = case.record.manifest.imported.is_none();
         let sent = measured().filter(|_| ours);
-        let mut lags: Vec<u64> = sent.filter_map(SampleRef::lag_ns).collect();
-        lags.sort_unstable();
-        let mut latencies: Vec<u64> = measured().map(SampleRef::latency_ns).collect();
-        latencies.sort_unstable();
-        let at = |sorted: &[u64], p| type_1(sorted, p).unwrap_or_default();
+        let lags = Late::of(sent.filter_map(SampleRef::lag_ns).collect());
+        let mut latencies: Selection = measured().map(SampleRef::latency_ns).collect();
         let offered: u64 = case.endpoints.iter().map(|e| e.offered).sum();
         let unsent: u64 = case.endpoints.iter().map(|e| e.unsent).sum();
         let seconds = case.measured_ns() as f64;
@@ -93,8 +92,8 @@ impl Load {
             Model::Open { .. }
         );
         let cpus_needed = ran
-            .filter(|_| open && !lags.is_empty())
-            .map(|ran| offered as f64 * (ran / lags.len() as f64) / seconds);
+            .filter(|_| open && lags.count > 0)
+            .map(|ran| offered as f64 * (ran / lags.count as f64) / seconds);
         Self {
             busy: busy.map(|b| b.min(1.0)),
             loops: loops.len() as u32,
@@ -106,12 +105,12 @@ impl Load {
             } else {
                 1.0 - unsent as f64 / offered as f64
             },
-            lag_p50_ns: at(&lags, 0.5),
-            lag_p99_ns: at(&lags, 0.99),
-            lag_max_ns: at(&lags, 1.0),
+            lag_p50_ns: lags.p50_ns,
+            lag_p99_ns: lags.p99_ns,
+            lag_max_ns: lags.max_ns,
             gap_cv: if open { gap_cv(case) } else { None },
-            p50_ns: at(&latencies, 0.5),
-            p99_ns: at(&latencies, 0.99),
+            p50_ns: latencies.type_1(0.5).unwrap_or_default(),
+            p99_ns: latencies.type_1(0.99).unwrap_or_default(),
         }
     }
 
@@ -162,18 +161,41 @@ impl Load {
     }
 }
 
+/// How late requests were sent.
+struct Late {
+    count: usize,
+    p50_ns: u64,
+    p99_ns: u64,
+    max_ns: u64,
+}
+
+impl Late {
+    fn of(mut lags: Selection) -> Self {
+        Self {
+            count: lags.len(),
+            p50_ns: lags.type_1(0.5).unwrap_or_default(),
+            p99_ns: lags.type_1(0.99).unwrap_or_default(),
+            max_ns: lags.max().unwrap_or_default(),
+        }
+    }
+}
+
 /// How unevenly the requests of the measured windows were sent.
 fn gap_cv(case: &Case<'_>) -> Option<f64> {
+    let mut by_repeat: BTreeMap<u16, Vec<u64>> = BTreeMap::new();
     let samples = case.record.samples.iter();
-    let mut sent: Vec<(u16, u64)> = samples
-        .filter(|s| s.stage() == Stage::Measured)
-        .filter_map(|s| Some((s.repeat(), s.sent()?.get())))
-        .collect();
-    sent.sort_unstable();
-    let pairs = sent.iter().zip(sent.iter().skip(1));
-    let gaps = pairs
-        .filter(|(a, b)| a.0 == b.0)
-        .map(|(a, b)| (b.1 - a.1) as f64);
+    for sample in samples.filter(|s| s.stage() == Stage::Measured) {
+        if let Some(sent) = sample.sent() {
+            by_repeat
+                .entry(sample.repeat())
+                .or_default()
+                .push(sent.get());
+        }
+    }
+    let gaps = by_repeat.values_mut().flat_map(|sent| {
+        sent.sort_unstable();
+        sent.windows(2).map(|pair| (pair[1] - pair[0]) as f64)
+    });
     let (n, sum, squares) = gaps.fold((0.0, 0.0, 0.0), |(n, sum, squares), gap| {
         (n + 1.0, sum + gap, squares + gap * gap)
     });

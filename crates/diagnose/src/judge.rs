@@ -1,9 +1,8 @@
 //! From a record to a diagnosis: ask every detector, settle the ledger, rank what is left.
 
-use std::collections::BTreeSet;
-
 use slowpath_core::catalogue::PROVABLE;
 use slowpath_core::record::RunRecord;
+use slowpath_core::spread::{InTurn, Spread, both, map};
 
 use crate::acquit::acquit;
 use crate::by_pass;
@@ -15,7 +14,7 @@ use crate::diagnosis::{
     Blind, Cleared, Diagnosis, EPISODES_MAX, EndpointFigures, Finding, GapNote, HostHealth, Place,
     RunSummary, SCHEMA, Status, Unexplained,
 };
-use crate::figures::{figures, round, share};
+use crate::figures::{figures_by, round, share};
 use crate::frame::Frame;
 use crate::health;
 use crate::imported::blinded;
@@ -33,28 +32,28 @@ const VERSION: &str = env!("CARGO_PKG_VERSION");
 
 /// Judges a record. Same record, same version: same answer, on any machine.
 pub fn judge(record: &RunRecord) -> Diagnosis {
-    let case = Case::new(record);
-    let parts = by_pass::split(record);
-    let mut judged = match parts.as_slice() {
-        [] => Judged::of(&case),
-        parts => {
-            let zero = record.manifest.repeats.first().map(|r| r.window.begin);
-            let judged = parts.iter().map(|part| {
-                let mut judged = Judged::of(&Case::from(&part.record, zero));
-                part.label(&mut judged);
-                judged
-            });
-            by_pass::merge(judged.collect())
-        }
-    };
-    let load = Load::of(&case);
-    let mut findings = judged.findings.iter();
-    let jumped = findings.find(|r| r.finding.cause == "clock-jump");
+    judge_by(record, &InTurn)
+}
+
+/// [`judge`] with parts of the work done side by side, if `spread` has threads for it; the answer
+/// is the same.
+pub fn judge_by(record: &RunRecord, spread: &dyn Spread) -> Diagnosis {
+    let case = Case::cut_by(record, spread);
+    let (mut judged, connections) = both(
+        spread,
+        || judged(record, &case, spread),
+        || connections(&case),
+    );
+    let load = case.load();
+    let jumped = judged
+        .findings
+        .iter()
+        .find(|r| r.finding.cause == "clock-jump");
     let jumped = jumped.map(|r| r.finding.summary.clone());
     let passes = passes(record);
-    let mut validity = validity::checks(&case, &load, jumped.as_deref());
+    let mut validity = validity::checks(&case, load, jumped.as_deref());
     validity.extend(checks(&passes));
-    let health = health::host_health(&case, &load);
+    let health = health::host_health(&case, load);
     validity.extend(health.as_ref().map(health::check));
     let plan = &record.manifest.plan;
     leave_out(&mut judged.endpoints, health.as_ref(), plan);
@@ -67,12 +66,12 @@ pub fn judge(record: &RunRecord) -> Diagnosis {
     Diagnosis {
         schema: SCHEMA.to_owned(),
         version: VERSION.to_owned(),
-        run: run_summary(&case, &load, valid, health),
+        run: run_summary(&case, load, valid, health),
         validity,
         endpoints: judged.endpoints,
         passes,
         users: classes(&case),
-        connections: connections(&case),
+        connections,
         logs_unseen: None,
         findings: judged.findings.into_iter().map(|r| r.finding).collect(),
         cleared: judged.cleared,
@@ -81,6 +80,20 @@ pub fn judge(record: &RunRecord) -> Diagnosis {
         gaps: gaps(record),
         gates: Vec::new(),
     }
+}
+
+/// What was found in a run, pass by pass where it has some.
+fn judged(record: &RunRecord, case: &Case<'_>, spread: &dyn Spread) -> Judged {
+    if record.manifest.plan.scenario.load.passes.is_empty() {
+        return Judged::of(case, spread);
+    }
+    let zero = record.manifest.repeats.first().map(|r| r.window.begin);
+    let judged = by_pass::split(record).map(|part| {
+        let mut judged = Judged::of(&Case::from(&part.record, zero, spread), spread);
+        part.label(&mut judged);
+        judged
+    });
+    by_pass::merge(judged.collect())
 }
 
 /// What was found in a run, or in one of its passes.
@@ -94,11 +107,12 @@ pub(crate) struct Judged {
 }
 
 impl Judged {
-    fn of(case: &Case<'_>) -> Self {
-        let answers: Vec<Answer> = REGISTRY
-            .iter()
-            .map(|entry| Answer::of(case, entry))
-            .collect();
+    fn of(case: &Case<'_>, spread: &dyn Spread) -> Self {
+        let (endpoints, answers) = both(
+            spread,
+            || figures_by(case, spread),
+            || map(spread, REGISTRY.len(), |k| Answer::of(case, &REGISTRY[k])),
+        );
         let mut trial = Trial {
             case,
             findings: Vec::new(),
@@ -107,7 +121,7 @@ impl Judged {
         let weighed: Vec<Vec<Weight>> = trial.weigh(&answers);
         let (cleared, blind) = acquit(case, &answers, &weighed);
         Self {
-            endpoints: case.endpoints.iter().map(|e| figures(case, e)).collect(),
+            endpoints,
             findings: trial.findings,
             cleared,
             blind,
@@ -314,8 +328,13 @@ impl Trial<'_> {
         let named: Vec<usize> = (0..pairs.len())
             .filter(|&i| all.settled[i].is_some_and(|settled| settled.is_named()))
             .collect();
-        let pairs: Vec<(&str, &[Claim])> = named.iter().map(|&i| pairs[i]).collect();
-        let ledger = settle(record, frame, &pairs, seed);
+        let (pairs, ledger) = if named.len() == pairs.len() {
+            (pairs, all)
+        } else {
+            let pairs: Vec<(&str, &[Claim])> = named.iter().map(|&i| pairs[i]).collect();
+            let ledger = settle(record, frame, &pairs, seed);
+            (pairs, ledger)
+        };
         for (settled, &i) in ledger.settled.iter().zip(&named) {
             let (index, found, _) = claimants[i];
             let Some(Settled { share, .. }) = settled else {
@@ -396,7 +415,9 @@ impl Trial<'_> {
             return 0.0;
         };
         let reference = frame.reference_ns.max(1) as f64;
-        let claimed: BTreeSet<u32> = claims.iter().map(|claim| claim.sample).collect();
+        let mut claimed: Vec<u32> = claims.iter().map(|claim| claim.sample).collect();
+        claimed.sort_unstable();
+        claimed.dedup();
         let touched = |i: &u32| place == Place::Floor || frame.position(*i).is_some();
         let logs = claimed.into_iter().filter(touched).map(|i| {
             let latency = self.case.sample(i).latency_ns() as f64;

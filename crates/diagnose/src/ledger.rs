@@ -4,7 +4,7 @@
 //! one cause has, the next does not get. A request that waited because every connection was busy
 //! waited for whatever kept them busy, so that part of its time is shared out like the rest.
 
-use std::collections::BTreeMap;
+use std::borrow::Cow;
 
 use slowpath_core::catalogue as name;
 use slowpath_core::nanos::Span;
@@ -75,20 +75,22 @@ pub fn settle(
     claimants: &[(&str, &[Claim])],
     seed: u64,
 ) -> Ledger {
-    let by_request = sort_claims(frame, claimants);
+    let mut queues = queues(claimants);
     let mut account = Account::new(frame, claimants.len());
-    for position in 0..frame.requests.len() {
-        let claims = by_request.get(&position).map_or(&[][..], Vec::as_slice);
-        account.settle_request(record, frame, position, claims);
+    let mut claims: Vec<(usize, Span)> = Vec::new();
+    for (position, &request) in frame.requests.iter().enumerate() {
+        claims.clear();
+        for queue in &mut queues {
+            let claimant = queue.claimant;
+            claims.extend(queue.of(request).map(|claim| (claimant, claim.span)));
+        }
+        account.settle_request(record, frame, position, &claims);
     }
     account.close(frame, seed)
 }
 
-/// The claims on each request of the frame, in order of precedence.
-fn sort_claims(
-    frame: &Frame,
-    claimants: &[(&str, &[Claim])],
-) -> BTreeMap<usize, Vec<(usize, Span)>> {
+/// The claims of each claimant, in order of precedence.
+fn queues<'a>(claimants: &[(&str, &'a [Claim])]) -> Vec<Queue<'a>> {
     let rank = |cause: &str| {
         PRECEDENCE
             .iter()
@@ -97,18 +99,45 @@ fn sort_claims(
     };
     let mut order: Vec<usize> = (0..claimants.len()).collect();
     order.sort_by_key(|&i| (rank(claimants[i].0), i));
-    let mut by_request: BTreeMap<usize, Vec<(usize, Span)>> = BTreeMap::new();
-    for claimant in order {
-        for claim in claimants[claimant].1 {
-            if let Some(position) = frame.position(claim.sample) {
-                by_request
-                    .entry(position)
-                    .or_default()
-                    .push((claimant, claim.span));
-            }
+    order
+        .into_iter()
+        .map(|claimant| Queue::new(claimant, claimants[claimant].1))
+        .collect()
+}
+
+/// The claims of one claimant, waiting for their requests to come by in ascending order. There may
+/// be one for each of ten million requests, so they are not copied.
+struct Queue<'a> {
+    claimant: usize,
+    claims: Cow<'a, [Claim]>,
+    /// The first that is still waiting.
+    next: usize,
+}
+
+impl<'a> Queue<'a> {
+    fn new(claimant: usize, claims: &'a [Claim]) -> Self {
+        let claims = if claims.is_sorted_by_key(|claim| claim.sample) {
+            Cow::Borrowed(claims)
+        } else {
+            let mut sorted = claims.to_vec();
+            sorted.sort_by_key(|claim| claim.sample);
+            Cow::Owned(sorted)
+        };
+        Self {
+            claimant,
+            claims,
+            next: 0,
         }
     }
-    by_request
+
+    /// The claims on a request, which comes behind all that were asked for.
+    fn of(&mut self, request: u32) -> std::slice::Iter<'_, Claim> {
+        let waiting = &self.claims[self.next..];
+        let begin = self.next + waiting.iter().take_while(|c| c.sample < request).count();
+        let own = self.claims[begin..].iter();
+        self.next = begin + own.take_while(|c| c.sample == request).count();
+        self.claims[begin..self.next].iter()
+    }
 }
 
 /// Running sums while requests are settled.
@@ -120,7 +149,7 @@ struct Account {
     /// Excess by cluster.
     excess: Vec<f64>,
     /// Unclaimed time outside the queue, by the phase it lies in.
-    phases: BTreeMap<&'static str, f64>,
+    phases: [f64; PHASES.len()],
 }
 
 impl Account {
@@ -130,7 +159,7 @@ impl Account {
             claimed: vec![vec![0.0; clusters]; claimants],
             queued: vec![0.0; clusters],
             excess: vec![0.0; clusters],
-            phases: BTreeMap::new(),
+            phases: [0.0; PHASES.len()],
         }
     }
 
@@ -162,8 +191,8 @@ impl Account {
         let scale = left / unclaimed as f64;
         let part = |span: Span| free.iter().map(|s| s.overlap_ns(span)).sum::<u64>() as f64 * scale;
         self.queued[cluster] += part(Span::new(sample.scheduled(), sample.ready()));
-        for (phase, span) in phases(sample) {
-            *self.phases.entry(phase).or_default() += part(span);
+        for (sum, span) in self.phases.iter_mut().zip(phases(sample)) {
+            *sum += part(span);
         }
     }
 
@@ -216,21 +245,30 @@ impl Account {
 /// Smallest part of the excess that the split of the unexplained mentions.
 const SPLIT_LEAST: f64 = 0.01;
 
-fn split(phases: &BTreeMap<&'static str, f64>, inherit: f64, total: f64) -> Vec<Part> {
-    let mut parts: Vec<Part> = phases
+fn split(phases: &[f64; PHASES.len()], inherit: f64, total: f64) -> Vec<Part> {
+    let mut parts: Vec<Part> = PHASES
         .iter()
+        .zip(phases)
         .map(|(&why, &ns)| Part {
             why: why.to_owned(),
             share: ns * (1.0 + inherit) / total,
         })
         .filter(|part| part.share >= SPLIT_LEAST)
         .collect();
-    parts.sort_by(|a, b| b.share.total_cmp(&a.share));
+    parts.sort_by(|a, b| b.share.total_cmp(&a.share).then(a.why.cmp(&b.why)));
     parts
 }
 
 /// The phases of a request after it had a connection to itself, in words for people.
-fn phases(sample: SampleRef<'_>) -> [(&'static str, Span); 4] {
+const PHASES: [&str; 4] = [
+    "sent late by slowpath itself",
+    "making the connection",
+    "before the first byte",
+    "inside the response",
+];
+
+/// When these were.
+fn phases(sample: SampleRef<'_>) -> [Span; PHASES.len()] {
     let dial = sample.connect_begin().unwrap_or(sample.ready());
     let sent = sample.sent().unwrap_or(sample.done());
     let connected = sample
@@ -247,10 +285,10 @@ fn phases(sample: SampleRef<'_>) -> [(&'static str, Span); 4] {
         Span::new(sample.ready(), sent)
     };
     [
-        ("sent late by slowpath itself", own_lag),
-        ("making the connection", Span::new(dial, connected)),
-        ("before the first byte", Span::new(sent, first)),
-        ("inside the response", Span::new(first, sample.done())),
+        own_lag,
+        Span::new(dial, connected),
+        Span::new(sent, first),
+        Span::new(first, sample.done()),
     ]
 }
 

@@ -50,6 +50,6 @@ pub mod verdict;
 
 pub use by_pass::of_pass;
 pub use gate_figures::gate_figures;
-pub use judge::judge;
+pub use judge::{judge, judge_by};
 pub use logs::{attach_logs, wanted_logs};
 pub use run_figures::run_figures;

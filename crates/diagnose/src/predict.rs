@@ -1,7 +1,7 @@
 //! What a percentile would be without the time that a cause claims.
 
 use slowpath_core::nanos::MILLISECOND;
-use slowpath_core::stats::quantile::type_1;
+use slowpath_core::stats::selection::Selection;
 
 use crate::case::{Case, EndpointCase};
 use crate::diagnosis::Prediction;
@@ -45,13 +45,12 @@ pub(crate) fn without_claims(
         touched += usize::from(taken > 0);
         rest.push(case.sample(i).latency_ns().saturating_sub(taken));
     }
-    rest.sort_unstable();
     let (p, name) = if touched as f64 >= TOUCHES_MEDIAN * rest.len() as f64 {
         (0.5, "p50")
     } else {
         (0.99, "p99")
     };
-    let without = type_1(&rest, p)? as f64;
+    let without = Selection::new(rest).type_1(p)? as f64;
     Some(Prediction {
         metric: format!("{}.{name}", endpoint.name),
         low_ms: ms(without * LOWER),

@@ -1,8 +1,9 @@
 //! Marks of a queue for the CPU: requests that find others before them take longer, and threads
 //! never rest.
 
+use slowpath_core::samples::SampleRef;
 use slowpath_core::signal::PROCESS_THREADS_STATE;
-use slowpath_core::stats::quantile::type_1;
+use slowpath_core::stats::selection::Selection;
 
 use crate::case::{Case, EndpointCase};
 use crate::sleepers::by_label;
@@ -33,23 +34,20 @@ pub(crate) fn somebody_always_runs(case: &Case<'_>) -> bool {
 /// Whether the endpoint's latency is the same however many requests are under way. `false` also
 /// where that number hardly varies, as in a closed loop or with all connections busy.
 pub(crate) fn ignores_the_queue(case: &Case<'_>, endpoint: &EndpointCase) -> bool {
-    let mut by_queue: Vec<(u32, u64)> = endpoint
-        .completed
-        .iter()
-        .map(|&i| (case.sample(i).in_flight(), case.sample(i).latency_ns()))
-        .collect();
-    by_queue.sort_unstable();
-    let Some((usual, _)) = type_1(&by_queue, 0.5) else {
+    let requests = || endpoint.completed.iter().map(|&i| case.sample(i));
+    let mut queued: Selection = requests().map(|s| s.in_flight().into()).collect();
+    let Some(usual) = queued.type_1(0.5) else {
         return false;
     };
-    let (short, long) = by_queue.split_at(by_queue.partition_point(|&(n, _)| n <= usual));
+    let is_short = |s: &SampleRef<'_>| u64::from(s.in_flight()) <= usual;
+    let latencies = |is_part: &dyn Fn(&SampleRef<'_>) -> bool| -> Selection {
+        let part = requests().filter(|s| is_part(s));
+        part.map(SampleRef::latency_ns).collect()
+    };
+    let (mut short, mut long) = (latencies(&is_short), latencies(&|s| !is_short(s)));
     if short.len() < FEWEST || long.len() < FEWEST {
         return false;
     }
-    let median = |part: &[(u32, u64)]| {
-        let mut latencies: Vec<u64> = part.iter().map(|&(_, ns)| ns).collect();
-        latencies.sort_unstable();
-        type_1(&latencies, 0.5).unwrap_or_default() as f64
-    };
-    median(long) < LONGER * median(short)
+    let median = |part: &mut Selection| part.type_1(0.5).unwrap_or_default() as f64;
+    median(&mut long) < LONGER * median(&mut short)
 }

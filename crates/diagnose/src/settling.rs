@@ -2,7 +2,6 @@
 
 use slowpath_core::facts::RepeatFacts;
 use slowpath_core::nanos::{Nanos, Span};
-use slowpath_core::sample::Outcome;
 use slowpath_core::samples::SampleRef;
 use slowpath_core::scenario::Model;
 use slowpath_core::stats::settle::{Ramp, medians, settle, throughput};
@@ -37,7 +36,7 @@ impl Courses {
         let repeats = case.record.manifest.repeats.iter();
         Self {
             by_repeat: repeats
-                .map(|repeat| course(case, endpoint.index, repeat))
+                .map(|repeat| course(case, endpoint, repeat))
                 .collect(),
             is_crowded: is_crowded(case),
             is_stuck: served < STUCK_BELOW,
@@ -82,15 +81,13 @@ impl Courses {
 
 /// The course of one repeat, warm-up included. Users who do not think leave the throughput free;
 /// where arrivals or thinking set it, the latency shows what the target does.
-fn course(case: &Case<'_>, endpoint: u16, repeat: &RepeatFacts) -> Option<Settled> {
+fn course(case: &Case<'_>, endpoint: &EndpointCase, repeat: &RepeatFacts) -> Option<Settled> {
     let model = &case.record.manifest.plan.scenario.load.model;
     let begin = all_there(model, repeat.load.begin);
     let end = repeat.window.end;
-    let samples = case.record.samples.iter();
-    let of = |s: &SampleRef<'_>| {
-        s.endpoint() == endpoint && s.repeat() == repeat.repeat && s.outcome() == Outcome::Ok
-    };
-    let completed = samples.filter(of);
+    let all = endpoint.warmed_up.iter().chain(&endpoint.completed);
+    let all = all.map(|&i| case.sample(i));
+    let completed = all.filter(|s: &SampleRef<'_>| s.repeat() == repeat.repeat);
     let values = if is_free(model) {
         let done: Vec<u64> = completed.map(|s| s.done().get()).collect();
         throughput(begin.get(), end.get(), &done)

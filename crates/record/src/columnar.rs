@@ -282,20 +282,24 @@ impl<T: DataType> Cursor<T> {
     ) -> Result<impl Iterator<Item = Option<&T::T>>, Flaw> {
         self.values.clear();
         self.levels.clear();
-        let (read, present, _) =
-            self.reader
-                .read_records(rows, Some(&mut self.levels), None, &mut self.values)?;
-        if !self.nullable {
-            self.levels.resize(read, 1);
-        }
-        let counted = self.levels.iter().filter(|&&level| level > 0).count();
-        if read != rows || self.levels.len() != rows || counted != present {
+        let levels = self.nullable.then_some(&mut self.levels);
+        let (read, present, _) = self
+            .reader
+            .read_records(rows, levels, None, &mut self.values)?;
+        let counted = if self.nullable {
+            let there = self.levels.iter().filter(|&&level| level > 0);
+            (self.levels.len(), there.count())
+        } else {
+            (read, self.values.len())
+        };
+        if read != rows || counted != (rows, present) {
             return Err(self.ends_early());
         }
         let mut values = self.values.iter();
-        Ok(self
-            .levels
-            .iter()
-            .map(move |&level| if level > 0 { values.next() } else { None }))
+        let levels = self.nullable.then_some(&self.levels);
+        Ok((0..rows).map(move |row| match levels {
+            Some(levels) if levels[row] == 0 => None,
+            _ => values.next(),
+        }))
     }
 }

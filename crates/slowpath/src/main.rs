@@ -21,6 +21,7 @@ mod session;
 mod store;
 mod stored;
 mod switcher;
+mod threads;
 mod toggles;
 
 use std::process::ExitCode;

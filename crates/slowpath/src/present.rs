@@ -13,6 +13,7 @@ use slowpath_record::RecordError;
 
 use crate::command::bench::again;
 use crate::exit::{Exit, Problem};
+use crate::threads::Threads;
 use crate::{grade, out, store};
 
 /// A judged run with everything that a view needs.
@@ -37,7 +38,7 @@ impl Judged {
             )
         })?;
         let experiments = experiments(dir);
-        let mut diagnosis = slowpath_diagnose::judge(&record);
+        let mut diagnosis = slowpath_diagnose::judge_by(&record, &Threads::default());
         let wanted = slowpath_diagnose::wanted_logs(&record, &diagnosis);
         let logs = slowpath_record::excerpts(dir, &wanted).map_err(|error| error.to_string());
         slowpath_diagnose::attach_logs(&record, &mut diagnosis, logs);

@@ -117,7 +117,7 @@ fn recurring(latencies: &[u64]) -> [usize; 2] {
     let raw = found.len();
     [
         raw,
-        modes::recurring(found, batches.count(), &samples).len(),
+        modes::recurring(found, batches.count(), samples.iter().copied()).len(),
     ]
 }
 

@@ -10,6 +10,9 @@ pub const BLOCK_ROWS: usize = 1024;
 /// Bytes that are read for a number, however short it is.
 const READ_BYTES: usize = size_of::<u64>();
 
+/// Bytes that a request of an ordinary load takes; more are found when they are needed.
+const USUAL_BYTES: usize = 48;
+
 /// Words of a bitmap over the rows of a block.
 const BITMAP_WORDS: usize = BLOCK_ROWS / 64;
 
@@ -46,6 +49,17 @@ struct Column {
     presence: Presence,
 }
 
+impl Column {
+    /// The first byte of its bitmap, or of its numbers without one.
+    fn begin(&self) -> usize {
+        let bitmap = match self.presence {
+            Presence::Some => BITMAP_WORDS * size_of::<u64>(),
+            Presence::All | Presence::None => 0,
+        };
+        self.at as usize - bitmap
+    }
+}
+
 /// Up to [`BLOCK_ROWS`] requests.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Block {
@@ -65,7 +79,11 @@ impl Block {
     }
 
     /// The number of a field without its origin; `None` for nothing.
-    #[inline]
+    #[inline(always)]
+    #[expect(
+        clippy::inline_always,
+        reason = "judging ten million requests is mostly this, and the field is a constant"
+    )]
     fn packed(&self, field: Field, row: u32) -> Option<u64> {
         let column = &self.columns[field as usize];
         match column.presence {
@@ -91,7 +109,8 @@ impl Block {
     }
 
     /// A field of a row as a number.
-    #[inline]
+    #[inline(always)]
+    #[expect(clippy::inline_always, reason = "as above")]
     pub(super) fn get(&self, field: Field, row: u32) -> u64 {
         match (self.packed(field, row), field.origin()) {
             (None, _) => field.nothing().unwrap_or(0),
@@ -103,27 +122,51 @@ impl Block {
         }
     }
 
-    /// A field that counts from zero and is never missing.
+    /// How long a row's request took, from its scheduled instant to its end; 0 if it ended before.
+    #[inline]
+    pub(super) fn latency_ns(&self, row: u32) -> u64 {
+        let scheduled = self.get_plain(Field::Scheduled, row);
+        let taken = self.get_plain(Field::Done, row);
+        match scheduled.checked_add(taken) {
+            Some(_) => taken,
+            // What is added is a negative number.
+            None => scheduled.wrapping_add(taken).saturating_sub(scheduled),
+        }
+    }
+
+    /// A field that is never missing, without its origin.
     #[inline]
     fn get_plain(&self, field: Field, row: u32) -> u64 {
         self.packed(field, row).unwrap_or(0)
     }
 
+    /// Packs the column of keys again; what lies behind it moves.
     pub(super) fn replace_keys(&mut self, of: impl Fn(u32) -> u32) {
-        let mut chunk = Chunk::default();
-        for row in 0..self.rows {
-            chunk.grow();
-            for field in Field::ALL {
-                chunk.column_mut(field)[row as usize] = self.get(field, row);
-            }
+        let old = self.columns[Field::Key as usize];
+        if old.presence == Presence::None {
+            return;
         }
         let nothing = Field::Key.nothing();
-        for key in chunk.column_mut(Field::Key) {
+        let mut keys: Vec<u64> = (0..self.rows)
+            .map(|row| self.get(Field::Key, row))
+            .collect();
+        for key in &mut keys {
             if Some(*key) != nothing {
                 *key = of(*key as u32).into();
             }
         }
-        *self = chunk.pack();
+        let begin = old.begin();
+        let end = old.at as usize + keys.len() * usize::from(old.width);
+        let mut bytes = self.bytes[..begin].to_vec();
+        let present = presence(&keys, Field::Key, &mut bytes);
+        let new = pack_column(&keys, present, &mut bytes);
+        let moved = bytes.len().wrapping_sub(end) as u32;
+        bytes.extend(&self.bytes[end..]);
+        for column in &mut self.columns[Field::Key as usize + 1..] {
+            column.at = column.at.wrapping_add(moved);
+        }
+        self.columns[Field::Key as usize] = new;
+        self.bytes = bytes.into_boxed_slice();
     }
 }
 
@@ -191,7 +234,7 @@ impl Chunk {
     pub(super) fn pack(&mut self) -> Block {
         let rows = self.rows;
         let scheduled = self.columns[Field::Scheduled as usize];
-        let mut bytes = Vec::new();
+        let mut bytes = Vec::with_capacity(USUAL_BYTES * rows);
         let columns = Field::ALL.map(|field| {
             let values = &mut self.columns[field as usize][..rows];
             let present = presence(values, field, &mut bytes);
@@ -209,7 +252,7 @@ impl Chunk {
 }
 
 /// Which rows have something; a bitmap is appended where that differs.
-fn presence(values: &mut [u64], field: Field, bytes: &mut Vec<u8>) -> (Presence, Bitmap) {
+fn presence(values: &[u64], field: Field, bytes: &mut Vec<u8>) -> (Presence, Bitmap) {
     let mut bitmap = [u64::MAX; BITMAP_WORDS];
     let Some(nothing) = field.nothing() else {
         return (Presence::All, bitmap);
@@ -281,20 +324,42 @@ fn pack_column(
         0
     };
     let at = out.len();
-    if width > 0 {
-        out.resize(at + values.len() * usize::from(width), 0);
-        let cells = out[at..].chunks_exact_mut(width.into());
-        for (row, (cell, value)) in cells.zip(values).enumerate() {
-            if is_there(row) {
-                let code = value.wrapping_sub(base).to_le_bytes();
-                cell.copy_from_slice(&code[..width.into()]);
-            }
+    match presence {
+        Presence::All => write_numbers(values, base, width, out),
+        _ if width > 0 => {
+            let there = |(row, &value)| if is_there(row) { value } else { base };
+            let codes: Vec<u64> = values.iter().enumerate().map(there).collect();
+            write_numbers(&codes, base, width, out);
         }
+        _ => {}
     }
     Column {
         base,
         at: at as u32,
         width,
         presence,
+    }
+}
+
+/// Appends the distances of numbers from a base, each in `width` bytes.
+fn write_numbers(values: &[u64], base: u64, width: u8, out: &mut Vec<u8>) {
+    match width {
+        0 => {}
+        1 => write_each::<1>(values, base, out),
+        2 => write_each::<2>(values, base, out),
+        3 => write_each::<3>(values, base, out),
+        4 => write_each::<4>(values, base, out),
+        5 => write_each::<5>(values, base, out),
+        6 => write_each::<6>(values, base, out),
+        7 => write_each::<7>(values, base, out),
+        _ => write_each::<8>(values, base, out),
+    }
+}
+
+fn write_each<const WIDTH: usize>(values: &[u64], base: u64, out: &mut Vec<u8>) {
+    let at = out.len();
+    out.resize(at + values.len() * WIDTH, 0);
+    for (cell, value) in out[at..].chunks_exact_mut(WIDTH).zip(values) {
+        cell.copy_from_slice(&value.wrapping_sub(base).to_le_bytes()[..WIDTH]);
     }
 }

@@ -80,7 +80,7 @@ impl<'a> SampleRef<'a> {
     /// From the scheduled instant to the end: what a user waits. A lower bound if censored.
     #[inline]
     pub fn latency_ns(self) -> u64 {
-        self.done().since(self.scheduled())
+        self.block.latency_ns(self.row)
     }
 
     /// From the first byte written to the end; `None` if nothing was written.

@@ -1,5 +1,7 @@
 //! Equal time batches: the pieces of a run that stand for independent observations.
 
+use crate::nanos::scaled;
+
 /// Batches of a repeat that is long enough. Thirty leave 29 degrees of freedom, which costs an
 /// interval 4 % of its width, while a batch still outlives most stalls.
 pub const BATCHES: u32 = 30;
@@ -75,7 +77,7 @@ impl Batches {
         let cut = &self.repeats[repeat];
         let span_ns = cut.window.end_ns.saturating_sub(cut.window.begin_ns).max(1);
         let since_ns = at_ns.saturating_sub(cut.window.begin_ns);
-        let scaled = u128::from(since_ns) * u128::from(cut.count) / u128::from(span_ns);
-        cut.first + scaled.min(u128::from(cut.count - 1)) as u32
+        let batch = scaled(since_ns, cut.count.into(), span_ns);
+        cut.first + batch.min(u64::from(cut.count - 1)) as u32
     }
 }

@@ -12,6 +12,7 @@ use thiserror::Error;
 
 use super::beta;
 use super::effective::{BatchCount, Effective, PAIRED_FROM, effective, lasting};
+use super::selection::Selection;
 
 use steps::Steps;
 
@@ -141,7 +142,7 @@ pub fn needed_one_sided(p: f64) -> u64 {
 ///
 /// `censored` names the batch of every request that has no latency because it was given up:
 /// such a request counts as slower than all measured ones. Batches are numbered `0..n_batches`
-/// as [`super::batches::Batches`] does. Takes `n log n` steps.
+/// as [`super::batches::Batches`] does. Goes over the samples twice, and keeps their latencies.
 ///
 /// # Panics
 ///
@@ -152,34 +153,44 @@ pub fn quantiles(
     censored: &[u32],
     ps: &[f64],
 ) -> Vec<Result<QuantileEstimate, Undetermined>> {
-    let mut sorted: Vec<u64> = values.iter().map(|&(_, value)| value).collect();
-    sorted.sort_unstable();
-    let sample = Sample {
-        sorted: &sorted,
+    quantiles_of(values.iter().copied(), n_batches, censored, ps)
+}
+
+/// [`quantiles`] of samples that are made when they are asked for, which is twice.
+///
+/// # Panics
+///
+/// As there.
+pub fn quantiles_of(
+    values: impl Iterator<Item = (u32, u64)> + Clone,
+    n_batches: u32,
+    censored: &[u32],
+    ps: &[f64],
+) -> Vec<Result<QuantileEstimate, Undetermined>> {
+    let mut sample = Sample {
+        latencies: values.clone().map(|(_, latency)| latency).collect(),
         censored: censored.len(),
     };
-    let estimates = ps.iter().filter_map(|&p| Some(sample.at(p).ok()?.1));
-    let tails = ps.iter().flat_map(|&p| sample.tail(p));
-    let steps = Steps::new(
-        values,
-        n_batches,
-        censored,
-        estimates.chain(tails).collect(),
-    );
+    let mut places = Vec::new();
+    for &p in ps {
+        places.extend(sample.at(p).map(|(_, value)| value));
+        places.extend(sample.tail(p));
+    }
+    let steps = Steps::new(values, n_batches, censored, places);
     ps.iter().map(|&p| sample.estimate(p, &steps)).collect()
 }
 
 /// A sample ready for one quantile after the other.
-struct Sample<'a> {
-    sorted: &'a [u64],
+struct Sample {
+    latencies: Selection,
     censored: usize,
 }
 
-impl Sample<'_> {
-    fn estimate(&self, p: f64, steps: &Steps) -> Result<QuantileEstimate, Undetermined> {
+impl Sample {
+    fn estimate(&mut self, p: f64, steps: &Steps) -> Result<QuantileEstimate, Undetermined> {
         let (rank, value) = self.at(p)?;
         let n = self.n();
-        let shares = self.shares(value, steps).into_iter();
+        let shares = shares(value, steps).into_iter();
         let seen = shares.filter_map(|share| effective(&share));
         let found = seen.reduce(Effective::lesser).ok_or(Undetermined::Empty)?;
         let wary = self.wary(found, value, p, steps);
@@ -214,11 +225,11 @@ impl Sample<'_> {
 
     /// All samples.
     fn n(&self) -> u64 {
-        (self.sorted.len() + self.censored) as u64
+        (self.latencies.len() + self.censored) as u64
     }
 
     /// The rank of a quantile and the value there.
-    fn at(&self, p: f64) -> Result<(u64, u64), Undetermined> {
+    fn at(&mut self, p: f64) -> Result<(u64, u64), Undetermined> {
         if self.n() == 0 {
             return Err(Undetermined::Empty);
         }
@@ -227,20 +238,16 @@ impl Sample<'_> {
     }
 
     /// The value of a rank (from 1) within the sample.
-    fn at_rank(&self, rank: u64) -> Result<u64, Undetermined> {
-        self.sorted
-            .get(rank as usize - 1)
-            .copied()
-            .ok_or(Undetermined::Censored {
-                rank,
-                n: self.n(),
-                censored: self.censored as u64,
-            })
+    fn at_rank(&mut self, rank: u64) -> Result<u64, Undetermined> {
+        let (n, censored) = (self.n(), self.censored as u64);
+        self.latencies
+            .at(rank as usize - 1)
+            .ok_or(Undetermined::Censored { rank, n, censored })
     }
 
     /// The values that part the tail beyond a quantile, at which the scatter is looked at besides
     /// the estimate.
-    fn tail(&self, p: f64) -> Vec<u64> {
+    fn tail(&mut self, p: f64) -> Vec<u64> {
         let n = self.n();
         if n == 0 || p < TAIL_FROM {
             return Vec::new();
@@ -250,23 +257,21 @@ impl Sample<'_> {
         held.filter_map(|&rank| self.at_rank(rank).ok()).collect()
     }
 
-    /// The shares that end at a value. Where samples are equal, what is at most the value and what
-    /// is below it are two, and the true quantile may lie at the end of either.
-    fn shares(&self, value: u64, steps: &Steps) -> Vec<Vec<BatchCount>> {
-        let is_shared = self.sorted.partition_point(|&sample| sample < value) + 1
-            < self.sorted.partition_point(|&sample| sample <= value);
-        let below = is_shared.then(|| steps.below(value));
-        [steps.at_most(value)].into_iter().chain(below).collect()
-    }
-
     /// What a sample is taken to be worth for the interval of a quantile: the least that
     /// neighbouring batches and the tail say too, with what bursts cost.
-    fn wary(&self, found: Effective, estimate: u64, p: f64, steps: &Steps) -> Effective {
-        let estimate = self.shares(estimate, steps);
+    fn wary(&mut self, found: Effective, estimate: u64, p: f64, steps: &Steps) -> Effective {
+        let estimate = shares(estimate, steps);
         let lasting = estimate.iter().filter_map(|share| lasting(share));
         let tail = self.tail(p).into_iter();
-        let tail = tail.flat_map(|value| self.shares(value, steps));
+        let tail = tail.flat_map(|value| shares(value, steps));
         let tail = tail.filter_map(|share| effective(&share));
         lasting.chain(tail).fold(found, Effective::lesser).wary()
     }
+}
+
+/// The shares that end at a value. Where samples are equal, what is at most the value and what
+/// is below it are two, and the true quantile may lie at the end of either.
+fn shares(value: u64, steps: &Steps) -> Vec<Vec<BatchCount>> {
+    let below = (steps.equal(value) > 1).then(|| steps.below(value));
+    [steps.at_most(value)].into_iter().chain(below).collect()
 }

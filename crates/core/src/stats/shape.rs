@@ -57,9 +57,10 @@ impl Shape {
         samples: &[(u32, u64)],
     ) -> Result<Self, TooFewSamples> {
         let second = lowland::modes(sorted)?;
+        let samples = || samples.iter().copied();
         Ok(Self {
-            modes: recurring(modes, batches.count(), samples),
-            second_count: recurring(second, batches.count(), samples).len(),
+            modes: recurring(modes, batches.count(), samples()),
+            second_count: recurring(second, batches.count(), samples()).len(),
             dip: dip_of(sorted)?,
         })
     }

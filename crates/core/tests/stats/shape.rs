@@ -271,7 +271,10 @@ fn what_is_joined_keeps_the_whole_range() {
     let samples: Vec<(u32, u64)> = (0..10)
         .flat_map(|b| vec![(b, 100 + u64::from(b)); 9])
         .collect();
-    assert_eq!(recurring(apart, 10, &samples), [mode(110.0, 1.0, 90, 130)]);
+    assert_eq!(
+        recurring(apart, 10, samples.into_iter()),
+        [mode(110.0, 1.0, 90, 130)]
+    );
 }
 
 /// A weight that scatters between seconds as independent requests would has the interval of

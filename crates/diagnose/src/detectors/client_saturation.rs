@@ -16,7 +16,7 @@ pub(super) static DETECTOR: Detector = Detector {
 };
 
 fn examine(case: &Case<'_>) -> Verdict {
-    let load = Load::of(case);
+    let load = case.load();
     let open = matches!(
         case.record.manifest.plan.scenario.load.model,
         Model::Open { .. }
@@ -48,7 +48,7 @@ fn examine(case: &Case<'_>) -> Verdict {
         evidence(
             Source::Client,
             TOOL_LOOP_RUN.id,
-            format!("{} {busy}", the_loop(&load)),
+            format!("{} {busy}", the_loop(load)),
         ),
         evidence(Source::Client, "sent_ns", lag),
     ];

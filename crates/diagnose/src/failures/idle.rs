@@ -22,7 +22,7 @@ const LONGER: f64 = 1.1;
 const SHORTER_BINS: u64 = 4;
 
 /// The picture, if no failure followed a gap of a length that many completed requests followed;
-/// both slices ascend.
+/// those of failures ascend.
 ///
 /// If the gap did not matter, every order of the `F` failures and the `N` completed gaps would be
 /// alike, so that the shortest `N - L` of all are completed ones with probability
@@ -31,13 +31,17 @@ const SHORTER_BINS: u64 = 4;
 /// nothing.
 pub(super) fn gaps(failed_ns: &[u64], completed_ns: &[u64]) -> Option<IdleGaps> {
     let (&low, &high) = (failed_ns.first()?, failed_ns.last()?);
-    let shorter = completed_ns.partition_point(|&ns| ns < low);
+    let shorter = completed_ns.iter().filter(|&&ns| ns < low).count();
     let longer = completed_ns.len() - shorter;
     let p_value = chance(longer, completed_ns.len(), failed_ns.len());
     let few = (shorter as f64) < SHORTER_LEAST * completed_ns.len() as f64;
-    let median = type_1(completed_ns, 0.5).unwrap_or(0);
-    let alike = (low as f64) < LONGER * median as f64;
-    if p_value >= CHANCE_MAX || few || alike {
+    if p_value >= CHANCE_MAX || few {
+        return None;
+    }
+    let mut completed_ns = completed_ns.to_vec();
+    completed_ns.sort_unstable();
+    let median = type_1(&completed_ns, 0.5).unwrap_or(0);
+    if (low as f64) < LONGER * median as f64 {
         return None;
     }
     Some(IdleGaps {
@@ -47,7 +51,7 @@ pub(super) fn gaps(failed_ns: &[u64], completed_ns: &[u64]) -> Option<IdleGaps> 
         shorter_completed: shorter as u64,
         longer_completed: longer as u64,
         p_value,
-        bins: bins(failed_ns, completed_ns, low, high),
+        bins: bins(failed_ns, &completed_ns, low, high),
     })
 }
 

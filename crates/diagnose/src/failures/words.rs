@@ -2,7 +2,6 @@
 
 use slowpath_core::sample::{Outcome, Phase};
 use slowpath_core::samples::SampleRef;
-use slowpath_core::stats::quantile::type_1;
 
 use super::{Fine, age_when_sent_ns, quantiles};
 use crate::case::Case;
@@ -198,8 +197,8 @@ fn which(error: &ErrorCount, failed: &[SampleRef<'_>], fine: &Fine) -> Option<St
     if near(age.min) && near(age.max) && rarely {
         return Some(format!("always on connections {low} to {high} old"));
     }
-    let usual = |p| type_1(&fine.age_ns, p).map_or(0.0, |ns| ns as f64 / 1e6);
-    if !fine.age_ns.is_empty() && age.min <= usual(0.25) && age.max >= usual(0.75) {
+    let [young, old] = fine.age_quartiles_ns.map(|ns| ns as f64 / 1e6);
+    if !fine.age_ns.is_empty() && age.min <= young && age.max >= old {
         return Some("on connections of any age".to_owned());
     }
     Some(format!("on connections {low} to {high} old"))

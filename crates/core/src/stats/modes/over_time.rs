@@ -21,14 +21,18 @@ const WINDOW_HALF: f64 = 0.25;
 
 /// Joins neighbouring modes, less than [`CLOSE`] times apart, whose valley does not recur in the
 /// batches of a run. Each sample is `(batch, latency)`, with batches numbered from 0 and below
-/// `batches`; in the order of time.
+/// `batches`; in the order of time. Only some of a large sample are asked for.
 ///
 /// With `d_b` the members of batch `b` around the lower peak less those around the valley and
 /// `m_b` all of its samples, `sum d_b` has to be [`super::Z_AT_LEAST`] times the root of
 /// `B/(B-1) sum (d_b - m_b sum d / sum m)^2`.
-pub fn recurring(mut modes: Vec<Mode>, batches: u32, samples: &[(u32, u64)]) -> Vec<Mode> {
+pub fn recurring(
+    mut modes: Vec<Mode>,
+    batches: u32,
+    samples: impl ExactSizeIterator<Item = (u32, u64)>,
+) -> Vec<Mode> {
     let step = samples.len().div_ceil(MOST_SAMPLES).max(1);
-    let seen: Vec<(u32, u64)> = samples.iter().copied().step_by(step).collect();
+    let seen: Vec<(u32, u64)> = samples.step_by(step).collect();
     let clearness = |pair: &[Mode]| clearness(&pair[0], &pair[1], batches as usize, &seen);
     // What each weighed before any was joined: of a joined mode, the heaviest says where it is.
     let mut alone: Vec<f64> = modes.iter().map(|mode| mode.weight).collect();

@@ -16,7 +16,7 @@ impl Steps {
     /// Counts the samples `(batch, value)` around the values `at`, in any order. A `censored`
     /// sample, of which only the batch is known, lies above all.
     pub(super) fn new(
-        values: &[(u32, u64)],
+        values: impl Iterator<Item = (u32, u64)>,
         n_batches: u32,
         censored: &[u32],
         mut at: Vec<u64>,
@@ -26,7 +26,7 @@ impl Steps {
         let width = 2 * at.len() + 1;
         let mut cells = vec![0; width * n_batches as usize];
         let mut totals = vec![0; n_batches as usize];
-        for &(batch, value) in values {
+        for (batch, value) in values {
             let below = at.partition_point(|&step| step < value);
             let is_at = at.get(below) == Some(&value);
             cells[width * batch as usize + 2 * below + usize::from(is_at)] += 1;
@@ -51,6 +51,13 @@ impl Steps {
     /// How many are below it.
     pub(super) fn below(&self, value: u64) -> Vec<BatchCount> {
         self.counts(2 * self.place(value) + 1)
+    }
+
+    /// How many samples are equal to it.
+    pub(super) fn equal(&self, value: u64) -> u64 {
+        let cell = 2 * self.place(value) + 1;
+        let rows = self.cells.chunks(2 * self.at.len() + 1);
+        rows.map(|row| row[cell]).sum()
     }
 
     fn place(&self, value: u64) -> usize {

@@ -1,7 +1,8 @@
 //! From requests to one figure a window.
 
 use super::{FEWEST_WINDOWS, MOST_WINDOWS};
-use crate::stats::quantile::type_1;
+use crate::nanos::scaled;
+use crate::stats::selection::Selection;
 
 /// No window is shorter: a time slice of a busy kernel, a delayed acknowledgement (40 ms) and a
 /// burst of dials fit into it. 50 ms.
@@ -19,9 +20,9 @@ fn count(length_ns: u64, requests: usize) -> Option<usize> {
 }
 
 fn window_of(at_ns: u64, begin_ns: u64, end_ns: u64, windows: usize) -> Option<usize> {
-    let since = u128::from(at_ns.checked_sub(begin_ns)?);
-    let window = since * windows as u128 / u128::from(end_ns - begin_ns);
-    (window < windows as u128).then_some(window as usize)
+    let since_ns = at_ns.checked_sub(begin_ns)?;
+    let window = scaled(since_ns, windows as u64, end_ns - begin_ns);
+    (window < windows as u64).then_some(window as usize)
 }
 
 /// Requests completed in each window of a load, from the instants of their ends; `None` if there
@@ -50,8 +51,8 @@ pub fn medians(begin_ns: u64, end_ns: u64, requests: &[(u64, u64)]) -> Option<Ve
     let mut last = None;
     let mut medians: Vec<Option<f64>> = Vec::with_capacity(windows);
     for window in &mut latencies {
-        window.sort_unstable();
-        last = type_1(window, 0.5).map(|ns| ns as f64).or(last);
+        let median = Selection::new(std::mem::take(window)).type_1(0.5);
+        last = median.map(|ns| ns as f64).or(last);
         medians.push(last);
     }
     // Windows before the first request know nothing: they take what came first.

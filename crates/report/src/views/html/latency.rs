@@ -107,7 +107,7 @@ fn curve(endpoint: &Endpoint, x: Scale, y: Scale) -> String {
     }
     let point = |place: f64| {
         let rank = quantile::rank(requests, x.value(place)) as usize;
-        let latency = *endpoint.latencies_ms.get(rank - 1)?;
+        let latency = endpoint.at_rank_ms(rank)?;
         Some((place, y.at(latency)))
     };
     line((0..=CURVE_POINTS).map(|step| point(step as f64 / CURVE_POINTS as f64)))
@@ -207,11 +207,8 @@ fn labels(diagnosis: &Diagnosis, measured: &Measured<'_>, x: Scale) -> Markup {
 
 /// The share of an endpoint's requests in each bar.
 fn histogram(endpoint: &Endpoint, x: Scale) -> Vec<f64> {
-    let mut bars = vec![0_u64; BARS];
-    for &latency in &endpoint.latencies_ms {
-        let bar = ((x.at(latency) * BARS as f64) as usize).min(BARS - 1);
-        bars[bar] += 1;
-    }
+    let bar = |latency| ((x.at(latency) * BARS as f64) as usize).min(BARS - 1);
+    let bars = endpoint.in_bars(BARS, bar);
     let all = endpoint.requests().max(1) as f64;
     bars.into_iter().map(|count| count as f64 / all).collect()
 }

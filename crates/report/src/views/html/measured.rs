@@ -24,10 +24,10 @@ pub(super) struct Endpoint {
     pub(super) name: String,
     /// Its position in the plan.
     place: usize,
-    /// Its pass.
-    pass: Option<String>,
-    /// Latencies of the requests that met expectations, ascending, in milliseconds.
-    pub(super) latencies_ms: Vec<f64>,
+    /// The number of its pass, where there are several.
+    pass: Option<u16>,
+    /// Latencies of the requests that met expectations, ascending.
+    latencies_ns: Vec<u64>,
     /// Requests whose latency is only known to be longer than the time limit.
     pub(super) timeouts: usize,
 }
@@ -41,27 +41,28 @@ impl<'a> Measured<'a> {
                 let place = plan
                     .iter()
                     .position(|endpoint| endpoint.name == figures.name)?;
-                let latencies_ms = Vec::new();
                 Some(Endpoint {
                     name: figures.label(),
                     place,
-                    pass: figures.pass.clone(),
-                    latencies_ms,
+                    pass: figures.pass.as_ref().map(|own| number_of(own, record)),
+                    latencies_ns: Vec::new(),
                     timeouts: 0,
                 })
             })
             .collect();
+        let mut latencies_ns: Vec<Vec<u64>> = vec![Vec::new(); endpoints.len()];
         for sample in samples(record) {
-            let own = endpoints.iter_mut().find(|one| one.holds(record, sample));
-            let Some(endpoint) = own else { continue };
+            let own = endpoints.iter().position(|one| one.holds(record, sample));
+            let Some(own) = own else { continue };
             match sample.outcome() {
-                Outcome::Ok => endpoint.latencies_ms.push(latency_ms(sample)),
-                Outcome::Timeout => endpoint.timeouts += 1,
+                Outcome::Ok => latencies_ns[own].push(sample.latency_ns()),
+                Outcome::Timeout => endpoints[own].timeouts += 1,
                 _ => {}
             }
         }
-        for endpoint in &mut endpoints {
-            endpoint.latencies_ms.sort_unstable_by(f64::total_cmp);
+        for (endpoint, mut latencies_ns) in endpoints.iter_mut().zip(latencies_ns) {
+            latencies_ns.sort_unstable();
+            endpoint.latencies_ns = latencies_ns;
         }
         Self {
             endpoints,
@@ -75,12 +76,9 @@ impl<'a> Measured<'a> {
         samples(self.record)
     }
 
-    /// Every latency that can be drawn.
+    /// The extremes of all latencies that can be drawn.
     pub(super) fn latencies_ms(&self) -> impl Iterator<Item = f64> {
-        let ends = |one: &Endpoint| {
-            [one.latencies_ms.first(), one.latencies_ms.last()].map(Option::<&f64>::copied)
-        };
-        self.endpoints.iter().flat_map(ends).flatten()
+        self.endpoints.iter().flat_map(Endpoint::extremes_ms)
     }
 }
 
@@ -88,19 +86,62 @@ impl Endpoint {
     /// Whether a request is one of these.
     pub(super) fn holds(&self, record: &RunRecord, sample: SampleRef<'_>) -> bool {
         let plan = &record.manifest.plan;
-        let is_pass = self.pass.as_deref() == plan.pass_name(sample.repeat());
+        let is_pass = match self.pass {
+            Some(pass) => pass == plan.pass_of(sample.repeat()),
+            None => plan.scenario.load.passes.is_empty(),
+        };
         self.place == usize::from(sample.endpoint()) && is_pass
+    }
+
+    /// The latency of a rank, from 1; `None` beyond the last.
+    pub(super) fn at_rank_ms(&self, rank: usize) -> Option<f64> {
+        self.latencies_ns.get(rank - 1).copied().map(in_ms)
+    }
+
+    /// The shortest and the longest latency, if there is any.
+    pub(super) fn extremes_ms(&self) -> impl Iterator<Item = f64> {
+        let ends = [self.latencies_ns.first(), self.latencies_ns.last()];
+        ends.into_iter().flatten().copied().map(in_ms)
+    }
+
+    /// The shortest latency that is not 0, and the longest.
+    pub(super) fn range_ms(&self) -> impl Iterator<Item = f64> {
+        let none = self.latencies_ns.partition_point(|&ns| ns == 0);
+        let ends = [self.latencies_ns.get(none), self.latencies_ns.last()];
+        ends.into_iter().flatten().copied().map(in_ms)
+    }
+
+    /// How many latencies are in each of some bars, which come in the order of latencies.
+    pub(super) fn in_bars(&self, bars: usize, bar: impl Fn(f64) -> usize) -> Vec<u64> {
+        let below = |end| {
+            self.latencies_ns
+                .partition_point(|&ns| bar(in_ms(ns)) < end)
+        };
+        let edges: Vec<usize> = (0..=bars).map(below).collect();
+        let counts = edges.windows(2).map(|pair| (pair[1] - pair[0]) as u64);
+        counts.collect()
     }
 
     /// Requests that count for its percentiles.
     pub(super) fn requests(&self) -> usize {
-        self.latencies_ms.len() + self.timeouts
+        self.latencies_ns.len() + self.timeouts
     }
 }
 
 /// The latency of a request in milliseconds.
 pub(super) fn latency_ms(sample: SampleRef<'_>) -> f64 {
-    sample.latency_ns() as f64 / 1e6
+    in_ms(sample.latency_ns())
+}
+
+fn in_ms(ns: u64) -> f64 {
+    ns as f64 / 1e6
+}
+
+/// The number of a pass; one that no request has, if there is none of that name.
+fn number_of(pass: &str, record: &RunRecord) -> u16 {
+    let passes = &record.manifest.plan.scenario.load.passes;
+    let number = passes.iter().position(|name| name == pass);
+    number.map_or(u16::MAX, |number| number as u16)
 }
 
 fn samples(record: &RunRecord) -> impl Iterator<Item = SampleRef<'_>> {

@@ -70,7 +70,7 @@ pub(super) fn section(
         section id="time" {
             h2 { "Over time" }
             @for endpoint in measured.endpoints.iter().take(HEAT_MAPS) {
-                @if let Some(y) = Scale::log_around(endpoint.latencies_ms.iter().copied()) {
+                @if let Some(y) = Scale::log_around(endpoint.range_ms()) {
                     (heat_map(diagnosis, record, measured, endpoint, clock, y))
                 }
             }
