@@ -38,6 +38,9 @@ pub struct RunFigures {
     /// Why the figures mean something else than they say; empty if they can be trusted.
     #[serde(default)]
     pub void: Vec<String>,
+    /// How fit the host was meanwhile; `None` where nobody listened to it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub host: Option<HostNoise>,
     /// The figures, one row a subject and metric, in the order of the source.
     pub rows: Vec<Row>,
     /// Where the latencies of a subject gather; empty where nobody looked or nothing was found.
@@ -74,6 +77,17 @@ pub struct FailureFigure {
     pub count: u64,
     /// Its share of what was offered, from 0 to 1.
     pub share: f64,
+}
+
+/// How fit a host was for measuring, in the middle repeat of a run.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct HostNoise {
+    /// From 0 to 100; below 60 the figures are the host's as much as the service's.
+    pub score: u32,
+    /// How late timers were at the 99th percentile, in nanoseconds: a thread that sleeps until a
+    /// request comes wakes up as late.
+    pub late_ns: f64,
 }
 
 /// Who measured.

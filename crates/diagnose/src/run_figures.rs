@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use slowpath_core::figures::{
-    FIGURES_SCHEMA, FailureFigure, Figure, ModeFigure, Origin, Row, RunFigures, Unit,
+    FIGURES_SCHEMA, FailureFigure, Figure, HostNoise, ModeFigure, Origin, Row, RunFigures, Unit,
 };
 use slowpath_core::nanos::MILLISECOND;
 use slowpath_core::record::Manifest;
@@ -36,6 +36,10 @@ pub fn run_figures(manifest: &Manifest, diagnosis: &Diagnosis) -> RunFigures {
         },
         conditions: conditions::conditions(manifest),
         void: invalid.collect(),
+        host: health.map(|health| HostNoise {
+            score: health.score,
+            late_ns: health.floor_ms * 1e6,
+        }),
         rows: diagnosis
             .endpoints
             .iter()

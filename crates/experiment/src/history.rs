@@ -11,6 +11,7 @@ use slowpath_core::stats::change::Limits;
 use crate::compare::{Difference, RunName, VoidRun};
 use crate::estimate::Estimate;
 
+mod host;
 mod newest;
 mod recurring;
 mod releases;

@@ -73,6 +73,7 @@ mod tests {
             },
             conditions: Conditions::default(),
             void: Vec::new(),
+            host: None,
             rows: Vec::new(),
             modes: Vec::new(),
             failures: Vec::new(),

@@ -203,8 +203,9 @@ fn changed(track: &Track, change: &ChangeAt) -> String {
     );
     let size = figure::change(change.ratio);
     if change.is_suspect {
+        let why = doubt(change.is_hosts);
         return format!(
-            "{name}: perhaps {size} at {} ({levels}), carried by a single release: {AGAIN}",
+            "{name}: perhaps {size} at {} ({levels}), {why}: {AGAIN}",
             change.release
         );
     }
@@ -365,6 +366,15 @@ pub(crate) fn newest(tracks: &[Track]) -> Option<String> {
     ))
 }
 
+/// Why a change is not believed yet.
+const fn doubt(is_hosts: bool) -> &'static str {
+    if is_hosts {
+        "but an unfit host's timers were as late"
+    } else {
+        "carried by a single release"
+    }
+}
+
 /// How the newest release of a track stands.
 fn standing(track: &Track, newest: &Newest) -> String {
     let name = format!("{}.{}", track.subject, track.metric);
@@ -379,6 +389,13 @@ fn standing(track: &Track, newest: &Newest) -> String {
             ),
             None => format!("{name} as before"),
         },
+        (Basis::Level | Basis::Drift, _) if newest.is_hosts => {
+            let why = doubt(true);
+            format!(
+                "{name} {word}: {}, {why}; {AGAIN}",
+                against(track.unit, newest)
+            )
+        }
         (Basis::Level, _) if newest.is_suspect => {
             format!("{name} {word}: {}; {AGAIN}", against(track.unit, newest))
         }
@@ -404,7 +421,8 @@ fn standing(track: &Track, newest: &Newest) -> String {
             });
             match (newest.verdict, last.is_some_and(|change| change.is_suspect)) {
                 (Verdict::CannotTell, true) => {
-                    format!("{name} perhaps {change}, carried by a single release: {AGAIN}")
+                    let why = doubt(newest.is_hosts);
+                    format!("{name} perhaps {change}, {why}: {AGAIN}")
                 }
                 (Verdict::CannotTell, false) => {
                     format!("{name} {change}, but {}", against(track.unit, newest))

@@ -57,6 +57,7 @@ impl Ab {
             origin: Origin::Measured,
             conditions: Conditions::default(),
             void: self.void(),
+            host: None,
             rows: endpoints
                 .flat_map(|endpoint| METRICS.map(|metric| row(endpoint, metric)))
                 .collect(),

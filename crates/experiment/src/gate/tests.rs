@@ -26,6 +26,7 @@ fn figures(rows: Vec<Row>) -> RunFigures {
         origin: Origin::Measured,
         conditions: Conditions::default(),
         void: Vec::new(),
+        host: None,
         rows,
         modes: Vec::new(),
         failures: Vec::new(),

@@ -67,6 +67,9 @@ pub struct Newest {
     /// Whether this release alone carries what is said of it: measure it again before that is
     /// believed.
     pub is_suspect: bool,
+    /// Whether the host may have made it what it is: it was unfit, and its timers were as late as
+    /// the newest is away from what it is judged by. Then nothing is told.
+    pub is_hosts: bool,
     /// What is said: better, worse or different if it is beyond its level by chance and by size,
     /// or on the far side of a change or a drift that was just found; same if the 90 % interval
     /// of its ratio to the level lies within 5 %; otherwise nothing can be told.
@@ -121,6 +124,7 @@ pub(super) fn of_track(
         detectable: detectable.map(|ratio| ratio.max(limits.least.exp())),
         is_suspect: basis == Basis::Level
             && !matches!(verdict, Verdict::Same | Verdict::CannotTell),
+        is_hosts: false,
         verdict,
     })
 }

@@ -4,6 +4,7 @@ use serde::{Deserialize, Serialize};
 use slowpath_core::figures::Row;
 use slowpath_core::stats::change::{self, Limits};
 
+use super::host::Host;
 use super::newest::of_track;
 use super::releases::OfRelease;
 use super::{Ask, Track};
@@ -58,8 +59,11 @@ pub struct ChangeAt {
     pub ratio: f64,
     /// Chance of a difference as large between its neighbours, wherever it was found.
     pub p: f64,
-    /// Whether a single release carries it: measure that again before it is believed.
+    /// Whether to measure again before it is believed: a single release carries it, or the host
+    /// may have made it.
     pub is_suspect: bool,
+    /// Whether the host may have made it: it was unfit on one side, and its timers were as late.
+    pub is_hosts: bool,
     /// Whether it is better, worse or different; of a suspect nothing is told yet.
     pub verdict: Verdict,
 }
@@ -96,10 +100,14 @@ fn track(row: &Row, releases: &[OfRelease<'_>], limits: &Limits) -> Track {
         .collect();
     let values: Vec<f64> = known.iter().map(|(_, value)| *value).collect();
     let judged = change::history(&values, limits);
-    let changes = judged.iter().flat_map(|found| &found.changes);
-    let changes = changes
-        .map(|found| {
+    let found: &[change::Change] = judged.as_ref().map_or(&[], |found| &found.changes);
+    let host = Host::of(row.unit, &known, releases);
+    let changes = found
+        .iter()
+        .zip(host.sides(found))
+        .map(|(found, is_hosts)| {
             let at = known[found.at].0;
+            let is_suspect = found.is_suspect || is_hosts;
             ChangeAt {
                 at: at as u64,
                 release: releases[at].label.clone(),
@@ -107,8 +115,9 @@ fn track(row: &Row, releases: &[OfRelease<'_>], limits: &Limits) -> Track {
                 after: found.after,
                 ratio: found.ratio,
                 p: found.p,
-                is_suspect: found.is_suspect,
-                verdict: if found.is_suspect {
+                is_suspect,
+                is_hosts,
+                verdict: if is_suspect {
                     Verdict::CannotTell
                 } else {
                     direction(found.ratio.ln(), row.better)
@@ -118,7 +127,8 @@ fn track(row: &Row, releases: &[OfRelease<'_>], limits: &Limits) -> Track {
         .collect();
     let newest = known.last().and_then(|&(at, _)| {
         let label = releases[at].label.clone();
-        of_track(label, &values, judged.as_ref().ok(), limits, row.better)
+        let newest = of_track(label, &values, judged.as_ref().ok(), limits, row.better)?;
+        Some(host.weighed(newest, found))
     });
     Track {
         subject: row.subject.clone(),

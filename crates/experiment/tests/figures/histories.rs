@@ -1,12 +1,12 @@
 //! Histories whose truth is known.
 
-use slowpath_core::figures::RunFigures;
+use slowpath_core::figures::{HostNoise, RunFigures};
 use slowpath_experiment::compare::Verdict;
 use slowpath_experiment::history::{
     Ask, Course, History, Place, Says, Setting, Track, history, newest,
 };
 
-use crate::made::{Noise, latencies, modes};
+use crate::made::{MS, Noise, latencies, modes};
 
 /// A run of three repeats around a level, of release `v1`, `v2` and so on.
 fn release(at: usize, noise: &mut Noise, ms: f64) -> RunFigures {
@@ -362,4 +362,57 @@ fn starts_of_one_release_that_fall_into_modes_are_told() {
         one(1, "v2", &[14.0, 14.1, 13.9]),
     ];
     assert!(only(&found(&runs)).run_modes.is_empty());
+}
+
+/// Twelve releases, of which the last six are faster by a third; the host of the first six as given.
+fn faster(ms: f64, host: HostNoise) -> History {
+    let mut levels = [ms; 12];
+    levels[6..].fill(ms / 1.5);
+    let mut runs = releases(&levels);
+    for run in &mut runs[..6] {
+        run.host = Some(host);
+    }
+    found(&runs)
+}
+
+#[test]
+fn a_change_that_an_unfit_host_may_have_made_is_not_told() {
+    let unfit = HostNoise {
+        score: 20,
+        late_ns: 2.3 * MS,
+    };
+    let history = faster(1.5, unfit);
+    let track = p99(only(&history));
+    let change = &track.changes[0];
+    assert_eq!((change.at, change.is_hosts), (6, true), "{change:?}");
+    assert_eq!(change.verdict, Verdict::CannotTell);
+    let newest = track.newest.as_ref().unwrap();
+    assert!(!matches!(newest.verdict, Verdict::Better), "{newest:?}");
+
+    // A change beyond what its timers were late by is told, and on a fit host any.
+    let fit = HostNoise { score: 85, ..unfit };
+    for (ms, host) in [(30.0, unfit), (1.5, fit)] {
+        let history = faster(ms, host);
+        let change = &p99(only(&history)).changes[0];
+        let told = (change.is_hosts, change.verdict);
+        assert_eq!(told, (false, Verdict::Better), "{change:?}");
+    }
+}
+
+#[test]
+fn a_newest_release_on_an_unfit_host_is_not_judged_by_what_its_timers_did() {
+    let mut levels = [1.5; 12];
+    levels[11] = 3.0;
+    let mut runs = releases(&levels);
+    let newest = |runs: &[RunFigures]| p99(only(&found(runs))).newest.clone().unwrap();
+    assert_eq!(newest(&runs).verdict, Verdict::Worse);
+    runs[11].host = Some(HostNoise {
+        score: 20,
+        late_ns: 2.3 * MS,
+    });
+    let newest = newest(&runs);
+    assert_eq!(
+        (newest.is_hosts, newest.verdict),
+        (true, Verdict::CannotTell)
+    );
 }

@@ -36,6 +36,7 @@ pub(crate) fn run(at: usize) -> RunFigures {
             versions: named(&[("slowpath", "0.1.0")]),
         },
         void: Vec::new(),
+        host: None,
         rows: Vec::new(),
         modes: Vec::new(),
         failures: Vec::new(),

@@ -151,6 +151,7 @@ fn blank(id: String, args: &BenchArgs) -> BenchReport {
         },
         conditions,
         void: Vec::new(),
+        host: None,
         rows: Vec::new(),
         modes: Vec::new(),
         failures: Vec::new(),

@@ -95,6 +95,7 @@ fn report(args: &ImportArgs, id: String, format: String, harvests: &[Harvest]) -
         },
         conditions,
         void: Vec::new(),
+        host: None,
         rows,
         modes: adapters::modes(&pooled),
         failures: Vec::new(),
