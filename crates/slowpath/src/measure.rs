@@ -168,29 +168,29 @@ fn repeats(
             )
         });
         let stopped = interrupt::came(&wanted.stop);
-        let passes = wanted.plan.passes();
-        let passes_over = (repeat + 1) % passes == 0;
-        let precise = precision
-            .as_mut()
-            .zip(tally)
-            .is_some_and(|(so_far, tally)| {
-                so_far.add(usize::from(repeat % passes), tally);
-                passes_over && so_far.is_reached(u32::from((repeat + 1) / passes))
-            });
-        let last = stopped || facts.is_err() || precise || repeat + 1 == windows;
+        let passes_over = (repeat + 1) % wanted.plan.passes() == 0;
+        let last = stopped || facts.is_err() || repeat + 1 == windows;
         if last || (load.fresh && passes_over) {
             current.end();
         } else {
             session = Some(current);
         }
         let mut facts = facts?;
-        facts.health = Some(health.end());
+        let health = health.end();
+        let precise = precision.as_mut().zip(tally).is_some_and(|(far, tally)| {
+            far.add(tally, &health);
+            far.is_reached()
+        });
+        facts.health = Some(health);
         manifest.repeats.push(facts);
         // A kill from here on keeps the exact facts of what is finished.
         writer.update(manifest).map_err(not_recorded)?;
-        if last {
+        if last || precise {
             break;
         }
+    }
+    if let Some(left) = session {
+        left.end();
     }
     Ok(())
 }

@@ -8,10 +8,13 @@ use std::sync::{Mutex, PoisonError};
 use anyhow::Result;
 use hdrhistogram::Histogram;
 use slowpath_core::Nanos;
+use slowpath_core::health::Health;
 use slowpath_core::plan::Plan;
 use slowpath_core::sample::{Outcome, Sample};
 use slowpath_core::stats::quantile::stands_for_repeat;
 use slowpath_core::stats::repeats::{ENOUGH, Next, Stopping};
+use slowpath_diagnose::health::Circumstances;
+use slowpath_diagnose::health::aside::put_aside;
 
 /// Digits of a latency that count here: 0.1 % against a precision of some percent.
 const DIGITS: u8 = 3;
@@ -40,13 +43,22 @@ impl Tally {
     }
 }
 
-/// What the repeats so far gave: for each endpoint, pass and percentile one figure a repeat.
+/// What the windows so far gave.
 #[derive(Debug)]
 pub(crate) struct Precision {
     wanted: f64,
     rule: Stopping,
     passes: usize,
-    rows: Vec<Vec<f64>>,
+    windows: Vec<Measured>,
+}
+
+/// One window: a repeat, or one pass of it.
+#[derive(Debug)]
+struct Measured {
+    /// For each endpoint and percentile its figure, if the window has enough requests for it.
+    figures: Vec<Option<f64>>,
+    /// What the host did meanwhile.
+    host: Circumstances,
 }
 
 /// The percentiles whose intervals must be narrow.
@@ -55,8 +67,6 @@ const PERCENTILES: [f64; 2] = [0.5, 0.99];
 impl Precision {
     /// What a plan asks for; `None` if it asks for a number of repeats and no more.
     pub(crate) fn of(plan: &Plan) -> Option<Self> {
-        let passes = usize::from(plan.passes());
-        let rows = plan.scenario.endpoints.len() * passes * PERCENTILES.len();
         let wanted = plan.scenario.load.precision?;
         Some(Self {
             wanted,
@@ -65,8 +75,8 @@ impl Precision {
                 enough: ENOUGH,
                 most: plan.scenario.load.repeats as usize,
             },
-            passes,
-            rows: vec![Vec::new(); rows],
+            passes: usize::from(plan.passes()),
+            windows: Vec::new(),
         })
     }
 
@@ -89,29 +99,51 @@ impl Precision {
         )
     }
 
-    /// Takes the figures of a window; `pass` counts from 0.
-    pub(crate) fn add(&mut self, pass: usize, tally: Tally) {
+    /// Takes the figures of a window, and what the host did meanwhile.
+    pub(crate) fn add(&mut self, tally: Tally, health: &Health) {
         let endpoints = tally.0.into_inner();
         let endpoints = endpoints.unwrap_or_else(PoisonError::into_inner);
-        for (endpoint, latencies) in endpoints.iter().enumerate() {
-            for (place, p) in PERCENTILES.into_iter().enumerate() {
-                if stands_for_repeat(latencies.len(), p) {
-                    let row = (endpoint * self.passes + pass) * PERCENTILES.len() + place;
-                    let value = latencies.value_at_quantile(p);
-                    self.rows[row].push(value as f64);
-                }
-            }
-        }
+        let figures = endpoints.iter().flat_map(|latencies| {
+            PERCENTILES.map(|p| {
+                let enough = stands_for_repeat(latencies.len(), p);
+                enough.then(|| latencies.value_at_quantile(p) as f64)
+            })
+        });
+        self.windows.push(Measured {
+            figures: figures.collect(),
+            host: Circumstances::of(health),
+        });
     }
 
-    /// Whether every figure is as precise as wanted after `repeats` repeats. One that not every
-    /// repeat has is not waited for: more repeats do not make it.
-    pub(crate) fn is_reached(&self, repeats: u32) -> bool {
-        let judged = || {
-            let whole = self.rows.iter();
-            whole.filter(|row| row.len() == repeats as usize)
+    /// Whether every figure is as precise as wanted after whole repeats, over those that
+    /// comparisons will not put aside. One that not every repeat has is not waited for: more
+    /// repeats do not make it.
+    pub(crate) fn is_reached(&self) -> bool {
+        let whole = self.windows.len().is_multiple_of(self.passes);
+        let rows = self.rows();
+        whole && !rows.is_empty() && rows.iter().all(|row| self.is_narrow(row))
+    }
+
+    fn is_narrow(&self, row: &[f64]) -> bool {
+        self.rule.next(row, None) == Next::Narrow
+    }
+
+    /// For each pass, endpoint and percentile that every window of the pass has, its figures.
+    fn rows(&self) -> Vec<Vec<f64>> {
+        let hosts: Vec<_> = self.windows.iter().map(|w| Some(w.host.clone())).collect();
+        let aside = put_aside(&hosts);
+        let kept = |pass: usize| -> Vec<&Measured> {
+            let of_pass = self.windows.iter().enumerate().skip(pass);
+            let counts = |place: usize| aside.iter().all(|aside| aside.repeat != place);
+            let counted = of_pass.step_by(self.passes).filter(|&(i, _)| counts(i));
+            counted.map(|(_, window)| window).collect()
         };
-        judged().count() > 0 && judged().all(|row| self.rule.next(row, None) == Next::Narrow)
+        let figures = self.windows.first().map_or(0, |first| first.figures.len());
+        let passes = (0..self.passes).map(kept);
+        let rows = passes.flat_map(|windows| {
+            (0..figures).filter_map(move |place| windows.iter().map(|w| w.figures[place]).collect())
+        });
+        rows.filter(|row: &Vec<f64>| !row.is_empty()).collect()
     }
 }
 
@@ -119,12 +151,17 @@ impl Precision {
 mod tests {
     use super::*;
 
-    fn precision(rows: Vec<Vec<f64>>) -> Precision {
+    /// One pass, with these figures: a row for each window.
+    fn precision(windows: &[[Option<f64>; 2]]) -> Precision {
+        let measured = |figures: &[Option<f64>; 2]| Measured {
+            figures: figures.to_vec(),
+            host: Circumstances::default(),
+        };
         Precision {
             wanted: 0.05,
             rule: Stopping::default(),
             passes: 1,
-            rows,
+            windows: windows.iter().map(measured).collect(),
         }
     }
 
@@ -141,15 +178,55 @@ mod tests {
         assert!(of.equivalent(of.max(), 5_000_000));
     }
 
+    const STEADY: [f64; 5] = [100.0, 101.0, 99.0, 100.0, 100.0];
+
+    fn beside(other: [Option<f64>; 5]) -> Vec<[Option<f64>; 2]> {
+        let both = STEADY.into_iter().zip(other);
+        both.map(|(steady, other)| [Some(steady), other]).collect()
+    }
+
     #[test]
     fn it_is_reached_by_all_and_not_before_five() {
-        let steady = vec![100.0, 101.0, 99.0, 100.0, 100.0];
-        let wild = vec![100.0, 150.0, 99.0, 70.0, 100.0];
-        assert!(precision(vec![steady.clone()]).is_reached(5));
-        assert!(!precision(vec![steady[..4].to_vec()]).is_reached(4));
-        assert!(!precision(vec![steady.clone(), wild]).is_reached(5));
+        let steady = beside(STEADY.map(Some));
+        assert!(precision(&steady).is_reached());
+        assert!(!precision(&steady[..4]).is_reached());
+        let wild = beside([100.0, 150.0, 99.0, 70.0, 100.0].map(Some));
+        assert!(!precision(&wild).is_reached());
         // A tail that some repeats have too few requests for is not waited for.
-        assert!(precision(vec![steady, vec![1.0]]).is_reached(5));
-        assert!(!precision(vec![vec![1.0]]).is_reached(5));
+        let some = beside([Some(1.0), None, None, None, None]);
+        assert!(precision(&some).is_reached());
+        assert!(!precision(&[[None, None]; 5]).is_reached());
+    }
+
+    #[test]
+    fn what_comparisons_put_aside_does_not_count() {
+        let mut of_five = precision(&beside(STEADY.map(Some)));
+        of_five.windows[3].host.steal_share = Some(0.05);
+        of_five.windows[3].host.work_cv = Some(0.5);
+        assert!(!of_five.is_reached(), "four are left");
+        let sixth = Measured {
+            figures: vec![Some(100.0), Some(100.0)],
+            host: Circumstances::default(),
+        };
+        of_five.windows.push(sixth);
+        assert!(of_five.is_reached());
+    }
+
+    #[test]
+    fn each_pass_is_known_by_itself() {
+        // Ten windows, cold and warm by turns, that differ by a factor of three.
+        let cold = STEADY.map(|value| [Some(value * 3.0), None]);
+        let warm = STEADY.map(|value| [Some(value), None]);
+        let both: Vec<_> = cold
+            .into_iter()
+            .zip(warm)
+            .flat_map(|(c, w)| [c, w])
+            .collect();
+        let mut passes = precision(&both);
+        assert!(!passes.is_reached(), "as one they scatter");
+        passes.passes = 2;
+        assert!(passes.is_reached());
+        passes.windows.pop();
+        assert!(!passes.is_reached(), "a repeat is not over");
     }
 }

@@ -44,7 +44,10 @@ fn what_is_precise_enough_stops_and_what_is_not_goes_on_to_the_cap() {
     assert!((5..=7).contains(&repeats), "{repeats}");
     let of = &report["endpoints"][0]["by_repeat"];
     assert_eq!(of.as_array().unwrap().len() as u64, repeats);
-    if repeats < 7 {
+    // The report sees more of the host, and may put a repeat aside that the run counted.
+    let hosts = report["run"]["health"]["repeats"].as_array().unwrap();
+    let kept = hosts.iter().filter(|repeat| repeat["aside"] == "");
+    if kept.count() >= 5 && repeats < 7 {
         assert_eq!(check(&report)["status"], "ok", "{report:#}");
     }
     let (report, _) = run("0.001%", "6");
