@@ -60,6 +60,10 @@ pub struct Execution {
     pub began: String,
     /// How long it took, in nanoseconds of `CLOCK_MONOTONIC`.
     pub took_ns: u64,
+    /// CPU time of the command and of those of its children that it waited for; `None` if it had
+    /// to be ended, or where the kernel does not tell.
+    #[serde(default)]
+    pub cpu: Option<CpuTime>,
     /// How it ended, in words.
     pub exit: String,
     /// Whether it ended in another way than with status 0.
@@ -72,6 +76,15 @@ pub struct Execution {
     pub failures: Vec<String>,
     /// The host around it; `None` if it was not looked at.
     pub health: Option<Health>,
+}
+
+/// CPU time as the kernel splits it: the sum is exact, the split is sampled at clock ticks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct CpuTime {
+    /// In user mode, in nanoseconds.
+    pub user_ns: u64,
+    /// In the kernel, in nanoseconds.
+    pub system_ns: u64,
 }
 
 impl BenchReport {

@@ -11,6 +11,7 @@ use std::time::Duration;
 
 use crate::guardian::GuardianError;
 
+mod course;
 pub(crate) mod family;
 mod launch;
 mod listener;
@@ -19,7 +20,8 @@ pub(crate) mod process;
 mod ready;
 mod running;
 
-pub use launch::{Launch, start};
+pub use course::{Awaited, Cpu, Spent};
+pub use launch::{Launch, start, start_apart};
 pub use listener::{Hidden, find_listener, find_unix_listener, free_port};
 pub use process::Identity;
 pub use ready::{Dial, ReadyCheck, Wire};

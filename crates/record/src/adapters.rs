@@ -10,6 +10,7 @@
 
 use std::fmt;
 
+use slowpath_core::bench::CpuTime;
 use slowpath_core::figures::{Better, Conditions, Figure, Row, Unit};
 use thiserror::Error;
 
@@ -124,10 +125,16 @@ impl Take {
 }
 
 impl Harvest {
-    /// The time of a command itself.
-    pub fn of_time(ns: u64) -> Self {
+    /// The time of a command itself, and the CPU time that it used, if that is known: the sum,
+    /// since only that is exact.
+    pub fn of_time(took_ns: u64, cpu: Option<CpuTime>) -> Self {
+        let take = |metric, ns: u64| Take::one("command", metric, Unit::Ns, ns as f64);
+        let mut takes = vec![take("time", took_ns)];
+        if let Some(CpuTime { user_ns, system_ns }) = cpu {
+            takes.push(take("cpu", user_ns + system_ns));
+        }
         Self {
-            takes: vec![Take::one("command", "time", Unit::Ns, ns as f64)],
+            takes,
             ..Self::default()
         }
     }

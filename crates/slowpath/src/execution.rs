@@ -1,25 +1,18 @@
 //! One execution of a benchmark command: started under the guardian, timed, its output kept.
 
-use std::fs;
+use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
-use slowpath_core::bench::{Execution, aside};
+use slowpath_core::bench::{CpuTime, Execution, aside};
 use slowpath_observe::guardian::Guardian;
 use slowpath_observe::host::{ClockReader, Examiner};
-use slowpath_observe::target::{Launch, Running, start};
+use slowpath_observe::target::{Awaited, Launch, Running, Spent, start_apart};
 use slowpath_record::adapters::Invocation;
 
 use crate::exit::Problem;
-use crate::{interrupt, notes};
-
-/// How often it is asked whether the command has ended: a hundredth of a second more or less is
-/// in no figure, since those are the tool's own.
-const ASK_EVERY: Duration = Duration::from_millis(10);
-
-/// Sends stdout and stderr of what follows to files of their own, whose bytes nobody touches.
-const APART: &str = r#"out=$1; err=$2; shift 2; exec "$@" >"$out" 2>"$err""#;
+use crate::notes;
 
 /// Where executions happen and what is common to them.
 #[derive(Debug)]
@@ -74,10 +67,8 @@ impl Bench<'_> {
     ) -> Result<Option<Execution>, Problem> {
         let health = self.examiner.begin(expected, ClockReader::Own);
         let began = notes::now_utc();
-        let clock = Instant::now();
         let mut running = self.start(number, invocation, kept)?;
-        let ended = self.wait(&mut running, clock);
-        let took_ns = clock.elapsed().as_nanos() as u64;
+        let ended = running.wait_end(self.timeout, self.stop);
         let stopped = running.stop();
         let health = health.end();
         // What the process wrote went to files of its own; this one is of what started it.
@@ -86,14 +77,21 @@ impl Bench<'_> {
             // An empty file that stays harms nobody.
             let _ = fs::remove_file(&own_log);
         }
-        let (exit, failed) = match ended {
-            Ended::Itself(Ok(())) => ("exit status 0".to_owned(), false),
-            Ended::Itself(Err(how)) => (how, true),
-            Ended::TimedOut => {
+        let (exit, failed, spent) = match ended {
+            Awaited::Ended { how, spent } => match how {
+                Ok(()) => ("exit status 0".to_owned(), false, spent),
+                Err(how) => (how, true, spent),
+            },
+            Awaited::TimedOut => {
                 let limit = self.timeout;
-                (format!("no end within {limit:?}: it was ended"), true)
+                let spent = Spent {
+                    wall_ns: limit.as_nanos() as u64,
+                    cpu: None,
+                };
+                let how = format!("no end within {limit:?}: it was ended");
+                (how, true, spent)
             }
-            Ended::Interrupted => return Ok(None),
+            Awaited::Interrupted => return Ok(None),
         };
         let mut trouble = Vec::new();
         if !stopped.left.is_empty() {
@@ -105,7 +103,11 @@ impl Bench<'_> {
         Ok(Some(Execution {
             number,
             began,
-            took_ns,
+            took_ns: spent.wall_ns,
+            cpu: spent.cpu.map(|cpu| CpuTime {
+                user_ns: cpu.user_ns,
+                system_ns: cpu.system_ns,
+            }),
             exit,
             failed,
             aside: aside(&health),
@@ -116,44 +118,24 @@ impl Bench<'_> {
     }
 
     fn start(&self, number: u32, invocation: &Invocation, kept: &Kept) -> Result<Running, Problem> {
-        let mut command: Vec<String> = ["/bin/sh", "-c", APART, "sh"].map(str::to_owned).to_vec();
-        for file in [&kept.stdout, &kept.stderr] {
-            command.push(absolute(file).display().to_string());
-        }
-        command.extend(invocation.command.iter().cloned());
+        let create = |path: &Path| {
+            File::create(path).map_err(|error| {
+                let what = format!("cannot write {}: {error}", path.display());
+                Problem::environment(what, "make room there, or give --out another directory")
+            })
+        };
+        let (out, err) = (create(&kept.stdout)?, create(&kept.stderr)?);
         let launch = Launch {
-            command,
+            command: invocation.command.clone(),
             env: invocation.env.clone(),
             cwd: self.cwd.clone(),
             log_dir: self.dir.join("logs"),
             name: format!("{number:02}"),
             address: None,
         };
-        start(&launch, self.guardian)
+        start_apart(&launch, out, err, self.guardian)
             .map_err(|error| Problem::environment(error, "run the command by itself"))
     }
-
-    fn wait(&self, running: &mut Running, began: Instant) -> Ended {
-        loop {
-            if let Some(ended) = running.ended() {
-                return Ended::Itself(ended);
-            }
-            if interrupt::came(self.stop) {
-                return Ended::Interrupted;
-            }
-            if began.elapsed() >= self.timeout {
-                return Ended::TimedOut;
-            }
-            std::thread::sleep(ASK_EVERY);
-        }
-    }
-}
-
-/// How an execution ended.
-enum Ended {
-    Itself(Result<(), String>),
-    TimedOut,
-    Interrupted,
 }
 
 /// Paths are told to a process that may change its folder.

@@ -11,7 +11,7 @@ use slowpath_load::Route;
 use slowpath_load::body::Wants;
 use slowpath_load::http1::{Fed, Response};
 use slowpath_observe::guardian::Guardian;
-use slowpath_observe::target::{self, Launch};
+use slowpath_observe::target::{self, Awaited, Launch};
 
 use crate::exit::Problem;
 use crate::interrupt;
@@ -112,15 +112,10 @@ fn command(ground: &Ground<'_>, guardian: &Guardian, words: &[Template]) -> Resu
         address: None,
     };
     let mut running = target::start(&launch, guardian).map_err(|error| error.to_string())?;
-    let begun = Instant::now();
-    let ended = loop {
-        if let Some(ended) = running.ended() {
-            break ended;
-        }
-        if begun.elapsed() > STEP_MAX || interrupt::came(ground.stop) {
-            break Err(format!("it did not end within {} s", STEP_MAX.as_secs()));
-        }
-        std::thread::sleep(EVERY);
+    let ended = match running.wait_end(STEP_MAX, ground.stop) {
+        Awaited::Ended { how, .. } => how,
+        Awaited::TimedOut => Err(format!("it did not end within {} s", STEP_MAX.as_secs())),
+        Awaited::Interrupted => Err("it was interrupted".to_owned()),
     };
     running.stop();
     ended

@@ -1,11 +1,13 @@
 //! Starting a process.
 
+use std::fs::File;
 use std::io::{self, ErrorKind};
 use std::net::{SocketAddr, TcpListener};
 use std::os::unix::fs::PermissionsExt;
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
+use std::time::Instant;
 
 use super::TargetError;
 use super::family::{Family, MARK_VARIABLE};
@@ -41,6 +43,27 @@ pub struct Launch {
 /// # Errors
 /// When it cannot be started, or its port is taken, or there is no guardian.
 pub fn start(launch: &Launch, guardian: &Guardian) -> Result<Running, TargetError> {
+    start_with(launch, None, guardian)
+}
+
+/// The same, with its stdout and stderr going to files as they are, which nobody reads along.
+///
+/// # Errors
+/// As [`start`].
+pub fn start_apart(
+    launch: &Launch,
+    out: File,
+    err: File,
+    guardian: &Guardian,
+) -> Result<Running, TargetError> {
+    start_with(launch, Some([out, err]), guardian)
+}
+
+fn start_with(
+    launch: &Launch,
+    files: Option<[File; 2]>,
+    guardian: &Guardian,
+) -> Result<Running, TargetError> {
     let program = launch.command.first().ok_or(TargetError::EmptyCommand)?;
     if !launch.cwd.is_dir() {
         return Err(TargetError::NoFolder(launch.cwd.clone()));
@@ -63,7 +86,12 @@ pub fn start(launch: &Launch, guardian: &Guardian) -> Result<Running, TargetErro
 
     let mut family = Family::announce();
     let entry = guardian.kill_on_death(None, &family)?;
-    let spawned = command(launch, program, &family).spawn();
+    let mut command = command(launch, program, &family);
+    if let Some([out, err]) = files {
+        command.stdout(out).stderr(err);
+    }
+    let began = Instant::now();
+    let spawned = command.spawn();
     let mut child = match spawned {
         Ok(child) => child,
         Err(source) => {
@@ -74,7 +102,7 @@ pub fn start(launch: &Launch, guardian: &Guardian) -> Result<Running, TargetErro
     family.leader = Identity::of(child.id());
     let streams = (child.stdout.take(), child.stderr.take());
     // From here on, dropping `running` ends the process.
-    let running = Running::new(launch, child, family, log, guardian.clone(), entry);
+    let running = Running::new(launch, (child, began), family, log, guardian.clone(), entry);
     running.announce_leader()?;
     if let (Some(out), Some(err)) = streams {
         running.follow(out, err).map_err(spawn_error)?;

@@ -36,6 +36,8 @@ pub struct Running {
     address: Option<std::net::SocketAddr>,
     child: Child,
     exit: Option<ExitStatus>,
+    /// Just before it was made.
+    pub(super) began: Instant,
     family: Family,
     seen: BTreeSet<Identity>,
     log: Option<Log>,
@@ -61,7 +63,7 @@ pub struct Stopped {
 impl Running {
     pub(super) fn new(
         launch: &Launch,
-        child: Child,
+        (child, began): (Child, Instant),
         family: Family,
         log: Log,
         guardian: Guardian,
@@ -74,6 +76,7 @@ impl Running {
             address: launch.address,
             child,
             exit: None,
+            began,
             seen: family.leader.into_iter().collect(),
             family,
             log: Some(log),

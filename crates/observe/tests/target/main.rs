@@ -13,6 +13,7 @@ use std::time::{Duration, Instant};
 use slowpath_observe::guardian::Guardian;
 use slowpath_observe::target::{Launch, Running, start};
 
+mod course;
 mod guardian;
 mod interventions;
 mod listener;

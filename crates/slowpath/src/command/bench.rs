@@ -266,7 +266,7 @@ impl Campaign<'_> {
             if execution.failed {
                 return Err(vec!["a command that failed has no time".to_owned()]);
             }
-            return Ok(Harvest::of_time(execution.took_ns));
+            return Ok(Harvest::of_time(execution.took_ns, execution.cpu));
         }
         let file = match &plan.output {
             Output::File(path) => path.clone(),
@@ -327,7 +327,7 @@ impl Campaign<'_> {
             return Err(unknown(file));
         }
         self.adapter = Some(TIME);
-        let mut harvest = Harvest::of_time(execution.took_ns);
+        let mut harvest = Harvest::of_time(execution.took_ns, execution.cpu);
         harvest.notes.push(format!(
             "no figures were found in the output, so the figure is the time of the command; \
              --adapter ({}) or --regex reads others",

@@ -79,8 +79,14 @@ fn a_command_without_figures_has_its_time_or_its_last_words() {
         "{said}"
     );
     write(folder, "flips.sh", FLIPS);
-    let (exit, said) = code(folder, &["bench", "--repeats", "2", "--", "sh", "flips.sh"]);
+    let twice = ["bench", "--repeats", "2", "--json", "b.json"];
+    let (exit, said) = code(folder, &[&twice[..], &["--", "sh", "flips.sh"]].concat());
     assert_eq!(exit, Some(6), "{said}");
+    let rows = &json(folder, "b.json")["summaries"];
+    assert_eq!(
+        (&rows[0]["row"], &rows[1]["row"]),
+        (&Value::from("command.time"), &Value::from("command.cpu"))
+    );
     assert!(
         said.contains("the figure is the time of the command"),
         "{said}"
