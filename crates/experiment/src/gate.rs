@@ -4,7 +4,8 @@
 //! agrees with it, fails when the whole interval contradicts it, and anything else is not known.
 //! The interval is that of the repeats where there are several, and of the requests within one
 //! where there is one: then it says how well that repeat knows its own figure, and not what the
-//! next will show. What is merely counted (`failed`, `max`, `errors <= 0`) is what it is.
+//! next will show. Repeats that are all equal are as uncertain as they were read: by a step of the
+//! clock, the last digit or one of what is counted. What is merely counted (`failed`, `max`, `errors <= 0`) is what it is.
 
 use slowpath_core::figures::{Row, RunFigures, Unit};
 use slowpath_core::gates::{GateAnswer, GateOutcome};
@@ -18,6 +19,7 @@ mod relation;
 mod words;
 
 use crate::compare::{Difference, Part, differences};
+use crate::resolution::Reading;
 use estimate::Estimate;
 use words::{interval, shown};
 
@@ -47,7 +49,14 @@ pub fn judge_gates(
     run: &RunFigures,
     baseline: Option<Baseline<'_>>,
 ) -> Vec<GateOutcome> {
-    let judge = Judge { run, baseline };
+    let mut runs = vec![run];
+    runs.extend(baseline.map(|baseline| baseline.figures));
+    let reading = &Reading::of(&runs);
+    let judge = Judge {
+        run,
+        baseline,
+        reading,
+    };
     gates.iter().map(|gate| judge.gate(gate)).collect()
 }
 
@@ -125,6 +134,7 @@ impl Unknown {
 struct Judge<'a> {
     run: &'a RunFigures,
     baseline: Option<Baseline<'a>>,
+    reading: &'a Reading,
 }
 
 impl<'a> Judge<'a> {
@@ -167,7 +177,7 @@ impl<'a> Judge<'a> {
             None => {
                 let measure = &test.measure;
                 let row = self.row(measure)?;
-                let estimate = Estimate::of(row, &measure.metric, test.condition)?;
+                let estimate = Estimate::of(row, &measure.metric, test.condition, self.reading)?;
                 (estimate, said(measure), measure.metric.dimension())
             }
             Some(over) => {
@@ -197,9 +207,9 @@ impl<'a> Judge<'a> {
         let estimate = if measure.metric.is_tally() && over.metric.is_tally() {
             Estimate::of_counts(row, other)
         } else if is_one_run || self.is_paired() {
-            Estimate::paired(row, other)
+            Estimate::paired(row, other, self.reading)
         } else {
-            Estimate::unpaired(row, other)
+            Estimate::unpaired(row, other, self.reading)
         };
         estimate.map(|estimate| estimate.on(&hosts))
     }
@@ -315,7 +325,10 @@ fn decide(
     text.push(' ');
     text.push_str(&estimate.basis);
     let takes = match answer {
-        GateAnswer::CannotTell => takes(&estimate, condition),
+        GateAnswer::CannotTell => match &estimate.takes {
+            Some(takes) => takes.clone(),
+            None => takes(&estimate, condition),
+        },
         _ => String::new(),
     };
     (Some(estimate), answer, text, takes)

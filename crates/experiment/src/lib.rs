@@ -19,6 +19,7 @@ mod gate;
 pub mod history;
 mod judge;
 mod power;
+mod resolution;
 pub mod sweep;
 mod wording;
 

@@ -9,6 +9,7 @@ use slowpath_core::stats::spread::spread;
 use slowpath_core::stats::welch::welch;
 
 use super::{REPEATS_FEWEST, Unknown};
+use crate::resolution::{EQUAL_COUNTS, Reading, is_counted};
 
 /// The 97.5 % point of the normal distribution: counts of requests are large.
 const NORMAL_975: f64 = 1.959_964;
@@ -29,27 +30,34 @@ pub(super) struct Estimate {
     pub(super) repeats: usize,
     /// Standard deviation of the repeats' logarithms, where the interval is one of repeats.
     pub(super) scatter: Option<f64>,
+    /// What it would take to know the figure better, where that is not more of the same.
+    pub(super) takes: Option<String>,
 }
 
 impl Estimate {
     /// What a row says. Whether no request failed (`errors <= 0`) is a fact of the run and no
     /// estimate, so the condition matters.
-    pub(super) fn of(row: &Row, metric: &Metric, condition: Condition) -> Result<Self, Unknown> {
+    pub(super) fn of(
+        row: &Row,
+        metric: &Metric,
+        condition: Condition,
+        reading: &Reading,
+    ) -> Result<Self, Unknown> {
         match metric {
             Metric::Max => Self::greatest(row),
             Metric::Offered | Metric::Completed | Metric::Failed | Metric::Unfinished => {
                 Self::counted(row)
             }
             Metric::Errors if matches!(condition, Condition::AtMost(0.0)) => {
-                let counted = Self::share(row)?;
+                let counted = Self::share(row, reading)?;
                 Ok(Self {
                     range: None,
                     basis: "as counted".to_owned(),
                     ..counted
                 })
             }
-            Metric::Errors => Self::share(row),
-            _ => Self::level(row),
+            Metric::Errors => Self::share(row, reading),
+            _ => Self::level(row, reading),
         }
     }
 
@@ -74,12 +82,13 @@ impl Estimate {
             basis: basis.to_owned(),
             repeats,
             scatter: None,
+            takes: None,
         }
     }
 
     /// A share of requests, over all repeats. Repeats that differ by more than chance make it
     /// less certain (Korn & Graubard 1998, with repeats as batches).
-    fn share(row: &Row) -> Result<Self, Unknown> {
+    fn share(row: &Row, reading: &Reading) -> Result<Self, Unknown> {
         let kept: Vec<&Figure> = row.repeats.iter().filter(|f| f.aside.is_empty()).collect();
         let known: Option<Vec<(f64, f64)>> = kept
             .iter()
@@ -87,7 +96,7 @@ impl Estimate {
             .collect();
         let known = known.filter(|known| known.iter().any(|&(_, n)| n > 0.0));
         let Some(known) = known else {
-            return Self::level(row);
+            return Self::level(row, reading);
         };
         let all: f64 = known.iter().map(|(_, n)| n).sum();
         let hits: f64 = known.iter().map(|(share, n)| share * n).sum();
@@ -109,22 +118,16 @@ impl Estimate {
             basis: format!("of {all:.0} requests"),
             repeats: known.len(),
             scatter: None,
+            takes: None,
         })
     }
 
     /// Any other figure: by its repeats if there are several, else by its interval within.
-    fn level(row: &Row) -> Result<Self, Unknown> {
+    fn level(row: &Row, reading: &Reading) -> Result<Self, Unknown> {
         let values = row.values();
         match values.as_slice() {
-            [] | [_] => Self::within(row),
-            [value, others @ ..] if others.iter().all(same_as(*value)) => Ok(Self {
-                range: Some((*value, *value)),
-                ..Self::fact(
-                    *value,
-                    &format!("in each of {} repeats", values.len()),
-                    values.len(),
-                )
-            }),
+            [] | [_] => Self::within(row, reading),
+            values if are_equal(values) => Self::equal(row, values, reading),
             _ if values.iter().all(|&value| value > 0.0) => {
                 let logs: Vec<f64> = values.iter().map(|value| value.ln()).collect();
                 let mean = of_differences(&logs).map_err(not_comparable)?;
@@ -154,13 +157,41 @@ impl Estimate {
                     basis: format!("over {} repeats (their range)", found.runs),
                     repeats: found.runs,
                     scatter: None,
+                    takes: None,
                 })
             }
         }
     }
 
+    /// A figure that all repeats share, as uncertain as it was read.
+    fn equal(row: &Row, values: &[f64], reading: &Reading) -> Result<Self, Unknown> {
+        let (value, n) = (values[0], values.len());
+        let half = match reading.of_equal(row) {
+            Some(half) => half,
+            // Nothing tells how finely a 0 was read, but that most repeats have it is known.
+            None if n >= EQUAL_COUNTS => 0.0,
+            None => {
+                return Err(Unknown::new(
+                    format!("{} is {value} in each of {n} repeats only", row.name()),
+                    format!("{EQUAL_COUNTS} repeats, as many that agree show that most do"),
+                ));
+            }
+        };
+        let least = if value < 0.0 { f64::NEG_INFINITY } else { 0.0 };
+        let finely = if half > 0.0 {
+            ", as finely as it was read"
+        } else {
+            ""
+        };
+        Ok(Self {
+            range: Some(((value - half).max(least), value + half)),
+            takes: Some(finer(row, n)),
+            ..Self::fact(value, &format!("in each of {n} repeats{finely}"), n)
+        })
+    }
+
     /// The interval within the only repeat.
-    fn within(row: &Row) -> Result<Self, Unknown> {
+    fn within(row: &Row, reading: &Reading) -> Result<Self, Unknown> {
         let only = row.repeats.iter().find(|figure| figure.aside.is_empty());
         let ends = |figure: &Figure| Some((figure.value, (figure.low?, figure.high?)));
         let known = row.whole.as_ref().and_then(ends);
@@ -184,12 +215,19 @@ impl Estimate {
             }
             return Err(nothing(row));
         };
+        // Ranks of one value, which was read no finer than this.
+        let half = match range {
+            (low, high) if are_equal(&[low, high]) && !is_known(row) => reading.of_equal(row),
+            _ => None,
+        };
+        let half = half.unwrap_or(0.0);
         Ok(Self {
             value,
-            range: Some(range),
+            range: Some(((range.0 - half).max(range.0.min(0.0)), range.1 + half)),
             basis: "within one repeat: another may differ by more".to_owned(),
             repeats: 1,
             scatter: None,
+            takes: None,
         })
     }
 
@@ -219,15 +257,15 @@ impl Estimate {
 
     /// The ratio of two rows whose repeats belong together, one by one. Where a repeat has only
     /// one of them, which belongs to which is not known.
-    pub(super) fn paired(row: &Row, over: &Row) -> Result<Self, Unknown> {
+    pub(super) fn paired(row: &Row, over: &Row, reading: &Reading) -> Result<Self, Unknown> {
         let (values, others) = (row.values(), over.values());
         if values.len() < 2 || others.len() < 2 {
-            return Self::within_both(row, over);
+            return Self::within_both(row, over, reading);
         }
         let most = values.len().max(others.len());
         let pairs = row.paired(over);
         if pairs.len() < 2 {
-            return Self::unpaired(row, over);
+            return Self::unpaired(row, over, reading);
         }
         let (values, others): (Vec<f64>, Vec<f64>) = pairs.into_iter().unzip();
         let ratio = paired(&others, &values).map_err(not_comparable)?;
@@ -238,12 +276,12 @@ impl Estimate {
             },
             ..Self::of_ratio(&ratio, values.len())
         };
-        Ok(found.exact(&values, &others))
+        found.widened([(row, &values), (over, &others)], reading)
     }
 
     /// The ratio within one repeat, in which both were measured at once.
-    fn within_both(row: &Row, over: &Row) -> Result<Self, Unknown> {
-        let (a, b) = (Self::within(row)?, Self::within(over)?);
+    fn within_both(row: &Row, over: &Row, reading: &Reading) -> Result<Self, Unknown> {
+        let (a, b) = (Self::within(row, reading)?, Self::within(over, reading)?);
         let half = |estimate: &Self| {
             let (low, high) = estimate.range.filter(|(low, _)| *low > 0.0)?;
             Some((high / low).ln() / 2.0)
@@ -264,7 +302,7 @@ impl Estimate {
     }
 
     /// The ratio of two rows that were measured one after the other.
-    pub(super) fn unpaired(row: &Row, over: &Row) -> Result<Self, Unknown> {
+    pub(super) fn unpaired(row: &Row, over: &Row, reading: &Reading) -> Result<Self, Unknown> {
         let (values, others) = (row.values(), over.values());
         let fewest = values.len().min(others.len());
         if fewest < 2 {
@@ -284,20 +322,44 @@ impl Estimate {
             basis: format!("over {} and {} repeats", values.len(), others.len()),
             ..Self::of_ratio(&ratio, fewest)
         };
-        Ok(found.exact(&values, &others))
+        found.widened([(row, &values), (over, &others)], reading)
     }
 
-    /// The ratio of figures that are the same in all repeats, free of what logarithms round off:
-    /// 34 allocations are at most 34.
-    fn exact(mut self, values: &[f64], others: &[f64]) -> Self {
-        if let ([a, of_a @ ..], [b, of_b @ ..]) = (values, others)
-            && of_a.iter().all(same_as(*a))
-            && of_b.iter().all(same_as(*b))
-        {
-            self.value = a / b;
+    /// The ratio as uncertain as its sides were read, where one of them or the ratio itself is the
+    /// same in all repeats. What is exact is also free of what logarithms round off: 34
+    /// allocations are at most 34.
+    fn widened(mut self, sides: [(&Row, &[f64]); 2], reading: &Reading) -> Result<Self, Unknown> {
+        let is_flat = self.scatter == Some(0.0);
+        let [(_, own), (_, others)] = sides;
+        if are_equal(own) && are_equal(others) {
+            self.value = own[0] / others[0];
             self.range = Some((self.value, self.value));
         }
-        self
+        let (mut low, mut high) = self.range.unwrap_or((self.value, self.value));
+        for (at, (row, values)) in sides.into_iter().enumerate() {
+            if is_known(row) || !(is_flat || are_equal(values)) {
+                continue;
+            }
+            let least = values.iter().copied().fold(f64::INFINITY, f64::min);
+            let off = reading.of_equal(row).unwrap_or(0.0) / least;
+            if off >= 1.0 {
+                return Err(Unknown::new(
+                    format!("{} was read in steps as large as itself", row.name()),
+                    finer(row, values.len()),
+                ));
+            }
+            let by = if at == 0 {
+                (1.0 - off, 1.0 + off)
+            } else {
+                (1.0 / (1.0 + off), 1.0 / (1.0 - off))
+            };
+            (low, high) = (low * by.0, high * by.1);
+            if off > 0.0 {
+                self.takes = Some(finer(row, values.len()));
+            }
+        }
+        self.range = Some((low, high));
+        Ok(self)
     }
 
     fn of_ratio(ratio: &LogRatio, repeats: usize) -> Self {
@@ -307,13 +369,31 @@ impl Estimate {
             basis: String::new(),
             repeats,
             scatter: Some(ratio.standard_error * (repeats as f64).sqrt()),
+            takes: None,
         }
     }
 }
 
-/// Whether a figure is the same to the last bit, as counts are.
-fn same_as(value: f64) -> impl Fn(&f64) -> bool {
-    move |other| other.total_cmp(&value).is_eq()
+/// Whether figures are the same to the last bit, as counts are.
+fn are_equal(values: &[f64]) -> bool {
+    let mut pairs = values.windows(2);
+    pairs.all(|pair| pair[0].total_cmp(&pair[1]).is_eq())
+}
+
+/// Whether a row is a constant of the gate itself.
+fn is_known(row: &Row) -> bool {
+    row.metric.is_empty()
+}
+
+/// What tells more of a figure that is the same in all of `n` repeats.
+fn finer(row: &Row, n: usize) -> String {
+    if is_counted(row) {
+        format!("{EQUAL_COUNTS} repeats, as many that agree show that most do")
+    } else if n < REPEATS_FEWEST {
+        format!("{REPEATS_FEWEST} repeats and more")
+    } else {
+        "a finer clock, or figures with more digits".to_owned()
+    }
 }
 
 fn nothing(row: &Row) -> Unknown {

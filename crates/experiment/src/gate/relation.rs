@@ -20,16 +20,16 @@ impl Judge<'_> {
             (Some(a), Some(b)) if a != b => {
                 let hosts = self.comparable()?;
                 let estimate = if self.is_paired() {
-                    Estimate::paired(&left, &right)?
+                    Estimate::paired(&left, &right, self.reading)?
                 } else {
-                    Estimate::unpaired(&left, &right)?
+                    Estimate::unpaired(&left, &right, self.reading)?
                 };
                 estimate.on(&hosts)
             }
             // A side of constants alone takes as many repeats as the other has.
-            (Some(_), None) => Estimate::paired(&left, &stretched(&right, &left))?,
-            (None, Some(_)) => Estimate::paired(&stretched(&left, &right), &right)?,
-            _ => Estimate::paired(&left, &right)?,
+            (Some(_), None) => Estimate::paired(&left, &stretched(&right, &left), self.reading)?,
+            (None, Some(_)) => Estimate::paired(&stretched(&left, &right), &right, self.reading)?,
+            _ => Estimate::paired(&left, &right, self.reading)?,
         };
         let name = format!(
             "{} over {}",
@@ -49,7 +49,8 @@ impl Judge<'_> {
                     Operand::Constant(value) => *value,
                     Operand::Measure(measure) => {
                         let row = self.row(measure)?;
-                        Estimate::of(row, &measure.metric, Condition::AtLeast(0.0))?.value
+                        let condition = Condition::AtLeast(0.0);
+                        Estimate::of(row, &measure.metric, condition, self.reading)?.value
                     }
                 };
                 sum += if term.negative { -value } else { value };
@@ -87,6 +88,7 @@ impl Judge<'_> {
             basis: String::new(),
             repeats: 0,
             scatter: None,
+            takes: None,
         });
         Ok((ratio, answer, text, String::new()))
     }

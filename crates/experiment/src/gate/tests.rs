@@ -383,3 +383,75 @@ fn counts_have_a_ratio_and_repeats_that_lack_a_figure_are_no_pairs() {
         found.text
     );
 }
+
+/// Two repeats that agree to the last digit were read as finely as that, and no better.
+#[test]
+fn equal_repeats_are_as_uncertain_as_they_were_read() {
+    // On a clock of 1 ms, as the other rows tell.
+    let with = |values: &[f64]| {
+        let others = [3e6, 5e6, 8e6, 13e6, 21e6, 34e6];
+        figures(vec![
+            row("search", "p50", Unit::Ns, values),
+            row("page", "p50", Unit::Ns, &others),
+            row("page", "p99", Unit::Ns, &[55e6; 3]),
+        ])
+    };
+    for n in [2, 3, 6, 20] {
+        let equal = with(&vec![12e6; n]);
+        for (that, expected) in [
+            ("search.p50 < 16ms", Holds),
+            ("search.p50 <= 12ms", CannotTell),
+            ("search.p50 < 12.9ms", CannotTell),
+            ("search.p50 < 9ms", Fails),
+            (
+                "page.p99 / search.p50 >= 4",
+                if n == 2 { CannotTell } else { Holds },
+            ),
+            ("page.p99 / search.p50 >= 4.5", CannotTell),
+        ] {
+            let found = judged(that, &equal, None);
+            assert_eq!(found.answer, expected, "{n}: {that}: {found:?}");
+            assert!(found.low < found.high, "{found:?}");
+            if found.answer == CannotTell {
+                let takes = if n == 2 { "3 repeats" } else { "a finer clock" };
+                assert!(found.takes.contains(takes), "{n}: {}", found.takes);
+            }
+        }
+    }
+}
+
+#[test]
+fn few_equal_counts_do_not_meet_their_bound_exactly() {
+    let run = |n| figures(vec![row("a", "allocs", Unit::Count, &vec![34.0; n])]);
+    for n in [2, 4] {
+        assert_eq!(answer("a.allocs <= 100", &run(n)), Holds);
+        let at = judged("a.allocs <= 34", &run(n), None);
+        assert_eq!(at.answer, CannotTell, "{}", at.text);
+        assert!(at.takes.contains("5 repeats"), "{}", at.takes);
+    }
+    assert_eq!(answer("a.allocs <= 34", &run(5)), Holds);
+    let none = |n| figures(vec![row("a", "time", Unit::Ns, &vec![0.0; n])]);
+    let few = judged("a.time < 1ms", &none(3), None);
+    assert_eq!((few.answer, few.value), (CannotTell, None), "{}", few.text);
+    assert_eq!(answer("a.time < 1ms", &none(5)), Holds);
+}
+
+#[test]
+fn a_ratio_that_does_not_scatter_and_ranks_of_one_value_are_no_facts() {
+    let run = figures(vec![
+        row("a", "p50", Unit::Ns, &[10.1e6, 12.3e6, 14.7e6]),
+        row("b", "p50", Unit::Ns, &[20.2e6, 24.6e6, 29.4e6]),
+    ]);
+    assert_eq!(answer("b.p50 / a.p50 >= 1.5", &run), Holds);
+    let at = judged("b.p50 / a.p50 >= 2", &run, None);
+    assert_eq!(at.answer, CannotTell, "{}", at.text);
+    let mut one = row("a", "p50", Unit::Ns, &[12e6]);
+    one.whole = Some(Figure {
+        low: Some(12e6),
+        high: Some(12e6),
+        ..Figure::of(12e6)
+    });
+    let run = figures(vec![one]);
+    assert_eq!(answer("a.p50 <= 12ms", &run), CannotTell);
+    assert_eq!(answer("a.p50 <= 14ms", &run), Holds);
+}

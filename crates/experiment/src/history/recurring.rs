@@ -1,23 +1,20 @@
 //! What comes back: constants over releases and endpoints, and the row with the worst tail.
 
 use serde::{Deserialize, Serialize};
-use slowpath_core::figures::{Row, RunFigures, Unit};
+use slowpath_core::figures::RunFigures;
 use slowpath_core::stats::constants::explain;
 use slowpath_core::stats::recurrence::{self, Seen};
 
 use super::releases::OfRelease;
 use crate::compare::{SideMode, side_modes, subjects};
 use crate::estimate::{of_run, row};
+use crate::resolution::clock_step_ns;
 
 /// A constant is uncertain by this share of itself: modes of separate runs agree no better.
 const TOLERANCE: f64 = 0.02;
 /// A tail is worth the name if it is this many times the median; of rows without one none is the
 /// worst.
 const TAIL_LEAST: f64 = 2.0;
-
-/// Fewer percentiles do not tell the step of a clock: ten numbers are all even in one of 1000
-/// cases.
-const PERCENTILES_FEWEST: usize = 10;
 
 /// A constant that came back over releases: a timer, or work that takes the same time in each of
 /// them. Which of the two is told by another load: work moves with it, and a timer does not.
@@ -95,7 +92,7 @@ pub(super) fn over_releases(releases: &[OfRelease<'_>]) -> Vec<Constant> {
     let Some(range) = range(&all) else {
         return Vec::new();
     };
-    let quantum = quantum_ns(&all);
+    let quantum = clock_step_ns(&all);
     let mut found = Vec::new();
     for subject in subjects(&all) {
         let modes: Vec<Vec<SideMode>> = releases
@@ -134,7 +131,7 @@ pub(super) fn over_endpoints(releases: &[OfRelease<'_>]) -> Vec<Shared> {
         return Vec::new();
     };
     let subjects = subjects(&newest.runs);
-    let quantum = quantum_ns(&newest.runs);
+    let quantum = clock_step_ns(&newest.runs);
     let groups: Vec<Vec<Seen>> = subjects
         .iter()
         .map(|subject| slow(&side_modes(&newest.runs, subject), quantum))
@@ -163,26 +160,6 @@ fn slow(modes: &[SideMode], quantum_ns: f64) -> Vec<Seen> {
         quantum: quantum_ns,
     };
     modes.iter().skip(1).map(seen).collect()
-}
-
-/// The step of the clock that latencies were read with: what all percentiles, which are latencies
-/// that were seen, are multiples of. 0 if so few are known that they may be so by accident.
-fn quantum_ns(runs: &[&RunFigures]) -> f64 {
-    let rows = runs.iter().flat_map(|run| &run.rows);
-    let percentiles = rows.filter(|row| row.unit == Unit::Ns && row.metric.starts_with('p'));
-    let values: Vec<u64> = percentiles
-        .flat_map(Row::values)
-        .map(|value| value.round() as u64)
-        .collect();
-    if values.len() < PERCENTILES_FEWEST {
-        return 0.0;
-    }
-    values.into_iter().fold(0, divisor) as f64
-}
-
-/// The greatest common divisor.
-fn divisor(a: u64, b: u64) -> u64 {
-    if b == 0 { a } else { divisor(b, a % b) }
 }
 
 /// From the fastest mode to the slowest that a run showed: where a constant could have been.

@@ -171,10 +171,10 @@ fn a_scenario_is_measured_and_held_against_a_release() {
 fn benchmarks_are_held_against_each_other_and_mistakes_are_told_at_once() {
     let folder = tempfile::tempdir().unwrap();
     let folder = folder.path();
-    let lines = "BenchmarkParse 120 ns/op\nBenchmarkNew 100 ns/op\nBenchmarkAlloc 34 allocs/op\n";
+    let lines = "BenchmarkParse 121 ns/op\nBenchmarkNew 101 ns/op\nBenchmarkAlloc 34 allocs/op\n";
     write(folder, "lines.txt", lines);
     let regex = r"(?m)^(?<name>Benchmark\w+) (?<value>\d+) (?<unit>\S+)/op$";
-    let bench = ["bench", "--quiet", "--repeats", "3", "--regex", regex];
+    let bench = ["bench", "--quiet", "--repeats", "5", "--regex", regex];
     let bench = slowpath(folder, &[&bench[..], &["--", "cat", "lines.txt"]].concat());
     assert_eq!(bench.status.code(), Some(0), "{}", stderr(&bench));
     let figures = std::fs::read_dir(folder.join(".slowpath/runs")).unwrap();
