@@ -12,7 +12,7 @@ use rustls::{
 use slowpath_core::scenario::Http;
 
 use crate::http2;
-use crate::route::{Blocking, Route};
+use crate::route::{Blocking, Hurried, Limited, Route};
 use crate::tls::{Tls, explain, reason_of};
 use crate::transport::Address;
 
@@ -83,7 +83,7 @@ impl Route {
         let Some(tls) = &self.tls else {
             return match http {
                 Http::One => Ok(()),
-                Http::Two => hear_http2(&mut stream),
+                Http::Two => hear_http2(&mut Hurried::new(&mut stream, limit)),
             };
         };
         let begun = Instant::now();
@@ -91,12 +91,12 @@ impl Route {
             Http::One => tls.clone(),
             Http::Two => tls.clone().speaking(http2::ALPN),
         };
-        let mut stream = shake(&tls, stream)?;
+        let mut stream = shake(&tls, stream, limit)?;
         match http {
             Http::Two if stream.conn.alpn_protocol() != Some(http2::ALPN) => {
                 Err(GreetError::NotHttp2("it did not choose h2 (ALPN)"))
             }
-            Http::Two => hear_http2(&mut stream),
+            Http::Two => hear_http2(&mut Hurried::new(&mut stream, limit)),
             Http::One => {
                 let patience = VERDICT.max(begun.elapsed() * VERDICT_HANDSHAKES).min(limit);
                 hear_verdict(&mut stream, patience)
@@ -120,20 +120,28 @@ impl Route {
     }
 }
 
+impl Limited for StreamOwned<ClientConnection, Blocking> {
+    fn set_limit(&self, limit: Duration) -> io::Result<()> {
+        self.sock.set_limit(limit)
+    }
+}
+
 fn shake(
     tls: &Tls,
     mut stream: Blocking,
+    limit: Duration,
 ) -> Result<StreamOwned<ClientConnection, Blocking>, GreetError> {
     // What is remembered of this would be resumed by the load.
     let mut config = ClientConfig::clone(&tls.config);
     config.resumption = Resumption::disabled();
     let session = ClientConnection::new(config.into(), tls.name.clone());
     let mut session = session.map_err(|error| GreetError::Tls(explain(&error)))?;
+    let mut hurried = Hurried::new(&mut stream, limit);
     while session.is_handshaking() {
-        if let Err(error) = session.complete_io(&mut stream) {
+        if let Err(error) = session.complete_io(&mut hurried) {
             let said = match error.kind() {
                 ErrorKind::BrokenPipe | ErrorKind::ConnectionReset => {
-                    last_words(&mut session, &mut stream)
+                    last_words(&mut session, &mut hurried)
                 }
                 _ => None,
             };
@@ -145,7 +153,7 @@ fn shake(
 
 /// What a server has said that went away while we were still talking: its alert has come, and the
 /// write that fails is heard of first.
-fn last_words(session: &mut ClientConnection, stream: &mut Blocking) -> Option<io::Error> {
+fn last_words(session: &mut ClientConnection, stream: &mut impl Read) -> Option<io::Error> {
     while session.read_tls(stream).is_ok_and(|bytes| bytes > 0) {
         if let Err(reason) = session.process_new_packets() {
             return Some(io::Error::new(ErrorKind::InvalidData, reason));

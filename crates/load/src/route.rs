@@ -3,7 +3,7 @@
 use std::io::{self, IoSlice, Read, Write};
 use std::net::TcpStream;
 use std::os::unix::net::UnixStream;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use rustls::client::Resumption;
 use rustls::{ClientConfig, ClientConnection, StreamOwned};
@@ -43,7 +43,8 @@ impl Route {
     }
 
     /// Opens a blocking connection for a question outside of a load (is it ready? start afresh!),
-    /// handshake included. Connecting and every single read or write take no longer than `limit`.
+    /// handshake included. Connecting, the handshake and every single read or write behind it take
+    /// no longer than `limit` each.
     ///
     /// # Errors
     /// What the system says, or, as [`io::ErrorKind::InvalidData`], why TLS failed in words.
@@ -51,29 +52,27 @@ impl Route {
         match address {
             Address::Tcp(address) => {
                 let stream = TcpStream::connect_timeout(address, limit)?;
-                stream.set_read_timeout(Some(limit))?;
-                stream.set_write_timeout(Some(limit))?;
-                self.secure(stream, Blocking::Tcp, |stream| {
+                self.secure(stream, limit, Blocking::Tcp, |stream| {
                     Blocking::TlsTcp(Box::new(stream))
                 })
             }
             Address::Unix(path) => {
                 let stream = UnixStream::connect(path)?;
-                stream.set_read_timeout(Some(limit))?;
-                stream.set_write_timeout(Some(limit))?;
-                self.secure(stream, Blocking::Unix, |stream| {
+                self.secure(stream, limit, Blocking::Unix, |stream| {
                     Blocking::TlsUnix(Box::new(stream))
                 })
             }
         }
     }
 
-    fn secure<S: Read + Write>(
+    fn secure<S: Limited>(
         &self,
         mut stream: S,
+        limit: Duration,
         plain: impl FnOnce(S) -> Blocking,
         secured: impl FnOnce(StreamOwned<ClientConnection, S>) -> Blocking,
     ) -> io::Result<Blocking> {
+        stream.set_limit(limit)?;
         let Some(tls) = &self.tls else {
             return Ok(plain(stream));
         };
@@ -82,9 +81,11 @@ impl Route {
         config.resumption = Resumption::disabled();
         let session = ClientConnection::new(config.into(), tls.name.clone());
         let mut session = session.map_err(io::Error::other)?;
+        let mut hurried = Hurried::new(&mut stream, limit);
         while session.is_handshaking() {
-            session.complete_io(&mut stream).map_err(in_words)?;
+            session.complete_io(&mut hurried).map_err(in_words)?;
         }
+        stream.set_limit(limit)?;
         Ok(secured(StreamOwned::new(session, stream)))
     }
 }
@@ -93,6 +94,80 @@ fn in_words(error: io::Error) -> io::Error {
     match reason_of(&error) {
         Some(reason) => io::Error::new(io::ErrorKind::InvalidData, explain(reason)),
         None => error,
+    }
+}
+
+/// A blocking stream whose single reads and writes can be limited in time.
+pub(crate) trait Limited: Read + Write {
+    /// How long each of them may take.
+    fn set_limit(&self, limit: Duration) -> io::Result<()>;
+}
+
+impl Limited for TcpStream {
+    fn set_limit(&self, limit: Duration) -> io::Result<()> {
+        self.set_read_timeout(Some(limit))?;
+        self.set_write_timeout(Some(limit))
+    }
+}
+
+impl Limited for UnixStream {
+    fn set_limit(&self, limit: Duration) -> io::Result<()> {
+        self.set_read_timeout(Some(limit))?;
+        self.set_write_timeout(Some(limit))
+    }
+}
+
+impl Limited for Blocking {
+    fn set_limit(&self, limit: Duration) -> io::Result<()> {
+        match self {
+            Self::Tcp(stream) => stream.set_limit(limit),
+            Self::Unix(stream) => stream.set_limit(limit),
+            Self::TlsTcp(stream) => stream.sock.set_limit(limit),
+            Self::TlsUnix(stream) => stream.sock.set_limit(limit),
+        }
+    }
+}
+
+/// A stream whose reads and writes all end by one instant. The kernel's own limit begins anew with
+/// each of them: for a peer that sends byte by byte, and behind each signal.
+pub(crate) struct Hurried<'a, S> {
+    stream: &'a mut S,
+    until: Instant,
+}
+
+impl<'a, S: Limited> Hurried<'a, S> {
+    pub(crate) fn new(stream: &'a mut S, limit: Duration) -> Self {
+        let until = Instant::now() + limit;
+        Self { stream, until }
+    }
+
+    fn hurry(&mut self) -> io::Result<&mut S> {
+        let left = self.until.saturating_duration_since(Instant::now());
+        if left.is_zero() {
+            return Err(io::ErrorKind::TimedOut.into());
+        }
+        self.stream.set_limit(left)?;
+        Ok(self.stream)
+    }
+}
+
+impl<S: Limited> Read for Hurried<'_, S> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        self.hurry()?.read(buffer)
+    }
+}
+
+impl<S: Limited> Write for Hurried<'_, S> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.hurry()?.write(bytes)
+    }
+
+    fn write_vectored(&mut self, pieces: &[IoSlice<'_>]) -> io::Result<usize> {
+        self.hurry()?.write_vectored(pieces)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.hurry()?.flush()
     }
 }
 

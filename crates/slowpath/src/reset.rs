@@ -180,20 +180,24 @@ fn exchange(
                 Fed::More => return Err(io::Error::other("the answer is not whole")),
             },
             Ok(read) => response.feed(&chunk[..read]).map_err(io::Error::other)?,
-            Err(error) if error.kind() == ErrorKind::Interrupted => Fed::More,
-            Err(error) if matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::TimedOut) => {
-                if begun.elapsed() > STEP_MAX || interrupt::came(stop) {
-                    let what = format!("it was not answered within {} s", STEP_MAX.as_secs());
-                    return Err(io::Error::new(ErrorKind::TimedOut, what));
-                }
-                Fed::More
-            }
+            Err(error) if is_again(&error) => Fed::More,
             Err(error) => return Err(error),
         };
         if fed == Fed::Whole {
             return Ok((response.status(), response.body().kept().to_vec()));
         }
+        // Also of an answer that does not end.
+        if begun.elapsed() > STEP_MAX || interrupt::came(stop) {
+            let what = format!("it was not answered within {} s", STEP_MAX.as_secs());
+            return Err(io::Error::new(ErrorKind::TimedOut, what));
+        }
     }
+}
+
+/// Whether a read failed only for now.
+fn is_again(error: &io::Error) -> bool {
+    use ErrorKind::{Interrupted, TimedOut, WouldBlock};
+    matches!(error.kind(), Interrupted | TimedOut | WouldBlock)
 }
 
 /// Adds to the log of the steps.
@@ -210,6 +214,39 @@ mod tests {
     use slowpath_core::scenario::Escape;
 
     use super::*;
+
+    /// Answers without an end.
+    struct Endless(usize);
+
+    impl Read for Endless {
+        fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+            self.0 += 1;
+            let said: &[u8] = match self.0 {
+                1 => b"HTTP/1.1 200 OK\r\nContent-Length: 9999999999\r\n\r\n",
+                1_000 => return Ok(0),
+                _ => b"more",
+            };
+            buffer[..said.len()].copy_from_slice(said);
+            Ok(said.len())
+        }
+    }
+
+    impl Write for Endless {
+        fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+            Ok(bytes.len())
+        }
+
+        fn flush(&mut self) -> io::Result<()> {
+            Ok(())
+        }
+    }
+
+    #[test]
+    fn an_answer_without_an_end_can_be_interrupted() {
+        let mut stream = Endless(0);
+        let error = exchange(&mut stream, "", false, &AtomicBool::new(true)).unwrap_err();
+        assert_eq!((error.kind(), stream.0), (ErrorKind::TimedOut, 1));
+    }
 
     #[test]
     fn a_step_is_told_as_it_was_written() {

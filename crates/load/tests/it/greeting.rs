@@ -105,6 +105,31 @@ fn what_is_not_tls_is_told_from_what_closes_and_what_is_silent() {
 }
 
 #[test]
+fn a_handshake_that_comes_byte_by_byte_is_not_waited_for_for_ever() {
+    // The header of a record of 16 KiB, of which each byte would begin the wait anew. The server
+    // closes long before its end, so that a client that waits is told of the close.
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = listener.local_addr().unwrap();
+    std::thread::spawn(move || {
+        let (mut stream, _) = listener.accept().unwrap();
+        let _ = stream.write_all(b"\x16\x03\x03\x40\0");
+        for _ in 0..400 {
+            std::thread::sleep(Duration::from_millis(20));
+            if stream.write_all(&[0]).is_err() {
+                return;
+            }
+        }
+    });
+    let terms = TlsTerms {
+        insecure: true,
+        ..TlsTerms::default()
+    };
+    let route = over_tls(address, &terms);
+    let error = greet(&route, Http::One, Duration::from_millis(100)).unwrap_err();
+    assert!(matches!(error, GreetError::Silent), "{error}");
+}
+
+#[test]
 fn tls_that_does_not_choose_http2_is_told() {
     let identity = Identity::new();
     let server = Server::start(&identity, None, hits);

@@ -184,18 +184,13 @@ fn exchange(
     let broken = |error: io::Error| format!("the connection broke: {error}");
     stream.set_patience(READ_SLICE).map_err(broken)?;
     stream.write_all(request.as_bytes()).map_err(broken)?;
-    let mut answer = Vec::new();
+    let (begun, mut answer) = (Instant::now(), Vec::new());
     let mut chunk = [0; 1024];
     loop {
         match stream.read(&mut chunk) {
             Ok(0) => return Err("the connection was closed without an answer".to_owned()),
             Ok(count) => answer.extend_from_slice(&chunk[..count]),
-            Err(error) if error.kind() == ErrorKind::Interrupted => {}
-            Err(error) if matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::TimedOut) => {
-                if !waits() {
-                    return Err("the request was not answered".to_owned());
-                }
-            }
+            Err(error) if is_again(&error) => {}
             Err(error) => return Err(broken(error)),
         }
         let end = answer.iter().position(|&byte| byte == b'\n');
@@ -204,7 +199,17 @@ fn exchange(
                 .trim_end()
                 .to_owned());
         }
+        // Also of a server that sends byte by byte; what is on its way gets a moment.
+        if begun.elapsed() >= READ_SLICE && !waits() {
+            return Err("the request was not answered".to_owned());
+        }
     }
+}
+
+/// Whether a read failed only for now.
+fn is_again(error: &io::Error) -> bool {
+    use ErrorKind::{Interrupted, TimedOut, WouldBlock};
+    matches!(error.kind(), Interrupted | TimedOut | WouldBlock)
 }
 
 /// The code in a status line of HTTP/1.

@@ -100,6 +100,30 @@ fn what_never_answers_well_is_told() {
 }
 
 #[test]
+fn an_answer_that_comes_byte_by_byte_is_not_waited_for_for_ever() {
+    let dir = tempfile::tempdir().unwrap();
+    let mut running = run(dir.path(), "exec sleep 60");
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = listener.local_addr().unwrap();
+    // Ends long before it would be taken for no HTTP.
+    thread::spawn(move || {
+        let (mut stream, _) = listener.accept().unwrap();
+        for _ in 0..1000 {
+            thread::sleep(Duration::from_millis(5));
+            if stream.write_all(b"H").is_err() {
+                return;
+            }
+        }
+    });
+    let limit = Duration::from_millis(100);
+    let error = running
+        .wait_ready(&get(address), limit, &AtomicBool::new(false))
+        .unwrap_err();
+    let text = error.to_string();
+    assert!(text.contains("the request was not answered"), "{text}");
+}
+
+#[test]
 fn a_death_ends_the_wait_and_its_last_words_are_told() {
     let dir = tempfile::tempdir().unwrap();
     let script = "for i in 1 2 3 4 5 6 7; do echo word $i; done; exit 3";

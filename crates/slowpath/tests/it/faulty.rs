@@ -33,7 +33,6 @@ impl Fault {
     /// One request in so many meets it.
     const fn every(self) -> u32 {
         match self {
-            Self::NeverAnswered => 100,
             // None of those that are read.
             Self::KeepAliveRace => u32::MAX,
             _ => 50,

@@ -1,12 +1,13 @@
 //! Connections that servers take away: a keep-alive timer that meets a request, and a server with
 //! too few connections.
 
-use std::time::Duration;
+use std::path::Path;
+use std::time::{Duration, Instant};
 
 use serde_json::Value;
 
 use crate::faulty::{Fault, Faulty};
-use crate::support::{Server, run_scenario, skipped, stderr};
+use crate::support::{Server, assert_exit, disturbances, run_scenario, skipped, stderr};
 
 #[test]
 fn a_keep_alive_timer_that_meets_requests_is_seen_by_the_idle_gap() {
@@ -30,6 +31,10 @@ fn a_keep_alive_timer_that_meets_requests_is_seen_by_the_idle_gap() {
     let gaps = &error["idle_gaps"];
     // Every failure follows a gap as long as the server's timer, whatever the age of the
     // connection; the timer starts before the client has the response, so gaps may seem shorter.
+    let why = disturbances(&report);
+    if gaps.is_null() && !why.is_empty() {
+        return skipped(&format!("the host blurs the gaps: {}", why.join("; ")));
+    }
     assert_eq!(gaps["failed"], error["count"], "{error:#}");
     let low_ms = gaps["low_ms"].as_f64().unwrap();
     assert!(low_ms > 400.0, "{gaps:#}");
@@ -118,13 +123,26 @@ fn free_port() -> u16 {
     listener.local_addr().unwrap().port()
 }
 
+/// Whether a run under way has written down a request.
+fn has_samples(runs: &Path) -> bool {
+    /// A spool without rows is its magic number alone.
+    const EMPTY: u64 = 8;
+    let runs = std::fs::read_dir(runs).into_iter().flatten().flatten();
+    let mut spools = runs.map(|run| run.path().join("samples.spool"));
+    spools.any(|spool| std::fs::metadata(spool).is_ok_and(|file| file.len() > EMPTY))
+}
+
 #[test]
 fn a_target_that_was_running_and_ends_is_told() {
     let server = Server::lab(&["healthy"]).unwrap();
     let url = server.url().trim_end_matches('/').to_owned();
     let folder = tempfile::tempdir().unwrap();
+    let runs = folder.path().join(".slowpath/runs");
     let ending = std::thread::spawn(move || {
-        std::thread::sleep(Duration::from_millis(900));
+        let deadline = Instant::now() + Duration::from_secs(30);
+        while !has_samples(&runs) && Instant::now() < deadline {
+            std::thread::sleep(Duration::from_millis(20));
+        }
         drop(server);
     });
     let scenario = format!(
@@ -133,7 +151,8 @@ fn a_target_that_was_running_and_ends_is_told() {
     );
     let (code, report, output) = run_scenario(folder.path(), &scenario);
     ending.join().unwrap();
-    assert_eq!(code, 6, "{}", stderr(&output));
+    assert!(report.is_object(), "{}", stderr(&output));
+    assert_exit(code, &report, 6);
     let checks = report["validity"].as_array().unwrap();
     let told = checks.iter().find(|check| check["check"] == "target-alive");
     let told = told.unwrap_or_else(|| panic!("{checks:#?}"));

@@ -175,3 +175,83 @@ pub(crate) fn causes(report: &Value) -> Vec<String> {
         .map(|f| f["cause"].as_str().unwrap().to_owned())
         .collect()
 }
+
+/// Why a report calls its own measurement invalid, check by check; empty where it stands.
+pub(crate) fn invalid(report: &Value) -> Vec<String> {
+    let checks = report["validity"].as_array().cloned().unwrap_or_default();
+    let invalid = checks.iter().filter(|check| check["status"] == "invalid");
+    invalid
+        .map(|check| {
+            let word = |field: &str| check[field].as_str().unwrap().to_owned();
+            format!("{}: {}", word("check"), word("detail"))
+        })
+        .collect()
+}
+
+/// With fewer CPUs idle than this share of the host …
+const IDLE_LEAST: f64 = 0.05;
+/// … and so many in the hands of others, these and not the server say how long requests take.
+const OTHERS_MOST: f64 = 0.1;
+
+/// Why this host was no place to see what a server does, by the report's own evidence: the
+/// measurement is invalid, or others had the CPUs. Empty where neither is so.
+pub(crate) fn unfit(report: &Value) -> Vec<String> {
+    let mut why = invalid(report);
+    let checks = report["validity"].as_array().cloned().unwrap_or_default();
+    let host = checks.iter().find(|check| check["check"] == "host");
+    let busy = host.and_then(|check| check["value"].as_f64());
+    let repeats = report["run"]["health"]["repeats"].as_array().cloned();
+    let others = repeats.unwrap_or_default().into_iter();
+    let others = others.filter_map(|repeat| repeat["others_share"].as_f64());
+    let most = others.fold(0.0, f64::max);
+    if busy > Some(1.0 - IDLE_LEAST) && most > OTHERS_MOST {
+        why.push(format!(
+            "no CPU was idle, and others used {:.0} %",
+            most * 100.0
+        ));
+    }
+    why
+}
+
+/// Whether a report names `cause` first. On a host that is unfit by the report's own evidence it
+/// may also name nothing, and the test is skipped from here on; but nothing else than `cause` and
+/// the instrument's own troubles may be named there either.
+pub(crate) fn names(report: &Value, cause: &str) -> bool {
+    let named = causes(report);
+    if named.first().is_some_and(|first| first == cause) {
+        return true;
+    }
+    let why = unfit(report);
+    assert!(!why.is_empty(), "{cause} is not first: {report:#}");
+    for named in named {
+        let is_true = [cause, "client-saturation", "clock-jump"].contains(&named.as_str());
+        assert!(is_true, "{named} is named: {report:#}");
+    }
+    skipped(&format!("{cause} was not seen: {}", why.join("; ")));
+    false
+}
+
+/// The exit code that a run must have which would end with `code` on a host that is fit.
+pub(crate) fn assert_exit(code: i32, report: &Value, expected: i32) {
+    let why = invalid(report);
+    let expected = if why.is_empty() { expected } else { 4 };
+    assert_eq!(code, expected, "{why:?}");
+}
+
+/// What disturbed a run enough to cost the host a good part of its score, by the report's own
+/// evidence, beside what made it [`unfit`].
+pub(crate) fn disturbances(report: &Value) -> Vec<String> {
+    /// What the graver of two grades of a component costs.
+    const GRAVE: u64 = 20;
+    let during = ["clock", "steal", "throttling", "pressure"];
+    let repeats = report["run"]["health"]["repeats"].as_array().cloned();
+    let components = repeats.unwrap_or_default().into_iter();
+    let components = components.flat_map(|r| r["components"].as_array().cloned().unwrap());
+    let grave = components.filter(|component| {
+        let is_during = during.iter().any(|name| component["name"] == *name);
+        is_during && component["cost"].as_u64() >= Some(GRAVE)
+    });
+    let mut why = unfit(report);
+    why.extend(grave.map(|component| component["text"].as_str().unwrap().to_owned()));
+    why
+}

@@ -144,12 +144,13 @@ fn a_limit_of_connections_shows_as_a_reconnect_storm() {
         "1",
     ];
     let (code, found, said) = sweep(folder.path(), &args);
-    assert_eq!(code, 6, "requests failed: {said}");
     // A late client opens as many connections, so the errors are the target's all the same.
     let is_valid = |w: &Value| w["invalid"].is_null();
     if !found["windows"].as_array().unwrap().iter().all(is_valid) {
+        assert!([4, 6].contains(&code), "{code}: {said}");
         return skipped("a window was invalid");
     }
+    assert_eq!(code, 6, "requests failed: {said}");
     let thresholds = found["analysis"]["thresholds"].as_array().unwrap();
     let errors = thresholds
         .iter()
