@@ -6,6 +6,8 @@ use slowpath_core::stats::beta::clopper_pearson;
 /// Between two modes of runs nothing lies within at least this factor: users call a whole spread
 /// of 20 to 30 % noise.
 const FACTOR_LEAST: f64 = 1.25;
+/// Two runs that differ have no scatter that the gap could be held against.
+const RUNS_FEWEST: usize = 3;
 /// Fewer runs than this show a gap of [`FACTOR_LEAST`] by chance; they must differ by more …
 const RUNS_FEW: usize = 6;
 /// … namely by this factor, which no noise of a usable host gives.
@@ -73,7 +75,7 @@ fn split(logs: &[(f64, usize)], all: usize, parts: &mut Vec<Vec<(f64, usize)>>) 
     } else {
         FACTOR_LEAST
     };
-    if let Some(at) = widest {
+    if let Some(at) = widest.filter(|_| all >= RUNS_FEWEST) {
         let (fast, slow) = logs.split_at(at);
         let scatter = scatter(fast).max(scatter(slow)).max(SCATTER_LEAST);
         if gap(at) >= factor.ln() && gap(at) >= GAP_TO_SCATTER * scatter {
@@ -121,6 +123,7 @@ mod tests {
         assert_eq!(modes_of_runs(&[1000.0, 0.0, 990.0]).len(), 2);
         assert_eq!(modes_of_runs(&[1000.0, 980.0, 700.0]).len(), 1);
         assert_eq!(modes_of_runs(&[0.0, 0.0]).len(), 1);
+        assert_eq!(modes_of_runs(&[1000.0, 20.0]).len(), 1, "which of them is it?");
         assert!(modes_of_runs(&[]).is_empty());
     }
 
