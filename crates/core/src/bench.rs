@@ -19,6 +19,7 @@ pub const BENCH_SCHEMA: &str = "slowpath.bench/1";
 
 /// Everything that is known of a benchmark run.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct BenchReport {
     /// Always [`BENCH_SCHEMA`].
     pub schema: String,
@@ -44,6 +45,7 @@ pub struct BenchReport {
 
 /// One row over its repeats.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Summary {
     /// The row: `BenchmarkSort.time`.
     pub row: String,
@@ -53,6 +55,7 @@ pub struct Summary {
 
 /// One execution of a benchmark command.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Execution {
     /// From 1.
     pub number: u32,
@@ -80,6 +83,7 @@ pub struct Execution {
 
 /// CPU time as the kernel splits it: the sum is exact, the split is sampled at clock ticks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct CpuTime {
     /// In user mode, in nanoseconds.
     pub user_ns: u64,

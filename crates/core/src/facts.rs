@@ -8,6 +8,7 @@ use crate::sample::{Outcome, Phase};
 
 /// What kind of machine it was.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct HostFacts {
     /// The host's name.

@@ -49,3 +49,22 @@ pub struct GateOutcome {
     #[serde(default)]
     pub takes: String,
 }
+
+/// The value of [`GateReport::schema`].
+pub const GATES_SCHEMA: &str = "slowpath.gates/1";
+
+/// What `slowpath gate --json` writes.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct GateReport {
+    /// Always [`GATES_SCHEMA`].
+    pub schema: String,
+    /// The run's id.
+    pub run: String,
+    /// What was measured: the scenario or the benchmark.
+    pub name: String,
+    /// The id of what it was held against; `null` without a baseline.
+    pub baseline: Option<String>,
+    /// The gates, in the order in which they are written.
+    pub gates: Vec<GateOutcome>,
+}

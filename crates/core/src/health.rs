@@ -17,6 +17,7 @@ pub const GAP_NS: u64 = 50_000;
 
 /// A host around one repeat, or around one repetition of a benchmark.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Health {
     /// What threads that only wanted to run or to sleep met before it. May be that after the
@@ -30,6 +31,7 @@ pub struct Health {
 
 /// What threads met that only wanted to run or to sleep.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Noise {
     /// When it was taken.
@@ -42,6 +44,7 @@ pub struct Noise {
 
 /// What a thread met that wanted one CPU for itself.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct CpuNoise {
     /// The CPU's number.
@@ -64,6 +67,7 @@ pub struct CpuNoise {
 
 /// A calibration loop: the same work of some 1 ms, again and again, by the wall clock.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct FixedWork {
     /// How often the work was done.
@@ -78,6 +82,7 @@ pub struct FixedWork {
 
 /// How late timers are, and how fine the clock is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct TimerNoise {
     /// How many sleeps until an absolute instant were made.
@@ -93,6 +98,7 @@ pub struct TimerNoise {
 /// What the kernel counted from the end of one [`Noise`] to the begin of the next. What could not
 /// be read is `None`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct During {
     /// From when to when.
@@ -121,6 +127,7 @@ pub struct During {
 
 /// Where CPU time went.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct CpuTimes {
     /// Somebody ran.
@@ -133,6 +140,7 @@ pub struct CpuTimes {
 
 /// What the clocks did against each other.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Clocks {
     /// Steps, suspends and pauses, in order of time.

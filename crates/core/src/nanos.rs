@@ -16,6 +16,7 @@ pub const SECOND: u64 = 1_000_000_000;
 /// use it, so instants of one record compare without conversion. Zero is not an instant, which
 /// makes `Option<Nanos>` as small as `Nanos`. Durations are plain `u64`, named `…_ns`.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(transparent)]
 pub struct Nanos(NonZeroU64);
 
@@ -94,6 +95,7 @@ pub fn scaled(ns: u64, times: u64, over: u64) -> u64 {
 
 /// A half-open interval of time `[begin, end)`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Span {
     /// First instant inside.
     pub begin: Nanos,

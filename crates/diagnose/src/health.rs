@@ -6,6 +6,7 @@
 pub mod aside;
 pub mod bench;
 pub mod blame;
+pub mod doctor;
 mod of_run;
 
 use slowpath_core::health::clocks::{ClockEvent, ClockEventKind};

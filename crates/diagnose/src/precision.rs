@@ -6,6 +6,7 @@ use slowpath_core::stats::repeats::{ENOUGH, Stopping, log_mean};
 use crate::diagnosis::{Check, EndpointFigures, HostHealth, RepeatFigures, Status};
 use crate::figures::share;
 use crate::over_repeats::asides;
+use crate::run_figures::subject;
 
 /// The percentiles that a precision is asked of.
 const PERCENTILES: [&str; 2] = ["p50", "p99"];
@@ -21,26 +22,27 @@ pub(crate) fn precision(
     endpoints: &[EndpointFigures],
 ) -> Option<Check> {
     let wanted = plan.scenario.load.precision?;
-    let kept: Vec<(&EndpointFigures, Vec<&RepeatFigures>)> = endpoints
+    let kept: Vec<(String, Vec<&RepeatFigures>)> = endpoints
         .iter()
         .map(|endpoint| {
             let asides = asides(health, plan, endpoint);
             let repeats = endpoint.by_repeat.iter();
             let kept = repeats.filter(|r| !asides.contains_key(&r.repeat));
-            (endpoint, kept.collect())
+            (subject(endpoint), kept.collect())
         })
         .collect();
     let repeats = kept.iter().map(|(_, repeats)| repeats.len()).max()?;
-    let widths = kept.iter().flat_map(|(endpoint, repeats)| {
+    let widths = kept.iter().flat_map(|(subject, repeats)| {
         PERCENTILES.into_iter().filter_map(move |name| {
             let of = |r: &&RepeatFigures| r.latency_ms.get(name).copied();
             let values: Option<Vec<f64>> = repeats.iter().map(of).collect();
             let found = log_mean(&values?, None).ok()?;
             let width = found.half_width_log.exp_m1();
-            Some((width, format!("{name} of {}", endpoint.name), found.sd_log))
+            Some((width, format!("{name} of {subject}"), found.sd_log))
         })
     });
     let worst = widths.max_by(|a, b| a.0.total_cmp(&b.0));
+    let unjudged = unjudged(&kept, repeats);
     let percent = |share: f64| format!("±{:.1} %", share * 100.0);
     let (status, value, detail) = match worst {
         Some((half, what, _)) if half <= wanted && repeats >= ENOUGH => (
@@ -72,8 +74,26 @@ pub(crate) fn precision(
         check: "precision".to_owned(),
         status,
         value,
-        detail,
+        detail: detail + &unjudged,
     })
+}
+
+/// The percentiles that not every repeat has, and that are therefore neither waited for nor judged.
+fn unjudged(kept: &[(String, Vec<&RepeatFigures>)], repeats: usize) -> String {
+    let lacking = kept.iter().flat_map(|(subject, of)| {
+        PERCENTILES.into_iter().filter_map(move |name| {
+            let has = |r: &&&RepeatFigures| r.latency_ms.contains_key(name);
+            let have = of.iter().filter(has).count();
+            let lack = repeats - have;
+            (lack > 0).then(|| {
+                format!(
+                    "; {name} of {subject} is not judged: {lack} of {repeats} repeats have too few \
+                     requests for it"
+                )
+            })
+        })
+    });
+    lacking.collect()
 }
 
 /// How many repeats that scatter like these make the wanted precision.
@@ -95,6 +115,22 @@ fn advice(wanted: f64, sd_log: f64) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_not_every_repeat_has_is_told() {
+        let repeat = |names: &[&str]| RepeatFigures {
+            latency_ms: names.iter().map(|name| ((*name).to_owned(), 1.0)).collect(),
+            ..RepeatFigures::default()
+        };
+        let (both, p50) = (repeat(&["p50", "p99"]), repeat(&["p50"]));
+        let search = || "search".to_owned();
+        let told = unjudged(&[(search(), vec![&both, &p50, &p50])], 3);
+        assert_eq!(
+            told,
+            "; p99 of search is not judged: 2 of 3 repeats have too few requests for it"
+        );
+        assert_eq!(unjudged(&[(search(), vec![&both; 3])], 3), "");
+    }
 
     #[test]
     fn the_advice_counts_repeats() {

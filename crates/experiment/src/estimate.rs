@@ -40,7 +40,8 @@ pub struct Estimate {
     pub of: UnitOf,
     /// `(max - min) / median` over the units; `null` for fewer than two.
     pub spread: Option<f64>,
-    /// Why there is no value; empty if there is one.
+    /// Why there is no value; or, if there is one, why its run does not determine it: it is what
+    /// the only repeat showed, without an interval. Empty if neither is so.
     pub refused: String,
 }
 
@@ -147,10 +148,11 @@ impl Units {
 
     /// The estimate of these units.
     pub(crate) fn estimate(&self) -> Estimate {
-        let refused = if self.values.is_empty() {
-            self.refused().to_owned()
-        } else {
-            String::new()
+        let bare = self.of == UnitOf::Within && self.within.is_none();
+        let refused = match (self.values.is_empty(), bare) {
+            (true, _) => self.refused().to_owned(),
+            (false, true) => self.refused.clone(),
+            (false, false) => String::new(),
         };
         let mut estimate = Estimate {
             value: None,

@@ -168,8 +168,11 @@ pub(crate) fn legend(comparison: &Comparison) -> String {
     } else {
         String::new()
     };
+    let figures = comparison.rows.iter().flat_map(|row| [&row.a, &row.b]);
+    let undetermined = figure::undetermined(figures);
+    let undetermined = undetermined.map_or(String::new(), |text| format!("{text}; "));
     format!(
-        "{brackets}a difference counts from {least:.0} % ({floor}), at a false discovery rate of \
+        "{brackets}{undetermined}a difference counts from {least:.0} % ({floor}), at a false discovery rate of \
          5 %{unknown}"
     )
 }

@@ -30,11 +30,15 @@ fn interval(unit: Unit, value: f64, low: f64, high: f64) -> String {
     format!("[{}, {}]", bare(low), bare(high))
 }
 
-/// An estimate: `3.1 ms [3, 3.2]`, or why there is none.
+/// An estimate: `3.1 ms [3, 3.2]`; `~3.1 ms` where a single repeat showed it and its run does not
+/// determine it.
 pub(crate) fn estimate(unit: Unit, estimate: &Estimate) -> String {
     let Some(middle) = estimate.value else {
-        return "none".to_owned();
+        return "unknown".to_owned();
     };
+    if !estimate.refused.is_empty() {
+        return format!("~{}", value(unit, middle));
+    }
     match (estimate.low, estimate.high) {
         (Some(low), Some(high)) => {
             let interval = interval(unit, middle, low, high);
@@ -42,6 +46,17 @@ pub(crate) fn estimate(unit: Unit, estimate: &Estimate) -> String {
         }
         _ => value(unit, middle),
     }
+}
+
+/// What `~` means, if one of them has it.
+pub(crate) fn undetermined<'a>(
+    mut estimates: impl Iterator<Item = &'a Estimate>,
+) -> Option<String> {
+    let one = estimates.find(|one| one.value.is_some() && !one.refused.is_empty())?;
+    let why = &one.refused;
+    Some(format!(
+        "~ is what a single repeat showed, which is not determined ({why})"
+    ))
 }
 
 /// What the brackets of an estimate are: `range of 5 runs, 93.8 %`.

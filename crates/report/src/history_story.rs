@@ -329,10 +329,13 @@ fn unknown(setting: &Setting) -> Option<String> {
 /// What the marks and brackets mean.
 pub(crate) fn legend(history: &History) -> String {
     let least = (history.ratio_to_claim - 1.0) * 100.0;
+    let shown = history.settings.iter().flat_map(|s| shown(history, s));
+    let undetermined = figure::undetermined(shown.flat_map(|track| &track.points));
+    let undetermined = undetermined.map_or(String::new(), |text| format!("{text}; "));
     format!(
         "brackets: range or ranks of the runs of a release (of its repeats, if it is one run); \
-         ▲ ▼ a change of level, ? one that a single release carries; {} searched at a chance of \
-         1 % each, changes from {least:.0} %",
+         {undetermined}▲ ▼ a change of level, ? one that a single release carries; {} searched at \
+         a chance of 1 % each, changes from {least:.0} %",
         quantity::plural(history.searched, "track")
     )
 }

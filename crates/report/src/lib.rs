@@ -17,7 +17,9 @@ mod sweep_story;
 mod views;
 
 pub use views::html::{history_html, html, sweep_html};
-pub use views::json::{ab_json, bench_json, comparison_json, history_json, json, sweep_json};
+pub use views::json::{
+    ab_json, bench_json, comparison_json, doctor_json, gates_json, history_json, json, sweep_json,
+};
 pub use views::markdown::{
     ab_markdown, bench_markdown, comparison_markdown, history_markdown, markdown, sweep_markdown,
 };

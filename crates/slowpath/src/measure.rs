@@ -179,6 +179,11 @@ fn repeats(
         let health = health.end();
         let precise = precision.as_mut().zip(tally).is_some_and(|(far, tally)| {
             far.add(tally, &health);
+            if !wanted.quiet {
+                far.lacking(&wanted.plan)
+                    .iter()
+                    .for_each(|line| out::say(line));
+            }
             far.is_reached()
         });
         facts.health = Some(health);

@@ -11,7 +11,7 @@ use slowpath_core::Nanos;
 use slowpath_core::health::Health;
 use slowpath_core::plan::Plan;
 use slowpath_core::sample::{Outcome, Sample};
-use slowpath_core::stats::quantile::stands_for_repeat;
+use slowpath_core::stats::quantile::{fewest_for_repeat, stands_for_repeat};
 use slowpath_core::stats::repeats::{ENOUGH, Next, Stopping};
 use slowpath_diagnose::health::Circumstances;
 use slowpath_diagnose::health::aside::put_aside;
@@ -50,6 +50,9 @@ pub(crate) struct Precision {
     rule: Stopping,
     passes: usize,
     windows: Vec<Measured>,
+    /// For each endpoint and percentile whether a window may have too few requests for it, as far
+    /// as the load tells beforehand.
+    thin: Vec<bool>,
 }
 
 /// One window: a repeat, or one pass of it.
@@ -57,6 +60,8 @@ pub(crate) struct Precision {
 struct Measured {
     /// For each endpoint and percentile its figure, if the window has enough requests for it.
     figures: Vec<Option<f64>>,
+    /// For each endpoint the requests that were answered.
+    requests: Vec<u64>,
     /// What the host did meanwhile.
     host: Circumstances,
 }
@@ -64,11 +69,58 @@ struct Measured {
 /// The percentiles whose intervals must be narrow.
 const PERCENTILES: [f64; 2] = [0.5, 0.99];
 
+/// What is said of them.
+const NAMES: [&str; 2] = ["p50", "p99"];
+
+/// Arrivals are Poisson, or drawn by weight: in so many standard deviations of their number no
+/// window of some dozens lies lower (0.1 % each).
+const DEVIATIONS: f64 = 3.0;
+
+/// Requests that a window has with near certainty if it has `mean` on average.
+fn nearly_certain(mean: f64) -> u64 {
+    (mean - DEVIATIONS * mean.sqrt()).max(0.0) as u64
+}
+
+/// The mean of which a window has `fewest` with near certainty: the inverse of the above.
+fn mean_for(fewest: u64) -> f64 {
+    let root = f64::midpoint(DEVIATIONS, DEVIATIONS.hypot(2.0 * (fewest as f64).sqrt()));
+    root * root
+}
+
+/// That a window probably has too few requests for a percentile, before it is measured.
+fn foreseen(of: &str, rate_per_s: f64, duration_ns: u64, p: f64) -> String {
+    let expected = rate_per_s * duration_ns as f64 / 1e9;
+    let fewest = fewest_for_repeat(p);
+    let most = expected + DEVIATIONS * expected.sqrt();
+    let word = if most < fewest as f64 { "will" } else { "may" };
+    format!(
+        "{of} {word} not be waited for: a repeat has about {expected:.0} of its requests, and \
+         {fewest} are needed; {}",
+        long_enough(rate_per_s, p)
+    )
+}
+
+/// How long a window would have to be at `rate_per_s` for a percentile of each repeat.
+fn long_enough(rate_per_s: f64, p: f64) -> String {
+    if rate_per_s <= 0.0 {
+        return "a higher rate would give them".to_owned();
+    }
+    let seconds = (mean_for(fewest_for_repeat(p)) / rate_per_s).ceil();
+    format!("duration = \"{seconds}s\" would give them")
+}
+
 impl Precision {
     /// What a plan asks for; `None` if it asks for a number of repeats and no more.
     pub(crate) fn of(plan: &Plan) -> Option<Self> {
         let wanted = plan.scenario.load.precision?;
+        let rates = plan.scenario.offered_by_endpoint();
+        let seconds = plan.scenario.load.duration_ns as f64 / 1e9;
+        let thin = rates.into_iter().flatten().flat_map(|rate_per_s| {
+            let sure = nearly_certain(rate_per_s * seconds);
+            PERCENTILES.map(|p| !stands_for_repeat(sure, p))
+        });
         Some(Self {
+            thin: thin.collect(),
             wanted,
             rule: Stopping {
                 half_width_log: wanted.ln_1p(),
@@ -80,7 +132,8 @@ impl Precision {
         })
     }
 
-    /// What will be done, in one line.
+    /// What will be done, in a line, and a line for each percentile that will not be waited for, as
+    /// far as the load tells.
     pub(crate) fn announcement(&self, plan: &Plan) -> String {
         let load = &plan.scenario.load;
         let passes = self.passes as u64;
@@ -89,14 +142,55 @@ impl Precision {
             (u64::from(repeats) * each).div_ceil(1_000_000_000)
         };
         let fewest = load.repeats.min(ENOUGH as u32);
-        format!(
+        let mut lines = vec![format!(
             "{fewest} to {} repeats, until p50 and p99 of each endpoint are known to ±{} % over \
              repeats: {} to {} s of load",
             load.repeats,
             (self.wanted * 100.0) as f32,
             seconds(fewest),
             seconds(load.repeats)
-        )
+        )];
+        let rates = plan.scenario.offered_by_endpoint().unwrap_or_default();
+        let endpoints = plan.scenario.endpoints.iter().zip(rates);
+        for (at, (endpoint, rate_per_s)) in endpoints.enumerate() {
+            for (percentile, p) in PERCENTILES.into_iter().enumerate() {
+                if self.thin[PERCENTILES.len() * at + percentile] {
+                    let of = format!("{} of {}", NAMES[percentile], endpoint.name);
+                    lines.push(foreseen(&of, rate_per_s, load.duration_ns, p));
+                }
+            }
+        }
+        lines.join("\n")
+    }
+
+    /// After the first repeat: a line for each percentile that it has too few requests for, unless
+    /// that was announced.
+    pub(crate) fn lacking(&self, plan: &Plan) -> Vec<String> {
+        if self.windows.len() != self.passes {
+            return Vec::new();
+        }
+        let window_s = plan.scenario.load.duration_ns as f64 / 1e9;
+        let endpoints = plan.scenario.endpoints.iter().enumerate();
+        let lines = endpoints.flat_map(|(at, endpoint)| {
+            [0, 1].map(|percentile| {
+                let place = PERCENTILES.len() * at + percentile;
+                let lacks = |window: &&Measured| window.figures[place].is_none();
+                let fewest = self.windows.iter().find(lacks)?;
+                if self.thin.get(place) == Some(&true) {
+                    return None;
+                }
+                let (p, of) = (PERCENTILES[percentile], NAMES[percentile]);
+                Some(format!(
+                    "{of} of {} is not waited for: the first repeat has {} of its requests, and {} \
+                     are needed; {}",
+                    endpoint.name,
+                    fewest.requests[at],
+                    fewest_for_repeat(p),
+                    long_enough(fewest.requests[at] as f64 / window_s, p)
+                ))
+            })
+        });
+        lines.flatten().collect()
     }
 
     /// Takes the figures of a window, and what the host did meanwhile.
@@ -111,6 +205,7 @@ impl Precision {
         });
         self.windows.push(Measured {
             figures: figures.collect(),
+            requests: endpoints.iter().map(Histogram::len).collect(),
             host: Circumstances::of(health),
         });
     }
@@ -155,14 +250,33 @@ mod tests {
     fn precision(windows: &[[Option<f64>; 2]]) -> Precision {
         let measured = |figures: &[Option<f64>; 2]| Measured {
             figures: figures.to_vec(),
+            requests: vec![0],
             host: Circumstances::default(),
         };
         Precision {
             wanted: 0.05,
             rule: Stopping::default(),
             passes: 1,
+            thin: Vec::new(),
             windows: windows.iter().map(measured).collect(),
         }
+    }
+
+    #[test]
+    fn windows_have_what_is_nearly_certain() {
+        // 500 and 572 of Poisson: 572 - 3 * 23.9.
+        assert_eq!(nearly_certain(572.0), 500);
+        assert!((mean_for(500) - 571.7).abs() < 0.1);
+        assert_eq!(nearly_certain(mean_for(10) + 0.01), 10);
+        assert_eq!(nearly_certain(2.0), 0);
+        let told = long_enough(100.0, 0.99);
+        assert_eq!(told, "duration = \"6s\" would give them");
+        let second = 1_000_000_000;
+        let told = foreseen("p99 of a", 60.0, second, 0.99);
+        let few = "p99 of a will not be waited for: a repeat has about 60 of its requests, and 500";
+        assert!(told.starts_with(few), "{told}");
+        assert!(foreseen("p99 of a", 510.0, second, 0.99).contains("may not be"));
+        assert!(long_enough(0.0, 0.5).contains("rate"));
     }
 
     #[test]
@@ -206,6 +320,7 @@ mod tests {
         assert!(!of_five.is_reached(), "four are left");
         let sixth = Measured {
             figures: vec![Some(100.0), Some(100.0)],
+            requests: vec![0],
             host: Circumstances::default(),
         };
         of_five.windows.push(sixth);

@@ -4,12 +4,17 @@
 use serde::{Deserialize, Serialize};
 
 use crate::figures::ModeFigure;
-use crate::stats::change::{Course, Limits, history};
+use crate::stats::change::{Change, Course, History, Limits, NoClaim, history};
 use crate::stats::shape::Shape;
 use crate::stats::tukey::{Class, Fences};
 
 /// Outliers that are listed: who needs more looks at the tool's own file.
 const OUTLIERS_MOST: usize = 20;
+
+/// Fewer observations than this are no level, wherever they stand: what is slow while caches fill,
+/// or at the last moment, are outliers, and are told as such. The range of five holds their median
+/// with 93.75 %.
+const LEVEL_FEWEST: usize = 5;
 
 /// Times are handed to the search for modes in so many parts of a nanosecond, since that counts in
 /// whole ones and an iteration may take less.
@@ -17,6 +22,7 @@ const PARTS_OF_NS: f64 = 1000.0;
 
 /// The observations of one row in one execution, by their positions from 0.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Samples {
     /// The row: `sort 1000.time`.
     pub row: String,
@@ -37,6 +43,7 @@ pub struct Samples {
 
 /// An observation that stands out.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Outlier {
     /// Its position.
     pub at: u64,
@@ -48,6 +55,7 @@ pub struct Outlier {
 
 /// A change of level inside an execution.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Step {
     /// The position of the first observation of the new level.
     pub at: u64,
@@ -62,15 +70,20 @@ impl Samples {
     pub fn of(row: String, execution: u32, values: &[f64]) -> Self {
         let outliers = outliers(values);
         let judged = history(values, &Limits::with_floor(0.0));
-        let course = match &judged {
-            Ok(history) => word(&history.course).to_owned(),
-            Err(why) => format!("not judged: {} observations ({why})", values.len()),
-        };
-        let changes = judged.map(|history| history.changes).unwrap_or_default();
-        let step = |change: &crate::stats::change::Change| Step {
-            at: change.at as u64,
-            ratio: change.ratio,
-            p: change.p,
+        let (steps, course) = match &judged {
+            Ok(history) => {
+                let steps = steps(&history.changes, values.len());
+                let course = word(history, &steps).to_owned();
+                (steps, course)
+            }
+            Err(NoClaim::NotPositive { index }) => {
+                let why = format!("not judged: observation {index} is not a positive number");
+                (Vec::new(), why)
+            }
+            Err(NoClaim::TooFew { have } | NoClaim::PairsOnly { have }) => {
+                let why = format!("not judged: {have} observations are too few");
+                (Vec::new(), why)
+            }
         };
         Self {
             row,
@@ -78,14 +91,37 @@ impl Samples {
             n: values.len() as u64,
             outliers_in_all: outliers.len() as u64,
             outliers: outliers.into_iter().take(OUTLIERS_MOST).collect(),
-            steps: changes.iter().map(step).collect(),
+            steps,
             course,
         }
     }
 }
 
-const fn word(course: &Course) -> &'static str {
-    match course {
+/// The changes between levels; what is too short for one is skipped.
+fn steps(changes: &[Change], n: usize) -> Vec<Step> {
+    let least = Limits::with_floor(0.0).least;
+    let ends = changes.iter().map(|change| change.at).chain([n]);
+    let Some(first) = changes.first() else {
+        return Vec::new();
+    };
+    let begin = (0, first.before, 0.0);
+    let later = changes.iter().map(|c| (c.at, c.after, c.p));
+    let levels = [begin].into_iter().chain(later).zip(ends);
+    let levels: Vec<_> = levels
+        .filter(|&((from, ..), to)| to - from >= LEVEL_FEWEST)
+        .map(|(level, _)| level)
+        .collect();
+    let pairs = levels.windows(2).map(|pair| Step {
+        at: pair[1].0 as u64,
+        ratio: pair[1].1 / pair[0].1,
+        p: pair[1].2,
+    });
+    pairs.filter(|s| s.ratio.ln().abs() >= least).collect()
+}
+
+const fn word(history: &History, steps: &[Step]) -> &'static str {
+    match history.course {
+        Course::Stepped if steps.is_empty() => "steady",
         Course::Steady => "steady",
         Course::Stepped => "stepped",
         Course::Drifting { .. } => "drifting",
@@ -166,6 +202,47 @@ mod tests {
         assert!((found.steps[0].ratio - 1.5).abs() < 0.02);
         let steady = Samples::of("a.time".to_owned(), 1, &around(100.0));
         assert_eq!((steady.course.as_str(), steady.steps.len()), ("steady", 0));
+    }
+
+    #[test]
+    fn outliers_at_the_edges_are_no_step() {
+        for few in 1..LEVEL_FEWEST {
+            let mut first = around(100.0);
+            first[..few].iter_mut().for_each(|value| *value *= 6.0);
+            let mut last = around(100.0);
+            last[100 - few..].iter_mut().for_each(|value| *value *= 6.0);
+            let mut middle = around(100.0);
+            middle[50..50 + few]
+                .iter_mut()
+                .for_each(|value| *value *= 6.0);
+            for values in [first, last, middle] {
+                let found = Samples::of("a.time".to_owned(), 1, &values);
+                assert_eq!(
+                    (found.course.as_str(), found.steps.as_slice()),
+                    ("steady", &[][..])
+                );
+                assert_eq!(found.outliers_in_all, few as u64);
+            }
+        }
+        // A level that is one stays one, also behind a disturbance.
+        let mut both = around(100.0);
+        both[..3].iter_mut().for_each(|value| *value *= 6.0);
+        both[48..50].iter_mut().for_each(|value| *value *= 6.0);
+        both[50..].iter_mut().for_each(|value| *value *= 1.5);
+        let found = Samples::of("a.time".to_owned(), 1, &both);
+        assert_eq!((found.steps.len(), found.steps[0].at), (1, 50));
+        assert!((found.steps[0].ratio - 1.5).abs() < 0.05);
+    }
+
+    #[test]
+    fn what_is_not_judged_says_why() {
+        let few = Samples::of("a.time".to_owned(), 1, &[1.0, 2.0]);
+        assert_eq!(few.course, "not judged: 2 observations are too few");
+        let none = Samples::of("a.time".to_owned(), 1, &[1.0; 20].map(|one| one - 1.0));
+        assert_eq!(
+            none.course,
+            "not judged: observation 0 is not a positive number"
+        );
     }
 
     #[test]

@@ -26,6 +26,7 @@ const ACCOUNTED_LEAST: f64 = 0.5;
 
 /// Something that happened to the clocks.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct ClockEvent {
     /// What.
@@ -38,6 +39,7 @@ pub struct ClockEvent {
 
 /// What can happen to clocks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum ClockEventKind {
     /// `CLOCK_REALTIME` was set.

@@ -17,6 +17,21 @@ impl Scenario {
         Some(rate_per_s + own.sum::<f64>())
     }
 
+    /// The same for each endpoint: its own rate, or its share of the common one by weight.
+    pub fn offered_by_endpoint(&self) -> Option<Vec<f64>> {
+        let Model::Open { rate_per_s, .. } = self.load.model else {
+            return None;
+        };
+        let common = |e: &&Endpoint| e.rate_per_s.is_none();
+        let weights: f64 = self.endpoints.iter().filter(common).map(|e| e.weight).sum();
+        let rate = |e: &Endpoint| match e.rate_per_s {
+            Some(own) => own,
+            None if weights > 0.0 => rate_per_s * e.weight / weights,
+            None => 0.0,
+        };
+        Some(self.endpoints.iter().map(rate).collect())
+    }
+
     /// Every contradiction between the load and the rest. Each key is a path in the scenario.
     pub fn contradictions(&self) -> Vec<Contradiction> {
         let mut found = match self.load.model {
@@ -312,6 +327,7 @@ mod tests {
         own.rate_per_s = Some(5.0);
         let both = scenario(&open(), vec![own.clone(), endpoint("b", &[], &[])]);
         assert_eq!((keys(&both), both.offered_per_s()), (vec![], Some(15.0)));
+        assert_eq!(both.offered_by_endpoint(), Some(vec![5.0, 10.0]));
         assert_eq!(keys(&scenario(&open(), vec![own.clone()])), ["load.rate"]);
         let all = LoadDraft {
             all_have_rates: true,

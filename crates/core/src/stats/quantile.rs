@@ -125,6 +125,14 @@ pub fn stands_for_repeat(n: u64, p: f64) -> bool {
     n as f64 * (1.0 - p) >= BEYOND_FEWEST
 }
 
+/// The fewest requests of which one repeat has a quantile `p` that can stand for it: 10, 100, 500
+/// and 5000 for p50, p95, p99 and p99.9.
+pub fn fewest_for_repeat(p: f64) -> u64 {
+    let near = (BEYOND_FEWEST / (1.0 - p)).floor() as u64;
+    // `1 - p` is not exact, and the rule above decides.
+    near + u64::from(!stands_for_repeat(near, p))
+}
+
 /// The smallest effective sample whose two-sided 95 % interval of quantile `p` has both ends:
 /// 6, 36, 72, 368, 3688 and 36887 for p50, p90, p95, p99, p99.9 and p99.99.
 pub fn needed(p: f64) -> u64 {

@@ -34,6 +34,7 @@ pub enum Steadiness {
 
 /// A figure over several runs.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Spread {
     /// Number of runs.
     pub runs: usize,

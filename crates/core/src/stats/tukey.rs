@@ -32,6 +32,7 @@ pub struct Fences {
 
 /// Where a sample lies relative to the fences.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum Class {
     /// More than three quartile distances below the first quartile.

@@ -1,6 +1,8 @@
 use proptest::prelude::*;
 use slowpath_core::stats::batches::{BATCHES, Batches, Window};
-use slowpath_core::stats::quantile::{Undetermined, needed, quantiles, rank, type_1};
+use slowpath_core::stats::quantile::{
+    Undetermined, fewest_for_repeat, needed, quantiles, rank, stands_for_repeat, type_1,
+};
 
 use super::grids::{Noise, standard_normal};
 use super::laws::laws;
@@ -322,4 +324,18 @@ fn the_effective_sample_makes_the_interval() {
     sorted.sort_unstable();
     assert_eq!(found.low, sorted[(30_000.0 * low).floor() as usize - 1]);
     assert_eq!(found.high, sorted[(30_000.0 * high).ceil() as usize - 1]);
+}
+
+#[test]
+fn fewest_for_a_repeat_are_the_first_that_stand_for_it() {
+    for (p, fewest) in [
+        (0.5, 10),
+        (0.9, 50),
+        (0.95, 100),
+        (0.99, 500),
+        (0.999, 5000),
+    ] {
+        assert_eq!(fewest_for_repeat(p), fewest, "{p}");
+        assert!(stands_for_repeat(fewest, p) && !stands_for_repeat(fewest - 1, p));
+    }
 }

@@ -1,11 +1,13 @@
 //! What a longer look at a host says about what can be measured there.
 
+use serde::{Deserialize, Serialize};
 use slowpath_core::health::{During, Noise};
 
 use super::{Circumstances, median};
 
 /// What cannot be told from noise on a host.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Floors {
     /// How late a thread wakes up at the 99th percentile, in nanoseconds: a p99 below may be the
     /// host's own.

@@ -1,7 +1,9 @@
 //! `report.json`, `sweep.json`, `bench.json`, and what comparisons and histories write.
 
 use slowpath_core::bench::BenchReport;
+use slowpath_core::gates::GateReport;
 use slowpath_diagnose::diagnosis::Diagnosis;
+use slowpath_diagnose::health::doctor::DoctorReport;
 use slowpath_experiment::ab::Ab;
 use slowpath_experiment::compare::Comparison;
 use slowpath_experiment::history::History;
@@ -51,6 +53,22 @@ pub fn history_json(history: &History) -> String {
 pub fn ab_json(ab: &Ab) -> String {
     let mut text = serde_json::to_string_pretty(ab)
         .expect("a comparison has string keys only and numbers that JSON can hold or null");
+    text.push('\n');
+    text
+}
+
+/// What became of gates: indented, with a newline at its end.
+pub fn gates_json(report: &GateReport) -> String {
+    let mut text = serde_json::to_string_pretty(report)
+        .expect("what became of gates has string keys only and numbers that JSON can hold or null");
+    text.push('\n');
+    text
+}
+
+/// What the doctor found: indented, with a newline at its end.
+pub fn doctor_json(report: &DoctorReport) -> String {
+    let mut text = serde_json::to_string_pretty(report)
+        .expect("what the doctor found has string keys only and numbers that JSON can hold");
     text.push('\n');
     text
 }

@@ -6,7 +6,8 @@ use slowpath_experiment::ab::{
 };
 use slowpath_report::Style;
 
-use crate::schema::{check, schema};
+use crate::schema::schema;
+use crate::shape_check::check;
 
 fn block(pair: Option<u32>, arm: Arm, slower: f64) -> Block {
     let wobble = 1.0 + 0.01 * f64::from(pair.unwrap_or(0) * 7 % 5);

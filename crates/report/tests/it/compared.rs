@@ -6,7 +6,8 @@ use slowpath_experiment::compare::{Chosen, Comparison, compare};
 use slowpath_experiment::history::{Ask, History, history, newest};
 use slowpath_report::Style;
 
-use crate::schema::{check, schema};
+use crate::schema::schema;
+use crate::shape_check::check;
 
 const STYLE: Style = Style {
     color: false,
@@ -67,6 +68,36 @@ fn fits(name: &str, text: &str) {
     let mut wrong = Vec::new();
     check(&schema, &schema, &value, name, &mut wrong);
     assert_eq!(wrong, Vec::<String>::new());
+}
+
+#[test]
+fn what_a_run_does_not_determine_is_not_shown_as_if_it_did() {
+    let mut lone = run(0, "v1", "x", &[10.0]);
+    lone.rows[0].refused = "needs 368 effective samples, have 190".to_owned();
+    let told = history(&[lone.clone()], &Ask::default());
+    let text = slowpath_report::history_terminal(&told, STYLE, None);
+    assert!(
+        text.contains("~10 ms") && !text.contains(" 10 ms"),
+        "{text}"
+    );
+    let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    let why = "~ is what a single repeat showed, which is not determined (needs 368 effective";
+    assert!(text.contains(why), "{text}");
+    fits("history", &slowpath_report::history_json(&told));
+    let side = |run: &RunFigures| Chosen {
+        label: String::new(),
+        runs: vec![run.clone()],
+    };
+    let told = compare(&side(&lone), &side(&run(1, "v2", "x", &[10.0, 11.0])), None);
+    let text = slowpath_report::comparison_terminal(&told, STYLE);
+    assert!(
+        text.contains("~10 ms") && text.contains("~ is what"),
+        "{text}"
+    );
+    // A release with several runs has an estimate, whatever each of them says.
+    let several = [lone.clone(), lone];
+    let told = history(&several, &Ask::default());
+    assert!(!slowpath_report::history_terminal(&told, STYLE, None).contains('~'));
 }
 
 #[test]

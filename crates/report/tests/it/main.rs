@@ -16,6 +16,7 @@ mod markdown;
 mod sample;
 mod schema;
 mod shape;
+mod shape_check;
 mod sweep;
 mod sweep_schema;
 mod terminal;

@@ -4,20 +4,27 @@
 use std::path::Path;
 
 use serde_json::Value;
+use slowpath_core::bench::BenchReport;
+use slowpath_core::facts::HostFacts;
 use slowpath_core::figures::RunFigures;
+use slowpath_core::gates::GateReport;
+use slowpath_core::health::{During, Noise, TimerNoise};
+use slowpath_core::nanos::{Nanos, Span};
 use slowpath_diagnose::diagnosis::Diagnosis;
+use slowpath_diagnose::health::doctor::{DOCTOR_SCHEMA, DoctorReport, Heard, HostBench};
 use slowpath_experiment::ab::Ab;
 use slowpath_experiment::compare::Comparison;
 use slowpath_experiment::history::History;
 use slowpath_experiment::sweep::Sweep;
 
 use crate::sample;
+use crate::shape_check::check;
 
 /// Where the schemas are committed.
 const FOLDER: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../schema");
 
 /// Every schema of what is written, by its file.
-fn schemas() -> [(&'static str, schemars::Schema); 6] {
+fn schemas() -> [(&'static str, schemars::Schema); 9] {
     [
         ("report", schemars::schema_for!(Diagnosis)),
         ("sweep", schemars::schema_for!(Sweep)),
@@ -25,7 +32,18 @@ fn schemas() -> [(&'static str, schemars::Schema); 6] {
         ("comparison", schemars::schema_for!(Comparison)),
         ("history", schemars::schema_for!(History)),
         ("ab", schemars::schema_for!(Ab)),
+        ("gates", schemars::schema_for!(GateReport)),
+        ("bench", bench()),
+        ("doctor", schemars::schema_for!(DoctorReport)),
     ]
+}
+
+/// As it is written: summaries are made again when it is read.
+fn bench() -> schemars::Schema {
+    let settings = schemars::generate::SchemaSettings::default().for_serialize();
+    settings
+        .into_generator()
+        .into_root_schema_for::<BenchReport>()
 }
 
 /// The schema of that name.
@@ -70,6 +88,55 @@ fn reports_have_the_shape_of_the_schema() {
     }
 }
 
+/// What was counted of a host in a second, and heard in another.
+fn heard() -> (During, Noise) {
+    let span = |at: u64| Span::new(Nanos::new(at), Nanos::new(at + 1_000_000_000));
+    let during = serde_json::json!({
+        "span": span(1), "cpus": 2, "cpu": null, "own_cpu_ns": 5, "children_cpu_ns": 7,
+        "psi_cpu_ns": 9, "psi_io_ns": null, "psi_memory_ns": null, "throttled_ns": 0,
+        "switches": 1200,
+        "clocks": {
+            "events": [{ "kind": "step", "between": span(3), "by_ns": -2e6 }], "slew_ppm": 0.4
+        }
+    });
+    let noise = Noise {
+        span: span(1),
+        cpus: Vec::new(),
+        timer: TimerNoise {
+            n: 9,
+            late_p50_ns: 50_000,
+            late_p99_ns: 90_000,
+            step_ns: 1,
+        },
+    };
+    (serde_json::from_value(during).unwrap(), noise)
+}
+
+#[test]
+fn what_the_doctor_finds_has_the_shape_of_the_schema() {
+    let schema = schema("doctor");
+    let (during, noise) = heard();
+    let report = DoctorReport {
+        schema: DOCTOR_SCHEMA.to_owned(),
+        host: HostFacts::default(),
+        capabilities: Vec::new(),
+        noise: Some(Heard::of(&noise)),
+        bench: Some(HostBench::of(
+            during.clone(),
+            during,
+            vec![noise.clone(), noise],
+        )),
+    };
+    let value: Value = serde_json::from_str(&slowpath_report::doctor_json(&report)).unwrap();
+    let mut wrong = Vec::new();
+    check(&schema, &schema, &value, "doctor", &mut wrong);
+    assert_eq!(wrong, Vec::<String>::new());
+    assert_eq!(
+        serde_json::from_value::<DoctorReport>(value).unwrap(),
+        report
+    );
+}
+
 #[test]
 fn the_shape_check_sees_what_is_wrong() {
     let schema = schema("report");
@@ -90,86 +157,4 @@ fn the_shape_check_sees_what_is_wrong() {
 fn json_ends_with_a_newline_and_keeps_the_order_of_the_fields() {
     let text = slowpath_report::json(&sample::diagnosis("static"));
     assert!(text.starts_with("{\n  \"schema\": \"slowpath.report/1\",\n") && text.ends_with("}\n"));
-}
-
-/// Holds a value against the part of JSON Schema that the generator uses.
-pub(crate) fn check(
-    root: &Value,
-    schema: &Value,
-    value: &Value,
-    at: &str,
-    wrong: &mut Vec<String>,
-) {
-    if let Some(reference) = schema.get("$ref").and_then(Value::as_str) {
-        let name = reference
-            .strip_prefix("#/$defs/")
-            .expect("references point to definitions");
-        return check(root, &root["$defs"][name], value, at, wrong);
-    }
-    for choices in ["anyOf", "oneOf"]
-        .iter()
-        .filter_map(|word| schema.get(*word))
-    {
-        let fits = choices.as_array().unwrap().iter().any(|choice| {
-            let mut wrong = Vec::new();
-            check(root, choice, value, at, &mut wrong);
-            wrong.is_empty()
-        });
-        if !fits {
-            wrong.push(format!("{at} fits no choice"));
-        }
-    }
-    if schema
-        .get("const")
-        .is_some_and(|constant| constant != value)
-    {
-        wrong.push(format!("{at} is not the constant"));
-    }
-    let listed = |allowed: &Value| allowed.as_array().unwrap().contains(value);
-    if schema.get("enum").is_some_and(|allowed| !listed(allowed)) {
-        wrong.push(format!("{at} is not in the list"));
-    }
-    if schema.get("type").is_some_and(|kind| !is_of(kind, value)) {
-        wrong.push(format!("{at} has the wrong type"));
-    }
-    for name in schema
-        .get("required")
-        .and_then(Value::as_array)
-        .into_iter()
-        .flatten()
-    {
-        let name = name.as_str().unwrap();
-        if value.get(name).is_none() {
-            wrong.push(format!("{at}.{name} is missing"));
-        }
-    }
-    if let (Some(properties), Some(object)) = (schema.get("properties"), value.as_object()) {
-        for (name, value) in object {
-            match properties.get(name) {
-                Some(part) => check(root, part, value, &format!("{at}.{name}"), wrong),
-                None => wrong.push(format!("{at}.{name} is not in the schema")),
-            }
-        }
-    }
-    if let (Some(items), Some(values)) = (schema.get("items"), value.as_array()) {
-        for (place, value) in values.iter().enumerate() {
-            check(root, items, value, &format!("{at}[{place}]"), wrong);
-        }
-    }
-}
-
-fn is_of(kind: &Value, value: &Value) -> bool {
-    if let Some(kinds) = kind.as_array() {
-        return kinds.iter().any(|kind| is_of(kind, value));
-    }
-    match kind.as_str().unwrap() {
-        "null" => value.is_null(),
-        "boolean" => value.is_boolean(),
-        "integer" => value.is_u64() || value.is_i64(),
-        "number" => value.is_number(),
-        "string" => value.is_string(),
-        "array" => value.is_array(),
-        "object" => value.is_object(),
-        other => panic!("unknown type {other}"),
-    }
 }

@@ -2,7 +2,8 @@
 
 use serde_json::Value;
 
-use crate::schema::{check, schema};
+use crate::schema::schema;
+use crate::shape_check::check;
 use crate::sweep::sweep;
 
 #[test]

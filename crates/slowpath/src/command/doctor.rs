@@ -5,10 +5,12 @@ use std::path::Path;
 use std::time::Duration;
 
 use anyhow::Result;
-use serde_json::{Value, json};
 use slowpath_core::facts::HostFacts;
 use slowpath_core::health::Noise;
-use slowpath_observe::host::{self, Capability};
+use slowpath_diagnose::health::doctor::{
+    Capability, DOCTOR_SCHEMA, DoctorReport, Heard, HostBench,
+};
+use slowpath_observe::host;
 
 use crate::cli::DoctorArgs;
 use crate::exit::Exit;
@@ -22,25 +24,44 @@ const LISTEN: Duration = Duration::from_secs(2);
 /// Looks, listens, prints.
 pub(crate) fn doctor(args: &DoctorArgs) -> Result<Exit> {
     store::check_copy(args.json.as_deref())?;
-    let facts = host::facts(Path::new("/proc"), Path::new("/sys"));
-    let capabilities = host::capabilities(Path::new("/proc"), Path::new("/sys"));
-    let (noise, json) = if args.bench {
+    let mut report = report();
+    let noise = if args.bench {
         let takes = host::bench_takes();
         out::say(&format!("listening to this machine for {takes:.1?} ..."));
-        let bench = host::bench();
-        (bench::text(&bench), ("bench", bench::json(&bench)))
+        let heard = host::bench();
+        let bench = HostBench::of(heard.idle, heard.busy, heard.noises);
+        let text = bench::text(&bench);
+        report.bench = Some(bench);
+        text
     } else {
         out::say(&format!("listening to this machine for {LISTEN:?} ..."));
         let noise = host::noise(LISTEN);
-        (verdict(&noise) + "\n", ("noise", noise_json(&noise)))
+        report.noise = Some(Heard::of(&noise));
+        verdict(&noise) + "\n"
     };
-    out::answer(&(text(&facts, &capabilities) + "\n" + &noise));
-    if let Some(path) = &args.json {
-        let json = whole_json(&facts, &capabilities, (json.0, &json.1));
-        let json = serde_json::to_string_pretty(&json)? + "\n";
-        store::write_copy(Some(path), &json)?;
-    }
+    out::answer(&(text(&report.host, &report.capabilities) + "\n" + &noise));
+    store::write_copy(args.json.as_deref(), &slowpath_report::doctor_json(&report))?;
     Ok(Exit::Done)
+}
+
+/// What is there before anything is listened to.
+fn report() -> DoctorReport {
+    let (proc, sys) = (Path::new("/proc"), Path::new("/sys"));
+    let capabilities = host::capabilities(proc, sys).into_iter();
+    DoctorReport {
+        schema: DOCTOR_SCHEMA.to_owned(),
+        host: host::facts(proc, sys),
+        capabilities: capabilities
+            .map(|one| Capability {
+                what: one.what.to_owned(),
+                available: one.available,
+                reason: one.reason,
+                remedy: one.remedy,
+            })
+            .collect(),
+        noise: None,
+        bench: None,
+    }
 }
 
 fn text(facts: &HostFacts, capabilities: &[Capability]) -> String {
@@ -78,38 +99,9 @@ fn verdict(noise: &Noise) -> String {
          below some {:.1} ms are this machine's as much as the server's",
         noise.stolen_share() * 100.0,
         noise.max_gap_ns() as f64 / 1e6,
-        gaps(noise),
+        Heard::of(noise).gaps_over_50us,
         noise.timer.late_p50_ns as f64 / 1e3,
         noise.timer.late_p99_ns as f64 / 1e3,
         noise.max_gap_ns().max(noise.timer.late_p99_ns) as f64 / 1e6
     )
-}
-
-fn gaps(noise: &Noise) -> u64 {
-    noise.cpus.iter().map(|cpu| cpu.gaps).sum()
-}
-
-fn noise_json(noise: &Noise) -> Value {
-    json!({
-        "gaps_over_50us": gaps(noise),
-        "stolen_share": noise.stolen_share(),
-        "max_gap_ns": noise.max_gap_ns(),
-        "timer_p50_ns": noise.timer.late_p50_ns,
-        "timer_p99_ns": noise.timer.late_p99_ns,
-    })
-}
-
-/// All that the doctor says, with what was heard under its name.
-fn whole_json(facts: &HostFacts, capabilities: &[Capability], heard: (&str, &Value)) -> Value {
-    let one = |c: &Capability| {
-        json!({
-            "what": c.what, "available": c.available, "reason": c.reason, "remedy": c.remedy
-        })
-    };
-    json!({
-        "schema": "slowpath.doctor/1",
-        "host": facts,
-        "capabilities": capabilities.iter().map(one).collect::<Vec<_>>(),
-        heard.0: heard.1,
-    })
 }

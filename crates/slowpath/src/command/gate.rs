@@ -3,9 +3,8 @@
 use std::path::{Path, PathBuf};
 
 use anyhow::Result;
-use serde::Serialize;
 use slowpath_core::figures::RunFigures;
-use slowpath_core::gates::{GateAnswer, GateOutcome};
+use slowpath_core::gates::{GATES_SCHEMA, GateAnswer, GateOutcome, GateReport};
 use slowpath_core::scenario::Gate;
 use slowpath_experiment::ab::Arm;
 use slowpath_experiment::{Baseline, Words, judge_gates};
@@ -21,19 +20,6 @@ use crate::{out, store};
 
 mod github;
 mod junit;
-
-/// The value of [`Answer::schema`].
-const SCHEMA: &str = "slowpath.gates/1";
-
-/// What `--json` holds.
-#[derive(Debug, Serialize)]
-struct Answer<'a> {
-    schema: &'static str,
-    run: &'a str,
-    name: &'a str,
-    baseline: Option<&'a str>,
-    gates: &'a [GateOutcome],
-}
 
 /// Where gates stand, for annotations.
 struct Source {
@@ -249,15 +235,17 @@ fn tell(
         let text = junit::xml(&run.name, outcomes, args.strict)?;
         store::write_copy(Some(path), &text).map_err(anyhow::Error::from)
     });
-    let answer = Answer {
-        schema: SCHEMA,
-        run: &run.id,
-        name: &run.name,
-        baseline: against.map(|against| against.figures.id.as_str()),
-        gates: outcomes,
+    let report = GateReport {
+        schema: GATES_SCHEMA.to_owned(),
+        run: run.id.clone(),
+        name: run.name.clone(),
+        baseline: against.map(|against| against.figures.id.clone()),
+        gates: outcomes.to_vec(),
     };
-    let json = serde_json::to_string_pretty(&answer)? + "\n";
-    store::write_copy(args.run.json.as_deref(), &json)?;
+    store::write_copy(
+        args.run.json.as_deref(),
+        &slowpath_report::gates_json(&report),
+    )?;
     junit.transpose()?;
     // Of a measurement that means nothing no gate can be told, and that must not pass.
     Ok(if !run.void.is_empty() {

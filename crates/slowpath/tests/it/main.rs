@@ -22,6 +22,7 @@ mod precision;
 mod readme;
 mod reconnects;
 mod restore;
+mod schemas;
 mod support;
 mod sweep;
 mod verdicts;

@@ -2,30 +2,28 @@
 
 use std::fmt::Write as _;
 
-use serde_json::{Value, json};
 use slowpath_core::health::{CpuNoise, During, FixedWork};
 use slowpath_diagnose::diagnosis::Fitness;
-use slowpath_diagnose::health::bench::{Floors, circumstances, floors};
-use slowpath_diagnose::health::{Score, clock_event, fitness};
+use slowpath_diagnose::health::bench::{Floors, circumstances};
+use slowpath_diagnose::health::clock_event;
+use slowpath_diagnose::health::doctor::HostBench;
 use slowpath_diagnose::verdict::{human, percent};
-use slowpath_observe::host::Bench;
 
 /// Width of the words in front.
 const LABEL: usize = 9;
 
 /// The answer for a person.
-pub(super) fn text(bench: &Bench) -> String {
+pub(super) fn text(bench: &HostBench) -> String {
     let known = circumstances(&bench.idle, &bench.busy, &bench.noises);
-    let score = known.score();
     let mut lines = cpu_lines(bench);
     lines.extend(work_lines(bench));
     lines.push(("timers", timer_line(bench)));
     lines.push(("clocks", clock_line(bench)));
     lines.push(("host", host_line(&bench.idle, known.steal_share)));
-    lines.push(("score", score_line(&score)));
-    let costly = score.components.iter().filter(|c| c.cost > 0);
+    lines.push(("score", score_line(bench)));
+    let costly = bench.components.iter().filter(|c| c.cost > 0);
     lines.extend(costly.map(|c| ("", format!("-{:<3} {}: {}", c.cost, c.name, c.text))));
-    let means = floors(&bench.noises).map(|floors| meaning(&floors));
+    let means = bench.floors.as_ref().map(meaning);
     lines.extend(means.into_iter().flatten());
     let mut text = String::new();
     for (label, line) in lines {
@@ -46,7 +44,7 @@ struct Cpu {
     work: Vec<FixedWork>,
 }
 
-fn cpus(bench: &Bench) -> Vec<Cpu> {
+fn cpus(bench: &HostBench) -> Vec<Cpu> {
     let all = || bench.noises.iter().flat_map(|noise| &noise.cpus);
     let mut numbers: Vec<u32> = all().map(|cpu| cpu.cpu).collect();
     numbers.sort_unstable();
@@ -73,7 +71,7 @@ fn median(values: impl Iterator<Item = u64>) -> u64 {
     values.get(values.len() / 2).copied().unwrap_or_default()
 }
 
-fn cpu_lines(bench: &Bench) -> Vec<(&'static str, String)> {
+fn cpu_lines(bench: &HostBench) -> Vec<(&'static str, String)> {
     let line = |cpu: Cpu| {
         format!(
             "cpu {:<3} {} of a busy thread's time went to others; {} gaps above 50 µs, the longest \
@@ -90,7 +88,7 @@ fn cpu_lines(bench: &Bench) -> Vec<(&'static str, String)> {
     labels.zip(cpus(bench).into_iter().map(line)).collect()
 }
 
-fn work_lines(bench: &Bench) -> Vec<(&'static str, String)> {
+fn work_lines(bench: &HostBench) -> Vec<(&'static str, String)> {
     let line = |cpu: Cpu| {
         let of = |pick: fn(&FixedWork) -> u64| human(median(cpu.work.iter().map(pick)) as f64);
         let cv = |work: &FixedWork| (1e6 * work.sd_ns as f64 / work.mean_ns.max(1) as f64) as u64;
@@ -106,7 +104,7 @@ fn work_lines(bench: &Bench) -> Vec<(&'static str, String)> {
     labels.zip(cpus(bench).into_iter().map(line)).collect()
 }
 
-fn timer_line(bench: &Bench) -> String {
+fn timer_line(bench: &HostBench) -> String {
     let timers = || bench.noises.iter().map(|noise| noise.timer);
     format!(
         "{} late at the median, {} at p99; the clock's smallest step is {} ns",
@@ -119,7 +117,7 @@ fn timer_line(bench: &Bench) -> String {
     )
 }
 
-fn clock_line(bench: &Bench) -> String {
+fn clock_line(bench: &HostBench) -> String {
     let clocks = [&bench.idle, &bench.busy].map(|during| during.clocks.as_ref());
     let mut parts: Vec<String> = clocks
         .iter()
@@ -160,13 +158,13 @@ fn host_line(idle: &During, steal_share: Option<f64>) -> String {
     )
 }
 
-fn score_line(score: &Score) -> String {
-    let says = match fitness(score.score) {
+fn score_line(bench: &HostBench) -> String {
+    let says = match bench.fitness {
         Fitness::Good => "good",
         Fitness::WithCare => "state figures with care",
         Fitness::Poor => "the host will be in the figures as much as the service",
     };
-    format!("{} of 100: {says}", score.score)
+    format!("{} of 100: {says}", bench.score)
 }
 
 fn meaning(floors: &Floors) -> Vec<(&'static str, String)> {
@@ -187,26 +185,4 @@ fn meaning(floors: &Floors) -> Vec<(&'static str, String)> {
         lines.push(("", text));
     }
     lines
-}
-
-/// The answer for a program.
-pub(super) fn json(bench: &Bench) -> Value {
-    let score = circumstances(&bench.idle, &bench.busy, &bench.noises).score();
-    let floors = floors(&bench.noises).map(|floors| {
-        json!({
-            "wake_ns": floors.wake_ns,
-            "compute_ns": floors.compute_ns,
-            "longest_gap_ns": floors.longest_gap_ns,
-            "difference": floors.difference,
-        })
-    });
-    json!({
-        "score": score.score,
-        "fitness": fitness(score.score),
-        "components": score.components,
-        "floors": floors,
-        "idle": bench.idle,
-        "busy": bench.busy,
-        "noises": bench.noises,
-    })
 }
