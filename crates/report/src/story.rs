@@ -258,8 +258,12 @@ pub(crate) fn unfinished(figures: &EndpointFigures) -> Option<String> {
     })
 }
 
-/// `3 ms (97.9 %), 1.4 s (2.1 %)`; `None` when the modes are not known.
+/// More modes than this are summed up in words; the pictures and `report.json` have each.
+pub(crate) const MODES_TOLD: usize = 4;
+
+/// `modes 3 ms (97.9 %), 1.4 s (2.1 %)`; `None` when the modes are not known.
 pub(crate) fn modes(figures: &EndpointFigures) -> Option<String> {
+    let modes = &figures.modes;
     let one = |mode: &slowpath_diagnose::diagnosis::Mode| {
         format!(
             "{} ({})",
@@ -267,8 +271,24 @@ pub(crate) fn modes(figures: &EndpointFigures) -> Option<String> {
             quantity::percent_fine(mode.weight)
         )
     };
-    let all: Vec<String> = figures.modes.iter().map(one).collect();
-    (!all.is_empty()).then(|| all.join(", "))
+    match modes.as_slice() {
+        [] => None,
+        [only] => Some(format!("mode {}", one(only))),
+        [fastest, .., slowest] if modes.len() > MODES_TOLD => {
+            let heaviest = modes.iter().max_by(|a, b| a.weight.total_cmp(&b.weight))?;
+            Some(format!(
+                "{} modes, the fastest {}, the heaviest {}, the slowest {}",
+                modes.len(),
+                one(fastest),
+                one(heaviest),
+                one(slowest)
+            ))
+        }
+        few => {
+            let all: Vec<String> = few.iter().map(one).collect();
+            Some(format!("modes {}", all.join(", ")))
+        }
+    }
 }
 
 /// `5 runs, spread 9 %`.

@@ -123,7 +123,11 @@ mod tests {
         assert_eq!(modes_of_runs(&[1000.0, 0.0, 990.0]).len(), 2);
         assert_eq!(modes_of_runs(&[1000.0, 980.0, 700.0]).len(), 1);
         assert_eq!(modes_of_runs(&[0.0, 0.0]).len(), 1);
-        assert_eq!(modes_of_runs(&[1000.0, 20.0]).len(), 1, "which of them is it?");
+        assert_eq!(
+            modes_of_runs(&[1000.0, 20.0]).len(),
+            1,
+            "which of them is it?"
+        );
         assert!(modes_of_runs(&[]).is_empty());
     }
 

@@ -71,7 +71,8 @@ fn within(figures: &EndpointFigures) -> Option<String> {
     })
 }
 
-/// How well the weights of several modes are known.
+/// How well the weights of several modes are known; of many that of the slowest, which is what a
+/// tail is made of.
 fn weights(figures: &EndpointFigures) -> Option<String> {
     let one = |mode: &Mode| {
         let (low, high) = (mode.share_low?, mode.share_high?);
@@ -95,7 +96,11 @@ fn weights(figures: &EndpointFigures) -> Option<String> {
         }
         Some(text)
     };
-    let told: Option<Vec<String>> = figures.modes.iter().map(one).collect();
+    let modes = figures.modes.as_slice();
+    if let (true, Some(slowest)) = (modes.len() > super::MODES_TOLD, modes.last()) {
+        return Some(format!("weight of the slowest mode: {}", one(slowest)?));
+    }
+    let told: Option<Vec<String>> = modes.iter().map(one).collect();
     let told = told.filter(|told| told.len() > 1)?;
     Some(format!("weights of the modes: {}", told.join("; ")))
 }

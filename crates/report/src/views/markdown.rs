@@ -147,7 +147,7 @@ fn row(diagnosis: &Diagnosis, figures: &EndpointFigures) -> String {
 
 fn notes(text: &mut String, figures: &EndpointFigures) {
     let mut notes = Vec::new();
-    notes.extend(story::modes(figures).map(|modes| format!("modes {modes}")));
+    notes.extend(story::modes(figures));
     notes.extend(story::nothing_answered(figures));
     notes.extend(story::served(figures));
     notes.extend(figures.errors.iter().map(story::error_told));

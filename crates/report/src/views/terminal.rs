@@ -178,14 +178,7 @@ fn fields(diagnosis: &Diagnosis, figures: &EndpointFigures, partly: bool) -> Vec
             story::served(figures).unwrap_or_else(|| "all served".to_owned()),
         );
     }
-    if let Some(modes) = story::modes(figures) {
-        let word = if figures.modes.len() == 1 {
-            "mode"
-        } else {
-            "modes"
-        };
-        fields.push(format!("{word} {modes}"));
-    }
+    fields.extend(story::modes(figures));
     fields
 }
 

@@ -106,6 +106,29 @@ fn the_shape_is_told_in_words() {
 }
 
 #[test]
+fn many_modes_are_summed_up_by_their_ends_and_the_heaviest() {
+    let mut diagnosis = shaped();
+    let modes = &mut diagnosis.endpoints[0].modes;
+    let (fast, slow) = (modes[0].clone(), modes[1].clone());
+    let shares = [0.2, 0.5, 0.15, 0.13];
+    modes.clear();
+    for (place, weight) in shares.into_iter().enumerate() {
+        let mut one = fast.clone();
+        (one.at_ms, one.weight) = (1.0 + place as f64, weight);
+        modes.push(one);
+    }
+    modes.push(slow);
+    for text in [wide(&diagnosis), unescaped(&diagnosis)] {
+        let told = "5 modes, the fastest 1 ms (20 %), the heaviest 2 ms (50 %), the slowest 1.4 s \
+                    (2.1 %)";
+        assert!(text.contains(told), "{text}");
+        let weight = "weight of the slowest mode: 1.4 s 2.1 % [1.5, 2.9], a satellite, in bursts";
+        assert!(text.contains(weight), "{text}");
+        assert!(!text.contains("3 ms (15 %)"), "{text}");
+    }
+}
+
+#[test]
 fn what_percentiles_rest_on_is_told_and_what_is_refused_too() {
     let mut diagnosis = sample::diagnosis("static");
     let latency = &mut diagnosis.endpoints[0].latency_ms;

@@ -89,7 +89,7 @@ fn notes(diagnosis: &Diagnosis, figures: &EndpointFigures) -> Markup {
                 (story::runs(diagnosis.run.repeats, figures))
             }
             @if let Some(told) = story::effective(&figures.latency_ms) { li { (told) } }
-            @if let Some(modes) = story::modes(figures) { li { "modes " (modes) } }
+            @if let Some(modes) = story::modes(figures) { li { (modes) } }
             @if let Some(told) = story::nothing_answered(figures) { li { (told) } }
             @for error in &figures.errors { li { (story::error_told(error)) } }
             @for line in story::streams(figures) { li { (line) } }
