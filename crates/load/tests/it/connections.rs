@@ -155,7 +155,12 @@ fn a_connection_found_closed_is_dialled_again_and_is_no_error() {
         let _ = stream.write_all(OK.as_bytes());
         After::Close
     });
-    let run = run(scenario(&users(1, 50_000_000)), server.address);
+    // Long against what keeps the server's thread from its close behind the answer.
+    let load = LoadDraft {
+        duration_ns: Some(1_000_000_000),
+        ..users(1, 150_000_000)
+    };
+    let run = run(scenario(&load), server.address);
     assert_all_ok(&run);
     let requests = run.samples.len() as u64;
     assert_eq!(run.drove.connections_opened, requests);

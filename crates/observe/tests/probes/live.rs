@@ -4,7 +4,7 @@ use std::io::{Read, Write};
 use std::net::{Ipv4Addr, SocketAddrV4, TcpListener, TcpStream};
 use std::path::Path;
 use std::process::Command;
-use std::sync::Arc;
+use std::sync::{Arc, mpsc};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -183,8 +183,18 @@ fn unread_data_is_seen() {
 
 #[test]
 fn sleeping_threads_are_named_by_what_they_wait_in() {
-    let sleeper = thread::spawn(|| thread::sleep(Duration::from_secs(2)));
-    thread::sleep(Duration::from_millis(100));
+    let (tell, told) = mpsc::channel();
+    let sleeper = thread::spawn(move || {
+        tell.send(rustix::thread::gettid().as_raw_nonzero())
+            .unwrap();
+        thread::sleep(Duration::from_secs(2));
+    });
+    let tid = told.recv().unwrap();
+    let sleeps = || {
+        let stat = std::fs::read_to_string(format!("/proc/self/task/{tid}/stat"));
+        stat.is_ok_and(|stat| stat.contains(") S "))
+    };
+    assert!(wait_for(sleeps));
     let (seen, observer) = observe_self(1);
     let gaps = observer.stop();
     sleeper.join().unwrap();

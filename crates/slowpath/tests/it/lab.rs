@@ -122,8 +122,14 @@ fn cpu_quota_throttling() {
 #[test]
 fn clock_jump() {
     if let Some((code, report)) = ran("clock-jump", OPEN) {
-        assert_eq!(causes(&report).first().unwrap(), "clock-jump", "{report:#}");
-        assert!(report["findings"][0]["share"].as_f64() >= Some(0.9));
+        // Of the instrument's troubles a host may add the other.
+        let findings = report["findings"].as_array().unwrap().iter();
+        let others = findings
+            .clone()
+            .filter(|f| f["cause"] != "client-saturation");
+        let found: Vec<&Value> = others.collect();
+        assert_eq!(found[0]["cause"], "clock-jump", "{report:#}");
+        assert!(found[0]["share"].as_f64() >= Some(0.9), "{report:#}");
         assert_eq!((code, &report["run"]["valid"]), (4, &Value::Bool(false)));
         let repeat = &report["run"]["health"]["repeats"][0];
         let aside = repeat["aside"].as_str().unwrap();

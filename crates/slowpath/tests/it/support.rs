@@ -255,3 +255,31 @@ pub(crate) fn disturbances(report: &Value) -> Vec<String> {
     why.extend(grave.map(|component| component["text"].as_str().unwrap().to_owned()));
     why
 }
+
+/// Whether the one experiment on a run confirmed its hypothesis, which is true. On a host that
+/// disturbed it, by the report of the experiment's own load, it may also have been undecided, and
+/// the test is skipped from here on.
+pub(crate) fn confirmed(folder: &Path, report: &Value) -> bool {
+    let id = report["run"]["id"].as_str().unwrap();
+    let experiments = folder.join(".slowpath/runs").join(id).join("experiments");
+    let entries = std::fs::read_dir(&experiments).unwrap().flatten();
+    let mut files = entries.map(|entry| entry.path());
+    let file = files.find(|path| path.extension().is_some_and(|e| e == "json"));
+    let file = file.unwrap();
+    let experiment = std::fs::read_to_string(&file).unwrap();
+    let experiment: Value = serde_json::from_str(&experiment).unwrap();
+    let verdict = &experiment["outcome"]["verdict"];
+    if verdict == "confirmed" {
+        return true;
+    }
+    assert_eq!(verdict, "undecided", "{experiment:#}");
+    let load = file.with_extension("");
+    let args = ["explain", load.to_str().unwrap(), "--json", "load.json"];
+    let explained = slowpath(folder, &args);
+    assert!(explained.status.success(), "{}", stderr(&explained));
+    let load = std::fs::read_to_string(folder.join("load.json")).unwrap();
+    let why = disturbances(&serde_json::from_str(&load).unwrap());
+    assert!(!why.is_empty(), "{experiment:#}");
+    skipped(&format!("an experiment is undecided: {}", why.join("; ")));
+    false
+}
