@@ -12,8 +12,7 @@ use std::fs::{File, OpenOptions};
 use std::io::{self, ErrorKind, Read, Write as _};
 use std::os::fd::AsFd;
 use std::path::{Path, PathBuf};
-use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::Duration;
 
@@ -44,8 +43,8 @@ const DRAIN_WAIT: Duration = Duration::from_secs(1);
 pub(crate) struct Log {
     path: PathBuf,
     page: Arc<Mutex<Page>>,
-    readers: Receiver<()>,
-    reader_end: Sender<()>,
+    /// Told whenever a reader has come to the end of its stream.
+    ended: Arc<Condvar>,
 }
 
 impl Log {
@@ -59,13 +58,12 @@ impl Log {
             tail: VecDeque::new(),
             room: FILE_MAX_BYTES,
             lines_lost: 0,
+            reading: 0,
         };
-        let (reader_end, readers) = channel();
         Ok(Self {
             path,
             page: Arc::new(Mutex::new(page)),
-            readers,
-            reader_end,
+            ended: Arc::default(),
         })
     }
 
@@ -76,12 +74,8 @@ impl Log {
     {
         // Refused when the user's pipes are already large; then the default size serves.
         let _ = rustix::pipe::fcntl_setpipe_size(stream.as_fd(), PIPE_BYTES);
-        let page = Arc::clone(&self.page);
-        let end = self.reader_end.clone();
-        let reader = move || {
-            drain(stream, label, &page);
-            drop(end);
-        };
+        let reading = Reading::begin(&self.page, &self.ended);
+        let reader = move || drain(stream, label, &reading.page);
         thread::Builder::new()
             .name(format!("log {label}"))
             .spawn(reader)?;
@@ -98,14 +92,49 @@ impl Log {
         locked(&self.page).tail.iter().cloned().collect()
     }
 
+    /// The last lines of a process that has ended, once they have been read.
+    pub(crate) fn last_words(&self) -> Vec<String> {
+        self.wait();
+        self.tail()
+    }
+
     /// Waits a little until both streams have ended; returns the number of lines that could not be
     /// kept. A process that slowpath could not end may hold a stream open: its reader stays.
     pub(crate) fn close(self) -> u64 {
-        drop(self.reader_end);
-        match self.readers.recv_timeout(DRAIN_WAIT) {
-            Ok(()) | Err(RecvTimeoutError::Timeout | RecvTimeoutError::Disconnected) => {}
-        }
+        self.wait();
         locked(&self.page).lines_lost
+    }
+
+    /// Waits until both streams have ended, but not for what never ends.
+    fn wait(&self) {
+        let page = locked(&self.page);
+        let waited = self
+            .ended
+            .wait_timeout_while(page, DRAIN_WAIT, |page| page.reading > 0);
+        drop(waited.unwrap_or_else(PoisonError::into_inner));
+    }
+}
+
+/// One stream that is being read; over when it is dropped.
+struct Reading {
+    page: Arc<Mutex<Page>>,
+    ended: Arc<Condvar>,
+}
+
+impl Reading {
+    fn begin(page: &Arc<Mutex<Page>>, ended: &Arc<Condvar>) -> Self {
+        locked(page).reading += 1;
+        Self {
+            page: Arc::clone(page),
+            ended: Arc::clone(ended),
+        }
+    }
+}
+
+impl Drop for Reading {
+    fn drop(&mut self) {
+        locked(&self.page).reading -= 1;
+        self.ended.notify_all();
     }
 }
 
@@ -115,6 +144,8 @@ struct Page {
     tail: VecDeque<String>,
     room: u64,
     lines_lost: u64,
+    /// Streams that have not come to their end.
+    reading: u32,
 }
 
 impl Page {
@@ -225,6 +256,20 @@ mod tests {
             [LINE_MAX_BYTES; 2]
         );
         assert_eq!(splitter.finish().map(|rest| rest.len()), Some(3));
+    }
+
+    #[test]
+    fn last_words_are_waited_for() {
+        let dir = tempfile::tempdir().unwrap();
+        let log = Log::open(&dir.path().join("logs"), "server").unwrap();
+        let (reader, mut writer) = std::io::pipe().unwrap();
+        log.follow(reader, "out").unwrap();
+        let process = thread::spawn(move || {
+            thread::sleep(Duration::from_millis(100));
+            writer.write_all(b"out of luck\n").unwrap();
+        });
+        assert_eq!(log.last_words(), ["out of luck"]);
+        process.join().unwrap();
     }
 
     #[test]

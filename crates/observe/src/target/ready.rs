@@ -129,13 +129,11 @@ pub(super) fn wait(
 }
 
 fn died(running: &Running, exit: String) -> TargetError {
-    // The readers need an instant for the last words of a process that has just ended.
-    thread::sleep(PAUSE_FIRST);
     TargetError::Died {
         name: running.name().to_owned(),
         exit,
         log: running.log_path().to_owned(),
-        tail: running.log_tail(),
+        tail: running.last_words(),
     }
 }
 

@@ -166,6 +166,11 @@ impl Running {
         self.log.as_ref().map(Log::tail).unwrap_or_default()
     }
 
+    /// What it wrote last before its end.
+    pub(super) fn last_words(&self) -> Vec<String> {
+        self.log.as_ref().map(Log::last_words).unwrap_or_default()
+    }
+
     fn leader_exit(&mut self) -> Option<ExitStatus> {
         if self.exit.is_none() {
             // An error would mean that somebody else waited for our child; nobody does.
