@@ -122,7 +122,7 @@ fn rows(endpoint: &EndpointFigures, asides: &BTreeMap<u32, String>) -> Vec<Row> 
             whole: figure(whole).filter(|_| asides.is_empty()),
             refused: match (whole.low, asides.len()) {
                 (Some(_), 0) => String::new(),
-                (Some(_), 1) => "one of its repeats was put aside".to_owned(),
+                (Some(_), 1) => "1 of its repeats was put aside".to_owned(),
                 (Some(_), aside) => format!("{aside} of its repeats were put aside"),
                 (None, _) => whole.reason.clone().unwrap_or_default(),
             },
