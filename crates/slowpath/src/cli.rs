@@ -7,11 +7,13 @@ use slowpath_lint::simulate::FEWEST_SEEDS;
 
 mod kept;
 mod load;
+mod mistakes;
 mod others;
 mod values;
 
 pub(crate) use kept::{CompareArgs, ExplainArgs, GateArgs, HistoryArgs, ReportArgs};
 pub(crate) use load::{AbArgs, ProveArgs, ReachArgs, RunArgs, SweepArgs};
+pub(crate) use mistakes::parse;
 pub(crate) use others::{BenchArgs, ImportArgs};
 
 /// Finds out why a network service is slow, and proves it.

@@ -26,9 +26,7 @@ mod toggles;
 
 use std::process::ExitCode;
 
-use clap::Parser;
-
-use crate::cli::{Cli, Verb};
+use crate::cli::Verb;
 use crate::exit::Exit;
 
 fn main() -> ExitCode {
@@ -36,7 +34,8 @@ fn main() -> ExitCode {
     if first.is_some_and(|word| word == slowpath_observe::guardian::ARGUMENT) {
         return slowpath_observe::guardian::serve();
     }
-    let cli = Cli::parse();
+    let words: Vec<_> = std::env::args_os().collect();
+    let cli = cli::parse(&words).unwrap_or_else(|error| error.exit());
     let done = match cli.verb {
         Verb::Run(args) => command::run::run(&args),
         Verb::Explain(args) => command::explain::explain(&args),
