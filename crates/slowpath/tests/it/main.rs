@@ -8,6 +8,7 @@ mod benching;
 mod comparing;
 mod counting;
 mod dependencies;
+mod docs;
 mod error_table;
 mod events;
 mod faulty;
