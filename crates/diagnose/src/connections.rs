@@ -13,7 +13,7 @@ use crate::diagnosis::{Connections, DialFailure};
 use crate::errno;
 use crate::failures::{peak_per_s, selected};
 use crate::figures::{millis, round};
-use crate::verdict::human;
+use crate::verdict::{human, plural};
 
 /// First requests on connections are slow when their median is this many times that of later
 /// ones: a handshake and a cold window cost about one round trip more …
@@ -217,15 +217,16 @@ fn notable(case: &Case<'_>, found: &Connections, carried: u64) -> Vec<String> {
     }
     if let (Some(users), Some(never @ 1..)) = (found.users, found.users_never_served) {
         let all = users * case.windows.len() as u64;
-        notable.push(format!("{never} of {all} users never got a whole response"));
+        let users = plural(all, "user");
+        notable.push(format!("{never} of {users} never got a whole response"));
     }
     let failed: u64 = found.dial_failures.iter().map(|one| one.count).sum();
     if failed > 0 {
         let kinds = found.dial_failures.iter().take(KINDS_NAMED);
         let kinds: Vec<String> = kinds.map(dial_failure).collect();
         notable.push(format!(
-            "{failed} of {} dials gave no connection: {}",
-            found.dials,
+            "{failed} of {} gave no connection: {}",
+            plural(found.dials, "dial"),
             kinds.join(", ")
         ));
     }
@@ -254,13 +255,17 @@ fn churn(case: &Case<'_>, found: &Connections) -> Option<String> {
     }
     let failed: usize = case.endpoints.iter().map(|e| e.failed.len()).sum();
     let dials = format!(
-        "{} dials in the measured window for at most {} connections at once ({} for every 1000 \
-         requests, up to {} in a second)",
+        "{} dials in the measured window for at most {} at once ({} for every 1000 requests, up to \
+         {} in a second)",
         found.dials,
-        found.limit,
+        plural(found.limit, "connection"),
         found.per_1000_requests.round(),
         found.peak_dials_per_s
     );
+    let were_stale = match found.stale {
+        1 => "1 was found closed".to_owned(),
+        stale => format!("{stale} were found closed"),
+    };
     let stale = found.stale;
     let taken = failed as f64 + stale as f64;
     let seconds = case.measured_ns() as f64 / 1e9;
@@ -268,16 +273,22 @@ fn churn(case: &Case<'_>, found: &Connections) -> Option<String> {
         && found.dials as f64 >= STORM_POOLS_PER_S * found.limit as f64 * seconds;
     if stormy && taken >= STORM_SHARE * found.dials as f64 {
         return Some(format!(
-            "reconnect storm: {dials}; {failed} requests failed and took their connection along, \
-             {stale} connections were found closed before a request was sent, warm-up included"
+            "reconnect storm: {dials}; {} failed and took their connection along, and of the \
+             connections {were_stale} before a request was sent, warm-up included",
+            plural(failed as u64, "request")
         ));
     }
     // Failures are told where errors are; this is about connections that end without one.
     let each = found.requests_per_connection.map_or(0.0, |each| each.p50);
     ((failed as f64) < STORM_SHARE * found.dials as f64).then(|| {
         format!(
-            "connections do not last: {dials}; half of them carried no more than {each} requests, \
-             {stale} were found closed before a request was sent, warm-up included"
+            "connections do not last: {dials}; half of them carried no more than {each} request{}, \
+             {were_stale} before a request was sent, warm-up included",
+            if (each - 1.0).abs() < f64::EPSILON {
+                ""
+            } else {
+                "s"
+            }
         )
     })
 }

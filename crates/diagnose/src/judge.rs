@@ -137,11 +137,12 @@ fn run_summary(
     health: Option<HostHealth>,
 ) -> RunSummary {
     let manifest = &case.record.manifest;
+    let repeats = (manifest.repeats.len() as u32).div_ceil(manifest.plan.passes().into());
     RunSummary {
         id: manifest.id.clone(),
         name: manifest.plan.scenario.name.clone(),
         release: manifest.plan.release.clone(),
-        repeats: (manifest.repeats.len() as u32).div_ceil(manifest.plan.passes().into()),
+        repeats,
         valid,
         interrupted: manifest.interrupted || manifest.recovered,
         began: manifest.began.clone(),
@@ -150,7 +151,7 @@ fn run_summary(
                 "by {}, at a rate that its file does not tell,",
                 imported.tool
             ),
-            None => load_in_words(&manifest.plan.scenario),
+            None => load_in_words(&manifest.plan.scenario, repeats),
         },
         target: manifest.target.url.clone(),
         host: manifest.host.clone(),

@@ -2,13 +2,16 @@
 
 use slowpath_core::scenario::{Arrivals, ConnectionUse, Model, Scenario, Think};
 
-use crate::verdict::human;
+use crate::verdict::{human, plural};
 
-/// One line that says what the load of a scenario is.
-pub(crate) fn load_in_words(scenario: &Scenario) -> String {
+/// One line that says what the load of a scenario is, of which so many repeats were measured.
+pub(crate) fn load_in_words(scenario: &Scenario, repeats: u32) -> String {
     let load = &scenario.load;
     let connections = match load.connection {
-        ConnectionUse::Pool => format!("{} pooled connections", load.connections),
+        ConnectionUse::Pool => {
+            let pooled = u64::from(load.connections);
+            plural(pooled, "pooled connection")
+        }
         ConnectionUse::PerUser => "a connection each".to_owned(),
         ConnectionUse::PerRequest => "a connection for each request".to_owned(),
     };
@@ -41,7 +44,8 @@ pub(crate) fn load_in_words(scenario: &Scenario) -> String {
                 0 | 1 => String::new(),
                 classes => format!(" in {classes} classes"),
             };
-            format!("closed loop, {users} users{spawn}{classes}{pause}")
+            let users = plural(u64::from(*users), "user");
+            format!("closed loop, {users}{spawn}{classes}{pause}")
         }
     };
     let passes = match load.passes.as_slice() {
@@ -49,10 +53,7 @@ pub(crate) fn load_in_words(scenario: &Scenario) -> String {
         passes => format!(" ({})", passes.join(", then ")),
     };
     let window = human(load.duration_ns as f64);
-    format!(
-        "{model}, {connections}{rests}, {} x {window}{passes}",
-        load.repeats
-    )
+    format!("{model}, {connections}{rests}, {repeats} x {window}{passes}")
 }
 
 fn pause_in_words(think: Think) -> String {

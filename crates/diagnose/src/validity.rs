@@ -13,7 +13,7 @@ use crate::host_cpu::HostCpu;
 use crate::imported;
 use crate::instrument::Load;
 use crate::run_figures::subject;
-use crate::verdict::{human, ms, percent};
+use crate::verdict::{human, ms, percent, plural};
 
 /// Steal beyond this share of CPU time makes tails that are not the server's: a hundredth of the
 /// time is all that a p99 leaves out.
@@ -314,7 +314,10 @@ fn spool(case: &Case<'_>) -> Option<Check> {
         .map(|r| r.spool_waits)
         .sum();
     (waits > 0).then(|| {
-        let text = format!("the load loop waited {waits} times for the disk");
+        let text = format!(
+            "the load loop waited {} for the disk",
+            plural(waits, "time")
+        );
         check("spool", Status::Warn, Some(waits as f64), text)
     })
 }

@@ -90,6 +90,12 @@ pub fn ms(ns: f64) -> f64 {
     ns / 1e6
 }
 
+/// `1 request`, `2 requests`.
+pub fn plural(count: u64, noun: &str) -> String {
+    let s = if count == 1 { "" } else { "s" };
+    format!("{count} {noun}{s}")
+}
+
 /// A duration for people: three significant digits and the unit that suits.
 pub fn human(ns: f64) -> String {
     let (value, unit) = if ns >= 1e9 {

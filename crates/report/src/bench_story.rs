@@ -4,8 +4,8 @@ use slowpath_core::bench::BenchReport;
 use slowpath_core::figures::{Origin, Row, Unit};
 use slowpath_core::stats::spread::{Spread, Steadiness};
 
-use crate::quantity;
 use crate::sweep_story::Table;
+use crate::{figure, quantity};
 
 /// Places of outliers that are told; further ones are in bench.json.
 const OUTLIERS_TOLD: usize = 5;
@@ -171,9 +171,8 @@ pub(crate) fn inside(report: &BenchReport) -> Vec<String> {
         let (row, number, n) = (&samples.row, samples.execution, samples.n);
         if let Some(step) = samples.steps.first() {
             told.push(format!(
-                "{row}: in execution {number} the level changes to {} of itself at sample {} of {n} \
-                 ({})",
-                quantity::percent(step.ratio),
+                "{row}: in execution {number} the level changes by {} at sample {} of {n} ({})",
+                figure::change(step.ratio),
                 step.at,
                 quantity::p_value(step.p)
             ));
@@ -187,8 +186,9 @@ pub(crate) fn inside(report: &BenchReport) -> Vec<String> {
                 ""
             };
             told.push(format!(
-                "{row}: execution {number} has {} of {n} samples outside, at {}{more}",
+                "{row}: in execution {number}, {} of {n} samples {} outside Tukey's fences, at {}{more}",
                 samples.outliers_in_all,
+                if samples.outliers_in_all == 1 { "lies" } else { "lie" },
                 places.join(", ")
             ));
         }
@@ -202,10 +202,10 @@ pub(crate) fn origin(report: &BenchReport) -> String {
         Origin::Measured => "measured by slowpath".to_owned(),
         Origin::Bench { command, adapter } => {
             let executions = quantity::plural(report.executions.len() as u64, "execution");
-            let read = if adapter.is_empty() {
-                String::new()
-            } else {
-                format!(", read as {adapter}")
+            let read = match adapter.as_str() {
+                "" => String::new(),
+                "time" => ", whose own time is the figure".to_owned(),
+                name => format!(", read as {name}"),
             };
             format!("{executions} of {}{read}", command.join(" "))
         }

@@ -145,7 +145,7 @@ pub(crate) fn legend(comparison: &Comparison) -> String {
     let first = comparison.rows.iter().find(|row| row.a.value.is_some());
     let brackets = first.map_or(String::new(), |row| {
         format!(
-            "brackets of A: {}; of B: {}; of B/A: 95 %. ",
+            "brackets of A: {}; of B: {}; of B/A: 95 %; ",
             figure::brackets(&row.a),
             figure::brackets(&row.b)
         )
@@ -161,7 +161,7 @@ pub(crate) fn legend(comparison: &Comparison) -> String {
         .any(|row| row.verdict == Verdict::CannotTell);
     let unknown = if unknown {
         format!(
-            ". Cannot tell: neither a difference nor equality is shown; so many units a side would \
+            "; \"cannot tell\": neither a difference nor equality is shown, and so many runs a side would \
              probably show {}",
             figure::change(comparison.ratio_wanted)
         )
@@ -225,10 +225,10 @@ fn failure(change: &FailureChange) -> String {
         ("vanished", "A")
     };
     format!(
-        "{}: failures of class {} {word} ({} requests, {}, in {} of {} of {here})",
+        "{}: failures of class {} {word} ({}, {}, in {} of {} of {here})",
         change.subject,
         change.class,
-        quantity::count(change.count),
+        quantity::plural(change.count, "request"),
         quantity::percent(change.share),
         change.runs,
         quantity::plural(change.of_runs, "run"),

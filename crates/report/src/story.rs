@@ -466,14 +466,14 @@ pub(crate) fn instrument(diagnosis: &Diagnosis) -> String {
     }
     if own.spool_waits > 0 {
         parts.push(format!(
-            "waited for the disk {} times",
-            quantity::count(own.spool_waits)
+            "waited for the disk {}",
+            quantity::plural(own.spool_waits, "time")
         ));
     }
     if own.stream_events_dropped > 0 {
         parts.push(format!(
-            "{} events of streams counted but not kept one by one",
-            quantity::count(own.stream_events_dropped)
+            "{} counted but not kept one by one",
+            quantity::plural(own.stream_events_dropped, "stream event")
         ));
     }
     if parts.is_empty() {

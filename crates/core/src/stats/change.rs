@@ -65,7 +65,7 @@ impl Limits {
 #[serde(rename_all = "kebab-case", tag = "reason")]
 pub enum NoClaim {
     /// Too few releases for anything.
-    #[error("{have} releases say nothing of change: {PAIRS_FEWEST} are needed, or `slowpath ab`")]
+    #[error("{} nothing of change: {PAIRS_FEWEST} are needed, or `slowpath ab`", say(*.have))]
     TooFew {
         /// Releases with a figure.
         have: usize,
@@ -85,6 +85,13 @@ pub enum NoClaim {
         /// Its place, from 0.
         index: usize,
     },
+}
+
+fn say(releases: usize) -> String {
+    match releases {
+        1 => "1 release says".to_owned(),
+        several => format!("{several} releases say"),
+    }
 }
 
 /// A change of level.

@@ -8,7 +8,9 @@ pub(crate) fn spread_blame(figures: &EndpointFigures) -> Option<String> {
     let who = match blame.blame {
         BlameOf::Host => "the repeats differ because the host did",
         BlameOf::Service => "the repeats differ by the service itself, the host held still",
-        BlameOf::Unknown => "the repeats differ, by host or service is not known",
+        BlameOf::Unknown => {
+            "the repeats differ, whether by the host or by the service is not known"
+        }
     };
     Some(format!("{who}: {}", blame.detail))
 }

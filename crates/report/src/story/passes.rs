@@ -27,10 +27,10 @@ pub(crate) fn passes(diagnosis: &Diagnosis) -> impl Iterator<Item = &str> {
 pub(crate) fn classes(diagnosis: &Diagnosis) -> impl Iterator<Item = String> + '_ {
     diagnosis.users.iter().map(|class| {
         format!(
-            "{}: {} users, {} requests, {} req/s",
+            "{}: {}, {}, {} req/s",
             class.name,
-            class.users,
-            quantity::count(class.requests),
+            quantity::plural(class.users.into(), "user"),
+            quantity::plural(class.requests, "request"),
             quantity::number(class.rate_per_s)
         )
     })

@@ -140,7 +140,7 @@ fn bursts(of: &Percentiles) -> Option<String> {
 fn mode_counts(shape: &ShapeFigures) -> Option<String> {
     let [fewest, most] = shape.mode_counts?;
     (fewest != most).then(|| {
-        format!("two ways to count modes differ: {fewest} to {most}; the next run decides")
+        format!("two ways to count modes differ: {fewest} to {most} modes; more runs decide")
     })
 }
 

@@ -110,7 +110,10 @@ fn who_is_to_blame_for_a_wide_spread_is_told_in_every_view() {
     for (blame, told) in [
         (BlameOf::Host, "the repeats differ because the host did"),
         (BlameOf::Service, "the repeats differ by the service itself"),
-        (BlameOf::Unknown, "by host or service is not known"),
+        (
+            BlameOf::Unknown,
+            "whether by the host or by the service is not known",
+        ),
     ] {
         let mut diagnosis = sample::healthy();
         diagnosis.endpoints[0].spread_blame = Some(SpreadBlame {

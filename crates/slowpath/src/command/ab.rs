@@ -9,6 +9,7 @@ use std::time::Instant;
 use anyhow::Result;
 use slowpath_core::plan::Plan as RunPlan;
 use slowpath_core::scenario::Toggle;
+use slowpath_diagnose::verdict;
 use slowpath_experiment::ab::{
     Ab, Arm, Block, PILOT_PAIRS, Plan, SCHEMA, Verdict, analyse, sees_words, thresholds,
 };
@@ -102,11 +103,11 @@ fn plan(args: &AbArgs, arms: &Arms, host: &str) -> Plan {
 fn announcement(plan: &Plan) -> String {
     let lasts = human(plan.lasts_s(OVERHEAD_S));
     let mut text = format!(
-        "{} pairs of blocks of {:?} after {:?} of warm-up, and one block before: about {lasts} \
+        "{} pairs of blocks of {} after {} of warm-up, and one block before: about {lasts} \
          (seed {})\n",
         plan.pairs,
-        std::time::Duration::from_nanos(plan.window_ns),
-        std::time::Duration::from_nanos(plan.warmup_ns),
+        verdict::human(plan.window_ns as f64),
+        verdict::human(plan.warmup_ns as f64),
         plan.seed
     );
     let sees = plan.sees(&plan.noise);
@@ -117,11 +118,12 @@ fn announcement(plan: &Plan) -> String {
         );
     } else {
         let from = plan.noise.iter().map(|noise| noise.from).max().unwrap_or(1);
+        let from = verdict::plural(from as u64, "earlier comparison");
         let words = sees_words(&sees);
         let pairs = plan.pairs;
         let _ = write!(
             text,
-            "with this host's noise (of {from} earlier comparisons) {pairs} pairs can see {words}"
+            "with this host's noise (of {from}) {pairs} pairs can see {words}"
         );
     }
     text

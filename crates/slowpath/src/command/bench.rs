@@ -7,6 +7,7 @@ use std::time::Duration;
 use anyhow::Result;
 use slowpath_core::bench::{BENCH_SCHEMA, BenchReport, Execution};
 use slowpath_core::figures::{Conditions, FIGURES_SCHEMA, Origin, RunFigures, host_conditions};
+use slowpath_diagnose::verdict::human;
 use slowpath_observe::host;
 use slowpath_record::adapters::{
     self, ADAPTERS, Adapter, Harvest, Invocation, Output, Pattern, Repeat, Source, invocation,
@@ -237,7 +238,7 @@ impl Campaign<'_> {
             }
             Err(trouble) => execution.trouble.extend(trouble),
         }
-        let took = Duration::from_nanos(execution.took_ns);
+        let took = human(execution.took_ns as f64);
         let figures = self
             .harvests
             .last()
@@ -251,7 +252,7 @@ impl Campaign<'_> {
             format!("put aside: {}", execution.aside)
         };
         let exit = &execution.exit;
-        self.say(&format!("{number}/{planned}: {took:.1?}, {exit}, {result}"));
+        self.say(&format!("{number}/{planned}: {took}, {exit}, {result}"));
         self.report.executions.push(execution);
     }
 

@@ -10,6 +10,7 @@ use slowpath_core::health::Noise;
 use slowpath_diagnose::health::doctor::{
     Capability, DOCTOR_SCHEMA, DoctorReport, Heard, HostBench,
 };
+use slowpath_diagnose::verdict::plural;
 use slowpath_observe::host;
 
 use crate::cli::DoctorArgs;
@@ -69,9 +70,9 @@ fn text(facts: &HostFacts, capabilities: &[Capability]) -> String {
     // Writing to a string cannot fail.
     let _ = writeln!(
         text,
-        "{}  {} CPUs ({}), {:.1} GiB, Linux {}, clock {}\n",
+        "{}  {} ({}), {:.1} GiB, Linux {}, clock {}\n",
         facts.hostname,
-        facts.cpus,
+        plural(facts.cpus.into(), "CPU"),
         facts.cpu_model,
         facts.memory_bytes as f64 / f64::from(1 << 30),
         facts.kernel,
@@ -94,12 +95,12 @@ fn text(facts: &HostFacts, capabilities: &[Capability]) -> String {
 /// What the noise means for a measurement.
 fn verdict(noise: &Noise) -> String {
     format!(
-        "noise  {:.2} % of a busy CPU's time was taken away, at most {:.2} ms at once ({} times \
-         above 50 µs); timers are {:.0} µs late at the median, {:.0} µs at p99\n       latencies \
+        "noise  {:.2} % of a busy CPU's time was taken away, at most {:.2} ms at once ({} above \
+         50 µs); timers are {:.0} µs late at the median, {:.0} µs at p99\n       latencies \
          below some {:.1} ms are this machine's as much as the server's",
         noise.stolen_share() * 100.0,
         noise.max_gap_ns() as f64 / 1e6,
-        Heard::of(noise).gaps_over_50us,
+        plural(Heard::of(noise).gaps_over_50us, "gap"),
         noise.timer.late_p50_ns as f64 / 1e3,
         noise.timer.late_p99_ns as f64 / 1e3,
         noise.max_gap_ns().max(noise.timer.late_p99_ns) as f64 / 1e6

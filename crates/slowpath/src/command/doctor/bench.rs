@@ -7,7 +7,7 @@ use slowpath_diagnose::diagnosis::Fitness;
 use slowpath_diagnose::health::bench::{Floors, circumstances};
 use slowpath_diagnose::health::clock_event;
 use slowpath_diagnose::health::doctor::HostBench;
-use slowpath_diagnose::verdict::{human, percent};
+use slowpath_diagnose::verdict::{human, percent, plural};
 
 /// Width of the words in front.
 const LABEL: usize = 9;
@@ -74,11 +74,11 @@ fn median(values: impl Iterator<Item = u64>) -> u64 {
 fn cpu_lines(bench: &HostBench) -> Vec<(&'static str, String)> {
     let line = |cpu: Cpu| {
         format!(
-            "cpu {:<3} {} of a busy thread's time went to others; {} gaps above 50 µs, the longest \
-             {}; it waits {} at p99, {} at p99.9",
+            "cpu {:<3} {} of a busy thread's time went to others; {} above 50 µs, the longest {}; \
+             it waits {} at p99, {} at p99.9",
             cpu.number,
             percent(cpu.stolen_share),
-            cpu.gaps,
+            plural(cpu.gaps, "gap"),
             human(cpu.max_gap_ns as f64),
             human(cpu.wait_p99_ns as f64),
             human(cpu.wait_p999_ns as f64)
