@@ -11,7 +11,10 @@ use serde::{Deserialize, Serialize};
 
 use crate::facts::HostFacts;
 
+mod constant;
 pub mod within;
+
+pub use constant::{ConstantFigure, ConstantKind};
 
 /// The value of [`RunFigures::schema`].
 pub const FIGURES_SCHEMA: &str = "slowpath.figures/1";
@@ -46,6 +49,9 @@ pub struct RunFigures {
     /// Where the latencies of a subject gather; empty where nobody looked or nothing was found.
     #[serde(default)]
     pub modes: Vec<ModeFigure>,
+    /// What else is constant in the latencies; `None` where nobody looked.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub constants: Option<Vec<ConstantFigure>>,
     /// What failed, class by class; empty where nothing did, or where the source does not say.
     #[serde(default)]
     pub failures: Vec<FailureFigure>,

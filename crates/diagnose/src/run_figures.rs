@@ -12,6 +12,7 @@ use crate::diagnosis::{Diagnosis, EndpointFigures, ErrorCount, Percentile, Repea
 use crate::over_repeats::asides;
 
 mod conditions;
+mod constants;
 
 /// The figures of a run that slowpath measured.
 pub fn run_figures(manifest: &Manifest, diagnosis: &Diagnosis) -> RunFigures {
@@ -46,6 +47,13 @@ pub fn run_figures(manifest: &Manifest, diagnosis: &Diagnosis) -> RunFigures {
             .flat_map(|endpoint| rows(endpoint, &asides(health, &manifest.plan, endpoint)))
             .collect(),
         modes: diagnosis.endpoints.iter().flat_map(modes).collect(),
+        constants: Some(
+            diagnosis
+                .endpoints
+                .iter()
+                .flat_map(|endpoint| constants::constants(manifest, endpoint))
+                .collect(),
+        ),
         failures: diagnosis.endpoints.iter().flat_map(failures).collect(),
     }
 }

@@ -19,10 +19,10 @@ use crate::validity::others_changed;
 
 /// What a constant read from a mode is uncertain by, as a share of it: modes of timers are placed
 /// to about 1 %, by the histogram and by what comes on top of a timer.
-const CONSTANT_TOLERANCE: f64 = 0.02;
+pub(crate) const CONSTANT_TOLERANCE: f64 = 0.02;
 /// A mode adds a constant if it lies at least this many times as high as the fastest; closer ones
 /// are variants of one path.
-const ADDS_FROM: f64 = 1.5;
+pub(crate) const ADDS_FROM: f64 = 1.5;
 /// To what share of it the place of a step is known: a sixty-fourth of the run, and a start.
 const STEP_RESOLUTION: f64 = 0.03;
 /// The axes that may place a step.

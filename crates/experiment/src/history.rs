@@ -18,11 +18,13 @@ mod releases;
 mod runs;
 mod settings;
 mod tracks;
+mod worst;
 
 pub use newest::{Basis, Newest, Place, newest};
-pub use recurring::{Constant, Says, Shared, WorstRow};
+pub use recurring::{Constant, Kind, Shared};
 pub use runs::{RunMode, RunModes};
 pub use tracks::{ChangeAt, Course};
+pub use worst::{Says, WorstRow};
 
 /// The value of [`History::schema`].
 pub const SCHEMA: &str = "slowpath.history/1";
@@ -63,7 +65,8 @@ pub struct Setting {
     pub releases: Vec<Release>,
     /// One a row of figures.
     pub tracks: Vec<Track>,
-    /// Constants beside the fastest mode that came back over releases, beyond chance.
+    /// Constants (of modes beside the fastest, combs and stalls) that came back over releases,
+    /// beyond chance.
     pub recurring: Vec<Constant>,
     /// Constants that several endpoints of the newest release have: a dependency in common, or
     /// work that is alike.
@@ -162,7 +165,7 @@ fn setting(runs: &[&RunFigures], all: &[&RunFigures], ask: &Ask, limits: &Limits
         differs: settings::differs(&newest, runs),
         recurring,
         shared: recurring::over_endpoints(&releases),
-        worst: recurring::worst_row(runs),
+        worst: worst::worst_row(runs),
         run_modes,
         releases: releases
             .iter()

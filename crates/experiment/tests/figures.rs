@@ -10,3 +10,5 @@ mod histories;
 mod made;
 #[path = "figures/newest.rs"]
 mod newest;
+#[path = "figures/recurrences.rs"]
+mod recurrences;

@@ -76,6 +76,7 @@ mod tests {
             host: None,
             rows: Vec::new(),
             modes: Vec::new(),
+            constants: None,
             failures: Vec::new(),
         };
         write_figures(dir.path(), &figures).unwrap();

@@ -4,8 +4,8 @@ use slowpath_core::figures::Unit;
 use slowpath_core::nanos::MILLISECOND;
 use slowpath_experiment::compare::Verdict;
 use slowpath_experiment::history::{
-    Basis, ChangeAt, Constant, Course, History, Newest, Place, RunModes, Says, Setting, Shared,
-    Track, WorstRow,
+    Basis, ChangeAt, Constant, Course, History, Kind, Newest, Place, RunModes, Says, Setting,
+    Shared, Track, WorstRow,
 };
 
 use crate::{comparison_story, figure, quantity};
@@ -244,25 +244,54 @@ fn constant(constant: &Constant) -> String {
     } else {
         format!("; perhaps {}", constant.hint)
     };
+    let at = ms(constant.at_ns);
+    let (what, why) = match constant.kind {
+        Kind::Mode => (format!("the same constant, {at},"), WORK),
+        Kind::Added => (
+            format!("a slower mode adds the same {at} to a fastest mode that moves"),
+            WORK,
+        ),
+        Kind::Step => (format!("latencies stand in steps of the same {at}"), WORK),
+        Kind::Period => (
+            format!("slow requests come with the same period, {at},"),
+            "perhaps a timer, a job of the service or one of the host",
+        ),
+    };
     format!(
-        "{}: the same constant, {}, in {} of {} ({}): a timer, or work that takes as long each \
-         time, which another load would move{hint}",
+        "{}: {what} in {} of {} ({}): {why}{hint}",
         constant.subject,
-        ms(constant.at_ns),
         constant.releases.len(),
         quantity::plural(constant.of_releases, "release"),
         quantity::p_value(constant.chance),
     )
 }
 
+/// What a constant may be that another load would tell apart.
+const WORK: &str = "a timer, or work that takes as long each time, which another load would move";
+
 fn shared(shared: &Shared) -> String {
+    let at = ms(shared.at_ns);
+    let (what, why) = match shared.kind {
+        Kind::Mode => (format!("have the same constant, {at}"), ALIKE),
+        Kind::Added => (
+            format!("add the same constant, {at}, to what is fast"),
+            ALIKE,
+        ),
+        Kind::Step => (format!("stand in the same steps of {at}"), ALIKE),
+        Kind::Period => (
+            format!("are slow with the same period, {at}"),
+            "perhaps a timer or a dependency that they share, or a job of the host",
+        ),
+    };
     format!(
-        "{} have the same constant, {} ({}): something that they share, or work that is alike",
+        "{} {what} ({}): {why}",
         shared.subjects.join(" and "),
-        ms(shared.at_ns),
         quantity::p_value(shared.chance),
     )
 }
+
+/// What a constant may be that several endpoints have.
+const ALIKE: &str = "perhaps a timer or a dependency that they share, or work that is alike";
 
 fn worst(worst: &WorstRow) -> Option<String> {
     let runs = quantity::plural(worst.runs, "run");

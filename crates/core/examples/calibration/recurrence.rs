@@ -7,6 +7,8 @@ use slowpath_core::stats::run_groups::run_groups;
 use crate::draw::Draw;
 use crate::row::{Bar, Row, Settings};
 
+mod releases;
+
 const REPS: u64 = 10_000;
 /// Range of constants: a millisecond to a second.
 const RANGE: (f64, f64) = (1.0, 1000.0);
@@ -30,6 +32,7 @@ pub(crate) fn rows(settings: &Settings) -> Vec<Row> {
     for earlier in [4, 10, 30] {
         rows.push(novel(settings, earlier));
     }
+    rows.extend(releases::rows(settings));
     rows
 }
 
@@ -49,6 +52,7 @@ fn constants(settings: &Settings, groups: usize, each: usize) -> Row {
         value: RANGE.0 * (RANGE.1 / RANGE.0).powf(draw.uniform()),
         half_width: 0.0,
         quantum: 0.0,
+        p: 0.0,
     };
     let (hits, reps) = share(settings, 4000 + groups as u64, |draw| {
         let mut release = || (0..each).map(|_| seen(draw)).collect();

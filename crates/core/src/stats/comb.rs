@@ -34,10 +34,10 @@ const SMALLEST_TOOTH_R: f64 = 0.4;
 const FRACTION_SLACK: f64 = 0.1;
 
 /// The span fits between this ...
-const FEWEST_STEPS: f64 = 2.0;
+pub const FEWEST_STEPS: f64 = 2.0;
 
 /// ... and this many steps; smaller steps are in every sample's noise.
-const MOST_STEPS: f64 = 40.0;
+pub const MOST_STEPS: f64 = 40.0;
 
 /// Steps of the scan per resolvable step.
 const SCAN: f64 = 10.0;

@@ -4,13 +4,14 @@
 use serde::{Deserialize, Serialize};
 use statrs::distribution::{Binomial, ChiSquared, ContinuousCDF, DiscreteCDF};
 
+use super::median::median;
 use super::ranks::ranks;
 
 /// Chance of an accident below which a recurrence is claimed.
 pub const CHANCE: f64 = 0.01;
 /// Constants within 2 % of each other may be one: timers keep their time better, but what is added
 /// to them (a round trip, a wake-up) does not.
-const TOLERANCE_LEAST: f64 = 0.02;
+pub const TOLERANCE_LEAST: f64 = 0.02;
 /// A row that is the cause is the worst one in at least so many of all runs; noise takes the rest.
 const TRUE_TO_ITSELF: f64 = 0.8;
 /// Chance below which such a row is ruled out.
@@ -25,6 +26,8 @@ pub struct Seen {
     pub half_width: f64,
     /// The step of the clock it was read with, in the same unit; 0 if it is far finer.
     pub quantum: f64,
+    /// Chance that it was seen by accident; 0 if it is certain to be there.
+    pub p: f64,
 }
 
 /// A constant that came back.
@@ -56,6 +59,10 @@ impl Recurring {
 /// range of length `L`, one of them has others within a tolerance `tau` in `k - 1` other groups with
 /// a chance of at most `C(m, k) M (2 tau M / L)^(k-1)`; if `k < m` times `m - 2`, since any such
 /// `k` would have been told.
+///
+/// What several groups see by accident they may see for one reason: modes that stay where they are
+/// stand like a comb in each release, and endpoints stall with the host that they share. So the
+/// chance of a recurrence is not below the median chance with which its constants are none.
 pub fn recurring(groups: &[Vec<Seen>], range: (f64, f64)) -> Vec<Recurring> {
     let mut left = points(groups);
     let most = groups.iter().map(Vec::len).max().unwrap_or(0) as f64;
@@ -88,10 +95,12 @@ pub fn recurring(groups: &[Vec<Seen>], range: (f64, f64)) -> Vec<Recurring> {
         };
         let ways = choose(groups.len(), k) * questions as f64;
         let chance = ways * most * near.powi(k as i32 - 1);
+        let mut chances: Vec<f64> = members.iter().map(|p| p.chance).collect();
+        let none = median(&mut chances).unwrap_or(0.0);
         found.push(Recurring {
             value: members[(members.len() - 1) / 2].log.exp(),
             groups: groups_of,
-            chance: chance.min(1.0),
+            chance: chance.min(1.0).max(none),
         });
     }
     found.sort_by(|a, b| a.chance.total_cmp(&b.chance));
@@ -102,6 +111,7 @@ pub fn recurring(groups: &[Vec<Seen>], range: (f64, f64)) -> Vec<Recurring> {
 struct Point {
     log: f64,
     tolerance: f64,
+    chance: f64,
     group: usize,
 }
 
@@ -117,6 +127,7 @@ fn points(groups: &[Vec<Seen>]) -> Vec<Point> {
             tolerance: TOLERANCE_LEAST
                 .max(seen.quantum / seen.value)
                 .max(seen.half_width / seen.value),
+            chance: seen.p,
             group,
         })
         .collect();

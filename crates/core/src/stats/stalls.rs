@@ -25,7 +25,7 @@ pub const FEWEST_STALLS: usize = 5;
 pub const FEWEST_PERIODS: f64 = 4.0;
 
 /// Shortest period, twice what is told apart.
-const SHORTEST_NS: f64 = 2.0 * ONE_STALL_NS;
+pub const SHORTEST_NS: f64 = 2.0 * ONE_STALL_NS;
 
 /// At most this many periods for each stall: of a clock whose strikes were seen so rarely nothing
 /// would be known.

@@ -14,6 +14,7 @@ fn seen(values: &[f64]) -> Vec<Seen> {
         value,
         half_width: 0.0,
         quantum: 0.0,
+        p: 0.0,
     };
     values.iter().map(exact).collect()
 }
@@ -52,6 +53,7 @@ fn a_coarse_clock_or_a_wide_interval_widens_the_search_and_costs_certainty() {
                 value,
                 half_width,
                 quantum,
+                p: 0.0,
             }]
         };
         recurring(&[release(10.0), release(11.0), release(10.0)], RANGE)
@@ -80,6 +82,28 @@ fn constants_that_are_scattered_recur_as_rarely_as_the_bound_says() {
         );
     }
     assert!(claimed <= 10, "{claimed} of 1000");
+}
+
+#[test]
+fn what_may_be_none_does_not_come_back_by_being_seen_often() {
+    let with = |ps: [f64; 4]| {
+        let release = |p| {
+            vec![Seen {
+                value: 200.0,
+                half_width: 0.0,
+                quantum: 0.0,
+                p,
+            }]
+        };
+        let found = recurring(&ps.map(release), RANGE);
+        assert_eq!(found.len(), 1);
+        found[0].chance
+    };
+    // (2 * 0.02 / ln 1000)^3
+    let bound = (0.04 / 1000_f64.ln()).powi(3);
+    assert_close(with([0.0; 4]), bound, 1e-9);
+    assert_close(with([0.02, 0.03, 0.02, 1e-9]), 0.02, 1e-9);
+    assert_close(with([1e-9, 0.0, 1e-9, 0.03]), bound, 1e-2);
 }
 
 /// Runs in which a row is worst.

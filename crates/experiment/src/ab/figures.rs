@@ -62,6 +62,7 @@ impl Ab {
                 .flat_map(|endpoint| METRICS.map(|metric| row(endpoint, metric)))
                 .collect(),
             modes: Vec::new(),
+            constants: None,
             failures: Vec::new(),
         }
     }

@@ -29,6 +29,7 @@ fn figures(rows: Vec<Row>) -> RunFigures {
         host: None,
         rows,
         modes: Vec::new(),
+        constants: None,
         failures: Vec::new(),
     }
 }

@@ -1,20 +1,36 @@
-//! What comes back: constants over releases and endpoints, and the row with the worst tail.
+//! Constants that come back, over releases and over the endpoints of one.
 
 use serde::{Deserialize, Serialize};
-use slowpath_core::figures::RunFigures;
+use slowpath_core::figures::{ConstantFigure, ConstantKind, RunFigures};
 use slowpath_core::stats::constants::explain;
-use slowpath_core::stats::recurrence::{self, Seen};
+use slowpath_core::stats::median::median;
+use slowpath_core::stats::recurrence::{self, Recurring, Seen, TOLERANCE_LEAST};
 
 use super::releases::OfRelease;
 use crate::compare::{SideMode, side_modes, subjects};
-use crate::estimate::{of_run, row};
+use crate::estimate::of_run;
 use crate::resolution::clock_step_ns;
 
-/// A constant is uncertain by this share of itself: modes of separate runs agree no better.
-const TOLERANCE: f64 = 0.02;
-/// A tail is worth the name if it is this many times the median; of rows without one none is the
-/// worst.
-const TAIL_LEAST: f64 = 2.0;
+/// Modes stand on a comb if they are no further from its teeth than this share of the step.
+const TOOTH: f64 = 0.1;
+
+/// What comes back.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "kebab-case")]
+pub enum Kind {
+    /// The place of a mode beside the fastest.
+    Mode,
+    /// What a slower mode adds to the fastest, where that does not stay where it is.
+    Added,
+    /// The step between latencies that stand on a comb.
+    Step,
+    /// The period at which slow requests come.
+    Period,
+}
+
+/// In the order in which they are looked for: what an earlier one tells is not told again.
+const KINDS: [Kind; 4] = [Kind::Step, Kind::Mode, Kind::Added, Kind::Period];
 
 /// A constant that came back over releases: a timer, or work that takes the same time in each of
 /// them. Which of the two is told by another load: work moves with it, and a timer does not.
@@ -23,15 +39,17 @@ const TAIL_LEAST: f64 = 2.0;
 pub struct Constant {
     /// The endpoint or the benchmark.
     pub subject: String,
-    /// Where it lies, in nanoseconds.
+    /// What it is a constant of.
+    pub kind: Kind,
+    /// Its value, in nanoseconds.
     pub at_ns: f64,
     /// The releases that have it.
     pub releases: Vec<String>,
-    /// Of how many.
+    /// Of how many in which it was looked for.
     pub of_releases: u64,
     /// Chance that some constant comes back as often by accident.
     pub chance: f64,
-    /// What it may be made of, less the fastest mode: a hint; empty without one.
+    /// What it may be made of (of a mode, less the fastest): a hint; empty without one.
     pub hint: String,
 }
 
@@ -39,7 +57,9 @@ pub struct Constant {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Shared {
-    /// Where it lies, in nanoseconds.
+    /// What it is a constant of.
+    pub kind: Kind,
+    /// Its value, in nanoseconds.
     pub at_ns: f64,
     /// The endpoints that have it.
     pub subjects: Vec<String>,
@@ -47,74 +67,76 @@ pub struct Shared {
     pub chance: f64,
 }
 
-/// Whether the worst row stays.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-#[serde(rename_all = "kebab-case")]
-pub enum Says {
-    /// The same row again and again: the cause is in that row.
-    Stays,
-    /// Another row each time: none is the cause by itself. Noise in rows that are alike does the
-    /// same, so that this says nothing of what they share.
-    Wanders,
-    /// Another row each time, and all tails rise and fall together from run to run: the rows share
-    /// what is slow, be it the host.
-    Shares,
-    /// Neither is beyond chance.
-    CannotTell,
-}
-
-/// The row with the worst tail (p99 over p50), run after run.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub struct WorstRow {
-    /// The row that was worst most often.
-    pub subject: String,
-    /// In how many runs.
-    pub times: u64,
-    /// Of how many that have a tail in some row.
-    pub runs: u64,
-    /// Chance that some row is worst as often if all are alike.
-    pub chance: f64,
-    /// Chance that the tails of all rows rise and fall together as much from run to run if the
-    /// rows are independent (Friedman); `null` if too few are known.
-    pub together: Option<f64>,
-    /// What this says.
-    pub says: Says,
-}
-
-/// The constants of each subject that lie in several releases beyond chance.
+/// The constants of each subject that are the same in several releases beyond chance.
 ///
 /// The fastest mode of a subject is left out: that the work takes the same time in each release
 /// is no recurrence of anything.
 pub(super) fn over_releases(releases: &[OfRelease<'_>]) -> Vec<Constant> {
     let all: Vec<&RunFigures> = releases.iter().flat_map(|r| r.runs.clone()).collect();
-    let Some(range) = range(&all) else {
+    let mut found = Vec::new();
+    for subject in subjects_of(&all) {
+        let mut own: Vec<Constant> = Vec::new();
+        for kind in KINDS {
+            let looked = |release: &&OfRelease<'_>| looked_for(kind, &release.runs);
+            let releases: Vec<&OfRelease<'_>> = releases.iter().filter(looked).collect();
+            let groups: Vec<Group<'_>> = releases
+                .iter()
+                .map(|release| Group {
+                    runs: &release.runs,
+                    subject: &subject,
+                })
+                .collect();
+            let bases = bases(&groups);
+            for constant in again(kind, &groups) {
+                let is_told = own.iter().any(|told| {
+                    told.releases.len() >= constant.groups.len()
+                        && explains((told.kind, told.at_ns), (kind, constant.value), bases)
+                });
+                if !is_told {
+                    let labels = constant.groups.iter().map(|&at| releases[at].label.clone());
+                    own.push(Constant {
+                        subject: subject.clone(),
+                        kind,
+                        at_ns: constant.value,
+                        releases: labels.collect(),
+                        of_releases: releases.len() as u64,
+                        chance: constant.chance,
+                        hint: hint(kind, constant.value, bases.0, &all, &subject),
+                    });
+                }
+            }
+        }
+        found.extend(own);
+    }
+    found
+}
+
+/// The constants that are the same in several subjects of the newest release beyond chance.
+pub(super) fn over_endpoints(releases: &[OfRelease<'_>]) -> Vec<Shared> {
+    let Some(newest) = releases.last() else {
         return Vec::new();
     };
-    let quantum = clock_step_ns(&all);
-    let mut found = Vec::new();
-    for subject in subjects(&all) {
-        let modes: Vec<Vec<SideMode>> = releases
-            .iter()
-            .map(|release| side_modes(&release.runs, &subject))
-            .collect();
-        let fastest = modes.iter().filter_map(|modes| modes.first());
-        let fastest = fastest.map(|mode| mode.at_ns).reduce(f64::min);
-        let groups: Vec<Vec<Seen>> = modes.iter().map(|modes| slow(modes, quantum)).collect();
-        for constant in recurrence::recurring(&groups, range) {
-            if constant.is_claimed() {
-                found.push(Constant {
-                    subject: subject.clone(),
+    let subjects = subjects_of(&newest.runs);
+    let of = |subject| Group {
+        runs: &newest.runs,
+        subject,
+    };
+    let groups: Vec<Group<'_>> = subjects.iter().map(|subject| of(subject)).collect();
+    let bases = bases(&groups);
+    let mut found: Vec<Shared> = Vec::new();
+    for kind in KINDS {
+        for constant in again(kind, &groups) {
+            let is_told = found.iter().any(|told| {
+                told.subjects.len() >= constant.groups.len()
+                    && explains((told.kind, told.at_ns), (kind, constant.value), bases)
+            });
+            if !is_told {
+                let names = constant.groups.iter().map(|&at| subjects[at].clone());
+                found.push(Shared {
+                    kind,
                     at_ns: constant.value,
-                    releases: constant
-                        .groups
-                        .iter()
-                        .map(|&at| releases[at].label.clone())
-                        .collect(),
-                    of_releases: releases.len() as u64,
+                    subjects: names.collect(),
                     chance: constant.chance,
-                    hint: hint(constant.value, fastest.unwrap_or(0.0)),
                 });
             }
         }
@@ -122,47 +144,72 @@ pub(super) fn over_releases(releases: &[OfRelease<'_>]) -> Vec<Constant> {
     found
 }
 
-/// The constants that lie in several subjects of the newest release beyond chance.
-pub(super) fn over_endpoints(releases: &[OfRelease<'_>]) -> Vec<Shared> {
-    let Some(newest) = releases.last() else {
-        return Vec::new();
-    };
-    let Some(range) = range(&newest.runs) else {
-        return Vec::new();
-    };
-    let subjects = subjects(&newest.runs);
-    let quantum = clock_step_ns(&newest.runs);
-    let groups: Vec<Vec<Seen>> = subjects
-        .iter()
-        .map(|subject| slow(&side_modes(&newest.runs, subject), quantum))
-        .collect();
-    recurrence::recurring(&groups, range)
-        .into_iter()
-        .filter(recurrence::Recurring::is_claimed)
-        .map(|constant| Shared {
-            at_ns: constant.value,
-            subjects: constant
-                .groups
-                .iter()
-                .map(|&at| subjects[at].clone())
-                .collect(),
-            chance: constant.chance,
-        })
-        .collect()
+/// One subject in the runs of one release.
+#[derive(Clone, Copy)]
+struct Group<'a> {
+    runs: &'a [&'a RunFigures],
+    subject: &'a str,
 }
 
-/// All but the fastest mode, each as uncertain as the runs of its release are of one mind and as
+/// The subjects that have modes or other constants, each once, in order.
+fn subjects_of(runs: &[&RunFigures]) -> Vec<String> {
+    let mut all = subjects(runs);
+    for constant in runs.iter().flat_map(|run| run.constants.iter().flatten()) {
+        if !all.contains(&constant.subject) {
+            all.push(constant.subject.clone());
+        }
+    }
+    all
+}
+
+/// Whether constants of a kind were looked for in any of some runs.
+fn looked_for(kind: Kind, runs: &[&RunFigures]) -> bool {
+    kind == Kind::Mode || runs.iter().any(|run| run.constants.is_some())
+}
+
+/// The constants of a kind that are in several of some groups beyond chance.
+fn again(kind: Kind, groups: &[Group<'_>]) -> Vec<Recurring> {
+    let (seen, range) = match kind {
+        Kind::Mode => modes(groups),
+        Kind::Added => constants(ConstantKind::Added, groups),
+        Kind::Step => constants(ConstantKind::Step, groups),
+        Kind::Period => constants(ConstantKind::Period, groups),
+    };
+    let Some(range) = range else {
+        return Vec::new();
+    };
+    let mut found = recurrence::recurring(&seen, range);
+    found.retain(Recurring::is_claimed);
+    found
+}
+
+/// What was seen in each group, and between what it could have been.
+type Sightings = (Vec<Vec<Seen>>, Option<(f64, f64)>);
+
+/// All modes but the fastest, each as uncertain as the runs of its release are of one mind and as
 /// the clock is coarse.
-fn slow(modes: &[SideMode], quantum_ns: f64) -> Vec<Seen> {
+fn modes(groups: &[Group<'_>]) -> Sightings {
+    let mut all: Vec<&RunFigures> = Vec::new();
+    for run in groups.iter().flat_map(|group| group.runs) {
+        if !all.iter().any(|other| std::ptr::eq(*other, *run)) {
+            all.push(run);
+        }
+    }
+    let quantum = clock_step_ns(&all);
     let seen = |mode: &SideMode| Seen {
         value: mode.at_ns,
         half_width: mode.half_width_ns,
-        quantum: quantum_ns,
+        quantum,
+        p: 0.0,
     };
-    modes.iter().skip(1).map(seen).collect()
+    let slow = |group: &Group<'_>| {
+        let modes = side_modes(group.runs, group.subject);
+        modes.iter().skip(1).map(seen).collect()
+    };
+    (groups.iter().map(slow).collect(), range(&all))
 }
 
-/// From the fastest mode to the slowest that a run showed: where a constant could have been.
+/// From the fastest mode to the slowest latency that a run showed: where a mode could have been.
 fn range(runs: &[&RunFigures]) -> Option<(f64, f64)> {
     let modes = || runs.iter().flat_map(|run| &run.modes).map(|m| m.at_ns);
     let tails = runs.iter().flat_map(|run| &run.rows);
@@ -172,9 +219,101 @@ fn range(runs: &[&RunFigures]) -> Option<(f64, f64)> {
     (fastest > 0.0 && slowest > fastest).then_some((fastest, slowest))
 }
 
-/// What a constant may be made of.
-fn hint(at_ns: f64, base_ns: f64) -> String {
-    let explained = explain(at_ns - base_ns, TOLERANCE * at_ns, &[]);
+/// The constants of a kind, and the narrowest of the ranges in which they were found: in a wider
+/// one a recurrence would seem rarer than it is.
+fn constants(kind: ConstantKind, groups: &[Group<'_>]) -> Sightings {
+    let all = groups.iter().flat_map(|group| of_kind(kind, group));
+    let ranges = all.map(|constant| (constant.between_ns[0], constant.between_ns[1]));
+    let length = |range: &(f64, f64)| range.1 / range.0;
+    let range = ranges.min_by(|a, b| length(a).total_cmp(&length(b)));
+    let seen = groups.iter().map(|group| joined(of_kind(kind, group)));
+    (seen.collect(), range)
+}
+
+fn of_kind(kind: ConstantKind, group: &Group<'_>) -> Vec<ConstantFigure> {
+    let all = group
+        .runs
+        .iter()
+        .flat_map(|run| run.constants.iter().flatten());
+    let own = all.filter(|constant| constant.kind == kind && constant.subject == group.subject);
+    own.cloned().collect()
+}
+
+/// The constants of the runs of a release: those that may be one are.
+fn joined(mut all: Vec<ConstantFigure>) -> Vec<Seen> {
+    all.sort_by(|a, b| a.at_ns.total_cmp(&b.at_ns));
+    let off =
+        |constant: &ConstantFigure| constant.half_width_ns.max(TOLERANCE_LEAST * constant.at_ns);
+    let is_one = |a: &ConstantFigure, b: &ConstantFigure| b.at_ns - a.at_ns <= off(a).max(off(b));
+    let one = |same: &[ConstantFigure]| {
+        let mut places: Vec<f64> = same.iter().map(|constant| constant.at_ns).collect();
+        let scatter = (places.last()? - places.first()?) / 2.0;
+        let widest = same.iter().map(|constant| constant.half_width_ns);
+        let chances = same.iter().map(|constant| constant.p.unwrap_or(0.0));
+        Some(Seen {
+            value: median(&mut places)?,
+            half_width: widest.fold(scatter, f64::max),
+            quantum: 0.0,
+            p: chances.fold(1.0, f64::min),
+        })
+    };
+    all.chunk_by(is_one).filter_map(one).collect()
+}
+
+/// The least and the largest of the fastest modes of groups; both 0 without modes.
+fn bases(groups: &[Group<'_>]) -> (f64, f64) {
+    let fastest = |group: &Group<'_>| {
+        let modes = side_modes(group.runs, group.subject);
+        modes.first().map(|mode| mode.at_ns)
+    };
+    let of = || groups.iter().filter_map(fastest);
+    let least = of().reduce(f64::min).unwrap_or(0.0);
+    (least, of().reduce(f64::max).unwrap_or(0.0))
+}
+
+/// Whether a constant that was told says what another one would: the teeth of a comb are modes that
+/// stay, and what is added to a fastest mode that stays does so with its place.
+fn explains(told: (Kind, f64), other: (Kind, f64), bases: (f64, f64)) -> bool {
+    let (value, moves) = (other.1, bases.1 - bases.0);
+    match (told.0, other.0) {
+        (Kind::Step, Kind::Mode | Kind::Added) => {
+            let above = if other.0 == Kind::Mode {
+                value - bases.0
+            } else {
+                value
+            };
+            let teeth = above / told.1;
+            (teeth - teeth.round()).abs() <= TOOTH + moves / told.1
+        }
+        (Kind::Mode, Kind::Added) => {
+            let tolerance = TOLERANCE_LEAST * told.1;
+            (told.1 - bases.1 - tolerance..=told.1 - bases.0 + tolerance).contains(&value)
+                && moves <= tolerance
+        }
+        _ => false,
+    }
+}
+
+/// What a constant may be made of: what its runs say, who know the timers that the scenario
+/// declares, or else known ones.
+fn hint(kind: Kind, at_ns: f64, base_ns: f64, runs: &[&RunFigures], subject: &str) -> String {
+    let (wanted, value) = match kind {
+        Kind::Mode => (ConstantKind::Added, at_ns - base_ns),
+        Kind::Added => (ConstantKind::Added, at_ns),
+        Kind::Step => (ConstantKind::Step, at_ns),
+        Kind::Period => return String::new(),
+    };
+    let tolerance = TOLERANCE_LEAST * at_ns;
+    let all = of_kind(wanted, &Group { runs, subject });
+    let near = |constant: &&ConstantFigure| (constant.at_ns - value).abs() <= tolerance;
+    let mut known = all.iter().filter(near).rev();
+    let known = known.find_map(|constant| constant.made_of.first());
+    known.cloned().unwrap_or_else(|| made_of(value, tolerance))
+}
+
+/// What known timers may make a constant of.
+fn made_of(added_ns: f64, tolerance_ns: f64) -> String {
+    let explained = explain(added_ns, tolerance_ns, &[]);
     let Some(best) = explained.first().filter(|best| best.is_remarkable()) else {
         return String::new();
     };
@@ -187,37 +326,4 @@ fn hint(at_ns: f64, base_ns: f64) -> String {
         })
         .collect();
     terms.join(" + ")
-}
-
-/// Which subject has the worst tail in each run.
-pub(super) fn worst_row(runs: &[&RunFigures]) -> Option<WorstRow> {
-    let mut all: Vec<&String> = Vec::new();
-    for row in runs.iter().flat_map(|run| &run.rows) {
-        if row.metric == "p99" && !all.contains(&&row.subject) {
-            all.push(&row.subject);
-        }
-    }
-    let tail = |run: &RunFigures, subject: &str| {
-        let of = |metric| row(run, subject, metric).and_then(of_run);
-        Some(of("p99")? / of("p50")?).filter(|ratio| ratio.is_finite())
-    };
-    let figures: Vec<Vec<Option<f64>>> = runs
-        .iter()
-        .map(|run| all.iter().map(|subject| tail(run, subject)).collect())
-        .filter(|tails: &Vec<Option<f64>>| tails.iter().flatten().any(|t| *t >= TAIL_LEAST))
-        .collect();
-    let found = recurrence::worst(&figures).filter(|found| found.runs > 0)?;
-    Some(WorstRow {
-        subject: (*all.get(found.row)?).clone(),
-        times: found.times as u64,
-        runs: found.runs as u64,
-        chance: found.chance,
-        together: found.together,
-        says: match found.says {
-            recurrence::Says::Stays => Says::Stays,
-            recurrence::Says::Wanders => Says::Wanders,
-            recurrence::Says::Shares => Says::Shares,
-            recurrence::Says::CannotTell => Says::CannotTell,
-        },
-    })
 }

@@ -39,6 +39,7 @@ pub(crate) fn run(at: usize) -> RunFigures {
         host: None,
         rows: Vec::new(),
         modes: Vec::new(),
+        constants: None,
         failures: Vec::new(),
     }
 }

@@ -140,6 +140,33 @@ fn a_history_is_a_table_a_picture_and_sentences() {
 }
 
 #[test]
+fn constants_that_come_back_are_told_as_what_they_may_be() {
+    let mut runs = stepped();
+    for run in &mut runs {
+        let constants = ["a", "b", "c", "d"].map(|subject| {
+            json!({ "subject": subject, "kind": "period", "at_ns": 30e9, "half_width_ns": 0,
+                "p": 1e-4, "between_ns": [2e9, 75e9] })
+        });
+        let step = json!({ "subject": "a", "kind": "step", "at_ns": 2e8, "half_width_ns": 1e6,
+            "p": 1e-4, "between_ns": [2e7, 4e8], "made_of": ["poll"] });
+        let all = constants.into_iter().chain([step]).collect();
+        run.constants = serde_json::from_value(Value::Array(all)).unwrap();
+    }
+    let history = history(&runs, &Ask::default());
+    let text = slowpath_report::history_markdown(&history);
+    for words in [
+        "a: latencies stand in steps of the same 200 ms in 14 of 14 releases",
+        "another load would move; perhaps poll",
+        "b: slow requests come with the same period, 30 s, in 14 of 14 releases",
+        "a and b and c and d are slow with the same period, 30 s",
+        "perhaps a timer or a dependency that they share, or a job of the host",
+    ] {
+        assert!(text.contains(words), "no {words} in\n{text}");
+    }
+    fits("history", &slowpath_report::history_json(&history));
+}
+
+#[test]
 fn names_are_escaped_and_json_has_its_schema() {
     let (comparison, history) = (comparison("y"), history(&stepped(), &Ask::default()));
     for text in [

@@ -155,6 +155,7 @@ fn blank(id: String, args: &BenchArgs) -> BenchReport {
         host: None,
         rows: Vec::new(),
         modes: Vec::new(),
+        constants: None,
         failures: Vec::new(),
     };
     BenchReport {

@@ -98,6 +98,7 @@ fn report(args: &ImportArgs, id: String, format: String, harvests: &[Harvest]) -
         host: None,
         rows,
         modes: adapters::modes(&pooled),
+        constants: None,
         failures: Vec::new(),
     };
     BenchReport {
