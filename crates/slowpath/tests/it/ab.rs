@@ -45,7 +45,7 @@ fn a_toggle_that_slows_the_target_is_found_and_the_host_s_noise_is_remembered() 
     scenario(folder, "[toggle.slow]\nenv = { WAIT = \"24\" }\n");
     let (code, found, said) = ab(folder, &["--toggle", "slow", "--pairs", "4"]);
     assert!(found.is_object(), "{said}");
-    assert!(said.contains("4 pairs of blocks of 300ms"), "{said}");
+    assert!(said.contains("4 pairs of blocks of 300 ms"), "{said}");
     assert!(
         said.contains("nothing is known of this host's noise"),
         "{said}"
