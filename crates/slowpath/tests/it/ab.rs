@@ -96,7 +96,7 @@ fn a_toggle_that_slows_the_target_is_found_and_the_host_s_noise_is_remembered() 
     );
     let said = stderr(&plan);
     assert!(
-        said.contains("(of 1 earlier comparisons) 3 pairs can see"),
+        said.contains("(of 1 earlier comparison) 3 pairs can see"),
         "{said}"
     );
     assert!(!stdout(&plan).contains("home.p50 +"), "{}", stdout(&plan));
