@@ -114,7 +114,7 @@ fn an_interrupted_bench_keeps_what_ended_before() {
     let script = "n=$(cat n 2>/dev/null || echo 0); n=$((n+1)); echo $n > n\n\
                   if [ $n = 2 ]; then touch begun; sleep 60; fi\n";
     write(folder, "second.sh", script);
-    let child = Command::new(env!("CARGO_BIN_EXE_slowpath"))
+    let mut child = Command::new(env!("CARGO_BIN_EXE_slowpath"))
         .args(["bench", "--json", "b.json", "--", "sh", "second.sh"])
         .current_dir(folder)
         .stdin(Stdio::null())
@@ -123,6 +123,7 @@ fn an_interrupted_bench_keeps_what_ended_before() {
         .spawn()
         .unwrap();
     while !folder.join("begun").exists() {
+        assert!(child.try_wait().unwrap().is_none(), "it ended by itself");
         std::thread::sleep(Duration::from_millis(10));
     }
     let pid = rustix::process::Pid::from_child(&child);

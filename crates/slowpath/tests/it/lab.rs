@@ -143,7 +143,7 @@ fn clock_jump() {
 #[test]
 fn client_saturation() {
     let folder = tempfile::tempdir().unwrap();
-    let load = "model = \"open\"\nrate = \"2000000/s\"\nconnections = 64\nduration = \"3s\"";
+    let load = "model = \"open\"\nrate = \"2000000/s\"\nconnections = 64\nduration = \"1s\"";
     let (code, report, _) = run_scenario(folder.path(), &scenario("client-saturation", load));
     assert_eq!(code, 4, "{report:#}");
     assert_eq!(
