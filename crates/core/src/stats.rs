@@ -14,7 +14,6 @@ pub mod batches;
 pub mod beta;
 pub mod bootstrap;
 pub mod change;
-pub mod collisions;
 pub mod comb;
 pub mod constants;
 pub mod dip;

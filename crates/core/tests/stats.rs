@@ -5,6 +5,7 @@
 mod stats {
     mod bootstrap;
     mod change;
+    mod collided;
     mod collisions;
     mod comb;
     mod comparing;
@@ -12,6 +13,7 @@ mod stats {
     mod dip;
     mod effective;
     mod episodes;
+    mod estimators;
     mod family;
     mod fisher;
     mod grids;

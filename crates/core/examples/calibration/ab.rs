@@ -1,10 +1,10 @@
 //! Comparisons of two settings: false claims, and what is found.
 
 use slowpath_core::stats::family::{Compared, Member, RATIO_LEAST, Verdict, compare};
-use slowpath_core::stats::fdr::{CLAIMED_UP_TO, benjamini_hochberg};
+use slowpath_core::stats::fdr::{CLAIMED_UP_TO, benjamini_hochberg, benjamini_yekutieli};
 use slowpath_core::stats::paired::{differences, paired};
 use slowpath_core::stats::power::{ALPHA, Design, POWER};
-use slowpath_core::stats::ranks::mann_whitney;
+use slowpath_core::stats::ranks::{mann_whitney, signed_rank};
 use slowpath_core::stats::welch::welch;
 
 use crate::draw::Draw;
@@ -146,18 +146,26 @@ fn without_difference(settings: &Settings) -> Vec<Row> {
 fn with_differences(settings: &Settings) -> Vec<Row> {
     let reps = settings.reps(REPS);
     let mut draw = Draw::new(settings.seed, 2);
-    let mut found: [Claims; 4] = Default::default();
+    let mut found: [Claims; 6] = Default::default();
     for _ in 0..reps {
         let campaign = campaign(&mut draw, Some(4), EFFECT);
         found[0].add(&campaign, &claimed(&campaign));
-        let t = |series: &Series| paired(&series.a, &series.b).map_or(1.0, |ratio| ratio.p);
-        found[1].add(&campaign, &by_single(&campaign, t));
+        found[1].add(&campaign, &by_single(&campaign, t_paired));
         let t = |series: &Series| welch(&series.a, &series.b).map_or(1.0, |ratio| ratio.p);
         found[2].add(&campaign, &by_single(&campaign, t));
         let u = |series: &Series| mann_whitney(&series.a, &series.b).map_or(1.0, |test| test.p);
         found[3].add(&campaign, &by_single(&campaign, u));
+        let w = |series: &Series| {
+            let d = differences(&series.a, &series.b).expect("all are positive");
+            signed_rank(&d).map_or(1.0, |test| test.p)
+        };
+        found[4].add(&campaign, &by_single(&campaign, w));
+        let ps: Vec<f64> = campaign.iter().map(t_paired).collect();
+        let adjusted = benjamini_yekutieli(&ps).into_iter();
+        let claimed: Vec<bool> = adjusted.map(|p| p <= CLAIMED_UP_TO).collect();
+        found[5].add(&campaign, &claimed);
     }
-    let [moderated, plain, unpaired, ranks] = &found;
+    let [moderated, plain, unpaired, ranks, signed, wary] = &found;
     let gain: Vec<f64> = moderated
         .power
         .iter()
@@ -175,11 +183,26 @@ fn with_differences(settings: &Settings) -> Vec<Row> {
         Row::mean("the same by Welch", &unpaired.power, Bar::Shown),
         Row::mean("the same by Mann-Whitney", &ranks.power, Bar::Shown),
         Row::mean(
+            "the same by Wilcoxon's signed ranks",
+            &signed.power,
+            Bar::Shown,
+        ),
+        Row::mean(
+            "the same by plain paired t and Benjamini-Yekutieli",
+            &wary.power,
+            Bar::Shown,
+        ),
+        Row::mean(
             "found more than by plain paired t",
             &gain,
             Bar::AtLeast(0.10),
         ),
     ]
+}
+
+/// Plain paired t.
+fn t_paired(series: &Series) -> f64 {
+    paired(&series.a, &series.b).map_or(1.0, |ratio| ratio.p)
 }
 
 /// What a method claims, campaign by campaign.

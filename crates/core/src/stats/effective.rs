@@ -5,7 +5,6 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::beta;
 use super::student::t_975;
 
 /// A design effect above this is itself a finding: slow requests come in bursts.
@@ -146,14 +145,6 @@ impl Effective {
             ..self
         }
     }
-}
-
-/// The share over all batches with its 95 % interval, `(share, low, high)`; `None` without
-/// samples. Reproduces `svyciprop(method = "beta")` of the R package survey.
-pub fn share_interval(batches: &[BatchCount]) -> Option<(f64, f64, f64)> {
-    let found = effective(batches)?;
-    let (low, high) = beta::interval(found.share, found.n_eff);
-    Some((found.share, low, high))
 }
 
 #[cfg(test)]

@@ -140,12 +140,6 @@ pub fn needed(p: f64) -> u64 {
     (beta::TAIL.ln() / inner.ln()).ceil() as u64
 }
 
-/// The smallest effective sample that bounds quantile `p` from above with 95 % confidence, which
-/// is all that a limit on a latency asks for: 5, 29, 59, 299, 2995 and 29956.
-pub fn needed_one_sided(p: f64) -> u64 {
-    ((2.0 * beta::TAIL).ln() / p.ln()).ceil() as u64
-}
-
 /// The quantiles `ps` of the samples `(batch, latency)`, each in `0..1`, with their intervals.
 ///
 /// `censored` names the batch of every request that has no latency because it was given up:

@@ -78,19 +78,6 @@ pub fn least_p(a: usize, b: usize) -> f64 {
     (2.0 * (-ln_binomial((a + b) as u64, a as u64)).exp()).min(1.0)
 }
 
-/// The median of the means of all pairs of differences, each with itself too (Hodges & Lehmann
-/// 1963): a centre that one bad pair cannot move. For differences of logarithms its `exp` is
-/// a ratio. `None` if there is none.
-pub fn hodges_lehmann(differences: &[f64]) -> Option<f64> {
-    let mut means: Vec<f64> = Vec::new();
-    for (i, first) in differences.iter().enumerate() {
-        means.extend(differences[i..].iter().map(|d| f64::midpoint(*first, *d)));
-    }
-    means.sort_unstable_by(f64::total_cmp);
-    let upper = *means.get(means.len() / 2)?;
-    Some(f64::midpoint(means[(means.len() - 1) / 2], upper))
-}
-
 /// The rank of each value, from 1; equal values share their mean rank.
 pub fn ranks(values: &[f64]) -> Vec<f64> {
     let doubled = doubled_ranks(values);

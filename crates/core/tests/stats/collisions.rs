@@ -1,10 +1,8 @@
 //! Collisions of keys, and the bend of a curve.
 
-use slowpath_core::stats::collisions::{
-    any, behind_first, closed, keys_for, mutual, mutual_cost, mutual_sd, open,
-};
 use slowpath_core::stats::kneedle::knee;
 
+use super::collided::{any, behind_first, closed, keys_for, mutual, mutual_cost, mutual_sd, open};
 use super::vectors::{assert_close, number, numbers, vectors};
 
 fn uniform(keys: u32) -> Vec<f64> {

@@ -3,10 +3,11 @@
 use slowpath_core::stats::log_ratio::{Answer, EQUIVALENT_WITHIN, NotComparable};
 use slowpath_core::stats::moderated::{Prior, moderated};
 use slowpath_core::stats::paired::{agreeing, differences, logit, of_differences, paired};
-use slowpath_core::stats::ranks::{hodges_lehmann, least_p, mann_whitney, signed_rank};
+use slowpath_core::stats::ranks::{least_p, mann_whitney, signed_rank};
 use slowpath_core::stats::welch::welch;
 use slowpath_core::stats::{fdr, paired as pairs};
 
+use super::estimators::hodges_lehmann;
 use super::vectors::{assert_close, number, numbers, vectors};
 
 const A: [f64; 5] = [101.0, 98.0, 103.0, 99.0, 100.0];

@@ -1,5 +1,5 @@
 use slowpath_core::stats::beta::{clopper_pearson, interval};
-use slowpath_core::stats::effective::{BatchCount, effective, share_interval};
+use slowpath_core::stats::effective::{BatchCount, effective};
 
 use super::vectors::{assert_close, number, numbers, vectors};
 
@@ -9,10 +9,12 @@ fn published() -> Vec<BatchCount> {
     hits.map(|hits| BatchCount { hits, total: 100 }).to_vec()
 }
 
+/// `svyciprop(method = "beta")`.
 #[test]
 fn reproduces_r_survey() {
-    let (share, low, high) = share_interval(&published()).unwrap();
-    assert_close(share, 0.07, 1e-12);
+    let found = effective(&published()).unwrap();
+    assert_close(found.share, 0.07, 1e-12);
+    let (low, high) = interval(found.share, found.n_eff);
     assert_close(low, 0.024_727_780_57, 1e-9);
     assert_close(high, 0.150_512_007_4, 1e-9);
 }

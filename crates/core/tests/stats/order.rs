@@ -1,10 +1,10 @@
 //! Intervals by ranks, and quantiles between samples.
 
 use proptest::prelude::*;
-use slowpath_core::stats::interpolated::{harrell_davis, type_7, type_8};
+use slowpath_core::stats::interpolated::type_7;
 use slowpath_core::stats::order::{TooFew, median, needed, ranks};
-use slowpath_core::stats::quantile::needed_one_sided;
 
+use super::estimators::{harrell_davis, type_8};
 use super::laws::laws;
 use super::vectors::{assert_close, number, vectors};
 
@@ -50,7 +50,8 @@ fn one_sided_needs_of_vectors() {
     let vectors = vectors();
     for p in ["0.5", "0.9", "0.95", "0.99", "0.999", "0.9999"] {
         let expected = number(&vectors, &["min_n_one_sided95_upper", p]);
-        assert_eq!(needed_one_sided(p.parse().unwrap()), expected as u64, "{p}");
+        // One side of an interval with 90 %.
+        assert_eq!(needed(p.parse().unwrap(), 0.9), expected as u64, "{p}");
     }
 }
 
