@@ -3,7 +3,10 @@
 //! Judging is pure and starts no threads. Where parts of it do not depend on each other it hands
 //! them to a [`Spread`], which its caller may implement with threads. What comes out is the same.
 
-use std::sync::OnceLock;
+use std::sync::{Mutex, OnceLock, PoisonError};
+
+/// Fewer values are sorted in less time than another thread takes to begin.
+const FEWEST_SORTED: usize = 20_000;
 
 /// Does pieces of work, side by side or one after the other.
 pub trait Spread: Sync {
@@ -64,8 +67,26 @@ pub fn both<A: Send + Sync, B: Send + Sync>(
     made.expect("each number is called")
 }
 
+/// Sorts values: those below their median beside those above it.
+pub fn sort(spread: &dyn Spread, values: &mut [u64]) {
+    if values.len() < FEWEST_SORTED {
+        values.sort_unstable();
+        return;
+    }
+    let middle = values.len() / 2;
+    let (below, _, above) = values.select_nth_unstable(middle);
+    let halves = [Mutex::new(below), Mutex::new(above)];
+    spread.each(halves.len(), &|k| {
+        let mut half = halves[k].lock().unwrap_or_else(PoisonError::into_inner);
+        half.sort_unstable();
+    });
+}
+
 #[cfg(test)]
 mod tests {
+    use rand_chacha::ChaCha8Rng;
+    use rand_core::{Rng, SeedableRng};
+
     use super::*;
 
     /// The last first.
@@ -83,6 +104,23 @@ mod tests {
             assert_eq!(map(spread, 4, |k| k * k), [0, 1, 4, 9]);
             assert!(map(spread, 0, |k| k).is_empty());
             assert_eq!(both(spread, || 1, || "two"), (1, "two"));
+        }
+    }
+
+    #[test]
+    fn halves_are_sorted_like_the_whole() {
+        let mut random = ChaCha8Rng::seed_from_u64(5);
+        for (n, kinds) in [
+            (0, 1),
+            (10, 5),
+            (2 * FEWEST_SORTED + 1, 7),
+            (30_000, 1_000_000),
+        ] {
+            let values: Vec<u64> = (0..n).map(|_| random.next_u64() % kinds).collect();
+            let (mut whole, mut halves) = (values.clone(), values);
+            whole.sort_unstable();
+            sort(&Backwards, &mut halves);
+            assert_eq!(halves, whole);
         }
     }
 }

@@ -6,12 +6,13 @@
 
 use slowpath_core::sample::Outcome;
 use slowpath_core::samples::SampleRef;
-use slowpath_core::stats::quantile::type_1;
+use slowpath_core::stats::quantile::rank;
+use slowpath_core::stats::selection::Order;
 
 use crate::diagnosis::Percentile;
 use crate::figures::millis;
 
-/// Lower bounds of a measure, one a request.
+/// Lower bounds of a measure, one a request without a value.
 pub(crate) struct Bounds {
     /// Ascending; empty when nothing was given up, since nothing needs a bound then.
     sorted_ns: Vec<u64>,
@@ -20,22 +21,14 @@ pub(crate) struct Bounds {
 }
 
 impl Bounds {
-    /// Of the measured `values`, of requests that were `given_up`, and of some `unsent`, of which
-    /// nothing is known.
+    /// Of requests that were `given_up`, and of some `unsent`, of which nothing is known.
     pub(crate) fn new(
-        values: impl Iterator<Item = u64>,
         given_up: &[SampleRef<'_>],
         unsent: usize,
         measure: &impl Fn(SampleRef<'_>) -> Option<u64>,
     ) -> Self {
-        if given_up.is_empty() && unsent == 0 {
-            return Self {
-                sorted_ns: Vec::new(),
-                timeout_ns: None,
-            };
-        }
         let bound = |sample: &SampleRef<'_>| measure(*sample).unwrap_or(0);
-        let mut sorted_ns: Vec<u64> = values.chain(given_up.iter().map(bound)).collect();
+        let mut sorted_ns: Vec<u64> = given_up.iter().map(bound).collect();
         sorted_ns.extend(std::iter::repeat_n(0, unsent));
         sorted_ns.sort_unstable();
         let timed_out = given_up.iter().filter(|s| s.outcome() == Outcome::Timeout);
@@ -45,9 +38,14 @@ impl Bounds {
         }
     }
 
-    /// The percentile, with its lower bound if it has no value.
-    pub(crate) fn beside(&self, percentile: Percentile, p: f64) -> Percentile {
-        let bound = type_1(&self.sorted_ns, p).filter(|&ns| ns > 0);
+    /// The percentile, with its lower bound among the `measured` values if it has no value.
+    pub(crate) fn beside(
+        &self,
+        measured: &mut impl Order,
+        percentile: Percentile,
+        p: f64,
+    ) -> Percentile {
+        let bound = self.bound(measured, p).filter(|&ns| ns > 0);
         match bound {
             Some(ns) if percentile.value.is_none() => {
                 let by = if self.timeout_ns.is_some_and(|timeout| timeout <= ns) {
@@ -63,5 +61,13 @@ impl Bounds {
             }
             _ => percentile,
         }
+    }
+
+    fn bound(&self, measured: &mut impl Order, p: f64) -> Option<u64> {
+        if self.sorted_ns.is_empty() {
+            return None;
+        }
+        let n = (measured.count() + self.sorted_ns.len()) as u64;
+        measured.nth_with(&self.sorted_ns, rank(n, p) as usize - 1)
     }
 }

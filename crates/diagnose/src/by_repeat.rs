@@ -26,10 +26,9 @@ pub(crate) fn by_repeat(
     endpoint: &EndpointCase,
 ) -> (Vec<RepeatFigures>, Vec<f64>) {
     let mut latencies: Vec<Vec<u64>> = vec![Vec::new(); case.windows.len()];
-    for &i in &endpoint.completed {
-        let sample = case.sample(i);
-        if let Some(of_repeat) = latencies.get_mut(usize::from(sample.repeat())) {
-            of_repeat.push(sample.latency_ns());
+    for (repeat, own) in endpoint.stretches(case.record) {
+        if let Some(of_repeat) = latencies.get_mut(usize::from(repeat)) {
+            of_repeat.extend_from_slice(&endpoint.latencies_ns[own]);
         }
     }
     let mut parts: Vec<Part> = latencies.into_iter().map(Part::new).collect();

@@ -1,6 +1,7 @@
 //! The case: a read-only view of a run, cut the way detectors ask for it.
 
 use std::collections::BTreeSet;
+use std::ops::Range;
 use std::sync::OnceLock;
 
 use slowpath_core::nanos::{MILLISECOND, Nanos, Span};
@@ -8,7 +9,7 @@ use slowpath_core::record::RunRecord;
 use slowpath_core::sample::{Outcome, Stage};
 use slowpath_core::samples::SampleRef;
 use slowpath_core::signal::Signal;
-use slowpath_core::spread::{InTurn, Spread, map};
+use slowpath_core::spread::{InTurn, Spread, both, map};
 use slowpath_core::stats::quantile;
 use slowpath_core::timeline::{Series, Subject, Timeline};
 
@@ -51,6 +52,8 @@ pub struct EndpointCase {
     pub name: String,
     /// Whole responses that met expectations: positions in the record's samples.
     pub completed: Vec<u32>,
+    /// Their latencies, in the same order.
+    pub latencies_ns: Vec<u64>,
     /// Failures.
     pub failed: Vec<u32>,
     /// Overtaken by the end of the run.
@@ -84,7 +87,6 @@ impl<'a> Case<'a> {
     /// Cuts a part of a record; seconds are counted from `zero`.
     pub(crate) fn from(record: &'a RunRecord, zero: Option<Nanos>, spread: &dyn Spread) -> Self {
         let windows: Vec<Span> = record.manifest.repeats.iter().map(|r| r.window).collect();
-        let wire_ns = wire_ns(record);
         let names = record
             .manifest
             .plan
@@ -92,13 +94,14 @@ impl<'a> Case<'a> {
             .endpoints
             .iter()
             .map(|e| e.name.clone());
-        let mut endpoints: Vec<EndpointCase> = (0..)
-            .zip(names)
-            .map(|(index, name)| EndpointCase::new(record, index, name))
-            .collect();
-        deal(record, &mut endpoints);
+        let names: Vec<String> = names.collect();
+        let (mut endpoints, wire_ns) = both(spread, || deal(record, &names), || wire_ns(record));
+        let latencies = map(spread, endpoints.len(), |k| endpoints[k].measure(record));
+        for (endpoint, latencies) in endpoints.iter_mut().zip(latencies) {
+            endpoint.latencies_ns = latencies;
+        }
         let cuts = map(spread, endpoints.len(), |k| {
-            Cut::of(record, &endpoints[k], wire_ns, &windows)
+            Cut::of(record, &endpoints[k], wire_ns, &windows, spread)
         });
         for (endpoint, cut) in endpoints.iter_mut().zip(cuts) {
             (endpoint.split, endpoint.tail, endpoint.floor) = (cut.split, cut.tail, cut.floor);
@@ -220,6 +223,7 @@ impl EndpointCase {
             index,
             name,
             completed: Vec::new(),
+            latencies_ns: Vec::new(),
             failed: Vec::new(),
             unfinished: Vec::new(),
             warmed_up: Vec::new(),
@@ -239,6 +243,28 @@ impl EndpointCase {
             case.unsent += tally.unsent;
         }
         case
+    }
+
+    /// The latencies of the completed requests.
+    fn measure(&self, record: &RunRecord) -> Vec<u64> {
+        let latency = |&i: &u32| record.samples.at(i as usize).latency_ns();
+        self.completed.iter().map(latency).collect()
+    }
+
+    /// The places of completed requests that follow each other in one repeat, with its number.
+    pub(crate) fn stretches<'a>(
+        &'a self,
+        record: &'a RunRecord,
+    ) -> impl Iterator<Item = (u16, Range<usize>)> + 'a {
+        let of_repeat = |&i: &u32| record.samples.at(i as usize).repeat();
+        let stretches = self
+            .completed
+            .chunk_by(move |a, b| of_repeat(a) == of_repeat(b));
+        stretches.scan(0, move |begin, stretch| {
+            let own = *begin..*begin + stretch.len();
+            *begin = own.end;
+            Some((of_repeat(&stretch[0]), own))
+        })
     }
 
     /// Whether claims explain the tail (slow requests have much more of it than the others) or the
@@ -303,20 +329,27 @@ impl Cut {
         endpoint: &EndpointCase,
         wire_ns: Option<u64>,
         windows: &[Span],
+        spread: &dyn Spread,
     ) -> Self {
-        let completed = &endpoint.completed;
-        let split = split(record, completed, &endpoint.failed);
-        let floor = |wire| Frame::floor(record, completed, &split.sorted_ns, wire, windows);
-        Self {
-            tail: Frame::tail(record, &split, windows),
-            floor: wire_ns.and_then(floor),
-            split,
-        }
+        let requests = (
+            endpoint.completed.as_slice(),
+            endpoint.latencies_ns.as_slice(),
+        );
+        let split = split(record, requests, &endpoint.failed, spread);
+        let floor = |wire| Frame::floor(record, requests, &split.sorted_ns, wire, windows);
+        let (tail, floor) = both(
+            spread,
+            || Frame::tail(record, &split, windows),
+            || wire_ns.and_then(floor),
+        );
+        Self { split, tail, floor }
     }
 }
 
-/// Deals the requests of a record to its endpoints.
-fn deal(record: &RunRecord, endpoints: &mut [EndpointCase]) {
+/// Deals the requests of a record to its endpoints, which have these names.
+fn deal(record: &RunRecord, names: &[String]) -> Vec<EndpointCase> {
+    let new = |(index, name): (u16, &String)| EndpointCase::new(record, index, name.clone());
+    let mut endpoints: Vec<EndpointCase> = (0..).zip(names).map(new).collect();
     for (position, sample) in (0..).zip(&record.samples) {
         let Some(endpoint) = endpoints.get_mut(usize::from(sample.endpoint())) else {
             continue;
@@ -329,6 +362,7 @@ fn deal(record: &RunRecord, endpoints: &mut [EndpointCase]) {
             (Stage::Warmup, _) => {}
         }
     }
+    endpoints
 }
 
 /// See [`Case::wire_ns`].

@@ -52,21 +52,17 @@ pub(crate) fn connections(case: &Case<'_>) -> Connections {
     let manifest = &case.record.manifest;
     let repeats = &manifest.repeats;
     let samples = &case.record.samples;
-    let measured = || samples.iter().filter(|s| s.stage() == Stage::Measured);
     let carried = Carried::of(samples);
-    let dialled = |at: &(u32, SampleRef<'_>)| {
-        at.1.connect_begin().is_some() && at.1.stage() == Stage::Measured
-    };
-    let dialled: Vec<u32> = (0..).zip(samples).filter(dialled).map(|at| at.0).collect();
+    let Requests {
+        measured,
+        dialled,
+        first_ns,
+        first_warmup_ns,
+        later_ns,
+    } = Requests::of(samples);
     let dials = || dialled.iter().map(|&i| case.sample(i));
     let served = Served::of(case);
     let in_ms = |of: &mut dyn Iterator<Item = u64>| selected(of.collect(), millis);
-    let first = |stage| {
-        let first = samples.iter().filter(|s| s.index_on_connection() == 0);
-        let first = first.filter(move |s| s.stage() == stage && s.outcome() == Outcome::Ok);
-        first.filter_map(SampleRef::service_ns)
-    };
-    let later = measured().filter(|s| s.index_on_connection() > 0 && s.outcome() == Outcome::Ok);
     let per_connection: Selection = carried.requests().collect();
     let connections_used = per_connection.len() as u64;
     let mut found = Connections {
@@ -75,10 +71,7 @@ pub(crate) fn connections(case: &Case<'_>) -> Connections {
         never_worked: carried.never_worked(),
         dials: dialled.len() as u64,
         dial_failures: dial_failures(dials()),
-        per_1000_requests: round(
-            dialled.len() as f64 * 1e3 / (measured().count() as f64).max(1.0),
-            1e3,
-        ),
+        per_1000_requests: round(dialled.len() as f64 * 1e3 / (measured as f64).max(1.0), 1e3),
         peak_dials_per_s: peak_per_s(
             case,
             dials().filter_map(|s| Some((s.repeat(), s.connect_begin()?))),
@@ -87,9 +80,9 @@ pub(crate) fn connections(case: &Case<'_>) -> Connections {
         users: served.as_ref().map(|served| served.users),
         users_never_served: served.as_ref().map(|served| served.never),
         requests_per_connection: selected(per_connection, |value| value),
-        first_request_ms: in_ms(&mut first(Stage::Measured)),
-        first_request_warmup_ms: in_ms(&mut first(Stage::Warmup)),
-        later_ms: in_ms(&mut later.filter_map(SampleRef::service_ns)),
+        first_request_ms: selected(Selection::new(first_ns), millis),
+        first_request_warmup_ms: selected(Selection::new(first_warmup_ns), millis),
+        later_ms: selected(Selection::new(later_ns), millis),
         connect_ms: in_ms(&mut dials().filter_map(SampleRef::connect_ns)),
         handshake_ms: in_ms(&mut dials().filter_map(SampleRef::handshake_ns)),
         tls_full: repeats.iter().map(|r| r.tls_full).sum(),
@@ -98,6 +91,44 @@ pub(crate) fn connections(case: &Case<'_>) -> Connections {
     };
     found.notable = notable(case, &found, connections_used);
     found
+}
+
+/// Requests by what they were on their connection.
+#[derive(Default)]
+struct Requests {
+    /// How many were measured.
+    measured: usize,
+    /// The measured ones for which a connection was made: positions in the record's samples.
+    dialled: Vec<u32>,
+    /// Service times of the first on each connection that went well.
+    first_ns: Vec<u64>,
+    /// The same before the measured windows.
+    first_warmup_ns: Vec<u64>,
+    /// The same of all that were measured behind the first.
+    later_ns: Vec<u64>,
+}
+
+impl Requests {
+    fn of(samples: &Samples) -> Self {
+        let mut found = Self::default();
+        for (position, sample) in (0..).zip(samples) {
+            let is_measured = sample.stage() == Stage::Measured;
+            found.measured += usize::from(is_measured);
+            if is_measured && sample.connect_begin().is_some() {
+                found.dialled.push(position);
+            }
+            if sample.outcome() == Outcome::Ok {
+                let service_ns = sample.service_ns();
+                match (sample.index_on_connection(), is_measured) {
+                    (0, true) => found.first_ns.extend(service_ns),
+                    (0, false) => found.first_warmup_ns.extend(service_ns),
+                    (_, true) => found.later_ns.extend(service_ns),
+                    (_, false) => {}
+                }
+            }
+        }
+        found
+    }
 }
 
 /// What each connection carried, by repeat; serial numbers of connections are dense.

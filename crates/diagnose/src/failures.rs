@@ -1,5 +1,6 @@
 //! Failures as evidence: what each kind has in common, and some of them one by one.
 
+use std::cell::OnceCell;
 use std::collections::BTreeMap;
 
 use slowpath_core::nanos::{Nanos, SECOND};
@@ -35,7 +36,7 @@ pub(crate) fn errors(case: &Case<'_>, endpoint: &EndpointCase) -> Vec<ErrorCount
     if kinds.is_empty() {
         return Vec::new();
     }
-    let fine = Fine::of(case, endpoint);
+    let fine = Fine::new(case, endpoint);
     let mut out: Vec<ErrorCount> = kinds
         .into_iter()
         .map(|(kind, failed)| told(case, endpoint, kind, &failed, &fine))
@@ -45,29 +46,57 @@ pub(crate) fn errors(case: &Case<'_>, endpoint: &EndpointCase) -> Vec<ErrorCount
 }
 
 /// What failures are held against: the completed requests of the same endpoint.
-struct Fine {
-    /// Idle gaps of connections that were used again.
-    idle_ns: Vec<u64>,
-    /// Ages of connections when the request was sent.
-    age_ns: Vec<u64>,
-    /// Quartiles of these; 0 without any.
-    age_quartiles_ns: [u64; 2],
-    /// Requests that the connection had carried before.
-    index: Vec<u64>,
+/// There may be ten million, so they are gone over when they are asked for.
+struct Fine<'a> {
+    case: &'a Case<'a>,
+    endpoint: &'a EndpointCase,
+    age_quartiles_ns: OnceCell<[u64; 2]>,
 }
 
-impl Fine {
-    fn of(case: &Case<'_>, endpoint: &EndpointCase) -> Self {
-        let all = || endpoint.completed.iter().map(|&i| case.sample(i));
-        let age_ns: Vec<u64> = all().filter_map(age_when_sent_ns).collect();
-        let mut ages = Selection::new(age_ns.clone());
+impl<'a> Fine<'a> {
+    fn new(case: &'a Case<'_>, endpoint: &'a EndpointCase) -> Self {
         Self {
-            idle_ns: all().filter_map(idle_before_ns).collect(),
-            age_quartiles_ns: [0.25, 0.75].map(|p| ages.type_1(p).unwrap_or_default()),
-            age_ns,
-            index: all().filter_map(index_on_connection).collect(),
+            case,
+            endpoint,
+            age_quartiles_ns: OnceCell::new(),
         }
     }
+
+    fn completed(&self) -> impl Iterator<Item = SampleRef<'a>> + Clone {
+        let case = self.case;
+        self.endpoint.completed.iter().map(move |&i| case.sample(i))
+    }
+
+    /// Idle gaps of connections that were used again.
+    fn idle_ns(&self) -> impl Iterator<Item = u64> + Clone {
+        self.completed().filter_map(idle_before_ns)
+    }
+
+    /// Ages of connections when the request was sent.
+    fn age_ns(&self) -> impl Iterator<Item = u64> {
+        self.completed().filter_map(age_when_sent_ns)
+    }
+
+    /// Quartiles of these; 0 without any.
+    fn age_quartiles_ns(&self) -> [u64; 2] {
+        let of_all = || {
+            let mut ages: Selection = self.age_ns().collect();
+            [0.25, 0.75].map(|p| ages.type_1(p).unwrap_or_default())
+        };
+        *self.age_quartiles_ns.get_or_init(of_all)
+    }
+
+    /// Requests that the connection had carried before.
+    fn index(&self) -> impl Iterator<Item = u64> {
+        self.completed().filter_map(index_on_connection)
+    }
+}
+
+/// How many of some values are like this, and how many there are.
+fn alike(values: impl Iterator<Item = u64>, like: impl Fn(u64) -> bool) -> (usize, usize) {
+    values.fold((0, 0), |(alike, all), value| {
+        (alike + usize::from(like(value)), all + 1)
+    })
 }
 
 fn told<'a>(
@@ -75,7 +104,7 @@ fn told<'a>(
     endpoint: &EndpointCase,
     (outcome, phase, number, status): Kind,
     failed: &[SampleRef<'a>],
-    fine: &Fine,
+    fine: &Fine<'_>,
 ) -> ErrorCount {
     let mut failed = failed.to_vec();
     failed.sort_by_key(|s| (s.repeat(), s.done(), s.serial()));
@@ -106,7 +135,7 @@ fn told<'a>(
         idle_before_ms: in_ms(of(idle_before_ns)),
         index_on_connection: plain(of(index_on_connection)),
         received_bytes: plain(of(|s| Some(s.received_bytes()))),
-        idle_gaps: idle::gaps(&of(idle_before_ns), &fine.idle_ns),
+        idle_gaps: idle::gaps(&of(idle_before_ns), fine.idle_ns()),
         examples: examples(case, &failed),
     };
     error.summary = words::summary(case, (outcome, phase), &error, &failed, fine);

@@ -5,7 +5,7 @@ use slowpath_core::samples::SampleRef;
 use slowpath_core::spread::{Spread, both, map};
 use slowpath_core::stats::batches::{Batches, Window};
 use slowpath_core::stats::quantile::{QuantileEstimate, Undetermined, quantiles_of};
-use slowpath_core::stats::selection::Selection;
+use slowpath_core::stats::selection::{Order, Selection};
 use slowpath_core::stats::spread::spread;
 
 use crate::bounds::Bounds;
@@ -35,34 +35,40 @@ pub(crate) fn figures_by(case: &Case<'_>, spread: &dyn Spread) -> Vec<EndpointFi
 }
 
 /// The figures of one endpoint.
-#[expect(
-    clippy::redundant_closure_for_method_calls,
-    reason = "a method of `SampleRef<'a>` is a function of one lifetime, not of all"
-)]
 fn figures(case: &Case<'_>, endpoint: &EndpointCase, spread: &dyn Spread) -> EndpointFigures {
-    let (errors, (latency_ms, service_ms)) = both(
+    let latencies_ms = || {
+        let mut latencies = endpoint.split.sorted_ns.as_slice();
+        let measure = |s: SampleRef<'_>| Some(s.latency_ns());
+        percentiles(case, endpoint, &mut latencies, Unanswered::All, measure)
+    };
+    let services_ms = || {
+        let measure = |s: SampleRef<'_>| s.service_ns();
+        let completed = endpoint.completed.iter();
+        let mut services = Vec::with_capacity(endpoint.completed.len());
+        services.extend(completed.filter_map(|&i| measure(case.sample(i))));
+        let mut services = Selection::new(services);
+        percentiles(case, endpoint, &mut services, Unanswered::TimedOut, measure)
+    };
+    let ((latency_ms, service_ms), errors) = both(
         spread,
+        || both(spread, latencies_ms, services_ms),
         || failures::errors(case, endpoint),
-        || {
-            (
-                percentiles(case, endpoint, Unanswered::All, |s| Some(s.latency_ns())),
-                percentiles(case, endpoint, Unanswered::TimedOut, |s| s.service_ns()),
-            )
-        },
     );
-    let ((modes, shape), courses) = both(
+    let ((modes, shape), (courses, (mut by_repeat, medians))) = both(
         spread,
         || {
             let modes = Modes::of(case, endpoint);
-            let shape = shape(case, endpoint, &modes);
+            let shape = shape(case, endpoint, &modes, spread);
             (modes, shape)
         },
-        || Courses::of(case, endpoint),
+        || {
+            let courses = || Courses::of(case, endpoint);
+            both(spread, courses, || by_repeat(case, endpoint))
+        },
     );
     let completed = endpoint.completed.len() as u64;
     let unfinished = endpoint.unfinished.len() as u64 + endpoint.unsent;
     let seconds = case.measured_ns() as f64 / 1e9;
-    let (mut by_repeat, medians) = by_repeat(case, endpoint);
     courses.tell(&mut by_repeat);
     EndpointFigures {
         name: endpoint.name.clone(),
@@ -133,35 +139,38 @@ impl Scatter {
     /// all of them, and so are the `unsent`, of which only the batches are known.
     fn percentiles(
         &self,
-        values: &(impl Iterator<Item = (u32, u64)> + Clone),
+        measured: &mut impl Order,
+        values: impl Iterator<Item = (u32, u64)>,
         given_up: &[SampleRef<'_>],
         unsent: Vec<u32>,
         measure: &impl Fn(SampleRef<'_>) -> Option<u64>,
     ) -> Percentiles {
         const PS: [f64; 6] = [0.5, 0.9, 0.95, 0.98, 0.99, 0.999];
-        let measured = || values.clone().map(|(_, value)| value);
-        let bounds = Bounds::new(measured(), given_up, unsent.len(), measure);
+        let bounds = Bounds::new(given_up, unsent.len(), measure);
         let mut censored: Vec<u32> = given_up.iter().map(|s| self.batch(*s)).collect();
         censored.extend(unsent);
-        let max = measured().max();
-        let mut found = quantiles_of(values.clone(), self.batches.count(), &censored, &PS)
-            .into_iter()
-            .zip(PS)
-            .map(|(estimate, p)| {
-                let percentile = percentile(&estimate, p, measured(), censored.len());
-                match estimate {
-                    Err(Undetermined::Censored { .. }) => bounds.beside(percentile, p),
-                    _ => percentile,
-                }
-            });
+        let found = quantiles_of(measured, values, self.batches.count(), &censored, &PS);
+        let mut found = found.into_iter().zip(PS).map(|(estimate, p)| {
+            let percentile = percentile(&estimate, p, measured, censored.len());
+            match estimate {
+                Err(Undetermined::Censored { .. }) => bounds.beside(measured, percentile, p),
+                _ => percentile,
+            }
+        });
         let mut next = || found.next().unwrap_or_default();
+        let [p50, p90, p95, p98, p99, p99_9] = [(); PS.len()].map(|()| next());
+        drop(found);
+        let max = measured
+            .count()
+            .checked_sub(1)
+            .and_then(|last| measured.nth(last));
         Percentiles {
-            p50: next(),
-            p90: next(),
-            p95: next(),
-            p98: next(),
-            p99: next(),
-            p99_9: next(),
+            p50,
+            p90,
+            p95,
+            p98,
+            p99,
+            p99_9,
             max: match max {
                 Some(max) if censored.is_empty() => Percentile {
                     value: Some(millis(max as f64)),
@@ -169,6 +178,7 @@ impl Scatter {
                 },
                 None if censored.is_empty() => refused("no samples"),
                 _ => bounds.beside(
+                    measured,
                     refused("requests were not answered: the longest is not known"),
                     1.0,
                 ),
@@ -189,14 +199,17 @@ pub(crate) fn percentiles_of(
         return none("no measured window");
     };
     let of = |s: &SampleRef<'_>| Some((scatter.batch(*s), measure(*s)?));
+    let mut measured: Selection = requests.iter().filter_map(|s| measure(*s)).collect();
     let values = requests.iter().filter_map(of);
-    scatter.percentiles(&values, given_up, Vec::new(), &measure)
+    scatter.percentiles(&mut measured, values, given_up, Vec::new(), &measure)
 }
 
-/// The percentiles of a measure of an endpoint's requests over all repeats.
+/// The percentiles of a measure of an endpoint's requests over all repeats; `measured` has it of
+/// the completed ones.
 fn percentiles(
     case: &Case<'_>,
     endpoint: &EndpointCase,
+    measured: &mut impl Order,
     unanswered: Unanswered,
     measure: impl Fn(SampleRef<'_>) -> Option<u64>,
 ) -> Percentiles {
@@ -217,7 +230,7 @@ fn percentiles(
         given_up.extend(endpoint.unfinished.iter().map(|&i| case.sample(i)));
         unsent = unsent_batches(case, endpoint, &scatter.batches, &scatter.windows);
     }
-    scatter.percentiles(&values, &given_up, unsent, &measure)
+    scatter.percentiles(measured, values, &given_up, unsent, &measure)
 }
 
 /// The batches of requests that were never sent. Only their number is known, but not when they
@@ -246,7 +259,7 @@ fn unsent_batches(
 fn percentile(
     estimate: &Result<QuantileEstimate, Undetermined>,
     p: f64,
-    values: impl Iterator<Item = u64>,
+    measured: &mut impl Order,
     censored: usize,
 ) -> Percentile {
     match estimate {
@@ -264,14 +277,11 @@ fn percentile(
                 .is_optimistic()
                 .then(|| "few requests lie beyond: the interval covers less than 95 % if they come in bursts".to_owned()),
         },
-        Err(why) => {
-            let mut values: Selection = values.collect();
-            Percentile {
-                n: Some((values.len() + censored) as u64),
-                value: shown_without_interval(why, p, &mut values, censored),
-                ..refused(&why.to_string())
-            }
-        }
+        Err(why) => Percentile {
+            n: Some((measured.count() + censored) as u64),
+            value: shown_without_interval(why, p, measured, censored),
+            ..refused(&why.to_string())
+        },
     }
 }
 
@@ -280,14 +290,14 @@ fn percentile(
 fn shown_without_interval(
     why: &Undetermined,
     p: f64,
-    values: &mut Selection,
+    measured: &mut impl Order,
     censored: usize,
 ) -> Option<f64> {
     let few = matches!(why, Undetermined::TooFew { .. });
     if !few || p > 0.5 || censored > 0 {
         return None;
     }
-    values.type_1(p).map(|v| millis(v as f64))
+    measured.quantile(p).map(|v| millis(v as f64))
 }
 
 fn refused(reason: &str) -> Percentile {

@@ -74,7 +74,7 @@ impl Frame {
         };
         Some(Self::build(
             record,
-            &split.slow,
+            split.slow.clone(),
             reference_ns,
             cluster,
             clusters,
@@ -83,10 +83,11 @@ impl Frame {
     }
 
     /// The requests around the median against the wire: a floor is what every request has, and
-    /// the slowest quarter would drown it in whatever else happens to them.
+    /// the slowest quarter would drown it in whatever else happens to them. `requests` are the
+    /// completed ones with their latencies.
     pub fn floor(
         record: &RunRecord,
-        completed: &[u32],
+        requests: (&[u32], &[u64]),
         sorted_ns: &[u64],
         wire_ns: u64,
         windows: &[Span],
@@ -95,11 +96,10 @@ impl Frame {
         if windows.is_empty() || median.saturating_sub(wire_ns) < FLOOR_LEAST_NS {
             return None;
         }
-        let central = central(record, completed, windows);
-        let (cluster, clusters) = by_time(record, &central, windows);
+        let (central, cluster, clusters) = central(record, requests, windows);
         Some(Self::build(
             record,
-            &central,
+            central,
             wire_ns,
             cluster,
             clusters,
@@ -109,14 +109,14 @@ impl Frame {
 
     fn build(
         record: &RunRecord,
-        requests: &[u32],
+        requests: Vec<u32>,
         reference_ns: u64,
         cluster: Vec<u32>,
         clusters: u32,
         episodes: Vec<Span>,
     ) -> Self {
         let mut frame = Self {
-            requests: requests.to_vec(),
+            requests,
             reference_ns,
             cluster,
             clusters,
@@ -165,14 +165,22 @@ fn by_time(record: &RunRecord, requests: &[u32], windows: &[Span]) -> (Vec<u32>,
     )
 }
 
-/// The requests around the median of each stretch of time, in the order given: a latency that
-/// grows all the time has its overall median in a moment.
-fn central(record: &RunRecord, completed: &[u32], windows: &[Span]) -> Vec<u32> {
+/// The requests around the median of each stretch of time, in the order given, with their
+/// stretches and the number of these: a latency that grows all the time has its overall median in a
+/// moment.
+fn central(
+    record: &RunRecord,
+    (completed, latencies_ns): (&[u32], &[u64]),
+    windows: &[Span],
+) -> (Vec<u32>, Vec<u32>, u32) {
     let (stretch, stretches) = by_time(record, completed, windows);
-    let latency = |i: u32| record.samples.at(i as usize).latency_ns();
-    let mut latencies: Vec<Vec<u64>> = vec![Vec::new(); stretches as usize];
-    for (&i, &stretch) in completed.iter().zip(&stretch) {
-        latencies[stretch as usize].push(latency(i));
+    let mut counts = vec![0; stretches as usize];
+    for &stretch in &stretch {
+        counts[stretch as usize] += 1;
+    }
+    let mut latencies: Vec<Vec<u64>> = counts.into_iter().map(Vec::with_capacity).collect();
+    for (&latency, &stretch) in latencies_ns.iter().zip(&stretch) {
+        latencies[stretch as usize].push(latency);
     }
     let bounds: Vec<(u64, u64)> = latencies
         .into_iter()
@@ -182,14 +190,13 @@ fn central(record: &RunRecord, completed: &[u32], windows: &[Span]) -> Vec<u32> 
             (at(CENTRAL.0), at(CENTRAL.1))
         })
         .collect();
-    let inside = |&(&i, &stretch): &(&u32, &u32)| {
+    let (mut central, mut cluster) = (Vec::new(), Vec::new());
+    for ((&i, latency), &stretch) in completed.iter().zip(latencies_ns).zip(&stretch) {
         let (low, high) = bounds[stretch as usize];
-        (low..=high).contains(&latency(i))
-    };
-    completed
-        .iter()
-        .zip(&stretch)
-        .filter(inside)
-        .map(|(&i, _)| i)
-        .collect()
+        if (low..=high).contains(latency) {
+            central.push(i);
+            cluster.push(stretch);
+        }
+    }
+    (central, cluster, stretches)
 }

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use slowpath_core::nanos::MILLISECOND;
+use slowpath_core::nanos::{MILLISECOND, Nanos};
 use slowpath_core::sample::Stage;
 use slowpath_core::samples::SampleRef;
 use slowpath_core::scenario::Model;
@@ -183,15 +183,17 @@ impl Late {
 /// How unevenly the requests of the measured windows were sent.
 fn gap_cv(case: &Case<'_>) -> Option<f64> {
     let mut by_repeat: BTreeMap<u16, Vec<u64>> = BTreeMap::new();
+    let (mut repeat, mut of_repeat) = (0, Vec::new());
     let samples = case.record.samples.iter();
     for sample in samples.filter(|s| s.stage() == Stage::Measured) {
-        if let Some(sent) = sample.sent() {
-            by_repeat
-                .entry(sample.repeat())
-                .or_default()
-                .push(sent.get());
+        if sample.repeat() != repeat {
+            by_repeat.insert(repeat, of_repeat);
+            repeat = sample.repeat();
+            of_repeat = by_repeat.remove(&repeat).unwrap_or_default();
         }
+        of_repeat.extend(sample.sent().map(Nanos::get));
     }
+    by_repeat.insert(repeat, of_repeat);
     let gaps = by_repeat.values_mut().flat_map(|sent| {
         sent.sort_unstable();
         sent.windows(2).map(|pair| (pair[1] - pair[0]) as f64)

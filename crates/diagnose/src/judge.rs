@@ -39,12 +39,11 @@ pub fn judge(record: &RunRecord) -> Diagnosis {
 /// is the same.
 pub fn judge_by(record: &RunRecord, spread: &dyn Spread) -> Diagnosis {
     let case = Case::cut_by(record, spread);
-    let (mut judged, connections) = both(
+    let (mut judged, (connections, load)) = both(
         spread,
         || judged(record, &case, spread),
-        || connections(&case),
+        || both(spread, || connections(&case), || case.load()),
     );
-    let load = case.load();
     let jumped = judged
         .findings
         .iter()
@@ -118,7 +117,7 @@ impl Judged {
             findings: Vec::new(),
             unexplained: Vec::new(),
         };
-        let weighed: Vec<Vec<Weight>> = trial.weigh(&answers);
+        let weighed: Vec<Vec<Weight>> = trial.weigh(&answers, spread);
         let (cleared, blind) = acquit(case, &answers, &weighed);
         Self {
             endpoints,
@@ -206,6 +205,51 @@ impl Answer {
     }
 }
 
+/// All that is claimed of one frame, settled as if each cause were named.
+struct Hearing<'a> {
+    place: Place,
+    frame: &'a Frame,
+    claimants: Vec<Claimant<'a>>,
+    ledger: Ledger,
+}
+
+/// The position of an answer, what it found, and the claims.
+type Claimant<'a> = (usize, &'a Found, &'a [Claim]);
+
+impl<'a> Hearing<'a> {
+    fn of(
+        case: &'a Case<'_>,
+        answers: &'a [Answer],
+        position: usize,
+        place: Place,
+    ) -> Option<Self> {
+        let frame = case.endpoints[position].frame(place)?;
+        let mut claimants = Vec::new();
+        for (index, answer) in answers.iter().enumerate() {
+            if let Some(Verdict::Found(found)) = answer.endpoints.get(position)
+                && let Amount::Claims(claims) = &found.amount
+                && found.place == place
+            {
+                claimants.push((index, found, claims.as_slice()));
+            }
+        }
+        let seed = case.record.manifest.plan.seed;
+        let ledger = settle(case.record, frame, &pairs(answers, &claimants), seed);
+        Some(Self {
+            place,
+            frame,
+            claimants,
+            ledger,
+        })
+    }
+}
+
+/// The causes with their claims.
+fn pairs<'a>(answers: &'a [Answer], claimants: &[Claimant<'a>]) -> Vec<(&'a str, &'a [Claim])> {
+    let pair = |&(index, _, claims): &Claimant<'a>| (answers[index].entry.name, claims);
+    claimants.iter().map(pair).collect()
+}
+
 /// What became of one verdict that found something.
 pub(crate) enum Weight {
     /// Named.
@@ -269,11 +313,16 @@ struct Trial<'a> {
 impl Trial<'_> {
     /// Settles every frame and names what is heavy enough; answers run parallel to `answers`,
     /// one weight an endpoint (or one for the run).
-    fn weigh(&mut self, answers: &[Answer]) -> Vec<Vec<Weight>> {
+    fn weigh(&mut self, answers: &[Answer], spread: &dyn Spread) -> Vec<Vec<Weight>> {
         let mut weights: Vec<Vec<Weight>> = answers.iter().map(|a| self.weigh_run(a)).collect();
+        let (case, frames) = (self.case, 2 * self.case.endpoints.len());
+        let settled = map(spread, frames, |k| {
+            Hearing::of(case, answers, k / 2, [Place::Tail, Place::Floor][k % 2])
+        });
+        let mut settled = settled.into_iter();
         for (position, endpoint) in self.case.endpoints.iter().enumerate() {
-            for place in [Place::Tail, Place::Floor] {
-                self.weigh_frame(answers, &mut weights, position, endpoint, place);
+            for hearing in settled.by_ref().take(2).flatten() {
+                self.weigh_frame(answers, &mut weights, position, endpoint, hearing);
             }
             self.weigh_errors(answers, &mut weights, position, endpoint);
         }
@@ -301,27 +350,17 @@ impl Trial<'_> {
         weights: &mut [Vec<Weight>],
         position: usize,
         endpoint: &EndpointCase,
-        place: Place,
+        hearing: Hearing<'_>,
     ) {
-        let Some(frame) = endpoint.frame(place) else {
-            return;
-        };
-        let mut claimants: Vec<(usize, &Found, &[Claim])> = Vec::new();
-        for (index, answer) in answers.iter().enumerate() {
-            if let Some(Verdict::Found(found)) = answer.endpoints.get(position)
-                && let Amount::Claims(claims) = &found.amount
-                && found.place == place
-            {
-                claimants.push((index, found, claims));
-            }
-        }
-        let pairs: Vec<(&str, &[Claim])> = claimants
-            .iter()
-            .map(|&(i, _, claims)| (answers[i].entry.name, claims))
-            .collect();
+        let Hearing {
+            place,
+            frame,
+            claimants,
+            ledger: all,
+        } = hearing;
+        let pairs = pairs(answers, &claimants);
         let record = self.case.record;
         let seed = record.manifest.plan.seed;
-        let all = settle(record, frame, &pairs, seed);
         for (settled, &(index, ..)) in all.settled.iter().zip(&claimants) {
             weights[index][position] = Weight::light(*settled);
         }

@@ -77,14 +77,14 @@ pub fn settle(
 ) -> Ledger {
     let mut queues = queues(claimants);
     let mut account = Account::new(frame, claimants.len());
-    let mut claims: Vec<(usize, Span)> = Vec::new();
+    let (mut claims, mut free): (Vec<(usize, Span)>, Vec<Span>) = (Vec::new(), Vec::new());
     for (position, &request) in frame.requests.iter().enumerate() {
         claims.clear();
         for queue in &mut queues {
             let claimant = queue.claimant;
             claims.extend(queue.of(request).map(|claim| (claimant, claim.span)));
         }
-        account.settle_request(record, frame, position, &claims);
+        account.settle_request(record, frame, position, &claims, &mut free);
     }
     account.close(frame, seed)
 }
@@ -164,22 +164,25 @@ impl Account {
     }
 
     /// Gives each claimant the part of the request's excess that is still free. The reference
-    /// (what a fast request takes) is nobody's: it is set against the unclaimed time first.
+    /// (what a fast request takes) is nobody's: it is set against the unclaimed time first. `free` is
+    /// room to work in.
     fn settle_request(
         &mut self,
         record: &RunRecord,
         frame: &Frame,
         position: usize,
         claims: &[(usize, Span)],
+        free: &mut Vec<Span>,
     ) {
         let sample = record.samples.at(frame.requests[position] as usize);
         let cluster = frame.cluster[position] as usize;
-        let excess = frame.excess_of_ns(record, position) as f64;
+        let excess = sample.latency_ns().saturating_sub(frame.reference_ns) as f64;
         self.excess[cluster] += excess;
-        let mut free = vec![sample.span()];
+        free.clear();
+        free.push(sample.span());
         let mut left = excess;
         for &(claimant, span) in claims {
-            let given = (take(&mut free, span) as f64).min(left);
+            let given = (take(free, span) as f64).min(left);
             self.claimed[claimant][cluster] += given;
             left -= given;
         }

@@ -27,17 +27,15 @@ impl Modes {
         let Some(scatter) = Scatter::new(case) else {
             return Self::default();
         };
-        let latency = |&i: &u32| {
-            let sample = case.sample(i);
-            (scatter.batch(sample), sample.latency_ns())
-        };
-        let samples: Vec<(u32, u64)> = endpoint.completed.iter().map(latency).collect();
+        let requests = endpoint.completed.iter().zip(&endpoint.latencies_ns);
+        let samples = requests.map(|(&i, &latency)| (scatter.batch(case.sample(i)), latency));
         let (split, batches) = (&endpoint.split, &scatter.batches);
-        let shape = Shape::over_time(split.modes.clone(), &split.sorted_ns, batches, &samples);
+        let modes = split.modes.clone();
+        let shape = Shape::over_time(modes, &split.sorted_ns, batches, samples.clone());
         let Ok(shape) = shape else {
             return Self::default();
         };
-        let weighed = weights(&shape.modes, batches, &samples);
+        let weighed = weights(&shape.modes, batches, samples);
         let mut weighed = weighed.unwrap_or_default().into_iter();
         let figures = shape.modes.iter().map(|mode| figure(mode, weighed.next()));
         Self {

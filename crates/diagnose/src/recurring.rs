@@ -8,7 +8,7 @@ use slowpath_core::stats::batches::Window;
 use slowpath_core::stats::episodes::episodes;
 use slowpath_core::stats::lomb_scargle::{self, Level};
 use slowpath_core::stats::period::{period, rayleigh};
-use slowpath_core::stats::quantile::type_1;
+use slowpath_core::stats::selection::Selection;
 use slowpath_core::stats::stalls::{self, Stalls};
 use slowpath_core::stats::wall::on_the_clock;
 use slowpath_core::timeline::Subject;
@@ -174,18 +174,23 @@ pub(crate) fn swing(case: &Case<'_>, endpoint: &EndpointCase) -> Option<SwingFig
 fn levels(case: &Case<'_>, endpoint: &EndpointCase, repeat: usize, window: Span) -> Vec<Level> {
     let seconds = (window.len_ns() / LEVEL_NS) as usize;
     let mut by_second: Vec<Vec<u64>> = vec![Vec::new(); seconds];
-    for &i in &endpoint.completed {
-        let sample = case.sample(i);
-        let since_ns = sample.scheduled().since(window.begin);
-        if usize::from(sample.repeat()) == repeat
-            && let Some(second) = by_second.get_mut((since_ns / LEVEL_NS) as usize)
-        {
-            second.push(sample.latency_ns());
+    for (of, own) in endpoint.stretches(case.record) {
+        if usize::from(of) != repeat {
+            continue;
+        }
+        let latencies_ns = &endpoint.latencies_ns[own.clone()];
+        for (&i, &latency_ns) in endpoint.completed[own].iter().zip(latencies_ns) {
+            let since_ns = case.sample(i).scheduled().since(window.begin);
+            if let Some(second) = by_second.get_mut((since_ns / LEVEL_NS) as usize) {
+                second.push(latency_ns);
+            }
         }
     }
-    let level = |(second, mut latencies): (usize, Vec<u64>)| {
-        latencies.sort_unstable();
-        let median = type_1(&latencies, 0.5).filter(|_| latencies.len() >= LEVEL_FEWEST)?;
+    let level = |(second, latencies): (usize, Vec<u64>)| {
+        let mut latencies = Selection::new(latencies);
+        let median = latencies
+            .type_1(0.5)
+            .filter(|_| latencies.len() >= LEVEL_FEWEST)?;
         Some(Level {
             at_ns: (second as f64 + 0.5) * LEVEL_NS as f64,
             value: (median.max(1) as f64).ln(),

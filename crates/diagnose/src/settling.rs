@@ -89,13 +89,10 @@ fn course(case: &Case<'_>, endpoint: &EndpointCase, repeat: &RepeatFacts) -> Opt
     let all = all.map(|&i| case.sample(i));
     let completed = all.filter(|s: &SampleRef<'_>| s.repeat() == repeat.repeat);
     let values = if is_free(model) {
-        let done: Vec<u64> = completed.map(|s| s.done().get()).collect();
-        throughput(begin.get(), end.get(), &done)
+        throughput(begin.get(), end.get(), completed.map(|s| s.done().get()))
     } else {
-        let due: Vec<(u64, u64)> = completed
-            .map(|s| (s.scheduled().get(), s.latency_ns()))
-            .collect();
-        medians(begin.get(), end.get(), &due)
+        let due = completed.map(|s| (s.scheduled().get(), s.latency_ns()));
+        medians(begin.get(), end.get(), due)
     };
     let course = settle(&values?)?;
     let share = course.settled_at as f64 / course.windows as f64;

@@ -4,6 +4,7 @@
 
 use slowpath_core::nanos::Span;
 use slowpath_core::scenario::Timer;
+use slowpath_core::spread::{Spread, both};
 use slowpath_core::stats::comb::{Comb, comb};
 use slowpath_core::stats::constants::{Declared, Explanation, explain};
 use slowpath_core::stats::modes;
@@ -29,18 +30,30 @@ const STEP_RESOLUTION: f64 = 0.03;
 const AXES: [Axis; 2] = [Axis::Time, Axis::Requests];
 
 /// Everything that is seen in an endpoint's latencies, whose modes have been looked for.
-pub(crate) fn shape(case: &Case<'_>, endpoint: &EndpointCase, modes: &Modes) -> ShapeFigures {
+pub(crate) fn shape(
+    case: &Case<'_>,
+    endpoint: &EndpointCase,
+    modes: &Modes,
+    spread: &dyn Spread,
+) -> ShapeFigures {
     let sorted = &endpoint.split.sorted_ns;
     let timers = &case.record.manifest.plan.scenario.timers;
-    let (steps, steps_follow) = steps(case, endpoint);
+    let ((steps, steps_follow), (stalls, swing)) = both(
+        spread,
+        || steps(case, endpoint),
+        || {
+            let stalls = || recurring::stalls(case, endpoint);
+            both(spread, stalls, || recurring::swing(case, endpoint))
+        },
+    );
     ShapeFigures {
         mode_counts: modes.counts,
         dip_p: modes.dip_p,
         outliers: outliers(sorted),
         comb: comb(sorted).map(|found| comb_figures(&found, timers)),
         constants: constants(&modes.found, timers),
-        stalls: recurring::stalls(case, endpoint),
-        swing: recurring::swing(case, endpoint),
+        stalls,
+        swing,
         steps,
         steps_follow,
     }
@@ -122,13 +135,11 @@ fn in_words(explanation: &Explanation) -> String {
 /// on the host may have made, by what they used before and behind it, is none; but they do not come
 /// at the same place of each repeat.
 fn steps(case: &Case<'_>, endpoint: &EndpointCase) -> (Vec<StepFigures>, Option<Axis>) {
-    let of_repeat = |&i: &u32| case.sample(i).repeat();
-    let repeats = endpoint
-        .completed
-        .chunk_by(|a, b| of_repeat(a) == of_repeat(b));
-    let found = repeats.filter_map(|positions| {
-        let latencies = positions.iter().map(|&i| case.sample(i).latency_ns());
-        let found = step(&latencies.collect::<Vec<_>>(), 0.5).filter(|step| step.is_abrupt)?;
+    let repeats = endpoint.stretches(case.record);
+    let found = repeats.filter_map(|(_, own)| {
+        let latencies = &endpoint.latencies_ns[own.clone()];
+        let positions = &endpoint.completed[own];
+        let found = step(latencies, 0.5).filter(|step| step.is_abrupt)?;
         let is_of_others = is_of_others(case, positions, &found);
         Some((placed(case, positions, &found)?, is_of_others))
     });

@@ -2,6 +2,7 @@
 
 use slowpath_core::record::RunRecord;
 use slowpath_core::sample::Outcome;
+use slowpath_core::spread::{Spread, sort};
 use slowpath_core::stats::modes::{Mode, modes};
 use slowpath_core::stats::quantile::type_1;
 
@@ -34,11 +35,15 @@ pub struct Split {
     pub slow: Vec<u32>,
 }
 
-/// Splits the completed and failed requests of one endpoint.
-pub fn split(record: &RunRecord, completed: &[u32], failed: &[u32]) -> Split {
-    let latency = |&i: &u32| record.samples.at(i as usize).latency_ns();
-    let mut sorted_ns: Vec<u64> = completed.iter().map(latency).collect();
-    sorted_ns.sort_unstable();
+/// Splits the completed requests of one endpoint, which have these latencies, and the failed.
+pub fn split(
+    record: &RunRecord,
+    (completed, latencies_ns): (&[u32], &[u64]),
+    failed: &[u32],
+    spread: &dyn Spread,
+) -> Split {
+    let mut sorted_ns = latencies_ns.to_vec();
+    sort(spread, &mut sorted_ns);
     let modes = modes(&sorted_ns).unwrap_or_default();
     let valley = valley(&sorted_ns, &modes);
     let cut_ns = valley.or_else(|| tail_cut(&sorted_ns));
@@ -52,8 +57,9 @@ pub fn split(record: &RunRecord, completed: &[u32], failed: &[u32]) -> Split {
     let mut slow: Vec<u32> = match cut_ns {
         Some(cut) => completed
             .iter()
-            .filter(|i| latency(i) >= cut)
-            .copied()
+            .zip(latencies_ns)
+            .filter(|&(_, &latency)| latency >= cut)
+            .map(|(&i, _)| i)
             .collect(),
         None => Vec::new(),
     };

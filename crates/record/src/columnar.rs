@@ -16,6 +16,7 @@ use parquet::file::metadata::KeyValue;
 use parquet::file::properties::{WriterProperties, WriterPropertiesBuilder};
 use parquet::file::reader::{FileReader, RowGroupReader};
 use parquet::file::serialized_reader::SerializedFileReader;
+use parquet::file::statistics::Statistics;
 use parquet::file::writer::{SerializedFileWriter, SerializedRowGroupWriter};
 use parquet::schema::parser::parse_message_type;
 
@@ -68,6 +69,46 @@ pub(crate) fn has_column(group: &dyn RowGroupReader, name: &str) -> bool {
     let schema = group.metadata().schema_descr();
     let mut columns = schema.columns().iter();
     columns.any(|column| column.path().string() == name)
+}
+
+/// A cell of a column.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Cell<'a> {
+    Null,
+    Number(i64),
+    Text(&'a [u8]),
+}
+
+/// The cell that all cells of a column of a group are, where its statistics say that they are one:
+/// nothing has to be decoded then.
+pub(crate) fn only_cell<'a>(group: &'a dyn RowGroupReader, name: &str) -> Option<Cell<'a>> {
+    let metadata = group.metadata();
+    let mut columns = metadata.columns().iter();
+    let column = columns.find(|column| column.column_path().string() == name)?;
+    let statistics = column.statistics()?;
+    let is_required = column.column_descr().max_def_level() == 0;
+    match statistics.null_count_opt() {
+        Some(nulls) if nulls == metadata.num_rows() as u64 => return Some(Cell::Null),
+        Some(0) => {}
+        None if is_required => {}
+        _ => return None,
+    }
+    match statistics {
+        Statistics::Int32(of) if of.min_opt() == of.max_opt() => {
+            of.min_opt().map(|&value| Cell::Number(value.into()))
+        }
+        Statistics::Int64(of) if of.min_opt() == of.max_opt() => {
+            of.min_opt().map(|&value| Cell::Number(value))
+        }
+        // Of a long text only the begin may be kept.
+        Statistics::ByteArray(of) if of.min_is_exact() && of.max_is_exact() => {
+            let is_one = of.min_opt() == of.max_opt();
+            of.min_opt()
+                .filter(|_| is_one)
+                .map(|text| Cell::Text(text.data()))
+        }
+        _ => None,
+    }
 }
 
 /// A Parquet file that is being written; it gets its name when it is whole.

@@ -16,7 +16,7 @@ mod story;
 mod sweep_story;
 mod views;
 
-pub use views::html::{history_html, html, sweep_html};
+pub use views::html::{history_html, html, html_by, sweep_html};
 pub use views::json::{
     ab_json, bench_json, comparison_json, doctor_json, gates_json, history_json, json, sweep_json,
 };

@@ -75,7 +75,8 @@ impl Judged {
     /// Writes report.json, report.html and figures.json beside the record.
     pub(crate) fn save(&self) -> Result<(), Problem> {
         let json = slowpath_report::json(&self.diagnosis);
-        let html = slowpath_report::html(&self.diagnosis, &self.record, &self.experiments);
+        let (diagnosis, threads) = (&self.diagnosis, Threads::default());
+        let html = slowpath_report::html_by(diagnosis, &self.record, &self.experiments, &threads);
         let not_written = |error: RecordError| {
             Problem::environment(
                 format!("the report is not written: {error}"),

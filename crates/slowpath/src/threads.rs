@@ -1,21 +1,34 @@
 //! Threads for work that is handed out in pieces.
 
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread;
 
 use slowpath_core::spread::Spread;
 
-/// Does pieces of work on two threads at most, whatever calls whatever. Each piece holds a copy of
-/// what it selects from, and memory is what a run of ten million requests is short of.
-#[derive(Debug, Default)]
+/// Does pieces of work on two threads, whatever calls whatever: wherever one of them is free, the
+/// pieces of some caller are shared with it. Each piece holds a copy of what it selects from, and
+/// memory is what a run of ten million requests is short of, so that there are no more.
+#[derive(Debug)]
 pub(crate) struct Threads {
-    /// Whether the second one is at work.
-    is_busy: AtomicBool,
+    /// How many more may work; below zero for a moment, when a caller goes on that had waited.
+    free: Mutex<isize>,
+    changed: Condvar,
+}
+
+impl Default for Threads {
+    fn default() -> Self {
+        Self {
+            // Besides the one that calls.
+            free: Mutex::new(1),
+            changed: Condvar::new(),
+        }
+    }
 }
 
 impl Spread for Threads {
     fn each(&self, count: usize, work: &(dyn Fn(usize) + Sync)) {
-        if count < 2 || self.is_busy.swap(true, Ordering::AcqRel) {
+        if count < 2 {
             return (0..count).for_each(work);
         }
         let next = AtomicUsize::new(0);
@@ -30,12 +43,47 @@ impl Spread for Threads {
         };
         thread::scope(|scope| {
             scope.spawn(|| {
-                take();
-                // What the first thread still works on may have pieces for the second.
-                self.is_busy.store(false, Ordering::Release);
+                if self.begin(|| next.load(Ordering::Relaxed) < count) {
+                    take();
+                    self.add(1);
+                }
             });
+            // While this one waits for the other, a third may work.
+            let _waits = Waits(self);
             take();
         });
+        self.add(-1);
+    }
+}
+
+impl Threads {
+    /// Waits until one more may work; `false` if there is nothing left to do before that.
+    fn begin(&self, is_left: impl Fn() -> bool) -> bool {
+        let is_waiting = |free: &mut isize| *free < 1 && is_left();
+        let free = self.changed.wait_while(self.free(), is_waiting);
+        let mut free = free.unwrap_or_else(PoisonError::into_inner);
+        let begins = is_left();
+        *free -= isize::from(begins);
+        begins
+    }
+
+    fn add(&self, threads: isize) {
+        *self.free() += threads;
+        self.changed.notify_all();
+    }
+
+    /// A number is whole whatever happened to who held it.
+    fn free(&self) -> MutexGuard<'_, isize> {
+        self.free.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Gives a place away when it is dropped, also by a panic: else the other would wait for it.
+struct Waits<'a>(&'a Threads);
+
+impl Drop for Waits<'_> {
+    fn drop(&mut self) {
+        self.0.add(1);
     }
 }
 

@@ -12,7 +12,7 @@ use thiserror::Error;
 
 use super::beta;
 use super::effective::{BatchCount, Effective, PAIRED_FROM, effective, lasting};
-use super::selection::Selection;
+use super::selection::{Order, Selection};
 
 use steps::Steps;
 
@@ -144,7 +144,7 @@ pub fn needed(p: f64) -> u64 {
 ///
 /// `censored` names the batch of every request that has no latency because it was given up:
 /// such a request counts as slower than all measured ones. Batches are numbered `0..n_batches`
-/// as [`super::batches::Batches`] does. Goes over the samples twice, and keeps their latencies.
+/// as [`super::batches::Batches`] does.
 ///
 /// # Panics
 ///
@@ -155,22 +155,30 @@ pub fn quantiles(
     censored: &[u32],
     ps: &[f64],
 ) -> Vec<Result<QuantileEstimate, Undetermined>> {
-    quantiles_of(values.iter().copied(), n_batches, censored, ps)
+    let mut latencies: Selection = values.iter().map(|&(_, latency)| latency).collect();
+    quantiles_of(
+        &mut latencies,
+        values.iter().copied(),
+        n_batches,
+        censored,
+        ps,
+    )
 }
 
-/// [`quantiles`] of samples that are made when they are asked for, which is twice.
+/// [`quantiles`] of samples that are gone over once, and whose latencies are there already.
 ///
 /// # Panics
 ///
 /// As there.
 pub fn quantiles_of(
-    values: impl Iterator<Item = (u32, u64)> + Clone,
+    latencies: &mut impl Order,
+    values: impl Iterator<Item = (u32, u64)>,
     n_batches: u32,
     censored: &[u32],
     ps: &[f64],
 ) -> Vec<Result<QuantileEstimate, Undetermined>> {
     let mut sample = Sample {
-        latencies: values.clone().map(|(_, latency)| latency).collect(),
+        latencies,
         censored: censored.len(),
     };
     let mut places = Vec::new();
@@ -183,12 +191,12 @@ pub fn quantiles_of(
 }
 
 /// A sample ready for one quantile after the other.
-struct Sample {
-    latencies: Selection,
+struct Sample<'a, O> {
+    latencies: &'a mut O,
     censored: usize,
 }
 
-impl Sample {
+impl<O: Order> Sample<'_, O> {
     fn estimate(&mut self, p: f64, steps: &Steps) -> Result<QuantileEstimate, Undetermined> {
         let (rank, value) = self.at(p)?;
         let n = self.n();
@@ -227,7 +235,7 @@ impl Sample {
 
     /// All samples.
     fn n(&self) -> u64 {
-        (self.latencies.len() + self.censored) as u64
+        (self.latencies.count() + self.censored) as u64
     }
 
     /// The rank of a quantile and the value there.
@@ -243,7 +251,7 @@ impl Sample {
     fn at_rank(&mut self, rank: u64) -> Result<u64, Undetermined> {
         let (n, censored) = (self.n(), self.censored as u64);
         self.latencies
-            .at(rank as usize - 1)
+            .nth(rank as usize - 1)
             .ok_or(Undetermined::Censored { rank, n, censored })
     }
 

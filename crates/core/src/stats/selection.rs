@@ -6,6 +6,72 @@
 
 use super::quantile::rank;
 
+/// Values of which any order statistic can be had.
+pub trait Order {
+    /// How many there are.
+    fn count(&self) -> usize;
+
+    /// The value that sorting puts at a position, from 0; `None` beyond the last.
+    fn nth(&mut self, position: usize) -> Option<u64>;
+
+    /// The type 1 quantile `p`; `None` without values.
+    fn quantile(&mut self, p: f64) -> Option<u64> {
+        let n = self.count() as u64;
+        self.nth((n > 0).then(|| rank(n, p) as usize - 1)?)
+    }
+
+    /// The value at a position among these and some others, which ascend.
+    fn nth_with(&mut self, others: &[u64], position: usize) -> Option<u64> {
+        let n = self.count();
+        let fewest = position.saturating_sub(n);
+        let most = position.min(others.len());
+        // How many of the others are in front: as many as are less than what they displace.
+        let candidates = others.get(fewest..most)?;
+        let displaces = |k: usize| {
+            let displaced = self.nth(position - 1 - fewest - k);
+            displaced.is_none_or(|value| candidates[k] < value)
+        };
+        let before = fewest + first_not(candidates.len(), displaces);
+        let found = [self.nth(position - before), others.get(before).copied()];
+        found.into_iter().flatten().min()
+    }
+}
+
+/// The first number below `end` for which `holds` does not, and does not either for what follows.
+fn first_not(end: usize, mut holds: impl FnMut(usize) -> bool) -> usize {
+    let (mut begin, mut end) = (0, end);
+    while begin < end {
+        let middle = usize::midpoint(begin, end);
+        if holds(middle) {
+            begin = middle + 1;
+        } else {
+            end = middle;
+        }
+    }
+    begin
+}
+
+impl Order for Selection {
+    fn count(&self) -> usize {
+        self.len()
+    }
+
+    fn nth(&mut self, position: usize) -> Option<u64> {
+        self.at(position)
+    }
+}
+
+/// Ascending values.
+impl Order for &[u64] {
+    fn count(&self) -> usize {
+        self.len()
+    }
+
+    fn nth(&mut self, position: usize) -> Option<u64> {
+        self.get(position).copied()
+    }
+}
+
 /// Values of which any order statistic can be had, without all of them being sorted.
 #[derive(Clone, Debug)]
 pub struct Selection {
@@ -105,6 +171,26 @@ mod tests {
                 assert_eq!(selection.type_1(p), type_1(&sorted, p));
             }
             assert_eq!(selection.at(n), None);
+        }
+    }
+
+    #[test]
+    fn others_are_ranked_among_the_values() {
+        let mut draw = Draw::new(12);
+        for (n, others) in [(0, 0), (0, 3), (3, 0), (5, 2), (2, 5), (300, 40)] {
+            for kinds in [1, 4, 1_000_000] {
+                let mut some =
+                    |n| -> Vec<u64> { (0..n).map(|_| draw.index(kinds) as u64).collect() };
+                let (values, mut others) = (some(n), some(others));
+                others.sort_unstable();
+                let mut all = [values.as_slice(), &others].concat();
+                all.sort_unstable();
+                let mut selection = Selection::new(values.clone());
+                for position in 0..all.len() + 2 {
+                    let found = selection.nth_with(&others, position);
+                    assert_eq!(found, all.get(position).copied());
+                }
+            }
         }
     }
 

@@ -54,13 +54,12 @@ impl Shape {
         modes: Vec<Mode>,
         sorted: &[u64],
         batches: &Batches,
-        samples: &[(u32, u64)],
+        samples: impl ExactSizeIterator<Item = (u32, u64)> + Clone,
     ) -> Result<Self, TooFewSamples> {
         let second = lowland::modes(sorted)?;
-        let samples = || samples.iter().copied();
         Ok(Self {
-            modes: recurring(modes, batches.count(), samples()),
-            second_count: recurring(second, batches.count(), samples()).len(),
+            modes: recurring(modes, batches.count(), samples.clone()),
+            second_count: recurring(second, batches.count(), samples).len(),
             dip: dip_of(sorted)?,
         })
     }
@@ -125,11 +124,15 @@ pub struct Weight {
 /// `samples`, which are `(batch, latency)` with batches as [`Batches::of`] numbers them.
 ///
 /// The interval is that of a quantile's share: beta, with the design effect of the batches.
-pub fn weights(modes: &[Mode], batches: &Batches, samples: &[(u32, u64)]) -> Option<Vec<Weight>> {
+pub fn weights(
+    modes: &[Mode],
+    batches: &Batches,
+    samples: impl Iterator<Item = (u32, u64)>,
+) -> Option<Vec<Weight>> {
     let count = batches.count() as usize;
     let mut totals = vec![0; count];
     let mut hits = vec![vec![0; count]; modes.len()];
-    for &(batch, latency) in samples {
+    for (batch, latency) in samples {
         totals[batch as usize] += 1;
         // Modes share out the range that they were found in: the first whose end lies beyond,
         // and the last holds what is slower than all that were looked at.

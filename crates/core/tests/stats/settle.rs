@@ -161,10 +161,10 @@ fn too_little_is_not_judged() {
     assert_eq!(settle(&[1.0; 29]), None);
     assert_eq!(settle(&[0.0; 40]), None);
     let second = 1_000_000_000;
-    assert_eq!(throughput(0, 10 * second, &[5; 299]), None);
-    assert_eq!(throughput(7, 7, &[7; 1000]), None);
+    assert_eq!(throughput(0, 10 * second, [5; 299].into_iter()), None);
+    assert_eq!(throughput(7, 7, [7; 1000].into_iter()), None);
     assert_eq!(
-        medians(0, second, &vec![(5, 1); 1000]),
+        medians(0, second, [(5, 1); 1000].into_iter()),
         None,
         "twenty windows of 50 ms"
     );
@@ -177,10 +177,10 @@ fn windows_count_what_ended_in_them_and_nothing_outside() {
         .map(|i| second + i * 1_000_000)
         .chain([1, 9 * second])
         .collect();
-    let counts = throughput(second, 3 * second, &done).unwrap();
+    let counts = throughput(second, 3 * second, done.into_iter()).unwrap();
     assert_eq!(counts.len(), 40);
     assert!(counts.iter().all(|&n| (n - 50.0).abs() < 0.5), "{counts:?}");
     let due: Vec<(u64, u64)> = (0..400).map(|i| (i * second / 200, 7 + i / 200)).collect();
-    let found = medians(0, 2 * second, &due).unwrap();
+    let found = medians(0, 2 * second, due.into_iter()).unwrap();
     assert_eq!((found.len(), found[0], found[39]), (40, 7.0, 8.0));
 }

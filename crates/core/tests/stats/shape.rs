@@ -211,7 +211,13 @@ fn shape_of_run(latencies: &[u64]) -> (Shape, Shape) {
     let mut sorted = latencies.to_vec();
     sorted.sort_unstable();
     let of_all = Shape::of(&sorted).unwrap();
-    let over_time = Shape::over_time(of_all.modes.clone(), &sorted, &batches, &samples).unwrap();
+    let over_time = Shape::over_time(
+        of_all.modes.clone(),
+        &sorted,
+        &batches,
+        samples.iter().copied(),
+    )
+    .unwrap();
     (of_all, over_time)
 }
 
@@ -291,7 +297,7 @@ fn weights_have_the_interval_of_their_scatter() {
         .map(|i| if i % 4 == 0 { 440 } else { 5 })
         .collect();
     let (batches, samples) = run(&steady);
-    let found = weights(&modes, &batches, &samples).unwrap();
+    let found = weights(&modes, &batches, samples.iter().copied()).unwrap();
     assert_close(found[1].share, 0.25, 1e-12);
     assert!(found[1].low < 0.25 && found[1].low > 0.23, "{found:?}");
     assert_close(found[0].share + found[1].share, 1.0, 1e-12);
@@ -300,8 +306,8 @@ fn weights_have_the_interval_of_their_scatter() {
         .map(|i| if i % 1000 < 250 { 440 } else { 5 })
         .collect();
     let (batches, samples) = run(&bursts);
-    let found = weights(&modes, &batches, &samples).unwrap();
+    let found = weights(&modes, &batches, samples.iter().copied()).unwrap();
     assert_close(found[1].share, 0.25, 1e-12);
     assert!(found[1].deff > 50.0 && found[1].high > 0.4, "{found:?}");
-    assert!(weights(&modes, &batches, &[]).is_none());
+    assert!(weights(&modes, &batches, std::iter::empty()).is_none());
 }

@@ -3,6 +3,7 @@
 
 use slowpath_core::stats::quantile::type_1;
 
+use super::alike;
 use crate::diagnosis::{IdleBin, IdleGaps};
 use crate::figures::millis;
 
@@ -29,16 +30,19 @@ const SHORTER_BINS: u64 = 4;
 /// `(L + 1) / (N + 1) * ... * (L + F) / (N + F)`. It is the distribution of the least rank of the
 /// failures, which is what is looked at, so having chosen the bound after seeing them costs
 /// nothing.
-pub(super) fn gaps(failed_ns: &[u64], completed_ns: &[u64]) -> Option<IdleGaps> {
+pub(super) fn gaps(
+    failed_ns: &[u64],
+    completed_ns: impl Iterator<Item = u64> + Clone,
+) -> Option<IdleGaps> {
     let (&low, &high) = (failed_ns.first()?, failed_ns.last()?);
-    let shorter = completed_ns.iter().filter(|&&ns| ns < low).count();
-    let longer = completed_ns.len() - shorter;
-    let p_value = chance(longer, completed_ns.len(), failed_ns.len());
-    let few = (shorter as f64) < SHORTER_LEAST * completed_ns.len() as f64;
+    let (shorter, completed) = alike(completed_ns.clone(), |ns| ns < low);
+    let longer = completed - shorter;
+    let p_value = chance(longer, completed, failed_ns.len());
+    let few = (shorter as f64) < SHORTER_LEAST * completed as f64;
     if p_value >= CHANCE_MAX || few {
         return None;
     }
-    let mut completed_ns = completed_ns.to_vec();
+    let mut completed_ns: Vec<u64> = completed_ns.collect();
     completed_ns.sort_unstable();
     let median = type_1(&completed_ns, 0.5).unwrap_or(0);
     if (low as f64) < LONGER * median as f64 {
@@ -92,7 +96,7 @@ mod tests {
     fn failures_after_long_gaps_only_are_seen() {
         let failed: Vec<u64> = (0..18).map(|k| 4_990_000_000 + k * 1_000_000).collect();
         let completed: Vec<u64> = (0..1000).map(|k| k * 4_900_000).collect();
-        let gaps = gaps(&failed, &completed).unwrap();
+        let gaps = gaps(&failed, completed.into_iter()).unwrap();
         assert_eq!((gaps.low_ms, gaps.high_ms), (4990.0, 5007.0));
         assert_eq!(
             (gaps.failed, gaps.shorter_completed, gaps.longer_completed),
@@ -116,19 +120,19 @@ mod tests {
 
     #[test]
     fn failures_after_any_gap_are_not() {
-        let completed: Vec<u64> = (0..1000).collect();
+        let completed = 0..1000;
         let failed: Vec<u64> = (0..20).map(|k| k * 50).collect();
-        assert_eq!(gaps(&failed, &completed), None);
+        assert_eq!(gaps(&failed, completed.clone()), None);
         // Of many failures none follows the very shortest gaps, which few had.
         let many: Vec<u64> = (0..900).map(|k| 100 + k).collect();
-        assert_eq!(gaps(&many, &completed), None);
+        assert_eq!(gaps(&many, completed.clone()), None);
         // Everybody thinks for a second.
-        let alike: Vec<u64> = (0..1000).map(|k| 1_000_000 + k).collect();
-        assert_eq!(gaps(&[1_000_990; 20], &alike), None);
+        let alike = 1_000_000..1_001_000;
+        assert_eq!(gaps(&[1_000_990; 20], alike), None);
         // One failure after the longest of all is chance enough.
-        assert_eq!(gaps(&[990], &completed), None);
+        assert_eq!(gaps(&[990], completed.clone()), None);
         // Nothing to compare with, nothing known.
-        assert_eq!(gaps(&[5, 5, 5, 5, 5, 5, 5, 5, 5, 5], &[]), None);
-        assert_eq!(gaps(&[], &completed), None);
+        assert_eq!(gaps(&[5, 5, 5, 5, 5, 5, 5, 5, 5, 5], 0..0), None);
+        assert_eq!(gaps(&[], completed), None);
     }
 }

@@ -3,7 +3,7 @@
 use slowpath_core::sample::{Outcome, Phase};
 use slowpath_core::samples::SampleRef;
 
-use super::{Fine, age_when_sent_ns, quantiles};
+use super::{Fine, age_when_sent_ns, alike, quantiles};
 use crate::case::Case;
 use crate::diagnosis::{ErrorCount, Quantiles};
 use crate::figures::millis;
@@ -29,7 +29,7 @@ pub(super) fn summary(
     (outcome, phase): (Outcome, Phase),
     error: &ErrorCount,
     failed: &[SampleRef<'_>],
-    fine: &Fine,
+    fine: &Fine<'_>,
 ) -> String {
     let share = match percent(error.offered_share) {
         rare if rare == "0.0 %" => "less than 0.1 %".to_owned(),
@@ -160,7 +160,7 @@ fn range(ms: &Quantiles) -> String {
 }
 
 /// What the connections have in common that those of completed requests have not.
-fn which(error: &ErrorCount, failed: &[SampleRef<'_>], fine: &Fine) -> Option<String> {
+fn which(error: &ErrorCount, failed: &[SampleRef<'_>], fine: &Fine<'_>) -> Option<String> {
     let mut ages: Vec<u64> = failed.iter().filter_map(|s| age_when_sent_ns(*s)).collect();
     ages.sort_unstable();
     let age = quantiles(&ages, millis)?;
@@ -177,28 +177,26 @@ fn which(error: &ErrorCount, failed: &[SampleRef<'_>], fine: &Fine) -> Option<St
             "always after the connection had been idle for {low} to {high}"
         ));
     }
-    if fine.index.is_empty() && index.max < 1.0 {
+    if index.max < 1.0 && fine.index().next().is_none() {
         // A failure ends its connection, so where nothing else happens each is on a new one.
         return None;
     }
     let nth = index.min as u64;
-    let alike = fine.index.iter().filter(|&&i| i == nth).count();
-    let rarely = (alike as f64) < COMMON * fine.index.len() as f64;
-    if index.min >= index.max && rarely {
+    let rarely = |(alike, all): (usize, usize)| (alike as f64) < COMMON * all as f64;
+    if index.min >= index.max && rarely(alike(fine.index(), |i| i == nth)) {
         return Some(match nth {
             0 => "always on the first request of a connection".to_owned(),
             _ => format!("always on request {} of a connection", nth + 1),
         });
     }
     let near = |ms: f64| (ms - age.p50).abs() <= SAME_AGE * age.p50;
-    let of_that_age = fine.age_ns.iter().filter(|&&ns| near(ns as f64 / 1e6));
-    let rarely = (of_that_age.count() as f64) < COMMON * fine.age_ns.len() as f64;
+    let of_that_age = || alike(fine.age_ns(), |ns| near(ns as f64 / 1e6));
     let (low, high) = (human(age.min * 1e6), human(age.max * 1e6));
-    if near(age.min) && near(age.max) && rarely {
+    if near(age.min) && near(age.max) && rarely(of_that_age()) {
         return Some(format!("always on connections {low} to {high} old"));
     }
-    let [young, old] = fine.age_quartiles_ns.map(|ns| ns as f64 / 1e6);
-    if !fine.age_ns.is_empty() && age.min <= young && age.max >= old {
+    let [young, old] = fine.age_quartiles_ns().map(|ns| ns as f64 / 1e6);
+    if fine.age_ns().next().is_some() && age.min <= young && age.max >= old {
         return Some("on connections of any age".to_owned());
     }
     Some(format!("on connections {low} to {high} old"))

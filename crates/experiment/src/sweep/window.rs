@@ -306,11 +306,10 @@ impl<'a> View<'a> {
             .samples
             .iter()
             .filter(|s| s.outcome() == Outcome::Ok);
-        let done: Vec<u64> = ok.map(|s| s.done().get()).collect();
         settle(&throughput(
             self.load.begin.get(),
             self.window.end.get(),
-            &done,
+            ok.map(|s| s.done().get()),
         )?)
     }
 

@@ -12,7 +12,7 @@ use slowpath_core::samples::{BLOCK_ROWS, Chunk, Field, Samples};
 
 use super::columns::{COLUMNS, Cell, Column, Text};
 use super::{KeysInUse, STAGES};
-use crate::columnar::{Cursor, Flaw, TableReader, has_column};
+use crate::columnar::{Cell as Found, Cursor, Flaw, TableReader, has_column, only_cell};
 use crate::error::RecordError;
 
 /// Threads that read at most: more wait for memory, and other work on the host has CPUs left.
@@ -72,6 +72,8 @@ enum Open {
     Int(Cursor<Int32Type>),
     Long(Cursor<Int64Type>),
     Text(Cursor<ByteArrayType>, Text),
+    /// All its cells are this number of the field.
+    Same(u64),
     /// The file has no such column.
     Absent,
 }
@@ -107,7 +109,11 @@ impl<'a> Part<'a> {
         let mut columns = Vec::with_capacity(COLUMNS.len());
         for column in COLUMNS {
             if let Some(field) = column.field() {
-                columns.push((column, field, Open::of(column, group, own.start - first)?));
+                let open = match self.same(column, field, group) {
+                    Some(value) => Open::Same(value),
+                    None => Open::of(column, group, own.start - first)?,
+                };
+                columns.push((column, field, open));
             }
         }
         let mut row = own.start;
@@ -124,6 +130,21 @@ impl<'a> Part<'a> {
             row += rows;
         }
         Ok(())
+    }
+
+    /// The number that a whole column of a row group is, if it is one that may be there: what may
+    /// not is told with its row by who reads the cells.
+    fn same(&mut self, column: &Column, field: Field, group: &dyn RowGroupReader) -> Option<u64> {
+        let number = match (only_cell(group, column.name)?, column.cell) {
+            (Found::Null, _) => return field.nothing().filter(|_| column.nullable),
+            (Found::Number(value), Cell::Int(_)) => u64::try_from(value).ok()?,
+            (Found::Number(value), Cell::Long { .. }) => value as u64,
+            (Found::Text(value), Cell::Text(text)) => {
+                code_of(text, value, self.plan, &mut self.keys)?
+            }
+            _ => return None,
+        };
+        field.takes(number).then_some(number)
     }
 
     /// Sets one column of the chunk from `begin` on, which is a row of the file.
@@ -143,6 +164,10 @@ impl<'a> Part<'a> {
             Open::Text(cursor, text) => {
                 let code = |value: &[u8]| code_of(*text, value, self.plan, &mut self.keys);
                 texts(column, cursor, row, out, code)
+            }
+            Open::Same(value) => {
+                out.fill(*value);
+                Ok(())
             }
             Open::Absent => {
                 out.fill(field.nothing().unwrap_or(0));
@@ -167,7 +192,7 @@ impl Open {
                 Self::Int(cursor) => cursor.skip(from)?,
                 Self::Long(cursor) => cursor.skip(from)?,
                 Self::Text(cursor, _) => cursor.skip(from)?,
-                Self::Absent => {}
+                Self::Same(_) | Self::Absent => {}
             }
         }
         Ok(open)

@@ -1,6 +1,6 @@
 //! Time in bins: rates of counters without a point for every reading.
 
-use slowpath_core::nanos::{Nanos, Span};
+use slowpath_core::nanos::{Nanos, Span, scaled};
 use slowpath_core::timeline::Series;
 
 /// A stretch of time in bins of equal length.
@@ -35,8 +35,8 @@ impl Bins {
     pub(crate) fn of(&self, at: Nanos) -> Option<usize> {
         let inside = at >= self.span.begin && at < self.span.end;
         inside.then(|| {
-            let into = u128::from(at.since(self.span.begin)) * self.count as u128;
-            (into / u128::from(self.span.len_ns().max(1))) as usize
+            let into_ns = at.since(self.span.begin);
+            scaled(into_ns, self.count as u64, self.span.len_ns().max(1)) as usize
         })
     }
 

@@ -30,6 +30,13 @@ impl Heat {
         self.counts[row * self.columns + column] += 1;
     }
 
+    /// Adds the counts of a grid of the same size.
+    pub(crate) fn add_all(&mut self, other: &Self) {
+        for (count, other) in self.counts.iter_mut().zip(&other.counts) {
+            *count += other;
+        }
+    }
+
     /// Path data of all cells of each shade, in cells from the upper left corner; index 0 is the
     /// lightest. Shades are steps of the logarithm of the count, so that a single slow request
     /// stays visible beside thousands of fast ones.

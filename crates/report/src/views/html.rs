@@ -3,10 +3,12 @@
 
 use maud::{DOCTYPE, Markup, PreEscaped, html as markup};
 use slowpath_core::record::RunRecord;
+use slowpath_core::spread::{InTurn, Spread};
 use slowpath_diagnose::diagnosis::Diagnosis;
 use slowpath_experiment::Experiment;
 
 mod answer;
+mod counted;
 mod failures;
 mod gates;
 mod history;
@@ -30,7 +32,17 @@ const SCRIPT: &str = include_str!("html/script.js");
 
 /// The whole report of a run. Its size does not grow with the number of requests.
 pub fn html(diagnosis: &Diagnosis, record: &RunRecord, experiments: &[Experiment]) -> String {
-    let measured = Measured::new(diagnosis, record);
+    html_by(diagnosis, record, experiments, &InTurn)
+}
+
+/// [`html`] with parts of the work done side by side, if `spread` has threads for it.
+pub fn html_by(
+    diagnosis: &Diagnosis,
+    record: &RunRecord,
+    experiments: &[Experiment],
+    spread: &dyn Spread,
+) -> String {
+    let measured = Measured::new(diagnosis, record, spread);
     let page = markup! {
         (DOCTYPE)
         html lang="en" {

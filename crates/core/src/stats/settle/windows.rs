@@ -27,10 +27,14 @@ fn window_of(at_ns: u64, begin_ns: u64, end_ns: u64, windows: usize) -> Option<u
 
 /// Requests completed in each window of a load, from the instants of their ends; `None` if there
 /// are too few to judge.
-pub fn throughput(begin_ns: u64, end_ns: u64, done_ns: &[u64]) -> Option<Vec<f64>> {
-    let windows = count(end_ns.saturating_sub(begin_ns), done_ns.len())?;
+pub fn throughput(
+    begin_ns: u64,
+    end_ns: u64,
+    done_ns: impl Iterator<Item = u64> + Clone,
+) -> Option<Vec<f64>> {
+    let windows = count(end_ns.saturating_sub(begin_ns), done_ns.clone().count())?;
     let mut counts = vec![0.0; windows];
-    for &at in done_ns {
+    for at in done_ns {
         if let Some(window) = window_of(at, begin_ns, end_ns, windows) {
             counts[window] += 1.0;
         }
@@ -40,10 +44,14 @@ pub fn throughput(begin_ns: u64, end_ns: u64, done_ns: &[u64]) -> Option<Vec<f64
 
 /// The median latency of the requests `(due, latency)` that were due in each window; a window
 /// without any has that of the one before. `None` if there are too few to judge.
-pub fn medians(begin_ns: u64, end_ns: u64, requests: &[(u64, u64)]) -> Option<Vec<f64>> {
-    let windows = count(end_ns.saturating_sub(begin_ns), requests.len())?;
+pub fn medians(
+    begin_ns: u64,
+    end_ns: u64,
+    requests: impl Iterator<Item = (u64, u64)> + Clone,
+) -> Option<Vec<f64>> {
+    let windows = count(end_ns.saturating_sub(begin_ns), requests.clone().count())?;
     let mut latencies: Vec<Vec<u64>> = vec![Vec::new(); windows];
-    for &(due, latency) in requests {
+    for (due, latency) in requests {
         if let Some(window) = window_of(due, begin_ns, end_ns, windows) {
             latencies[window].push(latency);
         }

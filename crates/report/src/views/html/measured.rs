@@ -4,9 +4,14 @@ use slowpath_core::nanos::{Nanos, Span};
 use slowpath_core::record::RunRecord;
 use slowpath_core::sample::{Outcome, Stage};
 use slowpath_core::samples::SampleRef;
+use slowpath_core::spread::{Spread, map, sort};
 use slowpath_diagnose::diagnosis::Diagnosis;
 
 use super::ENDPOINTS_DRAWN;
+
+/// Pieces that a pass over all requests is cut into: the last of them leaves a thread without work
+/// for little time.
+const PIECES: usize = 16;
 
 /// Measured requests by endpoint, and the stretch of time they lie in.
 pub(super) struct Measured<'a> {
@@ -16,6 +21,9 @@ pub(super) struct Measured<'a> {
     /// measured.
     pub(super) span: Option<Span>,
     record: &'a RunRecord,
+    /// For each endpoint of the plan in each pass, its position among the drawn.
+    own: Vec<Option<usize>>,
+    spread: &'a dyn Spread,
 }
 
 /// The measured requests of one endpoint, in one pass where there are several.
@@ -33,10 +41,14 @@ pub(super) struct Endpoint {
 }
 
 impl<'a> Measured<'a> {
-    pub(super) fn new(diagnosis: &'a Diagnosis, record: &'a RunRecord) -> Self {
+    pub(super) fn new(
+        diagnosis: &'a Diagnosis,
+        record: &'a RunRecord,
+        spread: &'a dyn Spread,
+    ) -> Self {
         let plan = &record.manifest.plan.scenario.endpoints;
         let drawn = diagnosis.endpoints.iter().take(ENDPOINTS_DRAWN);
-        let mut endpoints: Vec<Endpoint> = drawn
+        let endpoints: Vec<Endpoint> = drawn
             .filter_map(|figures| {
                 let place = plan
                     .iter()
@@ -50,30 +62,63 @@ impl<'a> Measured<'a> {
                 })
             })
             .collect();
-        let mut latencies_ns: Vec<Vec<u64>> = vec![Vec::new(); endpoints.len()];
-        for sample in samples(record) {
-            let own = endpoints.iter().position(|one| one.holds(record, sample));
-            let Some(own) = own else { continue };
-            match sample.outcome() {
-                Outcome::Ok => latencies_ns[own].push(sample.latency_ns()),
-                Outcome::Timeout => endpoints[own].timeouts += 1,
-                _ => {}
-            }
-        }
-        for (endpoint, mut latencies_ns) in endpoints.iter_mut().zip(latencies_ns) {
-            latencies_ns.sort_unstable();
-            endpoint.latencies_ns = latencies_ns;
-        }
-        Self {
+        let mut measured = Self {
+            own: owners(&endpoints, record),
             endpoints,
             span: span(record),
             record,
+            spread,
+        };
+        measured.gather();
+        measured
+    }
+
+    /// Gives the endpoints the latencies of their requests.
+    fn gather(&mut self) {
+        let none = || vec![(Vec::new(), 0); self.endpoints.len()];
+        let parts = self.fold(none, |seen, sample, own| {
+            let Some((latencies_ns, timeouts)) = own.and_then(|own| seen.get_mut(own)) else {
+                return;
+            };
+            match sample.outcome() {
+                Outcome::Ok => latencies_ns.push(sample.latency_ns()),
+                Outcome::Timeout => *timeouts += 1,
+                _ => {}
+            }
+        });
+        for part in parts {
+            for (endpoint, (latencies_ns, timeouts)) in self.endpoints.iter_mut().zip(part) {
+                endpoint.latencies_ns.extend(latencies_ns);
+                endpoint.timeouts += timeouts;
+            }
+        }
+        for endpoint in &mut self.endpoints {
+            sort(self.spread, &mut endpoint.latencies_ns);
         }
     }
 
-    /// Every measured request.
-    pub(super) fn samples(&self) -> impl Iterator<Item = SampleRef<'a>> {
-        samples(self.record)
+    /// Goes over every measured request, with the position of its endpoint if that is drawn: piece
+    /// by piece, each of which begins with what `none` makes.
+    pub(super) fn fold<T: Send + Sync>(
+        &self,
+        none: impl Fn() -> T + Sync,
+        add: impl Fn(&mut T, SampleRef<'_>, Option<usize>) + Sync,
+    ) -> Vec<T> {
+        let (plan, samples) = (&self.record.manifest.plan, &self.record.samples);
+        let passes = usize::from(plan.passes());
+        map(self.spread, PIECES, |piece| {
+            let mut made = none();
+            let edge = |piece: usize| samples.len() * piece / PIECES;
+            for position in edge(piece)..edge(piece + 1) {
+                let sample = samples.at(position);
+                if sample.stage() == Stage::Measured {
+                    let pass = usize::from(plan.pass_of(sample.repeat()));
+                    let own = passes * usize::from(sample.endpoint()) + pass;
+                    add(&mut made, sample, self.own.get(own).copied().flatten());
+                }
+            }
+            made
+        })
     }
 
     /// The extremes of all latencies that can be drawn.
@@ -83,16 +128,6 @@ impl<'a> Measured<'a> {
 }
 
 impl Endpoint {
-    /// Whether a request is one of these.
-    pub(super) fn holds(&self, record: &RunRecord, sample: SampleRef<'_>) -> bool {
-        let plan = &record.manifest.plan;
-        let is_pass = match self.pass {
-            Some(pass) => pass == plan.pass_of(sample.repeat()),
-            None => plan.scenario.load.passes.is_empty(),
-        };
-        self.place == usize::from(sample.endpoint()) && is_pass
-    }
-
     /// The latency of a rank, from 1; `None` beyond the last.
     pub(super) fn at_rank_ms(&self, rank: usize) -> Option<f64> {
         self.latencies_ns.get(rank - 1).copied().map(in_ms)
@@ -135,6 +170,24 @@ pub(super) fn latency_ms(sample: SampleRef<'_>) -> f64 {
 
 fn in_ms(ns: u64) -> f64 {
     ns as f64 / 1e6
+}
+
+/// For each endpoint of the plan in each pass, its position among the drawn.
+fn owners(drawn: &[Endpoint], record: &RunRecord) -> Vec<Option<usize>> {
+    let plan = &record.manifest.plan;
+    let has_passes = !plan.scenario.load.passes.is_empty();
+    let mut owners = Vec::new();
+    for place in 0..plan.scenario.endpoints.len() {
+        for pass in 0..plan.passes() {
+            let pass = has_passes.then_some(pass);
+            owners.push(
+                drawn
+                    .iter()
+                    .position(|one| (one.place, one.pass) == (place, pass)),
+            );
+        }
+    }
+    owners
 }
 
 /// The number of a pass; one that no request has, if there is none of that name.

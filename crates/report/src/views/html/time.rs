@@ -3,26 +3,17 @@
 use maud::{Markup, html};
 use slowpath_core::nanos::Span;
 use slowpath_core::record::RunRecord;
-use slowpath_core::sample::Outcome;
 use slowpath_core::signal::{self, Signal};
 use slowpath_diagnose::diagnosis::{Diagnosis, Finding};
 
-use super::measured::{Endpoint, Measured, latency_ms};
+use super::counted::{COLUMNS, Counted, Map};
+use super::measured::{Endpoint, Measured};
 use super::{key, left_out};
-use crate::plot::{Axis, Bins, Frame, Heat, LEVELS, Scale, line, rect};
+use crate::plot::{Axis, Bins, Frame, LEVELS, Scale, line, rect};
 use crate::quantity;
 
 /// Findings whose episodes are marked; more colours would cover each other.
 pub(super) const BANDS: usize = 3;
-
-/// Cells of a heat map along the time; a cell is then some four pixels wide.
-const COLUMNS: usize = 240;
-
-/// Cells of a heat map along a decade of latency: a cell is then 10 % high.
-const ROWS_PER_DECADE: f64 = 24.0;
-
-/// At most so many cells along the latency, which bounds the size of the page.
-const ROWS: usize = 72;
 
 /// Heat maps drawn; each may take up to 200 kB.
 const HEAT_MAPS: usize = 4;
@@ -66,16 +57,15 @@ pub(super) fn section(
         };
     };
     let clock = Clock { span };
+    let counted = Counted::of(measured, HEAT_MAPS, span, &bins(clock));
     html! {
         section id="time" {
             h2 { "Over time" }
-            @for endpoint in measured.endpoints.iter().take(HEAT_MAPS) {
-                @if let Some(y) = Scale::log_around(endpoint.range_ms()) {
-                    (heat_map(diagnosis, record, measured, endpoint, clock, y))
-                }
+            @for (endpoint, map) in measured.endpoints.iter().zip(&counted.maps) {
+                @if let Some(map) = map { (heat_map(diagnosis, record, endpoint, clock, map)) }
             }
             (left_out(diagnosis))
-            (requests(diagnosis, record, measured, clock))
+            (requests(diagnosis, record, &counted, clock))
             (cpu(diagnosis, record, clock))
             (throttling(diagnosis, record, clock))
             @if marked(diagnosis).next().is_some() {
@@ -92,29 +82,10 @@ pub(super) fn section(
 fn heat_map(
     diagnosis: &Diagnosis,
     record: &RunRecord,
-    measured: &Measured<'_>,
     endpoint: &Endpoint,
     clock: Clock,
-    y: Scale,
+    Map { y, heat, failed }: &Map,
 ) -> Markup {
-    let decades = (y.value(1.0) / y.value(0.0)).log10();
-    let rows = ((decades * ROWS_PER_DECADE).ceil() as usize).clamp(1, ROWS);
-    let mut heat = Heat::new(COLUMNS, rows);
-    let mut failed = vec![false; COLUMNS];
-    let columns = Bins::new(clock.span, COLUMNS, 1);
-    let own = measured
-        .samples()
-        .filter(|one| endpoint.holds(record, *one));
-    for sample in own {
-        let at = sample.scheduled().since(clock.span.begin) as f64 / clock.span.len_ns() as f64;
-        if sample.outcome() == Outcome::Ok {
-            heat.add(at.min(1.0), y.at(latency_ms(sample)));
-        } else if sample.outcome().is_error()
-            && let Some(column) = columns.of(sample.scheduled())
-        {
-            failed[column] = true;
-        }
-    }
     let drawing = html! {
         (bands(diagnosis, clock, Some(&endpoint.name)))
         (repeats(record, clock))
@@ -124,7 +95,7 @@ fn heat_map(
                 @if !cells.is_empty() { path class={ "h" (level) } d=(cells) {} }
             }
         }
-        @if failed.contains(&true) { path.errors d=(failures(&failed)) {} }
+        @if failed.contains(&true) { path.errors d=(failures(failed)) {} }
     };
     let caption = if failed.contains(&true) {
         format!(
@@ -138,7 +109,7 @@ fn heat_map(
         )
     };
     let y = Axis {
-        scale: y,
+        scale: *y,
         show: quantity::duration,
     };
     let over = html! {};
@@ -221,24 +192,8 @@ fn curve(values: &[Option<f64>], y: Scale) -> String {
     )
 }
 
-fn requests(
-    diagnosis: &Diagnosis,
-    record: &RunRecord,
-    measured: &Measured<'_>,
-    clock: Clock,
-) -> Markup {
+fn requests(diagnosis: &Diagnosis, record: &RunRecord, counted: &Counted, clock: Clock) -> Markup {
     let bins = bins(clock);
-    let (mut done, mut failed) = (vec![0_u64; bins.count()], vec![0_u64; bins.count()]);
-    for sample in measured.samples() {
-        let Some(bin) = bins.of(sample.done()) else {
-            continue;
-        };
-        if sample.outcome() == Outcome::Ok {
-            done[bin] += 1;
-        } else if sample.outcome().is_error() {
-            failed[bin] += 1;
-        }
-    }
     // Between the windows of two repeats nothing is measured, which is not a rate of zero.
     let windows: Vec<Span> = record
         .manifest
@@ -256,7 +211,7 @@ fn requests(
             |(&count, &seconds): (&u64, &f64)| (seconds > 0.0).then(|| count as f64 / seconds);
         counts.iter().zip(&covered).map(rate).collect()
     };
-    let (done, failed) = (rates(&done), rates(&failed));
+    let (done, failed) = (rates(&counted.done), rates(&counted.failed));
     let y = Scale::from_zero(done.iter().chain(&failed).flatten().copied());
     let drawing = html! {
         (bands(diagnosis, clock, None))
