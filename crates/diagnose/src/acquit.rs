@@ -2,7 +2,7 @@
 
 use crate::case::Case;
 use crate::diagnosis::{Blind, Cleared};
-use crate::judge::{Answer, Weight};
+use crate::trial::{Answer, Weight};
 use crate::verdict::{Verdict, percent};
 
 /// The causes that no endpoint is named for: cleared, or blind if some part could not be seen.

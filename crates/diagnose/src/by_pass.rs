@@ -7,7 +7,8 @@ use slowpath_core::sample::Sample;
 use slowpath_core::samples::SampleRef;
 
 use crate::diagnosis::{Blind, Cleared, EndpointFigures, ErrorExample, Unexplained};
-use crate::judge::{Judged, Ranked};
+use crate::judge::Judged;
+use crate::trial::Ranked;
 
 /// One pass over all repeats, as a record of its own.
 pub(crate) struct Part {

@@ -5,7 +5,8 @@
 //! The interval is that of the repeats where there are several, and of the requests within one
 //! where there is one: then it says how well that repeat knows its own figure, and not what the
 //! next will show. Repeats that are all equal are as uncertain as they were read: by a step of the
-//! clock, the last digit or one of what is counted. What is merely counted (`failed`, `max`, `errors <= 0`) is what it is.
+//! clock, the last digit or one of what is counted. What is merely counted (`failed`, `max`,
+//! `errors <= 0`) is what it is.
 
 use slowpath_core::figures::{Row, RunFigures, Unit};
 use slowpath_core::gates::{GateAnswer, GateOutcome};

@@ -24,7 +24,7 @@ pub(crate) use gates::{gate, gates};
 pub(crate) use health::spread_blame;
 pub(crate) use over::{latency, over};
 pub(crate) use passes::{classes, label, passes};
-pub(crate) use shape::{effective, settling, shape};
+pub(crate) use shape::{effective, modes, settling, shape};
 pub(crate) use streams::streams;
 pub(crate) use trials::{experiment, intervention, tests};
 
@@ -256,39 +256,6 @@ pub(crate) fn unfinished(figures: &EndpointFigures) -> Option<String> {
             quantity::count(figures.unfinished)
         )
     })
-}
-
-/// More modes than this are summed up in words; the pictures and `report.json` have each.
-pub(crate) const MODES_TOLD: usize = 4;
-
-/// `modes 3 ms (97.9 %), 1.4 s (2.1 %)`; `None` when the modes are not known.
-pub(crate) fn modes(figures: &EndpointFigures) -> Option<String> {
-    let modes = &figures.modes;
-    let one = |mode: &slowpath_diagnose::diagnosis::Mode| {
-        format!(
-            "{} ({})",
-            quantity::duration(mode.at_ms),
-            quantity::percent_fine(mode.weight)
-        )
-    };
-    match modes.as_slice() {
-        [] => None,
-        [only] => Some(format!("mode {}", one(only))),
-        [fastest, .., slowest] if modes.len() > MODES_TOLD => {
-            let heaviest = modes.iter().max_by(|a, b| a.weight.total_cmp(&b.weight))?;
-            Some(format!(
-                "{} modes, the fastest {}, the heaviest {}, the slowest {}",
-                modes.len(),
-                one(fastest),
-                one(heaviest),
-                one(slowest)
-            ))
-        }
-        few => {
-            let all: Vec<String> = few.iter().map(one).collect();
-            Some(format!("modes {}", all.join(", ")))
-        }
-    }
 }
 
 /// `5 runs, spread 9 %`.
