@@ -4,6 +4,7 @@
 use slowpath_core::signal::{
     CGROUP_PERIODS, CGROUP_QUOTA, CGROUP_THROTTLED, CGROUP_THROTTLED_PERIODS,
 };
+use slowpath_core::stats::median::median;
 use slowpath_core::timeline::{Series, Subject};
 
 use crate::case::{Case, EndpointCase};
@@ -24,6 +25,10 @@ const SLOW_TOUCHED: f64 = 0.5;
 const ENRICHED: f64 = 1.5;
 /// … unless the target was off the CPUs for most of the time, when chance has no room left.
 const MOSTLY: f64 = 0.5;
+/// What lasts for so many periods meets throttled and free time alike, whenever it comes: with the
+/// share c of each period throttled, two periods and c hold at most 3c of it, which is
+/// 3 / (2 + c) times chance, and [`ENRICHED`] is out of reach whatever made it slow.
+const PERIODS_ALIKE: f64 = 2.0;
 /// See the module.
 pub(super) static DETECTOR: Detector = Detector {
     examine: Examine::Endpoint(examine),
@@ -64,15 +69,29 @@ fn examine(case: &Case<'_>, endpoint: &EndpointCase) -> Verdict {
         ));
     }
     let (covered, in_slow) = (coverage(case, &spans), share_of(case, requests, &spans));
+    let claims = claims_of(case, endpoint, &spans);
     if covered < MOSTLY && in_slow < ENRICHED * covered {
-        return Verdict::Cleared(format!(
-            "throttled for {} of the time, and slow requests spend {} of theirs in it: no more \
-             than by chance",
+        let text = format!(
+            "throttled for {} of the time, and slow requests spend {} of theirs in it",
             percent(covered),
             percent(in_slow)
-        ));
+        );
+        let typical_ns = typical_ns(case, requests);
+        if typical_ns < PERIODS_ALIKE * period_ns {
+            return Verdict::Cleared(format!("{text}: no more than by chance"));
+        }
+        return Verdict::Lead {
+            place: endpoint.place_of(&claims),
+            claims,
+            missing: format!(
+                "requests that are short beside a period of {}: {text}, as all do that last for \
+                 {}, whatever made them slow",
+                human(period_ns),
+                human(typical_ns)
+            ),
+            remedy: "raise the quota, or lower the rate, and measure again".to_owned(),
+        };
     }
-    let claims = claims_of(case, endpoint, &spans);
     let quota = mean(&CGROUP_QUOTA);
     found(
         case,
@@ -86,6 +105,13 @@ fn examine(case: &Case<'_>, endpoint: &EndpointCase) -> Verdict {
             touched,
         },
     )
+}
+
+/// The median latency of requests; 0 of none.
+fn typical_ns(case: &Case<'_>, requests: &[u32]) -> f64 {
+    let latencies = requests.iter().map(|&i| case.sample(i).span().len_ns());
+    let mut latencies: Vec<f64> = latencies.map(|ns| ns as f64).collect();
+    median(&mut latencies).unwrap_or(0.0)
 }
 
 struct Facts {
