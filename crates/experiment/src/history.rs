@@ -23,8 +23,9 @@ mod worst;
 pub use newest::{Basis, Newest, Place, newest};
 pub use recurring::{Constant, Kind, Shared};
 pub use runs::{RunMode, RunModes};
+pub use slowpath_core::stats::recurrence::Says;
 pub use tracks::{ChangeAt, Course};
-pub use worst::{Says, WorstRow};
+pub use worst::WorstRow;
 
 /// The value of [`History::schema`].
 pub const SCHEMA: &str = "slowpath.history/1";

@@ -187,6 +187,7 @@ pub struct Worst {
 
 /// Whether the worst row stays.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum Says {
     /// The same row again and again: the cause is in that row.

@@ -2,30 +2,13 @@
 
 use serde::{Deserialize, Serialize};
 use slowpath_core::figures::RunFigures;
-use slowpath_core::stats::recurrence;
+use slowpath_core::stats::recurrence::{Says, worst};
 
 use crate::estimate::{of_run, row};
 
 /// A tail is worth the name if it is this many times the median; of rows without one none is the
 /// worst.
 const TAIL_LEAST: f64 = 2.0;
-
-/// Whether the worst row stays.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-#[serde(rename_all = "kebab-case")]
-pub enum Says {
-    /// The same row again and again: the cause is in that row.
-    Stays,
-    /// Another row each time: none is the cause by itself. Noise in rows that are alike does the
-    /// same, so that this says nothing of what they share.
-    Wanders,
-    /// Another row each time, and all tails rise and fall together from run to run: the rows share
-    /// what is slow, be it the host.
-    Shares,
-    /// Neither is beyond chance.
-    CannotTell,
-}
 
 /// The row with the worst tail (p99 over p50), run after run.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -63,18 +46,13 @@ pub(super) fn worst_row(runs: &[&RunFigures]) -> Option<WorstRow> {
         .map(|run| all.iter().map(|subject| tail(run, subject)).collect())
         .filter(|tails: &Vec<Option<f64>>| tails.iter().flatten().any(|t| *t >= TAIL_LEAST))
         .collect();
-    let found = recurrence::worst(&figures).filter(|found| found.runs > 0)?;
+    let found = worst(&figures).filter(|found| found.runs > 0)?;
     Some(WorstRow {
         subject: (*all.get(found.row)?).clone(),
         times: found.times as u64,
         runs: found.runs as u64,
         chance: found.chance,
         together: found.together,
-        says: match found.says {
-            recurrence::Says::Stays => Says::Stays,
-            recurrence::Says::Wanders => Says::Wanders,
-            recurrence::Says::Shares => Says::Shares,
-            recurrence::Says::CannotTell => Says::CannotTell,
-        },
+        says: found.says,
     })
 }

@@ -1,5 +1,6 @@
 //! `report.json`, `sweep.json`, `bench.json`, and what comparisons and histories write.
 
+use serde::Serialize;
 use slowpath_core::bench::BenchReport;
 use slowpath_core::gates::GateReport;
 use slowpath_diagnose::diagnosis::Diagnosis;
@@ -9,66 +10,50 @@ use slowpath_experiment::compare::Comparison;
 use slowpath_experiment::history::History;
 use slowpath_experiment::sweep::Sweep;
 
-/// The diagnosis as `report.json` holds it: indented, with a newline at its end.
+/// The diagnosis as `report.json` holds it.
 pub fn json(diagnosis: &Diagnosis) -> String {
-    let mut text = serde_json::to_string_pretty(diagnosis)
-        .expect("a diagnosis has string keys only and numbers that JSON can hold or null");
-    text.push('\n');
-    text
+    pretty(diagnosis)
 }
 
-/// The sweep as `sweep.json` holds it: indented, with a newline at its end.
+/// The sweep as `sweep.json` holds it.
 pub fn sweep_json(sweep: &Sweep) -> String {
-    let mut text = serde_json::to_string_pretty(sweep)
-        .expect("a sweep has string keys only and numbers that JSON can hold or null");
-    text.push('\n');
-    text
+    pretty(sweep)
 }
 
-/// The benchmark run as `bench.json` holds it: indented, with a newline at its end.
+/// The benchmark run as `bench.json` holds it.
 pub fn bench_json(report: &BenchReport) -> String {
-    let mut text = serde_json::to_string_pretty(report)
-        .expect("a benchmark run has string keys only and numbers that JSON can hold or null");
-    text.push('\n');
-    text
+    pretty(report)
 }
 
-/// A comparison: indented, with a newline at its end.
+/// A comparison of runs.
 pub fn comparison_json(comparison: &Comparison) -> String {
-    let mut text = serde_json::to_string_pretty(comparison)
-        .expect("a comparison has string keys only and numbers that JSON can hold or null");
-    text.push('\n');
-    text
+    pretty(comparison)
 }
 
-/// A history: indented, with a newline at its end.
+/// A history.
 pub fn history_json(history: &History) -> String {
-    let mut text = serde_json::to_string_pretty(history)
-        .expect("a history has string keys only and numbers that JSON can hold or null");
-    text.push('\n');
-    text
+    pretty(history)
 }
 
-/// A comparison of two settings as `ab.json` holds it: indented, with a newline at its end.
+/// A comparison of two settings as `ab.json` holds it.
 pub fn ab_json(ab: &Ab) -> String {
-    let mut text = serde_json::to_string_pretty(ab)
-        .expect("a comparison has string keys only and numbers that JSON can hold or null");
-    text.push('\n');
-    text
+    pretty(ab)
 }
 
-/// What became of gates: indented, with a newline at its end.
+/// What became of gates.
 pub fn gates_json(report: &GateReport) -> String {
-    let mut text = serde_json::to_string_pretty(report)
-        .expect("what became of gates has string keys only and numbers that JSON can hold or null");
-    text.push('\n');
-    text
+    pretty(report)
 }
 
-/// What the doctor found: indented, with a newline at its end.
+/// What the doctor found.
 pub fn doctor_json(report: &DoctorReport) -> String {
+    pretty(report)
+}
+
+/// Indented, with a newline at its end.
+fn pretty(report: &impl Serialize) -> String {
     let mut text = serde_json::to_string_pretty(report)
-        .expect("what the doctor found has string keys only and numbers that JSON can hold");
+        .expect("reports have string keys only and numbers that JSON can hold or null");
     text.push('\n');
     text
 }

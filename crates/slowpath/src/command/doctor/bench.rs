@@ -3,6 +3,7 @@
 use std::fmt::Write as _;
 
 use slowpath_core::health::{CpuNoise, During, FixedWork};
+use slowpath_core::stats::median::median;
 use slowpath_diagnose::diagnosis::Fitness;
 use slowpath_diagnose::health::bench::{Floors, circumstances};
 use slowpath_diagnose::health::clock_event;
@@ -39,8 +40,8 @@ struct Cpu {
     stolen_share: f64,
     gaps: u64,
     max_gap_ns: u64,
-    wait_p99_ns: u64,
-    wait_p999_ns: u64,
+    wait_p99_ns: f64,
+    wait_p999_ns: f64,
     work: Vec<FixedWork>,
 }
 
@@ -57,18 +58,17 @@ fn cpus(bench: &HostBench) -> Vec<Cpu> {
             stolen_share: sum(|cpu| cpu.stolen_ns) as f64 / sum(|cpu| cpu.spun_ns).max(1) as f64,
             gaps: sum(|cpu| cpu.gaps),
             max_gap_ns: heard.iter().map(|cpu| cpu.max_gap_ns).max().unwrap_or(0),
-            wait_p99_ns: median(heard.iter().map(|cpu| cpu.wait_p99_ns)),
-            wait_p999_ns: median(heard.iter().map(|cpu| cpu.wait_p999_ns)),
+            wait_p99_ns: middle(heard.iter().map(|cpu| cpu.wait_p99_ns as f64)),
+            wait_p999_ns: middle(heard.iter().map(|cpu| cpu.wait_p999_ns as f64)),
             work: heard.iter().map(|cpu| cpu.work).collect(),
         }
     };
     numbers.into_iter().map(one).collect()
 }
 
-fn median(values: impl Iterator<Item = u64>) -> u64 {
-    let mut values: Vec<u64> = values.collect();
-    values.sort_unstable();
-    values.get(values.len() / 2).copied().unwrap_or_default()
+/// The median; 0 of nothing.
+fn middle(values: impl Iterator<Item = f64>) -> f64 {
+    median(&mut values.collect::<Vec<f64>>()).unwrap_or_default()
 }
 
 fn cpu_lines(bench: &HostBench) -> Vec<(&'static str, String)> {
@@ -80,8 +80,8 @@ fn cpu_lines(bench: &HostBench) -> Vec<(&'static str, String)> {
             percent(cpu.stolen_share),
             plural(cpu.gaps, "gap"),
             human(cpu.max_gap_ns as f64),
-            human(cpu.wait_p99_ns as f64),
-            human(cpu.wait_p999_ns as f64)
+            human(cpu.wait_p99_ns),
+            human(cpu.wait_p999_ns)
         )
     };
     let labels = std::iter::once("noise").chain(std::iter::repeat(""));
@@ -90,14 +90,13 @@ fn cpu_lines(bench: &HostBench) -> Vec<(&'static str, String)> {
 
 fn work_lines(bench: &HostBench) -> Vec<(&'static str, String)> {
     let line = |cpu: Cpu| {
-        let of = |pick: fn(&FixedWork) -> u64| human(median(cpu.work.iter().map(pick)) as f64);
-        let cv = |work: &FixedWork| (1e6 * work.sd_ns as f64 / work.mean_ns.max(1) as f64) as u64;
+        let of = |pick: fn(&FixedWork) -> f64| middle(cpu.work.iter().map(pick));
         format!(
             "cpu {:<3} the same work takes {} at the median, {} on average, and varies by {}",
             cpu.number,
-            of(|work| work.median_ns),
-            of(|work| work.mean_ns),
-            percent(median(cpu.work.iter().map(cv)) as f64 / 1e6)
+            human(of(|work| work.median_ns as f64)),
+            human(of(|work| work.mean_ns as f64)),
+            percent(of(|work| work.sd_ns as f64 / work.mean_ns.max(1) as f64))
         )
     };
     let labels = std::iter::once("loop").chain(std::iter::repeat(""));
@@ -108,8 +107,8 @@ fn timer_line(bench: &HostBench) -> String {
     let timers = || bench.noises.iter().map(|noise| noise.timer);
     format!(
         "{} late at the median, {} at p99; the clock's smallest step is {} ns",
-        human(median(timers().map(|timer| timer.late_p50_ns)) as f64),
-        human(median(timers().map(|timer| timer.late_p99_ns)) as f64),
+        human(middle(timers().map(|timer| timer.late_p50_ns as f64))),
+        human(middle(timers().map(|timer| timer.late_p99_ns as f64))),
         timers()
             .map(|timer| timer.step_ns)
             .min()
