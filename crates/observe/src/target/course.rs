@@ -110,16 +110,16 @@ fn rest(handle: Option<&OwnedFd>, most: Duration) {
     reason = "waitid(2) with its fifth argument has no wrapper at all"
 )]
 fn cpu_of_ended(pid: u32) -> io::Result<Option<Cpu>> {
-    // SAFETY: rusage is plain data, for which all-zero is a value.
-    let mut usage: libc::rusage = unsafe { std::mem::zeroed() };
-    // SAFETY: the kernel may be told nothing of the first pointer, and writes to the second, which
-    // is to a live rusage; with WNOHANG it does not wait.
+    // SAFETY: both are plain data, for which all-zero is a value.
+    let (mut ended, mut usage): (libc::siginfo_t, libc::rusage) = unsafe { std::mem::zeroed() };
+    // SAFETY: both pointers are to live data of the types that the kernel writes; with WNOHANG it
+    // does not wait.
     let answer = unsafe {
         libc::syscall(
             libc::SYS_waitid,
             libc::P_PID,
             pid,
-            std::ptr::null_mut::<libc::siginfo_t>(),
+            &raw mut ended,
             libc::WEXITED | libc::WNOHANG | libc::WNOWAIT,
             &raw mut usage,
         )
@@ -132,6 +132,7 @@ fn cpu_of_ended(pid: u32) -> io::Result<Option<Cpu>> {
         user_ns: ns(usage.ru_utime),
         system_ns: ns(usage.ru_stime),
     };
-    // One that has not ended leaves the zeroes, which no process that ended has used.
-    Ok((cpu.user_ns + cpu.system_ns > 0).then_some(cpu))
+    // SAFETY: what waitid(2) fills in has this member; of a child that runs it is left at 0.
+    let of = unsafe { ended.si_pid() };
+    Ok((of != 0).then_some(cpu))
 }

@@ -11,7 +11,7 @@ use super::{Adapter, AdapterError, Harvest, Source, Take};
 pub(super) const ADAPTER: Adapter = Adapter {
     name: "markdown",
     about: "tables in Markdown: a line of a table is a subject, a column of numbers a metric",
-    detects: |head| tables(head).next().is_some(),
+    detects: |head| tables(head).any(|table| table.has_figures()),
     reads: read,
 };
 
@@ -35,9 +35,7 @@ struct Quantity<'a> {
 
 fn read(source: Source<'_>) -> Result<Harvest, Vec<AdapterError>> {
     let text = source.text();
-    let tables: Vec<Table<'_>> = tables(&text)
-        .filter(|table| (1..table.heads.len()).any(|column| table.is_of_figures(column)))
-        .collect();
+    let tables: Vec<Table<'_>> = tables(&text).filter(Table::has_figures).collect();
     let mut harvest = Harvest::default();
     for table in &tables {
         // Several tables may well have the same lines.
@@ -121,6 +119,11 @@ fn cells(line: &str) -> Vec<String> {
 const NOTHING: [&str; 8] = ["", "-", "–", "—", "?", "n/a", "N/A", "x"];
 
 impl Table<'_> {
+    /// Whether some column is of numbers.
+    fn has_figures(&self) -> bool {
+        (1..self.heads.len()).any(|column| self.is_of_figures(column))
+    }
+
     /// Whether a column holds a number, and nothing that is neither a number nor left out.
     fn is_of_figures(&self, column: usize) -> bool {
         let cells = || self.lines.iter().filter_map(|line| line.get(column));

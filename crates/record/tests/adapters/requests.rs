@@ -215,3 +215,24 @@ fn damaged_requests_are_read_or_refused() {
         }
     }
 }
+
+#[test]
+fn a_result_that_does_not_say_whether_it_is_a_success_is_judged_by_its_status() {
+    let text = "timeStamp,elapsed,label,responseCode\n1700000000000,12,home,200\n\
+                1700000000020,13,home,503\n";
+    let format = REQUEST_FORMATS.iter().find(|f| f.name == "jmeter").unwrap();
+    let source = |text: &'static str| Source {
+        file: "short.jtl",
+        bytes: text.as_bytes(),
+    };
+    let read = format.read(source(text)).unwrap();
+    let outcomes: Vec<Outcome> = read.requests.iter().map(|r| r.outcome).collect();
+    assert_eq!(outcomes, [Outcome::Ok, Outcome::Status]);
+    let note = read
+        .notes
+        .iter()
+        .find(|n| n.contains("judged by their status"));
+    assert!(note.unwrap().starts_with("2 results"), "{:?}", read.notes);
+    let odd = "timeStamp,elapsed,label,responseCode,success\n1700000000000,12,home,200,yes\n";
+    assert!(refused("short.jtl", odd.as_bytes())[0].contains("neither true nor false"));
+}

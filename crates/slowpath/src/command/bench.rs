@@ -1,6 +1,5 @@
 //! `slowpath bench`: repeat a benchmark command and read its figures.
 
-use std::fs;
 use std::path::Path;
 use std::time::Duration;
 
@@ -14,7 +13,7 @@ use slowpath_record::adapters::{
 };
 
 use crate::cli::BenchArgs;
-use crate::command::run::{Directory, directory};
+use crate::command::run::directory;
 use crate::execution::{Bench, Kept, absolute, check_program};
 use crate::exit::{Exit, Problem};
 use crate::{interrupt, notes, out, present, session, store};
@@ -59,7 +58,7 @@ pub(crate) fn bench(args: &BenchArgs) -> Result<Exit> {
     campaign.announce();
     campaign.all()?;
     if campaign.report.executions.is_empty() {
-        remove(&dir);
+        dir.remove();
         return Err(Problem::interrupted().into());
     }
     present::present_bench(&campaign.report, dir.path(), args.json.as_deref())?;
@@ -77,15 +76,6 @@ fn exit(report: &BenchReport) -> Exit {
     } else {
         Exit::Done
     }
-}
-
-/// Takes back what an execution that was interrupted at once has left.
-fn remove(dir: &Directory) {
-    for folder in ["output", "logs"] {
-        // What cannot be removed stays beside nothing else, and is no run.
-        let _ = fs::remove_dir_all(dir.path().join(folder));
-    }
-    let _ = fs::remove_dir(dir.path());
 }
 
 /// How figures are found in an output.

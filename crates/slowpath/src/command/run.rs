@@ -147,6 +147,8 @@ pub(crate) fn read_scenario(path: &Path, read: Read) -> Result<(Scenario, String
 /// The run's directory, and whether it is ours to remove when nothing was measured.
 pub(crate) struct Directory {
     path: PathBuf,
+    /// Whether nothing lay there before.
+    is_ours: bool,
 }
 
 impl Directory {
@@ -158,7 +160,17 @@ impl Directory {
     /// Takes back what an unsuccessful start has made: nothing was measured, so nothing is kept
     /// but the log of a target that did not get ready.
     pub(crate) fn remove_if_empty(&self) {
-        remove_if_empty(&self.path);
+        if self.is_ours {
+            remove_if_empty(&self.path);
+        }
+    }
+
+    /// Takes all back that lies in it, if nothing lay there before.
+    pub(crate) fn remove(&self) {
+        if self.is_ours {
+            // What cannot be removed is no run.
+            let _ = std::fs::remove_dir_all(&self.path);
+        }
     }
 }
 
@@ -174,6 +186,10 @@ pub(crate) fn remove_if_empty(path: &Path) {
     }
 }
 
+/// What a directory holds that is a run, a benchmark, a sweep or a comparison already: each is
+/// written once.
+const RECORDS: [&str; 4] = ["manifest.json", "bench.json", "sweep.json", "ab.json"];
+
 pub(crate) fn directory(wanted: Option<&Path>, id: &str) -> Result<Directory, Problem> {
     let Some(path) = wanted else {
         let path = Store::new(store::RUNS).create_dir(id).map_err(|error| {
@@ -182,9 +198,10 @@ pub(crate) fn directory(wanted: Option<&Path>, id: &str) -> Result<Directory, Pr
                 "run where .slowpath can be written, or give --out DIR",
             )
         })?;
-        return Ok(Directory { path });
+        let is_ours = true;
+        return Ok(Directory { path, is_ours });
     };
-    if path.join("manifest.json").exists() {
+    if RECORDS.iter().any(|record| path.join(record).exists()) {
         let what = format!("{} already holds a run", path.display());
         return Err(Problem::usage(what, "give --out a new directory"));
     }
@@ -198,11 +215,12 @@ pub(crate) fn directory(wanted: Option<&Path>, id: &str) -> Result<Directory, Pr
     tempfile::tempfile_in(path).map_err(|error| cannot("write in", error))?;
     let mut entries = std::fs::read_dir(path).map_err(|error| cannot("read", error))?;
     let path = path.to_owned();
-    if entries.next().is_some() {
+    let is_ours = entries.next().is_none();
+    if !is_ours {
         out::say(&format!(
             "{} is not empty; the run's files go beside what is there",
             path.display()
         ));
     }
-    Ok(Directory { path })
+    Ok(Directory { path, is_ours })
 }

@@ -1,7 +1,7 @@
 //! Commands that are repeated, and figures and requests that others measured.
 
 use std::path::Path;
-use std::process::{Command, Stdio};
+use std::process::{Command, Output, Stdio};
 use std::time::Duration;
 
 use serde_json::Value;
@@ -106,16 +106,11 @@ fn a_command_without_figures_has_its_time_or_its_last_words() {
     assert!(said.contains("has no figures"), "{said}");
 }
 
-#[test]
-fn an_interrupted_bench_keeps_what_ended_before() {
-    let folder = tempfile::tempdir().unwrap();
-    let folder = folder.path();
-    // The second execution says that it has begun, and would take long.
-    let script = "n=$(cat n 2>/dev/null || echo 0); n=$((n+1)); echo $n > n\n\
-                  if [ $n = 2 ]; then touch begun; sleep 60; fi\n";
-    write(folder, "second.sh", script);
+/// `slowpath bench ARGS`, interrupted when the command has made a file `begun`.
+fn interrupted(folder: &Path, args: &[&str]) -> Output {
     let mut child = Command::new(env!("CARGO_BIN_EXE_slowpath"))
-        .args(["bench", "--json", "b.json", "--", "sh", "second.sh"])
+        .arg("bench")
+        .args(args)
         .current_dir(folder)
         .stdin(Stdio::null())
         .stdout(Stdio::piped())
@@ -128,7 +123,54 @@ fn an_interrupted_bench_keeps_what_ended_before() {
     }
     let pid = rustix::process::Pid::from_child(&child);
     rustix::process::kill_process(pid, rustix::process::Signal::INT).unwrap();
-    let output = child.wait_with_output().unwrap();
+    child.wait_with_output().unwrap()
+}
+
+#[test]
+fn a_bench_beside_other_files_leaves_them_when_it_takes_itself_back() {
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path();
+    for own in ["logs", "output"] {
+        std::fs::create_dir(folder.join(own)).unwrap();
+        write(folder, &format!("{own}/mine"), "mine");
+    }
+    let command = ["--out", ".", "--", "sh", "-c", "touch begun; sleep 60"];
+    let output = interrupted(folder, &command);
+    assert_eq!(output.status.code(), Some(130), "{}", stderr(&output));
+    for own in ["logs/mine", "output/mine"] {
+        assert_eq!(std::fs::read_to_string(folder.join(own)).unwrap(), "mine");
+    }
+    // What is new goes away again.
+    std::fs::remove_file(folder.join("begun")).unwrap();
+    let command = ["--out", "new", "--", "sh", "-c", "touch begun; sleep 60"];
+    interrupted(folder, &command);
+    assert!(!folder.join("new").exists());
+    // A benchmark is written once.
+    let command = ["bench", "--repeats", "1", "--out", "new", "--", "true"];
+    assert_eq!(code(folder, &command).0, Some(0));
+    let (exit, said) = code(folder, &command);
+    assert_eq!(exit, Some(2), "{said}");
+    assert!(said.contains("already holds a run"), "{said}");
+}
+
+#[test]
+fn a_table_of_words_in_the_output_does_not_take_the_time_away() {
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path();
+    write(folder, "t.md", "| who | what |\n|---|---|\n| me | this |\n");
+    let (exit, said) = code(folder, &["bench", "--repeats", "1", "--", "cat", "t.md"]);
+    assert_eq!(exit, Some(0), "{said}");
+}
+
+#[test]
+fn an_interrupted_bench_keeps_what_ended_before() {
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path();
+    // The second execution says that it has begun, and would take long.
+    let script = "n=$(cat n 2>/dev/null || echo 0); n=$((n+1)); echo $n > n\n\
+                  if [ $n = 2 ]; then touch begun; sleep 60; fi\n";
+    write(folder, "second.sh", script);
+    let output = interrupted(folder, &["--json", "b.json", "--", "sh", "second.sh"]);
     let said = stdout(&output);
     assert_eq!(output.status.code(), Some(130), "{said}{}", stderr(&output));
     assert!(

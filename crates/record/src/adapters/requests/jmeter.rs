@@ -32,6 +32,10 @@ const REMEDY: &str = "give what jmeter -n -t PLAN -l FILE writes, with the field
 /// The fields without which a line is no request.
 const NEEDED: [&str; 3] = ["timeStamp", "elapsed", "label"];
 
+/// Responses with this status and above are failures, where no assertion of the plan says
+/// otherwise (RFC 9110, 15.5).
+const FAILS_FROM: u16 = 400;
+
 /// How the message of a transaction begins, which stands for requests with lines of their own.
 const TRANSACTION: &str = "Number of samples in transaction";
 
@@ -83,6 +87,8 @@ struct Results {
     requests: Requests,
     transactions: usize,
     inner: usize,
+    /// Those that do not say whether they are a success.
+    unjudged: usize,
     /// The last request of each thread that was in no other.
     outer: HashMap<String, Outer>,
 }
@@ -117,6 +123,7 @@ impl Default for Results {
             requests,
             transactions: 0,
             inner: 0,
+            unjudged: 0,
             outer: HashMap::new(),
         }
     }
@@ -152,7 +159,15 @@ impl Results {
         self.outer.insert(cell("threadName").into_owned(), outer);
         let code = cell("responseCode");
         let status: u16 = code.parse().unwrap_or(0);
-        let good = cell("success") == "true";
+        let good = match &*cell("success") {
+            "true" => true,
+            "false" => false,
+            "" => {
+                self.unjudged += 1;
+                (1..FAILS_FROM).contains(&status)
+            }
+            other => return Err(format!("{other:?} in success is neither true nor false")),
+        };
         // Both are 0 where nothing came of it, and in files that are set to leave them out.
         let passed = |name: &str| ms(name).ok().filter(|ns| *ns > 0 && status > 0);
         let request = Request {
@@ -190,6 +205,13 @@ impl Results {
                 self.inner
             ));
         }
+        if self.unjudged > 0 {
+            self.requests.notes.push(format!(
+                "{} results do not say whether they are a success \
+                 (jmeter.save.saveservice.successful): they are judged by their status",
+                self.unjudged
+            ));
+        }
         self.requests
     }
 }
@@ -200,8 +222,8 @@ fn outcome(good: bool, status: u16, code: &str, message: &str) -> Outcome {
         return Outcome::Ok;
     }
     if status > 0 {
-        // Below 400 it is an assertion of the plan.
-        return if status >= 400 {
+        // Below it is an assertion of the plan.
+        return if status >= FAILS_FROM {
             Outcome::Status
         } else {
             Outcome::Check
