@@ -23,5 +23,6 @@ pub mod signal;
 pub mod spread;
 pub mod stats;
 pub mod timeline;
+pub mod trace;
 
 pub use nanos::Nanos;

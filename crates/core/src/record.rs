@@ -1,11 +1,14 @@
 //! The run record: all that crosses from the effects to the judgement.
 
+use std::sync::Arc;
+
 use serde::{Deserialize, Serialize};
 
 use crate::facts::{GitFacts, HostFacts, RepeatFacts, TargetFacts};
 use crate::plan::Plan;
 use crate::samples::Samples;
 use crate::timeline::Timeline;
+use crate::trace::Trace;
 
 /// The version of `manifest.json` that this code writes.
 pub const MANIFEST_FORMAT: u32 = 1;
@@ -21,6 +24,9 @@ pub struct RunRecord {
     pub keys: Vec<String>,
     /// What was observed beside the requests.
     pub timeline: Timeline,
+    /// What the kernel told of the target's threads; empty if it was not traced. Shared, because
+    /// parts of a record are judged as records of their own.
+    pub trace: Arc<Trace>,
 }
 
 /// The facts of a run: `manifest.json`.

@@ -1,6 +1,7 @@
 //! Passes are judged apart: what is slow in a cold pass is not slow beside a warm one.
 
 use std::collections::BTreeSet;
+use std::sync::Arc;
 
 use slowpath_core::record::RunRecord;
 use slowpath_core::sample::Sample;
@@ -59,6 +60,7 @@ fn part(record: &RunRecord, number: u16, name: &str) -> Part {
             samples: record.samples.iter().filter_map(own).collect(),
             keys: record.keys.clone(),
             timeline: record.timeline.clone(),
+            trace: Arc::clone(&record.trace),
         },
         windows,
     }

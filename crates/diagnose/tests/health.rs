@@ -1,6 +1,8 @@
 //! The host's health around repeats: what it says of their spread, and which are put aside.
 #![allow(clippy::unwrap_used, reason = "what fails to be set up fails the test")]
 
+use std::sync::Arc;
+
 use slowpath_core::Nanos;
 use slowpath_core::facts::{EndpointTally, HostFacts, RepeatFacts, TargetFacts};
 use slowpath_core::health::{CpuNoise, During, FixedWork, Health, Noise, TimerNoise};
@@ -197,6 +199,7 @@ fn record(repeats: &[Repeat]) -> RunRecord {
         samples: samples.into(),
         keys: Vec::new(),
         timeline: timeline(repeats, |_| 0.0),
+        trace: Arc::default(),
     }
 }
 

@@ -1,6 +1,8 @@
 //! What judging holds in memory for each request: a run of ten million is judged within 1 GiB.
 #![allow(clippy::unwrap_used, reason = "what fails to be set up fails the test")]
 
+use std::sync::Arc;
+
 use slowpath_core::Nanos;
 use slowpath_core::facts::{EndpointTally, HostFacts, RepeatFacts, TargetFacts};
 use slowpath_core::nanos::Span;
@@ -112,6 +114,7 @@ fn record(server: Server) -> RunRecord {
         samples: (0..REQUESTS).map(|n| request(n, server)).collect(),
         keys: Vec::new(),
         timeline: Timeline::default(),
+        trace: Arc::default(),
     }
 }
 

@@ -1,6 +1,8 @@
 //! Cold and warm passes: told apart, and the cold one put to the proof.
 #![allow(clippy::unwrap_used, reason = "what fails to be set up fails the test")]
 
+use std::sync::Arc;
+
 use slowpath_core::Nanos;
 use slowpath_core::facts::{EndpointTally, HostFacts, RepeatFacts, TargetFacts};
 use slowpath_core::nanos::Span;
@@ -122,6 +124,7 @@ fn record(passes: &[&str], repeats: u16, keys: u32, server: Server) -> RunRecord
         samples: samples.into(),
         keys: (0..keys).map(|key| key.to_string()).collect(),
         timeline: Timeline::default(),
+        trace: Arc::default(),
     }
 }
 

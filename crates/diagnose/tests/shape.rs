@@ -1,6 +1,8 @@
 //! What is seen in the shape of latencies and in their course.
 #![allow(clippy::unwrap_used, reason = "what fails to be set up fails the test")]
 
+use std::sync::Arc;
+
 use slowpath_core::Nanos;
 use slowpath_core::facts::{EndpointTally, HostFacts, RepeatFacts, TargetFacts};
 use slowpath_core::nanos::Span;
@@ -145,6 +147,7 @@ fn judged_on(timeline: Timeline, repeats: u16, gap_ns: u64, server: Server) -> E
         samples: samples.into(),
         keys: Vec::new(),
         timeline,
+        trace: Arc::default(),
     };
     judge(&record).endpoints.remove(0)
 }

@@ -1,6 +1,7 @@
 //! Reads a run: a finished one from its files, an unfinished one from its spool.
 
 use std::path::Path;
+use std::sync::Arc;
 
 use slowpath_core::record::{Manifest, RunRecord};
 use slowpath_core::sample::{NONE, Sample};
@@ -50,6 +51,7 @@ pub fn read(dir: &Path) -> Result<RunRecord, RecordError> {
         samples,
         keys,
         timeline,
+        trace: Arc::default(),
     })
 }
 
@@ -71,6 +73,7 @@ fn read_spool(dir: &Path, mut manifest: Manifest) -> Result<RunRecord, RecordErr
         samples,
         keys,
         timeline,
+        trace: Arc::default(),
     })
 }
 

@@ -1,5 +1,7 @@
 //! The record of a simulated run.
 
+use std::sync::Arc;
+
 use slowpath_core::facts::{EndpointTally, HostFacts, RepeatFacts, TargetFacts};
 use slowpath_core::plan::Plan;
 use slowpath_core::record::{MANIFEST_FORMAT, Manifest, RunRecord};
@@ -17,6 +19,7 @@ pub(super) fn record(case: &Case, run: &Run) -> RunRecord {
         samples: run.samples.clone().into(),
         keys: Vec::new(),
         timeline: timeline(case, run),
+        trace: Arc::default(),
     }
 }
 

@@ -1,5 +1,7 @@
 //! Records of a closed loop against a server whose capacity is known.
 
+use std::sync::Arc;
+
 use slowpath_core::Nanos;
 use slowpath_core::facts::{EndpointTally, HostFacts, RepeatFacts, TargetFacts};
 use slowpath_core::nanos::Span;
@@ -79,6 +81,7 @@ pub(crate) fn record(users: u32, next: impl Fn(u32, u64) -> Next) -> RunRecord {
         samples: samples.into(),
         keys: Vec::new(),
         timeline: Timeline::default(),
+        trace: Arc::default(),
     }
 }
 

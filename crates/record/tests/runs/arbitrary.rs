@@ -2,6 +2,7 @@
 
 use std::collections::HashMap;
 use std::path::Path;
+use std::sync::Arc;
 
 use proptest::collection::vec;
 use proptest::option;
@@ -279,6 +280,7 @@ impl Events {
             samples: samples.into(),
             keys,
             timeline,
+            trace: Arc::default(),
         }
     }
 

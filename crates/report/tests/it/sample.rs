@@ -1,5 +1,7 @@
 //! A synthetic run, seeded: two endpoints, two repeats, a stall every half second, some errors.
 
+use std::sync::Arc;
+
 use rand_chacha::ChaCha8Rng;
 use rand_core::{Rng, SeedableRng};
 use slowpath_core::Nanos;
@@ -54,6 +56,7 @@ pub(crate) fn record(other: &str) -> RunRecord {
         samples: samples.into(),
         keys: Vec::new(),
         timeline: timeline(),
+        trace: Arc::default(),
     }
 }
 
