@@ -7,6 +7,7 @@
 //! | `stream_events.parquet` | when finished | events of streams, see [`crate::stream_events`] |
 //! | `timeline.parquet` | when finished | the series, see [`crate::timeline`] |
 //! | `events.jsonl` | line by line, sorted when finished | marks and gaps, see [`crate::events`] |
+//! | `trace/` | after each repeat | what the kernel told of threads, see [`crate::trace`] |
 //! | `*.spool` | while the run goes on | rows of an unfinished run, see `spool.rs` |
 //! | `logs/` | while the run goes on | output of the target and its services |
 //! | `report.json`, `report.html`, `experiments/` | later | derived; may be deleted |
@@ -31,6 +32,8 @@ pub const STREAM_EVENTS: &str = "stream_events.parquet";
 pub const TIMELINE: &str = "timeline.parquet";
 /// Marks and gaps.
 pub const EVENTS: &str = "events.jsonl";
+/// The folder of what was traced, two files a repeat; absent if nothing was.
+pub const TRACE: &str = "trace";
 /// The folder of the output of the target and its services.
 pub const LOGS: &str = "logs";
 /// The diagnosis for programs.
@@ -55,12 +58,13 @@ pub(crate) const SERIES_SPOOL: &str = "series.spool";
 pub(crate) const KEYS_SPOOL: &str = "keys.spool";
 
 /// What was recorded: never replaced by something derived.
-const RECORDED: [&str; 11] = [
+const RECORDED: [&str; 12] = [
     MANIFEST,
     SAMPLES,
     STREAM_EVENTS,
     TIMELINE,
     EVENTS,
+    TRACE,
     LOGS,
     SAMPLES_SPOOL,
     STREAM_EVENTS_SPOOL,

@@ -27,6 +27,7 @@ mod spool;
 mod store;
 pub mod stream_events;
 pub mod timeline;
+mod trace;
 mod writer;
 
 pub use error::RecordError;

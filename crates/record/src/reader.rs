@@ -18,6 +18,7 @@ use crate::seal::Seal;
 use crate::spool;
 use crate::spool::read::Index;
 use crate::timeline;
+use crate::trace;
 
 /// Reads the run in a directory. Nothing in the directory changes.
 ///
@@ -51,7 +52,7 @@ pub fn read(dir: &Path) -> Result<RunRecord, RecordError> {
         samples,
         keys,
         timeline,
-        trace: Arc::default(),
+        trace: Arc::new(trace::read(dir, Some(&seals))?),
     })
 }
 
@@ -73,7 +74,7 @@ fn read_spool(dir: &Path, mut manifest: Manifest) -> Result<RunRecord, RecordErr
         samples,
         keys,
         timeline,
-        trace: Arc::default(),
+        trace: Arc::new(trace::read(dir, None)?),
     })
 }
 

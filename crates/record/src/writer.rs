@@ -17,6 +17,7 @@ use std::time::{Duration, Instant};
 use slowpath_core::record::Manifest;
 use slowpath_core::sample::{Sample, StreamEvent};
 use slowpath_core::timeline::{Gap, Mark, Reading};
+use slowpath_core::trace::Trace;
 
 use crate::error::RecordError;
 use crate::events::{self, Event};
@@ -27,6 +28,7 @@ use crate::seal::Seal;
 use crate::spool::{self, Spool};
 use crate::stream_events::{self, MOST_STREAM_EVENTS, StreamEventsWriter};
 use crate::timeline;
+use crate::trace;
 
 /// Messages that may wait for the thread. With [`BATCH_SAMPLES`] this bounds what waits to 32,768
 /// requests in 4.5 MB: a fifth of a second at 150,000 requests a second, longer than a thread
@@ -199,6 +201,14 @@ impl RunWriter {
         manifest::write(&self.dir, manifest, &[])
     }
 
+    /// Records what was traced in a repeat, once it is over; it survives a kill from here on.
+    ///
+    /// # Errors
+    /// On I/O errors.
+    pub fn trace(&self, repeat: u16, trace: &Trace) -> Result<(), RecordError> {
+        trace::write(&self.dir, repeat, trace)
+    }
+
     /// Ends the run: turns the spool into its final files and writes the final manifest.
     ///
     /// # Errors
@@ -210,7 +220,9 @@ impl RunWriter {
         let mut timeline = spool::read::timeline(dir)?;
         events::read_into(dir, &mut timeline)?;
         timeline.gaps.extend(index.gaps.iter().cloned());
-        let mut recorded = vec![files::SAMPLES, files::TIMELINE, files::EVENTS];
+        let mut recorded = [files::SAMPLES, files::TIMELINE, files::EVENTS]
+            .map(str::to_owned)
+            .to_vec();
         let mut streaming = BTreeSet::new();
         let lost = spool::read::stream_events(dir, |event| {
             streaming.insert(event.repeat);
@@ -219,7 +231,7 @@ impl RunWriter {
         timeline.sort();
         if !streaming.is_empty() {
             write_stream_events(dir, &streaming)?;
-            recorded.push(files::STREAM_EVENTS);
+            recorded.push(files::STREAM_EVENTS.to_owned());
         }
 
         let path = dir.join(files::SAMPLES);
@@ -230,6 +242,7 @@ impl RunWriter {
         writer.publish()?;
         timeline::write(&dir.join(files::TIMELINE), &timeline.series)?;
         events::write(dir, &timeline)?;
+        recorded.extend(trace::recorded(dir)?);
         let seals: Result<Vec<Seal>, _> = recorded.iter().map(|name| Seal::of(dir, name)).collect();
         manifest::write(dir, manifest, &seals?)?;
         spool::remove(dir)

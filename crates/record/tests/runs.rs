@@ -15,3 +15,5 @@ mod elsewhere;
 mod killed;
 #[path = "runs/roundtrip.rs"]
 mod roundtrip;
+#[path = "runs/traced.rs"]
+mod traced;
