@@ -5,6 +5,7 @@ use serde::{Deserialize, Serialize};
 use crate::health::Health;
 use crate::nanos::Span;
 use crate::sample::{Outcome, Phase};
+use crate::spans::TelemetryFacts;
 
 /// What kind of machine it was.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -125,6 +126,9 @@ pub struct RepeatFacts {
     /// `None` in records of versions that did not look.
     #[serde(default)]
     pub health: Option<Health>,
+    /// What became of the telemetry that the target sent; `None` if none was asked for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub telemetry: Option<TelemetryFacts>,
 }
 
 /// Why a request failed, in words.
@@ -159,6 +163,7 @@ impl RepeatFacts {
             cut_short: String::new(),
             reasons: Vec::new(),
             health: None,
+            telemetry: None,
         }
     }
 }

@@ -20,6 +20,7 @@ pub mod sample;
 pub mod samples;
 pub mod scenario;
 pub mod signal;
+pub mod spans;
 pub mod spread;
 pub mod stats;
 pub mod timeline;

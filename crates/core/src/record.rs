@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 use crate::facts::{GitFacts, HostFacts, RepeatFacts, TargetFacts};
 use crate::plan::Plan;
 use crate::samples::Samples;
+use crate::spans::AppSpans;
 use crate::timeline::Timeline;
 use crate::trace::Trace;
 
@@ -27,6 +28,8 @@ pub struct RunRecord {
     /// What the kernel told of the target's threads; empty if it was not traced. Shared, because
     /// parts of a record are judged as records of their own.
     pub trace: Arc<Trace>,
+    /// What the target told of requests itself; empty if it told nothing.
+    pub spans: Arc<AppSpans>,
 }
 
 /// The facts of a run: `manifest.json`.

@@ -61,6 +61,7 @@ fn part(record: &RunRecord, number: u16, name: &str) -> Part {
             keys: record.keys.clone(),
             timeline: record.timeline.clone(),
             trace: Arc::clone(&record.trace),
+            spans: Arc::new(record.spans.renumbered(|r| place(r).map(|p| p as u16))),
         },
         windows,
     }

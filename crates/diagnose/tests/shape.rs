@@ -148,6 +148,7 @@ fn judged_on(timeline: Timeline, repeats: u16, gap_ns: u64, server: Server) -> E
         keys: Vec::new(),
         timeline,
         trace: Arc::default(),
+        spans: Arc::default(),
     };
     judge(&record).endpoints.remove(0)
 }

@@ -53,6 +53,7 @@ pub fn read(dir: &Path) -> Result<RunRecord, RecordError> {
         keys,
         timeline,
         trace: Arc::new(trace::read(dir, Some(&seals))?),
+        spans: Arc::default(),
     })
 }
 
@@ -75,6 +76,7 @@ fn read_spool(dir: &Path, mut manifest: Manifest) -> Result<RunRecord, RecordErr
         keys,
         timeline,
         trace: Arc::new(trace::read(dir, None)?),
+        spans: Arc::default(),
     })
 }
 

@@ -20,6 +20,7 @@ pub(super) fn record(case: &Case, run: &Run) -> RunRecord {
         keys: Vec::new(),
         timeline: timeline(case, run),
         trace: Arc::default(),
+        spans: Arc::default(),
     }
 }
 

@@ -57,6 +57,7 @@ pub(crate) fn record(other: &str) -> RunRecord {
         keys: Vec::new(),
         timeline: timeline(),
         trace: Arc::default(),
+        spans: Arc::default(),
     }
 }
 
