@@ -42,7 +42,7 @@ impl Counters {
 pub(crate) fn start(
     listener: TcpListener,
     threads: usize,
-    work: impl Fn() + Send + Sync + 'static,
+    work: impl Fn(&Request) + Send + Sync + 'static,
 ) -> io::Result<Arc<Counters>> {
     listener.set_nonblocking(true)?;
     let shared = Arc::new((listener, work));
@@ -56,7 +56,7 @@ pub(crate) fn start(
     Ok(counters)
 }
 
-fn run(listener: &TcpListener, counters: &Counters, work: &impl Fn()) -> io::Result<()> {
+fn run(listener: &TcpListener, counters: &Counters, work: &impl Fn(&Request)) -> io::Result<()> {
     let mut clients: Vec<Client> = Vec::new();
     loop {
         let mut ready = vec![interest(listener.as_raw_fd(), false)];
@@ -73,7 +73,7 @@ fn run(listener: &TcpListener, counters: &Counters, work: &impl Fn()) -> io::Res
             }
             counters.first_request.get_or_init(Instant::now);
             counters.requests.fetch_add(1, Ordering::Relaxed);
-            work();
+            work(request);
             let busy = sys::thread_cpu().saturating_sub(begin_cpu);
             counters
                 .busy_ns

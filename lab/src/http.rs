@@ -27,6 +27,8 @@ pub(crate) struct Request {
     pub(crate) path: String,
     /// The client wants the connection closed after the response.
     pub(crate) close: bool,
+    /// The context of the trace that the request belongs to, as it was sent.
+    pub(crate) traceparent: Option<String>,
     /// A HEAD request: the response has no body.
     head_only: bool,
 }
@@ -76,6 +78,7 @@ fn parse_head(head: &[u8]) -> Option<(Request, usize)> {
     }
     let mut close = version == "HTTP/1.0";
     let mut body_bytes = 0;
+    let mut traceparent = None;
     for line in lines {
         let (name, value) = line.split_once(':')?;
         let value = value.trim();
@@ -87,6 +90,8 @@ fn parse_head(head: &[u8]) -> Option<(Request, usize)> {
         } else if name.eq_ignore_ascii_case("connection") {
             close = value.eq_ignore_ascii_case("close")
                 || (close && !value.eq_ignore_ascii_case("keep-alive"));
+        } else if name.eq_ignore_ascii_case("traceparent") {
+            traceparent = Some(value.to_owned());
         } else if name.eq_ignore_ascii_case("transfer-encoding") {
             return None;
         }
@@ -96,6 +101,7 @@ fn parse_head(head: &[u8]) -> Option<(Request, usize)> {
         Request {
             path,
             close,
+            traceparent,
             head_only: method == "HEAD",
         },
         body_bytes,

@@ -6,9 +6,11 @@
 #![allow(clippy::disallowed_methods, reason = "the lab is made of effects")]
 
 mod cgroup;
+mod companion;
 mod event_loop;
 mod guardian;
 mod http;
+mod lock;
 mod options;
 mod pathologies;
 mod sys;
@@ -66,6 +68,7 @@ fn dispatch(arguments: &[String]) -> Result<(), Failure> {
     match arguments {
         [] => Err(Failure::Usage("the name of a server is missing".to_owned())),
         [word, duty @ ..] if word == guardian::WORD => Ok(guardian::run(duty)?),
+        [word, duty @ ..] if word == companion::WORD => Ok(companion::run(duty)?),
         [word] if word == "--list" => Ok(print(&list())?),
         [word] if word == "--help" => Ok(print(&help(REGISTRY))?),
         [name, rest @ ..] => {

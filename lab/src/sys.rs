@@ -4,6 +4,7 @@
     reason = "thin wrappers over libc, each call justified where it stands"
 )]
 
+use std::cell::UnsafeCell;
 use std::io;
 use std::mem;
 use std::net::{TcpListener, TcpStream};
@@ -130,4 +131,65 @@ pub(crate) fn step_clock(step_us: i64) -> io::Result<()> {
     request.time.tv_usec = step_us.rem_euclid(1_000_000);
     // SAFETY: the pointer is to a live timex, which the kernel reads and fills in.
     check(unsafe { libc::adjtimex(&raw mut request) }).map(drop)
+}
+
+/// The C library's lock (pthread_mutex_lock(3)) around a value. The lock lives on the heap, since
+/// it must not move.
+pub(crate) struct PthreadMutex<T> {
+    lock: Box<UnsafeCell<libc::pthread_mutex_t>>,
+    value: UnsafeCell<T>,
+}
+
+// SAFETY: the value is touched by one thread at a time, the one that holds the lock, and the lock
+// is made for being taken by any thread.
+unsafe impl<T: Send> Sync for PthreadMutex<T> {}
+// SAFETY: nobody holds the lock of one that moves, since `locked` borrows it.
+unsafe impl<T: Send> Send for PthreadMutex<T> {}
+
+impl<T> PthreadMutex<T> {
+    /// An unlocked one of the default kind.
+    pub(crate) fn new(value: T) -> Self {
+        Self {
+            lock: Box::new(UnsafeCell::new(libc::PTHREAD_MUTEX_INITIALIZER)),
+            value: UnsafeCell::new(value),
+        }
+    }
+
+    /// Does something with the value while the lock is held. It must not panic: the lock would
+    /// never be free again.
+    pub(crate) fn locked<R>(&self, work: impl FnOnce(&mut T) -> R) -> R {
+        // SAFETY: the pointer is to a live, initialised lock; the default kind cannot fail.
+        unsafe { libc::pthread_mutex_lock(self.lock.get()) };
+        // SAFETY: whoever holds the lock is alone with the value.
+        let result = work(unsafe { &mut *self.value.get() });
+        // SAFETY: as for the lock above, and this thread holds it.
+        unsafe { libc::pthread_mutex_unlock(self.lock.get()) };
+        result
+    }
+}
+
+/// Keeps the calling thread, and those that it starts from now on, on one CPU.
+pub(crate) fn stay_on(cpu: usize) -> io::Result<()> {
+    // SAFETY: cpu_set_t is plain data, all-zero is the empty set, and CPU_SET checks its range.
+    let set = unsafe {
+        let mut set: libc::cpu_set_t = mem::zeroed();
+        libc::CPU_SET(cpu, &mut set);
+        set
+    };
+    // SAFETY: the pointer is to a live set of the size given; 0 is the calling thread.
+    check(unsafe { libc::sched_setaffinity(0, mem::size_of_val(&set), &raw const set) }).map(drop)
+}
+
+/// The last CPU that the calling thread may run on.
+pub(crate) fn last_cpu() -> io::Result<usize> {
+    // SAFETY: cpu_set_t is plain data, and all-zero is the empty set.
+    let mut set: libc::cpu_set_t = unsafe { mem::zeroed() };
+    // SAFETY: the pointer is to a live set of the size given; 0 is the calling thread.
+    check(unsafe { libc::sched_getaffinity(0, mem::size_of_val(&set), &raw mut set) })?;
+    let cpus = 0..8 * mem::size_of_val(&set);
+    // SAFETY: the range is that of the set.
+    let last = cpus
+        .rev()
+        .find(|&cpu| unsafe { libc::CPU_ISSET(cpu, &set) });
+    last.ok_or_else(|| io::Error::other("there is no CPU to run on"))
 }

@@ -27,12 +27,17 @@ pub(crate) fn burn(cpu: Duration) {
     }
 }
 
-/// SplitMix64 (Steele, Lea, Flood 2014): a number in [0, 1) for each index under a seed.
-pub(crate) fn uniform(seed: u64, index: u64) -> f64 {
+/// SplitMix64 (Steele, Lea, Flood 2014): any number, for each index under a seed another.
+pub(crate) fn scatter(seed: u64, index: u64) -> u64 {
     let mut z = seed.wrapping_add((index + 1).wrapping_mul(0x9E37_79B9_7F4A_7C15));
     z = (z ^ (z >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
     z = (z ^ (z >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
-    ((z ^ (z >> 31)) >> 11) as f64 / (1_u64 << 53) as f64
+    z ^ (z >> 31)
+}
+
+/// A number in [0, 1) for each index under a seed.
+pub(crate) fn uniform(seed: u64, index: u64) -> f64 {
+    (scatter(seed, index) >> 11) as f64 / (1_u64 << 53) as f64
 }
 
 #[cfg(test)]

@@ -217,6 +217,31 @@ checks! {
         |to| drive_steadily(to, 1);
     delayed_ack_look_alike_sleep: "delayed-ack --variant sleep" is "fixed-delay",
         |to| drive_steadily(to, 1);
+    lock_held_over_io: "lock-held-over-io --hold-ms 20 --period-ms 100" is "lock-held-over-io",
+        |to| drive_steadily(to, 3);
+    lock_held_over_io_twin: "lock-held-over-io --hold-ms 20 --period-ms 100 --healthy" is "none",
+        |to| drive_steadily(to, 3);
+    lock_held_over_a_call: "lock-held-over-io --variant remote --variant pthread" is
+        "lock-held-over-io", |to| drive_steadily(to, 3);
+    lock_held_over_the_disk: "lock-held-over-io --variant fsync" is "lock-held-over-io",
+        |to| drive_steadily(to, 3);
+    lock_contention: "lock-contention" is "lock-contention", |to| drive_steadily(to, 3);
+    lock_contention_twin: "lock-contention --healthy" is "none", |to| drive_steadily(to, 2);
+    lock_contention_by_one_in_the_background:
+        "lock-contention --variant background --variant pthread --burn-ms 30 --period-ms 100" is
+        "lock-contention", |to| drive_steadily(to, 3);
+    run_queue_delay: "run-queue-delay" is "run-queue-delay", |to| drive_steadily(to, 2);
+    run_queue_delay_twin: "run-queue-delay --healthy" is "none", |to| drive_steadily(to, 1);
+    event_loop_blocking: "event-loop-blocking --every 10" is "event-loop-blocking",
+        |to| drive_steadily(to, 3);
+    event_loop_blocking_by_sleep: "event-loop-blocking --every 10 --variant sleep" is
+        "event-loop-blocking", |to| drive_steadily(to, 3);
+    event_loop_blocking_twin: "event-loop-blocking --every 10 --healthy" is "none",
+        |to| drive_steadily(to, 3);
+    blocking_telemetry: "blocking-telemetry --interval-ms 100" is "lock-held-over-io",
+        |to| drive_steadily(to, 3);
+    blocking_telemetry_twin: "blocking-telemetry --interval-ms 100 --healthy" is "none",
+        |to| drive_steadily(to, 3);
     accept_queue_overflow: "accept-queue-overflow --backlog 2" is "accept-queue-overflow",
         drive_in_bursts;
     accept_queue_overflow_twin: "accept-queue-overflow --healthy" is "none", drive_in_bursts;

@@ -55,7 +55,7 @@ pub(super) fn start(options: &Options) -> Result<Server, Refusal> {
     let listener = http::listen(options.port, http::AMPLE_BACKLOG)?;
     let address = listener.local_addr()?;
     let cpu = options.millis("burn-ms");
-    let counters = event_loop::start(listener, options.count("threads"), move || work::burn(cpu))?;
+    let counters = event_loop::start(listener, options.count("threads"), move |_| work::burn(cpu))?;
     let sick = !options.healthy;
     let stop = move || {
         let throttled = cgroup.throttled_periods().map_err(io::Error::other)?;

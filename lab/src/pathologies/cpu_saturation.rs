@@ -34,7 +34,7 @@ pub(super) fn start(options: &Options) -> Result<Server, Refusal> {
     let cpus = thread::available_parallelism().map_or(1, NonZero::get);
     let threads = if options.has("threads") { cpus } else { 1 };
     let cpu = options.millis("burn-ms");
-    let counters = event_loop::start(listener, threads, move || work::burn(cpu))?;
+    let counters = event_loop::start(listener, threads, move |_| work::burn(cpu))?;
     let sick = !options.healthy;
     let stop = move || {
         let requests = counters.requests.load(Ordering::Relaxed);

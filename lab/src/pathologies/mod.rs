@@ -93,5 +93,10 @@ pathologies! {
     fixed_delay,
     delayed_ack,
     accept_queue_overflow,
+    lock_held_over_io,
+    lock_contention,
+    run_queue_delay,
+    event_loop_blocking,
+    blocking_telemetry,
     event_stream,
 }

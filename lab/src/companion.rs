@@ -1,0 +1,107 @@
+//! Another process beside a server, which ends with it: what a server waits for, or what takes its
+//! CPU, and is no part of it. It holds the read end of a pipe whose other end dies with the
+//! server, however the server dies.
+
+use std::io::{self, BufRead, BufReader, Write};
+use std::os::unix::process::CommandExt;
+use std::process::{ChildStdin, Command, Stdio};
+use std::sync::Arc;
+use std::sync::atomic::AtomicU64;
+use std::thread;
+use std::time::Duration;
+
+use crate::http::{self, Threaded};
+use crate::sys;
+use crate::work;
+
+/// The word that makes this program a companion; see [`run`].
+pub(crate) const WORD: &str = "--companion";
+/// The word before it for the process in between.
+const DETACH: &str = "detach";
+/// What a busy companion computes between two looks at the clock.
+const BURN: Duration = Duration::from_millis(100);
+
+/// The server's hold on its companion.
+pub(crate) struct Companion {
+    _alive: ChildStdin,
+    /// What it said when it was ready.
+    pub(crate) said: String,
+}
+
+impl Companion {
+    /// Starts this program again as a companion. A process in between starts it and ends, so that
+    /// it is nobody's idea of a child of the server.
+    pub(crate) fn start(duty: &[&str]) -> io::Result<Self> {
+        let mut between = Command::new("/proc/self/exe")
+            .args([WORD, DETACH])
+            .args(duty)
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .process_group(0)
+            .spawn()?;
+        let held = "both ends were piped";
+        let (stdin, stdout) = (between.stdin.take(), between.stdout.take());
+        let (alive, output) = (stdin.expect(held), stdout.expect(held));
+        if !between.wait()?.success() {
+            return Err(io::Error::other("a companion did not start"));
+        }
+        let mut said = String::new();
+        BufReader::new(output).read_line(&mut said)?;
+        Ok(Self {
+            _alive: alive,
+            said: said.trim().to_owned(),
+        })
+    }
+}
+
+/// The companion's side: `collector DELAY_MS` takes every request after that time, and says its
+/// port; `burner CPU THREADS` keeps that CPU busy with so many threads.
+pub(crate) fn run(duty: &[String]) -> io::Result<()> {
+    let number = |text: &String| text.parse::<u32>().map_err(io::Error::other);
+    let said = match duty {
+        [word, rest @ ..] if word == DETACH => {
+            let next = Command::new("/proc/self/exe").arg(WORD).args(rest).spawn();
+            return next.map(drop);
+        }
+        [kind, delay_ms] if kind == "collector" => collect(number(delay_ms)?)?,
+        [kind, cpu, threads] if kind == "burner" => {
+            sys::stay_on(number(cpu)? as usize)?;
+            for _ in 0..number(threads)? {
+                thread::Builder::new()
+                    .name("burner".to_owned())
+                    .spawn(burn_for_ever)?;
+            }
+            "busy".to_owned()
+        }
+        _ => return Err(io::Error::other("unknown duty of a companion")),
+    };
+    let mut output = io::stdout().lock();
+    writeln!(output, "{said}")?;
+    output.flush()?;
+    // With the server gone this process returns from here to its end, and its threads go with it.
+    io::copy(&mut io::stdin().lock(), &mut io::sink()).map(drop)
+}
+
+fn burn_for_ever() {
+    loop {
+        work::burn(BURN);
+    }
+}
+
+/// A server of something that takes its time; its port.
+fn collect(delay_ms: u32) -> io::Result<String> {
+    let listener = http::listen(0, http::AMPLE_BACKLOG)?;
+    let port = listener.local_addr()?.port();
+    let delay = Duration::from_millis(delay_ms.into());
+    Threaded {
+        nodelay: true,
+        one_request: false,
+        requests: Arc::new(AtomicU64::new(0)),
+        answer: Box::new(move |request, stream| {
+            thread::sleep(delay);
+            stream.write_all(&http::response(request, b"{}"))
+        }),
+    }
+    .start(listener)?;
+    Ok(port.to_string())
+}
