@@ -38,6 +38,7 @@ pub struct Trace {
 
 /// How closely a stretch of time was recorded.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum Depth {
     /// On purpose not at all: what tracing costs is measured against these stretches.
@@ -342,6 +343,7 @@ pub enum What {
 
 /// Calls that block, as far as they are told apart.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum Call {
     /// Waiting for a lock or a condition (`futex` with `FUTEX_WAIT…` or `FUTEX_LOCK_PI…`).

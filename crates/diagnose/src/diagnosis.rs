@@ -12,6 +12,7 @@ use slowpath_core::gates::GateOutcome;
 
 mod failures;
 mod health;
+mod inside;
 mod passes;
 mod shape;
 mod verdicts;
@@ -22,6 +23,11 @@ pub use failures::{
 };
 
 pub use health::{BlameOf, Fitness, HealthComponent, HostHealth, RepeatHealth, SpreadBlame};
+pub use inside::{
+    ChainNode, ChainTree, EndpointInside, LANES_MAX, Lane, LaneState, LaneStretch, NodeKind,
+    STRETCHES_MAX, Segment, SegmentFigures, TraceView, TracingShift, Unjoined, WAKES_MAX, Wake,
+    Waterfall, WaterfallSegment,
+};
 pub use shape::{
     Axis, CombFigures, ConstantFigures, KeptFigures, Mode, Outliers, OverRepeats, Settling,
     ShapeFigures, StallFigures, StepFigures, SwingFigures, WallFigures,
@@ -69,6 +75,9 @@ pub struct Diagnosis {
     pub blind: Vec<Blind>,
     /// What no cause explains, one entry an endpoint that has excess.
     pub unexplained: Vec<Unexplained>,
+    /// What tracing showed of the target's inside; left out of runs that were not traced.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub trace: Option<TraceView>,
     /// Signals that could not be observed.
     pub gaps: Vec<GapNote>,
     /// What became of the scenario's gates, in its order; empty for one without.

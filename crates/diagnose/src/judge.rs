@@ -72,6 +72,7 @@ pub fn judge_by(record: &RunRecord, spread: &dyn Spread) -> Diagnosis {
         cleared: judged.cleared,
         blind: judged.blind,
         unexplained: judged.unexplained,
+        trace: None,
         gaps: gaps(record),
         gates: Vec::new(),
     }

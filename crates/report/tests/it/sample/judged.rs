@@ -150,6 +150,7 @@ pub(crate) fn diagnosis(other: &str) -> Diagnosis {
                 share: 0.05,
             }],
         }],
+        trace: None,
         gaps: vec![GapNote {
             signal: "cgroup.cpu.throttled_ns".into(),
             reason: "the target's cgroup has no quota".into(),
