@@ -13,6 +13,7 @@ pub mod interventions;
 pub mod observer;
 pub mod probes;
 mod sockets;
+pub mod symbols;
 pub mod target;
 
 pub use observer::Observer;

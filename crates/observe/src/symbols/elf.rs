@@ -1,0 +1,132 @@
+//! What unwinding needs of an executable or library: where it is mapped, and its call frame
+//! information.
+
+use std::fs::File;
+use std::io::{self, Read};
+use std::ops::Range;
+use std::sync::Arc;
+
+use flate2::read::ZlibDecoder;
+use framehop::ExplicitModuleSectionInfo;
+use object::read::ReadCache;
+use object::{CompressionFormat, Object, ObjectSection, ObjectSegment};
+
+/// Bytes of a section as the unwinder holds them.
+pub(super) type Bytes = Arc<[u8]>;
+
+/// The largest section that is read, packed or not: that of Chromium has 30 MB.
+const MOST_SECTION_BYTES: u64 = 256 << 20;
+/// No machine has smaller pages; segments are mapped by whole ones.
+const PAGE_BYTES: u64 = 4096;
+
+/// A part of a file that is mapped as a whole.
+#[derive(Clone, Copy, Debug)]
+struct Segment {
+    offset: u64,
+    bytes: u64,
+    address: u64,
+}
+
+/// An ELF file as far as it is needed to unwind.
+#[derive(Clone, Debug)]
+pub(super) struct Image {
+    segments: Vec<Segment>,
+    sections: ExplicitModuleSectionInfo<Bytes>,
+}
+
+impl Image {
+    /// Reads a file; an error if it is no ELF file, or a broken one.
+    pub(super) fn read(file: &File) -> io::Result<Self> {
+        let cache = ReadCache::new(file);
+        let object = object::File::parse(&cache).map_err(io::Error::other)?;
+        let segments: Vec<Segment> = object.segments().map(|s| segment(&s)).collect();
+        let base = segments.iter().map(|s| s.address).min().unwrap_or(0);
+        let mut sections = ExplicitModuleSectionInfo {
+            base_svma: base,
+            text_svma: range(&object, ".text"),
+            got_svma: range(&object, ".got"),
+            eh_frame_svma: range(&object, ".eh_frame"),
+            eh_frame: data(&object, ".eh_frame"),
+            eh_frame_hdr_svma: range(&object, ".eh_frame_hdr"),
+            eh_frame_hdr: data(&object, ".eh_frame_hdr"),
+            ..ExplicitModuleSectionInfo::default()
+        };
+        // The unwinder looks at one of both, and at this one only without the other.
+        if sections.eh_frame.is_none() {
+            sections.debug_frame = data(&object, ".debug_frame");
+        }
+        Ok(Self { segments, sections })
+    }
+
+    /// The address, as the file counts, of what stands at an offset of it.
+    pub(super) fn address_of(&self, offset: u64) -> Option<u64> {
+        let holds = |s: &&Segment| {
+            let begin = s.offset - s.offset % PAGE_BYTES;
+            let end = s.offset.saturating_add(s.bytes);
+            (begin..end).contains(&offset)
+        };
+        let segment = self.segments.iter().find(holds)?;
+        // Where the first page begins before the segment, so does its address.
+        Some(
+            segment
+                .address
+                .wrapping_add(offset)
+                .wrapping_sub(segment.offset),
+        )
+    }
+
+    /// What the unwinder is told of the file, mapped at `mapped` from `offset` on; nothing if it
+    /// has no such part.
+    pub(super) fn module(
+        &self,
+        name: &str,
+        mapped: Range<u64>,
+        offset: u64,
+    ) -> Option<framehop::Module<Bytes>> {
+        let bias = mapped.start.wrapping_sub(self.address_of(offset)?);
+        let base = bias.wrapping_add(self.sections.base_svma);
+        let sections = self.sections.clone();
+        Some(framehop::Module::new(
+            name.to_owned(),
+            mapped,
+            base,
+            sections,
+        ))
+    }
+}
+
+fn segment<'a>(segment: &impl ObjectSegment<'a>) -> Segment {
+    let (offset, bytes) = segment.file_range();
+    Segment {
+        offset,
+        bytes,
+        address: segment.address(),
+    }
+}
+
+fn range<'a>(object: &impl Object<'a>, name: &str) -> Option<Range<u64>> {
+    let section = object.section_by_name(name)?;
+    let begin = section.address();
+    Some(begin..begin.checked_add(section.size())?)
+}
+
+/// The bytes of a section, unpacked (Go packs its debug sections by default).
+fn data<'a>(object: &impl Object<'a>, name: &str) -> Option<Bytes> {
+    let section = object.section_by_name(name)?;
+    let held = section.compressed_file_range().ok()?;
+    if held.uncompressed_size == 0 || held.uncompressed_size > MOST_SECTION_BYTES {
+        return None;
+    }
+    let packed = section.compressed_data().ok()?;
+    match packed.format {
+        CompressionFormat::None => Some(packed.data.into()),
+        CompressionFormat::Zlib => {
+            let mut bytes = Vec::new();
+            let most = held.uncompressed_size;
+            let mut unpacked = ZlibDecoder::new(packed.data).take(most);
+            unpacked.read_to_end(&mut bytes).ok()?;
+            Some(bytes.into())
+        }
+        _ => None,
+    }
+}

@@ -1,0 +1,260 @@
+//! Names for the places on stacks.
+
+use std::collections::BTreeMap;
+use std::fs::{self, File};
+use std::io::{BufRead, BufReader, Read};
+use std::os::fd::AsRawFd;
+use std::path::{Path, PathBuf};
+
+use blazesym::MaybeDefault;
+use blazesym::symbolize::source::{Elf, Kernel, Source};
+use blazesym::symbolize::{CodeInfo, Input, Sym, Symbolized, Symbolizer as Naming};
+use slowpath_core::timeline::Gap;
+use slowpath_core::trace::Frame;
+
+use super::modules::{MOST_MODULES, Module, Modules, open_regular};
+use super::numbered::Numbered;
+use super::space::{Home, Space};
+use super::{
+    Lost, MOST_DEEP, MOST_PLACES, MOST_PROCESSES, MOST_STACKS, PerfMap, Symbolizer, Symbols,
+};
+
+/// The largest table of names that is read of a runtime; beyond it nobody cleans up.
+const MOST_MAP_BYTES: u64 = 64 << 20;
+/// Lines of `kallsyms` looked at to see whether it tells addresses: its first symbols may be zero.
+const KALLSYMS_LINES: usize = 64;
+/// What code is called that was made at run time and has no name.
+const UNNAMED: &str = "[code made at run time]";
+
+/// Functions at one place, innermost first: more than one where calls were inlined.
+type Named = Vec<Frame>;
+
+/// Names everything that was collected.
+pub(super) fn finish(all: &Symbolizer) -> Symbols {
+    let places = all.places.all();
+    let mut by_home: BTreeMap<Home, Vec<(u64, usize)>> = BTreeMap::new();
+    for (number, place) in places.iter().enumerate() {
+        by_home
+            .entry(place.home)
+            .or_default()
+            .push((place.at, number));
+    }
+    let mut gaps = gaps_of(&all.lost, &all.modules);
+    let mut frames = Numbered::default();
+    let mut at_place: Vec<Vec<u32>> = vec![Vec::new(); places.len()];
+    let naming = Naming::builder().enable_auto_reload(false).build();
+    for (home, mut members) in by_home {
+        members.sort_unstable();
+        let addresses: Vec<u64> = members.iter().map(|(at, _)| *at).collect();
+        let named = match home {
+            Home::Kernel => kernel(&naming, &all.proc_root, &addresses, &mut gaps),
+            Home::File(number) => all
+                .modules
+                .get(number)
+                .map_or_else(Vec::new, |module| of_file(&naming, module, &addresses)),
+            Home::Process(pid) => {
+                let space = all.spaces.get(&pid).and_then(Option::as_ref);
+                made_at_run_time(&all.proc_root, pid, space, &addresses)
+            }
+        };
+        for ((_, place), named) in members.iter().zip(named) {
+            at_place[*place] = named.into_iter().map(|f| frames.number(f)).collect();
+        }
+    }
+    let stacks = all.stacks.all().iter().map(|places| {
+        let named = places.iter().flat_map(|place| &at_place[*place as usize]);
+        named.copied().collect()
+    });
+    Symbols {
+        stacks: stacks.collect(),
+        frames: frames.into_all(),
+        gaps,
+    }
+}
+
+fn kernel(naming: &Naming, proc_root: &Path, at: &[u64], gaps: &mut Vec<Gap>) -> Vec<Named> {
+    let kallsyms = proc_root.join("kallsyms");
+    if let Err(reason) = tells_addresses(&kallsyms) {
+        gaps.push(gap(
+            &format!("the kernel's functions have no names: {reason}"),
+            "sysctl kernel.kptr_restrict=0, or run as root",
+        ));
+        return Vec::new();
+    }
+    let source = Source::from(Kernel {
+        kallsyms: MaybeDefault::Some(kallsyms),
+        vmlinux: MaybeDefault::None,
+        debug_syms: false,
+        ..Kernel::default()
+    });
+    let named = naming.symbolize(&source, Input::AbsAddr(at));
+    let function = |symbol: Symbolized<'_>| match symbol {
+        Symbolized::Sym(sym) => vec![Frame {
+            function: sym.name.into_owned(),
+            module: "kernel".to_owned(),
+            source: String::new(),
+        }],
+        Symbolized::Unknown(_) => Vec::new(),
+    };
+    named
+        .unwrap_or_default()
+        .into_iter()
+        .map(function)
+        .collect()
+}
+
+/// Whether the table of the kernel's symbols has addresses in it: it shows zeros to those who may
+/// not know (`kptr_restrict`).
+fn tells_addresses(kallsyms: &Path) -> Result<(), String> {
+    let file = File::open(kallsyms).map_err(|error| error.to_string())?;
+    let mut lines = BufReader::new(file).lines().take(KALLSYMS_LINES);
+    let told = lines.any(|line| {
+        line.is_ok_and(|line| {
+            let address = line.split(' ').next().unwrap_or_default();
+            address.bytes().any(|b| b != b'0')
+        })
+    });
+    told.then_some(())
+        .ok_or_else(|| "their addresses are hidden (kernel.kptr_restrict)".to_owned())
+}
+
+fn of_file(naming: &Naming, module: &Module, at: &[u64]) -> Vec<Named> {
+    // The file may be gone from where it was, or lie in another mount namespace.
+    let path = PathBuf::from(format!("/proc/self/fd/{}", module.file.as_raw_fd()));
+    let source = Source::from(Elf::new(path));
+    let symbols = naming.symbolize(&source, Input::VirtOffset(at));
+    let mut symbols = symbols.unwrap_or_default().into_iter();
+    let named = at.iter().map(|at| match symbols.next() {
+        Some(Symbolized::Sym(sym)) => functions(sym, &module.name),
+        Some(Symbolized::Unknown(_)) | None => vec![Frame {
+            function: format!("{at:#x}"),
+            module: module.name.clone(),
+            source: String::new(),
+        }],
+    });
+    named.collect()
+}
+
+/// The function at a place, and those that were inlined into it.
+fn functions(sym: Sym<'_>, module: &str) -> Named {
+    let inlined = sym.inlined.iter().rev();
+    let mut named: Named = inlined
+        .map(|inner| Frame {
+            function: inner.name.to_string(),
+            module: module.to_owned(),
+            source: source_of(inner.code_info.as_ref()),
+        })
+        .collect();
+    named.push(Frame {
+        source: source_of(sym.code_info.as_deref()),
+        function: sym.name.into_owned(),
+        module: module.to_owned(),
+    });
+    named
+}
+
+/// `folder/file:line`: two parts of a path tell `mod.rs` from `mod.rs`, all of it is too long.
+fn source_of(info: Option<&CodeInfo<'_>>) -> String {
+    let Some((info, line)) = info.and_then(|info| Some((info, info.line?))) else {
+        return String::new();
+    };
+    let path = info.to_path();
+    let folder = path.parent().and_then(Path::file_name);
+    let folder = folder.map_or_else(String::new, |f| format!("{}/", f.to_string_lossy()));
+    format!("{folder}{}:{line}", info.file.to_string_lossy())
+}
+
+fn made_at_run_time(proc_root: &Path, pid: u32, space: Option<&Space>, at: &[u64]) -> Vec<Named> {
+    let tmp = space.and_then(|space| space.tmp.as_ref());
+    let map = tmp.map_or_else(PerfMap::default, |tmp| perf_map(proc_root, pid, tmp));
+    let unnamed = || Frame {
+        function: UNNAMED.to_owned(),
+        module: String::new(),
+        source: String::new(),
+    };
+    at.iter()
+        .map(|at| vec![map.frame(*at).unwrap_or_else(unnamed)])
+        .collect()
+}
+
+/// What the runtime of a process wrote of its code. The file is named by the number that the
+/// process sees itself under.
+fn perf_map(proc_root: &Path, pid: u32, tmp: &File) -> PerfMap {
+    let inner = own_pid(proc_root, pid).unwrap_or(pid);
+    let tmp = format!("/proc/self/fd/{}", tmp.as_raw_fd());
+    let path = Path::new(&tmp).join(format!("perf-{inner}.map"));
+    let Ok(file) = open_regular(&path) else {
+        return PerfMap::default();
+    };
+    let mut bytes = Vec::new();
+    match file.take(MOST_MAP_BYTES).read_to_end(&mut bytes) {
+        Ok(_) => PerfMap::parse(&bytes),
+        Err(_) => PerfMap::default(),
+    }
+}
+
+/// The number of a process in its innermost namespace.
+fn own_pid(proc_root: &Path, pid: u32) -> Option<u32> {
+    let status = fs::read_to_string(proc_root.join(format!("{pid}/status"))).ok()?;
+    let line = status
+        .lines()
+        .find_map(|line| line.strip_prefix("NStgid:"))?;
+    line.split_ascii_whitespace().next_back()?.parse().ok()
+}
+
+fn gap(reason: &str, remedy: &str) -> Gap {
+    Gap {
+        signal: "stacks".to_owned(),
+        reason: reason.to_owned(),
+        remedy: remedy.to_owned(),
+    }
+}
+
+/// What lay beyond a bound or could not be read.
+fn gaps_of(lost: &Lost, modules: &Modules) -> Vec<Gap> {
+    let bounds = [
+        (lost.deep, "stacks were cut", "functions deep", MOST_DEEP),
+        (
+            lost.stacks,
+            "samples have no stack",
+            "different stacks",
+            MOST_STACKS,
+        ),
+        (
+            lost.places,
+            "stacks were cut",
+            "different addresses",
+            MOST_PLACES,
+        ),
+        (
+            lost.processes,
+            "samples have no stack",
+            "processes",
+            MOST_PROCESSES,
+        ),
+        (
+            modules.beyond,
+            "addresses have no names",
+            "files",
+            MOST_MODULES,
+        ),
+    ];
+    let mut gaps: Vec<Gap> = bounds
+        .iter()
+        .filter(|(count, ..)| *count > 0)
+        .map(|(count, what, unit, most)| {
+            gap(&format!("{count} {what}: more than {most} {unit}"), "")
+        })
+        .collect();
+    if lost.hidden > 0 {
+        let reason = format!(
+            "{} samples have no stack: {}",
+            lost.hidden, lost.hidden_because
+        );
+        gaps.push(gap(&reason, "run as the server's user, or as root"));
+    }
+    if let Some(unread) = &modules.unread {
+        gaps.push(gap(&format!("functions have no names: {unread}"), ""));
+    }
+    gaps
+}
