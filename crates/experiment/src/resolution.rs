@@ -90,15 +90,14 @@ impl Reading {
         }
     }
 
-    /// What one is worth in the last digit of a figure that is not 0. Of 1200 alone that is 100:
-    /// whoever wrote it may have rounded. But who writes 1234 as well does not, with as many
-    /// decimals or as many digits for all: larger figures tell how finely smaller ones are written.
+    /// What one is worth in the last digit of a figure. Of 1200 alone that is 100: whoever wrote it
+    /// may have rounded. But who writes 1234 as well does not, with as many decimals or as many
+    /// digits for all: larger figures tell how finely smaller ones are written, a 0 among them.
     fn digit(&self, unit: Unit, value: f64) -> Option<f64> {
         let larger = self.written.iter();
         let larger = larger.filter(|(of, other)| *of == unit && *other > value);
         let others = larger.filter_map(|(_, other)| last_digit(*other));
-        let own = last_digit(value)?;
-        Some(others.fold(own, f64::min))
+        others.chain(last_digit(value)).reduce(f64::min)
     }
 }
 
@@ -172,6 +171,8 @@ mod tests {
         };
         assert_eq!(beside.digit(Unit::Ns, 1200.0), Some(1.0));
         assert_eq!(beside.digit(Unit::Ns, 12_000.0), Some(1000.0));
+        assert_eq!(beside.digit(Unit::Ns, 0.0), Some(0.1));
+        assert_eq!(beside.digit(Unit::Bytes, 0.0), None);
     }
 
     /// Whatever figures scatter, and wherever the step lies: equal ones that do not hold the truth

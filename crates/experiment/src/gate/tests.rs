@@ -437,6 +437,21 @@ fn few_equal_counts_do_not_meet_their_bound_exactly() {
     assert_eq!(answer("a.time < 1ms", &none(5)), Holds);
 }
 
+/// A 0 beside figures of whole milliseconds is anything below one.
+#[test]
+fn nothing_is_known_as_finely_as_the_figures_beside_it_were_read() {
+    for n in [3, 5, 20] {
+        let run = figures(vec![
+            row("a", "time", Unit::Ns, &vec![0.0; n]),
+            row("b", "time", Unit::Ns, &[30e6, 47e6, 16e6]),
+        ]);
+        let below = judged("a.time < 1ms", &run, None);
+        assert_eq!(below.answer, CannotTell, "{n}: {}", below.text);
+        assert!(below.takes.contains("a finer clock"), "{}", below.takes);
+        assert_eq!(answer("a.time < 2ms", &run), Holds, "{n}");
+    }
+}
+
 #[test]
 fn a_ratio_that_does_not_scatter_and_ranks_of_one_value_are_no_facts() {
     let run = figures(vec![
