@@ -85,6 +85,10 @@ pub struct FailureFigure {
     pub share: f64,
 }
 
+/// Below this score more than one thing is wrong with a host, or one gravely: it is in the figures
+/// as much as the service.
+pub const POOR_BELOW: u32 = 60;
+
 /// How fit a host was for measuring, in the middle repeat of a run.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]

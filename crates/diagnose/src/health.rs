@@ -9,6 +9,7 @@ pub mod blame;
 pub mod doctor;
 mod of_run;
 
+use slowpath_core::figures::POOR_BELOW;
 use slowpath_core::health::clocks::{ClockEvent, ClockEventKind};
 use slowpath_core::health::{Health, Noise};
 use slowpath_core::stats::median;
@@ -18,11 +19,9 @@ use crate::verdict::{human, percent};
 
 pub(crate) use of_run::{check, host_health, spread_blame};
 
-/// A score from here on is good: nothing is wrong but one slight thing.
+/// A score from here on is good: nothing is wrong but one slight thing. Below [`POOR_BELOW`] it is
+/// poor, and in between figures are stated with care.
 pub const GOOD_FROM: u32 = 80;
-/// Below this more than one thing is wrong, or one gravely; in between state figures with care.
-pub const POOR_BELOW: u32 = 60;
-
 /// What the score is taken from.
 const FULL: u32 = 100;
 /// Cost of anything that happened to the clocks.

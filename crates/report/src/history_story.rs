@@ -401,7 +401,7 @@ pub(crate) fn newest(tracks: &[Track]) -> Option<String> {
 /// Why a change is not believed yet.
 const fn doubt(is_hosts: bool) -> &'static str {
     if is_hosts {
-        "but an unfit host's timers were as late"
+        "but an unfit host's timers were later by as much"
     } else {
         "carried by a single release"
     }

@@ -1,7 +1,9 @@
 //! Which repeats comparisons put aside, and why: on evidence about the host alone, which was
 //! recorded with the repeat before anybody looked at its result.
 
-use super::{Circumstances, POOR_BELOW, clock_event};
+use slowpath_core::figures::POOR_BELOW;
+
+use super::{Circumstances, clock_event};
 
 /// At least this many repeats stay, or none is put aside: fewer have no spread.
 pub const STAY_FEWEST: usize = 3;

@@ -1,12 +1,13 @@
 //! What a busy host does to latencies is no change of the service.
 //!
 //! Timers that wake threads late move every latency by as much. Where the host was unfit while the
-//! releases on one side of a change were measured, a change no larger than that lateness may be its
-//! doing, however often it was repeated: nothing of the chance of a change knows of it.
+//! releases on one side of a change were measured, a change no larger than what its timers were
+//! later by may be its doing, however often it was repeated: nothing of the chance of a change knows
+//! of it.
 
 use std::ops::Range;
 
-use slowpath_core::figures::{HostNoise, Unit};
+use slowpath_core::figures::{HostNoise, POOR_BELOW, Unit};
 use slowpath_core::stats::change::Change;
 use slowpath_core::stats::median::median;
 
@@ -14,14 +15,18 @@ use super::newest::{Basis, Newest};
 use super::releases::OfRelease;
 use crate::compare::Verdict;
 
-/// Below this score a host is in the figures as much as the service: the bar of its health's grade.
-const UNFIT_BELOW: f64 = 60.0;
-
 /// The host while the known releases of a track were measured.
 pub(super) struct Host {
     /// Of each known release the scores and latenesses of its runs; none where the track is of
     /// something else than time.
     releases: Vec<Vec<HostNoise>>,
+}
+
+/// Medians over hosts.
+#[derive(Clone, Copy)]
+struct Typical {
+    score: f64,
+    late_ns: f64,
 }
 
 impl Host {
@@ -39,14 +44,14 @@ impl Host {
         }
     }
 
-    /// Of each change, whether the host of one of its sides may have made it.
+    /// Of each change, whether the host of its two sides may have made it.
     pub(super) fn sides(&self, changes: &[Change]) -> Vec<bool> {
         let levels = self.levels(changes);
         let sides = levels.windows(2).zip(changes);
         sides
             .map(|(sides, change)| {
-                let by = (change.after - change.before).abs();
-                sides.iter().any(|side| self.explains(side.clone(), by))
+                let by_ns = change.after - change.before;
+                self.explain(sides[0].clone(), sides[1].clone(), by_ns)
             })
             .collect()
     }
@@ -65,20 +70,16 @@ impl Host {
     pub(super) fn weighed(&self, newest: Newest, changes: &[Change]) -> Newest {
         let last = self.releases.len() - 1;
         let levels = self.levels(changes);
+        let earlier = match (newest.basis, levels.as_slice()) {
+            (Basis::Change, [.., before, _]) => before.clone(),
+            (_, levels) => levels.last().map_or(0, |own| own.start)..last,
+        };
         let by = match newest.basis {
             Basis::Change => changes.last().map(|change| change.after - change.before),
             _ => newest.expected.map(|expected| newest.value - expected),
         };
         let told = !matches!(newest.verdict, Verdict::Same | Verdict::CannotTell);
-        let explained = |by: f64| {
-            let earlier = match (newest.basis, levels.as_slice()) {
-                (Basis::Change, [.., before, _]) => before.clone(),
-                (_, [.., own]) => own.start..last,
-                _ => 0..last,
-            };
-            self.explains(earlier, by.abs()) || self.explains(last..last + 1, by.abs())
-        };
-        if !told || !by.is_some_and(explained) {
+        if !told || !by.is_some_and(|by_ns| self.explain(earlier, last..last + 1, by_ns)) {
             return newest;
         }
         Newest {
@@ -89,16 +90,34 @@ impl Host {
         }
     }
 
-    /// Whether the host of some releases may have moved a latency by so many nanoseconds.
-    fn explains(&self, releases: Range<usize>, by_ns: f64) -> bool {
+    /// Whether the hosts of two stretches of releases may have moved a latency by so many
+    /// nanoseconds: one of them was unfit, and timers were later by as much on the slower side. A
+    /// host that is as unfit before as behind moves nothing, however late its timers are. What is
+    /// not known of one side leaves all that the other was late by.
+    fn explain(&self, before: Range<usize>, after: Range<usize>, by_ns: f64) -> bool {
+        let (before, after) = (self.typical(before), self.typical(after));
+        let both = [before, after].into_iter().flatten();
+        let is_unfit = both
+            .map(|host| host.score)
+            .any(|score| score < POOR_BELOW.into());
+        let moved_ns = match (before, after) {
+            (Some(before), Some(after)) => (after.late_ns - before.late_ns) * by_ns.signum(),
+            (known, None) | (None, known) => known.map_or(0.0, |host| host.late_ns),
+        };
+        is_unfit && moved_ns >= by_ns.abs()
+    }
+
+    /// What the hosts of some releases were in the middle, if any is known.
+    fn typical(&self, releases: Range<usize>) -> Option<Typical> {
         let noise: Vec<&HostNoise> = self.releases[releases].iter().flatten().collect();
         let of = |what: fn(&HostNoise) -> f64| {
             let mut values: Vec<f64> = noise.iter().map(|noise| what(noise)).collect();
             median(&mut values)
         };
-        let score = of(|noise| f64::from(noise.score));
-        let late = of(|noise| noise.late_ns);
-        score.is_some_and(|score| score < UNFIT_BELOW) && late.is_some_and(|late| late >= by_ns)
+        Some(Typical {
+            score: of(|noise| f64::from(noise.score))?,
+            late_ns: of(|noise| noise.late_ns)?,
+        })
     }
 }
 
@@ -161,5 +180,25 @@ mod tests {
         assert_eq!(then_unfit.sides(&changes), [false, true]);
         let told = then_unfit.weighed(newest(Basis::Change, 1.5, None), &changes);
         assert_eq!((told.is_hosts, told.verdict), (true, Verdict::CannotTell));
+    }
+
+    #[test]
+    fn a_host_that_is_always_unfit_hides_no_change() {
+        let changes = [change(7, 1.0, 1.5)];
+        let newest = || newest(Basis::Level, 3.0, Some(1.5));
+        let always = host(&[(7, 20, 2.3), (8, 20, 2.4)]);
+        assert_eq!(always.sides(&changes), [false]);
+        assert!(!always.weighed(newest(), &changes).is_hosts);
+        // Worse than it was, by more than the service seems to be.
+        let worse = host(&[(7, 40, 1.0), (7, 20, 2.3), (1, 10, 6.0)]);
+        assert_eq!(worse.sides(&changes), [true]);
+        assert!(worse.weighed(newest(), &changes).is_hosts);
+        // A host that became fit makes nothing slower.
+        let better = host(&[(7, 20, 2.3), (8, 90, 0.1)]);
+        assert_eq!(better.sides(&changes), [false]);
+        // Nobody listened before.
+        let mut unheard = host(&[(7, 90, 0.1), (8, 20, 2.3)]);
+        unheard.releases[..7].fill(Vec::new());
+        assert_eq!(unheard.sides(&changes), [true]);
     }
 }

@@ -67,8 +67,8 @@ pub struct Newest {
     /// Whether this release alone carries what is said of it: measure it again before that is
     /// believed.
     pub is_suspect: bool,
-    /// Whether the host may have made it what it is: it was unfit, and its timers were as late as
-    /// the newest is away from what it is judged by. Then nothing is told.
+    /// Whether the host may have made it what it is: it was unfit, and its timers were later (or
+    /// less late) by as much as the newest is away from what it is judged by. Then nothing is told.
     pub is_hosts: bool,
     /// What is said: better, worse or different if it is beyond its level by chance and by size,
     /// or on the far side of a change or a drift that was just found; same if the 90 % interval

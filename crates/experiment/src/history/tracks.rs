@@ -62,7 +62,8 @@ pub struct ChangeAt {
     /// Whether to measure again before it is believed: a single release carries it, or the host
     /// may have made it.
     pub is_suspect: bool,
-    /// Whether the host may have made it: it was unfit on one side, and its timers were as late.
+    /// Whether the host may have made it: it was unfit on one side, and its timers were later on the
+    /// slower one by as much.
     pub is_hosts: bool,
     /// Whether it is better, worse or different; of a suspect nothing is told yet.
     pub verdict: Verdict,
