@@ -102,6 +102,11 @@ impl Noise {
         Self(ChaCha8Rng::seed_from_u64(seed))
     }
 
+    /// From 0 to 1, as likely anywhere.
+    pub(crate) fn even(&mut self) -> f64 {
+        unit(&mut self.0)
+    }
+
     /// About normal, with standard deviation 1 (sum of twelve uniform ones).
     pub(crate) fn draw(&mut self) -> f64 {
         (0..12).map(|_| unit(&mut self.0)).sum::<f64>() - 6.0

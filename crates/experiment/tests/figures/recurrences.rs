@@ -1,9 +1,7 @@
 //! Constants that come back over releases and endpoints, and those that only seem to.
 
 use slowpath_core::figures::{ConstantFigure, ConstantKind, RunFigures};
-use slowpath_core::stats::batches::Window;
-use slowpath_core::stats::comb::comb;
-use slowpath_core::stats::stalls::stalls;
+use slowpath_core::stats::recurrence::TOLERANCE_LEAST;
 use slowpath_experiment::history::{Ask, Constant, Kind, Shared, history};
 
 use crate::made::{MS, Noise, modes, run};
@@ -118,48 +116,51 @@ fn the_teeth_of_a_comb_are_told_as_one_constant() {
     assert_eq!(told, [(Kind::Step, 200.0), (Kind::Mode, 310.0)]);
 }
 
-/// Histories of a healthy service: latencies without a timer on a host whose stalls come at random.
+/// Histories of a service without a timer, in which each run has constants by accident.
 #[test]
-fn healthy_histories_have_no_constants() {
+fn accidents_that_come_near_each_other_are_rarely_told() {
+    const HISTORIES: u32 = 200;
     let mut noise = Noise::new(21);
-    for _ in 0..12 {
-        let runs: Vec<RunFigures> = (0..6).map(|at| healthy(at, &mut noise)).collect();
+    let (mut wrong, mut near) = (0, 0);
+    for _ in 0..HISTORIES {
+        let runs: Vec<RunFigures> = (0..6).map(|at| accidents(at, &mut noise)).collect();
+        near += u32::from(has_near_ones(&runs));
         let (over, shared) = found(&runs);
-        assert_eq!((over, shared), (Vec::new(), Vec::new()));
+        wrong += u32::from(!over.is_empty() || !shared.is_empty());
     }
+    assert!(near > HISTORIES / 2, "{near} of {HISTORIES}");
+    // Three of six are too few here; four have a chance of 0.0001 for each of two kinds in three
+    // endpoints, all endpoints one of 0.0002: more than two of 200 would have one of 0.2 %.
+    assert!(wrong <= 2, "{wrong} of {HISTORIES}");
 }
 
-/// A run of three endpoints, with what the detectors find in it.
-fn healthy(at: usize, noise: &mut Noise) -> RunFigures {
-    const SECOND: f64 = 1e9;
+/// A run of three endpoints, each with a step and a period anywhere, as beyond chance as detectors
+/// ask.
+fn accidents(at: usize, noise: &mut Noise) -> RunFigures {
     let mut run = run(at);
     run.constants = Some(Vec::new());
-    let window = Window {
-        begin_ns: 0,
-        end_ns: (120.0 * SECOND) as u64,
-    };
-    // The host's stalls are seen by all endpoints.
-    let events: Vec<u64> = (0..10)
-        .map(|_| (noise.draw().abs().fract() * 120.0 * SECOND) as u64)
-        .collect();
     for subject in ["search", "cart", "home"] {
-        let mut latencies: Vec<u64> = (0..300)
-            .map(|_| noise.around(5.0 * MS, 0.7) as u64)
-            .collect();
-        latencies.sort_unstable();
-        if let Some(comb) = comb(&latencies) {
-            constant(
-                &mut run,
-                subject,
-                ConstantKind::Step,
-                comb.step_ns / MS,
-                comb.p,
-            );
-        }
-        if let Some(stalls) = stalls(&events, window) {
-            let period = stalls.period_ns / MS;
-            constant(&mut run, subject, ConstantKind::Period, period, stalls.p);
+        for kind in [ConstantKind::Step, ConstantKind::Period] {
+            let ms = 20.0 * 20_f64.powf(noise.even());
+            constant(&mut run, subject, kind, ms, 0.009);
+            let last = run.constants.iter_mut().flatten().last();
+            last.unwrap().between_ns = [20.0 * MS, 400.0 * MS];
         }
     }
     run
+}
+
+/// Whether two runs have a constant of one endpoint within the tolerance of what may be one.
+fn has_near_ones(runs: &[RunFigures]) -> bool {
+    let all: Vec<_> = runs
+        .iter()
+        .flat_map(|run| &run.constants)
+        .flatten()
+        .collect();
+    let is_near = |a: &ConstantFigure, b: &ConstantFigure| {
+        let is_alike = a.subject == b.subject && a.kind == b.kind;
+        is_alike && (a.at_ns / b.at_ns).ln().abs() <= TOLERANCE_LEAST
+    };
+    let near = |(at, a): (usize, &&ConstantFigure)| all[at + 1..].iter().any(|b| is_near(a, b));
+    all.iter().enumerate().any(near)
 }
