@@ -75,38 +75,25 @@ pub(super) fn over_releases(releases: &[OfRelease<'_>]) -> Vec<Constant> {
     let all: Vec<&RunFigures> = releases.iter().flat_map(|r| r.runs.clone()).collect();
     let mut found = Vec::new();
     for subject in subjects_of(&all) {
-        let mut own: Vec<Constant> = Vec::new();
-        for kind in KINDS {
-            let looked = |release: &&OfRelease<'_>| looked_for(kind, &release.runs);
-            let releases: Vec<&OfRelease<'_>> = releases.iter().filter(looked).collect();
-            let groups: Vec<Group<'_>> = releases
-                .iter()
-                .map(|release| Group {
-                    runs: &release.runs,
-                    subject: &subject,
-                })
-                .collect();
-            let bases = bases(&groups);
-            for constant in again(kind, &groups) {
-                let is_told = own.iter().any(|told| {
-                    told.releases.len() >= constant.groups.len()
-                        && explains((told.kind, told.at_ns), (kind, constant.value), bases)
-                });
-                if !is_told {
-                    let labels = constant.groups.iter().map(|&at| releases[at].label.clone());
-                    own.push(Constant {
-                        subject: subject.clone(),
-                        kind,
-                        at_ns: constant.value,
-                        releases: labels.collect(),
-                        of_releases: releases.len() as u64,
-                        chance: constant.chance,
-                        hint: hint(kind, constant.value, bases.0, &all, &subject),
-                    });
-                }
+        let groups: Vec<Group<'_>> = releases
+            .iter()
+            .map(|release| Group {
+                runs: &release.runs,
+                subject: &subject,
+            })
+            .collect();
+        found.extend(told(&groups).into_iter().map(|told| {
+            let labels = told.constant.groups.iter().map(|&at| told.looked[at]);
+            Constant {
+                subject: subject.clone(),
+                kind: told.kind,
+                at_ns: told.constant.value,
+                releases: labels.map(|at| releases[at].label.clone()).collect(),
+                of_releases: told.looked.len() as u64,
+                chance: told.constant.chance,
+                hint: hint(told.kind, told.constant.value, told.base_ns, &all, &subject),
             }
-        }
-        found.extend(own);
+        }));
     }
     found
 }
@@ -122,21 +109,54 @@ pub(super) fn over_endpoints(releases: &[OfRelease<'_>]) -> Vec<Shared> {
         subject,
     };
     let groups: Vec<Group<'_>> = subjects.iter().map(|subject| of(subject)).collect();
-    let bases = bases(&groups);
-    let mut found: Vec<Shared> = Vec::new();
+    let told = told(&groups).into_iter();
+    told.map(|told| {
+        let names = told.constant.groups.iter().map(|&at| told.looked[at]);
+        Shared {
+            kind: told.kind,
+            at_ns: told.constant.value,
+            subjects: names.map(|at| subjects[at].clone()).collect(),
+            chance: told.constant.chance,
+        }
+    })
+    .collect()
+}
+
+/// A constant that is told.
+struct Told {
+    kind: Kind,
+    constant: Recurring,
+    /// Of the groups in which it was looked for, in order, which of all each is.
+    looked: Vec<usize>,
+    /// The least of their fastest modes.
+    base_ns: f64,
+}
+
+/// The constants of groups that recur beyond chance, each once: what one says that was found in as
+/// many groups is not told again.
+fn told(groups: &[Group<'_>]) -> Vec<Told> {
+    let mut found: Vec<Told> = Vec::new();
     for kind in KINDS {
+        let looked: Vec<usize> = (0..groups.len())
+            .filter(|&at| looked_for(kind, groups[at].runs))
+            .collect();
+        let groups: Vec<Group<'_>> = looked.iter().map(|&at| groups[at]).collect();
+        let bases = bases(&groups);
         for constant in again(kind, &groups) {
             let is_told = found.iter().any(|told| {
-                told.subjects.len() >= constant.groups.len()
-                    && explains((told.kind, told.at_ns), (kind, constant.value), bases)
+                told.constant.groups.len() >= constant.groups.len()
+                    && explains(
+                        (told.kind, told.constant.value),
+                        (kind, constant.value),
+                        bases,
+                    )
             });
             if !is_told {
-                let names = constant.groups.iter().map(|&at| subjects[at].clone());
-                found.push(Shared {
+                found.push(Told {
                     kind,
-                    at_ns: constant.value,
-                    subjects: names.collect(),
-                    chance: constant.chance,
+                    constant,
+                    looked: looked.clone(),
+                    base_ns: bases.0,
                 });
             }
         }
@@ -226,7 +246,10 @@ fn constants(kind: ConstantKind, groups: &[Group<'_>]) -> Sightings {
     let ranges = all.map(|constant| (constant.between_ns[0], constant.between_ns[1]));
     let length = |range: &(f64, f64)| range.1 / range.0;
     let range = ranges.min_by(|a, b| length(a).total_cmp(&length(b)));
-    let seen = groups.iter().map(|group| joined(of_kind(kind, group)));
+    let seen = groups.iter().map(|group| {
+        let looked = group.runs.iter().filter(|run| run.constants.is_some());
+        joined(of_kind(kind, group), looked.count())
+    });
     (seen.collect(), range)
 }
 
@@ -239,8 +262,9 @@ fn of_kind(kind: ConstantKind, group: &Group<'_>) -> Vec<ConstantFigure> {
     own.cloned().collect()
 }
 
-/// The constants of the runs of a release: those that may be one are.
-fn joined(mut all: Vec<ConstantFigure>) -> Vec<Seen> {
+/// The constants of the runs of a release: those that may be one are. The least chance of an
+/// accident in so many runs that looked for one is that many times as large (Bonferroni).
+fn joined(mut all: Vec<ConstantFigure>, runs: usize) -> Vec<Seen> {
     all.sort_by(|a, b| a.at_ns.total_cmp(&b.at_ns));
     let off =
         |constant: &ConstantFigure| constant.half_width_ns.max(TOLERANCE_LEAST * constant.at_ns);
@@ -254,7 +278,7 @@ fn joined(mut all: Vec<ConstantFigure>) -> Vec<Seen> {
             value: median(&mut places)?,
             half_width: widest.fold(scatter, f64::max),
             quantum: 0.0,
-            p: chances.fold(1.0, f64::min),
+            p: (chances.fold(1.0, f64::min) * runs as f64).min(1.0),
         })
     };
     all.chunk_by(is_one).filter_map(one).collect()

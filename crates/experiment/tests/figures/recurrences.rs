@@ -78,6 +78,28 @@ fn the_same_step_in_several_endpoints_is_told_and_an_accident_of_the_host_is_not
 }
 
 #[test]
+fn what_the_luckiest_of_many_runs_shows_is_less_than_what_one_shows() {
+    let with = |runs_a_release: usize| {
+        let runs = (0..4 * runs_a_release).map(|at| {
+            let release = at / runs_a_release;
+            let mut run = run(at);
+            run.release = Some(format!("v{release}"));
+            run.constants = Some(Vec::new());
+            if at % runs_a_release == 0 {
+                constant(&mut run, "search", ConstantKind::Step, 200.0, 0.004);
+            }
+            run
+        });
+        found(&runs.collect::<Vec<_>>()).0
+    };
+    let one = with(1);
+    assert_eq!(one.len(), 1, "{one:?}");
+    assert!((one[0].chance - 0.004).abs() < 1e-12, "{one:?}");
+    // That it is in one of three runs has three times the chance of an accident.
+    assert_eq!(with(3), []);
+}
+
+#[test]
 fn what_is_added_is_told_where_the_fastest_mode_moves_and_once_where_it_stays() {
     let with = |bases: [f64; 6]| {
         let runs = bases.iter().enumerate().map(|(at, base)| {
