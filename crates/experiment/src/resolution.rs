@@ -62,8 +62,10 @@ impl Reading {
     /// What a row may be off by, to either side of a figure that all its repeats share; `None` if
     /// nothing tells how finely it was read. That they agree says no more than that their scatter is
     /// below the step they were read in: it is taken for what rounding itself scatters, with
-    /// Student's t, and no less than a step, since each end of a span is off by up to one. Counts
-    /// are exact once there are [`EQUAL_COUNTS`] of them.
+    /// Student's t, and no less than a step, since each end of a span is off by up to one. Of all
+    /// rows, whether their repeats agree or not, 5 % at most then agree and are off by more; of
+    /// those that do agree, a larger share is, the more they scatter. Counts are exact once there
+    /// are [`EQUAL_COUNTS`] of them.
     pub(crate) fn of_equal(&self, row: &Row) -> Option<f64> {
         let n = row.values().len();
         if is_counted(row) && n >= EQUAL_COUNTS {
@@ -129,7 +131,7 @@ mod tests {
 
     use super::*;
 
-    const CAMPAIGNS: u32 = 300;
+    const CAMPAIGNS: u32 = 1000;
 
     fn row(unit: Unit, values: &[f64]) -> Row {
         Row {
@@ -176,7 +178,8 @@ mod tests {
     }
 
     /// Whatever figures scatter, and wherever the step lies: equal ones that do not hold the truth
-    /// within what is said of them come in one of twenty cases at most.
+    /// within what is said of them come in one of twenty cases at most; where they scatter by less
+    /// than the step, so that many are equal, in one of a hundred.
     #[test]
     fn equal_figures_rarely_hide_the_truth() {
         let mut random = ChaCha8Rng::seed_from_u64(12);
@@ -196,7 +199,8 @@ mod tests {
                     wrong += u32::from(is_equal && (truth - values[0]).abs() > half);
                 }
                 let share = f64::from(wrong) / f64::from(CAMPAIGNS);
-                assert!(share <= 0.05, "{n} of scatter {sd}: {share}");
+                let most = if sd <= 0.7 { 0.01 } else { 0.05 };
+                assert!(share <= most, "{n} of scatter {sd}: {share}");
             }
         }
     }
