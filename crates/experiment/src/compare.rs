@@ -13,6 +13,7 @@ use crate::estimate::Estimate;
 
 mod differences;
 mod failures;
+mod finely;
 mod modes;
 mod rows;
 mod side;

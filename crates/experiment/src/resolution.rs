@@ -103,6 +103,12 @@ impl Reading {
     }
 }
 
+/// Whether figures are the same to the last bit, as counts are.
+pub(crate) fn are_equal(values: &[f64]) -> bool {
+    let mut pairs = values.windows(2);
+    pairs.all(|pair| pair[0].total_cmp(&pair[1]).is_eq())
+}
+
 /// Whether the figures of a row are whole numbers of things, which nothing rounds.
 pub(crate) fn is_counted(row: &Row) -> bool {
     let figures = row.repeats.iter().chain(&row.whole);

@@ -12,3 +12,5 @@ mod made;
 mod newest;
 #[path = "figures/recurrences.rs"]
 mod recurrences;
+#[path = "figures/steps.rs"]
+mod steps;

@@ -3,10 +3,14 @@
 use slowpath_core::figures::{Row, RunFigures};
 use slowpath_core::stats::fdr::benjamini_hochberg;
 
+use super::finely::Off;
 use super::side::is_kept;
 use super::verdict::{Bar, Tested, Verdict, tested};
 use super::{RowComparison, Unmatched};
 use crate::estimate::{UnitOf, Units, row};
+
+/// A row with its units on both sides.
+type Pair<'a> = (&'a Row, Units, Units);
 
 /// Rows that both sides have, judged, and those that only one has.
 pub(super) fn rows(
@@ -15,40 +19,17 @@ pub(super) fn rows(
     obstacles: &[String],
     ratio_to_claim: f64,
 ) -> (Vec<RowComparison>, Vec<Unmatched>) {
-    let (of_a, of_b) = (all(a), all(b));
-    let mut unmatched = Vec::new();
-    let mut pairs: Vec<(&Row, Units, Units)> = Vec::new();
-    for one in &of_a {
-        let other = of_b.iter().find(|other| is_same(one, other));
-        match other {
-            Some(other) if other.unit == one.unit => pairs.push((
-                one,
-                Units::of(a, &one.subject, &one.metric),
-                Units::of(b, &one.subject, &one.metric),
-            )),
-            _ => unmatched.push(only(one, "a")),
-        }
-    }
-    let of_b = of_b.iter().filter(|other| {
-        let pair = pairs.iter().find(|(one, ..)| is_same(one, other));
-        pair.is_none()
-    });
-    unmatched.extend(of_b.map(|other| only(other, "b")));
-    for (_, a, b) in &mut pairs {
-        // Repeats of one run are no match for runs.
-        match (a.of, b.of) {
-            (UnitOf::Runs, UnitOf::Repeats) => *b = b.as_one_run(),
-            (UnitOf::Repeats, UnitOf::Runs) => *a = a.as_one_run(),
-            _ => {}
-        }
-    }
+    let (pairs, unmatched) = matched(a, b);
     let drawn: Vec<(Units, Units)> = pairs
         .iter()
         .map(|(row, of_a, of_b)| (draws(a, row, of_a), draws(b, row, of_b)))
         .collect();
     let tests = pairs.iter().zip(&drawn);
     let tests: Vec<Tested> = tests
-        .map(|((row, ..), (a, b))| tested(&row.metric, row.unit, a, b))
+        .map(|((row, ..), (of_a, of_b))| {
+            let off = Off::of(row, [(a, of_a), (b, of_b)]);
+            tested(&row.metric, row.unit, (of_a, of_b), off)
+        })
         .collect();
     let ps: Vec<f64> = tests.iter().filter_map(Tested::p).collect();
     let bar = Bar {
@@ -80,6 +61,38 @@ pub(super) fn rows(
         compared
     });
     (rows.collect(), unmatched)
+}
+
+/// The rows that both sides have, with the units of each, and those that only one has.
+fn matched<'a>(a: &[&'a RunFigures], b: &[&'a RunFigures]) -> (Vec<Pair<'a>>, Vec<Unmatched>) {
+    let (of_a, of_b) = (all(a), all(b));
+    let mut unmatched = Vec::new();
+    let mut pairs: Vec<Pair<'_>> = Vec::new();
+    for one in &of_a {
+        let other = of_b.iter().find(|other| is_same(one, other));
+        match other {
+            Some(other) if other.unit == one.unit => pairs.push((
+                one,
+                Units::of(a, &one.subject, &one.metric),
+                Units::of(b, &one.subject, &one.metric),
+            )),
+            _ => unmatched.push(only(one, "a")),
+        }
+    }
+    let of_b = of_b.iter().filter(|other| {
+        let pair = pairs.iter().find(|(one, ..)| is_same(one, other));
+        pair.is_none()
+    });
+    unmatched.extend(of_b.map(|other| only(other, "b")));
+    for (_, a, b) in &mut pairs {
+        // Repeats of one run are no match for runs.
+        match (a.of, b.of) {
+            (UnitOf::Runs, UnitOf::Repeats) => *b = b.as_one_run(),
+            (UnitOf::Repeats, UnitOf::Runs) => *a = a.as_one_run(),
+            _ => {}
+        }
+    }
+    (pairs, unmatched)
 }
 
 /// The units of a side as they are tested: repeats that asked one process, which was not started

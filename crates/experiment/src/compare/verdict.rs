@@ -10,6 +10,7 @@ use slowpath_core::stats::power::{ALPHA, Design};
 use slowpath_core::stats::student::upper_point;
 use slowpath_core::stats::welch::welch;
 
+use super::finely::Off;
 use crate::estimate::Units;
 
 /// More units a side than this are not recommended: what takes more is asked of `slowpath ab`,
@@ -67,16 +68,19 @@ pub(super) struct Tested {
     ratio: Option<Ratio>,
     found: Option<LogRatio>,
     why_not: String,
+    /// What it may be off by, since it was read in steps.
+    off: Off,
     /// Neither side has anything to count, which is as equal as can be.
     nothing: bool,
     needs_units: bool,
 }
 
-/// What one row says by itself.
-pub(super) fn tested(metric: &str, unit: Unit, a: &Units, b: &Units) -> Tested {
+/// What one row says by itself. Figures that do not scatter may be `off`.
+pub(super) fn tested(metric: &str, unit: Unit, (a, b): (&Units, &Units), off: Off) -> Tested {
     let none = |why_not: &str| Tested {
         ratio: None,
         found: None,
+        off,
         why_not: why_not.to_owned(),
         nothing: false,
         needs_units: false,
@@ -105,8 +109,8 @@ pub(super) fn tested(metric: &str, unit: Unit, a: &Units, b: &Units) -> Tested {
         Ok(found) => Tested {
             ratio: Some(Ratio {
                 value: found.ratio,
-                low: Some(found.low),
-                high: Some(found.high),
+                low: Some(found.low * (-off.log).exp()),
+                high: Some(found.high * off.log.exp()).filter(|high| high.is_finite()),
                 p: Some(found.p),
                 adjusted_p: None,
             }),
@@ -215,12 +219,16 @@ impl Tested {
             return judged(verdict, self.why_not, needs);
         };
         let significant = adjusted_p <= CLAIMED_UP_TO;
-        let large = found.mean_log.abs() >= ratio_to_claim.ln();
-        if significant && large {
+        let is_large = |off: f64| found.mean_log.abs() - off >= ratio_to_claim.ln();
+        if significant && is_large(self.off.log) {
             return judged(direction(found.mean_log, better), String::new(), None);
         }
-        if found.is_equivalent(EQUIVALENT_WITHIN) {
+        if found.is_equivalent(EQUIVALENT_WITHIN / self.off.log.exp()) {
             return judged(Verdict::Same, "within 5 %".to_owned(), None);
+        }
+        if significant && is_large(0.0) || found.is_equivalent(EQUIVALENT_WITHIN) {
+            let (because, needs) = self.off.told();
+            return judged(Verdict::CannotTell, because, needs);
         }
         let because = if significant {
             let least = (ratio_to_claim - 1.0) * 100.0;

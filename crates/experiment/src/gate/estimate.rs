@@ -9,7 +9,7 @@ use slowpath_core::stats::spread::spread;
 use slowpath_core::stats::welch::welch;
 
 use super::{REPEATS_FEWEST, Unknown};
-use crate::resolution::{EQUAL_COUNTS, Reading, is_counted};
+use crate::resolution::{EQUAL_COUNTS, Reading, are_equal, is_counted};
 
 /// The 97.5 % point of the normal distribution: counts of requests are large.
 const NORMAL_975: f64 = 1.959_964;
@@ -372,12 +372,6 @@ impl Estimate {
             takes: None,
         }
     }
-}
-
-/// Whether figures are the same to the last bit, as counts are.
-fn are_equal(values: &[f64]) -> bool {
-    let mut pairs = values.windows(2);
-    pairs.all(|pair| pair[0].total_cmp(&pair[1]).is_eq())
 }
 
 /// Whether a row is a constant of the gate itself.

@@ -8,7 +8,7 @@ use slowpath_experiment::compare::{
 
 use crate::made::{Noise, failure, latencies, modes, row, run};
 
-fn held(a: Vec<RunFigures>, b: Vec<RunFigures>) -> Comparison {
+pub(crate) fn held(a: Vec<RunFigures>, b: Vec<RunFigures>) -> Comparison {
     let chosen = |label: &str, runs| Chosen {
         label: label.to_owned(),
         runs,
@@ -16,7 +16,7 @@ fn held(a: Vec<RunFigures>, b: Vec<RunFigures>) -> Comparison {
     compare(&chosen("A", a), &chosen("B", b), None)
 }
 
-fn of<'a>(comparison: &'a Comparison, name: &str) -> &'a RowComparison {
+pub(crate) fn of<'a>(comparison: &'a Comparison, name: &str) -> &'a RowComparison {
     let (subject, metric) = name.rsplit_once('.').unwrap();
     let mut rows = comparison.rows.iter();
     rows.find(|row| row.subject == subject && row.metric == metric)
