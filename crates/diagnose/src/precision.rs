@@ -1,7 +1,7 @@
 //! Whether a run that went on until it is precise has become so.
 
 use slowpath_core::plan::Plan;
-use slowpath_core::stats::repeats::{ENOUGH, Stopping, log_mean};
+use slowpath_core::stats::repeats::{ENOUGH, LogMean, Stopping, log_mean};
 
 use crate::diagnosis::{Check, EndpointFigures, HostHealth, RepeatFigures, Status};
 use crate::figures::share;
@@ -22,7 +22,7 @@ pub(crate) fn precision(
     endpoints: &[EndpointFigures],
 ) -> Option<Check> {
     let wanted = plan.scenario.load.precision?;
-    let kept: Vec<(String, Vec<&RepeatFigures>)> = endpoints
+    let kept: Vec<Kept<'_>> = endpoints
         .iter()
         .map(|endpoint| {
             let asides = asides(health, plan, endpoint);
@@ -31,63 +31,79 @@ pub(crate) fn precision(
             (subject(endpoint), kept.collect())
         })
         .collect();
-    let repeats = kept.iter().map(|(_, repeats)| repeats.len()).max()?;
-    let widths = kept.iter().flat_map(|(subject, repeats)| {
-        PERCENTILES.into_iter().filter_map(move |name| {
-            let of = |r: &&RepeatFigures| r.latency_ms.get(name).copied();
-            let values: Option<Vec<f64>> = repeats.iter().map(of).collect();
-            let found = log_mean(&values?, None).ok()?;
-            let width = found.half_width_log.exp_m1();
-            Some((width, format!("{name} of {subject}"), found.sd_log))
+    (!kept.is_empty()).then(|| check(wanted, &kept))
+}
+
+/// An endpoint (of a pass) by its name, with the repeats of it that count.
+type Kept<'a> = (String, Vec<&'a RepeatFigures>);
+
+fn check(wanted: f64, kept: &[Kept<'_>]) -> Check {
+    let rows: Vec<(String, LogMean)> = kept
+        .iter()
+        .flat_map(|(subject, repeats)| {
+            PERCENTILES.into_iter().filter_map(move |name| {
+                let of = |r: &&RepeatFigures| r.latency_ms.get(name).copied();
+                let values: Option<Vec<f64>> = repeats.iter().map(of).collect();
+                let found = log_mean(&values?, None).ok()?;
+                Some((format!("{name} of {subject}"), found))
+            })
         })
-    });
-    let worst = widths.max_by(|a, b| a.0.total_cmp(&b.0));
-    let unjudged = unjudged(&kept, repeats);
+        .collect();
+    let half = |found: &LogMean| found.half_width_log.exp_m1();
+    let worst = rows.iter().max_by(|a, b| half(&a.1).total_cmp(&half(&b.1)));
+    let fewest = kept.iter().min_by_key(|(_, repeats)| repeats.len());
     let percent = |share: f64| format!("±{:.1} %", share * 100.0);
-    let (status, value, detail) = match worst {
-        Some((half, what, _)) if half <= wanted && repeats >= ENOUGH => (
-            Status::Ok,
-            Some(share(half)),
+    let (status, detail) = match (worst, fewest) {
+        (Some((what, found)), _) if half(found) > wanted => (
+            Status::Warn,
             format!(
-                "{what}, the least precise, is known to {} over {repeats} repeats; {} was wanted",
-                percent(half),
+                "{what} is known to {} over {} repeats, {} was wanted: {}",
+                percent(half(found)),
+                found.runs,
+                percent(wanted),
+                advice(wanted, found.sd_log)
+            ),
+        ),
+        (Some(_), Some((subject, repeats))) if repeats.len() < ENOUGH => (
+            Status::Warn,
+            format!(
+                "{subject} has {} repeats that count: a narrow interval of fewer than {ENOUGH} is \
+                 luck",
+                repeats.len()
+            ),
+        ),
+        (Some((what, found)), _) => (
+            Status::Ok,
+            format!(
+                "{what}, the least precise, is known to {} over {} repeats; {} was wanted",
+                percent(half(found)),
+                found.runs,
                 percent(wanted)
             ),
         ),
-        Some((half, what, sd_log)) => (
+        (None, _) => (
             Status::Warn,
-            Some(share(half)),
-            format!(
-                "{what} is known to {} over {repeats} repeats, {} was wanted: {}",
-                percent(half),
-                percent(wanted),
-                advice(wanted, sd_log)
-            ),
-        ),
-        None => (
-            Status::Warn,
-            None,
             "too few repeats to know how precise anything is".to_owned(),
         ),
     };
-    Some(Check {
+    Check {
         check: "precision".to_owned(),
         status,
-        value,
-        detail: detail + &unjudged,
-    })
+        value: worst.map(|(_, found)| share(half(found))),
+        detail: detail + &unjudged(kept),
+    }
 }
 
 /// The percentiles that not every repeat has, and that are therefore neither waited for nor judged.
-fn unjudged(kept: &[(String, Vec<&RepeatFigures>)], repeats: usize) -> String {
+fn unjudged(kept: &[Kept<'_>]) -> String {
     let lacking = kept.iter().flat_map(|(subject, of)| {
         PERCENTILES.into_iter().filter_map(move |name| {
             let has = |r: &&&RepeatFigures| r.latency_ms.contains_key(name);
             let have = of.iter().filter(has).count();
-            let lack = repeats - have;
+            let (all, lack) = (of.len(), of.len() - have);
             (lack > 0).then(|| {
                 format!(
-                    "; {name} of {subject} is not judged: {lack} of {repeats} repeats have too few \
+                    "; {name} of {subject} is not judged: {lack} of {all} repeats have too few \
                      requests for it"
                 )
             })
@@ -124,12 +140,73 @@ mod tests {
         };
         let (both, p50) = (repeat(&["p50", "p99"]), repeat(&["p50"]));
         let search = || "search".to_owned();
-        let told = unjudged(&[(search(), vec![&both, &p50, &p50])], 3);
+        let told = unjudged(&[(search(), vec![&both, &p50, &p50])]);
         assert_eq!(
             told,
             "; p99 of search is not judged: 2 of 3 repeats have too few requests for it"
         );
-        assert_eq!(unjudged(&[(search(), vec![&both; 3])], 3), "");
+        assert_eq!(unjudged(&[(search(), vec![&both; 3])]), "");
+    }
+
+    /// Repeats of a percentile, by the lengths it had.
+    fn repeats(of_ms: &[f64]) -> Vec<RepeatFigures> {
+        let repeat = |&ms: &f64| RepeatFigures {
+            latency_ms: [("p50".to_owned(), ms)].into(),
+            ..RepeatFigures::default()
+        };
+        of_ms.iter().map(repeat).collect()
+    }
+
+    #[test]
+    fn each_pass_is_judged_by_its_own_repeats() {
+        let warm = repeats(&[10.0, 10.1, 9.9, 10.05, 9.95, 10.0]);
+        // Three of the six cold ones were put aside, and the others agree by luck.
+        let cold = repeats(&[30.0, 30.01, 29.99]);
+        let check = |cold: &[RepeatFigures]| {
+            let kept = [
+                ("search (cold)".to_owned(), cold.iter().collect()),
+                ("search (warm)".to_owned(), warm.iter().collect()),
+            ];
+            check(0.05, &kept)
+        };
+        let few = check(&cold);
+        assert_eq!(few.status, Status::Warn, "{}", few.detail);
+        assert!(
+            few.detail.contains("search (cold) has 3 repeats"),
+            "{}",
+            few.detail
+        );
+        // What a pass lacks is counted of its own repeats: p99 has too few requests in all of them.
+        assert!(
+            few.detail
+                .contains("p99 of search (cold) is not judged: 3 of 3"),
+            "{}",
+            few.detail
+        );
+        assert!(
+            few.detail
+                .contains("p99 of search (warm) is not judged: 6 of 6"),
+            "{}",
+            few.detail
+        );
+
+        let lone = check(&repeats(&[30.0]));
+        assert_eq!(lone.status, Status::Warn, "{}", lone.detail);
+
+        let wide = check(&repeats(&[30.0, 33.0, 27.0]));
+        let told = "p50 of search (cold) is known to";
+        assert!(
+            wide.detail.starts_with(told) && wide.detail.contains("over 3 repeats"),
+            "{}",
+            wide.detail
+        );
+        let enough = check(&repeats(&[30.0, 30.1, 29.9, 30.0, 30.1]));
+        assert_eq!(enough.status, Status::Ok, "{}", enough.detail);
+        assert!(
+            enough.detail.contains("over 6 repeats"),
+            "{}",
+            enough.detail
+        );
     }
 
     #[test]
