@@ -15,6 +15,8 @@ pub mod probes;
 mod sockets;
 pub mod symbols;
 pub mod target;
+pub mod trace;
 
 pub use observer::Observer;
 pub use probes::{Watch, Watched};
+pub use trace::{TraceWatch, Traced, Tracer};

@@ -30,7 +30,7 @@ use slowpath_core::signal::Signal;
 pub(crate) use machine::{count_cpus, parse_cpus, parse_pressure};
 pub(crate) use out::Out;
 pub(crate) use process::ticks_to_ns;
-pub(crate) use scene::Scene;
+pub(crate) use scene::{Scene, descriptors, numbers};
 pub(crate) use source::Files;
 pub(crate) use text::{Stat, field, keyed};
 

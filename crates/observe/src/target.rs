@@ -21,6 +21,8 @@ mod ready;
 mod running;
 
 pub use course::{Awaited, Cpu, Spent};
+pub(crate) use listener::{entries as tcp_entries, holders};
+
 pub use launch::{Launch, start, start_apart};
 pub use listener::{Hidden, find_listener, find_unix_listener, free_port};
 pub use process::Identity;

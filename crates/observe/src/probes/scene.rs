@@ -167,7 +167,7 @@ pub(crate) fn numbers(directory: &Path) -> io::Result<Vec<u32>> {
 }
 
 /// Counts the entries of a `fd` directory and collects the sockets among them.
-fn descriptors(directory: &Path, inodes: &mut HashSet<u32>) -> Result<u64, Errno> {
+pub(crate) fn descriptors(directory: &Path, inodes: &mut HashSet<u32>) -> Result<u64, Errno> {
     let refused = |error: io::Error| Errno::from_io_error(&error).unwrap_or(Errno::IO);
     let mut count = 0;
     for entry in fs::read_dir(directory).map_err(refused)? {

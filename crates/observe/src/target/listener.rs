@@ -120,7 +120,7 @@ fn listening(net: &Path, address: SocketAddr) -> Vec<TcpNetEntry> {
 }
 
 /// A table that is missing (no IPv6) is empty.
-fn entries(path: &Path) -> Vec<TcpNetEntry> {
+pub(crate) fn entries(path: &Path) -> Vec<TcpNetEntry> {
     let Ok(file) = File::open(path) else {
         return Vec::new();
     };
@@ -140,7 +140,7 @@ fn takes(bound: SocketAddr, address: SocketAddr) -> bool {
 }
 
 /// The processes that have one of the sockets open.
-fn holders(proc_root: &Path, inodes: &BTreeSet<u64>) -> BTreeSet<u32> {
+pub(crate) fn holders(proc_root: &Path, inodes: &BTreeSet<u64>) -> BTreeSet<u32> {
     let names: BTreeSet<String> = inodes
         .iter()
         .map(|inode| format!("socket:[{inode}]"))

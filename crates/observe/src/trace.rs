@@ -1,0 +1,129 @@
+//! What the kernel tells of the target's threads while requests are under way.
+//!
+//! Events of the kernel's tracepoints are read from rings that the kernel fills, one a CPU, with
+//! conditions that it tests itself. Nothing on the host is changed, and everything ends with the
+//! process, whatever ends that.
+
+mod calls;
+mod collect;
+mod cost;
+mod ends;
+mod filters;
+pub mod format;
+mod kinds;
+mod members;
+mod perf;
+mod reader;
+pub mod records;
+mod ring;
+mod session;
+mod slots;
+mod tracefs;
+mod upstream;
+
+use std::path::PathBuf;
+use std::sync::mpsc::{self, Sender};
+use std::thread::{Builder, JoinHandle};
+
+use slowpath_core::nanos::Span;
+use slowpath_core::timeline::{Gap, Reading};
+use slowpath_core::trace::Trace;
+
+use reader::{Command, Reader};
+
+/// The signal of gaps about tracepoints as a whole.
+const KERNEL: &str = "trace.kernel";
+
+/// Whom to trace.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TraceWatch {
+    /// Where procfs is mounted: `/proc`.
+    pub proc_root: PathBuf,
+    /// The target's processes; what descends from them is followed.
+    pub pids: Vec<u32>,
+    /// The processes of services beside it. Processes on this host at the other ends of the
+    /// target's connections are found and followed too.
+    pub peers: Vec<u32>,
+    /// The port that the target serves; `None` if it serves none.
+    pub port: Option<u16>,
+    /// Which repeat of the run.
+    pub repeat: u16,
+    /// What the choice of the slots without tracing is drawn from.
+    pub seed: u64,
+    /// With so many events tracing ends for this repeat.
+    pub most_events: u64,
+}
+
+/// What was traced.
+#[derive(Clone, Debug, Default)]
+pub struct Traced {
+    /// The events, in stretches.
+    pub trace: Trace,
+    /// What could not be traced, and why.
+    pub gaps: Vec<Gap>,
+    /// CPU time of the thread that read, second by second: readings of `probe.cost_ns`.
+    pub cost: Vec<Reading>,
+}
+
+/// A thread that traces.
+#[derive(Debug)]
+pub struct Tracer {
+    commands: Sender<Command>,
+    thread: Option<JoinHandle<Traced>>,
+    gaps: Vec<Gap>,
+}
+
+impl Tracer {
+    /// Begins to listen. It never fails: what cannot be traced becomes a gap.
+    pub fn start(watch: TraceWatch) -> Self {
+        let (commands, received) = mpsc::channel();
+        let opened = Reader::open(watch).and_then(|reader| {
+            let thread = Builder::new().name("slowpath-trace".to_owned());
+            thread
+                .spawn(move || reader.read(&received))
+                .map_err(|error| gap(KERNEL, format!("no thread could be started: {error}"), ""))
+        });
+        let (thread, gaps) = match opened {
+            Ok(thread) => (Some(thread), Vec::new()),
+            Err(gap) => (None, vec![gap]),
+        };
+        Self {
+            commands,
+            thread,
+            gaps,
+        }
+    }
+
+    /// Tells when the measured window is. Nothing is recorded before its begin; slots of it are
+    /// left out on purpose.
+    pub fn window(&self, measured: Span) {
+        // The thread ends only when it is stopped.
+        let _ = self.commands.send(Command::Window(measured));
+    }
+
+    /// Ends tracing and gives what was recorded. To be called while the target lives: where its
+    /// threads stood is found out now.
+    pub fn stop(mut self) -> Traced {
+        let _ = self.commands.send(Command::Stop);
+        let traced = self.thread.take().map(JoinHandle::join);
+        let mut traced = match traced {
+            None => Traced::default(),
+            Some(Ok(traced)) => traced,
+            Some(Err(_)) => {
+                let reason = "the reading thread broke off".to_owned();
+                self.gaps.push(gap(KERNEL, reason, ""));
+                Traced::default()
+            }
+        };
+        traced.gaps.append(&mut self.gaps);
+        traced
+    }
+}
+
+fn gap(signal: &str, reason: String, remedy: &str) -> Gap {
+    Gap {
+        signal: signal.to_owned(),
+        reason,
+        remedy: remedy.to_owned(),
+    }
+}

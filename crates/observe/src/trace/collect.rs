@@ -1,0 +1,234 @@
+//! Makes events of records: who is meant, which connection, whether it was told already.
+
+use std::collections::BTreeSet;
+
+use slowpath_core::Nanos;
+use slowpath_core::trace::{Depth, Event, NO_STACK, Stretch, Trace, What};
+
+use super::ends::Ends;
+use super::kinds::{Fact, Kind};
+use super::members::Members;
+use super::records::{Record, Sample};
+use super::session::Source;
+
+/// Two events of one tracepoint that tell of the same moment do so within this.
+const SAME_MOMENT_NS: u64 = 50_000;
+
+/// What is collected in a repeat.
+#[derive(Debug)]
+pub(super) struct Collector {
+    pub(super) members: Members,
+    ends: Ends,
+    /// The ports whose connections are followed.
+    pub(super) ports: BTreeSet<u16>,
+    /// What happened, as it was read: nearly in order.
+    events: Vec<Event>,
+    /// When records were lost, and how many.
+    lost: Vec<(Nanos, u64)>,
+    /// Earlier events only say who is who.
+    pub(super) keep_from: Option<Nanos>,
+    most_events: u64,
+    /// The last fact of each kind on each CPU.
+    latest: Vec<[Option<Told>; Kind::TRACEPOINTS.len()]>,
+    /// Records about threads that are not followed.
+    pub(super) foreign: u64,
+}
+
+/// A fact and who told it.
+#[derive(Clone, Copy, Debug)]
+struct Told {
+    at: Nanos,
+    id: u64,
+    fact: Fact,
+}
+
+impl Collector {
+    pub(super) fn new(members: Members, most_events: u64) -> Self {
+        Self {
+            members,
+            ends: Ends::default(),
+            ports: BTreeSet::new(),
+            events: Vec::new(),
+            lost: Vec::new(),
+            keep_from: None,
+            most_events,
+            latest: Vec::new(),
+            foreign: 0,
+        }
+    }
+
+    /// When the last event was kept, if no more are.
+    pub(super) fn full_since(&self) -> Option<Nanos> {
+        let is_full = self.events.len() as u64 >= self.most_events;
+        self.events.last().map(|event| event.at).filter(|_| is_full)
+    }
+
+    /// Takes one record.
+    pub(super) fn take(&mut self, at: Nanos, record: &Record, source: Option<Source>) {
+        match *record {
+            Record::Sample(ref sample) => {
+                let fact = source.and_then(|source| source.layout?.read(sample.raw));
+                if let Some(fact) = fact.filter(|fact| !self.was_told(at, sample, fact)) {
+                    self.fact(at, sample, fact);
+                }
+            }
+            Record::Lost { count } => self.lost.push((at, count)),
+            Record::Named { pid, tid, name } => self.members.named(pid, tid, name),
+            Record::Born { pid, parent, tid } => self.members.born(pid, parent, tid),
+            Record::Ended { pid, tid } => self.members.ended(pid, tid),
+        }
+    }
+
+    /// Whether another event has told the same of the same moment: while one succeeds another,
+    /// both tell.
+    fn was_told(&mut self, at: Nanos, sample: &Sample, fact: &Fact) -> bool {
+        let cpu = sample.cpu as usize;
+        if self.latest.len() <= cpu {
+            self.latest.resize(cpu + 1, [None; Kind::TRACEPOINTS.len()]);
+        }
+        let told = Told {
+            at,
+            id: sample.id,
+            fact: *fact,
+        };
+        let before = self.latest[cpu][fact.place()].replace(told);
+        before.is_some_and(|before| {
+            before.id != sample.id && before.fact == *fact && at.since(before.at) <= SAME_MOMENT_NS
+        })
+    }
+
+    fn fact(&mut self, at: Nanos, sample: &Sample, fact: Fact) {
+        let what = match fact {
+            Fact::Switch {
+                from,
+                from_name,
+                left,
+                to,
+                to_name,
+            } => {
+                if !self.is_followed(from) && !self.is_followed(to) {
+                    return;
+                }
+                self.members.meet(from, sample.pid, from_name);
+                self.members.meet(to, 0, to_name);
+                let stack = NO_STACK;
+                What::Switch {
+                    from,
+                    left,
+                    to,
+                    stack,
+                }
+            }
+            Fact::Waking { tid, by, context } => {
+                if !self.is_followed(tid) {
+                    return;
+                }
+                self.members.meet(by, sample.pid, [0; 16]);
+                What::Waking { tid, by, context }
+            }
+            Fact::Call { tid, call, about } => {
+                if !self.is_followed(tid) {
+                    return;
+                }
+                What::Call { tid, call, about }
+            }
+            Fact::Wrote { tid, key, bytes } => {
+                let followed = self.is_followed(tid);
+                let Some(socket) = self.ends.known(key).filter(|_| followed) else {
+                    return;
+                };
+                What::Wrote { tid, socket, bytes }
+            }
+            Fact::Read { tid, key, ends } => {
+                let socket = self.ends.certain(key, ends);
+                self.members.meet(tid, sample.pid, [0; 16]);
+                What::Read { tid, socket }
+            }
+            Fact::Arrived { key, ends, bytes } => {
+                let socket = self.ends.arrived(key, ends);
+                What::Arrived { socket, bytes }
+            }
+            other => match self.about_connection(other) {
+                Some(what) => what,
+                None => return,
+            },
+        };
+        self.keep(at, sample.cpu, what);
+    }
+
+    /// Events of connections alone; their tracepoints may tell of all connections on the host.
+    fn about_connection(&mut self, fact: Fact) -> Option<What> {
+        let (Fact::Reset { ends, .. } | Fact::Retransmit { ends } | Fact::State { ends, .. }) =
+            fact
+        else {
+            return None;
+        };
+        let ours = |port: u16| self.ports.contains(&port);
+        if !ours(ends.local.port()) && !ours(ends.remote.port()) {
+            return None;
+        }
+        Some(match fact {
+            Fact::State { key, state, .. } => What::State {
+                socket: self.ends.certain(key, ends),
+                state,
+            },
+            Fact::Reset { sent, reason, .. } => What::Reset {
+                socket: self.ends.place(ends),
+                sent,
+                reason,
+            },
+            _ => What::Retransmit {
+                socket: self.ends.place(ends),
+            },
+        })
+    }
+
+    fn is_followed(&mut self, tid: u32) -> bool {
+        let followed = self.members.is_followed(tid);
+        self.foreign += u64::from(!followed);
+        followed
+    }
+
+    fn keep(&mut self, at: Nanos, cpu: u32, what: What) {
+        let keep = self.keep_from.is_some_and(|from| at >= from);
+        if keep && (self.events.len() as u64) < self.most_events {
+            let cpu = cpu as u16;
+            self.events.push(Event { at, cpu, what });
+        }
+    }
+
+    /// Everything that lies in a stretch, in order of time.
+    pub(super) fn finish(mut self, mut stretches: Vec<Stretch>) -> Trace {
+        let (sockets, turned) = self.ends.finish();
+        if let Some(turned) = turned {
+            for event in &mut self.events {
+                if let What::Arrived { socket, .. } = &mut event.what {
+                    *socket = turned[*socket as usize];
+                }
+            }
+        }
+        self.events.sort_by_key(|event| event.at);
+        for (at, count) in self.lost {
+            // The kernel tells with the next record that there is room for.
+            let place = stretches.partition_point(|stretch| stretch.span.begin <= at);
+            if let Some(stretch) = place.checked_sub(1).and_then(|p| stretches.get_mut(p)) {
+                stretch.lost += count;
+            }
+        }
+        self.events.retain(|event| {
+            let place = stretches.partition_point(|stretch| stretch.span.begin <= event.at);
+            let stretch = place.checked_sub(1).and_then(|place| stretches.get(place));
+            stretch.is_some_and(|s| s.depth != Depth::Off && event.at <= s.span.end)
+        });
+        let (processes, threads) = self.members.finish();
+        Trace {
+            stretches,
+            processes,
+            threads,
+            sockets,
+            frames: Vec::new(),
+            stacks: Vec::new(),
+            events: self.events,
+        }
+    }
+}

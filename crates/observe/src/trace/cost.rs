@@ -1,0 +1,50 @@
+//! What reading the rings costs.
+
+use slowpath_core::Nanos;
+use slowpath_core::signal::PROBE_COST;
+use slowpath_core::timeline::{Point, Reading, Subject, Window};
+
+use crate::clock;
+
+/// The label of the readings.
+const LABEL: &str = "trace";
+
+/// CPU time of the calling thread, piece by piece.
+#[derive(Debug)]
+pub(super) struct Cost {
+    since: Nanos,
+    cpu_ns: u64,
+    readings: Vec<Reading>,
+}
+
+impl Cost {
+    pub(super) fn new() -> Self {
+        Self {
+            since: clock::now(),
+            cpu_ns: clock::thread_cpu_ns(),
+            readings: Vec::new(),
+        }
+    }
+
+    /// Notes what was used since the last time.
+    pub(super) fn note(&mut self) {
+        let (now, cpu_ns) = (clock::now(), clock::thread_cpu_ns());
+        let point = Point {
+            window: Window::new(self.since, now),
+            value: cpu_ns.saturating_sub(self.cpu_ns) as f64,
+        };
+        self.readings.push(Reading {
+            signal: &PROBE_COST,
+            subject: Subject::Tool,
+            label: LABEL.to_owned(),
+            point,
+        });
+        (self.since, self.cpu_ns) = (now, cpu_ns);
+    }
+
+    /// Notes the rest and gives all.
+    pub(super) fn finish(mut self) -> Vec<Reading> {
+        self.note();
+        self.readings
+    }
+}

@@ -1,0 +1,244 @@
+//! Whose a thread is: the target's, a peer's, or somebody else's.
+
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use slowpath_core::trace::{Process, Role, Runtime, Thread};
+
+use super::kinds::Comm;
+use crate::probes::numbers;
+use crate::target::process::Table;
+
+/// Strangers whose processes are looked up when tracing ends; more are not looked at, and their
+/// process stays unknown.
+const MOST_STRANGERS: usize = 2048;
+
+/// The threads and processes that were met.
+#[derive(Debug)]
+pub(super) struct Members {
+    proc_root: PathBuf,
+    /// The processes that are followed now.
+    processes: BTreeMap<u32, Role>,
+    /// The threads that are followed now, and their processes.
+    threads: HashMap<u32, u32>,
+    /// Every thread that was met: its process, 0 if not known, and its name.
+    met: HashMap<u32, (u32, Comm)>,
+    /// The processes of all followed threads that ever were, as first seen.
+    known: BTreeMap<u32, Process>,
+}
+
+impl Members {
+    /// The processes of the target and its peers with all that descend from them; slowpath's own
+    /// process is the target only if it is named so.
+    pub(super) fn new(proc_root: &Path, target: &[u32], peers: &[u32]) -> Self {
+        let mut members = Self {
+            proc_root: proc_root.to_owned(),
+            processes: BTreeMap::new(),
+            threads: HashMap::new(),
+            met: HashMap::new(),
+            known: BTreeMap::new(),
+        };
+        members.follow(peers, Role::Peer);
+        members.follow(target, Role::Target);
+        members.scan();
+        members
+    }
+
+    /// Follows more processes and what descends from them; gives whether any is new.
+    pub(super) fn follow(&mut self, pids: &[u32], role: Role) -> bool {
+        let mut new = false;
+        for &pid in pids {
+            new |= self.add(pid, role);
+        }
+        new
+    }
+
+    fn add(&mut self, pid: u32, role: Role) -> bool {
+        if self.processes.get(&pid) == Some(&role) {
+            return false;
+        }
+        self.processes.insert(pid, role);
+        let process = Process {
+            pid,
+            role,
+            executable: executable(&self.proc_root, pid),
+            runtime: Runtime::Unknown,
+        };
+        self.known.insert(pid, process);
+        true
+    }
+
+    /// Looks again which threads there are: what was born before the kernel told of births, or
+    /// while its records were lost.
+    pub(super) fn scan(&mut self) {
+        if let Ok(table) = Table::read(&self.proc_root) {
+            let roots: Vec<(u32, Role)> = self.processes.iter().map(|(&p, &r)| (p, r)).collect();
+            for role in [Role::Peer, Role::Target] {
+                let of_role = roots.iter().filter(|root| root.1 == role);
+                let of_role: Vec<u32> = of_role.map(|root| root.0).collect();
+                for row in table.with_descendants(&of_role) {
+                    let pid = row.identity.pid;
+                    let is_ours = pid == std::process::id() && !self.processes.contains_key(&pid);
+                    if !is_ours && !row.zombie {
+                        self.add(pid, role);
+                    }
+                }
+            }
+        }
+        let mut threads = HashMap::new();
+        for &pid in self.processes.keys() {
+            let tasks = self.proc_root.join(format!("{pid}/task"));
+            for tid in numbers(&tasks).unwrap_or_default() {
+                threads.insert(tid, pid);
+                self.met.entry(tid).or_insert_with(|| {
+                    let name = fs::read(tasks.join(format!("{tid}/comm")));
+                    (pid, comm(name.unwrap_or_default().trim_ascii_end()))
+                });
+            }
+        }
+        self.processes
+            .retain(|pid, _| threads.values().any(|of| of == pid));
+        self.threads = threads;
+    }
+
+    /// A thread was born.
+    pub(super) fn born(&mut self, pid: u32, parent: u32, tid: u32) {
+        let role = self
+            .processes
+            .get(&pid)
+            .or_else(|| self.processes.get(&parent));
+        let Some(&role) = role else { return };
+        self.add(pid, role);
+        self.threads.insert(tid, pid);
+        // It has its parent's name until it is given another, which is told.
+        let name = self.met.get(&parent).map_or([0; 16], |met| met.1);
+        self.met.insert(tid, (pid, name));
+    }
+
+    /// A thread got a name; a process that executes another program is told so too.
+    pub(super) fn named(&mut self, pid: u32, tid: u32, name: &[u8]) {
+        if !self.threads.contains_key(&tid) {
+            return;
+        }
+        self.met.insert(tid, (pid, comm(name)));
+        if let Some(process) = self.known.get_mut(&pid).filter(|_| pid == tid) {
+            let now = executable(&self.proc_root, pid);
+            if !now.is_empty() {
+                process.executable = now;
+            }
+        }
+    }
+
+    /// A thread ended.
+    pub(super) fn ended(&mut self, pid: u32, tid: u32) {
+        if self.threads.remove(&tid).is_some() && pid == tid {
+            self.processes.remove(&pid);
+        }
+    }
+
+    /// Whether a thread is the target's or a peer's.
+    pub(super) fn is_followed(&self, tid: u32) -> bool {
+        self.threads.contains_key(&tid)
+    }
+
+    /// A thread was seen under that name; its process too, if it is not 0.
+    pub(super) fn meet(&mut self, tid: u32, pid: u32, name: Comm) {
+        let met = self.met.entry(tid).or_insert((pid, name));
+        if name[0] != 0 {
+            met.1 = name;
+        }
+        if pid != 0 {
+            met.0 = pid;
+        }
+    }
+
+    /// The ids of all threads that are followed.
+    pub(super) fn tids(&self) -> BTreeSet<u32> {
+        self.threads.keys().copied().collect()
+    }
+
+    /// The processes of the target that live.
+    pub(super) fn target(&self) -> Vec<u32> {
+        let target = self
+            .processes
+            .iter()
+            .filter(|(_, role)| **role == Role::Target);
+        target.map(|(pid, _)| *pid).collect()
+    }
+
+    /// Everybody who was met, both lists by their ids.
+    pub(super) fn finish(mut self) -> (Vec<Process>, Vec<Thread>) {
+        self.look_up_strangers();
+        let mut threads: Vec<Thread> = self
+            .met
+            .iter()
+            .map(|(&tid, &(pid, name))| Thread {
+                tid,
+                pid,
+                name: text(&name),
+            })
+            .collect();
+        threads.sort_unstable_by_key(|thread| thread.tid);
+        for thread in threads.iter().filter(|thread| thread.pid != 0) {
+            let pid = thread.pid;
+            self.known.entry(pid).or_insert_with(|| Process {
+                pid,
+                role: if pid == std::process::id() {
+                    Role::Tool
+                } else {
+                    Role::Other
+                },
+                executable: executable(&self.proc_root, pid),
+                runtime: Runtime::Unknown,
+            });
+        }
+        (self.known.into_values().collect(), threads)
+    }
+
+    /// Finds the processes of threads that were met under their name alone, as far as they live.
+    fn look_up_strangers(&mut self) {
+        let strangers = self
+            .met
+            .iter_mut()
+            .filter(|(tid, met)| **tid != 0 && met.0 == 0);
+        for (tid, met) in strangers.take(MOST_STRANGERS) {
+            let status = fs::read_to_string(self.proc_root.join(format!("{tid}/status")));
+            let pid = status.ok().and_then(|status| group_of(&status));
+            met.0 = pid.unwrap_or(0);
+        }
+    }
+}
+
+/// The process in the text of a thread's `status`.
+fn group_of(status: &str) -> Option<u32> {
+    let line = status.lines().find_map(|line| line.strip_prefix("Tgid:"))?;
+    line.trim().parse().ok()
+}
+
+/// The file name of a process's executable; a thread of the kernel has none.
+fn executable(proc_root: &Path, pid: u32) -> String {
+    let link = fs::read_link(proc_root.join(format!("{pid}/exe")));
+    let name = link.as_deref().ok().and_then(Path::file_name);
+    let name = name.map(|name| name.to_string_lossy().into_owned());
+    // What the kernel says of an executable that was replaced.
+    name.map_or_else(String::new, |name| {
+        name.strip_suffix(" (deleted)").unwrap_or(&name).to_owned()
+    })
+}
+
+/// A name as the kernel keeps it.
+fn comm(name: &[u8]) -> Comm {
+    let mut comm = [0; 16];
+    let length = name.len().min(comm.len() - 1);
+    comm[..length].copy_from_slice(&name[..length]);
+    comm
+}
+
+fn text(name: &Comm) -> String {
+    let end = name
+        .iter()
+        .position(|&byte| byte == 0)
+        .unwrap_or(name.len());
+    String::from_utf8_lossy(&name[..end]).into_owned()
+}

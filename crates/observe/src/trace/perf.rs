@@ -1,0 +1,209 @@
+//! `perf_event_open(2)`: one event on one CPU.
+
+use std::ffi::{CString, c_int, c_ulong};
+use std::io;
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
+
+use rustix::ioctl::opcode;
+
+use super::records::{CALLCHAIN, HEAD, RAW, REGS_USER, STACK_USER, Shape};
+
+// `perf_type_id` and `perf_sw_ids` of linux/perf_event.h.
+const TYPE_SOFTWARE: u32 = 1;
+const TYPE_TRACEPOINT: u32 = 2;
+const SW_DUMMY: u64 = 9;
+
+// Bits of `perf_event_attr`, in the order of the header.
+const DISABLED: u64 = 1 << 0;
+const COMM: u64 = 1 << 9;
+const TASK: u64 = 1 << 13;
+const SAMPLE_ID_ALL: u64 = 1 << 18;
+const USE_CLOCKID: u64 = 1 << 25;
+
+/// Part of a program's stack that is kept: enough for some thirty frames of C.
+pub(super) const DUMP_BYTES: u32 = 4096;
+/// Return addresses that are kept, the kernel's and the program's together.
+const MOST_FRAMES: u16 = 48;
+
+/// Registers that unwinding begins with, as bits of `enum perf_event_x86_regs`: bp, sp, ip.
+#[cfg(target_arch = "x86_64")]
+const REGISTERS: u64 = 1 << 6 | 1 << 7 | 1 << 8;
+/// As bits of `enum perf_event_arm_regs`: x29 (the frame), x30 (the link), sp, pc.
+#[cfg(target_arch = "aarch64")]
+const REGISTERS: u64 = 1 << 29 | 1 << 30 | 1 << 31 | 1 << 32;
+/// No unwinding by dumps elsewhere.
+#[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64")))]
+const REGISTERS: u64 = 0;
+
+/// `struct perf_event_attr` as kernels since 4.8 know it (`PERF_ATTR_SIZE_VER5`).
+#[repr(C)]
+#[derive(Clone, Copy, Debug, Default)]
+struct Attributes {
+    kind: u32,
+    size: u32,
+    config: u64,
+    sample_period: u64,
+    sample_type: u64,
+    read_format: u64,
+    flags: u64,
+    wakeup: u32,
+    breakpoint: u32,
+    config1: u64,
+    config2: u64,
+    branch_sample_type: u64,
+    sample_regs_user: u64,
+    sample_stack_user: u32,
+    clockid: i32,
+    sample_regs_intr: u64,
+    aux_watermark: u32,
+    sample_max_stack: u16,
+    reserved: u16,
+}
+
+/// What to open.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum What {
+    /// Births, names and ends of threads; every CPU's ring belongs to such an event.
+    Tasks,
+    /// A tracepoint by its number, without stacks.
+    Tracepoint(u64),
+}
+
+impl What {
+    /// What its samples hold.
+    pub(super) const fn shape(self) -> Shape {
+        let (raw, stack) = match self {
+            Self::Tasks => (false, false),
+            Self::Tracepoint(_) => (true, false),
+        };
+        Shape {
+            raw,
+            stack,
+            registers: REGISTERS.count_ones() as usize,
+        }
+    }
+
+    fn attributes(self) -> Attributes {
+        let shape = self.shape();
+        let mut attributes = Attributes {
+            size: size_of::<Attributes>() as u32,
+            sample_type: HEAD,
+            flags: DISABLED | SAMPLE_ID_ALL | USE_CLOCKID,
+            clockid: libc::CLOCK_MONOTONIC,
+            ..Attributes::default()
+        };
+        if shape.raw {
+            attributes.sample_type |= RAW;
+        }
+        if shape.stack {
+            attributes.sample_type |= CALLCHAIN | REGS_USER | STACK_USER;
+            attributes.sample_regs_user = REGISTERS;
+            attributes.sample_stack_user = if REGISTERS == 0 { 0 } else { DUMP_BYTES };
+            attributes.sample_max_stack = MOST_FRAMES;
+        }
+        let more = match self {
+            Self::Tasks => (TYPE_SOFTWARE, SW_DUMMY, 0, TASK | COMM),
+            Self::Tracepoint(id) => (TYPE_TRACEPOINT, id, 1, 0),
+        };
+        (attributes.kind, attributes.config, attributes.sample_period) = (more.0, more.1, more.2);
+        attributes.flags |= more.3;
+        attributes
+    }
+}
+
+/// An event that is open on one CPU. It ends when this is dropped, or the process is.
+#[derive(Debug)]
+pub(super) struct Event {
+    fd: OwnedFd,
+    /// What its records call it.
+    pub(super) id: u64,
+}
+
+impl Event {
+    /// Opens an event on a CPU, whatever thread runs there; it does not count yet.
+    #[expect(unsafe_code, reason = "perf_event_open(2) has no wrapper")]
+    pub(super) fn open(what: What, cpu: u32) -> io::Result<Self> {
+        /// `PERF_FLAG_FD_CLOEXEC`.
+        const CLOEXEC: c_ulong = 8;
+        let attributes = what.attributes();
+        let (any_thread, no_group): (libc::pid_t, c_int) = (-1, -1);
+        // SAFETY: the kernel reads `size` bytes behind the pointer, which is what there is.
+        let fd = unsafe {
+            libc::syscall(
+                libc::SYS_perf_event_open,
+                &raw const attributes,
+                any_thread,
+                cpu as c_int,
+                no_group,
+                CLOEXEC,
+            )
+        };
+        if fd < 0 {
+            return Err(io::Error::last_os_error());
+        }
+        // SAFETY: the kernel has just given us this descriptor.
+        let fd = unsafe { OwnedFd::from_raw_fd(fd as c_int) };
+        let mut event = Self { fd, id: 0 };
+        let id = &raw mut event.id;
+        event.control(opcode::read::<u64>(b'$', 7), id as c_ulong)?;
+        Ok(event)
+    }
+
+    /// Lets its records go into the ring of `other`, which is on the same CPU.
+    pub(super) fn write_into(&self, other: &Self) -> io::Result<()> {
+        let fd = other.fd.as_raw_fd();
+        self.control(opcode::none(b'$', 5), fd as c_ulong)
+    }
+
+    /// Has the kernel test a condition before it writes a record. Once for an event.
+    pub(super) fn filter(&self, condition: &str) -> io::Result<()> {
+        let text = CString::new(condition)?;
+        let code = opcode::write::<*const u8>(b'$', 6);
+        self.control(code, text.as_ptr() as c_ulong)
+    }
+
+    pub(super) fn enable(&self) -> io::Result<()> {
+        self.control(opcode::none(b'$', 0), 0)
+    }
+
+    pub(super) fn disable(&self) -> io::Result<()> {
+        self.control(opcode::none(b'$', 1), 0)
+    }
+
+    #[expect(unsafe_code, reason = "the requests of perf events have no wrapper")]
+    fn control(&self, request: rustix::ioctl::Opcode, argument: c_ulong) -> io::Result<()> {
+        // SAFETY: each request above comes with the argument that linux/perf_event.h declares for
+        // it; pointers are to live data that outlives the call.
+        let answer = unsafe { libc::ioctl(self.fd.as_raw_fd(), request.into(), argument) };
+        if answer < 0 {
+            return Err(io::Error::last_os_error());
+        }
+        Ok(())
+    }
+}
+
+impl AsFd for Event {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.fd.as_fd()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_attributes_have_the_size_of_version_five() {
+        assert_eq!(size_of::<Attributes>(), 112);
+    }
+
+    #[test]
+    fn requests_are_those_of_the_header() {
+        assert_eq!(opcode::none(b'$', 5), 0x2405);
+        #[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
+        {
+            assert_eq!(opcode::write::<*const u8>(b'$', 6), 0x4008_2406);
+            assert_eq!(opcode::read::<u64>(b'$', 7), 0x8008_2407);
+        }
+    }
+}

@@ -1,0 +1,325 @@
+//! The thread that empties the rings and keeps to the plan of the slots.
+
+use std::ops::RangeInclusive;
+use std::path::Path;
+use std::sync::mpsc::{Receiver, RecvTimeoutError};
+use std::time::Duration;
+use std::{fmt, fs};
+
+use slowpath_core::Nanos;
+use slowpath_core::nanos::{MILLISECOND, SECOND, Span};
+use slowpath_core::timeline::Gap;
+use slowpath_core::trace::{Depth, Role, Stretch};
+
+use super::collect::Collector;
+use super::cost::Cost;
+use super::filters::{Scope, Tids};
+use super::members::Members;
+use super::records;
+use super::session::Session;
+use super::slots::{Course, Turn};
+use super::upstream::Upstream;
+use super::{KERNEL, TraceWatch, Traced, gap, tracefs};
+use crate::clock;
+
+/// How often the rings are emptied: 10 ms of 100,000 events a second are 100 KB.
+const DRAIN_EVERY_NS: u64 = 10 * MILLISECOND;
+/// A record is written within this of its instant, unless interrupts take longer; records of
+/// all CPUs that are older are put in order.
+const SETTLED_NS: u64 = 2 * MILLISECOND;
+/// How often the processes and the target's connections are looked at.
+const LOOK_EVERY_NS: u64 = SECOND;
+/// Looking may take a fiftieth of a CPU; what takes longer is done the more rarely.
+const LOOK_SHARE_INVERSE: u64 = 50;
+/// With more records between two looks about threads of others, the kernel is told anew whom to
+/// follow: each costs 0.6 µs where a refused one costs 0.1.
+const MOST_FOREIGN: u64 = 1000;
+/// Ids that threads will get before the next look: more than a busy host gives birth to in a
+/// second.
+const UNBORN: u32 = 20_000;
+
+/// What the reading thread is told.
+#[derive(Debug)]
+pub(super) enum Command {
+    /// When the measured window is.
+    Window(Span),
+    /// That it ends.
+    Stop,
+}
+
+/// Everything the reading thread has in its hands.
+pub(super) struct Reader {
+    watch: TraceWatch,
+    session: Session,
+    collector: Collector,
+    upstream: Upstream,
+    /// What each CPU recorded and was not taken yet.
+    buffers: Vec<Vec<u8>>,
+    course: Course,
+    /// The stretch that goes on.
+    current: Option<(Nanos, Depth)>,
+    stretches: Vec<Stretch>,
+    next_look: Nanos,
+    gaps: Vec<Gap>,
+}
+
+impl fmt::Debug for Reader {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Reader").finish_non_exhaustive()
+    }
+}
+
+impl Reader {
+    /// Opens everything; a gap says why that cannot be.
+    pub(super) fn open(watch: TraceWatch) -> Result<Self, Gap> {
+        in_first_namespace(&watch.proc_root)?;
+        let formats = tracefs::formats(&watch.proc_root).map_err(|error| {
+            let remedy = "run slowpath as root, or mount tracefs for others to read: \
+                mount -t tracefs -o mode=755 tracefs /sys/kernel/tracing";
+            gap(KERNEL, error.to_string(), remedy)
+        })?;
+        let mut members = Members::new(&watch.proc_root, &watch.pids, &watch.peers);
+        let mut upstream = Upstream::new(&watch.proc_root, watch.port);
+        meet_peers(&mut members, &mut upstream);
+        let scope = scope(&watch.proc_root, &members, &upstream);
+        let session = Session::open(&watch.proc_root, &formats, scope).map_err(|error| {
+            let remedy = "run slowpath as root or with CAP_PERFMON, CAP_SYS_PTRACE and \
+                CAP_IPC_LOCK; `ulimit -n` if it has too many files open";
+            gap(KERNEL, error.to_string(), remedy)
+        })?;
+        let mut collector = Collector::new(members, watch.most_events);
+        collector.ports = upstream.ports();
+        let gaps = session.missing().map(|kind| {
+            let reason = "the kernel has no such tracepoint, or without fields that are needed";
+            let remedy = format!("Linux {} or later", kind.since());
+            gap(
+                &format!("trace.{}", kind.name()),
+                reason.to_owned(),
+                &remedy,
+            )
+        });
+        Ok(Self {
+            gaps: gaps.collect(),
+            watch,
+            buffers: vec![Vec::new(); session.cpus()],
+            session,
+            collector,
+            upstream,
+            course: Course::default(),
+            current: None,
+            stretches: Vec::new(),
+            next_look: clock::now().plus(LOOK_EVERY_NS),
+        })
+    }
+
+    /// Reads until told to stop, and gives what was traced.
+    pub(super) fn read(mut self, commands: &Receiver<Command>) -> Traced {
+        let mut cost = Cost::new();
+        self.session.switch(true);
+        loop {
+            let now = clock::now();
+            let turn = now.plus(DRAIN_EVERY_NS);
+            let turn = self.course.next().map_or(turn, |next| next.min(turn));
+            match commands.recv_timeout(Duration::from_nanos(turn.since(now))) {
+                Ok(Command::Window(window)) => {
+                    let (seed, repeat) = (self.watch.seed, self.watch.repeat);
+                    self.course = Course::over(window, seed, repeat);
+                    self.collector.keep_from = Some(window.begin);
+                }
+                Ok(Command::Stop) | Err(RecvTimeoutError::Disconnected) => break,
+                Err(RecvTimeoutError::Timeout) => {}
+            }
+            let now = clock::now();
+            match self.course.due(now) {
+                Some(Turn::Slot(slot)) => self.begin(match slot.turn {
+                    Some(_) => Depth::Light,
+                    None => Depth::Off,
+                }),
+                Some(Turn::Over) => self.end(),
+                None => {}
+            }
+            self.drain(now.minus(SETTLED_NS));
+            self.end_when_full();
+            if now >= self.next_look {
+                self.look(now);
+                cost.note();
+            }
+        }
+        self.end();
+        self.drain(Nanos::new(u64::MAX));
+        self.end_when_full();
+        self.finish(cost)
+    }
+
+    /// Begins a stretch, unless the present one is as deep. What happens while events are switched
+    /// belongs to none.
+    fn begin(&mut self, depth: Depth) {
+        if self.current.is_some_and(|(_, now)| now == depth) {
+            return;
+        }
+        let was_on = self.current.is_none_or(|(_, now)| now != Depth::Off);
+        let on = depth != Depth::Off;
+        let mut at = clock::now();
+        self.close(at);
+        if was_on != on {
+            self.session.switch(on);
+            at = clock::now();
+        }
+        self.current = Some((at, depth));
+    }
+
+    /// Ends the present stretch at an instant.
+    fn close(&mut self, at: Nanos) {
+        if let Some((begin, depth)) = self.current.take() {
+            self.stretches.push(Stretch {
+                span: Span::new(begin, at),
+                depth,
+                repeat: self.watch.repeat,
+                lost: 0,
+            });
+        }
+    }
+
+    /// Ends tracing for good.
+    fn end(&mut self) {
+        self.close(clock::now());
+        self.course.end();
+        self.session.switch(false);
+    }
+
+    /// Ends tracing if no more events are kept: what is known is known up to the last one.
+    fn end_when_full(&mut self) {
+        let Some(last) = self.collector.full_since() else {
+            return;
+        };
+        if self.gaps.iter().any(|gap| gap.signal == KERNEL) {
+            return;
+        }
+        self.end();
+        for stretch in &mut self.stretches {
+            stretch.span = Span::new(stretch.span.begin.min(last), stretch.span.end.min(last));
+        }
+        let most = self.watch.most_events;
+        let reason = format!("{most} events were kept of this repeat and no more");
+        let remedy = "a shorter duration, or more repeats of a shorter one";
+        self.gaps.push(gap(KERNEL, reason, remedy));
+    }
+
+    /// Takes all records that are older than `horizon`, of all CPUs in order.
+    fn drain(&mut self, horizon: Nanos) {
+        self.session.drain(&mut self.buffers);
+        let mut order: Vec<(Nanos, u32, u32)> = Vec::new();
+        let mut taken = vec![0; self.buffers.len()];
+        for (cpu, buffer) in self.buffers.iter().enumerate() {
+            let mut at = 0;
+            while let Some(length) = records::length(&buffer[at..]) {
+                let time = records::time(&buffer[at..at + length]);
+                let time = time.unwrap_or(Nanos::new(0));
+                if time >= horizon {
+                    break;
+                }
+                order.push((time, cpu as u32, at as u32));
+                at += length;
+            }
+            taken[cpu] = at;
+        }
+        order.sort_unstable();
+        for (time, cpu, at) in order {
+            let bytes = &self.buffers[cpu as usize][at as usize..];
+            let source = |id| self.session.source(id);
+            if let Some(record) = records::parse(bytes, |id| Some(source(id)?.shape)) {
+                let source = match &record {
+                    records::Record::Sample(sample) => source(sample.id),
+                    _ => None,
+                };
+                self.collector.take(time, &record, source);
+            }
+        }
+        for (buffer, taken) in self.buffers.iter_mut().zip(taken) {
+            buffer.drain(..taken);
+        }
+    }
+
+    /// Looks at who there is, and tells the kernel if it has to be told.
+    fn look(&mut self, now: Nanos) {
+        let cpu_ns = clock::thread_cpu_ns();
+        self.collector.members.scan();
+        meet_peers(&mut self.collector.members, &mut self.upstream);
+        let ports = self.upstream.ports();
+        let known = self.session.scope();
+        let missed = |tid: &u32| !known.tids.contains(*tid);
+        let foreign = std::mem::take(&mut self.collector.foreign);
+        if ports != known.ports
+            || foreign > MOST_FOREIGN
+            || self.collector.members.tids().iter().any(missed)
+        {
+            let scope = scope(
+                &self.watch.proc_root,
+                &self.collector.members,
+                &self.upstream,
+            );
+            self.collector.ports = ports;
+            // What could not be opened anew goes on as it was.
+            if let Err(error) = self.session.follow(scope) {
+                let reason = format!("whom to follow could not be told anew: {error}");
+                let missing = gap("trace.newcomers", reason, "");
+                if !self.gaps.contains(&missing) {
+                    self.gaps.push(missing);
+                }
+            }
+        }
+        let cost_ns = clock::thread_cpu_ns().saturating_sub(cpu_ns);
+        let pause_ns = cost_ns
+            .saturating_mul(LOOK_SHARE_INVERSE)
+            .max(LOOK_EVERY_NS);
+        self.next_look = now.plus(pause_ns);
+    }
+
+    fn finish(self, cost: Cost) -> Traced {
+        let trace = self.collector.finish(self.stretches);
+        Traced {
+            trace,
+            gaps: self.gaps,
+            cost: cost.finish(),
+        }
+    }
+}
+
+/// Finds the processes at the other ends of the target's connections and follows them.
+fn meet_peers(members: &mut Members, upstream: &mut Upstream) {
+    let peers = upstream.look(&members.target());
+    if members.follow(&peers, Role::Peer) {
+        members.scan();
+    }
+}
+
+/// What the kernel is to be told: who is there, and who will be next.
+fn scope(proc_root: &Path, members: &Members, upstream: &Upstream) -> Scope {
+    let unborn = newest(proc_root).map(|last| -> RangeInclusive<u32> {
+        let first = last.saturating_add(1);
+        first..=last.saturating_add(UNBORN)
+    });
+    Scope {
+        tids: Tids::covering(&members.tids(), unborn),
+        ports: upstream.ports(),
+    }
+}
+
+/// The id that was given last: the fifth word of `/proc/loadavg`.
+fn newest(proc_root: &Path) -> Option<u32> {
+    let text = fs::read_to_string(proc_root.join("loadavg")).ok()?;
+    text.split_ascii_whitespace().nth(4)?.parse().ok()
+}
+
+/// Tracepoints name threads by the ids of the first pid namespace, `/proc` by those of ours.
+fn in_first_namespace(proc_root: &Path) -> Result<(), Gap> {
+    /// `PROC_PID_INIT_INO` of `include/linux/proc_ns.h`.
+    const FIRST: &str = "pid:[4026531836]";
+    let own = fs::read_link(proc_root.join("self/ns/pid"));
+    if own.is_ok_and(|link| link.as_os_str() != FIRST) {
+        let reason = "slowpath runs in a pid namespace, where threads have other ids".to_owned();
+        let remedy = "run slowpath on the host, or in a container with --pid=host";
+        return Err(gap(KERNEL, reason, remedy));
+    }
+    Ok(())
+}

@@ -1,0 +1,176 @@
+//! The other ends of the target's own connections: the ports of the services it uses, and the
+//! processes on this host that serve them.
+
+use std::collections::{BTreeMap, BTreeSet, HashSet};
+use std::net::SocketAddr;
+use std::path::{Path, PathBuf};
+
+use procfs::net::{TcpNetEntry, TcpState};
+
+use super::filters::MOST_PORTS;
+use crate::probes::descriptors;
+use crate::target::{holders, tcp_entries};
+
+/// What is known of the target's upstream connections.
+#[derive(Debug)]
+pub(super) struct Upstream {
+    proc_root: PathBuf,
+    /// The port that the target serves.
+    port: Option<u16>,
+    /// Ports of services, in the order in which they were found.
+    ports: Vec<u16>,
+    /// The inodes of the sockets at other ends whose holders were looked for already.
+    resolved: HashSet<u64>,
+}
+
+impl Upstream {
+    pub(super) fn new(proc_root: &Path, port: Option<u16>) -> Self {
+        Self {
+            proc_root: proc_root.to_owned(),
+            port,
+            ports: Vec::new(),
+            resolved: HashSet::new(),
+        }
+    }
+
+    /// The ports whose connections are followed.
+    pub(super) fn ports(&self) -> BTreeSet<u16> {
+        let all = self.port.iter().chain(&self.ports);
+        all.take(MOST_PORTS).copied().collect()
+    }
+
+    /// Looks again at the connections of the processes `target`, and gives the processes at their
+    /// other ends that were not known.
+    pub(super) fn look(&mut self, target: &[u32]) -> Vec<u32> {
+        let mut own = HashSet::new();
+        for pid in target {
+            // A process that ended, or is another user's, has none that we can see.
+            let _ = descriptors(&self.proc_root.join(format!("{pid}/fd")), &mut own);
+        }
+        let Some(first) = target.first() else {
+            return Vec::new();
+        };
+        let net = self.proc_root.join(format!("{first}/net"));
+        let sockets: Vec<Open> = ["tcp", "tcp6"]
+            .iter()
+            .flat_map(|table| tcp_entries(&net.join(table)))
+            .filter_map(|entry| Open::of(&entry))
+            .collect();
+        let found = other_ends(&sockets, &own, self.port);
+        for port in found.ports {
+            if Some(port) != self.port && !self.ports.contains(&port) {
+                self.ports.push(port);
+            }
+        }
+        let new: BTreeSet<u64> = found
+            .inodes
+            .into_iter()
+            .filter(|inode| self.resolved.insert(*inode))
+            .collect();
+        if new.is_empty() {
+            return Vec::new();
+        }
+        let holders = holders(&self.proc_root, &new);
+        let stranger = |pid: &u32| *pid != std::process::id() && !target.contains(pid);
+        holders.into_iter().filter(stranger).collect()
+    }
+}
+
+/// A socket that listens or is connected.
+#[derive(Clone, Copy, Debug)]
+struct Open {
+    local: SocketAddr,
+    /// `None` if it listens.
+    remote: Option<SocketAddr>,
+    inode: u64,
+}
+
+impl Open {
+    fn of(entry: &TcpNetEntry) -> Option<Self> {
+        // IPv4 as such even where the socket is of both families.
+        let plain = |at: SocketAddr| SocketAddr::new(at.ip().to_canonical(), at.port());
+        let remote = match entry.state {
+            TcpState::Listen => None,
+            TcpState::Established => Some(plain(entry.remote_address)),
+            _ => return None,
+        };
+        Some(Self {
+            local: plain(entry.local_address),
+            remote,
+            inode: entry.inode,
+        })
+    }
+}
+
+/// What lies at the other ends of connections.
+#[derive(Debug, Default, PartialEq, Eq)]
+struct OtherEnds {
+    ports: BTreeSet<u16>,
+    inodes: Vec<u64>,
+}
+
+/// The other ends of those connections among `sockets` that were opened by who owns the inodes
+/// `own`: whose local port nobody of them listens on.
+fn other_ends(sockets: &[Open], own: &HashSet<u32>, port: Option<u16>) -> OtherEnds {
+    let is_own = |socket: &&Open| u32::try_from(socket.inode).is_ok_and(|i| own.contains(&i));
+    let listening: BTreeSet<u16> = sockets
+        .iter()
+        .filter(is_own)
+        .filter(|socket| socket.remote.is_none())
+        .map(|socket| socket.local.port())
+        .chain(port)
+        .collect();
+    let by_ends: BTreeMap<(SocketAddr, SocketAddr), u64> = sockets
+        .iter()
+        .filter_map(|socket| Some(((socket.local, socket.remote?), socket.inode)))
+        .collect();
+    let mut found = OtherEnds::default();
+    for socket in sockets.iter().filter(is_own) {
+        let Some(remote) = socket.remote else {
+            continue;
+        };
+        if listening.contains(&socket.local.port()) {
+            continue;
+        }
+        found.ports.insert(remote.port());
+        found.inodes.extend(by_ends.get(&(remote, socket.local)));
+    }
+    found
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn open(local: &str, remote: &str, inode: u64) -> Open {
+        Open {
+            local: local.parse().unwrap(),
+            remote: remote.parse().ok(),
+            inode,
+        }
+    }
+
+    #[test]
+    fn services_are_at_the_other_ends_of_connections_that_the_target_opened() {
+        let sockets = [
+            open("0.0.0.0:80", "", 1),
+            open("127.0.0.1:80", "127.0.0.1:40000", 2),
+            open("127.0.0.1:40001", "127.0.0.1:5432", 3),
+            open("127.0.0.1:5432", "127.0.0.1:40001", 9),
+            open("10.0.0.1:40002", "10.0.0.9:6379", 4),
+            open("127.0.0.1:40000", "127.0.0.1:80", 8),
+        ];
+        let own = HashSet::from([1, 2, 3, 4]);
+        let found = other_ends(&sockets, &own, Some(80));
+        assert_eq!(found.ports, BTreeSet::from([5432, 6379]));
+        assert_eq!(
+            found.inodes,
+            [9],
+            "the other end of one of them is on another host"
+        );
+        assert_eq!(
+            other_ends(&sockets, &HashSet::new(), Some(80)),
+            OtherEnds::default()
+        );
+    }
+}

@@ -1,0 +1,261 @@
+//! Tracing a server that lives in this very process.
+
+#![expect(
+    clippy::disallowed_methods,
+    clippy::print_stdout,
+    clippy::unwrap_used,
+    reason = "these tests wait for a real kernel, say what they skip, and fail with their helpers"
+)]
+
+use std::io::{Read, Write};
+use std::net::{TcpListener, TcpStream};
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
+use std::sync::{Arc, Mutex};
+use std::thread;
+use std::time::Duration;
+
+use slowpath_core::nanos::{MILLISECOND, Span};
+use slowpath_core::trace::{Call, Context, Depth, IDLE, Role, Trace, What};
+use slowpath_observe::{TraceWatch, Tracer, clock};
+
+/// Requests of the client, one at a time.
+const REQUESTS: usize = 40;
+const REQUEST: &[u8] = b"GET /\n";
+const ANSWER: &[u8] = b"0123456789";
+
+/// A server thread that takes a lock for each request while another holds it now and then.
+struct Server {
+    port: u16,
+    tid: Arc<AtomicU32>,
+    holder: Arc<AtomicU32>,
+    stop: Arc<AtomicBool>,
+    threads: Vec<thread::JoinHandle<()>>,
+}
+
+fn tid() -> u32 {
+    let link = std::fs::read_link("/proc/thread-self").unwrap();
+    link.file_name().unwrap().to_str().unwrap().parse().unwrap()
+}
+
+impl Server {
+    fn start() -> Self {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let port = listener.local_addr().unwrap().port();
+        let lock = Arc::new(Mutex::new(()));
+        let (tid_of_server, holder) = (Arc::new(AtomicU32::new(0)), Arc::new(AtomicU32::new(0)));
+        let stop = Arc::new(AtomicBool::new(false));
+        let serve = {
+            let (own, lock) = (Arc::clone(&tid_of_server), Arc::clone(&lock));
+            move || {
+                own.store(tid(), Ordering::SeqCst);
+                let (mut stream, _) = listener.accept().unwrap();
+                let mut request = [0; REQUEST.len()];
+                while stream.read_exact(&mut request).is_ok() {
+                    let held = lock.lock().unwrap();
+                    stream.write_all(ANSWER).unwrap();
+                    drop(held);
+                }
+            }
+        };
+        let hold = {
+            let (own, stop) = (Arc::clone(&holder), Arc::clone(&stop));
+            move || {
+                own.store(tid(), Ordering::SeqCst);
+                while !stop.load(Ordering::SeqCst) {
+                    let held = lock.lock().unwrap();
+                    thread::sleep(Duration::from_millis(15));
+                    drop(held);
+                    thread::sleep(Duration::from_millis(5));
+                }
+            }
+        };
+        let spawn = |name: &str, work: Box<dyn FnOnce() + Send>| {
+            thread::Builder::new()
+                .name(name.to_owned())
+                .spawn(work)
+                .unwrap()
+        };
+        let threads = vec![
+            spawn("serves", Box::new(serve)),
+            spawn("holds-it", Box::new(hold)),
+        ];
+        Self {
+            port,
+            tid: tid_of_server,
+            holder,
+            stop,
+            threads,
+        }
+    }
+
+    /// Sends requests one after another, with pauses; gives the port they came from.
+    fn ask(&self, requests: usize) -> u16 {
+        let mut stream = TcpStream::connect(("127.0.0.1", self.port)).unwrap();
+        stream.set_nodelay(true).unwrap();
+        let mut answer = [0; ANSWER.len()];
+        for _ in 0..requests {
+            stream.write_all(REQUEST).unwrap();
+            stream.read_exact(&mut answer).unwrap();
+            thread::sleep(Duration::from_millis(2));
+        }
+        stream.local_addr().unwrap().port()
+    }
+
+    fn stop(self) {
+        self.stop.store(true, Ordering::SeqCst);
+        for thread in self.threads {
+            thread.join().unwrap();
+        }
+    }
+}
+
+fn watch(port: u16, most_events: u64) -> TraceWatch {
+    TraceWatch {
+        proc_root: PathBuf::from("/proc"),
+        pids: vec![std::process::id()],
+        peers: Vec::new(),
+        port: Some(port),
+        repeat: 3,
+        seed: 11,
+        most_events,
+    }
+}
+
+/// Traces one window in which the client asks; `None` says that tracing is not permitted here.
+fn traced(most_events: u64) -> Option<(Trace, Server, u16)> {
+    let server = Server::start();
+    let tracer = Tracer::start(watch(server.port, most_events));
+    let begin = clock::now();
+    // Short windows are one slot each; with this seed the first of the repeat is traced.
+    let window = Span::new(begin, begin.plus(50 * MILLISECOND));
+    tracer.window(window);
+    while clock::now() < begin.plus(30 * MILLISECOND) {
+        thread::sleep(Duration::from_millis(1));
+    }
+    let from = server.ask(REQUESTS);
+    let traced = tracer.stop();
+    let kernel = traced.gaps.iter().find(|gap| gap.signal == "trace.kernel");
+    match kernel {
+        Some(gap) if traced.trace.events.is_empty() => {
+            println!("skipped: {}", gap.reason);
+            server.stop();
+            None
+        }
+        _ => Some((traced.trace, server, from)),
+    }
+}
+
+#[test]
+fn requests_are_seen_from_arrival_to_answer_and_wakes_are_told() {
+    let Some((trace, server, from)) = traced(1_000_000) else {
+        return;
+    };
+    let serves = server.tid.load(Ordering::SeqCst);
+    let holds = server.holder.load(Ordering::SeqCst);
+    let end = trace
+        .sockets
+        .iter()
+        .position(|s| s.local.port() == server.port && s.remote.port() == from)
+        .expect("the server's end of the connection") as u32;
+    let stretch = trace.stretches.first().unwrap();
+    assert_eq!((stretch.depth, stretch.repeat), (Depth::Light, 3));
+    assert_eq!(stretch.lost, 0);
+    let count = |of: &dyn Fn(&What) -> bool| trace.events.iter().filter(|e| of(&e.what)).count();
+    let bytes = REQUEST.len() as u32;
+    let arrived = |what: &What| *what == What::Arrived { socket: end, bytes };
+    assert_eq!(count(&arrived), REQUESTS);
+    let read = |what: &What| {
+        *what
+            == What::Read {
+                tid: serves,
+                socket: end,
+            }
+    };
+    assert!(count(&read) >= REQUESTS, "{}", count(&read));
+    let bytes = ANSWER.len() as u32;
+    let wrote = What::Wrote {
+        tid: serves,
+        socket: end,
+        bytes,
+    };
+    assert_eq!(count(&|what| *what == wrote), REQUESTS);
+    let woken = |what: &What| {
+        matches!(what, What::Waking { tid, by, context: Context::Thread }
+            if *tid == serves && *by == holds)
+    };
+    assert!(
+        count(&woken) > 0,
+        "the holder wakes the server when it lets go"
+    );
+    let waits = |what: &What| {
+        matches!(what, What::Call { tid, call: Call::Futex, about }
+        if *tid == serves && *about != 0)
+    };
+    assert!(count(&waits) > 0);
+    let sleeps = |what: &What| {
+        matches!(what, What::Call { tid, call: Call::Sleep, .. }
+        if *tid == holds)
+    };
+    assert!(count(&sleeps) > 0);
+    let switches = |what: &What| {
+        matches!(what, What::Switch { from, to, .. }
+        if *from == serves || *to == serves)
+    };
+    assert!(count(&switches) > 0);
+    assert!(trace.events.is_sorted_by_key(|event| event.at));
+    is_closed(&trace);
+    assert_eq!(trace.thread(holds).unwrap().name, "holds-it");
+    assert_eq!(trace.process_of(serves).unwrap().role, Role::Target);
+    server.stop();
+}
+
+/// Every position points into the tables, and every thread is known.
+fn is_closed(trace: &Trace) {
+    let known = |tid: u32| assert!(tid == IDLE || trace.thread(tid).is_some(), "{tid}");
+    for event in &trace.events {
+        match event.what {
+            What::Switch { from, to, .. } => {
+                known(from);
+                known(to);
+            }
+            What::Waking { tid, by, .. } => {
+                known(tid);
+                known(by);
+            }
+            What::Arrived { socket, .. } | What::Read { socket, .. } => {
+                assert!((socket as usize) < trace.sockets.len());
+            }
+            _ => {}
+        }
+    }
+}
+
+#[test]
+fn with_as_many_events_as_are_wanted_it_ends() {
+    let Some((trace, server, _)) = traced(100) else {
+        return;
+    };
+    assert!(trace.events.len() <= 100);
+    let last = trace.events.last().unwrap().at;
+    assert!(
+        trace
+            .stretches
+            .iter()
+            .all(|stretch| stretch.span.end <= last)
+    );
+    server.stop();
+}
+
+#[test]
+fn what_is_not_there_is_a_gap_and_no_failure() {
+    let nowhere = tempfile::tempdir().unwrap();
+    let tracer = Tracer::start(TraceWatch {
+        proc_root: nowhere.path().to_owned(),
+        ..watch(1, 10)
+    });
+    tracer.window(Span::new(clock::now(), clock::now().plus(MILLISECOND)));
+    let traced = tracer.stop();
+    assert!(traced.trace.is_empty());
+    assert_eq!(traced.gaps[0].signal, "trace.kernel");
+}
