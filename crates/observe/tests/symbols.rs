@@ -27,6 +27,10 @@ const PATIENCE: Duration = Duration::from_mins(1);
 pub(crate) struct Running(Child);
 
 impl Running {
+    pub(crate) fn of(child: Child) -> Self {
+        Self(child)
+    }
+
     pub(crate) fn pid(&self) -> u32 {
         self.0.id()
     }

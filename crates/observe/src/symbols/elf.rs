@@ -8,8 +8,9 @@ use std::sync::Arc;
 
 use flate2::read::ZlibDecoder;
 use framehop::ExplicitModuleSectionInfo;
+use object::elf::PF_X;
 use object::read::ReadCache;
-use object::{CompressionFormat, Object, ObjectSection, ObjectSegment};
+use object::{CompressionFormat, Object, ObjectSection, ObjectSegment, SegmentFlags};
 
 /// Bytes of a section as the unwinder holds them.
 pub(super) type Bytes = Arc<[u8]>;
@@ -19,7 +20,7 @@ const MOST_SECTION_BYTES: u64 = 256 << 20;
 /// No machine has smaller pages; segments are mapped by whole ones.
 const PAGE_BYTES: u64 = 4096;
 
-/// A part of a file that is mapped as a whole.
+/// A part of a file that is mapped as a whole, executable.
 #[derive(Clone, Copy, Debug)]
 struct Segment {
     offset: u64,
@@ -39,8 +40,9 @@ impl Image {
     pub(super) fn read(file: &File) -> io::Result<Self> {
         let cache = ReadCache::new(file);
         let object = object::File::parse(&cache).map_err(io::Error::other)?;
-        let segments: Vec<Segment> = object.segments().map(|s| segment(&s)).collect();
-        let base = segments.iter().map(|s| s.address).min().unwrap_or(0);
+        let base = object.segments().map(|s| s.address()).min().unwrap_or(0);
+        // A page may be mapped twice, as the end of one segment and the begin of another.
+        let segments = object.segments().filter_map(|s| executable(&s)).collect();
         let mut sections = ExplicitModuleSectionInfo {
             base_svma: base,
             text_svma: range(&object, ".text"),
@@ -95,13 +97,16 @@ impl Image {
     }
 }
 
-fn segment<'a>(segment: &impl ObjectSegment<'a>) -> Segment {
+fn executable<'a>(segment: &impl ObjectSegment<'a>) -> Option<Segment> {
+    let SegmentFlags::Elf { p_flags, .. } = segment.flags() else {
+        return None;
+    };
     let (offset, bytes) = segment.file_range();
-    Segment {
+    p_flags.contains(PF_X).then(|| Segment {
         offset,
         bytes,
         address: segment.address(),
-    }
+    })
 }
 
 fn range<'a>(object: &impl Object<'a>, name: &str) -> Option<Range<u64>> {

@@ -1,6 +1,7 @@
 //! Names for the places on stacks.
 
 use std::collections::BTreeMap;
+use std::ffi::OsStr;
 use std::fs::{self, File};
 use std::io::{BufRead, BufReader, Read};
 use std::os::fd::AsRawFd;
@@ -10,20 +11,23 @@ use blazesym::MaybeDefault;
 use blazesym::symbolize::source::{Elf, Kernel, Source};
 use blazesym::symbolize::{CodeInfo, Input, Sym, Symbolized, Symbolizer as Naming};
 use slowpath_core::timeline::Gap;
-use slowpath_core::trace::Frame;
+use slowpath_core::trace::{Frame, Runtime};
 
 use super::modules::{MOST_MODULES, Module, Modules, open_regular};
 use super::numbered::Numbered;
 use super::space::{Home, Space};
 use super::{
     Lost, MOST_DEEP, MOST_PLACES, MOST_PROCESSES, MOST_STACKS, PerfMap, Symbolizer, Symbols,
+    runtime,
 };
 
 /// The largest table of names that is read of a runtime; beyond it nobody cleans up.
 const MOST_MAP_BYTES: u64 = 64 << 20;
 /// Lines of `kallsyms` looked at to see whether it tells addresses: its first symbols may be zero.
 const KALLSYMS_LINES: usize = 64;
-/// What code is called that was made at run time and has no name.
+/// Why code that was made at run time has no name; said once, however many processes made some.
+const NAMELESS: &str = "code that was made at run time has no names";
+/// What such code is called.
 const UNNAMED: &str = "[code made at run time]";
 
 /// Functions at one place, innermost first: more than one where calls were inlined.
@@ -54,7 +58,7 @@ pub(super) fn finish(all: &Symbolizer) -> Symbols {
                 .map_or_else(Vec::new, |module| of_file(&naming, module, &addresses)),
             Home::Process(pid) => {
                 let space = all.spaces.get(&pid).and_then(Option::as_ref);
-                made_at_run_time(&all.proc_root, pid, space, &addresses)
+                made_at_run_time(&all.proc_root, pid, space, &addresses, &mut gaps)
             }
         };
         for ((_, place), named) in members.iter().zip(named) {
@@ -145,9 +149,11 @@ fn functions(sym: Sym<'_>, module: &str) -> Named {
             source: source_of(inner.code_info.as_ref()),
         })
         .collect();
+    // glibc's debug information knows `poll` by the name that only glibc uses.
+    let name = sym.name.strip_prefix("__GI_").unwrap_or(&sym.name);
     named.push(Frame {
         source: source_of(sym.code_info.as_deref()),
-        function: sym.name.into_owned(),
+        function: name.to_owned(),
         module: module.to_owned(),
     });
     named
@@ -159,14 +165,29 @@ fn source_of(info: Option<&CodeInfo<'_>>) -> String {
         return String::new();
     };
     let path = info.to_path();
+    let file = path
+        .file_name()
+        .map_or_else(Default::default, OsStr::to_string_lossy);
     let folder = path.parent().and_then(Path::file_name);
-    let folder = folder.map_or_else(String::new, |f| format!("{}/", f.to_string_lossy()));
-    format!("{folder}{}:{line}", info.file.to_string_lossy())
+    folder.map_or_else(
+        || format!("{file}:{line}"),
+        |folder| format!("{}/{file}:{line}", folder.to_string_lossy()),
+    )
 }
 
-fn made_at_run_time(proc_root: &Path, pid: u32, space: Option<&Space>, at: &[u64]) -> Vec<Named> {
+fn made_at_run_time(
+    proc_root: &Path,
+    pid: u32,
+    space: Option<&Space>,
+    at: &[u64],
+    gaps: &mut Vec<Gap>,
+) -> Vec<Named> {
     let tmp = space.and_then(|space| space.tmp.as_ref());
     let map = tmp.map_or_else(PerfMap::default, |tmp| perf_map(proc_root, pid, tmp));
+    if map.is_empty() && !gaps.iter().any(|gap| gap.reason.starts_with(NAMELESS)) {
+        let reason = format!("{NAMELESS}: process {pid} left no /tmp/perf-PID.map");
+        gaps.push(gap(&reason, how_to_name(runtime(proc_root, pid))));
+    }
     let unnamed = || Frame {
         function: UNNAMED.to_owned(),
         module: String::new(),
@@ -175,6 +196,17 @@ fn made_at_run_time(proc_root: &Path, pid: u32, space: Option<&Space>, at: &[u64
     at.iter()
         .map(|at| vec![map.frame(*at).unwrap_or_else(unnamed)])
         .collect()
+}
+
+/// What makes a runtime leave the names of its code, and stacks that lead through it.
+fn how_to_name(runtime: Runtime) -> &'static str {
+    match runtime {
+        Runtime::Jvm => "java -XX:+PreserveFramePointer, and jcmd PID Compiler.perfmap under load",
+        Runtime::Node => "node --perf-basic-prof --interpreted-frames-native-stack",
+        Runtime::Python => "python -X perf (since 3.12)",
+        Runtime::Managed => "DOTNET_PerfMapEnabled=1 (.NET), +JPperf true (Erlang)",
+        _ => "an option of the runtime that writes /tmp/perf-PID.map",
+    }
 }
 
 /// What the runtime of a process wrote of its code. The file is named by the number that the

@@ -3,7 +3,7 @@
 use std::cell::RefCell;
 use std::fs;
 use std::path::Path;
-use std::process::Command;
+use std::process::{Command, Stdio};
 
 use proptest::prelude::*;
 use proptest::test_runner::TestRunner;
@@ -55,13 +55,9 @@ fn compile(dir: &Path, flags: &[&str]) -> Option<Running> {
 }
 
 /// The functions on the stack of a process's only thread, once it sleeps.
-fn functions_of(running: &Running) -> Option<Vec<Frame>> {
+fn functions_of(running: &Running, name: &str) -> Option<Vec<Frame>> {
     let pid = running.pid();
-    let asleep = format!("/proc/{pid}/task/{pid}/stat");
-    until("it sleeps", || {
-        let stat = fs::read_to_string(&asleep).unwrap();
-        stat.contains("(sleeper) S")
-    });
+    until_asleep(pid, name);
     let taken = match ptrace::take(pid, STACK_BYTES) {
         Ok(taken) => taken,
         Err(error) => {
@@ -69,13 +65,23 @@ fn functions_of(running: &Running) -> Option<Vec<Frame>> {
             return None;
         }
     };
-    assert_eq!((taken[0].tid, &*taken[0].name), (pid, "sleeper"));
+    let main = taken.iter().find(|stack| stack.tid == pid).unwrap();
+    assert_eq!(main.name, name);
     let mut symbolizer = Symbolizer::new("/proc");
-    let stack = symbolizer.add(pid, &taken[0].raw());
-    assert_eq!(stack, symbolizer.add(pid, &taken[0].raw()), "counted once");
+    let stack = symbolizer.add(pid, &main.raw());
+    assert_eq!(stack, symbolizer.add(pid, &main.raw()), "counted once");
     let symbols = symbolizer.finish();
     assert_eq!(symbols.stacks.len(), 1);
+    assert!(symbols.gaps.is_empty(), "{:?}", symbols.gaps);
     Some(stack_of(&symbols, stack))
+}
+
+fn until_asleep(pid: u32, name: &str) {
+    let asleep = format!("({name}) S");
+    until("it sleeps", || {
+        let stat = fs::read_to_string(format!("/proc/{pid}/stat"));
+        stat.unwrap().contains(&asleep)
+    });
 }
 
 fn stack_of(symbols: &Symbols, stack: u32) -> Vec<Frame> {
@@ -103,7 +109,7 @@ fn without_frame_pointers() {
     let Some(running) = compile(dir.path(), &["-O2", "-fomit-frame-pointer"]) else {
         return;
     };
-    if let Some(frames) = functions_of(&running) {
+    if let Some(frames) = functions_of(&running, "sleeper") {
         assert_in_order(&frames);
     }
 }
@@ -120,7 +126,7 @@ fn with_frame_pointers_and_no_unwind_information() {
     let Some(running) = compile(dir.path(), &flags) else {
         return;
     };
-    if let Some(frames) = functions_of(&running) {
+    if let Some(frames) = functions_of(&running, "sleeper") {
         assert_in_order(&frames);
     }
 }
@@ -135,11 +141,75 @@ fn debug_information_tells_the_line() {
         .lines()
         .position(|line| line.contains("while (nanosleep"))
         .unwrap();
-    if let Some(frames) = functions_of(&running) {
+    if let Some(frames) = functions_of(&running, "sleeper") {
         let innermost = frames.iter().find(|f| f.function == "innermost").unwrap();
         let source = format!("/sleeper.c:{line}");
         assert!(innermost.source.ends_with(&source), "{innermost:?}");
     }
+}
+
+/// Rust's linker lets segments share pages, and its functions lie within each other.
+#[test]
+fn a_rust_program_is_unwound_to_its_beginning() {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_guardian-probe"));
+    command.arg(slowpath_observe::guardian::ARGUMENT);
+    // It reads until the other end is closed.
+    command.stdin(Stdio::piped()).stdout(Stdio::null());
+    let running = Running::of(command.spawn().unwrap());
+    let Some(frames) = functions_of(&running, "guardian-probe") else {
+        return;
+    };
+    let names: Vec<&str> = frames.iter().map(|f| &*f.function).collect();
+    let place = |name: &str| names.iter().position(|n| *n == name);
+    let order = [
+        "slowpath_observe::guardian::serve::serve",
+        "guardian_probe::main",
+        "main",
+    ];
+    let places = order.map(place);
+    assert!(
+        places.iter().all(Option::is_some) && places.is_sorted(),
+        "{names:#?}"
+    );
+    assert_eq!(names.last(), Some(&"_start"), "{names:#?}");
+}
+
+/// Names of code that a runtime made, with the lines that it tells.
+#[test]
+fn a_runtime_names_the_code_that_it_made() {
+    let dir = tempfile::tempdir().unwrap();
+    let code = "function innermost() {\n\
+        Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 60000); }\n\
+        function outermost() { innermost(); }\n\
+        outermost();\n";
+    fs::write(dir.path().join("wait.js"), code).unwrap();
+    let flags = [
+        "--perf-basic-prof",
+        "--interpreted-frames-native-stack",
+        "wait.js",
+    ];
+    let Some(running) = start(dir.path(), "node", &flags) else {
+        return;
+    };
+    let map = format!("/tmp/perf-{}.map", running.pid());
+    until("the innermost function has a name", || {
+        fs::read_to_string(&map).is_ok_and(|map| map.contains("innermost"))
+    });
+    let frames = functions_of(&running, "node");
+    fs::remove_file(&map).unwrap();
+    let Some(frames) = frames else { return };
+    let source_of = |name: &str| {
+        let frame = frames.iter().find(|f| f.function.ends_with(name));
+        frame.map(|frame| frame.source.clone()).unwrap_or_default()
+    };
+    assert!(
+        source_of("~innermost").ends_with("/wait.js:1:19"),
+        "{frames:#?}"
+    );
+    assert!(
+        source_of("~outermost").ends_with("/wait.js:3:19"),
+        "{frames:#?}"
+    );
 }
 
 /// What the process had is enough when it has ended.
@@ -150,10 +220,7 @@ fn a_process_may_end_before_its_stacks_are_named() {
         return;
     };
     let pid = running.pid();
-    let stat = format!("/proc/{pid}/stat");
-    until("it sleeps", || {
-        fs::read_to_string(&stat).unwrap().contains("(sleeper) S")
-    });
+    until_asleep(pid, "sleeper");
     let Ok(taken) = ptrace::take(pid, STACK_BYTES) else {
         println!("skipped: ptrace");
         return;
