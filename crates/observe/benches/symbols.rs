@@ -17,6 +17,7 @@ use divan::{Bencher, black_box};
 use slowpath_observe::symbols::{RawStack, Symbolizer, User};
 
 #[path = "../tests/symbols/ptrace.rs"]
+#[expect(dead_code, reason = "tests ask for more")]
 mod ptrace;
 
 fn main() {

@@ -129,7 +129,7 @@ fn of_file(naming: &Naming, module: &Module, at: &[u64]) -> Vec<Named> {
     let symbols = naming.symbolize(&source, Input::VirtOffset(at));
     let mut symbols = symbols.unwrap_or_default().into_iter();
     let named = at.iter().map(|at| match symbols.next() {
-        Some(Symbolized::Sym(sym)) => functions(sym, &module.name),
+        Some(Symbolized::Sym(sym)) => functions(&sym, &module.name),
         Some(Symbolized::Unknown(_)) | None => vec![Frame {
             function: format!("{at:#x}"),
             module: module.name.clone(),
@@ -140,7 +140,7 @@ fn of_file(naming: &Naming, module: &Module, at: &[u64]) -> Vec<Named> {
 }
 
 /// The function at a place, and those that were inlined into it.
-fn functions(sym: Sym<'_>, module: &str) -> Named {
+fn functions(sym: &Sym<'_>, module: &str) -> Named {
     let inlined = sym.inlined.iter().rev();
     let mut named: Named = inlined
         .map(|inner| Frame {
