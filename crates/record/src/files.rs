@@ -8,6 +8,7 @@
 //! | `timeline.parquet` | when finished | the series, see [`crate::timeline`] |
 //! | `events.jsonl` | line by line, sorted when finished | marks and gaps, see [`crate::events`] |
 //! | `trace/` | after each repeat | what the kernel told of threads, see [`crate::trace`] |
+//! | `spans/` | after each repeat | what the target told of requests, see `spans.rs` |
 //! | `*.spool` | while the run goes on | rows of an unfinished run, see `spool.rs` |
 //! | `logs/` | while the run goes on | output of the target and its services |
 //! | `report.json`, `report.html`, `experiments/` | later | derived; may be deleted |
@@ -34,6 +35,8 @@ pub const TIMELINE: &str = "timeline.parquet";
 pub const EVENTS: &str = "events.jsonl";
 /// The folder of what was traced, two files a repeat; absent if nothing was.
 pub const TRACE: &str = "trace";
+/// The folder of the spans of the target's telemetry, a file a repeat; absent if there is none.
+pub const SPANS: &str = "spans";
 /// The folder of the output of the target and its services.
 pub const LOGS: &str = "logs";
 /// The diagnosis for programs.
@@ -58,13 +61,14 @@ pub(crate) const SERIES_SPOOL: &str = "series.spool";
 pub(crate) const KEYS_SPOOL: &str = "keys.spool";
 
 /// What was recorded: never replaced by something derived.
-const RECORDED: [&str; 12] = [
+const RECORDED: [&str; 13] = [
     MANIFEST,
     SAMPLES,
     STREAM_EVENTS,
     TIMELINE,
     EVENTS,
     TRACE,
+    SPANS,
     LOGS,
     SAMPLES_SPOOL,
     STREAM_EVENTS_SPOOL,

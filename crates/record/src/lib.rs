@@ -23,6 +23,7 @@ mod recover;
 pub mod samples;
 pub mod scenario;
 mod seal;
+mod spans;
 mod spool;
 mod store;
 pub mod stream_events;

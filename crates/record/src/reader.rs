@@ -15,6 +15,7 @@ use crate::manifest::read_sealed;
 use crate::recover;
 use crate::samples::{self, KeysInUse};
 use crate::seal::Seal;
+use crate::spans;
 use crate::spool;
 use crate::spool::read::Index;
 use crate::timeline;
@@ -53,7 +54,7 @@ pub fn read(dir: &Path) -> Result<RunRecord, RecordError> {
         keys,
         timeline,
         trace: Arc::new(trace::read(dir, Some(&seals))?),
-        spans: Arc::default(),
+        spans: Arc::new(spans::read(dir, Some(&seals))?),
     })
 }
 
@@ -76,7 +77,7 @@ fn read_spool(dir: &Path, mut manifest: Manifest) -> Result<RunRecord, RecordErr
         keys,
         timeline,
         trace: Arc::new(trace::read(dir, None)?),
-        spans: Arc::default(),
+        spans: Arc::new(spans::read(dir, None)?),
     })
 }
 

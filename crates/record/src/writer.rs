@@ -16,6 +16,7 @@ use std::time::{Duration, Instant};
 
 use slowpath_core::record::Manifest;
 use slowpath_core::sample::{Sample, StreamEvent};
+use slowpath_core::spans::AppSpans;
 use slowpath_core::timeline::{Gap, Mark, Reading};
 use slowpath_core::trace::Trace;
 
@@ -25,6 +26,7 @@ use crate::files;
 use crate::manifest;
 use crate::samples::{GROUP_ROWS, SamplesWriter};
 use crate::seal::Seal;
+use crate::spans;
 use crate::spool::{self, Spool};
 use crate::stream_events::{self, MOST_STREAM_EVENTS, StreamEventsWriter};
 use crate::timeline;
@@ -209,6 +211,15 @@ impl RunWriter {
         trace::write(&self.dir, repeat, trace)
     }
 
+    /// Records what the target told of the requests of a repeat, once it is over; it survives a
+    /// kill from here on.
+    ///
+    /// # Errors
+    /// On I/O errors.
+    pub fn spans(&self, repeat: u16, spans: &AppSpans) -> Result<(), RecordError> {
+        spans::write(&self.dir, repeat, spans)
+    }
+
     /// Ends the run: turns the spool into its final files and writes the final manifest.
     ///
     /// # Errors
@@ -243,6 +254,7 @@ impl RunWriter {
         timeline::write(&dir.join(files::TIMELINE), &timeline.series)?;
         events::write(dir, &timeline)?;
         recorded.extend(trace::recorded(dir)?);
+        recorded.extend(spans::recorded(dir)?);
         let seals: Result<Vec<Seal>, _> = recorded.iter().map(|name| Seal::of(dir, name)).collect();
         manifest::write(dir, manifest, &seals?)?;
         spool::remove(dir)

@@ -15,5 +15,7 @@ mod elsewhere;
 mod killed;
 #[path = "runs/roundtrip.rs"]
 mod roundtrip;
+#[path = "runs/spans.rs"]
+mod spans;
 #[path = "runs/traced.rs"]
 mod traced;
