@@ -143,6 +143,9 @@ pub struct Target {
     /// [`Scenario::folder`]; the URL still gives scheme, `Host` and the name in the certificate.
     #[serde(default)]
     pub unix_socket: Option<Template>,
+    /// The telemetry that it sends to slowpath; `None` where none is asked for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub telemetry: Option<Telemetry>,
 }
 
 impl Target {
@@ -159,9 +162,21 @@ impl Target {
             tls: None,
             http: Http::One,
             unix_socket: None,
+            telemetry: None,
         }
     }
 }
+
+/// Where the target's telemetry comes in, by OpenTelemetry's protocol (OTLP).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Telemetry {
+    /// The port on the loopback interface; `None` takes a free one for a target that slowpath
+    /// starts, and [`DEFAULT_TELEMETRY_PORT`] for one that runs already.
+    pub port: Option<u16>,
+}
+
+/// Where exporters send to if they are told nothing (OTLP over HTTP).
+pub const DEFAULT_TELEMETRY_PORT: u16 = 4318;
 
 /// A version of HTTP.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]

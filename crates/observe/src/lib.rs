@@ -11,6 +11,7 @@ pub mod guardian;
 pub mod host;
 pub mod interventions;
 pub mod observer;
+pub mod otlp;
 pub mod probes;
 mod sockets;
 pub mod symbols;

@@ -202,10 +202,18 @@ fn read_group(group: &dyn RowGroupReader, rows: usize, found: &mut Gathered) -> 
                 serial: u32::try_from(next::<Int64Type>(&mut serial)?).map_err(|_| unreadable())?,
                 id: next::<Int64Type>(&mut id)? as u64,
                 parent: next::<Int64Type>(&mut parent)? as u64,
-                name: place(name.next(), &mut found.names, &mut found.all.names)
-                    .ok_or_else(unreadable)?,
-                service: place(service.next(), &mut found.services, &mut found.all.services)
-                    .ok_or_else(unreadable)?,
+                name: place(
+                    name.next().flatten(),
+                    &mut found.names,
+                    &mut found.all.names,
+                )
+                .ok_or_else(unreadable)?,
+                service: place(
+                    service.next().flatten(),
+                    &mut found.services,
+                    &mut found.all.services,
+                )
+                .ok_or_else(unreadable)?,
                 kind: SpanKind::of_number(next::<Int32Type>(&mut kind)?.into()),
                 error: next::<Int32Type>(&mut error)? != 0,
                 thread: next::<Int64Type>(&mut thread)? as u64,
@@ -230,11 +238,11 @@ where
 
 /// The position of a text in a table that is still growing; `None` if the cell is no text.
 fn place(
-    cell: Option<Option<&ByteArray>>,
+    cell: Option<&ByteArray>,
     places: &mut BTreeMap<String, u32>,
     table: &mut Vec<String>,
 ) -> Option<u32> {
-    let text = std::str::from_utf8(cell.flatten()?.data()).ok()?;
+    let text = std::str::from_utf8(cell?.data()).ok()?;
     if let Some(&place) = places.get(text) {
         return Some(place);
     }

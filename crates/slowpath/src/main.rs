@@ -21,6 +21,7 @@ mod session;
 mod store;
 mod stored;
 mod switcher;
+mod telemetry;
 mod threads;
 mod toggles;
 

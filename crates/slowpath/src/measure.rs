@@ -25,6 +25,7 @@ use crate::precision::{Precision, Tally};
 use crate::progress::Bar;
 use crate::reset::reset;
 use crate::session::{PROC, Session, Setting};
+use crate::telemetry::Telemetry;
 use crate::{interrupt, notes, out, reach};
 
 /// One measurement, from nothing to a finished record.
@@ -79,11 +80,13 @@ impl Companion for Alone {
 /// goes wrong after the first repeat keeps what was measured, and the exit code tells of it.
 pub(crate) fn measure(wanted: &Measurement<'_>, companion: &mut dyn Companion) -> Result<Exit> {
     let logs = wanted.dir.join("logs");
+    let telemetry = Telemetry::start(&wanted.plan.scenario, wanted.quiet)?;
     let setting = Setting {
         scenario: &wanted.plan.scenario,
         pid: wanted.pid,
         logs: &logs,
         stop: &wanted.stop,
+        telemetry: &telemetry,
     };
     let watch = wanted.watch_host();
     let session = Session::begin(&setting, wanted.guardian)?;
@@ -147,6 +150,7 @@ fn repeats(
             None => Session::begin(setting, wanted.guardian)?,
         };
         manifest.target = current.facts.clone();
+        setting.telemetry.begin(wanted.plan.seed, repeat);
         let record = writer.handle();
         let cooled = cooled(wanted, setting, repeat, &current);
         let endpoints = wanted.plan.scenario.endpoints.len();
@@ -167,6 +171,7 @@ fn repeats(
                 companion,
             )
         });
+        setting.telemetry.settle(&wanted.stop);
         let stopped = interrupt::came(&wanted.stop);
         let passes_over = (repeat + 1) % wanted.plan.passes() == 0;
         let last = stopped || facts.is_err() || repeat + 1 == windows;
@@ -176,6 +181,9 @@ fn repeats(
             session = Some(current);
         }
         let mut facts = facts?;
+        // A target that was ended has sent the rest.
+        let told = setting.telemetry.keep(writer, repeat);
+        facts.telemetry = told.map_err(not_recorded)?;
         let health = health.end();
         let precise = precision.as_mut().zip(tally).is_some_and(|(far, tally)| {
             far.add(tally, &health);

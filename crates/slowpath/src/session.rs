@@ -18,6 +18,7 @@ use slowpath_observe::target::{
 
 use crate::exit::Problem;
 use crate::interrupt;
+use crate::telemetry::Telemetry;
 use crate::{out, reach};
 
 /// Where procfs is.
@@ -52,6 +53,8 @@ pub(crate) struct Setting<'a> {
     /// Where logs of processes go.
     pub(crate) logs: &'a Path,
     pub(crate) stop: &'a AtomicBool,
+    /// Takes in the target's telemetry.
+    pub(crate) telemetry: &'a Telemetry,
 }
 
 /// A target that is there, with what it needs.
@@ -126,7 +129,7 @@ impl Session {
     ) -> Result<()> {
         let scenario = setting.scenario;
         let written = &scenario.target;
-        let launch = Launch {
+        let mut launch = Launch {
             command: expand_command(command, &self.places, &scenario.folder),
             env: expand_env(&written.env, &self.places),
             cwd: working_folder(scenario, written.cwd.as_ref(), &self.places),
@@ -141,6 +144,9 @@ impl Session {
         let checks: Vec<ReadyCheck> = self.route.addresses.iter().map(address).collect();
         let timeout = Duration::from_nanos(written.ready_timeout_ns);
         self.facts.environment = environment(&launch.env);
+        // Not kept: the port differs from run to run, and runs of one scenario compare.
+        let told = setting.telemetry.environment(&launch.env);
+        launch.env.extend(told);
         self.facts.command = Some(launch.command.clone());
         let running = start(&launch, &checks, timeout, setting.stop, guardian, "target")?;
         self.target = Some(running);

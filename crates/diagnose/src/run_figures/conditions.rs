@@ -100,6 +100,9 @@ fn harness(scenario: &Scenario) -> Named {
     if target.unix_socket.is_some() {
         harness.insert("unix socket".to_owned(), "yes".to_owned());
     }
+    if target.telemetry.is_some() {
+        harness.insert("telemetry".to_owned(), "otlp".to_owned());
+    }
     for one in &scenario.endpoints {
         harness.insert(format!("endpoint {}", one.name), endpoint(one, scenario));
     }

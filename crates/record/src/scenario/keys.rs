@@ -26,6 +26,7 @@ const KNOWN: &[(&str, &[&str])] = &[
             "tls",
             "unix_socket",
             "http",
+            "telemetry",
         ],
     ),
     ("target.tls", &["insecure", "ca", "cert", "key", "resume"]),

@@ -2,7 +2,7 @@
 
 use slowpath_core::scenario::{
     DEFAULT_READY_TIMEOUT_NS, Escape, Http, Part, Places, Ready, Service, Step, Switch, Target,
-    Template, Tls, Toggle, Url, is_path_char,
+    Telemetry, Template, Tls, Toggle, Url, is_path_char,
 };
 
 use super::reader::Table;
@@ -40,6 +40,7 @@ pub(super) fn target(table: &Table<'_>, known: &Known) -> Option<Target> {
         unix_socket: table
             .get("unix_socket")
             .and_then(|value| value.filled_template(scope)),
+        telemetry: table.get("telemetry").and_then(|value| telemetry(&value)),
         ..Target::attached(url?)
     })
 }
@@ -199,6 +200,27 @@ fn http(value: &Value<'_>) -> Option<Http> {
             value.wrong("no version that is spoken here", "write \"1.1\" or \"2\"");
             None
         }
+    }
+}
+
+/// The protocol, and the port if one is wanted: `otlp` or `otlp:4317`.
+fn telemetry(value: &Value<'_>) -> Option<Telemetry> {
+    let text = value.text()?;
+    let port = match text.strip_prefix("otlp") {
+        Some("") => Some(None),
+        Some(rest) => rest
+            .strip_prefix(':')
+            .and_then(|port| port.parse().ok())
+            .map(Some),
+        None => None,
+    };
+    match port {
+        Some(Some(0)) | None => {
+            let what = format!("{text:?} is not understood");
+            value.wrong(what, "say \"otlp\", or with a port \"otlp:4317\"");
+            None
+        }
+        Some(port) => Some(Telemetry { port }),
     }
 }
 

@@ -2,7 +2,7 @@
 
 use slowpath_core::scenario::{
     Arrivals, Condition, ConnectionUse, DEFAULT_READY_TIMEOUT_NS, Escape, Load, Metric, Model,
-    Part, Places, Ready, SizeRange, Step, Switch, Template, Think, Values,
+    Part, Places, Ready, SizeRange, Step, Switch, Telemetry, Template, Think, Values,
 };
 
 use super::{LEAST, SHOP, read};
@@ -226,6 +226,31 @@ fn a_rate_says_that_the_loop_is_open() {
             ..
         }
     ));
+}
+
+#[test]
+fn telemetry_is_asked_for_with_and_without_a_port() {
+    let text = |said: &str| {
+        format!(
+            "[target]\nurl = \"http://127.0.0.1:1\"\n{said}\n\
+             [[endpoint]]\nname = \"e\"\nrequest = \"GET /\"\n"
+        )
+    };
+    for (said, port) in [("otlp", None), ("otlp:4317", Some(4317))] {
+        let target = read(&text(&format!("telemetry = \"{said}\"")))
+            .unwrap()
+            .target;
+        assert_eq!(target.telemetry, Some(Telemetry { port }));
+    }
+    assert_eq!(read(&text("")).unwrap().target.telemetry, None);
+    for wrong in ["otlp:0", "otlp:70000", "otlp:", "otlp4317", "zipkin"] {
+        let found = read(&text(&format!("telemetry = \"{wrong}\""))).unwrap_err();
+        assert_eq!(found.len(), 1, "{found:?}");
+        assert_eq!(
+            found[0].remedy,
+            "say \"otlp\", or with a port \"otlp:4317\""
+        );
+    }
 }
 
 #[test]

@@ -1,0 +1,197 @@
+//! The target's own telemetry: where it comes in, and what the target is told of that.
+
+use std::sync::atomic::AtomicBool;
+use std::time::Duration;
+
+use slowpath_core::scenario::{DEFAULT_TELEMETRY_PORT, Scenario};
+use slowpath_core::spans::TelemetryFacts;
+use slowpath_observe::otlp::Receiver;
+use slowpath_record::{RecordError, RunWriter};
+
+use crate::exit::Problem;
+use crate::out;
+
+/// After how long the exporter of a target that we start sends what it has gathered: often enough
+/// that little is missing at the end, seldom enough to send many spans at once.
+const EXPORT_EVERY: Duration = Duration::from_millis(200);
+/// How long nothing must come of such a target before we believe that nothing will.
+const QUIET_STARTED: Duration = Duration::from_millis(500);
+/// How long nothing must come of a target that somebody else started: exporters send every five
+/// seconds unless they are told otherwise (`OTEL_BSP_SCHEDULE_DELAY`).
+const QUIET_FOUND: Duration = Duration::from_millis(5500);
+/// How long is waited at most, for a target that goes on sending.
+const LONGEST_WAIT: Duration = Duration::from_secs(10);
+
+/// Takes in the target's telemetry over all repeats, if the scenario wants that.
+#[derive(Debug)]
+pub(crate) struct Telemetry {
+    receiver: Option<Receiver>,
+    /// Whether slowpath starts the target, and so can tell it where to send.
+    started: bool,
+    quiet: bool,
+}
+
+impl Telemetry {
+    /// Begins to listen.
+    pub(crate) fn start(scenario: &Scenario, quiet: bool) -> Result<Self, Problem> {
+        let started = scenario.target.command.is_some();
+        let usual = if started { 0 } else { DEFAULT_TELEMETRY_PORT };
+        let port = scenario.target.telemetry.map(|t| t.port.unwrap_or(usual));
+        let receiver = port.map(|port| {
+            Receiver::start(port).map_err(|error| {
+                let what = format!("telemetry cannot be taken in on port {port}: {error}");
+                let remedy = "end the collector that listens there, or say another port: \
+                              target.telemetry = \"otlp:4320\"";
+                Problem::environment(what, remedy)
+            })
+        });
+        let receiver = receiver.transpose()?;
+        if let (Some(receiver), false, false) = (&receiver, started, quiet) {
+            let to = receiver.endpoint();
+            out::say(&format!(
+                "spans are taken in at {to} (OTLP over HTTP or gRPC): the target's \
+                 OTEL_EXPORTER_OTLP_ENDPOINT"
+            ));
+        }
+        Ok(Self {
+            receiver,
+            started,
+            quiet,
+        })
+    }
+
+    /// What the target is told in its environment, but for what the scenario says itself.
+    pub(crate) fn environment(&self, written: &[(String, String)]) -> Vec<(String, String)> {
+        let Some(receiver) = &self.receiver else {
+            return Vec::new();
+        };
+        let every_ms = EXPORT_EVERY.as_millis();
+        let told = [
+            ("OTEL_TRACES_EXPORTER", "otlp".to_owned()),
+            ("OTEL_EXPORTER_OTLP_ENDPOINT", receiver.endpoint()),
+            ("OTEL_EXPORTER_OTLP_PROTOCOL", "http/protobuf".to_owned()),
+            ("OTEL_BSP_SCHEDULE_DELAY", every_ms.to_string()),
+        ];
+        let is_new = |name: &str| written.iter().all(|(theirs, _)| theirs != name);
+        let told = told.into_iter().filter(|(name, _)| is_new(name));
+        told.map(|(name, value)| (name.to_owned(), value)).collect()
+    }
+
+    /// Takes in the spans of a repeat's requests from now on.
+    pub(crate) fn begin(&self, seed: u64, repeat: u16) {
+        if let Some(receiver) = &self.receiver {
+            receiver.begin(seed, repeat);
+        }
+    }
+
+    /// Waits for what the target has not sent yet.
+    pub(crate) fn settle(&self, stop: &AtomicBool) {
+        let quiet = if self.started {
+            QUIET_STARTED
+        } else {
+            QUIET_FOUND
+        };
+        if let Some(receiver) = &self.receiver {
+            receiver.settle(quiet, LONGEST_WAIT, stop);
+        }
+    }
+
+    /// Records what came of a repeat, and tells what a user has to know of it.
+    pub(crate) fn keep(
+        &self,
+        writer: &RunWriter,
+        repeat: u16,
+    ) -> Result<Option<TelemetryFacts>, RecordError> {
+        let Some(receiver) = &self.receiver else {
+            return Ok(None);
+        };
+        let (spans, facts) = receiver.take();
+        if !self.quiet {
+            for line in remarks(&facts) {
+                out::say(&line);
+            }
+        }
+        writer.spans(repeat, &spans)?;
+        Ok(Some(facts))
+    }
+}
+
+/// What is odd about the telemetry of a repeat.
+fn remarks(facts: &TelemetryFacts) -> Vec<String> {
+    let mut remarks = Vec::new();
+    if facts.kept == 0 {
+        let TelemetryFacts {
+            endpoint, foreign, ..
+        } = facts;
+        remarks.push(if *foreign > 0 {
+            format!(
+                "{foreign} spans came, none of our requests: the target does not take over \
+                 the header traceparent (OTEL_PROPAGATORS=tracecontext)"
+            )
+        } else {
+            format!("no spans came at {endpoint}: does the target use an OpenTelemetry SDK?")
+        });
+    }
+    if facts.dropped > 0 {
+        let TelemetryFacts { dropped, kept, .. } = facts;
+        remarks.push(format!(
+            "{dropped} spans beyond the first {kept} were left out"
+        ));
+    }
+    if facts.refused > 0 {
+        let TelemetryFacts {
+            refused,
+            refused_because,
+            ..
+        } = facts;
+        remarks.push(format!(
+            "{refused} messages of telemetry were refused: {refused_because}"
+        ));
+    }
+    remarks
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_a_scenario_says_of_its_telemetry_stays() {
+        let own = Telemetry {
+            receiver: Some(Receiver::start(0).unwrap()),
+            started: true,
+            quiet: true,
+        };
+        let written = [("OTEL_EXPORTER_OTLP_PROTOCOL".to_owned(), "grpc".to_owned())];
+        let told = own.environment(&written);
+        let names: Vec<&str> = told.iter().map(|(name, _)| name.as_str()).collect();
+        let all = [
+            "OTEL_TRACES_EXPORTER",
+            "OTEL_EXPORTER_OTLP_ENDPOINT",
+            "OTEL_BSP_SCHEDULE_DELAY",
+        ];
+        assert_eq!(names, all);
+        assert!(told[1].1.starts_with("http://127.0.0.1:"));
+    }
+
+    #[test]
+    fn nothing_odd_is_nothing_said() {
+        let facts = TelemetryFacts {
+            kept: 5,
+            foreign: 7,
+            ..TelemetryFacts::default()
+        };
+        assert!(remarks(&facts).is_empty());
+        let foreign = TelemetryFacts {
+            foreign: 7,
+            ..TelemetryFacts::default()
+        };
+        assert!(remarks(&foreign)[0].contains("traceparent"));
+        let much = TelemetryFacts {
+            dropped: 3,
+            refused: 1,
+            ..facts
+        };
+        assert_eq!(remarks(&much).len(), 2);
+    }
+}
