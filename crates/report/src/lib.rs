@@ -1,8 +1,9 @@
 //! Views of a judged run: terminal, Markdown, HTML and JSON.
 //!
-//! Every view is a pure function to a `String`, and the same input gives the same bytes. Views
-//! show what was judged; they compute pictures from the record, never verdicts. Whatever comes
-//! from outside (names, details, addresses) is escaped for the medium it is printed in.
+//! Every view is a pure function to a `String` (the export of a trace, which may be large, writes
+//! to what it is given), and the same input gives the same bytes. Views show what was judged; they
+//! compute pictures from the record, never verdicts. Whatever comes from outside (names, details,
+//! addresses) is escaped for the medium it is printed in.
 #![warn(clippy::disallowed_methods)]
 
 mod ab_story;
@@ -16,6 +17,7 @@ mod story;
 mod sweep_story;
 mod views;
 
+pub use views::chrome::{Exported, Part, Wanted, chrome};
 pub use views::html::{history_html, html, html_by, sweep_html};
 pub use views::json::{
     ab_json, bench_json, comparison_json, doctor_json, gates_json, history_json, json, sweep_json,

@@ -1,5 +1,6 @@
 //! One file a view; what they have in common is told by [`crate::story`].
 
+pub(crate) mod chrome;
 pub(crate) mod html;
 pub(crate) mod json;
 pub(crate) mod markdown;

@@ -11,7 +11,9 @@ mod mistakes;
 mod others;
 mod values;
 
-pub(crate) use kept::{CompareArgs, ExplainArgs, GateArgs, HistoryArgs, ReportArgs};
+pub(crate) use kept::{
+    CompareArgs, ExplainArgs, ExportArgs, ExportFormat, GateArgs, HistoryArgs, ReportArgs,
+};
 pub(crate) use load::{AbArgs, ProveArgs, ReachArgs, RunArgs, SweepArgs};
 pub(crate) use mistakes::parse;
 pub(crate) use others::{BenchArgs, ImportArgs};
@@ -57,6 +59,8 @@ pub(crate) enum Verb {
     Gate(Box<GateArgs>),
     /// Write the HTML report of a run again, or print it as Markdown.
     Report(ReportArgs),
+    /// Write requests and the server's threads as a trace for ui.perfetto.dev or chrome://tracing.
+    Export(ExportArgs),
     /// The page of a cause, or the list of all.
     Causes(CausesArgs),
     /// What can be seen on this machine, how noisy it is, and what would help.

@@ -51,6 +51,7 @@ fn main() -> ExitCode {
         Verb::Compare(args) => command::compare::compare(&args),
         Verb::History(args) => command::history::history(&args),
         Verb::Report(args) => command::report::report(&args),
+        Verb::Export(args) => command::export::export(&args),
         Verb::Causes(args) => command::causes::causes(&args),
         Verb::SwitchOff { file } => toggles::undo(&file),
         Verb::Doctor(args) => command::doctor::doctor(&args),

@@ -9,6 +9,7 @@
 )]
 
 mod ab;
+mod chrome;
 mod compared;
 mod gates;
 mod html;

@@ -2,9 +2,10 @@
 
 use std::path::PathBuf;
 
-use clap::Args;
+use clap::{Args, ValueEnum};
 
 use super::load::RunArgs;
+use super::values;
 
 #[derive(Debug, Args)]
 pub(crate) struct ExplainArgs {
@@ -95,4 +96,44 @@ pub(crate) struct ReportArgs {
     /// Where to put a copy of report.json.
     #[arg(long, value_name = "FILE")]
     pub(crate) json: Option<PathBuf>,
+}
+
+/// Only a part of a run fits into such a viewer: the time around its slowest requests, or a window.
+#[derive(Debug, Args)]
+pub(crate) struct ExportArgs {
+    /// A run: its directory or the beginning of its id; or `last`, the last run.
+    pub(crate) run: String,
+    /// Where to write the trace.
+    pub(crate) file: PathBuf,
+    /// The format of the trace.
+    #[arg(long, value_enum, default_value_t = ExportFormat::Chrome)]
+    pub(crate) format: ExportFormat,
+    /// The time around so many of the slowest requests (of those that were traced, if any were).
+    #[arg(
+        long,
+        value_name = "N",
+        default_value_t = 20,
+        conflicts_with = "length"
+    )]
+    pub(crate) slowest: usize,
+    /// Only requests of this endpoint count as slow.
+    #[arg(long, value_name = "E", conflicts_with = "length")]
+    pub(crate) endpoint: Option<String>,
+    /// A window instead: its begin after that of the first measured window.
+    #[arg(long, value_name = "D", value_parser = values::offset, requires = "length")]
+    pub(crate) from: Option<u64>,
+    /// A window instead: its length.
+    #[arg(long = "for", value_name = "D", value_parser = values::duration)]
+    pub(crate) length: Option<u64>,
+    /// The most trace events to write.
+    #[arg(long, value_name = "N", default_value_t = 1_000_000)]
+    pub(crate) most: usize,
+}
+
+/// Formats of traces.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum ExportFormat {
+    /// Chrome trace events as JSON, which Perfetto reads too.
+    #[value(alias = "perfetto-json")]
+    Chrome,
 }

@@ -17,6 +17,11 @@ pub(super) fn duration(text: &str) -> Result<u64, String> {
     }
 }
 
+/// A duration that may be zero.
+pub(super) fn offset(text: &str) -> Result<u64, String> {
+    units::parse_duration(text).map_err(|error| error.to_string())
+}
+
 pub(super) fn precision(text: &str) -> Result<f64, String> {
     units::parse_precision(text).map_err(|error| error.to_string())
 }
