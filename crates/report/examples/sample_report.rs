@@ -1,5 +1,5 @@
 //! Writes the HTML report of a synthetic run, to look at:
-//! `cargo run --example sample_report -- PATH [tail|confirmed|healthy|invalid]`.
+//! `cargo run --example sample_report -- PATH [tail|inside|confirmed|healthy|invalid]`.
 #![allow(
     clippy::disallowed_methods,
     reason = "an example writes the file it is asked for"
@@ -17,6 +17,7 @@ fn main() -> std::io::Result<()> {
     let path = arguments.next().ok_or(std::io::ErrorKind::InvalidInput)?;
     let diagnosis = match arguments.next().as_deref() {
         None | Some("tail") => sample::diagnosis("static"),
+        Some("inside") => sample::inside("otel-export"),
         Some("confirmed") => sample::delayed_ack(),
         Some("healthy") => sample::healthy(),
         Some("invalid") => sample::invalid(),

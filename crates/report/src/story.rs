@@ -10,6 +10,7 @@ use crate::quantity;
 mod failures;
 mod gates;
 mod health;
+pub(crate) mod inside;
 mod over;
 mod passes;
 mod shape;
@@ -36,6 +37,8 @@ pub(crate) struct Question<'a> {
     pub(crate) findings: Vec<&'a Finding>,
     /// What they leave unanswered.
     pub(crate) rest: Option<Rest>,
+    /// What tracing showed of it, in a few lines.
+    pub(crate) inside: Vec<String>,
 }
 
 /// What no cause explains.
@@ -98,6 +101,7 @@ pub(crate) fn questions(diagnosis: &Diagnosis) -> Vec<Question<'_>> {
                 title,
                 findings,
                 rest: rest(&excess),
+                inside: inside::told(diagnosis, endpoint.as_deref(), place),
             }
         })
         .collect()

@@ -12,6 +12,7 @@ mod counted;
 mod failures;
 mod gates;
 mod history;
+mod inside;
 mod latency;
 mod measured;
 mod sweep;
@@ -28,6 +29,7 @@ use measured::Measured;
 const ENDPOINTS_DRAWN: usize = 6;
 
 const STYLE: &str = include_str!("html/style.css");
+const STYLE_INSIDE: &str = include_str!("html/inside.css");
 const SCRIPT: &str = include_str!("html/script.js");
 
 /// The whole report of a run. Its size does not grow with the number of requests.
@@ -50,13 +52,14 @@ pub fn html_by(
                 meta charset="utf-8";
                 meta name="viewport" content="width=device-width, initial-scale=1";
                 title { (diagnosis.run.name) " · slowpath " (diagnosis.run.id) }
-                style { (PreEscaped(STYLE)) }
+                style { (PreEscaped(STYLE)) (PreEscaped(STYLE_INSIDE)) }
             }
             body {
                 main {
                     (answer::head(diagnosis))
                     (answer::findings(diagnosis, experiments))
                     (trials::experiments(experiments))
+                    (inside::section(diagnosis))
                     (gates::section(&diagnosis.gates))
                     (latency::section(diagnosis, &measured))
                     (time::section(diagnosis, record, &measured))

@@ -193,6 +193,12 @@ fn answer(text: &mut String, question: &Question<'_>, experiments: &[Experiment]
             ),
         );
     }
+    if !question.inside.is_empty() {
+        line(text, "");
+    }
+    for told in &question.inside {
+        line(text, &format!("- {}", escaped(told)));
+    }
 }
 
 fn told_finding(text: &mut String, finding: &Finding, experiments: &[Experiment]) {
@@ -338,6 +344,10 @@ fn conditions(text: &mut String, diagnosis: &Diagnosis) {
         text,
         &format!("- instrument: {}", escaped(&story::instrument(diagnosis))),
     );
+    if let Some(view) = &diagnosis.trace {
+        let traced = story::inside::traced(view).join("; ");
+        line(text, &format!("- traced: {}", escaped(&traced)));
+    }
     line(
         text,
         &format!("- judged by slowpath {}", escaped(&diagnosis.version)),

@@ -264,6 +264,11 @@ fn answer(page: &mut Page, question: &Question<'_>, experiments: &[Experiment]) 
         page.words(&rest.split, Tint::Dim);
         page.end();
     }
+    for line in &question.inside {
+        page.indent(8);
+        page.words(line, Tint::Dim);
+        page.end();
+    }
 }
 
 const fn tint_of(grade: Grade) -> Tint {
@@ -331,6 +336,11 @@ fn beside(page: &mut Page, diagnosis: &Diagnosis, experiments: &[Experiment]) {
 
 /// What the figures rest on.
 fn conditions(page: &mut Page, diagnosis: &Diagnosis) {
+    if let Some(view) = &diagnosis.trace {
+        page.labelled("traced", Tint::Plain, LABEL);
+        page.words(&story::inside::traced(view).join("; "), Tint::Plain);
+        page.end();
+    }
     page.labelled("load", Tint::Plain, LABEL);
     page.words(
         &format!("{} against {}", diagnosis.run.load, diagnosis.run.target),

@@ -74,6 +74,7 @@ fn nothing_is_fetched() {
 fn tags_are_balanced() {
     for diagnosis in [
         sample::diagnosis(sample::HOSTILE),
+        sample::inside(sample::HOSTILE),
         sample::healthy(),
         sample::invalid(),
     ] {

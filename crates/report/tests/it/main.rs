@@ -13,6 +13,7 @@ mod chrome;
 mod compared;
 mod gates;
 mod html;
+mod inside;
 mod markdown;
 mod sample;
 mod schema;

@@ -16,8 +16,10 @@ use slowpath_core::timeline::{Gap, Point, Series, Subject, Timeline};
 
 #[path = "sample/judged.rs"]
 mod judged;
+#[path = "sample/traced.rs"]
+mod traced;
 
-pub(crate) use judged::{delayed_ack, diagnosis, experiment, healthy, invalid};
+pub(crate) use judged::{delayed_ack, diagnosis, experiment, healthy, inside, invalid};
 
 const SECOND: u64 = 1_000_000_000;
 const START: u64 = 1_000 * SECOND;

@@ -408,6 +408,13 @@ fn episodes() -> Vec<[f64; 2]> {
     begins.map(|begin| [begin, begin + 1.4]).collect()
 }
 
+/// The same, traced; the thread that holds the lock has the name given.
+pub(crate) fn inside(holder: &str) -> Diagnosis {
+    let mut diagnosis = diagnosis("static");
+    diagnosis.trace = Some(super::traced::traced(holder));
+    diagnosis
+}
+
 /// A run in which nothing is slow.
 pub(crate) fn healthy() -> Diagnosis {
     let mut diagnosis = diagnosis("static");

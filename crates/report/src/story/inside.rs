@@ -1,0 +1,254 @@
+//! What tracing showed of the target's inside, in sentences.
+
+use slowpath_diagnose::diagnosis::{
+    ChainNode, ChainTree, Diagnosis, EndpointInside, NodeKind, Place, SegmentFigures, TraceView,
+};
+
+use crate::quantity;
+
+/// Parts of a request that are told; further ones are in the picture.
+const SEGMENTS_TOLD: usize = 3;
+
+/// A part of a request is worth its place from this share of the excess on: less is noise as a
+/// rule.
+const SEGMENT_FROM: f64 = 0.03;
+
+/// Chains that are told; further ones are in the picture.
+const CHAINS_TOLD: usize = 3;
+
+/// A chain is worth its place from this share of the excess on.
+const CHAIN_FROM: f64 = 0.05;
+
+/// Functions of a stack that fit into a line: the one that waits and who called it.
+const FRAMES_TOLD: usize = 2;
+
+/// A way to spend time: a thread at the end of chains of threads that wait for each other.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Chain {
+    /// Its share of what slow requests take longer.
+    pub(crate) share: f64,
+    /// The thread at the end; empty where no thread has the request.
+    thread: String,
+    /// What it does.
+    doing: String,
+    /// The fewest and the most threads that wait for it one behind the other, the request's own
+    /// among them; `None` if it is the request's own.
+    waiters: Option<(usize, usize)>,
+}
+
+/// The inside of what a question is about, if it was traced.
+pub(crate) fn of<'a>(
+    diagnosis: &'a Diagnosis,
+    label: Option<&str>,
+    place: Place,
+) -> Option<(&'a EndpointInside, &'a ChainTree)> {
+    let view = diagnosis.trace.as_ref()?;
+    let mut endpoints = view.endpoints.iter();
+    let inside = match label {
+        Some(label) => endpoints.find(|one| self::label(one) == label)?,
+        None => super::only(&view.endpoints)?,
+    };
+    let tree = match place {
+        Place::Tail => inside.tail.as_ref()?,
+        Place::Floor => inside.floor.as_ref()?,
+        Place::Errors | Place::Throughput => return None,
+    };
+    Some((inside, tree))
+}
+
+/// The endpoint's name, with that of its pass.
+pub(crate) fn label(inside: &EndpointInside) -> String {
+    match &inside.pass {
+        Some(pass) => format!("{} ({pass})", inside.name),
+        None => inside.name.clone(),
+    }
+}
+
+/// What the trace says to a question, in a few lines.
+pub(crate) fn told(diagnosis: &Diagnosis, endpoint: Option<&str>, place: Place) -> Vec<String> {
+    let Some((inside, tree)) = of(diagnosis, endpoint, place) else {
+        return Vec::new();
+    };
+    let mut lines = Vec::new();
+    if place == Place::Tail {
+        lines.extend(slow_against_fast(&inside.segments));
+    }
+    lines.extend(chains(tree).iter().take(CHAINS_TOLD).map(chain));
+    lines
+}
+
+/// `slow against fast: read, not yet answered 1.35 s, not 3 ms (97 % of the excess)`.
+fn slow_against_fast(segments: &[SegmentFigures]) -> Option<String> {
+    let share = |one: &&SegmentFigures| one.share.unwrap_or(0.0);
+    let mut worth: Vec<&SegmentFigures> = segments
+        .iter()
+        .filter(|one| share(one) >= SEGMENT_FROM)
+        .collect();
+    worth.sort_by(|a, b| share(b).total_cmp(&share(a)));
+    let parts: Vec<String> = worth
+        .into_iter()
+        .take(SEGMENTS_TOLD)
+        .filter_map(|one| {
+            let (slow, fast) = (one.slow_ms?, one.fast_ms?);
+            let what = one.segment.describe();
+            let (slow, fast) = (quantity::duration(slow), quantity::duration(fast));
+            let share = quantity::percent(one.share?);
+            Some(format!("{what} {slow}, not {fast} ({share} of the excess)"))
+        })
+        .collect();
+    (!parts.is_empty()).then(|| format!("slow against fast: {}", parts.join("; ")))
+}
+
+/// `61 % flusher: clock_nanosleep < flush_locked, through 1-4 waiters`.
+pub(crate) fn chain(chain: &Chain) -> String {
+    let share = quantity::percent(chain.share);
+    let who = if chain.thread.is_empty() {
+        String::new()
+    } else {
+        format!("{}: ", chain.thread)
+    };
+    let through = match chain.waiters {
+        None => String::new(),
+        Some((low, high)) if low == high => {
+            format!(", through {}", quantity::plural(high as u64, "waiter"))
+        }
+        Some((low, high)) => format!(", through {low}-{high} waiters"),
+    };
+    format!("{share} {who}{}{through}", chain.doing)
+}
+
+/// The ends of the chains, those of one thread doing one thing taken together, largest first.
+pub(crate) fn chains(tree: &ChainTree) -> Vec<Chain> {
+    let mut chains = Vec::new();
+    for node in &tree.nodes {
+        collect(node, 0, "", &mut chains);
+    }
+    chains.retain(|chain| chain.share >= CHAIN_FROM);
+    chains.sort_by(|a, b| b.share.total_cmp(&a.share));
+    chains
+}
+
+/// Adds the leaves below a node that has so many threads above it, the last of which has a name.
+fn collect(node: &ChainNode, threads: usize, last: &str, chains: &mut Vec<Chain>) {
+    let is_thread = node.kind == NodeKind::Thread;
+    let threads = threads + usize::from(is_thread);
+    let last = if is_thread { &node.thread } else { last };
+    for child in &node.children {
+        collect(child, threads, last, chains);
+    }
+    let is_leaf = !is_thread && !matches!(node.kind, NodeKind::Segment(_));
+    if !is_leaf && !node.children.is_empty() {
+        return;
+    }
+    // A leaf that is split further has told its parts already.
+    let below: f64 = node.children.iter().map(|child| child.share).sum();
+    let share = node.share - below;
+    let thread = if node.thread.is_empty() {
+        last
+    } else {
+        &node.thread
+    };
+    let doing = in_short(node);
+    let waiters = threads.checked_sub(1).filter(|&waiters| waiters > 0);
+    let same = |one: &&mut Chain| {
+        let own = one.waiters.is_none() == waiters.is_none();
+        own && one.thread == thread && one.doing == doing
+    };
+    if let Some(known) = chains.iter_mut().find(same) {
+        known.share += share;
+        let widened = |(low, high): (usize, usize)| {
+            let of = waiters.unwrap_or(low);
+            (low.min(of), high.max(of))
+        };
+        known.waiters = known.waiters.map(widened);
+    } else {
+        chains.push(Chain {
+            share,
+            thread: thread.to_owned(),
+            doing,
+            waiters: waiters.map(|waiters| (waiters, waiters)),
+        });
+    }
+}
+
+/// Where a leaf stands: the first functions of the program, or what it is in words.
+fn in_short(node: &ChainNode) -> String {
+    // A function of a program has its module or source behind it; the kernel's have nothing.
+    let program = node.stack.iter().filter_map(|frame| {
+        let (function, _) = frame.rsplit_once(" (")?;
+        Some(function)
+    });
+    let program: Vec<&str> = program.take(FRAMES_TOLD).collect();
+    if program.is_empty() {
+        node.label.clone()
+    } else {
+        program.join(" < ")
+    }
+}
+
+/// What was traced and joined, what tracing cost, and what was lost.
+pub(crate) fn traced(view: &TraceView) -> Vec<String> {
+    let mut lines = vec![format!(
+        "{} of the measured time; {} of {} requests in it joined with the server's threads ({})",
+        quantity::percent(view.traced),
+        quantity::count(view.joined),
+        quantity::count(view.within),
+        quantity::served(share(view.joined, view.within)),
+    )];
+    lines.push(match &view.shift {
+        Some(shift) => format!(
+            "tracing moved p50 by {} [{}, {}]",
+            signed(shift.shift),
+            bare(shift.shift_low),
+            bare(shift.shift_high)
+        ),
+        None => "what tracing cost is not known: too few requests were left untraced".to_owned(),
+    });
+    if view.lost > 0 {
+        lines.push(format!(
+            "{} of {} trace records lost: shares are lower bounds",
+            quantity::count(view.lost),
+            quantity::count(view.events + view.lost)
+        ));
+    }
+    lines
+}
+
+fn share(part: u64, of: u64) -> f64 {
+    if of == 0 {
+        0.0
+    } else {
+        part as f64 / of as f64
+    }
+}
+
+/// A change in per cent with its sign.
+fn signed(change: f64) -> String {
+    format!("{} %", bare(change))
+}
+
+fn bare(change: f64) -> String {
+    let percent = change * 100.0;
+    let places = usize::from(percent.abs() < 9.95);
+    let text = format!("{percent:+.places$}");
+    let zero = text.trim_start_matches(['+', '-']).trim_matches(['0', '.']);
+    if zero.is_empty() {
+        return "0".to_owned();
+    }
+    if text.contains('.') {
+        text.trim_end_matches('0').trim_end_matches('.').to_owned()
+    } else {
+        text
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn changes_have_a_sign_and_no_needless_zeros() {
+        let told = [0.02, -0.011, 0.0, 0.0004, 0.234, -0.1].map(signed);
+        assert_eq!(told, ["+2 %", "-1.1 %", "0 %", "0 %", "+23 %", "-10 %"]);
+    }
+}
