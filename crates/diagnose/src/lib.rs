@@ -45,6 +45,7 @@ mod streams;
 mod summary;
 mod supply;
 mod throttling;
+pub mod trace;
 mod trial;
 mod validity;
 pub mod verdict;

@@ -1,0 +1,119 @@
+//! Who had which CPU when.
+
+use slowpath_core::trace::IDLE;
+
+/// Who had a CPU.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Runner {
+    /// That thread.
+    Thread(u32),
+    /// Nobody.
+    Idle,
+    /// Not known.
+    Unknown,
+}
+
+impl Runner {
+    const fn of(tid: u32) -> Self {
+        if tid == IDLE {
+            Self::Idle
+        } else {
+            Self::Thread(tid)
+        }
+    }
+}
+
+/// The hand-overs of each CPU.
+#[derive(Debug, Default)]
+pub(super) struct Cpus {
+    handovers: Vec<Vec<Handover>>,
+}
+
+/// A CPU went from one thread to another.
+#[derive(Clone, Copy, Debug)]
+struct Handover {
+    at: u64,
+    from: u32,
+    to: u32,
+}
+
+impl Cpus {
+    /// Notes a hand-over; in order of time.
+    pub(super) fn handed(&mut self, cpu: u16, at: u64, from: u32, to: u32) {
+        let cpu = usize::from(cpu);
+        if self.handovers.len() <= cpu {
+            self.handovers.resize_with(cpu + 1, Vec::new);
+        }
+        self.handovers[cpu].push(Handover { at, from, to });
+    }
+
+    /// Who had it from `begin` to `end`, without holes.
+    pub(super) fn runners(&self, cpu: u16, begin: u64, end: u64) -> Vec<(u64, u64, Runner)> {
+        let all = self.handovers.get(usize::from(cpu));
+        let all = all.map_or(&[][..], Vec::as_slice);
+        let first = all.partition_point(|h| h.at <= begin);
+        let mut out = Vec::new();
+        let mut at = begin;
+        let mut before = first.checked_sub(1).map(|i| all[i]);
+        for next in &all[first..] {
+            if at >= end {
+                break;
+            }
+            let until = next.at.min(end);
+            if until > at {
+                out.push((at, until, between(before, *next)));
+            }
+            at = at.max(until);
+            before = Some(*next);
+        }
+        if at < end {
+            // Hand-overs among threads that are not followed are not recorded: nothing more in
+            // the record of an idle CPU does not show that it stayed idle.
+            let last = match before.map(|h| Runner::of(h.to)) {
+                Some(Runner::Thread(tid)) => Runner::Thread(tid),
+                _ => Runner::Unknown,
+            };
+            out.push((at, end, last));
+        }
+        out
+    }
+}
+
+/// Who had a CPU between two hand-overs that were recorded. Where others were not recorded in
+/// between, whoever gave it up last; had nobody had it at either end, that is not known.
+fn between(before: Option<Handover>, next: Handover) -> Runner {
+    match before {
+        Some(before) if before.to == next.from => Runner::of(next.from),
+        Some(before) if before.to == IDLE || next.from == IDLE => Runner::Unknown,
+        None if next.from == IDLE => Runner::Unknown,
+        _ => Runner::of(next.from),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_cpu_is_whose_it_was_handed_to() {
+        let mut cpus = Cpus::default();
+        cpus.handed(1, 10, 7, IDLE);
+        cpus.handed(1, 20, IDLE, 8);
+        cpus.handed(1, 30, 9, 7);
+        cpus.handed(1, 40, IDLE, 7);
+        assert_eq!(
+            cpus.runners(1, 5, 50),
+            [
+                (5, 10, Runner::Thread(7)),
+                (10, 20, Runner::Idle),
+                (20, 30, Runner::Thread(9)),
+                (30, 40, Runner::Unknown),
+                (40, 50, Runner::Thread(7)),
+            ]
+        );
+        assert_eq!(cpus.runners(1, 12, 15), [(12, 15, Runner::Idle)]);
+        assert_eq!(cpus.runners(0, 1, 2), [(1, 2, Runner::Unknown)]);
+        assert_eq!(cpus.runners(9, 1, 2), [(1, 2, Runner::Unknown)]);
+        assert!(cpus.runners(1, 5, 5).is_empty());
+    }
+}

@@ -1,0 +1,209 @@
+//! What a request's time was spent on: pieces that follow each other without a hole, each with the
+//! threads that were waited for and what the last of them did.
+
+use std::collections::BTreeMap;
+
+use slowpath_core::nanos::{Nanos, Span};
+use slowpath_core::trace::{Call, IDLE, NO_STACK};
+
+use super::index::Runner;
+use crate::diagnosis::Segment;
+
+/// A part of a request's time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Piece {
+    /// When.
+    pub begin: u64,
+    /// Until when.
+    pub end: u64,
+    /// In which part of the request.
+    pub segment: Segment,
+    /// For whom the first thread of the chain was at work.
+    pub behalf: Behalf,
+    /// Who waited for whom; [`Chains::NONE`] for what is no thread's doing.
+    pub chain: u32,
+    /// What the last thread of the chain did.
+    pub leaf: Leaf,
+}
+
+/// For whom a thread is at work.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Behalf {
+    /// For the request.
+    Own,
+    /// For a request of another connection.
+    Other,
+    /// For nobody's request that could be told, and it was busy when this one came.
+    Background,
+}
+
+/// What a thread did.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Leaf {
+    /// What.
+    pub kind: LeafKind,
+    /// The thread; 0 for none.
+    pub tid: u32,
+    /// The call it was in, if that is known.
+    pub call: Option<Call>,
+    /// Where it stood, or [`NO_STACK`].
+    pub stack: u32,
+}
+
+/// What a thread did.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum LeafKind {
+    /// Nothing of a thread: the client, the network, the way back.
+    Outside,
+    /// It ran.
+    Cpu,
+    /// It could run, and that had the CPU.
+    Ready(Runner),
+    /// It waited for a time.
+    Sleep,
+    /// It waited for a lock or a condition; who has it cannot be told.
+    Lock,
+    /// It waited for a disk.
+    Disk,
+    /// It waited for the network: a host that cannot be seen.
+    Network,
+    /// It waited for data from a socket, a pipe or a file.
+    Data,
+    /// It waited for a process on this host that is not followed.
+    Peer,
+    /// It waited for a child process.
+    Child,
+    /// It had nothing to do, and its runtime keeps what waits in user space.
+    RuntimeIdle,
+    /// Not known.
+    Unknown(Blank),
+}
+
+/// Why it is not known what a thread did.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Blank {
+    /// Nothing was recorded of it then.
+    NotSeen,
+    /// Who woke it, or what it waited for, is not in the record.
+    NoWaker,
+    /// It had ended.
+    Gone,
+    /// More threads wait for each other than are followed.
+    TooDeep,
+    /// An event loop waits, and for what cannot be told.
+    Loop,
+}
+
+impl LeafKind {
+    /// Whether a thread that does this waits for something outside of its process: a time, a disk,
+    /// another host or process.
+    pub const fn waits_outside(self) -> bool {
+        matches!(
+            self,
+            Self::Sleep | Self::Disk | Self::Network | Self::Data | Self::Peer | Self::Child
+        )
+    }
+
+    /// Why nothing explains it, if nothing does.
+    pub const fn unexplained(self) -> Option<&'static str> {
+        Some(match self {
+            Self::RuntimeIdle => {
+                "the runtime is idle while the request waits in user space: unseen by the kernel"
+            }
+            Self::Lock => "waiting for a lock or a condition whose owner cannot be told",
+            Self::Unknown(Blank::NotSeen) => "what the thread did was not recorded",
+            Self::Unknown(Blank::NoWaker) => "who ended the wait was not recorded",
+            Self::Unknown(Blank::Gone) => "the thread had ended",
+            Self::Unknown(Blank::TooDeep) => "more threads wait for each other than are followed",
+            Self::Unknown(Blank::Loop) => "an event loop waits, and for what cannot be told",
+            _ => return None,
+        })
+    }
+}
+
+impl Leaf {
+    /// What is no thread's doing.
+    pub const OUTSIDE: Self = Self {
+        kind: LeafKind::Outside,
+        tid: IDLE,
+        call: None,
+        stack: NO_STACK,
+    };
+}
+
+impl Piece {
+    /// When.
+    pub fn span(&self) -> Span {
+        let at = |ns: u64| Nanos::new(ns.max(1));
+        Span::new(at(self.begin), at(self.end))
+    }
+
+    /// How long.
+    pub const fn len_ns(&self) -> u64 {
+        self.end.saturating_sub(self.begin)
+    }
+}
+
+/// How a thread came to be waited for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum How {
+    /// It has the request in hand.
+    Serves,
+    /// It had a lock that the one before waited for: the stack, or the lock's owner, says so.
+    Lock,
+    /// The one before waited until it would say that something has come about.
+    Condition,
+    /// The one before had woken it, and waited until it was woken in turn.
+    Asked,
+    /// It woke the one before: a lock or a condition.
+    Woke,
+    /// The one before waited for data that it sent.
+    Sent,
+    /// The one before waited for it to end.
+    Ended,
+}
+
+/// A step from a thread to the one that it waited for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Hop {
+    /// The thread that is waited for.
+    pub tid: u32,
+    /// How.
+    pub how: How,
+    /// The address of the futex that was waited at; 0 if it is not known, or is none.
+    pub about: u64,
+}
+
+/// Chains of threads, each kept once: a chain is its last step and the chain before.
+#[derive(Debug, Default)]
+pub struct Chains {
+    steps: Vec<(u32, Hop)>,
+    known: BTreeMap<(u32, Hop), u32>,
+}
+
+impl Chains {
+    /// The chain without a thread.
+    pub const NONE: u32 = u32::MAX;
+
+    /// The chain with one more thread.
+    pub fn longer(&mut self, chain: u32, hop: Hop) -> u32 {
+        let next = self.steps.len() as u32;
+        let known = *self.known.entry((chain, hop)).or_insert(next);
+        if known == next {
+            self.steps.push((chain, hop));
+        }
+        known
+    }
+
+    /// The threads of a chain, the one that has the request first.
+    pub fn hops(&self, chain: u32) -> Vec<Hop> {
+        let mut hops = Vec::new();
+        let mut at = chain;
+        while let Some(&(before, hop)) = self.steps.get(at as usize) {
+            hops.push(hop);
+            at = before;
+        }
+        hops.reverse();
+        hops
+    }
+}

@@ -1,0 +1,263 @@
+//! Who a request waited for: from the thread that answered it back through whoever was waited for,
+//! to what the last of them did.
+//!
+//! A thread is followed only within the time in which the one before it was blocked (the rule of
+//! wPerf, OSDI 2018, and of Go's `golang/go#57175`): otherwise the walk wanders off into other
+//! requests. What a request's time was spent on is a partition of it: nothing is counted twice.
+
+mod behalf;
+mod wait;
+
+use slowpath_core::trace::{Call, NO_STACK, Role};
+
+use self::behalf::Markers;
+use super::index::{Index, Off, Runner, Slice, State, Why};
+use super::join::Joined;
+use super::pieces::{Behalf, Blank, Chains, Hop, How, Leaf, LeafKind, Piece};
+use super::stacks::{Facts, Stacks};
+use crate::diagnosis::Segment;
+
+/// Threads that wait for each other, at most: convoys of 7 were met on servers of 8 threads.
+const DEEPEST: usize = 40;
+/// Pieces of one request, at most; what is left is not known. A thread that is switched every
+/// 20 µs for a tenth of a second has as many.
+const MOST_PIECES: usize = 5_000;
+
+/// Follows who waited for whom.
+#[derive(Debug)]
+pub struct Walker<'a> {
+    index: &'a Index<'a>,
+    stacks: Stacks,
+    /// The chains of all requests that were walked.
+    pub chains: Chains,
+}
+
+/// A request under way.
+struct Way<'b> {
+    out: &'b mut Vec<Piece>,
+    segment: Segment,
+    behalf: Behalf,
+    /// The threads that had the request in hand: whoever is woken by them has it next.
+    reader: u32,
+}
+
+/// A wait that is being explained.
+#[derive(Clone, Copy)]
+struct Wait<'b> {
+    tid: u32,
+    off: &'b Off,
+    /// The part of it that counts.
+    begin: u64,
+    end: u64,
+    depth: usize,
+    chain: u32,
+    /// Whether the thread waited for something to do: whoever woke it gave it the request.
+    for_work: bool,
+}
+
+impl<'a> Walker<'a> {
+    /// Follows the threads of an index.
+    pub fn new(index: &'a Index<'a>) -> Self {
+        Self {
+            index,
+            stacks: Stacks::of(index.trace),
+            chains: Chains::default(),
+        }
+    }
+
+    /// What the stacks of the trace tell.
+    pub(crate) fn facts(&self, stack: u32) -> Facts {
+        self.stacks.facts(stack)
+    }
+
+    /// What the time of a request was spent on, appended to `out`: pieces from its scheduled
+    /// instant to its end, without holes.
+    pub fn request(&mut self, joined: &Joined, out: &mut Vec<Piece>) {
+        let mut pieces = Vec::new();
+        for segment in Segment::ALL {
+            let (begin, end) = joined.part(segment);
+            let mut way = Way {
+                out: &mut pieces,
+                segment,
+                behalf: Behalf::Own,
+                reader: joined.reader,
+            };
+            match segment {
+                Segment::Unread => self.serve(joined, joined.reader, (begin, end), &mut way),
+                Segment::Service => self.serve(joined, joined.writer, (begin, end), &mut way),
+                _ => way.push(begin, end, Chains::NONE, Leaf::OUTSIDE),
+            }
+        }
+        out.append(&mut pieces);
+    }
+
+    /// What the thread did that read the request, until it read it, or that answered it, until it
+    /// answered.
+    fn serve(&mut self, joined: &Joined, tid: u32, (begin, end): (u64, u64), way: &mut Way<'_>) {
+        let hop = Hop {
+            tid,
+            how: How::Serves,
+            about: 0,
+        };
+        let chain = self.chains.longer(Chains::NONE, hop);
+        let index = self.index;
+        let trigger = self.trigger(tid, begin, end);
+        let mut markers = Markers::new(index, joined, tid, (begin, end));
+        for slice in index.slices(tid, begin, end) {
+            match slice.state {
+                State::Blocked(off) => {
+                    let idle = self.is_idle(tid, off);
+                    way.behalf = if idle {
+                        markers.idle(slice.end);
+                        Behalf::Own
+                    } else {
+                        markers.behalf(slice.begin)
+                    };
+                    let wait = Wait {
+                        tid,
+                        // An event loop waits for many at once. This request waits for what made
+                        // it go on with it, whatever else it was woken for before.
+                        off: trigger.filter(|_| idle).unwrap_or(off),
+                        begin: slice.begin,
+                        end: slice.end,
+                        depth: 1,
+                        chain,
+                        for_work: idle || off.begin < begin,
+                    };
+                    self.explain(wait, way);
+                }
+                _ => {
+                    for (from, to, behalf) in markers.cut(slice.begin, slice.end) {
+                        way.behalf = behalf;
+                        let part = Slice {
+                            begin: from,
+                            end: to,
+                            ..slice
+                        };
+                        self.plain(tid, part, chain, way);
+                    }
+                }
+            }
+        }
+        way.behalf = Behalf::Own;
+    }
+
+    /// The last wait for something to do before the end.
+    fn trigger(&self, tid: u32, begin: u64, end: u64) -> Option<&'a Off> {
+        let offs = self.index.offs(tid, begin, end).iter().rev();
+        let mut offs = offs.filter(|off| off.end < end && self.is_idle(tid, off));
+        offs.next()
+    }
+
+    /// Whether a thread waits for whatever comes first.
+    fn is_idle(&self, _tid: u32, off: &Off) -> bool {
+        let call = self.call(off);
+        off.why == Why::Sleeping && matches!(call, Some(Call::Poll | Call::Accept))
+    }
+
+    fn call(&self, off: &Off) -> Option<Call> {
+        off.call.or(self.stacks.facts(off.stack).call)
+    }
+
+    /// Attributes what a thread did from `begin` to `end`.
+    fn follow(&mut self, tid: u32, (begin, end): (u64, u64), at: (usize, u32), way: &mut Way<'_>) {
+        let (depth, chain) = at;
+        if depth >= DEEPEST || way.out.len() >= MOST_PIECES {
+            let leaf = Leaf {
+                kind: LeafKind::Unknown(Blank::TooDeep),
+                tid,
+                call: None,
+                stack: NO_STACK,
+            };
+            return way.push(begin, end, chain, leaf);
+        }
+        for slice in self.index.slices(tid, begin, end) {
+            match slice.state {
+                State::Blocked(off) => {
+                    let wait = Wait {
+                        tid,
+                        off,
+                        begin: slice.begin,
+                        end: slice.end,
+                        depth: depth + 1,
+                        chain,
+                        for_work: false,
+                    };
+                    self.explain(wait, way);
+                }
+                _ => self.plain(tid, slice, chain, way),
+            }
+        }
+    }
+
+    /// What needs nobody else to be explained.
+    fn plain(&self, tid: u32, slice: Slice<'_>, chain: u32, way: &mut Way<'_>) {
+        let leaf = |kind, stack| Leaf {
+            kind,
+            tid,
+            call: None,
+            stack,
+        };
+        let (begin, end) = (slice.begin, slice.end);
+        match slice.state {
+            State::Run => {
+                let samples = self.index.samples(tid, begin, end);
+                let stack = samples.first().map_or(NO_STACK, |sample| sample.1);
+                way.push(begin, end, chain, leaf(LeafKind::Cpu, stack));
+            }
+            State::Ready(off) => {
+                for (from, to, runner) in self.index.runners(off.cpu, begin, end) {
+                    // A thread does not keep itself waiting: the record of the CPU has a hole.
+                    let runner = match runner {
+                        Runner::Thread(own) if own == tid => Runner::Unknown,
+                        runner => runner,
+                    };
+                    way.push(from, to, chain, leaf(LeafKind::Ready(runner), NO_STACK));
+                }
+            }
+            State::Gone => {
+                let kind = LeafKind::Unknown(Blank::Gone);
+                way.push(begin, end, chain, leaf(kind, NO_STACK));
+            }
+            State::Unknown | State::Blocked(_) => {
+                let kind = LeafKind::Unknown(Blank::NotSeen);
+                way.push(begin, end, chain, leaf(kind, NO_STACK));
+            }
+        }
+    }
+
+    /// Whose a thread is; `None` if that is not known.
+    fn role(&self, tid: u32) -> Option<Role> {
+        self.index.trace.process_of(tid).map(|process| process.role)
+    }
+}
+
+impl Way<'_> {
+    /// Adds a piece, or makes the last one longer if it is the same.
+    fn push(&mut self, begin: u64, end: u64, chain: u32, leaf: Leaf) {
+        if begin >= end {
+            return;
+        }
+        let piece = Piece {
+            begin,
+            end,
+            segment: self.segment,
+            behalf: self.behalf,
+            chain,
+            leaf,
+        };
+        match self.out.last_mut() {
+            Some(last)
+                if last.end == begin
+                    && (Piece {
+                        begin,
+                        end,
+                        ..*last
+                    }) == piece =>
+            {
+                last.end = end;
+            }
+            _ => self.out.push(piece),
+        }
+    }
+}

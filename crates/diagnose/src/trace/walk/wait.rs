@@ -1,0 +1,347 @@
+//! Why a thread was blocked: who ended that, and what kind of wait it was.
+
+use slowpath_core::trace::{Call, Context, IDLE, Role};
+
+use super::{Wait, Walker, Way};
+use crate::trace::index::{Off, TrafficKind, Why};
+use crate::trace::pieces::{Blank, Hop, How, Leaf, LeafKind};
+use crate::trace::stacks::Waits;
+
+/// A wait with a time limit that is taken up again so soon is one wait: CPython waits for its lock
+/// in steps of 5 ms.
+const AGAIN_NS: u64 = 200_000;
+/// Times that a wait is taken up again, at most.
+const AGAIN_MOST: usize = 200;
+
+/// What ended a wait.
+enum Ender {
+    /// A thread.
+    Thread(u32),
+    /// The network, a timer or a disk.
+    Interrupt(Context),
+    /// Not known.
+    Unknown,
+}
+
+impl Walker<'_> {
+    /// Attributes a part of a wait.
+    pub(super) fn explain(&mut self, wait: Wait<'_>, way: &mut Way<'_>) {
+        let call = self.call(wait.off);
+        if self.is_runtime_idle(&wait, call) {
+            return self.leaf(&wait, LeafKind::RuntimeIdle, call, way);
+        }
+        let Some(block) = self.block_of(wait.begin) else {
+            return self.leaf(&wait, LeafKind::Unknown(Blank::NotSeen), call, way);
+        };
+        if !block {
+            return self.explain_by_peeks(wait, way);
+        }
+        let last = self.taken_up_again(&wait, call);
+        match ender(self, &last) {
+            Ender::Unknown => {
+                let kind = without_ender(call, wait.off, self.facts(wait.off.stack).disk);
+                self.leaf(&wait, kind, call, way);
+            }
+            Ender::Interrupt(context) => self.interrupted(wait, context, call, way),
+            Ender::Thread(by) => self.woken(wait, &last, by, call, way),
+        }
+    }
+
+    /// Whether who woke whom is known at an instant.
+    fn block_of(&self, at: u64) -> Option<bool> {
+        let at = slowpath_core::Nanos::new(at.max(1));
+        self.index.block_at(at).map(|block| block.has_wakers)
+    }
+
+    /// The last of waits that are one, which has whoever ended it.
+    fn taken_up_again(&self, wait: &Wait<'_>, call: Option<Call>) -> Off {
+        let mut last = *wait.off;
+        if call != Some(Call::Futex) {
+            return last;
+        }
+        for _ in 0..AGAIN_MOST {
+            let timed_out = matches!(last.context, Some(Context::Softirq | Context::Hardirq));
+            let next = self.index.next_off(wait.tid, last.end);
+            let Some(next) = next.filter(|_| timed_out) else {
+                break;
+            };
+            let same = if last.about == 0 {
+                next.stack == last.stack
+            } else {
+                next.about == last.about
+            };
+            let soon = next.begin.saturating_sub(last.end) <= AGAIN_NS;
+            if !soon || !same || self.call(next) != Some(Call::Futex) {
+                break;
+            }
+            last = *next;
+        }
+        last
+    }
+
+    /// Whether the thread's runtime has nothing for it to do: what its requests wait for is in
+    /// user space.
+    fn is_runtime_idle(&self, wait: &Wait<'_>, call: Option<Call>) -> bool {
+        if self.facts(wait.off.stack).idle {
+            return true;
+        }
+        let process = self.index.trace.process_of(wait.tid);
+        process.is_some_and(|p| p.runtime.parks_in_user_space())
+            && wait.off.why == Why::Sleeping
+            && matches!(call, None | Some(Call::Futex | Call::Poll | Call::Sleep))
+    }
+
+    /// A timer, the network or a disk ended it.
+    fn interrupted(
+        &mut self,
+        wait: Wait<'_>,
+        context: Context,
+        call: Option<Call>,
+        way: &mut Way<'_>,
+    ) {
+        let disk = wait.off.why == Why::Uninterruptible || self.facts(wait.off.stack).disk;
+        let kind = match call {
+            // A futex that no thread woke has reached its time limit: so sleep Java and others.
+            Some(Call::Sleep | Call::Futex) => LeafKind::Sleep,
+            Some(Call::Sync) => LeafKind::Disk,
+            _ if disk => LeafKind::Disk,
+            Some(Call::FileLock) => LeafKind::Lock,
+            Some(Call::Wait) => LeafKind::Child,
+            // Timers of the kernel fire in the hard interrupt, the network does its work in the
+            // soft one.
+            Some(Call::Poll) | None if context == Context::Hardirq => LeafKind::Sleep,
+            None | Some(Call::Other) => LeafKind::Unknown(Blank::NoWaker),
+            Some(Call::Poll | Call::Read | Call::Write | Call::Connect | Call::Accept) => {
+                return self.networked(wait, call, way);
+            }
+        };
+        self.leaf(&wait, kind, call, way);
+    }
+
+    /// Data ended it: from whom, if that is a thread on this host.
+    fn networked(&mut self, wait: Wait<'_>, call: Option<Call>, way: &mut Way<'_>) {
+        let Some(sender) = self.sender(&wait) else {
+            return self.leaf(&wait, LeafKind::Network, call, way);
+        };
+        match sender {
+            Sender::Client => self.leaf(&wait, loop_or_client(call), call, way),
+            Sender::Thread { tid, at } => {
+                let sent = at.clamp(wait.begin, wait.end);
+                let hop = Hop {
+                    tid,
+                    how: How::Sent,
+                    about: 0,
+                };
+                let chain = self.chains.longer(wait.chain, hop);
+                self.follow(tid, (wait.begin, sent), (wait.depth, chain), way);
+                let rest = Wait {
+                    begin: sent,
+                    ..wait
+                };
+                self.leaf(&rest, LeafKind::Network, call, way);
+            }
+        }
+    }
+
+    /// Who sent what ended a wait for data: the first that the thread reads behind it.
+    fn sender(&self, wait: &Wait<'_>) -> Option<Sender> {
+        let index = self.index;
+        let woken = wait.off.ready_from();
+        let until = index
+            .next_off(wait.tid, wait.off.end)
+            .map_or(wait.off.end.saturating_add(AGAIN_NS), |next| next.begin);
+        let marks = index.marks(wait.tid, wait.off.end, until.saturating_add(1));
+        let socket = marks.iter().find(|mark| !mark.wrote)?.socket;
+        let other = index.sockets.other(socket)?;
+        let traffic = index.sockets.between(other, 0, woken.saturating_add(1));
+        let mut wrote = traffic.iter().rev();
+        let last = wrote.find(|t| t.kind == TrafficKind::Wrote)?;
+        match self.role(last.tid) {
+            Some(Role::Tool) => Some(Sender::Client),
+            Some(Role::Target | Role::Peer) => Some(Sender::Thread {
+                tid: last.tid,
+                at: last.at,
+            }),
+            _ => None,
+        }
+    }
+
+    /// Another thread ended it.
+    fn woken(
+        &mut self,
+        wait: Wait<'_>,
+        last: &Off,
+        by: u32,
+        call: Option<Call>,
+        way: &mut Way<'_>,
+    ) {
+        let process = |tid| {
+            self.index
+                .trace
+                .thread(tid)
+                .map(|t| t.pid)
+                .filter(|&p| p != 0)
+        };
+        let (own, other) = (process(wait.tid), process(by));
+        let followed = matches!(self.role(by), Some(Role::Target | Role::Peer));
+        let together = own.is_some() && own == other;
+        let how = match call {
+            // A signal.
+            Some(Call::Sleep) => return self.leaf(&wait, LeafKind::Sleep, call, way),
+            Some(Call::Sync) => return self.leaf(&wait, LeafKind::Disk, call, way),
+            _ if !together && !followed => {
+                let kind = by_a_stranger(call, wait.off, self.role(by));
+                return self.leaf(&wait, kind, call, way);
+            }
+            Some(Call::Wait) => How::Ended,
+            Some(Call::FileLock) => How::Lock,
+            Some(Call::Poll | Call::Accept) if together && wait.for_work => How::Serves,
+            Some(Call::Read | Call::Write | Call::Poll | Call::Connect | Call::Accept) => How::Sent,
+            _ if by == way.reader || wait.for_work => How::Serves,
+            _ => self.how_woken(&wait, last, by),
+        };
+        let about = if call == Some(Call::Futex) {
+            last.about
+        } else {
+            0
+        };
+        let hop = Hop {
+            tid: by,
+            how,
+            about,
+        };
+        let chain = self.chains.longer(wait.chain, hop);
+        self.follow(by, (wait.begin, wait.end), (wait.depth, chain), way);
+    }
+
+    /// Whether it was a lock that was waited for, or that another thread would do its part.
+    fn how_woken(&self, wait: &Wait<'_>, last: &Off, by: u32) -> How {
+        match self.facts(wait.off.stack).waits {
+            Some(Waits::Lock) => return How::Lock,
+            Some(Waits::Condition) => return How::Condition,
+            None => {}
+        }
+        let since = self.index.at_work_since(wait.tid, wait.off.begin);
+        let woke_it = |off: &Off| {
+            off.waker == wait.tid
+                && off.context == Some(Context::Thread)
+                && off.wake >= since
+                // Who lets go of a lock wakes those who wait for it.
+                && (off.about == 0 || off.about != last.about)
+        };
+        let mut offs = self.index.offs(by, since, wait.end).iter();
+        if offs.any(woke_it) {
+            How::Asked
+        } else {
+            How::Woke
+        }
+    }
+
+    pub(super) fn leaf(
+        &self,
+        wait: &Wait<'_>,
+        kind: LeafKind,
+        call: Option<Call>,
+        way: &mut Way<'_>,
+    ) {
+        let leaf = Leaf {
+            kind,
+            tid: wait.tid,
+            call,
+            stack: wait.off.stack,
+        };
+        way.push(wait.begin, wait.end, wait.chain, leaf);
+    }
+
+    /// Where who woke whom is not known: what the thread was found waiting for, each finding
+    /// until the next.
+    fn explain_by_peeks(&mut self, wait: Wait<'_>, way: &mut Way<'_>) {
+        let peeks = self.index.peeks(wait.tid, wait.begin, wait.end).to_vec();
+        if peeks.is_empty() {
+            let kind = LeafKind::Unknown(Blank::NotSeen);
+            return self.leaf(&wait, kind, wait.off.call, way);
+        }
+        let mut begin = wait.begin;
+        for (place, peek) in peeks.iter().enumerate() {
+            let end = peeks.get(place + 1).map_or(wait.end, |next| next.at);
+            let part = Wait { begin, end, ..wait };
+            begin = end;
+            let call = Some(peek.call);
+            if peek.call == Call::Futex && peek.owner != 0 && peek.owner != wait.tid {
+                let hop = Hop {
+                    tid: peek.owner,
+                    how: How::Lock,
+                    about: peek.about,
+                };
+                let chain = self.chains.longer(wait.chain, hop);
+                self.follow(peek.owner, (part.begin, part.end), (wait.depth, chain), way);
+            } else {
+                self.leaf(&part, without_ender(call, wait.off, false), call, way);
+            }
+        }
+    }
+}
+
+/// Who sent data.
+enum Sender {
+    /// The load generator.
+    Client,
+    /// A thread, then.
+    Thread { tid: u32, at: u64 },
+}
+
+/// What ended a wait; soft interrupts are also done by threads of the kernel made for it.
+fn ender(walker: &Walker<'_>, off: &Off) -> Ender {
+    match off.context {
+        None => Ender::Unknown,
+        Some(Context::Thread) if off.waker == IDLE => Ender::Unknown,
+        Some(Context::Thread) => {
+            let thread = walker.index.trace.thread(off.waker);
+            if thread.is_some_and(|t| t.name.starts_with("ksoftirqd/")) {
+                Ender::Interrupt(Context::Softirq)
+            } else {
+                Ender::Thread(off.waker)
+            }
+        }
+        Some(context) => Ender::Interrupt(context),
+    }
+}
+
+/// What a wait is that nobody is known to have ended.
+fn without_ender(call: Option<Call>, off: &Off, disk: bool) -> LeafKind {
+    match call {
+        Some(Call::Sleep) => LeafKind::Sleep,
+        Some(Call::Futex | Call::FileLock) => LeafKind::Lock,
+        Some(Call::Sync) => LeafKind::Disk,
+        _ if disk || off.why == Why::Uninterruptible => LeafKind::Disk,
+        Some(Call::Connect) => LeafKind::Network,
+        Some(Call::Poll | Call::Read | Call::Write | Call::Accept) => LeafKind::Data,
+        Some(Call::Wait) => LeafKind::Child,
+        None | Some(Call::Other) => LeafKind::Unknown(Blank::NoWaker),
+    }
+}
+
+/// What a wait is that a thread ended which is not followed.
+fn by_a_stranger(call: Option<Call>, off: &Off, role: Option<Role>) -> LeafKind {
+    match call {
+        // The load generator sent the next request, or read what was sent.
+        _ if role == Some(Role::Tool) => loop_or_client(call),
+        // Threads of the kernel write to disks and answer for them.
+        _ if off.why == Why::Uninterruptible => LeafKind::Disk,
+        Some(Call::Wait) => LeafKind::Child,
+        Some(Call::Futex | Call::FileLock) => LeafKind::Lock,
+        Some(Call::Read | Call::Write | Call::Poll | Call::Connect | Call::Accept) => {
+            LeafKind::Peer
+        }
+        _ => LeafKind::Unknown(Blank::NoWaker),
+    }
+}
+
+/// What a wait is that the load generator ended: a loop that waits for whatever comes was given
+/// another request, and that says nothing of what this one waits for.
+const fn loop_or_client(call: Option<Call>) -> LeafKind {
+    match call {
+        Some(Call::Poll | Call::Accept) => LeafKind::Unknown(Blank::Loop),
+        _ => LeafKind::Network,
+    }
+}

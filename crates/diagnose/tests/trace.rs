@@ -1,0 +1,11 @@
+//! Where a request waited, and on whom: scenes written by hand, and laws that hold of any trace.
+
+#![expect(clippy::unwrap_used, reason = "a failed unwrap is a failed test")]
+
+#[path = "case/script.rs"]
+mod script;
+mod trace {
+    mod index;
+    mod laws;
+    mod scenes;
+}
