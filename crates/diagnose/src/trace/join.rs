@@ -205,10 +205,8 @@ impl Served {
         let behind = &traffic[reads..];
         let next = |t: &Traffic| t.at > done && t.kind == TrafficKind::Arrived;
         let own = behind.iter().position(next).unwrap_or(behind.len());
-        let wrote = behind[..own]
-            .iter()
-            .filter(|t| t.kind == TrafficKind::Wrote);
-        let last = wrote.last();
+        let mut behind = behind[..own].iter().rev();
+        let last = behind.find(|t| t.kind == TrafficKind::Wrote);
         Some(Self {
             arrived,
             read,

@@ -1,6 +1,6 @@
 //! What a stack tells of the wait that it was taken in.
 
-use slowpath_core::trace::{Call, NO_STACK, Trace};
+use slowpath_core::trace::{Call, Frame, NO_STACK, Trace};
 
 /// What the functions on a stack are known for.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -13,6 +13,8 @@ pub(crate) struct Facts {
     pub(crate) disk: bool,
     /// Whether it is a scheduler in user space that has nothing to run.
     pub(crate) idle: bool,
+    /// Whether the functions of the program have names.
+    pub(crate) named: bool,
 }
 
 /// What a wait is for.
@@ -30,18 +32,10 @@ pub(crate) struct Stacks(Vec<Facts>);
 
 impl Stacks {
     pub(crate) fn of(trace: &Trace) -> Self {
-        let frame = |f: &slowpath_core::trace::Frame| Facts::of(&f.function, &f.module);
-        let frames: Vec<Facts> = trace.frames.iter().map(frame).collect();
+        let frames: Vec<Own> = trace.frames.iter().map(Own::of).collect();
         let stack = |stack: &Vec<u32>| {
-            let mut facts = Facts::default();
-            // The innermost function that is known for something decides.
-            for own in stack.iter().filter_map(|&f| frames.get(f as usize)) {
-                facts.call = facts.call.or(own.call);
-                facts.waits = facts.waits.or(own.waits);
-                facts.disk |= own.disk;
-                facts.idle |= own.idle;
-            }
-            facts
+            let known = stack.iter().filter_map(|&f| frames.get(f as usize));
+            Facts::of(known)
         };
         Self(trace.stacks.iter().map(stack).collect())
     }
@@ -180,7 +174,6 @@ const WAITS: &[(Waits, &[&str])] = &[
     (
         Waits::Condition,
         &[
-            "pthread_cond_",
             "Condvar",
             "condvar",
             "condition_variable",
@@ -194,9 +187,10 @@ const WAITS: &[(Waits, &[&str])] = &[
             "BlockingQueue",
             "SynchronousQueue",
             "uv_cond_",
+            "_queue_SimpleQueue_get",
+            "pthread_barrier_wait",
             "mpsc",
             "crossbeam_channel",
-            "pthread_barrier_wait",
             "pthread_join",
             "pthread_clockjoin",
         ],
@@ -213,42 +207,116 @@ const KERNEL_LOCKS: &[&str] = &[
     "down_write",
 ];
 
-/// Where the scheduler of a runtime stands when it has nothing to run: Go's (`runtime/proc.go`),
-/// tokio's, rayon's, .NET's and the BEAM's.
-const IDLE: &[&str] = &[
-    "runtime.netpoll",
+/// Waiting for a condition, if nothing further out is known: locks of CPython and of the Java
+/// virtual machine are made of it.
+const CONDITION: &str = "pthread_cond_";
+
+/// Functions that Go's scheduler has on its stack, and goroutines never (`runtime/proc.go`).
+const GO_IDLE: &[&str] = &[
+    "runtime.schedule",
+    "runtime.mcall",
     "runtime.sysmon",
-    "runtime.notesleep",
-    "runtime.notetsleep",
-    "runtime.stopm",
-    "runtime.mPark",
+    "runtime.templateThread",
+    "runtime.mstart1",
     "runtime.findRunnable",
     "runtime.findrunnable",
+    "runtime.stopm",
+    "runtime.mPark",
+    "runtime.netpoll",
     "runtime.stealWork",
     "runtime.gcBgMarkWorker",
-    "tokio::runtime::scheduler",
-    "tokio::runtime::park",
-    "tokio::runtime::time",
-    "tokio::runtime::io",
-    "tokio::runtime::driver",
+];
+
+/// Where schedulers of other runtimes stand when they have nothing to run: rayon's, .NET's, the
+/// BEAM's.
+const IDLE: &[&str] = &[
     "rayon_core::sleep",
     "PortableThreadPool",
-    "erts_",
+    "erts_check_io",
     "scheduler_wait",
 ];
 
+/// What stands between the kernel and the function of a runtime that waits: libraries.
+const LIBRARIES: &[&str] = &[
+    "std::",
+    "<std::",
+    "core::",
+    "<core::",
+    "mio::",
+    "<mio::",
+    "parking_lot",
+];
+
+/// What one function tells.
+#[derive(Clone, Copy, Debug, Default)]
+struct Own {
+    facts: Facts,
+    /// Whether it may be a condition, if nothing further out is known.
+    condition: bool,
+    kind: Kind,
+}
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+enum Kind {
+    /// The kernel's.
+    Kernel,
+    /// A library's, between the kernel and who waits.
+    Library,
+    /// Where tokio waits for something to do.
+    TokioIdle,
+    #[default]
+    Program,
+}
+
 impl Facts {
-    fn of(function: &str, module: &str) -> Self {
-        if module == "kernel" {
-            return Self::of_kernel(function);
+    /// Of a stack: the innermost function that is known for something decides.
+    fn of<'a>(stack: impl Iterator<Item = &'a Own>) -> Self {
+        let mut facts = Self::default();
+        let (mut condition, mut leaf) = (false, true);
+        for own in stack {
+            facts.call = facts.call.or(own.facts.call);
+            facts.waits = facts.waits.or(own.facts.waits);
+            facts.disk |= own.facts.disk;
+            facts.idle |= own.facts.idle || (leaf && own.kind == Kind::TokioIdle);
+            facts.named |= own.facts.named;
+            condition |= own.condition;
+            leaf &= matches!(own.kind, Kind::Kernel | Kind::Library);
         }
+        facts.waits = facts.waits.or(condition.then_some(Waits::Condition));
+        facts
+    }
+}
+
+impl Own {
+    fn of(frame: &Frame) -> Self {
+        if frame.module == "kernel" {
+            return Self::of_kernel(&frame.function);
+        }
+        let function = frame.function.as_str();
         let known = |names: &[&str]| names.iter().any(|name| function.contains(name));
-        let sleeps = function.ends_with("nanosleep") || function == "usleep";
+        let sleeps = function.ends_with("nanosleep")
+            || ["usleep", "JVM_Sleep"].contains(&function)
+            || function.starts_with("JavaThread::sleep");
+        let library = LIBRARIES.iter().any(|name| function.starts_with(name))
+            || frame.module.starts_with("libc.")
+            || frame.module.starts_with("libpthread")
+            || ["syscall", "futex_wait"].contains(&function);
+        let tokio = function.contains("tokio::runtime::")
+            && known(&["::park", "::Driver::", "::run_worker"]);
         Self {
-            call: sleeps.then_some(Call::Sleep),
-            waits: WAITS.iter().find(|(_, n)| known(n)).map(|(w, _)| *w),
-            disk: false,
-            idle: known(IDLE),
+            facts: Facts {
+                call: sleeps.then_some(Call::Sleep),
+                waits: WAITS.iter().find(|(_, n)| known(n)).map(|(w, _)| *w),
+                disk: false,
+                idle: GO_IDLE.contains(&function) || known(IDLE),
+                named: !function.starts_with("0x") && !function.starts_with('['),
+            },
+            condition: function.contains(CONDITION),
+            kind: match (tokio, library) {
+                (true, _) => Kind::TokioIdle,
+                (false, true) => Kind::Library,
+                (false, false) => Kind::Program,
+            },
         }
     }
 
@@ -257,18 +325,20 @@ impl Facts {
         let plain = function.split(['.', '+']).next().unwrap_or(function);
         let call = KERNEL.iter().find(|(_, names)| names.contains(&plain));
         Self {
-            call: call.map(|(call, _)| *call),
-            waits: KERNEL_LOCKS.contains(&plain).then_some(Waits::Lock),
-            disk: DISK.contains(&plain),
-            idle: false,
+            facts: Facts {
+                call: call.map(|(call, _)| *call),
+                waits: KERNEL_LOCKS.contains(&plain).then_some(Waits::Lock),
+                disk: DISK.contains(&plain),
+                ..Facts::default()
+            },
+            condition: false,
+            kind: Kind::Kernel,
         }
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use slowpath_core::trace::Frame;
-
     use super::*;
 
     fn facts(stack: &[(&str, &str)]) -> Facts {
@@ -307,8 +377,47 @@ mod tests {
     }
 
     #[test]
+    fn locks_are_told_that_are_made_of_conditions() {
+        let enter = facts(&[
+            ("futex_do_wait", "kernel"),
+            ("___pthread_cond_wait", "libc.so.6"),
+            ("os::PlatformEvent::park()", "libjvm.so"),
+            ("ObjectMonitor::enter(JavaThread*)", "libjvm.so"),
+        ]);
+        assert_eq!(enter.waits, Some(Waits::Lock));
+        let gil = facts(&[
+            ("___pthread_cond_timedwait64", "libc.so.6"),
+            ("PyCOND_TIMEDWAIT", "python3.11"),
+            ("take_gil", "python3.11"),
+        ]);
+        assert_eq!(gil.waits, Some(Waits::Lock));
+        let plain = facts(&[("pthread_cond_wait", "libc.so.6"), ("serve", "server")]);
+        assert_eq!(plain.waits, Some(Waits::Condition));
+    }
+
+    #[test]
+    fn a_worker_of_tokio_is_idle_only_where_it_waits_for_tasks() {
+        let worker = "tokio::runtime::scheduler::multi_thread::worker::run";
+        let park = "tokio::runtime::scheduler::multi_thread::park::Inner::park_condvar";
+        let wait = ("std::sys::sync::condvar::futex::Condvar::wait", "server");
+        assert!(facts(&[("syscall", "libc.so.6"), wait, (park, "server")]).idle);
+        let lock = (
+            "std::sys::sync::mutex::futex::Mutex::lock_contended",
+            "server",
+        );
+        let task = facts(&[
+            ("syscall", "libc.so.6"),
+            lock,
+            ("handle", "server"),
+            (worker, "server"),
+        ]);
+        assert!(!task.idle && task.named);
+        assert_eq!(task.waits, Some(Waits::Lock));
+    }
+
+    #[test]
     fn runtimes_disks_and_sleeps_are_known() {
-        let go = facts(&[("futex_wait", "kernel"), ("runtime.notesleep", "server")]);
+        let go = facts(&[("futex_wait", "kernel"), ("runtime.stopm", "server")]);
         assert!(go.idle);
         let disk = facts(&[("io_schedule", "kernel"), ("filemap_read", "kernel")]);
         assert!(disk.disk && disk.call.is_none());
@@ -317,7 +426,7 @@ mod tests {
             Some(Call::Sleep)
         );
         assert_eq!(facts(&[("do_nanosleep", "server")]).call, Some(Call::Sleep));
-        assert_eq!(facts(&[("serve", "server")]), Facts::default());
+        assert!(!facts(&[("0x48be43", "server")]).named);
     }
 
     #[test]

@@ -1,5 +1,7 @@
 //! What is told of a thread: when it ran, was ready, was blocked, and what is not known.
 
+use std::fmt::Write;
+
 use slowpath_core::trace::{Call, Context, Depth, IDLE, Left, NO_STACK, What};
 use slowpath_diagnose::trace::Index;
 use slowpath_diagnose::trace::index::{State, Why};
@@ -21,11 +23,8 @@ fn story(index: &Index<'_>, tid: u32, begin: u64, end: u64) -> String {
     for slice in slices {
         assert_eq!(slice.begin, at, "no holes");
         at = slice.end;
-        out.push_str(&format!(
-            "{}{} ",
-            word(&slice.state),
-            slice.end - slice.begin
-        ));
+        let (word, length) = (word(&slice.state), slice.end - slice.begin);
+        write!(out, "{word}{length} ").unwrap();
     }
     assert_eq!(at, end, "to the end");
     out.trim_end().to_owned()

@@ -1,5 +1,7 @@
 //! Servers as they are met, thread by thread.
 
+use std::fmt::Write;
+
 use slowpath_core::nanos::Nanos;
 use slowpath_core::sample::Sample;
 use slowpath_core::samples::Samples;
@@ -87,7 +89,7 @@ fn told(trace: &Trace, request: &Request) -> Vec<String> {
                 How::Sent => "sent",
                 How::Ended => "ended",
             };
-            text.push_str(&format!(" {how} {}", hop.tid));
+            write!(text, " {how} {}", hop.tid).unwrap();
         }
         let leaf = match piece.leaf.kind {
             LeafKind::Ready(Runner::Thread(tid)) => format!("ready behind {tid}"),

@@ -12,7 +12,7 @@ pub(super) struct Tids {
     pages: Vec<Option<Box<[u32; PAGE]>>>,
     /// Ids beyond that, which no kernel gives: sorted.
     beyond: Vec<(u32, u32)>,
-    tids: Vec<u32>,
+    all: Vec<u32>,
 }
 
 impl Tids {
@@ -36,8 +36,8 @@ impl Tids {
         if let Some(number) = self.get(tid) {
             return number;
         }
-        let number = self.tids.len();
-        self.tids.push(tid);
+        let number = self.all.len();
+        self.all.push(tid);
         if tid < Self::LIMIT {
             let page = tid as usize / PAGE;
             if self.pages.len() <= page {
@@ -54,7 +54,7 @@ impl Tids {
 
     /// Every id that has a number, by number.
     pub(super) fn all(&self) -> impl Iterator<Item = u32> + '_ {
-        self.tids.iter().copied()
+        self.all.iter().copied()
     }
 }
 

@@ -87,11 +87,10 @@ impl<'a> Markers<'a> {
         let next_is_other = next.is_some_and(|mark| mark.socket != self.own);
         match before {
             Some(mark) if mark.socket == self.own => Behalf::Own,
-            Some(mark) if !mark.wrote || next_is_other => Behalf::Other,
-            Some(_) => Behalf::Own,
-            None if next_is_other => Behalf::Other,
+            Some(mark) if !mark.wrote => Behalf::Other,
+            _ if next_is_other => Behalf::Other,
             None if self.busy => Behalf::Background,
-            None => Behalf::Own,
+            _ => Behalf::Own,
         }
     }
 

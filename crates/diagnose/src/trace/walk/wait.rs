@@ -28,10 +28,10 @@ impl Walker<'_> {
     pub(super) fn explain(&mut self, wait: Wait<'_>, way: &mut Way<'_>) {
         let call = self.call(wait.off);
         if self.is_runtime_idle(&wait, call) {
-            return self.leaf(&wait, LeafKind::RuntimeIdle, call, way);
+            return Self::leaf(&wait, LeafKind::RuntimeIdle, call, way);
         }
         let Some(block) = self.block_of(wait.begin) else {
-            return self.leaf(&wait, LeafKind::Unknown(Blank::NotSeen), call, way);
+            return Self::leaf(&wait, LeafKind::Unknown(Blank::NotSeen), call, way);
         };
         if !block {
             return self.explain_by_peeks(wait, way);
@@ -40,7 +40,7 @@ impl Walker<'_> {
         match ender(self, &last) {
             Ender::Unknown => {
                 let kind = without_ender(call, wait.off, self.facts(wait.off.stack).disk);
-                self.leaf(&wait, kind, call, way);
+                Self::leaf(&wait, kind, call, way);
             }
             Ender::Interrupt(context) => self.interrupted(wait, context, call, way),
             Ender::Thread(by) => self.woken(wait, &last, by, call, way),
@@ -82,8 +82,9 @@ impl Walker<'_> {
     /// Whether the thread's runtime has nothing for it to do: what its requests wait for is in
     /// user space.
     fn is_runtime_idle(&self, wait: &Wait<'_>, call: Option<Call>) -> bool {
-        if self.facts(wait.off.stack).idle {
-            return true;
+        let facts = self.facts(wait.off.stack);
+        if facts.idle || facts.named {
+            return facts.idle;
         }
         let process = self.index.trace.process_of(wait.tid);
         process.is_some_and(|p| p.runtime.parks_in_user_space())
@@ -115,16 +116,16 @@ impl Walker<'_> {
                 return self.networked(wait, call, way);
             }
         };
-        self.leaf(&wait, kind, call, way);
+        Self::leaf(&wait, kind, call, way);
     }
 
     /// Data ended it: from whom, if that is a thread on this host.
     fn networked(&mut self, wait: Wait<'_>, call: Option<Call>, way: &mut Way<'_>) {
         let Some(sender) = self.sender(&wait) else {
-            return self.leaf(&wait, LeafKind::Network, call, way);
+            return Self::leaf(&wait, LeafKind::Network, call, way);
         };
         match sender {
-            Sender::Client => self.leaf(&wait, loop_or_client(call), call, way),
+            Sender::Client => Self::leaf(&wait, loop_or_client(call), call, way),
             Sender::Thread { tid, at } => {
                 let sent = at.clamp(wait.begin, wait.end);
                 let hop = Hop {
@@ -138,7 +139,7 @@ impl Walker<'_> {
                     begin: sent,
                     ..wait
                 };
-                self.leaf(&rest, LeafKind::Network, call, way);
+                Self::leaf(&rest, LeafKind::Network, call, way);
             }
         }
     }
@@ -187,11 +188,11 @@ impl Walker<'_> {
         let together = own.is_some() && own == other;
         let how = match call {
             // A signal.
-            Some(Call::Sleep) => return self.leaf(&wait, LeafKind::Sleep, call, way),
-            Some(Call::Sync) => return self.leaf(&wait, LeafKind::Disk, call, way),
+            Some(Call::Sleep) => return Self::leaf(&wait, LeafKind::Sleep, call, way),
+            Some(Call::Sync) => return Self::leaf(&wait, LeafKind::Disk, call, way),
             _ if !together && !followed => {
                 let kind = by_a_stranger(call, wait.off, self.role(by));
-                return self.leaf(&wait, kind, call, way);
+                return Self::leaf(&wait, kind, call, way);
             }
             Some(Call::Wait) => How::Ended,
             Some(Call::FileLock) => How::Lock,
@@ -237,13 +238,7 @@ impl Walker<'_> {
         }
     }
 
-    pub(super) fn leaf(
-        &self,
-        wait: &Wait<'_>,
-        kind: LeafKind,
-        call: Option<Call>,
-        way: &mut Way<'_>,
-    ) {
+    fn leaf(wait: &Wait<'_>, kind: LeafKind, call: Option<Call>, way: &mut Way<'_>) {
         let leaf = Leaf {
             kind,
             tid: wait.tid,
@@ -259,7 +254,7 @@ impl Walker<'_> {
         let peeks = self.index.peeks(wait.tid, wait.begin, wait.end).to_vec();
         if peeks.is_empty() {
             let kind = LeafKind::Unknown(Blank::NotSeen);
-            return self.leaf(&wait, kind, wait.off.call, way);
+            return Self::leaf(&wait, kind, wait.off.call, way);
         }
         let mut begin = wait.begin;
         for (place, peek) in peeks.iter().enumerate() {
@@ -276,7 +271,7 @@ impl Walker<'_> {
                 let chain = self.chains.longer(wait.chain, hop);
                 self.follow(peek.owner, (part.begin, part.end), (wait.depth, chain), way);
             } else {
-                self.leaf(&part, without_ender(call, wait.off, false), call, way);
+                Self::leaf(&part, without_ender(call, wait.off, false), call, way);
             }
         }
     }
