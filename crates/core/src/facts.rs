@@ -6,6 +6,7 @@ use crate::health::Health;
 use crate::nanos::Span;
 use crate::sample::{Outcome, Phase};
 use crate::spans::TelemetryFacts;
+use crate::trace::Depth;
 
 /// What kind of machine it was.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -122,6 +123,10 @@ pub struct RepeatFacts {
     /// known than an errno.
     #[serde(default)]
     pub reasons: Vec<Reason>,
+    /// How closely the target's threads were traced in it, which moves what is measured; `None` if
+    /// they were not.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub traced: Option<Depth>,
     /// How fit the host was, taken around the repeat and before its figures were looked at;
     /// `None` in records of versions that did not look.
     #[serde(default)]
@@ -162,6 +167,7 @@ impl RepeatFacts {
             target_pids: Vec::new(),
             cut_short: String::new(),
             reasons: Vec::new(),
+            traced: None,
             health: None,
             telemetry: None,
         }

@@ -405,9 +405,10 @@ impl Call {
 }
 
 impl Trace {
-    /// Whether anything was recorded.
-    pub fn is_empty(&self) -> bool {
-        self.stretches.iter().all(|s| s.depth == Depth::Off)
+    /// How closely it was recorded where it was closest; `None` if nothing was.
+    pub fn depth(&self) -> Option<Depth> {
+        let deepest = self.stretches.iter().map(|stretch| stretch.depth).max();
+        deepest.filter(|&depth| depth != Depth::Off)
     }
 
     /// The thread with that id, if it was met.

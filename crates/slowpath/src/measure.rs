@@ -1,32 +1,31 @@
 //! Measuring: repeats of load under observation, streamed into a record.
 
+mod tracing;
+mod window;
+
 use std::path::Path;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::thread::JoinHandle;
+use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 use anyhow::Result;
-use slowpath_core::Nanos;
-use slowpath_core::facts::{RepeatFacts, TargetFacts};
+use slowpath_core::facts::TargetFacts;
 use slowpath_core::plan::Plan;
 use slowpath_core::record::{MANIFEST_FORMAT, Manifest};
-use slowpath_core::sample::{Sample, StreamEvent};
 use slowpath_core::scenario::COLD;
-use slowpath_core::timeline::{Mark, MarkKind};
-use slowpath_load::{Control, Drive, Drove, Keys, LoadError, Sink};
+use slowpath_load::{Control, Keys, LoadError};
 use slowpath_observe::guardian::Guardian;
+use slowpath_observe::host;
 use slowpath_observe::host::{ClockReader, Examiner, HealthWatch};
-use slowpath_observe::{Observer, Watch, clock, host};
-use slowpath_record::{Handle, RecordError, RunWriter};
+use slowpath_record::{RecordError, RunWriter};
 
 use crate::exit::{Exit, Problem};
 use crate::precision::{Precision, Tally};
-use crate::progress::Bar;
 use crate::reset::reset;
 use crate::session::{PROC, Session, Setting};
 use crate::telemetry::Telemetry;
-use crate::{interrupt, notes, out, reach};
+use crate::{interrupt, notes, out};
+use window::{Recorder, one_repeat};
 
 /// One measurement, from nothing to a finished record.
 #[derive(Debug)]
@@ -42,6 +41,8 @@ pub(crate) struct Measurement<'a> {
     pub(crate) guardian: &'a Guardian,
     /// Listens to the host around repeats; one for all measurements of a session.
     pub(crate) examiner: &'a Examiner,
+    /// Whether the target's threads are traced: not where blocks are compared with each other.
+    pub(crate) trace: bool,
 }
 
 impl<'a> Measurement<'a> {
@@ -180,7 +181,8 @@ fn repeats(
         } else {
             session = Some(current);
         }
-        let mut facts = facts?;
+        let (mut facts, trace) = facts?;
+        writer.trace(repeat, &trace).map_err(not_recorded)?;
         // A target that was ended has sent the rest.
         let told = setting.telemetry.keep(writer, repeat);
         facts.telemetry = told.map_err(not_recorded)?;
@@ -266,192 +268,5 @@ fn first_manifest(wanted: &Measurement<'_>, target: &TargetFacts) -> Manifest {
         trouble: String::new(),
         imported: None,
         recovered: false,
-    }
-}
-
-fn one_repeat(
-    wanted: &Measurement<'_>,
-    repeat: u16,
-    session: &mut Session,
-    recorder: &Recorder<'_>,
-    keys: &mut Keys,
-    companion: &mut dyn Companion,
-) -> Result<RepeatFacts> {
-    let record = recorder.record;
-    let control = Arc::clone(&recorder.control);
-    let mark = |kind, text: String| {
-        record.mark(Mark {
-            at: clock::now(),
-            kind,
-            repeat,
-            text,
-        });
-    };
-    mark(MarkKind::TargetReady, session.facts.url.clone());
-    let observer = observe(session, &control, record);
-    let relay = Relay::start(&wanted.stop, &control);
-    companion.accompany(session, &control)?;
-    let load = &wanted.plan.scenario.load;
-    let pass = wanted.plan.pass_name(repeat);
-    let title = title(&wanted.plan, repeat);
-    let bar = Bar::follow(
-        &control,
-        title,
-        Duration::from_nanos(load.warmup_ns + load.duration_ns),
-        wanted.quiet,
-    );
-    mark(MarkKind::LoadBegan, String::new());
-    let drive = Drive {
-        plan: &wanted.plan,
-        repeat,
-        route: session.route.clone(),
-        places: session.places.clone(),
-        host_header: session.host_header.clone(),
-        // A cold pass must not be warmed, and every other begins as it does.
-        silent_warmup: pass.is_some(),
-    };
-    let waits = record.waits();
-    let dropped = record.stream_events_dropped();
-    let drove = slowpath_load::drive(&drive, &control, keys, recorder);
-    drop((bar, relay));
-    let left = companion.leave();
-    record.keys(keys.names());
-    record.gaps(observer.stop());
-    let drove = drove.map_err(not_driven)?;
-    left?;
-    understood(&control, session)?;
-    marks_of(&drove, record, repeat);
-    if let Some(how) = session.died() {
-        mark(MarkKind::TargetDied, how);
-    }
-    if wanted.stop.load(Ordering::Relaxed) {
-        mark(MarkKind::Interrupted, String::new());
-    }
-    Ok(RepeatFacts {
-        endpoints: drove.endpoints,
-        connections_opened: drove.connections_opened,
-        fastest_dial_ns: drove.fastest_dial_ns,
-        connections_stale: drove.connections_stale,
-        tls_full: drove.tls_full,
-        tls_resumed: drove.tls_resumed,
-        reasons: drove.reasons,
-        spool_waits: record.waits() - waits,
-        stream_events_dropped: record.stream_events_dropped() - dropped,
-        target_pids: pids(session),
-        cut_short: drove.cut_short,
-        pass: pass.map(str::to_owned),
-        ..RepeatFacts::new(repeat, drove.window, drove.load)
-    })
-}
-
-/// The processes of the target that can be seen.
-fn pids(session: &Session) -> Vec<u32> {
-    let watched = session.watched.as_ref();
-    watched.map(|w| w.pids.clone()).unwrap_or_default()
-}
-
-/// Fails if every request did because the target speaks TLS, and was not spoken to in it.
-fn understood(control: &Control, session: &Session) -> Result<()> {
-    let done = control.progress.done.load(Ordering::Relaxed);
-    if done == 0 || control.progress.errors.load(Ordering::Relaxed) < done {
-        return Ok(());
-    }
-    let problem = reach::explain_nothing(&session.route, &session.facts.url);
-    problem.map_or(Ok(()), |problem| Err(problem.into()))
-}
-
-/// What a window is called while it is measured.
-fn title(plan: &Plan, window: u16) -> String {
-    let (number, of) = (window / plan.passes() + 1, plan.scenario.load.repeats);
-    match plan.pass_name(window) {
-        Some(pass) => format!("repeat {number} of {of}, {pass}"),
-        None => format!("repeat {number} of {of}"),
-    }
-}
-
-/// Puts what a load measures into the record.
-#[derive(Debug)]
-struct Recorder<'a> {
-    record: &'a Handle,
-    /// What decides whether there is another repeat.
-    tally: Option<&'a Tally>,
-    control: Arc<Control>,
-}
-
-impl Sink for Recorder<'_> {
-    fn samples(&self, samples: &[Sample]) {
-        self.record.samples(samples);
-        if let Some(tally) = self.tally {
-            let begin_ns = &self.control.progress.window_begin_ns;
-            tally.add(samples, Nanos::new(begin_ns.load(Ordering::Relaxed)));
-        }
-    }
-
-    fn stream_events(&self, events: &[StreamEvent]) {
-        self.record.stream_events(events);
-    }
-}
-
-fn observe(session: &Session, control: &Arc<Control>, record: &Handle) -> Observer {
-    let control = Arc::clone(control);
-    let watch = Watch {
-        proc_root: PROC.into(),
-        sys_root: "/sys".into(),
-        target: session.watched.clone(),
-        loop_tids: Arc::new(move || control.loop_tids()),
-    };
-    let record = record.clone();
-    Observer::start(watch, Box::new(move |readings| record.readings(readings)))
-}
-
-fn marks_of(drove: &Drove, record: &Handle, repeat: u16) {
-    let mark = |at, kind| {
-        record.mark(Mark {
-            at,
-            kind,
-            repeat,
-            text: String::new(),
-        });
-    };
-    mark(drove.window.begin, MarkKind::WindowBegan);
-    mark(drove.window.end, MarkKind::WindowEnded);
-    mark(drove.load.end, MarkKind::LoadEnded);
-}
-
-/// Passes an interrupt on to a load.
-#[derive(Debug)]
-struct Relay {
-    over: Arc<AtomicBool>,
-    thread: Option<JoinHandle<()>>,
-}
-
-impl Relay {
-    /// Twenty times a second is at once for a person and nothing for a CPU.
-    const EVERY: Duration = Duration::from_millis(50);
-
-    fn start(stop: &Arc<AtomicBool>, control: &Arc<Control>) -> Self {
-        let over = Arc::new(AtomicBool::new(false));
-        let (stop, control, flag) = (Arc::clone(stop), Arc::clone(control), Arc::clone(&over));
-        let thread = std::thread::spawn(move || {
-            while !flag.load(Ordering::Relaxed) {
-                if stop.load(Ordering::Relaxed) {
-                    control.stop.store(true, Ordering::Relaxed);
-                }
-                std::thread::sleep(Self::EVERY);
-            }
-        });
-        Self {
-            over,
-            thread: Some(thread),
-        }
-    }
-}
-
-impl Drop for Relay {
-    fn drop(&mut self) {
-        self.over.store(true, Ordering::Relaxed);
-        if let Some(thread) = self.thread.take() {
-            let _ = thread.join();
-        }
     }
 }

@@ -209,6 +209,11 @@ impl Session {
         is_gone.then(|| format!("process {} is gone", pids.join(", ")))
     }
 
+    /// The processes of the services that were started beside the target.
+    pub(crate) fn service_pids(&mut self) -> Vec<u32> {
+        self.services.iter_mut().flat_map(Running::roots).collect()
+    }
+
     /// Stops what was started here, the target first.
     pub(crate) fn end(mut self) {
         let target = self.target.take();

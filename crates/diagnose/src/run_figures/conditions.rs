@@ -12,6 +12,7 @@ use slowpath_core::scenario::{
     Arrivals, ConnectionUse, Endpoint, Expect, Http, Load, Model, Part, Pick, Pool, Scenario,
     Template, Think, Tls,
 };
+use slowpath_core::trace::Depth;
 
 /// From here on Linux gives out ports by itself (`net.ipv4.ip_local_port_range`): such a port in
 /// the URL of a target was given by chance.
@@ -42,11 +43,29 @@ pub(super) fn conditions(manifest: &Manifest) -> Conditions {
         let dirty = if git.dirty { " with changes" } else { "" };
         versions.insert("git".to_owned(), format!("{}{dirty}", git.commit));
     }
+    let mut harness = harness(&manifest.plan.scenario);
+    if let Some(traced) = traced(manifest) {
+        harness.insert("traced".to_owned(), traced.to_owned());
+    }
     Conditions {
         host: host_conditions(&manifest.host),
         config: config(manifest),
-        harness: harness(&manifest.plan.scenario),
+        harness,
         versions,
+    }
+}
+
+/// How closely the target's threads were traced, which moves what is measured; `None` without.
+fn traced(manifest: &Manifest) -> Option<&'static str> {
+    let deepest = manifest
+        .repeats
+        .iter()
+        .filter_map(|repeat| repeat.traced)
+        .max()?;
+    match deepest {
+        Depth::Off => None,
+        Depth::Threads => Some("without privilege"),
+        Depth::Light | Depth::Full => Some("kernel tracepoints"),
     }
 }
 

@@ -56,7 +56,8 @@ pub(crate) struct RunArgs {
     /// No progress, no notes; only the answer.
     #[arg(long)]
     pub(crate) quiet: bool,
-    /// Do not trace the kernel. (This version never does.)
+    /// Do not trace the target's threads: nothing is moved by it, and what requests waited for
+    /// inside the server stays unseen.
     #[arg(long)]
     pub(crate) no_trace: bool,
     /// This run's own directory; otherwise .slowpath/runs/ULID.

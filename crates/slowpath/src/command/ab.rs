@@ -273,6 +273,7 @@ impl Comparer<'_> {
             stop: Arc::clone(&self.stop),
             guardian: self.guardian,
             examiner: &self.examiner,
+            trace: false,
         };
         match self.arms.live() {
             Some(toggle) => {

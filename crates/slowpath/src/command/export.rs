@@ -87,7 +87,7 @@ fn told(record: &RunRecord, exported: &Exported) -> String {
         ms(exported.covered_ns),
         ms(exported.traced_ns),
     )];
-    if record.trace.is_empty() {
+    if record.trace.depth().is_none() {
         lines.push("the server's threads were not traced in this run".to_owned());
     }
     if exported.left_out_ns > 0 || exported.requests_left_out > 0 {

@@ -140,6 +140,7 @@ fn experiment(judged: &Judged, finding: &Finding, args: &ProveArgs) -> Result<Op
         stop: stop.clone(),
         guardian: &guardian,
         examiner: &Examiner::default(),
+        trace: false,
     };
     if !args.quiet {
         out::say(&format!(

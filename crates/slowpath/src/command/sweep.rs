@@ -269,6 +269,7 @@ impl Sweeper<'_> {
             stop: Arc::clone(&self.stop),
             guardian: self.guardian,
             examiner: &self.examiner,
+            trace: false,
         };
         let measured = measure(&wanted, &mut Alone);
         if measured.is_err() {
