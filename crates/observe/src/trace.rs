@@ -4,6 +4,7 @@
 //! conditions that it tests itself. Nothing on the host is changed, and everything ends with the
 //! process, whatever ends that.
 
+mod budget;
 mod calls;
 mod collect;
 mod cost;
@@ -18,6 +19,7 @@ pub mod records;
 mod ring;
 mod session;
 mod slots;
+mod stacks;
 mod tracefs;
 mod upstream;
 

@@ -159,7 +159,7 @@ fn requests_are_seen_from_arrival_to_answer_and_wakes_are_told() {
         .position(|s| s.local.port() == server.port && s.remote.port() == from)
         .expect("the server's end of the connection") as u32;
     let stretch = trace.stretches.first().unwrap();
-    assert_eq!((stretch.depth, stretch.repeat), (Depth::Light, 3));
+    assert_eq!((stretch.depth, stretch.repeat), (Depth::Full, 3));
     assert_eq!(stretch.lost, 0);
     let count = |of: &dyn Fn(&What) -> bool| trace.events.iter().filter(|e| of(&e.what)).count();
     let bytes = REQUEST.len() as u32;
@@ -205,9 +205,28 @@ fn requests_are_seen_from_arrival_to_answer_and_wakes_are_told() {
     assert!(count(&switches) > 0);
     assert!(trace.events.is_sorted_by_key(|event| event.at));
     is_closed(&trace);
+    stands_in(&trace, serves, "lock");
+    stands_in(&trace, holds, "sleep");
     assert_eq!(trace.thread(holds).unwrap().name, "holds-it");
     assert_eq!(trace.process_of(serves).unwrap().role, Role::Target);
     server.stop();
+}
+
+/// Some wait of the thread has a stack with a function of the program of that name, and one of the
+/// kernel that gives the CPU away.
+fn stands_in(trace: &Trace, thread: u32, name: &str) {
+    let stacks = trace.events.iter().filter_map(|event| match event.what {
+        What::Switch { from, stack, .. } if from == thread => trace.stacks.get(stack as usize),
+        _ => None,
+    });
+    let stacks: Vec<Vec<String>> = stacks
+        .map(|stack| {
+            let frames = stack.iter().map(|&frame| &trace.frames[frame as usize]);
+            frames.map(ToString::to_string).collect()
+        })
+        .collect();
+    let has = |stack: &Vec<String>| stack.iter().any(|f| f.contains(name) && f.contains('('));
+    assert!(stacks.iter().any(has), "{name} in {stacks:#?}");
 }
 
 /// Every position points into the tables, and every thread is known.

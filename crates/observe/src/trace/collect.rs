@@ -1,15 +1,17 @@
 //! Makes events of records: who is meant, which connection, whether it was told already.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashMap};
 
 use slowpath_core::Nanos;
-use slowpath_core::trace::{Depth, Event, NO_STACK, Stretch, Trace, What};
+use slowpath_core::timeline::Gap;
+use slowpath_core::trace::{Depth, Event, Left, NO_STACK, Stretch, Trace, What};
 
 use super::ends::Ends;
-use super::kinds::{Fact, Kind};
+use super::kinds::{Comm, Fact, Kind};
 use super::members::Members;
-use super::records::{Record, Sample};
+use super::records::{Record, Sample, Stack};
 use super::session::Source;
+use super::stacks::{Handed, Stacks};
 
 /// Two events of one tracepoint that tell of the same moment do so within this.
 const SAME_MOMENT_NS: u64 = 50_000;
@@ -32,6 +34,9 @@ pub(super) struct Collector {
     latest: Vec<[Option<Told>; Kind::TRACEPOINTS.len()]>,
     /// Records about threads that are not followed.
     pub(super) foreign: u64,
+    /// How often each followed thread has begun to wait.
+    pub(super) waits: HashMap<u32, u64>,
+    pub(super) stacks: Stacks,
 }
 
 /// A fact and who told it.
@@ -54,6 +59,8 @@ impl Collector {
             most_events,
             latest: Vec::new(),
             foreign: 0,
+            waits: HashMap::new(),
+            stacks: Stacks::default(),
         }
     }
 
@@ -68,8 +75,15 @@ impl Collector {
         match *record {
             Record::Sample(ref sample) => {
                 let fact = source.and_then(|source| source.layout?.read(sample.raw));
-                if let Some(fact) = fact.filter(|fact| !self.was_told(at, sample, fact)) {
-                    self.fact(at, sample, fact);
+                match (fact, &sample.stack) {
+                    (Some(Fact::Switch { from, to, .. }), Some(stack)) => {
+                        self.stack(sample, Handed { at, from, to }, stack);
+                    }
+                    (None, Some(stack)) => self.found_running(at, sample, stack),
+                    (Some(fact), None) if !self.was_told(at, sample, &fact) => {
+                        self.fact(at, sample, fact);
+                    }
+                    _ => {}
                 }
             }
             Record::Lost { count } => self.lost.push((at, count)),
@@ -97,6 +111,68 @@ impl Collector {
         })
     }
 
+    /// Where the thread stood that leaves its CPU.
+    fn stack(&mut self, sample: &Sample, handed: Handed, stack: &Stack) {
+        if !self.is_followed(handed.from) || !self.is_kept(handed.at) {
+            return;
+        }
+        let stack = self
+            .stacks
+            .keep(self.members.proc_root(), sample.pid, stack);
+        if stack == NO_STACK {
+            return;
+        }
+        if let Some(place) = self.stacks.of_stack(sample.cpu, handed, stack)
+            && let What::Switch { stack: of, .. } = &mut self.events[place].what
+        {
+            *of = stack;
+        }
+    }
+
+    /// The clock found a thread running.
+    fn found_running(&mut self, at: Nanos, sample: &Sample, stack: &Stack) {
+        let tid = sample.tid;
+        if self.members.is_followed(tid) && self.is_kept(at) {
+            let stack = self
+                .stacks
+                .keep(self.members.proc_root(), sample.pid, stack);
+            self.keep(at, sample.cpu, What::Sample { tid, stack });
+        }
+    }
+
+    fn switch(
+        &mut self,
+        at: Nanos,
+        sample: &Sample,
+        from: (u32, Comm),
+        left: Left,
+        to: (u32, Comm),
+    ) {
+        let waits = matches!(left, Left::Sleeping | Left::Uninterruptible);
+        if self.members.is_followed(from.0) {
+            *self.waits.entry(from.0).or_default() += u64::from(waits);
+        } else if !self.is_followed(to.0) {
+            return;
+        }
+        self.members.meet(from.0, sample.pid, from.1);
+        self.members.meet(to.0, 0, to.1);
+        let (from, to) = (from.0, to.0);
+        let place = self.events.len();
+        let mut stack = NO_STACK;
+        if self.is_kept(at) {
+            stack = self
+                .stacks
+                .of_switch(sample.cpu, Handed { at, from, to }, place);
+        }
+        let what = What::Switch {
+            from,
+            left,
+            to,
+            stack,
+        };
+        self.keep(at, sample.cpu, what);
+    }
+
     fn fact(&mut self, at: Nanos, sample: &Sample, fact: Fact) {
         let what = match fact {
             Fact::Switch {
@@ -105,20 +181,7 @@ impl Collector {
                 left,
                 to,
                 to_name,
-            } => {
-                if !self.is_followed(from) && !self.is_followed(to) {
-                    return;
-                }
-                self.members.meet(from, sample.pid, from_name);
-                self.members.meet(to, 0, to_name);
-                let stack = NO_STACK;
-                What::Switch {
-                    from,
-                    left,
-                    to,
-                    stack,
-                }
-            }
+            } => return self.switch(at, sample, (from, from_name), left, (to, to_name)),
             Fact::Waking { tid, by, context } => {
                 if !self.is_followed(tid) {
                     return;
@@ -189,46 +252,65 @@ impl Collector {
         followed
     }
 
+    /// Whether an event of that instant is kept.
+    fn is_kept(&self, at: Nanos) -> bool {
+        self.keep_from.is_some_and(|from| at >= from)
+            && (self.events.len() as u64) < self.most_events
+    }
+
     fn keep(&mut self, at: Nanos, cpu: u32, what: What) {
-        let keep = self.keep_from.is_some_and(|from| at >= from);
-        if keep && (self.events.len() as u64) < self.most_events {
+        if self.is_kept(at) {
             let cpu = cpu as u16;
             self.events.push(Event { at, cpu, what });
         }
     }
 
-    /// Everything that lies in a stretch, in order of time.
-    pub(super) fn finish(mut self, mut stretches: Vec<Stretch>) -> Trace {
+    /// Everything that lies in a stretch, in order of time, and what could not be told of stacks.
+    pub(super) fn finish(mut self, mut stretches: Vec<Stretch>) -> (Trace, Vec<Gap>) {
         let (sockets, turned) = self.ends.finish();
-        if let Some(turned) = turned {
-            for event in &mut self.events {
-                if let What::Arrived { socket, .. } = &mut event.what {
-                    *socket = turned[*socket as usize];
+        let named = self.stacks.finish();
+        for event in &mut self.events {
+            match &mut event.what {
+                What::Arrived { socket, .. } => {
+                    if let Some(turned) = &turned {
+                        *socket = turned[*socket as usize];
+                    }
                 }
+                What::Switch { stack, .. } | What::Sample { stack, .. } => {
+                    let place = named.places.get(*stack as usize);
+                    *stack = place.copied().unwrap_or(NO_STACK);
+                }
+                _ => {}
             }
         }
         self.events.sort_by_key(|event| event.at);
         for (at, count) in self.lost {
             // The kernel tells with the next record that there is room for.
-            let place = stretches.partition_point(|stretch| stretch.span.begin <= at);
-            if let Some(stretch) = place.checked_sub(1).and_then(|p| stretches.get_mut(p)) {
-                stretch.lost += count;
+            if let Some(place) = place_of(at, &stretches) {
+                stretches[place].lost += count;
             }
         }
         self.events.retain(|event| {
-            let place = stretches.partition_point(|stretch| stretch.span.begin <= event.at);
-            let stretch = place.checked_sub(1).and_then(|place| stretches.get(place));
+            let stretch = place_of(event.at, &stretches).map(|place| stretches[place]);
             stretch.is_some_and(|s| s.depth != Depth::Off && event.at <= s.span.end)
         });
         let (processes, threads) = self.members.finish();
-        Trace {
+        let trace = Trace {
             stretches,
             processes,
             threads,
             sockets,
-            frames: Vec::new(),
-            stacks: Vec::new(),
+            frames: named.frames,
+            stacks: named.stacks,
             events: self.events,
-        }
+        };
+        (trace, named.gaps)
     }
+}
+
+/// The last stretch that has begun at an instant.
+fn place_of(at: Nanos, stretches: &[Stretch]) -> Option<usize> {
+    stretches
+        .partition_point(|stretch| stretch.span.begin <= at)
+        .checked_sub(1)
 }

@@ -121,6 +121,12 @@ impl Scope {
         }
     }
 
+    /// The condition for a stack of a thread that leaves its CPU to wait: the two lowest bits of
+    /// its state, as [`super::kinds`] reads them.
+    pub(super) fn stacks(tids: &Tids) -> String {
+        format!("(prev_state&3)&&({})", tids.condition(&["prev_pid"]))
+    }
+
     fn ports(&self) -> String {
         let either = self
             .ports
@@ -178,6 +184,7 @@ mod tests {
             "{call}"
         );
         assert!(call.ends_with("&&(common_pid==5)"), "{call}");
+        assert_eq!(Scope::stacks(&scope.tids), "(prev_state&3)&&(prev_pid==5)");
     }
 
     proptest! {
@@ -202,6 +209,7 @@ mod tests {
                 let wide: usize = tids.ranges.iter().map(|r| (r.1 - r.0) as usize + 1).sum();
                 prop_assert_eq!(wide, meant.len());
             }
+            prop_assert!(Scope::stacks(&tids).len() <= MOST_BYTES);
             let scope = Scope { tids, ports };
             for point in Kind::TRACEPOINTS {
                 if let Some(text) = scope.condition(point.kind, true) {

@@ -8,11 +8,15 @@ use slowpath_core::trace::{Process, Role, Runtime, Thread};
 
 use super::kinds::Comm;
 use crate::probes::numbers;
+use crate::symbols::runtime;
 use crate::target::process::Table;
 
 /// Strangers whose processes are looked up when tracing ends; more are not looked at, and their
 /// process stays unknown.
 const MOST_STRANGERS: usize = 2048;
+
+/// What perf calls the process of a thread that is about to end.
+const GONE: u32 = u32::MAX;
 
 /// The threads and processes that were met.
 #[derive(Debug)]
@@ -43,6 +47,11 @@ impl Members {
         members.follow(target, Role::Target);
         members.scan();
         members
+    }
+
+    /// Where procfs is mounted.
+    pub(super) fn proc_root(&self) -> &Path {
+        &self.proc_root
     }
 
     /// Follows more processes and what descends from them; gives whether any is new.
@@ -144,11 +153,11 @@ impl Members {
 
     /// A thread was seen under that name; its process too, if it is not 0.
     pub(super) fn meet(&mut self, tid: u32, pid: u32, name: Comm) {
-        let met = self.met.entry(tid).or_insert((pid, name));
+        let met = self.met.entry(tid).or_insert((0, name));
         if name[0] != 0 {
             met.1 = name;
         }
-        if pid != 0 {
+        if pid != 0 && pid != GONE {
             met.0 = pid;
         }
     }
@@ -170,6 +179,7 @@ impl Members {
     /// Everybody who was met, both lists by their ids.
     pub(super) fn finish(mut self) -> (Vec<Process>, Vec<Thread>) {
         self.look_up_strangers();
+        self.tell_runtimes();
         let mut threads: Vec<Thread> = self
             .met
             .iter()
@@ -194,6 +204,25 @@ impl Members {
             });
         }
         (self.known.into_values().collect(), threads)
+    }
+
+    /// Tells what runs the code of each process that is followed. One that has ended has what
+    /// another of the same executable has: workers come and go.
+    fn tell_runtimes(&mut self) {
+        let mut by_name: HashMap<String, Runtime> = HashMap::new();
+        for process in self.known.values_mut() {
+            process.runtime = runtime(&self.proc_root, process.pid);
+            if process.runtime != Runtime::Unknown {
+                by_name.insert(process.executable.clone(), process.runtime);
+            }
+        }
+        for process in self.known.values_mut() {
+            if process.runtime == Runtime::Unknown
+                && let Some(known) = by_name.get(&process.executable)
+            {
+                process.runtime = *known;
+            }
+        }
     }
 
     /// Finds the processes of threads that were met under their name alone, as far as they live.

@@ -11,19 +11,23 @@ use super::records::{CALLCHAIN, HEAD, RAW, REGS_USER, STACK_USER, Shape};
 // `perf_type_id` and `perf_sw_ids` of linux/perf_event.h.
 const TYPE_SOFTWARE: u32 = 1;
 const TYPE_TRACEPOINT: u32 = 2;
+const SW_CPU_CLOCK: u64 = 0;
 const SW_DUMMY: u64 = 9;
 
 // Bits of `perf_event_attr`, in the order of the header.
 const DISABLED: u64 = 1 << 0;
+const EXCLUDE_IDLE: u64 = 1 << 7;
 const COMM: u64 = 1 << 9;
+const FREQUENCY: u64 = 1 << 10;
 const TASK: u64 = 1 << 13;
 const SAMPLE_ID_ALL: u64 = 1 << 18;
+const EXCLUDE_CALLCHAIN_USER: u64 = 1 << 22;
 const USE_CLOCKID: u64 = 1 << 25;
 
-/// Part of a program's stack that is kept: enough for some thirty frames of C.
+/// Part of a program's stack that is kept as a rule: enough for some thirty frames of C.
 pub(super) const DUMP_BYTES: u32 = 4096;
-/// Return addresses that are kept, the kernel's and the program's together.
-const MOST_FRAMES: u16 = 48;
+/// Return addresses in the kernel that are kept; a wait in a file system has some twenty.
+const MOST_FRAMES: u16 = 32;
 
 /// Registers that unwinding begins with, as bits of `enum perf_event_x86_regs`: bp, sp, ip.
 #[cfg(target_arch = "x86_64")]
@@ -67,6 +71,10 @@ pub(super) enum What {
     Tasks,
     /// A tracepoint by its number, without stacks.
     Tracepoint(u64),
+    /// A tracepoint with stacks, at every so many hits, with so much of the program's stack.
+    Stacks { id: u64, every: u64, bytes: u32 },
+    /// A clock that looks so many times a second at what runs, with stacks.
+    Clock { hz: u64 },
 }
 
 impl What {
@@ -75,6 +83,8 @@ impl What {
         let (raw, stack) = match self {
             Self::Tasks => (false, false),
             Self::Tracepoint(_) => (true, false),
+            Self::Stacks { .. } => (true, true),
+            Self::Clock { .. } => (false, true),
         };
         Shape {
             raw,
@@ -98,12 +108,20 @@ impl What {
         if shape.stack {
             attributes.sample_type |= CALLCHAIN | REGS_USER | STACK_USER;
             attributes.sample_regs_user = REGISTERS;
-            attributes.sample_stack_user = if REGISTERS == 0 { 0 } else { DUMP_BYTES };
             attributes.sample_max_stack = MOST_FRAMES;
+            if REGISTERS != 0 {
+                attributes.flags |= EXCLUDE_CALLCHAIN_USER;
+                attributes.sample_stack_user = match self {
+                    Self::Stacks { bytes, .. } => bytes,
+                    _ => DUMP_BYTES,
+                };
+            }
         }
         let more = match self {
             Self::Tasks => (TYPE_SOFTWARE, SW_DUMMY, 0, TASK | COMM),
             Self::Tracepoint(id) => (TYPE_TRACEPOINT, id, 1, 0),
+            Self::Stacks { id, every, .. } => (TYPE_TRACEPOINT, id, every.max(1), 0),
+            Self::Clock { hz } => (TYPE_SOFTWARE, SW_CPU_CLOCK, hz, FREQUENCY | EXCLUDE_IDLE),
         };
         (attributes.kind, attributes.config, attributes.sample_period) = (more.0, more.1, more.2);
         attributes.flags |= more.3;

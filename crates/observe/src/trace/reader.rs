@@ -1,5 +1,6 @@
 //! The thread that empties the rings and keeps to the plan of the slots.
 
+use std::collections::HashMap;
 use std::ops::RangeInclusive;
 use std::path::Path;
 use std::sync::mpsc::{Receiver, RecvTimeoutError};
@@ -11,13 +12,14 @@ use slowpath_core::nanos::{MILLISECOND, SECOND, Span};
 use slowpath_core::timeline::Gap;
 use slowpath_core::trace::{Depth, Role, Stretch};
 
+use super::budget::{Budget, full_slots};
 use super::collect::Collector;
 use super::cost::Cost;
 use super::filters::{Scope, Tids};
 use super::members::Members;
 use super::records;
 use super::session::Session;
-use super::slots::{Course, Turn};
+use super::slots::{Course, Slot, Turn};
 use super::upstream::Upstream;
 use super::{KERNEL, TraceWatch, Traced, gap, tracefs};
 use crate::clock;
@@ -60,6 +62,10 @@ pub(super) struct Reader {
     current: Option<(Nanos, Depth)>,
     stretches: Vec<Stretch>,
     next_look: Nanos,
+    budget: Budget,
+    /// How often each thread lately began to wait, and up to when that was counted.
+    waits_per_s: HashMap<u32, f64>,
+    counted_at: Nanos,
     gaps: Vec<Gap>,
 }
 
@@ -100,6 +106,9 @@ impl Reader {
         });
         Ok(Self {
             gaps: gaps.collect(),
+            budget: Budget::new(0, session.cpus()),
+            waits_per_s: HashMap::new(),
+            counted_at: clock::now(),
             watch,
             buffers: vec![Vec::new(); session.cpus()],
             session,
@@ -125,16 +134,14 @@ impl Reader {
                     let (seed, repeat) = (self.watch.seed, self.watch.repeat);
                     self.course = Course::over(window, seed, repeat);
                     self.collector.keep_from = Some(window.begin);
+                    self.budget = Budget::new(window.len_ns(), self.session.cpus());
                 }
                 Ok(Command::Stop) | Err(RecvTimeoutError::Disconnected) => break,
                 Err(RecvTimeoutError::Timeout) => {}
             }
             let now = clock::now();
             match self.course.due(now) {
-                Some(Turn::Slot(slot)) => self.begin(match slot.turn {
-                    Some(_) => Depth::Light,
-                    None => Depth::Off,
-                }),
+                Some(Turn::Slot(slot)) => self.begin(slot),
                 Some(Turn::Over) => self.end(),
                 None => {}
             }
@@ -151,9 +158,19 @@ impl Reader {
         self.finish(cost)
     }
 
-    /// Begins a stretch, unless the present one is as deep. What happens while events are switched
-    /// belongs to none.
-    fn begin(&mut self, depth: Depth) {
+    /// Begins a slot; it goes on with the present stretch if that is as deep. What happens while
+    /// events are switched belongs to none.
+    fn begin(&mut self, slot: Slot) {
+        self.count_waits();
+        let all: f64 = self.waits_per_s.values().sum();
+        let depth = match slot.turn {
+            None => Depth::Off,
+            Some(turn) if turn < full_slots(all) && self.arm() => Depth::Full,
+            Some(_) => Depth::Light,
+        };
+        if depth != Depth::Full {
+            self.session.disarm();
+        }
         if self.current.is_some_and(|(_, now)| now == depth) {
             return;
         }
@@ -166,6 +183,40 @@ impl Reader {
             at = clock::now();
         }
         self.current = Some((at, depth));
+    }
+
+    /// Begins to take stacks; gives whether that could be.
+    fn arm(&mut self) -> bool {
+        if self.collector.stacks.is_full() {
+            return false;
+        }
+        let tids = self.collector.members.tids();
+        let choice = self.budget.choose(&tids, &self.waits_per_s);
+        let armed = self.session.arm(&choice);
+        if let Err(error) = &armed {
+            self.tell(gap("trace.stacks", error.to_string(), ""));
+        }
+        armed.is_ok()
+    }
+
+    /// Counts how often threads have begun to wait since the last time, if that was seen.
+    fn count_waits(&mut self) {
+        let now = clock::now();
+        let seconds = now.since(self.counted_at) as f64 / SECOND as f64;
+        let waits = std::mem::take(&mut self.collector.waits);
+        let was_off = self.current.is_some_and(|(_, depth)| depth == Depth::Off);
+        if !was_off && seconds > 0.0 {
+            let rate = |(tid, count): (u32, u64)| (tid, count as f64 / seconds);
+            self.waits_per_s = waits.into_iter().map(rate).collect();
+        }
+        self.counted_at = now;
+    }
+
+    /// Adds a gap, once.
+    fn tell(&mut self, gap: Gap) {
+        if !self.gaps.contains(&gap) {
+            self.gaps.push(gap);
+        }
     }
 
     /// Ends the present stretch at an instant.
@@ -184,6 +235,7 @@ impl Reader {
     fn end(&mut self) {
         self.close(clock::now());
         self.course.end();
+        self.session.disarm();
         self.session.switch(false);
     }
 
@@ -262,10 +314,7 @@ impl Reader {
             // What could not be opened anew goes on as it was.
             if let Err(error) = self.session.follow(scope) {
                 let reason = format!("whom to follow could not be told anew: {error}");
-                let missing = gap("trace.newcomers", reason, "");
-                if !self.gaps.contains(&missing) {
-                    self.gaps.push(missing);
-                }
+                self.tell(gap("trace.newcomers", reason, ""));
             }
         }
         let cost_ns = clock::thread_cpu_ns().saturating_sub(cpu_ns);
@@ -275,12 +324,15 @@ impl Reader {
         self.next_look = now.plus(pause_ns);
     }
 
-    fn finish(self, cost: Cost) -> Traced {
-        let trace = self.collector.finish(self.stretches);
+    fn finish(mut self, cost: Cost) -> Traced {
+        // What naming the stacks costs lies behind the window and is not the cost of tracing.
+        let cost = cost.finish();
+        let (trace, mut gaps) = self.collector.finish(self.stretches);
+        self.gaps.append(&mut gaps);
         Traced {
             trace,
             gaps: self.gaps,
-            cost: cost.finish(),
+            cost,
         }
     }
 }

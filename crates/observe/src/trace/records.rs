@@ -103,7 +103,7 @@ pub struct Stack<'a> {
     /// Addresses in the program by its frame pointers, innermost first.
     pub user: Vec<u64>,
     /// The registers that were asked for, in the order of their numbers; empty for a thread of
-    /// the kernel.
+    /// the kernel and for a program of 32 bits.
     pub registers: Vec<u64>,
     /// The stack from the stack pointer on.
     pub dump: &'a [u8],
@@ -203,10 +203,15 @@ fn sample(mut at: Cursor<'_>, shape_of: impl Fn(u64) -> Option<Shape>) -> Option
 }
 
 fn stack<'a>(mut at: Cursor<'a>, chain: &[u8], registers: usize) -> Option<Stack<'a>> {
+    /// `PERF_SAMPLE_REGS_ABI_64`: the program has 64 bits, as we have.
+    const SAME_WIDTH: u64 = 2;
     let (kernel, user) = split(chain);
     let abi = at.u64()?;
     let words = if abi == 0 { 0 } else { registers };
-    let registers = at.take(words.checked_mul(8)?)?;
+    let mut registers = at.take(words.checked_mul(8)?)?;
+    if abi != SAME_WIDTH {
+        registers = &[];
+    }
     let size = at.u64()? as usize;
     let dump = at.take(size)?;
     // How much of the dump is there; the field is missing if there is no dump at all.

@@ -1,14 +1,15 @@
 //! All events on all CPUs: opened, told whom to follow, switched on and off.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::io;
 use std::path::Path;
 
-use super::filters::Scope;
+use super::budget::Choice;
+use super::filters::{Scope, Tids};
 use super::format::Format;
 use super::kinds::{Kind, Layout};
-use super::perf::{Event, What};
+use super::perf::{DUMP_BYTES, Event, What};
 use super::records::Shape;
 use super::ring::Ring;
 
@@ -19,6 +20,9 @@ pub(super) const RING_BYTES: usize = 8 << 20;
 const ALL_RINGS_BYTES: usize = 256 << 20;
 /// A smaller ring than this is not worth having: 128 KiB holds 10 ms of 100,000 events a second.
 const SMALLEST_RING_BYTES: usize = 128 << 10;
+
+/// A clock slower than this is not worth having.
+const SLOWEST_HZ: u64 = 20;
 
 /// What an event that is open stands for.
 #[derive(Clone, Copy, Debug)]
@@ -47,6 +51,8 @@ struct Cpu {
     ring: Ring,
     /// The tracepoints, in the order of [`Session::points`].
     light: Vec<Event>,
+    /// The events with stacks, while there are any.
+    full: Vec<Event>,
 }
 
 /// All events on all CPUs.
@@ -150,6 +156,7 @@ impl Session {
             tasks,
             ring,
             light,
+            full: Vec::new(),
         })
     }
 
@@ -222,6 +229,46 @@ impl Session {
         self.enabled = on;
     }
 
+    /// Takes stacks of those that are chosen, from now on.
+    pub(super) fn arm(&mut self, choice: &Choice) -> Result<(), SessionError> {
+        self.disarm();
+        let switch = self.points.iter().find(|point| point.kind == Kind::Switch);
+        let Some((id, layout)) = switch.map(|point| (point.id, point.layout)) else {
+            return Err(SessionError::Absent(Kind::Switch.name()));
+        };
+        let mut cpus = std::mem::take(&mut self.cpus);
+        let armed = cpus.iter_mut().try_for_each(|cpu| {
+            for (what, condition) in with_stacks(id, choice) {
+                let condition = condition.as_deref();
+                let event = open_slower(what, condition, cpu.number, &cpu.tasks);
+                let event = event.map_err(|source| SessionError::Refused {
+                    what: "an event with stacks".to_owned(),
+                    cpu: cpu.number,
+                    source,
+                })?;
+                let layout = condition.is_some().then_some(layout);
+                let shape = what.shape();
+                self.sources.insert(event.id, Source { shape, layout });
+                // It has just been opened; that it cannot be switched on does not happen.
+                let _ = event.enable();
+                cpu.full.push(event);
+            }
+            Ok(())
+        });
+        self.cpus = cpus;
+        if armed.is_err() {
+            self.disarm();
+        }
+        armed
+    }
+
+    /// Takes no more stacks.
+    pub(super) fn disarm(&mut self) {
+        for cpu in &mut self.cpus {
+            cpu.full.clear();
+        }
+    }
+
     /// Appends what each CPU has recorded to its buffer.
     pub(super) fn drain(&mut self, into: &mut [Vec<u8>]) {
         for (cpu, into) in self.cpus.iter_mut().zip(into) {
@@ -242,6 +289,49 @@ fn open(what: What, condition: Option<&str>, cpu: u32, tasks: &Event) -> io::Res
     }
     event.write_into(tasks)?;
     Ok(event)
+}
+
+/// The events with stacks and their conditions; the clock has none.
+fn with_stacks(id: u64, choice: &Choice) -> Vec<(What, Option<String>)> {
+    /// Threads that wait rarely get deeper stacks.
+    const DEEP_BYTES: u32 = 2 * DUMP_BYTES;
+    let (each, others) = (&choice.each, &choice.others);
+    let covering = |tids: &BTreeSet<u32>| Tids::covering(tids, None);
+    let (deep, rest) = (covering(each), covering(others));
+    let apart = !others.iter().any(|tid| deep.contains(*tid))
+        && !each.iter().any(|tid| rest.contains(*tid));
+    let stacks = |every, bytes| What::Stacks { id, every, bytes };
+    let mut events = vec![(
+        What::Clock {
+            hz: choice.clock_hz,
+        },
+        None,
+    )];
+    if apart {
+        events.push((stacks(1, DEEP_BYTES), Some(Scope::stacks(&deep))));
+        events.push((stacks(choice.every, DUMP_BYTES), Some(Scope::stacks(&rest))));
+    } else {
+        // Too mixed for two conditions.
+        let all = covering(&each.union(others).copied().collect());
+        events.push((stacks(choice.every, DUMP_BYTES), Some(Scope::stacks(&all))));
+    }
+    events
+}
+
+/// Opens an event; a clock more slowly if the kernel refuses (`kernel.perf_event_max_sample_rate`).
+fn open_slower(
+    mut what: What,
+    condition: Option<&str>,
+    cpu: u32,
+    tasks: &Event,
+) -> io::Result<Event> {
+    loop {
+        let event = open(what, condition, cpu, tasks);
+        match (&event, &mut what) {
+            (Err(_), What::Clock { hz }) if *hz > SLOWEST_HZ => *hz /= 2,
+            _ => return event,
+        }
+    }
 }
 
 /// The data of each CPU's ring.
