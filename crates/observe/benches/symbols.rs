@@ -84,20 +84,28 @@ fn add_the_first_dump(bencher: Bencher<'_, '_>) {
     bencher.bench_local(|| Symbolizer::new("/proc").add(pid, black_box(&taken[0].raw())));
 }
 
-/// All of a run: 20,000 stacks of 500 different ones, each through 20 places in a program with debug
-/// information, no two alike.
+/// All of a run: 20,000 stacks of 500 different ones, through a program with debug information.
+/// Their outer functions are the same, as those of a server's threads are.
 #[divan::bench(sample_count = 5)]
 fn a_whole_run(bencher: Bencher<'_, '_>) {
+    // The innermost has 500 places, the next 250, and so on.
+    run(bencher, |stack, place| stack >> place.min(8));
+}
+
+/// The same of stacks that have no place in common.
+#[divan::bench(sample_count = 5)]
+fn a_whole_run_of_stacks_unlike_each_other(bencher: Bencher<'_, '_>) {
+    run(bencher, |stack, _| stack);
+}
+
+fn run(bencher: Bencher<'_, '_>, branch: fn(u64, u64) -> u64) {
     let sleeper = Sleeper::start();
     let pid = sleeper.0.id();
     let (start, end) = sleeper.code();
     let step = (end - start) / (DIFFERENT * DEEP);
+    let place = |stack, place| start + (place * DIFFERENT + branch(stack, place)) * step;
     let chains: Vec<Vec<u64>> = (0..DIFFERENT)
-        .map(|stack| {
-            (0..DEEP)
-                .map(|place| start + (place * DIFFERENT + stack) * step)
-                .collect()
-        })
+        .map(|stack| (0..DEEP).map(|deep| place(stack, deep)).collect())
         .collect();
     bencher.bench_local(|| {
         let mut symbolizer = Symbolizer::new("/proc");

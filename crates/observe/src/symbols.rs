@@ -18,6 +18,7 @@ use slowpath_core::timeline::Gap;
 use slowpath_core::trace::{Frame, NO_STACK};
 
 mod elf;
+mod go_table;
 mod modules;
 mod names;
 mod numbered;
@@ -26,6 +27,7 @@ mod runtime;
 mod space;
 mod unwind;
 
+pub use go_table::GoTable;
 pub use perf_map::PerfMap;
 pub use runtime::runtime;
 

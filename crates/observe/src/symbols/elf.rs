@@ -20,6 +20,9 @@ const MOST_SECTION_BYTES: u64 = 256 << 20;
 /// No machine has smaller pages; segments are mapped by whole ones.
 const PAGE_BYTES: u64 = 4096;
 
+/// Where `text` stands in Go's `runtime.moduledata`: behind a pointer, six slices and three more.
+const GO_MODULE_TEXT: usize = 8 + 6 * 24 + 3 * 8;
+
 /// A part of a file that is mapped as a whole, executable.
 #[derive(Clone, Copy, Debug)]
 struct Segment {
@@ -95,6 +98,29 @@ impl Image {
             sections,
         ))
     }
+}
+
+/// What the file of a Go program holds of its functions: the first of `names` that it has, and where
+/// its code begins.
+pub(super) fn go_sections(file: &File, names: &[&str]) -> io::Result<Option<(Bytes, u64)>> {
+    let cache = ReadCache::new(file);
+    let object = object::File::parse(&cache).map_err(io::Error::other)?;
+    let bytes = names.iter().find_map(|name| data(&object, name));
+    Ok(bytes.map(|bytes| (bytes, go_text(&object).unwrap_or(0))))
+}
+
+/// Where the code of Go's own begins: as its description of the module says (since Go 1.26 in a
+/// section of its own), or all of `.text` if no C linker put something before it.
+fn go_text<'a>(object: &impl Object<'a>) -> Option<u64> {
+    let stated = data(object, ".go.module").and_then(|module| {
+        let word = module.get(GO_MODULE_TEXT..GO_MODULE_TEXT + 8)?;
+        Some(u64::from_ne_bytes(word.try_into().ok()?))
+    });
+    // In a program that may lie anywhere it is filled in when the program starts.
+    stated.filter(|text| *text != 0).or_else(|| {
+        let own = object.section_by_name(".eh_frame").is_none();
+        own.then_some(object.section_by_name(".text")?.address())
+    })
 }
 
 fn executable<'a>(segment: &impl ObjectSegment<'a>) -> Option<Segment> {

@@ -1,5 +1,6 @@
 //! Names for the places on stacks.
 
+use std::cell::LazyCell;
 use std::collections::BTreeMap;
 use std::ffi::OsStr;
 use std::fs::{self, File};
@@ -17,8 +18,8 @@ use super::modules::{MOST_MODULES, Module, Modules, open_regular};
 use super::numbered::Numbered;
 use super::space::{Home, Space};
 use super::{
-    Lost, MOST_DEEP, MOST_PLACES, MOST_PROCESSES, MOST_STACKS, PerfMap, Symbolizer, Symbols,
-    runtime,
+    GoTable, Lost, MOST_DEEP, MOST_PLACES, MOST_PROCESSES, MOST_STACKS, PerfMap, Symbolizer,
+    Symbols, runtime,
 };
 
 /// The largest table of names that is read of a runtime; beyond it nobody cleans up.
@@ -128,13 +129,18 @@ fn of_file(naming: &Naming, module: &Module, at: &[u64]) -> Vec<Named> {
     let source = Source::from(Elf::new(path));
     let symbols = naming.symbolize(&source, Input::VirtOffset(at));
     let mut symbols = symbols.unwrap_or_default().into_iter();
+    // Read when something has no name otherwise, and then once.
+    let go = LazyCell::new(|| GoTable::of(module).ok().flatten());
     let named = at.iter().map(|at| match symbols.next() {
         Some(Symbolized::Sym(sym)) => functions(&sym, &module.name),
-        Some(Symbolized::Unknown(_)) | None => vec![Frame {
-            function: format!("{at:#x}"),
-            module: module.name.clone(),
-            source: String::new(),
-        }],
+        Some(Symbolized::Unknown(_)) | None => {
+            let name = go.as_ref().and_then(|go| go.name(*at));
+            vec![Frame {
+                function: name.unwrap_or_else(|| format!("{at:#x}")),
+                module: module.name.clone(),
+                source: String::new(),
+            }]
+        }
     });
     named.collect()
 }
