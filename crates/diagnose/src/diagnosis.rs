@@ -15,6 +15,7 @@ mod health;
 mod inside;
 mod passes;
 mod shape;
+mod spans;
 mod verdicts;
 
 pub use failures::{
@@ -32,6 +33,8 @@ pub use shape::{
     Axis, CombFigures, ConstantFigures, KeptFigures, Mode, Outliers, OverRepeats, Settling,
     ShapeFigures, StallFigures, StepFigures, SwingFigures, WallFigures,
 };
+
+pub use spans::{EndpointSpans, GapState, RepeatedSpans, SpanFigures, SpanGap};
 
 pub use passes::{ClassFigures, FirstTouchFigures, PassFigures, ResetProof};
 pub use verdicts::{
@@ -212,6 +215,9 @@ pub struct EndpointFigures {
     /// What came of streams of events; `null` for an endpoint that has none.
     #[serde(default)]
     pub stream: Option<StreamFigures>,
+    /// What the target's own telemetry tells of its requests; left out if it tells nothing.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub spans: Option<EndpointSpans>,
     /// The modes of the latency; empty when there are too few samples to tell.
     pub modes: Vec<Mode>,
     /// Spread of the p50 over repeats: (max - min) / median; `null` for fewer than two.

@@ -19,6 +19,7 @@ use crate::over_repeats::over_repeats;
 use crate::scatter::Scatter;
 use crate::settling::Courses;
 use crate::shape::shape;
+use crate::spans;
 use crate::streams;
 use crate::verdict::ms;
 
@@ -91,6 +92,7 @@ fn figures(case: &Case<'_>, endpoint: &EndpointCase, spread: &dyn Spread) -> End
         latency_ms,
         service_ms,
         stream: streams::figures(case, endpoint),
+        spans: spans::figures(case, endpoint),
         run_spread: run_spread(&medians),
         spread_blame: spread_blame(case, &medians),
         over_repeats: over_repeats(&by_repeat),

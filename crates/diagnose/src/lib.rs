@@ -41,6 +41,7 @@ mod settling;
 mod shape;
 mod sleepers;
 pub mod slow;
+mod spans;
 mod streams;
 mod summary;
 mod supply;

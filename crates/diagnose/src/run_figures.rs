@@ -179,6 +179,16 @@ mod tests {
     use super::*;
     use crate::diagnosis::{Percentiles, ShapeFigures};
 
+    fn known() -> Percentile {
+        Percentile {
+            value: Some(2.5),
+            low: Some(2.0),
+            high: Some(3.0),
+            n: Some(100),
+            ..Percentile::default()
+        }
+    }
+
     #[test]
     fn a_refused_percentile_says_why_and_repeats_keep_theirs() {
         let refused = Percentile {
@@ -186,15 +196,8 @@ mod tests {
             reason: Some("needs 368 effective samples, have 12".to_owned()),
             ..Percentile::default()
         };
-        let known = Percentile {
-            value: Some(2.5),
-            low: Some(2.0),
-            high: Some(3.0),
-            n: Some(100),
-            ..Percentile::default()
-        };
         let latency = Percentiles {
-            p50: known,
+            p50: known(),
             p90: refused.clone(),
             p95: refused.clone(),
             p98: refused.clone(),
@@ -225,6 +228,7 @@ mod tests {
             service_ms: latency.clone(),
             latency_ms: latency,
             stream: None,
+            spans: None,
             modes: Vec::new(),
             run_spread: None,
             spread_blame: None,

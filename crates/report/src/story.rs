@@ -14,6 +14,7 @@ pub(crate) mod inside;
 mod over;
 mod passes;
 mod shape;
+mod spans;
 mod streams;
 mod trials;
 
@@ -26,6 +27,7 @@ pub(crate) use health::spread_blame;
 pub(crate) use over::{latency, over};
 pub(crate) use passes::{classes, label, passes};
 pub(crate) use shape::{effective, modes, settling, shape};
+pub(crate) use spans::spans;
 pub(crate) use streams::streams;
 pub(crate) use trials::{experiment, intervention, tests};
 

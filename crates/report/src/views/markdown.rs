@@ -153,6 +153,7 @@ fn notes(text: &mut String, figures: &EndpointFigures) {
     notes.extend(figures.errors.iter().map(story::error_told));
     notes.extend(story::unfinished(figures));
     notes.extend(story::streams(figures));
+    notes.extend(story::spans(figures));
     notes.extend(story::spread_blame(figures));
     notes.extend(story::settling(figures));
     notes.extend(story::shape(figures));

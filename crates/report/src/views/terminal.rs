@@ -202,6 +202,7 @@ fn notes(figures: &EndpointFigures) -> Vec<String> {
     }
     notes.extend(story::unfinished(figures));
     notes.extend(story::streams(figures));
+    notes.extend(story::spans(figures));
     if let (Some(latency), Some(service)) =
         (figures.latency_ms.p99.value, figures.service_ms.p99.value)
         && latency - service > SERVICE_DIFFERS * latency

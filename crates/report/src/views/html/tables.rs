@@ -93,6 +93,7 @@ fn notes(diagnosis: &Diagnosis, figures: &EndpointFigures) -> Markup {
             @if let Some(told) = story::nothing_answered(figures) { li { (told) } }
             @for error in &figures.errors { li { (story::error_told(error)) } }
             @for line in story::streams(figures) { li { (line) } }
+            @for line in story::spans(figures) { li { (line) } }
             @if figures.unsent > 0 { li { (quantity::count(figures.unsent))
                 " were never sent because no connection became free" } }
             @if let Some(blame) = story::spread_blame(figures) { li { (blame) } }

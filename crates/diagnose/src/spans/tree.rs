@@ -1,0 +1,275 @@
+//! The spans of one request as a tree, and to which of them each instant belongs.
+
+use std::cmp::Reverse;
+use std::collections::BTreeMap;
+
+use slowpath_core::nanos::{Nanos, Span};
+use slowpath_core::spans::AppSpan;
+
+/// Spans of one request that are looked at, the earliest: more say nothing that these do not, and
+/// a request with a hundred thousand must not hold up the judgement.
+const MOST_SPANS: usize = 256;
+
+/// The spans of one request. Whatever they say of their parents, it is a tree: a span whose parent
+/// is missing is a root, and a circle is cut open.
+#[derive(Debug)]
+pub(super) struct Tree<'a> {
+    spans: &'a [AppSpan],
+    roots: Vec<usize>,
+    children: Vec<Vec<usize>>,
+}
+
+/// To which span a stretch of a request belongs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Part {
+    pub(super) begin: Nanos,
+    pub(super) end: Nanos,
+    /// The innermost span; `None` outside of all.
+    pub(super) of: Option<usize>,
+    /// The spans in it that the stretch lies between; `None` for all if there is none.
+    pub(super) between: Option<(Option<usize>, Option<usize>)>,
+}
+
+impl<'a> Tree<'a> {
+    /// The tree of spans that are sorted by their begin.
+    pub(super) fn of(spans: &'a [AppSpan]) -> Self {
+        let spans = &spans[..spans.len().min(MOST_SPANS)];
+        let mut places = BTreeMap::new();
+        for (place, span) in spans.iter().enumerate() {
+            // Of two spans with one id the first is meant.
+            places.entry(span.id).or_insert(place);
+        }
+        let parents = spans.iter().map(|span| places.get(&span.parent).copied());
+        let parents = without_circles(parents.collect());
+        let mut tree = Self {
+            spans,
+            roots: Vec::new(),
+            children: vec![Vec::new(); spans.len()],
+        };
+        for (place, parent) in parents.into_iter().enumerate() {
+            match parent {
+                Some(parent) => tree.children[parent].push(place),
+                None => tree.roots.push(place),
+            }
+        }
+        let last_first = |place: &usize| (Reverse(spans[*place].end), *place);
+        tree.roots.sort_by_key(last_first);
+        for children in &mut tree.children {
+            children.sort_by_key(last_first);
+        }
+        tree
+    }
+
+    /// A span.
+    pub(super) fn span(&self, place: usize) -> &'a AppSpan {
+        &self.spans[place]
+    }
+
+    /// All spans that are looked at.
+    pub(super) fn spans(&self) -> &'a [AppSpan] {
+        self.spans
+    }
+
+    /// The spans in a span, or those in none; the last to end comes first.
+    pub(super) fn inside(&self, of: Option<usize>) -> &[usize] {
+        of.map_or(&self.roots, |place| &self.children[place])
+    }
+
+    /// Takes a window apart: each instant once, without holes, the last stretch first.
+    pub(super) fn parts(&self, window: Span) -> Vec<Part> {
+        let mut parts = Vec::new();
+        self.take_apart(None, window.begin, window.end, &mut parts);
+        parts
+    }
+
+    /// Goes from the end of a span to its begin: what ended last was waited for until then, and
+    /// what it had to wait for itself ended before it began. Its depth is that of the tree.
+    fn take_apart(&self, of: Option<usize>, begin: Nanos, end: Nanos, parts: &mut Vec<Part>) {
+        let (mut until, mut behind) = (end, None);
+        for &child in self.inside(of) {
+            let span = &self.spans[child];
+            let (from, to) = (span.begin.max(begin), span.end.min(until));
+            if from >= to {
+                // Elsewhere in time, or beside one that ended later.
+                continue;
+            }
+            if to < until {
+                parts.push(Part {
+                    begin: to,
+                    end: until,
+                    of,
+                    between: Some((Some(child), behind)),
+                });
+            }
+            self.take_apart(Some(child), from, to, parts);
+            (until, behind) = (from, Some(child));
+        }
+        if begin < until {
+            parts.push(Part {
+                begin,
+                end: until,
+                of,
+                between: behind.map(|behind| (None, Some(behind))),
+            });
+        }
+    }
+}
+
+/// Parents from which every way leads to a span without one.
+fn without_circles(mut parents: Vec<Option<usize>>) -> Vec<Option<usize>> {
+    // The walk on which each was met.
+    let mut met = vec![usize::MAX; parents.len()];
+    for first in 0..parents.len() {
+        let mut at = first;
+        while met[at] == usize::MAX {
+            met[at] = first;
+            match parents[at] {
+                // It was met on this very walk, and ahead of the others.
+                Some(parent) if met[parent] == first => parents[parent] = None,
+                Some(parent) => at = parent,
+                None => {}
+            }
+        }
+    }
+    parents
+}
+
+#[cfg(test)]
+pub(super) mod tests {
+    use proptest::collection::vec;
+    use proptest::prelude::*;
+    use slowpath_core::spans::SpanKind;
+
+    use super::*;
+
+    /// A span that is called after its id.
+    pub(in crate::spans) fn span(id: u64, parent: u64, begin: u64, end: u64) -> AppSpan {
+        AppSpan {
+            serial: 0,
+            repeat: 0,
+            kind: SpanKind::Internal,
+            error: false,
+            id,
+            parent,
+            name: id as u32,
+            service: 0,
+            thread: 0,
+            begin: Nanos::new(begin),
+            end: Nanos::new(end),
+        }
+    }
+
+    fn window(begin: u64, end: u64) -> Span {
+        Span::new(Nanos::new(begin), Nanos::new(end))
+    }
+
+    /// Begin, end and id of the span, in order of time.
+    fn told(spans: &[AppSpan], over: Span) -> Vec<(u64, u64, u64)> {
+        let tree = Tree::of(spans);
+        let mut parts = tree.parts(over);
+        parts.reverse();
+        let id = |of: Option<usize>| of.map_or(0, |place| spans[place].id);
+        parts
+            .iter()
+            .map(|p| (p.begin.get(), p.end.get(), id(p.of)))
+            .collect()
+    }
+
+    #[test]
+    fn the_innermost_span_has_the_time_and_gaps_have_their_neighbours() {
+        let spans = [span(1, 99, 10, 100), span(2, 1, 20, 40), span(3, 1, 70, 90)];
+        let parts = told(&spans, window(5, 110));
+        let expected = [
+            (5, 10, 0),
+            (10, 20, 1),
+            (20, 40, 2),
+            (40, 70, 1),
+            (70, 90, 3),
+            (90, 100, 1),
+            (100, 110, 0),
+        ];
+        assert_eq!(parts, expected);
+        let tree = Tree::of(&spans);
+        let gaps: Vec<_> = tree
+            .parts(window(5, 110))
+            .iter()
+            .rev()
+            .map(|p| p.between)
+            .collect();
+        assert_eq!(gaps[3], Some((Some(1), Some(2))), "between 2 and 3");
+        assert_eq!(gaps[1], Some((None, Some(1))), "ahead of 2");
+        assert_eq!(gaps[5], Some((Some(2), None)), "behind 3");
+        assert_eq!(gaps[2], None, "nothing is in it");
+        assert_eq!(gaps[0], Some((None, Some(0))), "on the way to the first");
+    }
+
+    #[test]
+    fn of_spans_side_by_side_the_last_to_end_was_waited_for() {
+        let spans = [
+            span(1, 0, 0, 100),
+            span(2, 1, 10, 60),
+            span(3, 1, 20, 90),
+            span(4, 1, 30, 40),
+        ];
+        let parts = told(&spans, window(1, 100));
+        assert_eq!(parts, [(1, 10, 1), (10, 20, 2), (20, 90, 3), (90, 100, 1)]);
+    }
+
+    #[test]
+    fn children_outside_of_their_parents_are_cut() {
+        let spans = [span(2, 1, 5, 60), span(1, 0, 20, 50)];
+        assert_eq!(
+            told(&spans, window(1, 70)),
+            [(1, 20, 0), (20, 50, 2), (50, 70, 0)]
+        );
+    }
+
+    #[test]
+    fn circles_are_cut_open_and_nothing_is_lost() {
+        let spans = [
+            span(1, 3, 0, 90),
+            span(2, 1, 10, 80),
+            span(3, 2, 20, 70),
+            span(4, 4, 0, 5),
+        ];
+        let parts = told(&spans, window(1, 100));
+        assert_eq!(parts.last(), Some(&(90, 100, 0)));
+        let has = |id: u64| parts.iter().any(|part| part.2 == id);
+        assert!(has(1) && has(2) && has(3) && has(4), "{parts:?}");
+    }
+
+    #[test]
+    fn a_chain_of_many_spans_is_looked_at_in_part() {
+        let chain = |n: u64| span(n, n - 1, n, 10_000_000 - n);
+        let spans: Vec<AppSpan> = (1..100_000).map(chain).collect();
+        let tree = Tree::of(&spans);
+        assert_eq!(tree.spans().len(), MOST_SPANS);
+        assert_eq!(tree.parts(window(1, 10_000_000)).len(), 2 * MOST_SPANS);
+    }
+
+    proptest! {
+        #[test]
+        fn whatever_spans_say_each_instant_belongs_to_one(
+            rows in vec((0..9_u64, 0..9_u64, 0..60_u64, 0..60_u64), 0..14),
+            (begin, length) in (1..50_u64, 0..50_u64),
+        ) {
+            let mut spans: Vec<AppSpan> =
+                rows.iter().map(|&(id, parent, b, e)| span(id, parent, b, e)).collect();
+            spans.sort_by_key(AppSpan::order);
+            let tree = Tree::of(&spans);
+            let parts = tree.parts(window(begin, begin + length));
+            let mut until = begin + length;
+            for part in &parts {
+                prop_assert_eq!(part.end.get(), until);
+                prop_assert!(part.begin < part.end);
+                if let Some(of) = part.of {
+                    let span = spans[of].span();
+                    prop_assert!(span.begin <= part.begin && part.end <= span.end);
+                }
+                until = part.begin.get();
+            }
+            prop_assert_eq!(until, if parts.is_empty() { begin + length } else { begin });
+            prop_assert_eq!(parts.is_empty(), length == 0);
+        }
+    }
+}
