@@ -27,6 +27,9 @@ const NLMSG_DONE: u16 = 3;
 const NLMSG_HEADER_BYTES: usize = 16;
 const REQUEST_BYTES: usize = NLMSG_HEADER_BYTES + 56;
 const INET_DIAG_MSG_BYTES: usize = 72;
+const UNIX_REQUEST_BYTES: usize = NLMSG_HEADER_BYTES + 24;
+const UNIX_DIAG_MSG_BYTES: usize = 16;
+const UNIX_DIAG_PEER: u16 = 2;
 const IPPROTO_TCP: u8 = 6;
 const INET_DIAG_INFO: u16 = 2;
 const INET_DIAG_SKMEMINFO: u16 = 7;
@@ -125,13 +128,29 @@ impl SockDiag {
     /// Hands every socket that matches to `each`.
     pub(crate) fn dump(&mut self, query: Query, mut each: impl FnMut(Socket)) -> Result<(), Errno> {
         self.sequence = self.sequence.wrapping_add(1);
+        let request = request(query, self.sequence);
+        self.ask(&request, &mut |body| {
+            if let Some(socket) = parse_socket(body) {
+                each(socket);
+            }
+        })
+    }
+
+    /// Hands every connected Unix socket to `each`: its inode and that of its other end.
+    pub(crate) fn unix_pairs(&mut self, mut each: impl FnMut(u32, u32)) -> Result<(), Errno> {
+        self.sequence = self.sequence.wrapping_add(1);
+        let request = unix_request(self.sequence);
+        self.ask(&request, &mut |body| {
+            if let Some((inode, other)) = parse_unix(body) {
+                each(inode, other);
+            }
+        })
+    }
+
+    /// Sends a request and hands the body of each message of the answer to `each`.
+    fn ask(&mut self, request: &[u8], each: &mut impl FnMut(&[u8])) -> Result<(), Errno> {
         let kernel = SocketAddrNetlink::new(0, 0);
-        sendto(
-            &self.socket,
-            &request(query, self.sequence),
-            SendFlags::empty(),
-            &kernel,
-        )?;
+        sendto(&self.socket, request, SendFlags::empty(), &kernel)?;
         loop {
             self.buffer.clear();
             recv(
@@ -139,7 +158,7 @@ impl SockDiag {
                 spare_capacity(&mut self.buffer),
                 RecvFlags::empty(),
             )?;
-            match parse_answer(&self.buffer, self.sequence, &mut each)? {
+            match parse_answer(&self.buffer, self.sequence, each)? {
                 Progress::More => {}
                 Progress::Done => return Ok(()),
             }
@@ -147,13 +166,32 @@ impl SockDiag {
     }
 }
 
+/// The header of a request of `N` bytes, and nothing behind it yet.
+fn header<const N: usize>(sequence: u32) -> [u8; N] {
+    let mut bytes = [0; N];
+    bytes[..4].copy_from_slice(&(N as u32).to_ne_bytes());
+    bytes[4..6].copy_from_slice(&SOCK_DIAG_BY_FAMILY.to_ne_bytes());
+    bytes[6..8].copy_from_slice(&(NLM_F_REQUEST | NLM_F_DUMP).to_ne_bytes());
+    bytes[8..12].copy_from_slice(&sequence.to_ne_bytes());
+    bytes
+}
+
+/// A `struct unix_diag_req` for the other ends of all connected sockets.
+fn unix_request(sequence: u32) -> [u8; UNIX_REQUEST_BYTES] {
+    /// `UDIAG_SHOW_PEER`.
+    const SHOW_PEER: u32 = 0x4;
+    let mut bytes = header(sequence);
+    bytes[16] = rustix::net::AddressFamily::UNIX.as_raw() as u8;
+    bytes[20..24].copy_from_slice(&(1_u32 << ESTABLISHED).to_ne_bytes());
+    bytes[28..32].copy_from_slice(&SHOW_PEER.to_ne_bytes());
+    // `udiag_cookie`: no cookie in both words.
+    bytes[32..40].fill(0xff);
+    bytes
+}
+
 fn request(query: Query, sequence: u32) -> [u8; REQUEST_BYTES] {
-    let mut bytes = [0; REQUEST_BYTES];
+    let mut bytes = header(sequence);
     let mut put = |at: usize, field: &[u8]| bytes[at..at + field.len()].copy_from_slice(field);
-    put(0, &(REQUEST_BYTES as u32).to_ne_bytes());
-    put(4, &SOCK_DIAG_BY_FAMILY.to_ne_bytes());
-    put(6, &(NLM_F_REQUEST | NLM_F_DUMP).to_ne_bytes());
-    put(8, &sequence.to_ne_bytes());
     let extensions = if query.details {
         (1 << (INET_DIAG_INFO - 1)) | (1 << (INET_DIAG_SKMEMINFO - 1))
     } else {
@@ -182,7 +220,7 @@ enum Progress {
 fn parse_answer(
     mut bytes: &[u8],
     sequence: u32,
-    each: &mut impl FnMut(Socket),
+    each: &mut impl FnMut(&[u8]),
 ) -> Result<Progress, Errno> {
     while let (Some(length), Some(kind)) = (u32_at(bytes, 0), u16_at(bytes, 4)) {
         let length = length as usize;
@@ -196,17 +234,27 @@ fn parse_answer(
                     let error = u32_at(body, 0).map_or(0, |code| (code as i32).wrapping_neg());
                     return Err(Errno::from_raw_os_error(error.clamp(1, 4095)));
                 }
-                SOCK_DIAG_BY_FAMILY => {
-                    if let Some(socket) = parse_socket(body) {
-                        each(socket);
-                    }
-                }
+                SOCK_DIAG_BY_FAMILY => each(body),
                 _ => {}
             }
         }
         bytes = bytes.get(aligned(length)..).unwrap_or(&[]);
     }
     Ok(Progress::More)
+}
+
+/// Reads a `struct unix_diag_msg`: the inode, and that of the other end if there is one.
+fn parse_unix(body: &[u8]) -> Option<(u32, u32)> {
+    let (head, mut attributes) = body.split_at_checked(UNIX_DIAG_MSG_BYTES)?;
+    let inode = u32_at(head, 4)?;
+    while let (Some(length), Some(kind)) = (u16_at(attributes, 0), u16_at(attributes, 2)) {
+        let value = attributes.get(4..usize::from(length))?;
+        if kind == UNIX_DIAG_PEER {
+            return Some((inode, u32_at(value, 0)?));
+        }
+        attributes = attributes.get(aligned(usize::from(length))..)?;
+    }
+    None
 }
 
 /// Reads a `struct inet_diag_msg` and the attributes behind it.
@@ -266,6 +314,7 @@ fn u16_at(bytes: &[u8], at: usize) -> Option<u16> {
 #[cfg(test)]
 mod tests {
     use std::net::{TcpListener, TcpStream};
+    use std::os::unix::net::UnixStream;
 
     use proptest::prelude::*;
 
@@ -306,7 +355,8 @@ mod tests {
 
     fn read(bytes: &[u8], sequence: u32) -> (Result<Progress, Errno>, Vec<Socket>) {
         let mut sockets = Vec::new();
-        let progress = parse_answer(bytes, sequence, &mut |socket| sockets.push(socket));
+        let mut push = |body: &[u8]| sockets.extend(parse_socket(body));
+        let progress = parse_answer(bytes, sequence, &mut push);
         (progress, sockets)
     }
 
@@ -394,6 +444,25 @@ mod tests {
         assert!(connected[0].info.is_some());
     }
 
+    #[test]
+    fn the_kernel_knows_both_ends_of_our_own_pair() {
+        let inode = |socket: &UnixStream| {
+            rustix::fs::fstat(socket)
+                .map(|stat| stat.st_ino as u32)
+                .unwrap()
+        };
+        let (one, other) = UnixStream::pair().unwrap();
+        let (one, other) = (inode(&one), inode(&other));
+        let mut pairs = Vec::new();
+        let listed =
+            SockDiag::open().and_then(|mut kernel| kernel.unix_pairs(|a, b| pairs.push((a, b))));
+        if let Err(error) = listed {
+            println!("skipped: sock_diag answers {error}");
+            return;
+        }
+        assert!(pairs.contains(&(one, other)) && pairs.contains(&(other, one)));
+    }
+
     proptest! {
         #[test]
         fn no_bytes_make_the_parser_panic(
@@ -403,6 +472,7 @@ mod tests {
             let _ = read(&bytes, 0);
             let _ = read(&message(SOCK_DIAG_BY_FAMILY, 0, &body), 0);
             let _ = parse_tcp_info(&bytes);
+            let _ = parse_unix(&bytes);
         }
     }
 }

@@ -29,7 +29,8 @@ pub(super) struct Collector {
     lost: Vec<(Nanos, u64)>,
     /// Earlier events only say who is who.
     pub(super) keep_from: Option<Nanos>,
-    most_events: u64,
+    /// So many events are kept for now.
+    room: usize,
     /// The last fact of each kind on each CPU.
     latest: Vec<[Option<Told>; Kind::TRACEPOINTS.len()]>,
     /// Records about threads that are not followed.
@@ -48,7 +49,7 @@ struct Told {
 }
 
 impl Collector {
-    pub(super) fn new(members: Members, most_events: u64) -> Self {
+    pub(super) fn new(members: Members) -> Self {
         Self {
             members,
             ends: Ends::default(),
@@ -56,7 +57,7 @@ impl Collector {
             events: Vec::new(),
             lost: Vec::new(),
             keep_from: None,
-            most_events,
+            room: usize::MAX,
             latest: Vec::new(),
             foreign: 0,
             waits: HashMap::new(),
@@ -64,9 +65,16 @@ impl Collector {
         }
     }
 
-    /// When the last event was kept, if no more are.
+    /// Makes room for a part of what is left of `most` events.
+    pub(super) fn make_room(&mut self, most: u64, parts: usize) {
+        let most = usize::try_from(most).unwrap_or(usize::MAX);
+        let kept = self.events.len();
+        self.room = kept + most.saturating_sub(kept) / parts.max(1);
+    }
+
+    /// When the last event was kept, if there is no room for more.
     pub(super) fn full_since(&self) -> Option<Nanos> {
-        let is_full = self.events.len() as u64 >= self.most_events;
+        let is_full = self.events.len() >= self.room;
         self.events.last().map(|event| event.at).filter(|_| is_full)
     }
 
@@ -254,8 +262,7 @@ impl Collector {
 
     /// Whether an event of that instant is kept.
     fn is_kept(&self, at: Nanos) -> bool {
-        self.keep_from.is_some_and(|from| at >= from)
-            && (self.events.len() as u64) < self.most_events
+        self.keep_from.is_some_and(|from| at >= from) && self.events.len() < self.room
     }
 
     fn keep(&mut self, at: Nanos, cpu: u32, what: What) {

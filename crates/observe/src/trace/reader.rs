@@ -93,7 +93,7 @@ impl Reader {
                 CAP_IPC_LOCK; `ulimit -n` if it has too many files open";
             gap(KERNEL, error.to_string(), remedy)
         })?;
-        let mut collector = Collector::new(members, watch.most_events);
+        let mut collector = Collector::new(members);
         collector.ports = upstream.ports();
         let gaps = session.missing().map(|kind| {
             let reason = "the kernel has no such tracepoint, or without fields that are needed";
@@ -146,21 +146,20 @@ impl Reader {
                 None => {}
             }
             self.drain(now.minus(SETTLED_NS));
-            self.end_when_full();
+            self.pause_when_full();
             if now >= self.next_look {
                 self.look(now);
                 cost.note();
             }
         }
         self.end();
-        self.drain(Nanos::new(u64::MAX));
-        self.end_when_full();
         self.finish(cost)
     }
 
     /// Begins a slot; it goes on with the present stretch if that is as deep. What happens while
     /// events are switched belongs to none.
     fn begin(&mut self, slot: Slot) {
+        self.settle();
         self.count_waits();
         let all: f64 = self.waits_per_s.values().sum();
         let depth = match slot.turn {
@@ -171,14 +170,17 @@ impl Reader {
         if depth != Depth::Full {
             self.session.disarm();
         }
+        if depth != Depth::Off {
+            let parts = self.course.traced() + 1;
+            self.collector.make_room(self.watch.most_events, parts);
+        }
         if self.current.is_some_and(|(_, now)| now == depth) {
             return;
         }
-        let was_on = self.current.is_none_or(|(_, now)| now != Depth::Off);
         let on = depth != Depth::Off;
         let mut at = clock::now();
         self.close(at);
-        if was_on != on {
+        if self.session.is_on() != on {
             self.session.switch(on);
             at = clock::now();
         }
@@ -233,28 +235,37 @@ impl Reader {
 
     /// Ends tracing for good.
     fn end(&mut self) {
-        self.close(clock::now());
-        self.course.end();
+        let at = clock::now();
         self.session.disarm();
         self.session.switch(false);
+        self.course.end();
+        self.settle();
+        self.close(at);
     }
 
-    /// Ends tracing if no more events are kept: what is known is known up to the last one.
-    fn end_when_full(&mut self) {
-        let Some(last) = self.collector.full_since() else {
+    /// Takes everything that was recorded until now.
+    fn settle(&mut self) {
+        self.drain(Nanos::new(u64::MAX));
+        self.pause_when_full();
+    }
+
+    /// Lets the rest of a slot go if no more events are kept of it: what is known is known up to
+    /// the last one.
+    fn pause_when_full(&mut self) {
+        let (Some(last), Some((begin, depth))) = (self.collector.full_since(), self.current) else {
             return;
         };
-        if self.gaps.iter().any(|gap| gap.signal == KERNEL) {
+        if depth == Depth::Off || last < begin {
             return;
         }
-        self.end();
-        for stretch in &mut self.stretches {
-            stretch.span = Span::new(stretch.span.begin.min(last), stretch.span.end.min(last));
-        }
+        self.session.disarm();
+        self.session.switch(false);
+        self.close(last);
         let most = self.watch.most_events;
-        let reason = format!("{most} events were kept of this repeat and no more");
-        let remedy = "a shorter duration, or more repeats of a shorter one";
-        self.gaps.push(gap(KERNEL, reason, remedy));
+        let reason =
+            format!("{most} events are kept of a repeat, so only a part of each slot was traced");
+        let remedy = "a lower rate, a shorter duration or fewer repeats leave more for each";
+        self.tell(gap("trace.rest", reason, remedy));
     }
 
     /// Takes all records that are older than `horizon`, of all CPUs in order.

@@ -229,6 +229,11 @@ impl Session {
         self.enabled = on;
     }
 
+    /// Whether the tracepoints are on.
+    pub(super) const fn is_on(&self) -> bool {
+        self.enabled
+    }
+
     /// Takes stacks of those that are chosen, from now on.
     pub(super) fn arm(&mut self, choice: &Choice) -> Result<(), SessionError> {
         self.disarm();

@@ -91,6 +91,11 @@ impl Course {
         self.slots.last().map(|slot| slot.span.begin).or(self.end)
     }
 
+    /// How many of the slots that are to come are traced.
+    pub(super) fn traced(&self) -> usize {
+        self.slots.iter().filter(|slot| slot.turn.is_some()).count()
+    }
+
     /// What is to be done by now; slots that were missed are passed over.
     pub(super) fn due(&mut self, now: Nanos) -> Option<Turn> {
         let mut due = None;

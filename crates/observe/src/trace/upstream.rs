@@ -9,6 +9,7 @@ use procfs::net::{TcpNetEntry, TcpState};
 
 use super::filters::MOST_PORTS;
 use crate::probes::descriptors;
+use crate::sockets::SockDiag;
 use crate::target::{holders, tcp_entries};
 
 /// What is known of the target's upstream connections.
@@ -62,9 +63,8 @@ impl Upstream {
                 self.ports.push(port);
             }
         }
-        let new: BTreeSet<u64> = found
-            .inodes
-            .into_iter()
+        let inodes = found.inodes.into_iter().chain(unix_other_ends(&own));
+        let new: BTreeSet<u64> = inodes
             .filter(|inode| self.resolved.insert(*inode))
             .collect();
         if new.is_empty() {
@@ -74,6 +74,20 @@ impl Upstream {
         let stranger = |pid: &u32| *pid != std::process::id() && !target.contains(pid);
         holders.into_iter().filter(stranger).collect()
     }
+}
+
+/// The sockets at the other ends of Unix sockets that have the inodes `own`, as far as they are in
+/// our network namespace.
+fn unix_other_ends(own: &HashSet<u32>) -> Vec<u64> {
+    let mut others = Vec::new();
+    let each = |inode: u32, other: u32| {
+        if own.contains(&inode) && !own.contains(&other) {
+            others.push(u64::from(other));
+        }
+    };
+    // A kernel that does not list them leaves them unknown.
+    let _ = SockDiag::open().and_then(|mut kernel| kernel.unix_pairs(each));
+    others
 }
 
 /// A socket that listens or is connected.
