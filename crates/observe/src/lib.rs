@@ -6,12 +6,14 @@
     reason = "observing is doing I/O and reading clocks"
 )]
 
+mod calls;
 pub mod clock;
 pub mod guardian;
 pub mod host;
 pub mod interventions;
 pub mod observer;
 pub mod otlp;
+pub mod peek;
 pub mod probes;
 mod sockets;
 pub mod symbols;

@@ -19,7 +19,7 @@ pub type Sink = Box<dyn FnMut(Vec<Reading>) + Send>;
 /// A probe may use a fiftieth of a CPU. One that needed more for a turn waits accordingly longer
 /// for the next: against a target with thousands of threads or sockets the readings become
 /// rarer, and the tool does not become a load.
-const CPU_SHARE_INVERSE: u64 = 50;
+pub(crate) const CPU_SHARE_INVERSE: u64 = 50;
 
 /// The label under which the cost of listing processes and sockets is recorded.
 const SCENE: &str = "scene";
@@ -208,7 +208,7 @@ fn measure(out: &mut Out, name: &str, act: impl FnOnce(&mut Out)) -> Nanos {
 
 /// The first instant of the grid `last`, `last + step_ns`, … after `last` and not before
 /// `earliest`: turns that were missed are left out, not made up for.
-fn following(last: Nanos, step_ns: u64, earliest: Nanos) -> Nanos {
+pub(crate) fn following(last: Nanos, step_ns: u64, earliest: Nanos) -> Nanos {
     let steps = earliest.since(last).div_ceil(step_ns).max(1);
     last.plus(steps.saturating_mul(step_ns))
 }

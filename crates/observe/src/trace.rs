@@ -7,18 +7,18 @@
 mod budget;
 mod calls;
 mod collect;
-mod cost;
+pub(crate) mod cost;
 mod ends;
 mod filters;
 pub mod format;
 mod kinds;
 mod members;
-mod perf;
+pub(crate) mod perf;
 mod reader;
 pub mod records;
-mod ring;
+pub(crate) mod ring;
 mod session;
-mod slots;
+pub(crate) mod slots;
 mod stacks;
 mod tracefs;
 mod upstream;
@@ -31,6 +31,7 @@ use slowpath_core::nanos::Span;
 use slowpath_core::timeline::{Gap, Reading};
 use slowpath_core::trace::Trace;
 
+use crate::peek::{PeekWatch, Peeker, USUAL_HERTZ};
 use reader::{Command, Reader};
 
 /// The signal of gaps about tracepoints as a whole.
@@ -67,11 +68,12 @@ pub struct Traced {
     pub cost: Vec<Reading>,
 }
 
-/// A thread that traces.
+/// A thread that traces: by tracepoints, or what users without privilege may see.
 #[derive(Debug)]
 pub struct Tracer {
     commands: Sender<Command>,
     thread: Option<JoinHandle<Traced>>,
+    peeker: Option<Peeker>,
     gaps: Vec<Gap>,
 }
 
@@ -79,19 +81,28 @@ impl Tracer {
     /// Begins to listen. It never fails: what cannot be traced becomes a gap.
     pub fn start(watch: TraceWatch) -> Self {
         let (commands, received) = mpsc::channel();
+        let unprivileged = PeekWatch {
+            proc_root: watch.proc_root.clone(),
+            pids: watch.pids.clone(),
+            repeat: watch.repeat,
+            seed: watch.seed,
+            most_events: watch.most_events,
+            hertz: USUAL_HERTZ,
+        };
         let opened = Reader::open(watch).and_then(|reader| {
             let thread = Builder::new().name("slowpath-trace".to_owned());
             thread
                 .spawn(move || reader.read(&received))
                 .map_err(|error| gap(KERNEL, format!("no thread could be started: {error}"), ""))
         });
-        let (thread, gaps) = match opened {
-            Ok(thread) => (Some(thread), Vec::new()),
-            Err(gap) => (None, vec![gap]),
+        let (thread, peeker, gaps) = match opened {
+            Ok(thread) => (Some(thread), None, Vec::new()),
+            Err(gap) => (None, Some(Peeker::start(unprivileged)), vec![untold(gap)]),
         };
         Self {
             commands,
             thread,
+            peeker,
             gaps,
         }
     }
@@ -99,6 +110,9 @@ impl Tracer {
     /// Tells when the measured window is. Nothing is recorded before its begin; slots of it are
     /// left out on purpose.
     pub fn window(&self, measured: Span) {
+        if let Some(peeker) = &self.peeker {
+            peeker.window(measured);
+        }
         // The thread ends only when it is stopped.
         let _ = self.commands.send(Command::Window(measured));
     }
@@ -109,7 +123,7 @@ impl Tracer {
         let _ = self.commands.send(Command::Stop);
         let traced = self.thread.take().map(JoinHandle::join);
         let mut traced = match traced {
-            None => Traced::default(),
+            None => self.peeker.take().map(Peeker::stop).unwrap_or_default(),
             Some(Ok(traced)) => traced,
             Some(Err(_)) => {
                 let reason = "the reading thread broke off".to_owned();
@@ -117,8 +131,18 @@ impl Tracer {
                 Traced::default()
             }
         };
-        traced.gaps.append(&mut self.gaps);
+        self.gaps.append(&mut traced.gaps);
+        traced.gaps = self.gaps;
         traced
+    }
+}
+
+/// A gap of the kernel's tracepoints, with what is not told without them.
+fn untold(gap: Gap) -> Gap {
+    let missing = "who woke whom and which request each thread served is not told without";
+    Gap {
+        reason: format!("{missing} the kernel's tracepoints: {}", gap.reason),
+        ..gap
     }
 }
 

@@ -74,20 +74,29 @@ impl Scene {
 
     /// Looks again which processes there are and what sockets they hold.
     pub(crate) fn refresh(&mut self) {
-        let Some(target) = &self.target else { return };
-        let roots: Vec<u32> = target.pids.iter().chain(self.met.keys()).copied().collect();
-        let alive = self.follow(&roots);
+        if self.target.is_none() {
+            return;
+        }
         self.inodes.clear();
         self.processes.clear();
-        for &pid in alive.keys() {
+        for pid in self.living() {
             let begin = clock::now();
             let fds = descriptors(&self.of_process(pid, "fd"), &mut self.inodes);
             let window = Window::new(begin, clock::now());
             self.processes.push(Process { pid, window, fds });
         }
-        self.ever_seen |= !alive.is_empty();
-        self.met = alive;
         self.shares_network = self.compare_networks();
+    }
+
+    /// Looks again which processes there are, without their sockets.
+    pub(crate) fn living(&mut self) -> Vec<u32> {
+        let Some(target) = &self.target else {
+            return Vec::new();
+        };
+        let roots: Vec<u32> = target.pids.iter().chain(self.met.keys()).copied().collect();
+        self.met = self.follow(&roots);
+        self.ever_seen |= !self.met.is_empty();
+        self.met.keys().copied().collect()
     }
 
     /// The living among `roots` and all their descendants, with their starts.

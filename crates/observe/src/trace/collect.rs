@@ -98,6 +98,8 @@ impl Collector {
             Record::Named { pid, tid, name } => self.members.named(pid, tid, name),
             Record::Born { pid, parent, tid } => self.members.born(pid, parent, tid),
             Record::Ended { pid, tid } => self.members.ended(pid, tid),
+            // None of the events that are open here writes these: a tracepoint tells more.
+            Record::Switched { .. } => {}
         }
     }
 

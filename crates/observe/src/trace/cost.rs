@@ -11,14 +11,14 @@ const LABEL: &str = "trace";
 
 /// CPU time of the calling thread, piece by piece.
 #[derive(Debug)]
-pub(super) struct Cost {
+pub(crate) struct Cost {
     since: Nanos,
     cpu_ns: u64,
     readings: Vec<Reading>,
 }
 
 impl Cost {
-    pub(super) fn new() -> Self {
+    pub(crate) fn new() -> Self {
         Self {
             since: clock::now(),
             cpu_ns: clock::thread_cpu_ns(),
@@ -27,7 +27,7 @@ impl Cost {
     }
 
     /// Notes what was used since the last time.
-    pub(super) fn note(&mut self) {
+    pub(crate) fn note(&mut self) {
         let (now, cpu_ns) = (clock::now(), clock::thread_cpu_ns());
         let point = Point {
             window: Window::new(self.since, now),
@@ -43,7 +43,7 @@ impl Cost {
     }
 
     /// Notes the rest and gives all.
-    pub(super) fn finish(mut self) -> Vec<Reading> {
+    pub(crate) fn finish(mut self) -> Vec<Reading> {
         self.note();
         self.readings
     }

@@ -16,6 +16,8 @@ const SW_DUMMY: u64 = 9;
 
 // Bits of `perf_event_attr`, in the order of the header.
 const DISABLED: u64 = 1 << 0;
+const INHERIT: u64 = 1 << 1;
+const EXCLUDE_KERNEL: u64 = 1 << 5;
 const EXCLUDE_IDLE: u64 = 1 << 7;
 const COMM: u64 = 1 << 9;
 const FREQUENCY: u64 = 1 << 10;
@@ -23,6 +25,7 @@ const TASK: u64 = 1 << 13;
 const SAMPLE_ID_ALL: u64 = 1 << 18;
 const EXCLUDE_CALLCHAIN_USER: u64 = 1 << 22;
 const USE_CLOCKID: u64 = 1 << 25;
+const CONTEXT_SWITCH: u64 = 1 << 26;
 
 /// Part of a program's stack that is kept as a rule: enough for some thirty frames of C.
 pub(super) const DUMP_BYTES: u32 = 4096;
@@ -66,7 +69,7 @@ struct Attributes {
 
 /// What to open.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum What {
+pub(crate) enum What {
     /// Births, names and ends of threads; every CPU's ring belongs to such an event.
     Tasks,
     /// A tracepoint by its number, without stacks.
@@ -75,13 +78,18 @@ pub(super) enum What {
     Stacks { id: u64, every: u64, bytes: u32 },
     /// A clock that looks so many times a second at what runs, with stacks.
     Clock { hz: u64 },
+    /// Nothing: a ring belongs to it that events of unprivileged users write into.
+    Nothing,
+    /// When a thread and those that it begets are on a CPU, and their births, names and ends: what
+    /// unprivileged users may know of their own threads.
+    Switches,
 }
 
 impl What {
     /// What its samples hold.
     pub(super) const fn shape(self) -> Shape {
         let (raw, stack) = match self {
-            Self::Tasks => (false, false),
+            Self::Tasks | Self::Nothing | Self::Switches => (false, false),
             Self::Tracepoint(_) => (true, false),
             Self::Stacks { .. } => (true, true),
             Self::Clock { .. } => (false, true),
@@ -122,6 +130,11 @@ impl What {
             Self::Tracepoint(id) => (TYPE_TRACEPOINT, id, 1, 0),
             Self::Stacks { id, every, .. } => (TYPE_TRACEPOINT, id, every.max(1), 0),
             Self::Clock { hz } => (TYPE_SOFTWARE, SW_CPU_CLOCK, hz, FREQUENCY | EXCLUDE_IDLE),
+            Self::Nothing => (TYPE_SOFTWARE, SW_DUMMY, 0, EXCLUDE_KERNEL),
+            Self::Switches => {
+                let of_threads = TASK | COMM | CONTEXT_SWITCH | INHERIT;
+                (TYPE_SOFTWARE, SW_DUMMY, 0, EXCLUDE_KERNEL | of_threads)
+            }
         };
         (attributes.kind, attributes.config, attributes.sample_period) = (more.0, more.1, more.2);
         attributes.flags |= more.3;
@@ -131,7 +144,7 @@ impl What {
 
 /// An event that is open on one CPU. It ends when this is dropped, or the process is.
 #[derive(Debug)]
-pub(super) struct Event {
+pub(crate) struct Event {
     fd: OwnedFd,
     /// What its records call it.
     pub(super) id: u64,
@@ -139,18 +152,25 @@ pub(super) struct Event {
 
 impl Event {
     /// Opens an event on a CPU, whatever thread runs there; it does not count yet.
-    #[expect(unsafe_code, reason = "perf_event_open(2) has no wrapper")]
     pub(super) fn open(what: What, cpu: u32) -> io::Result<Self> {
+        Self::open_for(what, None, cpu)
+    }
+
+    /// Opens an event on a CPU for when `thread` runs there (0 is the calling one), without one
+    /// whoever does; it does not count yet.
+    #[expect(unsafe_code, reason = "perf_event_open(2) has no wrapper")]
+    pub(crate) fn open_for(what: What, thread: Option<u32>, cpu: u32) -> io::Result<Self> {
         /// `PERF_FLAG_FD_CLOEXEC`.
         const CLOEXEC: c_ulong = 8;
         let attributes = what.attributes();
-        let (any_thread, no_group): (libc::pid_t, c_int) = (-1, -1);
+        let thread = thread.map_or(-1, |thread| thread as libc::pid_t);
+        let no_group: c_int = -1;
         // SAFETY: the kernel reads `size` bytes behind the pointer, which is what there is.
         let fd = unsafe {
             libc::syscall(
                 libc::SYS_perf_event_open,
                 &raw const attributes,
-                any_thread,
+                thread,
                 cpu as c_int,
                 no_group,
                 CLOEXEC,
@@ -168,7 +188,7 @@ impl Event {
     }
 
     /// Lets its records go into the ring of `other`, which is on the same CPU.
-    pub(super) fn write_into(&self, other: &Self) -> io::Result<()> {
+    pub(crate) fn write_into(&self, other: &Self) -> io::Result<()> {
         let fd = other.fd.as_raw_fd();
         self.control(opcode::none(b'$', 5), fd as c_ulong)
     }
@@ -180,7 +200,7 @@ impl Event {
         self.control(code, text.as_ptr() as c_ulong)
     }
 
-    pub(super) fn enable(&self) -> io::Result<()> {
+    pub(crate) fn enable(&self) -> io::Result<()> {
         self.control(opcode::none(b'$', 0), 0)
     }
 

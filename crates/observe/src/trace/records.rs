@@ -28,6 +28,10 @@ const EXIT: u32 = 4;
 const FORK: u32 = 7;
 const SAMPLE: u32 = 9;
 const LOST_SAMPLES: u32 = 13;
+const SWITCH: u32 = 14;
+/// Flags of a switch (`PERF_RECORD_MISC_SWITCH_OUT` and `_PREEMPT`).
+const SWITCH_OUT: u16 = 1 << 13;
+const SWITCH_OUT_PREEMPT: u16 = 1 << 14;
 
 /// Length of a record's header: type, flags, length of the record.
 const HEADER_BYTES: usize = 8;
@@ -75,6 +79,13 @@ pub enum Record<'a> {
         pid: u32,
         /// The thread.
         tid: u32,
+    },
+    /// A thread got a CPU or left it.
+    Switched {
+        /// The thread.
+        tid: u32,
+        /// Whether it left, and if so, whether it could have gone on.
+        left: Option<bool>,
     },
 }
 
@@ -146,7 +157,8 @@ pub fn time(bytes: &[u8]) -> Option<Nanos> {
 pub fn parse(bytes: &[u8], shape_of: impl Fn(u64) -> Option<Shape>) -> Option<Record<'_>> {
     let mut at = Cursor(bytes.get(..length(bytes)?)?);
     let kind = at.u32()?;
-    at.u32()?;
+    let flags = at.u16()?;
+    at.u16()?;
     match kind {
         SAMPLE => sample(at, shape_of).map(Record::Sample),
         LOST => {
@@ -168,6 +180,12 @@ pub fn parse(bytes: &[u8], shape_of: impl Fn(u64) -> Option<Shape>) -> Option<Re
             } else {
                 Record::Ended { pid, tid }
             })
+        }
+        SWITCH => {
+            let (_, tid) = (at.u32()?, at.u32()?);
+            let left = flags & SWITCH_OUT != 0;
+            let left = left.then_some(flags & SWITCH_OUT_PREEMPT != 0);
+            Some(Record::Switched { tid, left })
         }
         _ => None,
     }
@@ -262,6 +280,10 @@ impl<'a> Cursor<'a> {
 
     fn skip(&mut self, length: usize) -> Option<()> {
         self.take(length).map(|_| ())
+    }
+
+    fn u16(&mut self) -> Option<u16> {
+        Some(u16::from_ne_bytes(self.take(2)?.try_into().ok()?))
     }
 
     fn u32(&mut self) -> Option<u32> {

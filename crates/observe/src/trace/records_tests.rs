@@ -126,6 +126,21 @@ fn a_record_that_is_cut_or_empty_has_no_length() {
     );
 }
 
+#[test]
+fn switches_are_told_by_their_flags() {
+    for (flags, left) in [(0, None), (1 << 13, Some(false)), (3 << 13, Some(true))] {
+        let mut bytes = record(SWITCH, &trailer(700));
+        bytes[4..6].copy_from_slice(&u16::to_ne_bytes(flags));
+        let expected = Record::Switched { tid: 9, left };
+        assert_eq!(parse(&bytes, |_| None), Some(expected));
+        assert_eq!(time(&bytes), Some(Nanos::new(700)));
+        let cut = bytes.len() - TRAILER_BYTES;
+        bytes.truncate(cut);
+        bytes[6..8].copy_from_slice(&u16::to_ne_bytes(cut as u16));
+        assert_eq!(parse(&bytes, |_| None), None, "without its end");
+    }
+}
+
 proptest! {
     #[test]
     fn no_bytes_break_the_reading(

@@ -16,7 +16,7 @@ const DATA_AT: usize = 1040;
 
 /// A ring that the kernel writes and we read.
 #[derive(Debug)]
-pub(super) struct Ring {
+pub(crate) struct Ring {
     base: NonNull<u8>,
     mapped_bytes: usize,
     /// Where the data begins.
@@ -35,7 +35,7 @@ unsafe impl Send for Ring {}
 impl Ring {
     /// Maps a ring of `bytes` of data, a power of two of pages, for an event.
     #[expect(unsafe_code, reason = "mapping memory is")]
-    pub(super) fn map(event: impl AsFd, bytes: usize) -> io::Result<Self> {
+    pub(crate) fn map(event: impl AsFd, bytes: usize) -> io::Result<Self> {
         let mapped_bytes = rustix::param::page_size() + bytes;
         let protection = ProtFlags::READ | ProtFlags::WRITE;
         // SAFETY: the kernel chooses a place that nothing else uses.
@@ -68,7 +68,7 @@ impl Ring {
     /// Appends what the kernel has written since the last time to `into` and makes room for more.
     /// Records are whole: the kernel moves its mark behind a record once that is written.
     #[expect(unsafe_code, reason = "the memory was mapped by hand")]
-    pub(super) fn drain(&mut self, into: &mut Vec<u8>) {
+    pub(crate) fn drain(&mut self, into: &mut Vec<u8>) {
         // The kernel's writes before it moved its mark are seen by whoever reads the mark so.
         let head = self.word(HEAD_AT).load(Ordering::Acquire);
         let tail = self.word(TAIL_AT).load(Ordering::Relaxed);

@@ -21,12 +21,12 @@ pub(super) const GROUP: usize = 5;
 
 /// A slot of the window.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Slot {
+pub(crate) struct Slot {
     /// When.
-    pub(super) span: Span,
+    pub(crate) span: Span,
     /// Whether nothing is traced in it; if not, its turn among those of its group to be traced
     /// with stacks, from 0.
-    pub(super) turn: Option<u8>,
+    pub(crate) turn: Option<u8>,
 }
 
 /// Parts a window into slots. Which of each five is off, and in which order the others are to be
@@ -59,7 +59,7 @@ pub(super) fn plan(window: Span, seed: u64, repeat: u16) -> Vec<Slot> {
 
 /// Slots on their way.
 #[derive(Debug, Default)]
-pub(super) struct Course {
+pub(crate) struct Course {
     /// Those that are to come, the next one last.
     slots: Vec<Slot>,
     /// When the last one ends.
@@ -68,7 +68,7 @@ pub(super) struct Course {
 
 /// What is to be done.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Turn {
+pub(crate) enum Turn {
     /// A slot begins.
     Slot(Slot),
     /// The last slot is over.
@@ -77,7 +77,7 @@ pub(super) enum Turn {
 
 impl Course {
     /// Lays slots over a window; the last goes on for [`TAIL_NS`].
-    pub(super) fn over(window: Span, seed: u64, repeat: u16) -> Self {
+    pub(crate) fn over(window: Span, seed: u64, repeat: u16) -> Self {
         let mut slots = plan(window, seed, repeat);
         slots.reverse();
         Self {
@@ -87,7 +87,7 @@ impl Course {
     }
 
     /// When something is to be done next.
-    pub(super) fn next(&self) -> Option<Nanos> {
+    pub(crate) fn next(&self) -> Option<Nanos> {
         self.slots.last().map(|slot| slot.span.begin).or(self.end)
     }
 
@@ -97,7 +97,7 @@ impl Course {
     }
 
     /// What is to be done by now; slots that were missed are passed over.
-    pub(super) fn due(&mut self, now: Nanos) -> Option<Turn> {
+    pub(crate) fn due(&mut self, now: Nanos) -> Option<Turn> {
         let mut due = None;
         while let Some(slot) = self.slots.pop_if(|slot| slot.span.begin <= now) {
             due = Some(Turn::Slot(slot));

@@ -1,0 +1,65 @@
+//! What tracing without privilege does not tell, and what would.
+
+use std::fs;
+
+use slowpath_core::timeline::Gap;
+
+use super::course::Course;
+
+/// When threads were on a CPU.
+pub(super) const SWITCHES: &str = "trace.switches";
+/// How often threads were looked at.
+const LOOKS: &str = "trace.looks";
+
+/// With fewer looks than this share of those that were meant, short waits are missed.
+const FEW_LOOKS: f64 = 0.5;
+
+impl Course {
+    /// What could not be told, and why.
+    pub(super) fn gaps(&self) -> Vec<Gap> {
+        let mut gaps = self.sweep.gaps();
+        gaps.extend(self.gap_of_switches());
+        gaps.extend(self.gap_of_looks());
+        gaps
+    }
+
+    fn gap_of_switches(&self) -> Option<Gap> {
+        let gap = |reason: String, remedy: &str| Gap {
+            signal: SWITCHES.to_owned(),
+            reason,
+            remedy: remedy.to_owned(),
+        };
+        if let Some(error) = &self.refused {
+            let path = self.watch.proc_root.join("sys/kernel/perf_event_paranoid");
+            let level = fs::read_to_string(path).unwrap_or_default();
+            let reason = format!(
+                "when the target's threads ran may not be recorded: {error} \
+                 (perf_event_paranoid {})",
+                level.trim()
+            );
+            let remedy = "sysctl kernel.perf_event_paranoid=2 and the target's user, a seccomp \
+                          profile that lets perf_event_open through, or CAP_PERFMON";
+            return Some(gap(reason, remedy));
+        }
+        let left_out = self.switches.as_ref()?.left_out();
+        (left_out > 0).then(|| {
+            let reason = format!("{left_out} threads were left out for want of files");
+            gap(reason, "ulimit -n 65536")
+        })
+    }
+
+    fn gap_of_looks(&self) -> Option<Gap> {
+        let (meant, made) = self.looks_meant_and_made();
+        (made < FEW_LOOKS * meant).then(|| Gap {
+            signal: LOOKS.to_owned(),
+            reason: format!(
+                "threads were looked at {:.0} times a second instead of {}: more would take over \
+                 2 % of a CPU",
+                made / meant * f64::from(self.watch.hertz),
+                self.watch.hertz
+            ),
+            remedy: "run slowpath as root or with CAP_PERFMON: tracepoints need no looks"
+                .to_owned(),
+        })
+    }
+}
