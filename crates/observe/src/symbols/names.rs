@@ -135,10 +135,13 @@ fn of_file(naming: &Naming, module: &Module, at: &[u64]) -> Vec<Named> {
         Some(Symbolized::Sym(sym)) => functions(&sym, &module.name),
         Some(Symbolized::Unknown(_)) | None => {
             let name = go.as_ref().and_then(|go| go.name(*at));
-            vec![Frame {
-                function: name.unwrap_or_else(|| format!("{at:#x}")),
-                module: module.name.clone(),
-                source: String::new(),
+            let nameless = address(*at, &module.name);
+            vec![match name {
+                Some(function) => Frame {
+                    function,
+                    ..nameless
+                },
+                None => nameless,
             }]
         }
     });
@@ -190,18 +193,34 @@ fn made_at_run_time(
 ) -> Vec<Named> {
     let tmp = space.and_then(|space| space.tmp.as_ref());
     let map = tmp.map_or_else(PerfMap::default, |tmp| perf_map(proc_root, pid, tmp));
-    if map.is_empty() && !gaps.iter().any(|gap| gap.reason.starts_with(NAMELESS)) {
+    let mut nameless = false;
+    let named = at.iter().map(|at| {
+        let file = || space.and_then(|space| space.file_name(*at));
+        let frame = map
+            .frame(*at)
+            .or_else(|| file().map(|file| address(*at, &file)));
+        nameless |= frame.is_none();
+        vec![frame.unwrap_or_else(|| Frame {
+            function: UNNAMED.to_owned(),
+            module: String::new(),
+            source: String::new(),
+        })]
+    });
+    let named = named.collect();
+    if nameless && map.is_empty() && !gaps.iter().any(|gap| gap.reason.starts_with(NAMELESS)) {
         let reason = format!("{NAMELESS}: process {pid} left no /tmp/perf-PID.map");
         gaps.push(gap(&reason, how_to_name(runtime(proc_root, pid))));
     }
-    let unnamed = || Frame {
-        function: UNNAMED.to_owned(),
-        module: String::new(),
+    named
+}
+
+/// A function without a name.
+fn address(at: u64, module: &str) -> Frame {
+    Frame {
+        function: format!("{at:#x}"),
+        module: module.to_owned(),
         source: String::new(),
-    };
-    at.iter()
-        .map(|at| vec![map.frame(*at).unwrap_or_else(unnamed)])
-        .collect()
+    }
 }
 
 /// What makes a runtime leave the names of its code, and stacks that lead through it.

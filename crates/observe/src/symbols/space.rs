@@ -146,6 +146,15 @@ impl Space {
         Some(within_file.unwrap_or(Place { home, at }))
     }
 
+    /// The name of the file whose code an address lies in, though the file may be unreadable;
+    /// nothing for code that the process made.
+    pub(super) fn file_name(&self, at: u64) -> Option<String> {
+        let (_, path) = self.mappings[self.find(at)?].source.as_ref()?;
+        // Runtimes that may not write where they execute map one piece of memory twice.
+        let made = path.starts_with("/dev") || path.to_string_lossy().starts_with("/memfd:");
+        (!made).then(|| plain_name(path).0)
+    }
+
     fn find(&self, at: u64) -> Option<usize> {
         let behind = self.mappings.partition_point(|m| m.start <= at);
         let which = behind.checked_sub(1)?;
@@ -208,20 +217,28 @@ impl Space {
 fn ways(process: &Path, mapping: &Mapping, path: &Path) -> (String, Vec<PathBuf>) {
     let range = format!("map_files/{:x}-{:x}", mapping.start, mapping.end);
     let mapped = process.join(range);
-    let shown = path.to_string_lossy();
-    let (plain, other) = if let Some(plain) = shown.strip_suffix(" (deleted)") {
+    let (name, deleted) = plain_name(path);
+    let other = if deleted {
         // What has its name now is another file.
         let exe = process.join("exe");
         let is_exe = fs::read_link(&exe).is_ok_and(|link| link == path);
-        (plain, is_exe.then_some(exe))
+        is_exe.then_some(exe)
     } else {
         let below = path.strip_prefix("/").unwrap_or(path);
-        (&*shown, Some(process.join("root").join(below)))
+        Some(process.join("root").join(below))
     };
-    let name = Path::new(plain).file_name();
-    let name = name.map_or_else(|| plain.to_owned(), |n| n.to_string_lossy().into_owned());
     let paths = std::iter::once(mapped).chain(other).collect();
     (name, paths)
+}
+
+/// The file name of a path as the kernel shows it, and whether the file has been deleted.
+fn plain_name(path: &Path) -> (String, bool) {
+    let shown = path.to_string_lossy();
+    let plain = shown.strip_suffix(" (deleted)");
+    let (plain, deleted) = (plain.unwrap_or(&shown), plain.is_some());
+    let name = Path::new(plain).file_name();
+    let name = name.map_or_else(|| plain.to_owned(), |n| n.to_string_lossy().into_owned());
+    (name, deleted)
 }
 
 /// The executable mappings of a process, by address.

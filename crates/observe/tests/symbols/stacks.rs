@@ -293,6 +293,50 @@ fn any_dump_comes_to_an_end() {
     ran.unwrap();
 }
 
+/// The library that the kernel maps into every process lies in no file.
+#[test]
+fn the_kernels_own_library_has_names() {
+    let maps = fs::read_to_string("/proc/self/maps").unwrap();
+    let vdso = maps.lines().find(|line| line.ends_with("[vdso]"));
+    let Some((range, _)) = vdso.and_then(|line| line.split_once(' ')) else {
+        println!("skipped: no vdso");
+        return;
+    };
+    let (start, end) = range.split_once('-').unwrap();
+    let number = |text| u64::from_str_radix(text, 16).unwrap();
+    let pid = std::process::id();
+    let mut symbolizer = Symbolizer::new("/proc");
+    for at in (number(start)..number(end)).step_by(16) {
+        let user = User::Chain(&[at]);
+        symbolizer.add(pid, &RawStack { kernel: &[], user });
+    }
+    let symbols = symbolizer.finish();
+    let clock = symbols
+        .frames
+        .iter()
+        .find(|frame| frame.function.ends_with("clock_gettime"));
+    assert_eq!(clock.map(|frame| frame.module.as_str()), Some("[vdso]"));
+    assert!(symbols.gaps.is_empty(), "{:?}", symbols.gaps);
+}
+
+/// A file that was replaced while a process ran it has no names, which the file in its place must
+/// not give; who may read it through the process nevertheless gets them.
+#[test]
+fn a_library_that_was_replaced_does_not_lend_its_names() {
+    let dir = tempfile::tempdir().unwrap();
+    let program = dir.path().join("sleeper");
+    let flags = ["-O2", "-fomit-frame-pointer"];
+    let Some(running) = compile(dir.path(), &flags) else {
+        return;
+    };
+    until_asleep(running.pid(), "sleeper");
+    fs::remove_file(&program).unwrap();
+    fs::copy("/bin/true", &program).unwrap();
+    if let Some(frames) = functions_of(&running, "sleeper") {
+        assert_in_order(&frames);
+    }
+}
+
 /// A table of the kernel's symbols, and addresses in them.
 fn with_kernel(kallsyms: &str, chain: &[u64]) -> (Vec<String>, Vec<Gap>) {
     let dir = tempfile::tempdir().unwrap();
