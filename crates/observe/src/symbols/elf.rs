@@ -8,6 +8,7 @@ use std::sync::Arc;
 
 use flate2::read::ZlibDecoder;
 use framehop::ExplicitModuleSectionInfo;
+use gimli::{BaseAddresses, EhFrame, EhFrameHdr, NativeEndian, UnwindSection};
 use object::elf::PF_X;
 use object::read::ReadCache;
 use object::{CompressionFormat, Object, ObjectSection, ObjectSegment, SegmentFlags};
@@ -78,6 +79,26 @@ impl Image {
                 .wrapping_add(offset)
                 .wrapping_sub(segment.offset),
         )
+    }
+
+    /// Where the function begins that an address lies in, by its unwind information.
+    pub(super) fn function_start(&self, at: u64) -> Option<u64> {
+        let sections = &self.sections;
+        let (header, frames) = (&sections.eh_frame_hdr, &sections.eh_frame);
+        let (header_at, frames_at) = (&sections.eh_frame_hdr_svma, &sections.eh_frame_svma);
+        let mut bases = BaseAddresses::default()
+            .set_eh_frame_hdr(header_at.as_ref()?.start)
+            .set_eh_frame(frames_at.as_ref()?.start);
+        if let Some(text) = &sections.text_svma {
+            bases = bases.set_text(text.start);
+        }
+        let word_bytes = size_of::<u64>() as u8;
+        let header = EhFrameHdr::new(header.as_deref()?, NativeEndian);
+        let header = header.parse(&bases, word_bytes).ok()?;
+        let frames = EhFrame::new(frames.as_deref()?, NativeEndian);
+        let find = EhFrame::cie_from_offset;
+        let entry = header.table()?.fde_for_address(&frames, &bases, at, find);
+        Some(entry.ok()?.initial_address())
     }
 
     /// What the unwinder is told of the file, mapped at `mapped` from `offset` on; nothing if it

@@ -135,7 +135,9 @@ fn of_file(naming: &Naming, module: &Module, at: &[u64]) -> Vec<Named> {
         Some(Symbolized::Sym(sym)) => functions(&sym, &module.name),
         Some(Symbolized::Unknown(_)) | None => {
             let name = go.as_ref().and_then(|go| go.name(*at));
-            let nameless = address(*at, &module.name);
+            // Where the function begins is the same for all places in it.
+            let start = module.image.function_start(*at).unwrap_or(*at);
+            let nameless = address(start, &module.name);
             vec![match name {
                 Some(function) => Frame {
                     function,

@@ -131,6 +131,36 @@ fn with_frame_pointers_and_no_unwind_information() {
     }
 }
 
+/// Without symbols a function is called by where it begins, wherever in it the stack stands.
+#[test]
+fn without_symbols() {
+    let dir = tempfile::tempdir().unwrap();
+    let flags = ["-O2", "-fomit-frame-pointer", "-no-pie"];
+    let Some(running) = compile(dir.path(), &flags) else {
+        return;
+    };
+    drop(running);
+    let listed = Command::new("nm").arg(dir.path().join("sleeper")).output();
+    let Ok(listed) = listed.map(|out| String::from_utf8(out.stdout).unwrap()) else {
+        println!("skipped: no nm");
+        return;
+    };
+    let begin = |name: &str| {
+        let line = listed.lines().find(|l| l.ends_with(&format!(" {name}")));
+        let at = u64::from_str_radix(line.unwrap().split(' ').next().unwrap(), 16);
+        format!("{:#x}", at.unwrap())
+    };
+    let expected = ["innermost", "middle", "outermost", "main"].map(begin);
+    let Some(running) = compile(dir.path(), &[&flags[..], &["-s"]].concat()) else {
+        return;
+    };
+    if let Some(frames) = functions_of(&running, "sleeper") {
+        let own = frames.iter().filter(|frame| frame.module == "sleeper");
+        let own: Vec<&str> = own.map(|frame| &*frame.function).take(4).collect();
+        assert_eq!(own, expected, "{frames:#?}");
+    }
+}
+
 #[test]
 fn debug_information_tells_the_line() {
     let dir = tempfile::tempdir().unwrap();
