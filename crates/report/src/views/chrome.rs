@@ -1,6 +1,7 @@
 //! A part of a run as Chrome trace events (the JSON that `ui.perfetto.dev` and `chrome://tracing`
-//! open): requests with their phases by connection, the server's threads with their states, arrows
-//! for who woke whom and for which thread served which request.
+//! open): requests with their phases by connection, the spans that the target's telemetry tells of
+//! them, the server's threads with their states, arrows for who woke whom and for which thread served
+//! which request.
 //!
 //! The format is that of "Trace Event Format" (Google, 2016). It may be larger than what one wants
 //! to hold in memory, so this view alone writes to a writer that its caller opened.
@@ -14,6 +15,7 @@ use slowpath_core::trace::{Depth, Role};
 mod choice;
 mod out;
 mod requests;
+mod spans;
 mod threads;
 
 use choice::Chosen;
@@ -52,6 +54,10 @@ pub struct Exported {
     pub requests: u64,
     /// Requests of the exported time that had no room.
     pub requests_left_out: u64,
+    /// Spans of the target's telemetry written.
+    pub spans: u64,
+    /// Spans of exported requests that had no room.
+    pub spans_left_out: u64,
     /// Time that was wanted and had no room, in nanoseconds.
     pub left_out_ns: u64,
     /// Time that is exported, in nanoseconds.
@@ -65,6 +71,7 @@ pub struct Exported {
 const CLIENT: u32 = 5_000_001;
 const WAITING: u32 = 5_000_002;
 const TRACING: u32 = 5_000_003;
+const FIRST_SERVICE: u32 = 5_000_004;
 
 /// Writes a part of a run; `zero` of its clock is the begin of the first measured window, or the
 /// first instant exported if that is earlier.
@@ -77,12 +84,14 @@ pub fn chrome<W: io::Write>(record: &RunRecord, wanted: &Wanted, to: W) -> io::R
     let mut out = Out::begin(to, zero(record, &chosen))?;
     let joined = threads::write(record, &chosen, &mut out)?;
     requests::write(record, &chosen, &joined, &mut out)?;
+    let (spans, spans_left_out) = spans::write(record, &chosen, &mut out)?;
     let traced_ns = stretches(record, &chosen, &mut out)?;
     let about = args([
         ("run", record.manifest.id.clone().into()),
         ("name", record.manifest.plan.scenario.name.clone().into()),
         ("slowpath", record.manifest.version.clone().into()),
         ("requests_left_out", chosen.requests_left_out.into()),
+        ("spans_left_out", spans_left_out.into()),
         ("left_out_ns", chosen.left_out_ns.into()),
     ]);
     let events = out.end(&about)?;
@@ -90,6 +99,8 @@ pub fn chrome<W: io::Write>(record: &RunRecord, wanted: &Wanted, to: W) -> io::R
         events,
         requests: chosen.requests.len() as u64,
         requests_left_out: chosen.requests_left_out,
+        spans,
+        spans_left_out,
         left_out_ns: chosen.left_out_ns,
         covered_ns: chosen.windows.iter().map(|window| window.len_ns()).sum(),
         traced_ns,

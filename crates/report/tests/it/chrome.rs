@@ -10,6 +10,7 @@ use slowpath_core::Nanos;
 use slowpath_core::nanos::Span;
 use slowpath_core::record::RunRecord;
 use slowpath_core::sample::{Outcome, Sample, Stage};
+use slowpath_core::spans::{AppSpan, AppSpans, SpanKind};
 use slowpath_core::trace::{
     Call, Context, Depth, Event, Frame, Left, NO_STACK, Process, Role, Runtime, Socket, Stretch,
     Thread, Trace, What,
@@ -345,6 +346,49 @@ fn the_slowest_that_were_traced_come_before_slower_ones_that_were_not() {
     let (_, events) = export(&record, &slowest(1));
     let slow = events.iter().find(|event| event["args"]["slow"] == true);
     assert_eq!(slow.unwrap()["args"]["serial"], 0);
+}
+
+#[test]
+fn spans_of_exported_requests_lie_in_each_other_or_side_by_side() {
+    let mut record = stalled();
+    let span = |id: u64, begin_us, end_us| AppSpan {
+        serial: 0,
+        repeat: 0,
+        kind: SpanKind::Internal,
+        error: false,
+        id,
+        parent: 0,
+        name: 0,
+        service: 0,
+        thread: 0,
+        begin: at(begin_us),
+        end: at(end_us),
+    };
+    let mut spans = vec![
+        span(1, 110, 20_000),
+        span(2, 120, 9_000),
+        span(3, 500, 15_000),
+        span(4, 9_000, 10_000),
+    ];
+    spans.push(AppSpan {
+        serial: 199,
+        ..span(5, 80_000, 80_001)
+    });
+    record.spans = Arc::new(AppSpans {
+        names: vec!["render".into()],
+        services: vec!["shop".into()],
+        spans,
+    });
+    let (exported, events) = export(&record, &slowest(1));
+    assert_eq!((exported.spans, exported.spans_left_out), (4, 0));
+    let own = named(&events, "render");
+    let tracks: Vec<u64> = own
+        .iter()
+        .map(|event| event["tid"].as_u64().unwrap())
+        .collect();
+    let first = tracks[0];
+    assert_eq!(tracks, [first, first, first + 1, first]);
+    assert!(own.iter().all(|event| event["args"]["kind"] == "internal"));
 }
 
 #[test]

@@ -90,11 +90,13 @@ fn told(record: &RunRecord, exported: &Exported) -> String {
     if record.trace.depth().is_none() {
         lines.push("the server's threads were not traced in this run".to_owned());
     }
-    if exported.left_out_ns > 0 || exported.requests_left_out > 0 {
+    let left_out = exported.requests_left_out + exported.spans_left_out;
+    if exported.left_out_ns > 0 || left_out > 0 {
         lines.push(format!(
-            "left out for want of room: {} and {} requests (--most takes more)",
+            "left out for want of room: {}, {} requests and {} spans (--most takes more)",
             ms(exported.left_out_ns),
             exported.requests_left_out,
+            exported.spans_left_out,
         ));
     }
     lines.join("\n")

@@ -11,6 +11,7 @@ mod dependencies;
 mod docs;
 mod error_table;
 mod events;
+mod exporting;
 mod faulty;
 mod gates;
 mod histories;

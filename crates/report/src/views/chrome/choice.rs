@@ -22,6 +22,9 @@ const LINES_PER_EVENT: usize = 4;
 /// segments, the ends of its arrow, and the names of its tracks.
 const LINES_PER_REQUEST: usize = 18;
 
+/// A span becomes at most so many lines: itself, and the name and place of its track.
+const LINES_PER_SPAN: usize = 3;
+
 /// A request that is exported.
 pub(super) struct Request {
     pub(super) sample: Sample,
@@ -37,13 +40,15 @@ pub(super) struct Chosen {
     pub(super) requests: Vec<Request>,
     pub(super) requests_left_out: u64,
     pub(super) left_out_ns: u64,
+    /// Spans that there is room for.
+    pub(super) most_spans: usize,
 }
 
 impl Chosen {
-    /// Half of the room is for the threads' events, half for requests.
+    /// Half of the room is for the threads' events, a quarter each for requests and their spans.
     pub(super) fn of(record: &RunRecord, wanted: &Wanted) -> Self {
         let most_events = wanted.most_events / 2 / LINES_PER_EVENT;
-        let most_requests = wanted.most_events / 2 / LINES_PER_REQUEST;
+        let most_requests = wanted.most_events / 4 / LINES_PER_REQUEST;
         let (windows, slow, left_out_ns) = match wanted.part {
             Part::Slowest { requests, endpoint } => {
                 let requests = requests.min(most_requests);
@@ -59,6 +64,7 @@ impl Chosen {
             requests: Vec::new(),
             requests_left_out: 0,
             left_out_ns,
+            most_spans: wanted.most_events / 4 / LINES_PER_SPAN,
         };
         chosen.gather(record, &slow, most_requests);
         chosen

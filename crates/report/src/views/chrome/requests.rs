@@ -13,7 +13,7 @@ use super::out::{Args, Flow, Out, args};
 use super::{CLIENT, WAITING};
 
 /// Tracks that are no threads have ids above those that Linux gives, as processes do.
-const FIRST_TRACK: u32 = 5_100_000;
+pub(super) const FIRST_TRACK: u32 = 5_100_000;
 
 /// What was seen of a request in the server.
 #[derive(Clone, Copy, Default)]
