@@ -15,11 +15,13 @@ use slowpath_core::trace::{Depth, Role};
 mod choice;
 mod out;
 mod requests;
+mod served;
 mod spans;
 mod threads;
 
 use choice::Chosen;
 use out::{Out, args};
+use served::Served;
 
 /// The part of a run that is wanted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -82,8 +84,9 @@ const FIRST_SERVICE: u32 = 5_000_004;
 pub fn chrome<W: io::Write>(record: &RunRecord, wanted: &Wanted, to: W) -> io::Result<Exported> {
     let chosen = Chosen::of(record, wanted);
     let mut out = Out::begin(to, zero(record, &chosen))?;
-    let joined = threads::write(record, &chosen, &mut out)?;
-    requests::write(record, &chosen, &joined, &mut out)?;
+    let mut served = Served::of(record, &chosen);
+    threads::write(record, &chosen, &mut served, &mut out)?;
+    requests::write(record, &chosen, &served, &mut out)?;
     let (spans, spans_left_out) = spans::write(record, &chosen, &mut out)?;
     let traced_ns = stretches(record, &chosen, &mut out)?;
     let about = args([

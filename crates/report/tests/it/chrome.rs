@@ -290,7 +290,7 @@ fn a_stall_is_told_from_the_client_to_the_thread_that_held_the_lock() {
     let stations = named(&events, "request");
     let kinds: Vec<&str> = stations.iter().map(|e| e["ph"].as_str().unwrap()).collect();
     assert_eq!(kinds, ["t", "t", "s", "f"]);
-    let service = named(&events, "service");
+    let service = named(&events, "read, not yet answered");
     assert_eq!(service[0]["dur"].as_f64(), Some(19_948.0));
     assert!(
         named(&events, "thread_name")

@@ -27,6 +27,8 @@ const LINES_PER_SPAN: usize = 3;
 
 /// A request that is exported.
 pub(super) struct Request {
+    /// Its position in the record's samples.
+    pub(super) position: usize,
     pub(super) sample: Sample,
     /// Whether it is one of the slowest that were asked for.
     pub(super) wanted: bool,
@@ -86,6 +88,7 @@ impl Chosen {
             }
         }
         let requests = kept.into_iter().map(|Reverse((wanted, _, at))| Request {
+            position: at.0,
             sample: record.samples.at(at.0).to_sample(),
             wanted,
         });

@@ -6,104 +6,16 @@ use std::io::{self, Write};
 use slowpath_core::nanos::{Nanos, Span};
 use slowpath_core::record::RunRecord;
 use slowpath_core::sample::{NONE, Sample};
-use slowpath_core::trace::Trace;
+use slowpath_diagnose::diagnosis::Segment;
+use slowpath_diagnose::trace::join::Joined;
 
 use super::choice::{Chosen, Request};
 use super::out::{Args, Flow, Out, args};
+use super::served::Served;
 use super::{CLIENT, WAITING};
 
 /// Tracks that are no threads have ids above those that Linux gives, as processes do.
 pub(super) const FIRST_TRACK: u32 = 5_100_000;
-
-/// What was seen of a request in the server.
-#[derive(Clone, Copy, Default)]
-struct Seen {
-    /// Its first data came to the server's socket.
-    arrived: Option<Nanos>,
-    /// A thread first read from the socket.
-    read: Option<Nanos>,
-    /// A thread last wrote to the socket before the client had the first byte.
-    wrote: Option<Nanos>,
-    /// When a thread that has a track first dealt with it.
-    served: Option<Nanos>,
-}
-
-/// The requests by our port, and what was seen of them.
-pub(super) struct Joined {
-    /// By port the requests that had it, in order of time; without ports on which requests were
-    /// under way side by side, whose data cannot be told apart.
-    by_port: BTreeMap<u16, Vec<(Span, usize)>>,
-    /// When the client had the first byte of each request.
-    first_byte: Vec<Nanos>,
-    seen: Vec<Seen>,
-}
-
-impl Joined {
-    pub(super) fn of(chosen: &Chosen) -> Self {
-        let mut by_port: BTreeMap<u16, Vec<(Span, usize)>> = BTreeMap::new();
-        for (place, request) in chosen.requests.iter().enumerate() {
-            let sample = &request.sample;
-            if sample.sent.is_some() && sample.local_port != 0 {
-                // `sent` is told when the kernel had taken the data, and on one host the other
-                // end may have it by then.
-                let span = Span::new(sample.ready, sample.done);
-                by_port
-                    .entry(sample.local_port)
-                    .or_default()
-                    .push((span, place));
-            }
-        }
-        for spans in by_port.values_mut() {
-            spans.sort_unstable();
-        }
-        by_port.retain(|_, spans| spans.windows(2).all(|two| two[0].0.end <= two[1].0.begin));
-        let first_byte = |one: &Request| one.sample.first_byte.unwrap_or(one.sample.done);
-        Self {
-            by_port,
-            first_byte: chosen.requests.iter().map(first_byte).collect(),
-            seen: vec![Seen::default(); chosen.requests.len()],
-        }
-    }
-
-    /// The request that the server's end of a connection was busy with.
-    fn under_way(&self, trace: &Trace, socket: u32, at: Nanos) -> Option<usize> {
-        let port = trace.sockets.get(socket as usize)?.remote.port();
-        let spans = self.by_port.get(&port)?;
-        let next = spans.partition_point(|(span, _)| span.begin <= at);
-        let (span, request) = spans.get(next.checked_sub(1)?)?;
-        (at < span.end).then_some(*request)
-    }
-
-    pub(super) fn arrived(&mut self, trace: &Trace, socket: u32, at: Nanos) {
-        if let Some(request) = self.under_way(trace, socket, at) {
-            self.seen[request].arrived.get_or_insert(at);
-        }
-    }
-
-    /// The request that was read, the first time that it was.
-    pub(super) fn read(&mut self, trace: &Trace, socket: u32, at: Nanos) -> Option<usize> {
-        let request = self.under_way(trace, socket, at)?;
-        let first = self.seen[request].read.is_none();
-        self.seen[request].read.get_or_insert(at);
-        first.then_some(request)
-    }
-
-    /// The request that was answered.
-    pub(super) fn wrote(&mut self, trace: &Trace, socket: u32, at: Nanos) -> Option<usize> {
-        let request = self.under_way(trace, socket, at)?;
-        let answered = self.seen[request].read.is_some() && at <= self.first_byte[request];
-        if answered {
-            self.seen[request].wrote = Some(at);
-        }
-        answered.then_some(request)
-    }
-
-    /// Notes that a thread with a track served a request; returns the id of the request's arrow.
-    pub(super) fn serves(&mut self, request: usize, at: Nanos) -> u64 {
-        self.seen[request].served.get_or_insert(at);
-        request as u64 + 1
-    }
-}
 
 /// Tracks on which nothing overlaps: each with its id and until when it is taken.
 type Lanes = Vec<(u32, Nanos)>;
@@ -112,7 +24,7 @@ type Lanes = Vec<(u32, Nanos)>;
 pub(super) fn write<W: Write>(
     record: &RunRecord,
     chosen: &Chosen,
-    joined: &Joined,
+    served: &Served,
     out: &mut Out<W>,
 ) -> io::Result<()> {
     let mut tracks = Tracks {
@@ -127,7 +39,8 @@ pub(super) fn write<W: Write>(
     order.sort_by_key(|&place| chosen.requests[place].sample.ready);
     tracks.out.process(CLIENT, "client: connections", 0)?;
     for place in order {
-        tracks.request(&chosen.requests[place], joined.seen[place], place)?;
+        let joined = served.joined[place].as_ref();
+        tracks.request(&chosen.requests[place], joined, served.drawn[place], place)?;
     }
     let mut waits: Vec<&Sample> = chosen.requests.iter().map(|one| &one.sample).collect();
     waits.retain(|sample| sample.queued_ns() > 0 || sample.connection == NONE);
@@ -170,8 +83,15 @@ impl<W: Write> Tracks<'_, W> {
         Ok(tid)
     }
 
-    /// A request on the track of its connection.
-    fn request(&mut self, request: &Request, seen: Seen, place: usize) -> io::Result<()> {
+    /// A request on the track of its connection; `served` is when it was first seen on the track
+    /// of a thread.
+    fn request(
+        &mut self,
+        request: &Request,
+        joined: Option<&Joined>,
+        served: Option<Nanos>,
+        place: usize,
+    ) -> io::Result<()> {
         let sample = &request.sample;
         let span = Span::new(sample.ready, sample.done);
         let key = (sample.repeat, sample.connection);
@@ -185,58 +105,49 @@ impl<W: Write> Tracks<'_, W> {
         };
         let facts = self.facts(request);
         self.out.slice(CLIENT, tid, cat, &name, span, facts)?;
-        let flow = ("request", place as u64 + 1);
+        let (track, flow) = ((CLIENT, tid), ("request", place as u64 + 1));
         // What the kernel took may be read before the client has the time to look at the clock.
-        let early = seen.served.is_some_and(|at| Some(at) < sample.sent);
+        let early = served.is_some_and(|at| Some(at) < sample.sent);
         if early {
-            self.out
-                .flow((CLIENT, tid), span.begin, Flow::Start, flow)?;
+            self.out.flow(track, span.begin, Flow::Start, flow)?;
         }
         for (name, phase) in phases(sample) {
             if phase.len_ns() > 0 {
-                self.out
-                    .slice(CLIENT, tid, "phase", name, phase, Args::new())?;
+                let args = Args::new();
+                self.out.slice(CLIENT, tid, "phase", name, phase, args)?;
             }
-            if name == AWAITS && seen.served.is_some() && !early {
-                self.out
-                    .flow((CLIENT, tid), phase.begin, Flow::Start, flow)?;
+            if name != AWAITS {
+                continue;
             }
-            if name == AWAITS {
-                self.awaiting(tid, phase, seen)?;
+            if served.is_some() && !early {
+                self.out.flow(track, phase.begin, Flow::Start, flow)?;
+            }
+            if let Some(joined) = joined {
+                self.awaiting(tid, phase, joined)?;
             }
         }
-        if seen.served.is_some() {
+        if served.is_some() {
             let answered = sample.first_byte.unwrap_or(sample.done);
-            self.out.flow((CLIENT, tid), answered, Flow::End, flow)?;
+            self.out.flow(track, answered, Flow::End, flow)?;
         }
         Ok(())
     }
 
     /// What the server's socket says of the time between the request and the response.
-    fn awaiting(&mut self, tid: u32, phase: Span, seen: Seen) -> io::Result<()> {
-        let edges = [
-            ("on the way to the server", Some(phase.begin)),
-            ("arrived, not read", seen.arrived),
-            ("service", seen.read),
-            ("on the way back", seen.wrote),
+    fn awaiting(&mut self, tid: u32, phase: Span, joined: &Joined) -> io::Result<()> {
+        let parts = [
+            Segment::Network,
+            Segment::Unread,
+            Segment::Service,
+            Segment::Response,
         ];
-        let mut last = phase.begin;
-        let mut known: Vec<(&str, Nanos)> = Vec::new();
-        for (name, at) in edges {
-            if let Some(at) = at {
-                last = at.clamp(last, phase.end);
-                known.push((name, last));
-            }
-        }
-        if known.len() < 2 {
-            return Ok(());
-        }
-        let ends = known.iter().skip(1).map(|&(_, at)| at).chain([phase.end]);
-        for (&(name, begin), end) in known.iter().zip(ends) {
-            if begin < end {
-                let segment = Span::new(begin, end);
-                self.out
-                    .slice(CLIENT, tid, "segment", name, segment, Args::new())?;
+        for part in parts {
+            let (begin, end) = joined.part(part);
+            let own = Span::new(Nanos::new(begin), Nanos::new(end));
+            if let Some(own) = own.intersect(phase) {
+                let name = part.describe();
+                let args = Args::new();
+                self.out.slice(CLIENT, tid, "segment", name, own, args)?;
             }
         }
         Ok(())

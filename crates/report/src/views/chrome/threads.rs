@@ -13,19 +13,21 @@ use slowpath_core::trace::{
 use super::choice::{Chosen, events_in};
 use super::out::{Args, Flow, Out, args};
 use super::rank;
-use super::requests::Joined;
+use super::served::{Served, Station};
 
-/// Writes the tracks of the threads; returns what they say of the requests.
+/// Writes the tracks of the threads, and notes which requests are seen on them.
 pub(super) fn write<W: Write>(
     record: &RunRecord,
     chosen: &Chosen,
+    served: &mut Served,
     out: &mut Out<W>,
-) -> io::Result<Joined> {
+) -> io::Result<()> {
     let trace = &*record.trace;
     let mut drawing = Drawing {
         trace,
         tracks: tracks(trace),
-        joined: Joined::of(chosen),
+        served,
+        passed: 0,
         flows: chosen.requests.len() as u64,
         drawn: false,
         out,
@@ -36,7 +38,7 @@ pub(super) fn write<W: Write>(
             drawing.stretch(stretch, &chosen.windows)?;
         }
     }
-    Ok(drawing.joined)
+    Ok(())
 }
 
 /// The threads that have a track: those of the target, its peers and slowpath.
@@ -95,7 +97,9 @@ impl Track {
 struct Drawing<'a, W> {
     trace: &'a Trace,
     tracks: BTreeMap<u32, Track>,
-    joined: Joined,
+    served: &'a mut Served,
+    /// Stations of requests that lie behind.
+    passed: usize,
     /// Ids of arrows that are taken; the first are those of requests.
     flows: u64,
     /// Whether what happens now is inside of an exported window.
@@ -164,9 +168,10 @@ impl<W: Write> Drawing<'_, W> {
     fn events(&mut self, span: Span) -> io::Result<()> {
         let trace = self.trace;
         for event in events_in(&trace.events, span) {
+            self.stations_before(event.at)?;
             self.event(event)?;
         }
-        Ok(())
+        self.stations_before(span.end)
     }
 
     fn event(&mut self, event: &Event) -> io::Result<()> {
@@ -197,18 +202,6 @@ impl<W: Write> Drawing<'_, W> {
                 }
                 Ok(())
             }
-            What::Read { tid, socket } => {
-                let request = self.joined.read(self.trace, socket, at);
-                self.station(at, tid, request)
-            }
-            What::Wrote { tid, socket, .. } => {
-                let request = self.joined.wrote(self.trace, socket, at);
-                self.station(at, tid, request)
-            }
-            What::Arrived { socket, .. } => {
-                self.joined.arrived(self.trace, socket, at);
-                Ok(())
-            }
             What::Sample { tid, stack } => {
                 self.mark(at, tid, "sample", args([("stack", self.stack(stack))]))
             }
@@ -218,7 +211,13 @@ impl<W: Write> Drawing<'_, W> {
                 about,
                 owner,
             } => self.peek(at, tid, (call, about), owner),
-            What::Reset { .. } | What::Retransmit { .. } | What::State { .. } => Ok(()),
+            // Of the first three the requests tell, as far as they are joined with them.
+            What::Read { .. }
+            | What::Wrote { .. }
+            | What::Arrived { .. }
+            | What::Reset { .. }
+            | What::Retransmit { .. }
+            | What::State { .. } => Ok(()),
         }
     }
 
@@ -279,15 +278,27 @@ impl<W: Write> Drawing<'_, W> {
         Ok(())
     }
 
-    /// A station of a request's arrow, if the thread is seen running.
-    fn station(&mut self, at: Nanos, tid: u32, request: Option<usize>) -> io::Result<()> {
-        let (Some(request), Some(track)) = (request, self.tracks.get(&tid)) else {
+    /// The stations of requests' arrows up to an instant, where the thread is seen running.
+    fn stations_before(&mut self, at: Nanos) -> io::Result<()> {
+        while let Some(&station) = self.served.stations.get(self.passed) {
+            if station.at >= at {
+                break;
+            }
+            self.passed += 1;
+            self.station(station)?;
+        }
+        Ok(())
+    }
+
+    fn station(&mut self, station: Station) -> io::Result<()> {
+        let Some(track) = self.tracks.get(&station.tid) else {
             return Ok(());
         };
         if self.drawn && track.state == State::Running {
-            let id = self.joined.serves(request, at);
-            let place = (track.pid, tid);
-            self.out.flow(place, at, Flow::Step, ("request", id))?;
+            self.served.drawn[station.request].get_or_insert(station.at);
+            let (place, id) = ((track.pid, station.tid), station.request as u64 + 1);
+            let flow = ("request", id);
+            self.out.flow(place, station.at, Flow::Step, flow)?;
         }
         Ok(())
     }
