@@ -127,7 +127,9 @@ impl<W: Write> Tracks<'_, W> {
             }
         }
         if served.is_some() {
+            // An end of a slice is no longer inside of it.
             let answered = sample.first_byte.unwrap_or(sample.done);
+            let answered = answered.min(sample.done.minus(1));
             self.out.flow(track, answered, Flow::End, flow)?;
         }
         Ok(())

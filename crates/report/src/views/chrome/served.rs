@@ -61,7 +61,7 @@ impl Served {
                 request,
             });
             // The last write of an answer may come after the client had its first byte.
-            let stations = stations.into_iter().filter(|station| station.at <= had);
+            let stations = stations.into_iter().filter(|station| station.at < had);
             served.stations.extend(stations);
             served.joined[request] = Some(joined);
         }
