@@ -333,13 +333,14 @@ fn slow_first(found: &Connections) -> Option<String> {
     let show = |ms: f64| human(ms * 1e6);
     slower.then(|| {
         format!(
-            "the first request on a connection takes {} (p99 {}, n {}), later ones {} (p99 {}), \
+            "the first request on a connection takes {} (p99 {}, n {}), later ones {} (p99 {}, n {}), \
              without the time to connect",
             show(first.p50),
             show(first.p99),
             first.n,
             show(later.p50),
-            show(later.p99)
+            show(later.p99),
+            later.n
         )
     })
 }

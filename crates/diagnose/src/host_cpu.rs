@@ -13,7 +13,8 @@ use crate::case::Case;
 pub(crate) struct HostCpu {
     pub(crate) idle: f64,
     pub(crate) steal: f64,
-    pub(crate) target: f64,
+    /// `None` if the target was not seen.
+    pub(crate) target: Option<f64>,
     /// By nobody that this run is about.
     pub(crate) others: f64,
 }
@@ -33,17 +34,17 @@ impl HostCpu {
         if total <= 0.0 {
             return None;
         }
-        let all = |signals: [&'static Signal; 2]| -> f64 {
+        let all = |signals: [&'static Signal; 2]| {
             let series = signals.into_iter().flat_map(|s| case.timeline().all(s));
-            series.filter_map(counted).sum()
+            series.filter_map(counted).reduce(|a, b| a + b)
         };
         let target = all([&PROCESS_CPU_USER, &PROCESS_CPU_SYSTEM]);
         let tool = all([&TOOL_CPU_USER, &TOOL_CPU_SYSTEM]);
         Some(Self {
             idle: idle / total,
             steal: steal / total,
-            target: target / total,
-            others: (busy - target - tool).max(0.0) / total,
+            target: target.map(|target| target / total),
+            others: (busy - target.unwrap_or(0.0) - tool.unwrap_or(0.0)).max(0.0) / total,
         })
     }
 }

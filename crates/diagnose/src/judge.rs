@@ -1,5 +1,6 @@
 //! From a record to a diagnosis: ask every detector, weigh what they found, rank what is named.
 
+use slowpath_core::catalogue::CLOCK_JUMP;
 use slowpath_core::record::RunRecord;
 use slowpath_core::spread::{InTurn, Spread, both, map};
 
@@ -43,7 +44,7 @@ pub fn judge_by(record: &RunRecord, spread: &dyn Spread) -> Diagnosis {
     let jumped = judged
         .findings
         .iter()
-        .find(|r| r.finding.cause == "clock-jump");
+        .find(|r| r.finding.cause == CLOCK_JUMP);
     let jumped = jumped.map(|r| r.finding.summary.clone());
     let passes = passes(record);
     let mut validity = validity::checks(&case, load, jumped.as_deref());

@@ -257,11 +257,13 @@ fn host(case: &Case<'_>) -> Option<Check> {
         target,
         ..
     } = HostCpu::within(case, &case.windows)?;
+    let used = target.map_or("what the target used was not seen".to_owned(), |target| {
+        format!("{} used by the target", percent(target))
+    });
     let text = format!(
-        "CPUs {} idle, {} stolen by the hypervisor, {} used by the target",
+        "CPUs {} idle, {} stolen by the hypervisor, {used}",
         percent(idle),
-        percent(steal),
-        percent(target)
+        percent(steal)
     );
     let status = if steal > STEAL_LEAST || idle < IDLE_LEAST {
         Status::Warn

@@ -236,6 +236,14 @@ fn a_calm_host_scores_full_and_a_steady_service_asks_no_question() {
     assert!((health.floor_ms - 0.08).abs() < 1e-9);
     assert_eq!(status(&diagnosis, "host-health"), Some(Status::Ok));
     assert_eq!(blame(&diagnosis), None);
+    // Nobody saw the target: that is told, and no share of the CPUs.
+    let host = diagnosis
+        .validity
+        .iter()
+        .find(|c| c.check == "host")
+        .unwrap();
+    let told = "stolen by the hypervisor, what the target used was not seen";
+    assert!(host.detail.ends_with(told), "{}", host.detail);
 }
 
 #[test]

@@ -281,6 +281,9 @@ fn slow_first_requests_and_connections_that_end_are_told() {
         notable.contains("the first request on a connection takes 7"),
         "{notable}"
     );
+    // Both with the number that they rest on.
+    let slow = notable.lines().find(|line| line.contains("first request"));
+    assert_eq!(slow.unwrap().matches(", n ").count(), 2, "{notable}");
 }
 
 #[test]
