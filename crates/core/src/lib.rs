@@ -25,5 +25,6 @@ pub mod spread;
 pub mod stats;
 pub mod timeline;
 pub mod trace;
+pub mod unanswered;
 
 pub use nanos::Nanos;

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use slowpath_core::sample::Outcome;
 use slowpath_core::stats::quantile::{rank, stands_for_repeat};
 use slowpath_core::stats::selection::Selection;
+use slowpath_core::unanswered::{Overtaken, Patience};
 
 use crate::case::{Case, EndpointCase};
 use crate::diagnosis::RepeatFigures;
@@ -33,7 +34,10 @@ pub(crate) fn by_repeat(
     }
     let mut parts: Vec<Part> = latencies.into_iter().map(Part::new).collect();
     let medians = parts.iter_mut().map(|part| part.latencies_ns.type_1(0.5));
-    let medians = medians.flatten().map(|ns| ns as f64).collect();
+    let medians: Vec<u64> = medians.flatten().collect();
+    for (part, hung) in parts.iter_mut().zip(hung(case, endpoint, &medians)) {
+        part.failed += hung;
+    }
     for &i in &endpoint.failed {
         let sample = case.sample(i);
         if let Some(part) = parts.get_mut(usize::from(sample.repeat())) {
@@ -56,12 +60,45 @@ pub(crate) fn by_repeat(
             part.figures(repeat, tally.offered, tally.unsent, window.len_ns())
         })
         .collect();
-    (figures, medians)
+    (figures, medians.into_iter().map(|ns| ns as f64).collect())
+}
+
+/// Of each repeat, how many requests went without an answer for so long that they count as failed.
+fn hung(case: &Case<'_>, endpoint: &EndpointCase, medians_ns: &[u64]) -> Vec<u64> {
+    let facts = case.record.manifest.repeats.iter();
+    let unsent = facts.map(|facts| {
+        let tally = facts.endpoints.get(usize::from(endpoint.index));
+        tally.map_or(0, |tally| tally.unsent)
+    });
+    let mut overtaken: Vec<Overtaken> = case
+        .windows
+        .iter()
+        .zip(unsent)
+        .map(|(&window, unsent)| Overtaken::new(window, unsent))
+        .collect();
+    // Those that ended tell when the last was sent, which matters only if some were not.
+    let ended = [&endpoint.completed, &endpoint.failed];
+    let ended = ended.into_iter().filter(|_| endpoint.unsent > 0).flatten();
+    for &i in ended.chain(&endpoint.unfinished) {
+        let sample = case.sample(i);
+        if let Some(of_repeat) = overtaken.get_mut(usize::from(sample.repeat())) {
+            of_repeat.add(&sample);
+        }
+    }
+    if overtaken.iter().all(Overtaken::is_empty) {
+        return Vec::new();
+    }
+    let median_ns = Selection::new(medians_ns.to_vec()).type_1(0.5);
+    let longest_ns = endpoint.latencies_ns.iter().copied().max();
+    let timeout_ns = case.record.manifest.plan.scenario.load.timeout_ns;
+    let patience = Patience::new(timeout_ns, median_ns.zip(longest_ns));
+    overtaken.iter().map(|of| patience.failed(of)).collect()
 }
 
 /// The requests of one repeat.
 struct Part {
     latencies_ns: Selection,
+    /// Also those that count as failed because they went without an answer for too long.
     failed: u64,
     /// Those that count as slower than all that were answered.
     censored: u64,
@@ -81,14 +118,12 @@ impl Part {
         let over = |part: u64, of: f64| {
             if of > 0.0 { part as f64 / of } else { 0.0 }
         };
-        // Of a target that hangs nothing fails: nothing ends.
-        let failed = if completed == 0 { offered } else { self.failed };
         RepeatFigures {
             repeat,
             offered,
             completed,
             rate_per_s: round(over(completed, window_ns as f64 / 1e9), 1e3),
-            errors: share(over(failed, offered as f64)),
+            errors: share(over(self.failed, offered as f64)),
             latency_ms: self.percentiles(unsent),
             settling: None,
             settled_after_s: None,

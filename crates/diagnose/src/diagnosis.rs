@@ -254,7 +254,9 @@ pub struct RepeatFigures {
     pub completed: u64,
     /// Completed requests a second.
     pub rate_per_s: f64,
-    /// Failed requests over offered ones; 1 if requests were offered and none was completed.
+    /// Failed requests over offered ones. Those that were overtaken by the end or never sent count as
+    /// failed too if they had been due for longer than the timeout, or than ten medians and any that
+    /// was answered; where nothing was, for longer than a second.
     pub errors: f64,
     /// Latency percentiles by their names, in milliseconds. One that lies among requests without
     /// an answer, or has fewer than five beyond it, is left out.

@@ -353,6 +353,37 @@ fn a_target_that_hangs_fails_and_does_not_void_the_run() {
     assert_eq!(errors.unwrap().values(), [1.0; 5]);
 }
 
+/// Only what waited for longer than anything that was answered counts as failed.
+#[test]
+fn an_almost_hung_repeat_has_failed_and_a_request_that_was_cut_off_has_not() {
+    let mut record = record(&repeats(|_, _| {}));
+    record.samples.change(|samples| {
+        for sample in samples {
+            // The third repeat answers its first request and none behind it, the last is cut off
+            // under its first one, and of the others nothing is left.
+            let cut_off = sample.repeat == 4 && sample.serial == 0;
+            if sample.repeat == 2 && sample.serial > 0 || cut_off {
+                sample.outcome = Outcome::Unfinished;
+            }
+            if sample.repeat == 2 && sample.serial > 0 {
+                sample.done = window(2).end;
+            }
+        }
+    });
+    let keep: Vec<Sample> = record.samples.to_vec();
+    let keep = keep.into_iter().filter(|s| s.repeat < 4 || s.serial == 0);
+    record.samples = keep.collect::<Vec<Sample>>().into();
+    record.manifest.repeats[4].endpoints[0].offered = 1;
+    let figures = run_figures(&record.manifest, &judge(&record));
+    let errors = figures.rows.iter().find(|row| row.metric == "errors");
+    let errors = errors.unwrap().values();
+    // All but the first and those that were due in the last ten medians.
+    let last = 10 * (CALM.service_us + 125) / 10_000;
+    let almost_all = 1.0 - (1.0 + last as f64) / f64::from(REQUESTS);
+    assert!((errors[2] - almost_all).abs() < 1e-9, "{errors:?}");
+    assert_eq!((errors[0], errors[4]), (0.0, 0.0));
+}
+
 #[test]
 fn a_step_at_the_edge_of_a_window_voids_it_and_one_between_windows_does_not() {
     let all = repeats(|_, _| {});

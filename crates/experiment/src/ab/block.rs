@@ -6,6 +6,8 @@ use slowpath_core::record::RunRecord;
 use slowpath_core::sample::{Outcome, Stage};
 use slowpath_core::samples::SampleRef;
 use slowpath_core::stats::quantile::type_1;
+use slowpath_core::stats::selection::Selection;
+use slowpath_core::unanswered::{Overtaken, Patience};
 
 use super::plan::{Arm, METRICS, Metric};
 
@@ -185,20 +187,32 @@ struct Counts {
 
 impl Counts {
     fn of(record: &RunRecord, endpoint: u16) -> Self {
-        let mut counts = Self::default();
+        let facts = record.manifest.repeats.first();
+        let tally = facts.and_then(|facts| facts.endpoints.get(usize::from(endpoint)));
+        let (Some(facts), Some(tally)) = (facts, tally) else {
+            return Self::default();
+        };
+        let mut counts = Self {
+            offered: tally.offered,
+            ..Self::default()
+        };
+        let mut overtaken = Overtaken::new(facts.window, tally.unsent);
+        let mut latencies_ns = Vec::new();
         for sample in measured(record, endpoint) {
+            overtaken.add(&sample);
             match sample.outcome() {
-                Outcome::Ok => counts.completed += 1,
+                Outcome::Ok => latencies_ns.push(sample.latency_ns()),
                 Outcome::Unfinished => {}
                 _ => counts.failed += 1,
             }
         }
-        let repeats = record.manifest.repeats.iter();
-        let tallies = repeats.filter_map(|repeat| repeat.endpoints.get(usize::from(endpoint)));
-        counts.offered = tallies.map(|tally| tally.offered).sum();
-        // Of a target that hangs nothing fails, because nothing ends.
-        if counts.completed == 0 {
-            counts.failed = counts.offered;
+        counts.completed = latencies_ns.len() as u64;
+        if !overtaken.is_empty() {
+            let longest_ns = latencies_ns.iter().copied().max();
+            let median_ns = Selection::new(latencies_ns).type_1(0.5);
+            let timeout_ns = record.manifest.plan.scenario.load.timeout_ns;
+            let patience = Patience::new(timeout_ns, median_ns.zip(longest_ns));
+            counts.failed += patience.failed(&overtaken);
         }
         counts
     }
