@@ -4,15 +4,11 @@
 use std::io::{self, ErrorKind, Read, Write};
 use std::time::{Duration, Instant};
 
-use rustls::client::Resumption;
-use rustls::{
-    AlertDescription, CertificateError, ClientConfig, ClientConnection, ProtocolVersion,
-    StreamOwned,
-};
+use rustls::{AlertDescription, CertificateError, ClientConnection, ProtocolVersion, StreamOwned};
 use slowpath_core::scenario::Http;
 
 use crate::http2;
-use crate::route::{Blocking, Hurried, Limited, Route};
+use crate::route::{Blocking, Hurried, Limited, Route, shake};
 use crate::tls::{Tls, explain, reason_of};
 use crate::transport::Address;
 
@@ -91,7 +87,8 @@ impl Route {
             Http::One => tls.clone(),
             Http::Two => tls.clone().speaking(http2::ALPN),
         };
-        let mut stream = shake(&tls, stream, limit)?;
+        let session = shake(&tls, &mut stream, limit).map_err(|error| meaning(&error))?;
+        let mut stream = StreamOwned::new(session, stream);
         match http {
             Http::Two if stream.conn.alpn_protocol() != Some(http2::ALPN) => {
                 Err(GreetError::NotHttp2("it did not choose h2 (ALPN)"))
@@ -124,42 +121,6 @@ impl Limited for StreamOwned<ClientConnection, Blocking> {
     fn set_limit(&self, limit: Duration) -> io::Result<()> {
         self.sock.set_limit(limit)
     }
-}
-
-fn shake(
-    tls: &Tls,
-    mut stream: Blocking,
-    limit: Duration,
-) -> Result<StreamOwned<ClientConnection, Blocking>, GreetError> {
-    // What is remembered of this would be resumed by the load.
-    let mut config = ClientConfig::clone(&tls.config);
-    config.resumption = Resumption::disabled();
-    let session = ClientConnection::new(config.into(), tls.name.clone());
-    let mut session = session.map_err(|error| GreetError::Tls(explain(&error)))?;
-    let mut hurried = Hurried::new(&mut stream, limit);
-    while session.is_handshaking() {
-        if let Err(error) = session.complete_io(&mut hurried) {
-            let said = match error.kind() {
-                ErrorKind::BrokenPipe | ErrorKind::ConnectionReset => {
-                    last_words(&mut session, &mut hurried)
-                }
-                _ => None,
-            };
-            return Err(meaning(&said.unwrap_or(error)));
-        }
-    }
-    Ok(StreamOwned::new(session, stream))
-}
-
-/// What a server has said that went away while we were still talking: its alert has come, and the
-/// write that fails is heard of first.
-fn last_words(session: &mut ClientConnection, stream: &mut impl Read) -> Option<io::Error> {
-    while session.read_tls(stream).is_ok_and(|bytes| bytes > 0) {
-        if let Err(reason) = session.process_new_packets() {
-            return Some(io::Error::new(ErrorKind::InvalidData, reason));
-        }
-    }
-    None
 }
 
 /// What a failure in or just behind a handshake means.

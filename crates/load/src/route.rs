@@ -1,12 +1,15 @@
 //! The way to the target, and what one asks it outside of a load.
 
-use std::io::{self, IoSlice, Read, Write};
+use std::io::{self, ErrorKind, IoSlice, Read, Write};
 use std::net::TcpStream;
+use std::os::fd::OwnedFd;
 use std::os::unix::net::UnixStream;
+use std::path::Path;
 use std::time::{Duration, Instant};
 
 use rustls::client::Resumption;
 use rustls::{ClientConfig, ClientConnection, StreamOwned};
+use socket2::{Domain, SockAddr, Socket, Type};
 
 use crate::tls::{Tls, explain, reason_of};
 use crate::transport::Address;
@@ -57,7 +60,7 @@ impl Route {
                 })
             }
             Address::Unix(path) => {
-                let stream = UnixStream::connect(path)?;
+                let stream = connect_unix(path, limit)?;
                 self.secure(stream, limit, Blocking::Unix, |stream| {
                     Blocking::TlsUnix(Box::new(stream))
                 })
@@ -76,18 +79,70 @@ impl Route {
         let Some(tls) = &self.tls else {
             return Ok(plain(stream));
         };
-        // What is remembered of a question would be resumed by the load.
-        let mut config = ClientConfig::clone(&tls.config);
-        config.resumption = Resumption::disabled();
-        let session = ClientConnection::new(config.into(), tls.name.clone());
-        let mut session = session.map_err(io::Error::other)?;
-        let mut hurried = Hurried::new(&mut stream, limit);
-        while session.is_handshaking() {
-            session.complete_io(&mut hurried).map_err(in_words)?;
-        }
-        stream.set_limit(limit)?;
+        let session = shake(tls, &mut stream, limit).map_err(in_words)?;
         Ok(secured(StreamOwned::new(session, stream)))
     }
+}
+
+/// Connects within `limit`. A listener whose queue is full lets one wait without an end otherwise.
+fn connect_unix(path: &Path, limit: Duration) -> io::Result<UnixStream> {
+    let socket = Socket::new(Domain::UNIX, Type::STREAM, None)?;
+    let address = SockAddr::unix(path)?;
+    let until = Instant::now() + limit;
+    loop {
+        let left = until.saturating_duration_since(Instant::now());
+        if left.is_zero() {
+            return Err(ErrorKind::TimedOut.into());
+        }
+        // It limits a connect too (unix_stream_connect in the kernel's net/unix/af_unix.c).
+        socket.set_write_timeout(Some(left))?;
+        match socket.connect(&address) {
+            Ok(()) => return Ok(OwnedFd::from(socket).into()),
+            Err(error) if error.kind() == ErrorKind::Interrupted => {}
+            Err(error) if error.kind() == ErrorKind::WouldBlock => {
+                return Err(ErrorKind::TimedOut.into());
+            }
+            Err(error) => return Err(error),
+        }
+    }
+}
+
+/// Shakes hands within `limit`, which each read and write behind it may take too.
+pub(crate) fn shake(
+    tls: &Tls,
+    stream: &mut impl Limited,
+    limit: Duration,
+) -> io::Result<ClientConnection> {
+    // What is remembered of a question would be resumed by the load.
+    let mut config = ClientConfig::clone(&tls.config);
+    config.resumption = Resumption::disabled();
+    let session = ClientConnection::new(config.into(), tls.name.clone());
+    let mut session = session.map_err(io::Error::other)?;
+    let mut hurried = Hurried::new(stream, limit);
+    while session.is_handshaking() {
+        if let Err(error) = session.complete_io(&mut hurried) {
+            let said = match error.kind() {
+                ErrorKind::BrokenPipe | ErrorKind::ConnectionReset => {
+                    last_words(&mut session, &mut hurried)
+                }
+                _ => None,
+            };
+            return Err(said.unwrap_or(error));
+        }
+    }
+    stream.set_limit(limit)?;
+    Ok(session)
+}
+
+/// What a server has said that went away while we were still talking: its alert has come, and the
+/// write that fails is heard of first.
+fn last_words(session: &mut ClientConnection, stream: &mut impl Read) -> Option<io::Error> {
+    while session.read_tls(stream).is_ok_and(|bytes| bytes > 0) {
+        if let Err(reason) = session.process_new_packets() {
+            return Some(io::Error::new(ErrorKind::InvalidData, reason));
+        }
+    }
+    None
 }
 
 fn in_words(error: io::Error) -> io::Error {

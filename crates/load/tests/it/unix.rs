@@ -1,14 +1,17 @@
 //! Unix sockets and IPv6.
 
-use std::io::{Read, Write};
+use std::io::{ErrorKind, Read, Write};
 use std::net::{Ipv6Addr, TcpListener};
 use std::os::unix::net::UnixListener;
 use std::path::Path;
+use std::sync::mpsc::channel;
+use std::time::Duration;
 
 use rustix::io::Errno;
 use slowpath_core::sample::{Outcome, Phase};
 use slowpath_core::scenario::{LoadDraft, Scenario};
 use slowpath_load::{Address, Route};
+use socket2::{Domain, SockAddr, Socket, Type};
 
 use crate::server::OK;
 use crate::{run_on, scenario};
@@ -52,6 +55,36 @@ fn a_unix_socket_is_a_connection_without_a_port() {
         assert_eq!((sample.outcome, sample.local_port), (Outcome::Ok, 0));
     }
     assert_eq!(run.drove.connections_opened, 2);
+}
+
+/// A connection to a listener whose queue is full waits for as long as it was told to.
+#[test]
+fn a_unix_socket_that_nobody_accepts_from_is_given_up() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("s.sock");
+    let address = SockAddr::unix(&path).unwrap();
+    let socket = || Socket::new(Domain::UNIX, Type::STREAM, None).unwrap();
+    let listener = socket();
+    listener.bind(&address).unwrap();
+    listener.listen(1).unwrap();
+    let mut waiting = Vec::new();
+    loop {
+        let client = socket();
+        client.set_nonblocking(true).unwrap();
+        if client.connect(&address).is_err() {
+            break;
+        }
+        waiting.push(client);
+    }
+    let (said, heard) = channel();
+    std::thread::spawn(move || {
+        let limit = Duration::from_millis(100);
+        let opened = at(&path).open(&Address::Unix(path), limit);
+        said.send(opened.map(|_| ()).unwrap_err().kind()).unwrap();
+    });
+    let kind = heard.recv_timeout(Duration::from_secs(20));
+    assert_eq!(kind, Ok(ErrorKind::TimedOut));
+    drop((waiting, listener));
 }
 
 #[test]
