@@ -187,10 +187,14 @@ fn exchange(
             return Ok((response.status(), response.body().kept().to_vec()));
         }
         // Also of an answer that does not end.
-        if begun.elapsed() > STEP_MAX || interrupt::came(stop) {
-            let what = format!("it was not answered within {} s", STEP_MAX.as_secs());
-            return Err(io::Error::new(ErrorKind::TimedOut, what));
-        }
+        let given_up = if interrupt::came(stop) {
+            "it was interrupted".to_owned()
+        } else if begun.elapsed() > STEP_MAX {
+            format!("it was not answered within {} s", STEP_MAX.as_secs())
+        } else {
+            continue;
+        };
+        return Err(io::Error::new(ErrorKind::TimedOut, given_up));
     }
 }
 
@@ -246,6 +250,7 @@ mod tests {
         let mut stream = Endless(0);
         let error = exchange(&mut stream, "", false, &AtomicBool::new(true)).unwrap_err();
         assert_eq!((error.kind(), stream.0), (ErrorKind::TimedOut, 1));
+        assert_eq!(error.to_string(), "it was interrupted");
     }
 
     #[test]

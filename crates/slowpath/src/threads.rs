@@ -90,20 +90,61 @@ impl Drop for Waits<'_> {
 #[cfg(test)]
 mod tests {
     use std::sync::Mutex;
+    use std::time::{Duration, Instant};
 
     use super::*;
 
     #[test]
     fn each_piece_is_done_once() {
         let threads = Threads::default();
+        let at_once = AtOnce::default();
         for count in [0, 1, 2, 100] {
             let done = Mutex::new(Vec::new());
             threads.each(count, &|piece| {
-                threads.each(3, &|part| done.lock().unwrap().push(3 * piece + part));
+                threads.each(3, &|part| {
+                    at_once.during(|| done.lock().unwrap().push(3 * piece + part));
+                });
             });
             let mut done = done.into_inner().unwrap();
             done.sort_unstable();
             assert_eq!(done, (0..3 * count).collect::<Vec<_>>());
+        }
+        assert!(at_once.most() <= 2, "{}", at_once.most());
+    }
+
+    #[test]
+    fn two_pieces_are_done_at_once_and_no_third() {
+        let threads = Threads::default();
+        let at_once = AtOnce::default();
+        // Each waits for another one that works beside it, and for a third that must not.
+        let meet = || {
+            let begun = Instant::now();
+            while at_once.most() < 2 && begun.elapsed() < Duration::from_secs(20) {
+                thread::yield_now();
+            }
+            thread::sleep(Duration::from_millis(5));
+        };
+        threads.each(2, &|_| threads.each(4, &|_| at_once.during(meet)));
+        assert_eq!(at_once.most(), 2);
+    }
+
+    /// How many pieces are worked on, and the most that ever were.
+    #[derive(Default)]
+    struct AtOnce(Mutex<[usize; 2]>);
+
+    impl AtOnce {
+        fn during(&self, work: impl FnOnce()) {
+            {
+                let [now, most] = &mut *self.0.lock().unwrap();
+                *now += 1;
+                *most = (*most).max(*now);
+            }
+            work();
+            self.0.lock().unwrap()[0] -= 1;
+        }
+
+        fn most(&self) -> usize {
+            self.0.lock().unwrap()[1]
         }
     }
 }
