@@ -1,0 +1,341 @@
+//! What tracing tells of servers that others could have written: who held the lock, how often, and
+//! that nobody is named where nobody is to blame. Causes, ranks, shares and names are asserted;
+//! times never are, but for periods, which the servers keep.
+
+use std::os::unix::fs::PermissionsExt;
+use std::path::Path;
+use std::process::{Command, Output, Stdio};
+
+use serde_json::Value;
+
+use crate::foreign::{self, WITH_FRAME_POINTERS, WITHOUT_FRAME_POINTERS};
+use crate::support::{causes, disturbances, is_root, lab, names, run_scenario, skipped, stderr};
+
+/// With this set to anything the tests of the long list run too.
+const LONG: &str = "SLOWPATH_LONG_TESTS";
+/// The least share of the excess that the cause must have.
+const SHARE: f64 = 0.8;
+/// How far a period may be off.
+const PERIOD_WITHIN: f64 = 0.1;
+/// Who is nobody (`nobody` of most distributions).
+const NOBODY: u32 = 65_534;
+
+/// How long a background thread keeps what it should not keep, and how long it rests.
+const HOLD_MS: u32 = 40;
+const PAUSE_MS: u32 = 360;
+
+/// Enough connections for a convoy, and a rate at which most requests meet no trouble.
+const OPEN: &str = "model = \"open\"\nrate = \"80/s\"\nconnections = 8";
+
+/// Runs a test in a folder that every user of the machine may look into; it ends early where
+/// something that it needs is missing.
+fn in_folder(test: impl FnOnce(&Path) -> Option<()>) {
+    let folder = tempfile::tempdir().unwrap();
+    let everyone = std::fs::Permissions::from_mode(0o755);
+    std::fs::set_permissions(folder.path(), everyone).unwrap();
+    test(folder.path());
+}
+
+/// The same for a test of the long list.
+fn long(test: impl FnOnce(&Path) -> Option<()>) {
+    if std::env::var_os(LONG).is_some() {
+        in_folder(test);
+    } else {
+        skipped(&format!("of the long list: {LONG}=1 runs it"));
+    }
+}
+
+/// A scenario that starts a server of this command line; `service` may stand beside it.
+fn scenario(words: &[String], service: &str, load: &str) -> String {
+    format!(
+        "[target]\nurl = \"http://127.0.0.1:{{port}}\"\ncommand = {words:?}\nready = \"tcp\"\n\
+         {service}[load]\nwarmup = \"1s\"\nduration = \"6s\"\n{load}\n\
+         [[endpoint]]\nname = \"page\"\nrequest = \"GET /\"\n"
+    )
+}
+
+/// A command with the words that follow it.
+fn with(command: Vec<String>, words: &str) -> Vec<String> {
+    let words = words.split(' ').map(str::to_owned);
+    command.into_iter().chain(words).collect()
+}
+
+/// The words of a background thread that does `what` for a while after each pause.
+fn background(what: &str) -> String {
+    format!("{{port}} {what} {HOLD_MS} {PAUSE_MS}")
+}
+
+fn report_of((_, report, output): (i32, Value, Output)) -> Value {
+    assert!(!report.is_null(), "{}", stderr(&output));
+    report
+}
+
+fn judged(folder: &Path, command: &[String]) -> Value {
+    report_of(run_scenario(folder, &scenario(command, "", OPEN)))
+}
+
+/// The same by somebody who may nothing but look after his own.
+fn judged_by_nobody(folder: &Path, command: &[String]) -> Value {
+    if !is_root() {
+        return judged(folder, command);
+    }
+    let binary = folder.join("slowpath");
+    std::fs::copy(env!("CARGO_BIN_EXE_slowpath"), &binary).unwrap();
+    std::fs::write(folder.join("scenario.toml"), scenario(command, "", OPEN)).unwrap();
+    std::os::unix::fs::chown(folder, Some(NOBODY), Some(NOBODY)).unwrap();
+    let output = Command::new("setpriv")
+        .args([
+            "--reuid=65534",
+            "--regid=65534",
+            "--clear-groups",
+            "--inh-caps=-all",
+        ])
+        .arg(binary)
+        .args(["run", "scenario.toml", "--json", "report.json"])
+        .current_dir(folder)
+        .env("NO_COLOR", "1")
+        .env("HOME", folder)
+        .stdin(Stdio::null())
+        .output()
+        .unwrap();
+    let report = std::fs::read_to_string(folder.join("report.json"))
+        .map_or(Value::Null, |text| serde_json::from_str(&text).unwrap());
+    report_of((output.status.code().unwrap_or(-1), report, output))
+}
+
+/// The cause is the answer, and it has most of the excess; the finding, unless the host was unfit.
+fn found<'a>(report: &'a Value, cause: &str) -> Option<&'a Value> {
+    if !names(report, cause) {
+        return None;
+    }
+    let finding = &report["findings"][0];
+    let share = finding["share"].as_f64().unwrap();
+    let why = disturbances(report);
+    if share < SHARE && !why.is_empty() {
+        skipped(&format!("{cause}: share {share}: {}", why.join("; ")));
+        return None;
+    }
+    assert!(share >= SHARE, "{cause}: share {share}: {report:#}");
+    Some(finding)
+}
+
+/// The holder is named by its thread, the function it stood in and its period.
+fn holder(report: &Value, cause: &str, thread: &str, function: Option<&str>) {
+    let Some(finding) = found(report, cause) else {
+        return;
+    };
+    let culprit = &finding["culprit"];
+    assert_eq!(culprit["thread"], thread, "{finding:#}");
+    if let Some(function) = function {
+        let frames = culprit["stack"].as_array().unwrap().iter();
+        let mut frames = frames.filter_map(Value::as_str);
+        assert!(frames.any(|frame| frame.contains(function)), "{finding:#}");
+    }
+    let period_ms = culprit["period_ms"].as_f64().unwrap_or(f64::NAN);
+    let ratio = period_ms / f64::from(HOLD_MS + PAUSE_MS);
+    assert!((ratio - 1.0).abs() <= PERIOD_WITHIN, "{finding:#}");
+}
+
+/// Nothing about the server is found. Only the instrument may complain, of a noisy machine.
+fn clean(report: &Value) {
+    let found = causes(report);
+    let mut others = found.iter().filter(|cause| *cause != "client-saturation");
+    assert!(others.next().is_none(), "{report:#}");
+}
+
+/// The server is slow, and none of these is the reason.
+fn not(report: &Value, wrong: &[&str]) {
+    let found = causes(report);
+    let is_wrong = found.iter().any(|cause| wrong.contains(&cause.as_str()));
+    assert!(!is_wrong, "{found:?} {report:#}");
+}
+
+const LOCKS: &[&str] = &["lock-held-over-io", "lock-contention"];
+
+#[test]
+fn a_holder_that_sleeps_is_named() {
+    long(|folder| {
+        let server = foreign::c(folder, WITH_FRAME_POINTERS)?;
+        let report = judged(folder, &with(server, &background("sleep")));
+        let function = is_root().then_some("flush_under_lock");
+        holder(&report, "lock-held-over-io", "flusher", function);
+        Some(())
+    });
+}
+
+#[test]
+fn a_holder_is_named_without_privilege_and_without_frame_pointers() {
+    long(|folder| {
+        let server = foreign::c(folder, WITHOUT_FRAME_POINTERS)?;
+        let report = judged_by_nobody(folder, &with(server, &background("sleep")));
+        holder(&report, "lock-held-over-io", "flusher", None);
+        Some(())
+    });
+}
+
+#[test]
+fn the_same_sleep_beside_the_lock_is_no_finding() {
+    in_folder(|folder| {
+        let server = foreign::c(folder, WITHOUT_FRAME_POINTERS)?;
+        clean(&judged(folder, &with(server, &background("beside"))));
+        Some(())
+    });
+}
+
+#[test]
+fn the_same_sleep_beside_the_lock_is_no_finding_without_privilege() {
+    long(|folder| {
+        let server = foreign::c(folder, WITH_FRAME_POINTERS)?;
+        clean(&judged_by_nobody(
+            folder,
+            &with(server, &background("beside")),
+        ));
+        Some(())
+    });
+}
+
+#[test]
+fn a_holder_is_named_without_frame_pointers() {
+    long(|folder| {
+        let server = foreign::c(folder, WITHOUT_FRAME_POINTERS)?;
+        let report = judged(folder, &with(server, &background("sleep")));
+        let function = is_root().then_some("flush_under_lock");
+        holder(&report, "lock-held-over-io", "flusher", function);
+        Some(())
+    });
+}
+
+#[test]
+fn a_holder_that_waits_for_the_disk_is_named() {
+    long(|folder| {
+        let server = foreign::c(folder, WITH_FRAME_POINTERS)?;
+        let report = judged(folder, &with(server, &background("disk")));
+        let function = is_root().then_some("write_disk");
+        holder(&report, "lock-held-over-io", "flusher", function);
+        Some(())
+    });
+}
+
+#[test]
+fn a_holder_that_calls_a_collector_is_named() {
+    long(|folder| {
+        let server = foreign::c(folder, WITH_FRAME_POINTERS)?;
+        let lab = lab().display();
+        let service = format!(
+            "[[service]]\nname = \"collector\"\nready = \"tcp\"\ncommand = [\"{lab}\", \
+             \"fixed-delay\", \"--delay-ms\", \"{HOLD_MS}\", \"--port\", \"{{port}}\"]\n"
+        );
+        let words = background("call") + " {service.collector.port}";
+        let scenario = scenario(&with(server, &words), &service, OPEN);
+        let report = report_of(run_scenario(folder, &scenario));
+        let function = is_root().then_some("call_collector");
+        holder(&report, "lock-held-over-io", "flusher", function);
+        Some(())
+    });
+}
+
+#[test]
+fn a_holder_that_computes_is_contention() {
+    long(|folder| {
+        let server = foreign::c(folder, WITH_FRAME_POINTERS)?;
+        let report = judged(folder, &with(server, &background("burn")));
+        let function = is_root().then_some("compute");
+        holder(&report, "lock-contention", "flusher", function);
+        Some(())
+    });
+}
+
+#[test]
+fn a_stop_of_all_threads_is_no_lock() {
+    long(|folder| {
+        let server = foreign::c(folder, WITH_FRAME_POINTERS)?;
+        not(&judged(folder, &with(server, &background("stop"))), LOCKS);
+        Some(())
+    });
+}
+
+#[test]
+fn a_pool_of_two_is_no_lock() {
+    long(|folder| {
+        let server = foreign::c(folder, WITH_FRAME_POINTERS)?;
+        not(&judged(folder, &with(server, "{port} pool 20 0")), LOCKS);
+        Some(())
+    });
+}
+
+#[test]
+fn a_lock_of_goroutines_is_not_guessed() {
+    long(|folder| {
+        let server = foreign::go(folder)?;
+        for mode in ["lock", "beside"] {
+            // What waits in user space is not seen by the kernel, and no thread of it is named.
+            let report = judged(folder, &with(server.clone(), &background(mode)));
+            let findings = report["findings"].as_array().unwrap().iter();
+            let mut threads = findings.filter(|finding| !finding["culprit"]["thread"].is_null());
+            assert!(threads.next().is_none(), "{mode}: {report:#}");
+            not(&report, LOCKS);
+        }
+        Some(())
+    });
+}
+
+#[test]
+fn a_lock_of_python_threads_is_found() {
+    long(|folder| {
+        let server = foreign::python(folder)?;
+        let report = judged(folder, &with(server.clone(), &background("lock")));
+        found(&report, "lock-held-over-io");
+        clean(&judged(folder, &with(server, &background("beside"))));
+        Some(())
+    });
+}
+
+#[test]
+fn a_monitor_of_java_threads_is_found() {
+    long(|folder| {
+        let server = foreign::java(folder)?;
+        let report = judged(folder, &with(server.clone(), &background("lock")));
+        holder(&report, "lock-held-over-io", "flusher", None);
+        for words in [background("collect"), "{port} pool 20 0".to_owned()] {
+            not(&judged(folder, &with(server.clone(), &words)), LOCKS);
+        }
+        Some(())
+    });
+}
+
+#[test]
+fn a_blocked_loop_of_node_is_found() {
+    long(|folder| {
+        let server = foreign::node(folder)?;
+        let report = judged(folder, &with(server.clone(), "{port} block 40 40"));
+        names(&report, "event-loop-blocking");
+        let report = judged(folder, &with(server, "{port} beside 40 40"));
+        not(&report, &["event-loop-blocking", LOCKS[0], LOCKS[1]]);
+        Some(())
+    });
+}
+
+#[test]
+fn a_healthy_nginx_has_no_finding() {
+    long(|folder| {
+        let server = foreign::nginx(folder)?;
+        clean(&judged(folder, &with(server, "{port}")));
+        Some(())
+    });
+}
+
+#[test]
+fn a_transaction_that_sleeps_is_found_through_the_database() {
+    long(|folder| {
+        let (front, service) = foreign::postgres(folder)?;
+        let words =
+            |mode: &str| format!("{{port}} {{service.db.port}} {mode} {HOLD_MS} {PAUSE_MS}");
+        let run = |mode: &str| {
+            let command = with(front.clone(), &words(mode));
+            report_of(run_scenario(folder, &scenario(&command, &service, OPEN)))
+        };
+        clean(&run("beside"));
+        found(&run("lock"), "lock-held-over-io");
+        Some(())
+    });
+}
