@@ -1,5 +1,6 @@
 //! What tracing showed of the target's inside, in sentences.
 
+use slowpath_core::trace::Depth;
 use slowpath_diagnose::diagnosis::{
     ChainNode, ChainTree, Diagnosis, EndpointInside, NodeKind, Place, SegmentFigures, TraceView,
 };
@@ -188,13 +189,27 @@ fn in_short(node: &ChainNode) -> String {
 
 /// What was traced and joined, what tracing cost, and what was lost.
 pub(crate) fn traced(view: &TraceView) -> Vec<String> {
-    let mut lines = vec![format!(
-        "{} of the measured time; {} of {} requests in it joined with the server's threads ({})",
-        quantity::percent(view.traced),
+    let how = match view.depth {
+        Depth::Off => "",
+        Depth::Threads => ", without who woke whom and who read which request",
+        Depth::Light => ", without stacks",
+        Depth::Full => ", in part with stacks",
+    };
+    let traced = format!(
+        "{} of the measured time{how}",
+        quantity::percent(view.traced)
+    );
+    let joined = format!(
+        "; {} of {} requests in it joined with the server's threads ({})",
         quantity::count(view.joined),
         quantity::count(view.within),
         quantity::served(share(view.joined, view.within)),
-    )];
+    );
+    let mut lines = vec![if view.depth.has_wakers() {
+        traced + &joined
+    } else {
+        traced
+    }];
     lines.push(match &view.shift {
         Some(shift) => format!(
             "tracing moved p50 by {} [{}, {}]",

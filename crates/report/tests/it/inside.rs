@@ -1,5 +1,6 @@
 //! What tracing showed, in every view.
 
+use slowpath_core::trace::Depth;
 use slowpath_report::{Style, html, markdown, terminal};
 
 use crate::sample;
@@ -88,4 +89,17 @@ fn nothing_that_was_traced_breaks_a_view() {
     );
     let text = terminal(&diagnosis, &[], PLAIN, None);
     assert!(text.contains("what tracing cost is not known"), "{text}");
+}
+
+/// Where only threads were looked at, that nothing is joined is no failure.
+#[test]
+fn what_cannot_be_joined_without_privilege_is_not_counted_as_missed() {
+    let mut diagnosis = sample::inside("otel-export");
+    let view = diagnosis.trace.as_mut().unwrap();
+    (view.depth, view.joined) = (Depth::Threads, 0);
+    let text = terminal(&diagnosis, &[], PLAIN, None);
+    let told =
+        "80 % of the measured time, without who woke whom and who read which request; tracing";
+    let flat = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(flat.contains(told), "{text}");
 }

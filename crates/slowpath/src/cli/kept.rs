@@ -113,9 +113,10 @@ pub(crate) struct ExportArgs {
         long,
         value_name = "N",
         default_value_t = 20,
+        value_parser = clap::value_parser!(u16).range(1..=1_000),
         conflicts_with = "length"
     )]
-    pub(crate) slowest: usize,
+    pub(crate) slowest: u16,
     /// Only requests of this endpoint count as slow.
     #[arg(long, value_name = "E", conflicts_with = "length")]
     pub(crate) endpoint: Option<String>,

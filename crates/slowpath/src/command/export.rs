@@ -72,7 +72,7 @@ fn part(args: &ExportArgs, record: &RunRecord) -> Result<Part, Problem> {
         }
     };
     Ok(Part::Slowest {
-        requests: args.slowest,
+        requests: usize::from(args.slowest),
         endpoint,
     })
 }
