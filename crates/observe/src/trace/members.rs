@@ -23,13 +23,34 @@ const GONE: u32 = u32::MAX;
 pub(super) struct Members {
     proc_root: PathBuf,
     /// The processes that are followed now.
-    processes: BTreeMap<u32, Role>,
+    processes: BTreeMap<u32, Followed>,
     /// The threads that are followed now, and their processes.
     threads: HashMap<u32, u32>,
+    /// Threads that have ended and whose last records may be on their way.
+    /// True until they were looked for once.
+    leaving: HashMap<u32, bool>,
     /// Every thread that was met: its process, 0 if not known, and its name.
     met: HashMap<u32, (u32, Comm)>,
     /// The processes of all followed threads that ever were, as first seen.
     known: BTreeMap<u32, Process>,
+}
+
+/// Why a process is followed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Followed {
+    role: Role,
+    /// Whether what descends from it is followed too: not from a process that was found at the
+    /// other end of a connection, which may be the parent of everything.
+    with_descendants: bool,
+}
+
+impl Followed {
+    const fn whole(role: Role) -> Self {
+        Self {
+            role,
+            with_descendants: true,
+        }
+    }
 }
 
 impl Members {
@@ -40,11 +61,15 @@ impl Members {
             proc_root: proc_root.to_owned(),
             processes: BTreeMap::new(),
             threads: HashMap::new(),
+            leaving: HashMap::new(),
             met: HashMap::new(),
             known: BTreeMap::new(),
         };
-        members.follow(peers, Role::Peer);
-        members.follow(target, Role::Target);
+        for (pids, role) in [(peers, Role::Peer), (target, Role::Target)] {
+            for &pid in pids {
+                members.add(pid, Followed::whole(role));
+            }
+        }
         members.scan();
         members
     }
@@ -54,45 +79,42 @@ impl Members {
         &self.proc_root
     }
 
-    /// Follows more processes and what descends from them; gives whether any is new.
-    pub(super) fn follow(&mut self, pids: &[u32], role: Role) -> bool {
+    /// Follows processes that were found at the other ends of connections, and not what descends
+    /// from them; gives whether any is new.
+    pub(super) fn follow(&mut self, peers: &[u32]) -> bool {
         let mut new = false;
-        for &pid in pids {
-            new |= self.add(pid, role);
+        for &pid in peers {
+            if !self.processes.contains_key(&pid) {
+                let found = Followed {
+                    role: Role::Peer,
+                    with_descendants: false,
+                };
+                self.add(pid, found);
+                new = true;
+            }
         }
         new
     }
 
-    fn add(&mut self, pid: u32, role: Role) -> bool {
-        if self.processes.get(&pid) == Some(&role) {
-            return false;
+    fn add(&mut self, pid: u32, followed: Followed) {
+        let before = self.processes.insert(pid, followed);
+        if before.is_none_or(|before| before.role != followed.role) {
+            let process = Process {
+                pid,
+                role: followed.role,
+                executable: executable(&self.proc_root, pid),
+                runtime: Runtime::Unknown,
+            };
+            self.known.insert(pid, process);
         }
-        self.processes.insert(pid, role);
-        let process = Process {
-            pid,
-            role,
-            executable: executable(&self.proc_root, pid),
-            runtime: Runtime::Unknown,
-        };
-        self.known.insert(pid, process);
-        true
     }
 
     /// Looks again which threads there are: what was born before the kernel told of births, or
     /// while its records were lost.
     pub(super) fn scan(&mut self) {
         if let Ok(table) = Table::read(&self.proc_root) {
-            let roots: Vec<(u32, Role)> = self.processes.iter().map(|(&p, &r)| (p, r)).collect();
             for role in [Role::Peer, Role::Target] {
-                let of_role = roots.iter().filter(|root| root.1 == role);
-                let of_role: Vec<u32> = of_role.map(|root| root.0).collect();
-                for row in table.with_descendants(&of_role) {
-                    let pid = row.identity.pid;
-                    let is_ours = pid == std::process::id() && !self.processes.contains_key(&pid);
-                    if !is_ours && !row.zombie {
-                        self.add(pid, role);
-                    }
-                }
+                self.add_descendants(&table, role);
             }
         }
         let mut threads = HashMap::new();
@@ -108,18 +130,39 @@ impl Members {
         }
         self.processes
             .retain(|pid, _| threads.values().any(|of| of == pid));
+        let gone = self.threads.keys().filter(|tid| !threads.contains_key(tid));
+        self.leaving.retain(|_, fresh| std::mem::take(fresh));
+        self.leaving.extend(gone.map(|tid| (*tid, true)));
         self.threads = threads;
+    }
+
+    /// The target's processes come after those of its peers and are the target's in any case.
+    fn add_descendants(&mut self, table: &Table, role: Role) {
+        let roots = self.processes.iter().filter(|(_, of)| of.role == role);
+        let growing = roots.filter(|(_, of)| of.with_descendants);
+        let growing: Vec<u32> = growing.map(|(pid, _)| *pid).collect();
+        for row in table.with_descendants(&growing) {
+            let pid = row.identity.pid;
+            let known = self.processes.get(&pid).map(|of| of.role);
+            let is_ours = pid == std::process::id() && known.is_none();
+            let is_targets = known == Some(Role::Target);
+            if !is_ours && !is_targets && !row.zombie {
+                self.add(pid, Followed::whole(role));
+            }
+        }
     }
 
     /// A thread was born.
     pub(super) fn born(&mut self, pid: u32, parent: u32, tid: u32) {
-        let role = self
-            .processes
-            .get(&pid)
-            .or_else(|| self.processes.get(&parent));
-        let Some(&role) = role else { return };
-        self.add(pid, role);
+        if !self.processes.contains_key(&pid) {
+            let parent = self.processes.get(&parent).copied();
+            let Some(followed) = parent.filter(|of| of.with_descendants) else {
+                return;
+            };
+            self.add(pid, followed);
+        }
         self.threads.insert(tid, pid);
+        self.leaving.remove(&tid);
         // It has its parent's name until it is given another, which is told.
         let name = self.met.get(&parent).map_or([0; 16], |met| met.1);
         self.met.insert(tid, (pid, name));
@@ -141,14 +184,17 @@ impl Members {
 
     /// A thread ended.
     pub(super) fn ended(&mut self, pid: u32, tid: u32) {
-        if self.threads.remove(&tid).is_some() && pid == tid {
-            self.processes.remove(&pid);
+        if self.threads.remove(&tid).is_some() {
+            self.leaving.insert(tid, true);
+            if pid == tid {
+                self.processes.remove(&pid);
+            }
         }
     }
 
     /// Whether a thread is the target's or a peer's.
     pub(super) fn is_followed(&self, tid: u32) -> bool {
-        self.threads.contains_key(&tid)
+        self.threads.contains_key(&tid) || self.leaving.contains_key(&tid)
     }
 
     /// A thread was seen under that name; its process too, if it is not 0.
@@ -172,7 +218,7 @@ impl Members {
         let target = self
             .processes
             .iter()
-            .filter(|(_, role)| **role == Role::Target);
+            .filter(|(_, of)| of.role == Role::Target);
         target.map(|(pid, _)| *pid).collect()
     }
 
@@ -270,4 +316,75 @@ fn text(name: &Comm) -> String {
         .position(|&byte| byte == 0)
         .unwrap_or(name.len());
     String::from_utf8_lossy(&name[..end]).into_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A `/proc` with processes `(pid, parent)` of one thread each.
+    fn tree(processes: &[(u32, u32)]) -> tempfile::TempDir {
+        let dir = tempfile::tempdir().unwrap();
+        for (pid, parent) in processes {
+            let task = dir.path().join(format!("{pid}/task/{pid}"));
+            fs::create_dir_all(&task).unwrap();
+            let zeros = "0 ".repeat(48);
+            let stat = format!("{pid} (x) S {parent} {zeros}");
+            fs::write(dir.path().join(format!("{pid}/stat")), stat).unwrap();
+            fs::write(task.join("comm"), format!("t{pid}\n")).unwrap();
+        }
+        dir
+    }
+
+    fn role(members: &Members, pid: u32) -> Option<Role> {
+        members.processes.get(&pid).map(|of| of.role)
+    }
+
+    #[test]
+    fn what_descends_from_target_and_services_is_followed() {
+        let dir = tree(&[(10, 1), (11, 10), (20, 1), (21, 20), (30, 1)]);
+        let members = Members::new(dir.path(), &[10], &[20]);
+        assert_eq!(members.tids(), BTreeSet::from([10, 11, 20, 21]));
+        assert_eq!(role(&members, 11), Some(Role::Target));
+        assert_eq!(role(&members, 21), Some(Role::Peer));
+        let (processes, threads) = members.finish();
+        assert_eq!(processes.len(), 4);
+        assert_eq!(threads[1].name, "t11");
+    }
+
+    #[test]
+    fn a_peer_that_was_found_does_not_bring_its_children() {
+        let dir = tree(&[(5, 1), (10, 5), (30, 5)]);
+        let mut members = Members::new(dir.path(), &[10], &[]);
+        assert!(members.follow(&[5]));
+        assert!(!members.follow(&[5]));
+        members.scan();
+        members.born(31, 5, 31);
+        assert_eq!(members.tids(), BTreeSet::from([5, 10]));
+        assert_eq!(role(&members, 10), Some(Role::Target));
+        members.born(5, 5, 6);
+        assert!(members.is_followed(6), "a thread of its own");
+    }
+
+    #[test]
+    fn births_names_and_ends_are_followed() {
+        let dir = tree(&[(10, 1)]);
+        let mut members = Members::new(dir.path(), &[10], &[]);
+        members.born(10, 10, 12);
+        members.born(40, 10, 40);
+        members.named(10, 12, b"worker");
+        members.born(77, 1, 77);
+        assert_eq!(members.tids(), BTreeSet::from([10, 12, 40]));
+        members.ended(40, 40);
+        assert!(members.is_followed(40), "its last switch is yet to come");
+        assert!(!members.tids().contains(&40));
+        members.scan();
+        assert!(members.is_followed(40) && members.is_followed(12));
+        members.scan();
+        members.scan();
+        assert!(!members.is_followed(40) && !members.is_followed(12));
+        let (_, threads) = members.finish();
+        let names: Vec<&str> = threads.iter().map(|thread| &*thread.name).collect();
+        assert_eq!(names, ["t10", "worker", "t10"]);
+    }
 }

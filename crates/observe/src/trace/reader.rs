@@ -10,7 +10,7 @@ use std::{fmt, fs};
 use slowpath_core::Nanos;
 use slowpath_core::nanos::{MILLISECOND, SECOND, Span};
 use slowpath_core::timeline::Gap;
-use slowpath_core::trace::{Depth, Role, Stretch};
+use slowpath_core::trace::{Depth, Stretch};
 
 use super::budget::{Budget, full_slots};
 use super::collect::Collector;
@@ -351,7 +351,7 @@ impl Reader {
 /// Finds the processes at the other ends of the target's connections and follows them.
 fn meet_peers(members: &mut Members, upstream: &mut Upstream) {
     let peers = upstream.look(&members.target());
-    if members.follow(&peers, Role::Peer) {
+    if members.follow(&peers) {
         members.scan();
     }
 }
