@@ -242,6 +242,8 @@ checks! {
         |to| drive_steadily(to, 3);
     blocking_telemetry_twin: "blocking-telemetry --interval-ms 100 --healthy" is "none",
         |to| drive_steadily(to, 3);
+    span_gap: "span-gap --every 5" is "uncatalogued", |to| drive_steadily(to, 2);
+    span_gap_twin: "span-gap --every 5 --healthy" is "none", |to| drive_steadily(to, 2);
     accept_queue_overflow: "accept-queue-overflow --backlog 2" is "accept-queue-overflow",
         drive_in_bursts;
     accept_queue_overflow_twin: "accept-queue-overflow --healthy" is "none", drive_in_bursts;

@@ -99,4 +99,5 @@ pathologies! {
     event_loop_blocking,
     blocking_telemetry,
     event_stream,
+    span_gap,
 }

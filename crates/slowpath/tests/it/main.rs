@@ -28,5 +28,6 @@ mod restore;
 mod schemas;
 mod support;
 mod sweep;
+mod telemetry;
 mod tracing;
 mod verdicts;
