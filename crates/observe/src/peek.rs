@@ -48,7 +48,7 @@ pub struct PeekWatch {
     pub repeat: u16,
     /// What the plan of the slots is drawn from.
     pub seed: u64,
-    /// Events kept at most; more are counted as lost.
+    /// Events kept at most. A slot that has used its part of them ends early.
     pub most_events: u64,
     /// Looks a second, [`USUAL_HERTZ`] as a rule. There are fewer if they would take more than a
     /// fiftieth of a CPU.

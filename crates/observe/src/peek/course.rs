@@ -77,6 +77,8 @@ pub(super) struct Course {
     /// When events were opened: what is known of threads begins anew.
     beginnings: Vec<Nanos>,
     events: Vec<Event>,
+    /// Events that there will be when this slot is full.
+    room: usize,
     looks: Vec<Event>,
     next_listing: Nanos,
     next_following: Nanos,
@@ -102,6 +104,7 @@ impl Course {
             stretches: Vec::new(),
             beginnings: Vec::new(),
             events: Vec::new(),
+            room: 0,
             looks: Vec::new(),
             next_listing: now,
             next_following: now,
@@ -149,10 +152,17 @@ impl Course {
             return;
         };
         match turn {
-            Turn::Slot(slot) if slot.turn.is_some() && self.is_on() => self.leave(now, true),
             Turn::Slot(slot) => {
-                self.leave(now, false);
-                self.enter(slot.turn.is_some());
+                let is_on = slot.turn.is_some();
+                let goes_on = is_on && self.is_on();
+                self.leave(now, goes_on);
+                if !goes_on {
+                    self.enter(is_on);
+                }
+                // What there is room for is shared by the slots that are to come.
+                let kept = self.events.len();
+                let most = usize::try_from(self.watch.most_events).unwrap_or(usize::MAX);
+                self.room = kept + most.saturating_sub(kept) / (slots.traced() + 1);
             }
             Turn::Over => self.leave(now, false),
         }
@@ -256,10 +266,9 @@ impl Course {
         }
         let mut looks = std::mem::take(&mut self.looks);
         self.sweep.turn(&mut self.crew, &mut looks);
-        for look in looks.drain(..) {
-            self.keep(look);
-        }
+        self.events.append(&mut looks);
         self.looks = looks;
+        self.end_when_full();
         self.turns += 1;
         clock::thread_cpu_ns().saturating_sub(before)
     }
@@ -287,12 +296,12 @@ impl Course {
             Seen::On { tid } => {
                 self.crew.note_switch(tid, true, at, cpu);
                 let what = What::On { tid };
-                self.keep(Event { at, cpu, what });
+                self.events.push(Event { at, cpu, what });
             }
             Seen::Off { tid, preempted } => {
                 self.crew.note_switch(tid, false, at, cpu);
                 let what = What::Off { tid, preempted };
-                self.keep(Event { at, cpu, what });
+                self.events.push(Event { at, cpu, what });
             }
             Seen::Born { pid, tid, parent } => {
                 self.crew.admit(pid, tid, Some(parent));
@@ -305,7 +314,7 @@ impl Course {
                 // The events of a thread end before its last switch.
                 let preempted = false;
                 let what = What::Off { tid, preempted };
-                self.keep(Event { at, cpu, what });
+                self.events.push(Event { at, cpu, what });
             }
             Seen::Lost { count } => {
                 self.crew.forget_what_was_told();
@@ -316,12 +325,17 @@ impl Course {
         }
     }
 
-    /// Puts an event on record, if there is room.
-    fn keep(&mut self, event: Event) {
-        if (self.events.len() as u64) < self.watch.most_events {
-            self.events.push(event);
-        } else if let Some(current) = &mut self.current {
-            current.lost += 1;
+    /// Ends the stretch early if there is no room for more.
+    fn end_when_full(&mut self) {
+        if self.events.len() >= self.room {
+            self.leave(clock::now(), false);
+            self.events.sort_by_key(|event| event.at);
+            self.events.truncate(self.room);
+            let last = self.events.last().map(|event| event.at);
+            if let (Some(last), Some(stretch)) = (last, self.stretches.last_mut()) {
+                let end = last.clamp(stretch.span.begin, stretch.span.end);
+                stretch.span = Span::new(stretch.span.begin, end);
+            }
         }
     }
 

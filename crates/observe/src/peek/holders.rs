@@ -49,9 +49,14 @@ struct Hold {
     near: BTreeSet<u32>,
 }
 
-/// Names the owners of `locks` in the looks among `events` that have none. `events` are in order
-/// of time; `process_of` gives a thread's process.
-pub(super) fn name(events: &mut [Event], locks: &BTreeSet<Lock>, process_of: &dyn Fn(u32) -> u32) {
+/// Names the owners of `locks` in the looks among `events` that have none, and puts beside each
+/// what the owner waits in, where that is known. `events` are in order of time and stay so;
+/// `process_of` gives a thread's process.
+pub(super) fn name(
+    events: &mut Vec<Event>,
+    locks: &BTreeSet<Lock>,
+    process_of: &dyn Fn(u32) -> u32,
+) {
     let (Some(first), Some(last)) = (events.first(), events.last()) else {
         return;
     };
@@ -72,11 +77,40 @@ pub(super) fn name(events: &mut [Event], locks: &BTreeSet<Lock>, process_of: &dy
             owners.extend(of_holder.flat_map(|h| h.looks.iter().map(|look| (*look, holder))));
         }
     }
-    for (look, holder) in owners {
-        if let What::Peek { owner, .. } = &mut events[look].what {
-            *owner = holder;
+    for (look, holder) in &owners {
+        if let What::Peek { owner, .. } = &mut events[*look].what {
+            *owner = *holder;
         }
     }
+    owners.sort_unstable();
+    let beside = beside(events, &owners);
+    events.extend(beside);
+    events.sort_by_key(|event| event.at);
+}
+
+/// What the owners wait in at the looks that name them: a look at a thread holds until it runs.
+fn beside(events: &[Event], owners: &[(usize, u32)]) -> Vec<Event> {
+    let mut beside = Vec::new();
+    let mut last: BTreeMap<u32, Event> = BTreeMap::new();
+    let mut owners = owners.iter().peekable();
+    for (place, event) in events.iter().enumerate() {
+        match event.what {
+            What::On { tid } => {
+                last.remove(&tid);
+            }
+            What::Peek { tid, .. } => {
+                last.insert(tid, *event);
+            }
+            _ => {}
+        }
+        while let Some((_, owner)) = owners.next_if(|(look, _)| *look == place) {
+            if let Some(known) = last.get_mut(owner).filter(|known| known.at < event.at) {
+                known.at = event.at;
+                beside.push(*known);
+            }
+        }
+    }
+    beside
 }
 
 fn runs(events: &[Event]) -> BTreeMap<u32, Runs> {

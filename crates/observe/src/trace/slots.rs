@@ -92,7 +92,7 @@ impl Course {
     }
 
     /// How many of the slots that are to come are traced.
-    pub(super) fn traced(&self) -> usize {
+    pub(crate) fn traced(&self) -> usize {
         self.slots.iter().filter(|slot| slot.turn.is_some()).count()
     }
 
