@@ -23,7 +23,8 @@ mod text;
 mod wchan;
 
 use std::fmt;
-use std::path::PathBuf;
+use std::io;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::thread::{Builder, JoinHandle};
@@ -33,6 +34,7 @@ use slowpath_core::timeline::Gap;
 
 use crate::trace::Traced;
 use course::{Course, Orders};
+use switches::Switches;
 
 /// Looks a second that are meant: a wait of 20 ms is seen four times.
 pub const USUAL_HERTZ: u32 = 200;
@@ -102,6 +104,11 @@ impl Drop for Peeker {
     fn drop(&mut self) {
         self.orders.stop.store(true, Ordering::Relaxed);
     }
+}
+
+/// Whether the switches of this user's own threads can be recorded.
+pub(crate) fn can_follow(proc_root: &Path) -> io::Result<bool> {
+    Switches::open(proc_root)?.follow(std::process::id())
 }
 
 fn nothing(reason: &str) -> Traced {

@@ -23,7 +23,7 @@ mod stacks;
 mod tracefs;
 mod upstream;
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::mpsc::{self, Sender};
 use std::thread::{Builder, JoinHandle};
 
@@ -135,6 +135,11 @@ impl Tracer {
         traced.gaps = self.gaps;
         traced
     }
+}
+
+/// How many tracepoints of those that are used can be read here; a gap says why none can.
+pub(crate) fn tracepoints(proc_root: &Path) -> Result<usize, Gap> {
+    reader::tracepoints(proc_root)
 }
 
 /// A gap of the kernel's tracepoints, with what is not told without them.

@@ -6,9 +6,11 @@ use rustix::fs::{Access, access};
 use rustix::process::{Resource, getrlimit};
 
 use super::read_trimmed;
+use crate::peek;
 use crate::probes::cgroup::{self, Version};
 use crate::probes::field;
 use crate::sockets::{Family, LISTEN, Query, SockDiag};
+use crate::trace;
 
 /// One line of the doctor's report.
 #[derive(Clone, Debug, PartialEq, Eq, serde::Serialize)]
@@ -42,7 +44,6 @@ const FAST_CLOCKS: [&str; 5] = [
 // Bits of `CapEff`, from linux/capability.h.
 const CAP_SYS_PTRACE: u32 = 19;
 const CAP_SYS_NICE: u32 = 23;
-const CAP_PERFMON: u32 = 38;
 
 /// Looks at everything that slowpath uses on a host.
 pub fn capabilities(proc_root: &Path, sys_root: &Path) -> Vec<Capability> {
@@ -58,8 +59,8 @@ pub fn capabilities(proc_root: &Path, sys_root: &Path) -> Vec<Capability> {
         Host::cgroup,
         Host::cgroup_quota,
         sock_diag,
-        Host::tracefs,
-        Host::perf_events,
+        Host::tracepoints,
+        Host::switches,
         Host::priorities,
         Host::timer_slack,
         descriptors,
@@ -198,21 +199,19 @@ impl Host {
         }
     }
 
-    fn tracefs(&self) -> Capability {
-        let what = "kernel tracepoints (tracefs)";
-        let path = self.sys_root.join("kernel/tracing/events");
-        match access(&path, Access::READ_OK) {
-            Ok(()) => yes(what, format!("{} is readable", path.display())),
-            Err(error) => no(
-                what,
-                format!("{}: {error}", path.display()),
-                "run slowpath as root (mount -t tracefs tracefs /sys/kernel/tracing)",
-            ),
+    /// What of the target's inside is traced in full.
+    fn tracepoints(&self) -> Capability {
+        let what = "who woke whom, and which request a thread served (kernel tracepoints)";
+        match trace::tracepoints(&self.proc_root) {
+            Ok(0) => no(what, "the kernel has none of them", "Linux 4.16 or later"),
+            Ok(count) => yes(what, format!("{count} tracepoints can be read")),
+            Err(gap) => no(what, gap.reason, &gap.remedy),
         }
     }
 
-    fn perf_events(&self) -> Capability {
-        let what = "context switches and samples (perf_event_open)";
+    /// What of it is traced without privilege.
+    fn switches(&self) -> Capability {
+        let what = "when threads run, what they wait in, whose locks (without privilege)";
         let Some(paranoid) = self.proc("sys/kernel/perf_event_paranoid") else {
             return no(
                 what,
@@ -220,10 +219,13 @@ impl Host {
                 "a kernel with CONFIG_PERF_EVENTS",
             );
         };
-        let reason = format!("perf_event_paranoid {paranoid}");
-        let open = paranoid.parse::<i32>().is_ok_and(|level| level <= -1);
-        let remedy = "sysctl kernel.perf_event_paranoid=-1, or run slowpath with CAP_PERFMON";
-        when(open || self.has(CAP_PERFMON), what, reason, remedy)
+        let remedy = "sysctl kernel.perf_event_paranoid=2 and a seccomp profile that lets \
+                      perf_event_open through, or run slowpath with CAP_PERFMON";
+        let level = format!("perf_event_paranoid {paranoid}");
+        match peek::can_follow(&self.proc_root) {
+            Ok(_) => yes(what, format!("processes of the same user; {level}")),
+            Err(error) => no(what, format!("perf_event_open: {error}; {level}"), remedy),
+        }
     }
 
     fn priorities(&self) -> Capability {

@@ -16,7 +16,10 @@ use super::budget::{Budget, full_slots};
 use super::collect::Collector;
 use super::cost::Cost;
 use super::filters::{Scope, Tids};
+use super::format::Format;
+use super::kinds::Kind;
 use super::members::Members;
+use super::perf::{Event, What};
 use super::records;
 use super::session::Session;
 use super::slots::{Course, Slot, Turn};
@@ -78,12 +81,7 @@ impl fmt::Debug for Reader {
 impl Reader {
     /// Opens everything; a gap says why that cannot be.
     pub(super) fn open(watch: TraceWatch) -> Result<Self, Gap> {
-        in_first_namespace(&watch.proc_root)?;
-        let formats = tracefs::formats(&watch.proc_root).map_err(|error| {
-            let remedy = "run slowpath as root, or mount tracefs for others to read: \
-                mount -t tracefs -o mode=755 tracefs /sys/kernel/tracing";
-            gap(KERNEL, error.to_string(), remedy)
-        })?;
+        let formats = formats(&watch.proc_root)?;
         let mut members = Members::new(&watch.proc_root, &watch.pids, &watch.peers);
         let mut upstream = Upstream::new(&watch.proc_root, watch.port);
         meet_peers(&mut members, &mut upstream);
@@ -375,6 +373,29 @@ fn newest(proc_root: &Path) -> Option<u32> {
 }
 
 /// Tracepoints name threads by the ids of the first pid namespace, `/proc` by those of ours.
+/// The formats of the tracepoints; a gap says why they cannot be read.
+fn formats(proc_root: &Path) -> Result<Vec<(Kind, Format)>, Gap> {
+    in_first_namespace(proc_root)?;
+    tracefs::formats(proc_root).map_err(|error| {
+        let remedy = "run slowpath as root, or mount tracefs for others to read: \
+            mount -t tracefs -o mode=755 tracefs /sys/kernel/tracing";
+        gap(KERNEL, error.to_string(), remedy)
+    })
+}
+
+/// How many tracepoints of those that are used can be read; a gap says why none can.
+pub(super) fn tracepoints(proc_root: &Path) -> Result<usize, Gap> {
+    let formats = formats(proc_root)?;
+    match Event::open(What::Tasks, 0) {
+        Ok(_) => Ok(formats.len()),
+        Err(error) => {
+            let remedy = "run slowpath as root or with CAP_PERFMON, CAP_SYS_PTRACE and \
+                CAP_IPC_LOCK, or sysctl kernel.perf_event_paranoid=-1";
+            Err(gap(KERNEL, format!("perf_event_open: {error}"), remedy))
+        }
+    }
+}
+
 fn in_first_namespace(proc_root: &Path) -> Result<(), Gap> {
     /// `PROC_PID_INIT_INO` of `include/linux/proc_ns.h`.
     const FIRST: &str = "pid:[4026531836]";
