@@ -38,11 +38,10 @@ enum Lack {
     Memory,
 }
 
-/// A thread that waits for a futex, and whether it was just looked at.
+/// A thread that waits for a futex.
 struct Waiter {
     tid: u32,
     about: u64,
-    is_fresh: bool,
     /// Whether it waits as one waits for a lock.
     is_lock: bool,
 }
@@ -109,18 +108,17 @@ impl Sweep {
     fn thread(&mut self, crew: &mut Crew, tid: u32, out: &mut Vec<Event>) -> Option<(u32, Waiter)> {
         let member = crew.members.get_mut(&tid)?;
         let pid = member.pid;
-        let about_lock = |told: Told, is_fresh| {
+        let about_lock = |told: Told| {
             let waiter = Waiter {
                 tid,
                 about: told.about,
-                is_fresh,
                 is_lock: told.is_lock,
             };
             (pid, waiter)
         };
         if let Some(told) = member.told.filter(|_| !member.may_have_run()) {
             if told.is_lock {
-                return Some(about_lock(told, false));
+                return Some(about_lock(told));
             }
             tell(member, tid, told.again(), out);
             return None;
@@ -147,7 +145,7 @@ impl Sweep {
         };
         if call == Call::Futex && about != 0 {
             self.note_futex((pid, about), is_plain_lock);
-            return Some(about_lock(told, true));
+            return Some(about_lock(told));
         }
         tell(member, tid, told, out);
         None
@@ -231,18 +229,15 @@ impl Sweep {
             let Some(member) = crew.members.get_mut(&waiter.tid) else {
                 continue;
             };
-            // Each look at a lock that is held counts as evidence; others hold for a while.
-            let is_due = |told: Told| told.owner != owner || at.since(told.at) >= STALE_NS;
-            if waiter.is_fresh || owner != 0 || member.told.is_none_or(is_due) {
-                let told = Told {
-                    call: Call::Futex,
-                    about: waiter.about,
-                    owner,
-                    is_lock: waiter.is_lock || owner != 0,
-                    at,
-                };
-                tell(member, waiter.tid, told, out);
-            }
+            // Each look at one who waits for a lock counts as evidence.
+            let told = Told {
+                call: Call::Futex,
+                about: waiter.about,
+                owner,
+                is_lock: waiter.is_lock || owner != 0,
+                at,
+            };
+            tell(member, waiter.tid, told, out);
         }
     }
 
