@@ -15,6 +15,14 @@ pub const ACCEPT_QUEUE_OVERFLOW: &str = "accept-queue-overflow";
 pub const CPU_SATURATION: &str = "cpu-saturation";
 /// The target's cgroup used up its CPU quota.
 pub const CPU_QUOTA_THROTTLING: &str = "cpu-quota-throttling";
+/// Requests wait for a lock whose holder waits itself: for a time, a disk, another host.
+pub const LOCK_HELD_OVER_IO: &str = "lock-held-over-io";
+/// Requests wait for a lock whose holder works.
+pub const LOCK_CONTENTION: &str = "lock-contention";
+/// An event loop is kept from requests by what it does for others.
+pub const EVENT_LOOP_BLOCKING: &str = "event-loop-blocking";
+/// Threads that could run wait for a CPU that others have.
+pub const RUN_QUEUE_DELAY: &str = "run-queue-delay";
 
 /// The causes that an experiment can prove: there is a safe, reversible intervention on each.
 pub const PROVABLE: &[&str] = &[DELAYED_ACK, FIXED_DELAY, CPU_QUOTA_THROTTLING];

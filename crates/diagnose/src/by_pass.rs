@@ -7,7 +7,7 @@ use slowpath_core::record::RunRecord;
 use slowpath_core::sample::Sample;
 use slowpath_core::samples::SampleRef;
 
-use crate::diagnosis::{Blind, Cleared, EndpointFigures, ErrorExample, Unexplained};
+use crate::diagnosis::{Blind, Cleared, EndpointFigures, ErrorExample, TraceView, Unexplained};
 use crate::judge::Judged;
 use crate::trial::Ranked;
 
@@ -86,6 +86,13 @@ impl Part {
         for unexplained in &mut judged.unexplained {
             unexplained.pass = Some(self.name.clone());
         }
+        for inside in judged
+            .trace
+            .iter_mut()
+            .flat_map(|trace| &mut trace.endpoints)
+        {
+            inside.pass = Some(self.name.clone());
+        }
     }
 
     fn renumber(&self, seed: u64, example: &mut ErrorExample) {
@@ -132,6 +139,7 @@ pub(crate) fn merge(parts: Vec<Judged>) -> Judged {
             .unexplained
             .extend::<Vec<Unexplained>>(part.unexplained);
         endpoints.push(part.endpoints);
+        merge_trace(&mut whole.trace, part.trace);
     }
     let named: BTreeSet<&str> = whole
         .findings
@@ -144,6 +152,30 @@ pub(crate) fn merge(parts: Vec<Judged>) -> Judged {
     whole.blind = blind;
     whole.endpoints = by_endpoint(endpoints);
     whole
+}
+
+/// What tracing showed in all passes: what it recorded is the same for each, what was joined adds
+/// up.
+fn merge_trace(whole: &mut Option<TraceView>, part: Option<TraceView>) {
+    let (Some(whole), Some(part)) = (whole.as_mut(), part.clone()) else {
+        if whole.is_none() {
+            *whole = part;
+        }
+        return;
+    };
+    whole.requests += part.requests;
+    whole.within += part.within;
+    whole.joined += part.joined;
+    whole.endpoints.extend(part.endpoints);
+    for one in part.unjoined {
+        match whole.unjoined.iter_mut().find(|known| known.why == one.why) {
+            Some(known) => known.requests += one.requests,
+            None => whole.unjoined.push(one),
+        }
+    }
+    whole
+        .unjoined
+        .sort_by_key(|one| std::cmp::Reverse(one.requests));
 }
 
 /// Figures endpoint by endpoint, with the passes of each beside each other.

@@ -18,6 +18,7 @@ use crate::frame::Frame;
 use crate::instrument::Load;
 use crate::ledger::NAMED_EPISODES;
 use crate::slow::{Split, split};
+use crate::trace::inside::Inside;
 use crate::verdict::Claim;
 
 /// A cause is one of the tail when a slow request has at least this many times as much of it as
@@ -41,6 +42,8 @@ pub struct Case<'a> {
     zero: Option<Nanos>,
     /// See [`Case::load`].
     load: OnceLock<Load>,
+    /// See [`Case::inside`].
+    inside: OnceLock<Option<Box<Inside<'a>>>>,
 }
 
 /// The requests of one endpoint in the measured windows.
@@ -113,12 +116,24 @@ impl<'a> Case<'a> {
             wire_ns,
             zero,
             load: OnceLock::new(),
+            inside: OnceLock::new(),
         }
     }
 
     /// What the instrument did.
     pub fn load(&self) -> &Load {
         self.load.get_or_init(|| Load::of(self))
+    }
+
+    /// What became of the requests inside of the server; `None` if it was not traced.
+    pub fn inside(&self) -> Option<&Inside<'a>> {
+        let inside = self.inside.get_or_init(|| Inside::of(self).map(Box::new));
+        inside.as_deref()
+    }
+
+    /// Requests that tracing says nothing of by choice, ascending.
+    pub(crate) fn blank(&self) -> &[u32] {
+        self.inside().map_or(&[], Inside::blank)
     }
 
     /// One request.
@@ -271,6 +286,17 @@ impl EndpointCase {
     /// floor (all have it alike). Slow requests of too few episodes name nothing, but all requests
     /// together may.
     pub fn place_of(&self, claims: &[Claim]) -> Place {
+        let slow = self.tail.as_ref().map_or(0, |tail| tail.requests.len());
+        let others = self
+            .split
+            .sorted_ns
+            .partition_point(|&ns| self.split.cut_ns.is_none_or(|cut| ns < cut));
+        self.place_among(claims, slow, others)
+    }
+
+    /// The same, of claims that could only be made on so many of the slow requests and of the
+    /// others.
+    pub(crate) fn place_among(&self, claims: &[Claim], slow: usize, others: usize) -> Place {
         let Some(tail) = &self.tail else {
             return Place::Floor;
         };
@@ -289,12 +315,7 @@ impl EndpointCase {
         if clusters.len() < NAMED_EPISODES {
             return Place::Floor;
         }
-        let slow = tail.requests.len() as f64;
-        let others = self
-            .split
-            .sorted_ns
-            .partition_point(|&ns| self.split.cut_ns.is_none_or(|cut| ns < cut));
-        if slow_ns * others as f64 >= TAIL_HAS_MORE * others_ns * slow {
+        if slow_ns * others as f64 >= TAIL_HAS_MORE * others_ns * slow as f64 {
             Place::Tail
         } else {
             Place::Floor

@@ -53,6 +53,10 @@ detectors! {
     accept_queue_overflow = "accept-queue-overflow",
     cpu_quota_throttling = "cpu-quota-throttling",
     cpu_saturation = "cpu-saturation",
+    lock_held_over_io = "lock-held-over-io",
+    lock_contention = "lock-contention",
+    event_loop_blocking = "event-loop-blocking",
+    run_queue_delay = "run-queue-delay",
     fixed_delay = "fixed-delay",
 }
 

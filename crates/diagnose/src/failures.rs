@@ -47,14 +47,14 @@ pub(crate) fn errors(case: &Case<'_>, endpoint: &EndpointCase) -> Vec<ErrorCount
 
 /// What failures are held against: the completed requests of the same endpoint.
 /// There may be ten million, so they are gone over when they are asked for.
-struct Fine<'a> {
-    case: &'a Case<'a>,
+struct Fine<'a, 'r> {
+    case: &'a Case<'r>,
     endpoint: &'a EndpointCase,
     age_quartiles_ns: OnceCell<[u64; 2]>,
 }
 
-impl<'a> Fine<'a> {
-    fn new(case: &'a Case<'_>, endpoint: &'a EndpointCase) -> Self {
+impl<'a, 'r: 'a> Fine<'a, 'r> {
+    fn new(case: &'a Case<'r>, endpoint: &'a EndpointCase) -> Self {
         Self {
             case,
             endpoint,
@@ -104,7 +104,7 @@ fn told<'a>(
     endpoint: &EndpointCase,
     (outcome, phase, number, status): Kind,
     failed: &[SampleRef<'a>],
-    fine: &Fine<'_>,
+    fine: &Fine<'_, '_>,
 ) -> ErrorCount {
     let mut failed = failed.to_vec();
     failed.sort_by_key(|s| (s.repeat(), s.done(), s.serial()));

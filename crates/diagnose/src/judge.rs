@@ -12,7 +12,7 @@ use crate::connections::connections;
 use crate::detectors::REGISTRY;
 use crate::diagnosis::{
     Blind, Cleared, Diagnosis, EndpointFigures, GapNote, HostHealth, RunSummary, SCHEMA, Status,
-    Unexplained,
+    TraceView, Unexplained,
 };
 use crate::figures::figures_by;
 use crate::health;
@@ -21,6 +21,7 @@ use crate::over_repeats::leave_out;
 use crate::passes::{checks, passes};
 use crate::precision::precision;
 use crate::summary::load_in_words;
+use crate::trace::view::view;
 use crate::trial::{Answer, Ranked, Trial};
 use crate::validity;
 
@@ -73,7 +74,7 @@ pub fn judge_by(record: &RunRecord, spread: &dyn Spread) -> Diagnosis {
         cleared: judged.cleared,
         blind: judged.blind,
         unexplained: judged.unexplained,
-        trace: None,
+        trace: judged.trace,
         gaps: gaps(record),
         gates: Vec::new(),
     }
@@ -101,6 +102,7 @@ pub(crate) struct Judged {
     pub(crate) cleared: Vec<Cleared>,
     pub(crate) blind: Vec<Blind>,
     pub(crate) unexplained: Vec<Unexplained>,
+    pub(crate) trace: Option<TraceView>,
 }
 
 impl Judged {
@@ -119,6 +121,7 @@ impl Judged {
             cleared,
             blind,
             unexplained: trial.unexplained,
+            trace: view(case),
         }
     }
 }

@@ -26,7 +26,21 @@ pub const PRECEDENCE: &[&str] = &[
     name::DELAYED_ACK,
     name::CPU_QUOTA_THROTTLING,
     name::CPU_SATURATION,
+    name::LOCK_HELD_OVER_IO,
+    name::LOCK_CONTENTION,
+    name::EVENT_LOOP_BLOCKING,
+    name::RUN_QUEUE_DELAY,
     name::FIXED_DELAY,
+];
+
+/// The causes that are read from a trace. Requests that were left untraced on purpose, or not
+/// followed for want of room, say nothing of them: what these waited for is shared out as it was
+/// found in the others.
+pub const FROM_TRACE: &[&str] = &[
+    name::LOCK_HELD_OVER_IO,
+    name::LOCK_CONTENTION,
+    name::EVENT_LOOP_BLOCKING,
+    name::RUN_QUEUE_DELAY,
 ];
 
 /// A cause is named from this share of the excess on …
@@ -68,23 +82,34 @@ pub struct Ledger {
 }
 
 /// Settles the claims of several causes on one frame. `claimants` are (cause, claims) pairs in
-/// any order; `seed` makes the intervals reproducible.
+/// any order; `blank` are the requests, ascending, of which a trace tells nothing by choice; `seed`
+/// makes the intervals reproducible.
 pub fn settle(
     record: &RunRecord,
     frame: &Frame,
     claimants: &[(&str, &[Claim])],
+    blank: &[u32],
     seed: u64,
 ) -> Ledger {
     let mut queues = queues(claimants);
+    let traced = |queue: &Queue<'_>| FROM_TRACE.contains(&claimants[queue.claimant].0);
+    let direct = queues.iter().position(traced).unwrap_or(queues.len());
     let mut account = Account::new(frame, claimants.len());
+    for queue in &queues[direct..] {
+        account.late[queue.claimant] = true;
+    }
     let (mut claims, mut free): (Vec<(usize, Span)>, Vec<Span>) = (Vec::new(), Vec::new());
     for (position, &request) in frame.requests.iter().enumerate() {
         claims.clear();
-        for queue in &mut queues {
+        let is_blank = direct < queues.len() && blank.binary_search(&request).is_ok();
+        for (rank, queue) in queues.iter_mut().enumerate() {
             let claimant = queue.claimant;
-            claims.extend(queue.of(request).map(|claim| (claimant, claim.span)));
+            let own = queue.of(request).iter();
+            let own = own.filter(|_| !is_blank || rank < direct);
+            claims.extend(own.map(|claim| (claimant, claim.span)));
         }
-        account.settle_request(record, frame, position, &claims, &mut free);
+        let room = (&mut free, is_blank);
+        account.settle_request(record, frame, position, &claims, room);
     }
     account.close(frame, seed)
 }
@@ -131,12 +156,12 @@ impl<'a> Queue<'a> {
     }
 
     /// The claims on a request, which comes behind all that were asked for.
-    fn of(&mut self, request: u32) -> std::slice::Iter<'_, Claim> {
+    fn of(&mut self, request: u32) -> &[Claim] {
         let waiting = &self.claims[self.next..];
         let begin = self.next + waiting.iter().take_while(|c| c.sample < request).count();
         let own = self.claims[begin..].iter();
         self.next = begin + own.take_while(|c| c.sample == request).count();
-        self.claims[begin..self.next].iter()
+        &self.claims[begin..self.next]
     }
 }
 
@@ -150,6 +175,13 @@ struct Account {
     excess: Vec<f64>,
     /// Unclaimed time outside the queue, by the phase it lies in.
     phases: [f64; PHASES.len()],
+    /// Whether a claimant has its turn only after one that reads a trace: of blank requests these
+    /// get what they have of the others.
+    late: Vec<bool>,
+    /// What blank requests have left for them, by cluster.
+    blank: Vec<f64>,
+    /// What the others had left for them.
+    seen: f64,
 }
 
 impl Account {
@@ -160,19 +192,22 @@ impl Account {
             queued: vec![0.0; clusters],
             excess: vec![0.0; clusters],
             phases: [0.0; PHASES.len()],
+            late: vec![false; claimants],
+            blank: vec![0.0; clusters],
+            seen: 0.0,
         }
     }
 
     /// Gives each claimant the part of the request's excess that is still free. The reference
     /// (what a fast request takes) is nobody's: it is set against the unclaimed time first. `free` is
-    /// room to work in.
+    /// room to work in, with whether the request is blank.
     fn settle_request(
         &mut self,
         record: &RunRecord,
         frame: &Frame,
         position: usize,
         claims: &[(usize, Span)],
-        free: &mut Vec<Span>,
+        (free, is_blank): (&mut Vec<Span>, bool),
     ) {
         let sample = record.samples.at(frame.requests[position] as usize);
         let cluster = frame.cluster[position] as usize;
@@ -180,12 +215,14 @@ impl Account {
         self.excess[cluster] += excess;
         free.clear();
         free.push(sample.span());
-        let mut left = excess;
+        let (mut left, mut late) = (excess, 0.0);
         for &(claimant, span) in claims {
             let given = (take(free, span) as f64).min(left);
             self.claimed[claimant][cluster] += given;
             left -= given;
+            late += if self.late[claimant] { given } else { 0.0 };
         }
+        self.seen += late;
         let unclaimed: u64 = free.iter().map(|s| s.len_ns()).sum();
         if unclaimed == 0 {
             return;
@@ -193,10 +230,40 @@ impl Account {
         // Unclaimed excess is spread over the unclaimed time by proportion.
         let scale = left / unclaimed as f64;
         let part = |span: Span| free.iter().map(|s| s.overlap_ns(span)).sum::<u64>() as f64 * scale;
-        self.queued[cluster] += part(Span::new(sample.scheduled(), sample.ready()));
+        let queued = part(Span::new(sample.scheduled(), sample.ready()));
+        self.queued[cluster] += queued;
+        if is_blank {
+            self.blank[cluster] += left - queued;
+            return;
+        }
+        self.seen += left - queued;
         for (sum, span) in self.phases.iter_mut().zip(phases(sample)) {
             *sum += part(span);
         }
+    }
+
+    /// Gives claimants of what blank requests have left the share that they have of the others;
+    /// returns for each the clusters in which it has nothing else.
+    fn share_blank(&mut self) -> Vec<usize> {
+        let mut by_lot = vec![0; self.claimed.len()];
+        let blank: f64 = self.blank.iter().sum();
+        if blank <= 0.0 || self.seen <= 0.0 {
+            return by_lot;
+        }
+        for (claimant, claims) in self.claimed.iter_mut().enumerate() {
+            let share = claims.iter().sum::<f64>() / self.seen;
+            if !self.late[claimant] || share <= 0.0 {
+                continue;
+            }
+            for (claim, &blank) in claims.iter_mut().zip(&self.blank) {
+                by_lot[claimant] += usize::from(*claim <= 0.0 && blank > 0.0);
+                *claim += blank * share;
+            }
+        }
+        for phase in &mut self.phases {
+            *phase *= 1.0 + blank / self.seen;
+        }
+        by_lot
     }
 
     /// Shares the queue out and turns sums into shares.
@@ -208,6 +275,7 @@ impl Account {
                 ..Ledger::default()
             };
         }
+        let by_lot = self.share_blank();
         let queued: f64 = self.queued.iter().sum();
         let settled_time = total - queued;
         let inherit = if settled_time > 0.0 {
@@ -229,14 +297,20 @@ impl Account {
         let settled: Vec<Option<Settled>> = self
             .claimed
             .iter()
-            .map(|claims| {
-                let clusters = claims.iter().filter(|&&c| c > 0.0).count();
+            .zip(&by_lot)
+            .map(|(claims, &by_lot)| {
+                let clusters = claims.iter().filter(|&&c| c > 0.0).count() - by_lot;
                 let share = share_interval(claims, &self.excess, seed)?;
                 (clusters > 0).then_some(Settled { share, clusters })
             })
             .collect();
         let explained: f64 = self.claimed.iter().flatten().sum::<f64>() / total;
-        let split = split(&self.phases, inherit, total);
+        let mut split = split(&self.phases, inherit, total);
+        if self.seen <= 0.0 {
+            let share = self.blank.iter().sum::<f64>() * (1.0 + inherit) / total;
+            let why = "in time that was not traced".to_owned();
+            split.extend((share >= SPLIT_LEAST).then_some(Part { why, share }));
+        }
         Ledger {
             settled,
             unexplained: (1.0 - explained).max(0.0),

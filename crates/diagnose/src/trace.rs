@@ -4,10 +4,18 @@
 //! for a request; [`walk`] follows who waited for whom. What is not known stays unknown: it is
 //! never taken for idle, and nobody is blamed for it.
 
+pub(crate) mod holders;
 pub mod index;
+pub mod inside;
 pub mod join;
+mod locks;
+pub(crate) mod looked;
+pub(crate) mod loops;
+pub(crate) mod owners;
 pub mod pieces;
+pub(crate) mod shift;
 mod stacks;
+pub(crate) mod view;
 pub mod walk;
 
 pub use index::Index;

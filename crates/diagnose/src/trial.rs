@@ -79,7 +79,13 @@ impl<'a> Hearing<'a> {
             }
         }
         let seed = case.record.manifest.plan.seed;
-        let ledger = settle(case.record, frame, &pairs(answers, &claimants), seed);
+        let ledger = settle(
+            case.record,
+            frame,
+            &pairs(answers, &claimants),
+            case.blank(),
+            seed,
+        );
         Some(Self {
             place,
             frame,
@@ -150,15 +156,15 @@ impl Ranked {
 }
 
 /// What is named, and what is left, while the answers are weighed.
-pub(crate) struct Trial<'a> {
-    case: &'a Case<'a>,
+pub(crate) struct Trial<'a, 'r> {
+    case: &'a Case<'r>,
     pub(crate) findings: Vec<Ranked>,
     pub(crate) unexplained: Vec<Unexplained>,
 }
 
-impl<'a> Trial<'a> {
+impl<'a, 'r> Trial<'a, 'r> {
     /// Nothing named yet.
-    pub(crate) fn of(case: &'a Case<'a>) -> Self {
+    pub(crate) fn of(case: &'a Case<'r>) -> Self {
         Self {
             case,
             findings: Vec::new(),
@@ -227,7 +233,7 @@ impl<'a> Trial<'a> {
             (pairs, all)
         } else {
             let pairs: Vec<(&str, &[Claim])> = named.iter().map(|&i| pairs[i]).collect();
-            let ledger = settle(record, frame, &pairs, seed);
+            let ledger = settle(record, frame, &pairs, self.case.blank(), seed);
             (pairs, ledger)
         };
         for (settled, &i) in ledger.settled.iter().zip(&named) {
@@ -261,7 +267,13 @@ impl<'a> Trial<'a> {
         // No cause of that name: the ledger serves it last.
         all.push(("lead", lead));
         let record = self.case.record;
-        let ledger = settle(record, frame, &all, record.manifest.plan.seed);
+        let ledger = settle(
+            record,
+            frame,
+            &all,
+            self.case.blank(),
+            record.manifest.plan.seed,
+        );
         match ledger.settled.last().copied().flatten() {
             Some(settled) if settled.is_named() => None,
             settled => Some(Weight::light(settled)),

@@ -156,7 +156,7 @@ fn claims_are_settled_where_they_are() {
     assert!(claims.len() as u32 > REQUESTS / 3, "{}", claims.len());
     let mut share = 0.0;
     let allocated = allocation_counter::measure(|| {
-        let ledger = settle(&record, frame, &[("fixed-delay", &claims)], 7);
+        let ledger = settle(&record, frame, &[("fixed-delay", &claims)], &[], 7);
         share = ledger.settled[0].unwrap().share.share;
     });
     assert!(share > 0.9, "{share}");

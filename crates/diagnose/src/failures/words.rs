@@ -29,7 +29,7 @@ pub(super) fn summary(
     (outcome, phase): (Outcome, Phase),
     error: &ErrorCount,
     failed: &[SampleRef<'_>],
-    fine: &Fine<'_>,
+    fine: &Fine<'_, '_>,
 ) -> String {
     let share = match percent(error.offered_share) {
         rare if rare == "0.0 %" => "less than 0.1 %".to_owned(),
@@ -160,7 +160,7 @@ fn range(ms: &Quantiles) -> String {
 }
 
 /// What the connections have in common that those of completed requests have not.
-fn which(error: &ErrorCount, failed: &[SampleRef<'_>], fine: &Fine<'_>) -> Option<String> {
+fn which(error: &ErrorCount, failed: &[SampleRef<'_>], fine: &Fine<'_, '_>) -> Option<String> {
     let mut ages: Vec<u64> = failed.iter().filter_map(|s| age_when_sent_ns(*s)).collect();
     ages.sort_unstable();
     let age = quantiles(&ages, millis)?;

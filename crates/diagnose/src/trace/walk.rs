@@ -65,6 +65,11 @@ impl<'a> Walker<'a> {
         }
     }
 
+    /// The chains of what was walked, and what the stacks tell.
+    pub(crate) fn done(self) -> (Chains, Stacks) {
+        (self.chains, self.stacks)
+    }
+
     /// What the stacks of the trace tell.
     pub(crate) fn facts(&self, stack: u32) -> Facts {
         self.stacks.facts(stack)

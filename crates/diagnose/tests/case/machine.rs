@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use rand_chacha::ChaCha8Rng;
 use slowpath_core::nanos::{Nanos, Span};
 
+use super::acts::{Act, Did, OTHER};
 use super::spec::{Case, StallKind};
 
 /// What the probes could have seen: when each thread ran, waited to run, or was in a call.
@@ -19,6 +20,10 @@ pub(super) struct Seen {
     pub(super) throttled: Vec<Span>,
     pub(super) loop_ran: Vec<Span>,
     pub(super) upstream: bool,
+    /// What each thread did.
+    pub(super) acts: Vec<Did>,
+    /// Who had the lock.
+    pub(super) owned: Vec<(u32, Span)>,
 }
 
 pub(super) fn span(begin: u64, end: u64) -> Span {
@@ -116,6 +121,7 @@ impl Machine {
     /// Computes for `need` nanoseconds of running time from `at` on; returns when it is done.
     pub(super) fn compute(&self, seen: &mut Seen, thread: u32, at: u64, need: u64) -> u64 {
         let thread = self.thread(thread);
+        let mut did = |begin: u64, end: u64, act| seen.acts.push(Did::new(thread, begin, end, act));
         let (mut now, mut left) = (at, need);
         let from = self.stalls.partition_point(|s| s.end.get() <= at);
         for stall in &self.stalls[from..] {
@@ -124,6 +130,8 @@ impl Machine {
                 break;
             }
             let end = stall.end.get().max(now);
+            did(now, begin, Act::Runs);
+            did(begin, end, Act::Ready(0));
             seen.ran.entry(thread).or_default().push(span(now, begin));
             seen.delayed
                 .entry(thread)
@@ -132,6 +140,7 @@ impl Machine {
             left -= begin - now;
             now = end;
         }
+        did(now, now + left, Act::Runs);
         seen.ran
             .entry(thread)
             .or_default()
@@ -142,6 +151,9 @@ impl Machine {
     /// A thread waited for a CPU that other threads of the server had.
     pub(super) fn waited(&self, seen: &mut Seen, thread: u32, begin: u64, end: u64) {
         if self.waiting_is_delay {
+            let others = self.thread(u32::from(thread == 0));
+            seen.acts
+                .push(Did::new(thread, begin, end, Act::Ready(Did::tid(others))));
             seen.delayed
                 .entry(thread)
                 .or_default()
@@ -149,13 +161,15 @@ impl Machine {
         }
     }
 
-    fn thread(&self, thread: u32) -> u32 {
+    pub(super) fn thread(&self, thread: u32) -> u32 {
         if self.event_loop { 0 } else { thread }
     }
 
     /// A thread that could run was kept waiting by others on the machine.
     pub(super) fn contended(&self, seen: &mut Seen, thread: u32, begin: u64, end: u64) {
         let thread = self.thread(thread);
+        seen.acts
+            .push(Did::new(thread, begin, end, Act::Ready(OTHER)));
         seen.delayed
             .entry(thread)
             .or_default()

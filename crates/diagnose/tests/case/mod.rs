@@ -3,14 +3,18 @@
 //!
 //! Same text, same record: everything is drawn from the seed that the text names.
 
+mod acts;
 pub(crate) mod dist;
+mod lock;
 mod machine;
 pub(crate) mod record;
 mod request;
+mod script;
 mod series;
 mod sim;
 pub(crate) mod spec;
 mod tests;
+mod traced;
 
 use slowpath_core::record::RunRecord;
 use slowpath_diagnose::diagnosis::{Diagnosis, Finding};

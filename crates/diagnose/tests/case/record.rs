@@ -12,6 +12,7 @@ use slowpath_core::scenario::{
 use super::series::timeline;
 use super::sim::{Repeat, Run, WARMUP_NS};
 use super::spec::Case;
+use super::traced::trace;
 
 pub(super) fn record(case: &Case, run: &Run) -> RunRecord {
     RunRecord {
@@ -19,7 +20,7 @@ pub(super) fn record(case: &Case, run: &Run) -> RunRecord {
         samples: run.samples.clone().into(),
         keys: Vec::new(),
         timeline: timeline(case, run),
-        trace: Arc::default(),
+        trace: Arc::new(trace(case, run)),
         spans: Arc::default(),
     }
 }

@@ -34,6 +34,10 @@ pub(super) enum Step {
         ns: u64,
         upstream: bool,
     },
+    /// Computes with the lock.
+    Lock(u64),
+    /// Waits for a thread that was asked.
+    Asks(u64),
     /// Writes the first part of the response.
     FirstByte,
 }
@@ -75,6 +79,8 @@ impl Request {
         let steps = &mut self.steps;
         steps.extend(draw(class.contended).map(Step::Contended));
         steps.extend(draw(Some(class.cpu)).map(Step::Cpu));
+        steps.extend(draw(class.lock).map(Step::Lock));
+        steps.extend(draw(class.asks).map(Step::Asks));
         let mut call = |name: &str, dist, upstream| {
             draw(dist).map(|ns| Step::Call {
                 name: name.to_owned(),

@@ -10,6 +10,8 @@ use slowpath_core::nanos::{Nanos, Span};
 use slowpath_core::plan::unit;
 use slowpath_core::sample::{NONE, Sample, Stage};
 
+use super::acts::{Act, Did};
+use super::lock::{Lock, Owner};
 use super::machine::{Machine, Seen, span};
 use super::request::{Request, Step, draw_class, one_way};
 use super::spec::Case;
@@ -65,6 +67,8 @@ enum Event {
     CpuEnds(usize),
     Done(usize),
     TimesOut(usize),
+    HolderWants(usize),
+    LockEnds(Owner),
 }
 
 struct Connection {
@@ -79,6 +83,7 @@ struct Sim<'a> {
     seen: &'a mut Seen,
     random: ChaCha8Rng,
     machine: Machine,
+    lock: Lock,
     events: BinaryHeap<Reverse<(u64, u64, Event)>>,
     order: u64,
     requests: Vec<Request>,
@@ -114,6 +119,7 @@ impl<'a> Sim<'a> {
             seen,
             random,
             machine,
+            lock: Lock::default(),
             events: BinaryHeap::new(),
             order: 0,
             requests: Vec::new(),
@@ -141,6 +147,9 @@ impl<'a> Sim<'a> {
 
     fn play(&mut self) {
         self.push(self.facts.window.end.get(), Event::WindowEnds);
+        for (holder, of) in self.case.holder.iter().enumerate() {
+            self.push(self.begin + of.at.0, Event::HolderWants(holder));
+        }
         match self.case.users {
             Some(users) => {
                 for user in 0..users {
@@ -154,6 +163,8 @@ impl<'a> Sim<'a> {
                 Event::WindowEnds => self.window_ends(),
                 Event::Scheduled(user) => self.scheduled(at, user),
                 Event::Arrives(request) => {
+                    let port = self.requests[request].sample.local_port;
+                    self.seen.acts.push(Did::new(0, at, at, Act::Arrived(port)));
                     self.machine.queue.push_back(request);
                     self.start_queued(at);
                 }
@@ -168,6 +179,8 @@ impl<'a> Sim<'a> {
                 }
                 Event::Done(request) => self.answered(at, request),
                 Event::TimesOut(request) => self.times_out(at, request),
+                Event::HolderWants(holder) => self.wants(at, Owner::Holder(holder), 0),
+                Event::LockEnds(owner) => self.let_go(at, owner),
             }
         }
     }
@@ -259,6 +272,9 @@ impl<'a> Sim<'a> {
         {
             let index = self.machine.queue.pop_front().expect("it is not empty");
             self.requests[index].worker = Some(thread);
+            if !self.case.event_loop {
+                self.reads(now, index);
+            }
             self.advance(now, index);
         }
     }
@@ -285,9 +301,15 @@ impl<'a> Sim<'a> {
                     self.machine.runnable.push_back((index, now, ns));
                     return self.run_next(now);
                 }
+                Some(Step::Lock(ns)) => return self.wants(now, Owner::Request(index), ns),
+                Some(Step::Asks(ns)) => {
+                    self.did(index, now, now + ns, Act::Asks);
+                    return self.push(now + ns, Event::StepEnds(index));
+                }
                 Some(Step::Call { name, ns, upstream }) => {
                     self.seen.upstream |= upstream;
                     let ended = self.machine.thaw(now + ns);
+                    self.did(index, now, ended, Act::Calls(name.clone()));
                     self.seen
                         .calls
                         .entry(name)
@@ -300,11 +322,89 @@ impl<'a> Sim<'a> {
         }
     }
 
+    /// A thread has read a request.
+    fn reads(&mut self, now: u64, index: usize) {
+        let port = self.requests[index].sample.local_port;
+        self.did(index, now, now, Act::Read(port));
+    }
+
+    fn did(&mut self, index: usize, begin: u64, end: u64, act: Act) {
+        let thread = self.requests[index].worker.expect("it was given a thread");
+        let waits = matches!(act, Act::Calls(_) | Act::Asks);
+        // An event loop does not wait in a call, and reads when it begins to work.
+        if !(waits && self.case.event_loop) {
+            let thread = self.machine.thread(thread);
+            self.seen.acts.push(Did::new(thread, begin, end, act));
+        }
+    }
+
+    /// Somebody wants the lock, and gets it now or when it is his turn.
+    fn wants(&mut self, now: u64, owner: Owner, ns: u64) {
+        if let Owner::Holder(holder) = owner
+            && now < self.facts.window.end.get()
+        {
+            let every = self.case.holder[holder].every.0;
+            self.push(now + every, Event::HolderWants(holder));
+        }
+        if self.lock.wants(now, owner, ns) {
+            self.gets(now, owner, ns);
+        }
+    }
+
+    /// Somebody has the lock now.
+    fn gets(&mut self, now: u64, owner: Owner, ns: u64) {
+        let thread = self.thread_of(owner);
+        let (ns, act) = match owner {
+            Owner::Request(_) => (ns, Act::Locked),
+            Owner::Holder(holder) => {
+                let holder = &self.case.holder[holder];
+                (holder.lasts.draw(&mut self.random), Act::Holds)
+            }
+        };
+        self.seen
+            .owned
+            .push((Did::tid(thread), span(now, now + ns)));
+        self.seen.acts.push(Did::new(thread, now, now + ns, act));
+        self.push(now + ns, Event::LockEnds(owner));
+    }
+
+    fn let_go(&mut self, now: u64, owner: Owner) {
+        let by = self.thread_of(owner);
+        if let Some((next, since, ns)) = self.lock.let_go() {
+            let thread = self.thread_of(next);
+            let act = Act::Waits(Did::tid(by));
+            self.seen.acts.push(Did::new(thread, since, now, act));
+            let name = "futex:untimed".to_owned();
+            self.seen
+                .calls
+                .entry(name)
+                .or_default()
+                .push(span(since, now));
+            self.gets(now, next, ns);
+        }
+        if let Owner::Request(index) = owner {
+            self.advance(now, index);
+        }
+    }
+
+    fn thread_of(&self, owner: Owner) -> u32 {
+        match owner {
+            Owner::Request(index) => {
+                let thread = self.requests[index].worker.expect("it was given a thread");
+                self.machine.thread(thread)
+            }
+            Owner::Holder(holder) => Did::HOLDERS + holder as u32,
+        }
+    }
+
     fn run_next(&mut self, now: u64) {
         while !self.machine.runnable.is_empty() && self.machine.take_cpu() {
             let (index, since, need) = self.machine.runnable.pop_front().expect("not empty");
             let thread = self.requests[index].worker.expect("it was given a thread");
             self.machine.waited(self.seen, thread, since, now);
+            if self.case.event_loop {
+                self.reads(now, index);
+            }
             let end = self.machine.compute(self.seen, thread, now, need);
             self.push(end, Event::CpuEnds(index));
         }
@@ -316,6 +416,12 @@ impl<'a> Sim<'a> {
         if held > 0 {
             self.seen.held.push(span(now, now + held));
         }
+        self.did(
+            index,
+            now,
+            now,
+            Act::Wrote(self.requests[index].sample.local_port),
+        );
         let first = self.requests[index]
             .sample
             .first_byte

@@ -73,6 +73,11 @@ pub(crate) struct Case {
     #[serde(default = "loop_cost")]
     pub(crate) loop_cost: Time,
     pub(crate) class: Vec<Class>,
+    /// How the target's threads are traced; not at all without it.
+    pub(crate) trace: Option<Traced>,
+    /// Threads in the background that take the server's lock.
+    #[serde(default)]
+    pub(crate) holder: Vec<Holder>,
     #[serde(default)]
     pub(crate) stall: Vec<Stall>,
     #[serde(default)]
@@ -111,6 +116,10 @@ pub(crate) struct Class {
     /// Computing.
     #[serde(default = "some_cpu")]
     pub(crate) cpu: Dist,
+    /// Computing with the server's lock.
+    pub(crate) lock: Option<Dist>,
+    /// Waiting for a thread of the server that was asked to talk to another server.
+    pub(crate) asks: Option<Dist>,
     /// Waiting for something that has no time limit: a lock, a device.
     pub(crate) wait: Option<Dist>,
     /// Waiting for another server.
@@ -132,6 +141,61 @@ pub(crate) struct Class {
     /// … from this request on a connection on.
     #[serde(default)]
     pub(crate) held_from: u32,
+}
+
+/// A trace of the target's threads.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Traced {
+    /// How closely.
+    #[serde(default)]
+    pub(crate) depth: TraceDepth,
+    /// What runs the target's code.
+    #[serde(default = "native")]
+    pub(crate) runtime: slowpath_core::trace::Runtime,
+    /// Whether functions have names.
+    #[serde(default = "yes")]
+    pub(crate) symbols: bool,
+    /// Whether one stretch in five is left out.
+    #[serde(default = "yes")]
+    pub(crate) off: bool,
+    /// Whether records were lost.
+    #[serde(default)]
+    pub(crate) lost: bool,
+}
+
+/// How closely a trace looks.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub(crate) enum TraceDepth {
+    /// Every second stretch has stacks.
+    #[default]
+    Full,
+    /// Without stacks.
+    Light,
+    /// Without privilege.
+    Threads,
+}
+
+/// A thread in the background that takes the server's lock.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Holder {
+    pub(crate) name: String,
+    pub(crate) every: Time,
+    #[serde(default)]
+    pub(crate) at: Time,
+    /// For how long it has it.
+    pub(crate) lasts: Dist,
+    /// The call it is in meanwhile; `cpu` if it computes.
+    #[serde(default = "nanosleep")]
+    pub(crate) call: String,
+    /// The function it is in.
+    #[serde(default = "critical")]
+    pub(crate) function: String,
+    /// Whether it is a condition that it signals, and no lock.
+    #[serde(default)]
+    pub(crate) condition: bool,
 }
 
 /// Stretches of time that recur.
@@ -309,6 +373,12 @@ fn main_endpoint() -> String {
 }
 fn receives() -> String {
     "recvfrom:untimed".to_owned()
+}
+const fn native() -> slowpath_core::trace::Runtime {
+    slowpath_core::trace::Runtime::Native
+}
+fn critical() -> String {
+    "flush_critical".to_owned()
 }
 fn nanosleep() -> String {
     "clock_nanosleep".to_owned()

@@ -103,9 +103,15 @@ impl Fill {
             if at < block.span.begin {
                 continue;
             }
-            for turn in [Turn::Leave, Turn::Wake, Turn::Get] {
+            const TURNS: [Turn; 3] = [Turn::Leave, Turn::Wake, Turn::Get];
+            if moment.iter().all(|event| event.cpu == moment[0].cpu) {
+                // What one CPU tells is in order.
                 for event in moment {
-                    self.take(event, turn);
+                    TURNS.iter().for_each(|&turn| self.take(event, turn));
+                }
+            } else {
+                for turn in TURNS {
+                    moment.iter().for_each(|event| self.take(event, turn));
                 }
             }
         }

@@ -1,0 +1,48 @@
+//! Requests wait for a lock, and the thread that has it works.
+
+use crate::case::{Case, EndpointCase};
+use crate::detectors::{Detector, Examine};
+use crate::diagnosis::{Culprit, Grade};
+use crate::predict::without_waits;
+use crate::trace::holders::{Holders, Kind};
+use crate::trace::looked::{Looked, claims};
+use crate::verdict::{Amount, Found, Verdict, percent};
+
+/// See the module.
+pub(super) static DETECTOR: Detector = Detector {
+    examine: Examine::Endpoint(examine),
+    may_be_the_work: false,
+};
+
+fn examine(case: &Case<'_>, endpoint: &EndpointCase) -> Verdict {
+    let looked = match Looked::at(case, endpoint) {
+        Ok(looked) => looked,
+        Err(blind) => return blind,
+    };
+    let holders = Holders::of(&looked, Kind::Works);
+    if let Some(verdict) = holders.verdict(case, endpoint, &looked) {
+        return verdict;
+    }
+    let claims = claims(&holders.picked);
+    let place = looked.place(endpoint, &claims);
+    let holder = holders.main(&looked, place);
+    let stack = holder.stack(&looked);
+    let inside_of = stack.first().map_or_else(String::new, |frame| format!(", in {frame}"));
+    let whom = format!("{} of the time thread {}", percent(holder.share), holder.name);
+    Verdict::Found(Found {
+        place,
+        prediction: without_waits(case, endpoint, looked.join, &claims),
+        amount: Amount::Claims(claims),
+        grade: Grade::Supported,
+        summary: format!(
+            "requests wait for a lock while others of the server's threads work with it \
+             ({whom}{inside_of}); do less under the lock, or give it less to guard"
+        ),
+        evidence: holders.evidence(&looked, place, &holder),
+        culprit: Culprit {
+            thread: Some(holder.name),
+            stack,
+            ..Culprit::default()
+        },
+    })
+}

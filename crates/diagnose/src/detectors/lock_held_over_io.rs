@@ -1,0 +1,121 @@
+//! Requests wait for a lock, and the thread that has it waits itself: it sleeps, or waits for a
+//! disk, another host or another process.
+//!
+//! A chain of wake-ups alone does not tell a lock from work that was handed to another thread.
+//! What tells them apart is asked for: a stack, the owner that is written in the lock, waiters that
+//! hand it on, or several that wait at one address.
+
+use slowpath_core::stats::period::period;
+
+use crate::case::{Case, EndpointCase};
+use crate::detectors::{Detector, Examine};
+use crate::diagnosis::{Culprit, Evidence, Grade, Source};
+use crate::predict::without_waits;
+use crate::trace::holders::{Holders, Kind};
+use crate::trace::looked::{Looked, claims, does};
+use crate::trace::owners;
+use crate::verdict::{Amount, Found, Verdict, evidence, human, ms};
+
+/// See the module.
+pub(super) static DETECTOR: Detector = Detector {
+    examine: Examine::Endpoint(examine),
+    may_be_the_work: false,
+};
+
+fn examine(case: &Case<'_>, endpoint: &EndpointCase) -> Verdict {
+    let looked = match Looked::at(case, endpoint) {
+        Ok(looked) => looked,
+        Err(blind) => return owners::held_over_io(case, endpoint).unwrap_or(blind),
+    };
+    let holders = Holders::of(&looked, Kind::Waits);
+    if let Some(verdict) = holders.verdict(case, endpoint, &looked) {
+        return verdict;
+    }
+    found(case, endpoint, &looked, &holders)
+}
+
+fn found(
+    case: &Case<'_>,
+    endpoint: &EndpointCase,
+    looked: &Looked<'_>,
+    holders: &Holders<'_>,
+) -> Verdict {
+    let claims = claims(&holders.picked);
+    let place = looked.place(endpoint, &claims);
+    let holder = holders.main(looked, place);
+    let inside = looked.inside;
+    let what = Looked::shares(&holder.picked, place, |p| {
+        let held = holder.held(p);
+        match p.hops.get(held.holder + 1) {
+            Some(next) if inside.process_name(next.tid) != holder.process => {
+                format!("waits for {}", inside.process_name(next.tid))
+            }
+            Some(next) => format!("waits for thread {}", inside.thread_name(next.tid)),
+            None => does(&p.piece.leaf).to_owned(),
+        }
+    });
+    let does = what.first().map_or("waits", |(what, _)| what.as_str());
+    let stack = holder.stack(looked);
+    let ends = holder.ends(looked);
+    let every = period(&ends);
+    let inside_of = stack.iter().find(|f| !is_library(f));
+    let inside_of = inside_of.map_or_else(String::new, |frame| format!(" in {frame}"));
+    let exports = exports(&holder.name, &stack);
+    let again = every.map_or_else(String::new, |p| format!(", every {}", human(p.period_ns)));
+    let mut proofs = holders.evidence(looked, place, &holder);
+    if let Some(every) = every {
+        proofs.push(every_so_often(&every));
+    }
+    Verdict::Found(Found {
+        place,
+        prediction: without_waits(case, endpoint, looked.join, &claims),
+        amount: Amount::Claims(claims),
+        grade: Grade::Supported,
+        summary: format!(
+            "requests wait for a lock that thread {} has while it {does}{inside_of}{again}{exports}; \
+             let go of the lock before waiting",
+            holder.name
+        ),
+        evidence: proofs,
+        culprit: Culprit {
+            thread: Some(holder.name),
+            stack,
+            constant_ms: None,
+            period_ms: every.map(|p| ms(p.period_ns)),
+        },
+    })
+}
+
+fn every_so_often(every: &slowpath_core::stats::period::Period) -> Evidence {
+    let text = format!(
+        "its waits end every {} (R {:.2}, {} waits)",
+        human(every.period_ns),
+        every.r,
+        every.n
+    );
+    evidence(Source::Trace, "trace", text)
+}
+
+/// Functions of the C library and of languages' libraries in which a wait ends up: what the
+/// program itself was doing stands further out.
+fn is_library(frame: &str) -> bool {
+    const LIBRARIES: &[&str] = &[
+        "libc.", "ld-linux", "libpthread", "std::", "<std::", "core::", "syscall", "0x",
+    ];
+    const CALLS: &[&str] = &["nanosleep", "epoll_", "recv", "send", "connect", "fsync", "read"];
+    let starts = |names: &[&str]| names.iter().any(|name| frame.starts_with(name));
+    let of_libc = ["(libc.", "(libpthread", "(ld-linux"].iter().any(|m| frame.contains(m));
+    starts(LIBRARIES) || of_libc || CALLS.iter().any(|c| frame.trim_start_matches('_') == *c)
+}
+
+/// Says so when the thread tells others of the program: what it does is not the program's work.
+fn exports(thread: &str, stack: &[String]) -> &'static str {
+    const WORDS: &[&str] = &[
+        "otel", "otlp", "telemetry", "exporter", "export", "statsd", "jaeger", "zipkin", "sentry",
+        "datadog", "BatchSpan", "MetricReader", "prometheus",
+    ];
+    let all = stack.iter().map(String::as_str).chain([thread]);
+    let mut all = all.map(str::to_ascii_lowercase);
+    let known = |text: String| WORDS.iter().any(|w| text.contains(&w.to_ascii_lowercase()));
+    if all.any(known) { " (it exports telemetry)" } else { "" }
+}

@@ -1,0 +1,92 @@
+//! Threads of the server that could run wait for a CPU that somebody else has.
+
+use crate::case::{Case, EndpointCase};
+use crate::detectors::{Detector, Examine};
+use crate::diagnosis::{Culprit, Grade, Source};
+use crate::overlap::parts;
+use crate::predict::without_waits;
+use crate::throttling::throttled_spans;
+use crate::trace::index::Runner;
+use crate::trace::looked::{Looked, claims};
+use crate::trace::pieces::LeafKind;
+use crate::verdict::{Amount, Found, Verdict, evidence, percent};
+
+/// Those who had the CPU are named down to this share of the time.
+const NAMED_LEAST: f64 = 0.1;
+/// … and no more of them than a person reads.
+const NAMED_MOST: usize = 3;
+
+/// See the module.
+pub(super) static DETECTOR: Detector = Detector {
+    examine: Examine::Endpoint(examine),
+    may_be_the_work: false,
+};
+
+fn examine(case: &Case<'_>, endpoint: &EndpointCase) -> Verdict {
+    let looked = match Looked::at(case, endpoint) {
+        Ok(looked) => looked,
+        Err(blind) => return blind,
+    };
+    // A cgroup that has used its quota up is ready to run too, and then the CPU is idle or
+    // somebody else's: that is the throttling's.
+    let throttled = throttled_spans(case);
+    let mut idle_ns = 0;
+    for piece in looked.join.walked.iter().flat_map(|w| &w.pieces) {
+        if piece.leaf.kind == LeafKind::Ready(Runner::Idle) {
+            idle_ns += piece.len_ns();
+        }
+    }
+    let picked = looked.pick(|_, piece, _| {
+        matches!(piece.leaf.kind, LeafKind::Ready(Runner::Thread(_) | Runner::Unknown))
+            && parts(&throttled, piece.span()).next().is_none()
+    });
+    let claims = claims(&picked);
+    let total: u64 = looked.join.walked.iter().map(|w| w.joined.latency_ns()).sum();
+    let ready: u64 = claims.iter().map(|c| c.span.len_ns()).sum();
+    let share = |ns: u64| percent(ns as f64 / total.max(1) as f64);
+    if claims.is_empty() {
+        return Verdict::Cleared(format!(
+            "no thread waited for a CPU that another had; for one that was idle, {} of the time",
+            share(idle_ns)
+        ));
+    }
+    if let Some(blind) = looked.too_small(case, &claims) {
+        return blind;
+    }
+    let place = looked.place(endpoint, &claims);
+    let inside = looked.inside;
+    let who = Looked::shares(&picked, place, |p| match p.piece.leaf.kind {
+        LeafKind::Ready(Runner::Thread(tid)) => {
+            let process = inside.process_name(tid);
+            let own = process == inside.process_name(p.piece.leaf.tid) && !process.is_empty();
+            let whose = if own { "its own thread " } else { "" };
+            format!("{whose}{}", inside.thread_name(tid))
+        }
+        _ => "somebody who is not known".to_owned(),
+    });
+    let named = who.iter().take(NAMED_MOST).filter(|(_, s)| *s >= NAMED_LEAST);
+    let named: Vec<String> = named.map(|(who, s)| format!("{who} {}", percent(*s))).collect();
+    let text = format!(
+        "the server's threads were ready to run for {} of the requests' time, for {} with the CPU \
+         idle; the CPU had {}",
+        share(ready + idle_ns),
+        share(idle_ns),
+        named.join(", ")
+    );
+    let first = who.first().map_or("others", |(who, _)| who.as_str());
+    Verdict::Found(Found {
+        place,
+        prediction: without_waits(case, endpoint, looked.join, &claims),
+        amount: Amount::Claims(claims),
+        grade: Grade::Supported,
+        summary: format!(
+            "the server's threads are ready to run and wait for a CPU that others have, {first} \
+             first of all; give the server CPUs of its own, or what else runs a lower priority"
+        ),
+        evidence: vec![evidence(Source::Trace, "trace", text)],
+        culprit: Culprit {
+            thread: who.into_iter().next().map(|(who, _)| who),
+            ..Culprit::default()
+        },
+    })
+}

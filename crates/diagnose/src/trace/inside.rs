@@ -1,0 +1,336 @@
+//! A run's requests, joined with what the server's threads did for them.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use slowpath_core::nanos::Span;
+use slowpath_core::sample::NONE;
+use slowpath_core::samples::SampleRef;
+use slowpath_core::trace::{Depth, Trace};
+
+use super::index::Index;
+use super::join::{Joined, Joiner, Unjoined};
+use super::locks::Addresses;
+use super::pieces::{Chains, Piece};
+use super::stacks::Stacks;
+use super::walk::Walker;
+use crate::case::{Case, EndpointCase};
+
+/// Requests of an endpoint that are followed through the server, at most, of the slow ones and of
+/// the others each: shares are then known to a hundredth, and the pieces fit into memory.
+const WALKED_MOST: usize = 10_000;
+
+/// The requests of a run and what became of them inside of the server.
+#[derive(Debug)]
+pub struct Inside<'a> {
+    /// What each thread did when.
+    pub index: Index<'a>,
+    /// Who waited for whom, in the pieces.
+    pub chains: Chains,
+    /// What is known of each futex that was waited at.
+    pub(crate) addresses: Addresses,
+    pub(crate) stacks: Stacks,
+    /// Endpoint by endpoint.
+    pub(crate) endpoints: Vec<EndpointJoin>,
+    /// Threads that read requests.
+    pub(crate) servers: BTreeSet<u32>,
+    /// Positions of requests that were not followed by choice or by lot, ascending: what they
+    /// waited for is like what the others did.
+    blank: Vec<u32>,
+}
+
+/// The requests of one endpoint.
+#[derive(Debug, Default)]
+pub(crate) struct EndpointJoin {
+    /// Those that were joined, by position.
+    pub(crate) joined: Vec<Joined>,
+    /// Those that were joined and followed, by position.
+    pub(crate) walked: Vec<Walked>,
+    /// How many were not joined, by [`Unjoined::ALL`].
+    pub(crate) unjoined: [u64; Unjoined::ALL.len()],
+    /// For how many joined requests a slow one that was followed stands, and another one.
+    pub(crate) weights: (f64, f64),
+}
+
+/// A request with its pieces.
+#[derive(Debug)]
+pub(crate) struct Walked {
+    pub(crate) joined: Joined,
+    pub(crate) pieces: Vec<Piece>,
+    pub(crate) slow: bool,
+}
+
+impl<'a> Inside<'a> {
+    /// Joins the requests of a case; `None` if it was not traced.
+    pub(crate) fn of(case: &Case<'a>) -> Option<Self> {
+        let trace: &'a Trace = &case.record.trace;
+        if trace.is_empty() {
+            return None;
+        }
+        let index = Index::new(trace);
+        let coverage = Coverage::of(&index);
+        let shared = shared(case);
+        let mut blank = Vec::new();
+        let port = port(&case.record.manifest.target.url)
+            .filter(|&port| !index.sockets.with_local_port(port).is_empty());
+        let joiner = Joiner::new(&index, port);
+        let mut endpoints = Vec::new();
+        for endpoint in &case.endpoints {
+            let mut join = EndpointJoin::default();
+            for position in requests(endpoint) {
+                let sample = case.sample(position);
+                let joined =
+                    coverage
+                        .holds(sample)
+                        .and_then(|()| match shared.binary_search(&position) {
+                            Ok(_) => Err(Unjoined::Shared),
+                            Err(_) => joiner.join(position, sample),
+                        });
+                match joined {
+                    Ok(joined) => join.joined.push(joined),
+                    Err(why) => {
+                        join.unjoined[why as usize] += 1;
+                        if why == Unjoined::LeftOut {
+                            blank.push(position);
+                        }
+                    }
+                }
+            }
+            endpoints.push(join);
+        }
+        let mut walker = Walker::new(&index);
+        for (endpoint, join) in case.endpoints.iter().zip(&mut endpoints) {
+            join.walk(endpoint, &mut walker, &mut blank);
+        }
+        blank.sort_unstable();
+        let (chains, stacks) = walker.done();
+        let all = endpoints.iter().flat_map(|e| &e.joined);
+        let servers = all.map(|joined| joined.reader).collect();
+        let walked = endpoints.iter().flat_map(|e| &e.walked);
+        let addresses = Addresses::of(walked.flat_map(|w| &w.pieces), &chains, trace);
+        Some(Self {
+            index,
+            chains,
+            addresses,
+            stacks,
+            endpoints,
+            servers,
+            blank,
+        })
+    }
+
+    /// What was traced.
+    pub fn trace(&self) -> &'a Trace {
+        self.index.trace
+    }
+
+    /// Requests that were not looked at, for no reason of their own.
+    pub(crate) fn blank(&self) -> &[u32] {
+        &self.blank
+    }
+
+    /// The requests of an endpoint that were followed.
+    pub(crate) fn of_endpoint(&self, endpoint: &EndpointCase) -> &EndpointJoin {
+        &self.endpoints[usize::from(endpoint.index)]
+    }
+
+    /// The name of a thread, or its id.
+    pub(crate) fn thread_name(&self, tid: u32) -> String {
+        match self.trace().thread(tid) {
+            Some(thread) if !thread.name.is_empty() => thread.name.clone(),
+            _ => format!("thread {tid}"),
+        }
+    }
+
+    /// The executable of a thread's process; empty if it is not known.
+    pub(crate) fn process_name(&self, tid: u32) -> &str {
+        let process = self.trace().process_of(tid);
+        process.map_or("", |process| process.executable.as_str())
+    }
+
+    /// A stack for people, innermost function first: the kernel's own are left out, as what a
+    /// thread waits for is told in words.
+    pub(crate) fn stack_words(&self, stack: u32) -> Vec<String> {
+        /// Deeper ones are the same in all stacks: how a thread begins.
+        const FRAMES_MOST: usize = 16;
+        let trace = self.trace();
+        let frames = trace.stacks.get(stack as usize).into_iter().flatten();
+        let frames = frames.filter_map(|&f| trace.frames.get(f as usize));
+        let own = frames.filter(|frame| frame.module != "kernel");
+        own.take(FRAMES_MOST).map(ToString::to_string).collect()
+    }
+}
+
+impl EndpointJoin {
+    /// Follows the joined requests, or as many as are enough.
+    fn walk(&mut self, endpoint: &EndpointCase, walker: &mut Walker<'_>, blank: &mut Vec<u32>) {
+        let slow = &endpoint.split.slow;
+        let is_slow = |joined: &Joined| slow.binary_search(&joined.sample).is_ok();
+        let slow = self.joined.iter().filter(|j| is_slow(j)).count();
+        let others = self.joined.len() - slow;
+        let every = |count: usize| count.div_ceil(WALKED_MOST).max(1);
+        let every = (every(slow), every(others));
+        let mut seen = (0, 0);
+        for joined in &self.joined {
+            let slow = is_slow(joined);
+            let (seen, every) = if slow {
+                (&mut seen.0, every.0)
+            } else {
+                (&mut seen.1, every.1)
+            };
+            *seen += 1;
+            if !(*seen - 1_usize).is_multiple_of(every) {
+                blank.push(joined.sample);
+                continue;
+            }
+            let mut pieces = Vec::new();
+            walker.request(joined, &mut pieces);
+            self.walked.push(Walked {
+                joined: *joined,
+                pieces,
+                slow,
+            });
+        }
+        self.weights = (every.0 as f64, every.1 as f64);
+    }
+
+    /// For how many joined requests a followed one stands.
+    pub(crate) const fn weight(&self, walked: &Walked) -> f64 {
+        if walked.slow {
+            self.weights.0
+        } else {
+            self.weights.1
+        }
+    }
+
+    /// Requests that were asked about.
+    pub(crate) fn requests(&self) -> u64 {
+        self.joined.len() as u64 + self.unjoined.iter().sum::<u64>()
+    }
+}
+
+/// The requests of an endpoint that may be joined, ascending: those with an answer, and the slow
+/// ones without.
+fn requests(endpoint: &EndpointCase) -> Vec<u32> {
+    let mut all = endpoint.completed.clone();
+    all.extend(&endpoint.split.slow);
+    all.sort_unstable();
+    all.dedup();
+    all
+}
+
+/// What was recorded when.
+struct Coverage<'b> {
+    index: &'b Index<'b>,
+    left_out: Vec<Span>,
+}
+
+impl<'b> Coverage<'b> {
+    fn of(index: &'b Index<'b>) -> Self {
+        let off = index
+            .trace
+            .stretches
+            .iter()
+            .filter(|s| s.depth == Depth::Off);
+        Self {
+            index,
+            left_out: off.map(|s| s.span).collect(),
+        }
+    }
+
+    /// Whether all of a request's time was recorded with what threads read and wrote.
+    fn holds(&self, sample: SampleRef<'_>) -> Result<(), Unjoined> {
+        let span = sample.span();
+        let block = self.index.block_at(span.begin);
+        if let Some(block) = block.filter(|block| span.end <= block.span.end) {
+            return if block.has_wakers {
+                Ok(())
+            } else {
+                Err(Unjoined::NoSockets)
+            };
+        }
+        let overlap = |spans: &mut dyn Iterator<Item = Span>| -> u64 {
+            spans.map(|s| s.overlap_ns(span)).sum()
+        };
+        let recorded = overlap(&mut self.index.blocks.iter().map(|b| b.span));
+        let left_out = overlap(&mut self.left_out.iter().copied());
+        Err(if recorded + left_out >= span.len_ns() {
+            Unjoined::LeftOut
+        } else {
+            Unjoined::Outside
+        })
+    }
+}
+
+/// Positions of requests that were under way on a connection with others, ascending.
+fn shared(case: &Case<'_>) -> Vec<u32> {
+    let mut uses: Vec<(u16, u32, u64, u64, u32)> = Vec::new();
+    for (position, sample) in (0..).zip(&case.record.samples) {
+        if let Some(sent) = sample.sent().filter(|_| sample.connection() != NONE) {
+            let (sent, done) = (sent.get(), sample.done().get());
+            uses.push((sample.repeat(), sample.connection(), sent, done, position));
+        }
+    }
+    uses.sort_unstable();
+    let mut shared = BTreeSet::new();
+    let mut last: Option<(u16, u32, u64, u32)> = None;
+    for &(repeat, connection, sent, done, position) in &uses {
+        match last {
+            Some((r, c, until, before)) if (r, c) == (repeat, connection) => {
+                if sent < until {
+                    shared.extend([before, position]);
+                }
+                let longest = if done > until { position } else { before };
+                last = Some((r, c, until.max(done), longest));
+            }
+            _ => last = Some((repeat, connection, done, position)),
+        }
+    }
+    shared.into_iter().collect()
+}
+
+/// The port in a URL, or that of its scheme.
+fn port(url: &str) -> Option<u16> {
+    let (scheme, rest) = url.split_once("://")?;
+    let authority = rest.split(['/', '?', '#']).next()?;
+    let authority = authority.rsplit('@').next()?;
+    let port = authority.rsplit_once(':').map(|(_, port)| port.parse());
+    match port {
+        Some(Ok(port)) => Some(port),
+        _ if scheme == "https" => Some(443),
+        _ => Some(80),
+    }
+}
+
+/// Adds up what belongs to the same.
+pub(crate) fn summed<K: Ord>(all: impl Iterator<Item = (K, f64)>) -> Vec<(K, f64)> {
+    let mut sums: BTreeMap<K, f64> = BTreeMap::new();
+    for (key, value) in all {
+        *sums.entry(key).or_default() += value;
+    }
+    let mut sums: Vec<(K, f64)> = sums.into_iter().collect();
+    sums.sort_by(|a, b| b.1.total_cmp(&a.1).then_with(|| a.0.cmp(&b.0)));
+    sums
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ports_are_read_from_urls() {
+        assert_eq!(port("http://127.0.0.1:8080"), Some(8080));
+        assert_eq!(port("http://[::1]:81/a:b"), Some(81));
+        assert_eq!(port("https://shop.example/a:9"), Some(443));
+        assert_eq!(port("http://shop.example?q"), Some(80));
+        assert_eq!(port("shop"), None);
+    }
+
+    #[test]
+    fn what_is_alike_is_added_up_and_the_largest_comes_first() {
+        let all = [("a", 1.0), ("b", 3.0), ("a", 1.5), ("c", 3.0)];
+        assert_eq!(
+            summed(all.into_iter()),
+            [("b", 3.0), ("c", 3.0), ("a", 2.5)]
+        );
+    }
+}

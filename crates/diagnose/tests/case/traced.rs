@@ -1,0 +1,336 @@
+//! What a trace would have told of the simulated server's threads.
+
+use std::collections::BTreeMap;
+
+use slowpath_core::nanos::{Nanos, Span};
+use slowpath_core::trace::{
+    Call, Depth, Event, IDLE, Left, NO_STACK, Role, Runtime, Thread, Trace, What,
+};
+
+use super::acts::{Act, Did, OTHER};
+use super::script::{By, Script, Wait};
+use super::sim::{Repeat, Run};
+use super::spec::{Case, TraceDepth, Traced};
+
+const PID: u32 = 100;
+const PORT: u16 = 8_080;
+/// The address of the lock.
+const LOCK: u64 = 0x7F00;
+/// A thread that talks to another server for the others.
+const TALKER: u32 = 700;
+/// Stretches of the recording.
+const STRETCH_NS: u64 = 500_000_000;
+/// Threads are looked at so often without privilege.
+const PEEK_NS: u64 = 5_300_000;
+/// From waking to running.
+const WAKE_NS: u64 = 5_000;
+/// No two events of a thread happen at the same time.
+const APART_NS: u64 = 60;
+
+/// The trace of a run; empty if the case has none.
+pub(super) fn trace(case: &Case, run: &Run) -> Trace {
+    let Some(traced) = case.trace.as_ref().filter(|_| case.visible) else {
+        return Trace::default();
+    };
+    let mut script = Script::default();
+    script.process(PID, Role::Target, traced.runtime);
+    script.process(OTHER, Role::Other, Runtime::Native);
+    script.thread(OTHER, OTHER, "neighbour");
+    script.thread(TALKER, PID, "talker");
+    let mut threads: BTreeMap<u32, Vec<&Did>> = BTreeMap::new();
+    for did in &run.seen.acts {
+        match did.act {
+            Act::Arrived(port) => {
+                let socket = script.socket(PORT, port);
+                script.arrived(did.begin, socket);
+            }
+            _ => threads.entry(did.tid).or_default().push(did),
+        }
+    }
+    let stacks = Stacks::of(&mut script, case, traced);
+    for (tid, mut acts) in threads {
+        acts.sort_by_key(|did| (did.begin, did.end));
+        let name = name(case, tid);
+        script.thread(tid, PID, &name);
+        play(&mut script, case, &stacks, tid, &acts);
+    }
+    for (number, repeat) in (0..).zip(&run.repeats) {
+        stretches(&mut script.trace, traced, number, repeat);
+    }
+    let mut trace = script.done();
+    if traced.depth == TraceDepth::Threads {
+        without_privilege(&mut trace, run);
+    }
+    cut(&mut trace, traced);
+    trace
+}
+
+fn name(case: &Case, tid: u32) -> String {
+    let holder = tid.checked_sub(Did::tid(Did::HOLDERS));
+    match holder.and_then(|holder| case.holder.get(holder as usize)) {
+        Some(holder) => holder.name.clone(),
+        None if case.event_loop => "loop".to_owned(),
+        None => "worker".to_owned(),
+    }
+}
+
+/// Where threads stand.
+struct Stacks {
+    lock: u32,
+    asks: u32,
+    holders: Vec<u32>,
+    works: u32,
+}
+
+impl Stacks {
+    fn of(script: &mut Script, case: &Case, traced: &Traced) -> Self {
+        let mut stack = |text: &str| {
+            if traced.symbols {
+                script.stack(text)
+            } else {
+                NO_STACK
+            }
+        };
+        let condition = case.holder.iter().any(|holder| holder.condition);
+        let wait = if condition {
+            "pthread_cond_wait"
+        } else {
+            "pthread_mutex_lock"
+        };
+        Self {
+            lock: stack(&format!("futex_do_wait|{wait} handle worker")),
+            asks: stack("futex_do_wait|pthread_cond_wait ask handle worker"),
+            holders: case
+                .holder
+                .iter()
+                .map(|holder| stack(&format!("schedule|{} background", holder.function)))
+                .collect(),
+            works: stack("|handle worker"),
+        }
+    }
+}
+
+/// The events of one thread: between what it does it waits for requests.
+fn play(script: &mut Script, case: &Case, stacks: &Stacks, tid: u32, acts: &[&Did]) {
+    let Some(first) = acts.first() else {
+        return;
+    };
+    let mut at = first.begin.saturating_sub(WAKE_NS);
+    script.starts(at, tid);
+    for did in acts {
+        if did.begin > at + 4 * WAKE_NS {
+            let own = tid >= Did::tid(Did::HOLDERS);
+            let (call, by) = if own {
+                (Call::Sleep, By::Hardirq)
+            } else {
+                (Call::Poll, By::Softirq)
+            };
+            script.waits(Wait {
+                wake: did.begin - WAKE_NS,
+                ..Wait::new(tid, at + APART_NS, did.begin - APART_NS, call, by)
+            });
+        }
+        act(script, case, stacks, did);
+        at = at.max(did.end);
+    }
+    script.switch(at + APART_NS, tid, (tid, Left::Sleeping), IDLE, NO_STACK);
+}
+
+fn act(script: &mut Script, case: &Case, stacks: &Stacks, did: &Did) {
+    let (tid, begin, end) = (did.tid, did.begin, did.end);
+    match &did.act {
+        Act::Arrived(_) => {}
+        Act::Read(port) => {
+            let socket = script.socket(PORT, *port);
+            script.read(begin, tid, socket);
+        }
+        Act::Wrote(port) => {
+            let socket = script.socket(PORT, *port);
+            script.wrote(begin, tid, socket);
+        }
+        Act::Runs | Act::Locked => {
+            let stack = stacks.works;
+            script.event(begin + (end - begin) / 2, tid, What::Sample { tid, stack });
+        }
+        Act::Ready(by) if end > begin + APART_NS => {
+            script.preempted(tid, begin + 1, end - 1, *by);
+        }
+        Act::Ready(_) => {}
+        Act::Calls(name) => script.waits(call(did, name)),
+        Act::Waits(by) => script.waits(Wait {
+            about: LOCK,
+            stack: stacks.lock,
+            ..Wait::new(tid, begin, end - APART_NS, Call::Futex, By::Thread(*by))
+        }),
+        Act::Asks => {
+            script.waits(Wait {
+                about: 0x10_000 + u64::from(tid),
+                stack: stacks.asks,
+                ..Wait::new(tid, begin, end - APART_NS, Call::Futex, By::Thread(TALKER))
+            });
+            // The talker is woken before, and waits for the answer.
+            let (by, context) = (tid, slowpath_core::trace::Context::Thread);
+            let asked = begin.saturating_sub(2_000);
+            script.event(
+                asked,
+                tid,
+                What::Waking {
+                    tid: TALKER,
+                    by,
+                    context,
+                },
+            );
+            script.switch(
+                asked + 500,
+                TALKER,
+                (IDLE, Left::Runnable),
+                TALKER,
+                NO_STACK,
+            );
+            script.waits(Wait {
+                wake: end - 1_500,
+                ..Wait::new(TALKER, begin, end - 1_000, Call::Poll, By::Softirq)
+            });
+            script.switch(end + 500, TALKER, (TALKER, Left::Sleeping), IDLE, NO_STACK);
+        }
+        Act::Holds => {
+            let holder = (tid - Did::tid(Did::HOLDERS)) as usize;
+            let stack = stacks.holders[holder];
+            let name = &case.holder[holder].call;
+            if name == "cpu" {
+                script.event(begin + (end - begin) / 2, tid, What::Sample { tid, stack });
+            } else {
+                script.waits(Wait {
+                    stack,
+                    ..call(did, name)
+                });
+            }
+        }
+    }
+}
+
+/// A wait in a call that its name tells.
+fn call(did: &Did, name: &str) -> Wait {
+    let (call, by) = match name.split(':').next().unwrap_or(name) {
+        "clock_nanosleep" | "nanosleep" => (Call::Sleep, By::Hardirq),
+        "epoll_wait" | "poll" => (Call::Poll, By::Softirq),
+        "recvfrom" => (Call::Read, By::Softirq),
+        "fsync" => (Call::Sync, By::Hardirq),
+        "futex" => (Call::Futex, By::Nobody),
+        _ => (Call::Other, By::Nobody),
+    };
+    let begin = did.begin + APART_NS / 2;
+    Wait::new(
+        did.tid,
+        begin,
+        (did.end - APART_NS).max(begin + 1),
+        call,
+        by,
+    )
+}
+
+fn stretches(trace: &mut Trace, traced: &Traced, repeat: u16, of: &Repeat) {
+    let (begin, end) = (
+        of.load.begin.get() - STRETCH_NS,
+        of.load.end.get() + STRETCH_NS,
+    );
+    for (place, from) in (0_u64..).zip((begin..end).step_by(STRETCH_NS as usize)) {
+        let depth = match (traced.depth, (place * 7 + 3) % 5, place % 2) {
+            (_, 0, _) if traced.off => Depth::Off,
+            (TraceDepth::Threads, ..) => Depth::Threads,
+            (TraceDepth::Full, _, 0) => Depth::Full,
+            _ => Depth::Light,
+        };
+        trace.stretches.push(slowpath_core::trace::Stretch {
+            span: Span::new(Nanos::new(from), Nanos::new((from + STRETCH_NS).min(end))),
+            depth,
+            repeat,
+            lost: u64::from(traced.lost),
+        });
+    }
+}
+
+/// Takes out what was not recorded.
+fn cut(trace: &mut Trace, traced: &Traced) {
+    let mut stretches = trace.stretches.iter().peekable();
+    let mut number = 0_u32;
+    let mut kept: Vec<Event> = Vec::with_capacity(trace.events.len());
+    for event in &trace.events {
+        while stretches.peek().is_some_and(|s| s.span.end <= event.at) {
+            stretches.next();
+        }
+        let Some(stretch) = stretches.peek().filter(|s| s.span.begin <= event.at) else {
+            continue;
+        };
+        number += 1;
+        if stretch.depth == Depth::Off || (traced.lost && number.is_multiple_of(2)) {
+            continue;
+        }
+        let mut event = *event;
+        if stretch.depth != Depth::Full
+            && let What::Switch { stack, .. } | What::Sample { stack, .. } = &mut event.what
+        {
+            *stack = NO_STACK;
+        }
+        kept.push(event);
+    }
+    trace.events = kept;
+}
+
+/// What is left without privilege: when threads ran, and what they were found in.
+fn without_privilege(trace: &mut Trace, run: &Run) {
+    let mut events = Vec::new();
+    let mut waits: BTreeMap<u32, (u64, Call, u64)> = BTreeMap::new();
+    let mut entered: BTreeMap<u32, (Call, u64)> = BTreeMap::new();
+    let mut peeks = Vec::new();
+    for event in &trace.events {
+        let at = event.at.get();
+        let mut put = |what| events.push(Event { what, ..*event });
+        match event.what {
+            What::Call { tid, call, about } => {
+                entered.insert(tid, (call, about));
+            }
+            What::Switch { from, left, to, .. } => {
+                if from != IDLE {
+                    put(What::Off {
+                        tid: from,
+                        preempted: left == Left::Runnable,
+                    });
+                    if let Some(&(call, about)) = entered.get(&from) {
+                        waits.insert(from, (at, call, about));
+                    }
+                }
+                if to != IDLE {
+                    put(What::On { tid: to });
+                    if let Some((since, call, about)) = waits.remove(&to) {
+                        peeks.push((to, since, at, call, about));
+                    }
+                }
+            }
+            _ => {}
+        }
+    }
+    for (tid, since, until, call, about) in peeks {
+        let first = since.next_multiple_of(PEEK_NS);
+        for at in (first..until).step_by(PEEK_NS as usize) {
+            let has = |(_, span): &&(u32, Span)| span.begin.get() <= at && at < span.end.get();
+            let lock = call == Call::Futex && about == LOCK;
+            let owner = run.seen.owned.iter().find(|o| lock && has(o));
+            let what = What::Peek {
+                tid,
+                call,
+                about,
+                owner: owner.map_or(0, |owner| owner.0),
+            };
+            events.push(Event {
+                at: Nanos::new(at),
+                cpu: 0,
+                what,
+            });
+        }
+    }
+    events.sort_by_key(|event| event.at);
+    trace.events = events;
+    trace.sockets.clear();
+    trace.threads.retain(|thread: &Thread| thread.pid == PID);
+}
