@@ -5,6 +5,7 @@
 #[path = "case/script.rs"]
 mod script;
 mod trace {
+    mod ends;
     mod index;
     mod laws;
     mod scenes;

@@ -12,7 +12,7 @@ use crate::predict::without_waits;
 use crate::trace::inside::Walked;
 use crate::trace::loops::Loops;
 use crate::trace::looked::{Looked, Picked, claims, does};
-use crate::trace::pieces::{Behalf, LeafKind};
+use crate::trace::pieces::{Behalf, LeafKind, Piece};
 use crate::verdict::{Amount, Found, Verdict, evidence, human, percent};
 
 /// What keeps a loop busy is long if it takes so many times what the loop needs for a request …
@@ -32,7 +32,7 @@ pub(super) static DETECTOR: Detector = Detector {
 fn examine(case: &Case<'_>, endpoint: &EndpointCase) -> Verdict {
     let looked = match Looked::at(case, endpoint) {
         Ok(looked) => looked,
-        Err(blind) => return blind,
+        Err(blind) => return *blind,
     };
     let loops = Loops::of(&looked);
     if loops.is_empty() {
@@ -53,7 +53,7 @@ fn examine(case: &Case<'_>, endpoint: &EndpointCase) -> Verdict {
     }
     let usual_ns = usual_ns(&looked.join.walked);
     let long_ns = LONG_LEAST_NS.max(TIMES_USUAL * usual_ns);
-    let lengths: Vec<f64> = picked.iter().map(|p| loops.busy_ns(&looked, p)).collect();
+    let lengths: Vec<f64> = picked.iter().map(|p| Loops::busy_ns(&looked, p)).collect();
     let pairs = || picked.iter().zip(&lengths);
     let sum = |all: &mut dyn Iterator<Item = &Picked<'_>>| -> f64 {
         all.map(|p| p.piece.len_ns() as f64).sum()
@@ -69,27 +69,38 @@ fn examine(case: &Case<'_>, endpoint: &EndpointCase) -> Verdict {
             human(long_ns)
         ));
     }
-    if let Some(blind) = looked.too_small(case, &claims) {
+    if let Some(blind) = Looked::too_small(case, &claims) {
         return blind;
     }
-    let longest = lengths.iter().copied().fold(0.0, f64::max);
+    let longest_ns = lengths.iter().copied().fold(0.0, f64::max);
+    found(case, endpoint, &looked, &picked, (usual_ns, longest_ns))
+}
+
+fn found(
+    case: &Case<'_>,
+    endpoint: &EndpointCase,
+    looked: &Looked<'_>,
+    picked: &[Picked<'_>],
+    (usual_ns, longest_ns): (f64, f64),
+) -> Verdict {
+    let claims = claims(picked);
     let (place, inside) = (looked.place(endpoint, &claims), looked.inside);
-    let what = Looked::shares(&picked, place, |p| {
+    let what = Looked::shares(picked, place, |p| {
         (inside.thread_name(p.hops[0].tid), does(&p.piece.leaf))
     });
     let ((thread, does), share) = what.first().cloned().unwrap_or_default();
-    let stack = looked.stack(&picked, |p| {
+    let stack = looked.stack(picked, |p| {
         Some(p.piece.leaf.stack).filter(|&stack| stack != NO_STACK)
     });
     let inside_of = stack.first().map_or_else(String::new, |frame| format!(" in {frame}"));
-    let behalf = Looked::shares(&picked, place, |p| p.piece.behalf);
+    let behalf = Looked::shares(picked, place, |p| p.piece.behalf);
     let others = behalf.iter().find(|(b, _)| *b == Behalf::Other).map_or(0.0, |b| b.1);
     let text = format!(
         "requests wait while thread {thread} is busy for others ({}) or by itself ({}), for up to \
          {} at a time; a request alone takes {} of it",
         percent(others),
         percent(1.0 - others),
-        human(longest),
+        human(longest_ns),
         human(usual_ns)
     );
     Verdict::Found(Found {
@@ -101,7 +112,7 @@ fn examine(case: &Case<'_>, endpoint: &EndpointCase) -> Verdict {
             "thread {thread} serves many connections in turn, and keeps them waiting while it \
              {does}{inside_of} ({} of these waits, up to {} at a time); move that to another thread",
             percent(share),
-            human(longest)
+            human(longest_ns)
         ),
         evidence: vec![evidence(Source::Trace, "trace", text)],
         culprit: Culprit {
@@ -118,7 +129,7 @@ fn usual_ns(walked: &[Walked]) -> f64 {
         let own = walked.pieces.iter().filter(|p| {
             p.behalf == Behalf::Own && p.leaf.kind == LeafKind::Cpu && p.segment == Segment::Service
         });
-        own.map(|p| p.len_ns()).sum::<u64>() as f64
+        own.map(Piece::len_ns).sum::<u64>() as f64
     };
     let mut all: Vec<f64> = walked.iter().filter(|w| !w.slow).map(own).collect();
     median(&mut all).unwrap_or(0.0)

@@ -17,7 +17,7 @@ pub(super) static DETECTOR: Detector = Detector {
 fn examine(case: &Case<'_>, endpoint: &EndpointCase) -> Verdict {
     let looked = match Looked::at(case, endpoint) {
         Ok(looked) => looked,
-        Err(blind) => return blind,
+        Err(blind) => return *blind,
     };
     let holders = Holders::of(&looked, Kind::Works);
     if let Some(verdict) = holders.verdict(case, endpoint, &looked) {

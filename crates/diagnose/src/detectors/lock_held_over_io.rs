@@ -11,7 +11,7 @@ use crate::case::{Case, EndpointCase};
 use crate::detectors::{Detector, Examine};
 use crate::diagnosis::{Culprit, Evidence, Grade, Source};
 use crate::predict::without_waits;
-use crate::trace::holders::{Holders, Kind};
+use crate::trace::holders::{Holders, Kind, held_of};
 use crate::trace::looked::{Looked, claims, does};
 use crate::trace::owners;
 use crate::verdict::{Amount, Found, Verdict, evidence, human, ms};
@@ -25,7 +25,7 @@ pub(super) static DETECTOR: Detector = Detector {
 fn examine(case: &Case<'_>, endpoint: &EndpointCase) -> Verdict {
     let looked = match Looked::at(case, endpoint) {
         Ok(looked) => looked,
-        Err(blind) => return owners::held_over_io(case, endpoint).unwrap_or(blind),
+        Err(blind) => return owners::held_over_io(case, endpoint).unwrap_or(*blind),
     };
     let holders = Holders::of(&looked, Kind::Waits);
     if let Some(verdict) = holders.verdict(case, endpoint, &looked) {
@@ -45,7 +45,7 @@ fn found(
     let holder = holders.main(looked, place);
     let inside = looked.inside;
     let what = Looked::shares(&holder.picked, place, |p| {
-        let held = holder.held(p);
+        let held = held_of(p);
         match p.hops.get(held.holder + 1) {
             Some(next) if inside.process_name(next.tid) != holder.process => {
                 format!("waits for {}", inside.process_name(next.tid))

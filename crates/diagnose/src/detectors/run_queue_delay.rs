@@ -25,7 +25,7 @@ pub(super) static DETECTOR: Detector = Detector {
 fn examine(case: &Case<'_>, endpoint: &EndpointCase) -> Verdict {
     let looked = match Looked::at(case, endpoint) {
         Ok(looked) => looked,
-        Err(blind) => return blind,
+        Err(blind) => return *blind,
     };
     // A cgroup that has used its quota up is ready to run too, and then the CPU is idle or
     // somebody else's: that is the throttling's.
@@ -50,7 +50,7 @@ fn examine(case: &Case<'_>, endpoint: &EndpointCase) -> Verdict {
             share(idle_ns)
         ));
     }
-    if let Some(blind) = looked.too_small(case, &claims) {
+    if let Some(blind) = Looked::too_small(case, &claims) {
         return blind;
     }
     let place = looked.place(endpoint, &claims);

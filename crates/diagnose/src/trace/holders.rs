@@ -76,7 +76,7 @@ impl<'c> Holders<'c> {
             return Some(Verdict::Cleared(text));
         }
         let claims = claims(&self.picked);
-        if let Some(blind) = looked.too_small(case, &claims) {
+        if let Some(blind) = Looked::too_small(case, &claims) {
             return Some(blind);
         }
         if self.share(&[Proof::Says, Proof::HandedOn, Proof::Shared]) >= PROVED {
@@ -181,10 +181,6 @@ impl<'c> Holders<'c> {
 }
 
 impl Holder<'_> {
-    pub(crate) fn held(&self, p: &Picked<'_>) -> Held {
-        held_of(p)
-    }
-
     /// Where it stands while it has the lock, most often; empty without stacks.
     pub(crate) fn stack(&self, looked: &Looked<'_>) -> Vec<String> {
         let index = &looked.inside.index;
@@ -218,7 +214,7 @@ impl Holder<'_> {
     }
 }
 
-fn held_of(p: &Picked<'_>) -> Held {
+pub(crate) fn held_of(p: &Picked<'_>) -> Held {
     held(&p.hops, &p.piece.leaf).expect("only such pieces are picked")
 }
 

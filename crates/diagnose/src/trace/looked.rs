@@ -35,8 +35,8 @@ impl<'c> Looked<'c> {
     pub(crate) fn at<'r: 'c>(
         case: &'c Case<'r>,
         endpoint: &EndpointCase,
-    ) -> Result<Looked<'c>, Verdict> {
-        let blind = |missing: String, remedy: String| Verdict::Blind { missing, remedy };
+    ) -> Result<Looked<'c>, Box<Verdict>> {
+        let blind = |missing: String, remedy: String| Box::new(Verdict::Blind { missing, remedy });
         if let Some((missing, remedy)) = case.target_hidden() {
             return Err(blind(missing, remedy));
         }
@@ -95,7 +95,7 @@ impl<'c> Looked<'c> {
     }
 
     /// Why a cause is too small to be told from what tracing itself costs, if it is.
-    pub(crate) fn too_small(&self, case: &Case<'_>, claims: &[Claim]) -> Option<Verdict> {
+    pub(crate) fn too_small(case: &Case<'_>, claims: &[Claim]) -> Option<Verdict> {
         let shift = shift_of(case)?;
         let costs_ns = shift.shift * shift.off_p50_ms * MILLISECOND as f64;
         let claimed: u64 = claims.iter().map(|claim| claim.span.len_ns()).sum();

@@ -51,7 +51,7 @@ impl Loops {
 
     /// For how long the loop was busy with one thing around a piece: from what it read or wrote
     /// before, or from when it had nothing to do, to what it read or wrote behind.
-    pub(crate) fn busy_ns(&self, looked: &Looked<'_>, picked: &Picked<'_>) -> f64 {
+    pub(crate) fn busy_ns(looked: &Looked<'_>, picked: &Picked<'_>) -> f64 {
         let index: &Index<'_> = &looked.inside.index;
         let (tid, at) = (picked.hops[0].tid, picked.piece.begin);
         let since = index.at_work_since(tid, at);

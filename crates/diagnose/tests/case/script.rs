@@ -2,10 +2,10 @@
 
 use std::net::SocketAddr;
 
-use slowpath_core::nanos::{Nanos, Span};
+use slowpath_core::nanos::Nanos;
 use slowpath_core::trace::{
-    Call, Context, Depth, Event, Frame, IDLE, Left, NO_STACK, Process, Role, Runtime, Socket,
-    Stretch, Thread, Trace, What,
+    Call, Context, Event, Frame, IDLE, Left, NO_STACK, Process, Role, Runtime, Socket, Thread,
+    Trace, What,
 };
 
 /// Who ends a wait.
@@ -54,22 +54,6 @@ pub(crate) struct Script {
 }
 
 impl Script {
-    /// Everything from `begin` to `end` is traced.
-    pub(crate) fn over(begin: u64, end: u64, depth: Depth) -> Self {
-        let mut script = Self::default();
-        script.stretch(begin, end, depth);
-        script
-    }
-
-    pub(crate) fn stretch(&mut self, begin: u64, end: u64, depth: Depth) {
-        self.trace.stretches.push(Stretch {
-            span: Span::new(Nanos::new(begin), Nanos::new(end)),
-            depth,
-            repeat: 0,
-            lost: 0,
-        });
-    }
-
     pub(crate) fn process(&mut self, pid: u32, role: Role, runtime: Runtime) {
         self.trace.processes.push(Process {
             pid,
@@ -142,11 +126,6 @@ impl Script {
     /// A thread begins to run.
     pub(crate) fn starts(&mut self, at: u64, tid: u32) {
         self.switch(at, tid, (IDLE, Left::Runnable), tid, NO_STACK);
-    }
-
-    /// A thread ends.
-    pub(crate) fn ends(&mut self, at: u64, tid: u32) {
-        self.switch(at, tid, (tid, Left::Gone), IDLE, NO_STACK);
     }
 
     pub(crate) fn switch(

@@ -139,7 +139,6 @@ fn play(script: &mut Script, case: &Case, stacks: &Stacks, tid: u32, acts: &[&Di
 fn act(script: &mut Script, case: &Case, stacks: &Stacks, did: &Did) {
     let (tid, begin, end) = (did.tid, did.begin, did.end);
     match &did.act {
-        Act::Arrived(_) => {}
         Act::Read(port) => {
             let socket = script.socket(PORT, *port);
             script.read(begin, tid, socket);
@@ -155,7 +154,7 @@ fn act(script: &mut Script, case: &Case, stacks: &Stacks, did: &Did) {
         Act::Ready(by) if end > begin + APART_NS => {
             script.preempted(tid, begin + 1, end - 1, *by);
         }
-        Act::Ready(_) => {}
+        Act::Arrived(_) | Act::Ready(_) => {}
         Act::Calls(name) => script.waits(call(did, name)),
         Act::Waits(by) => script.waits(Wait {
             about: LOCK,

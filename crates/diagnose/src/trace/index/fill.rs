@@ -103,16 +103,11 @@ impl Fill {
             if at < block.span.begin {
                 continue;
             }
-            const TURNS: [Turn; 3] = [Turn::Leave, Turn::Wake, Turn::Get];
             if moment.iter().all(|event| event.cpu == moment[0].cpu) {
                 // What one CPU tells is in order.
-                for event in moment {
-                    TURNS.iter().for_each(|&turn| self.take(event, turn));
-                }
+                moment.chunks(1).for_each(|one| self.take_all(one));
             } else {
-                for turn in TURNS {
-                    moment.iter().for_each(|event| self.take(event, turn));
-                }
+                self.take_all(moment);
             }
         }
         while self.block < self.blocks.len() {
@@ -131,6 +126,14 @@ impl Fill {
             life.known_until = end;
         }
         self.block += 1;
+    }
+
+    fn take_all(&mut self, moment: &[Event]) {
+        for turn in [Turn::Leave, Turn::Wake, Turn::Get] {
+            for event in moment {
+                self.take(event, turn);
+            }
+        }
     }
 
     fn take(&mut self, event: &Event, turn: Turn) {

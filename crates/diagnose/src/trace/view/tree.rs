@@ -223,7 +223,7 @@ impl<'i> Tree<'i> {
         };
         match key {
             Key::Segment(segment) => {
-                told.label = segment.describe().to_owned();
+                told.label = String::from(segment.describe());
                 told.kind = NodeKind::Segment(*segment);
             }
             Key::Thread {
