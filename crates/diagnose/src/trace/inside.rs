@@ -63,9 +63,7 @@ impl<'a> Inside<'a> {
     /// Joins the requests of a case; `None` if it was not traced.
     pub(crate) fn of(case: &Case<'a>) -> Option<Self> {
         let trace: &'a Trace = &case.record.trace;
-        if trace.is_empty() {
-            return None;
-        }
+        trace.depth()?;
         let index = Index::new(trace);
         let coverage = Coverage::of(&index);
         let shared = shared(case);
