@@ -405,6 +405,11 @@ impl Call {
 }
 
 impl Trace {
+    /// Whether nothing was recorded.
+    pub fn is_empty(&self) -> bool {
+        self.depth().is_none()
+    }
+
     /// How closely it was recorded where it was closest; `None` if nothing was.
     pub fn depth(&self) -> Option<Depth> {
         let deepest = self.stretches.iter().map(|stretch| stretch.depth).max();

@@ -87,7 +87,7 @@ fn told(record: &RunRecord, exported: &Exported) -> String {
         ms(exported.covered_ns),
         ms(exported.traced_ns),
     )];
-    if record.trace.depth().is_none() {
+    if record.trace.is_empty() {
         lines.push("the server's threads were not traced in this run".to_owned());
     }
     let left_out = exported.requests_left_out + exported.spans_left_out;
