@@ -34,6 +34,10 @@ impl Running {
     pub(crate) fn pid(&self) -> u32 {
         self.0.id()
     }
+
+    pub(crate) fn has_ended(&mut self) -> bool {
+        self.0.try_wait().unwrap().is_some()
+    }
 }
 
 impl Drop for Running {
