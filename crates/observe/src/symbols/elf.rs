@@ -64,6 +64,20 @@ impl Image {
         Ok(Self { segments, sections })
     }
 
+    /// What it keeps in memory.
+    pub(super) fn bytes(&self) -> usize {
+        let sections = &self.sections;
+        [
+            &sections.eh_frame,
+            &sections.eh_frame_hdr,
+            &sections.debug_frame,
+        ]
+        .into_iter()
+        .flatten()
+        .map(|section| section.len())
+        .sum()
+    }
+
     /// The address, as the file counts, of what stands at an offset of it.
     pub(super) fn address_of(&self, offset: u64) -> Option<u64> {
         let holds = |s: &&Segment| {

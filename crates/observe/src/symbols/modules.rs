@@ -16,6 +16,9 @@ use super::elf::Image;
 /// server's stacks lie in some dozens.
 pub(super) const MOST_MODULES: usize = 256;
 
+/// Unwind information of all files together: that of a browser, the largest known, has 40 MB.
+pub(super) const MOST_UNWIND_BYTES: usize = 512 << 20;
+
 /// Which file: its device and inode, as `/proc/PID/maps` shows them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) enum Key {
@@ -41,7 +44,9 @@ pub(super) struct Module {
 pub(super) struct Modules {
     known: HashMap<Key, Option<u32>>,
     all: Vec<Module>,
-    /// Files beyond [`MOST_MODULES`].
+    /// Bytes of their unwind information.
+    bytes: usize,
+    /// Files beyond [`MOST_MODULES`] or [`MOST_UNWIND_BYTES`].
     pub(super) beyond: u64,
     /// A file that could not be opened, and why.
     pub(super) unread: Option<String>,
@@ -55,6 +60,7 @@ impl Modules {
         }
         if self.all.len() >= MOST_MODULES {
             self.beyond += 1;
+            self.known.insert(key, None);
             return None;
         }
         let file = if key == Key::Vdso {
@@ -71,9 +77,15 @@ impl Modules {
             let name = name.to_owned();
             Some(Module { name, file, image })
         });
-        let number = module.map(|module| {
+        let number = module.and_then(|module| {
+            let bytes = self.bytes + module.image.bytes();
+            if bytes > MOST_UNWIND_BYTES {
+                self.beyond += 1;
+                return None;
+            }
+            self.bytes = bytes;
             self.all.push(module);
-            self.all.len() as u32 - 1
+            Some(self.all.len() as u32 - 1)
         });
         self.known.insert(key, number);
         number

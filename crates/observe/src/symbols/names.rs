@@ -14,7 +14,7 @@ use blazesym::symbolize::{CodeInfo, Input, Sym, Symbolized, Symbolizer as Naming
 use slowpath_core::timeline::Gap;
 use slowpath_core::trace::{Frame, Runtime};
 
-use super::modules::{MOST_MODULES, Module, Modules, open_regular};
+use super::modules::{MOST_MODULES, MOST_UNWIND_BYTES, Module, Modules, open_regular};
 use super::numbered::Numbered;
 use super::space::{Home, Space};
 use super::{
@@ -291,12 +291,6 @@ fn gaps_of(lost: &Lost, modules: &Modules) -> Vec<Gap> {
             "processes",
             MOST_PROCESSES,
         ),
-        (
-            modules.beyond,
-            "addresses have no names",
-            "files",
-            MOST_MODULES,
-        ),
     ];
     let mut gaps: Vec<Gap> = bounds
         .iter()
@@ -311,6 +305,14 @@ fn gaps_of(lost: &Lost, modules: &Modules) -> Vec<Gap> {
             lost.hidden, lost.hidden_because
         );
         gaps.push(gap(&reason, "run as the server's user, or as root"));
+    }
+    if modules.beyond > 0 {
+        let (beyond, most) = (modules.beyond, MOST_UNWIND_BYTES >> 20);
+        let reason = format!(
+            "functions of {beyond} files have no names: more than {MOST_MODULES} files, or {most} MB \
+             of unwind information"
+        );
+        gaps.push(gap(&reason, ""));
     }
     if let Some(unread) = &modules.unread {
         gaps.push(gap(&format!("functions have no names: {unread}"), ""));
