@@ -18,6 +18,7 @@ use std::fs::File;
 use std::io::{Read, Write};
 use std::path::PathBuf;
 use std::thread;
+use std::time::Duration;
 
 use rustix::pipe::pipe;
 use rustix::thread::{CpuSet, sched_setaffinity};
@@ -26,8 +27,11 @@ use slowpath_core::trace::{Depth, Trace, What};
 use slowpath_observe::clock;
 use slowpath_observe::trace::{TraceWatch, Traced, Tracer};
 
-/// Round trips that are timed together: about a millisecond.
+/// Round trips that are timed together: less than a millisecond.
 const PIECE: usize = 200;
+/// A pause between pieces: some 10,000 round trips a second are those of a busy server, and no
+/// record is lost.
+const PAUSE: Duration = Duration::from_millis(20);
 /// Events in a round trip that are recorded: two switches and two wake-ups.
 const EVENTS: f64 = 4.0;
 /// Seconds of each of the two kinds of turns, unless told otherwise.
@@ -85,6 +89,7 @@ fn play(seconds: u64) -> Vec<Span> {
                 here.pass();
             }
             pieces.push(Span::new(begin, clock::now()));
+            thread::sleep(PAUSE);
         }
         drop(here);
         partner.join().unwrap();
