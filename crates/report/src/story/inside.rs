@@ -20,15 +20,19 @@ const CHAINS_TOLD: usize = 3;
 /// A chain is worth its place from this share of the excess on.
 const CHAIN_FROM: f64 = 0.05;
 
-/// Functions of a stack that fit into a line: the one that waits and who called it.
-const FRAMES_TOLD: usize = 2;
+/// How functions begin that say little of who called them: those of standard libraries and
+/// runtimes. They are passed over between the innermost function and the program's own.
+const PLUMBING: [&str; 12] = [
+    "_", "std::", "core::", "alloc::", "tokio::", "pthread_", "runtime.", "java.", "jdk.",
+    "node::", "uv_", "Py",
+];
 
 /// A way to spend time: a thread at the end of chains of threads that wait for each other.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Chain {
     /// Its share of what slow requests take longer.
     pub(crate) share: f64,
-    /// The thread at the end; empty where no thread has the request.
+    /// The thread at the end.
     thread: String,
     /// What it does.
     doing: String,
@@ -78,7 +82,7 @@ pub(crate) fn told(diagnosis: &Diagnosis, endpoint: Option<&str>, place: Place) 
     lines
 }
 
-/// `slow against fast: read, not yet answered 1.35 s, not 3 ms (97 % of the excess)`.
+/// `slow against fast: 97 % read, not yet answered (median 1.35 s against 3 ms)`.
 fn slow_against_fast(segments: &[SegmentFigures]) -> Option<String> {
     let share = |one: &&SegmentFigures| one.share.unwrap_or(0.0);
     let mut worth: Vec<&SegmentFigures> = segments
@@ -94,20 +98,15 @@ fn slow_against_fast(segments: &[SegmentFigures]) -> Option<String> {
             let what = one.segment.describe();
             let (slow, fast) = (quantity::duration(slow), quantity::duration(fast));
             let share = quantity::percent(one.share?);
-            Some(format!("{what} {slow}, not {fast} ({share} of the excess)"))
+            Some(format!("{share} {what} (median {slow} against {fast})"))
         })
         .collect();
-    (!parts.is_empty()).then(|| format!("slow against fast: {}", parts.join("; ")))
+    (!parts.is_empty()).then(|| format!("slow against fast: {}", parts.join(", ")))
 }
 
 /// `61 % flusher: clock_nanosleep < flush_locked, through 1-4 waiters`.
 pub(crate) fn chain(chain: &Chain) -> String {
     let share = quantity::percent(chain.share);
-    let who = if chain.thread.is_empty() {
-        String::new()
-    } else {
-        format!("{}: ", chain.thread)
-    };
     let through = match chain.waiters {
         None => String::new(),
         Some((low, high)) if low == high => {
@@ -115,7 +114,7 @@ pub(crate) fn chain(chain: &Chain) -> String {
         }
         Some((low, high)) => format!(", through {low}-{high} waiters"),
     };
-    format!("{share} {who}{}{through}", chain.doing)
+    format!("{share} {}: {}{through}", chain.thread, chain.doing)
 }
 
 /// The ends of the chains, those of one thread doing one thing taken together, largest first.
@@ -124,7 +123,8 @@ pub(crate) fn chains(tree: &ChainTree) -> Vec<Chain> {
     for node in &tree.nodes {
         collect(node, 0, "", &mut chains);
     }
-    chains.retain(|chain| chain.share >= CHAIN_FROM);
+    // What no thread has in hand is told by the parts of the request.
+    chains.retain(|chain| chain.share >= CHAIN_FROM && !chain.thread.is_empty());
     chains.sort_by(|a, b| b.share.total_cmp(&a.share));
     chains
 }
@@ -172,18 +172,24 @@ fn collect(node: &ChainNode, threads: usize, last: &str, chains: &mut Vec<Chain>
     }
 }
 
-/// Where a leaf stands: the first functions of the program, or what it is in words.
+/// Where a leaf stands: its innermost function and the program's own that led to it, or what it
+/// is in words.
 fn in_short(node: &ChainNode) -> String {
     // A function of a program has its module or source behind it; the kernel's have nothing.
-    let program = node.stack.iter().filter_map(|frame| {
+    let mut program = node.stack.iter().filter_map(|frame| {
         let (function, _) = frame.rsplit_once(" (")?;
         Some(function)
     });
-    let program: Vec<&str> = program.take(FRAMES_TOLD).collect();
-    if program.is_empty() {
-        node.label.clone()
-    } else {
-        program.join(" < ")
+    let Some(innermost) = program.next() else {
+        return node.label.clone();
+    };
+    let plumbing = |function: &str| {
+        let name = function.trim_start_matches('<');
+        PLUMBING.iter().any(|begin| name.starts_with(begin))
+    };
+    match program.find(|function| !plumbing(function)) {
+        Some(own) => format!("{innermost} < {}", own.trim_end_matches("::{{closure}}")),
+        None => innermost.to_owned(),
     }
 }
 

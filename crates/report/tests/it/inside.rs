@@ -48,7 +48,7 @@ fn the_pictures_are_told_in_words() {
     let section = section(&page);
     for text in [
         "sleeping: 1.35 s, from 0 ms, ended by an interrupt",
-        "hrtimer_nanosleep &lt; clock_nanosleep (libc.so.6) &lt; flush_locked (export.rs:41)",
+        "hrtimer_nanosleep &lt; clock_nanosleep (libc.so.6) &lt; std::thread::sleep (thread",
         "1.35 s: worker-3 4719 woken by otel-export 4713",
         "1.4 s: otel-export 4713 woken by thread 9999",
         "read, not yet answered: 1.37 s, from 52 ms",

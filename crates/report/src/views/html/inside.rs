@@ -39,9 +39,7 @@ pub(super) fn section(diagnosis: &Diagnosis) -> Markup {
                 @if let Some(tree) = &inside.tail {
                     (icicle::picture(tree, "What slow requests wait for"))
                 }
-                @if let Some(tree) = &inside.floor {
-                    (icicle::picture(tree, "Where the requests around the median spend their time"))
-                }
+                (floor(inside))
                 @if let Some(slowest) = &inside.slowest { (waterfall::picture(slowest)) }
             }
             @if more > 0 {
@@ -63,6 +61,22 @@ fn traced(view: &TraceView) -> Markup {
                 li.soft { "Not joined: " (quantity::plural(unjoined.requests, "request")) ", "
                     (unjoined.why) }
             }
+        }
+    }
+}
+
+/// Where ordinary requests spend their time, folded up where there are slow ones to look at.
+fn floor(inside: &EndpointInside) -> Markup {
+    let caption = "Where the requests around the median spend their time";
+    let Some(tree) = &inside.floor else {
+        return html! {};
+    };
+    let picture = icicle::picture(tree, caption);
+    html! {
+        @if inside.tail.is_some() {
+            details { summary { (caption) } (picture) }
+        } @else {
+            (picture)
         }
     }
 }

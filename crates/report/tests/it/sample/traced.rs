@@ -92,6 +92,7 @@ fn sleep(holder: &str, mean_ms: f64) -> ChainNode {
         stack: [
             "hrtimer_nanosleep",
             "clock_nanosleep (libc.so.6)",
+            "std::thread::sleep (thread/functions.rs:289)",
             "flush_locked (export.rs:41)",
             "flusher (export.rs:88)",
         ]

@@ -16,7 +16,7 @@ const NARROWEST: f64 = 0.004;
 const NARROWEST_WITH_TEXT: f64 = 0.045;
 
 /// Functions of a leaf's stack that are drawn below it.
-const FRAMES: usize = 8;
+const FRAMES: usize = 12;
 
 /// Rows of an icicle: what lies deeper is in the list only.
 const ROWS: usize = 24;

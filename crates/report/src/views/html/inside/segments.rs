@@ -53,7 +53,10 @@ pub(super) fn picture(inside: &EndpointInside) -> Markup {
                         }
                         td.n { (duration(one.slow_ms)) }
                         td.n { (duration(one.fast_ms)) }
-                        td.n { (one.share.map_or_else(|| "unknown".to_owned(), quantity::percent)) }
+                        td.n {
+                            (one.share.map_or_else(|| "unknown".to_owned(), quantity::percent))
+                            div.bars aria-hidden="true" { (bar("part", one.share, 1.0)) }
+                        }
                     }
                 }
             }
@@ -61,8 +64,8 @@ pub(super) fn picture(inside: &EndpointInside) -> Markup {
     }
 }
 
-fn bar(class: &str, ms: Option<f64>, most_ms: f64) -> Markup {
-    let length = ms.unwrap_or(0.0) / most_ms;
+fn bar(class: &str, value: Option<f64>, most: f64) -> Markup {
+    let length = value.unwrap_or(0.0) / most;
     html! { i class=(class) style={ "width:" (width(length)) } {} }
 }
 

@@ -21,7 +21,7 @@ const ROW_PX: usize = 40;
 const MIDDLE_PX: usize = 28;
 
 /// Functions of a stack in the title of a stretch; the list below the picture has them all.
-const FRAMES_IN_TITLE: usize = 8;
+const FRAMES_IN_TITLE: usize = 12;
 
 /// A part of the request at least so wide has room for its name.
 const NARROWEST_WITH_TEXT: f64 = 0.2;
