@@ -1,6 +1,7 @@
 //! What the spans of requests tell: how much they cover, where their time goes, what lies between.
 
 mod repeated;
+mod states;
 mod tally;
 mod tree;
 
@@ -51,6 +52,8 @@ pub(crate) fn figures(case: &Case<'_>, endpoint: &EndpointCase) -> Option<Endpoi
         repeated.add(&tree, window);
     }
     early.sort_unstable();
+    let mut gaps = tally.gaps(spans);
+    states::tell(case, endpoint, &mut gaps);
     Some(EndpointSpans {
         requests: endpoint.completed.len() as u64,
         with_spans: tally.requests(),
@@ -59,7 +62,7 @@ pub(crate) fn figures(case: &Case<'_>, endpoint: &EndpointCase) -> Option<Endpoi
         early: early.len() as u64,
         early_ms: type_1(&early, 0.5).map(|ns| ms(ns as f64)),
         own: tally.own(spans),
-        gaps: tally.gaps(spans),
+        gaps: gaps.into_iter().map(|(_, gap)| gap).collect(),
         repeated: repeated.told(spans, &tally),
     })
 }

@@ -6,7 +6,7 @@ use slowpath_core::nanos::Span;
 use slowpath_core::spans::AppSpans;
 
 use super::mean_ms;
-use super::tree::Tree;
+use super::tree::{Part, Tree};
 use crate::diagnosis::{SpanFigures, SpanGap};
 use crate::figures::{round, share};
 
@@ -59,13 +59,7 @@ impl Tally {
             self.covered_ns += length_ns;
             let inside = tree.span(of).name;
             self.own.entry(inside).or_default().time_ns[class] += length_ns;
-            if let Some((after, before)) = part.between {
-                let name = |place: Option<usize>| place.map(|place| tree.span(place).name);
-                let key = GapKey {
-                    inside,
-                    after: name(after),
-                    before: name(before),
-                };
+            if let Some(key) = key_of(tree, &part) {
                 self.gaps.entry(key).or_default()[class] += length_ns;
             }
         }
@@ -107,12 +101,12 @@ impl Tally {
         largest(told.collect(), |span| span.share)
     }
 
-    /// The gaps between spans.
-    pub(super) fn gaps(&self, spans: &AppSpans) -> Vec<SpanGap> {
+    /// The gaps between spans, and what they are known by.
+    pub(super) fn gaps(&self, spans: &AppSpans) -> Vec<(GapKey, SpanGap)> {
         let name = |name: Option<u32>| name.map_or_else(String::new, |name| text(spans, name));
         let told = self.gaps.iter().map(|(key, &time_ns)| {
             let [fast_ms, slow_ms] = self.means_ms(time_ns);
-            SpanGap {
+            let gap = SpanGap {
                 inside: text(spans, key.inside),
                 after: name(key.after),
                 before: name(key.before),
@@ -120,9 +114,10 @@ impl Tally {
                 slow_ms,
                 share: self.share(time_ns),
                 states: Vec::new(),
-            }
+            };
+            (*key, gap)
         });
-        largest(told.collect(), |gap| gap.share)
+        largest(told.collect(), |(_, gap)| gap.share)
     }
 
     fn means_ms(&self, time_ns: ByClass<u64>) -> ByClass<Option<f64>> {
@@ -149,6 +144,17 @@ impl Tally {
         }
         share(of(time_ns) / whole)
     }
+}
+
+/// By what a stretch between spans is known; `None` if it is none.
+pub(super) fn key_of(tree: &Tree<'_>, part: &Part) -> Option<GapKey> {
+    let (after, before) = part.between?;
+    let name = |place: Option<usize>| place.map(|place| tree.span(place).name);
+    Some(GapKey {
+        inside: name(part.of)?,
+        after: name(after),
+        before: name(before),
+    })
 }
 
 fn text(spans: &AppSpans, name: u32) -> String {

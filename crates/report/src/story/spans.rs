@@ -12,6 +12,9 @@ const NAMED: usize = 3;
 const TOLD_FROM: f64 = 0.01;
 /// States of a gap that a line names.
 const STATES: usize = 2;
+/// Functions of a stack that a line names: the innermost are how a thread waits, and who wanted that
+/// comes behind them.
+const FRAMES: usize = 5;
 
 /// What the spans of an endpoint tell, in a few lines; none without spans.
 pub(crate) fn spans(figures: &EndpointFigures) -> Vec<String> {
@@ -112,7 +115,7 @@ fn gap(spans: &EndpointSpans, gap: &SpanGap) -> Option<String> {
         .filter(|state| state.share >= TOLD_FROM)
         .take(STATES)
         .map(|state| {
-            let stack = state.stack.iter().take(NAMED);
+            let stack = state.stack.iter().take(FRAMES);
             let stack: Vec<&str> = stack.map(String::as_str).collect();
             let share = quantity::percent(state.share);
             if stack.is_empty() {

@@ -40,6 +40,14 @@ fn the_gap_between_two_spans_is_named() {
         gap["fast_ms"].as_f64().unwrap(),
     );
     assert!(slow > 5.0 * fast, "{gap:#}");
+    if report["trace"]["joined"].as_u64() > Some(0) {
+        let state = &gap["states"][0];
+        assert!(
+            state["what"].as_str().unwrap().contains("sleeps"),
+            "{gap:#}"
+        );
+        assert!(state["share"].as_f64() > Some(0.5), "{gap:#}");
+    }
     assert!(
         told.contains("gap between query and render in GET"),
         "{told}"
@@ -54,7 +62,10 @@ fn the_gap_between_two_spans_is_named() {
     assert_eq!((facts.refused, facts.dropped), (0, 0));
     let again = slowpath(folder.path(), &["explain", id]);
     let again = stdout(&again);
-    assert!(again.contains("gap between query and render in GET"), "{again}");
+    assert!(
+        again.contains("gap between query and render in GET"),
+        "{again}"
+    );
 }
 
 #[test]
