@@ -228,11 +228,22 @@ pub(crate) fn names(report: &Value, cause: &str) -> bool {
     let why = unfit(report);
     assert!(!why.is_empty(), "{cause} is not first: {report:#}");
     for named in named {
-        let is_true = [cause, "client-saturation", "clock-jump"].contains(&named.as_str());
+        let host = ["client-saturation", "clock-jump", "run-queue-delay"];
+        let is_true = named == cause || host.contains(&named.as_str());
         assert!(is_true, "{named} is named: {report:#}");
     }
     skipped(&format!("{cause} was not seen: {}", why.join("; ")));
     false
+}
+
+/// The causes that a report blames the server with: the instrument's own troubles are none of
+/// its, nor is on an [`unfit`] host that others had the CPUs.
+pub(crate) fn blamed(report: &Value) -> Vec<String> {
+    let is_starved = !unfit(report).is_empty();
+    let mut blamed = causes(report);
+    blamed.retain(|cause| cause != "client-saturation");
+    blamed.retain(|cause| !(is_starved && cause == "run-queue-delay"));
+    blamed
 }
 
 /// The exit code that a run must have which would end with `code` on a host that is fit.

@@ -9,7 +9,9 @@ use std::process::{Command, Output, Stdio};
 use serde_json::Value;
 
 use crate::foreign::{self, WITH_FRAME_POINTERS, WITHOUT_FRAME_POINTERS};
-use crate::support::{causes, disturbances, is_root, lab, names, run_scenario, skipped, stderr};
+use crate::support::{
+    blamed, causes, disturbances, is_root, lab, names, run_scenario, skipped, stderr,
+};
 
 /// With this set to anything the tests of the long list run too.
 const LONG: &str = "SLOWPATH_LONG_TESTS";
@@ -136,11 +138,9 @@ fn holder(report: &Value, cause: &str, thread: &str, function: Option<&str>) {
     assert!((ratio - 1.0).abs() <= PERIOD_WITHIN, "{finding:#}");
 }
 
-/// Nothing about the server is found. Only the instrument may complain, of a noisy machine.
+/// Nothing about the server is found.
 fn clean(report: &Value) {
-    let found = causes(report);
-    let mut others = found.iter().filter(|cause| *cause != "client-saturation");
-    assert!(others.next().is_none(), "{report:#}");
+    assert!(blamed(report).is_empty(), "{report:#}");
 }
 
 /// The server is slow, and none of these is the reason.
@@ -154,7 +154,7 @@ const LOCKS: &[&str] = &["lock-held-over-io", "lock-contention"];
 
 #[test]
 fn a_holder_that_sleeps_is_named() {
-    long(|folder| {
+    in_folder(|folder| {
         let server = foreign::c(folder, WITH_FRAME_POINTERS)?;
         let report = judged(folder, &with(server, &background("sleep")));
         let function = is_root().then_some("flush_under_lock");
@@ -165,7 +165,7 @@ fn a_holder_that_sleeps_is_named() {
 
 #[test]
 fn a_holder_is_named_without_privilege_and_without_frame_pointers() {
-    long(|folder| {
+    in_folder(|folder| {
         let server = foreign::c(folder, WITHOUT_FRAME_POINTERS)?;
         let report = judged_by_nobody(folder, &with(server, &background("sleep")));
         holder(&report, "lock-held-over-io", "flusher", None);
