@@ -51,7 +51,7 @@ fn long(test: impl FnOnce(&Path) -> Option<()>) {
 fn scenario(words: &[String], service: &str, load: &str) -> String {
     format!(
         "[target]\nurl = \"http://127.0.0.1:{{port}}\"\ncommand = {words:?}\nready = \"tcp\"\n\
-         {service}[load]\nwarmup = \"1s\"\nduration = \"6s\"\n{load}\n\
+         {service}[load]\nwarmup = \"1s\"\nduration = \"5s\"\n{load}\n\
          [[endpoint]]\nname = \"page\"\nrequest = \"GET /\"\n"
     )
 }
@@ -175,7 +175,7 @@ fn a_holder_is_named_without_privilege_and_without_frame_pointers() {
 
 #[test]
 fn the_same_sleep_beside_the_lock_is_no_finding() {
-    in_folder(|folder| {
+    long(|folder| {
         let server = foreign::c(folder, WITHOUT_FRAME_POINTERS)?;
         clean(&judged(folder, &with(server, &background("beside"))));
         Some(())
