@@ -117,6 +117,7 @@ impl Scope {
             Kind::Wrote => Some(format!("ret>0&&({})", tids(&["common_pid"]))),
             _ if !with_ports => None,
             Kind::Arrived => Some(format!("data_len>0&&({})", self.ports())),
+            Kind::Read => Some(self.reads()),
             _ => Some(self.ports()),
         }
     }
@@ -128,12 +129,23 @@ impl Scope {
     }
 
     fn ports(&self) -> String {
-        let either = self
-            .ports
-            .iter()
-            .take(MOST_PORTS)
-            .map(|port| format!("sport=={port}||dport=={port}"));
-        let either: Vec<String> = either.collect();
+        self.either("sport=={port}||dport=={port}")
+    }
+
+    /// That data is read at an end that is followed: by anybody there, and at the other end by
+    /// threads that are followed. The load's own reads need no telling.
+    fn reads(&self) -> String {
+        let (here, there) = (self.either("sport=={port}"), self.either("dport=={port}"));
+        let tids = self.tids.condition(&["common_pid"]);
+        format!("{here}||(({there})&&({tids}))")
+    }
+
+    /// That one of the ports is found as `condition` says.
+    fn either(&self, condition: &str) -> String {
+        let ports = self.ports.iter().take(MOST_PORTS);
+        let either: Vec<String> = ports
+            .map(|port| condition.replace("{port}", &port.to_string()))
+            .collect();
         if either.is_empty() {
             return "sport==0&&dport==0".to_owned();
         }
@@ -178,6 +190,10 @@ mod tests {
             "data_len>0&&(sport==80||dport==80||sport==5432||dport==5432)"
         );
         assert_eq!(scope.condition(Kind::SentReset, false), None);
+        assert_eq!(
+            scope.condition(Kind::Read, true).unwrap(),
+            "sport==80||sport==5432||((dport==80||dport==5432)&&(common_pid==5))"
+        );
         let call = scope.condition(Kind::Call, false).unwrap();
         // Most calls on a host are others'.
         let begin = format!("(common_pid==5)&&(id=={}||", libc::SYS_futex);
