@@ -353,7 +353,8 @@ impl Course {
         let mut events = self.events;
         events.sort_by_key(|event| event.at);
         let mut known = Alternation::new(self.beginnings);
-        events.retain(|event| known.admits(event));
+        // Some come while the last threads of a stretch are still being followed.
+        events.retain(|event| is_traced(&self.stretches, event.at) && known.admits(event));
         let threads = &self.crew.threads;
         let process_of = |tid: u32| threads.get(&tid).map_or(0, |thread| thread.pid);
         holders::name(&mut events, &self.sweep.plain_locks(), &process_of);
@@ -378,6 +379,13 @@ impl Course {
             cost: self.cost.finish(),
         }
     }
+}
+
+/// Whether it is within a stretch that is traced.
+fn is_traced(stretches: &[Stretch], at: Nanos) -> bool {
+    let behind = stretches.partition_point(|stretch| stretch.span.begin <= at);
+    let last = behind.checked_sub(1).and_then(|place| stretches.get(place));
+    last.is_some_and(|last| last.depth == Depth::Threads && at <= last.span.end)
 }
 
 /// The threads that an event speaks of.
