@@ -14,6 +14,7 @@ pub(crate) mod loops;
 pub(crate) mod owners;
 pub mod pieces;
 pub(crate) mod shift;
+pub(crate) mod slept;
 mod stacks;
 pub(crate) mod view;
 pub mod walk;

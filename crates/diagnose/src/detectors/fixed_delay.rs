@@ -11,6 +11,7 @@ use crate::detectors::{Detector, Examine};
 use crate::diagnosis::{Culprit, Evidence, Grade, Place, Source};
 use crate::predict::without_claims;
 use crate::sleepers::{Sleepers, sleepers};
+use crate::trace::slept::slept;
 use crate::verdict::{Amount, Found, Verdict, evidence, human, ms, percent};
 
 /// From this share of the delay on, CPU time is what the request takes, not a timer.
@@ -36,6 +37,9 @@ fn examine(case: &Case<'_>, endpoint: &EndpointCase) -> Verdict {
         let constant = human(delay.constant_ns as f64);
         let missing = format!("{missing}; a constant of {constant} may be a timer or the work");
         return Verdict::Blind { missing, remedy };
+    }
+    if let Some(proof) = slept(case, endpoint, &delay.claims()) {
+        return found(case, endpoint, &delay, Grade::Supported, vec![proof]);
     }
     let Some(computing) = computing(case, &delay.waits) else {
         return Verdict::Blind {

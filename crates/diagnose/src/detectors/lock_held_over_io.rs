@@ -100,12 +100,16 @@ fn every_so_often(every: &slowpath_core::stats::period::Period) -> Evidence {
 /// program itself was doing stands further out.
 fn is_library(frame: &str) -> bool {
     const LIBRARIES: &[&str] = &[
-        "libc.", "ld-linux", "libpthread", "std::", "<std::", "core::", "syscall", "0x",
+        "__", "std::", "<std::", "core::", "<core::", "alloc::", "<alloc::", "syscall", "0x", "[",
+        "internal/", "syscall.", "runtime.", "java.lang.", "sun.nio.", "node::", "uv_",
     ];
-    const CALLS: &[&str] = &["nanosleep", "epoll_", "recv", "send", "connect", "fsync", "read"];
-    let starts = |names: &[&str]| names.iter().any(|name| frame.starts_with(name));
-    let of_libc = ["(libc.", "(libpthread", "(ld-linux"].iter().any(|m| frame.contains(m));
-    starts(LIBRARIES) || of_libc || CALLS.iter().any(|c| frame.trim_start_matches('_') == *c)
+    const CALLS: &[&str] = &[
+        "nanosleep", "clock_nanosleep", "usleep", "sleep", "epoll_wait", "poll", "select", "read",
+        "recv", "recvfrom", "recvmsg", "write", "send", "sendto", "sendmsg", "connect", "fsync",
+        "fdatasync",
+    ];
+    let function = frame.split(" (").next().unwrap_or(frame);
+    LIBRARIES.iter().any(|name| function.starts_with(name)) || CALLS.contains(&function)
 }
 
 /// Says so when the thread tells others of the program: what it does is not the program's work.
@@ -118,4 +122,28 @@ fn exports(thread: &str, stack: &[String]) -> &'static str {
     let mut all = all.map(str::to_ascii_lowercase);
     let known = |text: String| WORDS.iter().any(|w| text.contains(&w.to_ascii_lowercase()));
     if all.any(known) { " (it exports telemetry)" } else { "" }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_the_program_does_stands_behind_its_libraries() {
+        let stack = [
+            "__clock_nanosleep (linux/clock_nanosleep.c:48)",
+            "std::thread::functions::sleep",
+            "nanosleep (libc.so.6)",
+        ];
+        assert!(stack.iter().all(|frame| is_library(frame)));
+        assert!(!is_library("flush_critical (server.c:41)"));
+        assert!(!is_library("sleepy::recv_all"));
+    }
+
+    #[test]
+    fn exporters_are_known_by_their_names() {
+        assert!(!exports("otel-export", &[]).is_empty());
+        assert!(!exports("worker", &["BatchSpanProcessor::run".to_owned()]).is_empty());
+        assert!(exports("flusher", &["flush (server)".to_owned()]).is_empty());
+    }
 }

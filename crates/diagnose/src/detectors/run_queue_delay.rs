@@ -16,6 +16,9 @@ const NAMED_LEAST: f64 = 0.1;
 /// … and no more of them than a person reads.
 const NAMED_MOST: usize = 3;
 
+/// Who it is of whom nothing was recorded.
+const UNKNOWN: &str = "somebody who is not known";
+
 /// See the module.
 pub(super) static DETECTOR: Detector = Detector {
     examine: Examine::Endpoint(examine),
@@ -62,7 +65,7 @@ fn examine(case: &Case<'_>, endpoint: &EndpointCase) -> Verdict {
             let whose = if own { "its own thread " } else { "" };
             format!("{whose}{}", inside.thread_name(tid))
         }
-        _ => "somebody who is not known".to_owned(),
+        _ => UNKNOWN.to_owned(),
     });
     let named = who.iter().take(NAMED_MOST).filter(|(_, s)| *s >= NAMED_LEAST);
     let named: Vec<String> = named.map(|(who, s)| format!("{who} {}", percent(*s))).collect();
@@ -73,19 +76,21 @@ fn examine(case: &Case<'_>, endpoint: &EndpointCase) -> Verdict {
         share(idle_ns),
         named.join(", ")
     );
-    let first = who.first().map_or("others", |(who, _)| who.as_str());
+    let known = who.iter().find(|(who, _)| who != UNKNOWN);
+    let known = known.filter(|(_, share)| *share >= NAMED_LEAST);
+    let first = known.map_or_else(String::new, |(who, _)| format!(", among them {who}"));
     Verdict::Found(Found {
         place,
         prediction: without_waits(case, endpoint, looked.join, &claims),
         amount: Amount::Claims(claims),
         grade: Grade::Supported,
         summary: format!(
-            "the server's threads are ready to run and wait for a CPU that others have, {first} \
-             first of all; give the server CPUs of its own, or what else runs a lower priority"
+            "the server's threads are ready to run and wait for a CPU that others have{first}; \
+             give the server CPUs of its own, or what else runs a lower priority"
         ),
         evidence: vec![evidence(Source::Trace, "trace", text)],
         culprit: Culprit {
-            thread: who.into_iter().next().map(|(who, _)| who),
+            thread: known.map(|(who, _)| who.clone()),
             ..Culprit::default()
         },
     })

@@ -235,9 +235,10 @@ impl<'b> Coverage<'b> {
         }
     }
 
-    /// Whether all of a request's time was recorded with what threads read and wrote.
+    /// Whether all of a request's time from when it had a connection was recorded with what
+    /// threads read and wrote: before, the server has nothing of it.
     fn holds(&self, sample: SampleRef<'_>) -> Result<(), Unjoined> {
-        let span = sample.span();
+        let span = Span::new(sample.ready(), sample.done());
         let block = self.index.block_at(span.begin);
         if let Some(block) = block.filter(|block| span.end <= block.span.end) {
             return if block.has_wakers {

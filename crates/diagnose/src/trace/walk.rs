@@ -39,6 +39,8 @@ struct Way<'b> {
     behalf: Behalf,
     /// The threads that had the request in hand: whoever is woken by them has it next.
     reader: u32,
+    /// The port of the target's own end of the connection.
+    port: Option<u16>,
 }
 
 /// A wait that is being explained.
@@ -86,6 +88,7 @@ impl<'a> Walker<'a> {
                 segment,
                 behalf: Behalf::Own,
                 reader: joined.reader,
+                port: self.port_of(joined.socket),
             };
             match segment {
                 Segment::Unread => self.serve(joined, joined.reader, (begin, end), &mut way),
@@ -229,6 +232,11 @@ impl<'a> Walker<'a> {
                 way.push(begin, end, chain, leaf(kind, NO_STACK));
             }
         }
+    }
+
+    /// The port of an end of a connection.
+    fn port_of(&self, socket: u32) -> Option<u16> {
+        self.index.sockets.end(socket).map(|s| s.local.port())
     }
 
     /// Whose a thread is; `None` if that is not known.

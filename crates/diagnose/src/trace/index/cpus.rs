@@ -2,6 +2,10 @@
 
 use slowpath_core::trace::IDLE;
 
+/// A thread that has others beside it is left its CPU for about so long
+/// (`sysctl_sched_base_slice`, 3 ms on machines of some CPUs).
+const TURN_NS: u64 = 3_000_000;
+
 /// Who had a CPU.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Runner {
@@ -61,7 +65,7 @@ impl Cpus {
             }
             let until = next.at.min(end);
             if until > at {
-                out.push((at, until, between(before, *next)));
+                out.push((at, until, between(before, *next, at)));
             }
             at = at.max(until);
             before = Some(*next);
@@ -79,14 +83,13 @@ impl Cpus {
     }
 }
 
-/// Who had a CPU between two hand-overs that were recorded. Where others were not recorded in
-/// between, whoever gave it up last; had nobody had it at either end, that is not known.
-fn between(before: Option<Handover>, next: Handover) -> Runner {
+/// Who had a CPU from `at` until a hand-over. Where others were not recorded in between, whoever
+/// gave it up had it for a moment at least; of more that is not known.
+fn between(before: Option<Handover>, next: Handover, at: u64) -> Runner {
     match before {
         Some(before) if before.to == next.from => Runner::of(next.from),
-        Some(before) if before.to == IDLE || next.from == IDLE => Runner::Unknown,
-        None if next.from == IDLE => Runner::Unknown,
-        _ => Runner::of(next.from),
+        _ if next.from != IDLE && next.at - at <= TURN_NS => Runner::of(next.from),
+        _ => Runner::Unknown,
     }
 }
 
@@ -101,6 +104,9 @@ mod tests {
         cpus.handed(1, 20, IDLE, 8);
         cpus.handed(1, 30, 9, 7);
         cpus.handed(1, 40, IDLE, 7);
+        cpus.handed(2, 5_000_000, 6, 7);
+        let long = [(1_000_000, 5_000_000, Runner::Unknown)];
+        assert_eq!(cpus.runners(2, 1_000_000, 5_000_000), long);
         assert_eq!(
             cpus.runners(1, 5, 50),
             [

@@ -121,7 +121,7 @@ impl Walker<'_> {
 
     /// Data ended it: from whom, if that is a thread on this host.
     fn networked(&mut self, wait: Wait<'_>, call: Option<Call>, way: &mut Way<'_>) {
-        let Some(sender) = self.sender(&wait) else {
+        let Some(sender) = self.sender(&wait, way.port) else {
             return Self::leaf(&wait, LeafKind::Network, call, way);
         };
         match sender {
@@ -145,7 +145,7 @@ impl Walker<'_> {
     }
 
     /// Who sent what ended a wait for data: the first that the thread reads behind it.
-    fn sender(&self, wait: &Wait<'_>) -> Option<Sender> {
+    fn sender(&self, wait: &Wait<'_>, port: Option<u16>) -> Option<Sender> {
         let index = self.index;
         let woken = wait.off.ready_from();
         let until = index
@@ -153,6 +153,9 @@ impl Walker<'_> {
             .map_or(wait.off.end.saturating_add(AGAIN_NS), |next| next.begin);
         let marks = index.marks(wait.tid, wait.off.end, until.saturating_add(1));
         let socket = marks.iter().find(|mark| !mark.wrote)?.socket;
+        if self.port_of(socket) == port {
+            return Some(Sender::Client);
+        }
         let other = index.sockets.other(socket)?;
         let traffic = index.sockets.between(other, 0, woken.saturating_add(1));
         let mut wrote = traffic.iter().rev();
