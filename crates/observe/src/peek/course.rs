@@ -70,7 +70,7 @@ pub(super) struct Course {
     crew: Crew,
     pub(super) sweep: Sweep,
     pub(super) switches: Option<Switches>,
-    /// Why there are no switches.
+    /// Why there are no switches, or none of some threads.
     pub(super) refused: Option<io::Error>,
     current: Option<Current>,
     stretches: Vec<Stretch>,
@@ -237,12 +237,8 @@ impl Course {
             match switches.follow(*tid) {
                 Ok(true) => member.running = Some((false, clock::now())),
                 Ok(false) => {}
-                Err(error) => {
-                    self.refused = Some(error);
-                    self.switches = None;
-                    self.crew.unfollow();
-                    return false;
-                }
+                // Of other threads it may be told: a process may have changed its user.
+                Err(error) => self.refused = Some(error),
             }
         }
         any
@@ -276,7 +272,7 @@ impl Course {
     /// Whether threads may be born that nobody tells of.
     fn births_are_missed(&self) -> bool {
         let switches = self.switches.as_ref();
-        switches.is_none_or(|switches| switches.left_out() > 0)
+        self.refused.is_some() || switches.is_none_or(|switches| switches.left_out() > 0)
     }
 
     /// Takes what was told of switches.

@@ -115,10 +115,15 @@ impl Switches {
         let mut events = Vec::with_capacity(self.cpus.len());
         for cpu in &self.cpus {
             let event = match Event::open_for(What::Switches, Some(tid), cpu.number) {
-                Err(error) if Errno::from_io_error(&error) == Some(Errno::SRCH) => {
-                    return Ok(false);
-                }
-                opened => opened?,
+                Ok(event) => event,
+                Err(error) => match Errno::from_io_error(&error) {
+                    Some(Errno::SRCH) => return Ok(false),
+                    Some(Errno::MFILE | Errno::NFILE | Errno::NOMEM) => {
+                        self.left_out.insert(tid);
+                        return Ok(false);
+                    }
+                    _ => return Err(error),
+                },
             };
             event.write_into(&cpu.owner)?;
             event.enable()?;
