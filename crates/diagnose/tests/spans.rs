@@ -1,5 +1,9 @@
 //! Spans of requests are judged: what they cover, where the time of slow ones goes, what lies between.
 
+#[path = "case/script.rs"]
+#[expect(dead_code, reason = "the tests of tracing use the rest")]
+mod script;
+
 use std::sync::Arc;
 
 use proptest::collection::vec;
@@ -12,12 +16,20 @@ use slowpath_core::sample::{Outcome, Phase, Sample, Stage};
 use slowpath_core::scenario::Scenario;
 use slowpath_core::spans::{AppSpan, AppSpans, SpanKind};
 use slowpath_core::timeline::Timeline;
+use slowpath_core::trace::{Call, Depth, Role, Runtime, Stretch, Trace};
 use slowpath_diagnose::diagnosis::EndpointSpans;
 use slowpath_diagnose::judge;
+
+use script::{By, Script, Wait};
 
 const REQUESTS: u32 = 1000;
 const NAMES: [&str; 4] = ["GET /", "query", "render", "notify"];
 const MS: u64 = MILLISECOND;
+const CONNECTIONS: u32 = 16;
+
+const fn port(serial: u32) -> u16 {
+    40_000 + (serial % CONNECTIONS) as u16
+}
 
 /// A run of requests, one every 10 ms, each of which takes as long as `latency_ns` says.
 fn record(latency_ns: impl Fn(u32) -> u64, spans: Vec<AppSpan>) -> RunRecord {
@@ -29,7 +41,8 @@ fn record(latency_ns: impl Fn(u32) -> u64, spans: Vec<AppSpan>) -> RunRecord {
             first_byte: Some(due),
             done: due.plus(latency_ns(serial)),
             serial,
-            connection: serial % 16,
+            connection: serial % CONNECTIONS,
+            local_port: port(serial),
             stage: Stage::Measured,
             status: 200,
             outcome: Outcome::Ok,
@@ -163,6 +176,75 @@ fn a_gap_between_two_spans_explains_the_slow_requests() {
         told.own.iter().all(|span| span.name != "query"),
         "{:?}",
         told.own
+    );
+}
+
+/// A thread for each connection, which sleeps where a request has its gap.
+fn traced() -> Trace {
+    let mut script = Script::default();
+    let over = Span::new(Nanos::new(1), Nanos::new(1_000 * SECOND));
+    script.trace.stretches.push(Stretch {
+        span: over,
+        depth: Depth::Full,
+        repeat: 0,
+        lost: 0,
+    });
+    script.process(100, Role::Target, Runtime::Native);
+    let stack = script.stack("hrtimer_nanosleep|nanosleep backoff serve");
+    let tid = |serial: u32| 100 + serial % CONNECTIONS;
+    for serial in 0..CONNECTIONS {
+        script.thread(tid(serial), 100, "worker");
+        script.starts(10, tid(serial));
+    }
+    let mut idle_since = [1_000; CONNECTIONS as usize];
+    for serial in 0..REQUESTS {
+        let (tid, socket) = (tid(serial), script.socket(8080, port(serial)));
+        let sent = SECOND + u64::from(serial) * 10 * MS;
+        let late = if is_slow(serial) { 10 * MS } else { 0 };
+        let arrived = sent + MS / 50;
+        let idle = &mut idle_since[(serial % CONNECTIONS) as usize];
+        script.waits(Wait::new(
+            tid,
+            *idle,
+            arrived + 100,
+            Call::Read,
+            By::Softirq,
+        ));
+        script.arrived(arrived, socket);
+        script.read(arrived + 200, tid, socket);
+        let gap = (sent + MS, sent + MS + MS / 10 + late);
+        script.waits(Wait {
+            stack,
+            ..Wait::new(tid, gap.0, gap.1, Call::Sleep, By::Hardirq)
+        });
+        let wrote = sent + 19 * MS / 10 + late;
+        script.wrote(wrote, tid, socket);
+        *idle = wrote + 100;
+    }
+    script.done()
+}
+
+#[test]
+fn what_threads_did_in_a_gap_is_told() {
+    let mut record = record(gapped_latency, gapped());
+    assert!(
+        told(&record).gaps[0].states.is_empty(),
+        "nothing was traced"
+    );
+    record.trace = Arc::new(traced());
+    let told = told(&record);
+    let state = &told.gaps[0].states[0];
+    assert_eq!(state.what, "thread worker sleeps", "{:?}", told.gaps[0]);
+    assert!(state.share > 0.99, "{state:?}");
+    let functions = ["nanosleep", "backoff", "serve"];
+    let are_told = state
+        .stack
+        .iter()
+        .zip(functions)
+        .all(|(told, f)| told.starts_with(f));
+    assert!(
+        are_told && state.stack.len() == functions.len(),
+        "{state:?}"
     );
 }
 

@@ -17,7 +17,8 @@ pub struct EndpointSpans {
     /// The share of the time from first byte sent to last byte read that lies in spans, from 0 to
     /// 1; the rest is on the way, or waits unread.
     pub coverage: f64,
-    /// Requests whose spans begin before they were sent: the target's clock is off.
+    /// Requests whose spans begin before they were sent: the target's clock is off, or coarse:
+    /// some SDKs take whole milliseconds.
     pub early: u64,
     /// By how much, in milliseconds: the median of these; `null` if there is none.
     pub early_ms: Option<f64>,

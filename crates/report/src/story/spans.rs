@@ -40,7 +40,7 @@ fn coverage(spans: &EndpointSpans) -> String {
     let early = spans.early_ms.map(|early_ms| {
         format!(
             "; those of {} begin {} before they were sent: the clock of the target's telemetry \
-             is off",
+             is coarse, or off",
             quantity::plural(spans.early, "request"),
             quantity::duration(early_ms)
         )
