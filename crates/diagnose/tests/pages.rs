@@ -9,6 +9,7 @@
 
 mod case;
 mod pages {
+    mod blank;
     mod cases;
     mod confusion;
     mod failures;

@@ -262,27 +262,20 @@ impl<'b> Coverage<'b> {
 
 /// Positions of requests that were under way on a connection with others, ascending.
 fn shared(case: &Case<'_>) -> Vec<u32> {
-    let mut uses: Vec<(u16, u32, u64, u64, u32)> = Vec::new();
-    for (position, sample) in (0..).zip(&case.record.samples) {
-        if let Some(sent) = sample.sent().filter(|_| sample.connection() != NONE) {
-            let (sent, done) = (sent.get(), sample.done().get());
-            uses.push((sample.repeat(), sample.connection(), sent, done, position));
-        }
-    }
-    uses.sort_unstable();
     let mut shared = BTreeSet::new();
-    let mut last: Option<(u16, u32, u64, u32)> = None;
-    for &(repeat, connection, sent, done, position) in &uses {
-        match last {
-            Some((r, c, until, before)) if (r, c) == (repeat, connection) => {
-                if sent < until {
-                    shared.extend([before, position]);
-                }
-                let longest = if done > until { position } else { before };
-                last = Some((r, c, until.max(done), longest));
-            }
-            _ => last = Some((repeat, connection, done, position)),
+    // Of each connection, until when the last of its requests is under way, and which that is.
+    let mut last: BTreeMap<(u16, u32), (u64, u32)> = BTreeMap::new();
+    for (position, sample) in (0..).zip(&case.record.samples) {
+        let Some(sent) = sample.sent().filter(|_| sample.connection() != NONE) else {
+            continue;
+        };
+        let own = (sample.done().get(), position);
+        let connection = (sample.repeat(), sample.connection());
+        let before = last.entry(connection).or_insert(own);
+        if before.1 != position && sent.get() < before.0 {
+            shared.extend([before.1, position]);
         }
+        *before = own.max(*before);
     }
     shared.into_iter().collect()
 }
