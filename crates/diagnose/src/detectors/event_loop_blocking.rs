@@ -39,8 +39,10 @@ fn examine(case: &Case<'_>, endpoint: &EndpointCase) -> Verdict {
         let text = "no thread serves several connections in turn: there is no event loop";
         return Verdict::Cleared(text.to_owned());
     }
+    // A loop that could run, and is kept from it, keeps nobody waiting by what it does.
     let picked = looked.pick(|walked, piece, hops| {
         piece.behalf != Behalf::Own
+            && !matches!(piece.leaf.kind, LeafKind::Ready(_))
             && matches!(piece.segment, Segment::Unread | Segment::Service)
             && !matches!(piece.leaf.kind, LeafKind::RuntimeIdle | LeafKind::Unknown(_))
             && hops.first().is_some_and(|hop| hop.tid == walked.joined.reader)

@@ -60,6 +60,13 @@ impl Loops {
             .map_or(since, |mark| mark.at.max(since));
         let behind = index.marks(tid, at.saturating_add(1), u64::MAX).first();
         let behind = behind.map_or(picked.piece.end, |mark| mark.at);
-        behind.max(picked.piece.end).saturating_sub(before) as f64
+        let behind = behind.max(picked.piece.end);
+        // While it could run and others had the CPU it was not busy.
+        let kept = index.offs(tid, before, behind).iter().map(|off| {
+            let ready = off.ready_from().max(before);
+            off.end.min(behind).saturating_sub(ready)
+        });
+        let kept_ns: u64 = kept.sum();
+        behind.saturating_sub(before).saturating_sub(kept_ns) as f64
     }
 }
