@@ -61,7 +61,10 @@ fn states(case: &Case<'_>, inside: &Inside<'_>, walked: &[&Walked], key: GapKey)
                 let (what, thread) = words(inside, &piece.leaf);
                 let state = found.entry((what, thread)).or_default();
                 state.time_ns += ns;
-                *state.stacks.entry(piece.leaf.stack).or_default() += ns;
+                // Where an idle runtime waits is the same in every program.
+                if piece.leaf.kind != LeafKind::RuntimeIdle {
+                    *state.stacks.entry(piece.leaf.stack).or_default() += ns;
+                }
             }
         }
     }
