@@ -379,6 +379,37 @@ fn a_peer_on_this_host_is_followed_through_its_socket() {
 }
 
 #[test]
+fn a_peer_whose_write_is_told_of_after_it_woke_the_reader_is_followed() {
+    let mut script = server(Runtime::Native, &[1]);
+    script.process(200, Role::Peer, Runtime::Native);
+    script.thread(80, 200, "backend");
+    script.starts(10, 1);
+    script.starts(10, 80);
+    let (here, there) = (script.socket(50_000, 5_432), script.socket(5_432, 50_000));
+    // The answer to the request before.
+    script.wrote(60, 80, there);
+    script.waits(Wait::new(80, 100, 1_300, Call::Read, By::Softirq));
+    script.wrote(1_200, 1, here);
+    script.waits(Wait::new(1, 1_300, 9_000, Call::Read, By::Softirq));
+    script.read(1_400, 80, there);
+    script.waits(Wait::new(80, 2_000, 8_000, Call::Sync, By::Hardirq));
+    script.read(9_010, 1, here);
+    script.wrote(9_020, 80, there);
+    let request = Request::by(1, 1_000, 1_100, 9_500);
+    request.play(&mut script);
+    let told = told(&script.done(), &request);
+    assert_eq!(
+        told[2..5],
+        [
+            "700 1 sent 80: cpu",
+            "6000 1 sent 80: disk",
+            "1000 1 sent 80: cpu",
+        ],
+        "{told:#?}"
+    );
+}
+
+#[test]
 fn runtimes_that_park_in_user_space_blame_nobody() {
     let mut script = server(Runtime::Go, &[1, 2]);
     script.starts(10, 1);

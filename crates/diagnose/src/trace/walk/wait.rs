@@ -3,7 +3,7 @@
 use slowpath_core::trace::{Call, Context, IDLE, Role};
 
 use super::{Wait, Walker, Way};
-use crate::trace::index::{Off, TrafficKind, Why};
+use crate::trace::index::{Off, Traffic, TrafficKind, Why};
 use crate::trace::pieces::{Blank, Hop, How, Leaf, LeafKind};
 use crate::trace::stacks::Waits;
 
@@ -157,14 +157,19 @@ impl Walker<'_> {
             return Some(Sender::Client);
         }
         let other = index.sockets.other(socket)?;
-        let traffic = index.sockets.between(other, 0, woken.saturating_add(1));
-        let mut wrote = traffic.iter().rev();
-        let last = wrote.find(|t| t.kind == TrafficKind::Wrote)?;
+        // On one host data arrives, and wakes who reads it, before the call that sent it is over
+        // and tells of it: of what was written just before and just after, it is the nearer.
+        let wrote = |t: &&Traffic| t.kind == TrafficKind::Wrote;
+        let before = index.sockets.between(other, 0, woken.saturating_add(1));
+        let after = index.sockets.between(other, woken.saturating_add(1), until);
+        let nearest = [before.iter().rev().find(wrote), after.iter().find(wrote)];
+        let nearest = nearest.into_iter().flatten();
+        let last = nearest.min_by_key(|t| t.at.abs_diff(woken))?;
         match self.role(last.tid) {
             Some(Role::Tool) => Some(Sender::Client),
             Some(Role::Target | Role::Peer) => Some(Sender::Thread {
                 tid: last.tid,
-                at: last.at,
+                at: last.at.min(woken),
             }),
             _ => None,
         }
