@@ -11,6 +11,7 @@ pub mod join;
 mod locks;
 pub(crate) mod looked;
 pub(crate) mod loops;
+pub(crate) mod own_code;
 pub(crate) mod owners;
 pub mod pieces;
 pub(crate) mod shift;

@@ -13,6 +13,7 @@ use crate::trace::inside::Walked;
 use crate::trace::loops::Loops;
 use crate::trace::looked::{Looked, Picked, claims, does};
 use crate::trace::pieces::{Behalf, LeafKind, Piece};
+use crate::trace::own_code::own_frame;
 use crate::verdict::{Amount, Found, Verdict, evidence, human, percent};
 
 /// What keeps a loop busy is long if it takes so many times what the loop needs for a request …
@@ -94,7 +95,7 @@ fn found(
     let stack = looked.stack(picked, |p| {
         Some(p.piece.leaf.stack).filter(|&stack| stack != NO_STACK)
     });
-    let inside_of = stack.first().map_or_else(String::new, |frame| format!(" in {frame}"));
+    let inside_of = own_frame(&stack).map_or_else(String::new, |frame| format!(" in {frame}"));
     let behalf = Looked::shares(picked, place, |p| p.piece.behalf);
     let others = behalf.iter().find(|(b, _)| *b == Behalf::Other).map_or(0.0, |b| b.1);
     let text = format!(

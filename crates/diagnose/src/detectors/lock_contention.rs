@@ -6,6 +6,7 @@ use crate::diagnosis::{Culprit, Grade};
 use crate::predict::without_waits;
 use crate::trace::holders::{Holders, Kind};
 use crate::trace::looked::{Looked, claims};
+use crate::trace::own_code::own_frame;
 use crate::verdict::{Amount, Found, Verdict, percent};
 
 /// See the module.
@@ -27,7 +28,7 @@ fn examine(case: &Case<'_>, endpoint: &EndpointCase) -> Verdict {
     let place = looked.place(endpoint, &claims);
     let holder = holders.main(&looked, place);
     let stack = holder.stack(&looked);
-    let inside_of = stack.first().map_or_else(String::new, |frame| format!(", in {frame}"));
+    let inside_of = own_frame(&stack).map_or_else(String::new, |frame| format!(", in {frame}"));
     let whom = format!("{} of the time thread {}", percent(holder.share), holder.name);
     Verdict::Found(Found {
         place,

@@ -13,6 +13,7 @@ use crate::diagnosis::{Culprit, Evidence, Grade, Source};
 use crate::predict::without_waits;
 use crate::trace::holders::{Holders, Kind, held_of};
 use crate::trace::looked::{Looked, claims, does};
+use crate::trace::own_code::own_frame;
 use crate::trace::owners;
 use crate::verdict::{Amount, Found, Verdict, evidence, human, ms};
 
@@ -58,8 +59,7 @@ fn found(
     let stack = holder.stack(looked);
     let ends = holder.ends(looked);
     let every = period(&ends);
-    let inside_of = stack.iter().find(|f| !is_library(f));
-    let inside_of = inside_of.map_or_else(String::new, |frame| format!(" in {frame}"));
+    let inside_of = own_frame(&stack).map_or_else(String::new, |frame| format!(" in {frame}"));
     let exports = exports(&holder.name, &stack);
     let again = every.map_or_else(String::new, |p| format!(", every {}", human(p.period_ns)));
     let mut proofs = holders.evidence(looked, place, &holder);
@@ -96,22 +96,6 @@ fn every_so_often(every: &slowpath_core::stats::period::Period) -> Evidence {
     evidence(Source::Trace, "trace", text)
 }
 
-/// Functions of the C library and of languages' libraries in which a wait ends up: what the
-/// program itself was doing stands further out.
-fn is_library(frame: &str) -> bool {
-    const LIBRARIES: &[&str] = &[
-        "__", "std::", "<std::", "core::", "<core::", "alloc::", "<alloc::", "syscall", "0x", "[",
-        "internal/", "syscall.", "runtime.", "java.lang.", "sun.nio.", "node::", "uv_",
-    ];
-    const CALLS: &[&str] = &[
-        "nanosleep", "clock_nanosleep", "usleep", "sleep", "epoll_wait", "poll", "select", "read",
-        "recv", "recvfrom", "recvmsg", "write", "send", "sendto", "sendmsg", "connect", "fsync",
-        "fdatasync",
-    ];
-    let function = frame.split(" (").next().unwrap_or(frame);
-    LIBRARIES.iter().any(|name| function.starts_with(name)) || CALLS.contains(&function)
-}
-
 /// Says so when the thread tells others of the program: what it does is not the program's work.
 fn exports(thread: &str, stack: &[String]) -> &'static str {
     const WORDS: &[&str] = &[
@@ -127,18 +111,6 @@ fn exports(thread: &str, stack: &[String]) -> &'static str {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn what_the_program_does_stands_behind_its_libraries() {
-        let stack = [
-            "__clock_nanosleep (linux/clock_nanosleep.c:48)",
-            "std::thread::functions::sleep",
-            "nanosleep (libc.so.6)",
-        ];
-        assert!(stack.iter().all(|frame| is_library(frame)));
-        assert!(!is_library("flush_critical (server.c:41)"));
-        assert!(!is_library("sleepy::recv_all"));
-    }
 
     #[test]
     fn exporters_are_known_by_their_names() {
