@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use slowpath_core::trace::{Runtime, Trace};
+use slowpath_core::trace::{Call, Runtime, Trace};
 
 use super::inside::Inside;
 use super::pieces::{Chains, Hop, How, Leaf, LeafKind, Piece};
@@ -78,9 +78,14 @@ pub(crate) fn held(hops: &[Hop], leaf: &Leaf) -> Option<Held> {
     let first = hops.iter().skip(1).position(is_lock)? + 1;
     let run = hops[first..].iter().take_while(|hop| is_lock(hop)).count();
     let holder = first + run - 1;
+    let is_last = holder + 1 == hops.len();
+    // Ready behind a wait: many short waits for a disk are one long one where CPUs are scarce. Who
+    // was given the lock, and is ready to go on, has nothing but work to do.
+    let is_ready = matches!(leaf.kind, LeafKind::Ready(_));
+    let waited = is_ready && !matches!(leaf.call, None | Some(Call::Futex));
     // Behind the holder stands whom it waits for.
-    let waits = holder + 1 < hops.len() || leaf.kind.waits_outside();
-    let works = holder + 1 == hops.len() && matches!(leaf.kind, LeafKind::Cpu | LeafKind::Ready(_));
+    let waits = !is_last || leaf.kind.waits_outside() || waited;
+    let works = is_last && (leaf.kind == LeafKind::Cpu || is_ready && !waited);
     (waits || works).then_some(Held {
         first,
         holder,

@@ -166,7 +166,12 @@ pub(crate) fn does(leaf: &Leaf) -> &'static str {
     use slowpath_core::trace::Call;
     match (leaf.kind, leaf.call) {
         (LeafKind::Cpu, _) => "computes",
-        (LeafKind::Ready(_), _) => "waits for a CPU",
+        (LeafKind::Ready(_), None | Some(Call::Futex)) => "waits for a CPU",
+        (LeafKind::Ready(_), Some(Call::Sleep)) => "sleeps, and then waits for a CPU",
+        (LeafKind::Ready(_), Some(Call::Sync)) => {
+            "waits until the disk has taken data, and then for a CPU"
+        }
+        (LeafKind::Ready(_), Some(_)) => "waits, and then waits for a CPU",
         (LeafKind::Sleep, Some(Call::Sleep)) => "sleeps",
         (LeafKind::Sleep, _) => "waits for a time",
         (LeafKind::Disk, Some(Call::Sync)) => "waits until the disk has taken data",

@@ -44,7 +44,8 @@ pub struct Leaf {
     pub kind: LeafKind,
     /// The thread; 0 for none.
     pub tid: u32,
-    /// The call it was in, if that is known.
+    /// The call it was in, if that is known; of one that is ready to run, what it had waited in,
+    /// and `None` if it had been at work.
     pub call: Option<Call>,
     /// Where it stood, or [`NO_STACK`].
     pub stack: u32,

@@ -198,6 +198,14 @@ impl<'a> Walker<'a> {
         }
     }
 
+    /// The call that a thread waited in before it was ready; `None` if it was at work.
+    fn waited_in(&self, off: &Off) -> Option<Call> {
+        match off.why {
+            Why::Sleeping | Why::Uninterruptible => Some(self.call(off).unwrap_or(Call::Other)),
+            Why::Preempted | Why::Gone | Why::Unknown => None,
+        }
+    }
+
     /// What needs nobody else to be explained.
     fn plain(&self, tid: u32, slice: Slice<'_>, chain: u32, way: &mut Way<'_>) {
         let leaf = |kind, stack| Leaf {
@@ -220,7 +228,11 @@ impl<'a> Walker<'a> {
                         Runner::Thread(own) if own == tid => Runner::Unknown,
                         runner => runner,
                     };
-                    way.push(from, to, chain, leaf(LeafKind::Ready(runner), NO_STACK));
+                    let ready = Leaf {
+                        call: self.waited_in(off),
+                        ..leaf(LeafKind::Ready(runner), NO_STACK)
+                    };
+                    way.push(from, to, chain, ready);
                 }
             }
             State::Gone => {

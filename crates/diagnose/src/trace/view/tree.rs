@@ -138,7 +138,8 @@ impl<'i> Tree<'i> {
         if let Some(kind) = kind(&piece.leaf) {
             keys.push(Key::Leaf {
                 kind,
-                call: piece.leaf.call,
+                // Whatever it is ready after, it waits for the same CPU.
+                call: piece.leaf.call.filter(|_| !is_ready(&piece.leaf)),
                 label: self.label(&piece.leaf),
             });
         }
@@ -264,6 +265,10 @@ fn hop_label(name: &str, how: How, behalf: Behalf) -> String {
         (How::Sent, _) => format!("for data from {name}"),
         (How::Ended, _) => format!("for the end of {name}"),
     }
+}
+
+fn is_ready(leaf: &Leaf) -> bool {
+    matches!(leaf.kind, LeafKind::Ready(_))
 }
 
 /// What a leaf is called in a tree; `None` for what is no thread's doing.
