@@ -1,15 +1,18 @@
 //! Threads of the server that could run wait for a CPU that somebody else has.
 
+use std::collections::BTreeMap;
+
 use crate::case::{Case, EndpointCase};
 use crate::detectors::{Detector, Examine};
-use crate::diagnosis::{Culprit, Grade, Source};
+use crate::diagnosis::{Culprit, Grade, Place, Segment, Source};
 use crate::overlap::parts;
 use crate::predict::without_waits;
 use crate::throttling::throttled_spans;
 use crate::trace::index::Runner;
-use crate::trace::looked::{Looked, claims};
+use crate::trace::inside::Walked;
+use crate::trace::looked::{Looked, Picked, claims};
 use crate::trace::pieces::LeafKind;
-use crate::verdict::{Amount, Found, Verdict, evidence, percent};
+use crate::verdict::{Amount, Claim, Found, Verdict, evidence, human, percent};
 
 /// Those who had the CPU are named down to this share of the time.
 const NAMED_LEAST: f64 = 0.1;
@@ -57,8 +60,34 @@ fn examine(case: &Case<'_>, endpoint: &EndpointCase) -> Verdict {
         return blind;
     }
     let place = looked.place(endpoint, &claims);
+    let (ours, own) = held_up(&looked, place, &claims);
+    if ours >= own {
+        return Verdict::Lead {
+            place,
+            claims,
+            missing: format!(
+                "a host that leaves slowpath itself alone: requests wait {} for CPUs in the server, \
+                 and {} on slowpath's side, as others press on both",
+                human(own),
+                human(ours)
+            ),
+            remedy: "measure on a calm host, or give each CPUs of its own".to_owned(),
+        };
+    }
+    let told = (share(ready + idle_ns), share(idle_ns));
+    found(case, endpoint, &looked, &picked, (place, claims), &told)
+}
+
+fn found(
+    case: &Case<'_>,
+    endpoint: &EndpointCase,
+    looked: &Looked<'_>,
+    picked: &[Picked<'_>],
+    (place, claims): (Place, Vec<Claim>),
+    (ready, idle): &(String, String),
+) -> Verdict {
     let inside = looked.inside;
-    let who = Looked::shares(&picked, place, |p| match p.piece.leaf.kind {
+    let who = Looked::shares(picked, place, |p| match p.piece.leaf.kind {
         LeafKind::Ready(Runner::Thread(tid)) => {
             let process = inside.process_name(tid);
             let own = process == inside.process_name(p.piece.leaf.tid) && !process.is_empty();
@@ -72,8 +101,8 @@ fn examine(case: &Case<'_>, endpoint: &EndpointCase) -> Verdict {
     let text = format!(
         "the server's threads were ready to run for {} of the requests' time, for {} with the CPU \
          idle; the CPU had {}",
-        share(ready + idle_ns),
-        share(idle_ns),
+        ready,
+        idle,
         named.join(", ")
     );
     let known = who.iter().find(|(who, _)| who != UNKNOWN);
@@ -94,4 +123,29 @@ fn examine(case: &Case<'_>, endpoint: &EndpointCase) -> Verdict {
             ..Culprit::default()
         },
     })
+}
+
+/// How long requests are held up on slowpath's own side, and how long they wait for CPUs in the
+/// server, in the mean: the slow ones more than the others, or all of them.
+fn held_up(looked: &Looked<'_>, place: Place, claims: &[Claim]) -> (f64, f64) {
+    let mut ready: BTreeMap<u32, u64> = BTreeMap::new();
+    for claim in claims {
+        *ready.entry(claim.sample).or_default() += claim.span.len_ns();
+    }
+    let side = |walked: &Walked| {
+        let parts = [Segment::ClientLag, Segment::Response];
+        parts.iter().map(|&part| walked.joined.part_ns(part)).sum::<u64>()
+    };
+    let own = |walked: &Walked| ready.get(&walked.joined.sample).copied().unwrap_or(0);
+    let mean = |of: &dyn Fn(&Walked) -> u64, slow: bool| {
+        let all = looked.join.walked.iter();
+        let all = all.filter(|walked| place != Place::Tail || walked.slow == slow);
+        let (n, sum) = all.fold((0_u64, 0), |(n, sum), walked| (n + 1, sum + of(walked)));
+        sum as f64 / n.max(1) as f64
+    };
+    let more = |of: &dyn Fn(&Walked) -> u64| match place {
+        Place::Tail => mean(of, true) - mean(of, false),
+        _ => mean(of, true),
+    };
+    (more(&side), more(&own))
 }
