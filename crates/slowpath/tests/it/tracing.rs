@@ -22,9 +22,10 @@ const PERIOD_WITHIN: f64 = 0.1;
 /// Who is nobody (`nobody` of most distributions).
 const NOBODY: u32 = 65_534;
 
-/// How long a background thread keeps what it should not keep, and how long it rests.
-const HOLD_MS: u32 = 40;
-const PAUSE_MS: u32 = 360;
+/// How long a background thread keeps what it should not keep, and how long it rests: often enough
+/// for a period to be told from a run of five seconds.
+const HOLD_MS: u32 = 30;
+const PAUSE_MS: u32 = 170;
 
 /// Enough connections for a convoy, and a rate at which most requests meet no trouble.
 const OPEN: &str = "model = \"open\"\nrate = \"80/s\"\nconnections = 8";
