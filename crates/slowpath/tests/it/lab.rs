@@ -162,8 +162,8 @@ fn lock_held_over_io() {
 
 #[test]
 fn lock_contention() {
-    let load = "model = \"open\"\nrate = \"50/s\"\nconnections = 16\nduration = \"5s\"";
-    sick("lock-contention --burn-ms 8", load, "lock-contention", 0.5);
+    let server = "lock-contention --variant background --burn-ms 30 --period-ms 200";
+    sick(server, CONVOY, "lock-contention", 0.5);
 }
 
 #[test]
