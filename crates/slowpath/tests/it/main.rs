@@ -24,6 +24,7 @@ mod passes;
 mod precision;
 mod readme;
 mod reconnects;
+mod replays;
 mod restore;
 mod schemas;
 mod support;

@@ -1,0 +1,85 @@
+//! Traced runs that were recorded once are judged again, by whoever asks and without any privilege,
+//! and the answer is the same to the byte. `UPDATE=1 cargo test` writes what is said now: whoever
+//! does that reads the difference.
+
+use std::fs;
+use std::os::unix::fs::{PermissionsExt, chown};
+use std::os::unix::process::CommandExt;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use serde_json::Value;
+
+use crate::support::{is_root, root, stderr};
+
+/// Who is nobody (`nobody` of most distributions).
+const NOBODY: u32 = 65_534;
+
+/// What each run must be blamed on; nothing for one in which all is well, or nothing can be told.
+const RUNS: [(&str, Option<&str>); 6] = [
+    ("lock-in-c", Some("lock-held-over-io")),
+    ("lock-in-c-unprivileged", Some("lock-held-over-io")),
+    ("lock-in-go", None),
+    ("exporter", Some("lock-held-over-io")),
+    ("spans", Some("fixed-delay")),
+    ("healthy-nginx", None),
+];
+
+fn fixture(name: &str) -> PathBuf {
+    root().join("crates/slowpath/tests/fixtures/traced").join(name)
+}
+
+/// Copies a run, which whoever judges it writes beside.
+fn copied(from: &Path, to: &Path) {
+    fs::create_dir_all(to).unwrap();
+    for entry in fs::read_dir(from).unwrap().map(Result::unwrap) {
+        let target = to.join(entry.file_name());
+        if entry.file_type().unwrap().is_dir() {
+            copied(&entry.path(), &target);
+        } else {
+            fs::copy(entry.path(), &target).unwrap();
+        }
+        if is_root() {
+            chown(&target, Some(NOBODY), Some(NOBODY)).unwrap();
+        }
+    }
+    if is_root() {
+        chown(to, Some(NOBODY), Some(NOBODY)).unwrap();
+    }
+}
+
+/// What `explain` says of a run, asked by nobody where the tests are run by root.
+fn explained(name: &str) -> String {
+    let folder = tempfile::tempdir().unwrap();
+    fs::set_permissions(folder.path(), fs::Permissions::from_mode(0o777)).unwrap();
+    let (run, report) = (folder.path().join(name), folder.path().join("said.json"));
+    copied(&fixture(name), &run);
+    let binary = folder.path().join("slowpath");
+    fs::copy(env!("CARGO_BIN_EXE_slowpath"), &binary).unwrap();
+    let mut explain = Command::new(&binary);
+    explain.current_dir(folder.path());
+    explain.arg("explain").arg(&run).arg("--json").arg(&report);
+    if is_root() {
+        explain.uid(NOBODY).gid(NOBODY);
+    }
+    let output = explain.output().unwrap();
+    assert!(report.exists(), "{name}: {}", stderr(&output));
+    fs::read_to_string(report).unwrap()
+}
+
+#[test]
+fn recorded_runs_are_judged_as_they_were() {
+    for (name, cause) in RUNS {
+        let said = explained(name);
+        assert_eq!(said, explained(name), "{name} is judged in two ways");
+        let expected = fixture(name).with_extension("report.json");
+        if std::env::var_os("UPDATE").is_some() {
+            fs::write(&expected, &said).unwrap();
+        }
+        let report: Value = serde_json::from_str(&said).unwrap();
+        let first = report["findings"][0]["cause"].as_str();
+        assert_eq!(first, cause, "{name}: {:#}", report["findings"]);
+        let before = fs::read_to_string(&expected).unwrap();
+        assert!(said == before, "{name} is judged in another way than before");
+    }
+}
