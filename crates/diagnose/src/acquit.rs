@@ -2,6 +2,7 @@
 
 use crate::case::Case;
 use crate::diagnosis::{Blind, Cleared};
+use crate::ledger::NAMED_SHARE;
 use crate::trial::{Answer, Weight};
 use crate::verdict::{Verdict, percent};
 
@@ -62,8 +63,18 @@ pub(crate) fn acquit(
     (cleared, blind)
 }
 
-/// Enough of the excess to be named, but on so few episodes that it may be chance.
+/// Too much of the excess to be cleared, and not enough to be named, or on so few episodes that it
+/// may be chance.
 fn unsure(share: f64, episodes: usize) -> (String, String) {
+    if share < NAMED_SHARE {
+        let missing = format!(
+            "the rest of what is slow: it is at work and explains {} of the excess, and a cause is \
+             named from {} on",
+            percent(share),
+            percent(NAMED_SHARE)
+        );
+        return (missing, String::new());
+    }
     let missing = format!(
         "too few episodes ({episodes}) to be sure that it explains {} of the excess",
         percent(share)

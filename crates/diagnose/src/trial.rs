@@ -10,7 +10,7 @@ use crate::diagnosis::{Culprit, EPISODES_MAX, Finding, Place, Prediction, Unexpl
 use crate::figures::{round, share};
 use crate::frame::Frame;
 use crate::imported::blinded;
-use crate::ledger::{Ledger, NAMED_ERRORS, NAMED_SHARE, Settled, settle};
+use crate::ledger::{Ledger, NAMED_ERRORS, NAMED_SHARE_LOW, Settled, settle};
 use crate::verdict::{Amount, Claim, Found, Verdict};
 
 /// What one detector said: a verdict for the run, or one for each endpoint.
@@ -126,9 +126,9 @@ impl Weight {
         }
     }
 
-    /// Whether it explains too little to be named, however sure that is.
+    /// Whether it explains so little that it is as good as absent.
     pub(crate) fn is_small(&self) -> bool {
-        matches!(self, Self::Light { share, .. } if *share < NAMED_SHARE)
+        matches!(self, Self::Light { share, .. } if *share < NAMED_SHARE_LOW)
     }
 }
 

@@ -26,7 +26,9 @@ const RUNS: [(&str, Option<&str>); 6] = [
 ];
 
 fn fixture(name: &str) -> PathBuf {
-    root().join("crates/slowpath/tests/fixtures/traced").join(name)
+    root()
+        .join("crates/slowpath/tests/fixtures/traced")
+        .join(name)
 }
 
 /// Copies a run, which whoever judges it writes beside.
@@ -80,6 +82,9 @@ fn recorded_runs_are_judged_as_they_were() {
         let first = report["findings"][0]["cause"].as_str();
         assert_eq!(first, cause, "{name}: {:#}", report["findings"]);
         let before = fs::read_to_string(&expected).unwrap();
-        assert!(said == before, "{name} is judged in another way than before");
+        assert!(
+            said == before,
+            "{name} is judged in another way than before"
+        );
     }
 }
