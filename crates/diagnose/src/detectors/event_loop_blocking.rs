@@ -126,11 +126,15 @@ fn found(
     })
 }
 
-/// What a request takes of its loop, in the median of those that are not slow.
+/// What a request takes of its loop, in the median of those that are not slow: where the loop itself
+/// sleeps or waits for a disk for it, that is taken too.
 fn usual_ns(walked: &[Walked]) -> f64 {
     let own = |walked: &Walked| {
         let own = walked.pieces.iter().filter(|p| {
-            p.behalf == Behalf::Own && p.leaf.kind == LeafKind::Cpu && p.segment == Segment::Service
+            p.behalf == Behalf::Own
+                && matches!(p.leaf.kind, LeafKind::Cpu | LeafKind::Sleep | LeafKind::Disk)
+                && p.leaf.tid == walked.joined.reader
+                && p.segment == Segment::Service
         });
         own.map(Piece::len_ns).sum::<u64>() as f64
     };

@@ -126,7 +126,7 @@ pub(crate) struct ExportArgs {
     /// A window instead: its length.
     #[arg(long = "for", value_name = "D", value_parser = values::duration)]
     pub(crate) length: Option<u64>,
-    /// The most trace events to write.
+    /// The most trace events to write, beside the names of tracks.
     #[arg(long, value_name = "N", default_value_t = 1_000_000)]
     pub(crate) most: usize,
 }

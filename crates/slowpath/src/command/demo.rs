@@ -139,7 +139,7 @@ fn measured(demo: &Demo, lab: &Path, args: &DemoArgs) -> Result<(Judged, Exit)> 
         "a lab server that is sick of {}; measuring ...",
         demo.cause
     ));
-    run::measured(&run_args(&scenario, args), true)
+    run::measured(&run_args(&scenario, args))
 }
 
 fn list() -> String {

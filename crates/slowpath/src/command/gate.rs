@@ -96,8 +96,7 @@ fn measured(args: &GateArgs, against: Option<Baseline<'_>>) -> Result<Exit> {
     let others = others.transpose()?;
     let gates = others.unwrap_or(scenario.gates);
     check_some(&gates)?;
-    // A gate is about figures, and tracing moves them.
-    let (mut judged, trouble) = run::measured(&args.run, false)?;
+    let (mut judged, trouble) = run::measured(&args.run)?;
     judged.judge_gates(&gates, against);
     let saved = judged.save();
     if !args.run.quiet {

@@ -19,7 +19,7 @@ use crate::{interrupt, notes, out, reach, session, store};
 
 /// Measures, judges, prints.
 pub(crate) fn run(args: &RunArgs) -> Result<Exit> {
-    let (judged, trouble) = measured(args, !args.no_trace)?;
+    let (judged, trouble) = measured(args)?;
     judged.present(args.json.as_deref())?;
     history::tell(&judged);
     Ok(judged.exit(trouble, args.allow_errors))
@@ -27,7 +27,7 @@ pub(crate) fn run(args: &RunArgs) -> Result<Exit> {
 
 /// Measures and judges; nothing is printed yet. The exit code is that of what kept it from
 /// measuring all.
-pub(crate) fn measured(args: &RunArgs, trace: bool) -> Result<(Judged, Exit)> {
+pub(crate) fn measured(args: &RunArgs) -> Result<(Judged, Exit)> {
     let (mut scenario, text) = scenario(args)?;
     let named = args.toggle.as_deref();
     let toggle = named
@@ -56,7 +56,7 @@ pub(crate) fn measured(args: &RunArgs, trace: bool) -> Result<(Judged, Exit)> {
         stop,
         guardian: &guardian,
         examiner: &Examiner::default(),
-        trace,
+        trace: !args.no_trace,
     };
     let trouble = match &toggle {
         None => measure(&wanted, &mut Alone),

@@ -48,7 +48,9 @@ fn a_run_is_exported_around_its_slowest_requests_or_in_a_window() {
         assert!(begin_ms < 1_500.0 && begin_ms + long_ms > 500.0, "{one}");
     }
     let few = exported(folder, &["--format", "perfetto-json", "--most", "100"]);
-    assert!(few.len() < 200, "{}", few.len());
+    // Names of tracks come on top.
+    let few = few.iter().filter(|event| event["ph"] != "M").count();
+    assert!(few <= 100, "{few}");
     let unknown = ["last", "t.json", "--endpoint", "none"];
     fails(folder, &unknown, "no endpoint \"none\"");
     fails(folder, &["last", "/dev/full"], "/dev/full");
