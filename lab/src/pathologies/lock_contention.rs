@@ -19,7 +19,7 @@ pub(super) const KNOBS: &[Knob] = &[
         help: "CPU time under the lock",
         default: 4.0,
         range: (0.0, 60_000.0),
-        healthy: Some(0.1),
+        healthy: Some(0.02),
     },
     Knob {
         flag: "period-ms",
