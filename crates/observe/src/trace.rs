@@ -11,6 +11,7 @@ pub(crate) mod cost;
 mod ends;
 mod filters;
 pub mod format;
+mod idle;
 mod kinds;
 mod members;
 pub(crate) mod perf;

@@ -15,8 +15,9 @@ use std::sync::{Arc, Mutex};
 use std::thread;
 use std::time::Duration;
 
+use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
 use slowpath_core::nanos::{MILLISECOND, SECOND, Span};
-use slowpath_core::trace::{Call, Context, Depth, IDLE, Role, Trace, What};
+use slowpath_core::trace::{Call, Context, Depth, IDLE, Left, Role, Trace, What};
 use slowpath_observe::{TraceWatch, Tracer, clock};
 
 /// Requests of the client, one at a time.
@@ -284,4 +285,59 @@ fn what_is_not_there_is_a_gap_and_no_failure() {
     let traced = tracer.stop();
     assert!(traced.trace.depth().is_none());
     assert_eq!(traced.gaps[0].signal, "trace.kernel");
+}
+
+/// A thread that sleeps on a CPU that is idle otherwise comes back each time: some kernels of virtual
+/// machines do not tell that of every CPU.
+#[test]
+fn whoever_slept_comes_back_on_every_cpu() {
+    const SLEEPS: usize = 20;
+    let allowed = sched_getaffinity(None).unwrap();
+    let cpus = (0..CpuSet::MAX_CPU).filter(|&cpu| allowed.is_set(cpu));
+    let cpus: Vec<usize> = cpus.collect();
+    let tracer = Tracer::start(watch(1, 1_000_000));
+    let begin = clock::now();
+    // One slot, which is traced.
+    tracer.window(Span::new(begin, begin.plus(90 * MILLISECOND)));
+    while clock::now() < begin.plus(10 * MILLISECOND) {
+        thread::sleep(Duration::from_millis(1));
+    }
+    let mut tids = Vec::new();
+    for cpu in cpus {
+        let slept = thread::spawn(move || {
+            let mut only = CpuSet::new();
+            only.set(cpu);
+            sched_setaffinity(None, &only).unwrap();
+            (0..SLEEPS).for_each(|_| thread::sleep(Duration::from_micros(500)));
+            tid()
+        });
+        tids.push(slept.join().unwrap());
+    }
+    let traced = tracer.stop();
+    if let Some(gap) = traced.gaps.iter().find(|gap| gap.signal == "trace.kernel") {
+        println!("skipped: {}", gap.reason);
+        return;
+    }
+    for tid in tids {
+        let (mut asleep, mut woken, mut slept, mut lost) = (false, false, 0, 0);
+        for event in &traced.trace.events {
+            match event.what {
+                What::Switch { from, left, .. } if from == tid => {
+                    lost += usize::from(asleep);
+                    (asleep, woken) = (left == Left::Sleeping, false);
+                }
+                What::Waking { tid: who, .. } if who == tid => woken = true,
+                What::Switch { to, .. } if to == tid => {
+                    slept += usize::from(asleep && woken);
+                    lost += usize::from(asleep && !woken);
+                    asleep = false;
+                }
+                _ => {}
+            }
+        }
+        assert!(
+            slept >= SLEEPS / 2 && lost <= 1,
+            "{slept} slept, {lost} lost"
+        );
+    }
 }

@@ -180,7 +180,7 @@ fn sight(bytes: &[u8], cpu: u16) -> Option<Sight> {
         },
         Record::Ended { tid, .. } => Seen::Ended { tid },
         Record::Lost { count } => Seen::Lost { count },
-        Record::Sample(_) => return None,
+        Record::Sample(_) | Record::Got { .. } => return None,
     };
     Some(Sight {
         at: records::time(bytes)?,

@@ -1,13 +1,13 @@
 //! Makes events of records: who is meant, which connection, whether it was told already.
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::{BTreeSet, HashMap, HashSet};
 
 use slowpath_core::Nanos;
 use slowpath_core::timeline::Gap;
-use slowpath_core::trace::{Depth, Event, Left, NO_STACK, Stretch, Trace, What};
+use slowpath_core::trace::{Context, Depth, Event, IDLE, Left, NO_STACK, Stretch, Trace, What};
 
 use super::ends::Ends;
-use super::kinds::{Comm, Fact, Kind};
+use super::kinds::{Comm, Fact, Kind, SWITCH};
 use super::members::Members;
 use super::records::{Record, Sample, Stack};
 use super::session::Source;
@@ -35,6 +35,8 @@ pub(super) struct Collector {
     latest: Vec<[Option<Told>; Kind::TRACEPOINTS.len()]>,
     /// Records about threads that are not followed.
     pub(super) foreign: u64,
+    /// Threads that were woken and have not got a CPU since, as far as that is told.
+    woken: HashSet<u32>,
     /// How often each followed thread has begun to wait.
     pub(super) waits: HashMap<u32, u64>,
     pub(super) stacks: Stacks,
@@ -60,14 +62,17 @@ impl Collector {
             room: usize::MAX,
             latest: Vec::new(),
             foreign: 0,
+            woken: HashSet::new(),
             waits: HashMap::new(),
             stacks: Stacks::default(),
         }
     }
 
-    /// Makes room for a part of what is left of `most` events.
-    pub(super) fn make_room(&mut self, most: u64, parts: usize) {
+    /// Begins a slot: makes room for a part of what is left of `most` events. Who was woken in an
+    /// earlier one may have run and slept since.
+    pub(super) fn begin_slot(&mut self, most: u64, parts: usize) {
         let most = usize::try_from(most).unwrap_or(usize::MAX);
+        self.woken.clear();
         let kept = self.events.len();
         self.room = kept + most.saturating_sub(kept) / parts.max(1);
     }
@@ -98,9 +103,47 @@ impl Collector {
             Record::Named { pid, tid, name } => self.members.named(pid, tid, name),
             Record::Born { pid, parent, tid } => self.members.born(pid, parent, tid),
             Record::Ended { pid, tid } => self.members.ended(pid, tid),
-            // None of the events that are open here writes these: a tracepoint tells more.
-            Record::Switched { .. } => {}
+            Record::Got {
+                tid,
+                pid,
+                cpu,
+                from: IDLE,
+            } => self.got_idle_cpu(at, tid, pid, cpu),
+            // The tracepoint tells more of these.
+            Record::Got { .. } | Record::Switched { .. } => {}
         }
+    }
+
+    /// A thread got a CPU that was idle. Where the kernel's tracepoints tell nothing of an idle CPU
+    /// ([`super::idle`]) this is all there is: what then ends the rest of the CPU, if no thread on
+    /// another one did, is an interrupt on it.
+    fn got_idle_cpu(&mut self, at: Nanos, tid: u32, pid: u32, cpu: u32) {
+        if !self.members.is_followed(tid) {
+            return;
+        }
+        let last = self
+            .latest
+            .get(cpu as usize)
+            .and_then(|latest| latest[SWITCH]);
+        let is_told = last.is_some_and(|told| {
+            let is_it = matches!(told.fact, Fact::Switch { to, .. } if to == tid);
+            is_it && at.since(told.at) <= SAME_MOMENT_NS
+        });
+        if is_told {
+            return;
+        }
+        self.members.meet(tid, pid, [0; 16]);
+        if !self.woken.remove(&tid) {
+            let (by, context) = (IDLE, Context::Hardirq);
+            self.keep(at, cpu, What::Waking { tid, by, context });
+        }
+        let what = What::Switch {
+            from: IDLE,
+            left: Left::Runnable,
+            to: tid,
+            stack: NO_STACK,
+        };
+        self.keep(at, cpu, what);
     }
 
     /// Whether another event has told the same of the same moment: while one succeeds another,
@@ -159,6 +202,7 @@ impl Collector {
         to: (u32, Comm),
     ) {
         let waits = matches!(left, Left::Sleeping | Left::Uninterruptible);
+        self.woken.remove(&to.0);
         if self.members.is_followed(from.0) {
             *self.waits.entry(from.0).or_default() += u64::from(waits);
         } else if !self.is_followed(to.0) {
@@ -197,6 +241,7 @@ impl Collector {
                     return;
                 }
                 self.members.meet(by, sample.pid, [0; 16]);
+                self.woken.insert(tid);
                 What::Waking { tid, by, context }
             }
             Fact::Call { tid, call, about } => {

@@ -117,11 +117,14 @@ pub(super) enum Fact {
     },
 }
 
+/// [`Fact::place`] of a switch.
+pub(super) const SWITCH: usize = 0;
+
 impl Fact {
     /// A small number of its own for each kind of fact.
     pub(super) const fn place(&self) -> usize {
         match self {
-            Self::Switch { .. } => 0,
+            Self::Switch { .. } => SWITCH,
             Self::Waking { .. } => 1,
             Self::Call { .. } => 2,
             Self::Arrived { .. } => 3,

@@ -80,6 +80,10 @@ pub(crate) enum What {
     Clock { hz: u64 },
     /// Nothing: a ring belongs to it that events of unprivileged users write into.
     Nothing,
+    /// Whenever a CPU is handed from one thread to another, whoever they are.
+    Handovers,
+    /// So often as a tracepoint is hit, which is counted and not written down.
+    Count(u64),
     /// When a thread and those that it begets are on a CPU, and their births, names and ends: what
     /// unprivileged users may know of their own threads.
     Switches,
@@ -89,7 +93,9 @@ impl What {
     /// What its samples hold.
     pub(super) const fn shape(self) -> Shape {
         let (raw, stack) = match self {
-            Self::Tasks | Self::Nothing | Self::Switches => (false, false),
+            Self::Tasks | Self::Nothing | Self::Handovers | Self::Switches | Self::Count(_) => {
+                (false, false)
+            }
             Self::Tracepoint(_) => (true, false),
             Self::Stacks { .. } => (true, true),
             Self::Clock { .. } => (false, true),
@@ -130,6 +136,8 @@ impl What {
             Self::Tracepoint(id) => (TYPE_TRACEPOINT, id, 1, 0),
             Self::Stacks { id, every, .. } => (TYPE_TRACEPOINT, id, every.max(1), 0),
             Self::Clock { hz } => (TYPE_SOFTWARE, SW_CPU_CLOCK, hz, FREQUENCY | EXCLUDE_IDLE),
+            Self::Handovers => (TYPE_SOFTWARE, SW_DUMMY, 0, CONTEXT_SWITCH),
+            Self::Count(id) => (TYPE_TRACEPOINT, id, 0, 0),
             Self::Nothing => (TYPE_SOFTWARE, SW_DUMMY, 0, EXCLUDE_KERNEL),
             Self::Switches => {
                 let of_threads = TASK | COMM | CONTEXT_SWITCH | INHERIT;
@@ -202,6 +210,15 @@ impl Event {
 
     pub(crate) fn enable(&self) -> io::Result<()> {
         self.control(opcode::none(b'$', 0), 0)
+    }
+
+    /// How often it happened while it was on.
+    pub(super) fn count(&self) -> io::Result<u64> {
+        let mut count = [0; 8];
+        match rustix::io::read(&self.fd, &mut count)? {
+            8 => Ok(u64::from_ne_bytes(count)),
+            _ => Err(io::ErrorKind::UnexpectedEof.into()),
+        }
     }
 
     pub(super) fn disable(&self) -> io::Result<()> {

@@ -170,7 +170,7 @@ impl Reader {
         }
         if depth != Depth::Off {
             let parts = self.course.traced() + 1;
-            self.collector.make_room(self.watch.most_events, parts);
+            self.collector.begin_slot(self.watch.most_events, parts);
         }
         if self.current.is_some_and(|(_, now)| now == depth) {
             return;

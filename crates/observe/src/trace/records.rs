@@ -29,6 +29,7 @@ const FORK: u32 = 7;
 const SAMPLE: u32 = 9;
 const LOST_SAMPLES: u32 = 13;
 const SWITCH: u32 = 14;
+const SWITCH_CPU_WIDE: u32 = 15;
 /// Flags of a switch (`PERF_RECORD_MISC_SWITCH_OUT` and `_PREEMPT`).
 const SWITCH_OUT: u16 = 1 << 13;
 const SWITCH_OUT_PREEMPT: u16 = 1 << 14;
@@ -86,6 +87,17 @@ pub enum Record<'a> {
         tid: u32,
         /// Whether it left, and if so, whether it could have gone on.
         left: Option<bool>,
+    },
+    /// A thread got the CPU that another had.
+    Got {
+        /// The thread.
+        tid: u32,
+        /// Its process.
+        pid: u32,
+        /// On which CPU.
+        cpu: u32,
+        /// Who had it.
+        from: u32,
     },
 }
 
@@ -186,6 +198,19 @@ pub fn parse(bytes: &[u8], shape_of: impl Fn(u64) -> Option<Shape>) -> Option<Re
             let left = flags & SWITCH_OUT != 0;
             let left = left.then_some(flags & SWITCH_OUT_PREEMPT != 0);
             Some(Record::Switched { tid, left })
+        }
+        // Who leaves is told once more by who comes.
+        SWITCH_CPU_WIDE if flags & SWITCH_OUT == 0 => {
+            let (_, from) = (at.u32()?, at.u32()?);
+            let (pid, tid) = (at.u32()?, at.u32()?);
+            at.skip(8)?;
+            let cpu = at.u32()?;
+            Some(Record::Got {
+                tid,
+                pid,
+                cpu,
+                from,
+            })
         }
         _ => None,
     }

@@ -141,6 +141,22 @@ fn switches_are_told_by_their_flags() {
     }
 }
 
+#[test]
+fn handovers_of_a_cpu_are_told_by_who_gets_it() {
+    let body = [words(&[pair(0, 4)]), trailer(700)].concat();
+    let mut bytes = record(SWITCH_CPU_WIDE, &body);
+    let expected = Record::Got {
+        tid: 9,
+        pid: 8,
+        cpu: 1,
+        from: 4,
+    };
+    assert_eq!(parse(&bytes, |_| None), Some(expected));
+    assert_eq!(time(&bytes), Some(Nanos::new(700)));
+    bytes[4..6].copy_from_slice(&SWITCH_OUT.to_ne_bytes());
+    assert_eq!(parse(&bytes, |_| None), None, "told by who comes");
+}
+
 proptest! {
     #[test]
     fn no_bytes_break_the_reading(

@@ -8,6 +8,7 @@ use std::path::Path;
 use super::budget::Choice;
 use super::filters::{Scope, Tids};
 use super::format::Format;
+use super::idle;
 use super::kinds::{Kind, Layout};
 use super::perf::{DUMP_BYTES, Event, What};
 use super::records::Shape;
@@ -51,6 +52,8 @@ struct Cpu {
     ring: Ring,
     /// The tracepoints, in the order of [`Session::points`].
     light: Vec<Event>,
+    /// Every handover of the CPU, if the tracepoints tell nothing of it while it is idle.
+    handovers: Option<Event>,
     /// The events with stacks, while there are any.
     full: Vec<Event>,
 }
@@ -151,11 +154,16 @@ impl Session {
             .map(|place| self.open_point(place, number, &tasks))
             .collect::<Result<_, _>>()?;
         tasks.enable().map_err(refused)?;
+        let switch = self.points.iter().find(|point| point.kind == Kind::Switch);
+        let hides_idle = switch.is_some_and(|point| idle::is_hidden(point.id, number));
+        let handovers = hides_idle.then(|| open(What::Handovers, None, number, &tasks));
+        let handovers = handovers.transpose().map_err(refused)?;
         Ok(Cpu {
             number,
             tasks,
             ring,
             light,
+            handovers,
             full: Vec::new(),
         })
     }
@@ -222,7 +230,8 @@ impl Session {
 
     /// Switches the tracepoints on or off; births, names and ends are always told.
     pub(super) fn switch(&mut self, on: bool) {
-        for event in self.cpus.iter().flat_map(|cpu| &cpu.light) {
+        let all = self.cpus.iter();
+        for event in all.flat_map(|cpu| cpu.light.iter().chain(&cpu.handovers)) {
             // Neither fails for an event that is open (kernel/events/core.c, _perf_ioctl).
             let _ = if on { event.enable() } else { event.disable() };
         }

@@ -43,7 +43,8 @@ pub enum Part {
 pub struct Wanted {
     /// The part of the run.
     pub part: Part,
-    /// The most events to write; what has no room is counted.
+    /// The most events to write, beside names of tracks and what was traced when; what has no room is
+    /// counted.
     pub most_events: usize,
 }
 

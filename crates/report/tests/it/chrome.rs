@@ -184,7 +184,10 @@ fn export(record: &RunRecord, wanted: &Wanted) -> (Exported, Vec<Value>) {
     let file: Value = serde_json::from_slice(&text).unwrap();
     let events = file["traceEvents"].as_array().unwrap().clone();
     assert_eq!(events.len() as u64, exported.events);
-    assert!(events.len() <= wanted.most_events + 100, "{}", events.len());
+    // Names of tracks, and what was traced when, come on top.
+    let is_frame = |event: &&Value| event["ph"] == "M" || event["cat"] == "tracing";
+    let counted = events.iter().filter(|event| !is_frame(event)).count();
+    assert!(counted <= wanted.most_events, "{counted}");
     well_formed(&events);
     (exported, events)
 }
@@ -315,7 +318,7 @@ fn what_has_no_room_is_counted() {
     };
     let (exported, events) = export(&record, &few);
     assert!(exported.left_out_ns > 0 && exported.requests_left_out > 0);
-    assert!(events.len() < 120, "{}", events.len());
+    assert!(!events.is_empty());
     let (none, _) = export(
         &record,
         &Wanted {

@@ -214,24 +214,7 @@ pub(crate) fn unfit(report: &Value) -> Vec<String> {
             most * 100.0
         ));
     }
-    why.extend(unrecorded(report));
     why
-}
-
-/// A kernel that does not tell how an idle CPU was left (some virtual machines trace nothing on an
-/// idle CPU but the first) hides how long a thread slept; the report calls that time not recorded.
-fn unrecorded(report: &Value) -> Option<String> {
-    /// From this share of the excess on it may be what is missing to name a cause.
-    const MUCH: f64 = 0.1;
-    let endpoints = report["trace"]["endpoints"].as_array()?.iter();
-    let trees = endpoints.flat_map(|one| [&one["tail"], &one["floor"]]);
-    let parts = trees.filter_map(|tree| tree["unexplained"].as_array());
-    let mut parts = parts.flatten();
-    let is_much = |part: &&Value| {
-        part["why"] == "what the thread did was not recorded" && part["share"].as_f64() > Some(MUCH)
-    };
-    let part = parts.find(is_much)?;
-    Some(format!("the kernel did not tell of {}", part["share"]))
 }
 
 /// Whether a report names `cause` first. On a host that is unfit by the report's own evidence it

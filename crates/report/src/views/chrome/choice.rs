@@ -18,6 +18,10 @@ const AROUND_NS: u64 = 1_000_000;
 /// and has two ends of an arrow; a switch ends and begins a slice on two tracks.
 const LINES_PER_EVENT: usize = 4;
 
+/// A window costs each thread's track at most so many lines: the slice that is open at its begin, and
+/// its end at the window's.
+const LINES_PER_TRACK: usize = 2;
+
 /// A request becomes at most so many lines: itself, its wait for a connection, five phases, four
 /// segments, the ends of its arrow, and the names of its tracks.
 const LINES_PER_REQUEST: usize = 18;
@@ -49,15 +53,18 @@ pub(super) struct Chosen {
 impl Chosen {
     /// Half of the room is for the threads' events, a quarter each for requests and their spans.
     pub(super) fn of(record: &RunRecord, wanted: &Wanted) -> Self {
-        let most_events = wanted.most_events / 2 / LINES_PER_EVENT;
+        let room = Room {
+            lines: wanted.most_events / 2,
+            tracks: super::threads::tracks(&record.trace).len(),
+        };
         let most_requests = wanted.most_events / 4 / LINES_PER_REQUEST;
         let (windows, slow, left_out_ns) = match wanted.part {
             Part::Slowest { requests, endpoint } => {
                 let requests = requests.min(most_requests);
-                around_slowest(record, requests, endpoint, most_events)
+                around_slowest(record, requests, endpoint, room)
             }
             Part::Window(span) => {
-                let fits = shortened(&record.trace.events, span, most_events);
+                let fits = room.shortened(&record.trace.events, span);
                 (vec![fits], Vec::new(), span.len_ns() - fits.len_ns())
             }
         };
@@ -112,12 +119,27 @@ pub(super) fn events_in(events: &[Event], span: Span) -> &[Event] {
     events.get(begin..end).unwrap_or(&[])
 }
 
-/// As much of a stretch of time, from its begin, as has at most that many events.
-fn shortened(events: &[Event], span: Span, most: usize) -> Span {
-    let inside = events_in(events, span);
-    inside.get(most).map_or(span, |first_left_out| {
-        Span::new(span.begin, first_left_out.at)
-    })
+/// What there is room for of the threads.
+#[derive(Clone, Copy)]
+struct Room {
+    lines: usize,
+    tracks: usize,
+}
+
+impl Room {
+    /// How many events fit into so many windows.
+    fn events(self, windows: usize) -> usize {
+        let around = windows * self.tracks * LINES_PER_TRACK;
+        self.lines.saturating_sub(around) / LINES_PER_EVENT
+    }
+
+    /// As much of a stretch of time, from its begin, as there is room for.
+    fn shortened(self, events: &[Event], span: Span) -> Span {
+        let inside = events_in(events, span);
+        inside.get(self.events(1)).map_or(span, |first_left_out| {
+            Span::new(span.begin, first_left_out.at)
+        })
+    }
 }
 
 /// The windows around the slowest requests whose events fit together, the slowest first; the
@@ -126,7 +148,7 @@ fn around_slowest(
     record: &RunRecord,
     requests: usize,
     endpoint: Option<u16>,
-    most_events: usize,
+    room: Room,
 ) -> (Vec<Span>, Vec<usize>, u64) {
     let mut windows: Vec<Span> = Vec::new();
     let mut taken = Vec::new();
@@ -137,12 +159,12 @@ fn around_slowest(
         let with = merged(&windows, around);
         let events = &record.trace.events;
         let needed: usize = with.iter().map(|one| events_in(events, *one).len()).sum();
-        if needed <= most_events {
+        if needed <= room.events(with.len()) {
             windows = with;
             taken.push(position);
         } else if windows.is_empty() {
             // Its begin alone is more than nothing.
-            let fits = shortened(events, around, most_events);
+            let fits = room.shortened(events, around);
             left_out_ns += around.len_ns() - fits.len_ns();
             windows.push(fits);
             taken.push(position);

@@ -42,7 +42,7 @@ pub(super) fn write<W: Write>(
 }
 
 /// The threads that have a track: those of the target, its peers and slowpath.
-fn tracks(trace: &Trace) -> BTreeMap<u32, Track> {
+pub(super) fn tracks(trace: &Trace) -> BTreeMap<u32, Track> {
     let own = |thread: &slowpath_core::trace::Thread| {
         let process = trace.process_of(thread.tid)?;
         let shown = process.role != Role::Other && thread.tid != IDLE;
@@ -68,7 +68,7 @@ enum State {
 }
 
 /// A thread.
-struct Track {
+pub(super) struct Track {
     pid: u32,
     state: State,
     /// The call it entered last, until it runs after having waited in it: where it waits next is
