@@ -14,6 +14,7 @@ pub(crate) mod loops;
 pub(crate) mod own_code;
 pub(crate) mod owners;
 pub mod pieces;
+mod remote;
 pub(crate) mod shift;
 pub(crate) mod slept;
 mod stacks;

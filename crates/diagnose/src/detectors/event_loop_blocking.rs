@@ -11,7 +11,7 @@ use crate::diagnosis::{Culprit, Grade, Segment, Source};
 use crate::predict::without_waits;
 use crate::trace::inside::Walked;
 use crate::trace::loops::Loops;
-use crate::trace::looked::{Looked, Picked, claims, does};
+use crate::trace::looked::{Looked, Picked, claims};
 use crate::trace::pieces::{Behalf, LeafKind, Piece};
 use crate::trace::own_code::own_frame;
 use crate::verdict::{Amount, Found, Verdict, evidence, human, percent};
@@ -89,7 +89,8 @@ fn found(
     let claims = claims(picked);
     let (place, inside) = (looked.place(endpoint, &claims), looked.inside);
     let what = Looked::shares(picked, place, |p| {
-        (inside.thread_name(p.hops[0].tid), does(&p.piece.leaf))
+        let does = inside.doing(&p.piece.leaf, p.piece.begin);
+        (inside.thread_name(p.hops[0].tid), does)
     });
     let ((thread, does), share) = what.first().cloned().unwrap_or_default();
     let stack = looked.stack(picked, |p| {

@@ -12,9 +12,11 @@ use crate::detectors::{Detector, Examine};
 use crate::diagnosis::{Culprit, Evidence, Grade, Source};
 use crate::predict::without_waits;
 use crate::trace::holders::{Holders, Kind, held_of};
-use crate::trace::looked::{Looked, claims, does};
+use crate::trace::inside::Inside;
+use crate::trace::looked::{Looked, Picked, claims};
 use crate::trace::own_code::own_frame;
 use crate::trace::owners;
+use crate::trace::pieces::How;
 use crate::verdict::{Amount, Found, Verdict, evidence, human, ms};
 
 /// See the module.
@@ -45,16 +47,7 @@ fn found(
     let place = looked.place(endpoint, &claims);
     let holder = holders.main(looked, place);
     let inside = looked.inside;
-    let what = Looked::shares(&holder.picked, place, |p| {
-        let held = held_of(p);
-        match p.hops.get(held.holder + 1) {
-            Some(next) if inside.process_name(next.tid) != holder.process => {
-                format!("waits for {}", inside.process_name(next.tid))
-            }
-            Some(next) => format!("waits for thread {}", inside.thread_name(next.tid)),
-            None => does(&p.piece.leaf).to_owned(),
-        }
-    });
+    let what = Looked::shares(&holder.picked, place, |p| does_with_the_lock(inside, p));
     let does = what.first().map_or("waits", |(what, _)| what.as_str());
     let stack = holder.stack(looked);
     let ends = holder.ends(looked);
@@ -84,6 +77,24 @@ fn found(
             period_ms: every.map(|p| ms(p.period_ns)),
         },
     })
+}
+
+/// What the thread that has the lock waits for, whatever the one that it waits for does.
+fn does_with_the_lock(inside: &Inside<'_>, p: &Picked<'_>) -> String {
+    let held = held_of(p);
+    let holder = p.hops[held.holder].tid;
+    let Some(next) = p.hops.get(held.holder + 1) else {
+        return inside.doing(&p.piece.leaf, p.piece.begin);
+    };
+    if let (How::Sent, Some(remote)) = (next.how, inside.remote_of(holder, p.piece.begin)) {
+        return remote;
+    }
+    let process = |tid| inside.trace().thread(tid).map(|thread| thread.pid);
+    if process(next.tid) == process(holder) {
+        format!("waits for thread {}", inside.thread_name(next.tid))
+    } else {
+        format!("waits for process {}", inside.process_name(next.tid))
+    }
 }
 
 fn every_so_often(every: &slowpath_core::stats::period::Period) -> Evidence {

@@ -12,7 +12,6 @@ use crate::case::{Case, EndpointCase};
 use crate::diagnosis::{GapState, SpanGap};
 use crate::figures::share;
 use crate::trace::inside::{Inside, Walked};
-use crate::trace::looked::does;
 use crate::trace::pieces::{Leaf, LeafKind};
 
 /// Gaps whose states are looked for: those with the largest shares.
@@ -58,7 +57,7 @@ fn states(case: &Case<'_>, inside: &Inside<'_>, walked: &[&Walked], key: GapKey)
             {
                 let ns = piece.end.min(end).saturating_sub(piece.begin.max(begin));
                 traced_ns += ns;
-                let (what, thread) = words(inside, &piece.leaf);
+                let (what, thread) = words(inside, &piece.leaf, piece.begin);
                 let state = found.entry((what, thread)).or_default();
                 state.time_ns += ns;
                 // Where an idle runtime waits is the same in every program.
@@ -90,14 +89,14 @@ fn states(case: &Case<'_>, inside: &Inside<'_>, walked: &[&Walked], key: GapKey)
 }
 
 /// What a thread did, and which: names, since threads of a pool have one.
-fn words(inside: &Inside<'_>, leaf: &Leaf) -> (String, String) {
+fn words(inside: &Inside<'_>, leaf: &Leaf, at: u64) -> (String, String) {
     if leaf.kind == LeafKind::Outside {
         return ("on the way, or not yet read".to_owned(), String::new());
     }
     match leaf.kind.unexplained() {
         Some(why) => (why.to_owned(), String::new()),
-        None if leaf.tid == 0 => (does(leaf).to_owned(), String::new()),
-        None => (does(leaf).to_owned(), inside.thread_name(leaf.tid)),
+        None if leaf.tid == 0 => (inside.doing(leaf, at), String::new()),
+        None => (inside.doing(leaf, at), inside.thread_name(leaf.tid)),
     }
 }
 

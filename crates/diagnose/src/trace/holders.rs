@@ -4,7 +4,7 @@ use slowpath_core::trace::NO_STACK;
 
 use super::inside::Inside;
 use super::locks::{Held, Proof, held};
-use super::looked::{Looked, Picked, claims, does};
+use super::looked::{Looked, Picked, claims};
 use crate::case::{Case, EndpointCase};
 use crate::diagnosis::{Evidence, Place, Source};
 use crate::verdict::{Verdict, evidence, percent};
@@ -33,7 +33,6 @@ pub(crate) struct Holders<'c> {
 /// The holder that most of the time is spent waiting for.
 pub(crate) struct Holder<'c> {
     pub(crate) name: String,
-    pub(crate) process: String,
     /// Its share of the picked time.
     pub(crate) share: f64,
     pub(crate) picked: Vec<Picked<'c>>,
@@ -84,10 +83,10 @@ impl<'c> Holders<'c> {
         }
         let place = looked.place(endpoint, &claims);
         let holder = self.main(looked, place);
-        let doing = holder
-            .picked
-            .first()
-            .map_or("waits", |p| does(&p.piece.leaf));
+        let doing = holder.picked.first().map_or_else(
+            || "waits".to_owned(),
+            |p| looked.inside.doing(&p.piece.leaf, p.piece.begin),
+        );
         if self.share(&[Proof::Condition]) >= PROVED {
             return Some(Verdict::Cleared(format!(
                 "requests wait until thread {} says that something has come about: a condition, \
@@ -111,13 +110,10 @@ impl<'c> Holders<'c> {
     /// The holder that most of the time is spent waiting for; there is one.
     pub(crate) fn main(&self, looked: &Looked<'c>, place: Place) -> Holder<'c> {
         let inside = looked.inside;
-        let name = |p: &Picked<'_>| {
-            let tid = holder_of(p);
-            (inside.thread_name(tid), inside.process_name(tid).to_owned())
-        };
+        let name = |p: &Picked<'_>| inside.thread_name(holder_of(p));
         let shares = Looked::shares(&self.picked, place, name);
-        let ((thread, process), share) = shares.into_iter().next().unwrap_or_default();
-        let own = self.picked.iter().filter(|p| name(p).0 == thread);
+        let (thread, share) = shares.into_iter().next().unwrap_or_default();
+        let own = self.picked.iter().filter(|p| name(p) == thread);
         let own = own.map(|p| Picked {
             walked: p.walked,
             piece: p.piece,
@@ -126,7 +122,6 @@ impl<'c> Holders<'c> {
         Holder {
             picked: own.collect(),
             name: thread,
-            process,
             share,
         }
     }

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use slowpath_core::nanos::Span;
 use slowpath_core::sample::NONE;
 use slowpath_core::samples::SampleRef;
-use slowpath_core::trace::{Depth, Trace};
+use slowpath_core::trace::{Depth, Socket, Stretch, Trace};
 
 use super::index::Index;
 use super::join::{Joined, Joiner, Unjoined};
@@ -36,6 +36,8 @@ pub struct Inside<'a> {
     /// Positions of requests that were not followed by choice or by lot, ascending: what they
     /// waited for is like what the others did.
     blank: Vec<u32>,
+    /// The port that the target listens on, if it is known.
+    port: Option<u16>,
 }
 
 /// The requests of one endpoint.
@@ -113,12 +115,18 @@ impl<'a> Inside<'a> {
             endpoints,
             servers,
             blank,
+            port,
         })
     }
 
     /// What was traced.
     pub fn trace(&self) -> &'a Trace {
         self.index.trace
+    }
+
+    /// Whether an end of a connection is the target's, with one of its clients at the other.
+    pub(crate) fn is_clients(&self, end: &Socket) -> bool {
+        self.port == Some(end.local.port())
     }
 
     /// Requests that were not looked at, for no reason of their own.
@@ -224,14 +232,11 @@ struct Coverage<'b> {
 
 impl<'b> Coverage<'b> {
     fn of(index: &'b Index<'b>) -> Self {
-        let off = index
-            .trace
-            .stretches
-            .iter()
-            .filter(|s| s.depth == Depth::Off);
+        let stretches = &index.trace.stretches;
+        let off = (0..stretches.len()).filter(|&place| stretches[place].depth == Depth::Off);
         Self {
             index,
-            left_out: off.map(|s| s.span).collect(),
+            left_out: off.map(|place| left_out(stretches, place)).collect(),
         }
     }
 
@@ -258,6 +263,24 @@ impl<'b> Coverage<'b> {
             Unjoined::Outside
         })
     }
+}
+
+/// The time that was left untraced on purpose with a stretch, and in which tracing was switched off
+/// before it and on again behind it. A hole that is longer than the stretch has another reason.
+fn left_out(stretches: &[Stretch], place: usize) -> Span {
+    let own = stretches[place].span;
+    let mut whole = own;
+    let before = place
+        .checked_sub(1)
+        .map(|before| stretches[before].span.end);
+    let behind = stretches.get(place + 1).map(|behind| behind.span.begin);
+    if let Some(end) = before.filter(|end| own.begin.since(*end) < own.len_ns()) {
+        whole.begin = end;
+    }
+    if let Some(begin) = behind.filter(|begin| begin.since(own.end) < own.len_ns()) {
+        whole.end = begin;
+    }
+    whole
 }
 
 /// Positions of requests that were under way on a connection with others, ascending.
@@ -306,6 +329,8 @@ pub(crate) fn summed<K: Ord>(all: impl Iterator<Item = (K, f64)>) -> Vec<(K, f64
 
 #[cfg(test)]
 mod tests {
+    use slowpath_core::Nanos;
+
     use super::*;
 
     #[test]
@@ -315,6 +340,26 @@ mod tests {
         assert_eq!(port("https://shop.example/a:9"), Some(443));
         assert_eq!(port("http://shop.example?q"), Some(80));
         assert_eq!(port("shop"), None);
+    }
+
+    #[test]
+    fn the_time_that_switching_takes_is_left_out_on_purpose_too() {
+        let stretch = |begin, end, depth| Stretch {
+            span: Span::new(Nanos::new(begin), Nanos::new(end)),
+            depth,
+            repeat: 0,
+            lost: 0,
+        };
+        let all = [
+            stretch(100, 200, Depth::Full),
+            stretch(203, 303, Depth::Off),
+            stretch(307, 407, Depth::Light),
+            stretch(900, 1_000, Depth::Off),
+        ];
+        let span = |begin, end| Span::new(Nanos::new(begin), Nanos::new(end));
+        assert_eq!(left_out(&all, 1), span(200, 307));
+        // Nothing says why there is nothing between these two.
+        assert_eq!(left_out(&all, 3), span(900, 1_000));
     }
 
     #[test]

@@ -2,6 +2,8 @@
 
 use slowpath_core::trace::{Call, Frame, NO_STACK, Trace};
 
+use super::index::Off;
+
 /// What the functions on a stack are known for.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Facts {
@@ -31,6 +33,12 @@ pub(crate) enum Waits {
 pub(crate) struct Stacks(Vec<Facts>);
 
 impl Stacks {
+    /// The call that a thread was in while it was off the CPUs: where it stood tells, or else the
+    /// call that it entered last, which may be over.
+    pub(crate) fn call_in(&self, off: &Off) -> Option<Call> {
+        self.facts(off.stack).call.or(off.call)
+    }
+
     pub(crate) fn of(trace: &Trace) -> Self {
         let frames: Vec<Own> = trace.frames.iter().map(Own::of).collect();
         let stack = |stack: &Vec<u32>| {

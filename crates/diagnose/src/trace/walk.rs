@@ -164,7 +164,7 @@ impl<'a> Walker<'a> {
     }
 
     fn call(&self, off: &Off) -> Option<Call> {
-        off.call.or(self.stacks.facts(off.stack).call)
+        self.stacks.call_in(off)
     }
 
     /// Attributes what a thread did from `begin` to `end`.

@@ -57,6 +57,35 @@ fn a_thread_runs_waits_is_woken_and_gets_a_cpu() {
 }
 
 #[test]
+fn a_call_is_over_when_something_is_written_behind_it() {
+    let mut script = Script::over(10, 1_000, Depth::Light);
+    script.starts(100, 7);
+    let connect = What::Call {
+        tid: 7,
+        call: Call::Connect,
+        about: 5,
+    };
+    let socket = script.socket(50_000, 4_318);
+    script.event(110, 7, connect);
+    script.wrote(120, 7, socket);
+    let recv = Wait {
+        call: None,
+        ..futex(7, 130, 200, By::Softirq)
+    };
+    script.waits(recv);
+    script.event(210, 7, connect);
+    script.waits(Wait {
+        begin: 220,
+        end: 300,
+        ..recv
+    });
+    let trace = script.done();
+    let index = Index::new(&trace);
+    let calls: Vec<_> = index.offs(7, 0, 1_000).iter().map(|off| off.call).collect();
+    assert_eq!(calls[1..], [None, Some(Call::Connect)], "{calls:?}");
+}
+
+#[test]
 fn what_a_thread_did_before_its_first_event_follows_from_it() {
     let mut script = Script::over(100, 1_000, Depth::Light);
     script.switch(300, 0, (1, Left::Sleeping), IDLE, NO_STACK);

@@ -379,6 +379,32 @@ fn a_peer_on_this_host_is_followed_through_its_socket() {
 }
 
 #[test]
+fn a_wait_without_a_stack_is_for_whatever_is_read_next() {
+    let mut script = server(Runtime::Native, &[1]);
+    script.process(200, Role::Peer, Runtime::Native);
+    script.thread(80, 200, "backend");
+    script.starts(10, 1);
+    script.starts(10, 80);
+    let (here, there) = (script.socket(50_000, 5_432), script.socket(5_432, 50_000));
+    let unknown = |wait: Wait| Wait { call: None, ..wait };
+    script.wrote(1_200, 1, here);
+    script.waits(unknown(Wait::new(1, 1_300, 4_000, Call::Read, By::Softirq)));
+    script.waits(Wait::new(80, 2_000, 3_000, Call::Sync, By::Hardirq));
+    script.wrote(3_950, 80, there);
+    script.read(4_010, 1, here);
+    // Behind this one it reads what a client sent, as loops do: nothing was waited for there.
+    script.waits(unknown(Wait::new(1, 5_000, 9_000, Call::Poll, By::Softirq)));
+    let other = script.socket(PORT, CLIENT + 1);
+    script.read(9_010, 1, other);
+    let request = Request::by(1, 1_000, 1_100, 9_500);
+    request.play(&mut script);
+    let told = told(&script.done(), &request);
+    assert_eq!(told[3], "1000 1 sent 80: disk", "{told:#?}");
+    let loops: Vec<_> = told.iter().filter(|t| t.starts_with("4000 1")).collect();
+    assert_eq!(loops, ["4000 1: unknown(nowaker)"], "{told:#?}");
+}
+
+#[test]
 fn a_peer_whose_write_is_told_of_after_it_woke_the_reader_is_followed() {
     let mut script = server(Runtime::Native, &[1]);
     script.process(200, Role::Peer, Runtime::Native);

@@ -215,6 +215,8 @@ impl Fill {
             let wrote = kind == TrafficKind::Wrote;
             let mark = Mark { at, socket, wrote };
             self.lives[number].marks.push(mark);
+            // Reading and writing are calls of their own: the one before is over.
+            self.cursors[number].call = None;
         }
     }
 

@@ -11,7 +11,6 @@ use crate::figures::share;
 use crate::trace::index::Runner;
 use crate::trace::inside::{EndpointJoin, Inside, Walked};
 use crate::trace::locks::{Proof, held};
-use crate::trace::looked::does;
 use crate::trace::pieces::{Behalf, How, Leaf, LeafKind, Piece};
 
 /// Nodes with less than this share are left out.
@@ -140,7 +139,7 @@ impl<'i> Tree<'i> {
                 kind,
                 // Whatever it is ready after, it waits for the same CPU.
                 call: piece.leaf.call.filter(|_| !is_ready(&piece.leaf)),
-                label: self.label(&piece.leaf),
+                label: self.label(&piece.leaf, piece.begin),
             });
         }
         let mut node = &mut self.root;
@@ -159,13 +158,16 @@ impl<'i> Tree<'i> {
         }
     }
 
-    fn label(&self, leaf: &Leaf) -> String {
+    fn label(&self, leaf: &Leaf, at: u64) -> String {
         match leaf.kind {
             LeafKind::Ready(Runner::Thread(tid)) => {
                 format!("waits for a CPU that {} has", self.inside.thread_name(tid))
             }
             LeafKind::Ready(Runner::Idle) => "waits for a CPU that is idle".to_owned(),
-            kind => kind.unexplained().unwrap_or(does(leaf)).to_owned(),
+            kind => match kind.unexplained() {
+                Some(why) => why.to_owned(),
+                None => self.inside.doing(leaf, at),
+            },
         }
     }
 

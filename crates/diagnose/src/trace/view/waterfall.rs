@@ -121,7 +121,7 @@ impl Fall<'_> {
                 (LaneState::Ready, None, by, NO_STACK)
             }
             State::Blocked(off) => {
-                let call = off.call.or(inside.stacks.facts(off.stack).call);
+                let call = inside.stacks.call_in(off);
                 (LaneState::Blocked, call, self.ender(off), off.stack)
             }
             State::Gone | State::Unknown => (LaneState::Unknown, None, String::new(), NO_STACK),

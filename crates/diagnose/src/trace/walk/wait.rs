@@ -5,6 +5,7 @@ use slowpath_core::trace::{Call, Context, IDLE, Role};
 use super::{Wait, Walker, Way};
 use crate::trace::index::{Off, Traffic, TrafficKind, Why};
 use crate::trace::pieces::{Blank, Hop, How, Leaf, LeafKind};
+use crate::trace::remote::{awaited, read_until};
 use crate::trace::stacks::Waits;
 
 /// A wait with a time limit that is taken up again so soon is one wait: CPython waits for its lock
@@ -111,6 +112,11 @@ impl Walker<'_> {
             // Timers of the kernel fire in the hard interrupt, the network does its work in the
             // soft one.
             Some(Call::Poll) | None if context == Context::Hardirq => LeafKind::Sleep,
+            // Without a stack: what it does next tells what it waited for. A loop that serves
+            // clients reads from one of them, and that says nothing.
+            None | Some(Call::Other) if self.reads_elsewhere(&wait, way.port) => {
+                return self.networked(wait, call, way);
+            }
             None | Some(Call::Other) => LeafKind::Unknown(Blank::NoWaker),
             Some(Call::Poll | Call::Read | Call::Write | Call::Connect | Call::Accept) => {
                 return self.networked(wait, call, way);
@@ -144,15 +150,18 @@ impl Walker<'_> {
         }
     }
 
+    /// Whether a thread went on with data of a connection that is no client's.
+    fn reads_elsewhere(&self, wait: &Wait<'_>, port: Option<u16>) -> bool {
+        let socket = awaited(self.index, wait.tid, wait.off);
+        socket.is_some_and(|socket| self.port_of(socket) != port)
+    }
+
     /// Who sent what ended a wait for data: the first that the thread reads behind it.
     fn sender(&self, wait: &Wait<'_>, port: Option<u16>) -> Option<Sender> {
         let index = self.index;
         let woken = wait.off.ready_from();
-        let until = index
-            .next_off(wait.tid, wait.off.end)
-            .map_or(wait.off.end.saturating_add(AGAIN_NS), |next| next.begin);
-        let marks = index.marks(wait.tid, wait.off.end, until.saturating_add(1));
-        let socket = marks.iter().find(|mark| !mark.wrote)?.socket;
+        let until = read_until(index, wait.tid, wait.off);
+        let socket = awaited(index, wait.tid, wait.off)?;
         if self.port_of(socket) == port {
             return Some(Sender::Client);
         }

@@ -1,0 +1,114 @@
+//! What a thread that waits for a socket waits for: whoever is at the other end of it.
+
+use std::net::SocketAddr;
+
+use slowpath_core::trace::Call;
+
+use super::index::{Index, Off};
+use super::inside::Inside;
+use super::looked::does;
+use super::pieces::{Leaf, LeafKind};
+
+/// How long behind a wait a thread that is not seen to wait again is looked at: what it waited for
+/// is the first that it reads.
+const READS_WITHIN_NS: u64 = 200_000;
+
+/// When a thread has read what a wait was for: before it waits again.
+pub(super) fn read_until(index: &Index<'_>, tid: u32, off: &Off) -> u64 {
+    let next = index.next_off(tid, off.end);
+    next.map_or(off.end.saturating_add(READS_WITHIN_NS), |next| next.begin)
+}
+
+/// The end of a connection at which a thread waited for data: the first that it reads from behind
+/// the wait.
+pub(super) fn awaited(index: &Index<'_>, tid: u32, off: &Off) -> Option<u32> {
+    let until = read_until(index, tid, off);
+    let marks = index.marks(tid, off.end, until.saturating_add(1));
+    marks
+        .iter()
+        .find(|mark| !mark.wrote)
+        .map(|mark| mark.socket)
+}
+
+impl Inside<'_> {
+    /// What a thread does at an instant, completing "while it …": what ends a chain of threads, with
+    /// the other end of the connection where that is known.
+    pub(crate) fn doing(&self, leaf: &Leaf, at: u64) -> String {
+        let by_socket = matches!(
+            leaf.kind,
+            LeafKind::Network | LeafKind::Data | LeafKind::Peer
+        );
+        let remote = by_socket.then(|| self.remote_of(leaf.tid, at)).flatten();
+        remote.unwrap_or_else(|| does(leaf).to_owned())
+    }
+
+    /// Whom a thread waits for at an instant, by its connection, completing "while it …"; `None` if
+    /// it waits for no connection, or it cannot be told for which.
+    pub(crate) fn remote_of(&self, tid: u32, at: u64) -> Option<String> {
+        let index = &self.index;
+        let off = index.offs(tid, at, at.saturating_add(1)).first()?;
+        let call = self.stacks.call_in(off);
+        let before = index.last_mark(tid, off.begin);
+        let behind = index.marks(tid, off.end, read_until(index, tid, off));
+        let socket = match call {
+            // A connection that is made has no data: what is first written goes there.
+            Some(Call::Connect) => behind.iter().find(|mark| mark.wrote)?.socket,
+            Some(Call::Write) => behind.first().or(before.as_ref())?.socket,
+            None | Some(Call::Read | Call::Poll) => awaited(index, tid, off)?,
+            Some(_) => return None,
+        };
+        let other = self.other_end(socket)?;
+        Some(match call {
+            Some(Call::Connect) => format!("connects to {other}"),
+            Some(Call::Write) => format!("waits until {other} takes what it sends"),
+            _ if before.is_some_and(|mark| mark.wrote && mark.socket == socket)
+                && !self.serves(socket) =>
+            {
+                format!("waits for a reply from {other}")
+            }
+            _ => format!("waits for data from {other}"),
+        })
+    }
+
+    /// Whether others connect to this end, and not the other way round: more connections have its
+    /// port than that of the other end.
+    fn serves(&self, socket: u32) -> bool {
+        let sockets = &self.index.sockets;
+        sockets.end(socket).is_some_and(|end| {
+            let own = sockets.with_local_port(end.local.port()).len();
+            self.is_clients(end) || own > sockets.with_remote_port(end.remote.port()).len()
+        })
+    }
+
+    /// Who is at the other end of a connection.
+    fn other_end(&self, socket: u32) -> Option<String> {
+        let sockets = &self.index.sockets;
+        let end = sockets.end(socket)?;
+        if self.is_clients(end) {
+            return Some("a client".to_owned());
+        }
+        let beyond = sockets.other(socket);
+        let threads = beyond.into_iter().flat_map(|end| sockets.traffic(end));
+        let mut processes = threads.filter_map(|t| self.trace().process_of(t.tid));
+        let name = processes.next().map_or("", |p| p.executable.as_str());
+        // The port that the side which connects was given says nothing.
+        let whom = if self.serves(socket) {
+            format!("a client of port {}", end.local.port())
+        } else {
+            end.remote.to_string()
+        };
+        let here = beyond.is_some() || self.is_here(end.remote);
+        Some(match (name, here) {
+            ("", true) => format!("{whom} (on this host)"),
+            ("", false) => whom,
+            (name, _) => format!("{whom} (process {name} on this host)"),
+        })
+    }
+
+    /// Whether an address is this host's, as far as its connections tell.
+    fn is_here(&self, address: SocketAddr) -> bool {
+        let ip = address.ip().to_canonical();
+        let mut sockets = self.trace().sockets.iter();
+        ip.is_loopback() || sockets.any(|socket| socket.local.ip().to_canonical() == ip)
+    }
+}
