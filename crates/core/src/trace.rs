@@ -5,6 +5,7 @@
 //! ready to run, when it was blocked and who ended that. It is recorded in [`Stretch`]es; what lies
 //! outside of them is not known, and never taken for idle.
 
+use std::collections::BTreeMap;
 use std::fmt;
 use std::net::SocketAddr;
 
@@ -34,6 +35,9 @@ pub struct Trace {
     pub stacks: Vec<Vec<u32>>,
     /// What happened, in order of time.
     pub events: Vec<Event>,
+    /// Names of the reasons in [`What::Reset`], as the kernel that ran calls them; empty if it tells
+    /// no reasons.
+    pub reset_reasons: BTreeMap<u32, String>,
 }
 
 /// How closely a stretch of time was recorded.
@@ -294,8 +298,11 @@ pub enum What {
         socket: u32,
         /// Whether it sent it.
         sent: bool,
-        /// `enum sk_rst_reason` of the kernel that ran; 0 if it tells none.
+        /// `enum sk_rst_reason` of the kernel that ran, named by [`Trace::reset_reasons`]; 0 if it
+        /// tells none.
         reason: u32,
+        /// The thread whose call sent it; 0 if it answered a segment, or was received.
+        by: u32,
     },
     /// A segment was sent again (`tcp:tcp_retransmit_skb`).
     Retransmit {
@@ -308,6 +315,8 @@ pub enum What {
         socket: u32,
         /// The new state, as `include/net/tcp_states.h` numbers them.
         state: u8,
+        /// The thread whose call did it; 0 if a segment or a timer did.
+        by: u32,
     },
     /// A thread was found running by a sampling clock.
     Sample {
@@ -446,6 +455,7 @@ impl Trace {
             what: event.what.moved(sockets, stacks),
             ..event
         }));
+        self.reset_reasons.extend(later.reset_reasons);
         merge(&mut self.threads, later.threads, |t| t.tid);
         merge(&mut self.processes, later.processes, |p| p.pid);
     }

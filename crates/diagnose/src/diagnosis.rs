@@ -19,8 +19,8 @@ mod spans;
 mod verdicts;
 
 pub use failures::{
-    Connections, DialFailure, EXAMPLES_MAX, ErrorCount, ErrorExample, IdleBin, IdleGaps, LogNote,
-    Quantiles,
+    Connections, DialFailure, EXAMPLES_MAX, ErrorCount, ErrorExample, IdleBin, IdleGaps, KernelAct,
+    KernelEnd, KernelFacts, LogNote, Quantiles,
 };
 
 pub use health::{BlameOf, Fitness, HealthComponent, HostHealth, RepeatHealth, SpreadBlame};

@@ -15,6 +15,7 @@ use crate::errno;
 use crate::figures::{millis, round, share};
 
 mod idle;
+mod kernel;
 mod words;
 
 /// Decimal places of seconds in the report: microseconds.
@@ -136,6 +137,7 @@ fn told<'a>(
         index_on_connection: plain(of(index_on_connection)),
         received_bytes: plain(of(|s| Some(s.received_bytes()))),
         idle_gaps: idle::gaps(&of(idle_before_ns), fine.idle_ns()),
+        kernel: kernel::facts(case, outcome, &failed),
         examples: examples(case, &failed),
     };
     error.summary = words::summary(case, (outcome, phase), &error, &failed, fine);

@@ -10,9 +10,9 @@
 //! | 3 | arrived | | socket | | bytes |
 //! | 4 | read | who | socket | | |
 //! | 5 | wrote | who | socket | | bytes |
-//! | 6 | reset | | socket | 1 if it sent it | the kernel's reason |
+//! | 6 | reset | whose call sent it, or 0 | socket | 1 if it sent it | the kernel's reason |
 //! | 7 | retransmit | | socket | | |
-//! | 8 | state | | socket | the new state | |
+//! | 8 | state | whose call did it, or 0 | socket | the new state | |
 //! | 9 | sample | who ran | | | stack, or -1 |
 //! | 10 | on | who got a CPU | | | |
 //! | 11 | off | who left it | | 1 if it could have gone on | |
@@ -21,6 +21,7 @@
 //! Sockets and stacks are positions in the tables of the JSON file, codes are positions in `ALL` of
 //! [`Left`], [`Context`] and [`Call`]. The JSON file is written last and seals the other.
 
+use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
 
@@ -64,6 +65,8 @@ struct Tables {
     sockets: Vec<Socket>,
     frames: Vec<Frame>,
     stacks: Vec<Vec<u32>>,
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    reset_reasons: BTreeMap<u32, String>,
 }
 
 /// The names of the two files of a repeat.
@@ -89,6 +92,7 @@ pub(crate) fn write(dir: &Path, repeat: u16, trace: &Trace) -> Result<(), Record
         sockets: trace.sockets.clone(),
         frames: trace.frames.clone(),
         stacks: trace.stacks.clone(),
+        reset_reasons: trace.reset_reasons.clone(),
     });
     files::replace(
         &tables_path,
@@ -179,6 +183,7 @@ fn read_repeat(dir: &Path, events: &str, tables: &str) -> Result<Trace, RecordEr
         sockets: tables.sockets,
         frames: tables.frames,
         stacks: tables.stacks,
+        reset_reasons: tables.reset_reasons,
         events: Vec::new(),
     };
     let frames = trace.frames.len();
@@ -316,9 +321,10 @@ impl Row {
                 socket,
                 sent,
                 reason,
-            } => row(6, 0, socket, sent.into(), reason.into()),
+                by,
+            } => row(6, by, socket, sent.into(), reason.into()),
             What::Retransmit { socket } => row(7, 0, socket, 0, 0),
-            What::State { socket, state } => row(8, 0, socket, state.into(), 0),
+            What::State { socket, state, by } => row(8, by, socket, state.into(), 0),
             What::Sample { tid, stack } => row(9, tid, 0, 0, stored(stack)),
             What::On { tid } => row(10, tid, 0, 0, 0),
             What::Off { tid, preempted } => row(11, tid, 0, preempted.into(), 0),
@@ -372,11 +378,13 @@ impl Row {
                 socket: other,
                 sent: code == 1,
                 reason: about.try_into().ok()?,
+                by: tid,
             },
             7 => What::Retransmit { socket: other },
             8 => What::State {
                 socket: other,
                 state: code.try_into().ok()?,
+                by: tid,
             },
             9 => What::Sample {
                 tid,

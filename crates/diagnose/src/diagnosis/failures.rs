@@ -44,8 +44,57 @@ pub struct ErrorCount {
     pub received_bytes: Option<Quantiles>,
     /// How the failures lie against the idle gap, if none follows a short one; else `null`.
     pub idle_gaps: Option<IdleGaps>,
+    /// What the kernel did with their connections; `null` if no tracepoint told of any.
+    pub kernel: Option<KernelFacts>,
     /// The first, the last and some evenly between.
     pub examples: Vec<ErrorExample>,
+}
+
+/// What the kernel, which ran the server or its client, did with the connections of failures.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct KernelFacts {
+    /// Failures of which tracing could tell: traced from begin to end, or something was seen.
+    pub n: u64,
+    /// Of these, those of which nothing was seen.
+    pub unseen: u64,
+    /// What ended the connections of the others, each counted once; most frequent first.
+    pub ends: Vec<KernelEnd>,
+}
+
+/// One way in which the kernel ended the connections of failures.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct KernelEnd {
+    /// What was seen.
+    pub what: KernelAct,
+    /// What the kernel that sent a reset calls its reason; `null` if it tells none.
+    pub reason: Option<String>,
+    /// The name of the server's thread whose call did it; `null` if it was no call, or several did.
+    pub thread: Option<String>,
+    /// Whether the process of that thread ended then.
+    pub process_ended: bool,
+    /// How many failures.
+    pub count: u64,
+    /// From that to the failure, in milliseconds.
+    pub before_ms: Option<Quantiles>,
+    /// The same for people.
+    pub text: String,
+}
+
+/// What was seen of a connection.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "kebab-case")]
+pub enum KernelAct {
+    /// The server's end sent a reset.
+    ServerReset,
+    /// A reset came to our end; which end sent it was not seen.
+    ResetReceived,
+    /// The server's process closed its end in good order.
+    ServerClosed,
+    /// Nothing ended it, and our end had to send again.
+    SentAgain,
 }
 
 /// How a figure is distributed over failures or connections: measured values, no estimates of

@@ -304,7 +304,7 @@ fn shared(case: &Case<'_>) -> Vec<u32> {
 }
 
 /// The port in a URL, or that of its scheme.
-fn port(url: &str) -> Option<u16> {
+pub(crate) fn port(url: &str) -> Option<u16> {
     let (scheme, rest) = url.split_once("://")?;
     let authority = rest.split(['/', '?', '#']).next()?;
     let authority = authority.rsplit('@').next()?;

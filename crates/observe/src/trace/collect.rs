@@ -1,6 +1,6 @@
 //! Makes events of records: who is meant, which connection, whether it was told already.
 
-use std::collections::{BTreeSet, HashMap, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
 use slowpath_core::Nanos;
 use slowpath_core::timeline::Gap;
@@ -40,6 +40,8 @@ pub(super) struct Collector {
     /// How often each followed thread has begun to wait.
     pub(super) waits: HashMap<u32, u64>,
     pub(super) stacks: Stacks,
+    /// What the kernel calls the reasons for resets.
+    pub(super) reset_reasons: BTreeMap<u32, String>,
 }
 
 /// A fact and who told it.
@@ -65,6 +67,7 @@ impl Collector {
             woken: HashSet::new(),
             waits: HashMap::new(),
             stacks: Stacks::default(),
+            reset_reasons: BTreeMap::new(),
         }
     }
 
@@ -286,14 +289,18 @@ impl Collector {
             return None;
         }
         Some(match fact {
-            Fact::State { key, state, .. } => What::State {
+            Fact::State { key, state, by, .. } => What::State {
                 socket: self.ends.certain(key, ends),
                 state,
+                by,
             },
-            Fact::Reset { sent, reason, .. } => What::Reset {
+            Fact::Reset {
+                sent, reason, by, ..
+            } => What::Reset {
                 socket: self.ends.place(ends),
                 sent,
                 reason,
+                by,
             },
             _ => What::Retransmit {
                 socket: self.ends.place(ends),
@@ -357,6 +364,7 @@ impl Collector {
             frames: named.frames,
             stacks: named.stacks,
             events: self.events,
+            reset_reasons: self.reset_reasons,
         };
         (trace, named.gaps)
     }

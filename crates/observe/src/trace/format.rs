@@ -11,6 +11,8 @@ pub struct Format {
     /// The number that `perf_event_open(2)` takes as `config`.
     pub id: u64,
     fields: BTreeMap<String, Field>,
+    /// How the kernel would print a record.
+    print: String,
 }
 
 /// Where a field lies in a record.
@@ -26,15 +28,36 @@ impl Format {
     pub fn parse(text: &str) -> Option<Self> {
         let mut id = None;
         let mut fields = BTreeMap::new();
+        let mut print = "";
         for line in text.lines().map(str::trim) {
             if let Some(number) = line.strip_prefix("ID:") {
                 id = number.trim().parse().ok();
             } else if let Some((name, field)) = line.strip_prefix("field:").and_then(parse_field) {
                 fields.insert(name.to_owned(), field);
+            } else if let Some(how) = line.strip_prefix("print fmt:") {
+                print = how.trim();
             }
         }
         let id = id.filter(|_| !fields.is_empty())?;
-        Some(Self { id, fields })
+        let print = print.to_owned();
+        Some(Self { id, fields, print })
+    }
+
+    /// The names of a field's values, as the kernel would print them (`__print_symbolic`); values
+    /// that the text does not tell as numbers are left out.
+    pub fn names(&self, field: &str) -> BTreeMap<u32, String> {
+        let begin = format!("__print_symbolic(REC->{field},");
+        let Some((_, rest)) = self.print.split_once(&begin) else {
+            return BTreeMap::new();
+        };
+        // `{ 0, "NOT_SPECIFIED" }, { 1, "NO_SOCKET" })`: names have no brace and no quote.
+        let list = rest.split(')').next().unwrap_or_default();
+        let pairs = list.split('{').skip(1).filter_map(|pair| {
+            let (number, name) = pair.split('}').next()?.split_once(',')?;
+            let name = name.trim().strip_prefix('"')?.strip_suffix('"')?;
+            Some((parse_number(number.trim())?, name.to_owned()))
+        });
+        pairs.collect()
     }
 
     /// The field of that name.
@@ -58,6 +81,14 @@ fn parse_field(text: &str) -> Option<(&str, Field)> {
     let mut number = |key: &str| parts.next()?.strip_prefix(key)?.parse().ok();
     let (offset, size) = (number("offset:")?, number("size:")?);
     (!name.is_empty()).then_some((name, Field { offset, size }))
+}
+
+/// A number as the kernel's preprocessor may leave it: decimal or hexadecimal.
+fn parse_number(text: &str) -> Option<u32> {
+    match text.strip_prefix("0x") {
+        Some(digits) => u32::from_str_radix(digits, 16).ok(),
+        None => text.parse().ok(),
+    }
 }
 
 impl Field {
@@ -125,6 +156,24 @@ mod tests {
     }
 
     #[test]
+    fn names_of_values_are_those_that_the_kernel_would_print() {
+        let print = "print fmt: \"state=%s reason=%s\", REC->state ? \
+            __print_symbolic(REC->state, { TCP_CLOSE, \"TCP_CLOSE\" }) : \"UNKNOWN\", \
+            __print_symbolic(REC->reason, { 0, \"NOT_SPECIFIED\" }, { 0x1, \"NO_SOCKET\" }, \
+            { 24, \"ERROR\" })\n";
+        let text = TEXT.replace("print fmt: \"comm=%s\", REC->comm\n", print);
+        let format = Format::parse(&text).unwrap();
+        let names = format.names("reason");
+        let names: Vec<_> = names.iter().map(|(n, name)| (*n, &**name)).collect();
+        assert_eq!(
+            names,
+            [(0, "NOT_SPECIFIED"), (1, "NO_SOCKET"), (24, "ERROR")]
+        );
+        assert!(format.names("state").is_empty(), "no numbers");
+        assert!(format.names("family").is_empty());
+    }
+
+    #[test]
     fn numbers_have_the_sign_and_the_size_of_their_field() {
         let format = Format::parse(TEXT).unwrap();
         let mut record = vec![0; 36];
@@ -146,10 +195,14 @@ mod tests {
         #[test]
         fn no_text_and_no_record_break_it(
             text in "(ID: [0-9]{1,22}\n)?(\tfield:[a-z_ \\*\\[\\]0-9]{0,20};\toffset:[0-9]{1,21};\
-                \tsize:[0-9]{1,21};\tsigned:[01];\n|.{0,30}\n){0,8}",
+                \tsize:[0-9]{1,21};\tsigned:[01];\n|.{0,30}\n){0,8}\
+                (print fmt: __print_symbolic\\(REC->reason,[{}0-9x, \"A-Z)]{0,40}\n)?",
             record in prop::collection::vec(any::<u8>(), 0..64),
         ) {
             if let Some(format) = Format::parse(&text) {
+                let names = format.names("reason");
+                let is_name = |name: &String| !name.contains(['{', '}']);
+                prop_assert!(names.values().all(is_name), "{names:?}");
                 for field in format.fields.values() {
                     let _ = (field.signed(&record), field.word(&record, 0));
                     prop_assert!(field.bytes(&record).is_none_or(|b| b.len() == field.size()));

@@ -106,6 +106,7 @@ pub(super) enum Fact {
         ends: Socket,
         sent: bool,
         reason: u32,
+        by: u32,
     },
     Retransmit {
         ends: Socket,
@@ -114,6 +115,7 @@ pub(super) enum Fact {
         key: u64,
         ends: Socket,
         state: u8,
+        by: u32,
     },
 }
 
@@ -165,6 +167,8 @@ pub(super) enum Layout {
     Socket {
         kind: Kind,
         tid: Field,
+        /// On whose behalf; see [`context`].
+        flags: Option<Field>,
         /// Tells one socket from another; absent where the kernel does not say it.
         key: Option<Field>,
         addresses: Addresses,
@@ -204,6 +208,7 @@ impl Layout {
             _ => Self::Socket {
                 kind,
                 tid,
+                flags: field("common_flags"),
                 key: field("skaddr"),
                 addresses: Addresses::of(format)?,
                 more: match kind {
@@ -253,6 +258,7 @@ impl Layout {
             Self::Socket {
                 kind,
                 tid,
+                flags,
                 key,
                 addresses,
                 more,
@@ -266,14 +272,18 @@ impl Layout {
                     Some(more) => more.unsigned(raw)?,
                     None => 0,
                 };
-                Some(about_socket(kind, id(tid)?, key, ends, more))
+                let by = flags.and_then(|flags| flags.unsigned(raw)).map(context);
+                let is_thread = by == Some(Context::Thread);
+                Some(about_socket(kind, (id(tid)?, is_thread), key, ends, more))
             }
         }
     }
 }
 
-fn about_socket(kind: Kind, tid: u32, key: u64, ends: Socket, more: u64) -> Fact {
+/// `tid` is who was running, and whether it was that thread's doing.
+fn about_socket(kind: Kind, tid: (u32, bool), key: u64, ends: Socket, more: u64) -> Fact {
     let number = more as u32;
+    let (tid, by) = (tid.0, if tid.1 { tid.0 } else { 0 });
     match kind {
         Kind::Arrived => Fact::Arrived {
             key,
@@ -286,11 +296,13 @@ fn about_socket(kind: Kind, tid: u32, key: u64, ends: Socket, more: u64) -> Fact
             key,
             ends,
             state: more as u8,
+            by,
         },
         _ => Fact::Reset {
             ends,
             sent: kind == Kind::SentReset,
             reason: number,
+            by,
         },
     }
 }

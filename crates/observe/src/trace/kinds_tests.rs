@@ -90,6 +90,21 @@ format:
 	field:__u64 sock_cookie;	offset:64;	size:8;	signed:0;
 ";
 
+/// Linux 6.18: without ports of their own, with a reason.
+const RESET_6_18: &str = "name: tcp_send_reset
+ID: 2280
+format:
+	field:unsigned char common_flags;	offset:2;	size:1;	signed:0;
+	field:int common_pid;	offset:4;	size:4;	signed:1;
+
+	field:const void * skbaddr;	offset:8;	size:8;	signed:0;
+	field:const void * skaddr;	offset:16;	size:8;	signed:0;
+	field:int state;	offset:24;	size:4;	signed:1;
+	field:enum sk_rst_reason reason;	offset:28;	size:4;	signed:0;
+	field:__u8 saddr[28];	offset:32;	size:28;	signed:0;
+	field:__u8 daddr[28];	offset:60;	size:28;	signed:0;
+";
+
 const CALL: &str = "ID: 443
 	field:int common_pid;	offset:4;	size:4;	signed:1;
 	field:long id;	offset:8;	size:8;	signed:1;
@@ -120,6 +135,35 @@ fn ends(local: u16, remote: u16) -> Socket {
         local: end(local),
         remote: end(remote),
     }
+}
+
+#[test]
+fn a_reset_has_its_reason_and_whose_call_it_was() {
+    let layout = layout(Kind::SentReset, RESET_6_18);
+    let read = |flags: u8| {
+        let (local, remote) = (sockaddr_in(80), sockaddr_in(40_001));
+        let (tid, reason) = (42_i32.to_ne_bytes(), 11_u32.to_ne_bytes());
+        let fields: [(usize, &[u8]); 5] = [
+            (2, &[flags]),
+            (4, &tid),
+            (28, &reason),
+            (32, &local),
+            (60, &remote),
+        ];
+        layout.read(&record(88, &fields)).unwrap()
+    };
+    let reset = |by| Fact::Reset {
+        ends: ends(80, 40_001),
+        sent: true,
+        reason: 11,
+        by,
+    };
+    assert_eq!(read(0), reset(42));
+    assert_eq!(
+        read(0x10),
+        reset(0),
+        "in answer to a segment, whoever was running"
+    );
 }
 
 #[test]

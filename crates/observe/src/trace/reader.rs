@@ -1,6 +1,6 @@
 //! The thread that empties the rings and keeps to the plan of the slots.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::ops::RangeInclusive;
 use std::path::Path;
 use std::sync::mpsc::{Receiver, RecvTimeoutError};
@@ -93,6 +93,7 @@ impl Reader {
         })?;
         let mut collector = Collector::new(members);
         collector.ports = upstream.ports();
+        collector.reset_reasons = reset_reasons(&formats);
         let gaps = session.missing().map(|kind| {
             let reason = "the kernel has no such tracepoint, or without fields that are needed";
             let remedy = format!("Linux {} or later", kind.since());
@@ -381,6 +382,12 @@ fn formats(proc_root: &Path) -> Result<Vec<(Kind, Format)>, Gap> {
             mount -t tracefs -o mode=755 tracefs /sys/kernel/tracing";
         gap(KERNEL, error.to_string(), remedy)
     })
+}
+
+/// What the kernel calls the reasons for resets; nothing if it tells none (before 6.10).
+fn reset_reasons(formats: &[(Kind, Format)]) -> BTreeMap<u32, String> {
+    let told = formats.iter().find(|(kind, _)| *kind == Kind::SentReset);
+    told.map_or_else(BTreeMap::new, |(_, format)| format.names("reason"))
 }
 
 /// How many tracepoints of those that are used can be read; a gap says why none can.

@@ -51,13 +51,20 @@ fn what() -> impl Strategy<Value = What> {
             socket,
             bytes
         }),
-        (socket(), any::<bool>(), any::<u32>()).prop_map(|(socket, sent, reason)| What::Reset {
-            socket,
-            sent,
-            reason
+        (socket(), any::<bool>(), any::<u32>(), tid()).prop_map(|(socket, sent, reason, by)| {
+            What::Reset {
+                socket,
+                sent,
+                reason,
+                by,
+            }
         }),
         socket().prop_map(|socket| What::Retransmit { socket }),
-        (socket(), any::<u8>()).prop_map(|(socket, state)| What::State { socket, state }),
+        (socket(), any::<u8>(), tid()).prop_map(|(socket, state, by)| What::State {
+            socket,
+            state,
+            by
+        }),
         (tid(), stack()).prop_map(|(tid, stack)| What::Sample { tid, stack }),
         tid().prop_map(|tid| What::On { tid }),
         (tid(), any::<bool>()).prop_map(|(tid, preempted)| What::Off { tid, preempted }),
@@ -120,6 +127,7 @@ fn trace(repeat: u16) -> impl Strategy<Value = Trace> {
                     what,
                 })
                 .collect(),
+            reset_reasons: [(u32::from(repeat), "NO_SOCKET".to_owned())].into(),
         }
     })
 }

@@ -3,8 +3,8 @@
 use std::fmt::Write as _;
 
 use slowpath_diagnose::diagnosis::{
-    Connections, Diagnosis, EndpointFigures, ErrorCount, ErrorExample, IdleGaps, LogNote,
-    Percentile, Quantiles,
+    Connections, Diagnosis, EndpointFigures, ErrorCount, ErrorExample, IdleGaps, KernelEnd,
+    KernelFacts, LogNote, Percentile, Quantiles,
 };
 
 use crate::quantity;
@@ -36,12 +36,26 @@ pub(crate) fn bound(of: &Percentile) -> Option<String> {
 
 /// `20 reset in first-byte (ECONNRESET): 0.2 % of the requests: …`.
 pub(crate) fn error_told(error: &ErrorCount) -> String {
-    let short = super::error(error);
-    if error.summary.is_empty() {
-        short
-    } else {
-        format!("{short}: {}", error.summary)
+    let mut told = super::error(error);
+    if !error.summary.is_empty() {
+        told = format!("{told}: {}", error.summary);
     }
+    // The first is what most of them met; the others stand among the facts.
+    let kernel = error.kernel.as_ref();
+    if let Some((facts, end)) = kernel.and_then(|facts| Some((facts, facts.ends.first()?))) {
+        let _ = write!(told, "; {}", kernel_end(facts, end));
+    }
+    told
+}
+
+/// `in 18 of 18 that were traced the server's kernel sent a reset: …`.
+fn kernel_end(facts: &KernelFacts, end: &KernelEnd) -> String {
+    format!(
+        "in {} of {} that were traced {}",
+        quantity::count(end.count),
+        quantity::count(facts.n),
+        end.text
+    )
 }
 
 /// Who failed when nothing was answered at all.
@@ -100,6 +114,16 @@ pub(crate) fn error_facts(error: &ErrorCount) -> Vec<(&'static str, String)> {
     ];
     for (word, of) in counts {
         facts.extend(of.map(|of| (word, spread(&of, quantity::number))));
+    }
+    if let Some(kernel) = &error.kernel {
+        let mut told: Vec<String> = kernel.ends.iter().map(|e| kernel_end(kernel, e)).collect();
+        if kernel.unseen > 0 {
+            let (unseen, n) = (quantity::count(kernel.unseen), quantity::count(kernel.n));
+            told.push(format!(
+                "in {unseen} of {n} that were traced nothing was seen"
+            ));
+        }
+        facts.push(("the kernel", told.join("; ")));
     }
     facts
 }

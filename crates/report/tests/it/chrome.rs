@@ -92,6 +92,7 @@ fn record(samples: Vec<Sample>, events: Vec<Event>, stretches: Vec<Stretch>) -> 
         frames: vec![frame("clock_nanosleep"), frame("flush_locked")],
         stacks: vec![vec![0, 1]],
         events,
+        ..Trace::default()
     });
     record
 }

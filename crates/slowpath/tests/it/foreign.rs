@@ -77,6 +77,11 @@ pub(crate) fn python(folder: &Path) -> Option<Vec<String>> {
     run(folder, &["python3"], "threads.py")
 }
 
+/// `resets.py`.
+pub(crate) fn resets(folder: &Path) -> Option<Vec<String>> {
+    run(folder, &["python3"], "resets.py")
+}
+
 /// `Pool.java`, which is compiled each time that it starts.
 pub(crate) fn java(folder: &Path) -> Option<Vec<String>> {
     run(folder, &["java"], "Pool.java")

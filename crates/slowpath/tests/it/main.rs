@@ -29,6 +29,7 @@ mod restore;
 mod schemas;
 mod support;
 mod sweep;
+mod taken_away;
 mod telemetry;
 mod tracing;
 mod verdicts;
