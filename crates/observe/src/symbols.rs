@@ -3,7 +3,7 @@
 //! The kernel gives addresses of its own functions, and of a program either a chain of frame
 //! pointers or its registers with a piece of its stack. [`Symbolizer::add`] makes places of both
 //! (an offset in a file, which is the same in all processes that have it mapped), and counts each
-//! stack once; it reads the maps of a process at its first stack. [`Symbolizer::finish`] names the
+//! stack once; it reads the maps of a process and opens its files at its first stack. [`Symbolizer::finish`] names the
 //! places, each once. Naming is what costs, and it is done behind the measured window.
 //!
 //! A program without frame pointers is unwound by its call frame information (`.eh_frame`,
@@ -31,7 +31,7 @@ pub use go_table::GoTable;
 pub use perf_map::PerfMap;
 pub use runtime::runtime;
 
-use modules::Modules;
+use modules::{MOST_MODULES as MOST_FILES, Modules};
 use numbered::Numbered;
 use space::{Home, Space};
 use unwind::Unwinding;
@@ -154,10 +154,15 @@ struct Lost {
 impl Symbolizer {
     /// Reads processes below `proc_root`, which is `/proc` outside of tests.
     pub fn new(proc_root: impl Into<PathBuf>) -> Self {
+        Self::with_files(proc_root, MOST_FILES)
+    }
+
+    /// The same, with at most so many files open at a time, and no more than 256.
+    pub fn with_files(proc_root: impl Into<PathBuf>, most_files: usize) -> Self {
         Self {
             proc_root: proc_root.into(),
             spaces: BTreeMap::new(),
-            modules: Modules::default(),
+            modules: Modules::new(most_files),
             unwinding: Unwinding::default(),
             places: Numbered::default(),
             stacks: Numbered::default(),
@@ -166,11 +171,12 @@ impl Symbolizer {
         }
     }
 
-    /// Reads the maps of process `pid` now: worth it for one that may be gone when its first stack
-    /// comes.
+    /// Reads the maps of process `pid` and opens the files that it executes, now: worth it for one
+    /// that may be gone when its stacks are added.
     pub fn meet(&mut self, pid: u32) {
         if !self.spaces.contains_key(&pid) && self.spaces.len() < MOST_PROCESSES {
-            let space = Space::read(&self.proc_root, pid).inspect_err(|error| {
+            let space = Space::read(&self.proc_root, pid, &mut self.modules);
+            let space = space.inspect_err(|error| {
                 if self.lost.hidden_because.is_empty() {
                     self.lost.hidden_because = format!("maps of process {pid}: {error}");
                 }

@@ -7,6 +7,8 @@
     reason = "these tests start processes, say what they skip, and fail with their helpers"
 )]
 
+#[path = "symbols/gone.rs"]
+mod gone;
 #[path = "symbols/ptrace.rs"]
 mod ptrace;
 #[path = "symbols/runtimes.rs"]

@@ -9,10 +9,12 @@ use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 use anyhow::Result;
-use slowpath_core::facts::TargetFacts;
+use slowpath_core::facts::{RepeatFacts, TargetFacts};
 use slowpath_core::plan::Plan;
 use slowpath_core::record::{MANIFEST_FORMAT, Manifest};
 use slowpath_core::scenario::COLD;
+use slowpath_core::timeline::Gap;
+use slowpath_core::trace::Trace;
 use slowpath_load::{Control, Keys, LoadError};
 use slowpath_observe::guardian::Guardian;
 use slowpath_observe::host;
@@ -182,10 +184,8 @@ fn repeats(
             session = Some(current);
         }
         let (mut facts, trace) = facts?;
-        writer.trace(repeat, &trace).map_err(not_recorded)?;
         // A target that was ended has sent the rest.
-        let told = setting.telemetry.keep(writer, repeat);
-        facts.telemetry = told.map_err(not_recorded)?;
+        keep_aids(setting.telemetry, writer, &mut facts, &trace);
         let health = health.end();
         let precise = precision.as_mut().zip(tally).is_some_and(|(far, tally)| {
             far.add(tally, &health);
@@ -208,6 +208,33 @@ fn repeats(
         left.end();
     }
     Ok(())
+}
+
+/// Keeps what was traced in a repeat and what the target told of it. What was measured is worth
+/// having without either: what cannot be kept is a gap.
+fn keep_aids(telemetry: &Telemetry, writer: &RunWriter, facts: &mut RepeatFacts, trace: &Trace) {
+    let missing = |signal: &str, what: &str, error: &RecordError| {
+        let reason = format!(
+            "{what} of repeat {} could not be kept: {error}",
+            facts.repeat
+        );
+        out::say(&reason);
+        writer.handle().gaps(vec![Gap {
+            signal: signal.to_owned(),
+            reason,
+            remedy: "make room on the disk, or keep the run elsewhere (--out)".to_owned(),
+        }]);
+    };
+    let traced = writer.trace(facts.repeat, trace);
+    let (told, spans) = telemetry.keep(writer, facts.repeat);
+    if let Err(error) = &spans {
+        missing("spans", "the target's spans", error);
+    }
+    if let Err(error) = &traced {
+        missing(tracing::SIGNAL, "the trace", error);
+        facts.traced = None;
+    }
+    facts.telemetry = told;
 }
 
 /// Measured windows of a plan.

@@ -96,23 +96,27 @@ impl Telemetry {
         }
     }
 
-    /// Records what came of a repeat, and tells what a user has to know of it.
+    /// Records what came of a repeat, and tells what a user has to know of it. Spans that could not
+    /// be recorded count as dropped.
     pub(crate) fn keep(
         &self,
         writer: &RunWriter,
         repeat: u16,
-    ) -> Result<Option<TelemetryFacts>, RecordError> {
+    ) -> (Option<TelemetryFacts>, Result<(), RecordError>) {
         let Some(receiver) = &self.receiver else {
-            return Ok(None);
+            return (None, Ok(()));
         };
-        let (spans, facts) = receiver.take();
+        let (spans, mut facts) = receiver.take();
         if !self.quiet {
             for line in remarks(&facts) {
                 out::say(&line);
             }
         }
-        writer.spans(repeat, &spans)?;
-        Ok(Some(facts))
+        let kept = writer.spans(repeat, &spans);
+        if kept.is_err() {
+            facts.dropped += std::mem::take(&mut facts.kept);
+        }
+        (Some(facts), kept)
     }
 }
 

@@ -1,7 +1,7 @@
 //! The executables and libraries that stacks lie in, each opened once however many processes have
 //! it mapped.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::fs::{File, OpenOptions};
 use std::io;
 use std::os::unix::fs::{FileExt, OpenOptionsExt};
@@ -39,56 +39,151 @@ pub(super) struct Module {
     pub(super) image: Image,
 }
 
-/// All of them; files that cannot be opened or are no ELF files are known as that.
-#[derive(Debug, Default)]
+/// What is known of a file.
+#[derive(Debug)]
+enum Known {
+    /// It is open, and nobody needed what it holds yet.
+    Open(File),
+    /// It was read, and has that number.
+    Read(u32),
+    /// It is no ELF file, or there was no room for it.
+    Unfit,
+}
+
+/// Why a file is not open.
+#[derive(Debug)]
+pub(super) enum Unopened {
+    /// There are too many already.
+    NoRoom,
+    /// The system refused.
+    Refused(io::Error),
+}
+
+impl From<io::Error> for Unopened {
+    fn from(error: io::Error) -> Self {
+        Self::Refused(error)
+    }
+}
+
+/// All of them. A file that could not be opened is not known as that: the process that it was
+/// reached through may have ended, and the next one that has it mapped may live.
+#[derive(Debug)]
 pub(super) struct Modules {
-    known: HashMap<Key, Option<u32>>,
+    known: HashMap<Key, Known>,
     all: Vec<Module>,
+    /// Files that may be open.
+    most: usize,
+    /// Files that are.
+    open: usize,
     /// Bytes of their unwind information.
     bytes: usize,
-    /// Files beyond [`MOST_MODULES`] or [`MOST_UNWIND_BYTES`].
-    pub(super) beyond: u64,
-    /// A file that could not be opened, and why.
-    pub(super) unread: Option<String>,
+    /// Files beyond [`MOST_MODULES`] or [`MOST_UNWIND_BYTES`], or for which none may be open.
+    beyond: HashSet<Key>,
+    /// The names of files whose code was met and that could not be opened through any process yet,
+    /// and why.
+    unread: HashMap<Key, String>,
 }
 
 impl Modules {
-    /// The number of a file, which is opened by the first of `paths` that leads to one.
-    pub(super) fn number(&mut self, key: Key, name: &str, paths: &[PathBuf]) -> Option<u32> {
-        if let Some(known) = self.known.get(&key) {
-            return *known;
+    /// Has at most so many files open, and no more than [`MOST_MODULES`].
+    pub(super) fn new(most: usize) -> Self {
+        Self {
+            known: HashMap::new(),
+            all: Vec::new(),
+            most: most.min(MOST_MODULES),
+            open: 0,
+            bytes: 0,
+            beyond: HashSet::new(),
+            unread: HashMap::new(),
         }
-        if self.all.len() >= MOST_MODULES {
-            self.beyond += 1;
-            self.known.insert(key, None);
-            return None;
+    }
+
+    /// Whether one more file may be open; if so, it is counted as that.
+    pub(super) fn take_room(&mut self) -> bool {
+        let has_room = self.open < self.most;
+        self.open += usize::from(has_room);
+        has_room
+    }
+
+    /// Whether nothing is known of a file yet.
+    pub(super) fn is_new(&self, key: Key) -> bool {
+        !self.known.contains_key(&key)
+    }
+
+    /// Opens a file by the first of `paths` that leads to one, unless it is known; what it holds is
+    /// read when it is needed.
+    pub(super) fn open(&mut self, key: Key, paths: &[PathBuf]) -> Result<(), Unopened> {
+        if !self.is_new(key) {
+            return Ok(());
+        }
+        if !self.take_room() {
+            return Err(Unopened::NoRoom);
         }
         let file = if key == Key::Vdso {
             own_vdso()
         } else {
             open_first(paths)
         };
-        let file = file.inspect_err(|error| {
-            self.unread
-                .get_or_insert_with(|| format!("{name}: {error}"));
-        });
-        let module = file.ok().and_then(|file| {
-            let image = Image::read(&file).ok()?;
-            let name = name.to_owned();
-            Some(Module { name, file, image })
-        });
-        let number = module.and_then(|module| {
-            let bytes = self.bytes + module.image.bytes();
-            if bytes > MOST_UNWIND_BYTES {
-                self.beyond += 1;
-                return None;
+        let file = file.inspect_err(|_| self.open -= 1)?;
+        self.known.insert(key, Known::Open(file));
+        Ok(())
+    }
+
+    /// The number of a file whose code was met. It is opened now if it was not before.
+    pub(super) fn number(&mut self, key: Key, name: &str, paths: &[PathBuf]) -> Option<u32> {
+        match self.open(key, paths) {
+            Ok(()) => drop(self.unread.remove(&key)),
+            Err(Unopened::NoRoom) => self.tell_beyond(key),
+            Err(Unopened::Refused(error)) if self.unread.len() < MOST_MODULES => {
+                self.unread.insert(key, format!("{name}: {error}"));
             }
-            self.bytes = bytes;
-            self.all.push(module);
-            Some(self.all.len() as u32 - 1)
-        });
-        self.known.insert(key, number);
+            Err(Unopened::Refused(_)) => {}
+        }
+        let number = match self.known.remove(&key)? {
+            Known::Open(file) => self.read(key, name, file),
+            Known::Read(number) => Some(number),
+            Known::Unfit => None,
+        };
+        let known = number.map_or(Known::Unfit, Known::Read);
+        self.known.insert(key, known);
         number
+    }
+
+    fn read(&mut self, key: Key, name: &str, file: File) -> Option<u32> {
+        let image = Image::read(&file).ok();
+        let room = MOST_UNWIND_BYTES.saturating_sub(self.bytes);
+        let Some(image) = image.filter(|image| {
+            let fits = image.bytes() <= room;
+            if !fits {
+                self.tell_beyond(key);
+            }
+            fits
+        }) else {
+            self.open -= 1;
+            return None;
+        };
+        self.bytes += image.bytes();
+        let name = name.to_owned();
+        self.all.push(Module { name, file, image });
+        Some(self.all.len() as u32 - 1)
+    }
+
+    fn tell_beyond(&mut self, key: Key) {
+        // What is counted is bounded as what is kept is: beyond that "many" is all it says.
+        if self.beyond.len() < MOST_MODULES {
+            self.beyond.insert(key);
+        }
+    }
+
+    /// How many files there was no room for.
+    pub(super) fn beyond(&self) -> usize {
+        self.beyond.len()
+    }
+
+    /// A file that could not be opened through any process, and why; how many more there are.
+    pub(super) fn unread(&self) -> Option<(&str, usize)> {
+        let first = self.unread.values().min()?;
+        Some((first, self.unread.len() - 1))
     }
 
     /// The file of that number.

@@ -306,16 +306,28 @@ fn gaps_of(lost: &Lost, modules: &Modules) -> Vec<Gap> {
         );
         gaps.push(gap(&reason, "run as the server's user, or as root"));
     }
-    if modules.beyond > 0 {
-        let (beyond, most) = (modules.beyond, MOST_UNWIND_BYTES >> 20);
+    let beyond = modules.beyond();
+    if beyond > 0 {
+        let most = MOST_UNWIND_BYTES >> 20;
         let reason = format!(
-            "functions of {beyond} files have no names: more than {MOST_MODULES} files, or {most} MB \
-             of unwind information"
+            "functions of {beyond} files have no names: more than {MOST_MODULES} files or {most} MB \
+             of unwind information, or no more files may be open"
         );
-        gaps.push(gap(&reason, ""));
+        gaps.push(gap(
+            &reason,
+            "ulimit -n 65536, or fewer processes under one load",
+        ));
     }
-    if let Some(unread) = &modules.unread {
-        gaps.push(gap(&format!("functions have no names: {unread}"), ""));
+    if let Some((unread, more)) = modules.unread() {
+        let more = match more {
+            0 => String::new(),
+            more => format!(" (and {more} more files)"),
+        };
+        let reason = format!("functions have no names: {unread}{more}");
+        gaps.push(gap(
+            &reason,
+            "run as the server's user or as root, with CAP_SYS_PTRACE",
+        ));
     }
     gaps
 }

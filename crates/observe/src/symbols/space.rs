@@ -35,8 +35,8 @@ pub(super) struct Space {
     pub(super) unwinder: UnwinderNative<Bytes, framehop::MayAllocateDuringUnwind>,
     in_vain: u32,
     wait: u32,
-    /// The process's `/tmp`, where runtimes leave the names of code that they made; opened when an
-    /// address in such code is met, so that the process may end.
+    /// The process's `/tmp`, where runtimes leave the names of code that they made; opened when such
+    /// code is seen, so that the process may end.
     pub(super) tmp: Option<File>,
 }
 
@@ -96,22 +96,50 @@ impl std::fmt::Debug for Space {
 }
 
 impl Space {
-    /// Reads the maps of a process.
-    pub(super) fn read(proc_root: &Path, pid: u32) -> io::Result<Self> {
+    /// Reads the maps of a process and opens the files that it executes, so that it may end.
+    pub(super) fn read(proc_root: &Path, pid: u32, modules: &mut Modules) -> io::Result<Self> {
         let mappings = executable(proc_root, pid)?;
         if mappings.is_empty() {
             return Err(io::Error::other(
                 "it has ended, or is a thread of the kernel",
             ));
         }
-        Ok(Self {
+        let mut space = Self {
             pid,
             mappings,
             unwinder: UnwinderNative::new(),
             in_vain: 0,
             wait: 0,
             tmp: None,
-        })
+        };
+        space.open_files(proc_root, modules);
+        Ok(space)
+    }
+
+    /// Opens the files of all mappings that are not open yet; what they hold is read when an address
+    /// in them is placed.
+    fn open_files(&mut self, proc_root: &Path, modules: &mut Modules) {
+        let process = proc_root.join(self.pid.to_string());
+        let mut makes_code = false;
+        for mapping in &self.mappings {
+            match &mapping.source {
+                Some((key, path)) if modules.is_new(*key) && !is_memory(path) => {
+                    // If not now, then when an address in it is met, or through another process.
+                    let _ = modules.open(*key, &ways(&process, mapping, path).1);
+                }
+                Some((_, path)) => makes_code |= is_memory(path),
+                None => makes_code = true,
+            }
+        }
+        if makes_code {
+            self.open_tmp(&process, modules);
+        }
+    }
+
+    fn open_tmp(&mut self, process: &Path, modules: &mut Modules) {
+        if self.tmp.is_none() && modules.take_room() {
+            self.tmp = File::open(process.join("root/tmp")).ok();
+        }
     }
 
     /// The end of the highest executable mapping.
@@ -127,7 +155,7 @@ impl Space {
         modules: &mut Modules,
     ) -> Option<Place> {
         if self.find(at).is_none() {
-            self.read_again(proc_root);
+            self.read_again(proc_root, modules);
         }
         let which = self.find(at)?;
         let file = match self.mappings[which].code {
@@ -150,9 +178,7 @@ impl Space {
     /// nothing for code that the process made.
     pub(super) fn file_name(&self, at: u64) -> Option<String> {
         let (_, path) = self.mappings[self.find(at)?].source.as_ref()?;
-        // Runtimes that may not write where they execute map one piece of memory twice.
-        let made = path.starts_with("/dev") || path.to_string_lossy().starts_with("/memfd:");
-        (!made).then(|| plain_name(path).0)
+        (!is_memory(path)).then(|| plain_name(path).0)
     }
 
     fn find(&self, at: u64) -> Option<usize> {
@@ -175,8 +201,8 @@ impl Space {
             }
             Some(number)
         });
-        if file.is_none() && self.tmp.is_none() {
-            self.tmp = File::open(process.join("root/tmp")).ok();
+        if file.is_none() {
+            self.open_tmp(&process, modules);
         }
         self.mappings[which].code = file.map_or(Code::Made, Code::File);
         file
@@ -184,7 +210,7 @@ impl Space {
 
     /// Reads the maps again, unless that was in vain too often. What was mapped before and is not
     /// contradicted stays: the process may be about to end.
-    fn read_again(&mut self, proc_root: &Path) {
+    fn read_again(&mut self, proc_root: &Path, modules: &mut Modules) {
         if self.wait > 0 {
             self.wait -= 1;
             return;
@@ -210,7 +236,14 @@ impl Space {
         });
         self.mappings.extend(fresh);
         self.mappings.sort_by_key(|m| m.start);
+        self.open_files(proc_root, modules);
     }
+}
+
+/// Whether what is mapped under a path is no file but memory that a process filled: runtimes that
+/// may not write where they execute map one piece of it twice.
+fn is_memory(path: &Path) -> bool {
+    path.starts_with("/dev") || path.to_string_lossy().starts_with("/memfd:")
 }
 
 /// The name of a mapped file, and the paths that lead to it, the surest first.
@@ -250,6 +283,8 @@ fn executable(proc_root: &Path, pid: u32) -> io::Result<Vec<Mapping>> {
     let mut mappings: Vec<Mapping> = maps
         .iter()
         .filter(|m| m.perms.contains(MMPermissions::EXECUTE))
+        // A page of the kernel that no program of today calls.
+        .filter(|m| m.pathname != MMapPath::Vsyscall)
         .map(Mapping::of)
         .collect();
     mappings.sort_by_key(|m| m.start);

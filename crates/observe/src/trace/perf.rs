@@ -4,7 +4,7 @@ use std::ffi::{CString, c_int, c_ulong};
 use std::io;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
 
-use rustix::ioctl::opcode;
+use rustix::ioctl::{Getter, Opcode, ioctl, opcode};
 
 use super::records::{CALLCHAIN, HEAD, RAW, REGS_USER, STACK_USER, Shape};
 
@@ -26,6 +26,10 @@ const SAMPLE_ID_ALL: u64 = 1 << 18;
 const EXCLUDE_CALLCHAIN_USER: u64 = 1 << 22;
 const USE_CLOCKID: u64 = 1 << 25;
 const CONTEXT_SWITCH: u64 = 1 << 26;
+
+/// `PERF_EVENT_IOC_ID`. Its header declares a pointer, which is as wide as what it points to on the
+/// machines of this tool.
+const ID: Opcode = opcode::read::<u64>(b'$', 7);
 
 /// Part of a program's stack that is kept as a rule: enough for some thirty frames of C.
 pub(super) const DUMP_BYTES: u32 = 4096;
@@ -189,10 +193,8 @@ impl Event {
         }
         // SAFETY: the kernel has just given us this descriptor.
         let fd = unsafe { OwnedFd::from_raw_fd(fd as c_int) };
-        let mut event = Self { fd, id: 0 };
-        let id = &raw mut event.id;
-        event.control(opcode::read::<u64>(b'$', 7), id as c_ulong)?;
-        Ok(event)
+        let id = id_of(&fd)?;
+        Ok(Self { fd, id })
     }
 
     /// Lets its records go into the ring of `other`, which is on the same CPU.
@@ -237,6 +239,15 @@ impl Event {
     }
 }
 
+/// What the records of an event call it.
+#[expect(unsafe_code, reason = "the requests of perf events have no wrapper")]
+fn id_of(event: &OwnedFd) -> io::Result<u64> {
+    // SAFETY: this request writes a number of 64 bits to where it is told, which is what the
+    // wrapper makes room for.
+    let id = unsafe { ioctl(event, Getter::<ID, u64>::new()) };
+    Ok(id?)
+}
+
 impl AsFd for Event {
     fn as_fd(&self) -> BorrowedFd<'_> {
         self.fd.as_fd()
@@ -258,7 +269,7 @@ mod tests {
         #[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
         {
             assert_eq!(opcode::write::<*const u8>(b'$', 6), 0x4008_2406);
-            assert_eq!(opcode::read::<u64>(b'$', 7), 0x8008_2407);
+            assert_eq!(ID, 0x8008_2407);
         }
     }
 }

@@ -20,22 +20,19 @@ use crate::session::{PROC, Session};
 const MOST_EVENTS: u64 = 4_000_000;
 
 /// The signal whose gap says why there is no trace.
-const SIGNAL: &str = "trace.kernel";
+pub(super) const SIGNAL: &str = "trace.kernel";
 
-/// A tracer that is told when the measured window is, as soon as the load knows it.
+/// A tracer that is told when the measured window is, as soon as the load knows it. Dropped, it
+/// ends without telling anything.
 #[derive(Debug)]
 pub(super) struct Tracing {
+    // Before the tracer, which it holds too.
+    teller: Option<Teller>,
     tracer: Option<Arc<Tracer>>,
     why_not: Option<Gap>,
-    over: Arc<AtomicBool>,
-    teller: Option<JoinHandle<()>>,
 }
 
 impl Tracing {
-    /// The warm-up is known as soon as the load begins, a window without one at once: what is lost
-    /// of such a window is at most this.
-    const ASK_EVERY: Duration = Duration::from_millis(2);
-
     /// Begins to trace a repeat of what is measured, if that is wanted and there is something to see.
     pub(super) fn start(
         wanted: &Measurement<'_>,
@@ -43,7 +40,6 @@ impl Tracing {
         session: &mut Session,
         control: &Arc<Control>,
     ) -> Self {
-        let over = Arc::new(AtomicBool::new(false));
         let without = |reason: &str, remedy: &str| Self {
             tracer: None,
             why_not: Some(Gap {
@@ -51,7 +47,6 @@ impl Tracing {
                 reason: reason.to_owned(),
                 remedy: remedy.to_owned(),
             }),
-            over: Arc::default(),
             teller: None,
         };
         if !wanted.trace {
@@ -75,36 +70,94 @@ impl Tracing {
             seed: wanted.plan.seed,
             most_events: MOST_EVENTS / repeats.max(1),
         }));
-        let (told, control, ended) = (Arc::clone(&tracer), Arc::clone(control), Arc::clone(&over));
-        let duration_ns = load.duration_ns;
-        let teller = std::thread::spawn(move || {
+        let (told, duration_ns) = (Arc::clone(&tracer), load.duration_ns);
+        let teller = Teller::start(control, move |begin| {
+            told.window(Span::new(begin, begin.plus(duration_ns)));
+        });
+        Self {
+            teller: Some(teller),
+            tracer: Some(tracer),
+            why_not: None,
+        }
+    }
+
+    /// Ends the tracing and gives what was traced, what could not be, and what it cost.
+    pub(super) fn stop(mut self) -> Traced {
+        drop(self.teller.take());
+        let tracer = self.tracer.take().and_then(Arc::into_inner);
+        let mut traced = tracer.map(Tracer::stop).unwrap_or_default();
+        traced.gaps.extend(self.why_not.take());
+        traced
+    }
+}
+
+/// Waits until a load knows when its window begins, and tells it; dropped, it ends before that.
+#[derive(Debug)]
+struct Teller {
+    over: Arc<AtomicBool>,
+    thread: Option<JoinHandle<()>>,
+}
+
+impl Teller {
+    /// The warm-up is known as soon as the load begins, a window without one at once: what is lost
+    /// of such a window is at most this.
+    const ASK_EVERY: Duration = Duration::from_millis(2);
+
+    fn start(control: &Arc<Control>, tell: impl FnOnce(Nanos) + Send + 'static) -> Self {
+        let over = Arc::new(AtomicBool::new(false));
+        let (control, ended) = (Arc::clone(control), Arc::clone(&over));
+        let thread = std::thread::spawn(move || {
             while !ended.load(Ordering::Relaxed) {
                 let begin_ns = control.progress.window_begin_ns.load(Ordering::Relaxed);
                 if let Some(begin) = Nanos::from_stored(begin_ns) {
-                    told.window(Span::new(begin, begin.plus(duration_ns)));
+                    tell(begin);
                     return;
                 }
                 std::thread::sleep(Self::ASK_EVERY);
             }
         });
         Self {
-            tracer: Some(tracer),
-            why_not: None,
             over,
-            teller: Some(teller),
+            thread: Some(thread),
         }
     }
+}
 
-    /// Ends the tracing and gives what was traced, what could not be, and what it cost.
-    pub(super) fn stop(mut self) -> Traced {
+impl Drop for Teller {
+    fn drop(&mut self) {
         self.over.store(true, Ordering::Relaxed);
-        if let Some(teller) = self.teller.take() {
+        if let Some(thread) = self.thread.take() {
             // It only stores and sleeps: it cannot panic.
-            let _ = teller.join();
+            let _ = thread.join();
         }
-        let tracer = self.tracer.take().and_then(Arc::into_inner);
-        let mut traced = tracer.map(Tracer::stop).unwrap_or_default();
-        traced.gaps.extend(self.why_not.take());
-        traced
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_teller_tells_once_and_ends_when_there_is_nothing_to_tell() {
+        let control = Arc::new(Control::default());
+        let held = Arc::new(());
+        let (sent, told) = std::sync::mpsc::channel();
+        let tell = |sent: std::sync::mpsc::Sender<Nanos>, held: Arc<()>| {
+            move |begin| {
+                drop(held);
+                sent.send(begin).unwrap();
+            }
+        };
+        // As after an error before the load: no window ever comes.
+        drop(Teller::start(
+            &control,
+            tell(sent.clone(), Arc::clone(&held)),
+        ));
+        assert_eq!(Arc::strong_count(&held), 1, "the thread has ended");
+        control.progress.window_begin_ns.store(7, Ordering::Relaxed);
+        let teller = Teller::start(&control, tell(sent, Arc::clone(&held)));
+        assert_eq!(told.recv().unwrap(), Nanos::new(7));
+        drop(teller);
+        assert!(told.recv().is_err(), "it was told once");
     }
 }

@@ -32,4 +32,5 @@ mod sweep;
 mod taken_away;
 mod telemetry;
 mod tracing;
+mod unkept;
 mod verdicts;
