@@ -118,6 +118,7 @@ fn traced(seconds: u64, turn: u16) -> (Vec<Span>, Traced) {
         repeat: turn,
         seed: 1,
         most_events: 20_000_000,
+        most_files: 1024,
     });
     let begin = clock::now().plus(SECOND / 10);
     tracer.window(Span::new(begin, begin.plus(seconds * SECOND)));

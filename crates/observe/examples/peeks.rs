@@ -30,6 +30,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         seed: 0,
         most_events: 4_000_000,
         hertz: USUAL_HERTZ,
+        most_files: 1024,
     });
     let begin = clock::now();
     peeker.window(Span::new(begin, begin.plus(seconds * SECOND)));

@@ -19,6 +19,7 @@ use std::time::{Duration, Instant};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
 use crate::interventions::Restore;
+use crate::limits;
 use crate::target::family::{Family, GUARDIAN_MARK, MARK_VARIABLE};
 
 mod serve;
@@ -94,13 +95,15 @@ impl Guardian {
             path: program.to_owned(),
             source,
         };
-        let mut child = Command::new(program)
+        let mut command = Command::new(program);
+        command
             .arg(ARGUMENT)
             .env(MARK_VARIABLE, GUARDIAN_MARK)
             .stdin(Stdio::piped())
-            .stdout(Stdio::piped())
-            .spawn()
-            .map_err(start_error)?;
+            .stdout(Stdio::piped());
+        // Whom it starts is to find what slowpath found.
+        let child = limits::as_found(&mut command).spawn();
+        let mut child = child.map_err(start_error)?;
         let orders = child.stdin.take();
         let answers = child
             .stdout

@@ -11,6 +11,7 @@ pub mod clock;
 pub mod guardian;
 pub mod host;
 pub mod interventions;
+pub mod limits;
 pub mod observer;
 pub mod otlp;
 pub mod peek;

@@ -32,6 +32,7 @@ use std::thread::{Builder, JoinHandle};
 use slowpath_core::nanos::Span;
 use slowpath_core::timeline::Gap;
 
+use crate::limits::open_files_left;
 use crate::trace::Traced;
 use course::{Course, Orders};
 use switches::Switches;
@@ -55,6 +56,8 @@ pub struct PeekWatch {
     /// Looks a second, [`USUAL_HERTZ`] as a rule. There are fewer if they would take more than a
     /// fiftieth of a CPU.
     pub hertz: u32,
+    /// Files that may be open at most.
+    pub most_files: usize,
 }
 
 /// Traces without privilege, on a thread of its own.
@@ -108,7 +111,7 @@ impl Drop for Peeker {
 
 /// Whether the switches of this user's own threads can be recorded.
 pub(crate) fn can_follow(proc_root: &Path) -> io::Result<bool> {
-    Switches::open(proc_root)?.follow(std::process::id())
+    Switches::open(proc_root, open_files_left(proc_root))?.follow(std::process::id())
 }
 
 fn nothing(reason: &str) -> Traced {

@@ -15,6 +15,7 @@ mod idle;
 mod kinds;
 mod members;
 pub(crate) mod perf;
+mod points;
 mod reader;
 pub mod records;
 pub(crate) mod ring;
@@ -56,6 +57,8 @@ pub struct TraceWatch {
     pub seed: u64,
     /// With so many events tracing ends for this repeat.
     pub most_events: u64,
+    /// Files that tracing may have open at most; what they do not suffice for becomes a gap.
+    pub most_files: usize,
 }
 
 /// What was traced.
@@ -89,6 +92,7 @@ impl Tracer {
             seed: watch.seed,
             most_events: watch.most_events,
             hertz: USUAL_HERTZ,
+            most_files: watch.most_files,
         };
         let opened = Reader::open(watch).and_then(|reader| {
             let thread = Builder::new().name("slowpath-trace".to_owned());

@@ -120,6 +120,7 @@ fn watch(port: u16, most_events: u64) -> TraceWatch {
         repeat: 3,
         seed: 11,
         most_events,
+        most_files: 1024,
     }
 }
 

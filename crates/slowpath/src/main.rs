@@ -35,6 +35,7 @@ fn main() -> ExitCode {
     if first.is_some_and(|word| word == slowpath_observe::guardian::ARGUMENT) {
         return slowpath_observe::guardian::serve();
     }
+    slowpath_observe::limits::raise_open_files();
     let words: Vec<_> = std::env::args_os().collect();
     let cli = cli::parse(&words).unwrap_or_else(|error| error.exit());
     let done = match cli.verb {

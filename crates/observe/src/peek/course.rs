@@ -10,7 +10,7 @@ use slowpath_core::nanos::{MILLISECOND, SECOND, Span};
 use slowpath_core::trace::{Depth, Event, Stretch, Trace, What};
 
 use super::PeekWatch;
-use super::crew::Crew;
+use super::crew::{Crew, MOST_FILES};
 use super::holders;
 use super::sweep::Sweep;
 use super::switches::{Seen, Sight, Switches};
@@ -27,6 +27,8 @@ const ASK_NS: u64 = 10 * MILLISECOND;
 const LIST_NS: u64 = 100 * MILLISECOND;
 /// How often processes are, which is dearer.
 const FOLLOW_NS: u64 = SECOND;
+/// Of the files that may be open, one of so many is for looks.
+const LOOKS_SHARE_INVERSE: usize = 4;
 /// Times that threads are listed and followed anew until no new ones come while that is done.
 const MOST_LISTINGS: usize = 3;
 
@@ -89,13 +91,16 @@ pub(super) struct Course {
 
 impl Course {
     pub(super) fn new(watch: PeekWatch) -> Self {
-        let (switches, refused) = match Switches::open(&watch.proc_root) {
+        // A thread that is not followed is missing; one whose file is opened anew costs a little more.
+        let of_looks = MOST_FILES.min(watch.most_files / LOOKS_SHARE_INVERSE);
+        let of_switches = watch.most_files - of_looks;
+        let (switches, refused) = match Switches::open(&watch.proc_root, of_switches) {
             Ok(switches) => (Some(switches), None),
             Err(error) => (None, Some(error)),
         };
         let now = clock::now();
         Self {
-            crew: Crew::new(watch.proc_root.clone(), watch.pids.clone()),
+            crew: Crew::new(watch.proc_root.clone(), watch.pids.clone(), of_looks),
             watch,
             sweep: Sweep::default(),
             switches,

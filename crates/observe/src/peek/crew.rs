@@ -16,9 +16,8 @@ use super::text;
 use crate::clock;
 use crate::probes::{Files, Scene, Watch, Watched, numbers};
 
-/// Files kept open from look to look: opening one again costs two thirds of a look. Half of a
-/// usual limit of 1024 is left to the load.
-const MOST_FILES: usize = 256;
+/// Files kept open from look to look: opening one again costs two thirds of a look.
+pub(super) const MOST_FILES: usize = 256;
 /// Threads and processes whose names are kept; more are met only where each request has its own,
 /// and then the names repeat.
 const MOST_MET: usize = 65_536;
@@ -102,6 +101,8 @@ pub(super) struct Crew {
     root: PathBuf,
     scene: Scene,
     files: Files,
+    /// Files of members that may be kept open, and that are.
+    most_files: usize,
     open_files: usize,
     pub(super) programs: BTreeMap<u32, Program>,
     pub(super) members: BTreeMap<u32, Member>,
@@ -110,8 +111,8 @@ pub(super) struct Crew {
 }
 
 impl Crew {
-    /// The processes `pids` and all that come from them.
-    pub(super) fn new(root: PathBuf, pids: Vec<u32>) -> Self {
+    /// The processes `pids` and all that come from them, with at most so many files kept open.
+    pub(super) fn new(root: PathBuf, pids: Vec<u32>, most_files: usize) -> Self {
         let watch = Watch {
             sys_root: root.clone(),
             proc_root: root.clone(),
@@ -122,6 +123,7 @@ impl Crew {
             root,
             scene: Scene::new(watch),
             files: Files::default(),
+            most_files,
             open_files: 0,
             programs: BTreeMap::new(),
             members: BTreeMap::new(),
@@ -306,7 +308,7 @@ impl Crew {
             let path = self.root.join(format!("{}/task/{tid}/{name}", member.pid));
             let file = open(&path, OFlags::RDONLY | OFlags::CLOEXEC, Mode::empty())?;
             let read = pread(&file, &mut buffer.0, 0)?;
-            if self.open_files < MOST_FILES {
+            if self.open_files < self.most_files {
                 self.open_files += 1;
                 member.file = Some(file);
             }

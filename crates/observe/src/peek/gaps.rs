@@ -2,9 +2,11 @@
 
 use std::fs;
 
+use rustix::io::Errno;
 use slowpath_core::timeline::Gap;
 
 use super::course::Course;
+use crate::limits::MORE_FILES;
 
 /// When threads were on a CPU.
 pub(super) const SWITCHES: &str = "trace.switches";
@@ -30,6 +32,14 @@ impl Course {
             remedy: remedy.to_owned(),
         };
         if let Some(error) = &self.refused {
+            if Errno::from_io_error(error) == Some(Errno::MFILE) {
+                let most = self.watch.most_files;
+                let reason = format!(
+                    "when the target's threads ran is not recorded: {most} more files may be open \
+                     beside the load's connections"
+                );
+                return Some(gap(reason, MORE_FILES));
+            }
             let path = self.watch.proc_root.join("sys/kernel/perf_event_paranoid");
             let level = fs::read_to_string(path).unwrap_or_default();
             let reason = format!(
@@ -44,7 +54,7 @@ impl Course {
         let left_out = self.switches.as_ref()?.left_out();
         (left_out > 0).then(|| {
             let reason = format!("{left_out} threads were left out for want of files");
-            gap(reason, "ulimit -n 65536")
+            gap(reason, MORE_FILES)
         })
     }
 

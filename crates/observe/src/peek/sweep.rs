@@ -322,7 +322,7 @@ mod tests {
             let _ = wait.recv_timeout(Duration::from_secs(20));
         });
         let tid = receive.recv().unwrap();
-        let mut crew = Crew::new("/proc".into(), vec![pid]);
+        let mut crew = Crew::new("/proc".into(), vec![pid], 16);
         crew.refresh();
         prepare(&mut crew);
         let mut sweep = Sweep::default();

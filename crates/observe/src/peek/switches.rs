@@ -11,10 +11,8 @@ use std::io;
 use std::path::Path;
 
 use rustix::io::Errno;
-use rustix::process::{Resource, getrlimit};
 use slowpath_core::Nanos;
 
-use crate::probes::numbers;
 use crate::trace::perf::{Event, What};
 use crate::trace::records::{self, Record};
 use crate::trace::ring::Ring;
@@ -25,12 +23,9 @@ use crate::trace::ring::Ring;
 const RING_BYTES: usize = 256 << 10;
 /// With less than that, 2 ms of so many switches fill it.
 const SMALLEST_RING_BYTES: usize = 8 << 10;
-/// Events at most, whatever the limit of files: opening and closing one takes about 10 µs, and
+/// Events at most, however many files may be open: opening and closing one takes about 10 µs, and
 /// that is done for every stretch without tracing.
 const MOST_EVENTS: usize = 4096;
-/// Of the files that may still be opened, so many are left to the load and everything else: one
-/// of two.
-const FILES_SHARE_INVERSE: usize = 2;
 
 /// What was seen of a thread.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -77,11 +72,15 @@ pub(super) struct Switches {
 }
 
 impl Switches {
-    /// The rings, without a thread.
-    pub(super) fn open(proc_root: &Path) -> io::Result<Self> {
+    /// The rings, without a thread; with them and all events so many files may be open.
+    pub(super) fn open(proc_root: &Path, most_files: usize) -> io::Result<Self> {
         let stat = fs::read_to_string(proc_root.join("stat"))?;
-        let mut cpus = Vec::new();
-        for number in online(&stat) {
+        let numbers: Vec<u32> = online(&stat).collect();
+        let Some(room) = most_files.checked_sub(numbers.len()) else {
+            return Err(Errno::MFILE.into());
+        };
+        let mut cpus = Vec::with_capacity(numbers.len());
+        for number in numbers {
             let owner = Event::open_for(What::Nothing, Some(0), number)?;
             let ring = map(&owner)?;
             cpus.push(Cpu {
@@ -90,10 +89,6 @@ impl Switches {
                 ring,
             });
         }
-        let open_files = numbers(&proc_root.join("self/fd")).map_or(0, |fds| fds.len());
-        let limit = getrlimit(Resource::Nofile).current;
-        let limit = limit.map_or(usize::MAX, |limit| limit as usize);
-        let room = limit.saturating_sub(open_files) / FILES_SHARE_INVERSE;
         Ok(Self {
             cpus,
             open: BTreeMap::new(),

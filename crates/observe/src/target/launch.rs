@@ -15,6 +15,7 @@ use super::log::Log;
 use super::process::Identity;
 use super::running::Running;
 use crate::guardian::Guardian;
+use crate::limits;
 
 /// What is to be started.
 #[derive(Clone, Debug)]
@@ -125,6 +126,7 @@ fn command(launch: &Launch, program: &str, family: &Family) -> Command {
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())
         .process_group(0);
+    limits::as_found(&mut command);
     command
 }
 

@@ -86,25 +86,15 @@ impl Reader {
         let mut upstream = Upstream::new(&watch.proc_root, watch.port);
         meet_peers(&mut members, &mut upstream);
         let scope = scope(&watch.proc_root, &members, &upstream);
-        let session = Session::open(&watch.proc_root, &formats, scope).map_err(|error| {
-            let remedy = "run slowpath as root or with CAP_PERFMON, CAP_SYS_PTRACE and \
-                CAP_IPC_LOCK; `ulimit -n` if it has too many files open";
-            gap(KERNEL, error.to_string(), remedy)
-        })?;
+        let session = Session::open(&watch.proc_root, &formats, scope, watch.most_files);
+        let session = session.map_err(|error| gap(KERNEL, error.to_string(), error.remedy()))?;
         let mut collector = Collector::new(members);
         collector.ports = upstream.ports();
         collector.reset_reasons = reset_reasons(&formats);
-        let gaps = session.missing().map(|kind| {
-            let reason = "the kernel has no such tracepoint, or without fields that are needed";
-            let remedy = format!("Linux {} or later", kind.since());
-            gap(
-                &format!("trace.{}", kind.name()),
-                reason.to_owned(),
-                &remedy,
-            )
-        });
+        let for_stacks = watch.most_files.saturating_sub(session.files());
+        collector.stacks.most_files = for_stacks;
         Ok(Self {
-            gaps: gaps.collect(),
+            gaps: session.gaps().to_vec(),
             budget: Budget::new(0, session.cpus()),
             waits_per_s: HashMap::new(),
             counted_at: clock::now(),
@@ -188,14 +178,14 @@ impl Reader {
 
     /// Begins to take stacks; gives whether that could be.
     fn arm(&mut self) -> bool {
-        if self.collector.stacks.is_full() {
+        if self.collector.stacks.is_full() || !self.session.may_take_stacks() {
             return false;
         }
         let tids = self.collector.members.tids();
         let choice = self.budget.choose(&tids, &self.waits_per_s);
         let armed = self.session.arm(&choice);
         if let Err(error) = &armed {
-            self.tell(gap("trace.stacks", error.to_string(), ""));
+            self.tell(gap("trace.stacks", error.to_string(), error.remedy()));
         }
         armed.is_ok()
     }
@@ -321,10 +311,10 @@ impl Reader {
                 &self.upstream,
             );
             self.collector.ports = ports;
-            // What could not be opened anew goes on as it was.
+            // What could not be opened anew goes on as it was, and is tried again at the next look.
             if let Err(error) = self.session.follow(scope) {
                 let reason = format!("whom to follow could not be told anew: {error}");
-                self.tell(gap("trace.newcomers", reason, ""));
+                self.tell(gap("trace.newcomers", reason, error.remedy()));
             }
         }
         let cost_ns = clock::thread_cpu_ns().saturating_sub(cpu_ns);

@@ -5,14 +5,19 @@ use std::fs;
 use std::io;
 use std::path::Path;
 
+use rustix::io::Errno;
+use slowpath_core::timeline::Gap;
+
 use super::budget::Choice;
 use super::filters::{Scope, Tids};
 use super::format::Format;
 use super::idle;
 use super::kinds::{Kind, Layout};
 use super::perf::{DUMP_BYTES, Event, What};
+use super::points::{Means, Point};
 use super::records::Shape;
 use super::ring::Ring;
+use crate::limits::MORE_FILES;
 
 /// Data of the largest ring: at 100,000 events a second of about 100 bytes on a CPU it holds
 /// almost a second.
@@ -34,13 +39,11 @@ pub(super) struct Source {
     pub(super) layout: Option<Layout>,
 }
 
-/// A tracepoint that the kernel has.
+/// An event of a tracepoint, and what the kernel tests before it writes a record of it.
 #[derive(Debug)]
-struct Point {
-    kind: Kind,
-    id: u64,
-    layout: Layout,
-    with_ports: bool,
+struct Light {
+    event: Event,
+    condition: Option<String>,
 }
 
 /// Everything that is open on one CPU.
@@ -50,8 +53,8 @@ struct Cpu {
     /// Births, names and ends; the ring is this event's.
     tasks: Event,
     ring: Ring,
-    /// The tracepoints, in the order of [`Session::points`].
-    light: Vec<Event>,
+    /// The tracepoints, in the order of [`Means::points`].
+    light: Vec<Light>,
     /// Every handover of the CPU, if the tracepoints tell nothing of it while it is idle.
     handovers: Option<Event>,
     /// The events with stacks, while there are any.
@@ -61,9 +64,10 @@ struct Cpu {
 /// All events on all CPUs.
 #[derive(Debug)]
 pub(super) struct Session {
-    points: Vec<Point>,
+    means: Means,
     cpus: Vec<Cpu>,
     sources: BTreeMap<u64, Source>,
+    /// Whom all events follow; after a change that went wrong some follow others already.
     scope: Scope,
     enabled: bool,
 }
@@ -84,6 +88,14 @@ pub(super) enum SessionError {
         /// Why.
         source: io::Error,
     },
+    /// Too few files may be open.
+    #[error("{least} files would be open, and {most} may be beside the load's connections")]
+    NoFiles {
+        /// What the least would take.
+        least: usize,
+        /// What there is.
+        most: usize,
+    },
     /// The list of CPUs is not to be had.
     #[error("{path} lists no CPU")]
     NoCpus {
@@ -92,97 +104,114 @@ pub(super) enum SessionError {
     },
 }
 
+impl SessionError {
+    /// What to try.
+    pub(super) fn remedy(&self) -> &'static str {
+        let is_file = |source: &io::Error| {
+            let errno = Errno::from_io_error(source);
+            matches!(errno, Some(Errno::MFILE | Errno::NFILE))
+        };
+        match self {
+            Self::Absent(_) => "a kernel with CONFIG_FTRACE and CONFIG_EVENT_TRACING",
+            Self::NoFiles { .. } => MORE_FILES,
+            Self::Refused { source, .. } if is_file(source) => MORE_FILES,
+            Self::Refused { .. } => {
+                "run slowpath as root or with CAP_PERFMON, CAP_SYS_PTRACE and CAP_IPC_LOCK"
+            }
+            Self::NoCpus { .. } => "mount procfs: mount -t proc proc /proc",
+        }
+    }
+}
+
 impl Session {
     /// Opens the events of all tracepoints on all CPUs and follows `scope`; nothing is recorded
-    /// yet but births, names and ends of threads.
+    /// yet but births, names and ends of threads. What cannot be opened is a gap, unless nothing can
+    /// be told without it.
     pub(super) fn open(
         proc_root: &Path,
         formats: &[(Kind, Format)],
         scope: Scope,
+        most_files: usize,
     ) -> Result<Self, SessionError> {
-        let point = |(kind, format): &(Kind, Format)| {
-            Some(Point {
-                kind: *kind,
-                id: format.id,
-                layout: Layout::of(*kind, format)?,
-                with_ports: format.field("sport").is_some() && format.field("dport").is_some(),
-            })
-        };
-        let points: Vec<Point> = formats.iter().filter_map(point).collect();
-        for needed in [Kind::Switch, Kind::Waking] {
-            if !points.iter().any(|point| point.kind == needed) {
-                return Err(SessionError::Absent(needed.name()));
-            }
-        }
         let stat = proc_root.join("stat");
         let numbers = cpus(&fs::read_to_string(&stat).unwrap_or_default());
         if numbers.is_empty() {
             let path = stat.display().to_string();
             return Err(SessionError::NoCpus { path });
         }
+        let means = Means::within(formats, numbers.len(), most_files);
+        let means = means.map_err(|least| SessionError::NoFiles {
+            least,
+            most: most_files,
+        })?;
+        for needed in [Kind::Switch, Kind::Waking] {
+            if !means.points.iter().any(|point| point.kind == needed) {
+                return Err(SessionError::Absent(needed.name()));
+            }
+        }
+        let bytes = ring_bytes(numbers.len());
+        let rings = numbers.iter().map(|number| Cpu::open(*number, bytes));
         let mut session = Self {
-            points,
-            cpus: Vec::with_capacity(numbers.len()),
+            cpus: rings.collect::<Result<_, _>>()?,
+            means,
             sources: BTreeMap::new(),
             scope,
             enabled: false,
         };
-        let bytes = ring_bytes(numbers.len());
-        for number in numbers {
-            let cpu = session.open_cpu(number, bytes)?;
-            session.cpus.push(cpu);
-        }
+        session.open_points()?;
+        session.begin()?;
         Ok(session)
     }
 
-    /// The kinds of which the kernel has no tracepoint that we understand.
-    pub(super) fn missing(&self) -> impl Iterator<Item = Kind> {
-        let has = |kind: Kind| self.points.iter().any(|point| point.kind == kind);
-        let all = Kind::TRACEPOINTS.into_iter().map(|point| point.kind);
-        all.filter(move |kind| !has(*kind))
+    /// What is left out.
+    pub(super) fn gaps(&self) -> &[Gap] {
+        &self.means.gaps
     }
 
-    fn open_cpu(&mut self, number: u32, bytes: usize) -> Result<Cpu, SessionError> {
-        let refused = |source| SessionError::Refused {
-            what: "perf_event_open".to_owned(),
-            cpu: number,
-            source,
-        };
-        let tasks = Event::open(What::Tasks, number).map_err(refused)?;
-        let ring = largest_ring(&tasks, bytes).map_err(refused)?;
-        let light = (0..self.points.len())
-            .map(|place| self.open_point(place, number, &tasks))
-            .collect::<Result<_, _>>()?;
-        tasks.enable().map_err(refused)?;
-        let switch = self.points.iter().find(|point| point.kind == Kind::Switch);
-        let hides_idle = switch.is_some_and(|point| idle::is_hidden(point.id, number));
-        let handovers = hides_idle.then(|| open(What::Handovers, None, number, &tasks));
-        let handovers = handovers.transpose().map_err(refused)?;
-        Ok(Cpu {
-            number,
-            tasks,
-            ring,
-            light,
-            handovers,
-            full: Vec::new(),
-        })
+    /// Files that are open at most.
+    pub(super) fn files(&self) -> usize {
+        self.means.files
     }
 
-    /// Opens a tracepoint on a CPU with the present scope.
-    fn open_point(&mut self, place: usize, cpu: u32, tasks: &Event) -> Result<Event, SessionError> {
-        let point = &self.points[place];
-        let condition = self.scope.condition(point.kind, point.with_ports);
-        let what = What::Tracepoint(point.id);
-        let layout = Some(point.layout);
-        let event = open(what, condition.as_deref(), cpu, tasks);
-        let event = event.map_err(|source| SessionError::Refused {
-            what: self.points[place].kind.name(),
-            cpu,
-            source,
-        })?;
-        let shape = what.shape();
-        self.sources.insert(event.id, Source { shape, layout });
-        Ok(event)
+    /// Opens the tracepoints.
+    fn open_points(&mut self) -> Result<(), SessionError> {
+        let mut place = 0;
+        while let Some(point) = self.means.points.get(place) {
+            let condition = self.scope.condition(point.kind, point.with_ports);
+            let open = |cpu: &Cpu| cpu.open_point(point, condition.clone(), &mut self.sources);
+            let lights: Result<Vec<Light>, _> = self.cpus.iter().map(open).collect();
+            match lights {
+                Ok(lights) => {
+                    for (cpu, light) in self.cpus.iter_mut().zip(lights) {
+                        cpu.light.push(light);
+                    }
+                    place += 1;
+                }
+                Err(error) if point.is_needed() => return Err(error),
+                Err(error) => self.means.leave_out(place, &error.to_string()),
+            }
+        }
+        Ok(())
+    }
+
+    /// Begins to tell of births, names and ends.
+    fn begin(&mut self) -> Result<(), SessionError> {
+        let switch = self.switch_point()?.id;
+        for cpu in &mut self.cpus {
+            let number = cpu.number;
+            let refused = |source| refused("an event of threads", number, source);
+            cpu.tasks.enable().map_err(refused)?;
+            let handovers = idle::is_hidden(switch, number)
+                .then(|| open(What::Handovers, None, number, &cpu.tasks));
+            cpu.handovers = handovers.transpose().map_err(refused)?;
+        }
+        Ok(())
+    }
+
+    fn switch_point(&self) -> Result<&Point, SessionError> {
+        let mut points = self.means.points.iter();
+        let switch = points.find(|point| point.kind == Kind::Switch);
+        switch.ok_or_else(|| SessionError::Absent(Kind::Switch.name()))
     }
 
     /// What the event of that id stands for; events that were closed are still known.
@@ -197,41 +226,41 @@ impl Session {
 
     /// Follows somebody else. A condition cannot be changed, so each event whose condition differs
     /// gets a successor, which begins before it ends: what happens in between is told twice, and
-    /// nothing is missed.
+    /// nothing is missed. After an error some events still follow whom they did; trying again is
+    /// worth it, and does what is left.
     pub(super) fn follow(&mut self, scope: Scope) -> Result<(), SessionError> {
-        let before = std::mem::replace(&mut self.scope, scope);
-        for place in 0..self.points.len() {
-            let point = &self.points[place];
-            let condition = |scope: &Scope| scope.condition(point.kind, point.with_ports);
-            if condition(&before) == condition(&self.scope) {
-                continue;
-            }
-            for at in 0..self.cpus.len() {
-                self.replace(place, at)?;
+        let mut done = Ok(());
+        for (place, point) in self.means.points.iter().enumerate() {
+            let condition = scope.condition(point.kind, point.with_ports);
+            for cpu in &mut self.cpus {
+                if cpu.light[place].condition == condition {
+                    continue;
+                }
+                match cpu.open_point(point, condition.clone(), &mut self.sources) {
+                    Ok(light) => {
+                        if self.enabled {
+                            // It has just been opened; that it cannot be switched on does not happen.
+                            let _ = light.event.enable();
+                        }
+                        cpu.light[place] = light;
+                    }
+                    Err(error) => done = done.and(Err(error)),
+                }
             }
         }
-        Ok(())
-    }
-
-    fn replace(&mut self, place: usize, at: usize) -> Result<(), SessionError> {
-        let mut cpus = std::mem::take(&mut self.cpus);
-        let cpu = &mut cpus[at];
-        let opened = self.open_point(place, cpu.number, &cpu.tasks);
-        let outcome = opened.map(|event| {
-            if self.enabled {
-                // It has just been opened; that it cannot be switched on does not happen.
-                let _ = event.enable();
-            }
-            cpu.light[place] = event;
-        });
-        self.cpus = cpus;
-        outcome
+        if done.is_ok() {
+            self.scope = scope;
+        }
+        done
     }
 
     /// Switches the tracepoints on or off; births, names and ends are always told.
     pub(super) fn switch(&mut self, on: bool) {
-        let all = self.cpus.iter();
-        for event in all.flat_map(|cpu| cpu.light.iter().chain(&cpu.handovers)) {
+        let events = self.cpus.iter().flat_map(|cpu| {
+            let light = cpu.light.iter().map(|light| &light.event);
+            light.chain(&cpu.handovers)
+        });
+        for event in events {
             // Neither fails for an event that is open (kernel/events/core.c, _perf_ioctl).
             let _ = if on { event.enable() } else { event.disable() };
         }
@@ -243,23 +272,21 @@ impl Session {
         self.enabled
     }
 
+    /// Whether there are files for events with stacks.
+    pub(super) fn may_take_stacks(&self) -> bool {
+        self.means.stacks
+    }
+
     /// Takes stacks of those that are chosen, from now on.
     pub(super) fn arm(&mut self, choice: &Choice) -> Result<(), SessionError> {
         self.disarm();
-        let switch = self.points.iter().find(|point| point.kind == Kind::Switch);
-        let Some((id, layout)) = switch.map(|point| (point.id, point.layout)) else {
-            return Err(SessionError::Absent(Kind::Switch.name()));
-        };
-        let mut cpus = std::mem::take(&mut self.cpus);
-        let armed = cpus.iter_mut().try_for_each(|cpu| {
+        let switch = self.switch_point()?;
+        let (id, layout) = (switch.id, switch.layout);
+        let armed = self.cpus.iter_mut().try_for_each(|cpu| {
             for (what, condition) in with_stacks(id, choice) {
                 let condition = condition.as_deref();
-                let event = open_slower(what, condition, cpu.number, &cpu.tasks);
-                let event = event.map_err(|source| SessionError::Refused {
-                    what: "an event with stacks".to_owned(),
-                    cpu: cpu.number,
-                    source,
-                })?;
+                let event = open_slower(what, condition, cpu.number, &cpu.tasks)
+                    .map_err(|source| refused("an event with stacks", cpu.number, source))?;
                 let layout = condition.is_some().then_some(layout);
                 let shape = what.shape();
                 self.sources.insert(event.id, Source { shape, layout });
@@ -269,7 +296,6 @@ impl Session {
             }
             Ok(())
         });
-        self.cpus = cpus;
         if armed.is_err() {
             self.disarm();
         }
@@ -293,6 +319,46 @@ impl Session {
     /// How many CPUs are recorded.
     pub(super) fn cpus(&self) -> usize {
         self.cpus.len()
+    }
+}
+
+impl Cpu {
+    /// The ring of a CPU.
+    fn open(number: u32, bytes: usize) -> Result<Self, SessionError> {
+        let refused = |source| refused("perf_event_open", number, source);
+        let tasks = Event::open(What::Tasks, number).map_err(refused)?;
+        let ring = largest_ring(&tasks, bytes).map_err(refused)?;
+        Ok(Self {
+            number,
+            tasks,
+            ring,
+            light: Vec::new(),
+            handovers: None,
+            full: Vec::new(),
+        })
+    }
+
+    /// Opens a tracepoint with a condition.
+    fn open_point(
+        &self,
+        point: &Point,
+        condition: Option<String>,
+        sources: &mut BTreeMap<u64, Source>,
+    ) -> Result<Light, SessionError> {
+        let what = What::Tracepoint(point.id);
+        let event = open(what, condition.as_deref(), self.number, &self.tasks)
+            .map_err(|source| refused(&point.kind.name(), self.number, source))?;
+        let (shape, layout) = (what.shape(), Some(point.layout));
+        sources.insert(event.id, Source { shape, layout });
+        Ok(Light { event, condition })
+    }
+}
+
+fn refused(what: &str, cpu: u32, source: io::Error) -> SessionError {
+    SessionError::Refused {
+        what: what.to_owned(),
+        cpu,
+        source,
     }
 }
 
@@ -388,6 +454,117 @@ mod tests {
             assert!(bytes.is_power_of_two() && bytes >= SMALLEST_RING_BYTES);
             assert!(bytes * cpus <= ALL_RINGS_BYTES || bytes == SMALLEST_RING_BYTES);
         }
+    }
+
+    /// The formats of this kernel; none where they may not be read.
+    fn formats() -> Option<Vec<(Kind, Format)>> {
+        match super::super::tracefs::formats(Path::new("/proc")) {
+            Ok(formats) => Some(formats),
+            Err(error) => {
+                println!("skipped: {error}");
+                None
+            }
+        }
+    }
+
+    fn open_with(formats: &[(Kind, Format)], files: usize) -> Result<Session, SessionError> {
+        Session::open(Path::new("/proc"), formats, Scope::default(), files)
+    }
+
+    /// Makes the kernel refuse a tracepoint: it has none of that number.
+    fn spoil(formats: &mut [(Kind, Format)], spoilt: Kind) {
+        let format = formats.iter_mut().find(|(kind, _)| *kind == spoilt);
+        format.expect("this kernel has it").1.id = u64::from(u32::MAX);
+    }
+
+    #[test]
+    fn one_tracepoint_that_is_refused_takes_nothing_else_with_it() {
+        let Some(mut formats) = formats() else { return };
+        spoil(&mut formats, Kind::Read);
+        let mut session = match open_with(&formats, 4096) {
+            Ok(session) => session,
+            Err(error) => return println!("skipped: {error}"),
+        };
+        let signals = session.gaps().iter().map(|gap| gap.signal.as_str());
+        assert_eq!(
+            signals.collect::<Vec<_>>(),
+            ["trace.tcp:tcp_rcv_space_adjust"]
+        );
+        assert!(
+            session.gaps()[0].reason.contains("on CPU"),
+            "{:?}",
+            session.gaps()
+        );
+        let tids = Tids::covering(&BTreeSet::from([std::process::id()]), None);
+        let scope = Scope {
+            tids,
+            ports: BTreeSet::from([80]),
+        };
+        session.follow(scope.clone()).unwrap();
+        assert_eq!(*session.scope(), scope);
+        spoil(&mut formats, Kind::Waking);
+        let refused = open_with(&formats, 4096).unwrap_err();
+        assert!(
+            refused.to_string().contains("sched:sched_waking"),
+            "{refused}"
+        );
+    }
+
+    #[test]
+    fn whom_to_follow_is_told_again_where_it_was_refused() {
+        let Some(formats) = formats() else { return };
+        let mut session = match open_with(&formats, 4096) {
+            Ok(session) => session,
+            Err(error) => return println!("skipped: {error}"),
+        };
+        let tids = Tids::covering(&BTreeSet::from([std::process::id()]), None);
+        let scope = Scope {
+            tids,
+            ports: BTreeSet::new(),
+        };
+        // As if the kernel had no room for some event: it has none of that number.
+        let (last, id) = (session.means.points.len() - 1, session.means.points[0].id);
+        let first = std::mem::replace(&mut session.means.points[0].id, u64::from(u32::MAX));
+        assert_eq!(first, id);
+        session.follow(scope.clone()).unwrap_err();
+        assert_ne!(*session.scope(), scope, "not all follow");
+        let conditions = |session: &Session, place: usize| -> Vec<Option<String>> {
+            let lights = session
+                .cpus
+                .iter()
+                .map(|cpu| cpu.light[place].condition.clone());
+            lights.collect()
+        };
+        let point = &session.means.points[1];
+        let wanted = scope.condition(point.kind, point.with_ports);
+        assert!(
+            conditions(&session, 1).iter().all(|of| *of == wanted),
+            "the others do"
+        );
+        session.means.points[0].id = id;
+        session.follow(scope.clone()).unwrap();
+        assert_eq!(*session.scope(), scope);
+        let of_all = 0..=last;
+        for (place, point) in of_all.zip(&session.means.points) {
+            let wanted = scope.condition(point.kind, point.with_ports);
+            assert!(conditions(&session, place).iter().all(|of| *of == wanted));
+        }
+    }
+
+    #[test]
+    fn with_few_files_less_is_traced_and_with_fewer_nothing() {
+        let Some(formats) = formats() else { return };
+        let cpus = cpus(&fs::read_to_string("/proc/stat").unwrap()).len();
+        let session = match open_with(&formats, cpus * 4 + 2) {
+            Ok(session) => session,
+            Err(error) => return println!("skipped: {error}"),
+        };
+        assert_eq!(session.means.points.len(), 2);
+        assert!(!session.may_take_stacks());
+        let gaps = session.gaps().iter();
+        assert!(gaps.filter(|gap| gap.reason.contains("files")).count() >= formats.len() - 1);
+        let refused = open_with(&formats, cpus * 4 + 1).unwrap_err();
+        assert!(matches!(refused, SessionError::NoFiles { .. }), "{refused}");
     }
 
     #[test]

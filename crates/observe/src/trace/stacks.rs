@@ -53,6 +53,8 @@ pub(super) struct Stacks {
     bytes: usize,
     /// Stacks for which there was no room.
     refused: u64,
+    /// Files of programs that may be open until stacks are named.
+    pub(super) most_files: usize,
     symbolizer: Option<Symbolizer>,
     met: BTreeSet<u32>,
     latest: Vec<Latest>,
@@ -72,7 +74,7 @@ impl Stacks {
             // Its maps are read now: it may be gone when the window is over.
             let symbolizer = self
                 .symbolizer
-                .get_or_insert_with(|| Symbolizer::new(proc_root));
+                .get_or_insert_with(|| Symbolizer::with_files(proc_root, self.most_files));
             symbolizer.meet(pid);
         }
         self.kept.push(Kept {

@@ -65,6 +65,7 @@ fn traced(pid: u32, for_ms: u64, most_events: u64) -> Traced {
         seed: 1,
         most_events,
         hertz: USUAL_HERTZ,
+        most_files: 1024,
     });
     let begin = clock::now().plus(20 * MILLISECOND);
     peeker.window(Span::new(begin, begin.plus(for_ms * MILLISECOND)));
@@ -347,6 +348,7 @@ fn without_tracepoints_there_is_still_this() {
         repeat: 0,
         seed: 1,
         most_events: 1 << 20,
+        most_files: 1024,
     });
     let begin = clock::now();
     tracer.window(Span::new(begin, begin.plus(500 * MILLISECOND)));

@@ -4,6 +4,8 @@ use std::fs;
 use std::net::TcpListener;
 use std::os::unix::fs::PermissionsExt;
 
+use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
+use slowpath_observe::limits::raise_open_files;
 use slowpath_observe::target::{TargetError, start};
 
 use crate::{eventually, run, shell, spawn_guardian};
@@ -108,4 +110,26 @@ fn a_port_in_use_is_noticed_before_the_start() {
     launch.address = Some(other.local_addr().unwrap());
     assert!(matches!(refusal(&launch), TargetError::PortTaken(_)));
     assert!(!dir.path().join("started").exists());
+}
+
+#[test]
+fn what_is_started_has_the_limit_of_files_that_was_found() {
+    let found = getrlimit(Resource::Nofile);
+    let Some(most) = found.maximum.filter(|most| *most > 64) else {
+        println!("skipped: no limit of files to tell another from");
+        return;
+    };
+    let lower = Rlimit {
+        current: Some(most - 1),
+        ..found
+    };
+    setrlimit(Resource::Nofile, lower).unwrap();
+    raise_open_files();
+    assert_eq!(getrlimit(Resource::Nofile).current, found.maximum);
+    let dir = tempfile::tempdir().unwrap();
+    let mut running = run(dir.path(), "ulimit -Sn > soft; ulimit -Hn > hard");
+    eventually("the end of the script", || running.exited());
+    let told = |name| fs::read_to_string(dir.path().join(name)).unwrap();
+    assert_eq!(told("soft").trim(), (most - 1).to_string());
+    assert_eq!(told("hard").trim(), most.to_string());
 }

@@ -1,6 +1,6 @@
 //! Tracing beside a load: begun when the target is ready, ended while it still runs.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::JoinHandle;
@@ -10,6 +10,7 @@ use slowpath_core::Nanos;
 use slowpath_core::nanos::Span;
 use slowpath_core::timeline::Gap;
 use slowpath_load::Control;
+use slowpath_observe::limits::open_files_left;
 use slowpath_observe::trace::{TraceWatch, Traced, Tracer};
 
 use super::Measurement;
@@ -21,6 +22,15 @@ const MOST_EVENTS: u64 = 4_000_000;
 
 /// The signal whose gap says why there is no trace.
 pub(super) const SIGNAL: &str = "trace.kernel";
+
+/// Files that are left to everything but tracing and the load's connections: logs, what probes read,
+/// connections that are closed while others are opened in their place.
+const OTHER_FILES: usize = 64;
+
+/// Files that tracing may open beside a load that is about to open so many connections.
+fn room_for_files(connections: u32) -> usize {
+    open_files_left(Path::new(PROC)).saturating_sub(connections as usize + OTHER_FILES)
+}
 
 /// A tracer that is told when the measured window is, as soon as the load knows it. Dropped, it
 /// ends without telling anything.
@@ -69,6 +79,7 @@ impl Tracing {
             repeat,
             seed: wanted.plan.seed,
             most_events: MOST_EVENTS / repeats.max(1),
+            most_files: room_for_files(load.connections),
         }));
         let (told, duration_ns) = (Arc::clone(&tracer), load.duration_ns);
         let teller = Teller::start(control, move |begin| {

@@ -18,6 +18,7 @@ mod gates;
 mod histories;
 mod house;
 mod lab;
+mod limits;
 mod linting;
 mod misunderstood;
 mod passes;

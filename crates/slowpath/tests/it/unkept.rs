@@ -10,7 +10,17 @@ fn a_trace_that_cannot_be_kept_is_a_gap() {
     let blocked = folder.path().join("out/trace/0.parquet/in-the-way");
     std::fs::create_dir_all(blocked).unwrap();
     let url = server.url();
-    let args = [&*url, "-r", "50", "-d", "1s", "--repeats", "2", "--out", "out"];
+    let args = [
+        &*url,
+        "-r",
+        "50",
+        "-d",
+        "1s",
+        "--repeats",
+        "2",
+        "--out",
+        "out",
+    ];
     let (code, report, output) = run(folder.path(), &args);
     let said = stderr(&output);
     assert!(!said.contains("stopped after"), "{said}");
@@ -20,6 +30,16 @@ fn a_trace_that_cannot_be_kept_is_a_gap() {
     assert_eq!(record.manifest.repeats[0].traced, None);
     let mut gaps = record.timeline.gaps.iter();
     let gap = gaps.find(|gap| gap.reason.contains("trace of repeat 0 could not be kept"));
-    assert!(gap.is_some_and(|gap| !gap.remedy.is_empty()), "{:?}", record.timeline.gaps);
-    assert!(record.trace.stretches.iter().all(|stretch| stretch.repeat == 1));
+    assert!(
+        gap.is_some_and(|gap| !gap.remedy.is_empty()),
+        "{:?}",
+        record.timeline.gaps
+    );
+    assert!(
+        record
+            .trace
+            .stretches
+            .iter()
+            .all(|stretch| stretch.repeat == 1)
+    );
 }
