@@ -12,8 +12,8 @@ const FUTEX_LOCKS: [u64; 2] = [6, 13];
 /// `F_OFD_SETLKW` of `linux/fcntl.h`.
 const F_OFD_SETLKW: u64 = 38;
 /// `futex_waitv` and `futex_wait`, the same on every processor.
-const SYS_FUTEX_WAITV: i64 = 449;
-const SYS_FUTEX_WAIT: i64 = 455;
+pub(crate) const SYS_FUTEX_WAITV: i64 = 449;
+pub(crate) const SYS_FUTEX_WAIT: i64 = 455;
 /// `epoll_pwait2`, the same on every processor.
 const SYS_EPOLL_PWAIT2: i64 = 441;
 

@@ -1,8 +1,6 @@
 //! The target's threads: which there are, what they are called, and how they are looked at.
 
 use std::collections::BTreeMap;
-use std::fs::{self, File};
-use std::io::Read;
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -15,6 +13,7 @@ use slowpath_core::trace::{Call, Process, Role, Runtime, Thread};
 use super::text;
 use crate::clock;
 use crate::probes::{Files, Scene, Watch, Watched, numbers};
+use crate::programs;
 
 /// Files kept open from look to look: opening one again costs two thirds of a look.
 pub(super) const MOST_FILES: usize = 256;
@@ -23,10 +22,6 @@ pub(super) const MOST_FILES: usize = 256;
 const MOST_MET: usize = 65_536;
 /// A look's text: a number and eight words of up to 18 characters.
 const LOOK_BYTES: usize = 256;
-/// Where the first bytes of an executable say how wide its words are, and the value for 32 bits
-/// (`EI_CLASS` and `ELFCLASS32` of elf(5)).
-const ELF_CLASS: usize = 4;
-const ELF_CLASS_32: u8 = 1;
 
 /// Which file tells what a process's threads wait in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -198,11 +193,7 @@ impl Crew {
     }
 
     fn admit_process(&mut self, pid: u32) {
-        let path = self.root.join(format!("{pid}/exe"));
-        let mut head = [0; ELF_CLASS + 1];
-        let is_narrow = File::open(&path)
-            .and_then(|mut file| file.read_exact(&mut head))
-            .is_ok_and(|()| head[ELF_CLASS] == ELF_CLASS_32);
+        let is_narrow = programs::is_narrow(&self.root, pid);
         let program = Program {
             way: if is_narrow {
                 Way::Functions
@@ -214,13 +205,10 @@ impl Crew {
         };
         self.programs.insert(pid, program);
         if self.processes.len() < MOST_MET {
-            let executable = fs::read_link(&path).ok();
-            let executable = executable.as_deref().and_then(|path| path.file_name());
-            let executable = executable.map(|name| name.to_string_lossy().into_owned());
             let process = Process {
                 pid,
                 role: Role::Target,
-                executable: executable.unwrap_or_default(),
+                executable: programs::name(&self.root, pid),
                 runtime: Runtime::Unknown,
             };
             self.processes.insert(pid, process);

@@ -13,6 +13,7 @@ use std::path::Path;
 use rustix::io::Errno;
 use slowpath_core::Nanos;
 
+use crate::namespaces::{self, Namespace};
 use crate::trace::perf::{Event, What};
 use crate::trace::records::{self, Record};
 use crate::trace::ring::Ring;
@@ -74,6 +75,9 @@ pub(super) struct Switches {
 impl Switches {
     /// The rings, without a thread; with them and all events so many files may be open.
     pub(super) fn open(proc_root: &Path, most_files: usize) -> io::Result<Self> {
+        if !namespaces::is_first(proc_root, Namespace::Time) {
+            return Err(io::Error::other(namespaces::OTHER_TIME.0));
+        }
         let stat = fs::read_to_string(proc_root.join("stat"))?;
         let numbers: Vec<u32> = online(&stat).collect();
         let Some(room) = most_files.checked_sub(numbers.len()) else {

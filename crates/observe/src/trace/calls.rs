@@ -5,54 +5,48 @@
 
 use slowpath_core::trace::Call;
 
-/// A call's number here, and what it waits for.
-const CALLS: &[(libc::c_long, Call)] = &[
-    (libc::SYS_futex, Call::Futex),
-    (libc::SYS_nanosleep, Call::Sleep),
-    (libc::SYS_clock_nanosleep, Call::Sleep),
-    (libc::SYS_fsync, Call::Sync),
-    (libc::SYS_fdatasync, Call::Sync),
-    (libc::SYS_msync, Call::Sync),
-    (libc::SYS_sync_file_range, Call::Sync),
-    (libc::SYS_connect, Call::Connect),
-    (libc::SYS_flock, Call::FileLock),
-    (libc::SYS_wait4, Call::Wait),
-    (libc::SYS_waitid, Call::Wait),
+use crate::calls::{self, SYS_FUTEX_WAIT, SYS_FUTEX_WAITV};
+
+/// The numbers here of all calls that are watched.
+const NUMBERS: [libc::c_long; 16] = [
+    libc::SYS_futex,
+    SYS_FUTEX_WAIT,
+    SYS_FUTEX_WAITV,
+    libc::SYS_nanosleep,
+    libc::SYS_clock_nanosleep,
+    libc::SYS_fsync,
+    libc::SYS_fdatasync,
+    libc::SYS_msync,
+    libc::SYS_sync,
+    libc::SYS_syncfs,
+    libc::SYS_sync_file_range,
+    libc::SYS_connect,
+    libc::SYS_flock,
+    libc::SYS_fcntl,
+    libc::SYS_wait4,
+    libc::SYS_waitid,
 ];
 
 /// The numbers of all of them.
 pub(super) fn numbers() -> impl Iterator<Item = libc::c_long> {
-    CALLS.iter().map(|(number, _)| *number)
+    NUMBERS.into_iter()
 }
 
 /// What a call waits for and what it is about, by its number and its first two arguments; `None`
 /// if it is not watched, or does not wait.
 pub(super) fn classify(number: i64, first: u64, second: u64) -> Option<(Call, u64)> {
-    let (_, call) = CALLS.iter().find(|(known, _)| *known == number)?;
-    match call {
-        Call::Futex => futex_waits(second).then_some((Call::Futex, first)),
-        Call::Sync if number == libc::SYS_msync => Some((Call::Sync, 0)),
-        Call::Sync | Call::Connect | Call::FileLock => Some((*call, first)),
-        _ => Some((*call, 0)),
-    }
+    let (call, about) = calls::classify(number, &[first, second]);
+    is_watched(call).then_some((call, about))
 }
 
-/// Whether an operation on a futex waits (`include/uapi/linux/futex.h`); the flags for private
-/// futexes and for the clock are above the command.
-const fn futex_waits(operation: u64) -> bool {
-    /// `FUTEX_WAIT`, `FUTEX_LOCK_PI`, `FUTEX_WAIT_BITSET`, `FUTEX_WAIT_REQUEUE_PI`,
-    /// `FUTEX_LOCK_PI2`.
-    const WAITS: [u64; 5] = [0, 6, 9, 11, 13];
-    const COMMAND: u64 = 0x7f;
-    let command = operation & COMMAND;
-    let mut place = 0;
-    while place < WAITS.len() {
-        if WAITS[place] == command {
-            return true;
+/// Whether calls of that kind are rare enough, and told by nothing else.
+const fn is_watched(call: Call) -> bool {
+    match call {
+        Call::Futex | Call::Sleep | Call::Connect | Call::Sync | Call::FileLock | Call::Wait => {
+            true
         }
-        place += 1;
+        Call::Poll | Call::Read | Call::Write | Call::Accept | Call::Other => false,
     }
-    false
 }
 
 #[cfg(test)]
@@ -66,6 +60,26 @@ mod tests {
         assert_eq!(futex(9 | 128 | 256), Some((Call::Futex, 0x7000)));
         assert_eq!(futex(1 | 128), None);
         assert_eq!(futex(6), Some((Call::Futex, 0x7000)));
+    }
+
+    #[test]
+    fn every_call_that_is_watched_is_asked_for_and_no_other() {
+        let own: std::collections::BTreeSet<i64> = numbers().collect();
+        // Commands that wait: of `futex` FUTEX_WAIT, of `fcntl` F_SETLKW.
+        let commands = [0, libc::F_SETLKW as u64];
+        for number in -1..1000 {
+            let waits = commands
+                .iter()
+                .any(|&command| classify(number, 5, command).is_some());
+            assert_eq!(waits, own.contains(&number), "{number}");
+        }
+        assert_eq!(classify(libc::SYS_fcntl, 5, libc::F_GETFL as u64), None);
+        let lock = classify(libc::SYS_fcntl, 5, libc::F_SETLKW as u64);
+        assert_eq!(lock, Some((Call::FileLock, 5)));
+        assert_eq!(
+            classify(SYS_FUTEX_WAIT, 0x7000, 0),
+            Some((Call::Futex, 0x7000))
+        );
     }
 
     #[test]

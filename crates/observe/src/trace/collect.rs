@@ -105,7 +105,7 @@ impl Collector {
             Record::Lost { count } => self.lost.push((at, count)),
             Record::Named { pid, tid, name } => self.members.named(pid, tid, name),
             Record::Born { pid, parent, tid } => self.members.born(pid, parent, tid),
-            Record::Ended { pid, tid } => self.members.ended(pid, tid),
+            Record::Ended { tid, .. } => self.members.ended(tid),
             Record::Got {
                 tid,
                 pid,
@@ -248,7 +248,8 @@ impl Collector {
                 What::Waking { tid, by, context }
             }
             Fact::Call { tid, call, about } => {
-                if !self.is_followed(tid) {
+                // Those numbers mean other calls.
+                if !self.is_followed(tid) || self.members.has_narrow_calls(tid) {
                     return;
                 }
                 What::Call { tid, call, about }
@@ -326,6 +327,11 @@ impl Collector {
         }
     }
 
+    /// Forgets what records told of losses: the events count them themselves.
+    pub(super) fn forget_losses(&mut self) {
+        self.lost.clear();
+    }
+
     /// Everything that lies in a stretch, in order of time, and what could not be told of stacks.
     pub(super) fn finish(mut self, mut stretches: Vec<Stretch>) -> (Trace, Vec<Gap>) {
         let (sockets, turned) = self.ends.finish();
@@ -346,8 +352,9 @@ impl Collector {
         }
         self.events.sort_by_key(|event| event.at);
         for (at, count) in self.lost {
-            // The kernel tells with the next record that there is room for.
-            if let Some(place) = place_of(at, &stretches) {
+            // The kernel tells with the next record that there is room for, which may come when
+            // tracing is off already.
+            if let Some(place) = traced_place(at, &stretches) {
                 stretches[place].lost += count;
             }
         }
@@ -355,6 +362,8 @@ impl Collector {
             let stretch = place_of(event.at, &stretches).map(|place| stretches[place]);
             stretch.is_some_and(|s| s.depth != Depth::Off && event.at <= s.span.end)
         });
+        let mut gaps = named.gaps;
+        gaps.extend(untold_calls(&self.members.narrow()));
         let (processes, threads) = self.members.finish();
         let trace = Trace {
             stretches,
@@ -366,7 +375,7 @@ impl Collector {
             events: self.events,
             reset_reasons: self.reset_reasons,
         };
-        (trace, named.gaps)
+        (trace, gaps)
     }
 }
 
@@ -375,4 +384,57 @@ fn place_of(at: Nanos, stretches: &[Stretch]) -> Option<usize> {
     stretches
         .partition_point(|stretch| stretch.span.begin <= at)
         .checked_sub(1)
+}
+
+/// The stretch that a loss is charged to which was told at an instant: the last one that was traced
+/// and has begun, or else the first that is.
+fn traced_place(at: Nanos, stretches: &[Stretch]) -> Option<usize> {
+    let is_traced = |stretch: &Stretch| stretch.depth != Depth::Off;
+    let begun = place_of(at, stretches).map_or(0, |place| place + 1);
+    let last = stretches[..begun].iter().rposition(is_traced);
+    last.or_else(|| stretches.iter().position(is_traced))
+}
+
+fn untold_calls(narrow: &BTreeSet<&str>) -> Option<Gap> {
+    let names: Vec<&str> = narrow.iter().copied().collect();
+    (!names.is_empty()).then(|| Gap {
+        signal: "trace.calls".to_owned(),
+        reason: format!(
+            "system calls of 32-bit programs are not told: {}",
+            names.join(", ")
+        ),
+        remedy: "a 64-bit build of the program".to_owned(),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use slowpath_core::nanos::Span;
+
+    use super::*;
+
+    #[test]
+    fn a_loss_is_charged_to_what_was_traced() {
+        let stretch = |begin, depth| Stretch {
+            span: Span::new(Nanos::new(begin), Nanos::new(begin + 100)),
+            depth,
+            repeat: 0,
+            lost: 0,
+        };
+        let depths = [Depth::Off, Depth::Full, Depth::Off, Depth::Light];
+        let mut stretches = Vec::new();
+        for (place, depth) in depths.into_iter().enumerate() {
+            stretches.push(stretch(100 * (place as u64 + 1), depth));
+        }
+        let place = |at| traced_place(Nanos::new(at), &stretches);
+        assert_eq!(place(250), Some(1));
+        assert_eq!(place(350), Some(1), "told when tracing was off");
+        assert_eq!(place(900), Some(3));
+        assert_eq!(
+            (place(7), place(150)),
+            (Some(1), Some(1)),
+            "before the first"
+        );
+        assert_eq!(traced_place(Nanos::new(150), &stretches[..1]), None);
+    }
 }

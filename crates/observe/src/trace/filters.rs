@@ -28,9 +28,12 @@ pub(super) struct Tids {
 impl Tids {
     /// The set that holds `tids`, without the idle task, and the ids in `unborn`: those that the
     /// next threads will get.
-    pub(super) fn covering(tids: &BTreeSet<u32>, unborn: Option<RangeInclusive<u32>>) -> Self {
+    pub(super) fn covering(
+        tids: &BTreeSet<u32>,
+        unborn: impl IntoIterator<Item = RangeInclusive<u32>>,
+    ) -> Self {
         let mut all: Vec<(u32, u32)> = tids.range(1..).map(|&tid| (tid, tid)).collect();
-        all.extend(unborn.map(|ids| (*ids.start(), *ids.end())));
+        all.extend(unborn.into_iter().map(|ids| (*ids.start(), *ids.end())));
         all.sort_unstable();
         let mut ranges: Vec<(u32, u32)> = Vec::new();
         for (first, last) in all {

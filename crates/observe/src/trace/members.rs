@@ -2,12 +2,14 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::fs;
+use std::io;
 use std::path::{Path, PathBuf};
 
 use slowpath_core::trace::{Process, Role, Runtime, Thread};
 
 use super::kinds::Comm;
 use crate::probes::numbers;
+use crate::programs;
 use crate::symbols::runtime;
 use crate::target::process::Table;
 
@@ -33,6 +35,8 @@ pub(super) struct Members {
     met: HashMap<u32, (u32, Comm)>,
     /// The processes of all followed threads that ever were, as first seen.
     known: BTreeMap<u32, Process>,
+    /// Those of them whose system calls have other numbers than ours.
+    narrow: BTreeSet<u32>,
 }
 
 /// Why a process is followed.
@@ -64,6 +68,7 @@ impl Members {
             leaving: HashMap::new(),
             met: HashMap::new(),
             known: BTreeMap::new(),
+            narrow: BTreeSet::new(),
         };
         for (pids, role) in [(peers, Role::Peer), (target, Role::Target)] {
             for &pid in pids {
@@ -102,11 +107,34 @@ impl Members {
             let process = Process {
                 pid,
                 role: followed.role,
-                executable: executable(&self.proc_root, pid),
+                executable: programs::name(&self.proc_root, pid),
                 runtime: Runtime::Unknown,
             };
             self.known.insert(pid, process);
+            self.look_at_program(pid);
         }
+    }
+
+    /// Looks which numbers the system calls of a process have, after it was met or executed another
+    /// program.
+    fn look_at_program(&mut self, pid: u32) {
+        if programs::is_narrow(&self.proc_root, pid) {
+            self.narrow.insert(pid);
+        } else {
+            self.narrow.remove(&pid);
+        }
+    }
+
+    /// Whether the numbers of a thread's system calls are those of a 32-bit program.
+    pub(super) fn has_narrow_calls(&self, tid: u32) -> bool {
+        let process = || self.threads.get(&tid);
+        !self.narrow.is_empty() && process().is_some_and(|pid| self.narrow.contains(pid))
+    }
+
+    /// The 32-bit programs that were met, by name.
+    pub(super) fn narrow(&self) -> BTreeSet<&str> {
+        let known = self.narrow.iter().filter_map(|pid| self.known.get(pid));
+        known.map(|process| process.executable.as_str()).collect()
     }
 
     /// Looks again which threads there are: what was born before the kernel told of births, or
@@ -118,18 +146,26 @@ impl Members {
             }
         }
         let mut threads = HashMap::new();
-        for &pid in self.processes.keys() {
+        self.processes.retain(|&pid, _| {
             let tasks = self.proc_root.join(format!("{pid}/task"));
-            for tid in numbers(&tasks).unwrap_or_default() {
+            let tids = match numbers(&tasks) {
+                Ok(tids) => tids,
+                Err(error) if error.kind() == io::ErrorKind::NotFound => return false,
+                // It may not be looked at; what the kernel told of it is all there is.
+                Err(_) => {
+                    let known = self.threads.iter().filter(|(_, of)| **of == pid);
+                    known.map(|(tid, _)| *tid).collect()
+                }
+            };
+            for tid in tids {
                 threads.insert(tid, pid);
                 self.met.entry(tid).or_insert_with(|| {
                     let name = fs::read(tasks.join(format!("{tid}/comm")));
                     (pid, comm(name.unwrap_or_default().trim_ascii_end()))
                 });
             }
-        }
-        self.processes
-            .retain(|pid, _| threads.values().any(|of| of == pid));
+            true
+        });
         let gone = self.threads.keys().filter(|tid| !threads.contains_key(tid));
         self.leaving.retain(|_, fresh| std::mem::take(fresh));
         self.leaving.extend(gone.map(|tid| (*tid, true)));
@@ -175,20 +211,18 @@ impl Members {
         }
         self.met.insert(tid, (pid, comm(name)));
         if let Some(process) = self.known.get_mut(&pid).filter(|_| pid == tid) {
-            let now = executable(&self.proc_root, pid);
+            let now = programs::name(&self.proc_root, pid);
             if !now.is_empty() {
                 process.executable = now;
             }
+            self.look_at_program(pid);
         }
     }
 
-    /// A thread ended.
-    pub(super) fn ended(&mut self, pid: u32, tid: u32) {
+    /// A thread ended. Its process may go on, also without the thread that it began with.
+    pub(super) fn ended(&mut self, tid: u32) {
         if self.threads.remove(&tid).is_some() {
             self.leaving.insert(tid, true);
-            if pid == tid {
-                self.processes.remove(&pid);
-            }
         }
     }
 
@@ -245,7 +279,7 @@ impl Members {
                 } else {
                     Role::Other
                 },
-                executable: executable(&self.proc_root, pid),
+                executable: programs::name(&self.proc_root, pid),
                 runtime: Runtime::Unknown,
             });
         }
@@ -289,17 +323,6 @@ impl Members {
 fn group_of(status: &str) -> Option<u32> {
     let line = status.lines().find_map(|line| line.strip_prefix("Tgid:"))?;
     line.trim().parse().ok()
-}
-
-/// The file name of a process's executable; a thread of the kernel has none.
-fn executable(proc_root: &Path, pid: u32) -> String {
-    let link = fs::read_link(proc_root.join(format!("{pid}/exe")));
-    let name = link.as_deref().ok().and_then(Path::file_name);
-    let name = name.map(|name| name.to_string_lossy().into_owned());
-    // What the kernel says of an executable that was replaced.
-    name.map_or_else(String::new, |name| {
-        name.strip_suffix(" (deleted)").unwrap_or(&name).to_owned()
-    })
 }
 
 /// A name as the kernel keeps it.
@@ -375,7 +398,7 @@ mod tests {
         members.named(10, 12, b"worker");
         members.born(77, 1, 77);
         assert_eq!(members.tids(), BTreeSet::from([10, 12, 40]));
-        members.ended(40, 40);
+        members.ended(40);
         assert!(members.is_followed(40), "its last switch is yet to come");
         assert!(!members.tids().contains(&40));
         members.scan();
@@ -386,5 +409,45 @@ mod tests {
         let (_, threads) = members.finish();
         let names: Vec<&str> = threads.iter().map(|thread| &*thread.name).collect();
         assert_eq!(names, ["t10", "worker", "t10"]);
+    }
+
+    #[test]
+    fn a_process_lives_on_without_the_thread_that_it_began_with() {
+        let dir = tree(&[(10, 1), (40, 10)]);
+        let mut members = Members::new(dir.path(), &[10], &[]);
+        members.born(40, 40, 41);
+        members.ended(40);
+        members.born(40, 41, 42);
+        members.born(50, 40, 50);
+        assert_eq!(members.tids(), BTreeSet::from([10, 41, 42, 50]));
+        assert_eq!(role(&members, 50), Some(Role::Target));
+    }
+
+    #[test]
+    fn a_process_that_may_not_be_looked_at_is_not_gone() {
+        let dir = tree(&[(10, 1), (40, 10), (60, 10)]);
+        let mut members = Members::new(dir.path(), &[10], &[]);
+        // As a refusal, which root never gets: what is there is not to be listed.
+        fs::remove_dir_all(dir.path().join("40/task")).unwrap();
+        fs::write(dir.path().join("40/task"), "").unwrap();
+        fs::remove_dir_all(dir.path().join("60")).unwrap();
+        members.scan();
+        assert_eq!(members.tids(), BTreeSet::from([10, 40]));
+        assert_eq!(role(&members, 60), None);
+    }
+
+    #[test]
+    fn a_program_of_32_bits_is_told_by_its_file() {
+        let dir = tree(&[(10, 1), (40, 10)]);
+        fs::write(dir.path().join("10/exe"), b"\x7fELF\x02 wide").unwrap();
+        fs::write(dir.path().join("40/exe"), b"\x7fELF\x01 narrow").unwrap();
+        let mut members = Members::new(dir.path(), &[10], &[]);
+        members.born(40, 40, 41);
+        assert!(members.has_narrow_calls(40) && members.has_narrow_calls(41));
+        assert!(!members.has_narrow_calls(10));
+        // It executes another.
+        fs::write(dir.path().join("40/exe"), b"\x7fELF\x02 wide").unwrap();
+        members.named(40, 40, b"wide");
+        assert!(!members.has_narrow_calls(41));
     }
 }

@@ -4,6 +4,7 @@ use std::ffi::{CString, c_int, c_ulong};
 use std::io;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
 
+use rustix::io::Errno;
 use rustix::ioctl::{Getter, Opcode, ioctl, opcode};
 
 use super::records::{CALLCHAIN, HEAD, RAW, REGS_USER, STACK_USER, Shape};
@@ -30,6 +31,9 @@ const CONTEXT_SWITCH: u64 = 1 << 26;
 /// `PERF_EVENT_IOC_ID`. Its header declares a pointer, which is as wide as what it points to on the
 /// machines of this tool.
 const ID: Opcode = opcode::read::<u64>(b'$', 7);
+
+/// `PERF_FORMAT_LOST` of linux/perf_event.h, since Linux 6.0.
+const FORMAT_LOST: u64 = 1 << 4;
 
 /// Part of a program's stack that is kept as a rule: enough for some thirty frames of C.
 pub(super) const DUMP_BYTES: u32 = 4096;
@@ -160,6 +164,8 @@ pub(crate) struct Event {
     fd: OwnedFd,
     /// What its records call it.
     pub(super) id: u64,
+    /// Whether it tells how many of its records were lost.
+    counts_lost: bool,
 }
 
 impl Event {
@@ -170,18 +176,33 @@ impl Event {
 
     /// Opens an event on a CPU for when `thread` runs there (0 is the calling one), without one
     /// whoever does; it does not count yet.
-    #[expect(unsafe_code, reason = "perf_event_open(2) has no wrapper")]
     pub(crate) fn open_for(what: What, thread: Option<u32>, cpu: u32) -> io::Result<Self> {
+        let mut attributes = what.attributes();
+        // What only counts has no records, and what is inherited counts for each thread.
+        if thread.is_none() && !matches!(what, What::Count(_)) {
+            attributes.read_format = FORMAT_LOST;
+        }
+        match Self::open_as(&attributes, thread, cpu) {
+            // A kernel that knows no such format.
+            Err(error) if Errno::from_io_error(&error) == Some(Errno::INVAL) => {
+                attributes.read_format = 0;
+                Self::open_as(&attributes, thread, cpu)
+            }
+            opened => opened,
+        }
+    }
+
+    #[expect(unsafe_code, reason = "perf_event_open(2) has no wrapper")]
+    fn open_as(attributes: &Attributes, thread: Option<u32>, cpu: u32) -> io::Result<Self> {
         /// `PERF_FLAG_FD_CLOEXEC`.
         const CLOEXEC: c_ulong = 8;
-        let attributes = what.attributes();
         let thread = thread.map_or(-1, |thread| thread as libc::pid_t);
         let no_group: c_int = -1;
         // SAFETY: the kernel reads `size` bytes behind the pointer, which is what there is.
         let fd = unsafe {
             libc::syscall(
                 libc::SYS_perf_event_open,
-                &raw const attributes,
+                std::ptr::from_ref(attributes),
                 thread,
                 cpu as c_int,
                 no_group,
@@ -194,7 +215,12 @@ impl Event {
         // SAFETY: the kernel has just given us this descriptor.
         let fd = unsafe { OwnedFd::from_raw_fd(fd as c_int) };
         let id = id_of(&fd)?;
-        Ok(Self { fd, id })
+        let counts_lost = attributes.read_format == FORMAT_LOST;
+        Ok(Self {
+            fd,
+            id,
+            counts_lost,
+        })
     }
 
     /// Lets its records go into the ring of `other`, which is on the same CPU.
@@ -221,6 +247,14 @@ impl Event {
             8 => Ok(u64::from_ne_bytes(count)),
             _ => Err(io::ErrorKind::UnexpectedEof.into()),
         }
+    }
+
+    /// How many of its records were lost since it was opened, for want of room in the ring; `None`
+    /// if the kernel does not count that.
+    pub(super) fn lost(&self) -> Option<u64> {
+        let mut told = [0; 16];
+        let whole = self.counts_lost && rustix::io::read(&self.fd, &mut told) == Ok(told.len());
+        whole.then(|| u64::from_ne_bytes(told[8..].try_into().expect("it is the second half")))
     }
 
     pub(super) fn disable(&self) -> io::Result<()> {
@@ -256,11 +290,64 @@ impl AsFd for Event {
 
 #[cfg(test)]
 mod tests {
+    use std::path::Path;
+
+    use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
+
+    use super::super::kinds::Kind;
+    use super::super::ring::Ring;
+    use super::super::{records, tracefs};
     use super::*;
 
     #[test]
     fn the_attributes_have_the_size_of_version_five() {
         assert_eq!(size_of::<Attributes>(), 112);
+    }
+
+    #[test]
+    fn losses_are_counted() {
+        const CALLS: u64 = 1000;
+        let formats = match tracefs::formats(Path::new("/proc")) {
+            Ok(formats) => formats,
+            Err(error) => return println!("skipped: {error}"),
+        };
+        let id = formats
+            .iter()
+            .find(|(kind, _)| *kind == Kind::Call)
+            .unwrap()
+            .1
+            .id;
+        let allowed = sched_getaffinity(None).unwrap();
+        let cpu = (0..CpuSet::MAX_CPU)
+            .find(|&cpu| allowed.is_set(cpu))
+            .unwrap();
+        let calls = std::thread::spawn(move || {
+            let mut only = CpuSet::new();
+            only.set(cpu);
+            sched_setaffinity(None, &only).unwrap();
+            let event = Event::open(What::Tracepoint(id), cpu as u32)?;
+            let tid = rustix::thread::gettid().as_raw_nonzero();
+            event.filter(&format!("common_pid=={tid}&&id=={}", libc::SYS_getppid))?;
+            let mut ring = Ring::map(&event, rustix::param::page_size())?;
+            event.enable()?;
+            (0..CALLS).for_each(|_| _ = rustix::process::getppid());
+            event.disable()?;
+            let mut bytes = Vec::new();
+            ring.drain(&mut bytes);
+            io::Result::Ok((event.lost(), bytes))
+        });
+        let (lost, bytes) = match calls.join().unwrap() {
+            Ok((Some(lost), bytes)) => (lost, bytes),
+            Ok((None, _)) => return println!("skipped: this kernel does not count losses"),
+            Err(error) => return println!("skipped: {error}"),
+        };
+        let (mut at, mut written) = (0, 0);
+        while let Some(length) = records::length(&bytes[at..]) {
+            at += length;
+            written += 1;
+        }
+        assert!(lost > 0 && written > 0, "{lost} lost, {written} written");
+        assert_eq!(written + lost, CALLS);
     }
 
     #[test]

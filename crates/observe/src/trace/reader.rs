@@ -26,6 +26,7 @@ use super::slots::{Course, Slot, Turn};
 use super::upstream::Upstream;
 use super::{KERNEL, TraceWatch, Traced, gap, tracefs};
 use crate::clock;
+use crate::namespaces::{self, Namespace};
 
 /// How often the rings are emptied: 10 ms of 100,000 events a second are 100 KB.
 const DRAIN_EVERY_NS: u64 = 10 * MILLISECOND;
@@ -69,6 +70,8 @@ pub(super) struct Reader {
     /// How often each thread lately began to wait, and up to when that was counted.
     waits_per_s: HashMap<u32, f64>,
     counted_at: Nanos,
+    /// Records that were lost before the present stretch.
+    lost: u64,
     gaps: Vec<Gap>,
 }
 
@@ -106,6 +109,7 @@ impl Reader {
             course: Course::default(),
             current: None,
             stretches: Vec::new(),
+            lost: 0,
             next_look: clock::now().plus(LOOK_EVERY_NS),
         })
     }
@@ -167,6 +171,9 @@ impl Reader {
             return;
         }
         let on = depth != Depth::Off;
+        if self.current.is_none() && self.stretches.is_empty() {
+            self.skip_losses();
+        }
         let mut at = clock::now();
         self.close(at);
         if self.session.is_on() != on {
@@ -213,12 +220,34 @@ impl Reader {
     /// Ends the present stretch at an instant.
     fn close(&mut self, at: Nanos) {
         if let Some((begin, depth)) = self.current.take() {
+            // What was lost in a stretch without tracing are births, which the next one lacks.
+            let is_traced = depth != Depth::Off;
+            let lost = if is_traced { self.take_losses() } else { 0 };
             self.stretches.push(Stretch {
                 span: Span::new(begin, at),
                 depth,
                 repeat: self.watch.repeat,
-                lost: 0,
+                lost,
             });
+        }
+    }
+
+    /// How many records were lost since this was asked last; 0 where events do not count them.
+    fn take_losses(&mut self) -> u64 {
+        let lost = self.session.lost().unwrap_or(self.lost);
+        lost.saturating_sub(std::mem::replace(&mut self.lost, lost))
+    }
+
+    /// The first stretch begins: what was lost before only says who is who.
+    fn skip_losses(&mut self) {
+        let lost = self.take_losses();
+        if lost > 0 {
+            let reason = format!(
+                "{lost} records were lost before the measured window, so names of threads and \
+                 ends of connections may be missing"
+            );
+            let remedy = "a lower rate in the warm-up, or CPUs that slowpath has for itself";
+            self.tell(gap("trace.rest", reason, remedy));
         }
     }
 
@@ -327,6 +356,9 @@ impl Reader {
     fn finish(mut self, cost: Cost) -> Traced {
         // What naming the stacks costs lies behind the window and is not the cost of tracing.
         let cost = cost.finish();
+        if self.session.lost().is_some() {
+            self.collector.forget_losses();
+        }
         let (trace, mut gaps) = self.collector.finish(self.stretches);
         self.gaps.append(&mut gaps);
         Traced {
@@ -347,14 +379,29 @@ fn meet_peers(members: &mut Members, upstream: &mut Upstream) {
 
 /// What the kernel is to be told: who is there, and who will be next.
 fn scope(proc_root: &Path, members: &Members, upstream: &Upstream) -> Scope {
-    let unborn = newest(proc_root).map(|last| -> RangeInclusive<u32> {
-        let first = last.saturating_add(1);
-        first..=last.saturating_add(UNBORN)
-    });
+    let most = fs::read_to_string(proc_root.join("sys/kernel/pid_max"));
+    let most = most.ok().and_then(|text| text.trim().parse().ok());
+    let most = most.unwrap_or(u32::MAX);
+    let unborn = newest(proc_root).map(|last| unborn(last, most));
     Scope {
-        tids: Tids::covering(&members.tids(), unborn),
+        tids: Tids::covering(&members.tids(), unborn.into_iter().flatten()),
         ports: upstream.ports(),
     }
+}
+
+/// The ids that the next threads will get behind `last`. Those of `most` and above are never given;
+/// behind the largest the kernel begins anew.
+fn unborn(last: u32, most: u32) -> Vec<RangeInclusive<u32>> {
+    /// `RESERVED_PIDS` of `kernel/pid.c`: only the first threads of all had lower ones.
+    const FIRST_AGAIN: u32 = 300;
+    let (end, largest) = (last.saturating_add(UNBORN), most.saturating_sub(1));
+    if end <= largest {
+        return vec![last + 1..=end];
+    }
+    let again_end = (FIRST_AGAIN + (end - largest) - 1).min(last);
+    let again = (FIRST_AGAIN <= again_end).then_some(FIRST_AGAIN..=again_end);
+    let rest = (last < largest).then(|| last + 1..=largest);
+    again.into_iter().chain(rest).collect()
 }
 
 /// The id that was given last: the fifth word of `/proc/loadavg`.
@@ -366,7 +413,7 @@ fn newest(proc_root: &Path) -> Option<u32> {
 /// Tracepoints name threads by the ids of the first pid namespace, `/proc` by those of ours.
 /// The formats of the tracepoints; a gap says why they cannot be read.
 fn formats(proc_root: &Path) -> Result<Vec<(Kind, Format)>, Gap> {
-    in_first_namespace(proc_root)?;
+    in_first_namespaces(proc_root)?;
     tracefs::formats(proc_root).map_err(|error| {
         let remedy = "run slowpath as root, or mount tracefs for others to read: \
             mount -t tracefs -o mode=755 tracefs /sys/kernel/tracing";
@@ -393,14 +440,42 @@ pub(super) fn tracepoints(proc_root: &Path) -> Result<usize, Gap> {
     }
 }
 
-fn in_first_namespace(proc_root: &Path) -> Result<(), Gap> {
-    /// `PROC_PID_INIT_INO` of `include/linux/proc_ns.h`.
-    const FIRST: &str = "pid:[4026531836]";
-    let own = fs::read_link(proc_root.join("self/ns/pid"));
-    if own.is_ok_and(|link| link.as_os_str() != FIRST) {
+/// A gap says so if what the kernel writes means something else here.
+fn in_first_namespaces(proc_root: &Path) -> Result<(), Gap> {
+    if !namespaces::is_first(proc_root, Namespace::Pid) {
         let reason = "slowpath runs in a pid namespace, where threads have other ids".to_owned();
         let remedy = "run slowpath on the host, or in a container with --pid=host";
         return Err(gap(KERNEL, reason, remedy));
     }
+    if !namespaces::is_first(proc_root, Namespace::Time) {
+        let (reason, remedy) = namespaces::OTHER_TIME;
+        return Err(gap(KERNEL, reason.to_owned(), remedy));
+    }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ids_begin_anew_behind_the_largest() {
+        assert_eq!(unborn(1000, 4_194_304), [1001..=21_000]);
+        assert_eq!(unborn(12_767, 32_768), [12_768..=32_767]);
+        assert_eq!(unborn(12_768, 32_768), [300..=300, 12_769..=32_767]);
+        assert_eq!(unborn(32_000, 32_768), [300..=19_532, 32_001..=32_767]);
+        assert_eq!(unborn(32_767, 32_768), [300..=20_299]);
+        assert_eq!(unborn(500, 1000), [300..=500, 501..=999], "all there are");
+        for (last, most) in [
+            (0, 0),
+            (1, 1),
+            (299, 300),
+            (u32::MAX, u32::MAX),
+            (7, u32::MAX),
+        ] {
+            for ids in unborn(last, most) {
+                assert!(ids.start() <= ids.end(), "{last} {most}");
+            }
+        }
+    }
 }

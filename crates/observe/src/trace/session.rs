@@ -70,6 +70,8 @@ pub(super) struct Session {
     /// Whom all events follow; after a change that went wrong some follow others already.
     scope: Scope,
     enabled: bool,
+    /// Records that events lost which are closed; `None` if some did not count them.
+    lost: Option<u64>,
 }
 
 /// What could not be opened.
@@ -157,6 +159,7 @@ impl Session {
             sources: BTreeMap::new(),
             scope,
             enabled: false,
+            lost: Some(0),
         };
         session.open_points()?;
         session.begin()?;
@@ -242,7 +245,8 @@ impl Session {
                             // It has just been opened; that it cannot be switched on does not happen.
                             let _ = light.event.enable();
                         }
-                        cpu.light[place] = light;
+                        let before = std::mem::replace(&mut cpu.light[place], light);
+                        self.lost = sum(self.lost, before.event.lost());
                     }
                     Err(error) => done = done.and(Err(error)),
                 }
@@ -304,9 +308,20 @@ impl Session {
 
     /// Takes no more stacks.
     pub(super) fn disarm(&mut self) {
-        for cpu in &mut self.cpus {
-            cpu.full.clear();
+        for event in self.cpus.iter_mut().flat_map(|cpu| cpu.full.drain(..)) {
+            self.lost = sum(self.lost, event.lost());
         }
+    }
+
+    /// How many records were lost since all was opened; `None` where the kernel does not count
+    /// them for each event (before Linux 6.0).
+    pub(super) fn lost(&self) -> Option<u64> {
+        let events = self.cpus.iter().flat_map(|cpu| {
+            let light = cpu.light.iter().map(|light| &light.event);
+            let others = cpu.full.iter().chain(&cpu.handovers);
+            light.chain(others).chain([&cpu.tasks])
+        });
+        events.map(Event::lost).fold(self.lost, sum)
     }
 
     /// Appends what each CPU has recorded to its buffer.
@@ -352,6 +367,10 @@ impl Cpu {
         sources.insert(event.id, Source { shape, layout });
         Ok(Light { event, condition })
     }
+}
+
+fn sum(one: Option<u64>, other: Option<u64>) -> Option<u64> {
+    Some(one? + other?)
 }
 
 fn refused(what: &str, cpu: u32, source: io::Error) -> SessionError {
@@ -443,132 +462,5 @@ fn cpus(stat: &str) -> Vec<u32> {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn rings_are_powers_of_two_and_bounded_in_all() {
-        assert_eq!(ring_bytes(2), RING_BYTES);
-        for cpus in [0, 1, 3, 48, 100, 1024, 8192] {
-            let bytes = ring_bytes(cpus);
-            assert!(bytes.is_power_of_two() && bytes >= SMALLEST_RING_BYTES);
-            assert!(bytes * cpus <= ALL_RINGS_BYTES || bytes == SMALLEST_RING_BYTES);
-        }
-    }
-
-    /// The formats of this kernel; none where they may not be read.
-    fn formats() -> Option<Vec<(Kind, Format)>> {
-        match super::super::tracefs::formats(Path::new("/proc")) {
-            Ok(formats) => Some(formats),
-            Err(error) => {
-                println!("skipped: {error}");
-                None
-            }
-        }
-    }
-
-    fn open_with(formats: &[(Kind, Format)], files: usize) -> Result<Session, SessionError> {
-        Session::open(Path::new("/proc"), formats, Scope::default(), files)
-    }
-
-    /// Makes the kernel refuse a tracepoint: it has none of that number.
-    fn spoil(formats: &mut [(Kind, Format)], spoilt: Kind) {
-        let format = formats.iter_mut().find(|(kind, _)| *kind == spoilt);
-        format.expect("this kernel has it").1.id = u64::from(u32::MAX);
-    }
-
-    #[test]
-    fn one_tracepoint_that_is_refused_takes_nothing_else_with_it() {
-        let Some(mut formats) = formats() else { return };
-        spoil(&mut formats, Kind::Read);
-        let mut session = match open_with(&formats, 4096) {
-            Ok(session) => session,
-            Err(error) => return println!("skipped: {error}"),
-        };
-        let signals = session.gaps().iter().map(|gap| gap.signal.as_str());
-        assert_eq!(
-            signals.collect::<Vec<_>>(),
-            ["trace.tcp:tcp_rcv_space_adjust"]
-        );
-        assert!(
-            session.gaps()[0].reason.contains("on CPU"),
-            "{:?}",
-            session.gaps()
-        );
-        let tids = Tids::covering(&BTreeSet::from([std::process::id()]), None);
-        let scope = Scope {
-            tids,
-            ports: BTreeSet::from([80]),
-        };
-        session.follow(scope.clone()).unwrap();
-        assert_eq!(*session.scope(), scope);
-        spoil(&mut formats, Kind::Waking);
-        let refused = open_with(&formats, 4096).unwrap_err();
-        assert!(
-            refused.to_string().contains("sched:sched_waking"),
-            "{refused}"
-        );
-    }
-
-    #[test]
-    fn whom_to_follow_is_told_again_where_it_was_refused() {
-        let Some(formats) = formats() else { return };
-        let mut session = match open_with(&formats, 4096) {
-            Ok(session) => session,
-            Err(error) => return println!("skipped: {error}"),
-        };
-        let tids = Tids::covering(&BTreeSet::from([std::process::id()]), None);
-        let scope = Scope {
-            tids,
-            ports: BTreeSet::new(),
-        };
-        // As if the kernel had no room for some event: it has none of that number.
-        let (last, id) = (session.means.points.len() - 1, session.means.points[0].id);
-        let first = std::mem::replace(&mut session.means.points[0].id, u64::from(u32::MAX));
-        assert_eq!(first, id);
-        session.follow(scope.clone()).unwrap_err();
-        assert_ne!(*session.scope(), scope, "not all follow");
-        let conditions = |session: &Session, place: usize| -> Vec<Option<String>> {
-            let lights = session
-                .cpus
-                .iter()
-                .map(|cpu| cpu.light[place].condition.clone());
-            lights.collect()
-        };
-        let point = &session.means.points[1];
-        let wanted = scope.condition(point.kind, point.with_ports);
-        assert!(
-            conditions(&session, 1).iter().all(|of| *of == wanted),
-            "the others do"
-        );
-        session.means.points[0].id = id;
-        session.follow(scope.clone()).unwrap();
-        assert_eq!(*session.scope(), scope);
-        let of_all = 0..=last;
-        for (place, point) in of_all.zip(&session.means.points) {
-            let wanted = scope.condition(point.kind, point.with_ports);
-            assert!(conditions(&session, place).iter().all(|of| *of == wanted));
-        }
-    }
-
-    #[test]
-    fn with_few_files_less_is_traced_and_with_fewer_nothing() {
-        let Some(formats) = formats() else { return };
-        let cpus = cpus(&fs::read_to_string("/proc/stat").unwrap()).len();
-        let session = match open_with(&formats, cpus * 4 + 2) {
-            Ok(session) => session,
-            Err(error) => return println!("skipped: {error}"),
-        };
-        assert_eq!(session.means.points.len(), 2);
-        assert!(!session.may_take_stacks());
-        let gaps = session.gaps().iter();
-        assert!(gaps.filter(|gap| gap.reason.contains("files")).count() >= formats.len() - 1);
-        let refused = open_with(&formats, cpus * 4 + 1).unwrap_err();
-        assert!(matches!(refused, SessionError::NoFiles { .. }), "{refused}");
-    }
-
-    #[test]
-    fn cpus_are_those_that_are_online() {
-        assert_eq!(cpus("cpu  1 2\ncpu0 1 2\ncpu3 1 2\nintr 5\n"), [0, 3]);
-    }
-}
+#[path = "session_tests.rs"]
+mod tests;

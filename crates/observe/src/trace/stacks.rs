@@ -1,6 +1,7 @@
 //! Stacks as they were taken, until the window is over and there is time to name them.
 
 use std::collections::BTreeSet;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
 
 use slowpath_core::Nanos;
@@ -8,6 +9,7 @@ use slowpath_core::timeline::Gap;
 use slowpath_core::trace::{Frame, NO_STACK};
 
 use super::budget::MOST_BYTES;
+use super::gap;
 use super::records::Stack;
 use crate::symbols::{Dump, RawStack, Symbolizer, User};
 
@@ -120,6 +122,11 @@ impl Stacks {
     /// Names them all: the functions, the stacks, and for each position that was given until now
     /// the stack it stands for.
     pub(super) fn finish(self) -> Named {
+        // Files of others are read here by parsers of others; what was traced must not go with them.
+        named_or_gap(|| self.name())
+    }
+
+    fn name(self) -> Named {
         let Some(mut symbolizer) = self.symbolizer else {
             return Named::default();
         };
@@ -147,6 +154,19 @@ pub(super) struct Named {
     /// The stack of each position.
     pub(super) places: Vec<u32>,
     pub(super) gaps: Vec<Gap>,
+}
+
+/// What `name` gives; nothing but a gap if it panics.
+fn named_or_gap(name: impl FnOnce() -> Named) -> Named {
+    // Nothing that it touches is used behind a panic.
+    catch_unwind(AssertUnwindSafe(name)).unwrap_or_else(|_| {
+        let reason = "naming the stacks broke off: a program's file is not as it should be";
+        let remedy = "report it with what slowpath said; strip --strip-debug of the program helps";
+        Named {
+            gaps: vec![gap("stacks", reason.to_owned(), remedy)],
+            ..Named::default()
+        }
+    })
 }
 
 /// The program's part, in the registers' order that `perf` asks for them.
@@ -197,6 +217,13 @@ mod tests {
         assert_eq!(stacks.of_stack(0, handed(1000, 7, 8), 40), None);
         let later = handed(1000 + 2 * SAME_SWITCH_NS, 7, 8);
         assert_eq!(stacks.of_switch(0, later, 1), NO_STACK);
+    }
+
+    #[test]
+    fn a_panic_while_naming_is_a_gap() {
+        let named = named_or_gap(|| panic!("as a parser of files would"));
+        assert!(named.places.is_empty() && named.stacks.is_empty());
+        assert_eq!(named.gaps.len(), 1);
     }
 
     #[test]

@@ -4,7 +4,8 @@ use std::fs;
 use std::os::unix::fs::symlink;
 use std::path::Path;
 
-use slowpath_observe::symbols::{RawStack, Symbolizer, Symbols, User};
+use proptest::prelude::*;
+use slowpath_observe::symbols::{Dump, RawStack, Symbolizer, Symbols, User};
 
 /// A function of this very program, whose address is looked for.
 #[inline(never)]
@@ -86,4 +87,44 @@ fn files_beyond_those_that_may_be_open_are_told() {
         symbols.gaps
     );
     assert!(!symbols.gaps[0].remedy.is_empty());
+}
+
+/// A small program of this machine, as the kernel maps it.
+fn small() -> Vec<u8> {
+    fs::read("/bin/true").unwrap()
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(64))]
+
+    #[test]
+    fn a_file_that_is_broken_breaks_nothing(
+        bytes in prop::collection::vec((any::<prop::sample::Index>(), any::<u8>()), 0..200),
+        headers in prop::collection::vec((0..4096_usize, any::<u8>()), 0..8),
+        cut in prop::option::of(any::<prop::sample::Index>()),
+        at in 0_u64..0x4000,
+        stack in prop::collection::vec(any::<u8>(), 0..256),
+    ) {
+        let mut file = small();
+        for (place, byte) in bytes {
+            let place = place.index(file.len());
+            file[place] = byte;
+        }
+        for (place, byte) in headers {
+            file[place] = byte;
+        }
+        file.truncate(cut.map_or(file.len(), |cut| cut.index(file.len())));
+        let root = tempfile::tempdir().unwrap();
+        let folder = root.path().join("7");
+        fs::create_dir_all(folder.join("root")).unwrap();
+        fs::write(folder.join("root/program"), &file).unwrap();
+        let line = "400000-404000 r-xp 00000000 fd:01 77 /program\n";
+        fs::write(folder.join("maps"), line).unwrap();
+        let mut symbolizer = Symbolizer::new(root.path());
+        let (ip, sp, bp) = (0x40_0000 + at, 0x7000, 0x7010);
+        let user = User::Dump(Dump { ip, sp, bp, lr: 0, bytes: &stack });
+        symbolizer.add(7, &RawStack { kernel: &[], user });
+        let symbols = symbolizer.finish();
+        prop_assert_eq!(symbols.stacks.len(), 1);
+    }
 }
