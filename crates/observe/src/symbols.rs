@@ -11,6 +11,7 @@
 //! address that no executable mapping holds ends a stack, so that garbage is not shown.
 
 use std::collections::BTreeMap;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -144,6 +145,8 @@ struct Lost {
     stacks: u64,
     /// Addresses that were new when there was no more room.
     places: u64,
+    /// Stacks that ended in a file whose unwind information is not as it should be.
+    broken: u64,
     /// Samples of processes beyond [`MOST_PROCESSES`].
     processes: u64,
     /// Samples of processes whose maps could not be read, and what the first of them said.
@@ -193,7 +196,10 @@ impl Symbolizer {
         self.kernel(raw.kernel, &mut places);
         match raw.user {
             User::Chain(chain) if self.reach(pid) => self.chain(pid, chain, &mut places),
-            User::Dump(dump) if self.reach(pid) => self.dump(pid, &dump, &mut places),
+            User::Dump(dump) if self.reach(pid) => {
+                let whole = unbroken(|| self.dump(pid, &dump, &mut places));
+                self.lost.broken += u64::from(whole.is_none());
+            }
             User::None | User::Chain(_) | User::Dump(_) => {}
         }
         let stack = self.number(&places);
@@ -290,6 +296,13 @@ impl Symbolizer {
     pub fn finish(self) -> Symbols {
         names::finish(&self)
     }
+}
+
+/// What `read` gives; nothing if it panics. Libraries that parse files of any make do so over some that
+/// are broken (gimli where builds check for overflow), and neither file nor library is ours.
+fn unbroken<T>(read: impl FnOnce() -> T) -> Option<T> {
+    // What it leaves half done belongs to that file or that stack alone.
+    catch_unwind(AssertUnwindSafe(read)).ok()
 }
 
 /// The addresses to look up for a chain: the first as it is, those that follow are where calls

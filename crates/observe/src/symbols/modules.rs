@@ -11,6 +11,7 @@ use procfs::process::{MMapPath, MemoryMaps};
 use rustix::fs::MemfdFlags;
 
 use super::elf::Image;
+use super::unbroken;
 
 /// Files that are kept open until their symbols are read, so that a process may end before. A
 /// server's stacks lie in some dozens.
@@ -150,7 +151,7 @@ impl Modules {
     }
 
     fn read(&mut self, key: Key, name: &str, file: File) -> Option<u32> {
-        let image = Image::read(&file).ok();
+        let image = unbroken(|| Image::read(&file).ok()).flatten();
         let room = MOST_UNWIND_BYTES.saturating_sub(self.bytes);
         let Some(image) = image.filter(|image| {
             let fits = image.bytes() <= room;

@@ -19,7 +19,7 @@ use super::numbered::Numbered;
 use super::space::{Home, Space};
 use super::{
     GoTable, Lost, MOST_DEEP, MOST_PLACES, MOST_PROCESSES, MOST_STACKS, PerfMap, Symbolizer,
-    Symbols, runtime,
+    Symbols, runtime, unbroken,
 };
 
 /// The largest table of names that is read of a runtime; beyond it nobody cleans up.
@@ -53,10 +53,12 @@ pub(super) fn finish(all: &Symbolizer) -> Symbols {
         let addresses: Vec<u64> = members.iter().map(|(at, _)| *at).collect();
         let named = match home {
             Home::Kernel => kernel(&naming, &all.proc_root, &addresses, &mut gaps),
-            Home::File(number) => all
-                .modules
-                .get(number)
-                .map_or_else(Vec::new, |module| of_file(&naming, module, &addresses)),
+            Home::File(number) => {
+                let module = all.modules.get(number);
+                module.map_or_else(Vec::new, |module| {
+                    named_or_gap(&naming, module, &addresses, &mut gaps)
+                })
+            }
             Home::Process(pid) => {
                 let space = all.spaces.get(&pid).and_then(Option::as_ref);
                 made_at_run_time(&all.proc_root, pid, space, &addresses, &mut gaps)
@@ -121,6 +123,23 @@ fn tells_addresses(kallsyms: &Path) -> Result<(), String> {
     });
     told.then_some(())
         .ok_or_else(|| "their addresses are hidden (kernel.kptr_restrict)".to_owned())
+}
+
+/// The functions of a file, without names if it is broken.
+fn named_or_gap(naming: &Naming, module: &Module, at: &[u64], gaps: &mut Vec<Gap>) -> Vec<Named> {
+    let named = unbroken(|| of_file(naming, module, at));
+    named.unwrap_or_else(|| {
+        let reason = format!(
+            "functions have no names: {} is not as it should be",
+            module.name
+        );
+        gaps.push(gap(
+            &reason,
+            "a build of it that readelf -wF reads without warnings",
+        ));
+        let nameless = at.iter().map(|at| vec![address(*at, &module.name)]);
+        nameless.collect()
+    })
 }
 
 fn of_file(naming: &Naming, module: &Module, at: &[u64]) -> Vec<Named> {
@@ -296,9 +315,22 @@ fn gaps_of(lost: &Lost, modules: &Modules) -> Vec<Gap> {
         .iter()
         .filter(|(count, ..)| *count > 0)
         .map(|(count, what, unit, most)| {
-            gap(&format!("{count} {what}: more than {most} {unit}"), "")
+            gap(
+                &format!("{count} {what}: more than {most} {unit}"),
+                "a shorter duration, or fewer kinds of requests in one run",
+            )
         })
         .collect();
+    if lost.broken > 0 {
+        let reason = format!(
+            "{} stacks were cut: unwind information on their way is not as it should be",
+            lost.broken
+        );
+        gaps.push(gap(
+            &reason,
+            "builds that readelf -wF reads without warnings",
+        ));
+    }
     if lost.hidden > 0 {
         let reason = format!(
             "{} samples have no stack: {}",
@@ -306,6 +338,13 @@ fn gaps_of(lost: &Lost, modules: &Modules) -> Vec<Gap> {
         );
         gaps.push(gap(&reason, "run as the server's user, or as root"));
     }
+    gaps.extend(gaps_of_files(modules));
+    gaps
+}
+
+/// Files that could not be kept or opened.
+fn gaps_of_files(modules: &Modules) -> Vec<Gap> {
+    let mut gaps = Vec::new();
     let beyond = modules.beyond();
     if beyond > 0 {
         let most = MOST_UNWIND_BYTES >> 20;
