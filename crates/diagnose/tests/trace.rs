@@ -8,5 +8,6 @@ mod trace {
     mod ends;
     mod index;
     mod laws;
+    mod locks;
     mod scenes;
 }

@@ -20,16 +20,16 @@ fn examine(case: &Case<'_>, endpoint: &EndpointCase) -> Verdict {
         Ok(looked) => looked,
         Err(blind) => return *blind,
     };
-    let holders = Holders::of(&looked, Kind::Works);
-    if let Some(verdict) = holders.verdict(case, endpoint, &looked) {
-        return verdict;
-    }
+    let holders = match Holders::of(case, endpoint, &looked, Kind::Works) {
+        Ok(holders) => holders,
+        Err(verdict) => return *verdict,
+    };
     let claims = claims(&holders.picked);
-    let place = looked.place(endpoint, &claims);
-    let holder = holders.main(&looked, place);
+    let place = holders.place;
+    let holder = holders.main(&looked);
     let stack = holder.stack(&looked);
     let inside_of = own_frame(&stack).map_or_else(String::new, |frame| format!(", in {frame}"));
-    let whom = format!("{} of the time thread {}", percent(holder.share), holder.name);
+    let whom = format!("{} of the time {}", percent(holder.share), holder.called());
     Verdict::Found(Found {
         place,
         prediction: without_waits(case, endpoint, looked.join, &claims),
@@ -39,7 +39,7 @@ fn examine(case: &Case<'_>, endpoint: &EndpointCase) -> Verdict {
             "requests wait for a lock while others of the server's threads work with it \
              ({whom}{inside_of}); do less under the lock, or give it less to guard"
         ),
-        evidence: holders.evidence(&looked, place, &holder),
+        evidence: holders.evidence(&looked, &holder),
         culprit: Culprit {
             thread: Some(holder.name),
             stack,

@@ -30,11 +30,10 @@ fn examine(case: &Case<'_>, endpoint: &EndpointCase) -> Verdict {
         Ok(looked) => looked,
         Err(blind) => return owners::held_over_io(case, endpoint).unwrap_or(*blind),
     };
-    let holders = Holders::of(&looked, Kind::Waits);
-    if let Some(verdict) = holders.verdict(case, endpoint, &looked) {
-        return verdict;
+    match Holders::of(case, endpoint, &looked, Kind::Waits) {
+        Ok(holders) => found(case, endpoint, &looked, &holders),
+        Err(verdict) => *verdict,
     }
-    found(case, endpoint, &looked, &holders)
 }
 
 fn found(
@@ -44,8 +43,8 @@ fn found(
     holders: &Holders<'_>,
 ) -> Verdict {
     let claims = claims(&holders.picked);
-    let place = looked.place(endpoint, &claims);
-    let holder = holders.main(looked, place);
+    let place = holders.place;
+    let holder = holders.main(looked);
     let inside = looked.inside;
     let what = Looked::shares(&holder.picked, place, |p| does_with_the_lock(inside, p));
     let does = what.first().map_or("waits", |(what, _)| what.as_str());
@@ -55,7 +54,7 @@ fn found(
     let inside_of = own_frame(&stack).map_or_else(String::new, |frame| format!(" in {frame}"));
     let exports = exports(&holder.name, &stack);
     let again = every.map_or_else(String::new, |p| format!(", every {}", human(p.period_ns)));
-    let mut proofs = holders.evidence(looked, place, &holder);
+    let mut proofs = holders.evidence(looked, &holder);
     if let Some(every) = every {
         proofs.push(every_so_often(&every));
     }
@@ -65,9 +64,9 @@ fn found(
         amount: Amount::Claims(claims),
         grade: Grade::Supported,
         summary: format!(
-            "requests wait for a lock that thread {} has while it {does}{inside_of}{again}{exports}; \
-             let go of the lock before waiting",
-            holder.name
+            "requests wait for a lock that {} has while it {does}{inside_of}{again}{exports}; let go \
+             of the lock before waiting",
+            holder.called()
         ),
         evidence: proofs,
         culprit: Culprit {
@@ -107,16 +106,32 @@ fn every_so_often(every: &slowpath_core::stats::period::Period) -> Evidence {
     evidence(Source::Trace, "trace", text)
 }
 
-/// Says so when the thread tells others of the program: what it does is not the program's work.
+/// Says so when the thread is called after telling others of the program: what it does is not the
+/// program's work then.
 fn exports(thread: &str, stack: &[String]) -> &'static str {
     const WORDS: &[&str] = &[
-        "otel", "otlp", "telemetry", "exporter", "export", "statsd", "jaeger", "zipkin", "sentry",
-        "datadog", "BatchSpan", "MetricReader", "prometheus",
+        "otel",
+        "otlp",
+        "opentelemetry",
+        "telemetry",
+        "statsd",
+        "jaeger",
+        "zipkin",
+        "sentry",
+        "datadog",
+        "prometheus",
     ];
-    let all = stack.iter().map(String::as_str).chain([thread]);
-    let mut all = all.map(str::to_ascii_lowercase);
-    let known = |text: String| WORDS.iter().any(|w| text.contains(&w.to_ascii_lowercase()));
-    if all.any(known) { " (it exports telemetry)" } else { "" }
+    // Of a frame its function alone: its file is the program's, whatever the program is about.
+    let functions = stack.iter().map(|frame| frame.split(" (").next().unwrap_or(frame));
+    let known = |text: &str| {
+        let mut words = text.split(|c: char| !c.is_ascii_alphanumeric());
+        words.any(|word| WORDS.contains(&word.to_ascii_lowercase().as_str()))
+    };
+    if functions.chain([thread]).any(known) {
+        " (by its name it exports telemetry)"
+    } else {
+        ""
+    }
 }
 
 #[cfg(test)]
@@ -126,7 +141,13 @@ mod tests {
     #[test]
     fn exporters_are_known_by_their_names() {
         assert!(!exports("otel-export", &[]).is_empty());
-        assert!(!exports("worker", &["BatchSpanProcessor::run".to_owned()]).is_empty());
-        assert!(exports("flusher", &["flush (server)".to_owned()]).is_empty());
+        assert!(!exports("worker", &["opentelemetry_sdk::trace::export (a.rs:1)".to_owned()]).is_empty());
+        for (thread, frame) in [
+            ("flusher", "flush (server)"),
+            ("hotel-server", "book (hotel.c:7)"),
+            ("csv-export", "write_all (otel-shop)"),
+        ] {
+            assert!(exports(thread, &[frame.to_owned()]).is_empty(), "{thread}");
+        }
     }
 }

@@ -1,17 +1,23 @@
 //! The threads that have the locks which requests wait for, weighed together.
 
+use std::collections::{BTreeMap, BTreeSet};
+
 use slowpath_core::trace::NO_STACK;
 
 use super::inside::Inside;
 use super::locks::{Held, Proof, held};
 use super::looked::{Looked, Picked, claims};
+use super::pieces::LeafKind;
 use crate::case::{Case, EndpointCase};
 use crate::diagnosis::{Evidence, Place, Source};
 use crate::verdict::{Verdict, evidence, percent};
 
-/// From this share of the waits on, what speaks for a lock speaks for all of them: the others are
-/// in stretches without stacks, or of threads that were alone.
+/// From this share of the waits for a thread on, what speaks for a lock speaks for the rest of them: it
+/// lies in stretches without stacks, or was met when nobody else waited.
 const PROVED: f64 = 0.5;
+/// A lock is slow to work with if the one who has it runs for this share of the waits: else it is a CPU
+/// that everybody waits for.
+const WORKS: f64 = 0.5;
 
 /// What holders of locks do.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -22,10 +28,11 @@ pub(crate) enum Kind {
     Works,
 }
 
-/// The pieces that requests spent waiting for locks.
+/// The pieces that requests spent waiting for locks: there are some, and they are told from waits for
+/// anything else.
 pub(crate) struct Holders<'c> {
     pub(crate) picked: Vec<Picked<'c>>,
-    kind: Kind,
+    pub(crate) place: Place,
     /// Shares of the picked time, by what speaks for a lock.
     proofs: Vec<(Proof, f64)>,
 }
@@ -35,119 +42,81 @@ pub(crate) struct Holder<'c> {
     pub(crate) name: String,
     /// Its share of the picked time.
     pub(crate) share: f64,
+    /// How many threads of that name there are among the holders.
+    pub(crate) threads: usize,
     pub(crate) picked: Vec<Picked<'c>>,
 }
 
 impl<'c> Holders<'c> {
-    pub(crate) fn of(looked: &Looked<'c>, kind: Kind) -> Self {
-        let inside = looked.inside;
-        let picked = looked.pick(|_, piece, hops| {
-            held(hops, &piece.leaf).is_some_and(|held| held.waits == (kind == Kind::Waits))
-                && !inside.stops_the_world(hops)
-        });
-        let proofs = Looked::shares(&picked, Place::Floor, |p| proof(inside, p));
-        Self {
-            picked,
-            kind,
-            proofs,
-        }
-    }
-
-    fn share(&self, of: &[Proof]) -> f64 {
-        let own = self.proofs.iter().filter(|(proof, _)| of.contains(proof));
-        own.map(|(_, share)| share).sum()
-    }
-
-    /// What is said if no lock can be named.
-    pub(crate) fn verdict(
-        &self,
+    /// The locks that an endpoint's requests wait for, or what is said if none can be named.
+    pub(crate) fn of(
         case: &Case<'_>,
         endpoint: &EndpointCase,
-        looked: &Looked<'_>,
-    ) -> Option<Verdict> {
-        let what = match self.kind {
-            Kind::Waits => "waits itself",
-            Kind::Works => "works",
-        };
-        if self.picked.is_empty() {
+        looked: &Looked<'c>,
+        kind: Kind,
+    ) -> Result<Self, Box<Verdict>> {
+        let inside = looked.inside;
+        let mut all = looked.pick(|_, piece, hops| {
+            held(hops, &piece.leaf).is_some_and(|held| held.waits == (kind == Kind::Waits))
+                && !inside.stops_the_world(hops)
+                && (kind == Kind::Waits || !inside.is_kept_by_others(&piece.leaf))
+        });
+        if kind == Kind::Works {
+            only_at_work(&mut all);
+        }
+        if all.is_empty() {
+            let what = match kind {
+                Kind::Waits => "waits itself",
+                Kind::Works => "works",
+            };
             let n = looked.join.walked.len();
             let text = format!("none of {n} requests waited for a lock whose holder {what}");
-            return Some(Verdict::Cleared(text));
+            return Err(Box::new(looked.cleared(endpoint, text)));
         }
-        let claims = claims(&self.picked);
+        let claims = claims(&all);
         if let Some(blind) = Looked::too_small(case, &claims) {
-            return Some(blind);
-        }
-        if self.share(&[Proof::Says, Proof::HandedOn, Proof::Shared]) >= PROVED {
-            return None;
+            return Err(Box::new(blind));
         }
         let place = looked.place(endpoint, &claims);
-        let holder = self.main(looked, place);
-        let doing = holder.picked.first().map_or_else(
-            || "waits".to_owned(),
-            |p| looked.inside.doing(&p.piece.leaf, p.piece.begin),
-        );
-        if self.share(&[Proof::Condition]) >= PROVED {
-            return Some(Verdict::Cleared(format!(
-                "requests wait until thread {} says that something has come about: a condition, \
-                 no lock",
-                holder.name
-            )));
+        let picked = proved(inside, &all, place);
+        if picked.is_empty() {
+            return Err(Box::new(unproved(endpoint, looked, place, all)));
         }
-        Some(Verdict::Lead {
+        let proofs = Looked::shares(&picked, place, |p| proof(inside, p));
+        Ok(Self {
+            picked,
             place,
-            claims,
-            missing: format!(
-                "whether requests wait for a lock or for work that they handed on: they wait for \
-                 thread {}, which {doing}",
-                holder.name
-            ),
-            remedy: "build with symbols; in Go, Java and others look at the profile of locks"
-                .to_owned(),
+            proofs,
         })
     }
 
-    /// The holder that most of the time is spent waiting for; there is one.
-    pub(crate) fn main(&self, looked: &Looked<'c>, place: Place) -> Holder<'c> {
-        let inside = looked.inside;
-        let name = |p: &Picked<'_>| inside.thread_name(holder_of(p));
-        let shares = Looked::shares(&self.picked, place, name);
-        let (thread, share) = shares.into_iter().next().unwrap_or_default();
-        let own = self.picked.iter().filter(|p| name(p) == thread);
-        let own = own.map(|p| Picked {
-            walked: p.walked,
-            piece: p.piece,
-            hops: p.hops.clone(),
-        });
-        Holder {
-            picked: own.collect(),
-            name: thread,
-            share,
-        }
+    fn share(&self, of: Proof) -> f64 {
+        let own = self.proofs.iter().find(|(proof, _)| *proof == of);
+        own.map_or(0.0, |(_, share)| *share)
+    }
+
+    /// The holder that most of the time is spent waiting for.
+    pub(crate) fn main(&self, looked: &Looked<'c>) -> Holder<'c> {
+        main(looked, &self.picked, self.place)
     }
 
     /// What the trace says of it, in sentences.
-    pub(crate) fn evidence(
-        &self,
-        looked: &Looked<'_>,
-        place: Place,
-        holder: &Holder<'_>,
-    ) -> Vec<Evidence> {
+    pub(crate) fn evidence(&self, looked: &Looked<'_>, holder: &Holder<'_>) -> Vec<Evidence> {
         let deepest = self.picked.iter().map(|p| p.hops.len() - 1).max();
         let mut touched: Vec<u32> = self.picked.iter().map(|p| p.walked.joined.sample).collect();
         touched.dedup();
-        let of = if place == Place::Tail {
+        let of = if self.place == Place::Tail {
             "slow requests'"
         } else {
             "requests'"
         };
         let waits = format!(
             "{} of {} followed requests wait for such a lock; {} of the {of} waits lead to \
-             thread {}, through up to {} others",
+             {}, through up to {} others",
             touched.len(),
             looked.join.walked.len(),
             percent(holder.share),
-            holder.name,
+            holder.called(),
             deepest.unwrap_or(1) - 1
         );
         let mut why = Vec::new();
@@ -157,9 +126,8 @@ impl<'c> Holders<'c> {
                 "the stack or the lock itself says that it is one",
             ),
             (Proof::HandedOn, "those who wait hand it on to each other"),
-            (Proof::Shared, "several threads wait at one address"),
         ] {
-            let share = self.share(&[proof]);
+            let share = self.share(proof);
             if share > 0.0 {
                 why.push(format!("{} {text}", percent(share)));
             }
@@ -176,6 +144,14 @@ impl<'c> Holders<'c> {
 }
 
 impl Holder<'_> {
+    /// The thread by its name, which several may share.
+    pub(crate) fn called(&self) -> String {
+        match self.threads {
+            1 => format!("thread {}", self.name),
+            n => format!("one of {n} threads called {}", self.name),
+        }
+    }
+
     /// Where it stands while it has the lock, most often; empty without stacks.
     pub(crate) fn stack(&self, looked: &Looked<'_>) -> Vec<String> {
         let index = &looked.inside.index;
@@ -206,6 +182,114 @@ impl Holder<'_> {
         let repeats = ends.chunk_by(|a, b| a.0 == b.0);
         let most = repeats.max_by_key(|repeat| repeat.len());
         most.map_or_else(Vec::new, |most| most.iter().map(|end| end.1).collect())
+    }
+}
+
+/// The holder that most of the time of such pieces is spent waiting for; there is one.
+fn main<'c>(looked: &Looked<'c>, picked: &[Picked<'c>], place: Place) -> Holder<'c> {
+    let inside = looked.inside;
+    let name = |p: &Picked<'_>| {
+        let tid = holder_of(p);
+        (inside.thread_name(tid), inside.process_name(tid))
+    };
+    let shares = Looked::shares(picked, place, name);
+    let (own, share) = shares.into_iter().next().unwrap_or_default();
+    let picked: Vec<Picked<'c>> = picked.iter().filter(|p| name(p) == own).cloned().collect();
+    let threads: BTreeSet<u32> = picked.iter().map(holder_of).collect();
+    Holder {
+        threads: threads.len(),
+        picked,
+        name: own.0,
+        share,
+    }
+}
+
+/// Leaves out who is ready to run, if that is most of it.
+fn only_at_work(all: &mut Vec<Picked<'_>>) {
+    let is_cpu = |p: &Picked<'_>| p.piece.leaf.kind == LeafKind::Cpu;
+    let ns = |of: &dyn Fn(&Picked<'_>) -> bool| -> u64 {
+        let own = all.iter().filter(|p| of(p));
+        own.map(|p| p.piece.len_ns()).sum()
+    };
+    if (ns(&is_cpu) as f64) < WORKS * ns(&|_| true) as f64 {
+        all.retain(is_cpu);
+    }
+}
+
+/// The pieces of holders that something speaks for having a lock.
+fn proved<'c>(inside: &Inside<'_>, all: &[Picked<'c>], place: Place) -> Vec<Picked<'c>> {
+    /// Of a thread's pieces, what is proved, and what might be the same.
+    #[derive(Default)]
+    struct Sums {
+        proved: u64,
+        silent: u64,
+    }
+    let mut sums: BTreeMap<u32, Sums> = BTreeMap::new();
+    for p in all.iter().filter(|p| place != Place::Tail || p.walked.slow) {
+        let sums = sums.entry(holder_of(p)).or_default();
+        match proof(inside, p) {
+            Proof::Says | Proof::HandedOn => sums.proved += p.piece.len_ns(),
+            Proof::Nothing => sums.silent += p.piece.len_ns(),
+            Proof::Condition | Proof::Interpreter => {}
+        }
+    }
+    let speaks_for_all = |tid: u32| {
+        let sums = sums.get(&tid);
+        sums.is_some_and(|s| s.proved as f64 >= PROVED * (s.proved + s.silent) as f64)
+    };
+    let own = all.iter().filter(|p| match proof(inside, p) {
+        Proof::Says | Proof::HandedOn => true,
+        Proof::Nothing => speaks_for_all(holder_of(p)),
+        Proof::Condition | Proof::Interpreter => false,
+    });
+    own.cloned().collect()
+}
+
+/// What is said of waits that nothing speaks for being for a lock.
+fn unproved<'c>(
+    endpoint: &EndpointCase,
+    looked: &Looked<'c>,
+    place: Place,
+    mut all: Vec<Picked<'c>>,
+) -> Verdict {
+    let inside = looked.inside;
+    let shares = Looked::shares(&all, place, |p| proof(inside, p));
+    let most = shares.first().map_or(Proof::Nothing, |(proof, _)| *proof);
+    all.retain(|p| proof(inside, p) == most);
+    let holder = main(looked, &all, place);
+    let whom = holder.called();
+    if most == Proof::Condition {
+        let text = format!(
+            "requests wait until {whom} says that something has come about: a condition, no lock"
+        );
+        return looked.cleared(endpoint, text);
+    }
+    let doing = holder.picked.first().map_or_else(
+        || "waits".to_owned(),
+        |p| inside.doing(&p.piece.leaf, p.piece.begin),
+    );
+    let (missing, remedy) = if most == Proof::Interpreter {
+        (
+            format!(
+                "what the program's own locks have in it: requests wait to be let into the \
+                 interpreter, which {whom} runs while it {doing}"
+            ),
+            "more processes, or an interpreter without such a lock, would show the rest",
+        )
+    } else {
+        (
+            format!(
+                "whether requests wait for a lock or for work that they handed on: they wait for \
+                 {whom}, which {doing}"
+            ),
+            "build with symbols; in Go, Java and others look at the profile of locks",
+        )
+    };
+    Verdict::Lead {
+        place,
+        claims: claims(&all),
+        missing,
+        remedy: remedy.to_owned(),
     }
 }
 

@@ -6,7 +6,7 @@ mod sockets;
 mod tids;
 
 use slowpath_core::nanos::{Nanos, Span};
-use slowpath_core::trace::{Call, Context, Depth, Trace};
+use slowpath_core::trace::{Call, Context, Depth, IDLE, Trace};
 
 use cpus::Cpus;
 pub use cpus::Runner;
@@ -149,6 +149,12 @@ pub enum State<'a> {
 }
 
 impl Off {
+    /// The thread that ended the wait; `None` if an interrupt did, or if that is not known.
+    pub(crate) fn woken_by(&self) -> Option<u32> {
+        let by_thread = self.context == Some(Context::Thread) && self.waker != IDLE;
+        by_thread.then_some(self.waker)
+    }
+
     /// When the wait was over: from then on it was ready to run.
     pub fn ready_from(&self) -> u64 {
         match self.why {
@@ -259,6 +265,11 @@ impl<'a> Index<'a> {
         let behind = self.blocks.partition_point(|b| b.span.begin <= at);
         let block = self.blocks.get(behind.checked_sub(1)?)?;
         (at < block.span.end).then_some(block)
+    }
+
+    /// The process of a thread; 0 if that is not known.
+    pub(crate) fn pid_of(&self, tid: u32) -> u32 {
+        self.trace.thread(tid).map_or(0, |thread| thread.pid)
     }
 
     /// The threads that were met.

@@ -31,8 +31,6 @@ pub struct Inside<'a> {
     pub(crate) stacks: Stacks,
     /// Endpoint by endpoint.
     pub(crate) endpoints: Vec<EndpointJoin>,
-    /// Threads that read requests.
-    pub(crate) servers: BTreeSet<u32>,
     /// Positions of requests that were not followed by choice or by lot, ascending: what they
     /// waited for is like what the others did.
     blank: Vec<u32>,
@@ -103,17 +101,14 @@ impl<'a> Inside<'a> {
         }
         blank.sort_unstable();
         let (chains, stacks) = walker.done();
-        let all = endpoints.iter().flat_map(|e| &e.joined);
-        let servers = all.map(|joined| joined.reader).collect();
         let walked = endpoints.iter().flat_map(|e| &e.walked);
-        let addresses = Addresses::of(walked.flat_map(|w| &w.pieces), &chains, trace);
+        let addresses = Addresses::of(walked.flat_map(|w| &w.pieces), &chains, &index);
         Some(Self {
             index,
             chains,
             addresses,
             stacks,
             endpoints,
-            servers,
             blank,
             port,
         })

@@ -2,8 +2,10 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use slowpath_core::trace::{Call, Runtime, Trace};
+use slowpath_core::trace::{Call, Role, Runtime};
 
+use super::handed::{Wake, is_handed_on};
+use super::index::{Index, Runner};
 use super::inside::Inside;
 use super::pieces::{Chains, Hop, How, Leaf, LeafKind, Piece};
 
@@ -15,7 +17,8 @@ pub(crate) struct Addresses(BTreeMap<(u32, u64), Votes>);
 struct Votes {
     lock: bool,
     condition: bool,
-    waiters: BTreeSet<u32>,
+    interpreter: bool,
+    handed_on: bool,
 }
 
 /// Who has a lock, and what it does.
@@ -34,22 +37,22 @@ pub(crate) struct Held {
 pub(crate) enum Proof {
     /// The stack of the one who waits, or the owner that is written in the lock.
     Says,
-    /// It is handed on from one server thread to the next, and on to this one.
+    /// One at a time is let in by the one before: [`super::handed`].
     HandedOn,
-    /// Several threads wait at one address.
-    Shared,
     /// The stack says that it is a condition.
     Condition,
+    /// It is the lock of an interpreter, which whoever runs its code has.
+    Interpreter,
     /// Nothing.
     Nothing,
 }
 
 impl Addresses {
-    /// Of what was waited at in pieces.
+    /// Of what was waited at in pieces, and of all that was seen at these futexes.
     pub(crate) fn of<'p>(
         pieces: impl Iterator<Item = &'p Piece>,
         chains: &Chains,
-        trace: &Trace,
+        index: &Index<'_>,
     ) -> Self {
         let mut all: BTreeMap<(u32, u64), Votes> = BTreeMap::new();
         let known: BTreeSet<u32> = pieces.map(|piece| piece.chain).collect();
@@ -57,12 +60,32 @@ impl Addresses {
             let hops = chains.hops(chain);
             for pair in hops.windows(2).filter(|pair| pair[1].about != 0) {
                 let (waiter, hop) = (pair[0].tid, pair[1]);
-                let pid = trace.thread(waiter).map_or(0, |thread| thread.pid);
-                let votes = all.entry((pid, hop.about)).or_default();
-                votes.waiters.insert(waiter);
+                let votes = all.entry((index.pid_of(waiter), hop.about)).or_default();
                 votes.lock |= hop.how == How::Lock;
                 votes.condition |= hop.how == How::Condition;
+                votes.interpreter |= hop.how == How::Interpreter;
             }
+        }
+        let mut wakes: BTreeMap<(u32, u64), Vec<Wake>> = BTreeMap::new();
+        for tid in index.tids() {
+            let pid = index.pid_of(tid);
+            for off in index.offs(tid, 0, u64::MAX) {
+                let key = (pid, off.about);
+                if let Some(by) = off.woken_by()
+                    && off.call == Some(Call::Futex)
+                    && all.contains_key(&key)
+                {
+                    let (since, at) = (off.begin, off.ready_from());
+                    wakes
+                        .entry(key)
+                        .or_default()
+                        .push(Wake { at, by, tid, since });
+                }
+            }
+        }
+        for (key, mut wakes) in wakes {
+            let votes = all.entry(key).or_default();
+            votes.handed_on = is_handed_on(&mut wakes);
         }
         Self(all)
     }
@@ -74,7 +97,7 @@ impl Addresses {
 
 /// Who has the lock that a piece was spent waiting for, if it was one.
 pub(crate) fn held(hops: &[Hop], leaf: &Leaf) -> Option<Held> {
-    let is_lock = |hop: &Hop| matches!(hop.how, How::Lock | How::Woke);
+    let is_lock = |hop: &Hop| matches!(hop.how, How::Lock | How::Woke | How::Interpreter);
     let first = hops.iter().skip(1).position(is_lock)? + 1;
     let run = hops[first..].iter().take_while(|hop| is_lock(hop)).count();
     let holder = first + run - 1;
@@ -126,24 +149,28 @@ impl Inside<'_> {
     /// What speaks for a lock.
     pub(crate) fn proof(&self, hops: &[Hop], held: &Held) -> Proof {
         let hop = hops[held.first];
-        if hop.how == How::Lock {
-            return Proof::Says;
-        }
-        let waiter = hops[held.first - 1].tid;
-        let pid = self.trace().thread(waiter).map_or(0, |thread| thread.pid);
-        let votes = self.addresses.get(pid, hop.about);
-        match votes {
-            Some(votes) if votes.lock => return Proof::Says,
-            Some(votes) if votes.condition => return Proof::Condition,
+        match hop.how {
+            How::Lock => return Proof::Says,
+            How::Interpreter => return Proof::Interpreter,
             _ => {}
         }
-        let between = &hops[held.first..held.holder];
-        if between.iter().any(|hop| self.servers.contains(&hop.tid)) {
-            return Proof::HandedOn;
-        }
-        match votes {
-            Some(votes) if votes.waiters.len() > 1 => Proof::Shared,
+        let pid = self.index.pid_of(hops[held.first - 1].tid);
+        match self.addresses.get(pid, hop.about) {
+            Some(votes) if votes.interpreter => Proof::Interpreter,
+            Some(votes) if votes.lock => Proof::Says,
+            Some(votes) if votes.condition => Proof::Condition,
+            Some(votes) if votes.handed_on => Proof::HandedOn,
             _ => Proof::Nothing,
         }
+    }
+
+    /// Whether somebody else's thread has the CPU that the last thread of a chain is ready to run
+    /// on: then it is not the lock that is slow.
+    pub(crate) fn is_kept_by_others(&self, leaf: &Leaf) -> bool {
+        let LeafKind::Ready(Runner::Thread(tid)) = leaf.kind else {
+            return false;
+        };
+        let process = self.trace().process_of(tid);
+        process.is_none_or(|process| process.role != Role::Target)
     }
 }

@@ -1,5 +1,7 @@
 //! What the detectors that read a trace have in common.
 
+use std::collections::BTreeSet;
+
 use slowpath_core::nanos::MILLISECOND;
 
 use super::inside::{EndpointJoin, Inside, Walked, summed};
@@ -8,13 +10,14 @@ use super::pieces::{Hop, Leaf, LeafKind, Piece};
 use super::shift::shift_of;
 use crate::case::{Case, EndpointCase};
 use crate::diagnosis::Place;
+use crate::ledger::{NAMED_EPISODES, NAMED_SHARE_LOW};
 use crate::verdict::{Claim, Verdict, human, percent};
 
 /// Fewer requests that were followed are no picture of the endpoint: an interval of a share needs
 /// as many.
 const WALKED_LEAST: usize = 30;
 /// What would show the inside of a target that was not traced.
-const REMEDY: &str = "run slowpath as root, or with CAP_PERFMON, CAP_DAC_READ_SEARCH and \
+pub(super) const REMEDY: &str = "run slowpath as root, or with CAP_PERFMON, CAP_DAC_READ_SEARCH and \
                       CAP_SYS_PTRACE";
 
 /// The requests of an endpoint that were followed through the server.
@@ -24,6 +27,7 @@ pub(crate) struct Looked<'c> {
 }
 
 /// A piece of a request that a cause may explain.
+#[derive(Clone)]
 pub(crate) struct Picked<'c> {
     pub(crate) walked: &'c Walked,
     pub(crate) piece: &'c Piece,
@@ -86,6 +90,45 @@ impl<'c> Looked<'c> {
             }
         }
         picked
+    }
+
+    /// Nothing was found of a cause: it is ruled out, if what slow requests waited for could be seen.
+    pub(crate) fn cleared(&self, endpoint: &EndpointCase, text: String) -> Verdict {
+        self.hidden(endpoint).unwrap_or(Verdict::Cleared(text))
+    }
+
+    /// Why too little of what slow requests waited for could be seen to rule a cause out, if so.
+    fn hidden(&self, endpoint: &EndpointCase) -> Option<Verdict> {
+        let tail = endpoint.tail.as_ref()?;
+        let slow = self.join.walked.iter().filter(|walked| walked.slow);
+        let positions = slow.clone().filter_map(|w| tail.position(w.joined.sample));
+        let followed: BTreeSet<u32> = positions.map(|p| tail.cluster[p]).collect();
+        if followed.len() < NAMED_EPISODES.min(tail.clusters as usize) {
+            let missing = format!(
+                "what slow requests waited for: those that were followed are of {} of {} episodes",
+                followed.len(),
+                tail.clusters
+            );
+            let remedy = "measure longer".to_owned();
+            return Some(Verdict::Blind { missing, remedy });
+        }
+        let excess = |walked: &Walked| {
+            let whole: u64 = walked.pieces.iter().map(Piece::len_ns).sum();
+            whole.saturating_sub(tail.reference_ns) as f64
+        };
+        let all: f64 = slow.clone().map(excess).sum();
+        let pieces = slow.flat_map(|walked| &walked.pieces);
+        let unseen = pieces.filter_map(|p| Some((p.leaf.kind.hides_a_lock()?, p.len_ns() as f64)));
+        let unseen = summed(unseen);
+        let share = unseen.iter().map(|(_, ns)| ns).sum::<f64>() / all.max(1.0);
+        let (why, remedy) = unseen.first().filter(|_| share >= NAMED_SHARE_LOW)?.0;
+        Some(Verdict::Blind {
+            missing: format!(
+                "{} of what makes requests slow: {why}",
+                percent(share.min(1.0))
+            ),
+            remedy: remedy.to_owned(),
+        })
     }
 
     /// Where pieces lie: what slow requests have more of, or what all have.

@@ -10,6 +10,7 @@ use slowpath_core::trace::Call;
 
 use super::index::{Index, Peek, State};
 use super::inside::{Inside, summed};
+use super::looked::REMEDY;
 use super::pieces::{Leaf, LeafKind};
 use crate::case::{Case, EndpointCase};
 use crate::diagnosis::{Culprit, Grade, Source};
@@ -19,12 +20,12 @@ use crate::verdict::{Amount, Found, Verdict, evidence, human, ms, percent};
 
 /// Fewer findings of a thread that waits for a lock name nobody.
 const FOUND_LEAST: usize = 30;
-/// So many of them must agree on the owner.
-const AGREE: f64 = 0.8;
+/// From this share of its findings on an owner waits itself, and for so little it does not.
+const WAITS: (f64, f64) = (0.8, 0.2);
 /// Slow requests must spend so many times the share of their time in which the lock is kept that
-/// chance would give them …
+/// chance would give them.
 const ENRICHED: f64 = 1.5;
-/// … unless it is kept for most of the time, when chance has no room left.
+/// If it is kept for more of the time than this, chance has no room left, and nothing is known.
 const MOSTLY: f64 = 0.5;
 /// Findings further apart than this say nothing of the time in between: four readings at 100 Hz.
 const APART_NS: u64 = 40_000_000;
@@ -43,30 +44,30 @@ pub(crate) fn held_over_io(case: &Case<'_>, endpoint: &EndpointCase) -> Option<V
     if findings.len() < FOUND_LEAST {
         return None;
     }
+    // Whatever other locks there are: the one that most waits are for.
     let owners = summed(findings.iter().map(|f| (inside.thread_name(f.owner), 1.0)));
     let (owner, count) = owners.into_iter().next()?;
-    let agree = count / findings.len() as f64;
     let own = |f: &&Finding| inside.thread_name(f.owner) == owner;
-    let calls = summed(findings.iter().filter(own).map(|f| (f.call, 1.0)));
-    let (call, of_call) = calls.into_iter().next()?;
-    let waits = call.and_then(waits_in);
-    if agree < AGREE {
-        return Some(Verdict::Cleared(format!(
-            "{} findings of a wait for a lock do not agree on its owner: {owner} has {}",
-            findings.len(),
-            percent(agree)
-        )));
+    if count < FOUND_LEAST as f64 {
+        return None;
     }
-    let Some(kind) = waits.filter(|_| of_call >= AGREE * count) else {
+    let calls = summed(findings.iter().filter(own).map(|f| (f.call, 1.0)));
+    let mut waiting = calls
+        .iter()
+        .filter_map(|(call, n)| Some(((*call)?, waits_in((*call)?)?, *n)));
+    let of_waits: f64 = waiting.clone().map(|(.., n)| n).sum();
+    let Some((call, kind, _)) = waiting.next().filter(|_| of_waits >= WAITS.1 * count) else {
         return Some(Verdict::Cleared(format!(
-            "the owner of the lock that is waited for ({owner}) was not found waiting itself"
+            "the owner of the lock that is waited for ({owner}) was found waiting itself in \
+             {of_waits} of {count} findings"
         )));
     };
     let spans = spans(&findings, |f| inside.thread_name(f.owner) == owner);
     let tail = endpoint.tail.as_ref();
     let requests = tail.map_or(&endpoint.completed, |tail| &tail.requests);
     let (covered, in_slow) = (coverage(case, &spans), share_of(case, requests, &spans));
-    if covered < MOSTLY && in_slow < ENRICHED * covered {
+    let is_chance = in_slow < ENRICHED * covered;
+    if is_chance && covered < MOSTLY {
         return Some(Verdict::Cleared(format!(
             "{owner} keeps a lock for {} of the time, and slow requests spend {} of theirs in \
              that: no more than by chance",
@@ -74,12 +75,25 @@ pub(crate) fn held_over_io(case: &Case<'_>, endpoint: &EndpointCase) -> Option<V
             percent(in_slow)
         )));
     }
+    if is_chance || of_waits < WAITS.0 * count {
+        let claims = claims_of(case, endpoint, &spans);
+        return Some(Verdict::Lead {
+            place: endpoint.place_of(&claims),
+            claims,
+            missing: format!(
+                "whether requests wait for the lock that {owner} has for {} of the time: it was \
+                 found waiting itself in {of_waits} of {count} findings",
+                percent(covered)
+            ),
+            remedy: REMEDY.to_owned(),
+        });
+    }
     let facts = Facts {
         owner: &owner,
-        agree,
+        agree: count / findings.len() as f64,
         findings: findings.len(),
         kind,
-        call: call.unwrap_or(Call::Other),
+        call,
         in_slow,
         covered,
     };
@@ -157,6 +171,10 @@ fn found(
 fn findings(index: &Index<'_>) -> Vec<Finding> {
     let mut all = Vec::new();
     for tid in index.tids() {
+        // Who never runs serves no requests: nobody waits for it.
+        if !ran(index, tid) {
+            continue;
+        }
         for peek in index.peeks(tid, 0, u64::MAX) {
             if peek.call == Call::Futex && peek.owner != 0 && peek.owner != tid {
                 all.push(Finding {
@@ -169,6 +187,12 @@ fn findings(index: &Index<'_>) -> Vec<Finding> {
     }
     all.sort_by_key(|finding| finding.at);
     all
+}
+
+/// Whether a thread was seen running at all.
+fn ran(index: &Index<'_>, tid: u32) -> bool {
+    let slices = index.slices(tid, 0, u64::MAX);
+    slices.iter().any(|slice| slice.state == State::Run)
 }
 
 /// The call in which the owner of a lock was found at about the same time; `None` if it ran, or

@@ -105,6 +105,24 @@ impl LeafKind {
         )
     }
 
+    /// Why a lock may be behind it unseen, if so, and what would show that.
+    pub const fn hides_a_lock(self) -> Option<(&'static str, &'static str)> {
+        let remedy = match self {
+            Self::RuntimeIdle => {
+                "look at the runtime's own profile of locks (in Go the mutex and block profiles)"
+            }
+            Self::Unknown(Blank::NotSeen | Blank::NoWaker) => {
+                "measure longer, or on a quieter host"
+            }
+            Self::Lock | Self::Unknown(Blank::TooDeep) => "",
+            _ => return None,
+        };
+        match self.unexplained() {
+            Some(why) => Some((why, remedy)),
+            None => None,
+        }
+    }
+
     /// Why nothing explains it, if nothing does.
     pub const fn unexplained(self) -> Option<&'static str> {
         Some(match self {
@@ -154,6 +172,8 @@ pub enum How {
     Lock,
     /// The one before waited until it would say that something has come about.
     Condition,
+    /// It ran the code of an interpreter that lets one thread in at a time: the stack says so.
+    Interpreter,
     /// The one before had woken it, and waited until it was woken in turn.
     Asked,
     /// It woke the one before: a lock or a condition.

@@ -26,6 +26,8 @@ pub(crate) enum Waits {
     Lock,
     /// That somebody says that something has come about.
     Condition,
+    /// That it is let into an interpreter that one thread runs at a time.
+    Interpreter,
 }
 
 /// The facts of every stack of a trace.
@@ -153,8 +155,7 @@ const DISK: &[&str] = &[
 
 /// Parts of names of functions in programs and their libraries, and what one who waits in them
 /// waits for: the C library, C++, Rust, the Java virtual machine and its library, CPython, libuv.
-/// What serves both (`sem_wait`, `Unsafe_Park`, CPython's `PyThread_acquire_lock_timed`) is left
-/// out.
+/// What serves both (`sem_wait`, CPython's `PyThread_acquire_lock_timed`) is left out.
 const WAITS: &[(Waits, &[&str])] = &[
     (
         Waits::Lock,
@@ -173,7 +174,6 @@ const WAITS: &[(Waits, &[&str])] = &[
             "ObjectMonitor::enter",
             "ObjectSynchronizer::enter",
             "complete_monitor_locking",
-            "take_gil",
             "PyMutex_Lock",
             "uv_mutex_lock",
             "uv_rwlock_",
@@ -185,8 +185,6 @@ const WAITS: &[(Waits, &[&str])] = &[
             "Condvar",
             "condvar",
             "condition_variable",
-            "thread::park",
-            "Parker::park",
             "ObjectMonitor::wait",
             "Object.wait",
             "CompletableFuture",
@@ -203,6 +201,10 @@ const WAITS: &[(Waits, &[&str])] = &[
             "pthread_clockjoin",
         ],
     ),
+    (
+        Waits::Interpreter,
+        &["take_gil", "PyEval_RestoreThread", "PyEval_AcquireThread"],
+    ),
 ];
 
 /// The kernel's own locks, which block whoever wants them (`kernel/locking`).
@@ -215,9 +217,9 @@ const KERNEL_LOCKS: &[&str] = &[
     "down_write",
 ];
 
-/// Waiting for a condition, if nothing further out is known: locks of CPython and of the Java
-/// virtual machine are made of it.
-const CONDITION: &str = "pthread_cond_";
+/// Waiting for a condition, if nothing further out is known: locks of CPython, of the Java virtual
+/// machine and its library, and of Rust's libraries are made of it.
+const CONDITIONS: &[&str] = &["pthread_cond_", "Parker::park", "thread::park"];
 
 /// Functions that Go's scheduler has on its stack, and goroutines never (`runtime/proc.go`).
 const GO_IDLE: &[&str] = &[
@@ -244,7 +246,8 @@ const IDLE: &[&str] = &[
     "scheduler_wait",
 ];
 
-/// What stands between the kernel and the function of a runtime that waits: libraries.
+/// What stands between the kernel and the function that waits, of a runtime or of the program:
+/// libraries, by the beginnings of their functions …
 const LIBRARIES: &[&str] = &[
     "std::",
     "<std::",
@@ -253,6 +256,36 @@ const LIBRARIES: &[&str] = &[
     "mio::",
     "<mio::",
     "parking_lot",
+    "<parking_lot",
+    "lock_api::",
+    // The C library, if it is part of the program.
+    "__",
+    "pthread_",
+    "boost::",
+    "java.",
+    "Ljava/",
+    "jdk.",
+    "sun.",
+];
+/// … and by the beginnings of their files' names.
+const LIBRARY_FILES: &[&str] = &[
+    "libc.",
+    "libc-",
+    "libpthread",
+    "libstdc++",
+    "libc++",
+    "libjvm",
+    "ld-",
+];
+/// Interpreters: what a script waits for is told by their functions.
+const INTERPRETERS: &[&str] = &[
+    "python",
+    "libpython",
+    "ruby",
+    "libruby",
+    "perl",
+    "libperl",
+    "php",
 ];
 
 /// What one function tells.
@@ -277,17 +310,20 @@ enum Kind {
 }
 
 impl Facts {
-    /// Of a stack: the innermost function that is known for something decides.
+    /// Of a stack: the innermost function that is known for something decides. What a wait is for,
+    /// functions tell up to the first of the program's own: those further out did not ask for it.
     fn of<'a>(stack: impl Iterator<Item = &'a Own>) -> Self {
         let mut facts = Self::default();
         let (mut condition, mut leaf) = (false, true);
         for own in stack {
             facts.call = facts.call.or(own.facts.call);
-            facts.waits = facts.waits.or(own.facts.waits);
+            if leaf {
+                facts.waits = facts.waits.or(own.facts.waits);
+            }
             facts.disk |= own.facts.disk;
             facts.idle |= own.facts.idle || (leaf && own.kind == Kind::TokioIdle);
             facts.named |= own.facts.named;
-            condition |= own.condition;
+            condition |= own.condition && leaf;
             leaf &= matches!(own.kind, Kind::Kernel | Kind::Library);
         }
         facts.waits = facts.waits.or(condition.then_some(Waits::Condition));
@@ -305,9 +341,10 @@ impl Own {
         let sleeps = function.ends_with("nanosleep")
             || ["usleep", "JVM_Sleep"].contains(&function)
             || function.starts_with("JavaThread::sleep");
+        let of_file = |names: &[&str]| names.iter().any(|name| frame.module.starts_with(name));
         let library = LIBRARIES.iter().any(|name| function.starts_with(name))
-            || frame.module.starts_with("libc.")
-            || frame.module.starts_with("libpthread")
+            || of_file(LIBRARY_FILES)
+            || of_file(INTERPRETERS)
             || ["syscall", "futex_wait"].contains(&function);
         let tokio = function.contains("tokio::runtime::")
             && known(&["::park", "::Driver::", "::run_worker"]);
@@ -317,9 +354,9 @@ impl Own {
                 waits: WAITS.iter().find(|(_, n)| known(n)).map(|(w, _)| *w),
                 disk: false,
                 idle: GO_IDLE.contains(&function) || known(IDLE),
-                named: !function.starts_with("0x") && !function.starts_with('['),
+                named: !library && !function.starts_with("0x") && !function.starts_with('['),
             },
-            condition: function.contains(CONDITION),
+            condition: known(CONDITIONS),
             kind: match (tokio, library) {
                 (true, _) => Kind::TokioIdle,
                 (false, true) => Kind::Library,
@@ -346,101 +383,5 @@ impl Own {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn facts(stack: &[(&str, &str)]) -> Facts {
-        let frame = |&(function, module): &(&str, &str)| Frame {
-            function: function.to_owned(),
-            module: module.to_owned(),
-            source: String::new(),
-        };
-        let trace = Trace {
-            frames: stack.iter().map(frame).collect(),
-            stacks: vec![(0..stack.len() as u32).collect()],
-            ..Trace::default()
-        };
-        Stacks::of(&trace).facts(0)
-    }
-
-    #[test]
-    fn the_innermost_function_decides() {
-        let waiting = facts(&[
-            ("schedule", "kernel"),
-            ("futex_do_wait", "kernel"),
-            ("__lll_lock_wait", "libc.so.6"),
-            ("pthread_cond_wait@@GLIBC_2.3.2", "libc.so.6"),
-            ("serve", "server"),
-        ]);
-        assert_eq!(waiting.call, Some(Call::Futex));
-        assert_eq!(waiting.waits, Some(Waits::Lock), "the mutex of a condition");
-        let parked = facts(&[
-            ("futex_wait_queue.constprop.0", "kernel"),
-            ("std::sys::sync::condvar::futex::Condvar::wait", "server"),
-        ]);
-        assert_eq!(
-            (parked.call, parked.waits),
-            (Some(Call::Futex), Some(Waits::Condition))
-        );
-    }
-
-    #[test]
-    fn locks_are_told_that_are_made_of_conditions() {
-        let enter = facts(&[
-            ("futex_do_wait", "kernel"),
-            ("___pthread_cond_wait", "libc.so.6"),
-            ("os::PlatformEvent::park()", "libjvm.so"),
-            ("ObjectMonitor::enter(JavaThread*)", "libjvm.so"),
-        ]);
-        assert_eq!(enter.waits, Some(Waits::Lock));
-        let gil = facts(&[
-            ("___pthread_cond_timedwait64", "libc.so.6"),
-            ("PyCOND_TIMEDWAIT", "python3.11"),
-            ("take_gil", "python3.11"),
-        ]);
-        assert_eq!(gil.waits, Some(Waits::Lock));
-        let plain = facts(&[("pthread_cond_wait", "libc.so.6"), ("serve", "server")]);
-        assert_eq!(plain.waits, Some(Waits::Condition));
-    }
-
-    #[test]
-    fn a_worker_of_tokio_is_idle_only_where_it_waits_for_tasks() {
-        let worker = "tokio::runtime::scheduler::multi_thread::worker::run";
-        let park = "tokio::runtime::scheduler::multi_thread::park::Inner::park_condvar";
-        let wait = ("std::sys::sync::condvar::futex::Condvar::wait", "server");
-        assert!(facts(&[("syscall", "libc.so.6"), wait, (park, "server")]).idle);
-        let lock = (
-            "std::sys::sync::mutex::futex::Mutex::lock_contended",
-            "server",
-        );
-        let task = facts(&[
-            ("syscall", "libc.so.6"),
-            lock,
-            ("handle", "server"),
-            (worker, "server"),
-        ]);
-        assert!(!task.idle && task.named);
-        assert_eq!(task.waits, Some(Waits::Lock));
-    }
-
-    #[test]
-    fn runtimes_disks_and_sleeps_are_known() {
-        let go = facts(&[("futex_wait", "kernel"), ("runtime.stopm", "server")]);
-        assert!(go.idle);
-        let disk = facts(&[("io_schedule", "kernel"), ("filemap_read", "kernel")]);
-        assert!(disk.disk && disk.call.is_none());
-        assert_eq!(
-            facts(&[("clock_nanosleep", "libc.so.6")]).call,
-            Some(Call::Sleep)
-        );
-        assert_eq!(facts(&[("do_nanosleep", "server")]).call, Some(Call::Sleep));
-        assert!(!facts(&[("0x48be43", "server")]).named);
-    }
-
-    #[test]
-    fn no_stack_tells_nothing() {
-        let stacks = Stacks::of(&Trace::default());
-        assert_eq!(stacks.facts(NO_STACK), Facts::default());
-        assert_eq!(stacks.facts(7), Facts::default());
-    }
-}
+#[path = "stacks_tests.rs"]
+mod tests;

@@ -8,13 +8,15 @@
 mod behalf;
 mod wait;
 
+use std::collections::BTreeSet;
+
 use slowpath_core::trace::{Call, NO_STACK, Role};
 
 use self::behalf::Markers;
 use super::index::{Index, Off, Runner, Slice, State, Why};
 use super::join::Joined;
 use super::pieces::{Behalf, Blank, Chains, Hop, How, Leaf, LeafKind, Piece};
-use super::stacks::{Facts, Stacks};
+use super::stacks::{Facts, Stacks, Waits};
 use crate::diagnosis::Segment;
 
 /// Threads that wait for each other, at most: convoys of 7 were met on servers of 8 threads.
@@ -28,6 +30,8 @@ const MOST_PIECES: usize = 5_000;
 pub struct Walker<'a> {
     index: &'a Index<'a>,
     stacks: Stacks,
+    /// The futexes, by process, at which threads wait until they are let into an interpreter.
+    interpreters: BTreeSet<(u32, u64)>,
     /// The chains of all requests that were walked.
     pub chains: Chains,
 }
@@ -60,9 +64,12 @@ struct Wait<'b> {
 impl<'a> Walker<'a> {
     /// Follows the threads of an index.
     pub fn new(index: &'a Index<'a>) -> Self {
+        let stacks = Stacks::of(index.trace);
+        let interpreters = interpreters(index, &stacks);
         Self {
             index,
-            stacks: Stacks::of(index.trace),
+            stacks,
+            interpreters,
             chains: Chains::default(),
         }
     }
@@ -255,6 +262,19 @@ impl<'a> Walker<'a> {
     fn role(&self, tid: u32) -> Option<Role> {
         self.index.trace.process_of(tid).map(|process| process.role)
     }
+}
+
+/// Where threads were found waiting for an interpreter, by their stacks.
+fn interpreters(index: &Index<'_>, stacks: &Stacks) -> BTreeSet<(u32, u64)> {
+    let mut all = BTreeSet::new();
+    for tid in index.tids() {
+        let offs = index.offs(tid, 0, u64::MAX).iter();
+        let known = offs.filter(|off| {
+            off.about != 0 && stacks.facts(off.stack).waits == Some(Waits::Interpreter)
+        });
+        all.extend(known.map(|off| (index.pid_of(tid), off.about)));
+    }
+    all
 }
 
 impl Way<'_> {

@@ -20,7 +20,7 @@ const CLIENT: u16 = 40_000;
 const SERVER: u32 = 100;
 
 /// A traced server of some threads, which are named by their ids.
-fn server(runtime: Runtime, tids: &[u32]) -> Script {
+pub(super) fn server(runtime: Runtime, tids: &[u32]) -> Script {
     let mut script = Script::over(1, 1_000_000, Depth::Full);
     script.process(SERVER, Role::Target, runtime);
     for &tid in tids {
@@ -30,7 +30,7 @@ fn server(runtime: Runtime, tids: &[u32]) -> Script {
 }
 
 /// A request that comes to the server at `arrives`, is read and answered then by these threads.
-struct Request {
+pub(super) struct Request {
     client: u16,
     arrives: u64,
     read: (u64, u32),
@@ -38,7 +38,7 @@ struct Request {
 }
 
 impl Request {
-    const fn by(tid: u32, arrives: u64, read: u64, answered: u64) -> Self {
+    pub(super) const fn by(tid: u32, arrives: u64, read: u64, answered: u64) -> Self {
         Self {
             client: CLIENT,
             arrives,
@@ -47,7 +47,7 @@ impl Request {
         }
     }
 
-    fn play(&self, script: &mut Script) {
+    pub(super) fn play(&self, script: &mut Script) {
         let socket = script.socket(PORT, self.client);
         script.arrived(self.arrives, socket);
         script.read(self.read.0, self.read.1, socket);
@@ -66,7 +66,7 @@ impl Request {
 
 /// What of a request's time was spent on what: threads from the one that has the request to the
 /// one that did something, and what that did.
-fn told(trace: &Trace, request: &Request) -> Vec<String> {
+pub(super) fn told(trace: &Trace, request: &Request) -> Vec<String> {
     let samples: Samples = vec![request.sample()].into();
     let index = Index::new(trace);
     let joined = Joiner::new(&index, Some(PORT))
@@ -84,6 +84,7 @@ fn told(trace: &Trace, request: &Request) -> Vec<String> {
                 How::Serves => "serves",
                 How::Lock => "lock",
                 How::Condition => "condition",
+                How::Interpreter => "interpreter",
                 How::Asked => "asked",
                 How::Woke => "woke",
                 How::Sent => "sent",
@@ -107,7 +108,7 @@ fn told(trace: &Trace, request: &Request) -> Vec<String> {
     pieces.iter().filter(own).map(word).collect()
 }
 
-fn futex(tid: u32, begin: u64, wake: u64, by: u32) -> Wait {
+pub(super) fn futex(tid: u32, begin: u64, wake: u64, by: u32) -> Wait {
     Wait {
         wake,
         about: 0xF00,
@@ -115,7 +116,7 @@ fn futex(tid: u32, begin: u64, wake: u64, by: u32) -> Wait {
     }
 }
 
-fn sleep(tid: u32, begin: u64, end: u64) -> Wait {
+pub(super) fn sleep(tid: u32, begin: u64, end: u64) -> Wait {
     Wait::new(tid, begin, end, Call::Sleep, By::Hardirq)
 }
 

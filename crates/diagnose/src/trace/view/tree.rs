@@ -122,8 +122,9 @@ impl<'i> Tree<'i> {
             let lock = held.filter(|held| held.holder == place);
             let lock = lock.map(|held| self.inside.proof(&hops, &held));
             let how = match lock {
-                Some(Proof::Says | Proof::HandedOn | Proof::Shared) => How::Lock,
+                Some(Proof::Says | Proof::HandedOn) => How::Lock,
                 Some(Proof::Condition) => How::Condition,
+                Some(Proof::Interpreter) => How::Interpreter,
                 Some(Proof::Nothing) | None => hop.how,
             };
             let first = place == 0;
@@ -262,6 +263,7 @@ fn hop_label(name: &str, how: How, behalf: Behalf) -> String {
         (_, Behalf::Background) => format!("{name}, at work for nobody's request"),
         (How::Lock, _) => format!("for the lock that {name} has"),
         (How::Condition, _) => format!("until {name} says so"),
+        (How::Interpreter, _) => format!("for the interpreter that {name} runs"),
         (How::Asked, _) => format!("for {name}, which was asked"),
         (How::Woke, _) => format!("until woken by {name}"),
         (How::Sent, _) => format!("for data from {name}"),

@@ -203,6 +203,7 @@ impl Walker<'_> {
         let (own, other) = (process(wait.tid), process(by));
         let followed = matches!(self.role(by), Some(Role::Target | Role::Peer));
         let together = own.is_some() && own == other;
+        let says = self.facts(wait.off.stack).waits;
         let how = match call {
             // A signal.
             Some(Call::Sleep) => return Self::leaf(&wait, LeafKind::Sleep, call, way),
@@ -215,7 +216,8 @@ impl Walker<'_> {
             Some(Call::FileLock) => How::Lock,
             Some(Call::Poll | Call::Accept) if together && wait.for_work => How::Serves,
             Some(Call::Read | Call::Write | Call::Poll | Call::Connect | Call::Accept) => How::Sent,
-            _ if by == way.reader || wait.for_work => How::Serves,
+            // A lock that it takes on its way to the request is none of the request's work.
+            _ if (by == way.reader || wait.for_work) && says != Some(Waits::Lock) => How::Serves,
             _ => self.how_woken(&wait, last, by),
         };
         let about = if call == Some(Call::Futex) {
@@ -237,6 +239,7 @@ impl Walker<'_> {
         match self.facts(wait.off.stack).waits {
             Some(Waits::Lock) => return How::Lock,
             Some(Waits::Condition) => return How::Condition,
+            Some(Waits::Interpreter) => return How::Interpreter,
             None => {}
         }
         let since = self.index.at_work_since(wait.tid, wait.off.begin);
@@ -244,8 +247,10 @@ impl Walker<'_> {
             off.waker == wait.tid
                 && off.context == Some(Context::Thread)
                 && off.wake >= since
-                // Who lets go of a lock wakes those who wait for it.
+                // Who lets go of a lock wakes those who wait for it …
                 && (off.about == 0 || off.about != last.about)
+                // … and who waits lets go of the interpreter.
+                && !self.interpreters.contains(&(self.index.pid_of(by), off.about))
         };
         let mut offs = self.index.offs(by, since, wait.end).iter();
         if offs.any(woke_it) {

@@ -1,0 +1,123 @@
+use super::*;
+
+fn facts(stack: &[(&str, &str)]) -> Facts {
+    let frame = |&(function, module): &(&str, &str)| Frame {
+        function: function.to_owned(),
+        module: module.to_owned(),
+        source: String::new(),
+    };
+    let trace = Trace {
+        frames: stack.iter().map(frame).collect(),
+        stacks: vec![(0..stack.len() as u32).collect()],
+        ..Trace::default()
+    };
+    Stacks::of(&trace).facts(0)
+}
+
+#[test]
+fn the_innermost_function_decides() {
+    let waiting = facts(&[
+        ("schedule", "kernel"),
+        ("futex_do_wait", "kernel"),
+        ("__lll_lock_wait", "libc.so.6"),
+        ("pthread_cond_wait@@GLIBC_2.3.2", "libc.so.6"),
+        ("serve", "server"),
+    ]);
+    assert_eq!(waiting.call, Some(Call::Futex));
+    assert_eq!(waiting.waits, Some(Waits::Lock), "the mutex of a condition");
+    let parked = facts(&[
+        ("futex_wait_queue.constprop.0", "kernel"),
+        ("std::sys::sync::condvar::futex::Condvar::wait", "server"),
+    ]);
+    assert_eq!(
+        (parked.call, parked.waits),
+        (Some(Call::Futex), Some(Waits::Condition))
+    );
+}
+
+#[test]
+fn locks_are_told_that_are_made_of_conditions() {
+    let enter = facts(&[
+        ("futex_do_wait", "kernel"),
+        ("___pthread_cond_wait", "libc.so.6"),
+        ("os::PlatformEvent::park()", "libjvm.so"),
+        ("ObjectMonitor::enter(JavaThread*)", "libjvm.so"),
+    ]);
+    assert_eq!(enter.waits, Some(Waits::Lock));
+    let gil = facts(&[
+        ("___pthread_cond_timedwait64", "libc.so.6"),
+        ("PyCOND_TIMEDWAIT", "python3.11"),
+        ("take_gil", "python3.11"),
+    ]);
+    assert_eq!(gil.waits, Some(Waits::Interpreter));
+    let park = ("Parker::park(bool, long)", "libjvm.so");
+    let unsafe_park = ("Unsafe_Park", "libjvm.so");
+    let reentrant = facts(&[
+        park,
+        unsafe_park,
+        (
+            "java.util.concurrent.locks.ReentrantLock.lock",
+            "perf-7.map",
+        ),
+        ("Shop.serve", "perf-7.map"),
+    ]);
+    assert_eq!(reentrant.waits, Some(Waits::Lock));
+    let future = facts(&[
+        park,
+        unsafe_park,
+        ("java.util.concurrent.FutureTask.get", "perf-7.map"),
+    ]);
+    assert_eq!(future.waits, Some(Waits::Condition));
+    let further_out = facts(&[
+        ("__futex_abstimed_wait_common", "libc.so.6"),
+        ("do_wait_for_slot", "server"),
+        ("CondvarPool::ReentrantLock", "server"),
+    ]);
+    assert_eq!(
+        further_out.waits, None,
+        "the program's own function asked for it"
+    );
+    let plain = facts(&[("pthread_cond_wait", "libc.so.6"), ("serve", "server")]);
+    assert_eq!(plain.waits, Some(Waits::Condition));
+}
+
+#[test]
+fn a_worker_of_tokio_is_idle_only_where_it_waits_for_tasks() {
+    let worker = "tokio::runtime::scheduler::multi_thread::worker::run";
+    let park = "tokio::runtime::scheduler::multi_thread::park::Inner::park_condvar";
+    let wait = ("std::sys::sync::condvar::futex::Condvar::wait", "server");
+    assert!(facts(&[("syscall", "libc.so.6"), wait, (park, "server")]).idle);
+    let lock = (
+        "std::sys::sync::mutex::futex::Mutex::lock_contended",
+        "server",
+    );
+    let task = facts(&[
+        ("syscall", "libc.so.6"),
+        lock,
+        ("handle", "server"),
+        (worker, "server"),
+    ]);
+    assert!(!task.idle && task.named);
+    assert_eq!(task.waits, Some(Waits::Lock));
+}
+
+#[test]
+fn runtimes_disks_and_sleeps_are_known() {
+    let go = facts(&[("futex_wait", "kernel"), ("runtime.stopm", "server")]);
+    assert!(go.idle);
+    let disk = facts(&[("io_schedule", "kernel"), ("filemap_read", "kernel")]);
+    assert!(disk.disk && disk.call.is_none());
+    assert_eq!(
+        facts(&[("clock_nanosleep", "libc.so.6")]).call,
+        Some(Call::Sleep)
+    );
+    assert_eq!(facts(&[("do_nanosleep", "server")]).call, Some(Call::Sleep));
+    assert!(!facts(&[("0x48be43", "server")]).named);
+}
+
+#[test]
+fn no_stack_tells_nothing() {
+    let stacks = Stacks::of(&Trace::default());
+    assert_eq!(stacks.facts(NO_STACK), Facts::default());
+    assert_eq!(stacks.facts(7), Facts::default());
+}

@@ -1,0 +1,60 @@
+//! Waits that look like locks, and locks that look like something else.
+
+use slowpath_core::trace::{Call, Runtime};
+
+use super::scenes::{Request, futex, server, sleep, told};
+use crate::script::{By, Wait};
+
+const MUTEX: &str = "futex_do_wait|__lll_lock_wait pthread_mutex_lock end_span worker";
+
+#[test]
+fn a_lock_that_is_taken_behind_the_answer_keeps_the_next_request_waiting() {
+    let mut script = server(Runtime::Native, &[1, 50]);
+    script.starts(10, 1);
+    script.starts(10, 50);
+    let first = Request::by(1, 1_000, 1_050, 1_500);
+    first.play(&mut script);
+    // It ends its span under the lock that the exporter has, and the next request has come.
+    let stack = script.stack(MUTEX);
+    script.waits(Wait {
+        stack,
+        ..futex(1, 1_600, 9_000, 50)
+    });
+    script.waits(sleep(50, 500, 8_900));
+    let next = Request::by(1, 2_000, 9_100, 9_500);
+    next.play(&mut script);
+    let told = told(&script.done(), &next);
+    assert!(
+        told.iter()
+            .any(|line| line.starts_with("6900 1 lock 50: sleep")),
+        "{told:#?}"
+    );
+}
+
+#[test]
+fn who_waits_lets_go_of_the_interpreter_and_asks_nobody() {
+    const INTERPRETER: u64 = 0xAAA;
+    let mut script = server(Runtime::Python, &[1, 50]);
+    script.starts(10, 1);
+    script.starts(10, 50);
+    let taken = script.stack("futex_do_wait|pthread_cond_timedwait take_gil");
+    // The flusher waits to be let into the interpreter, which the worker leaves for a lock.
+    script.waits(Wait {
+        about: INTERPRETER,
+        stack: taken,
+        ..futex(50, 1_060, 1_150, 1)
+    });
+    let lock = script.stack("futex_do_wait|PyThread_acquire_lock_timed");
+    script.waits(Wait {
+        stack: lock,
+        ..futex(1, 1_200, 9_000, 50)
+    });
+    script.waits(Wait::new(50, 1_300, 8_900, Call::Sleep, By::Hardirq));
+    let request = Request::by(1, 1_000, 1_050, 9_500);
+    request.play(&mut script);
+    let told = told(&script.done(), &request);
+    assert!(
+        told.contains(&"7600 1 woke 50: sleep".to_owned()),
+        "{told:#?}"
+    );
+}
