@@ -5,6 +5,7 @@
 //! kept, by the trace id that each request carries; whatever else comes is taken, counted and
 //! forgotten, so that an exporter has nothing to complain of.
 
+mod bounds;
 mod inbox;
 mod message;
 mod service;

@@ -97,8 +97,14 @@ impl Peeker {
         self.orders.stop.store(true, Ordering::Relaxed);
         match self.thread.take().map(JoinHandle::join) {
             Some(Ok(traced)) => traced,
-            Some(Err(_)) => nothing("the tracing thread broke off"),
-            None => nothing("no tracing thread could be started"),
+            Some(Err(_)) => nothing(
+                "the tracing thread broke off",
+                "report it with what slowpath said; --no-trace measures without",
+            ),
+            None => nothing(
+                "no tracing thread could be started",
+                "ulimit -u, or a larger pids.max of slowpath's cgroup",
+            ),
         }
     }
 }
@@ -114,11 +120,11 @@ pub(crate) fn can_follow(proc_root: &Path) -> io::Result<bool> {
     Switches::open(proc_root, open_files_left(proc_root))?.follow(std::process::id())
 }
 
-fn nothing(reason: &str) -> Traced {
+fn nothing(reason: &str, remedy: &str) -> Traced {
     let gap = Gap {
         signal: gaps::SWITCHES.to_owned(),
         reason: reason.to_owned(),
-        remedy: String::new(),
+        remedy: remedy.to_owned(),
     };
     Traced {
         gaps: vec![gap],

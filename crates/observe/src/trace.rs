@@ -98,7 +98,14 @@ impl Tracer {
             let thread = Builder::new().name("slowpath-trace".to_owned());
             thread
                 .spawn(move || reader.read(&received))
-                .map_err(|error| gap(KERNEL, format!("no thread could be started: {error}"), ""))
+                .map_err(|error| {
+                    let reason = format!("no thread could be started: {error}");
+                    gap(
+                        KERNEL,
+                        reason,
+                        "ulimit -u, or a larger pids.max of slowpath's cgroup",
+                    )
+                })
         });
         let (thread, peeker, gaps) = match opened {
             Ok(thread) => (Some(thread), None, Vec::new()),
@@ -132,7 +139,8 @@ impl Tracer {
             Some(Ok(traced)) => traced,
             Some(Err(_)) => {
                 let reason = "the reading thread broke off".to_owned();
-                self.gaps.push(gap(KERNEL, reason, ""));
+                let remedy = "report it with what slowpath said; --no-trace measures without";
+                self.gaps.push(gap(KERNEL, reason, remedy));
                 Traced::default()
             }
         };

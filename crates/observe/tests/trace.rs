@@ -17,8 +17,9 @@ use std::time::Duration;
 
 use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
 use slowpath_core::nanos::{MILLISECOND, SECOND, Span};
+use slowpath_core::timeline::Gap;
 use slowpath_core::trace::{Call, Context, Depth, IDLE, Left, Role, Trace, What};
-use slowpath_observe::{TraceWatch, Tracer, clock};
+use slowpath_observe::{TraceWatch, Traced, Tracer, clock};
 
 /// Requests of the client, one at a time.
 const REQUESTS: usize = 40;
@@ -124,6 +125,26 @@ fn watch(port: u16, most_events: u64) -> TraceWatch {
     }
 }
 
+/// Whether tracepoints were recorded. If not, it must be because that is not permitted here, or there is
+/// nothing to permit: whatever else goes wrong is a fault.
+fn is_permitted(traced: &Traced) -> bool {
+    const REFUSALS: [&str; 5] = [
+        "Permission denied",
+        "Operation not permitted",
+        "tracefs is not mounted",
+        "pid namespace",
+        "time namespace",
+    ];
+    let is_whole = |gap: &&Gap| gap.signal == "trace.kernel";
+    let Some(gap) = traced.gaps.iter().find(is_whole) else {
+        return true;
+    };
+    let is_refusal = REFUSALS.iter().any(|refusal| gap.reason.contains(refusal));
+    assert!(is_refusal, "{gap:?}");
+    println!("skipped: {}", gap.reason);
+    false
+}
+
 /// Traces a window in which the client asks; `None` says that tracing is not permitted here. A
 /// window that is shorter than a slot is one, and with this seed the first of the repeat is traced.
 fn traced(window_ns: u64, requests: usize, most_events: u64) -> Option<(Trace, Server, u16)> {
@@ -136,8 +157,7 @@ fn traced(window_ns: u64, requests: usize, most_events: u64) -> Option<(Trace, S
     }
     let from = server.ask(requests);
     let traced = tracer.stop();
-    if let Some(gap) = traced.gaps.iter().find(|gap| gap.signal == "trace.kernel") {
-        println!("skipped: {}", gap.reason);
+    if !is_permitted(&traced) {
         server.stop();
         return None;
     }
@@ -286,6 +306,8 @@ fn what_is_not_there_is_a_gap_and_no_failure() {
     let traced = tracer.stop();
     assert!(traced.trace.depth().is_none());
     assert_eq!(traced.gaps[0].signal, "trace.kernel");
+    let mut gaps = traced.gaps.iter();
+    assert!(gaps.all(|gap| !gap.remedy.is_empty()), "{:?}", traced.gaps);
 }
 
 /// A thread that sleeps on a CPU that is idle otherwise comes back each time: some kernels of virtual
@@ -315,8 +337,7 @@ fn whoever_slept_comes_back_on_every_cpu() {
         tids.push(slept.join().unwrap());
     }
     let traced = tracer.stop();
-    if let Some(gap) = traced.gaps.iter().find(|gap| gap.signal == "trace.kernel") {
-        println!("skipped: {}", gap.reason);
+    if !is_permitted(&traced) {
         return;
     }
     for tid in tids {

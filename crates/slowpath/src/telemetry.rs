@@ -22,6 +22,44 @@ const QUIET_FOUND: Duration = Duration::from_millis(5500);
 /// How long is waited at most, for a target that goes on sending.
 const LONGEST_WAIT: Duration = Duration::from_secs(10);
 
+/// Which protocol exporters speak, unless a variable for traces alone says another.
+const PROTOCOL: &str = "OTEL_EXPORTER_OTLP_PROTOCOL";
+/// What a target that we start is told. Those for traces alone come before the others, also where a
+/// target inherits them.
+const TOLD: [&str; 6] = [
+    "OTEL_TRACES_EXPORTER",
+    "OTEL_EXPORTER_OTLP_ENDPOINT",
+    PROTOCOL,
+    "OTEL_EXPORTER_OTLP_TRACES_ENDPOINT",
+    "OTEL_EXPORTER_OTLP_TRACES_PROTOCOL",
+    "OTEL_BSP_SCHEDULE_DELAY",
+];
+
+/// What happens to telemetry that went elsewhere: which inherited variables give way, and that of
+/// metrics and logs nothing is kept, unless the scenario says where they go.
+fn diverted<T>(written: &[(String, T)], inherited: impl Fn(&str) -> bool) -> Vec<String> {
+    let is_written = |name: &str| written.iter().any(|(of, _)| of == name);
+    let give_way = TOLD
+        .into_iter()
+        .filter(|name| !is_written(name) && inherited(name));
+    let give_way: Vec<&str> = give_way.collect();
+    let mut lines = Vec::new();
+    if !give_way.is_empty() {
+        lines.push(format!(
+            "the target's spans come to slowpath: {} of the environment give way",
+            give_way.join(", ")
+        ));
+    }
+    if !is_written("OTEL_EXPORTER_OTLP_ENDPOINT") {
+        lines.push(
+            "metrics and logs that the target sends by OTLP are taken in with its spans and \
+             dropped; OTEL_EXPORTER_OTLP_ENDPOINT in target.env sends them elsewhere"
+                .to_owned(),
+        );
+    }
+    lines
+}
+
 /// Takes in the target's telemetry over all repeats, if the scenario wants that.
 #[derive(Debug)]
 pub(crate) struct Telemetry {
@@ -53,6 +91,12 @@ impl Telemetry {
                  OTEL_EXPORTER_OTLP_ENDPOINT"
             ));
         }
+        if receiver.is_some() && started && !quiet {
+            let inherited = |name: &str| std::env::var_os(name).is_some();
+            for line in diverted(&scenario.target.env, inherited) {
+                out::say(&line);
+            }
+        }
         Ok(Self {
             receiver,
             started,
@@ -65,15 +109,30 @@ impl Telemetry {
         let Some(receiver) = &self.receiver else {
             return Vec::new();
         };
-        let every_ms = EXPORT_EVERY.as_millis();
-        let told = [
-            ("OTEL_TRACES_EXPORTER", "otlp".to_owned()),
-            ("OTEL_EXPORTER_OTLP_ENDPOINT", receiver.endpoint()),
-            ("OTEL_EXPORTER_OTLP_PROTOCOL", "http/protobuf".to_owned()),
-            ("OTEL_BSP_SCHEDULE_DELAY", every_ms.to_string()),
+        let of = |name: &str| {
+            written
+                .iter()
+                .find(|(of, _)| of == name)
+                .map(|(_, value)| value)
+        };
+        let protocol = of("OTEL_EXPORTER_OTLP_TRACES_PROTOCOL").or(of(PROTOCOL));
+        let protocol = protocol.map_or("http/protobuf", String::as_str);
+        let endpoint = receiver.endpoint();
+        // Of this one the path is not added by exporters, and gRPC has none.
+        let for_traces = match protocol {
+            "grpc" => endpoint.clone(),
+            _ => format!("{endpoint}/v1/traces"),
+        };
+        let values = [
+            "otlp".to_owned(),
+            endpoint,
+            "http/protobuf".to_owned(),
+            for_traces,
+            protocol.to_owned(),
+            EXPORT_EVERY.as_millis().to_string(),
         ];
-        let is_new = |name: &str| written.iter().all(|(theirs, _)| theirs != name);
-        let told = told.into_iter().filter(|(name, _)| is_new(name));
+        let told = TOLD.into_iter().zip(values);
+        let told = told.filter(|(name, _)| of(name).is_none());
         told.map(|(name, value)| (name.to_owned(), value)).collect()
     }
 
@@ -172,10 +231,40 @@ mod tests {
         let all = [
             "OTEL_TRACES_EXPORTER",
             "OTEL_EXPORTER_OTLP_ENDPOINT",
+            "OTEL_EXPORTER_OTLP_TRACES_ENDPOINT",
+            "OTEL_EXPORTER_OTLP_TRACES_PROTOCOL",
             "OTEL_BSP_SCHEDULE_DELAY",
         ];
         assert_eq!(names, all);
         assert!(told[1].1.starts_with("http://127.0.0.1:"));
+        assert_eq!(told[2].1, told[1].1, "gRPC has no path");
+        assert_eq!(told[3].1, "grpc");
+    }
+
+    #[test]
+    fn spans_come_here_whatever_is_inherited() {
+        let own = Telemetry {
+            receiver: Some(Receiver::start(0).unwrap()),
+            started: true,
+            quiet: true,
+        };
+        let elsewhere = "http://127.0.0.1:9".to_owned();
+        let written = [("OTEL_EXPORTER_OTLP_ENDPOINT".to_owned(), elsewhere)];
+        let told = own.environment(&written);
+        let of = |name: &str| told.iter().find(|(of, _)| of == name).map(|(_, to)| &**to);
+        assert_eq!(of("OTEL_EXPORTER_OTLP_ENDPOINT"), None, "metrics go there");
+        let endpoint = of("OTEL_EXPORTER_OTLP_TRACES_ENDPOINT").unwrap();
+        assert!(endpoint.ends_with("/v1/traces"), "{endpoint}");
+        assert_eq!(
+            of("OTEL_EXPORTER_OTLP_TRACES_PROTOCOL"),
+            Some("http/protobuf")
+        );
+        let is_inherited = |name: &str| name == "OTEL_EXPORTER_OTLP_TRACES_ENDPOINT";
+        let lines = diverted(&written, is_inherited);
+        assert_eq!(lines.len(), 1);
+        assert!(lines[0].contains("OTEL_EXPORTER_OTLP_TRACES_ENDPOINT of the environment"));
+        let lines = diverted::<String>(&[], |_| false);
+        assert!(lines.len() == 1 && lines[0].contains("metrics and logs"));
     }
 
     #[test]

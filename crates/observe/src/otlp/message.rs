@@ -7,6 +7,8 @@
 use serde::Deserialize;
 use serde::de::{Deserializer, Error, Visitor};
 
+use super::bounds;
+
 /// The largest message that is taken, unpacked: what gRPC takes by default. SDKs send 512 spans at
 /// a time, so that each may have 8 KiB.
 pub const MOST_MESSAGE_BYTES: usize = 4 << 20;
@@ -130,6 +132,7 @@ pub(super) struct AnyValue {
 /// # Errors
 /// With what is wrong with it, as a fragment.
 pub(super) fn read(bytes: &[u8], encoding: Encoding) -> Result<Export, String> {
+    bounds::check(bytes, encoding)?;
     match encoding {
         Encoding::Protobuf => {
             let read = <Export as prost::Message>::decode(bytes);

@@ -23,6 +23,8 @@ use super::message::{self, Encoding, MOST_MESSAGE_BYTES};
 
 /// Connections at a time: a process has one or two, and a target may have many processes.
 const MOST_CONNECTIONS: usize = 512;
+/// Messages that are taken in at a time: with their bodies, packed and unpacked, they take 128 MB.
+const MOST_BODIES: usize = 16;
 /// How long a message may take to arrive: exporters give up after ten seconds.
 const READ_TIMEOUT: Duration = Duration::from_secs(10);
 /// How long to wait before trying again when no connection can be accepted, for want of files.
@@ -53,14 +55,25 @@ pub(super) async fn serve(
     stopped: oneshot::Receiver<()>,
 ) {
     let room = Arc::new(Semaphore::new(MOST_CONNECTIONS));
+    let desk = Arc::new(Desk {
+        inbox,
+        bodies: Semaphore::new(MOST_BODIES),
+    });
     for listener in listeners {
-        tokio::spawn(accept(listener, Arc::clone(&inbox), Arc::clone(&room)));
+        tokio::spawn(accept(listener, Arc::clone(&desk), Arc::clone(&room)));
     }
     // Either way it is over; what is still going on ends with the runtime.
     let _ = stopped.await;
 }
 
-async fn accept(listener: TcpListener, inbox: Arc<Inbox>, room: Arc<Semaphore>) {
+/// Where messages are taken in.
+#[derive(Debug)]
+struct Desk {
+    inbox: Arc<Inbox>,
+    bodies: Semaphore,
+}
+
+async fn accept(listener: TcpListener, desk: Arc<Desk>, room: Arc<Semaphore>) {
     let Ok(listener) = tokio::net::TcpListener::from_std(listener) else {
         return;
     };
@@ -72,9 +85,9 @@ async fn accept(listener: TcpListener, inbox: Arc<Inbox>, room: Arc<Semaphore>) 
             tokio::time::sleep(ACCEPT_AGAIN).await;
             continue;
         };
-        let inbox = Arc::clone(&inbox);
+        let desk = Arc::clone(&desk);
         tokio::spawn(async move {
-            let service = service_fn(move |request| answer(request, Arc::clone(&inbox)));
+            let service = service_fn(move |request| answer(request, Arc::clone(&desk)));
             let mut builder = auto::Builder::new(TokioExecutor::new());
             builder.http1().timer(TokioTimer::new());
             // A connection that breaks off is the exporter's affair: it will try again.
@@ -86,10 +99,10 @@ async fn accept(listener: TcpListener, inbox: Arc<Inbox>, room: Arc<Semaphore>) 
     }
 }
 
-async fn answer(
-    request: Request<Incoming>,
-    inbox: Arc<Inbox>,
-) -> Result<Response<Body>, Infallible> {
+async fn answer(request: Request<Incoming>, desk: Arc<Desk>) -> Result<Response<Body>, Infallible> {
+    // Until it is answered, since it is in memory as long.
+    let _body = desk.bodies.acquire().await;
+    let inbox = &desk.inbox;
     let kind = request.headers().get(CONTENT_TYPE);
     let kind = kind
         .and_then(|value| value.to_str().ok())
@@ -101,9 +114,9 @@ async fn answer(
         .trim()
         .to_ascii_lowercase();
     let response = if kind.starts_with("application/grpc") {
-        grpc(request, &inbox).await
+        grpc(request, inbox).await
     } else {
-        plain(request, &kind, &inbox).await
+        plain(request, &kind, inbox).await
     };
     Ok(response)
 }

@@ -4,8 +4,9 @@ use std::cell::LazyCell;
 use std::collections::BTreeMap;
 use std::ffi::OsStr;
 use std::fs::{self, File};
-use std::io::{BufRead, BufReader, Read};
+use std::io::{BufRead, BufReader};
 use std::os::fd::AsRawFd;
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 use blazesym::MaybeDefault;
@@ -16,13 +17,14 @@ use slowpath_core::trace::{Frame, Runtime};
 
 use super::modules::{MOST_MODULES, MOST_UNWIND_BYTES, Module, Modules, open_regular};
 use super::numbered::Numbered;
+use super::perf_map::tail;
 use super::space::{Home, Space};
 use super::{
     GoTable, Lost, MOST_DEEP, MOST_PLACES, MOST_PROCESSES, MOST_STACKS, PerfMap, Symbolizer,
     Symbols, runtime, unbroken,
 };
 
-/// The largest table of names that is read of a runtime; beyond it nobody cleans up.
+/// The most that is read of a runtime's table of names, from its end: nobody shortens it.
 const MOST_MAP_BYTES: u64 = 64 << 20;
 /// Lines of `kallsyms` looked at to see whether it tells addresses: its first symbols may be zero.
 const KALLSYMS_LINES: usize = 64;
@@ -212,8 +214,9 @@ fn made_at_run_time(
     at: &[u64],
     gaps: &mut Vec<Gap>,
 ) -> Vec<Named> {
-    let tmp = space.and_then(|space| space.tmp.as_ref());
-    let map = tmp.map_or_else(PerfMap::default, |tmp| perf_map(proc_root, pid, tmp));
+    let map = space.map_or_else(PerfMap::default, |space| {
+        perf_map(proc_root, pid, space, gaps)
+    });
     let mut nameless = false;
     let named = at.iter().map(|at| {
         let file = || space.and_then(|space| space.file_name(*at));
@@ -257,18 +260,42 @@ fn how_to_name(runtime: Runtime) -> &'static str {
 
 /// What the runtime of a process wrote of its code. The file is named by the number that the
 /// process sees itself under.
-fn perf_map(proc_root: &Path, pid: u32, tmp: &File) -> PerfMap {
-    let inner = own_pid(proc_root, pid).unwrap_or(pid);
-    let tmp = format!("/proc/self/fd/{}", tmp.as_raw_fd());
-    let path = Path::new(&tmp).join(format!("perf-{inner}.map"));
-    let Ok(file) = open_regular(&path) else {
+fn perf_map(proc_root: &Path, pid: u32, space: &Space, gaps: &mut Vec<Gap>) -> PerfMap {
+    let Some(tmp) = &space.tmp else {
         return PerfMap::default();
     };
-    let mut bytes = Vec::new();
-    match file.take(MOST_MAP_BYTES).read_to_end(&mut bytes) {
-        Ok(_) => PerfMap::parse(&bytes),
-        Err(_) => PerfMap::default(),
+    let name = format!("perf-{}.map", own_pid(proc_root, pid).unwrap_or(pid));
+    let tmp = format!("/proc/self/fd/{}", tmp.as_raw_fd());
+    let Ok(file) = open_regular(&Path::new(&tmp).join(&name)) else {
+        return PerfMap::default();
+    };
+    let owner = file.metadata().map(|metadata| metadata.uid());
+    let own = rustix::process::geteuid().as_raw();
+    // Anybody may write into /tmp, also under the name that another process's map would have.
+    let is_believed = |owner: u32| owner == 0 || owner == own || space.owner == Some(owner);
+    if let Some(owner) = owner.ok().filter(|owner| !is_believed(*owner)) {
+        let reason = format!("{NAMELESS}: /tmp/{name} belongs to user {owner}, not the server's");
+        gaps.push(gap(
+            &reason,
+            "remove it, and have the server's own runtime write it",
+        ));
+        return PerfMap::default();
     }
+    let Ok((bytes, is_cut)) = tail(&file, MOST_MAP_BYTES) else {
+        return PerfMap::default();
+    };
+    if is_cut {
+        let most = MOST_MAP_BYTES >> 20;
+        let reason = format!(
+            "code that was made at run time may lack names: only the last {most} MB of /tmp/{name} \
+             are read"
+        );
+        gaps.push(gap(
+            &reason,
+            "start the server anew: its runtime never shortens that file",
+        ));
+    }
+    PerfMap::parse(&bytes)
 }
 
 /// The number of a process in its innermost namespace.

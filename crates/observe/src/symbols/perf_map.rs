@@ -2,8 +2,25 @@
 //! `tools/perf/Documentation/jit-interface.txt` has it.
 
 use std::collections::BTreeMap;
+use std::fs::File;
+use std::io::{self, Read, Seek, SeekFrom};
 
 use slowpath_core::trace::Frame;
+
+/// The end of a file, at most so many bytes and from the begin of a line on, and whether something is
+/// left out before: later lines hold.
+pub(super) fn tail(mut file: &File, most: u64) -> io::Result<(Vec<u8>, bool)> {
+    let length = file.metadata()?.len();
+    let left_out = length.saturating_sub(most);
+    file.seek(SeekFrom::Start(left_out))?;
+    let mut bytes = Vec::new();
+    file.take(most).read_to_end(&mut bytes)?;
+    if left_out > 0 {
+        let end = bytes.iter().position(|byte| *byte == b'\n');
+        bytes.drain(..end.map_or(bytes.len(), |end| end + 1));
+    }
+    Ok((bytes, left_out > 0))
+}
 
 /// Names of code by address.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -117,6 +134,18 @@ mod tests {
         assert_eq!(map.name(0x117f), Some("c d"));
         assert_eq!(map.name(0x1180), None);
         assert_eq!(map.name(0x300f), Some("e"));
+    }
+
+    #[test]
+    fn of_a_long_file_the_end_is_read() {
+        let mut file = tempfile::tempfile().unwrap();
+        std::io::Write::write_all(&mut file, b"1000 10 old\n2000 10 cut\n3000 10 new\n").unwrap();
+        // From within the second line on, whose rest looks like a line.
+        let (bytes, is_cut) = tail(&file, 22).unwrap();
+        assert!(is_cut);
+        assert_eq!(bytes, b"3000 10 new\n");
+        let (bytes, is_cut) = tail(&file, 1000).unwrap();
+        assert_eq!((bytes.len(), is_cut), (36, false));
     }
 
     #[test]

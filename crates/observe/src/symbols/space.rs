@@ -2,6 +2,7 @@
 
 use std::fs::{self, File};
 use std::io::{self, Cursor};
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 use framehop::{Unwinder, UnwinderNative};
@@ -38,6 +39,8 @@ pub(super) struct Space {
     /// The process's `/tmp`, where runtimes leave the names of code that they made; opened when such
     /// code is seen, so that the process may end.
     pub(super) tmp: Option<File>,
+    /// The user whose process it is.
+    pub(super) owner: Option<u32>,
 }
 
 #[derive(Clone, Debug)]
@@ -111,6 +114,9 @@ impl Space {
             in_vain: 0,
             wait: 0,
             tmp: None,
+            owner: fs::metadata(proc_root.join(pid.to_string()))
+                .ok()
+                .map(|of| of.uid()),
         };
         space.open_files(proc_root, modules);
         Ok(space)

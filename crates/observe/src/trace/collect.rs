@@ -364,6 +364,7 @@ impl Collector {
         });
         let mut gaps = named.gaps;
         gaps.extend(untold_calls(&self.members.narrow()));
+        gaps.extend(self.members.gap());
         let (processes, threads) = self.members.finish();
         let trace = Trace {
             stretches,

@@ -5,8 +5,10 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
+use slowpath_core::timeline::Gap;
 use slowpath_core::trace::{Process, Role, Runtime, Thread};
 
+use super::gap;
 use super::kinds::Comm;
 use crate::probes::numbers;
 use crate::programs;
@@ -16,6 +18,10 @@ use crate::target::process::Table;
 /// Strangers whose processes are looked up when tracing ends; more are not looked at, and their
 /// process stays unknown.
 const MOST_STRANGERS: usize = 2048;
+
+/// Threads, and processes, that are remembered; more are met only where each request has its own, and
+/// then those beyond have no name.
+const MOST_MET: usize = 65_536;
 
 /// What perf calls the process of a thread that is about to end.
 const GONE: u32 = u32::MAX;
@@ -33,6 +39,8 @@ pub(super) struct Members {
     leaving: HashMap<u32, bool>,
     /// Every thread that was met: its process, 0 if not known, and its name.
     met: HashMap<u32, (u32, Comm)>,
+    /// How often a thread or a process was met for which there was no room.
+    nameless: u64,
     /// The processes of all followed threads that ever were, as first seen.
     known: BTreeMap<u32, Process>,
     /// Those of them whose system calls have other numbers than ours.
@@ -67,6 +75,7 @@ impl Members {
             threads: HashMap::new(),
             leaving: HashMap::new(),
             met: HashMap::new(),
+            nameless: 0,
             known: BTreeMap::new(),
             narrow: BTreeSet::new(),
         };
@@ -110,8 +119,12 @@ impl Members {
                 executable: programs::name(&self.proc_root, pid),
                 runtime: Runtime::Unknown,
             };
-            self.known.insert(pid, process);
-            self.look_at_program(pid);
+            if self.known.len() < MOST_MET || self.known.contains_key(&pid) {
+                self.known.insert(pid, process);
+                self.look_at_program(pid);
+            } else {
+                self.nameless += 1;
+            }
         }
     }
 
@@ -159,10 +172,12 @@ impl Members {
             };
             for tid in tids {
                 threads.insert(tid, pid);
-                self.met.entry(tid).or_insert_with(|| {
-                    let name = fs::read(tasks.join(format!("{tid}/comm")));
-                    (pid, comm(name.unwrap_or_default().trim_ascii_end()))
-                });
+                if self.met.contains_key(&tid) || self.met.len() >= MOST_MET {
+                    continue;
+                }
+                let name = fs::read(tasks.join(format!("{tid}/comm")));
+                let name = comm(name.unwrap_or_default().trim_ascii_end());
+                self.met.insert(tid, (pid, name));
             }
             true
         });
@@ -201,7 +216,30 @@ impl Members {
         self.leaving.remove(&tid);
         // It has its parent's name until it is given another, which is told.
         let name = self.met.get(&parent).map_or([0; 16], |met| met.1);
-        self.met.insert(tid, (pid, name));
+        self.remember(tid, pid, name);
+    }
+
+    fn remember(&mut self, tid: u32, pid: u32, name: Comm) {
+        if self.met.len() < MOST_MET || self.met.contains_key(&tid) {
+            self.met.insert(tid, (pid, name));
+        } else {
+            self.nameless += 1;
+        }
+    }
+
+    /// A gap if there was no room to remember all that were met.
+    pub(super) fn gap(&self) -> Option<Gap> {
+        (self.nameless > 0).then(|| {
+            let reason = format!(
+                "threads beyond the first {MOST_MET} have no names; {} times one was met",
+                self.nameless
+            );
+            gap(
+                "trace.threads",
+                reason,
+                "a shorter duration, or a pool of workers in the server",
+            )
+        })
     }
 
     /// A thread got a name; a process that executes another program is told so too.
@@ -209,7 +247,7 @@ impl Members {
         if !self.threads.contains_key(&tid) {
             return;
         }
-        self.met.insert(tid, (pid, comm(name)));
+        self.remember(tid, pid, comm(name));
         if let Some(process) = self.known.get_mut(&pid).filter(|_| pid == tid) {
             let now = programs::name(&self.proc_root, pid);
             if !now.is_empty() {
@@ -233,6 +271,10 @@ impl Members {
 
     /// A thread was seen under that name; its process too, if it is not 0.
     pub(super) fn meet(&mut self, tid: u32, pid: u32, name: Comm) {
+        if self.met.len() >= MOST_MET && !self.met.contains_key(&tid) {
+            self.nameless += 1;
+            return;
+        }
         let met = self.met.entry(tid).or_insert((0, name));
         if name[0] != 0 {
             met.1 = name;
@@ -434,6 +476,24 @@ mod tests {
         members.scan();
         assert_eq!(members.tids(), BTreeSet::from([10, 40]));
         assert_eq!(role(&members, 60), None);
+    }
+
+    #[test]
+    fn what_is_remembered_is_bounded_and_told() {
+        let dir = tree(&[(10, 1)]);
+        let mut members = Members::new(dir.path(), &[10], &[]);
+        for tid in 0..MOST_MET as u32 + 10 {
+            members.meet(1000 + tid, 7, comm(b"one of many"));
+        }
+        assert_eq!(members.met.len(), MOST_MET);
+        assert!(
+            members
+                .gap()
+                .is_some_and(|gap| gap.reason.contains("11 times"))
+        );
+        // Whom it follows is not forgotten for that.
+        members.born(10, 10, 900);
+        assert!(members.is_followed(900));
     }
 
     #[test]

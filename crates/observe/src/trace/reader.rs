@@ -415,9 +415,8 @@ fn newest(proc_root: &Path) -> Option<u32> {
 fn formats(proc_root: &Path) -> Result<Vec<(Kind, Format)>, Gap> {
     in_first_namespaces(proc_root)?;
     tracefs::formats(proc_root).map_err(|error| {
-        let remedy = "run slowpath as root, or mount tracefs for others to read: \
-            mount -t tracefs -o mode=755 tracefs /sys/kernel/tracing";
-        gap(KERNEL, error.to_string(), remedy)
+        let is_root = rustix::process::geteuid().is_root();
+        gap(KERNEL, error.to_string(), how_to_read(is_root))
     })
 }
 
@@ -425,6 +424,18 @@ fn formats(proc_root: &Path) -> Result<Vec<(Kind, Format)>, Gap> {
 fn reset_reasons(formats: &[(Kind, Format)]) -> BTreeMap<u32, String> {
     let told = formats.iter().find(|(kind, _)| *kind == Kind::SentReset);
     told.map_or_else(BTreeMap::new, |(_, format)| format.names("reason"))
+}
+
+/// What lets the formats be read. In a container root may not mount.
+const fn how_to_read(is_root: bool) -> &'static str {
+    if is_root {
+        "give slowpath CAP_SYS_ADMIN to mount tracefs for itself and CAP_PERFMON to trace (docker run \
+         --cap-add SYS_ADMIN --cap-add PERFMON), or tracefs of the host (-v \
+         /sys/kernel/tracing:/sys/kernel/tracing:ro)"
+    } else {
+        "run slowpath as root, or mount tracefs for others to read: \
+         mount -t tracefs -o mode=755 tracefs /sys/kernel/tracing"
+    }
 }
 
 /// How many tracepoints of those that are used can be read; a gap says why none can.
@@ -457,6 +468,13 @@ fn in_first_namespaces(proc_root: &Path) -> Result<(), Gap> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn root_is_not_told_to_become_root() {
+        assert!(how_to_read(true).contains("CAP_SYS_ADMIN"));
+        assert!(!how_to_read(true).contains("as root"));
+        assert!(how_to_read(false).contains("as root"));
+    }
 
     #[test]
     fn ids_begin_anew_behind_the_largest() {

@@ -25,6 +25,19 @@ fn open_with(formats: &[(Kind, Format)], files: usize) -> Result<Session, Sessio
     Session::open(Path::new("/proc"), formats, Scope::default(), files)
 }
 
+/// The session; none where users may open no such events, and a failure of the test otherwise.
+fn permitted(opened: Result<Session, SessionError>) -> Option<Session> {
+    match opened {
+        Err(SessionError::Refused { source, .. })
+            if source.kind() == io::ErrorKind::PermissionDenied =>
+        {
+            println!("skipped: {source}");
+            None
+        }
+        opened => Some(opened.unwrap()),
+    }
+}
+
 /// Makes the kernel refuse a tracepoint: it has none of that number.
 fn spoil(formats: &mut [(Kind, Format)], spoilt: Kind) {
     let format = formats.iter_mut().find(|(kind, _)| *kind == spoilt);
@@ -35,9 +48,8 @@ fn spoil(formats: &mut [(Kind, Format)], spoilt: Kind) {
 fn one_tracepoint_that_is_refused_takes_nothing_else_with_it() {
     let Some(mut formats) = formats() else { return };
     spoil(&mut formats, Kind::Read);
-    let mut session = match open_with(&formats, 4096) {
-        Ok(session) => session,
-        Err(error) => return println!("skipped: {error}"),
+    let Some(mut session) = permitted(open_with(&formats, 4096)) else {
+        return;
     };
     let signals = session.gaps().iter().map(|gap| gap.signal.as_str());
     assert_eq!(
@@ -67,9 +79,8 @@ fn one_tracepoint_that_is_refused_takes_nothing_else_with_it() {
 #[test]
 fn whom_to_follow_is_told_again_where_it_was_refused() {
     let Some(formats) = formats() else { return };
-    let mut session = match open_with(&formats, 4096) {
-        Ok(session) => session,
-        Err(error) => return println!("skipped: {error}"),
+    let Some(mut session) = permitted(open_with(&formats, 4096)) else {
+        return;
     };
     let tids = Tids::covering(&BTreeSet::from([std::process::id()]), None);
     let scope = Scope {
@@ -109,9 +120,8 @@ fn whom_to_follow_is_told_again_where_it_was_refused() {
 fn with_few_files_less_is_traced_and_with_fewer_nothing() {
     let Some(formats) = formats() else { return };
     let cpus = cpus(&fs::read_to_string("/proc/stat").unwrap()).len();
-    let session = match open_with(&formats, cpus * 4 + 2) {
-        Ok(session) => session,
-        Err(error) => return println!("skipped: {error}"),
+    let Some(session) = permitted(open_with(&formats, cpus * 4 + 2)) else {
+        return;
     };
     assert_eq!(session.means.points.len(), 2);
     assert!(!session.may_take_stacks());

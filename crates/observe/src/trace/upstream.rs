@@ -12,6 +12,10 @@ use crate::probes::descriptors;
 use crate::sockets::SockDiag;
 use crate::target::{holders, tcp_entries};
 
+/// Other ends that are remembered: a target that opens a connection for each request has new ones
+/// all the time.
+const MOST_RESOLVED: usize = 65_536;
+
 /// What is known of the target's upstream connections.
 #[derive(Debug)]
 pub(super) struct Upstream {
@@ -62,6 +66,10 @@ impl Upstream {
             if Some(port) != self.port && !self.ports.contains(&port) {
                 self.ports.push(port);
             }
+        }
+        if self.resolved.len() >= MOST_RESOLVED {
+            // Those that are still there are looked for once more.
+            self.resolved.clear();
         }
         let inodes = found.inodes.into_iter().chain(unix_other_ends(&own));
         let new: BTreeSet<u64> = inodes

@@ -129,6 +129,9 @@ fn sees_all(traced: &Traced) -> bool {
     ];
     let lack = lacks.iter().find_map(|signal| gap(traced, signal));
     if let Some(gap) = lack {
+        const REFUSALS: [&str; 3] = ["ermission denied", "not permitted", "does not show"];
+        let is_refusal = REFUSALS.iter().any(|refusal| gap.reason.contains(refusal));
+        assert!(is_refusal, "whatever else goes wrong is a fault: {gap:?}");
         println!("skipped: {}", gap.reason);
     }
     lack.is_none()
