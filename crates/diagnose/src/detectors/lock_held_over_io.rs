@@ -90,7 +90,12 @@ fn does_with_the_lock(inside: &Inside<'_>, p: &Picked<'_>) -> String {
     }
     let process = |tid| inside.trace().thread(tid).map(|thread| thread.pid);
     if process(next.tid) == process(holder) {
-        format!("waits for thread {}", inside.thread_name(next.tid))
+        let thread = format!("waits for thread {}", inside.thread_name(next.tid));
+        let asked = matches!(next.how, How::Asked | How::Woke | How::Condition);
+        match inside.remote_behind(holder, p.piece.begin).filter(|_| asked) {
+            Some(remote) => format!("{thread}, which {remote}"),
+            None => thread,
+        }
     } else {
         format!("waits for process {}", inside.process_name(next.tid))
     }

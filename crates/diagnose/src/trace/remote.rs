@@ -70,6 +70,24 @@ impl Inside<'_> {
         })
     }
 
+    /// Whom the thread that ended a wait had waited for itself, by a connection: what it read before
+    /// it went on and woke the one that waits at `at`. So do threads that talk to others for those
+    /// that ask them.
+    pub(crate) fn remote_behind(&self, tid: u32, at: u64) -> Option<String> {
+        let index = &self.index;
+        let off = index.offs(tid, at, at.saturating_add(1)).first()?;
+        let by = off.waker;
+        let since = index.at_work_since(by, off.wake).max(off.begin);
+        let marks = index.marks(by, since, off.wake.saturating_add(1));
+        let is_server = |socket| {
+            let end = index.sockets.end(socket);
+            end.is_some_and(|end| !self.is_clients(end))
+        };
+        let read = marks.iter().rev().find(|mark| !mark.wrote);
+        let socket = read.map(|mark| mark.socket).filter(|&s| is_server(s))?;
+        Some(format!("waits for data from {}", self.other_end(socket)?))
+    }
+
     /// Whether others connect to this end, and not the other way round: more connections have its
     /// port than that of the other end.
     fn serves(&self, socket: u32) -> bool {

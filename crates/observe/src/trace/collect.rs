@@ -1,12 +1,14 @@
 //! Makes events of records: who is meant, which connection, whether it was told already.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
+use std::net::SocketAddr;
 
 use slowpath_core::Nanos;
 use slowpath_core::timeline::Gap;
 use slowpath_core::trace::{Context, Depth, Event, IDLE, Left, NO_STACK, Stretch, Trace, What};
 
 use super::ends::Ends;
+use super::filters::TCP_SYN_SENT;
 use super::kinds::{Comm, Fact, Kind, SWITCH};
 use super::members::Members;
 use super::records::{Record, Sample, Stack};
@@ -15,6 +17,10 @@ use super::stacks::{Handed, Stacks};
 
 /// Two events of one tracepoint that tell of the same moment do so within this.
 const SAME_MOMENT_NS: u64 = 50_000;
+
+/// Connections that are begun between two turns of the reader, at most: of more than these the
+/// regular looks tell.
+const MOST_DIALLED: usize = 64;
 
 /// What is collected in a repeat.
 #[derive(Debug)]
@@ -42,6 +48,8 @@ pub(super) struct Collector {
     pub(super) stacks: Stacks,
     /// What the kernel calls the reasons for resets.
     pub(super) reset_reasons: BTreeMap<u32, String>,
+    /// Whom the target began to make connections to since that was taken last.
+    pub(super) dialled: BTreeSet<SocketAddr>,
 }
 
 /// A fact and who told it.
@@ -68,6 +76,7 @@ impl Collector {
             waits: HashMap::new(),
             stacks: Stacks::default(),
             reset_reasons: BTreeMap::new(),
+            dialled: BTreeSet::new(),
         }
     }
 
@@ -269,6 +278,17 @@ impl Collector {
             Fact::Arrived { key, ends, bytes } => {
                 let socket = self.ends.arrived(key, ends);
                 What::Arrived { socket, bytes }
+            }
+            Fact::State {
+                state: TCP_SYN_SENT,
+                ends,
+                ..
+            } => {
+                // It has no port of its own yet, and so no end to speak of.
+                if self.dialled.len() < MOST_DIALLED && self.members.is_target(sample.pid) {
+                    self.dialled.insert(ends.remote);
+                }
+                return;
             }
             other => match self.about_connection(other) {
                 Some(what) => what,

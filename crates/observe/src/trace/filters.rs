@@ -17,6 +17,9 @@ const MOST_RANGES: usize = 32;
 /// on two ports each of up to 12 bytes.
 pub(super) const MOST_PORTS: usize = 16;
 
+/// The state of a connection that is being made (`include/net/tcp_states.h`).
+pub(super) const TCP_SYN_SENT: u8 = 2;
+
 /// A set of thread ids that a condition can tell: everything that was meant, and as little else
 /// as fits.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -121,6 +124,7 @@ impl Scope {
             _ if !with_ports => None,
             Kind::Arrived => Some(format!("data_len>0&&({})", self.ports())),
             Kind::Read => Some(self.reads()),
+            Kind::State => Some(format!("{}||{}", self.ports(), self.dials())),
             _ => Some(self.ports()),
         }
     }
@@ -141,6 +145,12 @@ impl Scope {
         let (here, there) = (self.either("sport=={port}"), self.either("dport=={port}"));
         let tids = self.tids.condition(&["common_pid"]);
         format!("{here}||(({there})&&({tids}))")
+    }
+
+    /// That a thread that is followed begins to make a connection: to whom is to be followed too.
+    fn dials(&self) -> String {
+        let tids = self.tids.condition(&["common_pid"]);
+        format!("(newstate=={TCP_SYN_SENT}&&({tids}))")
     }
 
     /// That one of the ports is found as `condition` says.
@@ -193,6 +203,11 @@ mod tests {
             "data_len>0&&(sport==80||dport==80||sport==5432||dport==5432)"
         );
         assert_eq!(scope.condition(Kind::SentReset, false), None);
+        let state = scope.condition(Kind::State, true).unwrap();
+        assert!(
+            state.ends_with("dport==5432||(newstate==2&&(common_pid==5))"),
+            "{state}"
+        );
         assert_eq!(
             scope.condition(Kind::Read, true).unwrap(),
             "sport==80||sport==5432||((dport==80||dport==5432)&&(common_pid==5))"

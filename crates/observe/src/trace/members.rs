@@ -298,6 +298,12 @@ impl Members {
         target.map(|(pid, _)| *pid).collect()
     }
 
+    /// Whether a process is the target's and lives.
+    pub(super) fn is_target(&self, pid: u32) -> bool {
+        let process = self.processes.get(&pid);
+        process.is_some_and(|of| of.role == Role::Target)
+    }
+
     /// Everybody who was met, both lists by their ids.
     pub(super) fn finish(mut self) -> (Vec<Process>, Vec<Thread>) {
         self.look_up_strangers();

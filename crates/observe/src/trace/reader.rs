@@ -140,6 +140,11 @@ impl Reader {
             }
             self.drain(now.minus(SETTLED_NS));
             self.pause_when_full();
+            for to in std::mem::take(&mut self.collector.dialled) {
+                if self.upstream.dialled(to) {
+                    self.next_look = now;
+                }
+            }
             if now >= self.next_look {
                 self.look(now);
                 cost.note();

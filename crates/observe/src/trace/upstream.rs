@@ -2,7 +2,7 @@
 //! processes on this host that serve them.
 
 use std::collections::{BTreeMap, BTreeSet, HashSet};
-use std::net::SocketAddr;
+use std::net::{IpAddr, SocketAddr};
 use std::path::{Path, PathBuf};
 
 use procfs::net::{TcpNetEntry, TcpState};
@@ -26,6 +26,8 @@ pub(super) struct Upstream {
     ports: Vec<u16>,
     /// The inodes of the sockets at other ends whose holders were looked for already.
     resolved: HashSet<u64>,
+    /// Whom the target began to make connections to, one for each of the ports.
+    dialled: Vec<SocketAddr>,
 }
 
 impl Upstream {
@@ -35,7 +37,22 @@ impl Upstream {
             port,
             ports: Vec::new(),
             resolved: HashSet::new(),
+            dialled: Vec::new(),
         }
+    }
+
+    /// The target begins to make a connection, which may be over before the next look; gives
+    /// whether nothing was known of it, so that a look is due.
+    pub(super) fn dialled(&mut self, to: SocketAddr) -> bool {
+        let to = plain(to);
+        let is_new = Some(to.port()) != self.port
+            && self.ports.len() < MOST_PORTS
+            && !self.ports.contains(&to.port());
+        if is_new {
+            self.ports.push(to.port());
+            self.dialled.push(to);
+        }
+        is_new
     }
 
     /// The ports whose connections are followed.
@@ -61,7 +78,8 @@ impl Upstream {
             .flat_map(|table| tcp_entries(&net.join(table)))
             .filter_map(|entry| Open::of(&entry))
             .collect();
-        let found = other_ends(&sockets, &own, self.port);
+        let mut found = other_ends(&sockets, &own, self.port);
+        found.inodes.extend(listeners(&sockets, &self.dialled));
         for port in found.ports {
             if Some(port) != self.port && !self.ports.contains(&port) {
                 self.ports.push(port);
@@ -109,8 +127,6 @@ struct Open {
 
 impl Open {
     fn of(entry: &TcpNetEntry) -> Option<Self> {
-        // IPv4 as such even where the socket is of both families.
-        let plain = |at: SocketAddr| SocketAddr::new(at.ip().to_canonical(), at.port());
         let remote = match entry.state {
             TcpState::Listen => None,
             TcpState::Established => Some(plain(entry.remote_address)),
@@ -122,6 +138,31 @@ impl Open {
             inode: entry.inode,
         })
     }
+}
+
+/// IPv4 as such even where the socket is of both families.
+fn plain(at: SocketAddr) -> SocketAddr {
+    SocketAddr::new(at.ip().to_canonical(), at.port())
+}
+
+/// Who listens on this host at the addresses `dialled`: connections to them may be too short to be
+/// met.
+fn listeners(sockets: &[Open], dialled: &[SocketAddr]) -> Vec<u64> {
+    let is_here = |ip: IpAddr| ip.is_loopback() || sockets.iter().any(|s| s.local.ip() == ip);
+    let here: Vec<SocketAddr> = dialled
+        .iter()
+        .filter(|to| is_here(to.ip()))
+        .copied()
+        .collect();
+    let takes = |socket: &&Open| {
+        let ip = socket.local.ip();
+        let takes = |to: &SocketAddr| {
+            to.port() == socket.local.port() && (ip.is_unspecified() || ip == to.ip())
+        };
+        socket.remote.is_none() && here.iter().any(takes)
+    };
+    let takers = sockets.iter().filter(takes);
+    takers.map(|socket| socket.inode).collect()
 }
 
 /// What lies at the other ends of connections.
@@ -194,5 +235,28 @@ mod tests {
             other_ends(&sockets, &HashSet::new(), Some(80)),
             OtherEnds::default()
         );
+    }
+
+    #[test]
+    fn who_is_dialled_for_a_moment_is_found_by_where_it_listens() {
+        let at = |text: &str| text.parse::<SocketAddr>().unwrap();
+        let mut upstream = Upstream::new(Path::new("/proc"), Some(80));
+        assert!(upstream.dialled(at("127.0.0.1:4318")));
+        assert!(!upstream.dialled(at("[::ffff:127.0.0.1]:4318")), "known");
+        assert!(!upstream.dialled(at("127.0.0.1:80")), "the target itself");
+        assert!(upstream.dialled(at("10.0.0.9:6379")));
+        assert_eq!(upstream.ports(), BTreeSet::from([80, 4318, 6379]));
+        let sockets = [
+            open("0.0.0.0:4318", "", 1),
+            open("10.0.0.1:4318", "", 2),
+            open("127.0.0.1:4318", "127.0.0.1:40000", 3),
+            open("0.0.0.0:6379", "", 4),
+        ];
+        let found = listeners(&sockets, &upstream.dialled);
+        assert_eq!(found, [1], "the other one is on another host");
+        for port in 1..100 {
+            upstream.dialled(SocketAddr::from(([127, 0, 0, 1], port)));
+        }
+        assert_eq!(upstream.dialled.len(), MOST_PORTS);
     }
 }
