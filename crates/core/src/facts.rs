@@ -5,6 +5,7 @@ use serde::{Deserialize, Serialize};
 use crate::health::Health;
 use crate::nanos::Span;
 use crate::sample::{Outcome, Phase};
+use crate::server_timing::TimingFacts;
 use crate::spans::TelemetryFacts;
 use crate::trace::Depth;
 
@@ -134,6 +135,9 @@ pub struct RepeatFacts {
     /// What became of the telemetry that the target sent; `None` if none was asked for.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub telemetry: Option<TelemetryFacts>,
+    /// What became of the header `Server-Timing`; `None` if no measured answer had it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub server_timing: Option<TimingFacts>,
 }
 
 /// Why a request failed, in words.
@@ -170,6 +174,7 @@ impl RepeatFacts {
             traced: None,
             health: None,
             telemetry: None,
+            server_timing: None,
         }
     }
 }

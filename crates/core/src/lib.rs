@@ -19,6 +19,7 @@ pub mod record;
 pub mod sample;
 pub mod samples;
 pub mod scenario;
+pub mod server_timing;
 pub mod signal;
 pub mod spans;
 pub mod spread;

@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 use crate::facts::{GitFacts, HostFacts, RepeatFacts, TargetFacts};
 use crate::plan::Plan;
 use crate::samples::Samples;
+use crate::server_timing::ServerTimings;
 use crate::spans::AppSpans;
 use crate::timeline::Timeline;
 use crate::trace::Trace;
@@ -30,6 +31,8 @@ pub struct RunRecord {
     pub trace: Arc<Trace>,
     /// What the target told of requests itself; empty if it told nothing.
     pub spans: Arc<AppSpans>,
+    /// What the target said in `Server-Timing`; empty if it said nothing.
+    pub timings: Arc<ServerTimings>,
 }
 
 /// The facts of a run: `manifest.json`.

@@ -14,6 +14,7 @@ mod failures;
 mod health;
 mod inside;
 mod passes;
+mod server_timing;
 mod shape;
 mod spans;
 mod verdicts;
@@ -34,6 +35,7 @@ pub use shape::{
     ShapeFigures, StallFigures, StepFigures, SwingFigures, WallFigures,
 };
 
+pub use server_timing::{EndpointTimings, TimingFigures};
 pub use spans::{EndpointSpans, GapState, RepeatedSpans, SpanFigures, SpanGap};
 
 pub use passes::{ClassFigures, FirstTouchFigures, PassFigures, ResetProof};
@@ -218,6 +220,9 @@ pub struct EndpointFigures {
     /// What the target's own telemetry tells of its requests; left out if it tells nothing.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub spans: Option<EndpointSpans>,
+    /// What the target says of its requests in `Server-Timing`; left out if it says nothing.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub server_timing: Option<EndpointTimings>,
     /// The modes of the latency; empty when there are too few samples to tell.
     pub modes: Vec<Mode>,
     /// Spread of the p50 over repeats: (max - min) / median; `null` for fewer than two.

@@ -17,6 +17,7 @@ use crate::health::spread_blame;
 use crate::modes::Modes;
 use crate::over_repeats::over_repeats;
 use crate::scatter::Scatter;
+use crate::server_timing;
 use crate::settling::Courses;
 use crate::shape::shape;
 use crate::spans;
@@ -93,6 +94,7 @@ fn figures(case: &Case<'_>, endpoint: &EndpointCase, spread: &dyn Spread) -> End
         service_ms,
         stream: streams::figures(case, endpoint),
         spans: spans::figures(case, endpoint),
+        server_timing: server_timing::figures(case, endpoint),
         run_spread: run_spread(&medians),
         spread_blame: spread_blame(case, &medians),
         over_repeats: over_repeats(&by_repeat),

@@ -37,6 +37,7 @@ mod queueing;
 mod recurring;
 mod run_figures;
 mod scatter;
+mod server_timing;
 mod settling;
 mod shape;
 mod sleepers;

@@ -229,6 +229,7 @@ mod tests {
             latency_ms: latency,
             stream: None,
             spans: None,
+            server_timing: None,
             modes: Vec::new(),
             run_spread: None,
             spread_blame: None,

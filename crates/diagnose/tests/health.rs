@@ -200,6 +200,7 @@ fn record(repeats: &[Repeat]) -> RunRecord {
         keys: Vec::new(),
         timeline: timeline(repeats, |_| 0.0),
         trace: Arc::default(),
+        timings: Arc::default(),
         spans: Arc::default(),
     }
 }

@@ -115,6 +115,7 @@ fn record(server: Server) -> RunRecord {
         keys: Vec::new(),
         timeline: Timeline::default(),
         trace: Arc::default(),
+        timings: Arc::default(),
         spans: Arc::default(),
     }
 }

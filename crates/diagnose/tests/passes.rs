@@ -125,6 +125,7 @@ fn record(passes: &[&str], repeats: u16, keys: u32, server: Server) -> RunRecord
         keys: (0..keys).map(|key| key.to_string()).collect(),
         timeline: Timeline::default(),
         trace: Arc::default(),
+        timings: Arc::default(),
         spans: Arc::default(),
     }
 }

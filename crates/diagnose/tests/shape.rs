@@ -73,6 +73,29 @@ fn crowded_after_12_s() -> Timeline {
     timeline
 }
 
+fn manifest(scenario: Scenario, repeats: Vec<RepeatFacts>) -> Manifest {
+    Manifest {
+        format: MANIFEST_FORMAT,
+        id: "01".to_owned(),
+        version: "0".to_owned(),
+        began: "2026-01-01T00:00:00Z".to_owned(),
+        plan: Plan {
+            scenario,
+            seed: 1,
+            release: None,
+        },
+        scenario_text: None,
+        host: HostFacts::default(),
+        git: None,
+        target: TargetFacts::default(),
+        repeats,
+        interrupted: false,
+        trouble: String::new(),
+        imported: None,
+        recovered: false,
+    }
+}
+
 /// Judges repeats of which the first sends every `gap_ns`, and each further one half as fast
 /// again as the one before.
 fn judged(repeats: u16, gap_ns: u64, server: Server) -> EndpointFigures {
@@ -124,30 +147,12 @@ fn judged_on(timeline: Timeline, repeats: u16, gap_ns: u64, server: Server) -> E
         });
     }
     let record = RunRecord {
-        manifest: Manifest {
-            format: MANIFEST_FORMAT,
-            id: "01".to_owned(),
-            version: "0".to_owned(),
-            began: "2026-01-01T00:00:00Z".to_owned(),
-            plan: Plan {
-                scenario,
-                seed: 1,
-                release: None,
-            },
-            scenario_text: None,
-            host: HostFacts::default(),
-            git: None,
-            target: TargetFacts::default(),
-            repeats: facts,
-            interrupted: false,
-            trouble: String::new(),
-            imported: None,
-            recovered: false,
-        },
+        manifest: manifest(scenario, facts),
         samples: samples.into(),
         keys: Vec::new(),
         timeline,
         trace: Arc::default(),
+        timings: Arc::default(),
         spans: Arc::default(),
     };
     judge(&record).endpoints.remove(0)

@@ -14,10 +14,11 @@ use slowpath_core::plan::Plan;
 use slowpath_core::record::{MANIFEST_FORMAT, Manifest, RunRecord};
 use slowpath_core::sample::{Outcome, Phase, Sample, Stage};
 use slowpath_core::scenario::Scenario;
+use slowpath_core::server_timing::{ServerTimings, TimingFacts, TimingValue};
 use slowpath_core::spans::{AppSpan, AppSpans, SpanKind};
 use slowpath_core::timeline::Timeline;
 use slowpath_core::trace::{Call, Depth, Role, Runtime, Stretch, Trace};
-use slowpath_diagnose::diagnosis::EndpointSpans;
+use slowpath_diagnose::diagnosis::{EndpointSpans, EndpointTimings};
 use slowpath_diagnose::judge;
 
 use script::{By, Script, Wait};
@@ -83,6 +84,7 @@ fn record(latency_ns: impl Fn(u32) -> u64, spans: Vec<AppSpan>) -> RunRecord {
         keys: Vec::new(),
         timeline: Timeline::default(),
         trace: Arc::default(),
+        timings: Arc::default(),
         spans: Arc::new(AppSpans {
             names: NAMES.map(str::to_owned).to_vec(),
             services: vec!["shop".to_owned()],
@@ -325,4 +327,68 @@ proptest! {
             prop_assert!(loops.share <= 1.0 && loops.per_request >= 3.0);
         }
     }
+}
+
+/// A run of which every tenth request takes 12 ms and says that the database had 11 of them; what
+/// each request says beside that is `others`.
+fn timed(others: impl Fn(u32) -> Vec<(&'static str, u64)>) -> Option<EndpointTimings> {
+    let latency = |serial| if is_slow(serial) { 12 * MS } else { 2 * MS };
+    let mut record = record(latency, Vec::new());
+    let mut timings = ServerTimings::default();
+    for serial in 0..REQUESTS {
+        for (name, duration_ns) in others(serial) {
+            let metric = timings.metric(name).expect("there is room");
+            timings.values.push(TimingValue {
+                repeat: 0,
+                serial,
+                metric,
+                duration_ns,
+            });
+        }
+    }
+    timings.values.sort_unstable();
+    record.timings = Arc::new(timings);
+    record.manifest.repeats[0].server_timing = Some(TimingFacts {
+        answers: u64::from(REQUESTS),
+        one_in: 1,
+        left_out: 0,
+    });
+    let judged = judge(&record);
+    assert!(judged.findings.is_empty(), "a server's word names no cause");
+    judged.endpoints[0].server_timing.clone()
+}
+
+#[test]
+fn the_part_that_has_the_time_of_slow_requests_comes_first() {
+    let timings = timed(|serial| {
+        let db = if is_slow(serial) { 11 * MS } else { MS };
+        vec![("page", MS / 2), ("db", db)]
+    });
+    let timings = timings.expect("there are some");
+    assert_eq!((timings.with_header, timings.slow), (1000, 100));
+    let [db, page] = &timings.metrics[..] else {
+        panic!("{timings:?}");
+    };
+    assert_eq!((db.name.as_str(), db.requests, db.beyond), ("db", 1000, 0));
+    assert_eq!((db.slow_ms, db.fast_ms), (Some(11.0), Some(1.0)));
+    assert_eq!((db.excess_share, db.fast_share), (Some(1.0), Some(0.5)));
+    assert!((db.slow_share.unwrap_or(0.0) - 11.0 / 12.0).abs() < 1e-3);
+    assert_eq!((page.name.as_str(), page.excess_share), ("page", Some(0.0)));
+}
+
+#[test]
+fn more_than_a_request_lasted_counts_as_all_of_it_and_is_told() {
+    // Two metrics of one name are one; seconds taken for milliseconds are a thousandfold.
+    let timings = timed(|serial| match serial % 2 {
+        0 => vec![("db", MS / 2), ("db", MS / 2)],
+        _ => vec![("db", 3000 * MS)],
+    });
+    let timings = timings.expect("there are some");
+    let db = &timings.metrics[0];
+    assert_eq!(
+        (timings.metrics.len(), db.requests, db.beyond),
+        (1, 1000, 500)
+    );
+    assert_eq!(db.slow_share, Some(1.0), "slow ones have odd numbers");
+    assert!(timed(|_| Vec::new()).is_none(), "nothing was said");
 }

@@ -9,6 +9,9 @@ use crate::sse::Parser;
 /// for any document that a check makes sense of, small enough for some dozen at once.
 const MOST_KEPT_BYTES: usize = 16 * 1024 * 1024;
 
+/// Bytes of `Server-Timing` that are looked into at most: some eighty metrics.
+const MOST_TIMING_BYTES: usize = 4096;
+
 /// What becomes of a body.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Wants {
@@ -28,6 +31,8 @@ pub struct Body {
     kept: Vec<u8>,
     /// The head, if something is extracted from it: lines of `name: value`.
     head: Vec<u8>,
+    /// What the headers `Server-Timing` say; empty without any.
+    timing: Vec<u8>,
     is_stream: bool,
     parser: Parser,
     events: u32,
@@ -44,6 +49,7 @@ impl Body {
         self.bytes = 0;
         self.kept.clear();
         self.head.clear();
+        self.timing.clear();
         if self.is_stream {
             self.is_stream = false;
             self.parser.reset();
@@ -64,6 +70,21 @@ impl Body {
         if self.wants.head {
             self.head.extend_from_slice(lines);
         }
+    }
+
+    /// Takes the value of a header `Server-Timing`; what is longer than 4 KiB is left out.
+    pub fn take_timing(&mut self, value: &[u8]) {
+        if self.timing.len() + value.len() < MOST_TIMING_BYTES {
+            if !self.timing.is_empty() {
+                self.timing.push(b',');
+            }
+            self.timing.extend_from_slice(value);
+        }
+    }
+
+    /// What all headers `Server-Timing` say, joined by commas; empty without any.
+    pub fn timing(&self) -> &[u8] {
+        &self.timing
     }
 
     /// The value of the first header of this name, which is in lower case, if heads are kept.

@@ -15,6 +15,7 @@ use crate::keys::{Keys, SharedKeys};
 use crate::log::Sink;
 use crate::loops;
 use crate::route::Route;
+use crate::timings::Noted;
 
 /// What to drive.
 #[derive(Clone, Debug)]
@@ -57,6 +58,8 @@ pub struct Drove {
     pub reasons: Vec<Reason>,
     /// Why it ended early; empty if it did not.
     pub cut_short: String,
+    /// What the target said in `Server-Timing` of measured requests.
+    pub timings: Noted,
 }
 
 /// Why a load could not be driven. Whatever a target does to requests is no error but a sample.
@@ -186,6 +189,7 @@ impl Drove {
                     whole.reasons.push(reason.clone());
                 }
             }
+            whole.timings.append(&part.timings);
             let dials = [whole.fastest_dial_ns, part.fastest_dial_ns];
             whole.fastest_dial_ns = dials.into_iter().flatten().min();
             if whole.cut_short.is_empty() {

@@ -25,6 +25,7 @@ use crate::log::Log;
 use crate::pace::Slowness;
 use crate::redirect::Redirects;
 use crate::share::{Joint, Share};
+use crate::timings::Timings;
 
 /// What a request's key is made of.
 #[derive(Debug)]
@@ -59,6 +60,7 @@ pub(crate) struct Engine {
     pub(crate) dispatcher: Dispatcher,
     pub(crate) network: Network,
     pub(crate) log: Log,
+    pub(crate) timings: Timings,
     pub(crate) stale: Cell<u64>,
     pub(crate) endpoints: Vec<Prepared>,
     pub(crate) pools: Vec<Pool>,
@@ -172,6 +174,7 @@ impl Engine {
         Self {
             dispatcher,
             log: Log::new(start),
+            timings: Timings::new(share.of),
             stale: Cell::new(0),
             endpoints,
             pools: drive.plan.scenario.pools.clone(),

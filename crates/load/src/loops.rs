@@ -235,6 +235,7 @@ impl Loop {
             tls_resumed,
             reasons: engine.network.reasons.into_all(),
             cut_short,
+            timings: engine.timings.into_noted(),
         }
     }
 }

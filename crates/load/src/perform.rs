@@ -20,8 +20,12 @@ use crate::limits::Broken;
 use crate::session::Session;
 use crate::stamps;
 
-/// Takes from an answer what later requests need. An answer in which it is not is unmet.
+/// Takes from an answer what later requests need, if they do. An answer in which it is not is
+/// unmet.
 fn extract(endpoint: &Prepared, body: &Body, session: &mut Session, sample: &mut Sample) {
+    if endpoint.extractors.is_empty() {
+        return;
+    }
     let taken = sample.outcome == Outcome::Ok && endpoint.extractors.apply(body, session);
     if !taken {
         session.lacks();
@@ -108,9 +112,8 @@ impl Engine {
         };
         let answer = (endpoint, status, body);
         conclude(&whole, answer, (&values, scratch), &mut sample);
-        if !endpoint.extractors.is_empty() {
-            extract(endpoint, body, &mut desk.order.session, &mut sample);
-        }
+        self.timings.note(&sample, body.timing());
+        extract(endpoint, body, &mut desk.order.session, &mut sample);
         let stays = whole.is_ok() && !self.per_request && response.is_reusable();
         put_back(connection, stays, sample.done);
         if let Some(kept) = kept {

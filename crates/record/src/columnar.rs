@@ -3,7 +3,7 @@
 //! The low-level interface of the parquet crate is used, because the row-wise one is slow and the
 //! Arrow one would double the build.
 
-use std::fs::File;
+use std::fs::{self, File};
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -196,6 +196,34 @@ pub(crate) fn write_column<T: DataType>(
     }
     column.close()?;
     Ok(())
+}
+
+/// The next cell of a required column.
+pub(crate) fn next<'a, T: DataType>(
+    cells: &mut impl Iterator<Item = Option<&'a T::T>>,
+) -> Result<T::T, Flaw>
+where
+    T::T: Copy + 'a,
+{
+    let cell = cells.next().flatten().copied();
+    cell.ok_or_else(|| Flaw::Damaged("a column ends early".to_owned()))
+}
+
+/// The repeats that have a file `N` with this ending in a folder, in order; none without a folder.
+pub(crate) fn repeats_in(folder: &Path, ending: &str) -> Result<Vec<u16>, RecordError> {
+    let entries = match fs::read_dir(folder) {
+        Ok(entries) => entries,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
+        Err(error) => return Err(RecordError::io("read", folder)(error)),
+    };
+    let mut repeats = Vec::new();
+    for entry in entries {
+        let name = entry.map_err(RecordError::io("read", folder))?.file_name();
+        let number = name.to_str().and_then(|name| name.strip_suffix(ending));
+        repeats.extend(number.and_then(|number| number.parse::<u16>().ok()));
+    }
+    repeats.sort_unstable();
+    Ok(repeats)
 }
 
 /// Reads a Parquet file row group by row group; `read` gets each group and its number of rows.

@@ -37,6 +37,8 @@ pub const EVENTS: &str = "events.jsonl";
 pub const TRACE: &str = "trace";
 /// The folder of the spans of the target's telemetry, a file a repeat; absent if there is none.
 pub const SPANS: &str = "spans";
+/// The folder of what the target said in `Server-Timing`, a file a repeat; absent if it said nothing.
+pub const TIMINGS: &str = "server-timing";
 /// The folder of the output of the target and its services.
 pub const LOGS: &str = "logs";
 /// The diagnosis for programs.
@@ -61,7 +63,7 @@ pub(crate) const SERIES_SPOOL: &str = "series.spool";
 pub(crate) const KEYS_SPOOL: &str = "keys.spool";
 
 /// What was recorded: never replaced by something derived.
-const RECORDED: [&str; 13] = [
+const RECORDED: [&str; 14] = [
     MANIFEST,
     SAMPLES,
     STREAM_EVENTS,
@@ -69,6 +71,7 @@ const RECORDED: [&str; 13] = [
     EVENTS,
     TRACE,
     SPANS,
+    TIMINGS,
     LOGS,
     SAMPLES_SPOOL,
     STREAM_EVENTS_SPOOL,

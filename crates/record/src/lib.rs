@@ -28,6 +28,7 @@ mod spool;
 mod store;
 pub mod stream_events;
 pub mod timeline;
+mod timings;
 mod trace;
 mod writer;
 

@@ -19,6 +19,7 @@ use crate::spans;
 use crate::spool;
 use crate::spool::read::Index;
 use crate::timeline;
+use crate::timings;
 use crate::trace;
 
 /// Reads the run in a directory. Nothing in the directory changes.
@@ -55,6 +56,7 @@ pub fn read(dir: &Path) -> Result<RunRecord, RecordError> {
         timeline,
         trace: Arc::new(trace::read(dir, Some(&seals))?),
         spans: Arc::new(spans::read(dir, Some(&seals))?),
+        timings: Arc::new(timings::read(dir, Some(&seals))?),
     })
 }
 
@@ -78,6 +80,7 @@ fn read_spool(dir: &Path, mut manifest: Manifest) -> Result<RunRecord, RecordErr
         timeline,
         trace: Arc::new(trace::read(dir, None)?),
         spans: Arc::new(spans::read(dir, None)?),
+        timings: Arc::new(timings::read(dir, None)?),
     })
 }
 

@@ -72,6 +72,23 @@ impl Seal {
             Some(_) => Ok(()),
         }
     }
+
+    /// The names of the files of a folder that have a seal, each held against it.
+    pub(crate) fn checked_in(
+        seals: &[Self],
+        dir: &Path,
+        folder: &str,
+    ) -> Result<Vec<String>, RecordError> {
+        let prefix = format!("{folder}/");
+        let names = seals.iter().map(|seal| &seal.name);
+        let own: Vec<String> = names
+            .filter(|name| name.starts_with(&prefix))
+            .cloned()
+            .collect();
+        own.iter()
+            .try_for_each(|name| Self::check(seals, dir, name))?;
+        Ok(own)
+    }
 }
 
 #[cfg(test)]

@@ -22,13 +22,15 @@ use std::fs;
 use std::path::Path;
 
 use parquet::basic::Encoding;
-use parquet::data_type::{ByteArray, ByteArrayType, DataType, Int32Type, Int64Type};
+use parquet::data_type::{ByteArray, ByteArrayType, Int32Type, Int64Type};
 use parquet::file::reader::RowGroupReader;
 use parquet::schema::types::ColumnPath;
 use slowpath_core::nanos::Nanos;
 use slowpath_core::spans::{AppSpan, AppSpans, SpanKind};
 
-use crate::columnar::{BATCH_ROWS, Cursor, Flaw, TableWriter, read_groups, write_column};
+use crate::columnar::{
+    BATCH_ROWS, Cursor, Flaw, TableWriter, next, read_groups, repeats_in, write_column,
+};
 use crate::error::RecordError;
 use crate::files;
 use crate::seal::Seal;
@@ -118,39 +120,15 @@ fn write_group(
 
 /// The names of all files that hold spans in a run directory, in order.
 pub(crate) fn recorded(dir: &Path) -> Result<Vec<String>, RecordError> {
-    Ok(repeats(dir)?.into_iter().map(name).collect())
-}
-
-fn repeats(dir: &Path) -> Result<Vec<u16>, RecordError> {
-    let folder = dir.join(files::SPANS);
-    let entries = match fs::read_dir(&folder) {
-        Ok(entries) => entries,
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(Vec::new()),
-        Err(error) => return Err(RecordError::io("read", &folder)(error)),
-    };
-    let mut repeats = Vec::new();
-    for entry in entries {
-        let name = entry.map_err(RecordError::io("read", &folder))?.file_name();
-        let number = name.to_str().and_then(|name| name.strip_suffix(".parquet"));
-        repeats.extend(number.and_then(|number| number.parse::<u16>().ok()));
-    }
-    repeats.sort_unstable();
-    Ok(repeats)
+    let repeats = repeats_in(&dir.join(files::SPANS), ".parquet")?;
+    Ok(repeats.into_iter().map(name).collect())
 }
 
 /// Reads the spans of a run. With `seals`, those of a finished run, the files are those that they
 /// speak of.
 pub(crate) fn read(dir: &Path, seals: Option<&[Seal]>) -> Result<AppSpans, RecordError> {
-    let prefix = format!("{}/", files::SPANS);
     let recorded = match seals {
-        Some(seals) => {
-            let names = seals.iter().map(|seal| &seal.name);
-            let ours: Vec<String> = names.filter(|n| n.starts_with(&prefix)).cloned().collect();
-            for name in &ours {
-                Seal::check(seals, dir, name)?;
-            }
-            ours
-        }
+        Some(seals) => Seal::checked_in(seals, dir, files::SPANS)?,
         None => recorded(dir)?,
     };
     let mut found = Gathered::default();
@@ -225,15 +203,6 @@ fn read_group(group: &dyn RowGroupReader, rows: usize, found: &mut Gathered) -> 
         left -= rows;
     }
     Ok(())
-}
-
-/// The next cell of a required column.
-fn next<'a, T: DataType>(cells: &mut impl Iterator<Item = Option<&'a T::T>>) -> Result<T::T, Flaw>
-where
-    T::T: Copy + 'a,
-{
-    let cell = cells.next().flatten().copied();
-    cell.ok_or_else(|| Flaw::Damaged("a column ends early".to_owned()))
 }
 
 /// The position of a text in a table that is still growing; `None` if the cell is no text.

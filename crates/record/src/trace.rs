@@ -26,7 +26,7 @@ use std::fs;
 use std::path::Path;
 
 use parquet::basic::Encoding;
-use parquet::data_type::{DataType, Int32Type, Int64Type};
+use parquet::data_type::{Int32Type, Int64Type};
 use parquet::file::reader::RowGroupReader;
 use parquet::schema::types::ColumnPath;
 use serde::{Deserialize, Serialize};
@@ -35,7 +35,9 @@ use slowpath_core::trace::{
     Call, Context, Event, Frame, Left, NO_STACK, Process, Socket, Stretch, Thread, Trace, What,
 };
 
-use crate::columnar::{BATCH_ROWS, Cursor, Flaw, TableWriter, read_groups, write_column};
+use crate::columnar::{
+    BATCH_ROWS, Cursor, Flaw, TableWriter, next, read_groups, repeats_in, write_column,
+};
 use crate::error::RecordError;
 use crate::files;
 use crate::seal::Seal;
@@ -134,20 +136,7 @@ pub(crate) fn recorded(dir: &Path) -> Result<Vec<String>, RecordError> {
 
 /// The repeats of which there is a trace, whole.
 fn repeats(dir: &Path) -> Result<Vec<u16>, RecordError> {
-    let folder = dir.join(files::TRACE);
-    let entries = match fs::read_dir(&folder) {
-        Ok(entries) => entries,
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(Vec::new()),
-        Err(error) => return Err(RecordError::io("read", &folder)(error)),
-    };
-    let mut repeats = Vec::new();
-    for entry in entries {
-        let name = entry.map_err(RecordError::io("read", &folder))?.file_name();
-        let number = name.to_str().and_then(|name| name.strip_suffix(".json"));
-        repeats.extend(number.and_then(|number| number.parse::<u16>().ok()));
-    }
-    repeats.sort_unstable();
-    Ok(repeats)
+    repeats_in(&dir.join(files::TRACE), ".json")
 }
 
 /// Reads what was traced in a run. With `seals`, those of a finished run, the files are those that
@@ -155,10 +144,7 @@ fn repeats(dir: &Path) -> Result<Vec<u16>, RecordError> {
 pub(crate) fn read(dir: &Path, seals: Option<&[Seal]>) -> Result<Trace, RecordError> {
     let mut all = Trace::default();
     if let Some(seals) = seals {
-        let prefix = format!("{}/", files::TRACE);
-        for seal in seals.iter().filter(|seal| seal.name.starts_with(&prefix)) {
-            Seal::check(seals, dir, &seal.name)?;
-        }
+        Seal::checked_in(seals, dir, files::TRACE)?;
     }
     let is_ours = |name: &str| seals.is_none_or(|seals| seals.iter().any(|s| s.name == name));
     for repeat in repeats(dir)? {
@@ -243,15 +229,6 @@ fn read_group(
         left -= rows;
     }
     Ok(())
-}
-
-/// The next cell of a required column.
-fn next<'a, T: DataType>(cells: &mut impl Iterator<Item = Option<&'a T::T>>) -> Result<T::T, Flaw>
-where
-    T::T: Copy + 'a,
-{
-    let cell = cells.next().flatten().copied();
-    cell.ok_or_else(|| Flaw::Damaged("a column ends early".to_owned()))
 }
 
 fn number(cell: i64) -> Result<u32, Flaw> {

@@ -16,6 +16,7 @@ use std::time::{Duration, Instant};
 
 use slowpath_core::record::Manifest;
 use slowpath_core::sample::{Sample, StreamEvent};
+use slowpath_core::server_timing::ServerTimings;
 use slowpath_core::spans::AppSpans;
 use slowpath_core::timeline::{Gap, Mark, Reading};
 use slowpath_core::trace::Trace;
@@ -30,6 +31,7 @@ use crate::spans;
 use crate::spool::{self, Spool};
 use crate::stream_events::{self, MOST_STREAM_EVENTS, StreamEventsWriter};
 use crate::timeline;
+use crate::timings;
 use crate::trace;
 
 /// Messages that may wait for the thread. With [`BATCH_SAMPLES`] this bounds what waits to 32,768
@@ -220,6 +222,15 @@ impl RunWriter {
         spans::write(&self.dir, repeat, spans)
     }
 
+    /// Records what the target said in `Server-Timing` of the requests of a repeat, once it is over;
+    /// it survives a kill from here on.
+    ///
+    /// # Errors
+    /// On I/O errors.
+    pub fn timings(&self, repeat: u16, timings: &ServerTimings) -> Result<(), RecordError> {
+        timings::write(&self.dir, repeat, timings)
+    }
+
     /// Ends the run: turns the spool into its final files and writes the final manifest.
     ///
     /// # Errors
@@ -255,6 +266,7 @@ impl RunWriter {
         events::write(dir, &timeline)?;
         recorded.extend(trace::recorded(dir)?);
         recorded.extend(spans::recorded(dir)?);
+        recorded.extend(timings::recorded(dir)?);
         let seals: Result<Vec<Seal>, _> = recorded.iter().map(|name| Seal::of(dir, name)).collect();
         manifest::write(dir, manifest, &seals?)?;
         spool::remove(dir)

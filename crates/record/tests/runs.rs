@@ -17,5 +17,7 @@ mod killed;
 mod roundtrip;
 #[path = "runs/spans.rs"]
 mod spans;
+#[path = "runs/timings.rs"]
+mod timings;
 #[path = "runs/traced.rs"]
 mod traced;

@@ -13,6 +13,7 @@ mod health;
 pub(crate) mod inside;
 mod over;
 mod passes;
+mod server_timing;
 mod shape;
 mod spans;
 mod streams;

@@ -9,12 +9,11 @@ use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 use anyhow::Result;
-use slowpath_core::facts::{RepeatFacts, TargetFacts};
+use slowpath_core::facts::TargetFacts;
 use slowpath_core::plan::Plan;
 use slowpath_core::record::{MANIFEST_FORMAT, Manifest};
 use slowpath_core::scenario::COLD;
 use slowpath_core::timeline::Gap;
-use slowpath_core::trace::Trace;
 use slowpath_load::{Control, Keys, LoadError};
 use slowpath_observe::guardian::Guardian;
 use slowpath_observe::host;
@@ -27,7 +26,7 @@ use crate::reset::reset;
 use crate::session::{PROC, Session, Setting};
 use crate::telemetry::Telemetry;
 use crate::{interrupt, notes, out};
-use window::{Recorder, one_repeat};
+use window::{Recorder, Repeat, one_repeat};
 
 /// One measurement, from nothing to a finished record.
 #[derive(Debug)]
@@ -164,7 +163,7 @@ fn repeats(
             tally: tally.as_ref(),
             control: Arc::default(),
         };
-        let facts = cooled.and_then(|()| {
+        let measured = cooled.and_then(|()| {
             one_repeat(
                 wanted,
                 repeat,
@@ -177,15 +176,16 @@ fn repeats(
         setting.telemetry.settle(&wanted.stop);
         let stopped = interrupt::came(&wanted.stop);
         let passes_over = (repeat + 1) % wanted.plan.passes() == 0;
-        let last = stopped || facts.is_err() || repeat + 1 == windows;
+        let last = stopped || measured.is_err() || repeat + 1 == windows;
         if last || (load.fresh && passes_over) {
             current.end();
         } else {
             session = Some(current);
         }
-        let (mut facts, trace) = facts?;
+        let mut measured = measured?;
         // A target that was ended has sent the rest.
-        keep_aids(setting.telemetry, writer, &mut facts, &trace);
+        keep_aids(setting.telemetry, writer, &mut measured);
+        let mut facts = measured.facts;
         let health = health.end();
         let precise = precision.as_mut().zip(tally).is_some_and(|(far, tally)| {
             far.add(tally, &health);
@@ -212,7 +212,12 @@ fn repeats(
 
 /// Keeps what was traced in a repeat and what the target told of it. What was measured is worth
 /// having without either: what cannot be kept is a gap.
-fn keep_aids(telemetry: &Telemetry, writer: &RunWriter, facts: &mut RepeatFacts, trace: &Trace) {
+fn keep_aids(telemetry: &Telemetry, writer: &RunWriter, measured: &mut Repeat) {
+    let Repeat {
+        facts,
+        trace,
+        timings,
+    } = measured;
     let missing = |signal: &str, what: &str, error: &RecordError| {
         let reason = format!(
             "{what} of repeat {} could not be kept: {error}",
@@ -233,6 +238,10 @@ fn keep_aids(telemetry: &Telemetry, writer: &RunWriter, facts: &mut RepeatFacts,
     if let Err(error) = &traced {
         missing(tracing::SIGNAL, "the trace", error);
         facts.traced = None;
+    }
+    if let Err(error) = writer.timings(facts.repeat, timings) {
+        missing("server-timing", "what the target said of its time", &error);
+        facts.server_timing = None;
     }
     facts.telemetry = told;
 }

@@ -21,6 +21,7 @@ pub(super) fn record(case: &Case, run: &Run) -> RunRecord {
         keys: Vec::new(),
         timeline: timeline(case, run),
         trace: Arc::new(trace(case, run)),
+        timings: Arc::default(),
         spans: Arc::default(),
     }
 }

@@ -82,6 +82,7 @@ pub(crate) fn record(users: u32, next: impl Fn(u32, u64) -> Next) -> RunRecord {
         keys: Vec::new(),
         timeline: Timeline::default(),
         trace: Arc::default(),
+        timings: Arc::default(),
         spans: Arc::default(),
     }
 }

@@ -12,6 +12,9 @@ const MOST_HEADERS: usize = 128;
 /// Bytes of one head at most: twice the largest default among common proxies (32 KiB).
 pub(super) const MOST_HEAD_BYTES: usize = 64 * 1024;
 
+/// The header that says how long the server's parts took (W3C Server Timing).
+const TIMING: &str = "server-timing";
+
 /// How the end of a body is known (RFC 9112, section 6.3).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Framing {
@@ -36,6 +39,8 @@ pub(super) struct Head {
     pub(super) keep_alive: bool,
     /// Whether the body is a stream of events.
     pub(super) is_event_stream: bool,
+    /// Whether it says how long the server's parts took (`Server-Timing`).
+    pub(super) has_timing: bool,
 }
 
 impl Head {
@@ -78,7 +83,7 @@ impl Head {
         let mut length = None;
         let mut last_coding: Option<&[u8]> = None;
         let (mut close, mut keep) = (false, false);
-        let mut is_event_stream = false;
+        let (mut is_event_stream, mut has_timing) = (false, false);
         for header in headers {
             if header.name.eq_ignore_ascii_case("content-length") {
                 length = Some(content_length(header.value, length)?);
@@ -86,6 +91,8 @@ impl Head {
                 last_coding = items(header.value).last().or(last_coding);
             } else if header.name.eq_ignore_ascii_case("content-type") {
                 is_event_stream = sse::is_media_type(header.value);
+            } else if header.name.eq_ignore_ascii_case(TIMING) {
+                has_timing = true;
             } else if header.name.eq_ignore_ascii_case("connection") {
                 for option in items(header.value) {
                     close |= option.eq_ignore_ascii_case(b"close");
@@ -107,7 +114,21 @@ impl Head {
             framing,
             keep_alive: !close && !is_faulty && (!is_1_0 || keep),
             is_event_stream,
+            has_timing,
         })
+    }
+
+    /// Gives the values of the headers `Server-Timing` in the lines of a head that was parsed.
+    pub(super) fn each_timing(lines: &[u8], mut take: impl FnMut(&[u8])) {
+        for line in lines.split(|&byte| byte == b'\n') {
+            let colon = line.iter().position(|&byte| byte == b':');
+            let Some((name, value)) = colon.map(|colon| line.split_at(colon)) else {
+                continue;
+            };
+            if name.eq_ignore_ascii_case(TIMING.as_bytes()) {
+                take(value[1..].trim_ascii());
+            }
+        }
     }
 }
 

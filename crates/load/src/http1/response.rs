@@ -5,7 +5,7 @@
 //! one response is reused for the next.
 
 use super::chunked::Chunked;
-use super::head::{Framing, Parser};
+use super::head::{Framing, Head, Parser};
 use crate::body::{Body, Wants};
 
 /// Interim responses before the final one, at most. A server that works long may send one (102) a
@@ -159,6 +159,9 @@ impl Response {
                 &self.partial_head
             };
             self.body.take_head(&lines[..head.len]);
+            if head.has_timing {
+                Head::each_timing(&lines[..head.len], |value| self.body.take_timing(value));
+            }
         }
         self.partial_head.clear();
         // Interim responses (RFC 9110, section 15.2) precede the final one. 101 is final.
@@ -257,6 +260,27 @@ mod tests {
              5;a=b\r\nhello\r\n1\r\n!\r\n0\r\nDigest: x\r\nX: y\r\n\r\n",
         );
         assert_eq!(chunked, (Ok(Fed::Whole), 200, 6, b"hello!".to_vec(), false));
+    }
+
+    #[test]
+    fn what_the_server_says_of_its_time_is_kept_until_the_next_response() {
+        let mut response = Response::default();
+        let head = b"HTTP/1.1 200 OK\r\nServer-Timing: db;dur=1\r\nContent-Length: 0\r\n\
+                     server-timing:app;dur=2 \r\nX-Server-Timing: no;dur=3\r\n\r\n";
+        // The second is not parsed again: it is like the first.
+        for _ in 0..2 {
+            response.reset(false, Wants::default());
+            assert_eq!(response.feed(head), Ok(Fed::Whole));
+            assert_eq!(response.body().timing(), b"db;dur=1,app;dur=2");
+        }
+        response.reset(false, Wants::default());
+        response
+            .feed(b"HTTP/1.1 103 Hints\r\nServer-Timing: early;dur=1\r\n\r\n")
+            .unwrap();
+        response
+            .feed(b"HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n")
+            .unwrap();
+        assert_eq!(response.body().timing(), b"");
     }
 
     #[test]

@@ -281,6 +281,7 @@ impl Events {
             keys,
             timeline,
             trace: Arc::default(),
+            timings: Arc::default(),
             spans: Arc::default(),
         }
     }

@@ -4,6 +4,7 @@ use slowpath_diagnose::diagnosis::{
     EndpointFigures, EndpointSpans, RepeatedSpans, SpanFigures, SpanGap,
 };
 
+use super::server_timing;
 use crate::quantity;
 
 /// Spans that a line names; the report has the others.
@@ -16,15 +17,17 @@ const STATES: usize = 2;
 /// comes behind them.
 const FRAMES: usize = 5;
 
-/// What the spans of an endpoint tell, in a few lines; none without spans.
+/// What the target tells of an endpoint's requests itself, in a few lines: its spans and what its
+/// answers say of its time.
 pub(crate) fn spans(figures: &EndpointFigures) -> Vec<String> {
-    let Some(spans) = &figures.spans else {
-        return Vec::new();
-    };
-    let mut lines = vec![coverage(spans)];
-    lines.extend(own(spans));
-    lines.extend(spans.gaps.first().and_then(|one| gap(spans, one)));
-    lines.extend(spans.repeated.first().map(repeated));
+    let mut lines = Vec::new();
+    if let Some(spans) = &figures.spans {
+        lines.push(coverage(spans));
+        lines.extend(own(spans));
+        lines.extend(spans.gaps.first().and_then(|one| gap(spans, one)));
+        lines.extend(spans.repeated.first().map(repeated));
+    }
+    lines.extend(figures.server_timing.as_ref().map(server_timing::told));
     lines
 }
 

@@ -59,6 +59,7 @@ pub(crate) fn record(other: &str) -> RunRecord {
         keys: Vec::new(),
         timeline: timeline(),
         trace: Arc::default(),
+        timings: Arc::default(),
         spans: Arc::default(),
     }
 }

@@ -10,6 +10,7 @@ use slowpath_core::Nanos;
 use slowpath_core::facts::RepeatFacts;
 use slowpath_core::plan::Plan;
 use slowpath_core::sample::{Sample, StreamEvent};
+use slowpath_core::server_timing::ServerTimings;
 use slowpath_core::timeline::{Mark, MarkKind};
 use slowpath_core::trace::Trace;
 use slowpath_load::{Control, Drive, Drove, Keys, Sink};
@@ -23,6 +24,14 @@ use crate::progress::Bar;
 use crate::reach;
 use crate::session::{PROC, Session};
 
+/// What a window leaves beside what went to the recorder meanwhile.
+pub(super) struct Repeat {
+    pub(super) facts: RepeatFacts,
+    pub(super) trace: Trace,
+    /// What the target said of its requests.
+    pub(super) timings: ServerTimings,
+}
+
 /// Measures a window; what is measured goes to the recorder.
 pub(super) fn one_repeat(
     wanted: &Measurement<'_>,
@@ -31,7 +40,7 @@ pub(super) fn one_repeat(
     recorder: &Recorder<'_>,
     keys: &mut Keys,
     companion: &mut dyn Companion,
-) -> Result<(RepeatFacts, Trace)> {
+) -> Result<Repeat> {
     let record = recorder.record;
     let control = Arc::clone(&recorder.control);
     let mark = |kind, text: String| {
@@ -87,22 +96,35 @@ pub(super) fn one_repeat(
         mark(MarkKind::Interrupted, String::new());
     }
     let facts = RepeatFacts {
-        endpoints: drove.endpoints,
+        spool_waits: record.waits() - waits,
+        stream_events_dropped: record.stream_events_dropped() - dropped,
+        target_pids: pids(session),
+        pass: pass.map(str::to_owned),
+        traced: traced.trace.depth(),
+        ..driven(&drove, repeat)
+    };
+    Ok(Repeat {
+        facts,
+        trace: traced.trace,
+        timings: drove.timings.timings,
+    })
+}
+
+/// What the load itself tells of a window.
+fn driven(drove: &Drove, repeat: u16) -> RepeatFacts {
+    let noted = drove.timings.facts;
+    RepeatFacts {
+        endpoints: drove.endpoints.clone(),
         connections_opened: drove.connections_opened,
         fastest_dial_ns: drove.fastest_dial_ns,
         connections_stale: drove.connections_stale,
         tls_full: drove.tls_full,
         tls_resumed: drove.tls_resumed,
-        reasons: drove.reasons,
-        spool_waits: record.waits() - waits,
-        stream_events_dropped: record.stream_events_dropped() - dropped,
-        target_pids: pids(session),
-        cut_short: drove.cut_short,
-        pass: pass.map(str::to_owned),
-        traced: traced.trace.depth(),
+        reasons: drove.reasons.clone(),
+        cut_short: drove.cut_short.clone(),
+        server_timing: (noted.answers > 0).then_some(noted),
         ..RepeatFacts::new(repeat, drove.window, drove.load)
-    };
-    Ok((facts, traced.trace))
+    }
 }
 
 /// The processes of the target that can be seen.

@@ -82,6 +82,11 @@ pub(crate) fn resets(folder: &Path) -> Option<Vec<String>> {
     run(folder, &["python3"], "resets.py")
 }
 
+/// `timings.py`.
+pub(crate) fn timings(folder: &Path) -> Option<Vec<String>> {
+    run(folder, &["python3"], "timings.py")
+}
+
 /// `Pool.java`, which is compiled each time that it starts.
 pub(crate) fn java(folder: &Path) -> Option<Vec<String>> {
     run(folder, &["java"], "Pool.java")

@@ -28,6 +28,7 @@ mod reconnects;
 mod replays;
 mod restore;
 mod schemas;
+mod server_timing;
 mod support;
 mod sweep;
 mod taken_away;

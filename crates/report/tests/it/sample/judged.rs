@@ -67,6 +67,7 @@ fn endpoint(name: &str, scale: f64, tail_ms: f64) -> EndpointFigures {
         service_ms: percentiles(scale * 0.99, tail_ms * 0.99),
         stream: None,
         spans: None,
+        server_timing: None,
         modes: vec![mode(3.1 * scale, 1.0, [1.0, 1.0], 1.0)],
         run_spread: Some(0.09),
         spread_blame: None,
