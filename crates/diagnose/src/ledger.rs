@@ -4,14 +4,18 @@
 //! one cause has, the next does not get. A request that waited because every connection was busy
 //! waited for whatever kept them busy, so that part of its time is shared out like the rest.
 
+mod account;
+mod like;
+mod phases;
+
 use std::borrow::Cow;
 
 use slowpath_core::catalogue as name;
 use slowpath_core::nanos::Span;
 use slowpath_core::record::RunRecord;
-use slowpath_core::samples::SampleRef;
-use slowpath_core::stats::bootstrap::{ShareInterval, share_interval};
+use slowpath_core::stats::bootstrap::ShareInterval;
 
+use self::account::{Account, Turn};
 use crate::diagnosis::Part;
 use crate::frame::Frame;
 use crate::verdict::Claim;
@@ -34,8 +38,8 @@ pub const PRECEDENCE: &[&str] = &[
 ];
 
 /// The causes that are read from a trace. Requests that were left untraced on purpose, or not
-/// followed for want of room, say nothing of them: what these waited for is shared out as it was
-/// found in the others.
+/// followed for want of room, say nothing of them: what these waited for is taken to be what
+/// requests like them were seen to wait for.
 pub const FROM_TRACE: &[&str] = &[
     name::LOCK_HELD_OVER_IO,
     name::LOCK_CONTENTION,
@@ -92,20 +96,26 @@ pub fn settle(
     seed: u64,
 ) -> Ledger {
     let mut queues = queues(claimants);
-    let traced = |queue: &Queue<'_>| FROM_TRACE.contains(&claimants[queue.claimant].0);
-    let direct = queues.iter().position(traced).unwrap_or(queues.len());
-    let mut account = Account::new(frame, claimants.len());
+    let traced = |claimant: usize| FROM_TRACE.contains(&claimants[claimant].0);
+    let first = queues.iter().position(|queue| traced(queue.claimant));
+    let direct = first.unwrap_or(queues.len());
+    let mut turns = vec![Turn::First; claimants.len()];
     for queue in &queues[direct..] {
-        account.late[queue.claimant] = true;
+        turns[queue.claimant] = if traced(queue.claimant) {
+            Turn::Traced
+        } else {
+            Turn::Late
+        };
     }
+    let some_blank = first.is_some() && !blank.is_empty();
+    let mut account = Account::new(frame, turns, some_blank);
     let (mut claims, mut free): (Vec<(usize, Span)>, Vec<Span>) = (Vec::new(), Vec::new());
     for (position, &request) in frame.requests.iter().enumerate() {
         claims.clear();
-        let is_blank = direct < queues.len() && blank.binary_search(&request).is_ok();
-        for (rank, queue) in queues.iter_mut().enumerate() {
+        let is_blank = some_blank && blank.binary_search(&request).is_ok();
+        for queue in &mut queues {
             let claimant = queue.claimant;
             let own = queue.of(request).iter();
-            let own = own.filter(|_| !is_blank || rank < direct);
             claims.extend(own.map(|claim| (claimant, claim.span)));
         }
         let room = (&mut free, is_blank);
@@ -163,210 +173,6 @@ impl<'a> Queue<'a> {
         self.next = begin + own.take_while(|c| c.sample == request).count();
         &self.claims[begin..self.next]
     }
-}
-
-/// Running sums while requests are settled.
-struct Account {
-    /// Claimed time: `[claimant][cluster]`.
-    claimed: Vec<Vec<f64>>,
-    /// Unclaimed waiting for a connection, by cluster: shared out at the end.
-    queued: Vec<f64>,
-    /// Excess by cluster.
-    excess: Vec<f64>,
-    /// Unclaimed time outside the queue, by the phase it lies in.
-    phases: [f64; PHASES.len()],
-    /// Whether a claimant has its turn only after one that reads a trace: of blank requests these
-    /// get what they have of the others.
-    late: Vec<bool>,
-    /// What blank requests have left for them, by cluster.
-    blank: Vec<f64>,
-    /// What the others had left for them.
-    seen: f64,
-}
-
-impl Account {
-    fn new(frame: &Frame, claimants: usize) -> Self {
-        let clusters = frame.clusters as usize;
-        Self {
-            claimed: vec![vec![0.0; clusters]; claimants],
-            queued: vec![0.0; clusters],
-            excess: vec![0.0; clusters],
-            phases: [0.0; PHASES.len()],
-            late: vec![false; claimants],
-            blank: vec![0.0; clusters],
-            seen: 0.0,
-        }
-    }
-
-    /// Gives each claimant the part of the request's excess that is still free. The reference
-    /// (what a fast request takes) is nobody's: it is set against the unclaimed time first. `free` is
-    /// room to work in, with whether the request is blank.
-    fn settle_request(
-        &mut self,
-        record: &RunRecord,
-        frame: &Frame,
-        position: usize,
-        claims: &[(usize, Span)],
-        (free, is_blank): (&mut Vec<Span>, bool),
-    ) {
-        let sample = record.samples.at(frame.requests[position] as usize);
-        let cluster = frame.cluster[position] as usize;
-        let excess = sample.latency_ns().saturating_sub(frame.reference_ns) as f64;
-        self.excess[cluster] += excess;
-        free.clear();
-        free.push(sample.span());
-        let (mut left, mut late) = (excess, 0.0);
-        for &(claimant, span) in claims {
-            let given = (take(free, span) as f64).min(left);
-            self.claimed[claimant][cluster] += given;
-            left -= given;
-            late += if self.late[claimant] { given } else { 0.0 };
-        }
-        self.seen += late;
-        let unclaimed: u64 = free.iter().map(|s| s.len_ns()).sum();
-        if unclaimed == 0 {
-            return;
-        }
-        // Unclaimed excess is spread over the unclaimed time by proportion.
-        let scale = left / unclaimed as f64;
-        let part = |span: Span| free.iter().map(|s| s.overlap_ns(span)).sum::<u64>() as f64 * scale;
-        let queued = part(Span::new(sample.scheduled(), sample.ready()));
-        self.queued[cluster] += queued;
-        if is_blank {
-            self.blank[cluster] += left - queued;
-            return;
-        }
-        self.seen += left - queued;
-        for (sum, span) in self.phases.iter_mut().zip(phases(sample)) {
-            *sum += part(span);
-        }
-    }
-
-    /// Gives claimants of what blank requests have left the share that they have of the others;
-    /// returns for each the clusters in which it has nothing else.
-    fn share_blank(&mut self) -> Vec<usize> {
-        let mut by_lot = vec![0; self.claimed.len()];
-        let blank: f64 = self.blank.iter().sum();
-        if blank <= 0.0 || self.seen <= 0.0 {
-            return by_lot;
-        }
-        for (claimant, claims) in self.claimed.iter_mut().enumerate() {
-            let share = claims.iter().sum::<f64>() / self.seen;
-            if !self.late[claimant] || share <= 0.0 {
-                continue;
-            }
-            for (claim, &blank) in claims.iter_mut().zip(&self.blank) {
-                by_lot[claimant] += usize::from(*claim <= 0.0 && blank > 0.0);
-                *claim += blank * share;
-            }
-        }
-        for phase in &mut self.phases {
-            *phase *= 1.0 + blank / self.seen;
-        }
-        by_lot
-    }
-
-    /// Shares the queue out and turns sums into shares.
-    fn close(mut self, frame: &Frame, seed: u64) -> Ledger {
-        let total = frame.excess_ns;
-        if total <= 0.0 {
-            return Ledger {
-                settled: vec![None; self.claimed.len()],
-                ..Ledger::default()
-            };
-        }
-        let by_lot = self.share_blank();
-        let queued: f64 = self.queued.iter().sum();
-        let settled_time = total - queued;
-        let inherit = if settled_time > 0.0 {
-            queued / settled_time
-        } else {
-            0.0
-        };
-        for claims in &mut self.claimed {
-            let own: f64 = claims.iter().sum();
-            let from_queue = own * inherit;
-            for (claim, waiting) in claims.iter_mut().zip(&self.queued) {
-                *claim += if queued > 0.0 {
-                    from_queue * waiting / queued
-                } else {
-                    0.0
-                };
-            }
-        }
-        let settled: Vec<Option<Settled>> = self
-            .claimed
-            .iter()
-            .zip(&by_lot)
-            .map(|(claims, &by_lot)| {
-                let clusters = claims.iter().filter(|&&c| c > 0.0).count() - by_lot;
-                let share = share_interval(claims, &self.excess, seed)?;
-                (clusters > 0).then_some(Settled { share, clusters })
-            })
-            .collect();
-        let explained: f64 = self.claimed.iter().flatten().sum::<f64>() / total;
-        let mut split = split(&self.phases, inherit, total);
-        if self.seen <= 0.0 {
-            let share = self.blank.iter().sum::<f64>() * (1.0 + inherit) / total;
-            let why = "in time that was not traced".to_owned();
-            split.extend((share >= SPLIT_LEAST).then_some(Part { why, share }));
-        }
-        Ledger {
-            settled,
-            unexplained: (1.0 - explained).max(0.0),
-            split,
-        }
-    }
-}
-
-/// Smallest part of the excess that the split of the unexplained mentions.
-const SPLIT_LEAST: f64 = 0.01;
-
-fn split(phases: &[f64; PHASES.len()], inherit: f64, total: f64) -> Vec<Part> {
-    let mut parts: Vec<Part> = PHASES
-        .iter()
-        .zip(phases)
-        .map(|(&why, &ns)| Part {
-            why: why.to_owned(),
-            share: ns * (1.0 + inherit) / total,
-        })
-        .filter(|part| part.share >= SPLIT_LEAST)
-        .collect();
-    parts.sort_by(|a, b| b.share.total_cmp(&a.share).then(a.why.cmp(&b.why)));
-    parts
-}
-
-/// The phases of a request after it had a connection to itself, in words for people.
-const PHASES: [&str; 4] = [
-    "sent late by slowpath itself",
-    "making the connection",
-    "before the first byte",
-    "inside the response",
-];
-
-/// When these were.
-fn phases(sample: SampleRef<'_>) -> [Span; PHASES.len()] {
-    let dial = sample.connect_begin().unwrap_or(sample.ready());
-    let sent = sample.sent().unwrap_or(sample.done());
-    let connected = sample
-        .connected()
-        .unwrap_or(if sample.connect_begin().is_some() {
-            sent
-        } else {
-            dial
-        });
-    let first = sample.first_byte().unwrap_or(sample.done());
-    let own_lag = if sample.connect_begin().is_some() {
-        Span::new(sample.ready(), dial)
-    } else {
-        Span::new(sample.ready(), sent)
-    };
-    [
-        own_lag,
-        Span::new(dial, connected),
-        Span::new(sent, first),
-        Span::new(first, sample.done()),
-    ]
 }
 
 /// Cuts `span` out of the free intervals and returns how much of it was free.

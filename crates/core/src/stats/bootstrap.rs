@@ -38,28 +38,41 @@ pub fn share_interval(claims: &[f64], excess: &[f64], seed: u64) -> Option<Share
         excess.len(),
         "each episode has a claim and an excess"
     );
-    let total: f64 = excess.iter().sum();
-    if total <= 0.0 {
-        return None;
-    }
-    let mut draw = Draw::new(seed);
-    let mut shares = Vec::with_capacity(RESAMPLES);
-    for _ in 0..RESAMPLES {
+    let part = |drawn: &mut dyn Iterator<Item = usize>| {
         let (mut claimed, mut all) = (0.0, 0.0);
-        for _ in 0..claims.len() {
-            let episode = draw.index(claims.len());
+        for episode in drawn {
             claimed += claims[episode];
             all += excess[episode];
         }
-        // A resample of episodes without excess says nothing about the share.
-        if all > 0.0 {
-            shares.push(claimed / all);
+        (all > 0.0).then(|| vec![claimed / all])
+    };
+    share_intervals(claims.len(), seed, part)?.pop()
+}
+
+/// Several shares of one excess with their percentile intervals. `of` tells them for some of the
+/// `episodes`, given by position with repetition, or `None` if these say nothing of the shares; it
+/// is asked once for all of them, and once for each resample. `None` if all say nothing.
+pub fn share_intervals(
+    episodes: usize,
+    seed: u64,
+    mut of: impl FnMut(&mut dyn Iterator<Item = usize>) -> Option<Vec<f64>>,
+) -> Option<Vec<ShareInterval>> {
+    let shares = of(&mut (0..episodes))?;
+    let mut draw = Draw::new(seed);
+    let mut resampled = vec![Vec::with_capacity(RESAMPLES); shares.len()];
+    for _ in 0..RESAMPLES {
+        let drawn: Option<Vec<f64>> = of(&mut (0..episodes).map(|_| draw.index(episodes)));
+        for (all, share) in resampled.iter_mut().zip(drawn.into_iter().flatten()) {
+            all.push(share);
         }
     }
-    shares.sort_unstable_by(f64::total_cmp);
-    Some(ShareInterval {
-        share: claims.iter().sum::<f64>() / total,
-        low: quantile::type_1(&shares, TAIL)?,
-        high: quantile::type_1(&shares, 1.0 - TAIL)?,
-    })
+    let interval = |(share, mut all): (f64, Vec<f64>)| {
+        all.sort_unstable_by(f64::total_cmp);
+        Some(ShareInterval {
+            share,
+            low: quantile::type_1(&all, TAIL)?,
+            high: quantile::type_1(&all, 1.0 - TAIL)?,
+        })
+    };
+    shares.into_iter().zip(resampled).map(interval).collect()
 }

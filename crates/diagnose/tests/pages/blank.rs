@@ -54,3 +54,83 @@ fn only_causes_that_are_read_from_a_trace_get_a_share_of_them() {
     );
     assert!((0.2..0.3).contains(&unexplained), "{unexplained}");
 }
+
+/// A traced server's requests: nine in ten take 20 ms, the tenth takes 1.5 s. Of `seen` of the
+/// short ones it is known that they waited for a lock; a tenth of the long ones wait as a claim
+/// says that needs no trace.
+fn of_two_lengths(seen: usize, long_seen: usize) -> slowpath_diagnose::ledger::Ledger {
+    let text = "name = \"a\"\nexpect = \"nothing\"\nduration = \"20s\"\nrate = 50\n\
+                class = [{ share = 0.9, sleep = \"20ms\" }, { share = 0.1, sleep = \"1500ms\" }]";
+    let record = build(&Text::parse(text).unwrap());
+    let case = Case::new(&record);
+    let mut frame = case.endpoints[0].floor.clone().unwrap();
+    frame.requests = case.endpoints[0].completed.clone();
+    frame.cluster = (0..).take(frame.requests.len()).collect();
+    frame.clusters = frame.requests.len() as u32;
+    frame.excess_ns = (0..frame.requests.len())
+        .map(|position| frame.excess_of_ns(&record, position) as f64)
+        .sum();
+    let is_long = |i: &u32| case.sample(*i).latency_ns() > 1_000_000_000;
+    let (long, short): (Vec<u32>, Vec<u32>) = frame.requests.iter().partition(|i| is_long(i));
+    let claim = |&sample: &u32| Claim {
+        sample,
+        span: case.sample(sample).span(),
+    };
+    // Of those that were followed two in three waited for the lock.
+    let locked = short.iter().take(seen).filter(|i| *i % 3 != 0);
+    let locked: Vec<Claim> = locked.map(claim).collect();
+    let delayed: Vec<Claim> = long.iter().filter(|i| *i % 2 == 0).map(claim).collect();
+    let mut blank: Vec<u32> = short.into_iter().skip(seen).collect();
+    blank.extend(long.into_iter().skip(long_seen));
+    blank.sort_unstable();
+    let claimants = [
+        ("lock-contention", locked.as_slice()),
+        ("fixed-delay", delayed.as_slice()),
+    ];
+    settle(&record, &frame, &claimants, &blank, 7)
+}
+
+#[test]
+fn short_requests_say_nothing_of_those_that_are_never_traced_whole() {
+    let ledger = of_two_lengths(400, 0);
+    let lock = ledger.settled[0].unwrap().share.share;
+    // 20 ms of nine requests are a ninth of what is slow.
+    assert!(
+        lock < 0.12,
+        "{lock}: the lock is given what it had no part in"
+    );
+    let delay = ledger.settled[1].unwrap();
+    assert!((0.35..0.55).contains(&delay.share.share), "{delay:?}");
+    assert!(
+        delay.clusters >= 6,
+        "{delay:?}: a claim without a trace stands"
+    );
+    let why = &ledger.split[0].why;
+    assert_eq!(why, "longer than what was traced without a break");
+    let parts: f64 = ledger.split.iter().map(|part| part.share).sum();
+    assert!(
+        (parts - ledger.unexplained).abs() < 0.02,
+        "{:?}",
+        ledger.split
+    );
+}
+
+#[test]
+fn a_few_of_a_kind_do_not_speak_for_the_others() {
+    let why = |ledger: &slowpath_diagnose::ledger::Ledger| ledger.split[0].why.clone();
+    let few = of_two_lengths(400, 6);
+    assert_eq!(why(&few), "too few that were as long were traced");
+    let many = of_two_lengths(400, 60);
+    assert_eq!(why(&many), "before the first byte");
+}
+
+#[test]
+fn what_few_requests_say_of_many_is_not_known_as_if_all_were_seen() {
+    let width = |seen| {
+        let share = of_two_lengths(seen, 0).settled[0].unwrap().share;
+        assert!(share.low < share.share && share.share < share.high);
+        (share.high - share.low) / share.share
+    };
+    let (few, many) = (width(12), width(700));
+    assert!(few > 2.0 * many, "{few} and {many}");
+}
