@@ -87,7 +87,9 @@ fn cleared_text(case: &Case<'_>, answer: &Answer) -> String {
     let texts = answer.verdicts().enumerate().filter_map(|(i, v)| match v {
         Verdict::Cleared(text) if several => Some(format!("{}: {text}", case.endpoints[i].name)),
         Verdict::Cleared(text) => Some(text.clone()),
-        Verdict::Found(_) => Some("at work, but where nothing is slow enough to matter".to_owned()),
+        Verdict::Found(_) | Verdict::Lead { .. } => {
+            Some("at work, but where nothing is slow enough to matter".to_owned())
+        }
         _ => None,
     });
     texts.collect::<Vec<_>>().join("; ")

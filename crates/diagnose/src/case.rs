@@ -16,7 +16,7 @@ use slowpath_core::timeline::{Series, Subject, Timeline};
 use crate::diagnosis::Place;
 use crate::frame::Frame;
 use crate::instrument::Load;
-use crate::ledger::NAMED_EPISODES;
+use crate::ledger::{Blanks, NAMED_EPISODES};
 use crate::slow::{Split, split};
 use crate::trace::inside::Inside;
 use crate::verdict::Claim;
@@ -132,8 +132,8 @@ impl<'a> Case<'a> {
     }
 
     /// Requests that tracing says nothing of by choice, ascending.
-    pub(crate) fn blank(&self) -> &[u32] {
-        self.inside().map_or(&[], Inside::blank)
+    pub(crate) fn blank(&self) -> Blanks<'_> {
+        self.inside().map_or_else(Blanks::default, Inside::blank)
     }
 
     /// One request.

@@ -38,11 +38,7 @@ pub(crate) fn figures_by(case: &Case<'_>, spread: &dyn Spread) -> Vec<EndpointFi
 
 /// The figures of one endpoint.
 fn figures(case: &Case<'_>, endpoint: &EndpointCase, spread: &dyn Spread) -> EndpointFigures {
-    let latencies_ms = || {
-        let mut latencies = endpoint.split.sorted_ns.as_slice();
-        let measure = |s: SampleRef<'_>| Some(s.latency_ns());
-        percentiles(case, endpoint, &mut latencies, Unanswered::All, measure)
-    };
+    let latencies_ms = || latencies(case, endpoint);
     let services_ms = || {
         let measure = |s: SampleRef<'_>| s.service_ns();
         let completed = endpoint.completed.iter();
@@ -103,6 +99,13 @@ fn figures(case: &Case<'_>, endpoint: &EndpointCase, spread: &dyn Spread) -> End
         modes: modes.figures,
         settling: courses.middle(),
     }
+}
+
+/// The percentiles of an endpoint's latency over all repeats.
+pub(crate) fn latencies(case: &Case<'_>, endpoint: &EndpointCase) -> Percentiles {
+    let mut latencies = endpoint.split.sorted_ns.as_slice();
+    let measure = |s: SampleRef<'_>| Some(s.latency_ns());
+    percentiles(case, endpoint, &mut latencies, Unanswered::All, measure)
 }
 
 /// The share of the offered that was completed.

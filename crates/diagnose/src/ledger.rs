@@ -16,6 +16,7 @@ use slowpath_core::record::RunRecord;
 use slowpath_core::stats::bootstrap::ShareInterval;
 
 use self::account::{Account, Turn};
+use self::like::Like;
 use crate::diagnosis::Part;
 use crate::frame::Frame;
 use crate::verdict::Claim;
@@ -45,7 +46,13 @@ pub const FROM_TRACE: &[&str] = &[
     name::LOCK_CONTENTION,
     name::EVENT_LOOP_BLOCKING,
     name::RUN_QUEUE_DELAY,
+    TRACED_LEAD,
 ];
+
+/// What would be explained by a cause that cannot be told: it is served last.
+pub(crate) const LEAD: &str = "lead";
+/// The same, read from a trace.
+pub(crate) const TRACED_LEAD: &str = "traced lead";
 
 /// A cause is named from this share of the excess on …
 pub const NAMED_SHARE: f64 = 0.30;
@@ -85,14 +92,22 @@ pub struct Ledger {
     pub split: Vec<Part>,
 }
 
+/// The requests of which a trace tells nothing by choice.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Blanks<'a> {
+    /// Their positions in the record's samples, ascending.
+    pub requests: &'a [u32],
+    /// How long what is traced lasts without a break, on average.
+    pub traced_ns: u64,
+}
+
 /// Settles the claims of several causes on one frame. `claimants` are (cause, claims) pairs in
-/// any order; `blank` are the requests, ascending, of which a trace tells nothing by choice; `seed`
-/// makes the intervals reproducible.
+/// any order; `seed` makes the intervals reproducible.
 pub fn settle(
     record: &RunRecord,
     frame: &Frame,
     claimants: &[(&str, &[Claim])],
-    blank: &[u32],
+    blank: Blanks<'_>,
     seed: u64,
 ) -> Ledger {
     let mut queues = queues(claimants);
@@ -107,12 +122,13 @@ pub fn settle(
             Turn::Late
         };
     }
-    let some_blank = first.is_some() && !blank.is_empty();
-    let mut account = Account::new(frame, turns, some_blank);
+    let some_blank = first.is_some() && !blank.requests.is_empty();
+    let like = some_blank.then(|| Like::new(blank.traced_ns));
+    let mut account = Account::new(frame, turns, like);
     let (mut claims, mut free): (Vec<(usize, Span)>, Vec<Span>) = (Vec::new(), Vec::new());
     for (position, &request) in frame.requests.iter().enumerate() {
         claims.clear();
-        let is_blank = some_blank && blank.binary_search(&request).is_ok();
+        let is_blank = some_blank && blank.requests.binary_search(&request).is_ok();
         for queue in &mut queues {
             let claimant = queue.claimant;
             let own = queue.of(request).iter();

@@ -6,15 +6,14 @@ use slowpath_core::stats::quantile::{Undetermined, quantiles};
 use slowpath_core::stats::selection::{Order, Selection};
 
 use crate::case::{Case, EndpointCase};
-use crate::diagnosis::Prediction;
+use crate::diagnosis::{Place, Prediction};
+use crate::figures::latencies;
 use crate::overlap::{merged, parts};
 use crate::scatter::Scatter;
 use crate::trace::inside::{EndpointJoin, Walked};
 use crate::trace::pieces::{LeafKind, Piece};
 use crate::verdict::{Claim, ms};
 
-/// When at least this share of requests is touched the median is predicted, else the p99.
-const TOUCHES_MEDIAN: f64 = 0.5;
 /// A mean queue of requests before a server gets shorter when each takes less time, which a
 /// prediction from single requests cannot know: the lower end reaches down by this factor.
 const LOWER: f64 = 0.5;
@@ -24,11 +23,14 @@ const UPPER: f64 = 1.3;
 /// Below this no prediction is held to account: the scatter of wake-ups on a shared machine.
 const SLACK_NS: f64 = MILLISECOND as f64;
 
-/// Predicts the endpoint's median, or its p99 if the claims touch less than half of its requests,
-/// with the claimed time taken out of each request. `None` without completed requests.
+/// Predicts what lies where the cause is: the median of a floor, and of a tail the p99, or the
+/// highest percentile below it that the run has and that the cause reaches; with the claimed time
+/// taken out of each request. `None` if the run has no such figure, or the cause is none of
+/// latencies.
 pub(crate) fn without_claims(
     case: &Case<'_>,
     endpoint: &EndpointCase,
+    place: Place,
     claims: &[Claim],
 ) -> Option<Prediction> {
     let claimed = Claimed::of(case, claims);
@@ -39,11 +41,8 @@ pub(crate) fn without_claims(
         touched += usize::from(taken > 0);
         rest.push(case.sample(i).latency_ns().saturating_sub(taken));
     }
-    let (p, name) = if touched as f64 >= TOUCHES_MEDIAN * rest.len() as f64 {
-        (0.5, "p50")
-    } else {
-        (0.99, "p99")
-    };
+    let touched = touched as f64 / rest.len().max(1) as f64;
+    let (p, name) = figure(case, endpoint, place, touched)?;
     let without = Selection::new(rest).type_1(p)? as f64;
     Some(told(endpoint, name, without))
 }
@@ -54,6 +53,7 @@ pub(crate) fn without_claims(
 pub(crate) fn without_waits(
     case: &Case<'_>,
     endpoint: &EndpointCase,
+    place: Place,
     join: &EndpointJoin,
     claims: &[Claim],
 ) -> Option<Prediction> {
@@ -82,11 +82,8 @@ pub(crate) fn without_waits(
     let rest: Vec<(u32, u64)> = requests.iter().flat_map(each).collect();
     let touched = requests.iter().filter(|r| r.touched);
     let touched: usize = touched.map(|r| r.weight).sum();
-    let (p, name) = if touched as f64 >= TOUCHES_MEDIAN * rest.len() as f64 {
-        (0.5, "p50")
-    } else {
-        (0.99, "p99")
-    };
+    let touched = touched as f64 / rest.len().max(1) as f64;
+    let (p, name) = figure(case, endpoint, place, touched)?;
     let (low, high) = in_another_run(&rest, scatter.batches.count(), p)?;
     Some(Prediction {
         metric: format!("{}.{name}", endpoint.name),
@@ -150,6 +147,27 @@ fn in_another_run(values: &[(u32, u64)], batches: u32, p: f64) -> Option<(u64, u
     let low = sorted.nth(((n * low).floor() as usize).saturating_sub(1))?;
     let high = sorted.nth(((n * high).ceil() as usize).clamp(1, values.len()) - 1)?;
     Some((low, high))
+}
+
+/// The percentile that is predicted, and its name, if the cause touches that share of requests.
+fn figure(
+    case: &Case<'_>,
+    endpoint: &EndpointCase,
+    place: Place,
+    touched: f64,
+) -> Option<(f64, &'static str)> {
+    let now = latencies(case, endpoint);
+    match place {
+        Place::Floor => now.p50.value.map(|_| (0.5, "p50")),
+        Place::Tail if now.p99.value.is_some() => Some((0.99, "p99")),
+        Place::Tail => {
+            let lower = [(0.98, "p98", now.p98), (0.95, "p95", now.p95), (0.9, "p90", now.p90)];
+            let mut lower = lower.into_iter();
+            let moved = lower.find(|(p, _, of)| of.value.is_some() && touched > 1.0 - p);
+            moved.map(|(p, name, _)| (p, name))
+        }
+        Place::Errors | Place::Throughput => None,
+    }
 }
 
 fn told(endpoint: &EndpointCase, name: &str, without: f64) -> Prediction {

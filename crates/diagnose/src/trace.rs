@@ -11,7 +11,7 @@ pub mod inside;
 pub mod join;
 mod locks;
 pub(crate) mod looked;
-pub(crate) mod loops;
+pub mod loops;
 pub(crate) mod own_code;
 pub(crate) mod owners;
 pub mod pieces;

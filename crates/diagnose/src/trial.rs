@@ -10,7 +10,9 @@ use crate::diagnosis::{Culprit, EPISODES_MAX, Finding, Place, Prediction, Unexpl
 use crate::figures::{round, share};
 use crate::frame::Frame;
 use crate::imported::blinded;
-use crate::ledger::{Ledger, NAMED_ERRORS, NAMED_SHARE_LOW, Settled, settle};
+use crate::ledger::{
+    FROM_TRACE, LEAD, Ledger, NAMED_ERRORS, NAMED_SHARE_LOW, Settled, TRACED_LEAD, settle,
+};
 use crate::verdict::{Amount, Claim, Found, Verdict};
 
 /// What one detector said: a verdict for the run, or one for each endpoint.
@@ -114,6 +116,8 @@ pub(crate) enum Weight {
     },
     /// It makes requests fail, but only this share of those offered.
     Rare(f64),
+    /// It lies where nothing is slow enough to matter.
+    Moot,
     /// It found nothing.
     Nothing,
 }
@@ -128,7 +132,11 @@ impl Weight {
 
     /// Whether it explains so little that it is as good as absent.
     pub(crate) fn is_small(&self) -> bool {
-        matches!(self, Self::Light { share, .. } if *share < NAMED_SHARE_LOW)
+        match self {
+            Self::Light { share, .. } => *share < NAMED_SHARE_LOW,
+            Self::Moot => true,
+            Self::Named | Self::Rare(_) | Self::Nothing => false,
+        }
     }
 }
 
@@ -182,6 +190,14 @@ impl<'a, 'r> Trial<'a, 'r> {
         });
         let mut settled = settled.into_iter();
         for (position, endpoint) in self.case.endpoints.iter().enumerate() {
+            for (weights, answer) in weights.iter_mut().zip(answers) {
+                if let Some(Verdict::Lead { place, .. }) = answer.endpoints.get(position)
+                    && matches!(place, Place::Tail | Place::Floor)
+                    && endpoint.frame(*place).is_none()
+                {
+                    weights[position] = Weight::Moot;
+                }
+            }
             for hearing in settled.by_ref().take(2).flatten() {
                 self.weigh_frame(answers, &mut weights, position, endpoint, hearing);
             }
@@ -252,7 +268,7 @@ impl<'a, 'r> Trial<'a, 'r> {
                 claims, place: at, ..
             }) = answer.endpoints.get(position)
                 && *at == place
-                && let Some(weight) = self.rest_of(frame, &pairs, claims)
+                && let Some(weight) = self.rest_of(frame, &pairs, (answer.entry.name, claims))
             {
                 weights[index][position] = weight;
             }
@@ -262,10 +278,15 @@ impl<'a, 'r> Trial<'a, 'r> {
     }
 
     /// What named causes leave of a lead, if that is too little to be named.
-    fn rest_of(&self, frame: &Frame, pairs: &[(&str, &[Claim])], lead: &[Claim]) -> Option<Weight> {
+    fn rest_of(
+        &self,
+        frame: &Frame,
+        pairs: &[(&str, &[Claim])],
+        (cause, lead): (&str, &[Claim]),
+    ) -> Option<Weight> {
         let mut all = pairs.to_vec();
-        // No cause of that name: the ledger serves it last.
-        all.push(("lead", lead));
+        let is_traced = FROM_TRACE.contains(&cause);
+        all.push((if is_traced { TRACED_LEAD } else { LEAD }, lead));
         let record = self.case.record;
         let ledger = settle(
             record,

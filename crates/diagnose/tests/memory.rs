@@ -14,7 +14,7 @@ use slowpath_core::scenario::{LoadDraft, Scenario};
 use slowpath_core::timeline::Timeline;
 use slowpath_diagnose::case::Case;
 use slowpath_diagnose::judge;
-use slowpath_diagnose::ledger::settle;
+use slowpath_diagnose::ledger::{Blanks, settle};
 use slowpath_diagnose::verdict::Claim;
 
 const US: u64 = 1_000;
@@ -157,7 +157,13 @@ fn claims_are_settled_where_they_are() {
     assert!(claims.len() as u32 > REQUESTS / 3, "{}", claims.len());
     let mut share = 0.0;
     let allocated = allocation_counter::measure(|| {
-        let ledger = settle(&record, frame, &[("fixed-delay", &claims)], &[], 7);
+        let ledger = settle(
+            &record,
+            frame,
+            &[("fixed-delay", &claims)],
+            Blanks::default(),
+            7,
+        );
         share = ledger.settled[0].unwrap().share.share;
     });
     assert!(share > 0.9, "{share}");

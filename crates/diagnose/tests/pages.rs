@@ -9,6 +9,7 @@
 
 mod case;
 mod pages {
+    mod advice;
     mod blank;
     mod cases;
     mod confusion;

@@ -9,5 +9,8 @@ mod trace {
     mod index;
     mod laws;
     mod locks;
+    mod loops;
+    mod scene;
     mod scenes;
+    mod serving;
 }

@@ -92,10 +92,11 @@ fn predicted(
     ))
 }
 
-/// The percentile that a metric `ENDPOINT.pNN` names; predictions are of the median or the p99.
+/// The percentile that a metric `ENDPOINT.pNN` names; the p99 if it names none.
 pub(crate) fn percentile_of(metric: &str) -> f64 {
-    match metric.rsplit_once('.') {
-        Some((_, "p50")) => 0.5,
+    let named = metric.rsplit_once(".p").map(|(_, digits)| digits.parse());
+    match named {
+        Some(Ok::<u8, _>(percent)) if percent < 100 => f64::from(percent) / 100.0,
         _ => 0.99,
     }
 }

@@ -230,7 +230,7 @@ fn found(
     let share = (slow.len() + failed.len()) as f64 / endpoint.offered.max(1) as f64;
     Verdict::Found(Found {
         place,
-        prediction: without_claims(case, endpoint, &claims),
+        prediction: without_claims(case, endpoint, place, &claims),
         amount,
         grade: Grade::Supported,
         summary: format!(

@@ -138,7 +138,7 @@ fn found(case: &Case<'_>, endpoint: &EndpointCase, claims: Vec<Claim>, facts: &F
     );
     Verdict::Found(Found {
         place,
-        prediction: without_claims(case, endpoint, &claims),
+        prediction: without_claims(case, endpoint, place, &claims),
         amount: Amount::Claims(claims),
         grade: Grade::Supported,
         summary: format!(

@@ -135,7 +135,7 @@ fn found(case: &Case<'_>, endpoint: &EndpointCase, spans: &[Span], facts: &Facts
     );
     Verdict::Found(Found {
         place,
-        prediction: without_claims(case, endpoint, &claims),
+        prediction: without_claims(case, endpoint, place, &claims),
         amount: Amount::Claims(claims),
         grade: Grade::Supported,
         summary: format!(

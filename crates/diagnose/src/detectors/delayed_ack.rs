@@ -190,7 +190,7 @@ fn found(
     let claims: Vec<Claim> = held.iter().filter_map(|&i| claim(case, i)).collect();
     Verdict::Found(Found {
         place: endpoint.place_of(&claims),
-        prediction: without_claims(case, endpoint, &claims),
+        prediction: without_claims(case, endpoint, endpoint.place_of(&claims), &claims),
         amount: Amount::Claims(claims),
         grade,
         summary: format!(

@@ -9,10 +9,9 @@ use crate::case::{Case, EndpointCase};
 use crate::detectors::{Detector, Examine};
 use crate::diagnosis::{Culprit, Grade, Segment, Source};
 use crate::predict::without_waits;
-use crate::trace::inside::Walked;
-use crate::trace::loops::Loops;
+use crate::trace::loops::{busy_ns, taken_ns};
 use crate::trace::looked::{Looked, Picked, claims};
-use crate::trace::pieces::{Behalf, LeafKind, Piece};
+use crate::trace::pieces::{Behalf, LeafKind};
 use crate::trace::own_code::own_frame;
 use crate::verdict::{Amount, Found, Verdict, evidence, human, percent};
 
@@ -35,13 +34,13 @@ fn examine(case: &Case<'_>, endpoint: &EndpointCase) -> Verdict {
         Ok(looked) => looked,
         Err(blind) => return *blind,
     };
-    let loops = Loops::of(&looked);
+    let loops = &looked.inside.loops;
     if loops.is_empty() {
-        let text = "no thread serves several connections in turn: there is no event loop";
+        let text = "no thread was seen to serve connections by turns: there is no event loop";
         return Verdict::Cleared(text.to_owned());
     }
     // A loop that could run, and is kept from it, keeps nobody waiting by what it does.
-    let picked = looked.pick(|walked, piece, hops| {
+    let waits = looked.pick(|walked, piece, hops| {
         piece.behalf != Behalf::Own
             && !matches!(piece.leaf.kind, LeafKind::Ready(_))
             && matches!(piece.segment, Segment::Unread | Segment::Service)
@@ -49,21 +48,24 @@ fn examine(case: &Case<'_>, endpoint: &EndpointCase) -> Verdict {
             && hops.first().is_some_and(|hop| hop.tid == walked.joined.reader)
             && loops.serves(walked.joined.reader, walked.joined.socket)
     });
-    if picked.is_empty() {
+    if waits.is_empty() {
         let n = looked.join.walked.len();
         let text = format!("none of {n} requests waited while its event loop did something else");
         return Verdict::Cleared(text);
     }
-    let usual_ns = usual_ns(&looked.join.walked);
+    let usual_ns = usual_ns(&looked);
     let long_ns = LONG_LEAST_NS.max(TIMES_USUAL * usual_ns);
-    let lengths: Vec<f64> = picked.iter().map(|p| Loops::busy_ns(&looked, p)).collect();
-    let pairs = || picked.iter().zip(&lengths);
-    let sum = |all: &mut dyn Iterator<Item = &Picked<'_>>| -> f64 {
-        all.map(|p| p.piece.len_ns() as f64).sum()
-    };
-    let all_ns = sum(&mut picked.iter());
-    let long = sum(&mut pairs().filter(|(_, l)| **l >= long_ns).map(|(p, _)| p));
-    let claims = claims(&picked);
+    let sum = |all: &[Picked<'_>]| all.iter().map(|p| p.piece.len_ns() as f64).sum::<f64>();
+    let all_ns = sum(&waits);
+    let mut longest_ns = 0.0_f64;
+    let mut picked = waits;
+    // Those that wait behind many short ones wait in a queue, whatever others wait for.
+    picked.retain(|p| {
+        let length_ns = busy_ns(&looked, p);
+        longest_ns = longest_ns.max(length_ns);
+        length_ns >= long_ns
+    });
+    let long = sum(&picked);
     if long < MOSTLY_LONG * all_ns {
         return Verdict::Cleared(format!(
             "requests wait for their event loop, but for {} of that it does what takes less than \
@@ -72,10 +74,9 @@ fn examine(case: &Case<'_>, endpoint: &EndpointCase) -> Verdict {
             human(long_ns)
         ));
     }
-    if let Some(blind) = Looked::too_small(case, &claims) {
+    if let Some(blind) = Looked::too_small(case, &claims(&picked)) {
         return blind;
     }
-    let longest_ns = lengths.iter().copied().fold(0.0, f64::max);
     found(case, endpoint, &looked, &picked, (usual_ns, longest_ns))
 }
 
@@ -109,7 +110,7 @@ fn found(
     );
     Verdict::Found(Found {
         place,
-        prediction: without_waits(case, endpoint, looked.join, &claims),
+        prediction: without_waits(case, endpoint, place, looked.join, &claims),
         amount: Amount::Claims(claims),
         grade: Grade::Supported,
         summary: format!(
@@ -127,18 +128,9 @@ fn found(
     })
 }
 
-/// What a request takes of its loop, in the median of those that are not slow: where the loop itself
-/// sleeps or waits for a disk for it, that is taken too.
-fn usual_ns(walked: &[Walked]) -> f64 {
-    let own = |walked: &Walked| {
-        let own = walked.pieces.iter().filter(|p| {
-            p.behalf == Behalf::Own
-                && matches!(p.leaf.kind, LeafKind::Cpu | LeafKind::Sleep | LeafKind::Disk)
-                && p.leaf.tid == walked.joined.reader
-                && p.segment == Segment::Service
-        });
-        own.map(Piece::len_ns).sum::<u64>() as f64
-    };
-    let mut all: Vec<f64> = walked.iter().filter(|w| !w.slow).map(own).collect();
+/// What a request takes of its loop, in the median of those that are not slow.
+fn usual_ns(looked: &Looked<'_>) -> f64 {
+    let fast = looked.join.walked.iter().filter(|walked| !walked.slow);
+    let mut all: Vec<f64> = fast.map(|walked| taken_ns(looked.inside, walked)).collect();
     median(&mut all).unwrap_or(0.0)
 }

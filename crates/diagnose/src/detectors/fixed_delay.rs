@@ -149,7 +149,7 @@ fn found(
     };
     Verdict::Found(Found {
         place: delay.place,
-        prediction: without_claims(case, endpoint, &claims),
+        prediction: without_claims(case, endpoint, delay.place, &claims),
         amount: Amount::Claims(claims),
         grade,
         summary: format!(

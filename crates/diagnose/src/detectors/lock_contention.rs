@@ -32,7 +32,7 @@ fn examine(case: &Case<'_>, endpoint: &EndpointCase) -> Verdict {
     let whom = format!("{} of the time {}", percent(holder.share), holder.called());
     Verdict::Found(Found {
         place,
-        prediction: without_waits(case, endpoint, looked.join, &claims),
+        prediction: without_waits(case, endpoint, place, looked.join, &claims),
         amount: Amount::Claims(claims),
         grade: Grade::Supported,
         summary: format!(

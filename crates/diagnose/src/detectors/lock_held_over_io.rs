@@ -60,7 +60,7 @@ fn found(
     }
     Verdict::Found(Found {
         place,
-        prediction: without_waits(case, endpoint, looked.join, &claims),
+        prediction: without_waits(case, endpoint, place, looked.join, &claims),
         amount: Amount::Claims(claims),
         grade: Grade::Supported,
         summary: format!(

@@ -2,6 +2,8 @@
 
 use std::collections::BTreeMap;
 
+use slowpath_core::trace::Role;
+
 use crate::case::{Case, EndpointCase};
 use crate::detectors::{Detector, Examine};
 use crate::diagnosis::{Culprit, Grade, Place, Segment, Source};
@@ -19,8 +21,8 @@ const NAMED_LEAST: f64 = 0.1;
 /// … and no more of them than a person reads.
 const NAMED_MOST: usize = 3;
 
-/// Who it is of whom nothing was recorded.
-const UNKNOWN: &str = "somebody who is not known";
+/// From this share of the waits on, it is the server's own threads that are in each other's way.
+const MOSTLY_OWN: f64 = 0.5;
 
 /// See the module.
 pub(super) static DETECTOR: Detector = Detector {
@@ -42,14 +44,22 @@ fn examine(case: &Case<'_>, endpoint: &EndpointCase) -> Verdict {
             idle_ns += piece.len_ns();
         }
     }
-    let picked = looked.pick(|_, piece, _| {
-        matches!(piece.leaf.kind, LeafKind::Ready(Runner::Thread(_) | Runner::Unknown))
-            && parts(&throttled, piece.span()).next().is_none()
-    });
+    let behind = |of: fn(Runner) -> bool| {
+        looked.pick(|_, piece, _| {
+            matches!(piece.leaf.kind, LeafKind::Ready(runner) if of(runner))
+                && parts(&throttled, piece.span()).next().is_none()
+        })
+    };
+    let picked = behind(|runner| matches!(runner, Runner::Thread(_)));
+    let nobody = behind(|runner| runner == Runner::Unknown);
+    let length = |all: &[Picked<'_>]| all.iter().map(|p| p.piece.len_ns()).sum::<u64>();
+    let (ready, unknown) = (length(&picked), length(&nobody));
     let claims = claims(&picked);
     let total: u64 = looked.join.walked.iter().map(|w| w.joined.latency_ns()).sum();
-    let ready: u64 = claims.iter().map(|c| c.span.len_ns()).sum();
     let share = |ns: u64| percent(ns as f64 / total.max(1) as f64);
+    if unknown > ready {
+        return who_is_not_known(endpoint, &looked, &nobody, &share(unknown));
+    }
     if claims.is_empty() {
         return Verdict::Cleared(format!(
             "no thread waited for a CPU that another had; for one that was idle, {} of the time",
@@ -74,8 +84,28 @@ fn examine(case: &Case<'_>, endpoint: &EndpointCase) -> Verdict {
             remedy: "measure on a calm host, or give each CPUs of its own".to_owned(),
         };
     }
-    let told = (share(ready + idle_ns), share(idle_ns));
+    let told = (share(ready + unknown + idle_ns), share(idle_ns));
     found(case, endpoint, &looked, &picked, (place, claims), &told)
+}
+
+/// Threads were ready to run, and the record of the CPUs has holes where they were: somebody may have
+/// had the CPU, or nobody.
+fn who_is_not_known(
+    endpoint: &EndpointCase,
+    looked: &Looked<'_>,
+    nobody: &[Picked<'_>],
+    share: &str,
+) -> Verdict {
+    let claims = claims(nobody);
+    Verdict::Lead {
+        place: looked.place(endpoint, &claims),
+        claims,
+        missing: format!(
+            "who had the CPU while the server's threads were ready to run, for {share} of the \
+             requests' time"
+        ),
+        remedy: "run slowpath as root, or measure again if records were lost".to_owned(),
+    }
 }
 
 fn found(
@@ -87,17 +117,18 @@ fn found(
     (ready, idle): &(String, String),
 ) -> Verdict {
     let inside = looked.inside;
+    let is_own = |tid| inside.trace().process_of(tid).is_some_and(|p| p.role == Role::Target);
     let who = Looked::shares(picked, place, |p| match p.piece.leaf.kind {
         LeafKind::Ready(Runner::Thread(tid)) => {
-            let process = inside.process_name(tid);
-            let own = process == inside.process_name(p.piece.leaf.tid) && !process.is_empty();
-            let whose = if own { "its own thread " } else { "" };
-            format!("{whose}{}", inside.thread_name(tid))
+            let whose = if is_own(tid) { "its own thread " } else { "" };
+            (is_own(tid), format!("{whose}{}", inside.thread_name(tid)))
         }
-        _ => UNKNOWN.to_owned(),
+        _ => (false, String::new()),
     });
+    let own = who.iter().filter(|((own, _), _)| *own);
+    let is_own = own.map(|(_, share)| share).sum::<f64>() >= MOSTLY_OWN;
     let named = who.iter().take(NAMED_MOST).filter(|(_, s)| *s >= NAMED_LEAST);
-    let named: Vec<String> = named.map(|(who, s)| format!("{who} {}", percent(*s))).collect();
+    let named: Vec<String> = named.map(|((_, who), s)| format!("{who} {}", percent(*s))).collect();
     let text = format!(
         "the server's threads were ready to run for {} of the requests' time, for {} with the CPU \
          idle; the CPU had {}",
@@ -105,21 +136,29 @@ fn found(
         idle,
         named.join(", ")
     );
-    let known = who.iter().find(|(who, _)| who != UNKNOWN);
-    let known = known.filter(|(_, share)| *share >= NAMED_LEAST);
-    let first = known.map_or_else(String::new, |(who, _)| format!(", among them {who}"));
-    Verdict::Found(Found {
-        place,
-        prediction: without_waits(case, endpoint, looked.join, &claims),
-        amount: Amount::Claims(claims),
-        grade: Grade::Supported,
-        summary: format!(
+    let known = who.iter().find(|(_, share)| *share >= NAMED_LEAST);
+    let known = known.map(|((_, who), _)| who.clone());
+    let first = known.as_ref().map_or_else(String::new, |who| format!(", among them {who}"));
+    let summary = if is_own {
+        format!(
+            "the server has more threads that are ready to run than CPUs to run them on{first}; let \
+             fewer of them work at a time, or give the server more CPUs"
+        )
+    } else {
+        format!(
             "the server's threads are ready to run and wait for a CPU that others have{first}; \
              give the server CPUs of its own, or what else runs a lower priority"
-        ),
+        )
+    };
+    Verdict::Found(Found {
+        place,
+        prediction: without_waits(case, endpoint, place, looked.join, &claims),
+        amount: Amount::Claims(claims),
+        grade: Grade::Supported,
+        summary,
         evidence: vec![evidence(Source::Trace, "trace", text)],
         culprit: Culprit {
-            thread: known.map(|(who, _)| who.clone()),
+            thread: known,
             ..Culprit::default()
         },
     })

@@ -4,7 +4,7 @@ use slowpath_core::nanos::Span;
 use slowpath_core::record::RunRecord;
 use slowpath_core::stats::bootstrap::share_intervals;
 
-use super::like::{Kind, Like};
+use super::like::Like;
 use super::phases::{Phases, phases, split};
 use super::{Ledger, Settled, take};
 use crate::frame::Frame;
@@ -38,14 +38,14 @@ pub(super) struct Account {
 }
 
 impl Account {
-    pub(super) fn new(frame: &Frame, turns: Vec<Turn>, some_blank: bool) -> Self {
+    pub(super) fn new(frame: &Frame, turns: Vec<Turn>, like: Option<Like>) -> Self {
         let clusters = frame.clusters as usize;
         Self {
             claimed: vec![vec![0.0; clusters]; turns.len()],
             queued: vec![0.0; clusters],
             excess: vec![0.0; clusters],
             phases: Phases::default(),
-            like: some_blank.then(Like::default),
+            like,
             given: Vec::new(),
             turns,
         }
@@ -112,7 +112,7 @@ impl Account {
                 .iter()
                 .filter(move |(claimant, _)| turns[*claimant] == turn)
         };
-        let kind = Kind::of(latency_ns, of(Turn::Late).map(|(claimant, _)| *claimant));
+        let kind = like.kind(latency_ns, of(Turn::Late).map(|(claimant, _)| *claimant));
         let sums = like.cell(cluster, kind, turns.len());
         let late: f64 = of(Turn::Late).map(|(_, ns)| ns).sum();
         if is_blank {
@@ -141,7 +141,7 @@ impl Account {
                 ..Ledger::default()
             };
         }
-        let like = self.like.unwrap_or_default();
+        let like = self.like.unwrap_or_else(|| Like::new(0));
         let cells = like.by_cluster(clusters);
         // Whoever waits for a connection waits for what keeps those that have one: the queue is
         // shared out like the rest.

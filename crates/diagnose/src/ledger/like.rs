@@ -2,9 +2,9 @@
 //! were seen to wait for.
 //!
 //! Tracing is left off in stretches that are drawn at random, so that a request that lies in one is
-//! like any other that is as long. But only one that is as long: the longer a request is, the more
-//! seldom it lies wholly in traced time, and those that do not fit into a traced stretch are never
-//! seen. Short ones say nothing of them.
+//! like any other that is as long. But only one that is as long: of requests of length L, those that
+//! meet a break are L over the mean length of what is traced without one, and those that are
+//! longer are never seen whole. Short ones say nothing of them.
 
 use std::collections::BTreeMap;
 
@@ -14,22 +14,18 @@ use super::phases::Phases;
 /// known to a sixth (0.5 / sqrt(10)) at worst, and resampling makes the interval as wide as that.
 const SEEN_LEAST: u32 = 10;
 
-/// Requests that are alike: of a latency between two powers of two (what is twice as long as
-/// another is at most half as likely again to be left out, as long as it is below a quarter of a
-/// traced stretch), and claimed by the same of those that need no trace, as a set of bits.
+/// Up to this part of what is traced without a break, on average, all lengths are one kind: they
+/// meet a break in one case of ten at most, so that none of them is seen more than 1.1 times as
+/// often as another.
+const SHORT: f64 = 0.1;
+
+/// Requests that are alike: as long, where that matters for whether they are seen (the short ones,
+/// and by powers of two what is longer), and claimed by the same of those that need no trace, as a
+/// set of bits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Kind {
-    octave: u32,
+    length: u32,
     claimed_by: u64,
-}
-
-impl Kind {
-    pub(super) fn of(latency_ns: u64, claimed_by: impl Iterator<Item = usize>) -> Self {
-        Self {
-            octave: latency_ns.max(1).ilog2(),
-            claimed_by: claimed_by.fold(0, |bits, claimant| bits | (1 << (claimant % 64))),
-        }
-    }
 }
 
 /// Excess of requests of one kind.
@@ -77,11 +73,13 @@ struct Known {
 }
 
 /// The requests of a frame, by kind and cluster.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(super) struct Like {
+    /// How long short ones are at most.
+    short_ns: u64,
     cells: BTreeMap<(u32, Kind), Sums>,
     known: BTreeMap<Kind, Known>,
-    longest_seen_octave: Option<u32>,
+    longest_seen: Option<u32>,
 }
 
 /// What blank requests are taken to have waited for.
@@ -97,6 +95,25 @@ pub(super) struct Guess {
 }
 
 impl Like {
+    /// Nothing yet; what is traced without a break lasts `traced_ns` on average.
+    pub(super) const fn new(traced_ns: u64) -> Self {
+        Self {
+            short_ns: (traced_ns as f64 * SHORT) as u64,
+            cells: BTreeMap::new(),
+            known: BTreeMap::new(),
+            longest_seen: None,
+        }
+    }
+
+    /// What a request of that latency is like, which these claim that need no trace.
+    pub(super) fn kind(&self, latency_ns: u64, claimed_by: impl Iterator<Item = usize>) -> Kind {
+        let longer = latency_ns.checked_div(self.short_ns).unwrap_or(1);
+        Kind {
+            length: longer.checked_ilog2().map_or(0, |octave| octave + 1),
+            claimed_by: claimed_by.fold(0, |bits, claimant| bits | (1 << (claimant % 64))),
+        }
+    }
+
     /// The sums that a request belongs to.
     pub(super) fn cell(&mut self, cluster: u32, kind: Kind, claimants: usize) -> &mut Sums {
         self.known.entry(kind).or_default();
@@ -106,7 +123,7 @@ impl Like {
 
     /// Notes a request that was seen, with what nobody claimed of it.
     pub(super) fn saw(&mut self, kind: Kind, phases: &Phases) {
-        self.longest_seen_octave = self.longest_seen_octave.max(Some(kind.octave));
+        self.longest_seen = self.longest_seen.max(Some(kind.length));
         let known = self.known.entry(kind).or_default();
         known.seen += 1;
         for (sum, ns) in known.phases.iter_mut().zip(phases) {
@@ -116,7 +133,7 @@ impl Like {
 
     /// Whether any was seen.
     pub(super) const fn any_seen(&self) -> bool {
-        self.longest_seen_octave.is_some()
+        self.longest_seen.is_some()
     }
 
     /// The sums by cluster, each with the place of its kind among all.
@@ -167,7 +184,7 @@ impl Like {
                 for (sum, ns) in guess.phases.iter_mut().zip(known.phases) {
                     *sum += left * ns / unclaimed;
                 }
-            } else if Some(kind.octave) > self.longest_seen_octave {
+            } else if Some(kind.length) > self.longest_seen {
                 guess.longer += left;
             } else {
                 guess.rare += left;

@@ -10,10 +10,12 @@ use slowpath_core::trace::{Depth, Socket, Stretch, Trace};
 use super::index::Index;
 use super::join::{Joined, Joiner, Unjoined};
 use super::locks::Addresses;
+use super::loops::Loops;
 use super::pieces::{Chains, Piece};
 use super::stacks::Stacks;
 use super::walk::Walker;
 use crate::case::{Case, EndpointCase};
+use crate::ledger::Blanks;
 
 /// Requests of an endpoint that are followed through the server, at most, of the slow ones and of
 /// the others each: shares are then known to a hundredth, and the pieces fit into memory.
@@ -31,6 +33,8 @@ pub struct Inside<'a> {
     pub(crate) stacks: Stacks,
     /// Endpoint by endpoint.
     pub(crate) endpoints: Vec<EndpointJoin>,
+    /// Threads that serve connections by turns.
+    pub(crate) loops: Loops,
     /// Positions of requests that were not followed by choice or by lot, ascending: what they
     /// waited for is like what the others did.
     blank: Vec<u32>,
@@ -95,7 +99,14 @@ impl<'a> Inside<'a> {
             }
             endpoints.push(join);
         }
-        let mut walker = Walker::new(&index);
+        let all = endpoints.iter().flat_map(|e| &e.joined);
+        let ends = all.map(|joined| joined.socket).collect();
+        let connections = Connections::of(case);
+        let loops = Loops::of(&index, &ends, |end, at| {
+            let socket = index.sockets.end(end);
+            socket.map_or(0, |socket| connections.at(socket.remote.port(), at))
+        });
+        let mut walker = Walker::new(&index, &loops);
         for (endpoint, join) in case.endpoints.iter().zip(&mut endpoints) {
             join.walk(endpoint, &mut walker, &mut blank);
         }
@@ -109,6 +120,7 @@ impl<'a> Inside<'a> {
             addresses,
             stacks,
             endpoints,
+            loops,
             blank,
             port,
         })
@@ -125,8 +137,13 @@ impl<'a> Inside<'a> {
     }
 
     /// Requests that were not looked at, for no reason of their own.
-    pub(crate) fn blank(&self) -> &[u32] {
-        &self.blank
+    pub(crate) fn blank(&self) -> Blanks<'_> {
+        let blocks = &self.index.blocks;
+        let traced_ns: u64 = blocks.iter().map(|block| block.span.len_ns()).sum();
+        Blanks {
+            requests: &self.blank,
+            traced_ns: traced_ns / blocks.len().max(1) as u64,
+        }
     }
 
     /// The requests of an endpoint that were followed.
@@ -276,6 +293,38 @@ fn left_out(stretches: &[Stretch], place: usize) -> Span {
         whole.end = begin;
     }
     whole
+}
+
+/// By the client's port, from when on it was which connection.
+struct Connections(BTreeMap<u16, Vec<(u64, u64)>>);
+
+impl Connections {
+    fn of(case: &Case<'_>) -> Self {
+        let mut all: BTreeMap<u16, Vec<(u64, u64)>> = BTreeMap::new();
+        for sample in &case.record.samples {
+            if sample.local_port() == 0 || sample.connection() == NONE {
+                continue;
+            }
+            let connection = u64::from(sample.repeat()) << 32 | u64::from(sample.connection());
+            let begin = sample.connect_begin().unwrap_or(sample.ready()).get();
+            let of_port = all.entry(sample.local_port()).or_default();
+            if of_port.last().is_none_or(|last| last.1 != connection) {
+                of_port.push((begin, connection));
+            }
+        }
+        for of_port in all.values_mut() {
+            of_port.sort_unstable();
+        }
+        Self(all)
+    }
+
+    /// The connection that a port was then.
+    fn at(&self, port: u16, at: u64) -> u64 {
+        let of_port = self.0.get(&port).map_or(&[][..], Vec::as_slice);
+        let behind = of_port.partition_point(|&(begin, _)| begin <= at);
+        let own = behind.checked_sub(1).or((!of_port.is_empty()).then_some(0));
+        own.map_or(0, |place| of_port[place].1)
+    }
 }
 
 /// Positions of requests that were under way on a connection with others, ascending.

@@ -1,28 +1,73 @@
-//! Threads that serve several connections in turn.
+//! Threads that serve several connections by turns.
+//!
+//! A loop takes up a connection, another one, and the first one again. A worker that serves a
+//! connection to its end before it takes the next one (prefork, a thread that accepts and serves) is
+//! no loop, however many connections it serves one after the other, nor is a thread that waits
+//! for the next request of the one connection that it has.
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::index::Index;
+use slowpath_core::trace::Call;
+
+use super::index::{Index, Why};
+use super::inside::{Inside, Walked};
 use super::looked::{Looked, Picked};
+use super::pieces::Behalf;
+use crate::diagnosis::Segment;
 
-/// A connection belongs to a loop if it reads this share of what comes on it: threads of a pool
-/// take connections as they come.
+/// A connection belongs to a loop if it reads this share of what comes on it, and so does what comes
+/// next on all that it has read: threads of a pool take connections as they come.
 const BELONGS: f64 = 0.9;
-/// A loop has at least two connections.
-const CONNECTIONS_LEAST: usize = 2;
+/// So many times what came next must have been seen: of two threads of a pool that share the work
+/// evenly one has ten in a row once in a thousand times.
+const NEXT_LEAST: u32 = 10;
 
-/// The loops that serve an endpoint, with their connections.
-pub(crate) struct Loops(BTreeMap<u32, BTreeSet<u32>>);
+/// The loops of a target, with their connections.
+#[derive(Debug, Default)]
+pub struct Loops(BTreeMap<u32, BTreeSet<u32>>);
 
 impl Loops {
-    pub(crate) fn of(looked: &Looked<'_>) -> Self {
-        let mut reads: BTreeMap<u32, BTreeMap<u32, u32>> = BTreeMap::new();
-        for joined in &looked.join.joined {
-            let by = reads.entry(joined.socket).or_default();
-            *by.entry(joined.reader).or_default() += 1;
+    /// Finds the threads that serve connections by turns. `ends` are the target's ends of the
+    /// connections; `connection` tells which connection an end is at an instant, since ports are used
+    /// again.
+    pub fn of(
+        index: &Index<'_>,
+        ends: &BTreeSet<u32>,
+        connection: impl Fn(u32, u64) -> u64,
+    ) -> Self {
+        let mut reads: BTreeMap<(u32, u64), Vec<(u64, u32)>> = BTreeMap::new();
+        let mut turns: BTreeMap<u32, Turns> = BTreeMap::new();
+        for tid in index.tids() {
+            let mut own = Turns::default();
+            let marks = index.marks(tid, 0, u64::MAX).iter();
+            for mark in marks.filter(|mark| ends.contains(&mark.socket)) {
+                let which = (mark.socket, connection(mark.socket, mark.at));
+                own.take(which, mark.wrote);
+                if !mark.wrote {
+                    reads.entry(which).or_default().push((mark.at, tid));
+                }
+            }
+            let process = index.trace.process_of(tid);
+            if !process.is_some_and(|p| p.runtime.parks_in_user_space()) {
+                turns.insert(tid, own);
+            }
+        }
+        let mut of_end: BTreeMap<u32, BTreeMap<u32, u32>> = BTreeMap::new();
+        for (&(socket, _), reads) in &mut reads {
+            reads.sort_unstable();
+            for pair in reads.windows(2) {
+                if let Some(turns) = turns.get_mut(&pair[0].1) {
+                    turns.next += 1;
+                    turns.kept += u32::from(pair[0].1 == pair[1].1);
+                }
+            }
+            let by = of_end.entry(socket).or_default();
+            for &(_, tid) in &*reads {
+                *by.entry(tid).or_default() += 1;
+            }
         }
         let mut loops: BTreeMap<u32, BTreeSet<u32>> = BTreeMap::new();
-        for (socket, by) in reads {
+        for (socket, by) in of_end {
             let all: u32 = by.values().sum();
             let most = by.iter().max_by_key(|(_, n)| **n);
             if let Some((&tid, &n)) = most
@@ -31,15 +76,16 @@ impl Loops {
                 loops.entry(tid).or_default().insert(socket);
             }
         }
-        let trace = looked.inside.trace();
-        loops.retain(|&tid, sockets| {
-            let process = trace.process_of(tid);
-            let parks = process.is_some_and(|p| p.runtime.parks_in_user_space());
-            sockets.len() >= CONNECTIONS_LEAST && !parks
-        });
+        loops.retain(|tid, _| turns.get(tid).is_some_and(Turns::are_a_loops));
         Self(loops)
     }
 
+    /// Whether a thread is a loop.
+    pub fn has(&self, tid: u32) -> bool {
+        self.0.contains_key(&tid)
+    }
+
+    /// Whether there is none.
     pub(crate) fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
@@ -48,25 +94,81 @@ impl Loops {
     pub(crate) fn serves(&self, tid: u32, socket: u32) -> bool {
         self.0.get(&tid).is_some_and(|own| own.contains(&socket))
     }
+}
 
-    /// For how long the loop was busy with one thing around a piece: from what it read or wrote
-    /// before, or from when it had nothing to do, to what it read or wrote behind.
-    pub(crate) fn busy_ns(looked: &Looked<'_>, picked: &Picked<'_>) -> f64 {
-        let index: &Index<'_> = &looked.inside.index;
-        let (tid, at) = (picked.hops[0].tid, picked.piece.begin);
-        let since = index.at_work_since(tid, at);
-        let before = index
-            .last_mark(tid, at)
-            .map_or(since, |mark| mark.at.max(since));
-        let behind = index.marks(tid, at.saturating_add(1), u64::MAX).first();
-        let behind = behind.map_or(picked.piece.end, |mark| mark.at);
-        let behind = behind.max(picked.piece.end);
-        // While it could run and others had the CPU it was not busy.
-        let kept = index.offs(tid, before, behind).iter().map(|off| {
-            let ready = off.ready_from().max(before);
-            off.end.min(behind).saturating_sub(ready)
-        });
-        let kept_ns: u64 = kept.sum();
-        behind.saturating_sub(before).saturating_sub(kept_ns) as f64
+/// In what order a thread takes connections up.
+#[derive(Debug, Default)]
+struct Turns {
+    /// The connections that it has read, each with whether it has answered since.
+    met: BTreeMap<(u32, u64), bool>,
+    last: Option<(u32, u64)>,
+    /// Whether it took one up, and then answered one that it had read before.
+    between: bool,
+    /// Whether it came back to one after it had another.
+    again: bool,
+    /// Requests that came next on a connection that it had read, and how many of them it read.
+    next: u32,
+    kept: u32,
+}
+
+impl Turns {
+    fn take(&mut self, which: (u32, u64), wrote: bool) {
+        let answered = self.met.get(&which).copied();
+        let came_back = answered.is_some() && self.last.is_some_and(|last| last != which);
+        self.between |= came_back && wrote && answered == Some(false);
+        self.again |= came_back;
+        if !wrote || answered.is_some() {
+            self.met.insert(which, wrote);
+        }
+        self.last = Some(which);
     }
+
+    /// Whether only a thread that has several connections at once does that.
+    fn are_a_loops(&self) -> bool {
+        let keeps = f64::from(self.kept) >= BELONGS * f64::from(self.next);
+        keeps && (self.between || (self.again && self.next >= NEXT_LEAST))
+    }
+}
+
+/// For how long the loop was busy with one thing around a piece: from what it read or wrote
+/// before, or from when it had nothing to do, to what it read or wrote behind.
+pub(crate) fn busy_ns(looked: &Looked<'_>, picked: &Picked<'_>) -> f64 {
+    let index: &Index<'_> = &looked.inside.index;
+    let (tid, at) = (picked.hops[0].tid, picked.piece.begin);
+    let since = index.at_work_since(tid, at);
+    let before = index
+        .last_mark(tid, at)
+        .map_or(since, |mark| mark.at.max(since));
+    let behind = index.marks(tid, at.saturating_add(1), u64::MAX).first();
+    let behind = behind.map_or(picked.piece.end, |mark| mark.at);
+    let behind = behind.max(picked.piece.end);
+    // While it could run and others had the CPU it was not busy.
+    let kept = index.offs(tid, before, behind).iter().map(|off| {
+        let ready = off.ready_from().max(before);
+        off.end.min(behind).saturating_sub(ready)
+    });
+    let kept_ns: u64 = kept.sum();
+    behind.saturating_sub(before).saturating_sub(kept_ns) as f64
+}
+
+/// What a request takes of its loop while this works for it, or waits in a call for it and can do
+/// nothing else.
+pub(crate) fn taken_ns(inside: &Inside<'_>, walked: &Walked) -> f64 {
+    let tid = walked.joined.reader;
+    let own = walked.pieces.iter();
+    let own = own.filter(|p| p.behalf == Behalf::Own && p.segment == Segment::Service);
+    let mut taken_ns = 0;
+    for piece in own {
+        let offs = inside.index.offs(tid, piece.begin, piece.end).iter();
+        let idle = offs.filter(|off| {
+            let call = inside.stacks.call_in(off);
+            off.why == Why::Sleeping && matches!(call, Some(Call::Poll | Call::Accept))
+        });
+        let idle = idle.map(|off| {
+            let ready = off.ready_from().min(piece.end);
+            ready.saturating_sub(off.begin.max(piece.begin))
+        });
+        taken_ns += piece.len_ns().saturating_sub(idle.sum());
+    }
+    taken_ns as f64
 }

@@ -143,7 +143,7 @@ fn found(
     let threads = inside.trace().threads.len();
     Verdict::Found(Found {
         place: endpoint.place_of(&claims),
-        prediction: without_claims(case, endpoint, &claims),
+        prediction: without_claims(case, endpoint, endpoint.place_of(&claims), &claims),
         amount: Amount::Claims(claims),
         grade: Grade::Supported,
         summary: format!(

@@ -4,7 +4,7 @@ use slowpath_core::nanos::Span;
 use slowpath_core::stats::median::median;
 
 use super::looked::Looked;
-use super::pieces::LeafKind;
+use super::pieces::{Behalf, Chains, LeafKind, Piece};
 use crate::case::{Case, EndpointCase};
 use crate::diagnosis::{Evidence, Source};
 use crate::verdict::{Claim, evidence, percent};
@@ -23,14 +23,8 @@ pub(crate) fn slept(case: &Case<'_>, endpoint: &EndpointCase, waits: &[Claim]) -
         let Some(wait) = position.ok().map(|place| waits[place].span) else {
             continue;
         };
-        let asleep = walked.pieces.iter().filter(|piece| {
-            let own = looked.inside.chains.hops(piece.chain).len() == 1;
-            own && piece.leaf.kind == LeafKind::Sleep
-        });
-        let asleep: u64 = asleep
-            .map(|piece| Span::overlap_ns(piece.span(), wait))
-            .sum();
-        shares.push(asleep as f64 / wait.len_ns().max(1) as f64);
+        let asleep_ns = asleep_ns(&walked.pieces, &looked.inside.chains, wait);
+        shares.push(asleep_ns as f64 / wait.len_ns().max(1) as f64);
     }
     let n = shares.len();
     let middle = median(&mut shares).filter(|share| n >= WAITS_LEAST && *share >= SLEPT)?;
@@ -40,4 +34,57 @@ pub(crate) fn slept(case: &Case<'_>, endpoint: &EndpointCase, waits: &[Claim]) -
         percent(middle)
     );
     Some(evidence(Source::Trace, "trace", text))
+}
+
+/// For how long the thread that has a request sleeps for it in that time. Whoever waits behind the
+/// sleep of another request is in a queue.
+fn asleep_ns(pieces: &[Piece], chains: &Chains, wait: Span) -> u64 {
+    let asleep = pieces.iter().filter(|piece| {
+        let own = piece.behalf == Behalf::Own && chains.hops(piece.chain).len() == 1;
+        own && piece.leaf.kind == LeafKind::Sleep
+    });
+    asleep
+        .map(|piece| Span::overlap_ns(piece.span(), wait))
+        .sum()
+}
+
+#[cfg(test)]
+mod tests {
+    use slowpath_core::nanos::Nanos;
+    use slowpath_core::trace::{Call, NO_STACK};
+
+    use super::*;
+    use crate::diagnosis::Segment;
+    use crate::trace::pieces::{Hop, How, Leaf};
+
+    #[test]
+    fn whoever_waits_behind_the_sleep_of_another_does_not_sleep() {
+        let mut chains = Chains::default();
+        let hop = Hop {
+            tid: 1,
+            how: How::Serves,
+            about: 0,
+        };
+        let chain = chains.longer(Chains::NONE, hop);
+        let sleep = |begin, end, behalf| Piece {
+            begin,
+            end,
+            segment: Segment::Unread,
+            behalf,
+            chain,
+            leaf: Leaf {
+                kind: LeafKind::Sleep,
+                tid: 1,
+                call: Some(Call::Sleep),
+                stack: NO_STACK,
+            },
+        };
+        let pieces = [
+            sleep(100, 200, Behalf::Other),
+            sleep(200, 250, Behalf::Background),
+            sleep(250, 280, Behalf::Own),
+        ];
+        let wait = Span::new(Nanos::new(120), Nanos::new(270));
+        assert_eq!(asleep_ns(&pieces, &chains, wait), 20);
+    }
 }

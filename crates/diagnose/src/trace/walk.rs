@@ -15,6 +15,7 @@ use slowpath_core::trace::{Call, NO_STACK, Role};
 use self::behalf::Markers;
 use super::index::{Index, Off, Runner, Slice, State, Why};
 use super::join::Joined;
+use super::loops::Loops;
 use super::pieces::{Behalf, Blank, Chains, Hop, How, Leaf, LeafKind, Piece};
 use super::stacks::{Facts, Stacks, Waits};
 use crate::diagnosis::Segment;
@@ -29,6 +30,7 @@ const MOST_PIECES: usize = 5_000;
 #[derive(Debug)]
 pub struct Walker<'a> {
     index: &'a Index<'a>,
+    loops: &'a Loops,
     stacks: Stacks,
     /// The futexes, by process, at which threads wait until they are let into an interpreter.
     interpreters: BTreeSet<(u32, u64)>,
@@ -45,6 +47,8 @@ struct Way<'b> {
     reader: u32,
     /// The port of the target's own end of the connection.
     port: Option<u16>,
+    /// When the part of it ends that is being explained.
+    end: u64,
 }
 
 /// A wait that is being explained.
@@ -62,12 +66,13 @@ struct Wait<'b> {
 }
 
 impl<'a> Walker<'a> {
-    /// Follows the threads of an index.
-    pub fn new(index: &'a Index<'a>) -> Self {
+    /// Follows the threads of an index, of which some serve connections by turns.
+    pub fn new(index: &'a Index<'a>, loops: &'a Loops) -> Self {
         let stacks = Stacks::of(index.trace);
         let interpreters = interpreters(index, &stacks);
         Self {
             index,
+            loops,
             stacks,
             interpreters,
             chains: Chains::default(),
@@ -96,6 +101,7 @@ impl<'a> Walker<'a> {
                 behalf: Behalf::Own,
                 reader: joined.reader,
                 port: self.port_of(joined.socket),
+                end,
             };
             match segment {
                 Segment::Unread => self.serve(joined, joined.reader, (begin, end), &mut way),
@@ -157,8 +163,13 @@ impl<'a> Walker<'a> {
         way.behalf = Behalf::Own;
     }
 
-    /// The last wait for something to do before the end.
+    /// The last wait of a loop for something to do before the end. Any other thread that waits for
+    /// one of several files does so for the request that it has in hand, each time for another
+    /// reason.
     fn trigger(&self, tid: u32, begin: u64, end: u64) -> Option<&'a Off> {
+        if !self.loops.has(tid) {
+            return None;
+        }
         let offs = self.index.offs(tid, begin, end).iter().rev();
         let mut offs = offs.filter(|off| off.end < end && self.is_idle(tid, off));
         offs.next()

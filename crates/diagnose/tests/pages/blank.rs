@@ -1,11 +1,19 @@
 //! Requests that a trace tells nothing of by choice, in the ledger.
 
 use slowpath_diagnose::case::Case;
-use slowpath_diagnose::ledger::settle;
+use slowpath_diagnose::ledger::{Blanks, settle};
 use slowpath_diagnose::verdict::Claim;
 
 use crate::case::build;
 use crate::case::spec::Case as Text;
+
+/// These were not traced, and what was lasts a second without a break.
+const fn blanks(requests: &[u32]) -> Blanks<'_> {
+    Blanks {
+        requests,
+        traced_ns: 1_000_000_000,
+    }
+}
 
 /// What a cause is given that claims the whole of every request but of those that are blank, one
 /// in two, beside one that claims all of the first half of the requests.
@@ -24,7 +32,7 @@ fn shares(cause: &str, other: &str) -> (f64, f64, f64) {
     let half = &frame.requests[..frame.requests.len() / 2];
     let first: Vec<Claim> = half.iter().map(claim).collect();
     let claimants = [(cause, claims.as_slice()), (other, first.as_slice())];
-    let ledger = settle(&record, frame, &claimants, &blank, 7);
+    let ledger = settle(&record, frame, &claimants, blanks(&blank), 7);
     let given = |i: usize| ledger.settled[i].unwrap().share.share;
     (given(0), given(1), ledger.unexplained)
 }
@@ -64,7 +72,7 @@ fn of_two_lengths(seen: usize, long_seen: usize) -> slowpath_diagnose::ledger::L
     let record = build(&Text::parse(text).unwrap());
     let case = Case::new(&record);
     let mut frame = case.endpoints[0].floor.clone().unwrap();
-    frame.requests = case.endpoints[0].completed.clone();
+    frame.requests.clone_from(&case.endpoints[0].completed);
     frame.cluster = (0..).take(frame.requests.len()).collect();
     frame.clusters = frame.requests.len() as u32;
     frame.excess_ns = (0..frame.requests.len())
@@ -87,7 +95,7 @@ fn of_two_lengths(seen: usize, long_seen: usize) -> slowpath_diagnose::ledger::L
         ("lock-contention", locked.as_slice()),
         ("fixed-delay", delayed.as_slice()),
     ];
-    settle(&record, &frame, &claimants, &blank, 7)
+    settle(&record, &frame, &claimants, blanks(&blank), 7)
 }
 
 #[test]

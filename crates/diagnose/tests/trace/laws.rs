@@ -11,6 +11,7 @@ use slowpath_core::trace::{
 use slowpath_diagnose::diagnosis::Segment;
 use slowpath_diagnose::trace::Index;
 use slowpath_diagnose::trace::join::{Joined, Joiner};
+use slowpath_diagnose::trace::loops::Loops;
 use slowpath_diagnose::trace::walk::Walker;
 
 use crate::script::Script;
@@ -164,7 +165,9 @@ proptest! {
     #[test]
     fn pieces_are_a_partition_of_the_request(trace in trace(), joined in joined()) {
         let index = Index::new(&trace);
-        let mut walker = Walker::new(&index);
+        let ends = index.sockets.with_local_port(PORT).iter().copied().collect();
+    let loops = Loops::of(&index, &ends, |end, _| end.into());
+    let mut walker = Walker::new(&index, &loops);
         let mut pieces = Vec::new();
         walker.request(&joined, &mut pieces);
         let mut at = joined.bounds[0];
@@ -178,7 +181,7 @@ proptest! {
         }
         prop_assert_eq!(at, joined.bounds[Segment::ALL.len()]);
         let mut again = Vec::new();
-        Walker::new(&index).request(&joined, &mut again);
+        Walker::new(&index, &loops).request(&joined, &mut again);
         prop_assert_eq!(again, pieces, "the same each time");
     }
 

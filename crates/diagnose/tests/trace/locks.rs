@@ -2,7 +2,7 @@
 
 use slowpath_core::trace::{Call, Runtime};
 
-use super::scenes::{Request, futex, server, sleep, told};
+use super::scene::{Request, futex, server, sleep, told};
 use crate::script::{By, Wait};
 
 const MUTEX: &str = "futex_do_wait|__lll_lock_wait pthread_mutex_lock end_span worker";

@@ -86,10 +86,12 @@ impl<'a> Markers<'a> {
         let next = self.marks.get(behind).filter(|m| m.at <= self.end);
         let next_is_other = next.is_some_and(|mark| mark.socket != self.own);
         match before {
-            Some(mark) if mark.socket == self.own => Behalf::Own,
-            Some(mark) if !mark.wrote => Behalf::Other,
+            // What it did on the request's connection before it read the request belongs to one
+            // before, and what it does behind an answer to nobody.
+            Some(mark) if mark.socket == self.own && !self.busy => Behalf::Own,
+            Some(mark) if mark.socket != self.own && !mark.wrote => Behalf::Other,
             _ if next_is_other => Behalf::Other,
-            None if self.busy => Behalf::Background,
+            _ if self.busy => Behalf::Background,
             _ => Behalf::Own,
         }
     }

@@ -3,6 +3,7 @@
 use slowpath_core::trace::{Call, Context, IDLE, Role};
 
 use super::{Wait, Walker, Way};
+use crate::diagnosis::Segment;
 use crate::trace::index::{Off, Traffic, TrafficKind, Why};
 use crate::trace::pieces::{Blank, Hop, How, Leaf, LeafKind};
 use crate::trace::remote::{awaited, read_until};
@@ -127,7 +128,7 @@ impl Walker<'_> {
 
     /// Data ended it: from whom, if that is a thread on this host.
     fn networked(&mut self, wait: Wait<'_>, call: Option<Call>, way: &mut Way<'_>) {
-        let Some(sender) = self.sender(&wait, way.port) else {
+        let Some(sender) = self.sender(&wait, way) else {
             return Self::leaf(&wait, LeafKind::Network, call, way);
         };
         match sender {
@@ -156,13 +157,33 @@ impl Walker<'_> {
         socket.is_some_and(|socket| self.port_of(socket) != port)
     }
 
-    /// Who sent what ended a wait for data: the first that the thread reads behind it.
-    fn sender(&self, wait: &Wait<'_>, port: Option<u16>) -> Option<Sender> {
+    /// The end that a loop read from to go on with a request: what it reads before the answer. It
+    /// wakes for several connections at once, and what it reads first may be for another request.
+    fn read_for(&self, wait: &Wait<'_>, way: &Way<'_>) -> Option<u32> {
+        if way.segment != Segment::Service || !wait.for_work || !self.loops.has(wait.tid) {
+            return None;
+        }
+        let until = read_until(self.index, wait.tid, wait.off).min(way.end);
+        let marks = self
+            .index
+            .marks(wait.tid, wait.off.end, until.saturating_add(1));
+        let is_other = |socket| self.port_of(socket) != way.port;
+        let mut reads = marks
+            .iter()
+            .rev()
+            .filter(|mark| !mark.wrote && is_other(mark.socket));
+        reads.next().map(|mark| mark.socket)
+    }
+
+    /// Who sent what ended a wait for data: the first that the thread reads behind it, or of a loop
+    /// what it reads for the request.
+    fn sender(&self, wait: &Wait<'_>, way: &Way<'_>) -> Option<Sender> {
         let index = self.index;
         let woken = wait.off.ready_from();
         let until = read_until(index, wait.tid, wait.off);
-        let socket = awaited(index, wait.tid, wait.off)?;
-        if self.port_of(socket) == port {
+        let own = self.read_for(wait, way);
+        let socket = own.or_else(|| awaited(index, wait.tid, wait.off))?;
+        if self.port_of(socket) == way.port {
             return Some(Sender::Client);
         }
         let other = index.sockets.other(socket)?;
