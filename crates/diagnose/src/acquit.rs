@@ -90,7 +90,7 @@ fn cleared_text(case: &Case<'_>, answer: &Answer) -> String {
         Verdict::Found(_) | Verdict::Lead { .. } => {
             Some("at work, but where nothing is slow enough to matter".to_owned())
         }
-        _ => None,
+        Verdict::Blind { .. } => None,
     });
     texts.collect::<Vec<_>>().join("; ")
 }
