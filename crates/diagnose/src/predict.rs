@@ -161,7 +161,11 @@ fn figure(
         Place::Floor => now.p50.value.map(|_| (0.5, "p50")),
         Place::Tail if now.p99.value.is_some() => Some((0.99, "p99")),
         Place::Tail => {
-            let lower = [(0.98, "p98", now.p98), (0.95, "p95", now.p95), (0.9, "p90", now.p90)];
+            let lower = [
+                (0.98, "p98", now.p98),
+                (0.95, "p95", now.p95),
+                (0.9, "p90", now.p90),
+            ];
             let mut lower = lower.into_iter();
             let moved = lower.find(|(p, _, of)| of.value.is_some() && touched > 1.0 - p);
             moved.map(|(p, name, _)| (p, name))
