@@ -8,6 +8,7 @@
 
 mod calls;
 pub mod clock;
+mod cpus;
 pub mod guardian;
 pub mod host;
 pub mod interventions;

@@ -10,6 +10,7 @@ use std::time::Duration;
 
 use anyhow::Result;
 use slowpath_core::facts::TargetFacts;
+use slowpath_core::health::Health;
 use slowpath_core::plan::Plan;
 use slowpath_core::record::{MANIFEST_FORMAT, Manifest};
 use slowpath_core::scenario::COLD;
@@ -147,17 +148,17 @@ fn repeats(
     }
     for repeat in 0..windows {
         let health = watch.take().unwrap_or_else(|| wanted.watch_host());
-        let mut current = match session.take() {
-            Some(session) => session,
-            None => Session::begin(setting, wanted.guardian)?,
-        };
+        let begin = || Session::begin(setting, wanted.guardian);
+        let mut current = session.take().map_or_else(begin, Ok)?;
         manifest.target = current.facts.clone();
         setting.telemetry.begin(wanted.plan.seed, repeat);
         let record = writer.handle();
         let cooled = cooled(wanted, setting, repeat, &current);
         let endpoints = wanted.plan.scenario.endpoints.len();
-        let tally = precision.as_ref().map(|_| Tally::new(endpoints));
-        let tally = tally.transpose()?;
+        let tally = precision
+            .as_ref()
+            .map(|_| Tally::new(endpoints))
+            .transpose()?;
         let recorder = Recorder {
             record: &record,
             tally: tally.as_ref(),
@@ -187,15 +188,7 @@ fn repeats(
         keep_aids(setting.telemetry, writer, &mut measured);
         let mut facts = measured.facts;
         let health = health.end();
-        let precise = precision.as_mut().zip(tally).is_some_and(|(far, tally)| {
-            far.add(tally, &health);
-            if !wanted.quiet {
-                far.lacking(&wanted.plan)
-                    .iter()
-                    .for_each(|line| out::say(line));
-            }
-            far.is_reached()
-        });
+        let precise = is_precise(wanted, precision.as_mut().zip(tally), &health);
         facts.health = Some(health);
         manifest.repeats.push(facts);
         // A kill from here on keeps the exact facts of what is finished.
@@ -208,6 +201,25 @@ fn repeats(
         left.end();
     }
     Ok(())
+}
+
+/// Adds a repeat to what is known so far, and gives whether that is as precise as was asked for, if
+/// anything was.
+fn is_precise(
+    wanted: &Measurement<'_>,
+    known: Option<(&mut Precision, Tally)>,
+    health: &Health,
+) -> bool {
+    let Some((far, tally)) = known else {
+        return false;
+    };
+    far.add(tally, health);
+    if !wanted.quiet {
+        for line in far.lacking(&wanted.plan) {
+            out::say(&line);
+        }
+    }
+    far.is_reached()
 }
 
 /// Keeps what was traced in a repeat and what the target told of it. What was measured is worth

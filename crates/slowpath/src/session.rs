@@ -1,9 +1,10 @@
 //! The target and its services for one stretch of load: started or found, observed, stopped.
 
-use std::net::SocketAddr;
+mod starting;
+
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use anyhow::Result;
 use slowpath_core::facts::TargetFacts;
@@ -12,14 +13,13 @@ use slowpath_load::{Address, Route};
 use slowpath_observe::Watched;
 use slowpath_observe::guardian::Guardian;
 use slowpath_observe::target::{
-    self, Hidden, Identity, Launch, ReadyCheck, Running, TargetError, find_listener,
-    find_unix_listener, free_port,
+    Hidden, Identity, Launch, ReadyCheck, Running, find_listener, find_unix_listener, free_port,
 };
 
 use crate::exit::Problem;
-use crate::interrupt;
 use crate::telemetry::Telemetry;
 use crate::{out, reach};
+use starting::{start, start_services};
 
 /// Where procfs is.
 pub(crate) const PROC: &str = "/proc";
@@ -236,51 +236,6 @@ impl Session {
     }
 }
 
-fn start_services(
-    setting: &Setting<'_>,
-    guardian: &Guardian,
-    places: &Places,
-    scratch: &Path,
-) -> Result<Vec<Running>> {
-    let mut running = Vec::new();
-    for (service, &port) in setting.scenario.services.iter().zip(&places.service_ports) {
-        let own = Places {
-            port,
-            tmp: folder(scratch, &service.name)?,
-            ..places.clone()
-        };
-        let address = SocketAddr::from(([127, 0, 0, 1], port));
-        let launch = Launch {
-            command: expand_command(&service.command, &own, &setting.scenario.folder),
-            env: expand_env(&service.env, &own),
-            cwd: working_folder(setting.scenario, service.cwd.as_ref(), &own),
-            log_dir: setting.logs.to_owned(),
-            name: service.name.clone(),
-            address: Some(address),
-        };
-        let check = match &service.ready {
-            Ready::Started => ReadyCheck::Started,
-            Ready::Tcp => ReadyCheck::Accepts(address.into()),
-            Ready::Get(path) => ReadyCheck::Get {
-                dial: address.into(),
-                host_header: address.to_string(),
-                path: path.expand(&own),
-            },
-        };
-        let timeout = Duration::from_nanos(service.ready_timeout_ns);
-        let what = format!("service {}", service.name);
-        running.push(start(
-            &launch,
-            &[check],
-            timeout,
-            setting.stop,
-            guardian,
-            &what,
-        )?);
-    }
-    Ok(running)
-}
-
 /// The processes behind the first address that some are found behind: `localhost` has two, and
 /// many servers listen on one of them only. When none are found, why not behind the first.
 fn listener(addresses: &[Address]) -> Result<Vec<u32>, Hidden> {
@@ -304,89 +259,6 @@ fn listener(addresses: &[Address]) -> Result<Vec<u32>, Hidden> {
 /// The route without TLS: that a port accepts is known before anything is said on it.
 fn plainly(route: &Route) -> Route {
     Route::plain(route.addresses.iter().cloned())
-}
-
-/// Waits until one of the checks holds. They take turns, each turn longer than the one before, so
-/// that an address where nobody listens holds up little and a slow answer is waited for in the end.
-fn wait_ready(
-    running: &mut Running,
-    checks: &[ReadyCheck],
-    timeout: Duration,
-    stop: &AtomicBool,
-) -> Result<(), TargetError> {
-    const TURN_FIRST: Duration = Duration::from_millis(100);
-    if let [check] = checks {
-        return running.wait_ready(check, timeout, stop);
-    }
-    let begin = Instant::now();
-    let mut turn = TURN_FIRST;
-    loop {
-        for check in checks {
-            let left = timeout.saturating_sub(begin.elapsed());
-            match running.wait_ready(check, turn.min(left), stop) {
-                Err(TargetError::NotReady { waited, .. }) if waited < left => {}
-                Err(TargetError::NotReady {
-                    name,
-                    last,
-                    log,
-                    tail,
-                    ..
-                }) => {
-                    return Err(TargetError::NotReady {
-                        name,
-                        waited: timeout,
-                        last,
-                        log,
-                        tail,
-                    });
-                }
-                other => return other,
-            }
-        }
-        turn *= 2;
-    }
-}
-
-/// Starts one process and waits until it is ready by one of the checks; both failing is the
-/// target's affair.
-fn start(
-    launch: &Launch,
-    checks: &[ReadyCheck],
-    timeout: Duration,
-    stop: &AtomicBool,
-    guardian: &Guardian,
-    what: &str,
-) -> Result<Running> {
-    let problem = |error: TargetError| {
-        if interrupt::came(stop) {
-            return Problem::interrupted();
-        }
-        if matches!(error, TargetError::Log { .. } | TargetError::Guardian(_)) {
-            let what = format!("{what}: {error}");
-            return Problem::environment(what, "give --out a directory that can be written");
-        }
-        let log = launch.log_dir.join(format!("{}.log", launch.name));
-        let named = matches!(
-            error,
-            TargetError::Died { .. } | TargetError::NotReady { .. }
-        );
-        let what = if named {
-            error.to_string()
-        } else {
-            format!("{what}: {error}")
-        };
-        Problem::unreachable(
-            what,
-            format!(
-                "run {:?} by hand; its output is in {}",
-                launch.command.join(" "),
-                log.display()
-            ),
-        )
-    };
-    let mut running = target::start(launch, guardian).map_err(problem)?;
-    wait_ready(&mut running, checks, timeout, stop).map_err(problem)?;
-    Ok(running)
 }
 
 /// A program with a slash is relative to the scenario's folder, whatever the working folder is.

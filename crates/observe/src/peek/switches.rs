@@ -6,13 +6,13 @@
 //! slot began. An event for a thread on any CPU would need a ring of its own and is not inherited.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::fs;
 use std::io;
 use std::path::Path;
 
 use rustix::io::Errno;
 use slowpath_core::Nanos;
 
+use crate::cpus;
 use crate::namespaces::{self, Namespace};
 use crate::trace::perf::{Event, What};
 use crate::trace::records::{self, Record};
@@ -78,15 +78,14 @@ impl Switches {
         if !namespaces::is_first(proc_root, Namespace::Time) {
             return Err(io::Error::other(namespaces::OTHER_TIME.0));
         }
-        let stat = fs::read_to_string(proc_root.join("stat"))?;
-        let numbers: Vec<u32> = online(&stat).collect();
+        let numbers = cpus::online(proc_root)?;
         let Some(room) = most_files.checked_sub(numbers.len()) else {
             return Err(Errno::MFILE.into());
         };
         let mut cpus = Vec::with_capacity(numbers.len());
         for number in numbers {
             let owner = Event::open_for(What::Nothing, Some(0), number)?;
-            let ring = map(&owner)?;
+            let ring = Ring::map_largest(&owner, RING_BYTES, SMALLEST_RING_BYTES)?;
             cpus.push(Cpu {
                 number,
                 owner,
@@ -186,25 +185,4 @@ fn sight(bytes: &[u8], cpu: u16) -> Option<Sight> {
         cpu,
         seen,
     })
-}
-
-/// The largest ring that this user may still lock.
-fn map(event: &Event) -> io::Result<Ring> {
-    let mut bytes = RING_BYTES;
-    loop {
-        match Ring::map(event, bytes) {
-            Err(error) if bytes <= SMALLEST_RING_BYTES => return Err(error),
-            Err(_) => bytes /= 2,
-            mapped => return mapped,
-        }
-    }
-}
-
-/// The CPUs that are online, by the text of `/proc/stat`.
-fn online(stat: &str) -> impl Iterator<Item = u32> {
-    let number = |line: &str| {
-        let (name, _) = line.split_once(' ')?;
-        name.strip_prefix("cpu")?.parse().ok()
-    };
-    stat.lines().filter_map(number)
 }

@@ -65,6 +65,19 @@ impl Ring {
         Ok(ring)
     }
 
+    /// The same with the largest of `most` bytes, half of that, and so on down to `least` that the kernel
+    /// grants (`kernel.perf_event_mlock_kb` bounds it for users without `CAP_IPC_LOCK`).
+    pub(crate) fn map_largest(event: impl AsFd, most: usize, least: usize) -> io::Result<Self> {
+        let mut bytes = most;
+        loop {
+            match Self::map(&event, bytes) {
+                Err(error) if bytes <= least => return Err(error),
+                Err(_) => bytes /= 2,
+                mapped => return mapped,
+            }
+        }
+    }
+
     /// Appends what the kernel has written since the last time to `into` and makes room for more.
     /// Records are whole: the kernel moves its mark behind a record once that is written.
     #[expect(unsafe_code, reason = "the memory was mapped by hand")]

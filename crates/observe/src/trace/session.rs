@@ -1,7 +1,6 @@
 //! All events on all CPUs: opened, told whom to follow, switched on and off.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::fs;
 use std::io;
 use std::path::Path;
 
@@ -17,6 +16,7 @@ use super::perf::{DUMP_BYTES, Event, What};
 use super::points::{Means, Point};
 use super::records::Shape;
 use super::ring::Ring;
+use crate::cpus;
 use crate::limits::MORE_FILES;
 
 /// Data of the largest ring: at 100,000 events a second of about 100 bytes on a CPU it holds
@@ -99,11 +99,8 @@ pub(super) enum SessionError {
         most: usize,
     },
     /// The list of CPUs is not to be had.
-    #[error("{path} lists no CPU")]
-    NoCpus {
-        /// Where it was looked for.
-        path: String,
-    },
+    #[error("the CPUs are not known: {0}")]
+    NoCpus(io::Error),
 }
 
 impl SessionError {
@@ -120,7 +117,7 @@ impl SessionError {
             Self::Refused { .. } => {
                 "run slowpath as root or with CAP_PERFMON, CAP_SYS_PTRACE and CAP_IPC_LOCK"
             }
-            Self::NoCpus { .. } => "mount procfs: mount -t proc proc /proc",
+            Self::NoCpus(_) => "mount sysfs: mount -t sysfs sysfs /sys",
         }
     }
 }
@@ -135,12 +132,7 @@ impl Session {
         scope: Scope,
         most_files: usize,
     ) -> Result<Self, SessionError> {
-        let stat = proc_root.join("stat");
-        let numbers = cpus(&fs::read_to_string(&stat).unwrap_or_default());
-        if numbers.is_empty() {
-            let path = stat.display().to_string();
-            return Err(SessionError::NoCpus { path });
-        }
+        let numbers = cpus::online(proc_root).map_err(SessionError::NoCpus)?;
         let means = Means::within(formats, numbers.len(), most_files);
         let means = means.map_err(|least| SessionError::NoFiles {
             least,
@@ -342,7 +334,7 @@ impl Cpu {
     fn open(number: u32, bytes: usize) -> Result<Self, SessionError> {
         let refused = |source| refused("perf_event_open", number, source);
         let tasks = Event::open(What::Tasks, number).map_err(refused)?;
-        let ring = largest_ring(&tasks, bytes).map_err(refused)?;
+        let ring = Ring::map_largest(&tasks, bytes, SMALLEST_RING_BYTES).map_err(refused)?;
         Ok(Self {
             number,
             tasks,
@@ -438,27 +430,6 @@ fn ring_bytes(cpus: usize) -> usize {
     let share = ALL_RINGS_BYTES / cpus.max(1);
     let share = share.clamp(SMALLEST_RING_BYTES, RING_BYTES);
     1 << share.ilog2()
-}
-
-/// Maps the largest ring that the kernel grants (`kernel.perf_event_mlock_kb` bounds it for users
-/// without `CAP_IPC_LOCK`).
-fn largest_ring(tasks: &Event, mut bytes: usize) -> io::Result<Ring> {
-    loop {
-        match Ring::map(tasks, bytes) {
-            Err(error) if bytes <= SMALLEST_RING_BYTES => return Err(error),
-            Err(_) => bytes /= 2,
-            Ok(ring) => return Ok(ring),
-        }
-    }
-}
-
-/// The CPUs that are online, by the text of `/proc/stat`.
-fn cpus(stat: &str) -> Vec<u32> {
-    let number = |line: &str| {
-        let (name, _) = line.split_once(' ')?;
-        name.strip_prefix("cpu")?.parse().ok()
-    };
-    stat.lines().filter_map(number).collect()
 }
 
 #[cfg(test)]

@@ -119,7 +119,7 @@ fn whom_to_follow_is_told_again_where_it_was_refused() {
 #[test]
 fn with_few_files_less_is_traced_and_with_fewer_nothing() {
     let Some(formats) = formats() else { return };
-    let cpus = cpus(&fs::read_to_string("/proc/stat").unwrap()).len();
+    let cpus = cpus::online(Path::new("/proc")).unwrap().len();
     let Some(session) = permitted(open_with(&formats, cpus * 4 + 2)) else {
         return;
     };
@@ -129,9 +129,4 @@ fn with_few_files_less_is_traced_and_with_fewer_nothing() {
     assert!(gaps.filter(|gap| gap.reason.contains("files")).count() >= formats.len() - 1);
     let refused = open_with(&formats, cpus * 4 + 1).unwrap_err();
     assert!(matches!(refused, SessionError::NoFiles { .. }), "{refused}");
-}
-
-#[test]
-fn cpus_are_those_that_are_online() {
-    assert_eq!(cpus("cpu  1 2\ncpu0 1 2\ncpu3 1 2\nintr 5\n"), [0, 3]);
 }

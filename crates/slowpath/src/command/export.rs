@@ -1,7 +1,9 @@
 //! `slowpath export`: a part of a run for viewers of traces.
 
-use std::fs::File;
-use std::io::{BufWriter, Write};
+use std::fs::{File, OpenOptions, Permissions};
+use std::io::{self, BufWriter, Write};
+use std::os::unix::fs::PermissionsExt;
+use std::path::Path;
 
 use anyhow::Result;
 use slowpath_core::nanos::Span;
@@ -40,10 +42,40 @@ fn write(args: &ExportArgs, record: &RunRecord, wanted: &Wanted) -> Result<Expor
             "give a file that can be written, in a folder that exists",
         )
     };
-    let mut file = BufWriter::new(File::create(&args.file).map_err(cannot)?);
-    let exported = slowpath_report::chrome(record, wanted, &mut file).map_err(cannot)?;
-    file.flush().map_err(cannot)?;
-    Ok(exported)
+    replace(&args.file, |file| {
+        slowpath_report::chrome(record, wanted, file)
+    })
+    .map_err(cannot)
+}
+
+/// Writes a file as a whole: where that fails, what stood there still stands.
+fn replace<T>(
+    path: &Path,
+    write: impl FnOnce(&mut BufWriter<&File>) -> io::Result<T>,
+) -> io::Result<T> {
+    let whole = |file: &File| {
+        let mut buffered = BufWriter::new(file);
+        let written = write(&mut buffered)?;
+        buffered.flush()?;
+        Ok(written)
+    };
+    if path.metadata().is_ok_and(|metadata| !metadata.is_file()) {
+        // A pipe or a device keeps nothing and cannot be replaced.
+        return whole(&OpenOptions::new().write(true).open(path)?);
+    }
+    // Whom a link leads to is replaced, and not the link.
+    let path = path.canonicalize().unwrap_or_else(|_| path.to_owned());
+    let folder = path
+        .parent()
+        .filter(|folder| !folder.as_os_str().is_empty());
+    // As a file that is created in the usual way; the umask takes from it.
+    let usual = Permissions::from_mode(0o666);
+    let draft = tempfile::Builder::new()
+        .permissions(usual)
+        .tempfile_in(folder.unwrap_or(Path::new(".")))?;
+    let written = whole(draft.as_file())?;
+    draft.persist(&path)?;
+    Ok(written)
 }
 
 fn part(args: &ExportArgs, record: &RunRecord) -> Result<Part, Problem> {
@@ -100,4 +132,26 @@ fn told(record: &RunRecord, exported: &Exported) -> String {
         ));
     }
     lines.join("\n")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_stood_there_stands_until_the_new_is_whole() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("trace.json");
+        std::fs::write(&path, "before").unwrap();
+        let broken = replace(&path, |file| {
+            file.write_all(b"half of it")?;
+            file.flush()?;
+            Err::<(), _>(io::Error::other("as a disk that is full"))
+        });
+        assert!(broken.is_err());
+        assert_eq!(std::fs::read_to_string(&path).unwrap(), "before");
+        assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 1);
+        replace(&path, |file| file.write_all(b"after")).unwrap();
+        assert_eq!(std::fs::read_to_string(&path).unwrap(), "after");
+    }
 }

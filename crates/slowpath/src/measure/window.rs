@@ -59,12 +59,8 @@ pub(super) fn one_repeat(
     let load = &wanted.plan.scenario.load;
     let pass = wanted.plan.pass_name(repeat);
     let title = title(&wanted.plan, repeat);
-    let bar = Bar::follow(
-        &control,
-        title,
-        Duration::from_nanos(load.warmup_ns + load.duration_ns),
-        wanted.quiet,
-    );
+    let length = Duration::from_nanos(load.warmup_ns + load.duration_ns);
+    let bar = Bar::follow(&control, title, length, wanted.quiet);
     mark(MarkKind::LoadBegan, String::new());
     let drive = Drive {
         plan: &wanted.plan,

@@ -18,6 +18,7 @@ mod gates;
 mod histories;
 mod house;
 mod lab;
+mod left_behind;
 mod limits;
 mod linting;
 mod misunderstood;
