@@ -8,7 +8,7 @@ use serde_json::Value;
 use slowpath_core::sample::{Outcome, Sample, Stage};
 
 use crate::faulty::{Fault, Faulty};
-use crate::support::{assert_exit, run_scenario, stderr};
+use crate::support::{assert_exit, run_scenario, side_by_side, stderr};
 
 /// Connections, as many users of a closed loop.
 const CONNECTIONS: usize = 50;
@@ -142,60 +142,66 @@ fn nothing_was_repeated(left: &Left, seen: &BTreeMap<u32, Vec<Fault>>) {
 #[test]
 fn each_fault_is_counted_as_the_server_counts_it() {
     eprintln!("| fault | server | slowpath, of the measured window | exit code |");
-    for Row { fault, said } in &ROWS {
-        let server = Faulty::start(Some(*fault), None);
-        let left = load(server.address, 3);
-        let seen = server.end();
-        nothing_was_repeated(&left, &seen);
-        left.adds_up();
-        left.failed();
-
-        // Request by request: what the server did is what the sample says, and nothing else is.
-        let mut counts = (0, 0);
-        for sample in &left.samples {
-            let did = seen.get(&sample.serial).map(|faults| faults[0]);
-            if sample.outcome == Outcome::Unfinished {
-                continue;
-            }
-            let meant = if did == Some(*fault) {
-                (said.0, said.1)
-            } else {
-                (Outcome::Ok, "check")
-            };
-            assert_eq!((sample.outcome, sample.phase.name()), meant, "{sample:?}");
-            if did == Some(*fault) {
-                counts.0 += 1;
-                counts.1 += u64::from(sample.stage == Stage::Measured);
-            }
-        }
-        assert!(counts.1 >= 10, "{fault:?}: {counts:?}");
-
-        // The report: one kind of error, with the server's count in the measured window.
-        let [error] = left.errors() else {
-            panic!("{fault:?}: {:?}", left.errors());
-        };
-        assert_eq!(error["class"], said.0.name());
-        assert_eq!(error["phase"], said.1);
-        assert_eq!(error["errno"].as_str(), said.2);
-        assert_eq!(error["count"].as_u64(), Some(counts.1));
-        let examples = error["examples"].as_array().unwrap();
-        assert_eq!(examples.len(), 5);
-        for example in examples {
-            let serial = example["serial"].as_u64().unwrap() as u32;
-            assert_eq!(seen[&serial], [*fault]);
-        }
-        assert!(
-            left.report["logs_unseen"]
-                .as_str()
-                .unwrap()
-                .contains("target.command")
-        );
-        let did = seen.values().filter(|faults| faults[0] == *fault).count();
-        left.print(
-            &format!("{fault:?}"),
-            &format!("{did} in all, {} in the window", counts.1),
-        );
+    for pair in ROWS.chunks(2) {
+        let rows: Vec<_> = pair.iter().map(|row| move || is_counted(row)).collect();
+        let rows: Vec<&(dyn Fn() + Sync)> = rows.iter().map(|row| row as _).collect();
+        side_by_side(&rows);
     }
+}
+
+fn is_counted(Row { fault, said }: &Row) {
+    let server = Faulty::start(Some(*fault), None);
+    let left = load(server.address, 3);
+    let seen = server.end();
+    nothing_was_repeated(&left, &seen);
+    left.adds_up();
+    left.failed();
+
+    // Request by request: what the server did is what the sample says, and nothing else is.
+    let mut counts = (0, 0);
+    for sample in &left.samples {
+        let did = seen.get(&sample.serial).map(|faults| faults[0]);
+        if sample.outcome == Outcome::Unfinished {
+            continue;
+        }
+        let meant = if did == Some(*fault) {
+            (said.0, said.1)
+        } else {
+            (Outcome::Ok, "check")
+        };
+        assert_eq!((sample.outcome, sample.phase.name()), meant, "{sample:?}");
+        if did == Some(*fault) {
+            counts.0 += 1;
+            counts.1 += u64::from(sample.stage == Stage::Measured);
+        }
+    }
+    assert!(counts.1 >= 10, "{fault:?}: {counts:?}");
+
+    // The report: one kind of error, with the server's count in the measured window.
+    let [error] = left.errors() else {
+        panic!("{fault:?}: {:?}", left.errors());
+    };
+    assert_eq!(error["class"], said.0.name());
+    assert_eq!(error["phase"], said.1);
+    assert_eq!(error["errno"].as_str(), said.2);
+    assert_eq!(error["count"].as_u64(), Some(counts.1));
+    let examples = error["examples"].as_array().unwrap();
+    assert_eq!(examples.len(), 5);
+    for example in examples {
+        let serial = example["serial"].as_u64().unwrap() as u32;
+        assert_eq!(seen[&serial], [*fault]);
+    }
+    assert!(
+        left.report["logs_unseen"]
+            .as_str()
+            .unwrap()
+            .contains("target.command")
+    );
+    let did = seen.values().filter(|faults| faults[0] == *fault).count();
+    left.print(
+        &format!("{fault:?}"),
+        &format!("{did} in all, {} in the window", counts.1),
+    );
 }
 
 #[test]

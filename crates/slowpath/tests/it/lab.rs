@@ -3,7 +3,9 @@
 
 use serde_json::Value;
 
-use crate::support::{blamed, causes, disturbances, lab, names, run_scenario, skipped};
+use crate::support::{
+    blamed, causes, disturbances, lab, names, run_scenario, side_by_side, skipped,
+};
 
 /// A scenario that starts a lab server.
 fn scenario(server: &str, load: &str) -> String {
@@ -80,16 +82,18 @@ const OPEN: &str = "model = \"open\"\nrate = \"60/s\"\nconnections = 4\nduration
 #[test]
 fn delayed_ack() {
     sick("delayed-ack", OPEN, "delayed-ack", 0.8);
-    healthy("delayed-ack --healthy", OPEN);
-    not("delayed-ack --variant sleep", OPEN, "delayed-ack");
+    side_by_side(&[&|| healthy("delayed-ack --healthy", OPEN), &|| {
+        not("delayed-ack --variant sleep", OPEN, "delayed-ack")
+    }]);
 }
 
 #[test]
 fn fixed_delay() {
     sick("fixed-delay --delay-ms 17", OPEN, "fixed-delay", 0.6);
-    healthy("fixed-delay --healthy", OPEN);
+    side_by_side(&[&|| healthy("fixed-delay --healthy", OPEN), &|| {
+        not("fixed-delay --variant jitter", OPEN, "fixed-delay")
+    }]);
     not("fixed-delay --variant burn", OPEN, "fixed-delay");
-    not("fixed-delay --variant jitter", OPEN, "fixed-delay");
 }
 
 #[test]
@@ -103,10 +107,12 @@ fn cpu_saturation() {
 fn accept_queue_overflow() {
     let burst = "model = \"closed\"\nusers = 50\nthink = \"0s..100ms\"\n\
                  connection = \"per-request\"\nduration = \"12s\"";
-    sick("accept-queue-overflow", burst, "accept-queue-overflow", 0.3);
     let few = "model = \"closed\"\nusers = 4\nthink = \"50ms..100ms\"\n\
                connection = \"per-request\"\nduration = \"6s\"";
-    healthy("accept-queue-overflow --healthy", few);
+    side_by_side(&[
+        &|| sick("accept-queue-overflow", burst, "accept-queue-overflow", 0.3),
+        &|| healthy("accept-queue-overflow --healthy", few),
+    ]);
 }
 
 #[test]
@@ -186,9 +192,6 @@ fn run_queue_delay() {
 
 #[test]
 fn healthy_servers() {
-    healthy("healthy", OPEN);
-    healthy(
-        "healthy",
-        "model = \"closed\"\nusers = 4\nthink = \"5ms..20ms\"\nduration = \"6s\"",
-    );
+    let closed = "model = \"closed\"\nusers = 4\nthink = \"5ms..20ms\"\nduration = \"6s\"";
+    side_by_side(&[&|| healthy("healthy", OPEN), &|| healthy("healthy", closed)]);
 }

@@ -298,3 +298,14 @@ pub(crate) fn confirmed(folder: &Path, report: &Value) -> bool {
     skipped(&format!("an experiment is undecided: {}", why.join("; ")));
     false
 }
+
+/// Runs all of these at once: loads of servers that wait rather than compute leave the CPUs to each
+/// other.
+pub(crate) fn side_by_side(all: &[&(dyn Fn() + Sync)]) {
+    std::thread::scope(|scope| {
+        let running: Vec<_> = all.iter().map(|one| scope.spawn(one)).collect();
+        // Whoever fails has said why.
+        let ended: Vec<_> = running.into_iter().map(|one| one.join()).collect();
+        assert!(ended.iter().all(Result::is_ok));
+    });
+}
