@@ -142,10 +142,7 @@ fn repeats(
     let (mut watch, mut session) = (Some(first.0), Some(first.1));
     // Every pass of every repeat is a window of its own, numbered through.
     let windows = windows(&wanted.plan);
-    let mut precision = Precision::of(&wanted.plan);
-    if let (Some(precision), false) = (&precision, wanted.quiet) {
-        out::say(&precision.announcement(&wanted.plan));
-    }
+    let mut precision = announced(wanted);
     for repeat in 0..windows {
         let health = watch.take().unwrap_or_else(|| wanted.watch_host());
         let begin = || Session::begin(setting, wanted.guardian);
@@ -201,6 +198,15 @@ fn repeats(
         left.end();
     }
     Ok(())
+}
+
+/// The precision that is asked for, if any is, once it was said.
+fn announced(wanted: &Measurement<'_>) -> Option<Precision> {
+    let precision = Precision::of(&wanted.plan);
+    if let (Some(precision), false) = (&precision, wanted.quiet) {
+        out::say(&precision.announcement(&wanted.plan));
+    }
+    precision
 }
 
 /// Adds a repeat to what is known so far, and gives whether that is as precise as was asked for, if

@@ -58,9 +58,8 @@ pub(super) fn one_repeat(
     companion.accompany(session, &control)?;
     let load = &wanted.plan.scenario.load;
     let pass = wanted.plan.pass_name(repeat);
-    let title = title(&wanted.plan, repeat);
     let length = Duration::from_nanos(load.warmup_ns + load.duration_ns);
-    let bar = Bar::follow(&control, title, length, wanted.quiet);
+    let bar = Bar::follow(&control, title(&wanted.plan, repeat), length, wanted.quiet);
     mark(MarkKind::LoadBegan, String::new());
     let drive = Drive {
         plan: &wanted.plan,
@@ -71,8 +70,7 @@ pub(super) fn one_repeat(
         // A cold pass must not be warmed, and every other begins as it does.
         silent_warmup: pass.is_some(),
     };
-    let waits = record.waits();
-    let dropped = record.stream_events_dropped();
+    let (waits, dropped) = (record.waits(), record.stream_events_dropped());
     let drove = slowpath_load::drive(&drive, &control, keys, recorder);
     drop((bar, relay));
     let left = companion.leave();
