@@ -59,6 +59,8 @@ pub(crate) fn figures(case: &Case<'_>, endpoint: &EndpointCase) -> Option<Endpoi
         with_spans: tally.requests(),
         slow: tally.slow(),
         coverage: share(tally.coverage()),
+        cut: tally.cut(),
+        unseen: share(tally.unseen()),
         early: early.len() as u64,
         early_ms: type_1(&early, 0.5).map(|ns| ms(ns as f64)),
         own: tally.own(spans),

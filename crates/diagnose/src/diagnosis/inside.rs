@@ -146,8 +146,8 @@ pub struct SegmentFigures {
     pub fast_ms: Option<f64>,
     /// Median of the joined slow requests, in milliseconds; `null` without any.
     pub slow_ms: Option<f64>,
-    /// Its share of what slow requests take longer than the others in the mean, from 0 to 1;
-    /// `null` without slow requests.
+    /// Its share of what slow requests take longer than the others in the mean, from 0 to 1, in
+    /// proportion to the other parts that take longer; `null` without slow requests.
     pub share: Option<f64>,
 }
 
@@ -194,7 +194,8 @@ pub struct ChainNode {
     pub mean_ms: f64,
     /// Its mean time in the requests that these are held against, in milliseconds.
     pub reference_ms: f64,
-    /// Its share of what the requests take longer than the reference, from 0 to 1.
+    /// Its share of what the requests take longer than the reference, from 0 to 1, in proportion to
+    /// its siblings that take longer.
     pub share: f64,
     /// How many of the requests have it.
     pub requests: u64,

@@ -17,6 +17,13 @@ pub struct EndpointSpans {
     /// The share of the time from first byte sent to last byte read that lies in spans, from 0 to
     /// 1; the rest is on the way, or waits unread.
     pub coverage: f64,
+    /// Requests with more spans than are looked at: the first 256 of each.
+    #[serde(default)]
+    pub cut: u64,
+    /// The share of the time from first byte sent to last byte read in which there may be spans that
+    /// are not looked at, from 0 to 1: nothing is said of it.
+    #[serde(default)]
+    pub unseen: f64,
     /// Requests whose spans begin before they were sent: the target's clock is off, or coarse:
     /// some SDKs take whole milliseconds.
     pub early: u64,
@@ -81,6 +88,9 @@ pub struct GapState {
     pub stack: Vec<String>,
     /// Its share of the gap's traced time, from 0 to 1.
     pub share: f64,
+    /// Requests that it was seen in.
+    #[serde(default)]
+    pub requests: u64,
 }
 
 /// Spans of one name that follow each other in one span.

@@ -60,6 +60,8 @@ fn states(case: &Case<'_>, inside: &Inside<'_>, walked: &[&Walked], key: GapKey)
                 let (what, thread) = words(inside, &piece.leaf, piece.begin);
                 let state = found.entry((what, thread)).or_default();
                 state.time_ns += ns;
+                state.requests += u64::from(state.last != Some(one.joined.sample));
+                state.last = Some(one.joined.sample);
                 // Where an idle runtime waits is the same in every program.
                 if piece.leaf.kind != LeafKind::RuntimeIdle {
                     *state.stacks.entry(piece.leaf.stack).or_default() += ns;
@@ -77,6 +79,7 @@ fn states(case: &Case<'_>, inside: &Inside<'_>, walked: &[&Walked], key: GapKey)
             },
             stack: state.stack(inside),
             share: share(state.time_ns as f64 / traced_ns.max(1) as f64),
+            requests: state.requests,
         })
         .collect();
     told.sort_by(|a, b| {
@@ -104,6 +107,9 @@ fn words(inside: &Inside<'_>, leaf: &Leaf, at: u64) -> (String, String) {
 #[derive(Default)]
 struct State {
     time_ns: u64,
+    requests: u64,
+    /// The last request that was counted.
+    last: Option<u32>,
     stacks: BTreeMap<u32, u64>,
 }
 

@@ -33,6 +33,9 @@ pub(super) struct Tally {
     latency_ns: ByClass<u64>,
     service_ns: u64,
     covered_ns: u64,
+    /// Requests with more spans than are looked at, and the time in which these may lie.
+    cut: u64,
+    unseen_ns: u64,
     own: BTreeMap<u32, Own>,
     gaps: BTreeMap<GapKey, ByClass<u64>>,
 }
@@ -50,6 +53,7 @@ impl Tally {
         self.requests[class] += 1;
         self.latency_ns[class] += latency_ns;
         self.service_ns += window.len_ns();
+        self.cut += u64::from(tree.is_cut());
         for span in tree.spans() {
             self.own.entry(span.name).or_default().spans += 1;
         }
@@ -57,6 +61,10 @@ impl Tally {
             let Some(of) = part.of else { continue };
             let length_ns = part.end.since(part.begin);
             self.covered_ns += length_ns;
+            if part.unseen {
+                self.unseen_ns += length_ns;
+                continue;
+            }
             let inside = tree.span(of).name;
             self.own.entry(inside).or_default().time_ns[class] += length_ns;
             if let Some(key) = key_of(tree, &part) {
@@ -83,6 +91,16 @@ impl Tally {
     /// The share of it that lies in spans.
     pub(super) fn coverage(&self) -> f64 {
         self.covered_ns as f64 / self.service_ns.max(1) as f64
+    }
+
+    /// Requests with more spans than are looked at.
+    pub(super) fn cut(&self) -> u64 {
+        self.cut
+    }
+
+    /// The share of the time in which spans may lie that are not looked at.
+    pub(super) fn unseen(&self) -> f64 {
+        self.unseen_ns as f64 / self.service_ns.max(1) as f64
     }
 
     /// The own time of spans.
@@ -148,7 +166,7 @@ impl Tally {
 
 /// By what a stretch between spans is known; `None` if it is none.
 pub(super) fn key_of(tree: &Tree<'_>, part: &Part) -> Option<GapKey> {
-    let (after, before) = part.between?;
+    let (after, before) = part.between.filter(|_| !part.unseen)?;
     let name = |place: Option<usize>| place.map(|place| tree.span(place).name);
     Some(GapKey {
         inside: name(part.of)?,

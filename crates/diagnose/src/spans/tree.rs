@@ -15,6 +15,8 @@ const MOST_SPANS: usize = 256;
 #[derive(Debug)]
 pub(super) struct Tree<'a> {
     spans: &'a [AppSpan],
+    /// From when on there are spans that are not looked at.
+    unseen_from: Option<Nanos>,
     roots: Vec<usize>,
     children: Vec<Vec<usize>>,
 }
@@ -28,12 +30,14 @@ pub(super) struct Part {
     pub(super) of: Option<usize>,
     /// The spans in it that the stretch lies between; `None` for all if there is none.
     pub(super) between: Option<(Option<usize>, Option<usize>)>,
+    /// Whether spans that are not looked at may lie in it: then it is no span's own, and no gap.
+    pub(super) unseen: bool,
 }
 
 impl<'a> Tree<'a> {
     /// The tree of spans that are sorted by their begin.
     pub(super) fn of(spans: &'a [AppSpan]) -> Self {
-        let spans = &spans[..spans.len().min(MOST_SPANS)];
+        let (spans, unseen) = spans.split_at(spans.len().min(MOST_SPANS));
         let mut places = BTreeMap::new();
         for (place, span) in spans.iter().enumerate() {
             // Of two spans with one id the first is meant.
@@ -43,6 +47,7 @@ impl<'a> Tree<'a> {
         let parents = without_circles(parents.collect());
         let mut tree = Self {
             spans,
+            unseen_from: unseen.first().map(|span| span.begin),
             roots: Vec::new(),
             children: vec![Vec::new(); spans.len()],
         };
@@ -70,6 +75,11 @@ impl<'a> Tree<'a> {
         self.spans
     }
 
+    /// Whether there are more spans than are looked at.
+    pub(super) const fn is_cut(&self) -> bool {
+        self.unseen_from.is_some()
+    }
+
     /// The spans in a span, or those in none; the last to end comes first.
     pub(super) fn inside(&self, of: Option<usize>) -> &[usize] {
         of.map_or(&self.roots, |place| &self.children[place])
@@ -79,7 +89,10 @@ impl<'a> Tree<'a> {
     pub(super) fn parts(&self, window: Span) -> Vec<Part> {
         let mut parts = Vec::new();
         self.take_apart(None, window.begin, window.end, &mut parts);
-        parts
+        match self.unseen_from {
+            Some(from) => parts.into_iter().flat_map(|part| part.cut(from)).collect(),
+            None => parts,
+        }
     }
 
     /// Goes from the end of a span to its begin: what ended last was waited for until then, and
@@ -99,6 +112,7 @@ impl<'a> Tree<'a> {
                     end: until,
                     of,
                     between: Some((Some(child), behind)),
+                    unseen: false,
                 });
             }
             self.take_apart(Some(child), from, to, parts);
@@ -110,8 +124,26 @@ impl<'a> Tree<'a> {
                 end: until,
                 of,
                 between: behind.map(|behind| (None, Some(behind))),
+                unseen: false,
             });
         }
+    }
+}
+
+impl Part {
+    /// The stretch, behind and ahead of the instant from which on there are spans that are not
+    /// looked at; the later part first.
+    fn cut(self, from: Nanos) -> impl Iterator<Item = Self> {
+        let at = from.clamp(self.begin, self.end);
+        let behind = Self {
+            begin: at,
+            unseen: true,
+            ..self
+        };
+        let ahead = Self { end: at, ..self };
+        [behind, ahead]
+            .into_iter()
+            .filter(|part| part.begin < part.end)
     }
 }
 
@@ -245,7 +277,34 @@ pub(super) mod tests {
         let spans: Vec<AppSpan> = (1..100_000).map(chain).collect();
         let tree = Tree::of(&spans);
         assert_eq!(tree.spans().len(), MOST_SPANS);
-        assert_eq!(tree.parts(window(1, 10_000_000)).len(), 2 * MOST_SPANS);
+        assert!(tree.is_cut());
+        let parts = tree.parts(window(1, 10_000_000));
+        assert_eq!(parts.len(), 2 * MOST_SPANS);
+    }
+
+    #[test]
+    fn what_lies_behind_the_spans_that_are_looked_at_is_no_gap() {
+        // A thousand queries, one after the other.
+        let query = |n: u64| span(n + 2, 1, 10 * n + 1, 10 * n + 10);
+        let mut spans = vec![span(1, 0, 0, 10_000)];
+        spans.extend((0..1_000).map(query));
+        let tree = Tree::of(&spans);
+        let parts = tree.parts(window(1, 10_000));
+        let length = |of: fn(&Part) -> bool| -> u64 {
+            let all = parts.iter().filter(|part| of(part));
+            all.map(|part| part.end.since(part.begin)).sum()
+        };
+        let looked_at = 10 * (MOST_SPANS as u64 - 1);
+        assert_eq!(length(|part| part.unseen), 10_000 - looked_at - 1);
+        assert_eq!(length(|part| !part.unseen), looked_at);
+        let longest = parts
+            .iter()
+            .filter(|part| !part.unseen && part.of == Some(0));
+        assert!(
+            longest
+                .map(|part| part.end.since(part.begin))
+                .all(|ns| ns <= 1)
+        );
     }
 
     proptest! {

@@ -85,6 +85,16 @@ fn millis(ns: f64) -> f64 {
     round(ns / MILLISECOND as f64, 1e6)
 }
 
+/// The shares of parts of which each takes so much longer, and all together `longer`. Where some are
+/// shorter the others take more than it all does: they share it in proportion, so that shares are
+/// never more than the whole.
+fn shares(more: &[f64], longer: f64) -> Vec<f64> {
+    let more = more.iter().map(|more| more.max(0.0));
+    let whole = more.clone().sum::<f64>().max(longer);
+    let part = |more| if whole > 0.0 { more / whole } else { 0.0 };
+    more.map(part).collect()
+}
+
 fn segments(endpoint: &EndpointCase, join: &EndpointJoin) -> Vec<SegmentFigures> {
     let is_slow = |joined: &&Joined| endpoint.split.slow.binary_search(&joined.sample).is_ok();
     let (slow, fast): (Vec<&Joined>, Vec<&Joined>) = join.joined.iter().partition(is_slow);
@@ -93,20 +103,37 @@ fn segments(endpoint: &EndpointCase, join: &EndpointJoin) -> Vec<SegmentFigures>
         sum as f64 / of.len().max(1) as f64
     };
     let longer = mean(&slow, &Joined::latency_ns) - mean(&fast, &Joined::latency_ns);
+    let more = Segment::ALL.map(|segment| {
+        let part = |joined: &Joined| joined.part_ns(segment);
+        mean(&slow, &part) - mean(&fast, &part)
+    });
+    let shares = shares(&more, longer);
     let figures = |&segment: &Segment| {
         let part = |joined: &Joined| joined.part_ns(segment);
         let middle = |of: &[&Joined]| {
             let mut all: Vec<f64> = of.iter().map(|joined| part(joined) as f64).collect();
             median(&mut all).map(millis)
         };
-        let more = mean(&slow, &part) - mean(&fast, &part);
         let known = !slow.is_empty() && !fast.is_empty() && longer > 0.0;
         SegmentFigures {
             segment,
             fast_ms: middle(&fast),
             slow_ms: middle(&slow),
-            share: known.then(|| share((more / longer).clamp(0.0, 1.0))),
+            share: known.then(|| share(shares[segment as usize])),
         }
     };
     Segment::ALL.iter().map(figures).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn parts_of_which_some_are_shorter_are_never_more_than_the_whole() {
+        assert_eq!(shares(&[6.0, 2.0], 10.0), [0.6, 0.2]);
+        let told = shares(&[9.0, 3.0, -2.0], 10.0);
+        assert_eq!(told, [0.75, 0.25, 0.0]);
+        assert_eq!(shares(&[-1.0, 0.0], -1.0), [0.0, 0.0]);
+    }
 }

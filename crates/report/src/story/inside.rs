@@ -227,7 +227,7 @@ pub(crate) fn traced(view: &TraceView) -> Vec<String> {
     });
     if view.lost > 0 {
         lines.push(format!(
-            "{} of {} trace records lost: shares are lower bounds",
+            "{} of {} trace records lost: what threads did then is known in part",
             quantity::count(view.lost),
             quantity::count(view.events + view.lost)
         ));

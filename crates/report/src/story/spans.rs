@@ -49,7 +49,16 @@ fn coverage(spans: &EndpointSpans) -> String {
         )
     });
     let early = early.unwrap_or_default();
-    format!("spans: {with} of the requests have some{covered}{early}")
+    let cut = if spans.cut > 0 {
+        format!(
+            "; of {} only the first 256 spans are looked at, and {} of the time lies behind them",
+            quantity::plural(spans.cut, "request"),
+            quantity::percent(spans.unseen)
+        )
+    } else {
+        String::new()
+    };
+    format!("spans: {with} of the requests have some{covered}{cut}{early}")
 }
 
 /// The spans that explain most.
@@ -162,6 +171,8 @@ mod tests {
             with_spans: 990,
             slow: 50,
             coverage: 0.93,
+            cut: 0,
+            unseen: 0.0,
             early: 0,
             early_ms: None,
             own: vec![SpanFigures {
@@ -182,6 +193,7 @@ mod tests {
                     what: "sleeping (thread worker)".into(),
                     stack: vec!["nanosleep".into(), "backoff".into()],
                     share: 0.92,
+                    requests: 40,
                 }],
             }],
             repeated: vec![RepeatedSpans {
@@ -229,6 +241,15 @@ mod tests {
             line,
             "spans: 99 % of the requests have some, which cover 93 % of their time"
         );
+        let cut = EndpointSpans {
+            cut: 2,
+            unseen: 0.74,
+            ..told()
+        };
+        assert!(coverage(&cut).ends_with(
+            "; of 2 requests only the first 256 spans are looked at, and 74 % of the time lies \
+             behind them"
+        ));
         let none = EndpointSpans {
             with_spans: 0,
             ..told()

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use slowpath_core::trace::{Call, NO_STACK};
 
-use super::millis;
+use super::{millis, shares};
 use crate::case::EndpointCase;
 use crate::diagnosis::{ChainNode, ChainTree, NodeKind, Part, Segment};
 use crate::figures::share;
@@ -65,6 +65,13 @@ struct Node {
     last: Option<u32>,
     stacks: BTreeMap<u32, u64>,
     children: BTreeMap<Key, Node>,
+}
+
+impl Node {
+    /// By how much it takes longer than in the reference.
+    fn longer_ns(&self) -> f64 {
+        self.ns - self.reference_ns
+    }
 }
 
 struct Tree<'i> {
@@ -174,17 +181,23 @@ impl<'i> Tree<'i> {
 
     fn told(self) -> ChainTree {
         let longer_ns = self.mean_ns - self.reference_ns;
+        let more = self
+            .root
+            .children
+            .values()
+            .map(|node| node.longer_ns().max(0.0));
+        let whole_ns = more.sum::<f64>().max(longer_ns);
         let mut unexplained: Vec<Part> = self
             .unexplained
             .iter()
             .map(|(why, (ns, reference_ns))| Part {
                 why: (*why).to_owned(),
-                share: part(ns - reference_ns, longer_ns),
+                share: share(part(ns - reference_ns, whole_ns)),
             })
             .filter(|part| part.share >= LEAST)
             .collect();
         unexplained.sort_by(|a, b| b.share.total_cmp(&a.share).then(a.why.cmp(&b.why)));
-        let mut nodes = self.nodes(&self.root, longer_ns);
+        let mut nodes = self.nodes(&self.root, longer_ns, 1.0);
         let order = |node: &ChainNode| match node.kind {
             NodeKind::Segment(segment) => segment as usize,
             _ => usize::MAX,
@@ -199,17 +212,20 @@ impl<'i> Tree<'i> {
         }
     }
 
-    fn nodes(&self, of: &Node, longer_ns: f64) -> Vec<ChainNode> {
-        let told = of.children.iter().map(|(key, node)| {
-            let children = self.nodes(node, longer_ns);
-            self.node(key, node, longer_ns, children)
+    /// The parts of a node that is so much longer than in the reference, and has the share `whole`.
+    fn nodes(&self, of: &Node, longer_ns: f64, whole: f64) -> Vec<ChainNode> {
+        let more: Vec<f64> = of.children.values().map(Node::longer_ns).collect();
+        let shares = shares(&more, longer_ns);
+        let told = of.children.iter().zip(shares).map(|((key, node), part)| {
+            let children = self.nodes(node, node.longer_ns(), part * whole);
+            self.node(key, node, part * whole, children)
         });
         let mut told: Vec<ChainNode> = told.filter(|node| node.share >= LEAST).collect();
         told.sort_by(|a, b| b.share.total_cmp(&a.share).then(a.label.cmp(&b.label)));
         told
     }
 
-    fn node(&self, key: &Key, node: &Node, longer_ns: f64, children: Vec<ChainNode>) -> ChainNode {
+    fn node(&self, key: &Key, node: &Node, own: f64, children: Vec<ChainNode>) -> ChainNode {
         let most = node.stacks.iter().max_by_key(|(_, ns)| **ns);
         let stack = most.map_or_else(Vec::new, |(&stack, _)| self.inside.stack_words(stack));
         let mut told = ChainNode {
@@ -221,7 +237,7 @@ impl<'i> Tree<'i> {
             stack,
             mean_ms: millis(node.ns),
             reference_ms: millis(node.reference_ns),
-            share: part(node.ns - node.reference_ns, longer_ns),
+            share: share(own),
             requests: node.requests,
             children,
         };
@@ -250,7 +266,7 @@ impl<'i> Tree<'i> {
 /// A part of what the requests take longer, from 0 to 1.
 fn part(ns: f64, of_ns: f64) -> f64 {
     if of_ns > 0.0 {
-        share((ns / of_ns).clamp(0.0, 1.0))
+        (ns / of_ns).clamp(0.0, 1.0)
     } else {
         0.0
     }
