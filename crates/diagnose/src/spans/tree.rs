@@ -279,7 +279,9 @@ pub(super) mod tests {
         assert_eq!(tree.spans().len(), MOST_SPANS);
         assert!(tree.is_cut());
         let parts = tree.parts(window(1, 10_000_000));
-        assert_eq!(parts.len(), 2 * MOST_SPANS);
+        // In the innermost that is looked at the others begin.
+        assert_eq!(parts.len(), 2 * MOST_SPANS + 1);
+        assert_eq!(parts.iter().filter(|part| part.unseen).count(), MOST_SPANS + 1);
     }
 
     #[test]
