@@ -4,7 +4,7 @@
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-use crate::support::{root, skipped};
+use crate::support::{lab, root, skipped};
 
 /// Frames that can be followed by their pointers, with debug information.
 pub(crate) const WITH_FRAME_POINTERS: &[&str] = &["-O1", "-g", "-fno-omit-frame-pointer"];
@@ -85,6 +85,21 @@ pub(crate) fn resets(folder: &Path) -> Option<Vec<String>> {
 /// `timings.py`.
 pub(crate) fn timings(folder: &Path) -> Option<Vec<String>> {
     run(folder, &["python3"], "timings.py")
+}
+
+/// `logs.py`, and the collector that it needs, which takes so long for each record.
+pub(crate) fn logs(folder: &Path, delay_ms: u32) -> Option<(Vec<String>, String)> {
+    let server = run(folder, &["python3"], "logs.py")?;
+    Some((server, collector(delay_ms)))
+}
+
+/// A service that answers whatever it is sent after that time.
+pub(crate) fn collector(delay_ms: u32) -> String {
+    format!(
+        "[[service]]\nname = \"collector\"\nready = \"tcp\"\ncommand = [\"{}\", \
+         \"fixed-delay\", \"--delay-ms\", \"{delay_ms}\", \"--port\", \"{{port}}\"]\n",
+        lab().display()
+    )
 }
 
 /// `Pool.java`, which is compiled each time that it starts.

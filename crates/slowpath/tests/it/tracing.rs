@@ -229,16 +229,89 @@ fn a_holder_that_waits_for_the_disk_is_named() {
 fn a_holder_that_calls_a_collector_is_named() {
     long(|folder| {
         let server = foreign::c(folder, WITH_FRAME_POINTERS)?;
-        let lab = lab().display();
-        let service = format!(
-            "[[service]]\nname = \"collector\"\nready = \"tcp\"\ncommand = [\"{lab}\", \
-             \"fixed-delay\", \"--delay-ms\", \"{HOLD_MS}\", \"--port\", \"{{port}}\"]\n"
-        );
+        let service = foreign::collector(HOLD_MS);
         let words = background("call") + " {service.collector.port}";
         let scenario = scenario(&with(server, &words), &service, OPEN);
         let report = report_of(run_scenario(folder, &scenario));
         let function = is_root().then_some("call_collector");
         holder(&report, "lock-held-over-io", "flusher", function);
+        Some(())
+    });
+}
+
+/// The summary says that the holder waits for an answer of that process on this host.
+fn waits_for(report: &Value, process: &str) {
+    let summary = report["findings"][0]["summary"]
+        .as_str()
+        .unwrap_or_default();
+    let is_told = summary.contains("waits for a reply from 127.0.0.1:")
+        && summary.contains(&format!("(process {process} on this host)"));
+    if report["findings"][0]["cause"] == "lock-held-over-io" && is_root() {
+        assert!(is_told, "{report:#}");
+    }
+}
+
+#[test]
+fn an_exporter_is_named_with_its_collector_and_its_end_is_foreseen() {
+    long(|folder| {
+        let times = format!(
+            "{{port}} --export-ms {HOLD_MS} --interval-ms {}",
+            HOLD_MS + PAUSE_MS
+        );
+        let server = vec![lab().display().to_string(), "blocking-telemetry".to_owned()];
+        let command = with(server, &format!("--port {times}"));
+        // A p99 takes more requests than a cause does.
+        let often = OPEN.replace("80/s", "200/s");
+        let run = |extra: &str| report_of(run_scenario(folder, &scenario(&command, extra, &often)));
+        let sick = run("");
+        holder(
+            &sick,
+            "lock-held-over-io",
+            "otel-export",
+            is_root().then_some("post"),
+        );
+        waits_for(&sick, "lab");
+        let without = run("[target.env]\nOTEL_SDK_DISABLED = \"true\"\n");
+        clean(&without);
+        let (foreseen, found) = (
+            &sick["findings"][0]["prediction"],
+            &without["endpoints"][0]["latency_ms"]["p99"],
+        );
+        let why = [disturbances(&sick), disturbances(&without)].concat();
+        if foreseen["metric"] != "page.p99" || found["value"].is_null() || !why.is_empty() {
+            skipped(&format!(
+                "no p99 to compare with {foreseen}: {}",
+                why.join("; ")
+            ));
+            return Some(());
+        }
+        // What was measured is an interval too: the two must have something in common.
+        let ends = [
+            &foreseen["low_ms"],
+            &found["high"],
+            &found["low"],
+            &foreseen["high_ms"],
+        ];
+        let [from, high, low, to] = ends.map(|end| end.as_f64().unwrap());
+        assert!(from <= high && low <= to, "{foreseen} and then {found}");
+        Some(())
+    });
+}
+
+#[test]
+fn a_log_that_is_posted_under_its_lock_is_found() {
+    long(|folder| {
+        let (server, service) = foreign::logs(folder, 3)?;
+        let run = |mode: &str| {
+            let words = format!("{{port}} {mode} {{service.collector.port}} 20");
+            let command = with(server.clone(), &words);
+            report_of(run_scenario(folder, &scenario(&command, &service, OPEN)))
+        };
+        let sick = run("buffered");
+        // Requests that send the records themselves have a part of the excess.
+        names(&sick, "lock-held-over-io");
+        waits_for(&sick, "lab");
+        clean(&run("queued"));
         Some(())
     });
 }
