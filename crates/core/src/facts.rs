@@ -4,6 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::health::Health;
 use crate::nanos::Span;
+use crate::profiles::ProfileFacts;
 use crate::sample::{Outcome, Phase};
 use crate::server_timing::TimingFacts;
 use crate::spans::TelemetryFacts;
@@ -138,6 +139,9 @@ pub struct RepeatFacts {
     /// What became of the header `Server-Timing`; `None` if no measured answer had it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub server_timing: Option<TimingFacts>,
+    /// What became of the profiles that were fetched from the target; `None` if none was asked for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub profiles: Option<ProfileFacts>,
 }
 
 /// Why a request failed, in words.
@@ -175,6 +179,7 @@ impl RepeatFacts {
             health: None,
             telemetry: None,
             server_timing: None,
+            profiles: None,
         }
     }
 }

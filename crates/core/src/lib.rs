@@ -15,6 +15,7 @@ pub mod logs;
 pub mod model;
 pub mod nanos;
 pub mod plan;
+pub mod profiles;
 pub mod record;
 pub mod sample;
 pub mod samples;

@@ -6,6 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::facts::{GitFacts, HostFacts, RepeatFacts, TargetFacts};
 use crate::plan::Plan;
+use crate::profiles::Profiles;
 use crate::samples::Samples;
 use crate::server_timing::ServerTimings;
 use crate::spans::AppSpans;
@@ -33,6 +34,8 @@ pub struct RunRecord {
     pub spans: Arc<AppSpans>,
     /// What the target said in `Server-Timing`; empty if it said nothing.
     pub timings: Arc<ServerTimings>,
+    /// What the target's runtime told of its own code; empty if it was not asked.
+    pub profiles: Arc<Profiles>,
 }
 
 /// The facts of a run: `manifest.json`.

@@ -146,6 +146,10 @@ pub struct Target {
     /// The telemetry that it sends to slowpath; `None` where none is asked for.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub telemetry: Option<Telemetry>,
+    /// Where a Go target serves its profiles (`net/http/pprof`): an `http` URL, with the path of its
+    /// own if that is not [`DEFAULT_PPROF_PATH`]; `None` where none are asked for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub pprof: Option<Template>,
 }
 
 impl Target {
@@ -163,6 +167,7 @@ impl Target {
             http: Http::One,
             unix_socket: None,
             telemetry: None,
+            pprof: None,
         }
     }
 }
@@ -177,6 +182,9 @@ pub struct Telemetry {
 
 /// Where exporters send to if they are told nothing (OTLP over HTTP).
 pub const DEFAULT_TELEMETRY_PORT: u16 = 4318;
+
+/// Where `net/http/pprof` of Go serves profiles unless a program says otherwise.
+pub const DEFAULT_PPROF_PATH: &str = "/debug/pprof";
 
 /// A version of HTTP.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]

@@ -63,6 +63,7 @@ fn part(record: &RunRecord, number: u16, name: &str) -> Part {
             trace: Arc::clone(&record.trace),
             spans: Arc::new(record.spans.renumbered(|r| place(r).map(|p| p as u16))),
             timings: Arc::new(record.timings.renumbered(|r| place(r).map(|p| p as u16))),
+            profiles: Arc::new(record.profiles.renumbered(|r| place(r).map(|p| p as u16))),
         },
         windows,
     }

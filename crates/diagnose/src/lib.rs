@@ -33,6 +33,7 @@ mod overlap;
 mod passes;
 mod precision;
 mod predict;
+mod profiles;
 mod queueing;
 mod recurring;
 mod run_figures;

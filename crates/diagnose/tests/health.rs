@@ -202,6 +202,7 @@ fn record(repeats: &[Repeat]) -> RunRecord {
         trace: Arc::default(),
         timings: Arc::default(),
         spans: Arc::default(),
+        profiles: Arc::default(),
     }
 }
 

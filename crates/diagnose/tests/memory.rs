@@ -117,6 +117,7 @@ fn record(server: Server) -> RunRecord {
         trace: Arc::default(),
         timings: Arc::default(),
         spans: Arc::default(),
+        profiles: Arc::default(),
     }
 }
 

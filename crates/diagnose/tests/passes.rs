@@ -127,6 +127,7 @@ fn record(passes: &[&str], repeats: u16, keys: u32, server: Server) -> RunRecord
         trace: Arc::default(),
         timings: Arc::default(),
         spans: Arc::default(),
+        profiles: Arc::default(),
     }
 }
 

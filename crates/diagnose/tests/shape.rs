@@ -137,10 +137,8 @@ fn judged_on(timeline: Timeline, repeats: u16, gap_ns: u64, server: Server) -> E
             });
         }
         let span = Span::new(begin, begin.plus(u64::from(REQUESTS) * gap_ns));
-        let tally = EndpointTally {
-            offered: u64::from(REQUESTS),
-            unsent: 0,
-        };
+        let offered = u64::from(REQUESTS);
+        let tally = EndpointTally { offered, unsent: 0 };
         facts.push(RepeatFacts {
             endpoints: vec![tally],
             ..RepeatFacts::new(repeat, span, span)
@@ -154,6 +152,7 @@ fn judged_on(timeline: Timeline, repeats: u16, gap_ns: u64, server: Server) -> E
         trace: Arc::default(),
         timings: Arc::default(),
         spans: Arc::default(),
+        profiles: Arc::default(),
     };
     judge(&record).endpoints.remove(0)
 }

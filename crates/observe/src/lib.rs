@@ -17,6 +17,7 @@ mod namespaces;
 pub mod observer;
 pub mod otlp;
 pub mod peek;
+pub mod pprof;
 pub mod probes;
 mod programs;
 mod sockets;
@@ -25,5 +26,6 @@ pub mod target;
 pub mod trace;
 
 pub use observer::Observer;
+pub use pprof::{ProfileWatch, Profiled, Profiler};
 pub use probes::{Watch, Watched};
 pub use trace::{TraceWatch, Traced, Tracer};

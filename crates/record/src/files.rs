@@ -9,6 +9,7 @@
 //! | `events.jsonl` | line by line, sorted when finished | marks and gaps, see [`crate::events`] |
 //! | `trace/` | after each repeat | what the kernel told of threads, see [`crate::trace`] |
 //! | `spans/` | after each repeat | what the target told of requests, see `spans.rs` |
+//! | `profiles/` | after each repeat | what the target's runtime told, see `profiles.rs` |
 //! | `*.spool` | while the run goes on | rows of an unfinished run, see `spool.rs` |
 //! | `logs/` | while the run goes on | output of the target and its services |
 //! | `report.json`, `report.html`, `experiments/` | later | derived; may be deleted |
@@ -39,6 +40,9 @@ pub const TRACE: &str = "trace";
 pub const SPANS: &str = "spans";
 /// The folder of what the target said in `Server-Timing`, a file a repeat; absent if it said nothing.
 pub const TIMINGS: &str = "server-timing";
+/// The folder of what the target's runtime told of its code, a file a repeat; absent if it was not
+/// asked.
+pub const PROFILES: &str = "profiles";
 /// The folder of the output of the target and its services.
 pub const LOGS: &str = "logs";
 /// The diagnosis for programs.
@@ -63,7 +67,7 @@ pub(crate) const SERIES_SPOOL: &str = "series.spool";
 pub(crate) const KEYS_SPOOL: &str = "keys.spool";
 
 /// What was recorded: never replaced by something derived.
-const RECORDED: [&str; 14] = [
+const RECORDED: [&str; 15] = [
     MANIFEST,
     SAMPLES,
     STREAM_EVENTS,
@@ -72,6 +76,7 @@ const RECORDED: [&str; 14] = [
     TRACE,
     SPANS,
     TIMINGS,
+    PROFILES,
     LOGS,
     SAMPLES_SPOOL,
     STREAM_EVENTS_SPOOL,

@@ -18,6 +18,7 @@ pub mod files;
 mod jsonl;
 mod logs;
 mod manifest;
+mod profiles;
 mod reader;
 mod recover;
 pub mod samples;

@@ -12,6 +12,7 @@ use crate::error::RecordError;
 use crate::events;
 use crate::files;
 use crate::manifest::read_sealed;
+use crate::profiles;
 use crate::recover;
 use crate::samples::{self, KeysInUse};
 use crate::seal::Seal;
@@ -57,6 +58,7 @@ pub fn read(dir: &Path) -> Result<RunRecord, RecordError> {
         trace: Arc::new(trace::read(dir, Some(&seals))?),
         spans: Arc::new(spans::read(dir, Some(&seals))?),
         timings: Arc::new(timings::read(dir, Some(&seals))?),
+        profiles: Arc::new(profiles::read(dir, Some(&seals))?),
     })
 }
 
@@ -81,6 +83,7 @@ fn read_spool(dir: &Path, mut manifest: Manifest) -> Result<RunRecord, RecordErr
         trace: Arc::new(trace::read(dir, None)?),
         spans: Arc::new(spans::read(dir, None)?),
         timings: Arc::new(timings::read(dir, None)?),
+        profiles: Arc::new(profiles::read(dir, None)?),
     })
 }
 

@@ -14,6 +14,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::{Builder, JoinHandle};
 use std::time::{Duration, Instant};
 
+use slowpath_core::profiles::Profiles;
 use slowpath_core::record::Manifest;
 use slowpath_core::sample::{Sample, StreamEvent};
 use slowpath_core::server_timing::ServerTimings;
@@ -25,6 +26,7 @@ use crate::error::RecordError;
 use crate::events::{self, Event};
 use crate::files;
 use crate::manifest;
+use crate::profiles;
 use crate::samples::{GROUP_ROWS, SamplesWriter};
 use crate::seal::Seal;
 use crate::spans;
@@ -231,6 +233,15 @@ impl RunWriter {
         timings::write(&self.dir, repeat, timings)
     }
 
+    /// Records what the target's runtime told in a repeat, once it is over; it survives a kill from
+    /// here on.
+    ///
+    /// # Errors
+    /// On I/O errors.
+    pub fn profiles(&self, repeat: u16, profiles: &Profiles) -> Result<(), RecordError> {
+        profiles::write(&self.dir, repeat, profiles)
+    }
+
     /// Ends the run: turns the spool into its final files and writes the final manifest.
     ///
     /// # Errors
@@ -267,6 +278,7 @@ impl RunWriter {
         recorded.extend(trace::recorded(dir)?);
         recorded.extend(spans::recorded(dir)?);
         recorded.extend(timings::recorded(dir)?);
+        recorded.extend(profiles::recorded(dir)?);
         let seals: Result<Vec<Seal>, _> = recorded.iter().map(|name| Seal::of(dir, name)).collect();
         manifest::write(dir, manifest, &seals?)?;
         spool::remove(dir)

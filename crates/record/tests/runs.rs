@@ -13,6 +13,8 @@ mod damage;
 mod elsewhere;
 #[path = "runs/killed.rs"]
 mod killed;
+#[path = "runs/profiles.rs"]
+mod profiles;
 #[path = "runs/roundtrip.rs"]
 mod roundtrip;
 #[path = "runs/spans.rs"]

@@ -1,5 +1,6 @@
 //! Measuring: repeats of load under observation, streamed into a record.
 
+mod profiling;
 mod tracing;
 mod window;
 
@@ -235,6 +236,7 @@ fn keep_aids(telemetry: &Telemetry, writer: &RunWriter, measured: &mut Repeat) {
         facts,
         trace,
         timings,
+        profiles,
     } = measured;
     let missing = |signal: &str, what: &str, error: &RecordError| {
         let reason = format!(
@@ -260,6 +262,10 @@ fn keep_aids(telemetry: &Telemetry, writer: &RunWriter, measured: &mut Repeat) {
     if let Err(error) = writer.timings(facts.repeat, timings) {
         missing("server-timing", "what the target said of its time", &error);
         facts.server_timing = None;
+    }
+    if let Err(error) = writer.profiles(facts.repeat, profiles) {
+        missing(profiling::SIGNAL, "the target's profiles", &error);
+        facts.profiles = None;
     }
     facts.telemetry = told;
 }

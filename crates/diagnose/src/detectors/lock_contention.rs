@@ -4,6 +4,7 @@ use crate::case::{Case, EndpointCase};
 use crate::detectors::{Detector, Examine};
 use crate::diagnosis::{Culprit, Grade};
 use crate::predict::without_waits;
+use crate::profiles;
 use crate::trace::holders::{Holders, Kind};
 use crate::trace::looked::{Looked, claims};
 use crate::trace::own_code::own_frame;
@@ -16,6 +17,9 @@ pub(super) static DETECTOR: Detector = Detector {
 };
 
 fn examine(case: &Case<'_>, endpoint: &EndpointCase) -> Verdict {
+    if let Some(told) = profiles::locks(case, endpoint, Kind::Works) {
+        return told;
+    }
     let looked = match Looked::at(case, endpoint) {
         Ok(looked) => looked,
         Err(blind) => return *blind,

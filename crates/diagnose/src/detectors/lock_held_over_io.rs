@@ -11,6 +11,7 @@ use crate::case::{Case, EndpointCase};
 use crate::detectors::{Detector, Examine};
 use crate::diagnosis::{Culprit, Evidence, Grade, Source};
 use crate::predict::without_waits;
+use crate::profiles;
 use crate::trace::holders::{Holders, Kind, held_of};
 use crate::trace::inside::Inside;
 use crate::trace::looked::{Looked, Picked, claims};
@@ -26,6 +27,9 @@ pub(super) static DETECTOR: Detector = Detector {
 };
 
 fn examine(case: &Case<'_>, endpoint: &EndpointCase) -> Verdict {
+    if let Some(told) = profiles::locks(case, endpoint, Kind::Waits) {
+        return told;
+    }
     let looked = match Looked::at(case, endpoint) {
         Ok(looked) => looked,
         Err(blind) => return owners::held_over_io(case, endpoint).unwrap_or(*blind),

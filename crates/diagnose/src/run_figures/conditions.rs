@@ -122,6 +122,9 @@ fn harness(scenario: &Scenario) -> Named {
     if target.telemetry.is_some() {
         harness.insert("telemetry".to_owned(), "otlp".to_owned());
     }
+    if target.pprof.is_some() {
+        harness.insert("profiles".to_owned(), "pprof".to_owned());
+    }
     for one in &scenario.endpoints {
         harness.insert(format!("endpoint {}", one.name), endpoint(one, scenario));
     }

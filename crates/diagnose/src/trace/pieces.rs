@@ -109,7 +109,9 @@ impl LeafKind {
     pub const fn hides_a_lock(self) -> Option<(&'static str, &'static str)> {
         let remedy = match self {
             Self::RuntimeIdle => {
-                "look at the runtime's own profile of locks (in Go the mutex and block profiles)"
+                "look at the runtime's own profile of locks: in Go call \
+                 runtime.SetMutexProfileFraction(1), serve net/http/pprof, and say in \
+                 target.pprof where"
             }
             Self::Unknown(Blank::NotSeen | Blank::NoWaker) => {
                 "measure longer, or on a quieter host"

@@ -7,6 +7,7 @@ mod acts;
 pub(crate) mod dist;
 mod lock;
 mod machine;
+mod profiled;
 pub(crate) mod record;
 mod request;
 mod script;

@@ -9,6 +9,7 @@ use slowpath_core::scenario::{
     Arrivals, ConnectionUse, Endpoint, Escape, Load, Model, Scenario, Template, Think,
 };
 
+use super::profiled::profiles;
 use super::series::timeline;
 use super::sim::{Repeat, Run, WARMUP_NS};
 use super::spec::Case;
@@ -23,6 +24,7 @@ pub(super) fn record(case: &Case, run: &Run) -> RunRecord {
         trace: Arc::new(trace(case, run)),
         timings: Arc::default(),
         spans: Arc::default(),
+        profiles: Arc::new(profiles(case, run)),
     }
 }
 

@@ -75,6 +75,8 @@ pub(crate) struct Case {
     pub(crate) class: Vec<Class>,
     /// How the target's threads are traced; not at all without it.
     pub(crate) trace: Option<Traced>,
+    /// Which profiles of a Go target were fetched; none without it.
+    pub(crate) profiles: Option<Profiled>,
     /// Threads in the background that take the server's lock.
     #[serde(default)]
     pub(crate) holder: Vec<Holder>,
@@ -162,6 +164,18 @@ pub(crate) struct Traced {
     /// Whether records were lost.
     #[serde(default)]
     pub(crate) lost: bool,
+}
+
+/// Profiles of a Go target.
+#[derive(Clone, Copy, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Profiled {
+    /// How often goroutines were dumped.
+    #[serde(default = "twenty_milliseconds")]
+    pub(crate) every: Time,
+    /// Whether the target records who keeps locks.
+    #[serde(default = "yes")]
+    pub(crate) locks: bool,
 }
 
 /// How closely a trace looks.
@@ -352,6 +366,9 @@ const fn many_workers() -> u32 {
 }
 const fn twenty_seconds() -> Time {
     Time(20_000_000_000)
+}
+const fn twenty_milliseconds() -> Time {
+    Time(20_000_000)
 }
 const fn five_seconds() -> Time {
     Time(5_000_000_000)

@@ -178,7 +178,12 @@ fn holds(diagnosis: &Diagnosis) {
                 "sent_ns",
                 "in_flight",
             ];
-            let other = ["index_on_connection", "manifest.repeats.endpoints", "trace"];
+            let other = [
+                "index_on_connection",
+                "manifest.repeats.endpoints",
+                "profiles",
+                "trace",
+            ];
             let known = signal::find(id).is_some() || column.contains(&id) || other.contains(&id);
             assert!(known, "{id} is no signal and no column");
         }

@@ -84,6 +84,7 @@ pub(crate) fn record(users: u32, next: impl Fn(u32, u64) -> Next) -> RunRecord {
         trace: Arc::default(),
         timings: Arc::default(),
         spans: Arc::default(),
+        profiles: Arc::default(),
     }
 }
 

@@ -27,6 +27,7 @@ const KNOWN: &[(&str, &[&str])] = &[
             "unix_socket",
             "http",
             "telemetry",
+            "pprof",
         ],
     ),
     ("target.tls", &["insecure", "ca", "cert", "key", "resume"]),

@@ -1,8 +1,8 @@
 //! The target, the services beside it, and the toggles that change it.
 
 use slowpath_core::scenario::{
-    DEFAULT_READY_TIMEOUT_NS, Escape, Http, Part, Places, Ready, Service, Step, Switch, Target,
-    Telemetry, Template, Tls, Toggle, Url, is_path_char,
+    DEFAULT_READY_TIMEOUT_NS, Escape, Http, Part, Places, Ready, Scheme, Service, Step, Switch,
+    Target, Telemetry, Template, Tls, Toggle, Url, is_path_char,
 };
 
 use super::reader::Table;
@@ -41,6 +41,7 @@ pub(super) fn target(table: &Table<'_>, known: &Known) -> Option<Target> {
             .get("unix_socket")
             .and_then(|value| value.filled_template(scope)),
         telemetry: table.get("telemetry").and_then(|value| telemetry(&value)),
+        pprof: table.get("pprof").and_then(|value| pprof(&value, scope)),
         ..Target::attached(url?)
     })
 }
@@ -222,6 +223,20 @@ fn telemetry(value: &Value<'_>) -> Option<Telemetry> {
         }
         Some(port) => Some(Telemetry { port }),
     }
+}
+
+/// Where profiles are served: a URL that is spoken to without TLS.
+fn pprof(value: &Value<'_>, scope: Scope<'_>) -> Option<Template> {
+    let template = value.filled_template(scope)?;
+    let remedy = "try \"http://127.0.0.1:6060\"";
+    match Url::parse(&tried_out(&template, scope.known)) {
+        Err(error) => value.wrong(error, remedy),
+        Ok(url) if url.scheme == Scheme::Https => {
+            value.wrong("profiles are fetched without TLS", remedy);
+        }
+        Ok(_) => return Some(template),
+    }
+    None
 }
 
 fn tls(table: &Table<'_>, scope: Scope<'_>) -> Tls {

@@ -283,6 +283,7 @@ impl Events {
             trace: Arc::default(),
             timings: Arc::default(),
             spans: Arc::default(),
+            profiles: Arc::default(),
         }
     }
 

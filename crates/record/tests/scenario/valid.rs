@@ -254,6 +254,34 @@ fn telemetry_is_asked_for_with_and_without_a_port() {
 }
 
 #[test]
+fn profiles_are_fetched_from_a_url_without_tls() {
+    let text = |said: &str| {
+        format!(
+            "[target]\nurl = \"http://127.0.0.1:{{port}}\"\ncommand = [\"./s\"]\npprof = \"{said}\"\n\
+             [[endpoint]]\nname = \"e\"\nrequest = \"GET /\"\n"
+        )
+    };
+    let target = read(&text("http://127.0.0.1:{port}/own/pprof"))
+        .unwrap()
+        .target;
+    let places = Places {
+        port: 81,
+        ..Places::default()
+    };
+    let url = target.pprof.unwrap().expand(&places);
+    assert_eq!(url, "http://127.0.0.1:81/own/pprof");
+    for (wrong, why) in [
+        ("6060", "does not start with http:// or https://"),
+        ("https://127.0.0.1:6060", "without TLS"),
+    ] {
+        let found = read(&text(wrong)).unwrap_err();
+        assert_eq!(found.len(), 1, "{found:?}");
+        assert!(found[0].to_string().contains(why), "{found:?}");
+        assert_eq!(found[0].remedy, "try \"http://127.0.0.1:6060\"");
+    }
+}
+
+#[test]
 fn tls_and_a_unix_socket_are_read() {
     let target = "[target]\ncommand = [\"./s\"]\nurl = \"https://shop.test\"\nunix_socket = \"{tmp}/shop.sock\"\n\
         tls = { ca = \"ca.pem\", cert = \"me.pem\", key = \"me.key\", resume = false }\n\

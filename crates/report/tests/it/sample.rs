@@ -61,6 +61,7 @@ pub(crate) fn record(other: &str) -> RunRecord {
         trace: Arc::default(),
         timings: Arc::default(),
         spans: Arc::default(),
+        profiles: Arc::default(),
     }
 }
 

@@ -9,6 +9,7 @@ use anyhow::Result;
 use slowpath_core::Nanos;
 use slowpath_core::facts::RepeatFacts;
 use slowpath_core::plan::Plan;
+use slowpath_core::profiles::Profiles;
 use slowpath_core::sample::{Sample, StreamEvent};
 use slowpath_core::server_timing::ServerTimings;
 use slowpath_core::timeline::{Mark, MarkKind};
@@ -17,6 +18,7 @@ use slowpath_load::{Control, Drive, Drove, Keys, Sink};
 use slowpath_observe::{Observer, Watch, clock};
 use slowpath_record::Handle;
 
+use super::profiling::Profiling;
 use super::tracing::Tracing;
 use super::{Companion, Measurement, not_driven};
 use crate::precision::Tally;
@@ -30,6 +32,8 @@ pub(super) struct Repeat {
     pub(super) trace: Trace,
     /// What the target said of its requests.
     pub(super) timings: ServerTimings,
+    /// What its runtime told of its code.
+    pub(super) profiles: Profiles,
 }
 
 /// Measures a window; what is measured goes to the recorder.
@@ -54,6 +58,7 @@ pub(super) fn one_repeat(
     mark(MarkKind::TargetReady, session.facts.url.clone());
     let observer = observe(session, &control, record);
     let tracing = Tracing::start(wanted, repeat, session, &control);
+    let profiling = Profiling::start(wanted, repeat, session, &control)?;
     let relay = Relay::start(&wanted.stop, &control);
     companion.accompany(session, &control)?;
     let load = &wanted.plan.scenario.load;
@@ -76,6 +81,7 @@ pub(super) fn one_repeat(
     let left = companion.leave();
     record.keys(keys.names());
     record.gaps(observer.stop());
+    let (profiles, profiled) = profiling.stop(wanted.quiet, record);
     let traced = tracing.stop();
     record.gaps(traced.gaps);
     record.readings(traced.cost);
@@ -95,12 +101,14 @@ pub(super) fn one_repeat(
         target_pids: pids(session),
         pass: pass.map(str::to_owned),
         traced: traced.trace.depth(),
+        profiles: profiled,
         ..driven(&drove, repeat)
     };
     Ok(Repeat {
         facts,
         trace: traced.trace,
         timings: drove.timings.timings,
+        profiles,
     })
 }
 

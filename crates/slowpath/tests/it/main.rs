@@ -24,6 +24,7 @@ mod linting;
 mod misunderstood;
 mod passes;
 mod precision;
+mod profiling;
 mod readme;
 mod reconnects;
 mod replays;

@@ -1,0 +1,74 @@
+//! What the target's runtime told is read back as it was, finished or not.
+
+use slowpath_core::nanos::{Nanos, Span};
+use slowpath_core::profiles::{CodeLine, Dump, Profiles, Release, Standing};
+use slowpath_record::RunWriter;
+
+use crate::arbitrary::manifest;
+
+fn profiles(repeat: u16) -> Profiles {
+    let line = |function: &str, line| CodeLine {
+        function: function.to_owned(),
+        file: "main.go".to_owned(),
+        line,
+    };
+    let dump = |at: u64, goroutines| Dump {
+        repeat,
+        span: Span::new(Nanos::new(at), Nanos::new(at + 3)),
+        standing: vec![Standing {
+            stack: 1,
+            goroutines,
+        }],
+    };
+    let at = 10 + 100 * u64::from(repeat);
+    Profiles {
+        lines: vec![line("main.main", 7), line("main.(*Größe).flush", 39)],
+        stacks: vec![vec![1, 0], vec![0], Vec::new()],
+        releases: vec![Release {
+            repeat,
+            stack: 0,
+            count: 3,
+            delay_ns: 5 + u64::from(repeat),
+        }],
+        dumps: vec![dump(at, 1), dump(at + 20, 70_000)],
+    }
+}
+
+#[test]
+fn profiles_come_back() {
+    let dir = tempfile::tempdir().unwrap();
+    let run = dir.path().join("run");
+    let writer = RunWriter::create(&run, &manifest()).unwrap();
+    writer.profiles(0, &profiles(0)).unwrap();
+    writer.profiles(1, &Profiles::default()).unwrap();
+    writer.profiles(2, &profiles(2)).unwrap();
+    let mut all = profiles(0);
+    all.append(profiles(2));
+    assert_eq!(*slowpath_record::read(&run).unwrap().profiles, all);
+    writer.finish(&manifest()).unwrap();
+    assert_eq!(*slowpath_record::read(&run).unwrap().profiles, all);
+    assert!(!run.join("profiles/1.json").exists());
+}
+
+#[test]
+fn a_file_of_profiles_that_was_changed_or_is_gone_is_damage() {
+    let dir = tempfile::tempdir().unwrap();
+    let run = dir.path().join("run");
+    let writer = RunWriter::create(&run, &manifest()).unwrap();
+    let mut broken = profiles(0);
+    broken.stacks[0][0] = 9;
+    writer.profiles(0, &broken).unwrap();
+    let error = slowpath_record::read(&run).unwrap_err().to_string();
+    assert!(error.contains("not in its table"), "{error}");
+    writer.profiles(0, &profiles(0)).unwrap();
+    writer.finish(&manifest()).unwrap();
+    slowpath_record::read(&run).unwrap();
+    let path = run.join("profiles/0.json");
+    let mut bytes = std::fs::read(&path).unwrap();
+    bytes[20] ^= 1;
+    std::fs::write(&path, &bytes).unwrap();
+    let error = slowpath_record::read(&run).unwrap_err().to_string();
+    assert!(error.contains("checksum"), "{error}");
+    std::fs::remove_file(&path).unwrap();
+    slowpath_record::read(&run).unwrap_err();
+}
