@@ -16,10 +16,11 @@ use crate::support::{is_root, root, stderr};
 const NOBODY: u32 = 65_534;
 
 /// What each run must be blamed on; nothing for one in which all is well, or nothing can be told.
-const RUNS: [(&str, Option<&str>); 8] = [
+const RUNS: [(&str, Option<&str>); 9] = [
     ("lock-in-c", Some("lock-held-over-io")),
     ("lock-in-c-unprivileged", Some("lock-held-over-io")),
     ("lock-in-go", None),
+    ("lock-in-go-profiled", Some("lock-held-over-io")),
     ("exporter", Some("lock-held-over-io")),
     ("exporter-on-this-host", Some("lock-held-over-io")),
     ("logs-in-python", Some("lock-held-over-io")),
