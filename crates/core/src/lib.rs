@@ -10,6 +10,7 @@ pub mod catalogue;
 pub mod facts;
 pub mod figures;
 pub mod gates;
+pub mod gc_log;
 pub mod health;
 pub mod logs;
 pub mod model;

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 
 use crate::facts::{GitFacts, HostFacts, RepeatFacts, TargetFacts};
+use crate::gc_log::GcLog;
 use crate::plan::Plan;
 use crate::profiles::Profiles;
 use crate::samples::Samples;
@@ -36,6 +37,8 @@ pub struct RunRecord {
     pub timings: Arc<ServerTimings>,
     /// What the target's runtime told of its own code; empty if it was not asked.
     pub profiles: Arc<Profiles>,
+    /// What the log of the target's runtime tells of its garbage collections.
+    pub collections: Arc<GcLog>,
 }
 
 /// The facts of a run: `manifest.json`.

@@ -62,6 +62,7 @@ fn part(record: &RunRecord, number: u16, name: &str) -> Part {
             timeline: record.timeline.clone(),
             trace: Arc::clone(&record.trace),
             spans: Arc::new(record.spans.renumbered(|r| place(r).map(|p| p as u16))),
+            collections: Arc::clone(&record.collections),
             timings: Arc::new(record.timings.renumbered(|r| place(r).map(|p| p as u16))),
             profiles: Arc::new(record.profiles.renumbered(|r| place(r).map(|p| p as u16))),
         },

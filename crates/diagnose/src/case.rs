@@ -13,6 +13,7 @@ use slowpath_core::spread::{InTurn, Spread, both, map};
 use slowpath_core::stats::quantile;
 use slowpath_core::timeline::{Series, Subject, Timeline};
 
+use crate::collections::Pauses;
 use crate::diagnosis::Place;
 use crate::frame::Frame;
 use crate::instrument::Load;
@@ -44,6 +45,8 @@ pub struct Case<'a> {
     load: OnceLock<Load>,
     /// See [`Case::inside`].
     inside: OnceLock<Option<Box<Inside<'a>>>>,
+    /// See [`Case::pauses`].
+    pauses: OnceLock<Option<Pauses>>,
 }
 
 /// The requests of one endpoint in the measured windows.
@@ -117,6 +120,7 @@ impl<'a> Case<'a> {
             zero,
             load: OnceLock::new(),
             inside: OnceLock::new(),
+            pauses: OnceLock::new(),
         }
     }
 
@@ -129,6 +133,11 @@ impl<'a> Case<'a> {
     pub fn inside(&self) -> Option<&Inside<'a>> {
         let inside = self.inside.get_or_init(|| Inside::of(self).map(Box::new));
         inside.as_deref()
+    }
+
+    /// When the target stood still to collect garbage; `None` if its log tells of nothing.
+    pub(crate) fn pauses(&self) -> Option<&Pauses> {
+        self.pauses.get_or_init(|| Pauses::of(self)).as_ref()
     }
 
     /// Requests that tracing says nothing of by choice, ascending.

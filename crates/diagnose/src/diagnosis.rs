@@ -10,6 +10,7 @@ use serde::{Deserialize, Serialize};
 use slowpath_core::facts::HostFacts;
 use slowpath_core::gates::GateOutcome;
 
+mod collections;
 mod failures;
 mod health;
 mod inside;
@@ -19,6 +20,7 @@ mod shape;
 mod spans;
 mod verdicts;
 
+pub use collections::EndpointPauses;
 pub use failures::{
     Connections, DialFailure, EXAMPLES_MAX, ErrorCount, ErrorExample, IdleBin, IdleGaps, KernelAct,
     KernelEnd, KernelFacts, LogNote, Quantiles,
@@ -223,6 +225,10 @@ pub struct EndpointFigures {
     /// What the target says of its requests in `Server-Timing`; left out if it says nothing.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub server_timing: Option<EndpointTimings>,
+    /// What pauses of garbage collection have of its slow requests, if the target's log tells of
+    /// any; left out otherwise.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub pauses: Option<EndpointPauses>,
     /// The modes of the latency; empty when there are too few samples to tell.
     pub modes: Vec<Mode>,
     /// Spread of the p50 over repeats: (max - min) / median; `null` for fewer than two.

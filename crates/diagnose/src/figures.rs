@@ -11,6 +11,7 @@ use slowpath_core::stats::spread::spread;
 use crate::bounds::Bounds;
 use crate::by_repeat::by_repeat;
 use crate::case::{Case, EndpointCase};
+use crate::collections;
 use crate::diagnosis::{EndpointFigures, Percentile, Percentiles};
 use crate::failures;
 use crate::health::spread_blame;
@@ -91,6 +92,7 @@ fn figures(case: &Case<'_>, endpoint: &EndpointCase, spread: &dyn Spread) -> End
         stream: streams::figures(case, endpoint),
         spans: spans::figures(case, endpoint),
         server_timing: server_timing::figures(case, endpoint),
+        pauses: collections::figures(case, endpoint),
         run_spread: run_spread(&medians),
         spread_blame: spread_blame(case, &medians),
         over_repeats: over_repeats(&by_repeat),

@@ -10,6 +10,7 @@ mod by_pass;
 mod by_repeat;
 pub mod case;
 mod classes;
+mod collections;
 mod computing;
 mod connections;
 mod constant;

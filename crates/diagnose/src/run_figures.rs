@@ -230,6 +230,7 @@ mod tests {
             stream: None,
             spans: None,
             server_timing: None,
+            pauses: None,
             modes: Vec::new(),
             run_spread: None,
             spread_blame: None,

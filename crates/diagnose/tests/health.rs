@@ -201,6 +201,7 @@ fn record(repeats: &[Repeat]) -> RunRecord {
         timeline: timeline(repeats, |_| 0.0),
         trace: Arc::default(),
         timings: Arc::default(),
+        collections: Arc::default(),
         spans: Arc::default(),
         profiles: Arc::default(),
     }

@@ -116,6 +116,7 @@ fn record(server: Server) -> RunRecord {
         timeline: Timeline::default(),
         trace: Arc::default(),
         timings: Arc::default(),
+        collections: Arc::default(),
         spans: Arc::default(),
         profiles: Arc::default(),
     }

@@ -126,6 +126,7 @@ fn record(passes: &[&str], repeats: u16, keys: u32, server: Server) -> RunRecord
         timeline: Timeline::default(),
         trace: Arc::default(),
         timings: Arc::default(),
+        collections: Arc::default(),
         spans: Arc::default(),
         profiles: Arc::default(),
     }

@@ -151,6 +151,7 @@ fn judged_on(timeline: Timeline, repeats: u16, gap_ns: u64, server: Server) -> E
         timeline,
         trace: Arc::default(),
         timings: Arc::default(),
+        collections: Arc::default(),
         spans: Arc::default(),
         profiles: Arc::default(),
     };

@@ -86,6 +86,7 @@ fn record(latency_ns: impl Fn(u32) -> u64, spans: Vec<AppSpan>) -> RunRecord {
         trace: Arc::default(),
         timings: Arc::default(),
         profiles: Arc::default(),
+        collections: Arc::default(),
         spans: Arc::new(AppSpans {
             names: NAMES.map(str::to_owned).to_vec(),
             services: vec!["shop".to_owned()],

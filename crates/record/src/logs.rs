@@ -8,6 +8,7 @@ use std::fs::{self, File};
 use std::io::{self, BufRead, BufReader, Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
 
+use slowpath_core::gc_log::{self, GcLog};
 use slowpath_core::logs::{LogExcerpt, LogLine, LogWanted};
 use slowpath_core::nanos::{Nanos, SECOND};
 
@@ -21,6 +22,19 @@ const NEAR_BYTES: u64 = 64 * 1024;
 /// 4 MiB a second, twice what fills its largest size in a minute. What lies beyond is not counted
 /// as omitted.
 const READ_MAX_BYTES: u64 = 8 * 1024 * 1024;
+
+/// The target's own log.
+const TARGET: &str = "target.log";
+
+/// As much of it is looked through for garbage collections: a second's work, and more than a traced
+/// collector writes in an hour.
+const MOST_SCANNED_BYTES: u64 = 256 * 1024 * 1024;
+
+/// A longer line is taken for several, none of which a runtime wrote.
+const MOST_LINE_BYTES: u64 = 64 * 1024;
+
+/// Collections that are kept: 100 a second for three hours, 100 bytes each.
+const MOST_COLLECTIONS: usize = 1_000_000;
 
 /// The lines of the target and its services around instants, one excerpt for each wanted. A run
 /// without logs has empty ones.
@@ -42,6 +56,35 @@ pub fn excerpts(dir: &Path, wanted: &[LogWanted]) -> Result<Vec<LogExcerpt>, Rec
         }
     }
     Ok(found.into_iter().map(Choice::into_excerpt).collect())
+}
+
+/// What the target's log tells of garbage collections; nothing without a log.
+///
+/// # Errors
+/// When the log cannot be read.
+pub(crate) fn collections(dir: &Path) -> Result<GcLog, RecordError> {
+    let path = dir.join(LOGS).join(TARGET);
+    let file = match File::open(&path) {
+        Ok(file) => file,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(GcLog::default()),
+        Err(error) => return Err(RecordError::io("open", &path)(error)),
+    };
+    let mut log = GcLog::default();
+    let mut lines = BufReader::with_capacity(NEAR_BYTES as usize, file);
+    let (mut line, mut seen) = (Vec::new(), 0);
+    loop {
+        line.clear();
+        let mut rest = Read::take(&mut lines, MOST_LINE_BYTES);
+        let read = rest.read_until(b'\n', &mut line);
+        let read = read.map_err(RecordError::io("read", &path))? as u64;
+        seen += read;
+        log.cut = seen > MOST_SCANNED_BYTES || log.lines.len() >= MOST_COLLECTIONS;
+        if read == 0 || log.cut {
+            return Ok(log);
+        }
+        let collection = parsed(&line).and_then(|(at, _, text)| Some((at, gc_log::parse(&text)?)));
+        log.lines.extend(collection);
+    }
 }
 
 /// The logs of a run, by name.
@@ -218,6 +261,26 @@ mod tests {
     use std::fmt::Write as _;
 
     use super::*;
+
+    #[test]
+    fn collections_are_read_from_the_target_alone() {
+        let dir = tempfile::tempdir().unwrap();
+        assert_eq!(collections(dir.path()).unwrap(), GcLog::default());
+        let logs = dir.path().join(LOGS);
+        fs::create_dir(&logs).unwrap();
+        let pause = "[2.058s][info][gc] GC(1) Pause Full 8M->4M(128M) 8.8ms";
+        let text = written(&[
+            (5 * SECOND, "out", "listening"),
+            (6 * SECOND, "out", pause),
+            (7 * SECOND, "err", "gc is on"),
+        ]);
+        fs::write(logs.join(TARGET), &text).unwrap();
+        fs::write(logs.join("db.log"), &text).unwrap();
+        let found = collections(dir.path()).unwrap();
+        let line = gc_log::parse(pause).unwrap();
+        assert_eq!(found.lines, [(Nanos::new(6 * SECOND), line)]);
+        assert!(!found.cut);
+    }
 
     fn written(lines: &[(u64, &str, &str)]) -> String {
         let mut text = String::new();

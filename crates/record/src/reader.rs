@@ -11,6 +11,7 @@ use slowpath_core::timeline::Timeline;
 use crate::error::RecordError;
 use crate::events;
 use crate::files;
+use crate::logs;
 use crate::manifest::read_sealed;
 use crate::profiles;
 use crate::recover;
@@ -59,6 +60,7 @@ pub fn read(dir: &Path) -> Result<RunRecord, RecordError> {
         spans: Arc::new(spans::read(dir, Some(&seals))?),
         timings: Arc::new(timings::read(dir, Some(&seals))?),
         profiles: Arc::new(profiles::read(dir, Some(&seals))?),
+        collections: Arc::new(logs::collections(dir)?),
     })
 }
 
@@ -84,6 +86,7 @@ fn read_spool(dir: &Path, mut manifest: Manifest) -> Result<RunRecord, RecordErr
         spans: Arc::new(spans::read(dir, None)?),
         timings: Arc::new(timings::read(dir, None)?),
         profiles: Arc::new(profiles::read(dir, None)?),
+        collections: Arc::new(logs::collections(dir)?),
     })
 }
 

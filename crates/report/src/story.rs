@@ -7,6 +7,7 @@ use slowpath_diagnose::diagnosis::{
 
 use crate::quantity;
 
+mod collections;
 mod failures;
 mod gates;
 mod health;

@@ -281,7 +281,10 @@ pub(super) mod tests {
         let parts = tree.parts(window(1, 10_000_000));
         // In the innermost that is looked at the others begin.
         assert_eq!(parts.len(), 2 * MOST_SPANS + 1);
-        assert_eq!(parts.iter().filter(|part| part.unseen).count(), MOST_SPANS + 1);
+        assert_eq!(
+            parts.iter().filter(|part| part.unseen).count(),
+            MOST_SPANS + 1
+        );
     }
 
     #[test]

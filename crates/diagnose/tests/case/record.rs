@@ -23,6 +23,7 @@ pub(super) fn record(case: &Case, run: &Run) -> RunRecord {
         timeline: timeline(case, run),
         trace: Arc::new(trace(case, run)),
         timings: Arc::default(),
+        collections: Arc::default(),
         spans: Arc::default(),
         profiles: Arc::new(profiles(case, run)),
     }

@@ -83,6 +83,7 @@ pub(crate) fn record(users: u32, next: impl Fn(u32, u64) -> Next) -> RunRecord {
         timeline: Timeline::default(),
         trace: Arc::default(),
         timings: Arc::default(),
+        collections: Arc::default(),
         spans: Arc::default(),
         profiles: Arc::default(),
     }

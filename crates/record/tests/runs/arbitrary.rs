@@ -282,6 +282,7 @@ impl Events {
             timeline,
             trace: Arc::default(),
             timings: Arc::default(),
+            collections: Arc::default(),
             spans: Arc::default(),
             profiles: Arc::default(),
         }

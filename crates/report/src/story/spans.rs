@@ -4,7 +4,7 @@ use slowpath_diagnose::diagnosis::{
     EndpointFigures, EndpointSpans, RepeatedSpans, SpanFigures, SpanGap,
 };
 
-use super::server_timing;
+use super::{collections, server_timing};
 use crate::quantity;
 
 /// Spans that a line names; the report has the others.
@@ -17,8 +17,8 @@ const STATES: usize = 2;
 /// comes behind them.
 const FRAMES: usize = 5;
 
-/// What the target tells of an endpoint's requests itself, in a few lines: its spans and what its
-/// answers say of its time.
+/// What the target tells of an endpoint's requests itself, in a few lines: its spans, what its
+/// answers say of its time, and the pauses in its log.
 pub(crate) fn spans(figures: &EndpointFigures) -> Vec<String> {
     let mut lines = Vec::new();
     if let Some(spans) = &figures.spans {
@@ -28,6 +28,7 @@ pub(crate) fn spans(figures: &EndpointFigures) -> Vec<String> {
         lines.extend(spans.repeated.first().map(repeated));
     }
     lines.extend(figures.server_timing.as_ref().map(server_timing::told));
+    lines.extend(figures.pauses.as_ref().map(collections::told));
     lines
 }
 

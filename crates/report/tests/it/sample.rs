@@ -60,6 +60,7 @@ pub(crate) fn record(other: &str) -> RunRecord {
         timeline: timeline(),
         trace: Arc::default(),
         timings: Arc::default(),
+        collections: Arc::default(),
         spans: Arc::default(),
         profiles: Arc::default(),
     }

@@ -112,6 +112,14 @@ pub(crate) fn node(folder: &Path) -> Option<Vec<String>> {
     run(folder, &["node"], "loop.js")
 }
 
+/// `garbage.js`, which writes of its collections.
+pub(crate) fn garbage(folder: &Path) -> Option<Vec<String>> {
+    let mut words = run(folder, &["node"], "garbage.js")?;
+    let flags = ["--expose-gc", "--trace-gc"].map(str::to_owned);
+    words.splice(1..1, flags);
+    Some(words)
+}
+
 /// nginx with a constant answer, in the foreground, with all of its files in the folder. Its port
 /// stands in the configuration, which slowpath does not read: the shell writes it.
 pub(crate) fn nginx(folder: &Path) -> Option<Vec<String>> {

@@ -14,6 +14,7 @@ mod events;
 mod exporting;
 mod faulty;
 mod foreign;
+mod garbage;
 mod gates;
 mod histories;
 mod house;

@@ -68,6 +68,7 @@ fn endpoint(name: &str, scale: f64, tail_ms: f64) -> EndpointFigures {
         stream: None,
         spans: None,
         server_timing: None,
+        pauses: None,
         modes: vec![mode(3.1 * scale, 1.0, [1.0, 1.0], 1.0)],
         run_spread: Some(0.09),
         spread_blame: None,
