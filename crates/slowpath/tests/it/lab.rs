@@ -83,7 +83,7 @@ const OPEN: &str = "model = \"open\"\nrate = \"60/s\"\nconnections = 4\nduration
 fn delayed_ack() {
     sick("delayed-ack", OPEN, "delayed-ack", 0.8);
     side_by_side(&[&|| healthy("delayed-ack --healthy", OPEN), &|| {
-        not("delayed-ack --variant sleep", OPEN, "delayed-ack")
+        not("delayed-ack --variant sleep", OPEN, "delayed-ack");
     }]);
 }
 
@@ -91,7 +91,7 @@ fn delayed_ack() {
 fn fixed_delay() {
     sick("fixed-delay --delay-ms 17", OPEN, "fixed-delay", 0.6);
     side_by_side(&[&|| healthy("fixed-delay --healthy", OPEN), &|| {
-        not("fixed-delay --variant jitter", OPEN, "fixed-delay")
+        not("fixed-delay --variant jitter", OPEN, "fixed-delay");
     }]);
     not("fixed-delay --variant burn", OPEN, "fixed-delay");
 }

@@ -4,6 +4,7 @@ use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdout, Command, Output, Stdio};
 use std::sync::OnceLock;
+use std::thread::{self, ScopedJoinHandle};
 
 use serde_json::Value;
 
@@ -302,10 +303,10 @@ pub(crate) fn confirmed(folder: &Path, report: &Value) -> bool {
 /// Runs all of these at once: loads of servers that wait rather than compute leave the CPUs to each
 /// other.
 pub(crate) fn side_by_side(all: &[&(dyn Fn() + Sync)]) {
-    std::thread::scope(|scope| {
-        let running: Vec<_> = all.iter().map(|one| scope.spawn(one)).collect();
+    thread::scope(|scope| {
+        let running: Vec<_> = all.iter().map(|one| scope.spawn(*one)).collect();
         // Whoever fails has said why.
-        let ended: Vec<_> = running.into_iter().map(|one| one.join()).collect();
+        let ended: Vec<_> = running.into_iter().map(ScopedJoinHandle::join).collect();
         assert!(ended.iter().all(Result::is_ok));
     });
 }
