@@ -133,27 +133,29 @@ fn timeline(repeats: &[Repeat], realtime_ns: impl Fn(Nanos) -> f64) -> Timeline 
     }
 }
 
+fn request(serial: u32, number: usize, of: &Repeat, window: Span) -> Sample {
+    let due = window.begin.plus(u64::from(serial) * 10 * MS);
+    let scatter = u64::from(serial.wrapping_mul(2_654_435_761) >> 12) % (MS / 8);
+    Sample {
+        sent: Some(due),
+        first_byte: Some(due.plus(MS / 2)),
+        done: due.plus(of.service_us * 1_000 + scatter),
+        serial,
+        connection: serial % 8,
+        repeat: number as u16,
+        stage: Stage::Measured,
+        status: 200,
+        outcome: Outcome::Ok,
+        phase: Phase::Check,
+        ..Sample::due(due)
+    }
+}
+
 fn record(repeats: &[Repeat]) -> RunRecord {
     let (mut samples, mut facts) = (Vec::new(), Vec::new());
     for (number, of) in repeats.iter().enumerate() {
         let window = window(number);
-        for serial in 0..REQUESTS {
-            let due = window.begin.plus(u64::from(serial) * 10 * MS);
-            let scatter = u64::from(serial.wrapping_mul(2_654_435_761) >> 12) % (MS / 8);
-            samples.push(Sample {
-                sent: Some(due),
-                first_byte: Some(due.plus(MS / 2)),
-                done: due.plus(of.service_us * 1_000 + scatter),
-                serial,
-                connection: serial % 8,
-                repeat: number as u16,
-                stage: Stage::Measured,
-                status: 200,
-                outcome: Outcome::Ok,
-                phase: Phase::Check,
-                ..Sample::due(due)
-            });
-        }
+        samples.extend((0..REQUESTS).map(|serial| request(serial, number, of, window)));
         facts.push(RepeatFacts {
             endpoints: vec![EndpointTally {
                 offered: u64::from(REQUESTS),
