@@ -314,7 +314,7 @@ fn what_has_no_room_is_counted() {
     let (exported, _) = export(&record, &all);
     assert_eq!((exported.requests, exported.requests_left_out), (200, 0));
     let few = Wanted {
-        most_events: 80,
+        most_events: 160,
         ..all
     };
     let (exported, events) = export(&record, &few);

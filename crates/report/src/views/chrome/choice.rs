@@ -14,13 +14,10 @@ use super::{Part, Wanted};
 /// switch of threads takes microseconds.
 const AROUND_NS: u64 = 1_000_000;
 
-/// An event of the trace becomes at most so many lines: a waking ends one slice, begins another
-/// and has two ends of an arrow; a switch ends and begins a slice on two tracks.
-const LINES_PER_EVENT: usize = 4;
-
-/// A window costs each thread's track at most so many lines: the slice that is open at its begin, and
-/// its end at the window's.
-const LINES_PER_TRACK: usize = 2;
+/// An event of the trace becomes at most so many lines: a switch ends and begins a slice on two
+/// tracks, and either may be met there first, when its slice from before the window is begun and
+/// ended too. A waking does that on one track, and has two ends of an arrow.
+const LINES_PER_EVENT: usize = 8;
 
 /// A request becomes at most so many lines: itself, its wait for a connection, five phases, four
 /// segments, the ends of its arrow, and the names of its tracks.
@@ -53,18 +50,15 @@ pub(super) struct Chosen {
 impl Chosen {
     /// Half of the room is for the threads' events, a quarter each for requests and their spans.
     pub(super) fn of(record: &RunRecord, wanted: &Wanted) -> Self {
-        let room = Room {
-            lines: wanted.most_events / 2,
-            tracks: super::threads::tracks(&record.trace).len(),
-        };
+        let most_events = wanted.most_events / 2 / LINES_PER_EVENT;
         let most_requests = wanted.most_events / 4 / LINES_PER_REQUEST;
         let (windows, slow, left_out_ns) = match wanted.part {
             Part::Slowest { requests, endpoint } => {
                 let requests = requests.min(most_requests);
-                around_slowest(record, requests, endpoint, room)
+                around_slowest(record, requests, endpoint, most_events)
             }
             Part::Window(span) => {
-                let fits = room.shortened(&record.trace.events, span);
+                let fits = shortened(&record.trace.events, span, most_events);
                 (vec![fits], Vec::new(), span.len_ns() - fits.len_ns())
             }
         };
@@ -119,27 +113,12 @@ pub(super) fn events_in(events: &[Event], span: Span) -> &[Event] {
     events.get(begin..end).unwrap_or(&[])
 }
 
-/// What there is room for of the threads.
-#[derive(Clone, Copy)]
-struct Room {
-    lines: usize,
-    tracks: usize,
-}
-
-impl Room {
-    /// How many events fit into so many windows.
-    fn events(self, windows: usize) -> usize {
-        let around = windows * self.tracks * LINES_PER_TRACK;
-        self.lines.saturating_sub(around) / LINES_PER_EVENT
-    }
-
-    /// As much of a stretch of time, from its begin, as there is room for.
-    fn shortened(self, events: &[Event], span: Span) -> Span {
-        let inside = events_in(events, span);
-        inside.get(self.events(1)).map_or(span, |first_left_out| {
-            Span::new(span.begin, first_left_out.at)
-        })
-    }
+/// As much of a stretch of time, from its begin, as has at most that many events.
+fn shortened(events: &[Event], span: Span, most: usize) -> Span {
+    let inside = events_in(events, span);
+    inside.get(most).map_or(span, |first_left_out| {
+        Span::new(span.begin, first_left_out.at)
+    })
 }
 
 /// The windows around the slowest requests whose events fit together, the slowest first; the
@@ -148,7 +127,7 @@ fn around_slowest(
     record: &RunRecord,
     requests: usize,
     endpoint: Option<u16>,
-    room: Room,
+    most_events: usize,
 ) -> (Vec<Span>, Vec<usize>, u64) {
     let mut windows: Vec<Span> = Vec::new();
     let mut taken = Vec::new();
@@ -159,12 +138,12 @@ fn around_slowest(
         let with = merged(&windows, around);
         let events = &record.trace.events;
         let needed: usize = with.iter().map(|one| events_in(events, *one).len()).sum();
-        if needed <= room.events(with.len()) {
+        if needed <= most_events {
             windows = with;
             taken.push(position);
         } else if windows.is_empty() {
             // Its begin alone is more than nothing.
-            let fits = room.shortened(events, around);
+            let fits = shortened(events, around, most_events);
             left_out_ns += around.len_ns() - fits.len_ns();
             windows.push(fits);
             taken.push(position);

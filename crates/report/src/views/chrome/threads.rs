@@ -1,6 +1,6 @@
 //! Threads with their states, and arrows from who woke to who was woken.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::io::{self, Write};
 
 use serde_json::Value;
@@ -42,7 +42,7 @@ pub(super) fn write<W: Write>(
 }
 
 /// The threads that have a track: those of the target, its peers and slowpath.
-pub(super) fn tracks(trace: &Trace) -> BTreeMap<u32, Track> {
+fn tracks(trace: &Trace) -> BTreeMap<u32, Track> {
     let own = |thread: &slowpath_core::trace::Thread| {
         let process = trace.process_of(thread.tid)?;
         let shown = process.role != Role::Other && thread.tid != IDLE;
@@ -68,7 +68,7 @@ enum State {
 }
 
 /// A thread.
-pub(super) struct Track {
+struct Track {
     pid: u32,
     state: State,
     /// The call it entered last, until it runs after having waited in it: where it waits next is
@@ -141,10 +141,11 @@ impl<W: Write> Drawing<'_, W> {
             };
             self.events(Span::new(seen, window.begin))?;
             self.drawn = true;
-            self.each_open(window.begin)?;
+            let met = met(events_in(&self.trace.events, window));
+            self.each_open(window.begin, &met)?;
             self.events(window)?;
             for (&tid, track) in &self.tracks {
-                if track.state != State::Unknown {
+                if track.state != State::Unknown && met.contains(&tid) {
                     self.out.close((track.pid, tid), window.end)?;
                 }
             }
@@ -154,9 +155,9 @@ impl<W: Write> Drawing<'_, W> {
         Ok(())
     }
 
-    fn each_open(&mut self, at: Nanos) -> io::Result<()> {
+    fn each_open(&mut self, at: Nanos, met: &BTreeSet<u32>) -> io::Result<()> {
         for (&tid, track) in &self.tracks {
-            if track.state != State::Unknown {
+            if track.state != State::Unknown && met.contains(&tid) {
                 let (name, mut facts) = told(self.trace, track);
                 facts.insert("began".into(), "before this window".into());
                 self.out.open((track.pid, tid), at, &name, facts)?;
@@ -323,6 +324,26 @@ impl<W: Write> Drawing<'_, W> {
     fn stack(&self, stack: u32) -> Value {
         frames(self.trace, stack)
     }
+}
+
+/// The threads that something happens to: the others wait all the time.
+fn met(events: &[Event]) -> BTreeSet<u32> {
+    let pair = |event: &Event| match event.what {
+        What::Switch { from, to, .. } => [from, to],
+        What::Waking { tid, by, .. } => [tid, by],
+        What::Call { tid, .. }
+        | What::Read { tid, .. }
+        | What::Wrote { tid, .. }
+        | What::Sample { tid, .. }
+        | What::On { tid }
+        | What::Off { tid, .. }
+        | What::Peek { tid, .. } => [tid, tid],
+        What::Arrived { .. }
+        | What::Reset { .. }
+        | What::Retransmit { .. }
+        | What::State { .. } => [IDLE, IDLE],
+    };
+    events.iter().flat_map(pair).collect()
 }
 
 const fn left_as(left: Left, stack: u32) -> State {
