@@ -176,8 +176,10 @@ fn lock_contention() {
 fn event_loop_blocking() {
     let folder = tempfile::tempdir().unwrap();
     // What blocks the loop is an endpoint of its own, and slow by design.
-    let slow = "[[endpoint]]\nname = \"slow\"\nrequest = \"GET /slow\"\nrate = \"4/s\"\n";
-    let text = scenario("event-loop-blocking", CONVOY) + slow;
+    let slow = "[[endpoint]]\nname = \"slow\"\nrequest = \"GET /slow\"\nrate = \"5/s\"\n";
+    // Long enough for slow requests of many episodes.
+    let load = CONVOY.replace("5s", "9s");
+    let text = scenario("event-loop-blocking", &load) + slow;
     let (_, report, output) = run_scenario(folder.path(), &text);
     assert!(!report.is_null(), "{}", crate::support::stderr(&output));
     if names(&report, "event-loop-blocking") {

@@ -7,7 +7,7 @@ use std::path::Path;
 
 use serde_json::Value;
 
-use crate::support::{Server, assert_exit, side_by_side, slowpath, stderr, stdout};
+use crate::support::{Server, assert_exit, slowpath, stderr, stdout};
 
 /// Values of the pool.
 const IDS: u32 = 60;
@@ -100,15 +100,14 @@ fn a_reset_that_empties_the_cache_is_proved() {
 #[test]
 fn a_warm_pass_is_not_called_cold() {
     // A cache that is full and that nothing empties, and none at all.
-    let is_told = |server: &str, is_filled: bool| {
+    for (server, is_filled) in [("keeps", true), ("uncached", false)] {
         let (report, printed) = run(&["healthy", "--variant", server], is_filled);
         assert_eq!(report["passes"][0]["cold"], false, "{server}: {report}");
         assert!(printed.contains("item (not cold)"), "{printed}");
         let checks = report["validity"].as_array().unwrap();
         let check = checks.iter().find(|c| c["check"] == "cold-pass").unwrap();
         assert_eq!(check["status"], "warn");
-    };
-    side_by_side(&[&|| is_told("keeps", true), &|| is_told("uncached", false)]);
+    }
 }
 
 #[test]
