@@ -3,7 +3,7 @@
 use serde_json::Value;
 
 use crate::foreign;
-use crate::support::{run_scenario, skipped, slowpath, stderr, unfit};
+use crate::support::{of_the_long_list, run_scenario, skipped, slowpath, stderr, unfit};
 
 /// The pauses of `garbage.js`, and the slow requests; `explain` says the same.
 fn judged(mode: &str) -> Option<Value> {
@@ -51,6 +51,9 @@ fn pauses_have_what_slow_requests_take_longer() {
 
 #[test]
 fn a_wait_beside_the_collector_is_none_of_its_pauses() {
+    if !of_the_long_list() {
+        return;
+    }
     let Some(pauses) = judged("sleep") else {
         return;
     };

@@ -5,7 +5,7 @@ use std::process::{Command, Stdio};
 
 use serde_json::Value;
 
-use crate::support::{Server, assert_exit, invalid};
+use crate::support::{Server, assert_exit, invalid, of_the_long_list};
 
 /// More than half of the limit.
 const CONNECTIONS: &str = "60";
@@ -35,6 +35,9 @@ fn errors(report: &Value) -> &Value {
 
 #[test]
 fn a_low_soft_limit_is_raised() {
+    if !of_the_long_list() {
+        return;
+    }
     let server = Server::lab(&["healthy"]).unwrap();
     let folder = tempfile::tempdir().unwrap();
     let (code, report, said) = run_under("-Sn 96", folder.path(), &server);

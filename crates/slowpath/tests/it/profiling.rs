@@ -6,7 +6,9 @@ use std::path::Path;
 use serde_json::Value;
 
 use crate::foreign;
-use crate::support::{blamed, disturbances, names, run_scenario, skipped, stderr};
+use crate::support::{
+    blamed, disturbances, names, of_the_long_list, run_scenario, skipped, stderr,
+};
 
 /// The least share of the excess that the cause must have.
 const SHARE: f64 = 0.6;
@@ -72,6 +74,9 @@ fn a_goroutine_that_sleeps_with_the_mutex_is_named_at_once() {
 
 #[test]
 fn profiles_that_are_not_there_are_a_gap_and_nothing_worse() {
+    if !of_the_long_list() {
+        return;
+    }
     let folder = tempfile::tempdir().unwrap();
     let Some(nginx) = foreign::nginx(folder.path()) else {
         return;

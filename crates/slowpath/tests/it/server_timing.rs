@@ -3,7 +3,7 @@
 use serde_json::Value;
 
 use crate::foreign;
-use crate::support::{run_scenario, skipped, slowpath, stderr};
+use crate::support::{of_the_long_list, run_scenario, skipped, slowpath, stderr};
 
 /// The part that sleeps has at least this share of what slow requests take longer.
 const SHARE: f64 = 0.5;
@@ -59,6 +59,9 @@ fn the_part_that_has_the_time_of_slow_requests_is_told_and_not_blamed() {
 
 #[test]
 fn a_server_that_says_nothing_has_no_such_figures() {
+    if !of_the_long_list() {
+        return;
+    }
     let Some((report, printed)) = judged("quiet") else {
         return;
     };

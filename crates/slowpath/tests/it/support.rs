@@ -310,3 +310,14 @@ pub(crate) fn side_by_side(all: &[&(dyn Fn() + Sync)]) {
         assert!(ended.iter().all(Result::is_ok));
     });
 }
+
+/// Whether the tests of the long list are wanted too; else says that this one is skipped.
+pub(crate) fn of_the_long_list() -> bool {
+    /// Set to anything it asks for them.
+    const LONG: &str = "SLOWPATH_LONG_TESTS";
+    let wanted = std::env::var_os(LONG).is_some();
+    if !wanted {
+        skipped(&format!("of the long list: {LONG}=1 runs it"));
+    }
+    wanted
+}

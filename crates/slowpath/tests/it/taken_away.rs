@@ -5,7 +5,7 @@ use std::path::Path;
 use serde_json::Value;
 
 use crate::foreign;
-use crate::support::{run_scenario, skipped, slowpath, stderr};
+use crate::support::{of_the_long_list, run_scenario, skipped, slowpath, stderr};
 
 /// Faults of one kind in a run, at the least: every tenth of 150 requests a second meets one of
 /// three in turn, for two seconds, of which a fifth is not traced.
@@ -80,6 +80,9 @@ fn resets_have_the_kernels_reason_and_the_thread_that_closed() {
 
 #[test]
 fn a_server_that_ended_has_no_socket_left() {
+    if !of_the_long_list() {
+        return;
+    }
     let folder = tempfile::tempdir().unwrap();
     let Some(report) = judged(folder.path(), "exit") else {
         return;

@@ -10,11 +10,10 @@ use serde_json::Value;
 
 use crate::foreign::{self, WITH_FRAME_POINTERS, WITHOUT_FRAME_POINTERS};
 use crate::support::{
-    blamed, causes, disturbances, is_root, lab, names, run_scenario, skipped, stderr, unfit,
+    blamed, causes, disturbances, is_root, lab, names, of_the_long_list, run_scenario, skipped,
+    stderr, unfit,
 };
 
-/// With this set to anything the tests of the long list run too.
-const LONG: &str = "SLOWPATH_LONG_TESTS";
 /// The least share of the excess that the cause must have.
 const SHARE: f64 = 0.8;
 /// How far a period may be off.
@@ -41,10 +40,8 @@ fn in_folder(test: impl FnOnce(&Path) -> Option<()>) {
 
 /// The same for a test of the long list.
 fn long(test: impl FnOnce(&Path) -> Option<()>) {
-    if std::env::var_os(LONG).is_some() {
+    if of_the_long_list() {
         in_folder(test);
-    } else {
-        skipped(&format!("of the long list: {LONG}=1 runs it"));
     }
 }
 
