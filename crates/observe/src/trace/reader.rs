@@ -84,6 +84,12 @@ impl fmt::Debug for Reader {
 impl Reader {
     /// Opens everything; a gap says why that cannot be.
     pub(super) fn open(watch: TraceWatch) -> Result<Self, Gap> {
+        // Without procfs nobody is known that could be followed.
+        let proc = watch.proc_root.join("stat");
+        fs::metadata(&proc).map_err(|error| {
+            let reason = format!("{}: {error}", proc.display());
+            gap(KERNEL, reason, "mount procfs: mount -t proc proc /proc")
+        })?;
         let formats = formats(&watch.proc_root)?;
         let mut members = Members::new(&watch.proc_root, &watch.pids, &watch.peers);
         let mut upstream = Upstream::new(&watch.proc_root, watch.port);
