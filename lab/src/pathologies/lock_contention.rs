@@ -19,7 +19,7 @@ pub(super) const KNOBS: &[Knob] = &[
         help: "CPU time under the lock",
         default: 4.0,
         range: (0.0, 60_000.0),
-        healthy: Some(0.002),
+        healthy: Some(0.0),
     },
     Knob {
         flag: "period-ms",
