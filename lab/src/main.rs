@@ -13,6 +13,7 @@ mod http;
 mod lock;
 mod options;
 mod pathologies;
+mod score;
 mod sys;
 mod work;
 
@@ -32,6 +33,11 @@ const EXIT_SKIPPED: u8 = 77;
 
 fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
+    if let [word, rest @ ..] = arguments.as_slice()
+        && word == score::WORD
+    {
+        return score::run(rest);
+    }
     let (code, complaint) = match dispatch(&arguments) {
         Ok(()) => return ExitCode::SUCCESS,
         Err(Failure::Usage(text)) => (EXIT_USAGE, format!("{text}; see lab --help")),
@@ -124,6 +130,7 @@ Small sick servers with known causes.
 
 usage: lab NAME [--port N] [--healthy] [--variant NAME]... [--OPTION N]...
        lab --list
+       lab score --help   measures how often slowpath names the right cause
 
 Listens on 127.0.0.1:N (0, the default: a free port), says so in one line of JSON, answers GET on
 any path until SIGTERM or SIGINT, then prints its truth in one line of JSON. GET /health is

@@ -109,6 +109,23 @@ pub(crate) fn poll(descriptors: &mut [libc::pollfd]) -> io::Result<()> {
     }
 }
 
+/// Asks all processes of a group to end, or makes them.
+pub(crate) fn end_group(group: u32, at_once: bool) -> io::Result<()> {
+    let signal = if at_once {
+        libc::SIGKILL
+    } else {
+        libc::SIGTERM
+    };
+    // SAFETY: kill(2) takes plain numbers; a negative one names the group.
+    check(unsafe { libc::kill(-(group as libc::pid_t), signal) }).map(drop)
+}
+
+/// Whether this process may do what root may.
+pub(crate) fn is_root() -> bool {
+    // SAFETY: geteuid(2) takes nothing and cannot fail.
+    unsafe { libc::geteuid() == 0 }
+}
+
 /// CPU time that the calling thread has used.
 pub(crate) fn thread_cpu() -> Duration {
     let mut now = libc::timespec {
