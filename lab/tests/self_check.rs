@@ -238,6 +238,10 @@ checks! {
         "event-loop-blocking", |to| drive_steadily(to, 3);
     event_loop_blocking_twin: "event-loop-blocking --every 10 --healthy" is "none",
         |to| drive_steadily(to, 3);
+    stop_the_world_pause: "stop-the-world-pause --every 10" is "stop-the-world-pause",
+        |to| drive_steadily(to, 3);
+    stop_the_world_pause_twin: "stop-the-world-pause --every 400 --healthy" is "none",
+        |to| drive_steadily(to, 3);
     blocking_telemetry: "blocking-telemetry --interval-ms 100" is "lock-held-over-io",
         |to| drive_steadily(to, 3);
     blocking_telemetry_twin: "blocking-telemetry --interval-ms 100 --healthy" is "none",

@@ -23,6 +23,8 @@ pub const LOCK_CONTENTION: &str = "lock-contention";
 pub const EVENT_LOOP_BLOCKING: &str = "event-loop-blocking";
 /// Threads that could run wait for a CPU that others have.
 pub const RUN_QUEUE_DELAY: &str = "run-queue-delay";
+/// The runtime stops all threads of the program, as collectors of garbage do.
+pub const STOP_THE_WORLD_PAUSE: &str = "stop-the-world-pause";
 
 /// The causes that an experiment can prove: there is a safe, reversible intervention on each.
 pub const PROVABLE: &[&str] = &[DELAYED_ACK, FIXED_DELAY, CPU_QUOTA_THROTTLING];

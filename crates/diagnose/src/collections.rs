@@ -3,7 +3,7 @@
 //!
 //! It is a lead and no cause: that a request lay in a pause does not say that it waited for that one.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use slowpath_core::gc_log::{Collector, GcLine};
 use slowpath_core::nanos::{Nanos, SECOND, Span};
@@ -22,6 +22,11 @@ const AT_ONCE: f64 = 0.1;
 
 /// Chance is the mean over so many ways of shifting the pauses against the requests.
 const SHIFTS: u64 = 19;
+
+/// A test shifts them in so many ways: the least probability that it can find is 1 in 200.
+const TEST_SHIFTS: u64 = 199;
+/// … of so many slow requests at most, evenly chosen: more show the same.
+const TEST_REQUESTS: usize = 5_000;
 
 /// The pauses of one repeat after the other, ascending and disjoint.
 #[derive(Debug)]
@@ -49,6 +54,21 @@ impl Pauses {
             spans: disjoint(spans),
             error_ns,
         })
+    }
+
+    /// When the program stood still, ascending and disjoint.
+    pub(crate) fn spans(&self) -> &[Span] {
+        &self.spans
+    }
+
+    /// Whose log tells.
+    pub(crate) const fn collector(&self) -> Collector {
+        self.collector
+    }
+
+    /// By how much the pauses may lie elsewhere.
+    pub(crate) const fn error_ns(&self) -> u64 {
+        self.error_ns
     }
 
     /// How long of a stretch of time the program stood still.
@@ -128,7 +148,7 @@ pub(crate) fn figures(case: &Case<'_>, endpoint: &EndpointCase) -> Option<Endpoi
         excess_ns += own_excess_ns;
         met += u64::from(pauses.overlap_ns(span) > 0);
         for (shift, sum_ns) in (0..).zip(&mut shifted) {
-            let moved = around(span, window, shift);
+            let moved = around(span, window, (shift, SHIFTS));
             *sum_ns += pauses.overlap_ns(moved).min(own_excess_ns);
         }
     }
@@ -148,10 +168,59 @@ pub(crate) fn figures(case: &Case<'_>, endpoint: &EndpointCase) -> Option<Endpoi
     })
 }
 
+/// Slow requests held against pauses, and against the same pauses shifted around the window.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Alignment {
+    /// How long slow requests were in pauses, of what they took longer than the fast ones, as a
+    /// share of that.
+    pub(crate) share: f64,
+    /// The same by chance, in the mean.
+    pub(crate) chance: f64,
+    /// How often a shift has as much.
+    pub(crate) p: f64,
+    /// The share of the episodes of slow requests that meet a pause.
+    pub(crate) met: f64,
+}
+
+/// Holds an endpoint's slow requests against pauses; `None` if none is slow.
+pub(crate) fn alignment(
+    case: &Case<'_>,
+    endpoint: &EndpointCase,
+    pauses: &Pauses,
+) -> Option<Alignment> {
+    let tail = endpoint.tail.as_ref()?;
+    let fast_ns = endpoint.split.fast_ns?;
+    let every = tail.requests.len().div_ceil(TEST_REQUESTS).max(1);
+    let mut sums_ns = vec![0_u64; TEST_SHIFTS as usize + 1];
+    let mut excess_ns = 0;
+    for &position in tail.requests.iter().step_by(every) {
+        let sample = case.sample(position);
+        let window = case.windows.get(usize::from(sample.repeat()))?;
+        let own_ns = sample.latency_ns().saturating_sub(fast_ns);
+        excess_ns += own_ns;
+        for (shift, sum_ns) in (0..).zip(&mut sums_ns) {
+            let moved = around(sample.span(), window, (shift, TEST_SHIFTS));
+            *sum_ns += pauses.overlap_ns(moved).min(own_ns);
+        }
+    }
+    let (own, shifted) = sums_ns.split_first()?;
+    let as_much = shifted.iter().filter(|&sum| sum >= own).count();
+    let of_excess = |ns: f64| ns / excess_ns.max(1) as f64;
+    let meets = |&i: &usize| pauses.overlap_ns(case.sample(tail.requests[i]).span()) > 0;
+    let meeting = (0..tail.requests.len()).filter(meets);
+    let met: BTreeSet<u32> = meeting.map(|i| tail.cluster[i]).collect();
+    Some(Alignment {
+        share: of_excess(*own as f64),
+        chance: of_excess(shifted.iter().sum::<u64>() as f64 / TEST_SHIFTS as f64),
+        p: (as_much + 1) as f64 / (TEST_SHIFTS + 1) as f64,
+        met: met.len() as f64 / f64::from(tail.clusters.max(1)),
+    })
+}
+
 /// A request, moved by a part of its window, from the end of it to its begin again.
-fn around(span: Span, window: &Span, shift: u64) -> Span {
+fn around(span: Span, window: &Span, (shift, shifts): (u64, u64)) -> Span {
     let length_ns = window.len_ns().max(1);
-    let offset_ns = span.begin.since(window.begin) + length_ns / (SHIFTS + 1) * shift;
+    let offset_ns = span.begin.since(window.begin) + length_ns / (shifts + 1) * shift;
     let begin = window.begin.plus(offset_ns % length_ns);
     if shift == 0 {
         return span;
@@ -205,9 +274,9 @@ mod tests {
         let at = |ms: u64| Nanos::new(ms * 1_000_000);
         let window = Span::new(at(100), at(300));
         let request = Span::new(at(290), at(310));
-        assert_eq!(around(request, &window, 0), request);
+        assert_eq!(around(request, &window, (0, SHIFTS)), request);
         for shift in 1..=SHIFTS {
-            let moved = around(request, &window, shift);
+            let moved = around(request, &window, (shift, SHIFTS));
             assert!(moved.begin >= window.begin && moved.begin < window.end);
             assert_eq!(moved.len_ns(), request.len_ns());
         }

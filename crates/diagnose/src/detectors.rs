@@ -53,6 +53,7 @@ detectors! {
     accept_queue_overflow = "accept-queue-overflow",
     cpu_quota_throttling = "cpu-quota-throttling",
     cpu_saturation = "cpu-saturation",
+    stop_the_world_pause = "stop-the-world-pause",
     lock_held_over_io = "lock-held-over-io",
     lock_contention = "lock-contention",
     event_loop_blocking = "event-loop-blocking",

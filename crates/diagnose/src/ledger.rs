@@ -31,6 +31,7 @@ pub const PRECEDENCE: &[&str] = &[
     name::DELAYED_ACK,
     name::CPU_QUOTA_THROTTLING,
     name::CPU_SATURATION,
+    name::STOP_THE_WORLD_PAUSE,
     name::LOCK_HELD_OVER_IO,
     name::LOCK_CONTENTION,
     name::EVENT_LOOP_BLOCKING,

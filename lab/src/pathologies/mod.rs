@@ -97,6 +97,7 @@ pathologies! {
     lock_contention,
     run_queue_delay,
     event_loop_blocking,
+    stop_the_world_pause,
     blocking_telemetry,
     event_stream,
     span_gap,

@@ -18,6 +18,7 @@ pub(super) struct Seen {
     /// When the listener dropped something.
     pub(super) drops: Vec<u64>,
     pub(super) throttled: Vec<Span>,
+    pub(super) paused: Vec<Span>,
     pub(super) loop_ran: Vec<Span>,
     pub(super) upstream: bool,
     /// What each thread did.
@@ -75,7 +76,9 @@ impl Machine {
             let mut begin = load.begin.get() + stall.at.0;
             while begin < load.end.get() {
                 let stalled = span(begin, begin + stall.lasts.draw(random));
-                if stall.kind != StallKind::Paused {
+                if stall.kind == StallKind::Paused {
+                    seen.paused.push(stalled);
+                } else {
                     seen.throttled.push(stalled);
                 }
                 if stall.kind != StallKind::ThrottledElsewhere {

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use slowpath_core::facts::{EndpointTally, HostFacts, RepeatFacts, TargetFacts};
+use slowpath_core::gc_log::{Collector, GcLine, GcLog, Pause};
 use slowpath_core::plan::Plan;
 use slowpath_core::record::{MANIFEST_FORMAT, Manifest, RunRecord};
 use slowpath_core::scenario::{
@@ -23,10 +24,44 @@ pub(super) fn record(case: &Case, run: &Run) -> RunRecord {
         timeline: timeline(case, run),
         trace: Arc::new(trace(case, run)),
         timings: Arc::default(),
-        collections: Arc::default(),
+        collections: Arc::new(collections(case, run)),
         spans: Arc::default(),
         profiles: Arc::new(profiles(case, run)),
     }
+}
+
+/// What a runtime would have written of the times in which the server was paused, read half a
+/// millisecond later.
+fn collections(case: &Case, run: &Run) -> GcLog {
+    const LATE_NS: u64 = 500_000;
+    let mut lines = Vec::new();
+    for repeat in run.repeats.iter().filter(|_| case.gc_log) {
+        let own = run
+            .seen
+            .paused
+            .iter()
+            .filter(|s| s.overlap_ns(repeat.load) > 0);
+        for (number, pause) in (1..).zip(own) {
+            let end = pause.end.plus(case.gc_log_moved.0);
+            let length_ns = pause.len_ns();
+            let line = GcLine {
+                collector: Collector::Jvm,
+                heap: 0,
+                number,
+                end_ns: end.since(repeat.load.begin),
+                resolution_ns: 1_000_000,
+                pauses: [
+                    Pause {
+                        before_end_ns: length_ns,
+                        length_ns,
+                    },
+                    Pause::default(),
+                ],
+            };
+            lines.push((end.plus(LATE_NS), line));
+        }
+    }
+    GcLog { lines, cut: false }
 }
 
 fn manifest(case: &Case, run: &Run) -> Manifest {

@@ -82,6 +82,12 @@ pub(crate) struct Case {
     pub(crate) holder: Vec<Holder>,
     #[serde(default)]
     pub(crate) stall: Vec<Stall>,
+    /// Whether the target's runtime writes of its collections into its log …
+    #[serde(default)]
+    pub(crate) gc_log: bool,
+    /// … which are the times in which it is paused, moved by this.
+    #[serde(default)]
+    pub(crate) gc_log_moved: Time,
     #[serde(default)]
     pub(crate) jump: Vec<Jump>,
     /// Readings of others, added to what the simulated server gives.

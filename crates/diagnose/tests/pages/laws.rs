@@ -179,6 +179,7 @@ fn holds(diagnosis: &Diagnosis) {
                 "in_flight",
             ];
             let other = [
+                "collections",
                 "index_on_connection",
                 "manifest.repeats.endpoints",
                 "profiles",

@@ -1,0 +1,204 @@
+//! The runtime stops all threads of the program to collect garbage, and requests wait meanwhile.
+//!
+//! The runtime's own log says when. Without it a trace of a Java virtual machine or of .NET still
+//! shows threads that wait for the collector's; of other runtimes nothing but the log tells a pause
+//! from work, and from a CPU that others have.
+
+use slowpath_core::gc_log::Collector;
+use slowpath_core::trace::{Role, Runtime};
+
+use crate::case::{Case, EndpointCase};
+use crate::collections::{Alignment, Pauses, alignment};
+use crate::detectors::{Detector, Examine};
+use crate::diagnosis::{Culprit, Evidence, Grade, Place, Source};
+use crate::ledger::{NAMED_EPISODES, NAMED_SHARE};
+use crate::overlap::{claims_of, coverage};
+use crate::predict::{without_claims, without_waits};
+use crate::trace::looked::{Looked, claims};
+use crate::verdict::{Amount, Claim, Found, Verdict, evidence, human, percent};
+
+/// Pauses that lie among slow requests by chance do so this seldom.
+const CHANCE: f64 = 0.01;
+/// … and give this many times less: with very many slow requests next to nothing is beyond chance.
+const TIMES_CHANCE: f64 = 2.0;
+/// Pauses of which the begin is known no better than so many times their length cannot be held
+/// against requests that they miss.
+const ERROR_MOST: f64 = 0.5;
+
+/// See the module.
+pub(super) static DETECTOR: Detector = Detector {
+    examine: Examine::Endpoint(examine),
+    may_be_the_work: false,
+};
+
+fn examine(case: &Case<'_>, endpoint: &EndpointCase) -> Verdict {
+    let tail = endpoint.tail.as_ref().map_or(0, |tail| tail.clusters);
+    if tail < NAMED_EPISODES as u32 {
+        return Verdict::Cleared("requests are not slow often enough to meet pauses".to_owned());
+    }
+    if let Some((missing, remedy)) = case.target_hidden() {
+        return Verdict::Blind { missing, remedy };
+    }
+    if let Some(pauses) = case.pauses() {
+        return by_log(case, endpoint, pauses);
+    }
+    by_trace(case, endpoint).unwrap_or_else(|| without_log(case))
+}
+
+/// Holds the pauses that the log tells of against slow requests.
+fn by_log(case: &Case<'_>, endpoint: &EndpointCase, pauses: &Pauses) -> Verdict {
+    let Some(aligned) = alignment(case, endpoint, pauses) else {
+        return Verdict::Cleared("no request is slow".to_owned());
+    };
+    let own = || pauses.spans().iter().filter(|s| case.windows.iter().any(|w| w.overlap_ns(**s) > 0));
+    let (n, longest) = (own().count(), own().map(|s| s.len_ns()).max().unwrap_or(0));
+    let (name, covered) = (pauses.collector().name(), coverage(case, pauses.spans()));
+    let told = format!(
+        "{name} tells of {n} pauses of up to {}, {} of the time; they have {} of what slow requests \
+         take longer, by chance {} (p {:.3}); {} of the episodes meet one",
+        human(longest as f64),
+        percent(covered),
+        percent(aligned.share),
+        percent(aligned.chance),
+        aligned.p,
+        percent(aligned.met),
+    );
+    if is_beyond_chance(&aligned) {
+        let claims = claims_of(case, endpoint, pauses.spans());
+        let place = endpoint.place_of(&claims);
+        let proof = evidence(Source::App, "collections", told);
+        let prediction = without_claims(case, endpoint, place, &claims);
+        return found((place, claims), (Some(pauses.collector()), longest), proof, prediction);
+    }
+    let median_ns = n.checked_sub(1).map_or(0, |_| {
+        let mut all: Vec<u64> = own().map(|s| s.len_ns()).collect();
+        all.sort_unstable();
+        all[all.len() / 2]
+    });
+    let each_ns = endpoint.tail.as_ref().map_or(0.0, |t| t.excess_ns / t.requests.len() as f64);
+    let matter = n > 0 && longest as f64 >= NAMED_SHARE * each_ns;
+    if matter && pauses.error_ns() as f64 > ERROR_MOST * median_ns as f64 {
+        return Verdict::Blind {
+            missing: format!(
+                "when exactly the pauses of {name} were: to {}, of pauses of {}",
+                human(pauses.error_ns() as f64),
+                human(median_ns as f64)
+            ),
+            remedy: "let the runtime write its log to a terminal or to standard error, unbuffered"
+                .to_owned(),
+        };
+    }
+    Verdict::Cleared(told)
+}
+
+fn is_beyond_chance(aligned: &Alignment) -> bool {
+    aligned.p < CHANCE && aligned.share >= TIMES_CHANCE * aligned.chance
+}
+
+/// Requests whose threads wait for those that collect, as a trace tells.
+fn by_trace(case: &Case<'_>, endpoint: &EndpointCase) -> Option<Verdict> {
+    let looked = Looked::at(case, endpoint).ok()?;
+    let picked = looked.pick(|_, _, hops| looked.inside.stops_the_world(hops));
+    if picked.is_empty() {
+        return None;
+    }
+    let claims = claims(&picked);
+    let place = looked.place(endpoint, &claims);
+    let longest = claims.iter().map(|claim| claim.span.len_ns()).max().unwrap_or(0);
+    let who = Looked::shares(&picked, place, |p| {
+        p.hops.last().map_or_else(String::new, |hop| looked.inside.thread_name(hop.tid))
+    });
+    let named = who.first().map_or("", |(name, _)| name.as_str());
+    let text = format!(
+        "the threads of requests wait for threads that stop all others of their process, above all \
+         {named}, for up to {} at a time",
+        human(longest as f64)
+    );
+    let proof = evidence(Source::Trace, "trace", text);
+    let prediction = without_waits(case, endpoint, place, looked.join, &claims);
+    Some(found((place, claims), (None, longest), proof, prediction))
+}
+
+/// Why nothing is known of pauses.
+fn without_log(case: &Case<'_>) -> Verdict {
+    let Some((runtime, remedy)) = runtime(case).map(|runtime| (runtime, remedy(runtime))) else {
+        return Verdict::Blind {
+            missing: "what runs the target's code, and when it stops it".to_owned(),
+            remedy: "let its runtime log its collections (GODEBUG=gctrace=1, -Xlog:gc, --trace-gc)"
+                .to_owned(),
+        };
+    };
+    match remedy {
+        None => Verdict::Cleared("nothing stops the threads of a native program at once".to_owned()),
+        Some(remedy) => Verdict::Blind {
+            missing: format!("when {} stopped the program to collect garbage", called(runtime)),
+            remedy: remedy.to_owned(),
+        },
+    }
+}
+
+/// What runs the target's code, by its trace or by the name of its executable.
+fn runtime(case: &Case<'_>) -> Option<Runtime> {
+    let processes = case.record.trace.processes.iter();
+    let own = processes.filter(|p| p.role == Role::Target && p.runtime != Runtime::Unknown);
+    let name = case.record.manifest.target.executable.rsplit('/').next().unwrap_or("");
+    let by_name = match name {
+        "java" => Some(Runtime::Jvm),
+        "node" | "nodejs" => Some(Runtime::Node),
+        "dotnet" => Some(Runtime::Managed),
+        _ if name.starts_with("python") => Some(Runtime::Python),
+        _ => None,
+    };
+    // One that collects counts, whatever else belongs to the target.
+    let traced = own.map(|p| p.runtime).max_by_key(|&runtime| remedy(runtime).is_some());
+    traced.or(by_name)
+}
+
+const fn called(runtime: Runtime) -> &'static str {
+    match runtime {
+        Runtime::Go => "Go",
+        Runtime::Jvm => "the Java virtual machine",
+        Runtime::Node => "Node",
+        Runtime::Python => "Python",
+        _ => "the runtime",
+    }
+}
+
+/// What makes a runtime tell of its pauses; `None` for code without a collector.
+const fn remedy(runtime: Runtime) -> Option<&'static str> {
+    match runtime {
+        Runtime::Native | Runtime::Tokio => None,
+        Runtime::Go => Some("start it with GODEBUG=gctrace=1 in its environment"),
+        Runtime::Jvm => Some("start it with -Xlog:gc:stderr"),
+        Runtime::Node => Some("start it with --trace-gc"),
+        Runtime::Python => Some("hold gc.callbacks against slow requests, or call gc.freeze()"),
+        Runtime::Managed | Runtime::Unknown => Some("let the runtime log its collections"),
+    }
+}
+
+fn found(
+    (place, claims): (Place, Vec<Claim>),
+    (collector, longest): (Option<Collector>, u64),
+    proof: Evidence,
+    prediction: Option<crate::diagnosis::Prediction>,
+) -> Verdict {
+    let whose = match collector {
+        Some(Collector::Go) => "Go stops",
+        Some(Collector::Jvm) => "the Java virtual machine stops",
+        Some(Collector::Node) => "Node stops",
+        None => "the runtime stops",
+    };
+    Verdict::Found(Found {
+        place,
+        amount: Amount::Claims(claims),
+        grade: Grade::Supported,
+        summary: format!(
+            "{whose} the whole program to collect garbage, for up to {} at a time, and requests wait; \
+             make less garbage, keep less alive, give it more memory, or choose another collector",
+            human(longest as f64)
+        ),
+        evidence: vec![proof],
+        culprit: Culprit::default(),
+        prediction,
+    })
+}
