@@ -99,6 +99,14 @@ pub(crate) fn unsent_bytes(stream: &TcpStream) -> io::Result<i32> {
     Ok(unsent)
 }
 
+/// Bytes that came and were not read.
+pub(crate) fn unread_bytes(stream: &TcpStream) -> io::Result<i32> {
+    let mut unread: libc::c_int = 0;
+    // SAFETY: this ioctl writes one int to the pointer, which is to a live int.
+    check(unsafe { libc::ioctl(stream.as_raw_fd(), libc::FIONREAD, &raw mut unread) })?;
+    Ok(unread)
+}
+
 /// Waits without limit until a descriptor is ready; being interrupted counts as ready.
 pub(crate) fn poll(descriptors: &mut [libc::pollfd]) -> io::Result<()> {
     let count = descriptors.len() as libc::nfds_t;

@@ -160,6 +160,20 @@ fn drive_in_bursts(address: SocketAddr) {
     assert!(served > 0);
 }
 
+/// Clients that rest between requests, and dial again when a connection ends.
+fn drive_with_rests(address: SocketAddr) {
+    let client = |rest: u64| {
+        let begin = Instant::now();
+        while begin.elapsed() < DRIVE {
+            let mut stream = connect(address, PATIENCE).unwrap();
+            while begin.elapsed() < DRIVE && get(&mut stream, "/").is_ok() {
+                thread::sleep(Duration::from_millis(rest));
+            }
+        }
+    };
+    thread::scope(|scope| (0..4).for_each(|k| drop(scope.spawn(move || client(20 + 20 * k)))));
+}
+
 fn check(arguments: &str, cause: &str, drive: impl FnOnce(SocketAddr)) {
     let Some(server) = Server::start(arguments) else {
         return;
@@ -250,6 +264,12 @@ checks! {
     span_gap_twin: "span-gap --every 5 --healthy" is "none", |to| drive_steadily(to, 2);
     accept_queue_overflow: "accept-queue-overflow --backlog 2" is "accept-queue-overflow",
         drive_in_bursts;
+    keepalive_close_race: "keepalive-close-race --idle-ms 50 --late-ms 40" is
+        "keepalive-close-race", drive_with_rests;
+    keepalive_close_race_twin: "keepalive-close-race --healthy" is "none", drive_with_rests;
+    keepalive_close_race_look_alike_requests:
+        "keepalive-close-race --variant request-limit --requests 3" is "uncatalogued",
+        drive_with_rests;
     accept_queue_overflow_twin: "accept-queue-overflow --healthy" is "none", drive_in_bursts;
 }
 

@@ -11,6 +11,8 @@ pub const DELAYED_ACK: &str = "delayed-ack";
 pub const FIXED_DELAY: &str = "fixed-delay";
 /// The listener's queue of complete connections was full.
 pub const ACCEPT_QUEUE_OVERFLOW: &str = "accept-queue-overflow";
+/// A server closes idle connections, and requests are on their way meanwhile.
+pub const KEEPALIVE_CLOSE_RACE: &str = "keepalive-close-race";
 /// The target had no CPU left.
 pub const CPU_SATURATION: &str = "cpu-saturation";
 /// The target's cgroup used up its CPU quota.

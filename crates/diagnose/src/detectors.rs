@@ -51,6 +51,7 @@ detectors! {
     clock_jump = "clock-jump",
     delayed_ack = "delayed-ack",
     accept_queue_overflow = "accept-queue-overflow",
+    keepalive_close_race = "keepalive-close-race",
     cpu_quota_throttling = "cpu-quota-throttling",
     cpu_saturation = "cpu-saturation",
     stop_the_world_pause = "stop-the-world-pause",

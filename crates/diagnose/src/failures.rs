@@ -10,7 +10,7 @@ use slowpath_core::stats::quantile::type_1;
 use slowpath_core::stats::selection::Selection;
 
 use crate::case::{Case, EndpointCase};
-use crate::diagnosis::{EXAMPLES_MAX, ErrorCount, ErrorExample, Quantiles};
+use crate::diagnosis::{EXAMPLES_MAX, ErrorCount, ErrorExample, KernelFacts, Quantiles};
 use crate::errno;
 use crate::figures::{millis, round, share};
 
@@ -44,6 +44,23 @@ pub(crate) fn errors(case: &Case<'_>, endpoint: &EndpointCase) -> Vec<ErrorCount
         .collect();
     out.sort_by_key(|e| std::cmp::Reverse(e.count));
     out
+}
+
+/// What the kernel did with the connections of these failures, whatever kinds they are of; `None` if
+/// tracing could tell of none.
+pub(crate) fn kernel_facts(case: &Case<'_>, failed: &[u32]) -> Option<KernelFacts> {
+    let mut by_outcome: BTreeMap<Outcome, Vec<SampleRef<'_>>> = BTreeMap::new();
+    for sample in failed.iter().map(|&i| case.sample(i)) {
+        by_outcome.entry(sample.outcome()).or_default().push(sample);
+    }
+    let each = by_outcome.iter();
+    let facts = each.filter_map(|(&outcome, failed)| kernel::facts(case, outcome, failed));
+    facts.reduce(|mut all, mut more| {
+        all.n += more.n;
+        all.unseen += more.unseen;
+        all.ends.append(&mut more.ends);
+        all
+    })
 }
 
 /// What failures are held against: the completed requests of the same endpoint.

@@ -28,6 +28,7 @@ pub const PRECEDENCE: &[&str] = &[
     name::CLIENT_SATURATION,
     name::CLOCK_JUMP,
     name::ACCEPT_QUEUE_OVERFLOW,
+    name::KEEPALIVE_CLOSE_RACE,
     name::DELAYED_ACK,
     name::CPU_QUOTA_THROTTLING,
     name::CPU_SATURATION,

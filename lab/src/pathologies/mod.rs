@@ -93,6 +93,7 @@ pathologies! {
     fixed_delay,
     delayed_ack,
     accept_queue_overflow,
+    keepalive_close_race,
     lock_held_over_io,
     lock_contention,
     run_queue_delay,

@@ -6,6 +6,7 @@ use rand_chacha::ChaCha8Rng;
 use slowpath_core::nanos::{Nanos, Span};
 
 use super::acts::{Act, Did, OTHER};
+use super::ends::End;
 use super::spec::{Case, StallKind};
 
 /// What the probes could have seen: when each thread ran, waited to run, or was in a call.
@@ -23,6 +24,8 @@ pub(super) struct Seen {
     pub(super) upstream: bool,
     /// What each thread did.
     pub(super) acts: Vec<Did>,
+    /// When the server's end of a connection was ended, the client's port, and how.
+    pub(super) ended: Vec<(u64, u16, End)>,
     /// Who had the lock.
     pub(super) owned: Vec<(u32, Span)>,
 }

@@ -5,6 +5,7 @@
 
 mod acts;
 pub(crate) mod dist;
+mod ends;
 mod lock;
 mod machine;
 mod profiled;

@@ -107,6 +107,7 @@ fn facts(index: u16, repeat: &Repeat) -> RepeatFacts {
             .map(|(&offered, &unsent)| EndpointTally { offered, unsent })
             .collect(),
         connections_opened: repeat.opened,
+        connections_stale: repeat.stale,
         target_pids: vec![100],
         ..RepeatFacts::new(index, repeat.window, repeat.load)
     }

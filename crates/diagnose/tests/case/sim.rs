@@ -11,6 +11,7 @@ use slowpath_core::plan::unit;
 use slowpath_core::sample::{NONE, Sample, Stage};
 
 use super::acts::{Act, Did};
+use super::ends::{Connection, End, Met};
 use super::lock::{Lock, Owner};
 use super::machine::{Machine, Seen, span};
 use super::request::{Request, Step, draw_class, one_way};
@@ -30,6 +31,7 @@ pub(super) struct Repeat {
     pub(super) offered: Vec<u64>,
     pub(super) unsent: Vec<u64>,
     pub(super) opened: u64,
+    pub(super) stale: u64,
 }
 
 /// A simulated run.
@@ -67,15 +69,9 @@ enum Event {
     CpuEnds(usize),
     Done(usize),
     TimesOut(usize),
+    Ends(usize, End),
     HolderWants(usize),
     LockEnds(Owner),
-}
-
-struct Connection {
-    dialled: bool,
-    serial: u32,
-    carried: u32,
-    idle_since: u64,
 }
 
 struct Sim<'a> {
@@ -110,6 +106,7 @@ impl<'a> Sim<'a> {
             dialled: false,
             serial: NONE,
             carried: 0,
+            since: begin,
             idle_since: begin,
         };
         let endpoints = case.endpoints().len();
@@ -136,6 +133,7 @@ impl<'a> Sim<'a> {
                 offered: vec![0; endpoints],
                 unsent: vec![0; endpoints],
                 opened: 0,
+                stale: 0,
             },
         }
     }
@@ -179,6 +177,7 @@ impl<'a> Sim<'a> {
                 }
                 Event::Done(request) => self.answered(at, request),
                 Event::TimesOut(request) => self.times_out(at, request),
+                Event::Ends(request, end) => self.ends(at, request, end),
                 Event::HolderWants(holder) => self.wants(at, Owner::Holder(holder), 0),
                 Event::LockEnds(owner) => self.let_go(at, owner),
             }
@@ -235,6 +234,12 @@ impl<'a> Sim<'a> {
         let lag = class.lag.map_or(0, |lag| lag.draw(&mut self.random));
         let begin = self.loop_free + lag;
         let mut sent = begin;
+        let met = match case.keeps {
+            Some(keeps) if connection.dialled => keeps.met(now, &connection),
+            _ => Met::Open,
+        };
+        self.facts.stale += u64::from(met == Met::Stale);
+        connection.dialled &= met != Met::Stale;
         let sample = &mut self.requests[index].sample;
         sample.ready = Nanos::new(now);
         if case.dial_each || !connection.dialled {
@@ -247,12 +252,14 @@ impl<'a> Sim<'a> {
                 dialled: true,
                 serial: self.facts.opened as u32,
                 carried: 0,
+                since: begin + took,
                 idle_since: sent,
             };
             self.facts.opened += 1;
         }
         sample.idle_before_ns = now.saturating_sub(connection.idle_since);
         sample.connection = connection.serial;
+        sample.connection_since = Some(Nanos::new(connection.since));
         sample.local_port = 32_768 + (connection.serial % 28_000) as u16;
         sample.index_on_connection = connection.carried;
         sample.in_flight = self.in_flight;
@@ -260,6 +267,9 @@ impl<'a> Sim<'a> {
         sample.sent_bytes = 100;
         self.in_flight += 1;
         self.busy[index] = Some(connection);
+        if let Met::Closing(end) = met {
+            return self.ends_at(sent, index, end);
+        }
         self.requests[index].draw_work(class, &mut self.random);
         let arrives = sent + Request::travel(class, case, &mut self.random);
         self.push(arrives, Event::Arrives(index));
@@ -447,6 +457,22 @@ impl<'a> Sim<'a> {
     fn times_out(&mut self, at: u64, index: usize) {
         if !self.requests[index].finished {
             self.requests[index].time_out(at);
+            self.finish(at, index, false);
+        }
+    }
+
+    /// The server resets or closes the connection of a request when it comes.
+    fn ends_at(&mut self, sent: u64, index: usize, end: End) {
+        let arrives = sent + one_way(self.case, &mut self.random);
+        let port = self.requests[index].sample.local_port;
+        self.seen.ended.push((arrives, port, end));
+        let at = arrives + one_way(self.case, &mut self.random);
+        self.push(at, Event::Ends(index, end));
+    }
+
+    fn ends(&mut self, at: u64, index: usize, end: End) {
+        if !self.requests[index].finished {
+            end.put(&mut self.requests[index].sample, at);
             self.finish(at, index, false);
         }
     }

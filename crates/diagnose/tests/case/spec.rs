@@ -5,6 +5,7 @@ use slowpath_core::signal;
 use slowpath_core::timeline::Subject;
 
 use super::dist::{Dist, Time};
+use super::ends::Keeps;
 
 /// What the judgement must say of the page's cause.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
@@ -47,6 +48,8 @@ pub(crate) struct Case {
     pub(crate) users: Option<u32>,
     #[serde(default = "many_connections")]
     pub(crate) connections: u32,
+    /// When the server ends connections; never without it.
+    pub(crate) keeps: Option<Keeps>,
     /// Whether each request dials its own connection.
     #[serde(default)]
     pub(crate) dial_each: bool,

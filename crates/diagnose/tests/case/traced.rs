@@ -8,6 +8,7 @@ use slowpath_core::trace::{
 };
 
 use super::acts::{Act, Did, OTHER};
+use super::ends::End;
 use super::script::{By, Script, Wait};
 use super::sim::{Repeat, Run};
 use super::spec::{Case, TraceDepth, Traced};
@@ -18,6 +19,10 @@ const PORT: u16 = 8_080;
 const LOCK: u64 = 0x7F00;
 /// A thread that talks to another server for the others.
 const TALKER: u32 = 700;
+/// A reason of a reset.
+const ABORTED: u32 = 7;
+/// The state of an end that its process closed (`include/net/tcp_states.h`).
+const FIN_WAIT1: u8 = 4;
 /// Stretches of the recording.
 const STRETCH_NS: u64 = 500_000_000;
 /// Threads are looked at so often without privilege.
@@ -54,6 +59,11 @@ pub(super) fn trace(case: &Case, run: &Run) -> Trace {
         script.thread(tid, PID, &name);
         play(&mut script, case, &stacks, tid, &acts);
     }
+    for &(at, port, end) in &run.seen.ended {
+        let socket = script.socket(PORT, port);
+        script.event(at, 0, ended(socket, end));
+    }
+    script.trace.reset_reasons = [(ABORTED, "TCP_ABORT_ON_CLOSE".to_owned())].into();
     for (number, repeat) in (0..).zip(&run.repeats) {
         stretches(&mut script.trace, traced, number, repeat);
     }
@@ -63,6 +73,24 @@ pub(super) fn trace(case: &Case, run: &Run) -> Trace {
     }
     cut(&mut trace, traced);
     trace
+}
+
+/// The server's end is reset, or closed in good order.
+fn ended(socket: u32, end: End) -> What {
+    let by = Did::tid(0);
+    match end {
+        End::Reset => What::Reset {
+            socket,
+            sent: true,
+            reason: ABORTED,
+            by,
+        },
+        End::Closed | End::BrokenPipe => What::State {
+            socket,
+            state: FIN_WAIT1,
+            by,
+        },
+    }
 }
 
 fn name(case: &Case, tid: u32) -> String {

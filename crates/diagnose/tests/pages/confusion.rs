@@ -46,36 +46,26 @@ fn the_matrix_is_as_committed() {
     assert_eq!(matrix, committed, "UPDATE=1 rewrites it");
 }
 
-/// One row a run; in the column of each detector the largest share of its findings in percent.
+/// One line a run: each cause that is found in it, with its largest share in percent. What is not
+/// found has no column, so that a new cause changes no line but its own.
 fn matrix() -> String {
-    let rows: Vec<&Judged> = known().collect();
-    let name = |j: &Judged| {
-        let cause = if j.cause.is_empty() {
+    let mut out = String::new();
+    for judged in known() {
+        let cause = if judged.cause.is_empty() {
             "healthy"
         } else {
-            j.cause
+            judged.cause
         };
-        format!("{cause}: {}", j.fenced.case.name)
-    };
-    let width = rows.iter().map(|j| name(j).len()).max().unwrap_or(0);
-    let mut out = format!("{:width$}", "");
-    for entry in REGISTRY {
-        write!(out, "  {}", entry.name).unwrap();
-    }
-    out.push('\n');
-    for judged in rows {
-        write!(out, "{:width$}", name(judged)).unwrap();
+        write!(out, "{cause}: {}:", judged.fenced.case.name).unwrap();
+        let before = out.len();
         for entry in REGISTRY {
-            let found = judged
-                .diagnosis
-                .findings
-                .iter()
-                .filter(|f| f.cause == entry.name);
-            let share = found.map(|f| f.share).reduce(f64::max);
-            let cell = share.map_or("-".to_owned(), |s| format!("{:.0}", s * 100.0));
-            write!(out, "  {cell:>width$}", width = entry.name.len()).unwrap();
+            let found = judged.diagnosis.findings.iter();
+            let found = found.filter(|f| f.cause == entry.name);
+            if let Some(share) = found.map(|f| f.share).reduce(f64::max) {
+                write!(out, " {} {:.0}", entry.name, share * 100.0).unwrap();
+            }
         }
-        out.push('\n');
+        out.push_str(if out.len() == before { " -\n" } else { "\n" });
     }
     out
 }

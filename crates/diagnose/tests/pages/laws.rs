@@ -177,10 +177,13 @@ fn holds(diagnosis: &Diagnosis) {
                 "connected_ns",
                 "sent_ns",
                 "in_flight",
+                "idle_before_ns",
+                "outcome",
             ];
             let other = [
                 "collections",
                 "index_on_connection",
+                "manifest.repeats.connections_stale",
                 "manifest.repeats.endpoints",
                 "profiles",
                 "trace",

@@ -1,0 +1,89 @@
+//! How a simulated server ends connections that work.
+
+use serde::Deserialize;
+use slowpath_core::nanos::Nanos;
+use slowpath_core::sample::{Outcome, Phase, Sample};
+
+use super::dist::Time;
+
+/// When a server closes a connection without saying so in an answer.
+#[derive(Clone, Copy, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Keeps {
+    /// Once it was idle for this long …
+    pub(crate) idle: Option<Time>,
+    /// … or has carried so many requests …
+    pub(crate) requests: Option<u32>,
+    /// … or is so old.
+    pub(crate) age: Option<Time>,
+    /// A request that is sent within this of the close meets it; later ones find the connection
+    /// closed.
+    #[serde(default = "twenty_milliseconds")]
+    pub(crate) meets: Time,
+    #[serde(default)]
+    pub(crate) outcome: End,
+}
+
+/// What a request that meets the close sees.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub(crate) enum End {
+    #[default]
+    Reset,
+    Closed,
+    BrokenPipe,
+}
+
+const fn twenty_milliseconds() -> Time {
+    Time(20_000_000)
+}
+
+/// A connection of the client.
+pub(super) struct Connection {
+    pub(super) dialled: bool,
+    pub(super) serial: u32,
+    pub(super) carried: u32,
+    pub(super) since: u64,
+    pub(super) idle_since: u64,
+}
+
+/// What a request finds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Met {
+    Open,
+    /// It is closed under the request.
+    Closing(End),
+    /// It was closed before.
+    Stale,
+}
+
+impl Keeps {
+    pub(super) fn met(&self, now: u64, connection: &Connection) -> Met {
+        let full = |limit: u32| (connection.carried >= limit).then_some(connection.idle_since);
+        let closes = [
+            self.idle.map(|idle| connection.idle_since + idle.0),
+            self.requests.and_then(full),
+            self.age.map(|age| connection.since + age.0),
+        ];
+        match closes.into_iter().flatten().min() {
+            Some(at) if now >= at + self.meets.0 => Met::Stale,
+            Some(at) if now >= at => Met::Closing(self.outcome),
+            _ => Met::Open,
+        }
+    }
+}
+
+impl End {
+    /// Makes a request one that met this.
+    pub(super) fn put(self, sample: &mut Sample, at: u64) {
+        let (outcome, phase, errno) = match self {
+            Self::Reset => (Outcome::Reset, Phase::FirstByte, 104),
+            Self::Closed => (Outcome::Closed, Phase::FirstByte, 0),
+            Self::BrokenPipe => (Outcome::BrokenPipe, Phase::Send, 32),
+        };
+        (sample.outcome, sample.phase, sample.errno) = (outcome, phase, errno);
+        (sample.status, sample.first_byte, sample.gap_begin) = (0, None, None);
+        (sample.received_bytes, sample.gap_ns) = (0, 0);
+        sample.done = Nanos::new(at);
+    }
+}
