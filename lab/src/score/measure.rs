@@ -20,8 +20,8 @@ use super::tier::Tier;
 const PATIENCE: Duration = Duration::from_mins(4);
 /// A run that was invalid is run again, once.
 const ATTEMPTS: u32 = 2;
-/// What a lab server says when this machine does not permit its fault.
-const NOT_PERMITTED: &str = "lab: skipped: ";
+/// What a server says when this machine does not permit its fault.
+const NOT_PERMITTED: &str = "skipped: ";
 
 /// What a pass has in common.
 #[derive(Debug)]

@@ -1,0 +1,8 @@
+<?php
+// Some 4 ms of computing.
+$hash = '';
+for ($i = 0; $i < 12000; $i++) {
+    $hash = md5($hash . $i);
+}
+header('Content-Type: text/plain');
+echo $hash, "\n";
