@@ -2,18 +2,14 @@
 
 import sys
 import time
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from threading import Lock
-
-RENDERER = Lock()
+from http.server import BaseHTTPRequestHandler, HTTPServer
 
 
 class Handler(BaseHTTPRequestHandler):
     def do_GET(self):
-        with RENDERER:
-            end = time.thread_time() + 0.025
-            while time.thread_time() < end:
-                pass
+        end = time.thread_time() + 0.025
+        while time.thread_time() < end:
+            pass
         self.send_response(200)
         self.send_header("Content-Length", "3")
         self.end_headers()
@@ -23,5 +19,5 @@ class Handler(BaseHTTPRequestHandler):
         pass
 
 
-ThreadingHTTPServer.request_queue_size = 1024
-ThreadingHTTPServer(("127.0.0.1", int(sys.argv[1])), Handler).serve_forever()
+HTTPServer.request_queue_size = 1024
+HTTPServer(("127.0.0.1", int(sys.argv[1])), Handler).serve_forever()

@@ -1,7 +1,7 @@
 <?php
-// Some 4 ms of computing.
+// Some 10 ms of computing.
 $hash = '';
-for ($i = 0; $i < 12000; $i++) {
+for ($i = 0; $i < 50000; $i++) {
     $hash = md5($hash . $i);
 }
 header('Content-Type: text/plain');

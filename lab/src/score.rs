@@ -2,6 +2,7 @@
 //! and of software that others wrote. It runs slowpath as a user does and reads its reports.
 
 mod files;
+mod host;
 mod keep;
 mod measure;
 mod outcome;
@@ -19,6 +20,7 @@ use std::process::{Command, ExitCode, Stdio};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::thread;
+use std::time::Duration;
 
 use clap::Parser;
 
@@ -68,6 +70,9 @@ struct Arguments {
     /// Go on with a pass that was interrupted: what is kept is not measured again.
     #[arg(long)]
     resume: bool,
+    /// How long each run waits for a host that is calm; it is measured then in any case.
+    #[arg(long, value_name = "SECONDS", default_value_t = 10)]
+    calm: u16,
     /// Say what would be measured, and whether the files have mistakes.
     #[arg(long)]
     list: bool,
@@ -163,6 +168,7 @@ fn score(arguments: &Arguments) -> Result<u8, Trouble> {
         version: version(&slowpath, &root)?,
         slowpath,
         tier,
+        calm: Duration::from_secs(arguments.calm.into()),
         scratch: scratch.join(tier.name()),
         running: Arc::new(Running::default()),
     };

@@ -9,6 +9,7 @@ use std::time::{Duration, Instant};
 use serde_json::Value;
 
 use super::files::{Origin, Suite, Variant};
+use super::host;
 use super::keep::Row;
 use super::outcome::{self, Said, Verdict};
 use super::process::{Group, Running, last_words};
@@ -30,6 +31,8 @@ pub(crate) struct Setting {
     /// Its version and commit.
     pub(crate) version: String,
     pub(crate) tier: Tier,
+    /// How long a run waits for a host that is calm.
+    pub(crate) calm: Duration,
     /// Below it each variant has a folder.
     pub(crate) scratch: PathBuf,
     pub(crate) running: Arc<Running>,
@@ -76,6 +79,7 @@ pub(crate) fn measure(
     let mut attempts = 0;
     let attempt = loop {
         attempts += 1;
+        host::wait_until_calm(setting.calm, &setting.running)?;
         let attempt = attempt(variant, places, setting, &folder)?;
         let is_void = matches!(attempt.verdict, Verdict::Invalid | Verdict::NotInduced);
         if !is_void || attempts == ATTEMPTS || setting.running.is_stopped() {

@@ -3,6 +3,8 @@
 use super::keep::Row;
 use super::outcome::Verdict;
 
+/// Others that use less of the CPUs leave a server as it is.
+const CALM: f64 = 0.25;
 /// z of a two-sided interval of 95 %.
 const Z: f64 = 1.959_964;
 
@@ -52,10 +54,14 @@ fn wilson(share: f64, n: f64) -> (f64, f64) {
 pub(crate) struct Tally {
     /// Sick: the expected cause is first.
     pub(crate) first: Of,
+    /// The same where the host was calm: others had little of its CPUs.
+    pub(crate) first_on_calm: Of,
     /// Sick: it is among the first three.
     pub(crate) among_three: Of,
     /// Healthy: something about the server is named.
     pub(crate) false_on_healthy: Of,
+    /// The same where the host was calm.
+    pub(crate) false_on_calm: Of,
     /// Sick: something is named that is neither expected nor true beside it.
     pub(crate) false_on_sick: Of,
     /// Where something about the host or the load generator is named.
@@ -75,6 +81,10 @@ pub(crate) struct Tally {
     pub(crate) seconds: f64,
 }
 
+fn is_calm(row: &Row) -> bool {
+    row.said.others_share < CALM
+}
+
 /// Counts these rows.
 pub(crate) fn tally(rows: &[&Row]) -> Tally {
     let judged = || rows.iter().copied().filter(|row| row.verdict.counts());
@@ -83,6 +93,9 @@ pub(crate) fn tally(rows: &[&Row]) -> Tally {
     let right = || sick().filter(|row| row.verdict == Verdict::Right);
     Tally {
         first: Of::count(sick(), |row| row.verdict == Verdict::Right),
+        first_on_calm: Of::count(sick().filter(|row| is_calm(row)), |row| {
+            row.verdict == Verdict::Right
+        }),
         among_three: Of::count(sick(), |row| {
             matches!(
                 row.verdict,
@@ -92,6 +105,10 @@ pub(crate) fn tally(rows: &[&Row]) -> Tally {
         false_on_healthy: Of::count(judged().filter(|row| row.is_healthy), |row| {
             row.verdict == Verdict::FalseName
         }),
+        false_on_calm: Of::count(
+            judged().filter(|row| row.is_healthy && is_calm(row)),
+            |row| row.verdict == Verdict::FalseName,
+        ),
         false_on_sick: Of::count(sick(), |row| !row.false_names.is_empty()),
         host_named: Of::count(judged(), |row| !row.said.host.is_empty()),
         supported: Of::count(right(), |row| row.grade.as_deref() != Some("suspected")),
@@ -126,6 +143,10 @@ impl Tally {
         let share = |share: Option<f64>| share.map_or("-".to_owned(), percent);
         vec![
             ("right cause first", self.first.text()),
+            (
+                "… where others used below 25 % of the CPUs",
+                self.first_on_calm.text(),
+            ),
             ("right cause in the first three", self.among_three.text()),
             ("more than suspected, of the first", self.supported.text()),
             ("share of the right cause, median", share(self.share)),
@@ -133,6 +154,10 @@ impl Tally {
             (
                 "false name on a healthy server",
                 self.false_on_healthy.text(),
+            ),
+            (
+                "… where others used below 25 % of the CPUs",
+                self.false_on_calm.text(),
             ),
             (
                 "false name beside or instead, on a sick one",
@@ -178,6 +203,8 @@ mod tests {
         rows[0].grade = Some("suspected".to_owned());
         rows[6].false_names = vec!["b".to_owned()];
         rows[10].attempts = 2;
+        rows[1].said.others_share = 0.5;
+        rows[8].said.others_share = 0.5;
         let found = tally(&rows.iter().collect::<Vec<_>>());
         let of = |count, all| Of { count, all };
         assert_eq!(found.first, of(3, 7));
@@ -185,6 +212,10 @@ mod tests {
         assert_eq!(found.false_on_healthy, of(1, 3));
         assert_eq!(found.false_on_sick, of(1, 7));
         assert_eq!(found.supported, of(2, 3));
+        assert_eq!(
+            (found.first_on_calm, found.false_on_calm),
+            (of(2, 6), of(1, 2))
+        );
         assert_eq!(found.unexplained, Some(0.4));
         let not_judged = [
             found.invalid,
