@@ -21,8 +21,8 @@ use waits::{Met, Waits};
 
 /// Fewer dumps are no picture of the run.
 const DUMPS_LEAST: usize = 30;
-/// Fewer dumps in which requests wait for a lock name nobody: the half of a coin's throws may be
-/// nine in ten by chance, and seldom nine in fewer.
+/// Fewer dumps in which requests wait for a lock name nobody: they may be of a single wait, and of
+/// two threads that wait as often as each other all of six are the same one in 1 of 32 cases.
 const WAITED_LEAST: usize = 6;
 /// Slow requests must wait so many times as much as chance would have it …
 const ENRICHED: f64 = 1.5;

@@ -74,8 +74,8 @@ fn examine(case: &Case<'_>, endpoint: &EndpointCase) -> Verdict {
             human(long_ns)
         ));
     }
-    if let Some(blind) = Looked::too_small(case, &claims(&picked)) {
-        return blind;
+    if let Some(lead) = looked.too_small(case, endpoint, &claims(&picked)) {
+        return lead;
     }
     found(case, endpoint, &looked, &picked, (usual_ns, longest_ns))
 }

@@ -66,8 +66,8 @@ fn examine(case: &Case<'_>, endpoint: &EndpointCase) -> Verdict {
             share(idle_ns)
         ));
     }
-    if let Some(blind) = Looked::too_small(case, &claims) {
-        return blind;
+    if let Some(lead) = looked.too_small(case, endpoint, &claims) {
+        return lead;
     }
     let place = looked.place(endpoint, &claims);
     let (ours, own) = held_up(&looked, place, &claims);

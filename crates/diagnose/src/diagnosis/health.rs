@@ -58,6 +58,9 @@ pub struct RepeatHealth {
     pub timer_late_p99_ms: f64,
     /// The share of the host's CPU time in the window that neither the target nor slowpath used.
     pub others_share: Option<f64>,
+    /// The share of the host's CPU time in the window that its hypervisor gave to other machines.
+    #[serde(default)]
+    pub steal_share: Option<f64>,
     /// Context switches of the host, a second.
     pub switches_per_s: Option<f64>,
     /// How fast `CLOCK_MONOTONIC` ran against the raw counter, in millionths.

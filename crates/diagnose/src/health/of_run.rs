@@ -165,6 +165,7 @@ fn of_repeat(
         wait_p99_ms: millis(wait_ns.unwrap_or_default()),
         timer_late_p99_ms: millis(known.late_p99_ns.unwrap_or_default() as f64),
         others_share: known.others_share.map(share),
+        steal_share: known.steal_share.map(share),
         switches_per_s: switches.map(|n| round(n as f64 / during_s, 1e3)),
         slew_ppm: known.slew_ppm.map(|ppm| round(ppm, 1e3)),
         aside,

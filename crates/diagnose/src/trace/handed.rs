@@ -7,6 +7,8 @@
 
 use std::collections::BTreeMap;
 
+use slowpath_core::stats::beta::clopper_pearson;
+
 /// A thread that waited at a futex was woken by another.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Wake {
@@ -20,14 +22,13 @@ pub(crate) struct Wake {
     pub(crate) since: u64,
 }
 
-/// Fewer times that somebody was let in while somebody else waited tell nothing: of the two
-/// holders of a semaphore each is the next with a chance of a half, and by chance alone one is so six
-/// times in a row in 1 of 64 cases.
-const TOLD_LEAST: usize = 6;
 /// A futex is a lock if the one who was let in lets in the next in this share of the cases. Whoever
-/// takes the lock in passing, without having waited, is the next now and then; with two holders at a
-/// time it is half of the cases at most, as the one who came first is likelier to be first to go.
+/// takes the lock in passing, without having waited, is the next now and then.
 const HANDED_ON: f64 = 0.75;
+/// … and surely in more than this share of them: with two holders at a time it is half of the cases
+/// at most, as the one who came first is likelier to be first to go. The interval is of 95 %, so a
+/// semaphore passes by chance once in 40 times; six cases out of six are the fewest that do.
+const HANDED_ON_BY_TWO: f64 = 0.5;
 
 /// Whether those who wait at a futex let each other in, one at a time. Puts them in order of time.
 pub(crate) fn is_handed_on(wakes: &mut [Wake]) -> bool {
@@ -43,10 +44,11 @@ pub(crate) fn is_handed_on(wakes: &mut [Wake]) -> bool {
         let let_in = again.is_none_or(|&since| since > next.at);
         if let_in && next.since < first.at {
             told += 1;
-            handed_on += usize::from(next.by == first.tid);
+            handed_on += u64::from(next.by == first.tid);
         }
     }
-    told >= TOLD_LEAST && handed_on as f64 >= HANDED_ON * told as f64
+    let surely = clopper_pearson(handed_on, told).0;
+    told > 0 && handed_on as f64 >= HANDED_ON * told as f64 && surely > HANDED_ON_BY_TWO
 }
 
 #[cfg(test)]
@@ -86,9 +88,10 @@ mod tests {
         assert!(is_handed_on(&mut queue(8, 1, 40, varied)));
         assert!(is_handed_on(&mut queue(3, 1, 12, |_| 50)));
         assert!(
-            !is_handed_on(&mut queue(3, 1, TOLD_LEAST, varied)),
-            "too few to tell"
+            !is_handed_on(&mut queue(3, 1, 6, varied)),
+            "five in a row may be chance"
         );
+        assert!(is_handed_on(&mut queue(3, 1, 7, varied)));
     }
 
     #[test]

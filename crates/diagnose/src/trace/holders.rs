@@ -74,8 +74,8 @@ impl<'c> Holders<'c> {
             return Err(Box::new(looked.cleared(endpoint, text)));
         }
         let claims = claims(&all);
-        if let Some(blind) = Looked::too_small(case, &claims) {
-            return Err(Box::new(blind));
+        if let Some(lead) = looked.too_small(case, endpoint, &claims) {
+            return Err(Box::new(lead));
         }
         let place = looked.place(endpoint, &claims);
         let picked = proved(inside, &all, place);

@@ -137,22 +137,33 @@ impl<'c> Looked<'c> {
         endpoint.place_among(claims, slow, self.join.walked.len() - slow)
     }
 
-    /// Why a cause is too small to be told from what tracing itself costs, if it is.
-    pub(crate) fn too_small(case: &Case<'_>, claims: &[Claim]) -> Option<Verdict> {
+    /// That a cause is too small to be told from what tracing itself costs, if it is.
+    pub(crate) fn too_small(
+        &self,
+        case: &Case<'_>,
+        endpoint: &EndpointCase,
+        claims: &[Claim],
+    ) -> Option<Verdict> {
         let shift = shift_of(case)?;
         let costs_ns = shift.shift * shift.off_p50_ms * MILLISECOND as f64;
         let claimed: u64 = claims.iter().map(|claim| claim.span.len_ns()).sum();
         let mut touched: Vec<u32> = claims.iter().map(|claim| claim.sample).collect();
         touched.dedup();
         let each_ns = claimed as f64 / touched.len().max(1) as f64;
-        (shift.shift_low > 0.0 && each_ns < costs_ns).then(|| Verdict::Blind {
+        (each_ns < costs_ns).then(|| Verdict::Lead {
+            place: self.place(endpoint, claims),
+            claims: claims.to_vec(),
             missing: format!(
-                "what is larger than tracing's own cost: {} a request, where tracing took {} ({})",
+                "what is larger than tracing's own cost: {} a request, where tracing took {} \
+                 ({}, between {} and {})",
                 human(each_ns),
                 human(costs_ns),
-                percent(shift.shift)
+                percent(shift.shift),
+                percent(shift.shift_low),
+                percent(shift.shift_high)
             ),
-            remedy: String::new(),
+            remedy: "measure longer or on a quieter host, which tells that cost more finely"
+                .to_owned(),
         })
     }
 

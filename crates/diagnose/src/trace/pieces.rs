@@ -116,7 +116,13 @@ impl LeafKind {
             Self::Unknown(Blank::NotSeen | Blank::NoWaker) => {
                 "measure longer, or on a quieter host"
             }
-            Self::Lock | Self::Unknown(Blank::TooDeep) => "",
+            Self::Lock => {
+                "build the target with symbols, and with frame pointers or call frame information \
+                 (-g), so that stacks tell a lock from a condition"
+            }
+            Self::Unknown(Blank::TooDeep) => {
+                "ask a smaller load of the target: fewer requests at a time wait in shorter chains"
+            }
             _ => return None,
         };
         match self.unexplained() {

@@ -29,14 +29,14 @@ pub(crate) fn shift_of(case: &Case<'_>) -> Option<TracingShift> {
         let requests: usize = of.iter().map(|s| s.requests).sum();
         of.iter().map(|s| s.slow).sum::<usize>() as f64 / requests.max(1) as f64
     };
+    // The means whose ratio the shift is.
     let middle = |of: &[Stretch]| {
-        let mut medians = medians(of);
-        medians.sort_unstable_by(f64::total_cmp);
-        type_1(&medians, 0.5).map(|ns| round(ns / MILLISECOND as f64, 1e6))
+        let logs: f64 = of.iter().map(|s| s.median_ns.ln()).sum();
+        round((logs / of.len() as f64).exp() / MILLISECOND as f64, 1e6)
     };
     Some(TracingShift {
-        off_p50_ms: middle(&off)?,
-        on_p50_ms: middle(&on)?,
+        off_p50_ms: middle(&off),
+        on_p50_ms: middle(&on),
         shift: round(ratio.ratio - 1.0, 1e4),
         shift_low: round(ratio.low - 1.0, 1e4),
         shift_high: round(ratio.high - 1.0, 1e4),

@@ -53,7 +53,7 @@ const DEMOS: &[Demo] = &[
         cause: "cpu-quota-throttling",
         root: true,
         server: &[],
-        load: "model = \"open\"\nrate = \"33/s\"\nconnections = 32\nduration = \"12s\"\n",
+        load: "model = \"closed\"\nusers = 2\nduration = \"12s\"\n",
     },
     Demo {
         cause: "clock-jump",

@@ -90,17 +90,17 @@ fn delayed_ack() {
 #[test]
 fn fixed_delay() {
     sick("fixed-delay --delay-ms 17", OPEN, "fixed-delay", 0.6);
-    side_by_side(&[&|| healthy("fixed-delay --healthy", OPEN), &|| {
-        not("fixed-delay --variant jitter", OPEN, "fixed-delay");
-    }]);
-    not("fixed-delay --variant burn", OPEN, "fixed-delay");
+    side_by_side(&[
+        &|| healthy("fixed-delay --healthy", OPEN),
+        &|| not("fixed-delay --variant jitter", OPEN, "fixed-delay"),
+        &|| not("fixed-delay --variant burn", OPEN, "fixed-delay"),
+    ]);
 }
 
 #[test]
 fn cpu_saturation() {
     let closed = "model = \"closed\"\nusers = 12\nduration = \"6s\"";
     sick("cpu-saturation --burn-ms 4", closed, "cpu-saturation", 0.5);
-    healthy("cpu-saturation --healthy", OPEN);
 }
 
 #[test]
@@ -118,8 +118,10 @@ fn accept_queue_overflow() {
 #[test]
 fn cpu_quota_throttling() {
     let load = "model = \"open\"\nrate = \"33/s\"\nconnections = 32\nduration = \"8s\"";
-    sick("cpu-quota-throttling", load, "cpu-quota-throttling", 0.3);
-    healthy("cpu-quota-throttling --healthy", load);
+    side_by_side(&[
+        &|| sick("cpu-quota-throttling", load, "cpu-quota-throttling", 0.3),
+        &|| healthy("cpu-quota-throttling --healthy", load),
+    ]);
 }
 
 #[test]
@@ -140,7 +142,6 @@ fn clock_jump() {
         assert_eq!(repeat["components"][0]["name"], "clock");
         assert_eq!(repeat["components"][0]["cost"], 40);
     }
-    healthy("clock-jump --healthy", OPEN);
 }
 
 #[test]
@@ -163,7 +164,6 @@ const CONVOY: &str = "model = \"open\"\nrate = \"80/s\"\nconnections = 8\ndurati
 fn lock_held_over_io() {
     let server = "lock-held-over-io --variant remote";
     sick(server, CONVOY, "lock-held-over-io", 0.8);
-    healthy("lock-held-over-io --healthy", CONVOY);
 }
 
 #[test]
@@ -196,4 +196,9 @@ fn run_queue_delay() {
 fn healthy_servers() {
     let closed = "model = \"closed\"\nusers = 4\nthink = \"5ms..20ms\"\nduration = \"6s\"";
     side_by_side(&[&|| healthy("healthy", OPEN), &|| healthy("healthy", closed)]);
+    side_by_side(&[
+        &|| healthy("cpu-saturation --healthy", OPEN),
+        &|| healthy("clock-jump --healthy", OPEN),
+        &|| healthy("lock-held-over-io --healthy", CONVOY),
+    ]);
 }

@@ -21,15 +21,31 @@ fn until(what: &str, mut holds: impl FnMut() -> bool) {
     }
 }
 
-fn prove(folder: &std::path::Path) -> Child {
+/// An experiment on a cause, which another finding of the run may precede.
+fn prove(folder: &std::path::Path, cause: &str) -> Child {
     Command::new(env!("CARGO_BIN_EXE_slowpath"))
-        .args(["prove", "last", "--quiet"])
+        .args(["prove", "last", "--cause", cause, "--quiet"])
         .current_dir(folder)
         .stdin(Stdio::null())
         .stdout(Stdio::null())
         .stderr(Stdio::null())
         .spawn()
         .unwrap()
+}
+
+/// Kills an experiment in the midst of what it changes, and sees that changed back soon after.
+fn killed_in_the_midst(mut experiment: Child, is_changed: impl Fn() -> bool) {
+    until("something is changed", || {
+        let ended = experiment.try_wait().unwrap();
+        assert!(ended.is_none(), "ended by itself: {ended:?}");
+        is_changed()
+    });
+    experiment.kill().unwrap();
+    let killed = Instant::now();
+    experiment.wait().unwrap();
+    until("it is changed back", || !is_changed());
+    let took = killed.elapsed();
+    assert!(took < Duration::from_secs(3), "took {took:?}");
 }
 
 #[test]
@@ -45,17 +61,8 @@ fn a_killed_experiment_gives_the_timer_slack_back() {
         return;
     }
     let before = slack(server.pid());
-    let mut child = prove(folder.path());
-    until("the slack is widened", || slack(server.pid()) != before);
-    child.kill().unwrap();
-    let killed = Instant::now();
-    child.wait().unwrap();
-    until("the slack is back", || slack(server.pid()) == before);
-    assert!(
-        killed.elapsed() < Duration::from_secs(3),
-        "took {:?}",
-        killed.elapsed()
-    );
+    let experiment = prove(folder.path(), "fixed-delay");
+    killed_in_the_midst(experiment, || slack(server.pid()) != before);
 }
 
 #[test]
@@ -67,9 +74,9 @@ fn a_killed_experiment_gives_the_quota_back() {
     let Some(server) = Server::lab(&[QUOTA]) else {
         return skipped("no cgroup with a quota can be made here");
     };
-    let args = [&server.url(), "-d", "8s", "-r", "36", "-c", "16"];
+    let args = [&server.url(), "-d", "8s", "-c", "2"];
     let (_, report, _) = run(folder.path(), &args);
-    if !causes(&report).contains(&QUOTA.to_owned()) && !names(&report, QUOTA) {
+    if !names(&report, QUOTA) && !causes(&report).contains(&QUOTA.to_owned()) {
         return;
     }
     let run = folder
@@ -85,15 +92,5 @@ fn a_killed_experiment_gives_the_quota_back() {
             .unwrap()
     };
     let before = quota();
-    let mut child = prove(folder.path());
-    until("the quota is lifted", || quota() != before);
-    child.kill().unwrap();
-    let killed = Instant::now();
-    child.wait().unwrap();
-    until("the quota is back", || quota() == before);
-    assert!(
-        killed.elapsed() < Duration::from_secs(3),
-        "took {:?}",
-        killed.elapsed()
-    );
+    killed_in_the_midst(prove(folder.path(), QUOTA), || quota() != before);
 }

@@ -196,6 +196,10 @@ const OTHERS_MOST: f64 = 0.1;
 /// … and also where some are idle, since others come in bursts: half of one CPU of two.
 const OTHERS_OFTEN: f64 = 0.25;
 
+/// … and so much that the hypervisor gave to other machines: nobody on this one was idle by choice
+/// then, and waits of all kinds become longer.
+const STOLEN_MOST: f64 = 0.1;
+
 /// Why this host was no place to see what a server does, by the report's own evidence: the
 /// measurement is invalid, or others had the CPUs. Empty where neither is so.
 pub(crate) fn unfit(report: &Value) -> Vec<String> {
@@ -204,9 +208,21 @@ pub(crate) fn unfit(report: &Value) -> Vec<String> {
     let host = checks.iter().find(|check| check["check"] == "host");
     let busy = host.and_then(|check| check["value"].as_f64());
     let repeats = report["run"]["health"]["repeats"].as_array().cloned();
-    let others = repeats.unwrap_or_default().into_iter();
-    let others = others.filter_map(|repeat| repeat["others_share"].as_f64());
-    let most = others.fold(0.0, f64::max);
+    let repeats = repeats.unwrap_or_default();
+    let most = |of: &str| {
+        repeats
+            .iter()
+            .filter_map(|r| r[of].as_f64())
+            .fold(0.0, f64::max)
+    };
+    let stolen = most("steal_share");
+    if stolen > STOLEN_MOST {
+        why.push(format!(
+            "the hypervisor took {:.0} % of the CPUs",
+            stolen * 100.0
+        ));
+    }
+    let most = most("others_share");
     let is_full = busy > Some(1.0 - IDLE_LEAST);
     if is_full && most > OTHERS_MOST || most > OTHERS_OFTEN {
         let idle = if is_full { ", and none was idle" } else { "" };

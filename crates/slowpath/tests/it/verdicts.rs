@@ -1,6 +1,8 @@
 //! A verdict survives being asked for again, and an experiment changes its grade.
 
-use crate::support::{Server, assert_exit, confirmed, names, run, slowpath, stderr, stdout};
+use crate::support::{
+    Server, assert_exit, confirmed, names, of_the_long_list, run, slowpath, stderr, stdout,
+};
 
 #[test]
 fn explain_gives_the_same_bytes_again() {
@@ -40,6 +42,9 @@ fn explain_gives_the_same_bytes_again() {
 
 #[test]
 fn an_experiment_confirms_a_delayed_ack() {
+    if !of_the_long_list() {
+        return;
+    }
     let folder = tempfile::tempdir().unwrap();
     let server = Server::lab(&["delayed-ack"]).unwrap();
     let (_, report, _) = run(folder.path(), &[&server.url(), "-d", "5s", "-c", "6"]);
