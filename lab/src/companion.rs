@@ -88,6 +88,12 @@ fn burn_for_ever() {
     }
 }
 
+/// What a path asks for: `/us/250` takes so many microseconds.
+fn asked_for(path: &str) -> Option<Duration> {
+    let us = path.strip_prefix("/us/")?.parse().ok()?;
+    Some(Duration::from_micros(us))
+}
+
 /// A server of something that takes its time; its port.
 fn collect(delay_ms: u32) -> io::Result<String> {
     let listener = http::listen(0, http::AMPLE_BACKLOG)?;
@@ -98,7 +104,7 @@ fn collect(delay_ms: u32) -> io::Result<String> {
         one_request: false,
         requests: Arc::new(AtomicU64::new(0)),
         answer: Box::new(move |request, stream| {
-            thread::sleep(delay);
+            thread::sleep(asked_for(&request.path).unwrap_or(delay));
             stream.write_all(&http::response(request, b"{}"))
         }),
     }

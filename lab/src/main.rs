@@ -15,6 +15,7 @@ mod options;
 mod pathologies;
 mod score;
 mod sys;
+mod upstream;
 mod work;
 
 use std::fmt::Write as _;

@@ -256,6 +256,11 @@ checks! {
         |to| drive_steadily(to, 3);
     stop_the_world_pause_twin: "stop-the-world-pause --every 400 --healthy" is "none",
         |to| drive_steadily(to, 3);
+    slow_dependency: "slow-dependency --every 5 --slow-ms 20" is "slow-dependency",
+        |to| drive_steadily(to, 2);
+    slow_dependency_twin: "slow-dependency --healthy" is "none", |to| drive_steadily(to, 2);
+    sequential_fanout: "sequential-fanout" is "sequential-fanout", |to| drive_steadily(to, 2);
+    sequential_fanout_twin: "sequential-fanout --healthy" is "none", |to| drive_steadily(to, 2);
     blocking_telemetry: "blocking-telemetry --interval-ms 100" is "lock-held-over-io",
         |to| drive_steadily(to, 3);
     blocking_telemetry_twin: "blocking-telemetry --interval-ms 100 --healthy" is "none",

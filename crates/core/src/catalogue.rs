@@ -27,6 +27,10 @@ pub const EVENT_LOOP_BLOCKING: &str = "event-loop-blocking";
 pub const RUN_QUEUE_DELAY: &str = "run-queue-delay";
 /// The runtime stops all threads of the program, as collectors of garbage do.
 pub const STOP_THE_WORLD_PAUSE: &str = "stop-the-world-pause";
+/// Requests wait for the replies of another server.
+pub const SLOW_DEPENDENCY: &str = "slow-dependency";
+/// Requests ask another server many times, one after the other.
+pub const SEQUENTIAL_FANOUT: &str = "sequential-fanout";
 
 /// The causes that an experiment can prove: there is a safe, reversible intervention on each.
 pub const PROVABLE: &[&str] = &[DELAYED_ACK, FIXED_DELAY, CPU_QUOTA_THROTTLING];

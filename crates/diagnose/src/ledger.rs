@@ -35,6 +35,8 @@ pub const PRECEDENCE: &[&str] = &[
     name::STOP_THE_WORLD_PAUSE,
     name::LOCK_HELD_OVER_IO,
     name::LOCK_CONTENTION,
+    name::SEQUENTIAL_FANOUT,
+    name::SLOW_DEPENDENCY,
     name::EVENT_LOOP_BLOCKING,
     name::RUN_QUEUE_DELAY,
     name::FIXED_DELAY,
@@ -46,6 +48,8 @@ pub const PRECEDENCE: &[&str] = &[
 pub const FROM_TRACE: &[&str] = &[
     name::LOCK_HELD_OVER_IO,
     name::LOCK_CONTENTION,
+    name::SEQUENTIAL_FANOUT,
+    name::SLOW_DEPENDENCY,
     name::EVENT_LOOP_BLOCKING,
     name::RUN_QUEUE_DELAY,
     TRACED_LEAD,

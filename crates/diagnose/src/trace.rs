@@ -4,6 +4,7 @@
 //! for a request; [`walk`] follows who waited for whom. What is not known stays unknown: it is
 //! never taken for idle, and nobody is blamed for it.
 
+pub(crate) mod calls;
 mod handed;
 pub(crate) mod holders;
 pub mod index;

@@ -99,6 +99,8 @@ pathologies! {
     run_queue_delay,
     event_loop_blocking,
     stop_the_world_pause,
+    slow_dependency,
+    sequential_fanout,
     blocking_telemetry,
     event_stream,
     span_gap,

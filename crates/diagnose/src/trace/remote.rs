@@ -90,7 +90,7 @@ impl Inside<'_> {
 
     /// Whether others connect to this end, and not the other way round: more connections have its
     /// port than that of the other end.
-    fn serves(&self, socket: u32) -> bool {
+    pub(super) fn serves(&self, socket: u32) -> bool {
         let sockets = &self.index.sockets;
         sockets.end(socket).is_some_and(|end| {
             let own = sockets.with_local_port(end.local.port()).len();
@@ -99,7 +99,7 @@ impl Inside<'_> {
     }
 
     /// Who is at the other end of a connection.
-    fn other_end(&self, socket: u32) -> Option<String> {
+    pub(crate) fn other_end(&self, socket: u32) -> Option<String> {
         let sockets = &self.index.sockets;
         let end = sockets.end(socket)?;
         if self.is_clients(end) {

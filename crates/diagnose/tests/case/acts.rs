@@ -30,6 +30,10 @@ pub(super) enum Act {
     Ready(u32),
     /// It was in that call.
     Calls(String),
+    /// It asked another server, on a connection from that port.
+    Sends(u16),
+    /// It read the reply.
+    Gets(u16),
     /// It waited for the lock, which that thread let go.
     Waits(u32),
     /// It had the lock, in the background.

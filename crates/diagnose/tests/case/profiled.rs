@@ -134,7 +134,9 @@ fn stands(case: &Case, did: &Did) -> Option<String> {
             format!("{sleeps} main.handle:18 {SERVES}")
         }
         Act::Calls(_) => format!("{receives} main.handle:19 {SERVES}"),
-        Act::Arrived(_) | Act::Read(_) | Act::Wrote(_) => return None,
+        Act::Arrived(_) | Act::Read(_) | Act::Wrote(_) | Act::Sends(_) | Act::Gets(_) => {
+            return None;
+        }
     })
 }
 

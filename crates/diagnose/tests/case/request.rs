@@ -89,7 +89,9 @@ impl Request {
             })
         };
         steps.extend(call("futex:untimed", class.wait, false));
-        steps.extend(call(&class.upstream_call, class.upstream, true));
+        for _ in 0..class.upstream_calls {
+            steps.extend(call(&class.upstream_call, class.upstream, true));
+        }
         steps.extend(call(&class.sleep_call, class.sleep, false));
         steps.push_back(Step::FirstByte);
         steps.extend(call(&class.sleep_call, class.sleep_inside, false));

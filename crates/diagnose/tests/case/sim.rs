@@ -23,6 +23,10 @@ pub(super) const WARMUP_NS: u64 = 1_000_000_000;
 /// Between repeats; longer than any request is waited for.
 const PAUSE_NS: u64 = 10_000_000_000;
 
+/// The target's connections to another server are from ports so far below those of the client's
+/// connections that requests come on.
+const UPSTREAM_BELOW: u16 = 22_768;
+
 /// What one repeat was.
 #[derive(Debug)]
 pub(super) struct Repeat {
@@ -319,7 +323,14 @@ impl<'a> Sim<'a> {
                 Some(Step::Call { name, ns, upstream }) => {
                     self.seen.upstream |= upstream;
                     let ended = self.machine.thaw(now + ns);
+                    let port = self.requests[index].sample.local_port - UPSTREAM_BELOW;
+                    if upstream {
+                        self.did(index, now, now, Act::Sends(port));
+                    }
                     self.did(index, now, ended, Act::Calls(name.clone()));
+                    if upstream {
+                        self.did(index, ended, ended, Act::Gets(port));
+                    }
                     self.seen
                         .calls
                         .entry(name)

@@ -135,6 +135,9 @@ pub(crate) struct Class {
     pub(crate) wait: Option<Dist>,
     /// Waiting for another server.
     pub(crate) upstream: Option<Dist>,
+    /// So many times, one after the other.
+    #[serde(default = "once")]
+    pub(crate) upstream_calls: u32,
     /// The call in which that is waited for.
     #[serde(default = "receives")]
     pub(crate) upstream_call: String,
@@ -353,6 +356,9 @@ impl When {
 }
 
 const fn one() -> u64 {
+    1
+}
+const fn once() -> u32 {
     1
 }
 const fn one_repeat() -> u16 {

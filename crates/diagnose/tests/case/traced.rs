@@ -15,6 +15,8 @@ use super::spec::{Case, TraceDepth, Traced};
 
 const PID: u32 = 100;
 const PORT: u16 = 8_080;
+/// The port of the server that the target asks.
+const UPSTREAM: u16 = 5_432;
 /// The address of the lock.
 const LOCK: u64 = 0x7F00;
 /// A thread that talks to another server for the others.
@@ -175,6 +177,14 @@ fn act(script: &mut Script, case: &Case, stacks: &Stacks, did: &Did) {
             let socket = script.socket(PORT, *port);
             script.wrote(begin, tid, socket);
         }
+        Act::Sends(port) => {
+            let socket = script.socket(*port, UPSTREAM);
+            script.wrote(begin, tid, socket);
+        }
+        Act::Gets(port) => {
+            let socket = script.socket(*port, UPSTREAM);
+            script.read(begin, tid, socket);
+        }
         Act::Runs | Act::Locked => {
             let stack = stacks.works;
             script.event(begin + (end - begin) / 2, tid, What::Sample { tid, stack });
@@ -189,37 +199,7 @@ fn act(script: &mut Script, case: &Case, stacks: &Stacks, did: &Did) {
             stack: stacks.lock,
             ..Wait::new(tid, begin, end - APART_NS, Call::Futex, By::Thread(*by))
         }),
-        Act::Asks => {
-            script.waits(Wait {
-                about: 0x10_000 + u64::from(tid),
-                stack: stacks.asks,
-                ..Wait::new(tid, begin, end - APART_NS, Call::Futex, By::Thread(TALKER))
-            });
-            // The talker is woken before, and waits for the answer.
-            let (by, context) = (tid, slowpath_core::trace::Context::Thread);
-            let asked = begin.saturating_sub(2_000);
-            script.event(
-                asked,
-                tid,
-                What::Waking {
-                    tid: TALKER,
-                    by,
-                    context,
-                },
-            );
-            script.switch(
-                asked + 500,
-                TALKER,
-                (IDLE, Left::Runnable),
-                TALKER,
-                NO_STACK,
-            );
-            script.waits(Wait {
-                wake: end - 1_500,
-                ..Wait::new(TALKER, begin, end - 1_000, Call::Poll, By::Softirq)
-            });
-            script.switch(end + 500, TALKER, (TALKER, Left::Sleeping), IDLE, NO_STACK);
-        }
+        Act::Asks => asks(script, stacks, did),
         Act::Holds => {
             let holder = (tid - Did::tid(Did::HOLDERS)) as usize;
             let stack = stacks.holders[holder];
@@ -234,6 +214,40 @@ fn act(script: &mut Script, case: &Case, stacks: &Stacks, did: &Did) {
             }
         }
     }
+}
+
+/// A thread asks the one that talks to another server, and waits for it.
+fn asks(script: &mut Script, stacks: &Stacks, did: &Did) {
+    let (tid, begin, end) = (did.tid, did.begin, did.end);
+    script.waits(Wait {
+        about: 0x10_000 + u64::from(tid),
+        stack: stacks.asks,
+        ..Wait::new(tid, begin, end - APART_NS, Call::Futex, By::Thread(TALKER))
+    });
+    // The talker is woken before, and waits for the answer.
+    let (by, context) = (tid, slowpath_core::trace::Context::Thread);
+    let asked = begin.saturating_sub(2_000);
+    script.event(
+        asked,
+        tid,
+        What::Waking {
+            tid: TALKER,
+            by,
+            context,
+        },
+    );
+    script.switch(
+        asked + 500,
+        TALKER,
+        (IDLE, Left::Runnable),
+        TALKER,
+        NO_STACK,
+    );
+    script.waits(Wait {
+        wake: end - 1_500,
+        ..Wait::new(TALKER, begin, end - 1_000, Call::Poll, By::Softirq)
+    });
+    script.switch(end + 500, TALKER, (TALKER, Left::Sleeping), IDLE, NO_STACK);
 }
 
 /// A wait in a call that its name tells.

@@ -67,6 +67,16 @@ impl Sockets {
         Some(end)
     }
 
+    /// How many ends there are: they count from 0.
+    pub fn len(&self) -> u32 {
+        self.ends.len() as u32
+    }
+
+    /// Whether there is none.
+    pub fn is_empty(&self) -> bool {
+        self.ends.is_empty()
+    }
+
     /// What happened at an end, in order of time.
     pub fn traffic(&self, end: u32) -> &[Traffic] {
         self.traffic.get(end as usize).map_or(&[], Vec::as_slice)

@@ -1,0 +1,263 @@
+//! What the target asked of others, by its own connections: from the first byte that it wrote to the
+//! last of the reply.
+//!
+//! A thread that serves one connection at a time asks for the request that it has in hand. A loop, or
+//! a runtime that parks what waits in user space, asks for many at once: what belongs to which is then
+//! known of requests that have the target for themselves. A loop asks again, or answers, when it has read
+//! a reply: if what it read before each step leads back to the request, the steps are the request's. Of
+//! others the call alone is known whose reply was read last.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::net::SocketAddr;
+
+use slowpath_core::nanos::Nanos;
+use slowpath_core::trace::Role;
+
+use super::index::{Mark, TrafficKind};
+use super::inside::{Inside, Walked};
+use super::join::WRITE_TOLD_LATE_NS;
+use super::pieces::How;
+use crate::case::Case;
+use crate::diagnosis::Segment;
+
+/// Something that was asked of another, and the reply.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Asked {
+    /// The target's end of the connection.
+    pub(crate) socket: u32,
+    /// The other end.
+    pub(crate) remote: SocketAddr,
+    /// The thread that asked.
+    pub(crate) tid: u32,
+    /// When it began to ask.
+    pub(crate) begin: u64,
+    /// When the last of the reply was read.
+    pub(crate) end: u64,
+}
+
+/// All that the target asked of others.
+#[derive(Debug)]
+pub(crate) struct Calls {
+    /// In order of their ends.
+    all: Vec<Asked>,
+    /// Positions in `all`, by the thread that asked.
+    by_thread: BTreeMap<u32, Vec<usize>>,
+    /// Positions in `all`, by the target's end of the connection.
+    by_socket: BTreeMap<u32, Vec<usize>>,
+    /// Requests that had the target for themselves: positions in the record's samples, ascending.
+    alone: Vec<u32>,
+}
+
+/// What a request asked of others.
+pub(crate) struct Own<'a> {
+    /// In order of their ends.
+    pub(crate) calls: Vec<&'a Asked>,
+    /// Whether these are all.
+    pub(crate) whole: bool,
+}
+
+impl Calls {
+    /// Finds them.
+    pub(crate) fn of(case: &Case<'_>, inside: &Inside<'_>) -> Self {
+        let index = &inside.index;
+        let mut all = Vec::new();
+        for socket in 0..index.sockets.len() {
+            if inside.asks(socket) {
+                replies(inside, socket, &mut all);
+            }
+        }
+        all.sort_unstable_by_key(|call| (call.end, call.begin, call.socket));
+        let mut by_thread: BTreeMap<u32, Vec<usize>> = BTreeMap::new();
+        let mut by_socket: BTreeMap<u32, Vec<usize>> = BTreeMap::new();
+        for (place, call) in all.iter().enumerate() {
+            by_thread.entry(call.tid).or_default().push(place);
+            by_socket.entry(call.socket).or_default().push(place);
+        }
+        let alone = if all.is_empty() {
+            Vec::new()
+        } else {
+            alone(case)
+        };
+        Self {
+            all,
+            by_thread,
+            by_socket,
+            alone,
+        }
+    }
+
+    /// Whether the target was not seen to ask anybody.
+    pub(crate) const fn is_empty(&self) -> bool {
+        self.all.is_empty()
+    }
+
+    /// What is known to have been asked for a request.
+    pub(crate) fn own(&self, inside: &Inside<'_>, walked: &Walked) -> Own<'_> {
+        let joined = &walked.joined;
+        let (begin, end) = joined.part(Segment::Service);
+        let within = |call: &&Asked| call.begin >= begin && call.end <= end;
+        let process = inside.trace().process_of(joined.reader);
+        let parks = process.is_some_and(|p| p.runtime.parks_in_user_space());
+        let is_loop = inside.loops.has(joined.reader);
+        if parks || is_loop {
+            let alone = self.alone.binary_search(&joined.sample).is_ok();
+            let first = self.all.partition_point(|call| call.end < begin);
+            let calls = self.all[first..].iter().take_while(|call| call.end <= end);
+            let mut calls: Vec<&Asked> = calls.filter(within).collect();
+            if let Some(steps) = self.steps(inside, walked).filter(|_| !alone && is_loop) {
+                return Own {
+                    calls: steps,
+                    whole: true,
+                };
+            }
+            if !alone {
+                // What a loop read last before it answered is what it waited for.
+                calls.retain(|call| is_loop && call.tid == joined.reader);
+                calls = calls.pop().into_iter().collect();
+            }
+            return Own {
+                calls,
+                whole: alone,
+            };
+        }
+        let mut threads = BTreeSet::from([joined.reader, joined.writer]);
+        for piece in &walked.pieces {
+            let hops = inside.chains.hops(piece.chain);
+            let own = hops
+                .iter()
+                .take_while(|h| matches!(h.how, How::Serves | How::Asked));
+            threads.extend(own.map(|hop| hop.tid));
+        }
+        let of_thread = |tid: &u32| self.by_thread.get(tid).map_or(&[][..], Vec::as_slice);
+        let places: BTreeSet<usize> = threads
+            .iter()
+            .flat_map(|tid| {
+                let own = of_thread(tid);
+                let first = own.partition_point(|&place| self.all[place].end < begin);
+                let own = own[first..].iter().copied();
+                own.take_while(|&place| self.all[place].end <= end)
+            })
+            .collect();
+        let calls = places.into_iter().map(|place| &self.all[place]);
+        Own {
+            calls: calls.filter(within).collect(),
+            whole: true,
+        }
+    }
+}
+
+impl Calls {
+    /// The calls that lead from a request to its answer on a loop, in order: each was asked for when
+    /// nothing else had been read since the reply before. `None` if they do not lead back to the
+    /// request.
+    fn steps(&self, inside: &Inside<'_>, walked: &Walked) -> Option<Vec<&Asked>> {
+        let joined = &walked.joined;
+        let (begin, end) = joined.part(Segment::Service);
+        let late = end.saturating_add(WRITE_TOLD_LATE_NS);
+        let marks = inside.index.marks(joined.reader, begin, late);
+        let answered = |mark: &Mark| mark.wrote && mark.socket == joined.socket;
+        let mut at = marks.iter().position(answered)?;
+        let mut steps = Vec::new();
+        loop {
+            let read = marks[..at].iter().rposition(|mark| !mark.wrote)?;
+            let mark = marks[read];
+            if mark.socket == joined.socket {
+                steps.reverse();
+                return Some(steps);
+            }
+            let own = self.by_socket.get(&mark.socket)?;
+            let place = own.partition_point(|&place| self.all[place].end < mark.at);
+            let call = &self.all[*own.get(place)?];
+            if call.begin > mark.at || call.begin < begin {
+                return None;
+            }
+            steps.push(call);
+            at = marks.partition_point(|mark| mark.at < call.begin);
+        }
+    }
+}
+
+/// The calls on one connection: a reply is over when the next is asked for.
+fn replies(inside: &Inside<'_>, socket: u32, all: &mut Vec<Asked>) {
+    let index = &inside.index;
+    let Some(end) = index.sockets.end(socket) else {
+        return;
+    };
+    let one_block = |call: &Asked| {
+        let block = index.block_at(Nanos::new(call.begin.max(1)));
+        block.is_some_and(|block| call.end <= block.span.end.get())
+    };
+    let mut open: Option<Asked> = None;
+    let mut replied = false;
+    for traffic in index.sockets.traffic(socket) {
+        match traffic.kind {
+            TrafficKind::Arrived => {}
+            TrafficKind::Wrote => {
+                if replied
+                    || open.is_none_or(|call| {
+                        !one_block(&Asked {
+                            end: traffic.at,
+                            ..call
+                        })
+                    })
+                {
+                    all.extend(open.take().filter(|call| replied && one_block(call)));
+                    replied = false;
+                }
+                open.get_or_insert(Asked {
+                    socket,
+                    remote: end.remote,
+                    tid: traffic.tid,
+                    begin: traffic.at,
+                    end: traffic.at,
+                });
+            }
+            TrafficKind::Read => {
+                if let Some(call) = &mut open {
+                    call.end = traffic.at;
+                    replied = true;
+                }
+            }
+        }
+    }
+    all.extend(open.filter(|call| replied && one_block(call)));
+}
+
+/// The requests during which no other was under way.
+fn alone(case: &Case<'_>) -> Vec<u32> {
+    let samples = (0_u32..).zip(&case.record.samples);
+    let spans = samples.filter_map(|(position, sample)| {
+        let sent = sample.sent()?.get();
+        Some((sent, sample.done().get(), position))
+    });
+    let mut spans: Vec<(u64, u64, u32)> = spans.collect();
+    spans.sort_unstable();
+    let mut busy_until = 0;
+    let mut alone = Vec::new();
+    for (place, &(sent, done, position)) in spans.iter().enumerate() {
+        let next = spans.get(place + 1).map_or(u64::MAX, |next| next.0);
+        if busy_until <= sent && done <= next {
+            alone.push(position);
+        }
+        busy_until = busy_until.max(done);
+    }
+    alone.sort_unstable();
+    alone
+}
+
+impl Inside<'_> {
+    /// Whether the target asks at this end of a connection: it is the target's, and the target is the
+    /// one who connects.
+    fn asks(&self, socket: u32) -> bool {
+        let Some(end) = self.index.sockets.end(socket) else {
+            return false;
+        };
+        let traffic = self.index.sockets.traffic(socket).iter();
+        let mut own = traffic.filter(|t| t.kind == TrafficKind::Wrote);
+        let by_target = own.next().is_some_and(|t| {
+            let process = self.trace().process_of(t.tid);
+            process.is_some_and(|process| process.role == Role::Target)
+        });
+        by_target && !self.is_clients(end) && !self.serves(socket)
+    }
+}

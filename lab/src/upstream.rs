@@ -1,0 +1,64 @@
+//! A server that a sick server asks: a companion process, and a connection to it.
+
+use std::io::{self, Read, Write};
+use std::net::{Ipv4Addr, TcpStream};
+use std::time::Duration;
+
+use crate::companion::Companion;
+
+/// What is behind a sick server, and ends with it.
+pub(crate) struct Upstream {
+    port: u16,
+    _companion: Companion,
+}
+
+impl Upstream {
+    /// Starts it.
+    pub(crate) fn start() -> io::Result<Self> {
+        let companion = Companion::start(&["collector", "0"])?;
+        let port = companion.said.parse().map_err(io::Error::other)?;
+        Ok(Self {
+            port,
+            _companion: companion,
+        })
+    }
+
+    /// A connection to it.
+    pub(crate) fn connect(&self) -> io::Result<Asker> {
+        let stream = TcpStream::connect((Ipv4Addr::LOCALHOST, self.port))?;
+        stream.set_nodelay(true)?;
+        Ok(Asker {
+            stream,
+            received: Vec::new(),
+        })
+    }
+}
+
+/// One who asks it.
+pub(crate) struct Asker {
+    stream: TcpStream,
+    received: Vec<u8>,
+}
+
+impl Asker {
+    /// Asks for something that takes so long, and waits for the reply.
+    #[inline(never)]
+    pub(crate) fn ask(&mut self, takes: Duration) -> io::Result<()> {
+        let line = format!(
+            "GET /us/{} HTTP/1.1\r\nHost: upstream\r\n\r\n",
+            takes.as_micros()
+        );
+        self.stream.write_all(line.as_bytes())?;
+        self.received.clear();
+        let mut block = [0; 4096];
+        // The reply is what a collector says: a head and two bytes.
+        while !self.received.ends_with(b"\r\n\r\n{}") {
+            let n = self.stream.read(&mut block)?;
+            if n == 0 {
+                return Err(io::ErrorKind::UnexpectedEof.into());
+            }
+            self.received.extend_from_slice(&block[..n]);
+        }
+        Ok(())
+    }
+}
