@@ -2,13 +2,13 @@
 //! CPU, and is no part of it. It holds the read end of a pipe whose other end dies with the
 //! server, however the server dies.
 
-use std::io::{self, BufRead, BufReader, Write};
+use std::io::{self, BufRead, BufReader, Read, Write};
 use std::os::unix::process::CommandExt;
 use std::process::{ChildStdin, Command, Stdio};
 use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
 use std::thread;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use crate::http::{self, Threaded};
 use crate::sys;
@@ -55,7 +55,8 @@ impl Companion {
 }
 
 /// The companion's side: `collector DELAY_MS` takes every request after that time, and says its
-/// port; `burner CPU THREADS` keeps that CPU busy with so many threads.
+/// port; `burner CPU THREADS` keeps that CPU busy with so many threads; `drain PATH STOPS_MS EVERY_MS`
+/// reads a pipe.
 pub(crate) fn run(duty: &[String]) -> io::Result<()> {
     let number = |text: &String| text.parse::<u32>().map_err(io::Error::other);
     let said = match duty {
@@ -73,6 +74,12 @@ pub(crate) fn run(duty: &[String]) -> io::Result<()> {
             }
             "busy".to_owned()
         }
+        [kind, path, stops_ms, every_ms] if kind == "drain" => {
+            let (stops, every) = (number(stops_ms)?, number(every_ms)?);
+            let path = path.clone();
+            thread::spawn(move || drain(&path, stops.into(), every.into()));
+            "draining".to_owned()
+        }
         _ => return Err(io::Error::other("unknown duty of a companion")),
     };
     let mut output = io::stdout().lock();
@@ -80,6 +87,20 @@ pub(crate) fn run(duty: &[String]) -> io::Result<()> {
     output.flush()?;
     // With the server gone this process returns from here to its end, and its threads go with it.
     io::copy(&mut io::stdin().lock(), &mut io::sink()).map(drop)
+}
+
+/// Reads a pipe to its end, but not for `stops_ms` of every `every_ms`.
+fn drain(path: &str, stops_ms: u64, every_ms: u64) -> io::Result<()> {
+    let mut pipe = std::fs::File::open(path)?;
+    let mut block = vec![0; 1 << 16];
+    let begun = Instant::now();
+    while pipe.read(&mut block)? > 0 {
+        let at_ms = begun.elapsed().as_millis() as u64 % every_ms.max(1);
+        if at_ms < stops_ms {
+            thread::sleep(Duration::from_millis(stops_ms - at_ms));
+        }
+    }
+    Ok(())
 }
 
 fn burn_for_ever() {

@@ -218,3 +218,33 @@ pub(crate) fn last_cpu() -> io::Result<usize> {
         .find(|&cpu| unsafe { libc::CPU_ISSET(cpu, &set) });
     last.ok_or_else(|| io::Error::other("there is no CPU to run on"))
 }
+
+/// Tells the kernel that what it has in memory of a part of a file will not be needed: it forgets
+/// what is on the disk as well.
+pub(crate) fn forget(file: &std::fs::File, offset: u64, length: u64) -> io::Result<()> {
+    let (offset, length) = (offset as libc::off_t, length as libc::off_t);
+    let fd = std::os::fd::AsRawFd::as_raw_fd(file);
+    // SAFETY: posix_fadvise(2) takes plain numbers; the descriptor is open.
+    match unsafe { libc::posix_fadvise(fd, offset, length, libc::POSIX_FADV_DONTNEED) } {
+        0 => Ok(()),
+        code => Err(io::Error::from_raw_os_error(code)),
+    }
+}
+
+/// Makes a named pipe.
+pub(crate) fn named_pipe(path: &std::ffi::CStr) -> io::Result<()> {
+    // SAFETY: the pointer is to a string that ends with a zero.
+    check(unsafe { libc::mkfifo(path.as_ptr(), 0o600) }).map(drop)
+}
+
+/// Makes standard error another name of an open file.
+pub(crate) fn standard_error_to(file: &std::fs::File) -> io::Result<()> {
+    // SAFETY: dup2(2) takes plain numbers; both descriptors are open.
+    check(unsafe { libc::dup2(std::os::fd::AsRawFd::as_raw_fd(file), 2) }).map(drop)
+}
+
+/// Standard error without the lock and the buffer that the library puts around it; never closed.
+pub(crate) fn standard_error_raw() -> mem::ManuallyDrop<std::fs::File> {
+    // SAFETY: the descriptor is open as long as the process lives, and is not closed here.
+    mem::ManuallyDrop::new(unsafe { std::os::fd::FromRawFd::from_raw_fd(2) })
+}

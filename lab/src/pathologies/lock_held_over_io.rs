@@ -66,7 +66,7 @@ const BRIEF_ROUNDS: u32 = 2_000;
 /// What is written before each wait for the disk.
 static BLOCK: [u8; 1 << 16] = [0x5A; 1 << 16];
 /// A disk that takes data faster does not make anybody wait.
-const DISK_AT_LEAST: Duration = Duration::from_micros(50);
+pub(super) const DISK_AT_LEAST: Duration = Duration::from_micros(50);
 
 /// What the background thread waits for.
 enum Wait {
@@ -133,7 +133,7 @@ impl Wait {
     }
 }
 
-fn sync_once(path: &PathBuf) -> io::Result<()> {
+pub(super) fn sync_once(path: &PathBuf) -> io::Result<()> {
     let mut file = File::create(path)?;
     file.write_all(&BLOCK)?;
     file.sync_all()
