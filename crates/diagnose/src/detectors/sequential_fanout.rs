@@ -116,7 +116,7 @@ fn examine(case: &Case<'_>, endpoint: &EndpointCase) -> Verdict {
             rows.len()
         ));
     }
-    if let Some(blind) = Looked::too_small(case, &claims) {
+    if let Some(blind) = looked.too_small(case, endpoint, &claims) {
         return blind;
     }
     found(case, endpoint, &looked, (place, claims), &rows)

@@ -60,7 +60,7 @@ fn examine(case: &Case<'_>, endpoint: &EndpointCase) -> Verdict {
         };
     }
     let claims: Vec<Claim> = waited.iter().map(|w| w.claim).collect();
-    if let Some(blind) = Looked::too_small(case, &claims) {
+    if let Some(blind) = looked.too_small(case, endpoint, &claims) {
         return blind;
     }
     let place = looked.place(endpoint, &claims);
