@@ -30,6 +30,18 @@ pub(super) fn server(runtime: Runtime, tids: &[u32]) -> Script {
     script
 }
 
+/// A server of thread 1, which has a connection to thread 80 of a peer on this host: the script with
+/// the sockets of both ends.
+pub(super) fn with_backend() -> (Script, u32, u32) {
+    let mut script = server(Runtime::Native, &[1]);
+    script.process(200, Role::Peer, Runtime::Native);
+    script.thread(80, 200, "backend");
+    script.starts(10, 1);
+    script.starts(10, 80);
+    let (here, there) = (script.socket(50_000, 5_432), script.socket(5_432, 50_000));
+    (script, here, there)
+}
+
 /// A request that comes to the server at `arrives`, is read and answered then by these threads.
 pub(super) struct Request {
     pub(super) client: u16,

@@ -2,7 +2,7 @@
 
 use slowpath_core::trace::{Call, Depth, Role, Runtime};
 
-use super::scene::{CLIENT, PORT, Request, SERVER, futex, idle, server, sleep, told};
+use super::scene::{CLIENT, PORT, Request, SERVER, futex, idle, server, sleep, told, with_backend};
 use crate::script::{By, Script, Wait};
 
 #[test]
@@ -105,12 +105,7 @@ fn a_thread_that_was_asked_is_no_holder_of_a_lock() {
 
 #[test]
 fn a_wait_without_a_stack_is_for_whatever_is_read_next() {
-    let mut script = server(Runtime::Native, &[1]);
-    script.process(200, Role::Peer, Runtime::Native);
-    script.thread(80, 200, "backend");
-    script.starts(10, 1);
-    script.starts(10, 80);
-    let (here, there) = (script.socket(50_000, 5_432), script.socket(5_432, 50_000));
+    let (mut script, here, there) = with_backend();
     let unknown = |wait: Wait| Wait { call: None, ..wait };
     script.wrote(1_200, 1, here);
     script.waits(unknown(Wait::new(1, 1_300, 4_000, Call::Read, By::Softirq)));

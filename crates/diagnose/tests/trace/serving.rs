@@ -2,7 +2,7 @@
 
 use slowpath_core::trace::{Call, Role, Runtime};
 
-use super::scene::{CLIENT, Request, futex, idle, server, sleep, told};
+use super::scene::{CLIENT, Request, futex, idle, server, sleep, told, with_backend};
 use crate::script::{By, Wait};
 
 #[test]
@@ -137,12 +137,7 @@ fn an_event_loop_waits_for_what_made_it_go_on() {
 
 #[test]
 fn a_peer_on_this_host_is_followed_through_its_socket() {
-    let mut script = server(Runtime::Native, &[1]);
-    script.process(200, Role::Peer, Runtime::Native);
-    script.thread(80, 200, "backend");
-    script.starts(10, 1);
-    script.starts(10, 80);
-    let (here, there) = (script.socket(50_000, 5_432), script.socket(5_432, 50_000));
+    let (mut script, here, there) = with_backend();
     script.wrote(1_200, 1, here);
     script.waits(Wait::new(1, 1_300, 9_000, Call::Read, By::Softirq));
     script.waits(Wait::new(80, 100, 1_300, Call::Read, By::Softirq));
@@ -167,12 +162,7 @@ fn a_peer_on_this_host_is_followed_through_its_socket() {
 
 #[test]
 fn a_peer_whose_write_is_told_of_after_it_woke_the_reader_is_followed() {
-    let mut script = server(Runtime::Native, &[1]);
-    script.process(200, Role::Peer, Runtime::Native);
-    script.thread(80, 200, "backend");
-    script.starts(10, 1);
-    script.starts(10, 80);
-    let (here, there) = (script.socket(50_000, 5_432), script.socket(5_432, 50_000));
+    let (mut script, here, there) = with_backend();
     // The answer to the request before.
     script.wrote(60, 80, there);
     script.waits(Wait::new(80, 100, 1_300, Call::Read, By::Softirq));

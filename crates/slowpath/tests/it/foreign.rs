@@ -4,7 +4,9 @@
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-use crate::support::{lab, root, skipped};
+use serde_json::Value;
+
+use crate::support::{lab, root, run_scenario, skipped, slowpath, stderr};
 
 /// Frames that can be followed by their pointers, with debug information.
 pub(crate) const WITH_FRAME_POINTERS: &[&str] = &["-O1", "-g", "-fno-omit-frame-pointer"];
@@ -159,4 +161,28 @@ pub(crate) fn postgres(folder: &Path) -> Option<(Vec<String>, String)> {
         database.display()
     );
     Some((front, service))
+}
+
+/// The report of a server that is started with its port and `mode`, asked so often for so long; and
+/// what `explain` prints of the run, which judges its endpoints the same.
+pub(crate) fn judged_twice(
+    folder: &Path,
+    mut words: Vec<String>,
+    mode: &str,
+    (rate, duration): (&str, &str),
+) -> (Value, String) {
+    words.extend(["{port}", mode].map(str::to_owned));
+    let scenario = format!(
+        "[target]\nurl = \"http://127.0.0.1:{{port}}\"\ncommand = {words:?}\nready = \"tcp\"\n\
+         [load]\nmodel = \"open\"\nrate = \"{rate}\"\nconnections = 16\nwarmup = \"200ms\"\n\
+         duration = \"{duration}\"\n[[endpoint]]\nname = \"page\"\nrequest = \"GET /\"\n"
+    );
+    let (_, report, output) = run_scenario(folder, &scenario);
+    assert!(!report.is_null(), "{}", stderr(&output));
+    let again = slowpath(folder, &["explain", "last", "--json", "again.json"]);
+    let text = std::fs::read_to_string(folder.join("again.json"));
+    let text = text.unwrap_or_else(|error| panic!("{error}: {}", stderr(&again)));
+    let replayed: Value = serde_json::from_str(&text).unwrap();
+    assert_eq!(replayed["endpoints"], report["endpoints"], "judged again");
+    (report, String::from_utf8_lossy(&again.stdout).into_owned())
 }

@@ -3,25 +3,13 @@
 use serde_json::Value;
 
 use crate::foreign;
-use crate::support::{of_the_long_list, run_scenario, skipped, slowpath, stderr, unfit};
+use crate::support::{of_the_long_list, skipped, unfit};
 
-/// The pauses of `garbage.js`, and the slow requests; `explain` says the same.
+/// The pauses of `garbage.js`, and the slow requests.
 fn judged(mode: &str) -> Option<Value> {
     let folder = tempfile::tempdir().unwrap();
-    let mut words = foreign::garbage(folder.path())?;
-    words.extend(["{port}", mode].map(str::to_owned));
-    let scenario = format!(
-        "[target]\nurl = \"http://127.0.0.1:{{port}}\"\ncommand = {words:?}\nready = \"tcp\"\n\
-         [load]\nmodel = \"open\"\nrate = \"100/s\"\nconnections = 16\nwarmup = \"200ms\"\n\
-         duration = \"3s\"\n[[endpoint]]\nname = \"page\"\nrequest = \"GET /\"\n"
-    );
-    let (_, report, output) = run_scenario(folder.path(), &scenario);
-    assert!(!report.is_null(), "{}", stderr(&output));
-    let again = slowpath(folder.path(), &["explain", "last", "--json", "again.json"]);
-    let text = std::fs::read_to_string(folder.path().join("again.json"));
-    let text = text.unwrap_or_else(|error| panic!("{error}: {}", stderr(&again)));
-    let replayed: Value = serde_json::from_str(&text).unwrap();
-    assert_eq!(replayed["endpoints"], report["endpoints"], "judged again");
+    let words = foreign::garbage(folder.path())?;
+    let (report, _) = foreign::judged_twice(folder.path(), words, mode, ("100/s", "3s"));
     let pauses = report["endpoints"][0]["pauses"].clone();
     assert!(!pauses.is_null(), "the log tells of collections");
     let why = unfit(&report);

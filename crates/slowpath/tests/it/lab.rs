@@ -4,7 +4,7 @@
 use serde_json::Value;
 
 use crate::support::{
-    blamed, causes, disturbances, lab, names, run_scenario, side_by_side, skipped,
+    blamed, causes, disturbances, lab, names, of_the_long_list, run_scenario, side_by_side, skipped,
 };
 
 /// A scenario that starts a lab server.
@@ -90,6 +90,9 @@ fn delayed_ack() {
 #[test]
 fn fixed_delay() {
     sick("fixed-delay --delay-ms 17", OPEN, "fixed-delay", 0.6);
+    if !of_the_long_list() {
+        return;
+    }
     side_by_side(&[
         &|| healthy("fixed-delay --healthy", OPEN),
         &|| not("fixed-delay --variant jitter", OPEN, "fixed-delay"),
@@ -99,12 +102,18 @@ fn fixed_delay() {
 
 #[test]
 fn cpu_saturation() {
+    if !of_the_long_list() {
+        return;
+    }
     let closed = "model = \"closed\"\nusers = 12\nduration = \"6s\"";
     sick("cpu-saturation --burn-ms 4", closed, "cpu-saturation", 0.5);
 }
 
 #[test]
 fn accept_queue_overflow() {
+    if !of_the_long_list() {
+        return;
+    }
     let burst = "model = \"closed\"\nusers = 50\nthink = \"0s..100ms\"\n\
                  connection = \"per-request\"\nduration = \"12s\"";
     let few = "model = \"closed\"\nusers = 4\nthink = \"50ms..100ms\"\n\
@@ -126,6 +135,9 @@ fn cpu_quota_throttling() {
 
 #[test]
 fn clock_jump() {
+    if !of_the_long_list() {
+        return;
+    }
     if let Some((code, report)) = ran("clock-jump", OPEN) {
         // Of the instrument's troubles a host may add the other.
         let findings = report["findings"].as_array().unwrap().iter();
@@ -168,12 +180,18 @@ fn lock_held_over_io() {
 
 #[test]
 fn lock_contention() {
+    if !of_the_long_list() {
+        return;
+    }
     let server = "lock-contention --variant background --burn-ms 30 --period-ms 200";
     sick(server, CONVOY, "lock-contention", 0.5);
 }
 
 #[test]
 fn event_loop_blocking() {
+    if !of_the_long_list() {
+        return;
+    }
     let folder = tempfile::tempdir().unwrap();
     // What blocks the loop is an endpoint of its own, and slow by design.
     let slow = "[[endpoint]]\nname = \"slow\"\nrequest = \"GET /slow\"\nrate = \"5/s\"\n";
@@ -189,6 +207,9 @@ fn event_loop_blocking() {
 
 #[test]
 fn run_queue_delay() {
+    if !of_the_long_list() {
+        return;
+    }
     sick("run-queue-delay", CONVOY, "run-queue-delay", 0.5);
 }
 

@@ -3,7 +3,7 @@
 use serde_json::Value;
 
 use crate::foreign;
-use crate::support::{of_the_long_list, run_scenario, skipped, slowpath, stderr};
+use crate::support::{of_the_long_list, skipped};
 
 /// The part that sleeps has at least this share of what slow requests take longer.
 const SHARE: f64 = 0.5;
@@ -11,21 +11,13 @@ const SHARE: f64 = 0.5;
 /// The report of a run against `timings.py`, and what `explain` prints of it.
 fn judged(mode: &str) -> Option<(Value, String)> {
     let folder = tempfile::tempdir().unwrap();
-    let mut words = foreign::timings(folder.path())?;
-    words.extend(["{port}", mode].map(str::to_owned));
-    let scenario = format!(
-        "[target]\nurl = \"http://127.0.0.1:{{port}}\"\ncommand = {words:?}\nready = \"tcp\"\n\
-         [load]\nmodel = \"open\"\nrate = \"150/s\"\nconnections = 16\nwarmup = \"200ms\"\n\
-         duration = \"2s\"\n[[endpoint]]\nname = \"page\"\nrequest = \"GET /\"\n"
-    );
-    let (_, report, output) = run_scenario(folder.path(), &scenario);
-    assert!(!report.is_null(), "{}", stderr(&output));
-    let again = slowpath(folder.path(), &["explain", "last", "--json", "again.json"]);
-    let text = std::fs::read_to_string(folder.path().join("again.json"));
-    let text = text.unwrap_or_else(|error| panic!("{error}: {}", stderr(&again)));
-    let replayed: Value = serde_json::from_str(&text).unwrap();
-    assert_eq!(replayed["endpoints"], report["endpoints"], "judged again");
-    Some((report, String::from_utf8_lossy(&again.stdout).into_owned()))
+    let words = foreign::timings(folder.path())?;
+    Some(foreign::judged_twice(
+        folder.path(),
+        words,
+        mode,
+        ("150/s", "2s"),
+    ))
 }
 
 #[test]
