@@ -61,6 +61,10 @@ struct Arguments {
     /// Runs at a time: more than one says less, since they take each other's CPUs.
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u8).range(1..=16))]
     jobs: u8,
+    /// Judge the runs that are kept again instead of measuring: after a change of a detector or of
+    /// what is expected.
+    #[arg(long, conflicts_with = "resume")]
+    again: bool,
     /// Where to put all rows as JSON.
     #[arg(long, value_name = "FILE")]
     json: Option<PathBuf>,
@@ -152,7 +156,7 @@ fn score(arguments: &Arguments) -> Result<u8, Trouble> {
     fs::create_dir_all(&arguments.scratch)?;
     let scratch = arguments.scratch.canonicalize()?;
     let kept = Kept::of_tier(&scratch, tier.name());
-    if !arguments.resume && arguments.only.is_none() {
+    if !arguments.resume && !arguments.again && arguments.only.is_none() {
         kept.begin_again()?;
     }
     let slowpath = built(arguments.slowpath.as_deref(), &root)?;
@@ -281,15 +285,16 @@ fn pass(
     setting: &Setting,
     kept: &Kept,
 ) -> io::Result<u8> {
-    let known = if arguments.resume {
-        kept.rows()?
-    } else {
-        std::collections::BTreeMap::new()
+    let known = kept.rows()?;
+    let is_left = |(suite, variant): &&(&Suite, &Variant)| {
+        let is_known = known.contains_key(&measure::id(suite, variant));
+        if arguments.again {
+            is_known
+        } else {
+            !(arguments.resume && is_known)
+        }
     };
-    let left: Vec<_> = pairs
-        .iter()
-        .filter(|(suite, variant)| !known.contains_key(&measure::id(suite, variant)))
-        .collect();
+    let left: Vec<_> = pairs.iter().filter(is_left).collect();
     let termination = Termination::block()?;
     let places = |suite: &Suite| Places {
         lab: lab.to_owned(),
@@ -308,7 +313,11 @@ fn pass(
                 let Some((suite, variant)) = left.get(at) else {
                     return;
                 };
-                let row = one(suite, variant, &places(suite), setting);
+                let before = known.get(&measure::id(suite, variant));
+                let row = match before.filter(|_| arguments.again) {
+                    Some(before) => measure::again(suite, variant, setting, before),
+                    None => one(suite, variant, &places(suite), setting),
+                };
                 let line = |row: &Row| format!("[{:>3}/{}] {}", at + 1, left.len(), line(row));
                 let mut said = said.lock().expect("nothing panics while it holds this");
                 *said = match row {

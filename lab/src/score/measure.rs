@@ -109,6 +109,41 @@ impl Attempt {
     }
 }
 
+/// Judges a run that was kept again, by the slowpath of today; `before` is its row.
+pub(crate) fn again(
+    suite: &Suite,
+    variant: &Variant,
+    setting: &Setting,
+    before: &Row,
+) -> io::Result<Row> {
+    let folder = PathBuf::from(&before.folder);
+    if !folder.join("run").is_dir() {
+        return Ok(before.clone());
+    }
+    let mut command = setting.tier.command(&setting.slowpath, &folder);
+    command
+        .args(["explain", "run", "--json", "report.json"])
+        .current_dir(&folder);
+    Group::start(&mut command, &folder, "explain-", &setting.running)?.wait(PATIENCE)?;
+    let report = fs::read_to_string(folder.join("report.json"))?;
+    let report: Value = serde_json::from_str(&report)?;
+    let mut row = row(
+        suite,
+        variant,
+        setting,
+        &folder,
+        judged(&report, variant, &folder),
+    );
+    (row.seconds, row.attempts) = (before.seconds, before.attempts);
+    row.version = if before.version == setting.version {
+        before.version.clone()
+    } else {
+        let measured = before.version.split(", judged").next().unwrap_or_default();
+        format!("{measured}, judged by {}", setting.version)
+    };
+    Ok(row)
+}
+
 fn row(
     suite: &Suite,
     variant: &Variant,

@@ -35,6 +35,8 @@ pub(crate) enum Verdict {
     Half,
     /// Nothing about the server is named, though something is wrong.
     Missed,
+    /// The same, and the report says that it cannot tell whether it is the expected cause.
+    Blind,
     /// Something else is named.
     Wrong,
     /// Nothing is wrong, and nothing is named.
@@ -71,6 +73,7 @@ impl fmt::Display for Verdict {
             Self::Behind => "behind",
             Self::Half => "half",
             Self::Missed => "missed",
+            Self::Blind => "blind",
             Self::Wrong => "WRONG",
             Self::Quiet => "quiet",
             Self::FalseName => "FALSE NAME",
@@ -103,6 +106,9 @@ pub(crate) struct Said {
     /// The checks of the measurement that are not `ok`.
     pub(crate) checks: Vec<String>,
     pub(crate) is_valid: bool,
+    /// Causes of which the report says that it cannot tell.
+    #[serde(default)]
+    pub(crate) blind: Vec<String>,
     /// Unexplained shares by endpoint and place.
     pub(crate) unexplained: Vec<Unexplained>,
     /// The largest share of the CPUs that others used in a repeat.
@@ -163,6 +169,9 @@ pub(crate) fn read(report: &Value, variant: &Variant) -> Said {
         let [name, status, detail] = ["check", "status", "detail"].map(|key| text(&check[key]));
         said.checks.push(format!("{name} {status}: {detail}"));
     }
+    said.blind = list(report, "blind")
+        .map(|one| text(&one["cause"]))
+        .collect();
     for entry in list(report, "unexplained") {
         said.unexplained.push(Unexplained {
             endpoint: entry["endpoint"].as_str().map(str::to_owned),
@@ -217,8 +226,9 @@ pub(crate) fn judge(said: &Said, variant: &Variant) -> Verdict {
         Some(0) if variant.also.iter().all(|name| names.contains(&name)) => Verdict::Right,
         Some(0) => Verdict::Half,
         Some(place) if place < TOP => Verdict::Behind,
-        _ if names.iter().all(|name| variant.allows.contains(name)) => Verdict::Missed,
-        _ => Verdict::Wrong,
+        _ if names.iter().any(|name| !variant.allows.contains(name)) => Verdict::Wrong,
+        _ if variant.expects.iter().any(|name| said.blind.contains(name)) => Verdict::Blind,
+        _ => Verdict::Missed,
     }
 }
 
@@ -296,6 +306,16 @@ mod tests {
         ] {
             assert_eq!(verdict(&sick, true, causes), expected, "{causes:?}");
         }
+    }
+
+    #[test]
+    fn to_say_that_it_cannot_be_told_is_more_than_to_miss_it() {
+        let sick = variant(&["fixed-delay"], &[], &[]);
+        let mut report = report(true, &[]);
+        report["blind"] = json!([{"cause": "fixed-delay", "missing": "", "remedy": ""}]);
+        assert_eq!(judge(&read(&report, &sick), &sick), Verdict::Blind);
+        report["blind"] = json!([{"cause": "lock-contention"}]);
+        assert_eq!(judge(&read(&report, &sick), &sick), Verdict::Missed);
     }
 
     #[test]

@@ -128,7 +128,9 @@ fn variants(out: &mut String, tiers: &Tiers, is_case: bool) {
             let cell = rows
                 .get(id)
                 .map_or("-".to_owned(), |row| match row.verdict {
-                    Verdict::Right | Verdict::Quiet | Verdict::Missed => row.verdict.to_string(),
+                    Verdict::Right | Verdict::Quiet | Verdict::Missed | Verdict::Blind => {
+                        row.verdict.to_string()
+                    }
                     verdict if row.false_names.is_empty() => verdict.to_string(),
                     verdict => format!("{verdict}: {}", row.false_names.join(", ")),
                 });

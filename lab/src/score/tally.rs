@@ -56,6 +56,8 @@ pub(crate) struct Tally {
     pub(crate) first: Of,
     /// The same where the host was calm: others had little of its CPUs.
     pub(crate) first_on_calm: Of,
+    /// Sick: the report says that it cannot tell.
+    pub(crate) blind: Of,
     /// Sick: it is among the first three.
     pub(crate) among_three: Of,
     /// Healthy: something about the server is named.
@@ -96,6 +98,7 @@ pub(crate) fn tally(rows: &[&Row]) -> Tally {
         first_on_calm: Of::count(sick().filter(|row| is_calm(row)), |row| {
             row.verdict == Verdict::Right
         }),
+        blind: Of::count(sick(), |row| row.verdict == Verdict::Blind),
         among_three: Of::count(sick(), |row| {
             matches!(
                 row.verdict,
@@ -148,6 +151,7 @@ impl Tally {
                 self.first_on_calm.text(),
             ),
             ("right cause in the first three", self.among_three.text()),
+            ("nothing named, and said to be unseen", self.blind.text()),
             ("more than suspected, of the first", self.supported.text()),
             ("share of the right cause, median", share(self.share)),
             ("unexplained, median of the sick", share(self.unexplained)),
