@@ -18,6 +18,7 @@ pub use examiner::{ClockReader, Examiner, HealthWatch};
 pub use noise::noise;
 
 use crate::probes::{cgroup, count_cpus, field};
+use crate::target::process::Table;
 
 /// Bytes in the kibibytes in which `/proc/meminfo` counts.
 const KIBIBYTE: u64 = 1024;
@@ -46,11 +47,17 @@ pub fn facts(proc_root: &Path, sys_root: &Path) -> HostFacts {
     }
 }
 
-/// The cgroup directory of a process's CPU controller, if there is one.
-pub fn cpu_cgroup(proc_root: &Path, sys_root: &Path, pid: u32) -> Option<PathBuf> {
-    cgroup::locate(proc_root, sys_root, pid)
-        .ok()
-        .map(|place| place.directory())
+/// The directory of the cgroup whose CPU quota binds any of these processes or their descendants; of
+/// the first one's own where none is bound, and `None` if it has none.
+pub fn cpu_cgroup(proc_root: &Path, sys_root: &Path, pids: &[u32]) -> Option<PathBuf> {
+    let family: Vec<u32> = match Table::read(proc_root) {
+        Ok(table) => {
+            let rows = table.with_descendants(pids).into_iter();
+            rows.map(|row| row.identity.pid).collect()
+        }
+        Err(_) => pids.to_vec(),
+    };
+    cgroup::governing(proc_root, sys_root, &family)
 }
 
 fn read_trimmed(path: &Path) -> Option<String> {

@@ -185,7 +185,7 @@ impl Session {
                 self.facts.executable = executable(first).unwrap_or_default();
                 self.facts.visible = true;
                 self.facts.cgroup =
-                    slowpath_observe::host::cpu_cgroup(Path::new(PROC), Path::new("/sys"), first)
+                    slowpath_observe::host::cpu_cgroup(Path::new(PROC), Path::new("/sys"), &pids)
                         .map(|p| p.to_string_lossy().into_owned())
                         .unwrap_or_default();
                 let is_unix = matches!(self.route.addresses[..], [Address::Unix(_)]);

@@ -50,6 +50,9 @@ fn examine(case: &Case<'_>, endpoint: &EndpointCase) -> Verdict {
     let increase = |s: &Series| case.measured_increase(s).unwrap_or_default();
     let (periods, hit) = (increase(periods), increase(hit));
     let share = if periods > 0.0 { hit / periods } else { 0.0 };
+    if periods == 0.0 && series(&CGROUP_QUOTA).is_none() {
+        return Verdict::Cleared("no CPU quota binds the target".to_owned());
+    }
     if share < PERIODS_LEAST {
         return Verdict::Cleared(format!("throttled in {hit:.0} of {periods:.0} periods"));
     }

@@ -3,6 +3,7 @@
 //! Read at 50 Hz because throttled time is booked when the throttling ends: a slower reader would
 //! know that there was throttling, not when.
 
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use rustix::io::Errno;
@@ -105,11 +106,17 @@ pub fn locate(proc_root: &Path, sys_root: &Path, pid: u32) -> Result<Place, NoPl
     place_of("cpu", &groups, &mounts, sys_root)
 }
 
+/// The group whose CPU quota binds any of these processes; the first one's own where none is bound.
+pub fn governing(proc_root: &Path, sys_root: &Path, pids: &[u32]) -> Option<PathBuf> {
+    let group = State::default().governing(proc_root, sys_root, pids);
+    group.ok().map(|group| group.directory)
+}
+
 /// How long the quota that binds process `pid` has kept CPUs from running, added up over CPUs, in
 /// nanoseconds; `None` if that cannot be read.
 pub(crate) fn throttled_ns(proc_root: &Path, sys_root: &Path, pid: u32) -> Option<u64> {
     let mut state = State::default();
-    let group = state.find_group(proc_root, sys_root, pid).ok()?;
+    let group = state.governing(proc_root, sys_root, &[pid]).ok()?;
     let file = state.files.read(&group.directory.join("cpu.stat")).ok()?;
     let throttling = parse_throttling(&file.text, group.version)?;
     Some(throttling.throttled_ns as u64)
@@ -285,11 +292,13 @@ fn parse_throttling(text: &str, version: Version) -> Option<Throttling> {
     })
 }
 
-/// The group to read: the nearest at or above the target's that has a quota, else its own.
+/// The group to read: the nearest at or above a process's that has a quota, else its own.
 #[derive(Debug)]
 struct Group {
     version: Version,
     directory: PathBuf,
+    /// Whether it has a quota.
+    is_limited: bool,
     /// Where v1 counts CPU time; `None` if its accounting has other groups.
     accounting: Option<PathBuf>,
 }
@@ -307,10 +316,11 @@ impl Probe for State {
         let turn = self.turn;
         self.turn += 1;
         if turn.is_multiple_of(TURNS_PER_LOCATE) || self.group.is_none() {
-            let Some(first) = scene.processes.first() else {
+            if scene.processes.is_empty() {
                 return;
-            };
-            match self.find_group(&scene.proc_root, &scene.sys_root, first.pid) {
+            }
+            let pids: Vec<u32> = scene.processes.iter().map(|process| process.pid).collect();
+            match self.governing(&scene.proc_root, &scene.sys_root, &pids) {
                 Ok(group) => self.group = Some(group),
                 Err(NoPlace::Unreadable { path, error }) => out.failed(SIGNALS, &path, error),
                 Err(reason) => {
@@ -331,34 +341,47 @@ impl Probe for State {
 }
 
 impl State {
-    fn find_group(
+    /// See [`governing`]. Whoever starts a server need not be in its group: a shell puts its child
+    /// into one, a supervisor its workers.
+    fn governing(
         &mut self,
         proc_root: &Path,
         sys_root: &Path,
-        pid: u32,
+        pids: &[u32],
     ) -> Result<Group, NoPlace> {
-        let (groups, mounts) = read_tables(proc_root, pid, &mut self.files)?;
-        let place = place_of("cpu", &groups, &mounts, sys_root)?;
-        let mut chosen = place.group.as_path();
-        for ancestor in place.group.ancestors() {
-            let limit = self.limit(place.version, &below(&place.mount, ancestor));
-            if matches!(
-                limit,
-                Ok((
-                    _,
-                    Some(Limit {
-                        quota_us: Some(_),
-                        ..
-                    })
-                ))
-            ) {
-                chosen = ancestor;
-                break;
+        let mut first = None;
+        let mut seen = BTreeSet::new();
+        for &pid in pids {
+            let found =
+                read_tables(proc_root, pid, &mut self.files).and_then(|(groups, mounts)| {
+                    let is_new = seen.insert(groups.clone());
+                    let find = || self.find_group(&groups, &mounts, sys_root);
+                    is_new.then(find).transpose()
+                });
+            match found.transpose() {
+                Some(Ok(group)) if group.is_limited => return Ok(group),
+                Some(other) => first = first.or(Some(other)),
+                None => {}
             }
         }
+        first.unwrap_or(Err(NoPlace::NotMounted))
+    }
+
+    fn find_group(
+        &mut self,
+        groups: &str,
+        mounts: &str,
+        sys_root: &Path,
+    ) -> Result<Group, NoPlace> {
+        let place = place_of("cpu", groups, mounts, sys_root)?;
+        let limited = place.group.ancestors().find(|ancestor| {
+            let limit = self.limit(place.version, &below(&place.mount, ancestor));
+            limit.is_ok_and(|(_, limit)| limit.is_some_and(|l| l.quota_us.is_some()))
+        });
+        let chosen = limited.unwrap_or(&place.group);
         let accounting = match place.version {
             Version::V2 => None,
-            Version::V1 => place_of("cpuacct", &groups, &mounts, sys_root)
+            Version::V1 => place_of("cpuacct", groups, mounts, sys_root)
                 .ok()
                 .filter(|accounting| accounting.group.starts_with(chosen))
                 .map(|accounting| below(&accounting.mount, chosen)),
@@ -367,6 +390,7 @@ impl State {
         Ok(Group {
             version: place.version,
             directory,
+            is_limited: limited.is_some(),
             accounting,
         })
     }

@@ -55,6 +55,32 @@ fn a_mount_of_a_part_of_the_hierarchy_shows_what_lies_below_it() {
 }
 
 #[test]
+fn the_group_with_a_quota_governs_whoever_started_it() {
+    let root = tempfile::tempdir().unwrap();
+    let write = |path: &str, text: &str| {
+        let path = root.path().join(path);
+        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+        std::fs::write(path, text).unwrap();
+    };
+    write("proc/self/mountinfo", V2_MOUNTS);
+    write("proc/7/cgroup", "0::/user\n");
+    write("proc/8/cgroup", "0::/user/limited/inner\n");
+    write("proc/9/cgroup", "0::/user\n");
+    write("sys/fs/cgroup/user/limited/cpu.max", "20000 100000\n");
+    write("sys/fs/cgroup/user/limited/inner/cpu.max", "max 100000\n");
+    let of = |pids: &[u32]| {
+        let found = governing(&root.path().join("proc"), &root.path().join("sys"), pids);
+        found.map(|path| path.strip_prefix(root.path()).unwrap().to_owned())
+    };
+    let limited = Path::new("sys/fs/cgroup/user/limited");
+    assert_eq!(of(&[7, 8]).as_deref(), Some(limited));
+    assert_eq!(of(&[4, 7, 8]).as_deref(), Some(limited), "one is gone");
+    let own = Path::new("sys/fs/cgroup/user");
+    assert_eq!(of(&[7, 9]).as_deref(), Some(own));
+    assert_eq!(of(&[4]), None);
+}
+
+#[test]
 fn escaped_blanks_in_mount_points_are_undone() {
     assert_eq!(unescaped(r"/a\040b\134c"), Path::new(r"/a b\c"));
     assert_eq!(unescaped(r"/a\9"), Path::new(r"/a\9"));
