@@ -4,7 +4,7 @@ const crypto = require('crypto');
 const bcrypt = require('bcryptjs');
 
 const [port, mode] = process.argv.slice(2);
-const hash = bcrypt.hashSync('secret', 9);
+const hash = bcrypt.hashSync('secret', 8);
 const app = express();
 app.get('/', (request, response) => response.send('ok\n'));
 app.get('/login', (request, response) => {

@@ -5,6 +5,8 @@ use super::outcome::Verdict;
 
 /// Others that use less of the CPUs leave a server as it is.
 const CALM: f64 = 0.25;
+/// Others that use so much of them are in every server's way.
+const NOISY: f64 = 0.5;
 /// z of a two-sided interval of 95 %.
 const Z: f64 = 1.959_964;
 
@@ -64,6 +66,8 @@ pub(crate) struct Tally {
     pub(crate) false_on_healthy: Of,
     /// The same where the host was calm.
     pub(crate) false_on_calm: Of,
+    /// The same where others had half of the CPUs or more.
+    pub(crate) false_on_noisy: Of,
     /// Sick: something is named that is neither expected nor true beside it.
     pub(crate) false_on_sick: Of,
     /// Where something about the host or the load generator is named.
@@ -110,6 +114,10 @@ pub(crate) fn tally(rows: &[&Row]) -> Tally {
         }),
         false_on_calm: Of::count(
             judged().filter(|row| row.is_healthy && is_calm(row)),
+            |row| row.verdict == Verdict::FalseName,
+        ),
+        false_on_noisy: Of::count(
+            judged().filter(|row| row.is_healthy && row.said.others_share >= NOISY),
             |row| row.verdict == Verdict::FalseName,
         ),
         false_on_sick: Of::count(sick(), |row| !row.false_names.is_empty()),
@@ -164,6 +172,10 @@ impl Tally {
                 self.false_on_calm.text(),
             ),
             (
+                "… where others used 50 % of the CPUs or more",
+                self.false_on_noisy.text(),
+            ),
+            (
                 "false name beside or instead, on a sick one",
                 self.false_on_sick.text(),
             ),
@@ -215,6 +227,7 @@ mod tests {
         assert_eq!(found.among_three, of(5, 7));
         assert_eq!(found.false_on_healthy, of(1, 3));
         assert_eq!(found.false_on_sick, of(1, 7));
+        assert_eq!(found.false_on_noisy, of(0, 1));
         assert_eq!(found.supported, of(2, 3));
         assert_eq!(
             (found.first_on_calm, found.false_on_calm),
