@@ -17,6 +17,7 @@ mod score;
 mod sys;
 mod upstream;
 mod work;
+mod worker;
 
 use std::fmt::Write as _;
 use std::io::{self, Write as _};
@@ -76,6 +77,7 @@ fn dispatch(arguments: &[String]) -> Result<(), Failure> {
         [] => Err(Failure::Usage("the name of a server is missing".to_owned())),
         [word, duty @ ..] if word == guardian::WORD => Ok(guardian::run(duty)?),
         [word, duty @ ..] if word == companion::WORD => Ok(companion::run(duty)?),
+        [word, duty @ ..] if word == worker::WORD => Ok(worker::run(duty)?),
         [word] if word == "--list" => Ok(print(&list())?),
         [word] if word == "--help" => Ok(print(&help(REGISTRY))?),
         [name, rest @ ..] => {

@@ -8,7 +8,7 @@ use std::cell::UnsafeCell;
 use std::io;
 use std::mem;
 use std::net::{TcpListener, TcpStream};
-use std::os::fd::AsRawFd;
+use std::os::fd::{AsRawFd, FromRawFd};
 use std::time::Duration;
 
 /// Ioctl: bytes in the send queue that have not been sent even once (linux/sockios.h).
@@ -97,6 +97,31 @@ pub(crate) fn unsent_bytes(stream: &TcpStream) -> io::Result<i32> {
     // SAFETY: this ioctl writes one int to the pointer, which is to a live int.
     check(unsafe { libc::ioctl(stream.as_raw_fd(), SIOCOUTQNSD, &raw mut unsent) })?;
     Ok(unsent)
+}
+
+/// Sets how many descriptors this process may have open; never more than it was allowed to begin with.
+pub(crate) fn limit_files(most: u64) -> io::Result<()> {
+    let mut limit = libc::rlimit {
+        rlim_cur: 0,
+        rlim_max: 0,
+    };
+    // SAFETY: the pointer is to a live rlimit, which the kernel fills in.
+    check(unsafe { libc::getrlimit(libc::RLIMIT_NOFILE, &raw mut limit) })?;
+    limit.rlim_cur = limit.rlim_max.min(most);
+    // SAFETY: the pointer is to a live rlimit, which the kernel reads.
+    check(unsafe { libc::setrlimit(libc::RLIMIT_NOFILE, &raw const limit) }).map(drop)
+}
+
+/// Has the kernel end this process when the thread that started it does.
+pub(crate) fn end_with_parent() -> io::Result<()> {
+    // SAFETY: this option takes one number and touches no memory.
+    check(unsafe { libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL) }).map(drop)
+}
+
+/// The listener that a parent gave as standard input.
+pub(crate) fn inherited_listener() -> TcpListener {
+    // SAFETY: descriptor 0 is open, and whoever asks for this uses it for nothing else.
+    unsafe { TcpListener::from_raw_fd(0) }
 }
 
 /// Bytes that came and were not read.

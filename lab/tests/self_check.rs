@@ -174,6 +174,17 @@ fn drive_with_rests(address: SocketAddr) {
     thread::scope(|scope| (0..4).for_each(|k| drop(scope.spawn(move || client(20 + 20 * k)))));
 }
 
+/// One client that goes on whatever the answers are.
+fn drive_until_refused(address: SocketAddr) {
+    let begin = Instant::now();
+    let mut stream = connect(address, PATIENCE).unwrap();
+    let mut status = 200;
+    while begin.elapsed() < DRIVE {
+        status = get(&mut stream, "/").unwrap().0;
+    }
+    assert_eq!(status, 500);
+}
+
 fn check(arguments: &str, cause: &str, drive: impl FnOnce(SocketAddr)) {
     let Some(server) = Server::start(arguments) else {
         return;
@@ -275,6 +286,24 @@ checks! {
     keepalive_close_race_look_alike_requests:
         "keepalive-close-race --variant request-limit --requests 3" is "uncatalogued",
         drive_with_rests;
+    connection_limit: "connection-limit --connections 2" is "connection-limit",
+        |to| {
+            drive_with_rests(to);
+            // The server learns of the end of its connections.
+            thread::sleep(DRIVE / 2);
+        };
+    connection_limit_twin: "connection-limit --healthy" is "none", drive_with_rests;
+    connection_limit_look_alike: "connection-limit --variant fails" is "uncatalogued",
+        drive_in_bursts;
+    fd_exhaustion: "fd-exhaustion --variant leak --files 16" is "fd-exhaustion",
+        drive_until_refused;
+    fd_exhaustion_twin: "fd-exhaustion --healthy" is "none", drive_with_rests;
+    worker_restart: "worker-restart --life-ms 150 --boot-ms 20" is "worker-restart",
+        drive_with_rests;
+    worker_restart_in_good_order:
+        "worker-restart --life-ms 150 --boot-ms 20 --variant graceful" is "worker-restart",
+        drive_with_rests;
+    worker_restart_twin: "worker-restart --healthy" is "none", drive_with_rests;
     accept_queue_overflow_twin: "accept-queue-overflow --healthy" is "none", drive_in_bursts;
 }
 

@@ -13,6 +13,12 @@ pub const FIXED_DELAY: &str = "fixed-delay";
 pub const ACCEPT_QUEUE_OVERFLOW: &str = "accept-queue-overflow";
 /// A server closes idle connections, and requests are on their way meanwhile.
 pub const KEEPALIVE_CLOSE_RACE: &str = "keepalive-close-race";
+/// Processes of the server end under load, and others take their place.
+pub const WORKER_RESTART: &str = "worker-restart";
+/// The server serves so many connections at a time and no more.
+pub const CONNECTION_LIMIT: &str = "connection-limit";
+/// A process of the server has no file descriptors left.
+pub const FD_EXHAUSTION: &str = "fd-exhaustion";
 /// The target had no CPU left.
 pub const CPU_SATURATION: &str = "cpu-saturation";
 /// The target's cgroup used up its CPU quota.

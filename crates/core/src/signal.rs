@@ -74,6 +74,8 @@ signals! {
     PROCESS_FAULTS_MAJOR = "process.faults.major", Count, Counter, SameUser, "/proc/PID/stat majflt";
     /// Threads of a process.
     PROCESS_THREADS = "process.threads", Count, Gauge, SameUser, "/proc/PID/stat num_threads";
+    /// How long a process has lived, told when it is first met.
+    PROCESS_AGE = "process.age_ns", Nanoseconds, Gauge, SameUser, "/proc/PID/stat starttime";
     /// Resident memory of a process.
     PROCESS_RSS = "process.rss_bytes", Bytes, Gauge, SameUser, "/proc/PID/stat rss";
     /// Open file descriptors of a process.

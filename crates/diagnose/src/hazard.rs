@@ -21,6 +21,15 @@ pub(crate) struct Met {
     pub(crate) half: bool,
 }
 
+/// The half of a run in which a second of a repeat lies. Whole seconds lie in one, so that what hangs
+/// together is not on both sides; which one is as good as drawn, so that nothing periodic falls into
+/// one.
+pub(crate) fn half(repeat: u16, second: u64) -> bool {
+    let place = (u64::from(repeat) << 32) | second;
+    // A multiplicative hash (Knuth, The Art of Computer Programming 3, 6.4).
+    place.wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 63 == 1
+}
+
 /// A step of the hazard.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Step {

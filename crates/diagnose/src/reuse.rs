@@ -7,6 +7,8 @@ use slowpath_core::stats::episodes::episodes;
 
 use crate::case::{Case, EndpointCase};
 use crate::hazard::{self, Met, Step};
+use crate::lives::{restarts, spans};
+use crate::overlap::parts;
 
 /// Gaps shorter than this share of another are shorter beyond what timers and wake-ups blur.
 const SHORTER: f64 = 0.9;
@@ -89,9 +91,15 @@ impl<'c, 'r> Reuses<'c, 'r> {
         }
     }
 
-    /// The requests of an endpoint that met the end of a used connection.
+    /// The requests of an endpoint that met the end of a used connection, but for those whose server
+    /// ended.
     pub(crate) fn ended(case: &Case<'_>, endpoint: &EndpointCase) -> Vec<u32> {
-        let failed = endpoint.failed.iter().copied();
+        if endpoint.failed.is_empty() {
+            return Vec::new();
+        }
+        let restarts = spans(&restarts(case));
+        let lives = |&i: &u32| parts(&restarts, case.sample(i).span()).next().is_none();
+        let failed = endpoint.failed.iter().copied().filter(lives);
         failed.filter(|&i| met_the_end(case.sample(i))).collect()
     }
 
@@ -134,13 +142,9 @@ impl<'c, 'r> Reuses<'c, 'r> {
             .filter(|s| s.index_on_connection() > 0)
     }
 
-    /// Whole seconds lie in one half or the other, so that what hangs together is not on both sides;
-    /// which one is drawn, so that nothing periodic falls into one.
     fn half(&self, sample: SampleRef<'_>) -> bool {
         let begin = self.case.windows.get(usize::from(sample.repeat()));
         let since = begin.map_or(0, |window| sample.scheduled().since(window.begin));
-        let second = (u64::from(sample.repeat()) << 32) | (since / SECOND);
-        // A multiplicative hash (Knuth, The Art of Computer Programming 3, 6.4).
-        second.wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 63 == 1
+        hazard::half(sample.repeat(), since / SECOND)
     }
 }

@@ -1,6 +1,6 @@
 //! Intervals of a proportion through the inverse incomplete beta function.
 
-use statrs::function::beta::inv_beta_reg;
+use statrs::function::beta::{beta_reg, inv_beta_reg};
 
 /// Half of what a two-sided 95 % interval leaves out.
 pub const TAIL: f64 = 0.025;
@@ -29,6 +29,18 @@ pub fn interval(share: f64, n: f64) -> (f64, f64) {
     let low = beta_quantile(TAIL, hits, misses + 1.0);
     let high = beta_quantile(1.0 - TAIL, hits + 1.0, misses);
     (low, high)
+}
+
+/// The chance of at least `hits` of `n` that each come with `chance`, 0 to 1: the upper tail of the
+/// binomial distribution (DLMF 8.17.5). `hits` is at most `n`.
+pub fn at_least(hits: u64, n: u64, chance: f64) -> f64 {
+    if hits == 0 || chance >= 1.0 {
+        1.0
+    } else if chance <= 0.0 {
+        0.0
+    } else {
+        beta_reg(hits as f64, (n - hits + 1) as f64, chance)
+    }
 }
 
 /// The exact 95 % interval of `hits` out of `n` independent trials (Clopper & Pearson 1934);

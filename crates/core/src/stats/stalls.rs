@@ -8,9 +8,9 @@
 use std::f64::consts::TAU;
 
 use serde::{Deserialize, Serialize};
-use statrs::function::beta::beta_reg;
 
 use super::batches::Window;
+use super::beta::at_least;
 
 /// Stalls closer than this are one: bursts of three would look periodic every time.
 pub const ONE_STALL_NS: f64 = 1e9;
@@ -278,7 +278,7 @@ impl Stalls {
         };
         let hit = due.iter().filter(is_hit).count();
         let chance = covered(events_ns, half, window);
-        let p = at_least(hit, due.len(), chance);
+        let p = at_least(hit as u64, due.len() as u64, chance);
         Some(Kept {
             due: due.len(),
             hit,
@@ -303,11 +303,3 @@ fn covered(events_ns: &[u64], half: f64, window: Window) -> f64 {
     sum / (end - begin).max(1.0)
 }
 
-/// Chance of at least `hits` of `n` that each come with `chance`.
-fn at_least(hits: usize, n: usize, chance: f64) -> f64 {
-    if hits == 0 || chance >= 1.0 {
-        1.0
-    } else {
-        beta_reg(hits as f64, (n - hits + 1) as f64, chance)
-    }
-}

@@ -32,6 +32,58 @@ pub(crate) enum End {
     Reset,
     Closed,
     BrokenPipe,
+    /// Nobody listens.
+    Refused,
+}
+
+/// Processes of the server that end, each followed by another.
+#[derive(Clone, Copy, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Restarts {
+    pub(crate) every: Time,
+    #[serde(default)]
+    pub(crate) at: Time,
+    /// Until the next one serves; nobody can be reached before.
+    pub(crate) lasts: Time,
+    /// Whether new requests wait meanwhile, as somebody keeps the listener, and what is under way
+    /// is finished before.
+    #[serde(default)]
+    pub(crate) gracefully: bool,
+    #[serde(default)]
+    pub(crate) outcome: End,
+}
+
+/// How many connections the server has room for.
+#[derive(Clone, Copy, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Room {
+    pub(crate) connections: u32,
+    /// What happens to others; they wait without it.
+    pub(crate) beyond: Option<End>,
+    /// Whether it is the limit on its descriptors.
+    #[serde(default)]
+    pub(crate) descriptors: bool,
+}
+
+impl Restarts {
+    /// When the next one is, from `after` on.
+    pub(super) fn next(&self, load: u64, after: u64) -> u64 {
+        let first = load + self.at.0;
+        if after <= first {
+            return first;
+        }
+        first + (after - first).div_ceil(self.every.0.max(1)) * self.every.0
+    }
+
+    /// When somebody can be reached, for one who wants to at `now`.
+    pub(super) fn reached(&self, load: u64, now: u64) -> u64 {
+        let first = load + self.at.0;
+        if now < first {
+            return now;
+        }
+        let since = (now - first) % self.every.0.max(1);
+        now + self.lasts.0.saturating_sub(since)
+    }
 }
 
 const fn twenty_milliseconds() -> Time {
@@ -80,7 +132,11 @@ impl End {
             Self::Reset => (Outcome::Reset, Phase::FirstByte, 104),
             Self::Closed => (Outcome::Closed, Phase::FirstByte, 0),
             Self::BrokenPipe => (Outcome::BrokenPipe, Phase::Send, 32),
+            Self::Refused => (Outcome::Refused, Phase::Connect, 111),
         };
+        if self == Self::Refused {
+            (sample.connected, sample.sent, sample.connection_since) = (None, None, None);
+        }
         (sample.outcome, sample.phase, sample.errno) = (outcome, phase, errno);
         (sample.status, sample.first_byte, sample.gap_begin) = (0, None, None);
         (sample.received_bytes, sample.gap_ns) = (0, 0);

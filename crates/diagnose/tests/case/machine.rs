@@ -26,6 +26,10 @@ pub(super) struct Seen {
     pub(super) acts: Vec<Did>,
     /// When the server's end of a connection was ended, the client's port, and how.
     pub(super) ended: Vec<(u64, u16, End)>,
+    /// The lives of processes that were replaced, and of the last ones.
+    pub(super) lives: Vec<Span>,
+    /// When connections were taken in or let go, with their change.
+    pub(super) taken_in: Vec<(u64, i64)>,
     /// Who had the lock.
     pub(super) owned: Vec<(u32, Span)>,
 }

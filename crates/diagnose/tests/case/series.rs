@@ -20,6 +20,12 @@ const READ_NS: u64 = 50_000;
 const MARGIN_NS: u64 = 463_000_000;
 /// The process id of the simulated server; its threads count from here.
 const PID: u32 = 100;
+/// Processes that are replaced count from here.
+const WORKERS: u32 = 300;
+/// Descriptors of the simulated server beside its connections.
+const OTHER_FILES: f64 = 10.0;
+/// A limit on descriptors that nothing here reaches.
+const MANY_FILES: f64 = 65_536.0;
 /// Enforcement period of the CPU controller, the kernel's default.
 const PERIOD_NS: f64 = 1e8;
 
@@ -37,6 +43,8 @@ pub(super) fn timeline(case: &Case, run: &Run) -> Timeline {
         probe.calls(case, run);
         probe.sockets(case, run);
         probe.cgroup(case, run);
+        probe.lives(run);
+        probe.room(case, run);
     }
     probe.host(case, run);
     for extra in &case.series {
@@ -255,6 +263,77 @@ impl Probe {
             self.constant(&signal::CGROUP_QUOTA, &target, PERIOD_NS / 2.0);
             self.constant(&signal::CGROUP_PERIOD, &target, PERIOD_NS);
         }
+    }
+
+    /// Processes that end and begin under load: each is read while it lives.
+    fn lives(&mut self, run: &Run) {
+        for (number, life) in (0..).zip(&run.seen.lives) {
+            let subject = Subject::Process {
+                pid: WORKERS + number,
+            };
+            let alive = |tick: &&u64| (life.begin.get()..life.end.get()).contains(*tick);
+            let ticks: Vec<u64> = self.usual.iter().filter(alive).copied().collect();
+            let age = ticks.first().map(|tick| (tick - life.begin.get()) as f64);
+            let threads = ticks
+                .iter()
+                .map(|tick| (tick, &signal::PROCESS_THREADS, 1.0));
+            let age = ticks
+                .iter()
+                .zip(age)
+                .map(|(tick, age)| (tick, &signal::PROCESS_AGE, age));
+            for (&tick, signal, value) in threads.chain(age) {
+                self.point(signal, &subject, tick, value);
+            }
+        }
+    }
+
+    fn point(&mut self, signal: &Signal, subject: &Subject, tick: u64, value: f64) {
+        let point = Point {
+            window: span(tick, tick),
+            value,
+        };
+        let mut series = self.timeline.series.iter_mut();
+        match series.find(|s| s.signal == signal.id && s.subject == *subject) {
+            Some(series) => series.points.push(point),
+            None => self.timeline.series.push(Series {
+                signal: signal.id.to_owned(),
+                subject: subject.clone(),
+                label: String::new(),
+                points: vec![point],
+            }),
+        }
+    }
+
+    /// Connections that were taken in, and the descriptors that they are.
+    fn room(&mut self, case: &Case, run: &Run) {
+        let Some(room) = case.room else {
+            return;
+        };
+        let open = |ticks: &[u64]| {
+            let of = |sign: i64| {
+                let of = run
+                    .seen
+                    .taken_in
+                    .iter()
+                    .filter(move |(_, change)| *change == sign);
+                counted(ticks, of.map(|(at, _)| *at))
+            };
+            let pairs = of(1).into_iter().zip(of(-1));
+            pairs
+                .map(|(more, fewer)| more - fewer)
+                .collect::<Vec<f64>>()
+        };
+        let (fast, usual) = (open(&self.fast), open(&self.usual));
+        self.put(&signal::SERVER_SOCKETS, &Subject::Target, "", &fast);
+        let process = Subject::Process { pid: PID };
+        let descriptors: Vec<f64> = usual.iter().map(|open| open + OTHER_FILES).collect();
+        self.put(&signal::PROCESS_FDS, &process, "", &descriptors);
+        let limit = if room.descriptors {
+            OTHER_FILES + f64::from(room.connections)
+        } else {
+            MANY_FILES
+        };
+        self.constant(&signal::PROCESS_FDS_LIMIT, &process, limit);
     }
 
     fn host(&mut self, case: &Case, run: &Run) {

@@ -1,8 +1,10 @@
 //! The simulation: a client with a bound on its connections and one send loop, against a server
 //! with threads and CPUs, event by event.
 
+mod ending;
+
 use std::cmp::Reverse;
-use std::collections::{BinaryHeap, VecDeque};
+use std::collections::{BTreeSet, BinaryHeap, VecDeque};
 
 use rand_chacha::ChaCha8Rng;
 use rand_core::SeedableRng;
@@ -74,6 +76,7 @@ enum Event {
     Done(usize),
     TimesOut(usize),
     Ends(usize, End),
+    Restarts,
     HolderWants(usize),
     LockEnds(Owner),
 }
@@ -95,6 +98,10 @@ struct Sim<'a> {
     in_flight: u32,
     repeat: u16,
     begin: u64,
+    /// Connections that the server has taken in, where it has no room for all.
+    served: BTreeSet<u32>,
+    /// Since when the server's process lives.
+    life_begin: u64,
     facts: Repeat,
 }
 
@@ -131,6 +138,8 @@ impl<'a> Sim<'a> {
             in_flight: 0,
             repeat,
             begin,
+            served: BTreeSet::new(),
+            life_begin: begin,
             facts: Repeat {
                 window,
                 load,
@@ -149,6 +158,7 @@ impl<'a> Sim<'a> {
 
     fn play(&mut self) {
         self.push(self.facts.window.end.get(), Event::WindowEnds);
+        self.next_restart(self.begin);
         for (holder, of) in self.case.holder.iter().enumerate() {
             self.push(self.begin + of.at.0, Event::HolderWants(holder));
         }
@@ -182,6 +192,7 @@ impl<'a> Sim<'a> {
                 Event::Done(request) => self.answered(at, request),
                 Event::TimesOut(request) => self.times_out(at, request),
                 Event::Ends(request, end) => self.ends(at, request, end),
+                Event::Restarts => self.restarts(at),
                 Event::HolderWants(holder) => self.wants(at, Owner::Holder(holder), 0),
                 Event::LockEnds(owner) => self.let_go(at, owner),
             }
@@ -243,7 +254,10 @@ impl<'a> Sim<'a> {
             _ => Met::Open,
         };
         self.facts.stale += u64::from(met == Met::Stale);
-        connection.dialled &= met != Met::Stale;
+        if met == Met::Stale {
+            connection.dialled = false;
+            self.let_go_of(now, connection.serial);
+        }
         let sample = &mut self.requests[index].sample;
         sample.ready = Nanos::new(now);
         if case.dial_each || !connection.dialled {
@@ -271,12 +285,14 @@ impl<'a> Sim<'a> {
         sample.sent_bytes = 100;
         self.in_flight += 1;
         self.busy[index] = Some(connection);
-        if let Met::Closing(end) = met {
+        if let Some(end) = self.turned_away(now, index, met) {
             return self.ends_at(sent, index, end);
         }
         self.requests[index].draw_work(class, &mut self.random);
         let arrives = sent + Request::travel(class, case, &mut self.random);
-        self.push(arrives, Event::Arrives(index));
+        if let Some(at) = self.let_in(arrives, index) {
+            self.push(at, Event::Arrives(index));
+        }
         self.push(now + case.timeout.0, Event::TimesOut(index));
     }
 
@@ -472,22 +488,6 @@ impl<'a> Sim<'a> {
         }
     }
 
-    /// The server resets or closes the connection of a request when it comes.
-    fn ends_at(&mut self, sent: u64, index: usize, end: End) {
-        let arrives = sent + one_way(self.case, &mut self.random);
-        let port = self.requests[index].sample.local_port;
-        self.seen.ended.push((arrives, port, end));
-        let at = arrives + one_way(self.case, &mut self.random);
-        self.push(at, Event::Ends(index, end));
-    }
-
-    fn ends(&mut self, at: u64, index: usize, end: End) {
-        if !self.requests[index].finished {
-            end.put(&mut self.requests[index].sample, at);
-            self.finish(at, index, false);
-        }
-    }
-
     fn finish(&mut self, at: u64, index: usize, reusable: bool) {
         self.requests[index].finished = true;
         self.in_flight -= 1;
@@ -495,6 +495,9 @@ impl<'a> Sim<'a> {
         connection.carried += 1;
         connection.idle_since = at;
         connection.dialled &= reusable;
+        if !reusable {
+            self.let_go_of(at, connection.serial);
+        }
         self.idle.push_back(connection);
         if self.case.users.is_some() {
             self.push(at, Event::Scheduled(self.requests[index].sample.user));
@@ -518,6 +521,10 @@ impl<'a> Sim<'a> {
         self.facts.load.end = last
             .unwrap_or(self.facts.window.end)
             .max(self.facts.window.end);
+        if self.case.restarts.is_some() {
+            let end = self.facts.load.end.get() + PAUSE_NS / 2;
+            self.seen.lives.push(span(self.life_begin, end));
+        }
         (self.facts, samples)
     }
 }

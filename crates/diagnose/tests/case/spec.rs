@@ -5,7 +5,7 @@ use slowpath_core::signal;
 use slowpath_core::timeline::Subject;
 
 use super::dist::{Dist, Time};
-use super::ends::Keeps;
+use super::ends::{Keeps, Restarts, Room};
 
 /// What the judgement must say of the page's cause.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
@@ -50,6 +50,10 @@ pub(crate) struct Case {
     pub(crate) connections: u32,
     /// When the server ends connections; never without it.
     pub(crate) keeps: Option<Keeps>,
+    /// When processes of the server end; never without it.
+    pub(crate) restarts: Option<Restarts>,
+    /// How many connections are served; all without it.
+    pub(crate) room: Option<Room>,
     /// Whether each request dials its own connection.
     #[serde(default)]
     pub(crate) dial_each: bool,

@@ -87,7 +87,7 @@ fn ended(socket: u32, end: End) -> What {
             reason: ABORTED,
             by,
         },
-        End::Closed | End::BrokenPipe => What::State {
+        End::Closed | End::BrokenPipe | End::Refused => What::State {
             socket,
             state: FIN_WAIT1,
             by,

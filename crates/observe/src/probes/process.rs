@@ -1,11 +1,12 @@
 //! Each process of the target: CPU time, faults, threads, memory, descriptors, switches.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use rustix::param::{clock_ticks_per_second, page_size};
+use rustix::time::ClockId;
 use slowpath_core::nanos::SECOND;
 use slowpath_core::signal::{
-    PROCESS_CPU_SYSTEM, PROCESS_CPU_USER, PROCESS_CPUS_ALLOWED, PROCESS_FAULTS_MAJOR,
+    PROCESS_AGE, PROCESS_CPU_SYSTEM, PROCESS_CPU_USER, PROCESS_CPUS_ALLOWED, PROCESS_FAULTS_MAJOR,
     PROCESS_FAULTS_MINOR, PROCESS_FDS, PROCESS_FDS_LIMIT, PROCESS_RSS,
     PROCESS_SWITCHES_INVOLUNTARY, PROCESS_SWITCHES_VOLUNTARY, PROCESS_THREADS, Signal,
 };
@@ -26,6 +27,7 @@ pub(super) const SIGNALS: &[&Signal] = &[
     &PROCESS_FAULTS_MINOR,
     &PROCESS_FAULTS_MAJOR,
     &PROCESS_THREADS,
+    &PROCESS_AGE,
     &PROCESS_RSS,
     &PROCESS_FDS,
     &PROCESS_FDS_LIMIT,
@@ -59,6 +61,8 @@ pub(crate) fn ticks_to_ns(ticks: u64) -> f64 {
 #[derive(Debug, Default)]
 pub(super) struct State {
     turn: u64,
+    /// Whose age was told.
+    met: BTreeSet<u32>,
     switches: BTreeMap<u32, Switches>,
     files: Files,
 }
@@ -76,6 +80,8 @@ impl Probe for State {
                 descriptors(scene, process, out);
             }
         }
+        self.met
+            .retain(|pid| scene.processes.iter().any(|process| process.pid == *pid));
         self.switches
             .retain(|pid, _| scene.processes.iter().any(|process| process.pid == *pid));
     }
@@ -98,6 +104,12 @@ impl State {
         push(&PROCESS_FAULTS_MINOR, stat.faults_minor as f64);
         push(&PROCESS_FAULTS_MAJOR, stat.faults_major as f64);
         push(&PROCESS_THREADS, stat.threads as f64);
+        if self.met.insert(pid) {
+            let (now, offset_ns) = clock::offset_ns(ClockId::Boottime);
+            let booted_ns = now.end.get() as f64 + offset_ns as f64;
+            let age_ns = booted_ns - ticks_to_ns(stat.started_ticks);
+            push(&PROCESS_AGE, age_ns.max(0.0));
+        }
         push(
             &PROCESS_RSS,
             stat.resident_pages as f64 * page_size() as f64,
