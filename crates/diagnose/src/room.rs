@@ -35,6 +35,34 @@ pub(crate) fn is_turned_away(sample: SampleRef<'_>) -> bool {
     phase && sample.index_on_connection() == 0 && sample.received_bytes() == 0
 }
 
+/// A connection that carried answers.
+struct Used {
+    since: Nanos,
+    last: Nanos,
+    /// The longest time in which nobody used it.
+    gap_ns: u64,
+}
+
+impl Used {
+    const fn from(since: Nanos) -> Self {
+        Self {
+            since,
+            last: since,
+            gap_ns: 0,
+        }
+    }
+
+    fn again(&mut self, sample: SampleRef<'_>) {
+        self.gap_ns = self.gap_ns.max(sample.ready().since(self.last));
+        self.last = self.last.max(sample.done());
+    }
+
+    /// Nobody tells when the server gave it up; it was there for as long as it had been kept before.
+    fn until(&self) -> Nanos {
+        self.last.plus(self.gap_ns)
+    }
+}
+
 /// Connections that were made, with how many others had been answered before and were still in use.
 #[derive(Debug, Default)]
 pub(crate) struct Room {
@@ -55,7 +83,7 @@ impl Room {
     }
 
     fn add(&mut self, case: &Case<'_>, repeat: u16, load: Span) {
-        let mut used: BTreeMap<u32, Span> = BTreeMap::new();
+        let mut used: BTreeMap<u32, Used> = BTreeMap::new();
         let mut dials: Vec<(Nanos, bool)> = Vec::new();
         let samples = case.record.samples.iter().filter(|s| s.repeat() == repeat);
         for sample in samples {
@@ -69,13 +97,11 @@ impl Room {
             if answered && sample.connection() != NONE {
                 let since = sample.connection_since().unwrap_or(sample.ready());
                 let own = used.entry(sample.connection());
-                let own = own.or_insert(Span::new(since, sample.done()));
-                own.begin = own.begin.min(since);
-                own.end = own.end.max(sample.done());
+                own.or_insert_with(|| Used::from(since)).again(sample);
             }
         }
-        let mut begins: Vec<Nanos> = used.values().map(|span| span.begin).collect();
-        let mut ends: Vec<Nanos> = used.values().map(|span| span.end).collect();
+        let mut begins: Vec<Nanos> = used.values().map(|used| used.since).collect();
+        let mut ends: Vec<Nanos> = used.values().map(Used::until).collect();
         begins.sort_unstable();
         ends.sort_unstable();
         dials.sort_unstable();
