@@ -57,16 +57,12 @@ pub(super) fn start(options: &Options) -> Result<Server, Refusal> {
         answer: Box::new(move |request, stream| {
             thread::sleep(work);
             if leaks {
-                match File::open("/dev/null") {
-                    Ok(file) => {
-                        let mut leaked = leaked.lock().unwrap_or_else(PoisonError::into_inner);
-                        leaked.push(file);
-                    }
-                    Err(_) => {
-                        failed.fetch_add(1, Ordering::Relaxed);
-                        return stream.write_all(FAILED);
-                    }
-                }
+                let Ok(file) = File::open("/dev/null") else {
+                    failed.fetch_add(1, Ordering::Relaxed);
+                    return stream.write_all(FAILED);
+                };
+                let mut leaked = leaked.lock().unwrap_or_else(PoisonError::into_inner);
+                leaked.push(file);
             }
             stream.write_all(&http::response(request, b"hello\n"))
         }),
@@ -76,12 +72,11 @@ pub(super) fn start(options: &Options) -> Result<Server, Refusal> {
         .name("accept".to_owned())
         .spawn(move || {
             loop {
-                match listener.accept() {
-                    Ok((stream, _)) => Arc::clone(&server).spawn(stream),
-                    Err(_) => {
-                        failing.fetch_add(1, Ordering::Relaxed);
-                        thread::sleep(RETRY);
-                    }
+                if let Ok((stream, _)) = listener.accept() {
+                    Arc::clone(&server).spawn(stream);
+                } else {
+                    failing.fetch_add(1, Ordering::Relaxed);
+                    thread::sleep(RETRY);
                 }
             }
         })?;

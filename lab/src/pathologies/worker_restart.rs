@@ -81,7 +81,8 @@ pub(super) fn start(options: &Options) -> Result<Server, Refusal> {
     thread::Builder::new()
         .name("supervisor".to_owned())
         .spawn(move || {
-            while sick || helpers {
+            let replaces = sick || helpers;
+            while replaces && !over.load(Ordering::Relaxed) {
                 let kind = if sick { kind } else { worker::IDLE };
                 let started = worker::start(&listener, kind, (life, boot, work), &counted);
                 let Ok(child) = started else { break };
@@ -89,9 +90,6 @@ pub(super) fn start(options: &Options) -> Result<Server, Refusal> {
                 locked(&children).push(child);
                 if wait(&children, id) && !over.load(Ordering::Relaxed) {
                     restarts.fetch_add(u64::from(sick), Ordering::Relaxed);
-                }
-                if over.load(Ordering::Relaxed) {
-                    break;
                 }
             }
             // The thread that started children stays, since they end with it.
@@ -130,9 +128,9 @@ fn wait(children: &Mutex<Vec<Child>>, id: u32) -> bool {
             let Some(place) = children.iter().position(|child| child.id() == id) else {
                 return false;
             };
-            if let Ok(Some(status)) = children[place].try_wait() {
-                children.remove(place);
-                return status.success();
+            if let Ok(Some(_)) = children[place].try_wait() {
+                let ended = children.remove(place).wait();
+                return ended.is_ok_and(|status| status.success());
             }
         }
         thread::sleep(std::time::Duration::from_millis(2));
