@@ -18,8 +18,8 @@ const HOST: &[&str] = &[
 ];
 /// Names the host if others have the CPUs, and the server if its own threads do.
 const WAITS_FOR_A_CPU: &str = "run-queue-delay";
-/// What the finding's culprit begins with in that case.
-const ITS_OWN: &str = "its own thread";
+/// What its summary says in the first of these cases.
+const OTHERS: &str = "a CPU that others have";
 /// How far down a name still counts as one that the user sees.
 const TOP: usize = 3;
 
@@ -197,8 +197,8 @@ fn is_wanted(variant: &Variant, cause: &str) -> bool {
 
 fn is_of_host(finding: &Value) -> bool {
     let cause = text(&finding["cause"]);
-    let culprit = text(&finding["culprit"]["thread"]);
-    HOST.contains(&cause.as_str()) || cause == WAITS_FOR_A_CPU && !culprit.starts_with(ITS_OWN)
+    let summary = text(&finding["summary"]);
+    HOST.contains(&cause.as_str()) || cause == WAITS_FOR_A_CPU && summary.contains(OTHERS)
 }
 
 /// Holds what was said against what was expected.
@@ -277,9 +277,9 @@ mod tests {
         let findings: Vec<Value> = causes
             .iter()
             .map(|cause| {
-                let (cause, thread) = cause.split_once('/').unwrap_or((cause, ""));
+                let (cause, summary) = cause.split_once('/').unwrap_or((cause, ""));
                 json!({"cause": cause, "share": 0.8, "grade": "supported", "where": "tail",
-                       "endpoint": "page", "culprit": {"thread": thread}})
+                       "endpoint": "page", "summary": summary})
             })
             .collect();
         json!({"run": {"valid": valid}, "findings": findings, "validity": [
@@ -340,16 +340,23 @@ mod tests {
     #[test]
     fn the_host_is_no_name_of_the_server() {
         let healthy = variant(&[], &[], &[]);
-        let causes = &["client-saturation", "run-queue-delay/rustc"];
+        let causes = &[
+            "client-saturation",
+            "run-queue-delay/threads wait for a CPU that others have",
+        ];
         assert_eq!(verdict(&healthy, true, causes), Verdict::Quiet);
         let said = read(&report(true, causes), &healthy);
         assert_eq!((said.named.len(), said.host.len()), (0, 2));
         assert_eq!(said.checks, ["host warn: busy"]);
-        let own = &["run-queue-delay/its own thread worker"];
+        let own = &["run-queue-delay/the server has more threads than CPUs"];
         assert_eq!(verdict(&healthy, true, own), Verdict::FalseName);
         let starved = variant(&["run-queue-delay"], &[], &[]);
         assert_eq!(
-            verdict(&starved, true, &["run-queue-delay/rustc"]),
+            verdict(
+                &starved,
+                true,
+                &["run-queue-delay/for a CPU that others have"]
+            ),
             Verdict::Right
         );
     }
