@@ -13,6 +13,7 @@ mod remote;
 mod tally;
 mod tier;
 
+use std::collections::BTreeSet;
 use std::fs;
 use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
@@ -179,7 +180,7 @@ fn score(arguments: &Arguments) -> Result<u8, Trouble> {
     unknown_names(&setting, &pairs)?;
     let code = pass(arguments, &pairs, &lab, &root, &setting, &kept)?;
     if arguments.update && code != EXIT_INTERRUPTED {
-        update(&root, &scratch)?;
+        update(&root, &scratch, &suites)?;
     }
     Ok(code)
 }
@@ -247,7 +248,13 @@ fn version(slowpath: &Path, root: &Path) -> io::Result<String> {
         " with changes"
     };
     let version = version.trim_start_matches("slowpath ");
-    Ok(format!("{version} {commit}{mark}"))
+    // Of one profile with this program, unless another slowpath was given.
+    let build = if cfg!(debug_assertions) {
+        ", debug build"
+    } else {
+        ""
+    };
+    Ok(format!("{version} {commit}{mark}{build}"))
 }
 
 /// Says which expected names this slowpath has no page for: it cannot give them.
@@ -422,10 +429,17 @@ fn line(row: &Row) -> String {
 }
 
 /// Writes the page from what is kept of all tiers.
-fn update(root: &Path, scratch: &Path) -> io::Result<()> {
+fn update(root: &Path, scratch: &Path, suites: &[Suite]) -> io::Result<()> {
+    let all = wanted(suites, None);
+    let ids = all
+        .iter()
+        .map(|(suite, variant)| measure::id(suite, variant));
+    let ids: BTreeSet<String> = ids.collect();
     let mut tiers = Vec::new();
     for tier in Tier::ALL {
-        let rows = Kept::of_tier(scratch, tier.name()).rows()?;
+        let mut rows = Kept::of_tier(scratch, tier.name()).rows()?;
+        // What files no longer have was measured under another name.
+        rows.retain(|id, _| ids.contains(id));
         if !rows.is_empty() {
             tiers.push((tier, rows));
         }

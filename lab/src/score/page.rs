@@ -97,11 +97,11 @@ fn variants(out: &mut String, tiers: &Tiers, is_case: bool) {
     let others: Vec<&str> = tiers[1..].iter().map(|(tier, _)| tier.name()).collect();
     let _ = writeln!(
         out,
-        "| variant | expected | {} | named | grade | unexplained | {}",
+        "| variant | expected | {} | named | grade | unexplained |{}",
         first.name(),
         others
             .iter()
-            .flat_map(|name| [*name, " |"])
+            .flat_map(|name| [" ", *name, " |"])
             .collect::<String>()
     );
     let _ = writeln!(
