@@ -7,6 +7,7 @@
 
 mod cgroup;
 mod companion;
+mod entries;
 mod event_loop;
 mod guardian;
 mod http;

@@ -236,6 +236,27 @@ checks! {
         |to| drive_steadily(to, 2);
     fixed_delay_look_alike_ramp: "fixed-delay --variant ramp" is "uncatalogued",
         |to| drive_steadily(to, 2);
+    cache_expiry: "cache-expiry --life-ms 100 --fill-ms 20" is "cache-expiry",
+        |to| drive_steadily(to, 1);
+    cache_expiry_twin: "cache-expiry --healthy" is "none", |to| drive_steadily(to, 1);
+    cache_expiry_look_alike_forever: "cache-expiry --variant forever" is "cold-start",
+        |to| drive_steadily(to, 1);
+    cache_stampede: "cache-stampede --life-ms 100 --fill-ms 30" is "cache-stampede",
+        |to| drive_steadily(to, 4);
+    cache_stampede_waiting: "cache-stampede --variant shared --life-ms 100" is "cache-stampede",
+        |to| drive_steadily(to, 4);
+    cache_stampede_twin: "cache-stampede --healthy" is "none", |to| drive_steadily(to, 4);
+    cold_start: "cold-start" is "cold-start", |to| drive_steadily(to, 1);
+    cold_start_twin: "cold-start --healthy" is "none", |to| drive_steadily(to, 1);
+    cold_start_of_all: "cold-start --variant start" is "cold-start", |to| drive_steadily(to, 1);
+    accumulated_state: "accumulated-state --limit 5" is "accumulated-state",
+        |to| drive_steadily(to, 1);
+    accumulated_state_twin: "accumulated-state --healthy --limit 5" is "none",
+        |to| drive_steadily(to, 1);
+    slow_scan_twin: "slow-scan --healthy" is "none", |to| drive_steadily(to, 1);
+    slow_scan_look_alike: "slow-scan --variant any" is "uncatalogued", |to| drive_steadily(to, 1);
+    response_size: "response-size" is "response-size", |to| drive_steadily(to, 1);
+    response_size_twin: "response-size --healthy" is "none", |to| drive_steadily(to, 1);
     delayed_ack: "delayed-ack" is "delayed-ack", |to| drive_steadily(to, 1);
     delayed_ack_twin: "delayed-ack --healthy" is "none", |to| drive_steadily(to, 1);
     delayed_ack_of_many_writes: "delayed-ack --writes 5 --header-bytes 2000" is "delayed-ack",

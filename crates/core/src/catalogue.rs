@@ -37,6 +37,22 @@ pub const STOP_THE_WORLD_PAUSE: &str = "stop-the-world-pause";
 pub const SLOW_DEPENDENCY: &str = "slow-dependency";
 /// Requests ask another server many times, one after the other.
 pub const SEQUENTIAL_FANOUT: &str = "sequential-fanout";
+/// What is done for the first time takes longer: for a key, on a connection, after the start.
+pub const COLD_START: &str = "cold-start";
+/// What the server was given so far makes it slow, or makes it refuse.
+pub const ACCUMULATED_STATE: &str = "accumulated-state";
+/// Time grows with a parameter of the request.
+pub const SLOW_SCAN: &str = "slow-scan";
+/// Responses are so large that reading them takes the time.
+pub const RESPONSE_SIZE: &str = "response-size";
+/// Requests for one key stand in line, because the load has too few keys.
+pub const WORKLOAD_KEY_COLLISION: &str = "workload-key-collision";
+/// Less is delivered than was asked for, faster.
+pub const LOST_WORK: &str = "lost-work";
+/// Entries of a cache expire, and whoever comes first fills them again.
+pub const CACHE_EXPIRY: &str = "cache-expiry";
+/// Many requests come while an entry of a cache is being filled, and wait for it or fill it too.
+pub const CACHE_STAMPEDE: &str = "cache-stampede";
 
 /// The causes that an experiment can prove: there is a safe, reversible intervention on each.
 pub const PROVABLE: &[&str] = &[DELAYED_ACK, FIXED_DELAY, CPU_QUOTA_THROTTLING];

@@ -19,6 +19,7 @@ pub mod constants;
 pub mod dip;
 pub mod effective;
 pub mod episodes;
+pub mod explain;
 pub mod family;
 pub mod fdr;
 pub mod first_touch;

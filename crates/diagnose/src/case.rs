@@ -19,6 +19,7 @@ use crate::frame::Frame;
 use crate::instrument::Load;
 use crate::ledger::{Blanks, NAMED_EPISODES};
 use crate::slow::{Split, split};
+use crate::touches::Touches;
 use crate::trace::inside::Inside;
 use crate::verdict::Claim;
 
@@ -76,6 +77,8 @@ pub struct EndpointCase {
     pub tail: Option<Frame>,
     /// The requests around the median against the wire; `None` if the wire is not known.
     pub floor: Option<Frame>,
+    /// See [`EndpointCase::touches`].
+    touches: OnceLock<Option<Touches>>,
 }
 
 impl<'a> Case<'a> {
@@ -205,6 +208,12 @@ impl<'a> Case<'a> {
             .reduce(|a, b| a + b)
     }
 
+    /// Whether the target is started anew for each repeat.
+    pub(crate) fn restarts(&self) -> bool {
+        let scenario = &self.record.manifest.plan.scenario;
+        scenario.target.command.is_some() && scenario.load.fresh
+    }
+
     /// Requests of all endpoints that were completed in the measured windows.
     pub fn completed(&self) -> usize {
         self.endpoints.iter().map(|e| e.completed.len()).sum()
@@ -256,6 +265,7 @@ impl EndpointCase {
             split: Split::default(),
             tail: None,
             floor: None,
+            touches: OnceLock::new(),
         };
         for tally in &record.manifest.repeats {
             let tally = tally
@@ -267,6 +277,12 @@ impl EndpointCase {
             case.unsent += tally.unsent;
         }
         case
+    }
+
+    /// The requests for keys with what had become of these; `None` without keys, or if none is slow.
+    pub(crate) fn touches(&self, case: &Case<'_>) -> Option<&Touches> {
+        let touches = self.touches.get_or_init(|| Touches::of(case, self));
+        touches.as_ref()
     }
 
     /// The latencies of the completed requests.

@@ -22,10 +22,22 @@ pub(crate) struct Courses {
     is_stuck: bool,
 }
 
+/// A repeat whose begin was of another speed than the rest.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Start {
+    /// The repeat.
+    pub(crate) repeat: u16,
+    /// When it had settled.
+    pub(crate) settled: Nanos,
+    /// How many times as slow it was in the beginning.
+    pub(crate) times_slower: f64,
+}
+
 /// How it settled in one.
 struct Settled {
     ramp: Ramp,
     after_s: f64,
+    start: Start,
     /// Whether others on the host may have made what looks like a ramp.
     is_of_others: bool,
 }
@@ -49,6 +61,16 @@ impl Courses {
         let mut repeats: Vec<&Settled> = self.by_repeat.iter().flatten().collect();
         repeats.sort_by_key(|settled| settled.ramp);
         self.class(repeats.get(repeats.len().checked_sub(1)? / 2)?)
+    }
+
+    /// The starts of repeats that settled after a while, as far as others cannot have made them.
+    pub(crate) fn starts(&self) -> Vec<Start> {
+        let settled = self.by_repeat.iter().flatten();
+        let ramps = settled.filter(|settled| {
+            let class = self.class(settled);
+            matches!(class, Some(Settling::FastRamp | Settling::SlowRamp))
+        });
+        ramps.map(|settled| settled.start).collect()
     }
 
     /// Writes the class of each repeat, and how long it took to settle, beside its figures.
@@ -88,7 +110,8 @@ fn course(case: &Case<'_>, endpoint: &EndpointCase, repeat: &RepeatFacts) -> Opt
     let all = endpoint.warmed_up.iter().chain(&endpoint.completed);
     let all = all.map(|&i| case.sample(i));
     let completed = all.filter(|s: &SampleRef<'_>| s.repeat() == repeat.repeat);
-    let values = if is_free(model) {
+    let is_free = is_free(model);
+    let values = if is_free {
         throughput(begin.get(), end.get(), completed.map(|s| s.done().get()))
     } else {
         let due = completed.map(|s| (s.scheduled().get(), s.latency_ns()));
@@ -106,6 +129,15 @@ fn course(case: &Case<'_>, endpoint: &EndpointCase, repeat: &RepeatFacts) -> Opt
     Some(Settled {
         ramp: course.ramp,
         after_s: settled.since(repeat.load.begin) as f64 / 1e9,
+        start: Start {
+            repeat: repeat.repeat,
+            settled,
+            times_slower: if is_free {
+                1.0 / course.start_ratio
+            } else {
+                course.start_ratio
+            },
+        },
         is_of_others: course.ramp != Ramp::None
             && others_changed(case, before, behind, course.start_ratio),
     })

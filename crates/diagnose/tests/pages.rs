@@ -16,6 +16,7 @@ mod pages {
     mod failures;
     mod laws;
     mod markdown;
+    mod nulls;
     mod settling;
     mod streams;
     mod tidy;

@@ -6,6 +6,7 @@
 mod acts;
 pub(crate) mod dist;
 mod ends;
+pub(crate) mod keyed;
 mod lock;
 mod machine;
 mod profiled;

@@ -10,6 +10,7 @@ use slowpath_core::scenario::{
     Arrivals, ConnectionUse, Endpoint, Escape, Load, Model, Scenario, Template, Think,
 };
 
+use super::keyed::Keys;
 use super::profiled::profiles;
 use super::series::timeline;
 use super::sim::{Repeat, Run, WARMUP_NS};
@@ -20,7 +21,7 @@ pub(super) fn record(case: &Case, run: &Run) -> RunRecord {
     RunRecord {
         manifest: manifest(case, run),
         samples: run.samples.clone().into(),
-        keys: Vec::new(),
+        keys: case.keys.as_ref().map_or_else(Vec::new, Keys::names),
         timeline: timeline(case, run),
         trace: Arc::new(trace(case, run)),
         timings: Arc::default(),
@@ -138,6 +139,9 @@ pub(crate) fn scenario(case: &Case) -> Scenario {
         (false, Some(_)) => ConnectionUse::PerUser,
         (false, None) => ConnectionUse::Pool,
     };
+    // What the server remembers is gone with each repeat.
+    let forgets = case.keys.is_some() || case.grows.is_some();
+    scenario.target.command = forgets.then(|| vec![Template::literal("./server", Escape::None)]);
     scenario.load = Load {
         model,
         connection,

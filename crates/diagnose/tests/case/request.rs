@@ -49,6 +49,10 @@ pub(super) struct Request {
     pub(super) class: usize,
     pub(super) worker: Option<u32>,
     pub(super) held_ns: u64,
+    /// Bytes of the answer.
+    pub(super) bytes: u64,
+    /// The answer is whole, and not what was asked for.
+    pub(super) is_wrong: bool,
     /// The client has its answer, or gave up.
     pub(super) finished: bool,
 }
@@ -69,6 +73,8 @@ impl Request {
             class,
             worker: None,
             held_ns: 0,
+            bytes: 256,
+            is_wrong: false,
             finished: false,
         }
     }
@@ -160,7 +166,10 @@ impl Request {
         let s = &mut self.sample;
         s.done = Nanos::new(at);
         s.status = 200;
-        s.received_bytes = 256;
+        s.received_bytes = self.bytes;
+        if self.is_wrong {
+            s.outcome = Outcome::Check;
+        }
         s.gap_ns = s.gap_begin.map_or(0, |begin| s.done.since(begin));
     }
 }

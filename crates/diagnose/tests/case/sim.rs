@@ -14,6 +14,7 @@ use slowpath_core::sample::{NONE, Sample, Stage};
 
 use super::acts::{Act, Did};
 use super::ends::{Connection, End, Met};
+use super::keyed::Memory;
 use super::lock::{Lock, Owner};
 use super::machine::{Machine, Seen, span};
 use super::request::{Request, Step, draw_class, one_way};
@@ -86,6 +87,8 @@ struct Sim<'a> {
     seen: &'a mut Seen,
     random: ChaCha8Rng,
     machine: Machine,
+    /// What the server remembers; `None` if nothing depends on it.
+    memory: Option<Memory<'a>>,
     lock: Lock,
     events: BinaryHeap<Reverse<(u64, u64, Event)>>,
     order: u64,
@@ -127,6 +130,7 @@ impl<'a> Sim<'a> {
             seen,
             random,
             machine,
+            memory: Memory::of(case, begin),
             lock: Lock::default(),
             events: BinaryHeap::new(),
             order: 0,
@@ -289,6 +293,9 @@ impl<'a> Sim<'a> {
             return self.ends_at(sent, index, end);
         }
         self.requests[index].draw_work(class, &mut self.random);
+        if let Some(memory) = &mut self.memory {
+            memory.meets(&mut self.requests[index], sent, &mut self.random);
+        }
         let arrives = sent + Request::travel(class, case, &mut self.random);
         if let Some(at) = self.let_in(arrives, index) {
             self.push(at, Event::Arrives(index));

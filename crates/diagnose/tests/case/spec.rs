@@ -6,6 +6,7 @@ use slowpath_core::timeline::Subject;
 
 use super::dist::{Dist, Time};
 use super::ends::{Keeps, Restarts, Room};
+use super::keyed::{Grows, Keys};
 
 /// What the judgement must say of the page's cause.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
@@ -80,6 +81,10 @@ pub(crate) struct Case {
     #[serde(default = "loop_cost")]
     pub(crate) loop_cost: Time,
     pub(crate) class: Vec<Class>,
+    /// What requests ask for, and what the server remembers of it; they have no keys without it.
+    pub(crate) keys: Option<Keys>,
+    /// What changes as the server is asked more and more.
+    pub(crate) grows: Option<Grows>,
     /// How the target's threads are traced; not at all without it.
     pub(crate) trace: Option<Traced>,
     /// Which profiles of a Go target were fetched; none without it.

@@ -178,6 +178,10 @@ fn holds(diagnosis: &Diagnosis) {
                 "sent_ns",
                 "in_flight",
                 "idle_before_ns",
+                "key",
+                "serial",
+                "scheduled_ns",
+                "received_bytes",
                 "outcome",
             ];
             let other = [

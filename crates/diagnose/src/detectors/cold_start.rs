@@ -1,0 +1,244 @@
+//! What is done for the first time takes longer: the first request for a key, the first on a
+//! connection, or all requests for a while after the start.
+
+use std::collections::BTreeMap;
+
+use slowpath_core::nanos::{Span, scaled};
+
+use crate::case::{Case, EndpointCase};
+use crate::detectors::{Detector, Examine};
+use crate::diagnosis::{Culprit, Grade, Place, Source};
+use crate::ledger::NAMED_EPISODES;
+use crate::predict::without_claims;
+use crate::settling::{Courses, Start};
+use crate::touches::Touch;
+use crate::verdict::{Amount, Claim, Found, Verdict, evidence, percent};
+
+/// First requests are slow if so many of them are …
+const FIRST_SLOW: f64 = 0.5;
+/// … and so many times as often as later ones at the same time.
+const TIMES_LATER: f64 = 3.0;
+/// A start is slow if it takes this many times as long as what comes once the run has settled.
+const START_TIMES: f64 = 1.5;
+/// One slow start may be anything that happened at that time; the same start after start is not.
+const STARTS_LEAST: usize = 2;
+/// … and in so many of those that were measured.
+const STARTS_SHARE: f64 = 2.0 / 3.0;
+
+/// See the module.
+pub(super) static DETECTOR: Detector = Detector {
+    examine: Examine::Endpoint(examine),
+    may_be_the_work: false,
+};
+
+fn examine(case: &Case<'_>, endpoint: &EndpointCase) -> Verdict {
+    let mut firsts = Vec::new();
+    if let Some(touches) = endpoint.touches(case) {
+        let of = |t: &Touch| (t.before == 0 && t.beside == 0, t.is_slow(), t.block);
+        let all = touches.all.iter().filter(|t| t.is_measured && !t.follows);
+        let matched = Matched::of(all.clone().map(of));
+        if matched.are_slow() {
+            let slow = all.filter(|t| t.before == 0 && t.is_slow());
+            firsts.push(First {
+                text: matched.text("for a key"),
+                what: "for each key",
+                pointer: "key",
+                claims: slow.map(|t| t.claim(case)).collect(),
+            });
+        }
+    }
+    firsts.extend(of_connections(case, endpoint));
+    let starts = Starts::of(case, endpoint);
+    let recurs = starts.slow.len() >= STARTS_LEAST
+        && starts.slow.len() as f64 >= STARTS_SHARE * starts.measured as f64
+        && case.restarts();
+    if recurs {
+        firsts.push(First {
+            text: starts.text(),
+            what: "after the start of the server",
+            pointer: "scheduled_ns",
+            claims: starts.claims(case, endpoint),
+        });
+    }
+    if !firsts.is_empty() {
+        return found(case, endpoint, firsts);
+    }
+    if starts.slow.is_empty() {
+        let text = "first requests, for keys and on connections, are no slower than later ones";
+        return Verdict::Cleared(format!("{text}, and so is the start"));
+    }
+    Verdict::Lead {
+        place: Place::Tail,
+        claims: starts.claims(case, endpoint),
+        missing: format!("whether every start of the server is slow: {}", starts.text()),
+        remedy: "measure several repeats, with the server started by slowpath for each".to_owned(),
+    }
+}
+
+/// Requests that do something for the first time.
+struct First {
+    what: &'static str,
+    text: String,
+    pointer: &'static str,
+    claims: Vec<Claim>,
+}
+
+/// First requests against later ones at the same time: what slows all down slows both.
+#[derive(Default)]
+struct Matched {
+    first: u32,
+    first_slow: u32,
+    later: u32,
+    later_slow: u32,
+    /// The share of slow later ones, where and as often as first ones are.
+    matched: f64,
+}
+
+impl Matched {
+    /// Of requests, each whether it is a first one, whether slow, and its stretch of time.
+    fn of(requests: impl Iterator<Item = (bool, bool, u32)>) -> Self {
+        let mut blocks: BTreeMap<u32, [u32; 4]> = BTreeMap::new();
+        for (is_first, is_slow, block) in requests {
+            let [first, first_slow, later, later_slow] = blocks.entry(block).or_default();
+            let (all, slow) = if is_first {
+                (first, first_slow)
+            } else {
+                (later, later_slow)
+            };
+            *all += 1;
+            *slow += u32::from(is_slow);
+        }
+        let mut of = Self::default();
+        let mut compared = 0.0;
+        for [first, first_slow, later, later_slow] in blocks.into_values() {
+            of.first += first;
+            of.first_slow += first_slow;
+            of.later += later;
+            of.later_slow += later_slow;
+            if later > 0 {
+                compared += f64::from(first);
+                of.matched += f64::from(first) * f64::from(later_slow) / f64::from(later);
+            }
+        }
+        // Where there is no later one beside first ones, nothing is compared.
+        of.matched = if compared > 0.0 { of.matched / compared } else { 1.0 };
+        of
+    }
+
+    fn are_slow(&self) -> bool {
+        let share = f64::from(self.first_slow) / f64::from(self.first.max(1));
+        let later = f64::from(self.later_slow) / f64::from(self.later.max(1));
+        self.first_slow as usize >= NAMED_EPISODES
+            && self.later as usize >= NAMED_EPISODES
+            && share >= FIRST_SLOW
+            && share >= TIMES_LATER * self.matched.max(later)
+    }
+
+    fn text(&self, of_what: &str) -> String {
+        format!(
+            "{} of {} first requests {of_what} are slow, {} of {} later ones, {} of those at the \
+             same time",
+            self.first_slow,
+            self.first,
+            self.later_slow,
+            self.later,
+            percent(self.matched)
+        )
+    }
+}
+
+/// The first requests on connections, if these are slow once they were sent. Where each request has a
+/// connection of its own there are no later ones.
+fn of_connections(case: &Case<'_>, endpoint: &EndpointCase) -> Option<First> {
+    /// Stretches that a repeat is cut into to compare what happens at one time.
+    const BLOCKS: u64 = 20;
+    let cut_ns = endpoint.split.cut_ns?;
+    let requests = || {
+        endpoint.completed.iter().filter_map(|&i| {
+            let sample = case.sample(i);
+            let sent = sample.sent()?;
+            let window = case.windows.get(usize::from(sample.repeat()))?;
+            let block = scaled(sent.since(window.begin), BLOCKS, window.len_ns().max(1));
+            let took = Span::new(sent, sample.done());
+            let is_first = sample.index_on_connection() == 0;
+            let block = u64::from(sample.repeat()) * BLOCKS + block.min(BLOCKS - 1);
+            Some((i, took, is_first, block as u32))
+        })
+    };
+    let is_slow = |took: Span| took.len_ns() >= cut_ns;
+    let of = requests().map(|(_, took, is_first, block)| (is_first, is_slow(took), block));
+    let matched = Matched::of(of);
+    matched.are_slow().then(|| First {
+        text: matched.text("on a connection"),
+        what: "on each connection",
+        pointer: "index_on_connection",
+        claims: requests()
+            .filter(|&(_, took, is_first, _)| is_first && is_slow(took))
+            .map(|(sample, span, ..)| Claim { sample, span })
+            .collect(),
+    })
+}
+
+/// The starts that were measured, and those that were slow.
+struct Starts {
+    measured: usize,
+    slow: Vec<Start>,
+}
+
+impl Starts {
+    fn of(case: &Case<'_>, endpoint: &EndpointCase) -> Self {
+        let starts = Courses::of(case, endpoint).starts();
+        Self {
+            measured: case.windows.len(),
+            slow: starts
+                .into_iter()
+                .filter(|start| start.times_slower >= START_TIMES)
+                .collect(),
+        }
+    }
+
+    fn text(&self) -> String {
+        let times = self.slow.iter().map(|s| format!("{:.1}", s.times_slower));
+        format!(
+            "{} of {} starts are slow, by factors of {}, as long as the endpoint settles",
+            self.slow.len(),
+            self.measured,
+            times.collect::<Vec<_>>().join(", ")
+        )
+    }
+
+    /// The slow requests until the run had settled.
+    fn claims(&self, case: &Case<'_>, endpoint: &EndpointCase) -> Vec<Claim> {
+        let of = |&i: &u32| {
+            let sample = case.sample(i);
+            let start = self.slow.iter().find(|s| s.repeat == sample.repeat())?;
+            (sample.scheduled() < start.settled).then(|| Claim {
+                sample: i,
+                span: sample.span(),
+            })
+        };
+        endpoint.split.slow.iter().filter_map(of).collect()
+    }
+}
+
+fn found(case: &Case<'_>, endpoint: &EndpointCase, firsts: Vec<First>) -> Verdict {
+    let what: Vec<&str> = firsts.iter().map(|first| first.what).collect();
+    let proof = |first: &First| evidence(Source::Client, first.pointer, first.text.clone());
+    let proofs = firsts.iter().map(proof).collect();
+    let mut claims: Vec<Claim> = firsts.into_iter().flat_map(|first| first.claims).collect();
+    claims.sort_unstable_by_key(|claim| claim.sample);
+    let place = endpoint.place_of(&claims);
+    Verdict::Found(Found {
+        place,
+        prediction: without_claims(case, endpoint, place, &claims),
+        amount: Amount::Claims(claims),
+        grade: Grade::Suspected,
+        summary: format!(
+            "the first requests {} are slow, and never again later; warm the server up before it \
+             gets load, or do at its start what is done on demand",
+            what.join(" and ")
+        ),
+        evidence: proofs,
+        culprit: Culprit::default(),
+    })
+}

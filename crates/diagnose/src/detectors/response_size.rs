@@ -1,0 +1,163 @@
+//! Responses are so large that carrying them takes the time: the larger, the longer behind the
+//! first byte.
+
+use slowpath_core::nanos::{MILLISECOND, Span, scaled};
+use slowpath_core::stats::explain::{Explained, Row, levels};
+use slowpath_core::stats::quantile::type_1;
+use slowpath_core::stats::trend::{mann_kendall, slope};
+
+use crate::case::{Case, EndpointCase};
+use crate::detectors::{Detector, Examine};
+use crate::diagnosis::{Culprit, Grade, Source};
+use crate::predict::without_claims;
+use crate::verdict::{Amount, Claim, Found, Verdict, evidence, human, percent};
+
+/// Sizes show something of what they cost if the largest twentieth is this many times the smallest.
+const RANGE_LEAST: f64 = 4.0;
+/// Classes of sizes whose medians have to ascend.
+const CLASSES: usize = 8;
+/// Chance of their ascending like that.
+const CHANCE: f64 = 0.01;
+/// Shorter reading is what a machine needs to wake up once or twice.
+const READING_LEAST_NS: u64 = MILLISECOND;
+/// Stretches of a repeat whose halves are held against each other, and the most requests looked at.
+const BLOCKS: u64 = 20;
+const MOST: usize = 300_000;
+
+/// See the module.
+pub(super) static DETECTOR: Detector = Detector {
+    examine: Examine::Endpoint(examine),
+    may_be_the_work: true,
+};
+
+fn examine(case: &Case<'_>, endpoint: &EndpointCase) -> Verdict {
+    let scenario = &case.record.manifest.plan.scenario;
+    let own = scenario.endpoints.get(usize::from(endpoint.index));
+    if own.is_some_and(|own| own.read_bytes_per_s.is_some()) {
+        let text = "the scenario asks for a slow client here";
+        return Verdict::Cleared(text.to_owned());
+    }
+    let read = read(case, endpoint);
+    let Some(law) = Law::of(&read) else {
+        let text = "larger responses do not take longer behind their first byte";
+        return Verdict::Cleared(text.to_owned());
+    };
+    let claim = |one: &Read| {
+        (one.span.len_ns() >= READING_LEAST_NS).then_some(Claim {
+            sample: one.sample,
+            span: one.span,
+        })
+    };
+    let claims: Vec<Claim> = read.iter().filter_map(claim).collect();
+    let place = endpoint.place_of(&claims);
+    let grows = format!(
+        "from {:.0} to {:.0} bytes the median behind the first byte grows from {} to {}: {} for \
+         each further kilobyte",
+        law.low.0,
+        law.high.0,
+        human(law.low.1),
+        human(law.high.1),
+        human(law.byte_ns * 1e3)
+    );
+    let held = format!(
+        "the size explains {} of the scatter of that time, in one half of the run what was learned \
+         from the other",
+        percent(law.explained.removed)
+    );
+    Verdict::Found(Found {
+        place,
+        prediction: without_claims(case, endpoint, place, &claims),
+        amount: Amount::Claims(claims),
+        grade: Grade::Suspected,
+        summary: format!(
+            "reading the response takes the time, {} for each kilobyte of it; send less, compress \
+             it, or look for what lies between: the network, or a server that produces it as slowly",
+            human(law.byte_ns * 1e3)
+        ),
+        evidence: vec![
+            evidence(Source::Client, "received_bytes", grows),
+            evidence(Source::Client, "first_byte_ns", held),
+        ],
+        culprit: Culprit::default(),
+    })
+}
+
+/// One response.
+struct Read {
+    sample: u32,
+    bytes: f64,
+    span: Span,
+    block: u32,
+}
+
+fn read(case: &Case<'_>, endpoint: &EndpointCase) -> Vec<Read> {
+    let stride = endpoint.completed.len().div_ceil(MOST).max(1);
+    let of = |&i: &u32| {
+        let sample = case.sample(i);
+        let window = case.windows.get(usize::from(sample.repeat()))?;
+        let into_ns = sample.scheduled().since(window.begin);
+        Some(Read {
+            sample: i,
+            bytes: sample.received_bytes() as f64,
+            span: Span::new(sample.first_byte()?, sample.done()),
+            block: scaled(into_ns, BLOCKS, window.len_ns().max(1)) as u32,
+        })
+    };
+    let some = endpoint.completed.iter().step_by(stride);
+    some.filter_map(of).collect()
+}
+
+/// How reading goes with the size.
+struct Law {
+    /// Bytes and median of the smallest and of the largest class.
+    low: (f64, f64),
+    high: (f64, f64),
+    byte_ns: f64,
+    explained: Explained,
+}
+
+impl Law {
+    fn of(read: &[Read]) -> Option<Self> {
+        let mut sizes: Vec<f64> = read.iter().map(|one| one.bytes).collect();
+        sizes.sort_unstable_by(f64::total_cmp);
+        let (small, large) = (type_1(&sizes, 0.05)?, type_1(&sizes, 0.95)?);
+        if large < RANGE_LEAST * small.max(1.0) {
+            return None;
+        }
+        let mut edges: Vec<f64> = (1..CLASSES)
+            .map(|k| sizes[k * sizes.len() / CLASSES])
+            .collect();
+        edges.dedup_by(|a, b| a.total_cmp(b).is_eq());
+        let mut classes: Vec<(Vec<f64>, Vec<f64>)> = vec![Default::default(); edges.len() + 1];
+        for one in read {
+            let class = &mut classes[edges.partition_point(|&edge| edge <= one.bytes)];
+            class.0.push(one.bytes);
+            class.1.push(one.span.len_ns() as f64);
+        }
+        let middle = |values: &mut Vec<f64>| slowpath_core::stats::median::median(values);
+        let medians: Vec<(f64, f64)> = classes
+            .iter_mut()
+            .filter_map(|(bytes, spans)| middle(bytes).zip(middle(spans)))
+            .collect();
+        let spans: Vec<f64> = medians.iter().map(|m| m.1).collect();
+        let byte_ns = slope(medians.iter().copied())?;
+        let (low, high) = (*medians.first()?, *medians.last()?);
+        let grows = high.1 > low.1 && mann_kendall(&spans) < CHANCE;
+        if !grows || high.1 < READING_LEAST_NS as f64 {
+            return None;
+        }
+        let row = |one: &Read| Row {
+            x: one.bytes,
+            y: one.span.len_ns() as f64,
+            block: one.block,
+        };
+        let rows: Vec<Row> = read.iter().map(row).collect();
+        let explained = levels(&rows).filter(Explained::is_enough)?;
+        Some(Self {
+            low,
+            high,
+            byte_ns,
+            explained,
+        })
+    }
+}

@@ -1,0 +1,185 @@
+//! Requests for one key stand in line behind each other, and the load asks for so few keys that they
+//! meet.
+
+use std::collections::BTreeMap;
+
+use slowpath_core::stats::explain::{Explained, Row, levels};
+
+use crate::case::{Case, EndpointCase};
+use crate::detectors::{Detector, Examine};
+use crate::diagnosis::{Culprit, Grade, Place, Source};
+use crate::ledger::NAMED_EPISODES;
+use crate::predict::without_claims;
+use crate::touches::{Touch, Touches};
+use crate::verdict::{Amount, Claim, Found, Verdict, evidence, percent};
+
+/// The number of requests for the same key has to explain so much more of the excess than that of
+/// those for all others: in a pause, or before a full pool, both rise together.
+const BEYOND_OTHERS: f64 = 0.15;
+/// Whoever finds nobody before it for its key is fast: of these at most this share of those that are
+/// slow behind others.
+const ALONE_SLOW: f64 = 0.2;
+/// At least so many of the slow requests found another one for their key.
+const SLOW_BEHIND: f64 = 0.8;
+/// So many requests behind others, and alone, are needed to compare.
+const FEWEST: usize = 30;
+
+/// See the module.
+pub(super) static DETECTOR: Detector = Detector {
+    examine: Examine::Endpoint(examine),
+    may_be_the_work: false,
+};
+
+fn examine(case: &Case<'_>, endpoint: &EndpointCase) -> Verdict {
+    let Some(touches) = endpoint.touches(case) else {
+        let text = "no requests for keys are slow beside others";
+        return Verdict::Cleared(text.to_owned());
+    };
+    let line = Line::of(case, touches);
+    let text = line.text(touches);
+    let is_line = line.behind.slow >= NAMED_EPISODES
+        && line.behind.all >= FEWEST
+        && line.alone.all >= FEWEST
+        && line.behind.slow as f64 >= SLOW_BEHIND * line.slow() as f64
+        && line.alone.share() <= ALONE_SLOW * line.behind.share();
+    let explained = line.by_key.filter(Explained::is_enough);
+    let (true, Some(explained)) = (is_line, explained) else {
+        return Verdict::Cleared(text);
+    };
+    if touches.keys < 2 {
+        return Verdict::Lead {
+            place: Place::Tail,
+            claims: claims(case, touches),
+            missing: format!("whether it is the key, since all requests have the same one: {text}"),
+            remedy: "ask for many keys, as users do".to_owned(),
+        };
+    }
+    let others = line.by_others.map_or(0.0, |others| others.removed);
+    if explained.removed < others + BEYOND_OTHERS {
+        return Verdict::Cleared(format!("{text}, and all requests under way explain as much"));
+    }
+    found(case, endpoint, touches, &line, (explained, text))
+}
+
+#[derive(Clone, Copy, Debug, Default)]
+struct Tally {
+    all: usize,
+    slow: usize,
+}
+
+impl Tally {
+    fn share(self) -> f64 {
+        self.slow as f64 / self.all.max(1) as f64
+    }
+}
+
+/// Requests by who was before them for their key.
+struct Line {
+    behind: Tally,
+    alone: Tally,
+    by_key: Option<Explained>,
+    by_others: Option<Explained>,
+}
+
+impl Line {
+    fn of(case: &Case<'_>, touches: &Touches) -> Self {
+        let measured = || touches.all.iter().filter(|t| t.is_measured);
+        let (mut behind, mut alone) = (Tally::default(), Tally::default());
+        for touch in measured() {
+            let of = if touch.beside > 0 { &mut behind } else { &mut alone };
+            of.all += 1;
+            of.slow += usize::from(touch.is_slow());
+        }
+        let rows = |x: &dyn Fn(&Touch) -> f64| -> Vec<Row> {
+            let row = |touch: &Touch| Row {
+                x: x(touch),
+                y: touch.took_ns as f64,
+                block: touch.block,
+            };
+            // The few that stand behind others decide; of the many that are alone as many do.
+            let (mut some, mut taken) = (Vec::new(), 0);
+            for touch in measured() {
+                let is_alone = touch.beside == 0;
+                taken += usize::from(is_alone);
+                if !is_alone || taken.is_multiple_of((alone.all / behind.all.max(1)).max(1)) {
+                    some.push(row(touch));
+                }
+            }
+            some
+        };
+        let others = |touch: &Touch| {
+            let all = case.sample(touch.sample).in_flight();
+            f64::from(all.saturating_sub(touch.beside))
+        };
+        Self {
+            behind,
+            alone,
+            by_key: levels(&rows(&|touch| f64::from(touch.beside))),
+            by_others: levels(&rows(&others)),
+        }
+    }
+
+    const fn slow(&self) -> usize {
+        self.behind.slow + self.alone.slow
+    }
+
+    fn text(&self, touches: &Touches) -> String {
+        format!(
+            "of the requests that found another one for their key under way {} are slow, of those \
+             that found none {} ({} keys)",
+            percent(self.behind.share()),
+            percent(self.alone.share()),
+            touches.keys
+        )
+    }
+}
+
+/// What those claim that found others for their key before them.
+fn claims(case: &Case<'_>, touches: &Touches) -> Vec<Claim> {
+    let behind = touches.all.iter();
+    let behind = behind.filter(|t| t.is_measured && t.beside > 0 && t.is_slow());
+    let mut claims: Vec<Claim> = behind.map(|t| t.claim(case)).collect();
+    claims.sort_unstable_by_key(|claim| claim.sample);
+    claims
+}
+
+fn found(
+    case: &Case<'_>,
+    endpoint: &EndpointCase,
+    touches: &Touches,
+    line: &Line,
+    (explained, text): (Explained, String),
+) -> Verdict {
+    let claims = claims(case, touches);
+    let place = endpoint.place_of(&claims);
+    let others = line.by_others.map_or(0.0, |others| others.removed.max(0.0));
+    let held = format!(
+        "how many requests for the same key were under way explains {} of what they take, in one \
+         half of the run what was learned from the other; those for other keys {}",
+        percent(explained.removed),
+        percent(others)
+    );
+    let mut counts: BTreeMap<u32, usize> = BTreeMap::new();
+    for touch in &touches.all {
+        *counts.entry(touch.key).or_default() += 1;
+    }
+    let most = counts.values().max().copied().unwrap_or(0);
+    let hottest = percent(most as f64 / touches.all.len() as f64);
+    Verdict::Found(Found {
+        place,
+        prediction: without_claims(case, endpoint, place, &claims),
+        amount: Amount::Claims(claims),
+        grade: Grade::Suspected,
+        summary: format!(
+            "requests for the same key stand in line, and the load has only {} keys (the hottest has \
+             {hottest} of the requests), so that they meet; ask for as many keys as users do, or do \
+             less at a time for each key",
+            touches.keys
+        ),
+        evidence: vec![
+            evidence(Source::Client, "key", text),
+            evidence(Source::Client, "in_flight", held),
+        ],
+        culprit: Culprit::default(),
+    })
+}

@@ -1,0 +1,183 @@
+//! Whether requests are slow because the entry for their key has become too old.
+
+use slowpath_core::stats::explain::{Explained, Row, threshold};
+
+use crate::ledger::NAMED_EPISODES;
+use crate::touches::{Touch, Touches};
+
+/// Of the requests that come to an entry older than its life, so many are slow: who fills it is,
+/// and nobody else comes before it is filled.
+const DUE_SLOW: f64 = 0.8;
+/// A constant is the same in both halves of a run, to within this factor.
+const SAME: f64 = 1.25;
+/// Requests for other keys, whose entries are young, are sent meanwhile and are fast: at most this
+/// share of them is slow. A lock or a pause does not ask for keys.
+const OTHERS_SLOW: f64 = 0.2;
+/// Entries that are younger than this share of a life are certainly young.
+const YOUNG: f64 = 0.9;
+/// The time since an entry was filled must explain so much more than that since it was last used:
+/// where room is short, those go that were not used for long.
+const BEYOND_USE: f64 = 0.15;
+/// Half of the expired entries, and of the old ones, had been found before: a key that is slow
+/// whenever it is asked for has no life.
+const FOUND_BEFORE: f64 = 0.5;
+
+/// The age of the entry that a request met.
+type Age = fn(&Touch) -> Option<u64>;
+
+/// Entries that expire.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Expiry {
+    /// How long they live.
+    pub(crate) life_ns: u64,
+    /// How their age is told.
+    age: Age,
+    /// Requests that met an entry older than that, first ones of each filling.
+    pub(crate) due: usize,
+    /// Of these, slow ones.
+    pub(crate) slow: usize,
+    /// Requests that met a younger one.
+    pub(crate) young: usize,
+    /// Of these, slow ones.
+    pub(crate) young_slow: usize,
+    /// What the age explains of the excess, out of sample.
+    pub(crate) explained: Explained,
+    /// Keys whose entries expired.
+    pub(crate) keys: usize,
+}
+
+/// Why no expiry is told.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum NoExpiry {
+    /// Slow requests do not follow the age of their key's entry.
+    Unrelated,
+    /// They do, and all requests are slow at that time, whatever they ask for.
+    AllAtOnce,
+    /// The time since the last use tells as much.
+    Unused,
+    /// They do, but there are too few.
+    Few,
+}
+
+impl Expiry {
+    /// Looks for one life of all entries. Where several requests filled one at once, it lives
+    /// from the first time or from the last, as the server has it.
+    pub(crate) fn of(touches: &Touches) -> Result<Self, NoExpiry> {
+        let first = Self::by(touches, |t| t.age_ns);
+        if first.is_ok() {
+            return first;
+        }
+        Self::by(touches, |t| t.last_age_ns).or(first)
+    }
+
+    fn by(touches: &Touches, age: Age) -> Result<Self, NoExpiry> {
+        let told = told(touches);
+        let rows = rows(&told, age);
+        let found = threshold(&rows).filter(|found| {
+            let (a, b) = found.halves;
+            found.explained.is_enough() && a <= SAME * b && b <= SAME * a
+        });
+        let found = found.ok_or(NoExpiry::Unrelated)?;
+        let expiry = Self::from(&told, (found.at as u64, age), found.explained);
+        let enough = (expiry.slow as f64) >= DUE_SLOW * expiry.due as f64;
+        let due = || {
+            let slow = told.iter().map(|&(_, t)| t).filter(|t| t.is_slow());
+            slow.filter(|t| expiry.is_due(t))
+        };
+        let found_before = due().filter(|t| t.hits > 0).count();
+        if !enough || (found_before as f64) < FOUND_BEFORE * expiry.slow as f64 {
+            return Err(NoExpiry::Unrelated);
+        }
+        if found_before < NAMED_EPISODES || expiry.keys < 2 {
+            return Err(NoExpiry::Few);
+        }
+        let by_use = threshold(&self::rows(&told, |t| t.rest_ns));
+        let by_use = by_use.map_or(0.0, |found| found.explained.removed);
+        if by_use > found.explained.removed - BEYOND_USE {
+            return Err(NoExpiry::Unused);
+        }
+        if expiry.is_of_all(touches, &told) {
+            return Err(NoExpiry::AllAtOnce);
+        }
+        Ok(expiry)
+    }
+
+    fn from(told: &[(usize, Touch)], (life_ns, age): (u64, Age), explained: Explained) -> Self {
+        let (due, young): (Vec<&Touch>, Vec<&Touch>) = told
+            .iter()
+            .map(|(_, touch)| touch)
+            .partition(|t| age(t) >= Some(life_ns));
+        let slow = |of: &[&Touch]| of.iter().filter(|t| t.is_slow()).count();
+        let mut keys: Vec<u32> = due.iter().filter(|t| t.is_slow()).map(|t| t.key).collect();
+        keys.sort_unstable();
+        keys.dedup();
+        Self {
+            life_ns,
+            age,
+            due: due.len(),
+            slow: slow(&due),
+            young: young.len(),
+            young_slow: slow(&young),
+            explained,
+            keys: keys.len(),
+        }
+    }
+
+    /// Whether a request came to an entry that had expired.
+    pub(crate) fn is_due(&self, touch: &Touch) -> bool {
+        (self.age)(touch) >= Some(self.life_ns)
+    }
+
+    /// Whether its key's entry was young for certain.
+    pub(crate) fn is_young(&self, touch: &Touch) -> bool {
+        let young_ns = (self.life_ns as f64 * YOUNG) as u64;
+        (self.age)(touch).is_some_and(|age| age < young_ns) && !touch.follows
+    }
+
+    /// Whether those that expired were slow together with everything else. Where requests for
+    /// other keys were sent meanwhile, some of them have to have met young entries, and been fast.
+    fn is_of_all(&self, touches: &Touches, told: &[(usize, Touch)]) -> bool {
+        let (mut accompanied, mut with_young) = (0_usize, 0_usize);
+        let (mut young, mut young_slow) = (0_u32, 0_u32);
+        let (mut others, mut others_slow) = (0_u32, 0_u32);
+        let due = told.iter().filter(|(_, t)| t.is_slow() && self.is_due(t));
+        for &(position, _) in due {
+            let mut beside = touches.beside(position).peekable();
+            accompanied += usize::from(beside.peek().is_some());
+            let before = young;
+            for other in beside {
+                others += 1;
+                others_slow += u32::from(other.is_slow());
+                if self.is_young(other) {
+                    young += 1;
+                    young_slow += u32::from(other.is_slow());
+                }
+            }
+            with_young += usize::from(young > before);
+        }
+        if with_young >= NAMED_EPISODES {
+            return f64::from(young_slow) > OTHERS_SLOW * f64::from(young);
+        }
+        // Entries that were never seen to be filled are of no known age; fast ones will do.
+        accompanied >= NAMED_EPISODES && f64::from(others_slow) > OTHERS_SLOW * f64::from(others)
+    }
+}
+
+/// The measured requests that tell something of the entry: those that come while it is being filled
+/// do not.
+fn told(touches: &Touches) -> Vec<(usize, Touch)> {
+    let all = touches.all.iter().copied().enumerate();
+    all.filter(|(_, t)| t.is_measured && !t.follows && t.age_ns.is_some())
+        .collect()
+}
+
+fn rows(told: &[(usize, Touch)], x: impl Fn(&Touch) -> Option<u64>) -> Vec<Row> {
+    let row = |(_, touch): &(usize, Touch)| {
+        Some(Row {
+            x: x(touch)? as f64,
+            y: touch.excess_ns as f64,
+            block: touch.block,
+        })
+    };
+    told.iter().filter_map(row).collect()
+}

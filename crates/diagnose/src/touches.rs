@@ -1,0 +1,226 @@
+//! Requests for keys, each with what had become of its key before.
+
+use std::collections::BTreeMap;
+
+use slowpath_core::nanos::{Span, scaled};
+use slowpath_core::sample::{NONE, Outcome, Stage};
+
+use crate::case::{Case, EndpointCase};
+use crate::verdict::Claim;
+
+/// Requests that are looked at, of each endpoint: enough for any constant that a run can show, and
+/// little beside ten million.
+const MOST: usize = 300_000;
+/// Stretches of time that a repeat is cut into, the halves of what is learned and tested: more
+/// than one stall would spoil.
+const BLOCKS: u64 = 20;
+
+/// One request for a key.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Touch {
+    /// Its position in the record's samples.
+    pub(crate) sample: u32,
+    pub(crate) key: u32,
+    pub(crate) sent: u64,
+    pub(crate) done: u64,
+    /// What it took beyond the fast class; 0 if it was not slow.
+    pub(crate) excess_ns: u64,
+    /// Its latency.
+    pub(crate) took_ns: u64,
+    pub(crate) is_measured: bool,
+    /// The stretch of time.
+    pub(crate) block: u32,
+    /// How many requests for the key were answered before it was sent.
+    pub(crate) before: u32,
+    /// Of these, fast ones since the last slow one.
+    pub(crate) hits: u32,
+    /// Since its entry was filled: the end of the latest slow request for the key; where several
+    /// were slow at once, of the first of these. `None` if there was none.
+    pub(crate) age_ns: Option<u64>,
+    /// The same, where several were slow at once, of the last of these.
+    pub(crate) last_age_ns: Option<u64>,
+    /// Since the end of the latest request for the key.
+    pub(crate) rest_ns: Option<u64>,
+    /// Requests for the key under way when it was sent.
+    pub(crate) beside: u32,
+    /// Whether one of these was slow.
+    pub(crate) follows: bool,
+}
+
+impl Touch {
+    pub(crate) const fn is_slow(&self) -> bool {
+        self.excess_ns > 0
+    }
+
+    /// What it took too long.
+    pub(crate) fn claim(&self, case: &Case<'_>) -> Claim {
+        let span = case.sample(self.sample).span();
+        Claim {
+            sample: self.sample,
+            span: Span::new(span.end.minus(self.excess_ns.min(span.len_ns())), span.end),
+        }
+    }
+}
+
+/// The requests of one endpoint for keys, in the order in which they were sent.
+#[derive(Debug)]
+pub(crate) struct Touches {
+    pub(crate) all: Vec<Touch>,
+    /// How many different keys there are.
+    pub(crate) keys: usize,
+}
+
+impl Touches {
+    /// The warm-up belongs to them: what it filled is there. `None` without keys, or if none is slow.
+    pub(crate) fn of(case: &Case<'_>, endpoint: &EndpointCase) -> Option<Self> {
+        let fast_ns = endpoint.split.fast_ns?;
+        let cut_ns = endpoint.split.cut_ns?;
+        let timed_out = endpoint.failed.iter().filter(|&&i| {
+            // Whoever waited in vain for an entry has waited for it.
+            case.sample(i).outcome() == Outcome::Timeout
+        });
+        let answered = endpoint.warmed_up.iter().chain(&endpoint.completed);
+        let mut all: Vec<Touch> = answered
+            .chain(timed_out)
+            .filter_map(|&sample| touch(case, sample, (fast_ns, cut_ns)))
+            .collect();
+        let repeats = case.record.manifest.repeats.len().max(1);
+        if all.is_empty() {
+            return None;
+        }
+        all.sort_unstable_by_key(|t| (t.sent, t.sample));
+        let all = first_of_each(case, all, MOST / repeats);
+        Some(Self::with_history(case, all))
+    }
+
+    fn with_history(case: &Case<'_>, mut all: Vec<Touch>) -> Self {
+        let restarts = case.restarts();
+        let mut histories: BTreeMap<(u16, u32), History> = BTreeMap::new();
+        for touch in &mut all {
+            let repeat = if restarts {
+                case.sample(touch.sample).repeat()
+            } else {
+                0
+            };
+            let history = histories.entry((repeat, touch.key)).or_default();
+            history.meet(touch);
+        }
+        let mut keys: Vec<u32> = histories.keys().map(|&(_, key)| key).collect();
+        keys.sort_unstable();
+        keys.dedup();
+        Self {
+            keys: keys.len(),
+            all,
+        }
+    }
+
+    /// Those of other keys that were sent while a request was under way.
+    pub(crate) fn beside(&self, position: usize) -> impl Iterator<Item = &Touch> {
+        let of = self.all[position];
+        self.during(position).filter(move |t| t.key != of.key)
+    }
+
+    /// All that were sent while a request was under way, itself left out.
+    pub(crate) fn during(&self, position: usize) -> impl Iterator<Item = &Touch> {
+        let of = self.all[position];
+        let rest = self.all[position + 1..].iter();
+        rest.take_while(move |t| t.sent < of.done)
+    }
+}
+
+/// What became of a key.
+#[derive(Default)]
+struct History {
+    /// Requests under way: end, and the herd it belongs to if it is slow.
+    active: Vec<(u64, Option<u32>)>,
+    answered: u32,
+    hits: u32,
+    /// The ends of the first and of the last one of the latest herd that was slow.
+    filled: Option<(u64, u64)>,
+    herd: u32,
+    herds: u32,
+    used: Option<u64>,
+}
+
+impl History {
+    fn meet(&mut self, touch: &mut Touch) {
+        let mut ended: Vec<(u64, Option<u32>)> = Vec::new();
+        self.active.retain(|&one| {
+            let is_over = one.0 <= touch.sent;
+            if is_over {
+                ended.push(one);
+            }
+            !is_over
+        });
+        ended.sort_unstable();
+        for (end, herd) in ended {
+            self.answered += 1;
+            self.used = self.used.max(Some(end));
+            let Some(herd) = herd else {
+                self.hits += 1;
+                continue;
+            };
+            self.hits = 0;
+            self.filled = match self.filled {
+                Some((first, last)) if self.herd == herd => Some((first, last.max(end))),
+                _ => Some((end, end)),
+            };
+            self.herd = herd;
+        }
+        touch.before = self.answered;
+        touch.hits = self.hits;
+        touch.age_ns = self.filled.map(|(first, _)| touch.sent - first);
+        touch.last_age_ns = self.filled.map(|(_, last)| touch.sent - last);
+        touch.rest_ns = self.used.map(|at| touch.sent - at);
+        touch.beside = self.active.len() as u32;
+        let herd = self.active.iter().find_map(|&(_, herd)| herd);
+        touch.follows = herd.is_some();
+        self.herds += u32::from(herd.is_none());
+        let own = touch.is_slow().then(|| herd.unwrap_or(self.herds));
+        self.active.push((touch.done, own));
+    }
+}
+
+fn touch(case: &Case<'_>, sample: u32, (fast_ns, cut_ns): (u64, u64)) -> Option<Touch> {
+    let request = case.sample(sample);
+    let latency_ns = request.latency_ns();
+    let sent = request.sent()?.get();
+    let is_slow = latency_ns >= cut_ns;
+    let window = case.windows.get(usize::from(request.repeat()))?;
+    let into_ns = request.scheduled().since(window.begin);
+    let block = scaled(into_ns, BLOCKS, window.len_ns().max(1)).min(BLOCKS - 1);
+    (request.key() != NONE).then(|| Touch {
+        sample,
+        key: request.key(),
+        sent,
+        done: request.done().get(),
+        excess_ns: if is_slow {
+            latency_ns.saturating_sub(fast_ns)
+        } else {
+            0
+        },
+        took_ns: latency_ns,
+        is_measured: request.stage() == Stage::Measured,
+        block: (u64::from(request.repeat()) * BLOCKS + block) as u32,
+        before: 0,
+        hits: 0,
+        age_ns: None,
+        last_age_ns: None,
+        rest_ns: None,
+        beside: 0,
+        follows: false,
+    })
+}
+
+/// The first of each repeat, so many of them: a history without holes.
+fn first_of_each(case: &Case<'_>, mut all: Vec<Touch>, most: usize) -> Vec<Touch> {
+    let mut counts: BTreeMap<u16, usize> = BTreeMap::new();
+    all.retain(|touch| {
+        let count = counts
+            .entry(case.sample(touch.sample).repeat())
+            .or_default();
+        *count += 1;
+        *count <= most
+    });
+    all
+}
