@@ -255,6 +255,12 @@ checks! {
         |to| drive_steadily(to, 1);
     slow_scan_twin: "slow-scan --healthy" is "none", |to| drive_steadily(to, 1);
     slow_scan_look_alike: "slow-scan --variant any" is "uncatalogued", |to| drive_steadily(to, 1);
+    workload_key_collision: "workload-key-collision" is "workload-key-collision",
+        |to| drive_steadily(to, 3);
+    workload_key_collision_twin: "workload-key-collision --healthy" is "none",
+        |to| drive_steadily(to, 3);
+    lost_work: "lost-work --most 1" is "lost-work", |to| drive_steadily(to, 3);
+    lost_work_twin: "lost-work --healthy" is "none", |to| drive_steadily(to, 3);
     response_size: "response-size" is "response-size", |to| drive_steadily(to, 1);
     response_size_twin: "response-size --healthy" is "none", |to| drive_steadily(to, 1);
     delayed_ack: "delayed-ack" is "delayed-ack", |to| drive_steadily(to, 1);

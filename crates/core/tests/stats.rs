@@ -14,6 +14,7 @@ mod stats {
     mod effective;
     mod episodes;
     mod estimators;
+    mod explain;
     mod family;
     mod fisher;
     mod grids;

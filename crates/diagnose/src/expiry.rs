@@ -81,7 +81,7 @@ impl Expiry {
         let expiry = Self::from(&told, (found.at as u64, age), found.explained);
         let enough = (expiry.slow as f64) >= DUE_SLOW * expiry.due as f64;
         let due = || {
-            let slow = told.iter().map(|&(_, t)| t).filter(|t| t.is_slow());
+            let slow = told.iter().map(|&(_, t)| t).filter(Touch::is_slow);
             slow.filter(|t| expiry.is_due(t))
         };
         let found_before = due().filter(|t| t.hits > 0).count();

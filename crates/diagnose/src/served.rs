@@ -15,7 +15,7 @@ const BLOCKS: u64 = 20;
 /// From the change on so many requests are touched …
 const BEHIND: f64 = 0.8;
 /// … and before it at most so many.
-const BEFORE: f64 = 0.1;
+const BEFORE: f64 = 0.2;
 /// On each side of a change lie at least so many requests: a change at an end is that of a few.
 const SIDE: usize = 30;
 /// Repeats in which the same change is seen. Of fewer nothing can be said of what it goes by.

@@ -15,6 +15,10 @@ const MOST: usize = 300_000;
 /// than one stall would spoil.
 const BLOCKS: u64 = 20;
 
+/// A tenth of what a request waited for before its end is too late to wait for the same: ends of what
+/// waits at one gate scatter by as much.
+const LATE: u64 = 10;
+
 /// One request for a key.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Touch {
@@ -43,7 +47,8 @@ pub(crate) struct Touch {
     pub(crate) rest_ns: Option<u64>,
     /// Requests for the key under way when it was sent.
     pub(crate) beside: u32,
-    /// Whether one of these was slow.
+    /// Whether one of these turned out to be slow, and none that began with it had ended: it came
+    /// while the key's entry was being filled, if that is what took so long.
     pub(crate) follows: bool,
 }
 
@@ -68,6 +73,8 @@ pub(crate) struct Touches {
     pub(crate) all: Vec<Touch>,
     /// How many different keys there are.
     pub(crate) keys: usize,
+    /// From which latency on a request is slow.
+    cut_ns: u64,
 }
 
 impl Touches {
@@ -90,13 +97,19 @@ impl Touches {
         }
         all.sort_unstable_by_key(|t| (t.sent, t.sample));
         let all = first_of_each(case, all, MOST / repeats);
-        Some(Self::with_history(case, all))
+        let mut touches = Self {
+            all,
+            keys: 0,
+            cut_ns,
+        };
+        touches.tell_histories(case);
+        Some(touches)
     }
 
-    fn with_history(case: &Case<'_>, mut all: Vec<Touch>) -> Self {
+    fn tell_histories(&mut self, case: &Case<'_>) {
         let restarts = case.restarts();
         let mut histories: BTreeMap<(u16, u32), History> = BTreeMap::new();
-        for touch in &mut all {
+        for touch in &mut self.all {
             let repeat = if restarts {
                 case.sample(touch.sample).repeat()
             } else {
@@ -108,10 +121,7 @@ impl Touches {
         let mut keys: Vec<u32> = histories.keys().map(|&(_, key)| key).collect();
         keys.sort_unstable();
         keys.dedup();
-        Self {
-            keys: keys.len(),
-            all,
-        }
+        self.keys = keys.len();
     }
 
     /// Those of other keys that were sent while a request was under way.
@@ -120,11 +130,13 @@ impl Touches {
         self.during(position).filter(move |t| t.key != of.key)
     }
 
-    /// All that were sent while a request was under way, itself left out.
+    /// All that were sent while a request was under way, itself left out, and early enough to be
+    /// slow if they wait for the same: whoever comes to a closed gate just before it opens is fast.
     pub(crate) fn during(&self, position: usize) -> impl Iterator<Item = &Touch> {
         let of = self.all[position];
+        let last = of.done - self.cut_ns.max(of.excess_ns / LATE).min(of.done);
         let rest = self.all[position + 1..].iter();
-        rest.take_while(move |t| t.sent < of.done)
+        rest.take_while(move |t| t.sent < last)
     }
 }
 
@@ -135,9 +147,10 @@ struct History {
     active: Vec<(u64, Option<u32>)>,
     answered: u32,
     hits: u32,
-    /// The ends of the first and of the last one of the latest herd that was slow.
-    filled: Option<(u64, u64)>,
-    herd: u32,
+    /// The herd whose end came last, with its first and its last end.
+    filled: Option<(u32, u64, u64)>,
+    /// The herd that has begun, and of which none has ended.
+    open: Option<u32>,
     herds: u32,
     used: Option<u64>,
 }
@@ -154,30 +167,37 @@ impl History {
         });
         ended.sort_unstable();
         for (end, herd) in ended {
-            self.answered += 1;
-            self.used = self.used.max(Some(end));
-            let Some(herd) = herd else {
-                self.hits += 1;
-                continue;
-            };
-            self.hits = 0;
-            self.filled = match self.filled {
-                Some((first, last)) if self.herd == herd => Some((first, last.max(end))),
-                _ => Some((end, end)),
-            };
-            self.herd = herd;
+            self.ends(end, herd);
         }
         touch.before = self.answered;
         touch.hits = self.hits;
-        touch.age_ns = self.filled.map(|(first, _)| touch.sent - first);
-        touch.last_age_ns = self.filled.map(|(_, last)| touch.sent - last);
+        touch.age_ns = self.filled.map(|(_, first, _)| touch.sent - first);
+        touch.last_age_ns = self.filled.map(|(.., last)| touch.sent - last);
         touch.rest_ns = self.used.map(|at| touch.sent - at);
         touch.beside = self.active.len() as u32;
-        let herd = self.active.iter().find_map(|&(_, herd)| herd);
-        touch.follows = herd.is_some();
-        self.herds += u32::from(herd.is_none());
-        let own = touch.is_slow().then(|| herd.unwrap_or(self.herds));
+        touch.follows = self.open.is_some();
+        if touch.is_slow() && self.open.is_none() {
+            self.herds += 1;
+            self.open = Some(self.herds);
+        }
+        let own = self.open.filter(|_| touch.is_slow());
         self.active.push((touch.done, own));
+    }
+
+    /// A request for the key has ended.
+    fn ends(&mut self, end: u64, herd: Option<u32>) {
+        self.answered += 1;
+        self.used = self.used.max(Some(end));
+        let Some(herd) = herd else {
+            self.hits += 1;
+            return;
+        };
+        self.hits = 0;
+        self.open = self.open.filter(|&open| open != herd);
+        self.filled = match self.filled {
+            Some((latest, first, last)) if latest >= herd => Some((latest, first, last.max(end))),
+            _ => Some((herd, end, end)),
+        };
     }
 }
 

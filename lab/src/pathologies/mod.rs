@@ -98,6 +98,8 @@ pathologies! {
     accumulated_state,
     slow_scan,
     response_size,
+    workload_key_collision,
+    lost_work,
     accept_queue_overflow,
     connection_limit,
     fd_exhaustion,

@@ -155,7 +155,7 @@ impl Herds {
         let (own, others) = (same.share(), other.share());
         if same.all > 0 && other.all > 0 {
             self.accompanied += 1;
-            self.judged += usize::from(own > others || own < others);
+            self.judged += usize::from(own.total_cmp(&others).is_ne());
             self.more_of_same += usize::from(own > others);
         }
     }

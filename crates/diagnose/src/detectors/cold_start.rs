@@ -91,7 +91,7 @@ struct Matched {
     later: u32,
     later_slow: u32,
     /// The share of slow later ones, where and as often as first ones are.
-    matched: f64,
+    beside: f64,
 }
 
 impl Matched {
@@ -117,11 +117,11 @@ impl Matched {
             of.later_slow += later_slow;
             if later > 0 {
                 compared += f64::from(first);
-                of.matched += f64::from(first) * f64::from(later_slow) / f64::from(later);
+                of.beside += f64::from(first) * f64::from(later_slow) / f64::from(later);
             }
         }
         // Where there is no later one beside first ones, nothing is compared.
-        of.matched = if compared > 0.0 { of.matched / compared } else { 1.0 };
+        of.beside = if compared > 0.0 { of.beside / compared } else { 1.0 };
         of
     }
 
@@ -131,7 +131,7 @@ impl Matched {
         self.first_slow as usize >= NAMED_EPISODES
             && self.later as usize >= NAMED_EPISODES
             && share >= FIRST_SLOW
-            && share >= TIMES_LATER * self.matched.max(later)
+            && share >= TIMES_LATER * self.beside.max(later)
     }
 
     fn text(&self, of_what: &str) -> String {
@@ -142,7 +142,7 @@ impl Matched {
             self.first,
             self.later_slow,
             self.later,
-            percent(self.matched)
+            percent(self.beside)
         )
     }
 }

@@ -94,7 +94,6 @@ fn nothing_is_named_by_keys_that_do_not_matter() {
 /// `cargo test -p slowpath-diagnose --test pages -- --ignored --nocapture hundreds`
 #[test]
 #[ignore = "takes minutes: prints how often a cause is named falsely"]
-#[expect(clippy::print_stdout, reason = "the table is what it is for")]
 fn hundreds_of_runs_that_have_nothing_to_be_found() {
     const SEEDS: u64 = 200;
     let mut all = 0;
