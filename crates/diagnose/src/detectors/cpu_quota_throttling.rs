@@ -56,9 +56,7 @@ fn examine(case: &Case<'_>, endpoint: &EndpointCase) -> Verdict {
     if share < PERIODS_LEAST {
         return Verdict::Cleared(format!("throttled in {hit:.0} of {periods:.0} periods"));
     }
-    let mean = |signal| series(signal).and_then(|s| case.measured_mean(s));
-    let period_ns = period_ns(case);
-    let spans = throttled_spans(case);
+    let (period_ns, spans) = (period_ns(case), throttled_spans(case));
     let requests = match &endpoint.tail {
         Some(tail) => &tail.requests,
         None => &endpoint.completed,
@@ -95,7 +93,7 @@ fn examine(case: &Case<'_>, endpoint: &EndpointCase) -> Verdict {
             remedy: "raise the quota, or lower the rate, and measure again".to_owned(),
         };
     }
-    let quota = mean(&CGROUP_QUOTA);
+    let quota = series(&CGROUP_QUOTA).and_then(|s| case.measured_mean(s));
     found(
         case,
         endpoint,
