@@ -25,9 +25,13 @@ pub(crate) struct Met {
 /// together is not on both sides; which one is as good as drawn, so that nothing periodic falls into
 /// one.
 pub(crate) fn half(repeat: u16, second: u64) -> bool {
-    let place = (u64::from(repeat) << 32) | second;
-    // A multiplicative hash (Knuth, The Art of Computer Programming 3, 6.4).
-    place.wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 63 == 1
+    // The finaliser of SplitMix64 (Steele, Lea, Flood 2014): a multiplication alone would put every
+    // 21st second in a row into the same half.
+    let mut place = (u64::from(repeat) << 32) | second;
+    place = place.wrapping_add(0x9E37_79B9_7F4A_7C15);
+    place = (place ^ (place >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
+    place = (place ^ (place >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
+    (place ^ (place >> 31)) & 1 == 1
 }
 
 /// A step of the hazard.

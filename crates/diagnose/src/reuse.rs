@@ -53,24 +53,22 @@ pub(crate) fn met_the_end(sample: SampleRef<'_>) -> bool {
         && sample.received_bytes() == 0
 }
 
-/// All requests of a run on connections that had been used before.
+/// All requests of an endpoint on connections that had been used before. Each endpoint is looked at
+/// alone: where one is asked after other gaps than another and fails more often for a reason of its
+/// own, gaps would seem to be the reason in both together.
 #[derive(Debug)]
 pub(crate) struct Reuses<'c, 'r> {
     case: &'c Case<'r>,
+    endpoint: &'c EndpointCase,
     /// One for each instant at which connections ended under requests: those that ended together
     /// are one observation.
     failed: Vec<u32>,
 }
 
 impl<'c, 'r> Reuses<'c, 'r> {
-    /// Of a run.
-    pub(crate) fn of(case: &'c Case<'r>) -> Self {
-        let mut all: Vec<u32> = case
-            .endpoints
-            .iter()
-            .flat_map(|e| Self::ended(case, e))
-            .collect();
-        all.sort_unstable();
+    /// Of an endpoint.
+    pub(crate) fn of(case: &'c Case<'r>, endpoint: &'c EndpointCase) -> Self {
+        let all = Self::ended(case, endpoint);
         let span = |&i: &u32| {
             let sample = case.sample(i);
             (sample.ready().get(), sample.done().get())
@@ -87,6 +85,7 @@ impl<'c, 'r> Reuses<'c, 'r> {
             .map(|(i, _)| i);
         Self {
             case,
+            endpoint,
             failed: failed.collect(),
         }
     }
@@ -136,7 +135,7 @@ impl<'c, 'r> Reuses<'c, 'r> {
 
     fn fine(&self) -> impl Iterator<Item = SampleRef<'r>> + Clone + use<'c, 'r> {
         let case = self.case;
-        let completed = case.endpoints.iter().flat_map(|e| &e.completed);
+        let completed = self.endpoint.completed.iter();
         completed
             .map(move |&i| case.sample(i))
             .filter(|s| s.index_on_connection() > 0)

@@ -302,4 +302,3 @@ fn covered(events_ns: &[u64], half: f64, window: Window) -> f64 {
     }
     sum / (end - begin).max(1.0)
 }
-

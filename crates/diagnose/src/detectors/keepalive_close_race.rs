@@ -47,7 +47,7 @@ fn examine(case: &Case<'_>, endpoint: &EndpointCase) -> Verdict {
             percent(share)
         ));
     }
-    let reuses = Reuses::of(case);
+    let reuses = Reuses::of(case, endpoint);
     if reuses.episodes() < NAMED_EPISODES {
         return Verdict::Blind {
             missing: format!(
@@ -105,11 +105,13 @@ fn unmoved(reuses: &Reuses<'_, '_>, step: Option<Step>) -> Verdict {
             remedy: "measure longer".to_owned(),
         };
     }
-    let beyond = step.map_or(0.0, |step| hazard_beyond(&step));
+    let beyond = step.map_or_else(String::new, |step| {
+        let failed = percent(hazard_beyond(&step));
+        format!(", and of those with longer ones {failed} failed")
+    });
     Verdict::Cleared(format!(
         "connections ended under requests after idle gaps of any length: {shorter} with shorter \
-         gaps than usual for them went well, and of those with longer ones {} failed",
-        percent(beyond)
+         gaps than usual for them went well{beyond}"
     ))
 }
 
@@ -178,7 +180,9 @@ fn found(
         );
         proofs.push(evidence(Source::Client, "manifest.repeats.connections_stale", text));
     }
-    let traced = traced(case, own);
+    // Those after shorter gaps have a reason of their own.
+    let own: Vec<u32> = own.iter().copied().filter(|&i| case.sample(i).idle_before_ns() >= step.from).collect();
+    let traced = traced(case, &own);
     let grade = if traced.is_some() {
         Grade::Supported
     } else {
@@ -186,6 +190,10 @@ fn found(
     };
     proofs.extend(traced);
     let failed = own.len() as u64;
+    let who = match grade {
+        Grade::Supported => "the server",
+        _ => "the server, or something in front of it,",
+    };
     Verdict::Found(Found {
         place: Place::Errors,
         amount: Amount::Failures {
@@ -194,7 +202,7 @@ fn found(
         },
         grade,
         summary: format!(
-            "{} of the requests were sent on a connection that the server closed just then, as it had \
+            "{} of the requests were sent on a connection that {who} closed just then, as it had \
              been idle for {}; have clients close first (their idle timeout below the server's), or \
              send again what may be repeated",
             percent(failed as f64 / endpoint.offered.max(1) as f64),
@@ -216,7 +224,7 @@ fn traced(case: &Case<'_>, own: &[u32]) -> Option<Evidence> {
     let ended = facts.ends.iter().filter(|end| by_server(end.what));
     let ended: Vec<_> = ended.filter(|end| !end.process_ended).collect();
     let count: u64 = ended.iter().map(|end| end.count).sum();
-    if (count as f64) < SERVER_ENDED * facts.n as f64 || count == 0 {
+    if (count as f64) < SERVER_ENDED * facts.n as f64 || count < NAMED_EPISODES as u64 {
         return None;
     }
     let texts: Vec<&str> = ended.iter().map(|end| end.text.as_str()).collect();

@@ -21,6 +21,8 @@ use crate::verdict::{Amount, Claim, Found, Verdict, evidence, human, percent};
 const CHANCE: f64 = 0.01;
 /// … and give this many times less: with very many slow requests next to nothing is beyond chance.
 const TIMES_CHANCE: f64 = 2.0;
+/// Pauses that take so much of the time are met by every request: no slow ones stand out against it.
+const USUAL: f64 = 0.15;
 /// Pauses of which the begin is known no better than so many times their length cannot be held
 /// against requests that they miss.
 const ERROR_MOST: f64 = 0.5;
@@ -34,7 +36,7 @@ pub(super) static DETECTOR: Detector = Detector {
 fn examine(case: &Case<'_>, endpoint: &EndpointCase) -> Verdict {
     let tail = endpoint.tail.as_ref().map_or(0, |tail| tail.clusters);
     if tail < NAMED_EPISODES as u32 {
-        return Verdict::Cleared("requests are not slow often enough to meet pauses".to_owned());
+        return without_tail(case);
     }
     if let Some((missing, remedy)) = case.target_hidden() {
         return Verdict::Blind { missing, remedy };
@@ -43,6 +45,21 @@ fn examine(case: &Case<'_>, endpoint: &EndpointCase) -> Verdict {
         return by_log(case, endpoint, pauses);
     }
     by_trace(case, endpoint).unwrap_or_else(|| without_log(case))
+}
+
+/// Where requests are hardly ever slower than others, pauses explain nothing, or all alike.
+fn without_tail(case: &Case<'_>) -> Verdict {
+    let covered = case.pauses().map_or(0.0, |pauses| coverage(case, pauses.spans()));
+    if covered < USUAL {
+        return Verdict::Cleared("requests are not slow often enough to meet pauses".to_owned());
+    }
+    Verdict::Blind {
+        missing: format!(
+            "requests that met no pause: the runtime stops the program for {} of the time",
+            percent(covered)
+        ),
+        remedy: "give it more memory, and measure again".to_owned(),
+    }
 }
 
 /// Holds the pauses that the log tells of against slow requests.
@@ -91,8 +108,11 @@ fn by_log(case: &Case<'_>, endpoint: &EndpointCase, pauses: &Pauses) -> Verdict 
     Verdict::Cleared(told)
 }
 
+/// What is claimed holds what chance would give too, so that without it enough must be left to name.
 fn is_beyond_chance(aligned: &Alignment) -> bool {
-    aligned.p < CHANCE && aligned.share >= TIMES_CHANCE * aligned.chance
+    aligned.p < CHANCE
+        && aligned.share >= TIMES_CHANCE * aligned.chance
+        && aligned.share - aligned.chance >= NAMED_SHARE
 }
 
 /// Requests whose threads wait for those that collect, as a trace tells.
@@ -146,12 +166,15 @@ fn runtime(case: &Case<'_>) -> Option<Runtime> {
         "java" => Some(Runtime::Jvm),
         "node" | "nodejs" => Some(Runtime::Node),
         "dotnet" => Some(Runtime::Managed),
+        "beam.smp" | "luajit" => Some(Runtime::Managed),
         _ if name.starts_with("python") => Some(Runtime::Python),
+        // Interpreters that are native programs to whoever looks at their code.
+        _ if name.starts_with("ruby") || name.starts_with("php") => Some(Runtime::Managed),
         _ => None,
     };
     // One that collects counts, whatever else belongs to the target.
-    let traced = own.map(|p| p.runtime).max_by_key(|&runtime| remedy(runtime).is_some());
-    traced.or(by_name)
+    let all = own.map(|p| p.runtime).chain(by_name);
+    all.max_by_key(|&runtime| remedy(runtime).is_some())
 }
 
 const fn called(runtime: Runtime) -> &'static str {
