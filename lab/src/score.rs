@@ -157,8 +157,14 @@ fn score(arguments: &Arguments) -> Result<u8, Trouble> {
     fs::create_dir_all(&arguments.scratch)?;
     let scratch = arguments.scratch.canonicalize()?;
     let kept = Kept::of_tier(&scratch, tier.name());
-    if !arguments.resume && !arguments.again && arguments.only.is_none() {
-        kept.begin_again()?;
+    if !arguments.resume && !arguments.again {
+        let ids = pairs
+            .iter()
+            .map(|(suite, variant)| measure::id(suite, variant));
+        match arguments.only {
+            Some(_) => kept.forget(&ids.collect::<Vec<_>>())?,
+            None => kept.begin_again()?,
+        }
     }
     let slowpath = built(arguments.slowpath.as_deref(), &root)?;
     let lab = std::env::current_exe()?;

@@ -82,6 +82,22 @@ impl Kept {
     }
 }
 
+impl Kept {
+    /// Leaves these out: they are to be measured again.
+    pub(crate) fn forget(&self, ids: &[String]) -> io::Result<()> {
+        let rows = self.rows()?;
+        let left = rows.values().filter(|row| !ids.contains(&row.id));
+        let mut text = String::new();
+        for row in left {
+            text += &serde_json::to_string(row)?;
+            text.push('\n');
+        }
+        let whole = self.path.with_extension("new");
+        fs::write(&whole, text)?;
+        fs::rename(&whole, &self.path)
+    }
+}
+
 #[cfg(test)]
 pub(crate) mod tests {
     use super::*;
@@ -126,6 +142,9 @@ pub(crate) mod tests {
         let rows = kept.rows().unwrap();
         assert_eq!(rows.len(), 2);
         assert_eq!(rows["lab/a/x"].verdict, Verdict::Right);
+        kept.forget(&["lab/a/x".to_owned()]).unwrap();
+        let left: Vec<String> = kept.rows().unwrap().into_keys().collect();
+        assert_eq!(left, ["lab/c/x"]);
         kept.begin_again().unwrap();
         assert!(kept.rows().unwrap().is_empty());
         fs::remove_dir_all(&folder).unwrap();
