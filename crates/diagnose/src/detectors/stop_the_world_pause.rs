@@ -165,10 +165,9 @@ fn runtime(case: &Case<'_>) -> Option<Runtime> {
     let by_name = match name {
         "java" => Some(Runtime::Jvm),
         "node" | "nodejs" => Some(Runtime::Node),
-        "dotnet" => Some(Runtime::Managed),
-        "beam.smp" | "luajit" => Some(Runtime::Managed),
+        // The last two, and those below, are native programs to whoever looks at their code.
+        "dotnet" | "beam.smp" | "luajit" => Some(Runtime::Managed),
         _ if name.starts_with("python") => Some(Runtime::Python),
-        // Interpreters that are native programs to whoever looks at their code.
         _ if name.starts_with("ruby") || name.starts_with("php") => Some(Runtime::Managed),
         _ => None,
     };

@@ -14,6 +14,7 @@ use super::looked::REMEDY;
 use super::pieces::{Leaf, LeafKind};
 use crate::case::{Case, EndpointCase};
 use crate::diagnosis::{Culprit, Grade, Source};
+use crate::host_cpu::HostCpu;
 use crate::overlap::{claims_of, coverage, merged, share_of};
 use crate::predict::without_claims;
 use crate::verdict::{Amount, Found, Verdict, evidence, human, ms, percent};
@@ -29,6 +30,12 @@ const ENRICHED: f64 = 1.5;
 const MOSTLY: f64 = 0.5;
 /// Findings further apart than this say nothing of the time in between: four readings at 100 Hz.
 const APART_NS: u64 = 40_000_000;
+
+/// With fewer CPUs idle than this share of the host …
+const IDLE_LEAST: f64 = 0.1;
+/// … and more in the hands of others, whoever was let in waits for a CPU as well: a quarter is half
+/// of one CPU of two.
+const OTHERS_MOST: f64 = 0.25;
 
 /// A thread was found waiting for a lock, and its owner in a call.
 struct Finding {
@@ -75,16 +82,27 @@ pub(crate) fn held_over_io(case: &Case<'_>, endpoint: &EndpointCase) -> Option<V
             percent(in_slow)
         )));
     }
-    if is_chance || of_waits < WAITS.0 * count {
+    let kept = format!(
+        "the lock that {owner} has for {} of the time",
+        percent(covered)
+    );
+    let doubt = if is_chance || of_waits < WAITS.0 * count {
+        let seen = format!("it was found waiting itself in {of_waits} of {count} findings");
+        Some(format!("whether requests wait for {kept}: {seen}"))
+    } else {
+        crowded(case).map(|others| {
+            format!(
+                "whether requests wait for {kept}, or were let in and wait for a CPU: others have \
+                 {others} of them"
+            )
+        })
+    };
+    if let Some(missing) = doubt {
         let claims = claims_of(case, endpoint, &spans);
         return Some(Verdict::Lead {
             place: endpoint.place_of(&claims),
             claims,
-            missing: format!(
-                "whether requests wait for the lock that {owner} has for {} of the time: it was \
-                 found waiting itself in {of_waits} of {count} findings",
-                percent(covered)
-            ),
+            missing,
             remedy: REMEDY.to_owned(),
         });
     }
@@ -98,6 +116,14 @@ pub(crate) fn held_over_io(case: &Case<'_>, endpoint: &EndpointCase) -> Option<V
         covered,
     };
     Some(found(case, endpoint, inside, &spans, &facts))
+}
+
+/// What share of the CPUs others have, if it leaves next to none idle: who was woken is not known
+/// here, so that a thread that waits for a CPU seems to wait for what it waited for before.
+fn crowded(case: &Case<'_>) -> Option<String> {
+    let host = HostCpu::within(case, &case.windows)?;
+    let others = host.others + host.steal;
+    (host.idle < IDLE_LEAST && others > OTHERS_MOST).then(|| percent(others))
 }
 
 struct Facts<'f> {
