@@ -8,8 +8,9 @@ use slowpath_core::stats::median::median;
 
 use crate::case::{Case, EndpointCase};
 
-/// Requests of a repeat that are looked at: a change is then located better than the load scatters.
-const MOST: usize = 100_000;
+/// Requests of a repeat that are looked at: a change is then located to a thousandth of the run and
+/// better, and so much is little beside what judging holds of ten million.
+const MOST: usize = 20_000;
 /// Stretches of time of a repeat whose halves are held against each other.
 const BLOCKS: u64 = 20;
 /// From the change on so many requests are touched …

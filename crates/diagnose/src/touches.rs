@@ -86,17 +86,16 @@ impl Touches {
             // Whoever waited in vain for an entry has waited for it.
             case.sample(i).outcome() == Outcome::Timeout
         });
-        let answered = endpoint.warmed_up.iter().chain(&endpoint.completed);
-        let mut all: Vec<Touch> = answered
-            .chain(timed_out)
-            .filter_map(|&sample| touch(case, sample, (fast_ns, cut_ns)))
-            .collect();
-        let repeats = case.record.manifest.repeats.len().max(1);
+        let most = MOST / case.record.manifest.repeats.len().max(1);
+        let of = |&sample: &u32| touch(case, sample, (fast_ns, cut_ns));
+        let completed = endpoint.completed.iter().filter_map(of);
+        let mut all = first_of_each(case, completed, most);
+        all.extend(endpoint.warmed_up.iter().chain(timed_out).filter_map(of));
         if all.is_empty() {
             return None;
         }
         all.sort_unstable_by_key(|t| (t.sent, t.sample));
-        let all = first_of_each(case, all, MOST / repeats);
+        let all = first_of_each(case, all.into_iter(), most);
         let mut touches = Self {
             all,
             keys: 0,
@@ -233,14 +232,14 @@ fn touch(case: &Case<'_>, sample: u32, (fast_ns, cut_ns): (u64, u64)) -> Option<
 }
 
 /// The first of each repeat, so many of them: a history without holes.
-fn first_of_each(case: &Case<'_>, mut all: Vec<Touch>, most: usize) -> Vec<Touch> {
+fn first_of_each(case: &Case<'_>, all: impl Iterator<Item = Touch>, most: usize) -> Vec<Touch> {
     let mut counts: BTreeMap<u16, usize> = BTreeMap::new();
-    all.retain(|touch| {
+    let is_first = |touch: &Touch| {
         let count = counts
             .entry(case.sample(touch.sample).repeat())
             .or_default();
         *count += 1;
         *count <= most
-    });
-    all
+    };
+    all.filter(is_first).collect()
 }

@@ -22,7 +22,7 @@ const CHANCE: f64 = 0.01;
 const READING_LEAST_NS: u64 = MILLISECOND;
 /// Stretches of a repeat whose halves are held against each other, and the most requests looked at.
 const BLOCKS: u64 = 20;
-const MOST: usize = 300_000;
+const MOST: usize = 20_000;
 
 /// See the module.
 pub(super) static DETECTOR: Detector = Detector {

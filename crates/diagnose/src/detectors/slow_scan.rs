@@ -30,7 +30,7 @@ const EXPONENT_LEAST: f64 = 0.5;
 const SAME_BYTES: f64 = 2.0;
 /// Stretches of a repeat whose halves are held against each other, and the most requests looked at.
 const BLOCKS: u64 = 20;
-const MOST: usize = 300_000;
+const MOST: usize = 20_000;
 
 /// See the module.
 pub(super) static DETECTOR: Detector = Detector {
