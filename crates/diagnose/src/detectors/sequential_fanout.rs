@@ -1,66 +1,35 @@
 //! A request asks another server many times, each time only when the reply before is there.
 
+use std::collections::BTreeMap;
 use std::net::SocketAddr;
 
-use slowpath_core::nanos::{MILLISECOND, Nanos, Span};
+use slowpath_core::nanos::MILLISECOND;
 use slowpath_core::stats::median::median;
 
 use crate::case::{Case, EndpointCase};
 use crate::detectors::{Detector, Examine};
-use crate::diagnosis::{Culprit, Grade, Place, Source};
+use crate::diagnosis::{Culprit, Grade, Place, Segment, Source};
 use crate::predict::without_waits;
+use crate::trace::calls::rows::{CALLS_LEAST, Row, is_fanout, longest_row};
 use crate::trace::calls::{Asked, Calls};
-use crate::trace::inside::summed;
+use crate::trace::inside::{Walked, summed};
 use crate::trace::looked::Looked;
 use crate::verdict::{Amount, Claim, Found, Verdict, evidence, human, percent};
 
-/// Two may be two different questions; from three on it is a loop.
-const CALLS_LEAST: usize = 3;
-/// The calls take at least this share of the request, or it is slow by something else.
-const SHARE_LEAST: f64 = 0.5;
-/// Where one of the calls takes more than this share of all of them, that one is slow, and not their
-/// number.
-const LONGEST_MOST: f64 = 0.5;
-/// A pause between two calls that is longer than the longest of them, and than this, is no loop that
-/// asks on at once: who tries again waits before.
-const PAUSE_LEAST_NS: u64 = MILLISECOND;
 /// It belongs to the endpoint if so many of its requests (of the slow ones in a tail) do it.
 const REQUESTS_LEAST: f64 = 0.5;
 /// Calls that all requests make are slow together from here on: what takes less is not felt.
 const FLOOR_LEAST_NS: f64 = 5.0 * MILLISECOND as f64;
+
+/// What would show which call belongs to which request.
+pub(super) const ONE_CONNECTION: &str =
+    "measure with one connection, or send spans (OTLP) to slowpath";
 
 /// See the module.
 pub(super) static DETECTOR: Detector = Detector {
     examine: Examine::Endpoint(examine),
     may_be_the_work: false,
 };
-
-/// The calls of one request that follow each other.
-struct Row {
-    sample: u32,
-    slow: bool,
-    calls: Vec<Asked>,
-}
-
-impl Row {
-    fn sum_ns(&self) -> u64 {
-        self.calls.iter().map(|call| call.end - call.begin).sum()
-    }
-
-    fn longest(&self) -> Option<&Asked> {
-        self.calls.iter().max_by_key(|call| call.end - call.begin)
-    }
-
-    fn claims(&self, without: Option<&Asked>) -> Vec<Claim> {
-        let kept = self.calls.iter().filter(|call| without != Some(call));
-        let span = |call: &Asked| Span::new(Nanos::new(call.begin), Nanos::new(call.end));
-        let claim = |call: &Asked| Claim {
-            sample: self.sample,
-            span: span(call),
-        };
-        kept.map(claim).collect()
-    }
-}
 
 fn examine(case: &Case<'_>, endpoint: &EndpointCase) -> Verdict {
     let looked = match Looked::at(case, endpoint) {
@@ -71,55 +40,151 @@ fn examine(case: &Case<'_>, endpoint: &EndpointCase) -> Verdict {
     if calls.is_empty() {
         return Verdict::Cleared("the target was not seen to ask any other server".to_owned());
     }
-    let (mut rows, mut known) = (Vec::new(), [0_usize; 2]);
-    let mut most = 0;
-    for walked in &looked.join.walked {
-        let own = calls.own(looked.inside, walked);
-        if !own.whole {
-            continue;
-        }
-        known[usize::from(walked.slow)] += 1;
-        let Some(calls) = longest_row(&own.calls) else {
-            continue;
-        };
-        most = most.max(calls.len());
-        let row = Row {
-            sample: walked.joined.sample,
-            slow: walked.slow,
-            calls,
-        };
-        if is_fanout(&row, walked.joined.latency_ns()) {
-            rows.push(row);
-        }
-    }
+    judged(case, endpoint, &looked, &calls).0
+}
+
+/// Whom which requests ask in rows, if that is named: those calls are no slow reply's.
+pub(super) fn named(
+    case: &Case<'_>,
+    endpoint: &EndpointCase,
+    looked: &Looked<'_>,
+    calls: &Calls,
+) -> BTreeMap<u32, SocketAddr> {
+    let (verdict, rows) = judged(case, endpoint, looked, calls);
+    let is_named = matches!(verdict, Verdict::Found(_));
+    let rows = rows.iter().filter(|_| is_named);
+    rows.filter_map(|row| Some((row.sample, row.calls.first()?.remote)))
+        .collect()
+}
+
+/// What is said, and the rows of requests that consist of one.
+fn judged(
+    case: &Case<'_>,
+    endpoint: &EndpointCase,
+    looked: &Looked<'_>,
+    calls: &Calls,
+) -> (Verdict, Vec<Row>) {
+    let met = Met::of(looked, calls);
     let n = looked.join.walked.len();
-    if 2 * (known[0] + known[1]) < n {
-        return Verdict::Blind {
-            missing: format!(
-                "which calls belong to which request: {} of {n} were under way with others in one loop",
-                n - known[0] - known[1]
-            ),
-            remedy: "measure with one connection, or send spans (OTLP) to slowpath".to_owned(),
-        };
+    if !looked.are_most(met.known) {
+        return (met.hidden(n), Vec::new());
     }
-    let claims: Vec<Claim> = rows.iter().flat_map(|row| row.claims(None)).collect();
-    let place = looked.place(endpoint, &claims);
+    let claims: Vec<Claim> = met.rows.iter().flat_map(|row| row.claims(None)).collect();
+    let place = endpoint.place_among(&claims, met.known[1], met.known[0]);
     let of = match place {
-        Place::Tail => known[1],
-        _ => known[0] + known[1],
+        Place::Tail => met.known[1],
+        _ => met.known[0] + met.known[1],
     };
-    rows.retain(|row| place != Place::Tail || row.slow);
-    if rows.is_empty() || (rows.len() as f64) < REQUESTS_LEAST * of as f64 {
-        return Verdict::Cleared(format!(
+    let told = |row: &&Row| place != Place::Tail || row.slow;
+    let rows: Vec<&Row> = met.rows.iter().filter(told).collect();
+    let verdict = if rows.is_empty() || (rows.len() as f64) < REQUESTS_LEAST * of as f64 {
+        Verdict::Cleared(format!(
             "{} of {n} requests ask one server {CALLS_LEAST} times or more, one after the other, for most \
-             of their time (at most {most} times in a row)",
-            rows.len()
-        ));
+             of their time (at most {} times in a row)",
+            rows.len(),
+            met.most
+        ))
+    } else if let Some(blind) = looked.too_small(case, endpoint, &claims) {
+        blind
+    } else if 2 * rows.iter().filter(|row| row.shared).count() > rows.len() {
+        Verdict::Lead {
+            place,
+            claims,
+            missing:
+                "which calls belong to which request: others ask on the same connections at that \
+                      time"
+                    .to_owned(),
+            remedy: ONE_CONNECTION.to_owned(),
+        }
+    } else {
+        found(case, endpoint, looked, (place, claims), &rows)
+    };
+    (verdict, met.rows)
+}
+
+/// What requests were seen to ask.
+#[derive(Default)]
+struct Met {
+    /// Of those that consist of a row of calls.
+    rows: Vec<Row>,
+    /// Requests of which all calls are known: of the others, and of the slow ones.
+    known: [usize; 2],
+    /// Requests of whose calls some make the connection first.
+    connect: usize,
+    /// The longest row.
+    most: usize,
+}
+
+impl Met {
+    fn of(looked: &Looked<'_>, calls: &Calls) -> Self {
+        let mut met = Self::default();
+        for walked in &looked.join.walked {
+            let own = calls.own(looked.inside, walked);
+            if own.whole {
+                met.take(looked, calls, walked, &own.calls);
+            }
+        }
+        met
     }
-    if let Some(blind) = looked.too_small(case, endpoint, &claims) {
-        return blind;
+
+    fn take(&mut self, looked: &Looked<'_>, calls: &Calls, walked: &Walked, own: &[&Asked]) {
+        let joined = &walked.joined;
+        let row = |calls: &[&Asked]| {
+            let row = longest_row(calls)?;
+            Some((is_fanout(&row, joined.latency_ns()), row))
+        };
+        // A connection that is made has its own questions: a greeting, keys, a login.
+        let (begin, _) = joined.part(Segment::Service);
+        let is_old = |call: &&Asked| {
+            let traffic = looked.inside.index.sockets.traffic(call.socket);
+            traffic.first().is_some_and(|first| first.at < begin)
+        };
+        let old: Vec<&Asked> = own.iter().copied().filter(is_old).collect();
+        let kept = row(&old);
+        let is_row = |row: &Option<(bool, Vec<Asked>)>| row.as_ref().is_some_and(|row| row.0);
+        if !is_row(&kept) && old.len() < own.len() && is_row(&row(own)) {
+            self.connect += 1;
+            return;
+        }
+        self.known[usize::from(walked.slow)] += 1;
+        let Some((is_fanout, kept)) = kept else {
+            return;
+        };
+        self.most = self.most.max(kept.len());
+        if is_fanout {
+            self.rows.push(Row {
+                sample: joined.sample,
+                slow: walked.slow,
+                shared: calls.are_shared(&kept),
+                calls: kept,
+            });
+        }
     }
-    found(case, endpoint, &looked, (place, claims), &rows)
+
+    /// Too little is known of `n` requests.
+    fn hidden(&self, n: usize) -> Verdict {
+        let unknown = n - self.known[0] - self.known[1];
+        if 2 * self.connect >= unknown {
+            return Verdict::Blind {
+                missing: format!(
+                    "which calls are questions, and which make a connection: {} of {n} requests ask on \
+                     connections that they make",
+                    self.connect
+                ),
+                remedy:
+                    "let the target keep its connections to that server, or send spans (OTLP) to \
+                         slowpath"
+                        .to_owned(),
+            };
+        }
+        Verdict::Blind {
+            missing: format!(
+                "which calls belong to which request: {unknown} of {n} were under way with others in one \
+                 loop or runtime, or asked through a thread that asks for many"
+            ),
+            remedy: ONE_CONNECTION.to_owned(),
+        }
+    }
 }
 
 fn found(
@@ -127,10 +192,10 @@ fn found(
     endpoint: &EndpointCase,
     looked: &Looked<'_>,
     (place, claims): (Place, Vec<Claim>),
-    rows: &[Row],
+    rows: &[&Row],
 ) -> Verdict {
     let middle = |of: &dyn Fn(&Row) -> f64| {
-        let mut all: Vec<f64> = rows.iter().map(of).collect();
+        let mut all: Vec<f64> = rows.iter().map(|row| of(row)).collect();
         median(&mut all).unwrap_or(0.0)
     };
     let count = middle(&|row| row.calls.len() as f64);
@@ -142,10 +207,16 @@ fn found(
             human(sum_ns)
         ));
     }
-    let sockets = rows.iter().flat_map(|row| &row.calls).map(|call| (call.socket, 1.0));
+    let sockets = rows
+        .iter()
+        .flat_map(|row| &row.calls)
+        .map(|call| (call.socket, 1.0));
     let first = summed(sockets).first().map_or(0, |(socket, _)| *socket);
     let whom = looked.inside.other_end(first).unwrap_or_default();
-    let fewer: Vec<Claim> = rows.iter().flat_map(|row| row.claims(row.longest())).collect();
+    let fewer: Vec<Claim> = rows
+        .iter()
+        .flat_map(|row| row.claims(row.longest()))
+        .collect();
     let text = format!(
         "{} requests ask {whom} {count:.0} times in the median, each time when the reply before is there: \
          {} a call, {} in all, {} of the request",
@@ -170,37 +241,4 @@ fn found(
         evidence: vec![evidence(Source::Trace, "trace", text)],
         culprit: Culprit::default(),
     })
-}
-
-/// Whether so many calls, rather than one slow call, are what a request of that length consists of.
-fn is_fanout(row: &Row, latency_ns: u64) -> bool {
-    let (sum, longest) = (row.sum_ns() as f64, row.longest());
-    let longest = longest.map_or(0, |call| call.end - call.begin) as f64;
-    row.calls.len() >= CALLS_LEAST
-        && sum >= SHARE_LEAST * latency_ns as f64
-        && longest <= LONGEST_MOST * sum
-}
-
-/// Of calls in order of their ends, the row to one server that takes longest, each of which begins when
-/// the one before is over.
-fn longest_row(calls: &[&Asked]) -> Option<Vec<Asked>> {
-    let mut rows: Vec<(SocketAddr, Vec<Asked>)> = Vec::new();
-    for call in calls {
-        let place = rows.iter().rposition(|(remote, _)| *remote == call.remote);
-        let last = place.and_then(|place| rows[place].1.last().map(|last| (place, *last)));
-        match last {
-            Some((place, last)) if follows(&last, call) => rows[place].1.push(**call),
-            // Beside it: no row.
-            Some((_, last)) if call.begin < last.end => {}
-            _ => rows.push((call.remote, vec![**call])),
-        }
-    }
-    let sum = |row: &[Asked]| row.iter().map(|call| call.end - call.begin).sum::<u64>();
-    rows.into_iter().map(|(_, row)| row).max_by_key(|row| sum(row))
-}
-
-/// Whether a call is asked as soon as the one before is over.
-fn follows(last: &Asked, call: &Asked) -> bool {
-    let longest = (last.end - last.begin).max(call.end - call.begin);
-    call.begin >= last.end && call.begin - last.end <= longest.max(PAUSE_LEAST_NS)
 }

@@ -4,19 +4,20 @@
 //! run. Waiting for a lock whose holder has asked is the lock's.
 
 use std::collections::BTreeMap;
+use std::net::SocketAddr;
 
 use slowpath_core::nanos::{MILLISECOND, Nanos, Span};
 use slowpath_core::stats::median::median;
-use slowpath_core::trace::Role;
 
 use crate::case::{Case, EndpointCase};
-use crate::detectors::{Detector, Examine};
+use crate::detectors::{Detector, Examine, sequential_fanout};
 use crate::diagnosis::{Culprit, Grade, Place, Segment, Source};
 use crate::predict::without_waits;
-use crate::trace::calls::Calls;
+use crate::trace::calls::waits::{comes_unseen, waits};
+use crate::trace::calls::{Calls, settled};
 use crate::trace::inside::{Inside, Walked, summed};
 use crate::trace::looked::Looked;
-use crate::trace::pieces::{Behalf, Hop, How, LeafKind, Piece};
+use crate::trace::pieces::Behalf;
 use crate::verdict::{Amount, Claim, Found, Verdict, evidence, human, percent};
 
 /// A reply that all requests wait for is slow from here on: within a data centre a round trip takes
@@ -24,6 +25,9 @@ use crate::verdict::{Amount, Claim, Found, Verdict, evidence, human, percent};
 const FLOOR_LEAST_NS: f64 = 20.0 * MILLISECOND as f64;
 /// Whom requests wait for is told down to this share of the time.
 const NAMED_LEAST: f64 = 0.2;
+/// Requests that wait for this share of their time for what comes over no TCP connection may wait for
+/// another server on a Unix socket or over UDP: nobody is acquitted then.
+const UNSEEN_LEAST: f64 = 0.2;
 
 /// See the module.
 pub(super) static DETECTOR: Detector = Detector {
@@ -38,54 +42,80 @@ struct Waited {
     slow: bool,
 }
 
+/// What requests were seen to wait for.
+#[derive(Default)]
+struct Met {
+    waited: Vec<Waited>,
+    /// Requests of which that is known: of the others, and of the slow ones.
+    known: [usize; 2],
+    /// How long those were in all, and waited for what came over no TCP connection.
+    whole_ns: u64,
+    unseen_ns: u64,
+}
+
 fn examine(case: &Case<'_>, endpoint: &EndpointCase) -> Verdict {
     let looked = match Looked::at(case, endpoint) {
         Ok(looked) => looked,
         Err(blind) => return *blind,
     };
-    let inside = looked.inside;
-    let calls = Calls::of(case, inside);
-    let mut waited = Vec::new();
-    let mut whole = 0;
+    let calls = Calls::of(case, looked.inside);
+    let rows = sequential_fanout::named(case, endpoint, &looked, &calls);
+    let mut met = Met::default();
     for walked in &looked.join.walked {
-        whole += usize::from(waits_of(inside, &calls, walked, &mut waited));
+        let row = rows.get(&walked.joined.sample).copied();
+        met.take(looked.inside, &calls, walked, row);
     }
     let n = looked.join.walked.len();
-    if waited.is_empty() {
-        let text = format!("none of {n} requests waited for a reply from another server");
-        return if calls.is_empty() || 2 * whole >= n {
-            looked.cleared(endpoint, text)
-        } else {
-            hidden(n - whole)
-        };
+    let unknown = met.unknown(&looked, &calls);
+    if met.waited.is_empty() {
+        let text = format!("none of {n} requests waited for one reply from another server");
+        return unknown.unwrap_or_else(|| looked.cleared(endpoint, text));
     }
-    let claims: Vec<Claim> = waited.iter().map(|w| w.claim).collect();
+    let claims: Vec<Claim> = met.waited.iter().map(|w| w.claim).collect();
     if let Some(blind) = looked.too_small(case, endpoint, &claims) {
         return blind;
     }
-    let place = looked.place(endpoint, &claims);
-    let each = each_ns(&waited, place);
+    let place = endpoint.place_among(&claims, met.known[1], met.known[0]);
+    let each = each_ns(&met.waited, place);
     if place == Place::Floor && each < FLOOR_LEAST_NS {
-        if 2 * whole < n {
-            return hidden(n - whole);
-        }
-        return Verdict::Cleared(format!(
-            "requests wait {} for replies from others, in the median: as much as asking takes",
-            human(each)
-        ));
+        return unknown.unwrap_or_else(|| {
+            Verdict::Cleared(format!(
+                "requests wait {} for replies from others, in the median: as much as asking takes",
+                human(each)
+            ))
+        });
     }
+    found(case, endpoint, &looked, place, &met.waited, claims)
+}
+
+fn found(
+    case: &Case<'_>,
+    endpoint: &EndpointCase,
+    looked: &Looked<'_>,
+    place: Place,
+    waited: &[Waited],
+    claims: Vec<Claim>,
+) -> Verdict {
+    let each = each_ns(waited, place);
     let told = waited.iter().filter(|w| place != Place::Tail || w.slow);
     let who = summed(told.map(|w| (w.whom.clone(), w.claim.span.len_ns() as f64)));
     let total: f64 = who.iter().map(|(_, ns)| ns).sum();
     let shares = who.iter().map(|(whom, ns)| (whom, ns / total.max(1.0)));
     let named = shares.filter(|(_, share)| *share >= NAMED_LEAST);
-    let named: Vec<String> = named.map(|(w, s)| format!("{w} ({})", percent(s))).collect();
+    let named: Vec<String> = named
+        .map(|(w, s)| format!("{w} ({})", percent(s)))
+        .collect();
     let whom = who.first().map_or("", |(whom, _)| whom.as_str());
     let text = format!(
-        "{} of {n} followed requests wait for replies, {} each in the median{}: from {}",
+        "{} of {} followed requests wait for replies, {} each in the median{}: from {}",
         touched(&claims),
+        looked.join.walked.len(),
         human(each),
-        if place == Place::Tail { " of the slow ones" } else { "" },
+        if place == Place::Tail {
+            " of the slow ones"
+        } else {
+            ""
+        },
         named.join(", ")
     );
     Verdict::Found(Found {
@@ -103,69 +133,92 @@ fn examine(case: &Case<'_>, endpoint: &EndpointCase) -> Verdict {
     })
 }
 
-/// Nothing says which of many requests under way at once a call belongs to.
-fn hidden(overlapping: usize) -> Verdict {
-    Verdict::Blind {
-        missing: format!(
-            "which calls belong to which request: {overlapping} requests were under way with others in a \
-             runtime that keeps what waits in user space"
-        ),
-        remedy: "measure with one connection, or send spans (OTLP) to slowpath".to_owned(),
-    }
-}
-
-/// What a request waited for replies, appended to `out`; whether all that it asked for is known.
-fn waits_of(inside: &Inside<'_>, calls: &Calls, walked: &Walked, out: &mut Vec<Waited>) -> bool {
-    let own = calls.own(inside, walked);
-    let mut put = |begin: u64, end: u64, whom: String| {
-        let span = Span::new(Nanos::new(begin.max(1)), Nanos::new(end.max(1)));
-        let sample = walked.joined.sample;
-        let claim = Claim { sample, span };
-        out.push(Waited {
-            claim,
-            whom,
-            slow: walked.slow,
-        });
-    };
-    let pieces = walked.pieces.iter().filter(|p| p.segment == Segment::Service);
-    for piece in pieces.filter(|piece| piece.behalf == Behalf::Own) {
-        let hops = inside.chains.hops(piece.chain);
-        if !is_wait(piece, &hops) {
-            continue;
-        }
-        // In order of their ends: what is under way together is counted once.
-        let mut at = piece.begin;
-        for call in &own.calls {
-            let (begin, end) = (call.begin.max(at), call.end.min(piece.end));
-            if begin < end {
-                put(begin, end, inside.other_end(call.socket).unwrap_or_default());
-                at = end;
+impl Met {
+    /// What a request waited for replies, but for those of a row that is named as such.
+    fn take(
+        &mut self,
+        inside: &Inside<'_>,
+        calls: &Calls,
+        walked: &Walked,
+        row: Option<SocketAddr>,
+    ) {
+        let own = calls.own(inside, walked);
+        let settled = settled(&own.calls);
+        let joined = &walked.joined;
+        let before = self.waited.len();
+        let mut unseen_ns = 0;
+        let mut put = |begin: u64, end: u64, whom: String| {
+            let span = Span::new(Nanos::new(begin.max(1)), Nanos::new(end.max(1)));
+            let sample = joined.sample;
+            self.waited.push(Waited {
+                claim: Claim { sample, span },
+                whom,
+                slow: walked.slow,
+            });
+        };
+        let pieces = walked
+            .pieces
+            .iter()
+            .filter(|p| p.segment == Segment::Service);
+        for piece in pieces.filter(|piece| piece.behalf == Behalf::Own) {
+            let hops = inside.chains.hops(piece.chain);
+            let Some(of_peer) = waits(inside, piece, &hops, joined.socket) else {
+                continue;
+            };
+            let first = settled.partition_point(|part| part.end <= piece.begin);
+            let parts = settled[first..].iter();
+            let mut asked = false;
+            for part in parts.take_while(|part| part.begin < piece.end) {
+                asked = true;
+                if row != Some(part.remote) {
+                    let (begin, end) = (part.begin.max(piece.begin), part.end.min(piece.end));
+                    put(
+                        begin,
+                        end,
+                        inside.other_end(part.socket).unwrap_or_default(),
+                    );
+                }
+            }
+            match of_peer {
+                Some(peer) if calls.is_empty() => {
+                    let name = format!("process {}", inside.process_name(peer));
+                    put(piece.begin, piece.end, name);
+                }
+                _ if !asked && comes_unseen(inside, piece) => unseen_ns += piece.len_ns(),
+                _ => {}
             }
         }
-        let by_peer = hops.iter().find(|hop| hop.how == How::Sent && is_peer(inside, hop.tid));
-        if let Some(peer) = by_peer.filter(|_| at == piece.begin && calls.is_empty()) {
-            let name = format!("process {}", inside.process_name(peer.tid));
-            put(piece.begin, piece.end, name);
+        if own.whole || self.waited.len() > before {
+            self.known[usize::from(walked.slow)] += 1;
+            self.whole_ns += joined.latency_ns();
+            self.unseen_ns += unseen_ns;
         }
     }
-    own.whole
-}
 
-/// Whether the request's own thread, or one that it asked, waits for what comes from outside of the
-/// process.
-fn is_wait(piece: &Piece, hops: &[Hop]) -> bool {
-    let own = |hop: &&Hop| matches!(hop.how, How::Serves | How::Asked);
-    let of_others = hops.iter().find(|hop| !own(hop));
-    let at_rest = matches!(
-        piece.leaf.kind,
-        LeafKind::Network | LeafKind::Data | LeafKind::Peer | LeafKind::RuntimeIdle
-    );
-    of_others.map_or(at_rest, |hop| hop.how == How::Sent)
-}
-
-fn is_peer(inside: &Inside<'_>, tid: u32) -> bool {
-    let process = inside.trace().process_of(tid);
-    process.is_some_and(|process| process.role == Role::Peer)
+    /// Why nobody can be acquitted, if so.
+    fn unknown(&self, looked: &Looked<'_>, calls: &Calls) -> Option<Verdict> {
+        let n = looked.join.walked.len();
+        if !calls.is_empty() && !looked.are_most(self.known) {
+            return Some(Verdict::Blind {
+                missing: format!(
+                    "which calls belong to which request: {} of {n} requests were under way with others \
+                     in a loop or a runtime that keeps what waits in user space, or asked through a \
+                     thread that asks for many",
+                    n - self.known[0] - self.known[1]
+                ),
+                remedy: sequential_fanout::ONE_CONNECTION.to_owned(),
+            });
+        }
+        let share = self.unseen_ns as f64 / self.whole_ns.max(1) as f64;
+        (share >= UNSEEN_LEAST).then(|| Verdict::Blind {
+            missing: format!(
+                "whom requests wait for in {} of their time: what they wait for came over no TCP \
+                 connection (a Unix socket, UDP, a pipe)",
+                percent(share)
+            ),
+            remedy: "let the target ask over TCP, or send spans (OTLP) to slowpath".to_owned(),
+        })
+    }
 }
 
 /// How long a request waits, in the median; a slow one if that is where it lies.

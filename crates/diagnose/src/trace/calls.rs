@@ -3,9 +3,15 @@
 //!
 //! A thread that serves one connection at a time asks for the request that it has in hand. A loop, or
 //! a runtime that parks what waits in user space, asks for many at once: what belongs to which is then
-//! known of requests that have the target for themselves. A loop asks again, or answers, when it has read
-//! a reply: if what it read before each step leads back to the request, the steps are the request's. Of
-//! others the call alone is known whose reply was read last.
+//! known of requests that have the target for themselves. So it is of a thread that talks to others for
+//! those that serve. A loop asks again, or answers, when it has read a reply: if what it read before each
+//! step leads back to the request, the steps are the request's. Of others the call alone is known whose
+//! reply was read last. Whom the target asks as much when it has no request is nobody's.
+
+mod background;
+pub(crate) mod rows;
+mod settled;
+pub(crate) mod waits;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::SocketAddr;
@@ -13,10 +19,12 @@ use std::net::SocketAddr;
 use slowpath_core::nanos::Nanos;
 use slowpath_core::trace::Role;
 
+pub(crate) use settled::settled;
+
 use super::index::{Mark, TrafficKind};
 use super::inside::{Inside, Walked};
 use super::join::WRITE_TOLD_LATE_NS;
-use super::pieces::How;
+use super::pieces::{Hop, How};
 use crate::case::Case;
 use crate::diagnosis::Segment;
 
@@ -46,6 +54,8 @@ pub(crate) struct Calls {
     by_socket: BTreeMap<u32, Vec<usize>>,
     /// Requests that had the target for themselves: positions in the record's samples, ascending.
     alone: Vec<u32>,
+    /// Who is asked whether or not there is a request.
+    background: BTreeSet<SocketAddr>,
 }
 
 /// What a request asked of others.
@@ -78,11 +88,13 @@ impl Calls {
         } else {
             alone(case)
         };
+        let background = background::of(case, &index.blocks, &all);
         Self {
             all,
             by_thread,
             by_socket,
             alone,
+            background,
         }
     }
 
@@ -94,38 +106,39 @@ impl Calls {
     /// What is known to have been asked for a request.
     pub(crate) fn own(&self, inside: &Inside<'_>, walked: &Walked) -> Own<'_> {
         let joined = &walked.joined;
-        let (begin, end) = joined.part(Segment::Service);
-        let within = |call: &&Asked| call.begin >= begin && call.end <= end;
         let process = inside.trace().process_of(joined.reader);
         let parks = process.is_some_and(|p| p.runtime.parks_in_user_space());
         let is_loop = inside.loops.has(joined.reader);
-        if parks || is_loop {
-            let alone = self.alone.binary_search(&joined.sample).is_ok();
-            let first = self.all.partition_point(|call| call.end < begin);
-            let calls = self.all[first..].iter().take_while(|call| call.end <= end);
-            let mut calls: Vec<&Asked> = calls.filter(within).collect();
-            if let Some(steps) = self.steps(inside, walked).filter(|_| !alone && is_loop) {
-                return Own {
-                    calls: steps,
-                    whole: true,
-                };
-            }
-            if !alone {
-                // What a loop read last before it answered is what it waited for.
-                calls.retain(|call| is_loop && call.tid == joined.reader);
-                calls = calls.pop().into_iter().collect();
-            }
-            return Own {
-                calls,
-                whole: alone,
-            };
+        if !parks && !is_loop {
+            return self.of_threads(inside, walked);
         }
+        let alone = self.is_alone(walked);
+        if let Some(calls) = self.steps(inside, walked).filter(|_| !alone && is_loop) {
+            return Own { calls, whole: true };
+        }
+        let (begin, end) = joined.part(Segment::Service);
+        let first = self.all.partition_point(|call| call.end < begin);
+        let calls = self.all[first..].iter().take_while(|call| call.end <= end);
+        let mut calls: Vec<&Asked> = calls.filter(|call| call.begin >= begin).collect();
+        let all = calls.len();
+        calls.retain(|call| !self.background.contains(&call.remote));
+        let whole = alone && calls.len() == all;
+        if !alone {
+            // What a loop read last before it answered is what it waited for.
+            calls.retain(|call| is_loop && call.tid == joined.reader);
+            calls = calls.pop().into_iter().collect();
+        }
+        Own { calls, whole }
+    }
+
+    /// The same, where a thread serves one connection at a time.
+    fn of_threads(&self, inside: &Inside<'_>, walked: &Walked) -> Own<'_> {
+        let joined = &walked.joined;
+        let (begin, end) = joined.part(Segment::Service);
         let mut threads = BTreeSet::from([joined.reader, joined.writer]);
         for piece in &walked.pieces {
             let hops = inside.chains.hops(piece.chain);
-            let own = hops
-                .iter()
-                .take_while(|h| matches!(h.how, How::Serves | How::Asked));
+            let own = hops.iter().take_while(|hop| inside.stays_inside(hop));
             threads.extend(own.map(|hop| hop.tid));
         }
         let of_thread = |tid: &u32| self.by_thread.get(tid).map_or(&[][..], Vec::as_slice);
@@ -139,10 +152,36 @@ impl Calls {
             })
             .collect();
         let calls = places.into_iter().map(|place| &self.all[place]);
-        Own {
-            calls: calls.filter(within).collect(),
-            whole: true,
-        }
+        let mut calls: Vec<&Asked> = calls.filter(|call| call.begin >= begin).collect();
+        let all = calls.len();
+        // Another thread talks for many: what it asks at that time may be for others.
+        let alone = self.is_alone(walked);
+        calls.retain(|call| {
+            let in_hand = call.tid == joined.reader || call.tid == joined.writer;
+            in_hand || alone && !self.background.contains(&call.remote)
+        });
+        let whole = calls.len() == all;
+        Own { calls, whole }
+    }
+
+    /// Whether a request had the target for itself.
+    fn is_alone(&self, walked: &Walked) -> bool {
+        self.alone.binary_search(&walked.joined.sample).is_ok()
+    }
+
+    /// Whether something else than these calls was asked on their connections meanwhile.
+    pub(crate) fn are_shared(&self, calls: &[Asked]) -> bool {
+        let (Some(first), Some(last)) = (calls.first(), calls.last()) else {
+            return false;
+        };
+        let sockets: BTreeSet<u32> = calls.iter().map(|call| call.socket).collect();
+        let meanwhile = sockets.iter().map(|socket| {
+            let own = self.by_socket.get(socket).map_or(&[][..], Vec::as_slice);
+            let from = own.partition_point(|&place| self.all[place].end <= first.begin);
+            let own = own[from..].iter().map(|&place| &self.all[place]);
+            own.take_while(|call| call.begin < last.end).count()
+        });
+        meanwhile.sum::<usize>() > calls.len()
     }
 }
 
@@ -254,10 +293,32 @@ impl Inside<'_> {
         };
         let traffic = self.index.sockets.traffic(socket).iter();
         let mut own = traffic.filter(|t| t.kind == TrafficKind::Wrote);
-        let by_target = own.next().is_some_and(|t| {
-            let process = self.trace().process_of(t.tid);
-            process.is_some_and(|process| process.role == Role::Target)
-        });
-        by_target && !self.is_clients(end) && !self.serves(socket)
+        let by_target = own.next().is_some_and(|t| self.is_targets(t.tid));
+        by_target && !self.is_clients(end) && !self.serves(socket) && !self.is_internal(socket)
+    }
+
+    /// Whether both ends of a connection are the target's: its processes talk to each other.
+    pub(crate) fn is_internal(&self, socket: u32) -> bool {
+        let sockets = &self.index.sockets;
+        let mut ends = [Some(socket), sockets.other(socket)].into_iter();
+        ends.all(|end| {
+            let traffic = end.map_or(&[][..], |end| sockets.traffic(end));
+            let met = traffic.iter().find(|t| t.kind != TrafficKind::Arrived);
+            met.is_some_and(|t| self.is_targets(t.tid))
+        })
+    }
+
+    /// Whether a thread that is waited for does its part of a request inside of the target.
+    pub(crate) fn stays_inside(&self, hop: &Hop) -> bool {
+        match hop.how {
+            How::Serves | How::Asked => true,
+            How::Sent => self.is_targets(hop.tid),
+            _ => false,
+        }
+    }
+
+    fn is_targets(&self, tid: u32) -> bool {
+        let process = self.trace().process_of(tid);
+        process.is_some_and(|process| process.role == Role::Target)
     }
 }

@@ -137,6 +137,14 @@ impl<'c> Looked<'c> {
         endpoint.place_among(claims, slow, self.join.walked.len() - slow)
     }
 
+    /// Whether so many of the followed requests (of the others, and of the slow ones) are most of
+    /// them, and most of the slow ones: what is known of the others says nothing of those.
+    pub(crate) fn are_most(&self, known: [usize; 2]) -> bool {
+        let n = self.join.walked.len();
+        let slow = self.join.walked.iter().filter(|w| w.slow).count();
+        2 * (known[0] + known[1]) >= n && 2 * known[1] >= slow
+    }
+
     /// That a cause is too small to be told from what tracing itself costs, if it is.
     pub(crate) fn too_small(
         &self,

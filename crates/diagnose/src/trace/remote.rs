@@ -1,10 +1,11 @@
 //! What a thread that waits for a socket waits for: whoever is at the other end of it.
 
+use std::cmp::Ordering;
 use std::net::SocketAddr;
 
 use slowpath_core::trace::Call;
 
-use super::index::{Index, Off};
+use super::index::{Index, Off, Traffic, TrafficKind};
 use super::inside::Inside;
 use super::looked::does;
 use super::pieces::{Leaf, LeafKind};
@@ -28,6 +29,12 @@ pub(super) fn awaited(index: &Index<'_>, tid: u32, off: &Off) -> Option<u32> {
         .iter()
         .find(|mark| !mark.wrote)
         .map(|mark| mark.socket)
+}
+
+/// Whether data came to an end of a connection before any was sent from it.
+fn is_asked_first(traffic: &[Traffic]) -> bool {
+    let first = traffic.first();
+    first.is_some_and(|first| first.kind != TrafficKind::Wrote)
 }
 
 impl Inside<'_> {
@@ -88,13 +95,26 @@ impl Inside<'_> {
         Some(format!("waits for data from {}", self.other_end(socket)?))
     }
 
+    /// The end of a connection at which a thread that is off the CPUs at an instant waits for data.
+    pub(crate) fn awaited_at(&self, tid: u32, at: u64) -> Option<u32> {
+        let off = self.index.offs(tid, at, at.saturating_add(1)).first()?;
+        awaited(&self.index, tid, off)
+    }
+
     /// Whether others connect to this end, and not the other way round: more connections have its
-    /// port than that of the other end.
+    /// port than that of the other end. Where as many have either, who asks is the one who sends
+    /// first.
     pub(super) fn serves(&self, socket: u32) -> bool {
         let sockets = &self.index.sockets;
         sockets.end(socket).is_some_and(|end| {
             let own = sockets.with_local_port(end.local.port()).len();
-            self.is_clients(end) || own > sockets.with_remote_port(end.remote.port()).len()
+            let others = sockets.with_remote_port(end.remote.port()).len();
+            self.is_clients(end)
+                || match own.cmp(&others) {
+                    Ordering::Greater => true,
+                    Ordering::Less => false,
+                    Ordering::Equal => is_asked_first(sockets.traffic(socket)),
+                }
         })
     }
 
@@ -128,5 +148,24 @@ impl Inside<'_> {
         let ip = address.ip().to_canonical();
         let mut sockets = self.trace().sockets.iter();
         ip.is_loopback() || sockets.any(|socket| socket.local.ip().to_canonical() == ip)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn who_sends_first_on_a_connection_asks() {
+        use TrafficKind::{Arrived, Read, Wrote};
+        let traffic = |kinds: &[TrafficKind]| {
+            let kinds = (1..).zip(kinds);
+            let traffic = kinds.map(|(at, &kind)| Traffic { at, tid: 1, kind });
+            is_asked_first(&traffic.collect::<Vec<_>>())
+        };
+        assert!(!traffic(&[Wrote, Arrived, Read]));
+        assert!(traffic(&[Arrived, Read, Wrote]));
+        assert!(traffic(&[Read, Wrote]));
+        assert!(!traffic(&[]));
     }
 }
