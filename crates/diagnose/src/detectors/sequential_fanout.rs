@@ -133,11 +133,13 @@ impl Met {
             let row = longest_row(calls)?;
             Some((is_fanout(&row, joined.latency_ns()), row))
         };
-        // A connection that is made has its own questions: a greeting, keys, a login.
+        // A connection that is made has its own questions: a greeting, keys, a login. One that is
+        // asked a single time had none.
         let (begin, _) = joined.part(Segment::Service);
         let is_old = |call: &&Asked| {
             let traffic = looked.inside.index.sockets.traffic(call.socket);
-            traffic.first().is_some_and(|first| first.at < begin)
+            let is_alone = || own.iter().filter(|other| other.socket == call.socket).count() == 1;
+            traffic.first().is_some_and(|first| first.at < begin) || is_alone()
         };
         let old: Vec<&Asked> = own.iter().copied().filter(is_old).collect();
         let kept = row(&old);

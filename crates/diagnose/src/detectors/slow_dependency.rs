@@ -13,7 +13,7 @@ use crate::case::{Case, EndpointCase};
 use crate::detectors::{Detector, Examine, sequential_fanout};
 use crate::diagnosis::{Culprit, Grade, Place, Segment, Source};
 use crate::predict::without_waits;
-use crate::trace::calls::waits::{comes_unseen, waits};
+use crate::trace::calls::waits::{Awaited, comes_unseen, waits};
 use crate::trace::calls::{Calls, settled};
 use crate::trace::inside::{Inside, Walked, summed};
 use crate::trace::looked::Looked;
@@ -162,7 +162,7 @@ impl Met {
             .filter(|p| p.segment == Segment::Service);
         for piece in pieces.filter(|piece| piece.behalf == Behalf::Own) {
             let hops = inside.chains.hops(piece.chain);
-            let Some(of_peer) = waits(inside, piece, &hops, joined.socket) else {
+            let Some(awaited) = waits(inside, piece, &hops, joined.socket) else {
                 continue;
             };
             let first = settled.partition_point(|part| part.end <= piece.begin);
@@ -179,8 +179,8 @@ impl Met {
                     );
                 }
             }
-            match of_peer {
-                Some(peer) if calls.is_empty() => {
+            match awaited {
+                Awaited::Of(peer) if calls.is_empty() => {
                     let name = format!("process {}", inside.process_name(peer));
                     put(piece.begin, piece.end, name);
                 }

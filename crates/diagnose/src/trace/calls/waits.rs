@@ -5,16 +5,30 @@ use slowpath_core::trace::{Call, Role};
 use crate::trace::inside::Inside;
 use crate::trace::pieces::{Hop, How, LeafKind, Piece};
 
+/// For whose reply a thread waits.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Awaited {
+    /// That of this thread of a peer, which is seen to have kept it.
+    Of(u32),
+    /// That of whoever is at the other end.
+    Someone,
+}
+
 /// Whether the target's own thread, or one of the target that it asked, waits for what comes from
-/// outside of it, with the thread of a peer that is seen to have kept it.
+/// outside of it.
 pub(crate) fn waits(
     inside: &Inside<'_>,
     piece: &Piece,
     hops: &[Hop],
     client: u32,
-) -> Option<Option<u32>> {
+) -> Option<Awaited> {
     if let Some(hop) = hops.iter().find(|hop| !inside.stays_inside(hop)) {
-        return (hop.how == How::Sent).then(|| is_peer(inside, hop.tid).then_some(hop.tid));
+        let of = if is_peer(inside, hop.tid) {
+            Awaited::Of(hop.tid)
+        } else {
+            Awaited::Someone
+        };
+        return (hop.how == How::Sent).then_some(of);
     }
     let leaf = &piece.leaf;
     let at_rest = matches!(
@@ -25,7 +39,7 @@ pub(crate) fn waits(
     let sends = leaf.call == Some(Call::Write);
     let reads = leaf.kind != LeafKind::RuntimeIdle
         && inside.awaited_at(leaf.tid, piece.begin) == Some(client);
-    (at_rest && !sends && !reads).then_some(None)
+    (at_rest && !sends && !reads).then_some(Awaited::Someone)
 }
 
 /// Whether a thread waits for data, and what comes is of no TCP connection.
