@@ -121,9 +121,14 @@ fn print(text: &str) -> io::Result<()> {
 }
 
 fn list() -> String {
+    let longest = REGISTRY
+        .iter()
+        .map(|pathology| pathology.name().len())
+        .max();
+    let width = longest.unwrap_or(0) + 2;
     REGISTRY.iter().fold(String::new(), |mut text, pathology| {
         // Writing to a string cannot fail.
-        let _ = writeln!(text, "{:24}{}", pathology.name(), pathology.summary);
+        let _ = writeln!(text, "{:width$}{}", pathology.name(), pathology.summary);
         text
     })
 }

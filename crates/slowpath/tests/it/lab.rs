@@ -81,6 +81,9 @@ const OPEN: &str = "model = \"open\"\nrate = \"60/s\"\nconnections = 4\nduration
 
 #[test]
 fn delayed_ack() {
+    if !of_the_long_list() {
+        return;
+    }
     sick("delayed-ack", OPEN, "delayed-ack", 0.8);
     side_by_side(&[&|| healthy("delayed-ack --healthy", OPEN), &|| {
         not("delayed-ack --variant sleep", OPEN, "delayed-ack");

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use serde_json::Value;
 
-use crate::support::{Server, skipped, slowpath, stderr, stdout};
+use crate::support::{Server, of_the_long_list, skipped, slowpath, stderr, stdout};
 
 /// `slowpath sweep ARGS` with short windows, and what it wrote.
 fn sweep(folder: &Path, args: &[&str]) -> (i32, Value, String) {
@@ -175,6 +175,9 @@ fn a_limit_of_connections_shows_as_a_reconnect_storm() {
 
 #[test]
 fn a_server_that_is_slow_in_some_starts_has_modes_of_runs() {
+    if !of_the_long_list() {
+        return;
+    }
     let folder = tempfile::tempdir().unwrap();
     let lab = crate::support::lab().display().to_string();
     let scenario = format!(
