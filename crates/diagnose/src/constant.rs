@@ -24,6 +24,11 @@ const EARLY_SHARE: f64 = 0.02;
 /// Where lengths are tight, all but the few that may be early are at least this share of the
 /// median: (1 - 0.1) / (1 + 0.1), with room for rounding.
 const LOOSE: f64 = 0.8;
+/// Where some requests are slow for another reason, these are of any length. A delay has a low edge all
+/// the same: just below it, from this share of the constant on, …
+const BELOW_EDGE: f64 = 0.75;
+/// … lie at most so many requests for each that has it.
+const BELOW_EDGE_MOST: f64 = 0.1;
 /// A floor is in every request but those that go another way, like the first on a connection; a
 /// slow mode may hold as many again that are slow for another reason.
 const HAVE_IT: (f64, f64) = (0.9, 0.5);
@@ -99,13 +104,13 @@ pub(crate) fn constant(case: &Case<'_>, endpoint: &EndpointCase) -> Option<Delay
     let quiet: Vec<u32> = all.iter().filter(alone).copied().collect();
     let least = DELAY_LEAST_NS.max(TIMES_WIRE * case.wire_ns.unwrap_or_default());
     for phase in [Part::BeforeFirstByte, Part::InsideResponse] {
-        let tight = |requests, have_it| tight(case, requests, phase, least, have_it);
+        let tight = |requests, place| tight(case, requests, phase, least, place);
         let floor = [all, &quiet]
             .into_iter()
-            .find_map(|requests| tight(requests, HAVE_IT.0));
+            .find_map(|requests| tight(requests, Place::Floor));
         let floor = floor.map(|found| (Place::Floor, all, found));
         let slow = endpoint.split.bimodal.then_some(&endpoint.split.slow);
-        let tail = || Some((Place::Tail, slow?, tight(slow?, HAVE_IT.1)?));
+        let tail = || Some((Place::Tail, slow?, tight(slow?, Place::Tail)?));
         if let Some((place, requests, (constant_ns, width_ns))) = floor.or_else(tail) {
             let waits = waits(case, requests, phase, constant_ns);
             return Some(Delay {
@@ -126,8 +131,10 @@ fn tight(
     requests: &[u32],
     phase: Part,
     least_ns: u64,
-    have_it: f64,
+    place: Place,
 ) -> Option<(u64, u64)> {
+    let is_floor = place == Place::Floor;
+    let have_it = if is_floor { HAVE_IT.0 } else { HAVE_IT.1 };
     let lengths = requests
         .iter()
         .filter_map(|&i| phase.of(case.sample(i)))
@@ -136,17 +143,23 @@ fn tight(
     if lengths.len() < FEWEST || (lengths.len() as f64) < have_it * requests.len() as f64 {
         return None;
     }
-    if is_loose(&mut lengths) {
+    if is_floor && is_loose(&mut lengths) {
         return None;
     }
     lengths.sort_unstable();
     let (low, high) = shortest(&lengths, TIGHT_HALF)?;
     let inside = lengths.partition_point(|&l| l < low)..lengths.partition_point(|&l| l <= high);
     let constant = type_1(&lengths[inside], EDGE_P)?;
-    let early = lengths.partition_point(|&l| (l as f64) < (1.0 - TIGHT) * constant as f64);
-    let is_tight = (high - low) as f64 <= TIGHT * constant as f64
-        && early as f64 <= EARLY_SHARE * lengths.len() as f64
-        && constant >= least_ns;
+    let below = |share: f64| lengths.partition_point(|&l| (l as f64) < share * constant as f64);
+    let early = below(1.0 - TIGHT);
+    let has_edge = if is_floor {
+        early as f64 <= EARLY_SHARE * lengths.len() as f64
+    } else {
+        let near = early - below(BELOW_EDGE);
+        near as f64 <= BELOW_EDGE_MOST * (lengths.len() - early) as f64
+    };
+    let is_tight =
+        (high - low) as f64 <= TIGHT * constant as f64 && has_edge && constant >= least_ns;
     is_tight.then_some((constant, high - low))
 }
 

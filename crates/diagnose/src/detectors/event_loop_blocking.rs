@@ -44,7 +44,7 @@ fn examine(case: &Case<'_>, endpoint: &EndpointCase) -> Verdict {
         piece.behalf != Behalf::Own
             && !matches!(piece.leaf.kind, LeafKind::Ready(_))
             && matches!(piece.segment, Segment::Unread | Segment::Service)
-            && !matches!(piece.leaf.kind, LeafKind::RuntimeIdle | LeafKind::Unknown(_))
+            && !matches!(piece.leaf.kind, LeafKind::RuntimeIdle | LeafKind::RuntimeTimer | LeafKind::Unknown(_))
             && hops.first().is_some_and(|hop| hop.tid == walked.joined.reader)
             && loops.serves(walked.joined.reader, walked.joined.socket)
     });

@@ -63,7 +63,10 @@ fn states(case: &Case<'_>, inside: &Inside<'_>, walked: &[&Walked], key: GapKey)
                 state.requests += u64::from(state.last != Some(one.joined.sample));
                 state.last = Some(one.joined.sample);
                 // Where an idle runtime waits is the same in every program.
-                if piece.leaf.kind != LeafKind::RuntimeIdle {
+                if !matches!(
+                    piece.leaf.kind,
+                    LeafKind::RuntimeIdle | LeafKind::RuntimeTimer
+                ) {
                     *state.stacks.entry(piece.leaf.stack).or_default() += ns;
                 }
             }

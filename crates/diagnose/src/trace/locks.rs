@@ -106,9 +106,13 @@ pub(crate) fn held(hops: &[Hop], leaf: &Leaf) -> Option<Held> {
     // was given the lock, and is ready to go on, has nothing but work to do.
     let is_ready = matches!(leaf.kind, LeafKind::Ready(_));
     let waited = is_ready && !matches!(leaf.call, None | Some(Call::Futex));
-    // Behind the holder stands whom it waits for.
-    let waits = !is_last || leaf.kind.waits_outside() || waited;
-    let works = is_last && (leaf.kind == LeafKind::Cpu || is_ready && !waited);
+    let at_work = leaf.kind == LeafKind::Cpu || is_ready && !waited;
+    // Behind the holder stands whom it waits for. If that one is of another process, it is a call; work
+    // of its own process is neither the holder's wait for something outside nor the holder's work.
+    let calls = |hop: &Hop| matches!(hop.how, How::Sent | How::Ended);
+    let asks = !is_last && (!at_work || hops[holder + 1..].iter().any(calls));
+    let waits = asks || leaf.kind.waits_outside() || waited;
+    let works = is_last && at_work;
     (waits || works).then_some(Held {
         first,
         holder,

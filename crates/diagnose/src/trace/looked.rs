@@ -246,6 +246,7 @@ pub(crate) fn does(leaf: &Leaf) -> &'static str {
         (LeafKind::Child, _) => "waits for a child process",
         (LeafKind::Lock, _) => "waits for another lock",
         (LeafKind::RuntimeIdle, _) => "has nothing to do",
+        (LeafKind::RuntimeTimer, _) => "has nothing to do until a timer fires",
         (LeafKind::Outside | LeafKind::Unknown(_), _) => "does what was not recorded",
     }
 }

@@ -76,6 +76,9 @@ pub enum LeafKind {
     Child,
     /// It had nothing to do, and its runtime keeps what waits in user space.
     RuntimeIdle,
+    /// The same, until a timer of its runtime woke it, and it went on with the request without reading
+    /// anything else.
+    RuntimeTimer,
     /// Not known.
     Unknown(Blank),
 }
@@ -108,7 +111,7 @@ impl LeafKind {
     /// Why a lock may be behind it unseen, if so, and what would show that.
     pub const fn hides_a_lock(self) -> Option<(&'static str, &'static str)> {
         let remedy = match self {
-            Self::RuntimeIdle => {
+            Self::RuntimeIdle | Self::RuntimeTimer => {
                 "look at the runtime's own profile of locks: in Go call \
                  runtime.SetMutexProfileFraction(1), serve net/http/pprof, and say in \
                  target.pprof where"
@@ -136,6 +139,9 @@ impl LeafKind {
         Some(match self {
             Self::RuntimeIdle => {
                 "the runtime is idle while the request waits in user space: unseen by the kernel"
+            }
+            Self::RuntimeTimer => {
+                "the runtime is idle until one of its timers fires: a sleep, or a lock whose holder sleeps"
             }
             Self::Lock => "waiting for a lock or a condition whose owner cannot be told",
             Self::Unknown(Blank::NotSeen) => "what the thread did was not recorded",

@@ -30,18 +30,18 @@ pub(crate) fn slept(case: &Case<'_>, endpoint: &EndpointCase, waits: &[Claim]) -
     let middle = median(&mut shares).filter(|share| n >= WAITS_LEAST && *share >= SLEPT)?;
     let text = format!(
         "in {n} requests that were followed through the server the thread that has the request \
-         sleeps for {} of that time, in the median",
+         sleeps, or is woken by a timer of its runtime, for {} of that time, in the median",
         percent(middle)
     );
     Some(evidence(Source::Trace, "trace", text))
 }
 
-/// For how long the thread that has a request sleeps for it in that time. Whoever waits behind the
-/// sleep of another request is in a queue.
+/// For how long the thread that has a request sleeps for it in that time, or its runtime is idle until a
+/// timer fires. Whoever waits behind the sleep of another request is in a queue.
 fn asleep_ns(pieces: &[Piece], chains: &Chains, wait: Span) -> u64 {
     let asleep = pieces.iter().filter(|piece| {
         let own = piece.behalf == Behalf::Own && chains.hops(piece.chain).len() == 1;
-        own && piece.leaf.kind == LeafKind::Sleep
+        own && matches!(piece.leaf.kind, LeafKind::Sleep | LeafKind::RuntimeTimer)
     });
     asleep
         .map(|piece| Span::overlap_ns(piece.span(), wait))

@@ -123,6 +123,7 @@ impl<'a> Walker<'a> {
         let chain = self.chains.longer(Chains::NONE, hop);
         let index = self.index;
         let trigger = self.trigger(tid, begin, end);
+        let resumed = self.resumed(tid, begin, end);
         let mut markers = Markers::new(index, joined, tid, (begin, end));
         for slice in index.slices(tid, begin, end) {
             match slice.state {
@@ -138,7 +139,11 @@ impl<'a> Walker<'a> {
                         tid,
                         // An event loop waits for many at once. This request waits for what made
                         // it go on with it, whatever else it was woken for before.
-                        off: trigger.filter(|_| idle).unwrap_or(off),
+                        off: match (trigger, resumed) {
+                            (Some(trigger), _) if idle => trigger,
+                            (_, Some(resumed)) if self.is_runtime_idle(tid, off) => resumed,
+                            _ => off,
+                        },
                         begin: slice.begin,
                         end: slice.end,
                         depth: 1,
@@ -172,6 +177,14 @@ impl<'a> Walker<'a> {
         }
         let offs = self.index.offs(tid, begin, end).iter().rev();
         let mut offs = offs.filter(|off| off.end < end && self.is_idle(tid, off));
+        offs.next()
+    }
+
+    /// The last time before the end that the thread's runtime had nothing for it to do: what ended
+    /// that made it go on with the request, whatever it ran for others before.
+    fn resumed(&self, tid: u32, begin: u64, end: u64) -> Option<&'a Off> {
+        let offs = self.index.offs(tid, begin, end).iter().rev();
+        let mut offs = offs.filter(|off| off.end < end && self.is_runtime_idle(tid, off));
         offs.next()
     }
 

@@ -2,7 +2,7 @@
 
 use slowpath_core::trace::{Call, Runtime};
 
-use super::scene::{Request, futex, server, sleep, told};
+use super::scene::{CLIENT, Request, futex, idle, server, sleep, told};
 use crate::script::{By, Wait};
 
 const MUTEX: &str = "futex_do_wait|__lll_lock_wait pthread_mutex_lock end_span worker";
@@ -57,4 +57,51 @@ fn who_waits_lets_go_of_the_interpreter_and_asks_nobody() {
         told.contains(&"7600 1 woke 50: sleep".to_owned()),
         "{told:#?}"
     );
+}
+
+#[test]
+fn whoever_came_later_had_the_lock_only_since_it_was_let_in() {
+    let mut script = server(Runtime::Native, &[1, 2, 50]);
+    for tid in [1, 2, 50] {
+        script.starts(10, tid);
+    }
+    // The flusher lets the later one in, and that one the first.
+    script.waits(sleep(50, 1_000, 8_900));
+    script.waits(idle(2, 100, 5_010));
+    script.waits(futex(2, 5_030, 9_000, 50));
+    script.waits(futex(1, 2_030, 9_300, 2));
+    let later = Request {
+        client: CLIENT + 1,
+        ..Request::by(2, 5_000, 5_020, 9_500)
+    };
+    later.play(&mut script);
+    let request = Request::by(1, 2_000, 2_020, 9_600);
+    request.play(&mut script);
+    let told = told(&script.done(), &request);
+    assert!(
+        told.contains(&"6870 1 woke 50: sleep".to_owned()),
+        "{told:#?}"
+    );
+    assert!(told.contains(&"290 1 woke 2: cpu".to_owned()), "{told:#?}");
+}
+
+#[test]
+fn who_waits_for_its_next_request_has_no_lock() {
+    let mut script = server(Runtime::Native, &[1, 2]);
+    for tid in [1, 2] {
+        script.starts(10, tid);
+    }
+    // Nobody is seen to have it before this one takes it, without waiting.
+    script.waits(idle(2, 100, 8_010));
+    script.waits(futex(1, 2_030, 9_300, 2));
+    let later = Request {
+        client: CLIENT + 1,
+        ..Request::by(2, 8_000, 8_020, 9_500)
+    };
+    later.play(&mut script);
+    let request = Request::by(1, 2_000, 2_020, 9_600);
+    request.play(&mut script);
+    let told = told(&script.done(), &request);
+    let unknown = "1 woke 2: unknown(nowaker)";
+    assert!(told.iter().any(|line| line.ends_with(unknown)), "{told:#?}");
 }

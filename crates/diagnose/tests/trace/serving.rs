@@ -202,6 +202,35 @@ fn runtimes_that_park_in_user_space_blame_nobody() {
 }
 
 #[test]
+fn a_runtime_that_a_timer_wakes_goes_on_unless_it_reads_something_else() {
+    let kind = |reads: bool| {
+        let mut script = server(Runtime::Go, &[1, 2]);
+        script.starts(10, 1);
+        script.starts(10, 2);
+        // For another request first.
+        script.waits(Wait::new(2, 100, 4_000, Call::Poll, By::Softirq));
+        script.waits(Wait::new(2, 4_100, 9_000, Call::Poll, By::Hardirq));
+        if reads {
+            let elsewhere = script.socket(50_000, 5_432);
+            script.read(9_200, 2, elsewhere);
+        }
+        let request = Request {
+            answered: (9_500, 2),
+            ..Request::by(1, 1_000, 1_100, 0)
+        };
+        request.play(&mut script);
+        told(&script.done(), &request)
+    };
+    let told = kind(false);
+    assert_eq!(told[1], "2900 2: runtimetimer");
+    assert!(
+        told.contains(&"4900 2: runtimetimer".to_owned()),
+        "{told:#?}"
+    );
+    assert_eq!(kind(true)[1], "2900 2: runtimeidle");
+}
+
+#[test]
 fn a_loop_that_tidies_up_behind_an_answer_does_so_for_nobody() {
     let tidies = |client| {
         let mut script = server(Runtime::Node, &[1]);

@@ -305,7 +305,7 @@ const fn kind(leaf: &Leaf) -> Option<NodeKind> {
         LeafKind::Data => NodeKind::Data,
         LeafKind::Peer => NodeKind::Peer,
         LeafKind::Child => NodeKind::Child,
-        LeafKind::RuntimeIdle => NodeKind::RuntimeIdle,
+        LeafKind::RuntimeIdle | LeafKind::RuntimeTimer => NodeKind::RuntimeIdle,
         LeafKind::Unknown(_) => NodeKind::Unknown,
     })
 }

@@ -2,7 +2,7 @@
 
 use slowpath_core::trace::{Call, Context, IDLE, Role};
 
-use super::{Wait, Walker, Way};
+use super::{DEEPEST, Wait, Walker, Way};
 use crate::diagnosis::Segment;
 use crate::trace::index::{Off, Traffic, TrafficKind, Why};
 use crate::trace::pieces::{Blank, Hop, How, Leaf, LeafKind};
@@ -29,8 +29,13 @@ impl Walker<'_> {
     /// Attributes a part of a wait.
     pub(super) fn explain(&mut self, wait: Wait<'_>, way: &mut Way<'_>) {
         let call = self.call(wait.off);
-        if self.is_runtime_idle(&wait, call) {
-            return Self::leaf(&wait, LeafKind::RuntimeIdle, call, way);
+        if self.is_runtime_idle(wait.tid, wait.off) {
+            let kind = if self.is_ended_by_own_timer(&wait, way) {
+                LeafKind::RuntimeTimer
+            } else {
+                LeafKind::RuntimeIdle
+            };
+            return Self::leaf(&wait, kind, call, way);
         }
         let Some(block) = self.block_of(wait.begin) else {
             return Self::leaf(&wait, LeafKind::Unknown(Blank::NotSeen), call, way);
@@ -83,15 +88,34 @@ impl Walker<'_> {
 
     /// Whether the thread's runtime has nothing for it to do: what its requests wait for is in
     /// user space.
-    fn is_runtime_idle(&self, wait: &Wait<'_>, call: Option<Call>) -> bool {
-        let facts = self.facts(wait.off.stack);
+    pub(super) fn is_runtime_idle(&self, tid: u32, off: &Off) -> bool {
+        let facts = self.facts(off.stack);
         if facts.idle || facts.named {
             return facts.idle;
         }
-        let process = self.index.trace.process_of(wait.tid);
+        let process = self.index.trace.process_of(tid);
         process.is_some_and(|p| p.runtime.parks_in_user_space())
-            && wait.off.why == Why::Sleeping
-            && matches!(call, None | Some(Call::Futex | Call::Poll | Call::Sleep))
+            && off.why == Why::Sleeping
+            && matches!(
+                self.call(off),
+                None | Some(Call::Futex | Call::Poll | Call::Sleep)
+            )
+    }
+
+    /// Whether a timer ended the idleness of the thread that answers, and it answered then without
+    /// reading from any other connection. Runtimes let the thread that waits for the network wait no
+    /// longer than until their next timer is due (Go's `findRunnable`, tokio's time driver), and it
+    /// then runs what that timer makes ready. Timers of the kernel fire in the hard interrupt.
+    fn is_ended_by_own_timer(&self, wait: &Wait<'_>, way: &Way<'_>) -> bool {
+        let by_timer = matches!(ender(self, wait.off), Ender::Interrupt(Context::Hardirq));
+        if !by_timer || wait.depth != 1 || way.segment != Segment::Service {
+            return false;
+        }
+        let marks = self.index.marks(wait.tid, wait.off.end, way.end);
+        let elsewhere = |socket| self.port_of(socket) != way.port;
+        !marks
+            .iter()
+            .any(|mark| !mark.wrote && elsewhere(mark.socket))
     }
 
     /// A timer, the network or a disk ended it.
@@ -132,6 +156,10 @@ impl Walker<'_> {
             return Self::leaf(&wait, LeafKind::Network, call, way);
         };
         match sender {
+            // Whoever waits for its next request has nothing to do with what others wait for.
+            Sender::Client if wait.depth > 1 && self.is_between_requests(&wait, way.port) => {
+                Self::leaf(&wait, LeafKind::Unknown(Blank::NoWaker), call, way);
+            }
             Sender::Client => Self::leaf(&wait, loop_or_client(call), call, way),
             Sender::Thread { tid, at } => {
                 let sent = at.clamp(wait.begin, wait.end);
@@ -149,6 +177,12 @@ impl Walker<'_> {
                 Self::leaf(&rest, LeafKind::Network, call, way);
             }
         }
+    }
+
+    /// Whether the last that a thread did for its clients before a wait was to answer one.
+    fn is_between_requests(&self, wait: &Wait<'_>, port: Option<u16>) -> bool {
+        let last = self.index.last_mark(wait.tid, wait.off.begin);
+        last.is_none_or(|mark| mark.wrote && self.port_of(mark.socket) == port)
     }
 
     /// Whether a thread went on with data of a connection that is no client's.
@@ -246,6 +280,9 @@ impl Walker<'_> {
         } else {
             0
         };
+        if matches!(how, How::Lock | How::Woke) && about != 0 {
+            return self.had_it((by, how, about), wait, way);
+        }
         let hop = Hop {
             tid: by,
             how,
@@ -253,6 +290,40 @@ impl Walker<'_> {
         };
         let chain = self.chains.longer(wait.chain, hop);
         self.follow(by, (wait.begin, wait.end), (wait.depth, chain), way);
+    }
+
+    /// Who let the waiting thread in last had the lock only since it was let in itself: before, whoever
+    /// let that one in had it, as far back as the wait goes.
+    fn had_it(&mut self, (by, how, about): (u32, How, u64), wait: Wait<'_>, way: &mut Way<'_>) {
+        let mut turns = vec![(by, wait.end)];
+        let mut begin = wait.begin;
+        while turns.len() < DEEPEST {
+            let (holder, until) = turns[turns.len() - 1];
+            let Some((by, at)) = self.let_in(holder, about, wait.begin, until) else {
+                break;
+            };
+            turns.push((by, at));
+        }
+        for (tid, until) in turns.into_iter().rev() {
+            let chain = self.chains.longer(wait.chain, Hop { tid, how, about });
+            self.follow(tid, (begin, until), (wait.depth, chain), way);
+            begin = until;
+        }
+    }
+
+    /// Who let a thread in that waited at the same futex itself within a time, and until when the other
+    /// one had it: from when it was woken, the thread had it.
+    fn let_in(&self, tid: u32, about: u64, begin: u64, end: u64) -> Option<(u32, u64)> {
+        let offs = self.index.offs(tid, begin, end);
+        let own = |off: &&Off| off.about == about && self.call(off) == Some(Call::Futex);
+        let off = offs
+            .iter()
+            .rev()
+            .filter(own)
+            .find(|off| off.begin > begin)?;
+        let by = off.woken_by()?;
+        let same = self.index.pid_of(by) == self.index.pid_of(tid) && by != tid;
+        (same && off.ready_from() < end).then_some((by, off.ready_from()))
     }
 
     /// Whether it was a lock that was waited for, or that another thread would do its part.
