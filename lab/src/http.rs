@@ -141,13 +141,13 @@ pub(crate) fn listen(port: u16, backlog: i32) -> io::Result<TcpListener> {
 }
 
 /// The requests of one connection, one after the other.
-pub(crate) struct Connection {
-    pub(crate) stream: TcpStream,
+pub(crate) struct Connection<S = TcpStream> {
+    pub(crate) stream: S,
     received: Vec<u8>,
 }
 
-impl Connection {
-    pub(crate) fn new(stream: TcpStream) -> Self {
+impl<S: Read + Write> Connection<S> {
+    pub(crate) fn new(stream: S) -> Self {
         Self {
             stream,
             received: Vec::with_capacity(4096),

@@ -313,6 +313,12 @@ checks! {
     keepalive_close_race_look_alike_requests:
         "keepalive-close-race --variant request-limit --requests 3" is "uncatalogued",
         drive_with_rests;
+    connection_churn: "connection-churn --variant plain --requests 3" is "connection-churn",
+        drive_with_rests;
+    connection_churn_rests: "connection-churn --variant plain --variant rests --idle-ms 10" is
+        "connection-churn", drive_with_rests;
+    connection_churn_twin: "connection-churn --variant plain --healthy" is "none",
+        drive_with_rests;
     connection_limit: "connection-limit --connections 2" is "connection-limit",
         |to| {
             drive_with_rests(to);

@@ -17,6 +17,12 @@ pub const KEEPALIVE_CLOSE_RACE: &str = "keepalive-close-race";
 pub const WORKER_RESTART: &str = "worker-restart";
 /// The server serves so many connections at a time and no more.
 pub const CONNECTION_LIMIT: &str = "connection-limit";
+/// Connections that clients would keep are made again and again, as the server ends them.
+pub const CONNECTION_CHURN: &str = "connection-churn";
+/// A connection is made for each request, and given up behind it.
+pub const CONNECTION_PER_CALL: &str = "connection-per-call";
+/// A host has no local port left to dial from.
+pub const PORT_EXHAUSTION: &str = "port-exhaustion";
 /// A process of the server has no file descriptors left.
 pub const FD_EXHAUSTION: &str = "fd-exhaustion";
 /// The target had no CPU left.

@@ -229,7 +229,8 @@ fn dial_failures<'a>(dials: impl Iterator<Item = SampleRef<'a>>) -> Vec<DialFail
 }
 
 /// The most connections at once in one repeat.
-fn limit(case: &Case<'_>) -> u64 {
+/// Connections that the load may have at a time.
+pub(crate) fn limit(case: &Case<'_>) -> u64 {
     let load = &case.record.manifest.plan.scenario.load;
     match (&load.model, load.connection) {
         (Model::Closed { users, .. }, ConnectionUse::PerUser) => u64::from(*users),

@@ -22,6 +22,7 @@ mod failures;
 mod figures;
 pub mod frame;
 mod gate_figures;
+mod handshakes;
 mod hazard;
 pub mod health;
 mod host_cpu;

@@ -101,6 +101,7 @@ pathologies! {
     workload_key_collision,
     lost_work,
     accept_queue_overflow,
+    connection_churn,
     connection_limit,
     fd_exhaustion,
     keepalive_close_race,

@@ -34,6 +34,8 @@ pub(crate) enum End {
     BrokenPipe,
     /// Nobody listens.
     Refused,
+    /// The client has no local port left.
+    NoPort,
 }
 
 /// Processes of the server that end, each followed by another.
@@ -126,6 +128,11 @@ impl Keeps {
 }
 
 impl End {
+    /// Whether there was never a connection.
+    pub(super) fn is_of_dial(self) -> bool {
+        matches!(self, Self::Refused | Self::NoPort)
+    }
+
     /// Makes a request one that met this.
     pub(super) fn put(self, sample: &mut Sample, at: u64) {
         let (outcome, phase, errno) = match self {
@@ -133,8 +140,9 @@ impl End {
             Self::Closed => (Outcome::Closed, Phase::FirstByte, 0),
             Self::BrokenPipe => (Outcome::BrokenPipe, Phase::Send, 32),
             Self::Refused => (Outcome::Refused, Phase::Connect, 111),
+            Self::NoPort => (Outcome::PortsExhausted, Phase::Connect, 99),
         };
-        if self == Self::Refused {
+        if self.is_of_dial() {
             (sample.connected, sample.sent, sample.connection_since) = (None, None, None);
         }
         (sample.outcome, sample.phase, sample.errno) = (outcome, phase, errno);

@@ -61,6 +61,8 @@ pub(crate) struct Grows {
     /// … or is answered wrongly, this share of them.
     #[serde(default)]
     pub(crate) wrong: f64,
+    /// The status of those; 200 with a body that is not what was asked for without it.
+    pub(crate) status: Option<u16>,
     /// With more requests than this under way, work is dropped: an answer comes at once, and
     /// nothing is in it.
     pub(crate) busy: Option<u32>,
@@ -187,6 +189,7 @@ impl<'a> Memory<'a> {
         if is_full {
             ns += grows.by.map_or(0, |by| by.draw(random));
             request.is_wrong = unit(random) < grows.wrong;
+            request.refusal = grows.status;
         }
         if let (Some(cold), Some(warms)) = (grows.cold, grows.warms_in) {
             let left = (-(since as f64) / warms.0 as f64).exp();

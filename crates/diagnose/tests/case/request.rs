@@ -53,6 +53,8 @@ pub(super) struct Request {
     pub(super) bytes: u64,
     /// The answer is whole, and not what was asked for.
     pub(super) is_wrong: bool,
+    /// The status of an answer that is wrong.
+    pub(super) refusal: Option<u16>,
     /// The client has its answer, or gave up.
     pub(super) finished: bool,
 }
@@ -75,6 +77,7 @@ impl Request {
             held_ns: 0,
             bytes: 256,
             is_wrong: false,
+            refusal: None,
             finished: false,
         }
     }
@@ -148,6 +151,7 @@ impl Request {
             instant.is_some()
         };
         let connected = s.connect_begin.is_none() || reached(&mut s.connected);
+        reached(&mut s.secured);
         s.phase = match (connected, reached(&mut s.sent), reached(&mut s.first_byte)) {
             (false, _, _) => Phase::Connect,
             (true, false, _) => Phase::Send,
@@ -168,7 +172,8 @@ impl Request {
         s.status = 200;
         s.received_bytes = self.bytes;
         if self.is_wrong {
-            s.outcome = Outcome::Check;
+            s.outcome = self.refusal.map_or(Outcome::Check, |_| Outcome::Status);
+            s.status = self.refusal.unwrap_or(s.status);
         }
         s.gap_ns = s.gap_begin.map_or(0, |begin| s.done.since(begin));
     }

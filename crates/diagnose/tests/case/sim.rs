@@ -269,6 +269,9 @@ impl<'a> Sim<'a> {
             self.seen.drops.extend(dropped);
             sample.connect_begin = Some(Nanos::new(begin));
             sample.connected = Some(Nanos::new(begin + took));
+            let tls = case.handshake.map(|tls| tls.draw(&mut self.random));
+            let took = took + tls.unwrap_or_default();
+            sample.secured = tls.map(|_| Nanos::new(begin + took));
             sent += took + 5_000;
             connection = Connection {
                 dialled: true,

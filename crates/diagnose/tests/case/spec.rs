@@ -77,6 +77,11 @@ pub(crate) struct Case {
     /// One round trip to the host.
     #[serde(default = "wire")]
     pub(crate) wire: Time,
+    /// What TLS takes on a new connection; there is none without it.
+    pub(crate) handshake: Option<Dist>,
+    /// How many local ports the client has for connections, each of which is kept to the end of
+    /// the run; as many as it wants without it.
+    pub(crate) ports: Option<u32>,
     /// What sending one request takes of the load loop's time, which is serial.
     #[serde(default = "loop_cost")]
     pub(crate) loop_cost: Time,

@@ -87,7 +87,7 @@ fn ended(socket: u32, end: End) -> What {
             reason: ABORTED,
             by,
         },
-        End::Closed | End::BrokenPipe | End::Refused => What::State {
+        End::Closed | End::BrokenPipe | End::Refused | End::NoPort => What::State {
             socket,
             state: FIN_WAIT1,
             by,
@@ -256,6 +256,7 @@ fn call(did: &Did, name: &str) -> Wait {
         "clock_nanosleep" | "nanosleep" => (Call::Sleep, By::Hardirq),
         "epoll_wait" | "poll" => (Call::Poll, By::Softirq),
         "recvfrom" => (Call::Read, By::Softirq),
+        "connect" => (Call::Connect, By::Softirq),
         "fsync" => (Call::Sync, By::Hardirq),
         "futex" => (Call::Futex, By::Nobody),
         _ => (Call::Other, By::Nobody),

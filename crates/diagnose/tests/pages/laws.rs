@@ -175,6 +175,7 @@ fn holds(diagnosis: &Diagnosis) {
                 "gap_ns",
                 "first_byte_ns",
                 "connected_ns",
+                "secured_ns",
                 "sent_ns",
                 "in_flight",
                 "idle_before_ns",

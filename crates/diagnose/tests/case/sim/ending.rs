@@ -10,6 +10,10 @@ impl Sim<'_> {
             return Some(end);
         }
         let sample = &self.requests[index].sample;
+        let ports = self.case.ports.map_or(u64::MAX, u64::from);
+        if sample.connect_begin.is_some() && self.facts.opened > ports {
+            return Some(End::NoPort);
+        }
         let down = self.case.restarts.filter(|r| !r.gracefully);
         if sample.connect_begin.is_some() && down.is_some_and(|r| r.reached(self.begin, now) > now)
         {
@@ -78,7 +82,7 @@ impl Sim<'_> {
     pub(super) fn ends_at(&mut self, sent: u64, index: usize, end: End) {
         let arrives = sent + one_way(self.case, &mut self.random);
         let port = self.requests[index].sample.local_port;
-        if end != End::Refused {
+        if !end.is_of_dial() {
             self.seen.ended.push((arrives, port, end));
         }
         let at = arrives + one_way(self.case, &mut self.random);

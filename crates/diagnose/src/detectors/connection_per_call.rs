@@ -1,0 +1,172 @@
+//! A connection is made for each request and given up behind it: by the scenario's own clients, or by
+//! the target whenever it asks another server. Handshakes are then in all of them.
+
+use std::collections::BTreeSet;
+
+use slowpath_core::nanos::{Nanos, Span};
+use slowpath_core::trace::Call;
+
+use crate::case::{Case, EndpointCase};
+use crate::detectors::{Detector, Examine};
+use crate::diagnosis::{Culprit, Grade, Place, Source};
+use crate::handshakes::{are_kept, cost};
+use crate::predict::{without_claims, without_waits};
+use crate::trace::calls::Calls;
+use crate::trace::inside::Walked;
+use crate::trace::looked::Looked;
+use crate::trace::pieces::{Behalf, LeafKind};
+use crate::verdict::{Amount, Claim, Found, Verdict, evidence, human, percent};
+
+/// Handshakes that take less of a request than this are not what makes it slow.
+const SHARE_LEAST: f64 = 0.2;
+/// The target makes a connection for each request from so many of them on: a pool that grows, or
+/// replaces what was closed, makes far fewer.
+const OPENS_LEAST: f64 = 0.5;
+
+/// See the module.
+pub(super) static DETECTOR: Detector = Detector {
+    examine: Examine::Endpoint(examine),
+    // Whoever measures what new clients meet has asked for it.
+    may_be_the_work: true,
+};
+
+fn examine(case: &Case<'_>, endpoint: &EndpointCase) -> Verdict {
+    if are_kept(case, endpoint) {
+        return of_the_target(case, endpoint, "");
+    }
+    let claims = of_tls(case, endpoint);
+    let Some((each_ns, share)) = cost(case, &claims) else {
+        let own = "the client's own dials, which the scenario asks for, take one round trip; ";
+        return of_the_target(case, endpoint, own);
+    };
+    if share < SHARE_LEAST {
+        let own = format!(
+            "TLS on the client's own connections takes {}, {} of a request; ",
+            human(each_ns as f64),
+            percent(share)
+        );
+        return of_the_target(case, endpoint, &own);
+    }
+    let text = format!(
+        "{} of {} requests began TLS anew: {} in the median, {} of the request",
+        claims.len(),
+        endpoint.completed.len(),
+        human(each_ns as f64),
+        percent(share)
+    );
+    let place = Place::Floor;
+    Verdict::Found(Found {
+        place,
+        prediction: without_claims(case, endpoint, place, &claims),
+        amount: Amount::Claims(claims),
+        grade: Grade::Supported,
+        summary: format!(
+            "each request has a connection of its own, as the scenario asks, and waits {} for TLS \
+             on it; keep connections, unless it is new clients that are to be measured",
+            human(each_ns as f64)
+        ),
+        evidence: vec![evidence(Source::Client, "secured_ns", text)],
+        culprit: Culprit::default(),
+    })
+}
+
+/// What TLS takes of each request. TCP's round trip is the distance, and the wire that floors are
+/// held against: who asks for a new connection each time has asked for that.
+fn of_tls(case: &Case<'_>, endpoint: &EndpointCase) -> Vec<Claim> {
+    let of = |&sample: &u32| {
+        let own = case.sample(sample);
+        let span = Span::new(own.connected()?, own.secured()?);
+        own.connect_begin().map(|_| Claim { sample, span })
+    };
+    endpoint.completed.iter().filter_map(of).collect()
+}
+
+/// Whether the target makes a connection to another server for each request, and waits for it.
+fn of_the_target(case: &Case<'_>, endpoint: &EndpointCase, own: &str) -> Verdict {
+    let looked = match Looked::at(case, endpoint) {
+        Ok(looked) => looked,
+        Err(blind) => return *blind,
+    };
+    let n = looked.join.walked.len();
+    let claims = connecting(&looked);
+    let waited: BTreeSet<u32> = claims.iter().map(|claim| claim.sample).collect();
+    if waited.len() as f64 >= OPENS_LEAST * n as f64 {
+        return found(case, endpoint, &looked, claims, waited.len());
+    }
+    let calls = Calls::of(case, looked.inside);
+    let opens = |walked: &&Walked| opens(&looked, &calls, walked);
+    let opened = looked.join.walked.iter().filter(opens).count();
+    if opened as f64 >= OPENS_LEAST * n as f64 && waited.is_empty() {
+        return Verdict::Blind {
+            missing: format!(
+                "what the connections cost that the target makes anew: {opened} of {n} followed \
+                 requests had one of their own to another server, and no thread was seen to wait until \
+                 it was made"
+            ),
+            remedy: "keep those connections (a pool), and compare; or send spans (OTLP) to slowpath"
+                .to_owned(),
+        };
+    }
+    let text = format!(
+        "{own}{} of {n} followed requests waited until the target had connected to another server",
+        waited.len()
+    );
+    looked.cleared(endpoint, text)
+}
+
+/// The parts of requests in which their thread, or one of the target that it asked, connects.
+fn connecting(looked: &Looked<'_>) -> Vec<Claim> {
+    let picked = looked.pick(|_, piece, hops| {
+        let leaf = &piece.leaf;
+        piece.behalf == Behalf::Own
+            && leaf.kind == LeafKind::Network
+            && leaf.call == Some(Call::Connect)
+            && hops.iter().all(|hop| looked.inside.stays_inside(hop))
+    });
+    let claim = |p: &crate::trace::looked::Picked<'_>| Claim {
+        sample: p.walked.joined.sample,
+        span: Span::new(Nanos::new(p.piece.begin), Nanos::new(p.piece.end)),
+    };
+    picked.iter().map(claim).collect()
+}
+
+/// Whether a request was asked for on a connection that nothing else was seen on.
+fn opens(looked: &Looked<'_>, calls: &Calls, walked: &Walked) -> bool {
+    let sockets = &looked.inside.index.sockets;
+    let sample_span = walked.joined.part(crate::diagnosis::Segment::Service);
+    let own = calls.own(looked.inside, walked);
+    own.calls.iter().any(|call| {
+        let mut traffic = sockets.traffic(call.socket).iter();
+        traffic.all(|t| (sample_span.0..=sample_span.1).contains(&t.at))
+    })
+}
+
+fn found(
+    case: &Case<'_>,
+    endpoint: &EndpointCase,
+    looked: &Looked<'_>,
+    claims: Vec<Claim>,
+    waited: usize,
+) -> Verdict {
+    let place = endpoint.place_of(&claims);
+    let whole: u64 = claims.iter().map(|claim| claim.span.len_ns()).sum();
+    let each_ns = whole as f64 / waited.max(1) as f64;
+    let text = format!(
+        "{waited} of {} followed requests waited until the target had connected, {} each",
+        looked.join.walked.len(),
+        human(each_ns)
+    );
+    Verdict::Found(Found {
+        place,
+        prediction: without_waits(case, endpoint, place, looked.join, &claims),
+        amount: Amount::Claims(claims),
+        grade: Grade::Supported,
+        summary: format!(
+            "the target connects to another server for each request, and waits {} for it; let it keep \
+             connections in a pool",
+            human(each_ns)
+        ),
+        evidence: vec![evidence(Source::Trace, "trace", text)],
+        culprit: Culprit::default(),
+    })
+}

@@ -1,0 +1,146 @@
+//! A host has no local port left to dial from: each connection that was closed keeps its port for a
+//! minute (`TIME_WAIT`), and there are as many as `net.ipv4.ip_local_port_range` holds for one address
+//! (`EADDRNOTAVAIL`, connect(2)).
+
+use std::collections::BTreeSet;
+
+use slowpath_core::nanos::{Nanos, SECOND};
+use slowpath_core::sample::{Outcome, Stage};
+
+use crate::case::{Case, EndpointCase};
+use crate::detectors::{Detector, Examine};
+use crate::diagnosis::{Culprit, Grade, Place, Source};
+use crate::ledger::{NAMED_EPISODES, NAMED_ERRORS};
+use crate::trace::calls::Calls;
+use crate::verdict::{Amount, Found, Verdict, evidence, percent, plural};
+
+/// For how long Linux keeps the port of a connection that it closed first (`TCP_TIMEWAIT_LEN`).
+const KEPT_NS: u64 = 60 * SECOND;
+/// A server that cannot dial tells its clients with these.
+const SERVER_ERRORS: std::ops::RangeInclusive<u16> = 500..=599;
+
+/// See the module.
+pub(super) static DETECTOR: Detector = Detector {
+    examine: Examine::Endpoint(examine),
+    may_be_the_work: false,
+};
+
+fn examine(case: &Case<'_>, endpoint: &EndpointCase) -> Verdict {
+    let failed = endpoint.failed.iter().copied();
+    let without = |&i: &u32| case.sample(i).outcome() == Outcome::PortsExhausted;
+    let without: Vec<u32> = failed.filter(without).collect();
+    let share = without.len() as f64 / endpoint.offered.max(1) as f64;
+    if share < NAMED_ERRORS {
+        return of_the_target(case, endpoint, share);
+    }
+    let Some(used) = Used::before(case, &without) else {
+        return Verdict::Cleared("no request found no local port".to_owned());
+    };
+    if used.ports.len() < NAMED_EPISODES {
+        return Verdict::Cleared(format!(
+            "{} of the requests had no address to dial from, though only {} had been used: it is the \
+             address that is missing",
+            percent(share),
+            plural(used.ports.len() as u64, "local port")
+        ));
+    }
+    found(endpoint, &without, &used)
+}
+
+/// The local ports of this host that connections had in the minute before the first failure.
+struct Used {
+    ports: BTreeSet<u16>,
+    dials: usize,
+    /// From the first of those dials to the failure.
+    seconds: f64,
+}
+
+impl Used {
+    fn before(case: &Case<'_>, without: &[u32]) -> Option<Self> {
+        let first = case.sample(*without.first()?);
+        let at = first.connect_begin().unwrap_or(first.scheduled());
+        let since = Nanos::new(at.get().saturating_sub(KEPT_NS));
+        let made = case.record.samples.iter().filter(|s| {
+            let made = s.connection_since();
+            s.local_port() != 0 && made.is_some_and(|made| (since..=at).contains(&made))
+        });
+        let (mut ports, mut connections) = (BTreeSet::new(), BTreeSet::new());
+        let mut begin = at;
+        for sample in made {
+            ports.insert(sample.local_port());
+            connections.insert((sample.repeat(), sample.connection()));
+            begin = begin.min(sample.connection_since().unwrap_or(at));
+        }
+        Some(Self {
+            ports,
+            dials: connections.len(),
+            seconds: at.since(begin) as f64 / SECOND as f64,
+        })
+    }
+
+    fn text(&self) -> String {
+        let (low, high) = (self.ports.first(), self.ports.last());
+        format!(
+            "before the first of them {} had been dialled in {:.1} s, from {} between {} and {}",
+            plural(self.dials as u64, "connection"),
+            self.seconds,
+            plural(self.ports.len() as u64, "local port"),
+            low.copied().unwrap_or(0),
+            high.copied().unwrap_or(0)
+        )
+    }
+}
+
+fn found(endpoint: &EndpointCase, without: &[u32], used: &Used) -> Verdict {
+    let failed = without.len() as u64;
+    let text = format!(
+        "{} found no local port (EADDRNOTAVAIL); {}",
+        plural(failed, "dial"),
+        used.text()
+    );
+    Verdict::Found(Found {
+        place: Place::Errors,
+        amount: Amount::Failures {
+            failed,
+            of: endpoint.failed.len() as u64,
+        },
+        grade: Grade::Supported,
+        summary: format!(
+            "{} of the requests failed on the client's side: slowpath's host has no local port left to \
+             dial from, as closed connections keep theirs for a minute; keep connections, or widen \
+             net.ipv4.ip_local_port_range there",
+            percent(failed as f64 / endpoint.offered.max(1) as f64)
+        ),
+        evidence: vec![evidence(Source::Client, "outcome", text)],
+        culprit: Culprit::default(),
+        prediction: None,
+    })
+}
+
+/// Whether the target may have no ports left for whom it asks: errors of its own calls are in no
+/// signal.
+fn of_the_target(case: &Case<'_>, endpoint: &EndpointCase, share: f64) -> Verdict {
+    let own = format!("{} of the requests found no local port", percent(share));
+    let is_5xx = |&&i: &&u32| {
+        let sample = case.sample(i);
+        sample.stage() == Stage::Measured && SERVER_ERRORS.contains(&sample.status())
+    };
+    let refused = endpoint.failed.iter().filter(is_5xx).count();
+    if (refused as f64) < NAMED_ERRORS * endpoint.offered.max(1) as f64 {
+        return Verdict::Cleared(own);
+    }
+    let asks = case.inside().map(|inside| !Calls::of(case, inside).is_empty());
+    if asks == Some(false) {
+        return Verdict::Cleared(format!("{own}, and the target was not seen to ask anybody"));
+    }
+    Verdict::Blind {
+        missing: format!(
+            "why the target answered {} with a server error: whether it found no local port itself is \
+             in no signal",
+            plural(refused as u64, "request")
+        ),
+        remedy: "look for EADDRNOTAVAIL (\"cannot assign requested address\") in the target's log, and \
+                 count its connections in TIME_WAIT (ss -tan state time-wait)"
+            .to_owned(),
+    }
+}
