@@ -326,6 +326,13 @@ checks! {
             thread::sleep(DRIVE / 2);
         };
     connection_limit_twin: "connection-limit --healthy" is "none", drive_with_rests;
+    worker_pool_exhaustion: "worker-pool-exhaustion" is "worker-pool-exhaustion",
+        drive_in_bursts;
+    worker_pool_exhaustion_twin: "worker-pool-exhaustion --healthy" is "none", drive_in_bursts;
+    connection_pool_exhaustion: "connection-pool-exhaustion --connections 2" is
+        "connection-pool-exhaustion", |to| drive_steadily(to, 4);
+    connection_pool_exhaustion_twin: "connection-pool-exhaustion --healthy" is "none",
+        |to| drive_steadily(to, 4);
     connection_limit_look_alike: "connection-limit --variant fails" is "uncatalogued",
         drive_in_bursts;
     fd_exhaustion: "fd-exhaustion --variant leak --files 16" is "fd-exhaustion",

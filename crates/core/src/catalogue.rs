@@ -35,10 +35,14 @@ pub const LOCK_HELD_OVER_IO: &str = "lock-held-over-io";
 pub const LOCK_CONTENTION: &str = "lock-contention";
 /// An event loop is kept from requests by what it does for others.
 pub const EVENT_LOOP_BLOCKING: &str = "event-loop-blocking";
+/// All threads or processes that serve requests have one, and the next ones wait for them.
+pub const WORKER_POOL_EXHAUSTION: &str = "worker-pool-exhaustion";
 /// Threads that could run wait for a CPU that others have.
 pub const RUN_QUEUE_DELAY: &str = "run-queue-delay";
 /// The runtime stops all threads of the program, as collectors of garbage do.
 pub const STOP_THE_WORLD_PAUSE: &str = "stop-the-world-pause";
+/// Requests wait for one of the few connections that the target has to another server.
+pub const CONNECTION_POOL_EXHAUSTION: &str = "connection-pool-exhaustion";
 /// Requests wait for the replies of another server.
 pub const SLOW_DEPENDENCY: &str = "slow-dependency";
 /// Requests ask another server many times, one after the other.

@@ -71,10 +71,12 @@ detectors! {
     stop_the_world_pause = "stop-the-world-pause",
     lock_held_over_io = "lock-held-over-io",
     lock_contention = "lock-contention",
+    connection_pool_exhaustion = "connection-pool-exhaustion",
     sequential_fanout = "sequential-fanout",
     slow_dependency = "slow-dependency",
     event_loop_blocking = "event-loop-blocking",
     run_queue_delay = "run-queue-delay",
+    worker_pool_exhaustion = "worker-pool-exhaustion",
     fixed_delay = "fixed-delay",
 }
 

@@ -49,10 +49,12 @@ pub const PRECEDENCE: &[&str] = &[
     name::STOP_THE_WORLD_PAUSE,
     name::LOCK_HELD_OVER_IO,
     name::LOCK_CONTENTION,
+    name::CONNECTION_POOL_EXHAUSTION,
     name::SEQUENTIAL_FANOUT,
     name::SLOW_DEPENDENCY,
     name::EVENT_LOOP_BLOCKING,
     name::RUN_QUEUE_DELAY,
+    name::WORKER_POOL_EXHAUSTION,
     name::FIXED_DELAY,
 ];
 
@@ -62,10 +64,12 @@ pub const PRECEDENCE: &[&str] = &[
 pub const FROM_TRACE: &[&str] = &[
     name::LOCK_HELD_OVER_IO,
     name::LOCK_CONTENTION,
+    name::CONNECTION_POOL_EXHAUSTION,
     name::SEQUENTIAL_FANOUT,
     name::SLOW_DEPENDENCY,
     name::EVENT_LOOP_BLOCKING,
     name::RUN_QUEUE_DELAY,
+    name::WORKER_POOL_EXHAUSTION,
     TRACED_LEAD,
 ];
 

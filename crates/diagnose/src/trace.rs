@@ -16,6 +16,7 @@ pub mod loops;
 pub(crate) mod own_code;
 pub(crate) mod owners;
 pub mod pieces;
+pub(crate) mod pool;
 mod remote;
 pub(crate) mod shift;
 pub(crate) mod slept;

@@ -1,23 +1,17 @@
-//! What is done for the first time takes longer: the first request for a key, the first on a
-//! connection, or all requests for a while after the start.
-
-use std::collections::BTreeMap;
+//! What is done for the first time takes longer: the first request for a key, or all requests for a
+//! while after the start. Of first requests on connections it cannot be told.
 
 use slowpath_core::nanos::{Span, scaled};
 
 use crate::case::{Case, EndpointCase};
 use crate::detectors::{Detector, Examine};
 use crate::diagnosis::{Culprit, Grade, Place, Source};
-use crate::ledger::NAMED_EPISODES;
+use crate::firsts::Matched;
 use crate::predict::without_claims;
 use crate::settling::{Courses, Start};
 use crate::touches::Touch;
-use crate::verdict::{Amount, Claim, Found, Verdict, evidence, percent};
+use crate::verdict::{Amount, Claim, Found, Verdict, evidence};
 
-/// First requests are slow if so many of them are …
-const FIRST_SLOW: f64 = 0.5;
-/// … and so many times as often as later ones at the same time.
-const TIMES_LATER: f64 = 3.0;
 /// A start is slow if it takes this many times as long as what comes once the run has settled.
 const START_TIMES: f64 = 1.5;
 /// One slow start may be anything that happened at that time; the same start after start is not.
@@ -47,7 +41,6 @@ fn examine(case: &Case<'_>, endpoint: &EndpointCase) -> Verdict {
             });
         }
     }
-    firsts.extend(of_connections(case, endpoint));
     let starts = Starts::of(case, endpoint);
     let recurs = starts.slow.len() >= STARTS_LEAST
         && starts.slow.len() as f64 >= STARTS_SHARE * starts.measured as f64
@@ -62,6 +55,9 @@ fn examine(case: &Case<'_>, endpoint: &EndpointCase) -> Verdict {
     }
     if !firsts.is_empty() {
         return found(case, endpoint, firsts);
+    }
+    if let Some(first) = of_connections(case, endpoint) {
+        return lead(endpoint, first);
     }
     if starts.slow.is_empty() {
         let text = "first requests, for keys and on connections, are no slower than later ones";
@@ -81,70 +77,6 @@ struct First {
     text: String,
     pointer: &'static str,
     claims: Vec<Claim>,
-}
-
-/// First requests against later ones at the same time: what slows all down slows both.
-#[derive(Default)]
-struct Matched {
-    first: u32,
-    first_slow: u32,
-    later: u32,
-    later_slow: u32,
-    /// The share of slow later ones, where and as often as first ones are.
-    beside: f64,
-}
-
-impl Matched {
-    /// Of requests, each whether it is a first one, whether slow, and its stretch of time.
-    fn of(requests: impl Iterator<Item = (bool, bool, u32)>) -> Self {
-        let mut blocks: BTreeMap<u32, [u32; 4]> = BTreeMap::new();
-        for (is_first, is_slow, block) in requests {
-            let [first, first_slow, later, later_slow] = blocks.entry(block).or_default();
-            let (all, slow) = if is_first {
-                (first, first_slow)
-            } else {
-                (later, later_slow)
-            };
-            *all += 1;
-            *slow += u32::from(is_slow);
-        }
-        let mut of = Self::default();
-        let mut compared = 0.0;
-        for [first, first_slow, later, later_slow] in blocks.into_values() {
-            of.first += first;
-            of.first_slow += first_slow;
-            of.later += later;
-            of.later_slow += later_slow;
-            if later > 0 {
-                compared += f64::from(first);
-                of.beside += f64::from(first) * f64::from(later_slow) / f64::from(later);
-            }
-        }
-        // Where there is no later one beside first ones, nothing is compared.
-        of.beside = if compared > 0.0 { of.beside / compared } else { 1.0 };
-        of
-    }
-
-    fn are_slow(&self) -> bool {
-        let share = f64::from(self.first_slow) / f64::from(self.first.max(1));
-        let later = f64::from(self.later_slow) / f64::from(self.later.max(1));
-        self.first_slow as usize >= NAMED_EPISODES
-            && self.later as usize >= NAMED_EPISODES
-            && share >= FIRST_SLOW
-            && share >= TIMES_LATER * self.beside.max(later)
-    }
-
-    fn text(&self, of_what: &str) -> String {
-        format!(
-            "{} of {} first requests {of_what} are slow, {} of {} later ones, {} of those at the \
-             same time",
-            self.first_slow,
-            self.first,
-            self.later_slow,
-            self.later,
-            percent(self.beside)
-        )
-    }
 }
 
 /// The first requests on connections, if these are slow once they were sent. Where each request has a
@@ -218,6 +150,21 @@ impl Starts {
             })
         };
         endpoint.split.slow.iter().filter_map(of).collect()
+    }
+}
+
+/// What is slow once for each connection may be something that the server does once for each, or a queue
+/// that each joins once: many servers give a thread to a connection, and let the next one wait.
+fn lead(endpoint: &EndpointCase, first: First) -> Verdict {
+    Verdict::Lead {
+        place: endpoint.place_of(&first.claims),
+        claims: first.claims,
+        missing: format!(
+            "whether the server does something once {}, or connections wait until a worker takes \
+             them up: {}",
+            first.what, first.text
+        ),
+        remedy: "measure with fewer connections than the server has workers".to_owned(),
     }
 }
 

@@ -9,6 +9,7 @@
 //! reply was read last. Whom the target asks as much when it has no request is nobody's.
 
 mod background;
+pub(crate) mod lines;
 pub(crate) mod rows;
 mod settled;
 pub(crate) mod waits;

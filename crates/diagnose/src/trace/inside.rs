@@ -138,12 +138,17 @@ impl<'a> Inside<'a> {
 
     /// Requests that were not looked at, for no reason of their own.
     pub(crate) fn blank(&self) -> Blanks<'_> {
-        let blocks = &self.index.blocks;
-        let traced_ns: u64 = blocks.iter().map(|block| block.span.len_ns()).sum();
+        let blocks = self.index.blocks.len().max(1) as u64;
         Blanks {
             requests: &self.blank,
-            traced_ns: traced_ns / blocks.len().max(1) as u64,
+            traced_ns: self.traced_ns() / blocks,
         }
+    }
+
+    /// How long was traced.
+    pub(crate) fn traced_ns(&self) -> u64 {
+        let blocks = self.index.blocks.iter();
+        blocks.map(|block| block.span.len_ns()).sum()
     }
 
     /// The requests of an endpoint that were followed.

@@ -48,6 +48,8 @@ pub(super) struct Request {
     pub(super) steps: VecDeque<Step>,
     pub(super) class: usize,
     pub(super) worker: Option<u32>,
+    /// The shared connection to another server that it has.
+    pub(super) line: Option<u16>,
     pub(super) held_ns: u64,
     /// Bytes of the answer.
     pub(super) bytes: u64,
@@ -74,6 +76,7 @@ impl Request {
             steps: VecDeque::new(),
             class,
             worker: None,
+            line: None,
             held_ns: 0,
             bytes: 256,
             is_wrong: false,

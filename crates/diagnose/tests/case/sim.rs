@@ -2,6 +2,7 @@
 //! with threads and CPUs, event by event.
 
 mod ending;
+mod lines;
 
 use std::cmp::Reverse;
 use std::collections::{BTreeSet, BinaryHeap, VecDeque};
@@ -19,6 +20,7 @@ use super::lock::{Lock, Owner};
 use super::machine::{Machine, Seen, span};
 use super::request::{Request, Step, draw_class, one_way};
 use super::spec::Case;
+use lines::Lines;
 
 /// Where the clock of the first repeat stands.
 const BEGIN_NS: u64 = 1_000_000_000_000;
@@ -73,6 +75,7 @@ enum Event {
     Scheduled(u32),
     Arrives(usize),
     StepEnds(usize),
+    TakesLine(usize),
     CpuEnds(usize),
     Done(usize),
     TimesOut(usize),
@@ -90,6 +93,7 @@ struct Sim<'a> {
     /// What the server remembers; `None` if nothing depends on it.
     memory: Option<Memory<'a>>,
     lock: Lock,
+    lines: Lines,
     events: BinaryHeap<Reverse<(u64, u64, Event)>>,
     order: u64,
     requests: Vec<Request>,
@@ -132,6 +136,7 @@ impl<'a> Sim<'a> {
             machine,
             memory: Memory::of(case, begin),
             lock: Lock::default(),
+            lines: Lines::of(case),
             events: BinaryHeap::new(),
             order: 0,
             requests: Vec::new(),
@@ -186,8 +191,10 @@ impl<'a> Sim<'a> {
                 }
                 Event::StepEnds(request) => {
                     let at = self.machine.thaw(at);
+                    self.gives_line_back(at, request);
                     self.advance(at, request);
                 }
+                Event::TakesLine(request) => self.advance(at, request),
                 Event::CpuEnds(request) => {
                     self.machine.free_cpu();
                     self.run_next(at);
@@ -348,8 +355,11 @@ impl<'a> Sim<'a> {
                 }
                 Some(Step::Call { name, ns, upstream }) => {
                     self.seen.upstream |= upstream;
+                    let own = self.requests[index].sample.local_port - UPSTREAM_BELOW;
+                    let Some(port) = self.line(index, own, upstream) else {
+                        return self.waits_for_line(now, index, Step::Call { name, ns, upstream });
+                    };
                     let ended = self.machine.thaw(now + ns);
-                    let port = self.requests[index].sample.local_port - UPSTREAM_BELOW;
                     if upstream {
                         self.did(index, now, now, Act::Sends(port));
                     }

@@ -66,6 +66,8 @@ pub(crate) struct Case {
     /// Threads of the server; requests queue for one.
     #[serde(default = "many_workers")]
     pub(crate) workers: u32,
+    /// Connections to the server that is asked, which requests share; each has its own without it.
+    pub(crate) upstream_connections: Option<u16>,
     /// One thread serves all: waits hold no thread, work holds all others up.
     #[serde(default)]
     pub(crate) event_loop: bool,

@@ -121,7 +121,8 @@ impl Stacks {
                 NO_STACK
             }
         };
-        let condition = case.holder.iter().any(|holder| holder.condition);
+        let shared = case.upstream_connections.is_some();
+        let condition = shared || case.holder.iter().any(|holder| holder.condition);
         let wait = if condition {
             "pthread_cond_wait"
         } else {

@@ -1,0 +1,202 @@
+//! Requests wait for one of the few connections that the target has to another server, while others
+//! of its requests have all of them.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::net::SocketAddr;
+
+use slowpath_core::nanos::{MILLISECOND, Nanos, Span};
+use slowpath_core::trace::Call;
+
+use crate::case::{Case, EndpointCase};
+use crate::detectors::{Detector, Examine};
+use crate::diagnosis::{Culprit, Grade, Place, Segment, Source};
+use crate::predict::without_waits;
+use crate::trace::calls::lines::Lines;
+use crate::trace::calls::{Asked, Calls};
+use crate::trace::index::State;
+use crate::trace::inside::{Walked, summed};
+use crate::trace::looked::Looked;
+use crate::verdict::{Amount, Claim, Found, Verdict, evidence, human, percent};
+
+/// A connection that another has had is taken over when it asks again so soon after the reply. The
+/// one who had it reads the reply, gives it back and wakes whoever waits.
+const TAKEN_OVER_NS: u64 = 5 * MILLISECOND;
+/// So many of the waits must end with a connection taken over: whoever waits for something else takes
+/// any connection then, as a rule one that was free for long.
+const TAKEN_OVER: f64 = 0.5;
+/// All connections are in use so little of the time by chance where there are enough.
+const FULL_LEAST: f64 = 0.1;
+
+/// See the module.
+pub(super) static DETECTOR: Detector = Detector {
+    examine: Examine::Endpoint(examine),
+    may_be_the_work: false,
+};
+
+/// A request waited, and took a connection then.
+struct Waited {
+    claims: Vec<Claim>,
+    remote: SocketAddr,
+    taken_over: bool,
+}
+
+fn examine(case: &Case<'_>, endpoint: &EndpointCase) -> Verdict {
+    let looked = match Looked::at(case, endpoint) {
+        Ok(looked) => looked,
+        Err(blind) => return *blind,
+    };
+    let calls = Calls::of(case, looked.inside);
+    if calls.is_empty() {
+        let text = "the target was not seen to ask any other server";
+        return Verdict::Cleared(text.to_owned());
+    }
+    let lines = calls.lines();
+    if let Some(blind) = in_user_space(&looked, &lines) {
+        return blind;
+    }
+    let mut waited = Vec::new();
+    for walked in &looked.join.walked {
+        let own = calls.own(looked.inside, walked);
+        waited.extend(waits(&looked, &lines, walked, &own.calls));
+    }
+    let over = waited.iter().filter(|w| w.taken_over).count();
+    if (over as f64) < TAKEN_OVER * waited.len() as f64 || waited.is_empty() {
+        let of_most = lines.values().max_by_key(|lines| lines.count());
+        let (most, count) = of_most.map_or((0, 0), |lines| (lines.most, lines.count()));
+        return Verdict::Cleared(format!(
+            "{} of {} requests waited until a connection to another server was given back; at most \
+             {most} of {count} connections were in use at a time",
+            over,
+            looked.join.walked.len()
+        ));
+    }
+    let claims: Vec<Claim> = waited.iter().flat_map(|w| w.claims.iter().copied()).collect();
+    if let Some(lead) = looked.too_small(case, endpoint, &claims) {
+        return lead;
+    }
+    let place = looked.place(endpoint, &claims);
+    found(case, endpoint, &looked, &lines, (place, claims, &waited))
+}
+
+/// Where what waits is kept in user space, who waits for a connection is not to be seen: only that
+/// all of them are in use.
+fn in_user_space(looked: &Looked<'_>, lines: &BTreeMap<SocketAddr, Lines>) -> Option<Verdict> {
+    let unseen = |walked: &&Walked| {
+        let process = looked.inside.trace().process_of(walked.joined.reader);
+        let parks = process.is_some_and(|p| p.runtime.parks_in_user_space());
+        parks || looked.inside.loops.has(walked.joined.reader)
+    };
+    if 2 * looked.join.walked.iter().filter(unseen).count() <= looked.join.walked.len() {
+        return None;
+    }
+    let share = |lines: &Lines| lines.full_ns() as f64 / looked.inside.traced_ns().max(1) as f64;
+    let fullest = lines.iter().max_by(|a, b| share(a.1).total_cmp(&share(b.1)));
+    let (remote, fullest) = fullest?;
+    let full = share(fullest);
+    Some(if full >= FULL_LEAST {
+        Verdict::Blind {
+            missing: format!(
+                "who waits for a connection: all {} to {remote} are in use for {} of the time, and \
+                 what waits for one is kept in user space",
+                fullest.count(),
+                percent(full.min(1.0))
+            ),
+            remedy: "let the target send spans (OTLP) to slowpath, or allow it more connections and \
+                     compare (slowpath ab)"
+                .to_owned(),
+        }
+    } else {
+        Verdict::Cleared(format!(
+            "all {} connections to {remote} are in use for {} of the time",
+            fullest.count(),
+            percent(full)
+        ))
+    })
+}
+
+/// Of a request, the times before its own calls in which its thread was blocked while others had all
+/// connections to whom it asked then.
+fn waits(
+    looked: &Looked<'_>,
+    lines: &BTreeMap<SocketAddr, Lines>,
+    walked: &Walked,
+    calls: &[&Asked],
+) -> Vec<Waited> {
+    let inside = looked.inside;
+    let joined = &walked.joined;
+    let mut since = joined.part(Segment::Service).0;
+    let mut all = Vec::new();
+    for call in calls.iter().filter(|call| call.tid == joined.reader) {
+        let Some(own) = lines.get(&call.remote) else {
+            continue;
+        };
+        let mut claims = Vec::new();
+        for slice in inside.index.slices(call.tid, since, call.begin.max(since)) {
+            // Locks and conditions; calls with data end by data.
+            let State::Blocked(off) = slice.state else {
+                continue;
+            };
+            if !matches!(inside.stacks.call_in(off), None | Some(Call::Futex)) {
+                continue;
+            }
+            let full = own.full(slice.begin, slice.end).into_iter();
+            claims.extend(full.map(|(begin, end)| Claim {
+                sample: joined.sample,
+                span: Span::new(Nanos::new(begin.max(1)), Nanos::new(end.max(1))),
+            }));
+        }
+        since = since.max(call.end);
+        if !claims.is_empty() {
+            let before = own.given_back(call);
+            all.push(Waited {
+                claims,
+                remote: call.remote,
+                taken_over: before.is_some_and(|at| call.begin - at <= TAKEN_OVER_NS),
+            });
+        }
+    }
+    all
+}
+
+fn found(
+    case: &Case<'_>,
+    endpoint: &EndpointCase,
+    looked: &Looked<'_>,
+    lines: &BTreeMap<SocketAddr, Lines>,
+    (place, claims, waited): (Place, Vec<Claim>, &[Waited]),
+) -> Verdict {
+    let length = |w: &Waited| w.claims.iter().map(|c| c.span.len_ns() as f64).sum::<f64>();
+    let whom = summed(waited.iter().map(|w| (w.remote, length(w))));
+    let all_ns: f64 = whom.iter().map(|(_, ns)| ns).sum();
+    let requests: BTreeSet<u32> = claims.iter().map(|claim| claim.sample).collect();
+    let each_ns = all_ns / requests.len().max(1) as f64;
+    let remote = whom.first().map(|(remote, _)| *remote);
+    let own = remote.and_then(|remote| lines.get(&remote));
+    let count = own.map_or(0, Lines::count);
+    let call_ns = own.map_or(0.0, Lines::median_ns);
+    let to = remote.map_or_else(String::new, |remote| remote.to_string());
+    let over = waited.iter().filter(|w| w.taken_over).count();
+    let text = format!(
+        "{} of {} followed requests waited, {} on average, while others had all {count} connections \
+         to {to}; {} of {} of these waits ended as one was given back, which the request took over",
+        requests.len(),
+        looked.join.walked.len(),
+        human(each_ns),
+        over,
+        waited.len()
+    );
+    Verdict::Found(Found {
+        place,
+        prediction: without_waits(case, endpoint, place, looked.join, &claims),
+        amount: Amount::Claims(claims),
+        grade: Grade::Supported,
+        summary: format!(
+            "requests wait for one of {count} connections to {to}, {} each, while others have them for \
+             {} at a time; allow more of them, or keep each for less",
+            human(each_ns),
+            human(call_ns)
+        ),
+        evidence: vec![evidence(Source::Trace, "trace", text)],
+        culprit: Culprit::default(),
+    })
+}

@@ -1,0 +1,125 @@
+//! The connections to one server, and when which of them were in use.
+
+use std::collections::BTreeMap;
+use std::net::SocketAddr;
+
+use slowpath_core::stats::median::median;
+
+use super::{Asked, Calls};
+
+/// The connections to one server.
+#[derive(Debug, Default)]
+pub(crate) struct Lines {
+    /// By the target's end: when each was in use, ascending.
+    busy: BTreeMap<u32, Vec<(u64, u64)>>,
+    /// When all of them were, ascending, disjoint.
+    full: Vec<(u64, u64)>,
+    /// How many were in use at a time, at most.
+    pub(crate) most: usize,
+}
+
+impl Calls {
+    /// The connections that the target has to each server that it asks.
+    pub(crate) fn lines(&self) -> BTreeMap<SocketAddr, Lines> {
+        let mut all: BTreeMap<SocketAddr, Lines> = BTreeMap::new();
+        for call in &self.all {
+            let lines = all.entry(call.remote).or_default();
+            let own = lines.busy.entry(call.socket).or_default();
+            own.push((call.begin, call.end));
+        }
+        for lines in all.values_mut() {
+            lines.fill();
+        }
+        all
+    }
+}
+
+impl Lines {
+    /// Finds when all are in use: those that have been asked on before and will be again. What was
+    /// closed, or was not yet made, is not to be had.
+    fn fill(&mut self) {
+        let mut steps: Vec<(u64, i64, i64)> = Vec::new();
+        for own in self.busy.values() {
+            let (Some(first), Some(last)) = (own.first(), own.last()) else {
+                continue;
+            };
+            steps.extend([(first.0, 1, 0), (last.1, -1, 0)]);
+            steps.extend(
+                own.iter()
+                    .flat_map(|&(begin, end)| [(begin, 0, 1), (end, 0, -1)]),
+            );
+        }
+        steps.sort_unstable();
+        let (mut alive, mut used, mut since) = (0, 0, None);
+        let mut at = 0;
+        for (when, lives, uses) in steps {
+            if when > at {
+                let is_full = alive > 0 && used == alive;
+                match since {
+                    None if is_full => since = Some(at),
+                    Some(begin) if !is_full => {
+                        self.full.extend((begin < at).then_some((begin, at)));
+                        since = None;
+                    }
+                    _ => {}
+                }
+                self.most = self.most.max(usize::try_from(used).unwrap_or(0));
+            }
+            (at, alive, used) = (when, alive + lives, used + uses);
+        }
+        self.full.extend(since.map(|begin| (begin, at)));
+    }
+
+    /// How many there are.
+    pub(crate) fn count(&self) -> usize {
+        self.busy.len()
+    }
+
+    /// For how long all of them were in use.
+    pub(crate) fn full_ns(&self) -> u64 {
+        self.full.iter().map(|(begin, end)| end - begin).sum()
+    }
+
+    /// When all of them were in use, from `begin` to `end`.
+    pub(crate) fn full(&self, begin: u64, end: u64) -> Vec<(u64, u64)> {
+        let from = self.full.partition_point(|span| span.1 <= begin);
+        let near = self.full[from..].iter().take_while(|span| span.0 < end);
+        near.map(|span| (span.0.max(begin), span.1.min(end)))
+            .collect()
+    }
+
+    /// When the reply before a call was over on its connection.
+    pub(crate) fn given_back(&self, call: &Asked) -> Option<u64> {
+        let own = self.busy.get(&call.socket)?;
+        let before = own.partition_point(|span| span.0 < call.begin);
+        Some(own.get(before.checked_sub(1)?)?.1)
+    }
+
+    /// How long one is in use, in the median.
+    pub(crate) fn median_ns(&self) -> f64 {
+        let spans = self.busy.values().flatten();
+        let mut all: Vec<f64> = spans.map(|(begin, end)| (end - begin) as f64).collect();
+        median(&mut all).unwrap_or(0.0)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn all_are_in_use_when_none_is_free() {
+        let mut lines = Lines {
+            busy: [
+                (1, vec![(10, 30), (35, 60), (80, 90)]),
+                (2, vec![(20, 50), (55, 100)]),
+            ]
+            .into(),
+            ..Lines::default()
+        };
+        lines.fill();
+        assert_eq!(lines.full, [(10, 30), (35, 50), (55, 60), (80, 100)]);
+        assert_eq!((lines.most, lines.full_ns()), (2, 60));
+        assert_eq!(lines.full(40, 58), [(40, 50), (55, 58)]);
+    }
+}

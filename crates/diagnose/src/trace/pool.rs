@@ -1,0 +1,263 @@
+//! Threads that serve clients one request after the other, and when each of them had one in hand.
+//!
+//! A thread has a request in hand from reading it until it has answered it. Who reads requests and
+//! leaves the answers to others, or has several at once (a loop), is none of them, and neither are
+//! threads whose runtime keeps in user space what waits.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use slowpath_core::trace::{Call, Runtime};
+
+use super::index::{Index, Mark, State, Why};
+use super::inside::{Inside, Walked};
+
+/// A thread that has answered fewer requests than this, or …
+const SERVED_LEAST: usize = 3;
+/// … than this share of what each would have of an even share, is there for something else.
+const SHARE_LEAST: f64 = 0.1;
+/// Threads take connections as they come if so many of these were read by several of them: ports are
+/// used again now and then.
+const SEVERAL_LEAST: f64 = 0.2;
+
+/// The threads that serve, by their ids.
+#[derive(Debug, Default)]
+pub(crate) struct Pool(BTreeMap<u32, Worker>);
+
+/// A thread that serves.
+#[derive(Debug, Default)]
+struct Worker {
+    /// When it had a request in hand, ascending, disjoint.
+    busy: Vec<(u64, u64)>,
+    /// When it ended; the greatest number if that was not seen.
+    ended: u64,
+}
+
+impl Pool {
+    /// The threads of a traced target that serve its clients.
+    pub(crate) fn of(inside: &Inside<'_>) -> Self {
+        let index = &inside.index;
+        let ports: BTreeSet<Option<u16>> = joined_ports(inside).collect();
+        let is_clients = |mark: &Mark| {
+            let own = index.sockets.end(mark.socket);
+            own.is_some_and(|end| ports.contains(&Some(end.local.port())))
+        };
+        let mut all = BTreeMap::new();
+        for tid in index.tids() {
+            let process = index.trace.process_of(tid);
+            let parks = process.is_some_and(|p| p.runtime.parks_in_user_space());
+            if parks || inside.loops.has(tid) {
+                continue;
+            }
+            let busy = in_hand(index, tid, is_clients);
+            let Some(&(_, last)) = busy.last() else {
+                continue;
+            };
+            let mut offs = index.offs(tid, last, u64::MAX).iter();
+            let gone = offs.find(|off| off.why == Why::Gone);
+            let ended = gone.map_or(u64::MAX, |off| off.begin);
+            all.insert(tid, Worker { busy, ended });
+        }
+        all.retain(|_, worker| worker.busy.len() >= SERVED_LEAST);
+        let served: usize = all.values().map(|worker| worker.busy.len()).sum();
+        let even = served as f64 / all.len().max(1) as f64;
+        all.retain(|_, worker| worker.busy.len() as f64 >= SHARE_LEAST * even);
+        Self(all)
+    }
+
+    /// How many threads serve.
+    pub(crate) fn len(&self) -> usize {
+        self.0.len()
+    }
+
+    /// Whether none does.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// Whether a thread is one of them.
+    pub(crate) fn has(&self, tid: u32) -> bool {
+        self.0.contains_key(&tid)
+    }
+
+    /// The threads that serve.
+    pub(crate) fn tids(&self) -> impl Iterator<Item = u32> + '_ {
+        self.0.keys().copied()
+    }
+
+    /// Whether a thread had another request in hand some time from `begin` to `end`.
+    pub(crate) fn was_busy(&self, tid: u32, begin: u64, end: u64) -> bool {
+        let worker = self.0.get(&tid);
+        worker.is_some_and(|worker| parts(&worker.busy, begin, end).next().is_some())
+    }
+
+    /// When, from `begin` to `end`, each thread that lived had a request in hand.
+    pub(crate) fn full(&self, begin: u64, end: u64) -> Vec<(u64, u64)> {
+        let mut full = vec![(begin, end)];
+        for worker in self.0.values() {
+            let mut left = Vec::new();
+            for &(begin, end) in &full {
+                left.extend(parts(&worker.busy, begin, end));
+                let dead = worker.ended.clamp(begin, end);
+                if dead < end {
+                    left.push((dead, end));
+                }
+            }
+            if left.is_empty() {
+                return left;
+            }
+            full = left;
+        }
+        full
+    }
+
+    /// How many of them computed, or were ready to, on average over these times.
+    pub(crate) fn computing(&self, index: &Index<'_>, times: &[(u64, u64)]) -> f64 {
+        let (mut computed, mut all) = (0_u64, 0_u64);
+        for &(begin, end) in times {
+            all += end - begin;
+            for tid in self.tids() {
+                let slices = index.slices(tid, begin, end).into_iter();
+                let computes = slices.filter(|s| matches!(s.state, State::Run | State::Ready(_)));
+                computed += computes.map(|slice| slice.end - slice.begin).sum::<u64>();
+            }
+        }
+        computed as f64 / all.max(1) as f64
+    }
+
+    /// Whether those that serve may be loops, which were never seen with two connections at a time: they
+    /// wait for one of many files, and each keeps what connections it has. Loops of Python read requests
+    /// before they answer others, and are told by that.
+    pub(crate) fn may_be_loops(&self, inside: &Inside<'_>) -> bool {
+        let index = &inside.index;
+        let python = |tid| {
+            let process = index.trace.process_of(tid);
+            process.is_some_and(|p| p.runtime == Runtime::Python)
+        };
+        let (mut polls, mut others) = (0_usize, 0_usize);
+        for tid in self.tids().filter(|&tid| !python(tid)) {
+            let offs = index.offs(tid, 0, u64::MAX).iter();
+            let idle = offs.filter(|off| !self.was_busy(tid, off.begin, off.begin + 1));
+            for call in idle.filter_map(|off| inside.stacks.call_in(off)) {
+                polls += usize::from(call == Call::Poll);
+                others += usize::from(matches!(call, Call::Accept | Call::Futex));
+            }
+        }
+        polls > others && !self.takes_what_comes(inside)
+    }
+
+    /// Whether connections that carry several requests are read by whichever thread is free.
+    fn takes_what_comes(&self, inside: &Inside<'_>) -> bool {
+        let joined = inside.endpoints.iter().flat_map(|e| &e.joined);
+        let mut readers: BTreeMap<u32, BTreeSet<u32>> = BTreeMap::new();
+        for joined in joined.filter(|joined| self.has(joined.reader)) {
+            readers
+                .entry(joined.socket)
+                .or_default()
+                .insert(joined.reader);
+        }
+        let several = readers.values().filter(|own| own.len() > 1).count();
+        several as f64 >= SEVERAL_LEAST * readers.len() as f64
+    }
+}
+
+/// The target's ports of the requests that were joined.
+fn joined_ports<'b>(inside: &'b Inside<'_>) -> impl Iterator<Item = Option<u16>> + 'b {
+    let joined = inside.endpoints.iter().flat_map(|e| &e.joined);
+    joined.map(|joined| {
+        let end = inside.index.sockets.end(joined.socket);
+        end.map(|end| end.local.port())
+    })
+}
+
+/// Whether most of these were answered by another thread than the one that read them.
+pub(crate) fn are_handed_on(walked: &[Walked]) -> bool {
+    let other = |w: &&Walked| w.joined.reader != w.joined.writer;
+    2 * walked.iter().filter(other).count() > walked.len()
+}
+
+/// When a thread had a request in hand, as far as was recorded.
+fn in_hand(index: &Index<'_>, tid: u32, is_clients: impl Fn(&Mark) -> bool) -> Vec<(u64, u64)> {
+    let mut busy = Vec::new();
+    for block in index.blocks.iter().filter(|b| b.has_wakers) {
+        let (begin, end) = (block.span.begin.get(), block.span.end.get());
+        let mut hand = Hand::Unknown;
+        for mark in index
+            .marks(tid, begin, end)
+            .iter()
+            .filter(|m| is_clients(m))
+        {
+            hand = match (hand, mark.wrote) {
+                // It has had this one since before it was recorded.
+                (Hand::Unknown, true) => Hand::Answered(mark.socket, begin, mark.at),
+                (Hand::Has(socket, since), true) if socket == mark.socket => {
+                    Hand::Answered(socket, since, mark.at)
+                }
+                (Hand::Answered(socket, since, _), true) if socket == mark.socket => {
+                    Hand::Answered(socket, since, mark.at)
+                }
+                (Hand::Has(socket, since), false) if socket == mark.socket => {
+                    Hand::Has(socket, since)
+                }
+                (Hand::Answered(_, since, until), false) => {
+                    busy.push((since, until));
+                    Hand::Has(mark.socket, mark.at)
+                }
+                (Hand::Unknown | Hand::Has(..), false) => Hand::Has(mark.socket, mark.at),
+                (before, true) => before,
+            };
+        }
+        match hand {
+            Hand::Answered(_, since, until) => busy.push((since, until)),
+            Hand::Has(_, since) => busy.push((since, end)),
+            Hand::Unknown => {}
+        }
+    }
+    busy
+}
+
+/// What a thread has in hand.
+#[derive(Clone, Copy)]
+enum Hand {
+    /// Not known.
+    Unknown,
+    /// A request on that connection, since then.
+    Has(u32, u64),
+    /// One that it has answered: the connection, since when, until when.
+    Answered(u32, u64, u64),
+}
+
+/// The parts of ascending, disjoint spans that lie from `begin` to `end`.
+fn parts(spans: &[(u64, u64)], begin: u64, end: u64) -> impl Iterator<Item = (u64, u64)> + '_ {
+    let from = spans.partition_point(|span| span.1 <= begin);
+    let near = spans[from..].iter().take_while(move |span| span.0 < end);
+    near.map(move |span| (span.0.max(begin), span.1.min(end)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn pool(all: &[&[(u64, u64)]]) -> Pool {
+        let worker = |busy: &&[(u64, u64)]| Worker {
+            busy: busy.to_vec(),
+            ended: u64::MAX,
+        };
+        Pool((1..).zip(all.iter().map(worker)).collect())
+    }
+
+    #[test]
+    fn it_is_full_while_each_has_a_request() {
+        let both = pool(&[&[(10, 40), (50, 90)], &[(20, 60)]]);
+        assert_eq!(both.full(0, 100), [(20, 40), (50, 60)]);
+        assert_eq!(both.full(30, 55), [(30, 40), (50, 55)]);
+        assert_eq!(both.full(61, 100), []);
+        assert!(both.was_busy(2, 0, 21) && !both.was_busy(2, 60, 80));
+    }
+
+    #[test]
+    fn whoever_has_ended_is_not_free() {
+        let mut both = pool(&[&[(10, 90)], &[(20, 30)]]);
+        both.0.get_mut(&2).unwrap().ended = 50;
+        assert_eq!(both.full(0, 100), [(20, 30), (50, 90)]);
+    }
+}
