@@ -7,7 +7,7 @@
 use std::cell::UnsafeCell;
 use std::io;
 use std::mem;
-use std::net::{TcpListener, TcpStream};
+use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::os::fd::{AsRawFd, FromRawFd};
 use std::time::Duration;
 
@@ -17,6 +17,8 @@ const SIOCOUTQNSD: libc::c_ulong = 0x894B;
 /// (linux/sock_diag.h).
 const SK_MEMINFO_VARS: usize = 9;
 const SK_MEMINFO_DROPS: usize = 8;
+/// Option of IP sockets: the local ports that one may be given (linux/in.h, Linux 6.3).
+const IP_LOCAL_PORT_RANGE: libc::c_int = 51;
 
 fn check(result: libc::c_int) -> io::Result<libc::c_int> {
     if result < 0 {
@@ -89,6 +91,47 @@ pub(crate) fn listener_drops(listener: &TcpListener) -> io::Result<u32> {
         )
     })?;
     Ok(counters[SK_MEMINFO_DROPS])
+}
+
+/// Connects over IPv4 from one of these local ports.
+pub(crate) fn connect_from(to: SocketAddr, (first, last): (u16, u16)) -> io::Result<TcpStream> {
+    let SocketAddr::V4(to) = to else {
+        return Err(io::ErrorKind::Unsupported.into());
+    };
+    // SAFETY: no pointer is passed; the descriptor is new and owned by nobody else.
+    let stream = unsafe {
+        let socket = check(libc::socket(
+            libc::AF_INET,
+            libc::SOCK_STREAM | libc::SOCK_CLOEXEC,
+            0,
+        ))?;
+        TcpStream::from_raw_fd(socket)
+    };
+    let range = (u32::from(last) << 16) | u32::from(first);
+    let address = libc::sockaddr_in {
+        sin_family: libc::AF_INET as libc::sa_family_t,
+        sin_port: to.port().to_be(),
+        sin_addr: libc::in_addr {
+            s_addr: u32::from(*to.ip()).to_be(),
+        },
+        sin_zero: [0; 8],
+    };
+    // SAFETY: both values outlive the calls, and their sizes are passed along.
+    unsafe {
+        check(libc::setsockopt(
+            stream.as_raw_fd(),
+            libc::IPPROTO_IP,
+            IP_LOCAL_PORT_RANGE,
+            (&raw const range).cast(),
+            mem::size_of_val(&range) as libc::socklen_t,
+        ))?;
+        check(libc::connect(
+            stream.as_raw_fd(),
+            (&raw const address).cast(),
+            mem::size_of_val(&address) as libc::socklen_t,
+        ))?;
+    }
+    Ok(stream)
 }
 
 /// Bytes that were written to the socket and that TCP has not sent yet.

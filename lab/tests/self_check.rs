@@ -319,6 +319,12 @@ checks! {
         "connection-churn", drive_with_rests;
     connection_churn_twin: "connection-churn --variant plain --healthy" is "none",
         drive_with_rests;
+    connection_per_call: "connection-per-call --variant plain" is "connection-per-call",
+        drive_in_bursts;
+    connection_per_call_twin: "connection-per-call --variant plain --healthy" is "none",
+        drive_with_rests;
+    port_exhaustion: "port-exhaustion --ports 8 --first-port 46000" is "port-exhaustion", drive_in_bursts;
+    port_exhaustion_twin: "port-exhaustion --healthy" is "none", drive_with_rests;
     connection_limit: "connection-limit --connections 2" is "connection-limit",
         |to| {
             drive_with_rests(to);

@@ -2,7 +2,7 @@
 //! when they rest. It says so with the last answer, or closes later without a word.
 
 use std::io::{self, Read, Write};
-use std::net::TcpStream;
+use std::net::{SocketAddr, TcpStream};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::thread;
@@ -27,7 +27,7 @@ pub(super) const KNOBS: &[Knob] = &[
     },
     Knob {
         flag: "handshake-ms",
-        help: "how long the server takes for a handshake, beside what it computes",
+        help: "how long the server takes to greet a connection, beside what it computes",
         default: 8.0,
         range: (0.0, 10_000.0),
         healthy: None,
@@ -60,41 +60,39 @@ pub(super) const VARIANTS: &[Variant] = &[
     },
 ];
 
+/// When connections end, and what takes time.
+pub(super) struct Terms {
+    pub(super) has_tls: bool,
+    /// How many requests a connection may carry.
+    pub(super) limit: u64,
+    /// How long it may rest.
+    pub(super) idle: Option<Duration>,
+    pub(super) handshake: Duration,
+    pub(super) work: Duration,
+}
+
 /// What the threads of connections share.
-struct Serving {
+pub(super) struct Serving {
+    terms: Terms,
     /// `None` without TLS.
     tls: Option<Arc<ServerConfig>>,
-    limit: u64,
-    idle: Option<Duration>,
-    handshake: Duration,
-    work: Duration,
-    requests: AtomicU64,
+    pub(super) requests: AtomicU64,
+    /// Connections that had to wait for a handshake.
+    pub(super) greeted: AtomicU64,
     /// Connections that were ended while the client would have gone on.
     ended: AtomicU64,
 }
 
 pub(super) fn start(options: &Options) -> Result<Server, Refusal> {
-    let listener = http::listen(options.port, http::AMPLE_BACKLOG)?;
-    let address = listener.local_addr()?;
     let (rests, sick) = (options.has("rests"), !options.healthy);
-    let serving = Arc::new(Serving {
-        tls: (!options.has("plain")).then(config).transpose()?,
+    let terms = Terms {
+        has_tls: !options.has("plain"),
         limit: if rests { u64::MAX } else { options.number("requests") as u64 },
         idle: rests.then(|| options.millis("idle-ms")),
         handshake: options.millis("handshake-ms"),
         work: options.millis("work-ms"),
-        requests: AtomicU64::new(0),
-        ended: AtomicU64::new(0),
-    });
-    let shared = Arc::clone(&serving);
-    thread::Builder::new().name("accept".to_owned()).spawn(move || {
-        http::accept_each(&listener, |stream| {
-            let serving = Arc::clone(&shared);
-            let thread = thread::Builder::new().name("connection".to_owned());
-            // A client that goes away ends its connection, which is nothing to report.
-            drop(thread.spawn(move || serving.accept(stream)));
-        });
-    })?;
+    };
+    let (address, serving) = serve(options.port, terms)?;
     let stop = move || {
         let ended = serving.ended.load(Ordering::Relaxed);
         let requests = serving.requests.load(Ordering::Relaxed);
@@ -106,6 +104,29 @@ pub(super) fn start(options: &Options) -> Result<Server, Refusal> {
         cause: if sick { "connection-churn" } else { NO_CAUSE },
         stop: Box::new(stop),
     })
+}
+
+/// Serves in the background.
+pub(super) fn serve(port: u16, terms: Terms) -> io::Result<(SocketAddr, Arc<Serving>)> {
+    let listener = http::listen(port, http::AMPLE_BACKLOG)?;
+    let address = listener.local_addr()?;
+    let serving = Arc::new(Serving {
+        tls: terms.has_tls.then(config).transpose()?,
+        terms,
+        requests: AtomicU64::new(0),
+        greeted: AtomicU64::new(0),
+        ended: AtomicU64::new(0),
+    });
+    let shared = Arc::clone(&serving);
+    thread::Builder::new().name("accept".to_owned()).spawn(move || {
+        http::accept_each(&listener, |stream| {
+            let serving = Arc::clone(&shared);
+            let thread = thread::Builder::new().name("connection".to_owned());
+            // A client that goes away ends its connection, which is nothing to report.
+            drop(thread.spawn(move || serving.accept(stream)));
+        });
+    })?;
+    Ok((address, serving))
 }
 
 /// TLS with a certificate of its own making, and without resumption: each handshake is a whole one.
@@ -126,11 +147,13 @@ fn config() -> io::Result<Arc<ServerConfig>> {
 impl Serving {
     fn accept(&self, stream: TcpStream) -> io::Result<()> {
         stream.set_nodelay(true)?;
-        stream.set_read_timeout(self.idle)?;
+        stream.set_read_timeout(self.terms.idle)?;
+        let waits = !self.terms.handshake.is_zero();
+        self.greeted.fetch_add(u64::from(waits), Ordering::Relaxed);
+        thread::sleep(self.terms.handshake);
         let Some(config) = &self.tls else {
             return self.serve(stream);
         };
-        thread::sleep(self.handshake);
         let session = ServerConnection::new(Arc::clone(config)).map_err(io::Error::other)?;
         self.serve(StreamOwned::new(session, stream))
     }
@@ -155,8 +178,8 @@ impl Serving {
             }
             served += 1;
             self.requests.fetch_add(1, Ordering::Relaxed);
-            thread::sleep(self.work);
-            let ends = served >= self.limit && !request.close;
+            thread::sleep(self.terms.work);
+            let ends = served >= self.terms.limit && !request.close;
             request.close |= ends;
             self.ended.fetch_add(u64::from(ends), Ordering::Relaxed);
             connection.stream.write_all(&http::response(&request, b"hello\n"))?;

@@ -102,6 +102,8 @@ pathologies! {
     lost_work,
     accept_queue_overflow,
     connection_churn,
+    connection_per_call,
+    port_exhaustion,
     connection_limit,
     fd_exhaustion,
     keepalive_close_race,
