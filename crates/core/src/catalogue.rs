@@ -65,4 +65,19 @@ pub const CACHE_EXPIRY: &str = "cache-expiry";
 pub const CACHE_STAMPEDE: &str = "cache-stampede";
 
 /// The causes that an experiment can prove: there is a safe, reversible intervention on each.
-pub const PROVABLE: &[&str] = &[DELAYED_ACK, FIXED_DELAY, CPU_QUOTA_THROTTLING];
+///
+/// Whether there is one for a run depends on the run: some take two endpoints, some take the
+/// target's processes.
+pub const PROVABLE: &[&str] = &[
+    DELAYED_ACK,
+    FIXED_DELAY,
+    CPU_QUOTA_THROTTLING,
+    KEEPALIVE_CLOSE_RACE,
+    CONNECTION_LIMIT,
+    ACCEPT_QUEUE_OVERFLOW,
+    FD_EXHAUSTION,
+    EVENT_LOOP_BLOCKING,
+    LOCK_CONTENTION,
+    CPU_SATURATION,
+    RUN_QUEUE_DELAY,
+];

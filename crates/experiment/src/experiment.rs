@@ -5,7 +5,9 @@ use serde::{Deserialize, Serialize};
 use crate::design::{Arm, Design};
 
 /// The value of [`Experiment::format`] that this code writes.
-pub const FORMAT: u32 = 1;
+///
+/// 2 added kinds of interventions and metrics of failures; what 1 wrote reads as before.
+pub const FORMAT: u32 = 2;
 
 /// A question put to a live system. Stored once when it is designed, without an outcome, and once
 /// more when it is judged.
@@ -45,13 +47,14 @@ pub struct Hypothesis {
     pub statement: String,
     /// What is done.
     pub intervention: Intervention,
-    /// What is predicted: `ENDPOINT.pNN`.
+    /// What is predicted: `ENDPOINT.pNN` in milliseconds, or `ENDPOINT.errors`, the per cent of
+    /// requests that failed or took longer than `slow_above_ms`.
     pub metric: String,
-    /// The metric as the run measured it, in milliseconds.
+    /// The metric as the run measured it, in its unit, as all that follow but the last.
     pub baseline_ms: f64,
-    /// Lower end of the metric under the intervention, in milliseconds.
+    /// Lower end of the metric under the intervention.
     pub low_ms: f64,
-    /// Upper end of the metric under the intervention, in milliseconds.
+    /// Upper end of the metric under the intervention.
     pub high_ms: f64,
     /// A request slower than this many milliseconds counts as slow in every block.
     pub slow_above_ms: f64,
@@ -59,7 +62,16 @@ pub struct Hypothesis {
     pub written_at: String,
 }
 
+/// What the name of a metric of failures ends in.
+pub const ERRORS: &str = ".errors";
+
 impl Hypothesis {
+    /// Whether it is about requests that fail: then failures count as slow requests do, and the
+    /// metric is their share in per cent.
+    pub fn is_of_failures(&self) -> bool {
+        self.metric.ends_with(ERRORS)
+    }
+
     /// Whether a value of the metric lies in the predicted interval.
     pub fn predicts(&self, metric_ms: f64) -> bool {
         (self.low_ms..=self.high_ms).contains(&metric_ms)
@@ -67,7 +79,7 @@ impl Hypothesis {
 }
 
 /// What an experiment does to a live system; restored after each block in which it is applied.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "kebab-case", deny_unknown_fields)]
 pub enum Intervention {
     /// The client acknowledges at once (`TCP_QUICKACK`), so that Nagle's algorithm on the server
@@ -86,16 +98,52 @@ pub enum Intervention {
         /// The quota that is set.
         to_ns: u64,
     },
+    /// The client does not send the requests of one endpoint; those of the others keep their
+    /// schedule.
+    LeaveOut {
+        /// The endpoint.
+        endpoint: String,
+    },
+    /// The client sends one request of so many, as the schedule has them: of users, one of so many
+    /// goes on.
+    KeepOneOf {
+        /// Of how many, at least 2.
+        of: u32,
+    },
+    /// The client makes a connection for each request.
+    FreshConnections,
+    /// The client uses connections again that it would have made for each request.
+    KeptConnections,
+    /// The client makes a new connection where one was idle for longer.
+    IdleLimit {
+        /// For how long, in nanoseconds.
+        limit_ns: u64,
+    },
+    /// The target's processes may have more files open (`prlimit`).
+    FileLimit {
+        /// How many it becomes.
+        to: u64,
+    },
+    /// The target's threads come before others that want the same CPUs.
+    Niceness {
+        /// What it becomes; lower comes first.
+        nice: i32,
+    },
+    /// A toggle of the scenario is switched on.
+    Toggle {
+        /// Its name.
+        name: String,
+    },
 }
 
 impl Intervention {
     /// What the intervention must do if its cause is the right one.
-    pub const fn effect(self) -> Effect {
+    pub fn effect(&self) -> Effect {
         match self {
-            Self::ClientQuickAck | Self::CpuQuota { .. } => Effect::Falls,
             Self::TimerSlack { slack_ns } => Effect::Rises {
-                at_most_ms: slack_ns as f64 / 1_000_000.0,
+                at_most_ms: *slack_ns as f64 / 1_000_000.0,
             },
+            _ => Effect::Falls,
         }
     }
 }
@@ -123,9 +171,10 @@ pub struct BlockMeasurement {
     pub arm: Arm,
     /// Requests that completed.
     pub n: u64,
-    /// The metric of the hypothesis over these requests, in milliseconds.
+    /// The metric of the hypothesis over these requests, in its unit.
     pub metric_ms: f64,
-    /// Share of these requests that were slower than [`Hypothesis::slow_above_ms`].
+    /// Share of these requests that were slower than [`Hypothesis::slow_above_ms`]; of all that
+    /// ended, failures among them, where the hypothesis is about failures.
     pub slow_share: f64,
     /// Requests that failed.
     pub errors: u64,
@@ -135,7 +184,7 @@ pub struct BlockMeasurement {
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Summary {
-    /// Median of the metric over the blocks, in milliseconds.
+    /// Median of the metric over the blocks, in the metric's unit.
     pub median_ms: f64,
     /// Smallest metric of a block.
     pub low_ms: f64,
@@ -193,6 +242,9 @@ pub struct Outcome {
     pub blocks: Vec<BlockMeasurement>,
     /// Whether the last block, without the intervention, was like the others without it.
     pub restored: bool,
+    /// Requests that were due and not sent, on purpose.
+    #[serde(default)]
+    pub withheld: u64,
 }
 
 impl Outcome {

@@ -35,6 +35,10 @@ const POWER_TO_REFUTE: f64 = 0.80;
 /// Fewest completed requests in a block whose median means anything.
 const REQUESTS_PER_BLOCK: u64 = 30;
 
+/// Fewest failures in a block without the intervention, on average: their share is then known to
+/// some 40 % of itself (Poisson), and that all of them vanish in six blocks is no chance.
+pub const FAILED_PER_BLOCK: f64 = 6.0;
+
 /// More failures under the intervention than without it, as a share of the requests, that leave
 /// the latencies of the rest without meaning.
 const ERRORS_ADDED: f64 = 0.01;
@@ -78,6 +82,7 @@ pub fn judge(
         reason,
         restored: figures.as_ref().is_some_and(|figures| figures.restored),
         blocks,
+        withheld: 0,
     }
 }
 
@@ -192,12 +197,14 @@ impl Case<'_> {
     }
 
     fn too_few(&self) -> Option<String> {
-        let scarce = self.blocks.iter().min_by_key(|block| block.n)?;
-        if scarce.n < REQUESTS_PER_BLOCK {
+        let of_failures = self.hypothesis.is_of_failures();
+        let held = |block: &BlockMeasurement| block.n + if of_failures { block.errors } else { 0 };
+        let scarce = self.blocks.iter().min_by_key(|block| held(block))?;
+        if held(scarce) < REQUESTS_PER_BLOCK {
             return Some(format!(
                 "block {} holds {} requests; a median needs {REQUESTS_PER_BLOCK}",
                 scarce.block + 1,
-                scarce.n
+                held(scarce)
             ));
         }
         if self.effect != Effect::Falls {
@@ -205,19 +212,31 @@ impl Case<'_> {
         }
         let slow: f64 = self
             .drawn(Arm::Without)
-            .map(|block| block.slow_share * block.n as f64)
+            .map(|block| block.slow_share * held(block) as f64)
             .sum();
         let slow = slow / self.drawn(Arm::Without).count().max(1) as f64;
-        (slow < SLOW_PER_BLOCK).then(|| {
+        let (least, what, hardly) = if of_failures {
+            (FAILED_PER_BLOCK, "failures".to_owned(), "they were")
+        } else {
+            let over = wording::ms(self.hypothesis.slow_above_ms);
+            (
+                SLOW_PER_BLOCK,
+                format!("requests over {over}"),
+                "the slowness was",
+            )
+        };
+        (slow < least).then(|| {
             format!(
-                "without the intervention a block held {slow:.1} requests over {} on average, \
-                 and {SLOW_PER_BLOCK} are needed: the slowness was hardly there",
-                wording::ms(self.hypothesis.slow_above_ms)
+                "without the intervention a block held {slow:.1} {what} on average, \
+                 and {least} are needed: {hardly} hardly there"
             )
         })
     }
 
     fn failing(&self) -> Option<String> {
+        if self.hypothesis.is_of_failures() {
+            return None;
+        }
         let share = |arm| {
             let errors: u64 = self.drawn(arm).map(|block| block.errors).sum();
             let all: u64 = self.drawn(arm).map(|block| block.n + block.errors).sum();
@@ -376,10 +395,12 @@ impl Case<'_> {
     fn subject(&self) -> String {
         match self.effect {
             Effect::Falls => {
-                format!(
-                    "the share of requests over {}",
-                    wording::ms(self.hypothesis.slow_above_ms)
-                )
+                let over = wording::ms(self.hypothesis.slow_above_ms);
+                if self.hypothesis.is_of_failures() {
+                    format!("the share of requests that failed or took over {over}")
+                } else {
+                    format!("the share of requests over {over}")
+                }
             }
             Effect::Rises { .. } => self.hypothesis.metric.clone(),
         }

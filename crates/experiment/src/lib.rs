@@ -26,11 +26,11 @@ mod wording;
 pub use design::{Arm, Design, FEWEST_PAIRS, GUARD_NS, WARMUP_NS};
 pub use estimate::{Estimate, UnitOf};
 pub use experiment::{
-    BlockMeasurement, Effect, Experiment, FORMAT, Hypothesis, Intervention, Outcome, Summary,
-    Verdict,
+    BlockMeasurement, ERRORS, Effect, Experiment, FORMAT, Hypothesis, Intervention, Outcome,
+    Summary, Verdict,
 };
 pub use gate::{Baseline, Words, judge_gates};
-pub use judge::{ALPHA, judge};
+pub use judge::{ALPHA, FAILED_PER_BLOCK, judge};
 pub use power::{
     LONGEST_BLOCK_NS, PERIODS_PER_BLOCK, SHORTEST_BLOCK_NS, SLOW_PER_BLOCK, TooRare, block_ns,
     power,

@@ -359,3 +359,73 @@ fn an_outcome_that_is_overruled_keeps_its_figures() {
     assert!(overruled.reason.ends_with(&outcome.reason));
     assert_eq!((overruled.p, overruled.blocks), (outcome.p, outcome.blocks));
 }
+
+/// A hypothesis about failures, and blocks of which so many of a hundred requests fail in each arm.
+fn failing(without: u64, with: u64) -> (Hypothesis, Design, Vec<BlockMeasurement>) {
+    let hypothesis = Hypothesis {
+        intervention: Intervention::FreshConnections,
+        metric: "search.errors".into(),
+        baseline_ms: without as f64,
+        low_ms: 0.0,
+        high_ms: without as f64 * 0.2,
+        slow_above_ms: 500.0,
+        ..quick_ack()
+    };
+    let design = design(6);
+    let blocks = design.blocks.iter().enumerate().map(|(block, &arm)| {
+        let errors = match arm {
+            Arm::Without => without + block as u64 % 3,
+            Arm::With => with + block as u64 % 2,
+        };
+        BlockMeasurement {
+            block,
+            arm,
+            n: 100 - errors,
+            metric_ms: errors as f64,
+            slow_share: errors as f64 / 100.0,
+            errors,
+        }
+    });
+    let blocks = blocks.collect();
+    (hypothesis, design, blocks)
+}
+
+#[test]
+fn failures_that_vanish_are_confirmed_and_those_that_stay_refuted() {
+    let judged = |without, with| {
+        let (hypothesis, design, blocks) = failing(without, with);
+        judge(&design, &blocks, &hypothesis)
+    };
+    let outcome = judged(20, 0);
+    assert_eq!(outcome.verdict, Verdict::Confirmed, "{}", outcome.reason);
+    assert!(outcome.reason.contains("that failed or took over 500 ms"));
+    // Blocks may hold failures and nothing else.
+    let outcome = judged(98, 0);
+    assert_eq!(outcome.verdict, Verdict::Confirmed, "{}", outcome.reason);
+    let outcome = judged(20, 20);
+    assert_eq!(outcome.verdict, Verdict::Refuted, "{}", outcome.reason);
+    let outcome = judged(2, 0);
+    assert_eq!(outcome.verdict, Verdict::Undecided, "{}", outcome.reason);
+    assert!(
+        outcome.reason.contains("6 are needed"),
+        "{}",
+        outcome.reason
+    );
+}
+
+#[test]
+fn what_the_first_format_wrote_is_read() {
+    let text = r#"{"format": 1, "run": "01JD", "cause": "fixed-delay", "endpoint": "page",
+        "hypothesis": {"statement": "s", "intervention": {"kind": "timer-slack", "slack_ns": 4},
+            "metric": "page.p50", "baseline_ms": 1.0, "low_ms": 1.2, "high_ms": 5.0,
+            "slow_above_ms": 3.0, "written_at": "2026-01-01T00:00:00Z"},
+        "design": {"seed": 1, "blocks": ["with", "without", "without"], "block_ns": 1,
+            "guard_ns": 1, "warmup_ns": 1},
+        "outcome": {"verdict": "refuted", "without": null, "with": null, "p": null,
+            "change": null, "predicted_held": false, "reason": "r", "blocks": [],
+            "restored": true}}"#;
+    let read: Experiment = serde_json::from_str(text).unwrap();
+    let slack = Intervention::TimerSlack { slack_ns: 4 };
+    assert_eq!(read.hypothesis.intervention, slack);
+    assert_eq!(read.outcome.unwrap().withheld, 0);
+}

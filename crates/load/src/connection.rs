@@ -16,6 +16,7 @@ use slowpath_core::sample::{Outcome, Phase, Sample};
 use tokio::io::{AsyncWrite as _, ReadBuf};
 
 use crate::clock::now;
+use crate::control::Usage;
 use crate::dial::{Progress, dial};
 use crate::failure::{Failure, Reasons, in_words as failure_in_words};
 use crate::http1::{Fed, Response};
@@ -38,6 +39,8 @@ pub(crate) struct Network {
     pub(crate) preferred: Cell<usize>,
     /// Whether responses are acknowledged at once instead of with the next request.
     pub(crate) quickack: Rc<Cell<bool>>,
+    /// Whether connections are used again.
+    pub(crate) usage: Cell<Usage>,
     /// Until when each slot may work.
     pub(crate) limits: Limits,
     buffer: RefCell<Box<[u8]>>,
@@ -56,6 +59,7 @@ impl Network {
             route,
             preferred: Cell::new(0),
             quickack: Rc::new(Cell::new(quickack)),
+            usage: Cell::new(Usage::PLANNED),
             limits,
             buffer: RefCell::new(vec![0; READ_BYTES].into_boxed_slice()),
             opened: Cell::new(0),

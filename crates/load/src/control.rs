@@ -1,7 +1,12 @@
 //! What another thread may say to a load under way, and see of it.
 
-use std::sync::atomic::{AtomicBool, AtomicU64};
+use std::sync::atomic::Ordering::Relaxed;
+use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU32, AtomicU64};
 use std::sync::{Mutex, PoisonError};
+
+use slowpath_core::Nanos;
+
+use crate::clock::now;
 
 /// Shared with the thread that drives the load. All orderings are relaxed: these are flags and
 /// counters, nothing is published through them.
@@ -11,6 +16,10 @@ pub struct Control {
     pub stop: AtomicBool,
     /// Whether each connection acknowledges what it receives at once (`TCP_QUICKACK`).
     pub quickack: AtomicBool,
+    /// What is not sent, on purpose.
+    pub withhold: Withhold,
+    /// How connections are used, where not as planned. HTTP/2's are used as planned.
+    pub connections: Connections,
     /// How far it is.
     pub progress: Progress,
     loops: Mutex<Vec<u32>>,
@@ -29,6 +38,129 @@ impl Control {
     /// Says which threads the loops are.
     pub(crate) fn set_loops(&self, tids: Vec<u32>) {
         *self.loops.lock().unwrap_or_else(PoisonError::into_inner) = tids;
+    }
+}
+
+/// What is not sent, on purpose. The schedule stays: what is due and withheld is counted, and never
+/// sent. Users whose request is withheld ask again soon.
+#[derive(Debug, Default)]
+pub struct Withhold {
+    /// The endpoint's position, plus one; 0 for none.
+    endpoint: AtomicU32,
+    /// Below 2 all are sent.
+    of: AtomicU32,
+    /// Requests withheld so far in measured windows.
+    pub count: AtomicU64,
+}
+
+impl Withhold {
+    /// Requests of this endpoint are not sent from now on.
+    pub fn leave_out(&self, endpoint: Option<u16>) {
+        let number = endpoint.map_or(0, |endpoint| u32::from(endpoint) + 1);
+        self.endpoint.store(number, Relaxed);
+    }
+
+    /// One request of so many is sent from now on; of users, one of so many goes on.
+    pub fn keep_one_of(&self, of: u32) {
+        self.of.store(of, Relaxed);
+    }
+
+    pub(crate) fn wanted(&self) -> Withheld {
+        Withheld {
+            endpoint: self.endpoint.load(Relaxed).checked_sub(1),
+            of: self.of.load(Relaxed).max(1),
+        }
+    }
+}
+
+/// What a loop has read of [`Withhold`].
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Withheld {
+    /// The endpoint that is left out.
+    pub(crate) endpoint: Option<u32>,
+    /// One of so many is sent; at least 1.
+    pub(crate) of: u32,
+}
+
+impl Withheld {
+    /// All is sent.
+    pub(crate) const NOTHING: Self = Self {
+        endpoint: None,
+        of: 1,
+    };
+}
+
+/// How connections are used.
+#[derive(Debug, Default)]
+pub struct Connections {
+    reuse: AtomicU8,
+    idle_max_ns: AtomicU64,
+    made_since_ns: AtomicU64,
+}
+
+/// Whether connections are used again.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[repr(u8)]
+pub enum Reuse {
+    /// As the plan says.
+    #[default]
+    Planned,
+    /// Each carries one request.
+    Never,
+    /// Each is kept for the next request, also where the plan has one for each request.
+    Always,
+}
+
+/// What a loop has read of [`Connections`].
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Usage {
+    /// Whether they are used again.
+    pub(crate) reuse: Reuse,
+    /// For how long they may have been idle then; 0 for no limit.
+    pub(crate) idle_max_ns: u64,
+    /// When they must have been made at the earliest.
+    pub(crate) made_since: Nanos,
+}
+
+impl Usage {
+    /// As planned.
+    pub(crate) const PLANNED: Self = Self {
+        reuse: Reuse::Planned,
+        idle_max_ns: 0,
+        made_since: Nanos::new(0),
+    };
+}
+
+impl Connections {
+    /// Whether connections are used again, from the next request on.
+    pub fn reuse(&self, reuse: Reuse) {
+        self.reuse.store(reuse as u8, Relaxed);
+    }
+
+    /// A connection that was idle for longer is not used again; 0 for no limit.
+    pub fn idle_max_ns(&self, limit_ns: u64) {
+        self.idle_max_ns.store(limit_ns, Relaxed);
+    }
+
+    /// Connections that are open now are not used again.
+    pub fn renew(&self) {
+        self.made_since_ns.store(now().get(), Relaxed);
+    }
+
+    /// How they are used.
+    pub(crate) fn wanted(&self) -> Usage {
+        const NEVER: u8 = Reuse::Never as u8;
+        const ALWAYS: u8 = Reuse::Always as u8;
+        let reuse = match self.reuse.load(Relaxed) {
+            NEVER => Reuse::Never,
+            ALWAYS => Reuse::Always,
+            _ => Reuse::Planned,
+        };
+        Usage {
+            reuse,
+            idle_max_ns: self.idle_max_ns.load(Relaxed),
+            made_since: Nanos::new(self.made_since_ns.load(Relaxed)),
+        }
     }
 }
 

@@ -16,6 +16,7 @@ use slowpath_core::nanos::Span;
 use slowpath_core::plan::{Plan, Spent};
 use slowpath_core::scenario::{ConnectionUse, Http, Model};
 
+use crate::control::Withheld;
 use crate::share::Share;
 use crate::timer::Timer;
 
@@ -23,7 +24,7 @@ mod order;
 mod state;
 
 pub(crate) use order::{End, Order, Task};
-use state::{Rest, State};
+use state::{Assigned, Rest, State};
 
 /// See the module.
 #[derive(Debug)]
@@ -109,8 +110,10 @@ impl Dispatcher {
         match next {
             Some(due) if self.per_user && due.scheduled <= end.done && end.done < state.closing => {
                 state.slots[slot as usize].free_since = end.done;
-                state.assign(slot, due);
-                return;
+                let Assigned::Withheld(after_ns) = state.assign(slot, due) else {
+                    return;
+                };
+                state.ask_again(due, end.done, after_ns);
             }
             Some(due) => state.demand.enqueue(due),
             None => {}
@@ -137,6 +140,16 @@ impl Dispatcher {
     /// Measured requests handed out so far.
     pub(crate) fn taken(&self) -> u64 {
         self.state.borrow().tally.offered()
+    }
+
+    /// What is withheld from now on.
+    pub(crate) fn withhold(&self, wanted: Withheld) {
+        self.state.borrow_mut().withhold = wanted;
+    }
+
+    /// Measured requests withheld so far.
+    pub(crate) fn withheld(&self) -> u64 {
+        self.state.borrow().withheld
     }
 
     /// The instant from which on nothing is handed out.
@@ -209,14 +222,15 @@ impl Dispatcher {
                 state.idle.pop_front()
             };
             let slot = slot.expect("the line of free slots is not empty");
-            if !state.assign(slot, due) {
-                if !self.per_user {
-                    state.idle.push_front(slot);
-                }
-                break;
+            let assigned = state.assign(slot, due);
+            if assigned != Assigned::Sent && !self.per_user {
+                state.idle.push_front(slot);
             }
-            if awake != Some(slot) {
-                state.wake(slot);
+            match assigned {
+                Assigned::Sent if awake == Some(slot) => {}
+                Assigned::Sent => state.wake(slot),
+                Assigned::Withheld(after_ns) => state.ask_again(due, until, after_ns),
+                Assigned::Spent => break,
             }
         }
         self.arm(state);

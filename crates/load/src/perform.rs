@@ -10,6 +10,7 @@ use slowpath_core::scenario::Values;
 use crate::body::Body;
 use crate::clock::now;
 use crate::connection::{Connection, Outgoing};
+use crate::control::{Reuse, Usage};
 use crate::dispatch::Order;
 use crate::engine::{Asking, Desk, Engine, KeyOf, OverStream, Prepared};
 use crate::failure::Failure;
@@ -79,6 +80,7 @@ impl Engine {
             Asking::Http1(asked) => {
                 asked.render(request, scratch, &values, trace_id);
                 response.reset(asked.is_head, endpoint.wants);
+                self.drop_if_unwanted(connection);
                 self.drop_if_stale(connection).await;
                 self.joint.begin();
                 let trip = Trip {
@@ -114,7 +116,7 @@ impl Engine {
         conclude(&whole, answer, (&values, scratch), &mut sample);
         self.timings.note(&sample, body.timing());
         extract(endpoint, body, &mut desk.order.session, &mut sample);
-        let stays = whole.is_ok() && !self.per_request && response.is_reusable();
+        let stays = whole.is_ok() && self.uses_again() && response.is_reusable();
         put_back(connection, stays, sample.done);
         if let Some(kept) = kept {
             *connection = kept;
@@ -206,6 +208,34 @@ impl Engine {
         connection
             .exchange(&self.network, slot, request, response, (sample, &self.log))
             .await
+    }
+
+    /// Whether connections carry more than one request.
+    fn uses_again(&self) -> bool {
+        match self.network.usage.get().reuse {
+            Reuse::Planned => !self.per_request,
+            Reuse::Never => false,
+            Reuse::Always => true,
+        }
+    }
+
+    /// Drops a connection that an experiment does not want used again.
+    fn drop_if_unwanted(&self, connection: &mut Option<Connection>) {
+        let Usage {
+            idle_max_ns,
+            made_since,
+            ..
+        } = self.network.usage.get();
+        let too_idle = |connection: &Connection| {
+            idle_max_ns > 0 && now().since(connection.idle_since) > idle_max_ns
+        };
+        let unwanted = |connection: &Connection| {
+            let used = connection.requests > 0;
+            connection.since < made_since || used && (!self.uses_again() || too_idle(connection))
+        };
+        if connection.as_ref().is_some_and(unwanted) {
+            *connection = None;
+        }
     }
 
     /// A connection that the peer has closed since its last response is none.

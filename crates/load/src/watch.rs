@@ -39,6 +39,8 @@ pub(crate) struct Watch<'a> {
     flushed: Nanos,
     /// Offered, done and errors as far as [`crate::Progress`] knows them.
     pub(crate) reported: [u64; 3],
+    /// As far as [`crate::Control`] knows of it.
+    withheld: u64,
     /// Why it ended early; empty if it did not.
     pub(crate) cut_short: &'static str,
 }
@@ -62,6 +64,7 @@ impl<'a> Watch<'a> {
             look_ns,
             flushed: now(),
             reported: [0; 3],
+            withheld: 0,
             cut_short: "",
         }
     }
@@ -119,6 +122,8 @@ impl<'a> Watch<'a> {
             ..
         } = &**self.engine;
         network.quickack.set(self.control.quickack.load(Relaxed));
+        network.usage.set(self.control.connections.wanted());
+        dispatcher.withhold(self.control.withhold.wanted());
         if self.cut_short.is_empty() && self.control.stop.load(Relaxed) {
             if at < dispatcher.closing() {
                 let closing = self.joint.agree_on_closing(at.plus(self.notice_ns));
@@ -152,6 +157,10 @@ impl<'a> Watch<'a> {
             shown.fetch_add(present - before, Relaxed);
         }
         self.reported = present;
+        let withheld = dispatcher.withheld();
+        let count = &self.control.withhold.count;
+        count.fetch_add(withheld - self.withheld, Relaxed);
+        self.withheld = withheld;
         let is_open = at < dispatcher.closing();
         progress
             .in_window

@@ -10,11 +10,15 @@ use std::path::Path;
 use crate::guardian::{EntryId, Guardian, GuardianError};
 
 mod cpu_quota;
+mod file_limit;
+mod niceness;
 mod restore;
 mod thread_slack;
 mod timer_slack;
 
 pub use cpu_quota::{CpuQuota, NewQuota};
+pub use file_limit::{FileLimit, Files};
+pub use niceness::{Niceness, ThreadNice};
 pub use restore::Restore;
 pub use thread_slack::ThreadSlack;
 pub use timer_slack::TimerSlack;
@@ -71,6 +75,10 @@ pub enum Intervention {
     TimerSlack(TimerSlack),
     /// The CPU quota of the target's cgroup is raised.
     CpuQuota(CpuQuota),
+    /// The target's processes may have more files open.
+    FileLimit(FileLimit),
+    /// The target's threads come before others.
+    Niceness(Niceness),
 }
 
 impl Intervention {
@@ -79,6 +87,8 @@ impl Intervention {
         match self {
             Self::TimerSlack(slack) => slack.prerequisites(),
             Self::CpuQuota(quota) => quota.prerequisites(),
+            Self::FileLimit(limit) => limit.prerequisites(),
+            Self::Niceness(nice) => nice.prerequisites(),
         }
     }
 
@@ -87,6 +97,8 @@ impl Intervention {
         match self {
             Self::TimerSlack(slack) => slack.apply(guardian),
             Self::CpuQuota(quota) => quota.apply(guardian),
+            Self::FileLimit(limit) => limit.apply(guardian),
+            Self::Niceness(nice) => nice.apply(guardian),
         }
     }
 
@@ -95,6 +107,8 @@ impl Intervention {
         match self {
             Self::TimerSlack(slack) => slack.refresh(guardian),
             Self::CpuQuota(quota) => quota.refresh(guardian),
+            Self::FileLimit(limit) => limit.refresh(guardian),
+            Self::Niceness(nice) => nice.refresh(guardian),
         }
     }
 
@@ -103,6 +117,8 @@ impl Intervention {
         match self {
             Self::TimerSlack(slack) => slack.undo(guardian),
             Self::CpuQuota(quota) => quota.undo(guardian),
+            Self::FileLimit(limit) => limit.undo(guardian),
+            Self::Niceness(nice) => nice.undo(guardian),
         }
     }
 }

@@ -31,7 +31,7 @@ pub(crate) use passes::{classes, label, passes};
 pub(crate) use shape::{effective, modes, settling, shape};
 pub(crate) use spans::spans;
 pub(crate) use streams::streams;
-pub(crate) use trials::{experiment, intervention, tests};
+pub(crate) use trials::{experiment, intervention, tests, value_of, values_of};
 
 /// A question ("why the slowest 2.1 % of search") and its answers, the best first.
 pub(crate) struct Question<'a> {

@@ -3,9 +3,39 @@
 use slowpath_core::record::RunRecord;
 use slowpath_core::sample::{Outcome, Stage};
 use slowpath_core::stats::quantile::type_1;
-use slowpath_experiment::{BlockMeasurement, Experiment};
+use slowpath_experiment::{Arm, BlockMeasurement, Experiment, Intervention};
 
 use crate::hypothesis::percentile_of;
+
+/// Requests of a block with the intervention that may be other than it wants them: those under way
+/// when it was switched.
+const OTHERS_MOST: f64 = 0.1;
+
+/// Why the intervention was none, by how connections were used under it: a server may close each
+/// of them, or whoever stands in between.
+pub(crate) fn without_effect(record: &RunRecord, experiment: &Experiment) -> Option<String> {
+    let wants_reuse = match experiment.hypothesis.intervention {
+        Intervention::FreshConnections => false,
+        Intervention::KeptConnections => true,
+        _ => return None,
+    };
+    let repeat = record.manifest.repeats.first()?;
+    let began = repeat.window.begin.minus(experiment.design.warmup_ns);
+    let (mut all, mut others) = (0_u32, 0_u32);
+    for sample in &record.samples {
+        let arm = experiment.design.arm_at(sample.scheduled().since(began));
+        if sample.sent().is_some() && arm.is_some_and(|(_, arm)| arm == Arm::With) {
+            all += 1;
+            others += u32::from((sample.index_on_connection() > 0) != wants_reuse);
+        }
+    }
+    let share = f64::from(others) / f64::from(all.max(1));
+    let how = if wants_reuse { "new" } else { "used" };
+    (share > OTHERS_MOST).then(|| {
+        let percent = 100.0 * share;
+        format!("{percent:.0} % of the requests were sent on {how} connections all the same")
+    })
+}
 
 /// The measurements of all blocks that saw a request. Requests count for the block in which they
 /// were scheduled; those scheduled in a guard count for none.
@@ -44,6 +74,7 @@ pub(crate) fn measurements(
             _ => errors[block] += 1,
         }
     }
+    let of_failures = experiment.hypothesis.is_of_failures();
     let p = percentile_of(&experiment.hypothesis.metric);
     let slow_ns = experiment.hypothesis.slow_above_ms * 1e6;
     latencies
@@ -51,14 +82,21 @@ pub(crate) fn measurements(
         .enumerate()
         .filter_map(|(block, latencies)| {
             latencies.sort_unstable();
-            let metric_ms = type_1(latencies, p)? as f64 / 1e6;
             let slow = latencies.len() - latencies.partition_point(|&ns| ns as f64 <= slow_ns);
+            let (metric_ms, slow_share) = if of_failures {
+                let ended = latencies.len() as u64 + errors[block];
+                let share = (slow as u64 + errors[block]) as f64 / ended as f64;
+                (ended > 0).then_some((share * 100.0, share))?
+            } else {
+                let metric_ms = type_1(latencies, p)? as f64 / 1e6;
+                (metric_ms, slow as f64 / latencies.len() as f64)
+            };
             Some(BlockMeasurement {
                 block,
                 arm: experiment.design.blocks[block],
                 n: latencies.len() as u64,
                 metric_ms,
-                slow_share: slow as f64 / latencies.len() as f64,
+                slow_share,
                 errors: errors[block],
             })
         })

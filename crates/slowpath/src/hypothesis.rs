@@ -1,95 +1,253 @@
-//! What an experiment predicts, written before its first block.
+//! What an experiment predicts, written before its first block. Each intervention is a file below
+//! this one; it says which causes it can test.
 
 use anyhow::Result;
-use slowpath_core::catalogue::{CPU_QUOTA_THROTTLING, DELAYED_ACK, FIXED_DELAY};
-use slowpath_core::nanos::{MILLISECOND, SECOND};
-use slowpath_core::signal::{CGROUP_PERIOD, CGROUP_QUOTA};
-use slowpath_core::stats::quantile::type_1;
-use slowpath_core::timeline::Subject;
+use slowpath_core::scenario::{ConnectionUse, Http};
 use slowpath_diagnose::case::{Case, EndpointCase};
-use slowpath_diagnose::diagnosis::{Finding, Place};
-use slowpath_experiment::{Design, FEWEST_PAIRS, Hypothesis, Intervention, block_ns};
+use slowpath_diagnose::diagnosis::Finding;
+use slowpath_experiment::{
+    Design, Effect, FAILED_PER_BLOCK, FEWEST_PAIRS, GUARD_NS, Hypothesis, SLOW_PER_BLOCK, block_ns,
+};
 
 use crate::exit::Problem;
-use crate::notes;
 use crate::present::Judged;
 
-/// How much later timers may fire in the blocks with the intervention: one tick at HZ = 250,
-/// which is what a busy CPU lets through, and far above the scatter of a median.
-const SLACK_NS: u64 = 4 * MILLISECOND;
-/// A rise below this part of the slack is not predicted: ticks of a busy CPU end timers early.
-const RISE_LEAST: f64 = 0.05;
-/// Wakes and queueing may add to the slack; the same tolerance as the verdict's.
-const RISE_MOST: f64 = 1.25;
-/// A queue that the quota has built up must drain before blocks are compared.
-const QUOTA_GUARD_NS: u64 = 1_500 * MILLISECOND;
-/// … which takes blocks that are longer than the shortest.
-const QUOTA_BLOCK_NS: u64 = 3 * SECOND;
+mod cpu_quota;
+mod fewer;
+mod file_limit;
+mod fresh_connections;
+mod idle_limit;
+mod kept_connections;
+mod leave_out;
+mod moved;
+mod niceness;
+mod quick_ack;
+mod timer_slack;
+mod toggle;
 
-/// The hypothesis for a finding, and the design that tests it.
-pub(crate) fn write(judged: &Judged, finding: &Finding, seed: u64) -> Result<(Hypothesis, Design)> {
-    let pass = finding.pass.as_deref();
-    let own = pass.map(|pass| slowpath_diagnose::of_pass(&judged.record, pass));
-    let case = Case::new(own.as_ref().unwrap_or(&judged.record));
-    let endpoint = endpoint(&case, finding)?;
-    let (hypothesis, period_ns) = match finding.cause.as_str() {
-        DELAYED_ACK => (delayed_ack(endpoint, finding)?, 0),
-        CPU_QUOTA_THROTTLING => quota(&case, endpoint, finding)?,
-        FIXED_DELAY => (fixed_delay(endpoint, finding)?, 0),
-        other => return Err(Problem::usage(format!("no experiment for {other}"), "").into()),
-    };
-    let slow_share = slow_share(endpoint, &hypothesis);
-    let rate_per_s = endpoint.completed.len() as f64 / (case.measured_ns() as f64 / 1e9);
-    let block = block_ns(rate_per_s, slow_share, period_ns)
-        .map_err(|e| Problem::usage(e, "measure at a higher rate"))?;
-    let mut design = Design::new(seed, FEWEST_PAIRS, block);
-    if finding.cause == CPU_QUOTA_THROTTLING {
-        design.guard_ns = QUOTA_GUARD_NS;
-        design.block_ns = design.block_ns.max(QUOTA_BLOCK_NS);
-    }
-    Ok((hypothesis, design))
+/// Requests that a block of the arm with fewer of them is expected to hold: half as many again as
+/// the fewest that are judged.
+const REQUESTS_PER_BLOCK: f64 = 45.0;
+
+/// An intervention.
+struct Kind {
+    /// The causes that it takes away, or makes worse by a known amount.
+    causes: &'static [&'static str],
+    /// Writes the hypothesis, if the run is one that it can act on.
+    write: fn(&Ground<'_>) -> Result<Written, Problem>,
 }
 
-fn endpoint<'a>(case: &'a Case<'_>, finding: &Finding) -> Result<&'a EndpointCase, Problem> {
-    let named = |e: &&EndpointCase| {
-        finding
-            .endpoint
-            .as_deref()
-            .is_none_or(|name| e.name == name)
-    };
-    case.endpoints.iter().find(named).ok_or_else(|| {
-        Problem::usage(
-            "the finding's endpoint is not in the run",
-            "slowpath explain RUN",
-        )
+/// Every intervention; of those for one cause, the first that can act on a run is taken.
+static KINDS: &[&Kind] = &[
+    &quick_ack::KIND,
+    &timer_slack::KIND,
+    &cpu_quota::KIND,
+    &idle_limit::KIND,
+    &fresh_connections::KIND,
+    &file_limit::KIND,
+    &leave_out::KIND,
+    &fewer::KIND,
+    &kept_connections::KIND,
+    &niceness::KIND,
+];
+
+/// What a hypothesis is written from.
+struct Ground<'a> {
+    case: &'a Case<'a>,
+    endpoint: &'a EndpointCase,
+    /// The finding to test; `None` if the cause is one that the run does not have.
+    finding: Option<&'a Finding>,
+    cause: &'a str,
+}
+
+impl Ground<'_> {
+    /// How connections are used, over HTTP/1.1; experiments leave those of HTTP/2 alone.
+    fn connections(&self) -> Result<ConnectionUse, Problem> {
+        let scenario = &self.case.record.manifest.plan.scenario;
+        if scenario.target.http == Http::Two {
+            let what = "this experiment changes how connections are used, which HTTP/2's are not";
+            return Err(Problem::usage(what, "measure over HTTP/1.1"));
+        }
+        Ok(scenario.load.connection)
+    }
+}
+
+/// A hypothesis and what its blocks need.
+struct Written {
+    hypothesis: Hypothesis,
+    /// The period of the cause; 0 if it has none.
+    period_ns: u64,
+    /// The shortest guard.
+    guard_ns: u64,
+    /// The shortest block.
+    block_ns: u64,
+    /// The share of the endpoint's requests that the arm with the intervention sends.
+    sent: f64,
+    /// Why the cause may be there although the intervention does not move it.
+    limited_by: Option<String>,
+}
+
+impl Written {
+    fn new(hypothesis: Hypothesis) -> Self {
+        Self {
+            hypothesis,
+            period_ns: 0,
+            guard_ns: GUARD_NS,
+            block_ns: 0,
+            sent: 1.0,
+            limited_by: None,
+        }
+    }
+}
+
+/// A hypothesis that can be tested.
+#[derive(Debug)]
+pub(crate) struct Test {
+    pub(crate) cause: String,
+    /// The endpoint that it is about.
+    pub(crate) endpoint: Option<String>,
+    pub(crate) hypothesis: Hypothesis,
+    pub(crate) design: Design,
+    /// Why the cause may be there although the intervention does not move it.
+    pub(crate) limited_by: Option<String>,
+}
+
+/// What is to be tested.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Wanted<'a> {
+    /// A finding of the run.
+    Found(&'a Finding),
+    /// A cause that the run does not have.
+    Supposed(&'a str),
+}
+
+impl<'a> Wanted<'a> {
+    fn cause(self) -> &'a str {
+        match self {
+            Self::Found(finding) => &finding.cause,
+            Self::Supposed(cause) => cause,
+        }
+    }
+}
+
+/// The hypothesis for a finding or a cause, and the design that tests it.
+pub(crate) fn write(judged: &Judged, wanted: Wanted<'_>, seed: u64) -> Result<Test> {
+    on_ground(judged, wanted, |ground| {
+        let kinds = KINDS.iter().filter(|k| k.causes.contains(&ground.cause));
+        let mut refused = None;
+        for kind in kinds {
+            match (kind.write)(ground) {
+                Ok(written) => return planned(ground, written, seed),
+                Err(problem) => refused = refused.or(Some(problem)),
+            }
+        }
+        let none = || Problem::usage(format!("no experiment for {}", ground.cause), "");
+        Err(refused.unwrap_or_else(none).into())
     })
 }
 
-/// What share of requests is slow in the sense of the hypothesis; all when a rise is predicted.
-fn slow_share(endpoint: &EndpointCase, hypothesis: &Hypothesis) -> f64 {
-    if matches!(hypothesis.intervention, Intervention::TimerSlack { .. }) {
-        return 1.0;
-    }
-    let sorted = &endpoint.split.sorted_ns;
-    let fast = sorted.partition_point(|&ns| ns as f64 / 1e6 <= hypothesis.slow_above_ms);
-    (sorted.len() - fast) as f64 / sorted.len().max(1) as f64
+/// The hypothesis that a toggle of the scenario takes the cause away.
+pub(crate) fn write_toggle(
+    judged: &Judged,
+    wanted: Wanted<'_>,
+    name: &str,
+    seed: u64,
+) -> Result<Test> {
+    on_ground(judged, wanted, |ground| {
+        planned(ground, toggle::write(ground, name)?, seed)
+    })
 }
 
-/// The metric that the finding predicts, its value in the run, and the predicted interval.
-fn predicted(
-    endpoint: &EndpointCase,
-    finding: &Finding,
-) -> Result<(String, f64, f64, f64), Problem> {
-    let none = || Problem::usage("the finding predicts nothing", "measure for longer");
-    let prediction = finding.prediction.as_ref().ok_or_else(none)?;
-    let p = percentile_of(&prediction.metric);
-    let baseline = type_1(&endpoint.split.sorted_ns, p).ok_or_else(none)? as f64 / 1e6;
-    Ok((
-        prediction.metric.clone(),
-        baseline,
-        prediction.low_ms,
-        prediction.high_ms,
-    ))
+/// Whether the same intervention moves both causes, so that it cannot tell one from the other.
+pub(crate) fn moves_both(one: &str, other: &str) -> bool {
+    let first = KINDS.iter().find(|kind| kind.causes.contains(&one));
+    first.is_some_and(|kind| kind.causes.contains(&other))
+}
+
+fn on_ground(
+    judged: &Judged,
+    wanted: Wanted<'_>,
+    write: impl FnOnce(&Ground<'_>) -> Result<Test>,
+) -> Result<Test> {
+    let finding = match wanted {
+        Wanted::Found(finding) => Some(finding),
+        Wanted::Supposed(_) => None,
+    };
+    let pass = finding.and_then(|finding| finding.pass.as_deref());
+    let own = pass.map(|pass| slowpath_diagnose::of_pass(&judged.record, pass));
+    let case = Case::new(own.as_ref().unwrap_or(&judged.record));
+    let endpoint = endpoint(&case, finding)?;
+    write(&Ground {
+        case: &case,
+        endpoint,
+        finding,
+        cause: wanted.cause(),
+    })
+}
+
+fn planned(ground: &Ground<'_>, written: Written, seed: u64) -> Result<Test> {
+    let hypothesis = written.hypothesis;
+    let endpoint = ground.endpoint;
+    let ended = (endpoint.completed.len() + endpoint.failed.len()) as f64;
+    let rate_per_s = ended / (ground.case.measured_ns() as f64 / 1e9);
+    let share = slow_share(ground, &hypothesis);
+    let block = block_ns(rate_per_s, share, written.period_ns)
+        .and_then(|block| {
+            // Where few are sent, as many as are judged.
+            let holds = REQUESTS_PER_BLOCK / SLOW_PER_BLOCK;
+            Ok(block.max(block_ns(rate_per_s, written.sent / holds, 0)?))
+        })
+        .map_err(|e| Problem::usage(e, "measure at a higher rate"))?;
+    let mut design = Design::new(seed, FEWEST_PAIRS, block);
+    design.guard_ns = design.guard_ns.max(written.guard_ns);
+    design.block_ns = design.block_ns.max(written.block_ns);
+    Ok(Test {
+        cause: ground.cause.to_owned(),
+        endpoint: match ground.finding {
+            Some(finding) => finding.endpoint.clone(),
+            None => Some(endpoint.name.clone()),
+        },
+        hypothesis,
+        design,
+        limited_by: written.limited_by,
+    })
+}
+
+/// The finding's endpoint; without a finding the one with most slow or failed requests, and of
+/// those that have none the one that takes most time.
+fn endpoint<'a>(
+    case: &'a Case<'_>,
+    finding: Option<&Finding>,
+) -> Result<&'a EndpointCase, Problem> {
+    let lost = || {
+        let what = "the finding's endpoint is not in the run";
+        Problem::usage(what, "slowpath explain RUN")
+    };
+    let named = finding.and_then(|finding| finding.endpoint.as_deref());
+    let found = match (named, finding) {
+        (Some(name), _) => case.endpoints.iter().find(|e| e.name == name),
+        (None, Some(_)) => case.endpoints.first(),
+        (None, None) => case.endpoints.iter().max_by_key(|e| {
+            let total: u64 = e.latencies_ns.iter().sum();
+            (e.failed.len() + e.split.slow.len(), total)
+        }),
+    };
+    found.ok_or_else(lost)
+}
+
+/// What share of requests is slow in the sense of the hypothesis; all when a rise is predicted.
+fn slow_share(ground: &Ground<'_>, hypothesis: &Hypothesis) -> f64 {
+    if matches!(hypothesis.intervention.effect(), Effect::Rises { .. }) {
+        return 1.0;
+    }
+    if hypothesis.is_of_failures() {
+        // Twice as many as are needed, since failures come in bursts.
+        let share = moved::failed_share(ground, hypothesis.slow_above_ms);
+        return (share * SLOW_PER_BLOCK / (2.0 * FAILED_PER_BLOCK)).min(1.0);
+    }
+    let sorted = &ground.endpoint.split.sorted_ns;
+    let fast = sorted.partition_point(|&ns| ns as f64 / 1e6 <= hypothesis.slow_above_ms);
+    (sorted.len() - fast) as f64 / sorted.len().max(1) as f64
 }
 
 /// The percentile that a metric `ENDPOINT.pNN` names; the p99 if it names none.
@@ -101,90 +259,19 @@ pub(crate) fn percentile_of(metric: &str) -> f64 {
     }
 }
 
-/// Between what is and what is predicted, on the scale on which latencies differ.
-fn between(baseline_ms: f64, high_ms: f64) -> f64 {
-    (baseline_ms * high_ms.min(baseline_ms)).sqrt()
-}
+#[cfg(test)]
+mod tests {
+    use slowpath_core::catalogue::PROVABLE;
 
-fn delayed_ack(endpoint: &EndpointCase, finding: &Finding) -> Result<Hypothesis, Problem> {
-    let (metric, baseline_ms, low_ms, high_ms) = predicted(endpoint, finding)?;
-    Ok(Hypothesis {
-        statement: format!(
-            "if the client acknowledges at once (TCP_QUICKACK), Nagle's algorithm has nothing to \
-             wait for: {metric} falls from {baseline_ms:.2} ms to between {low_ms:.2} and \
-             {high_ms:.2} ms"
-        ),
-        intervention: Intervention::ClientQuickAck,
-        slow_above_ms: between(baseline_ms, high_ms),
-        metric,
-        baseline_ms,
-        low_ms,
-        high_ms,
-        written_at: notes::now_utc(),
-    })
-}
+    use super::*;
 
-fn quota(
-    case: &Case<'_>,
-    endpoint: &EndpointCase,
-    finding: &Finding,
-) -> Result<(Hypothesis, u64), Problem> {
-    let (metric, baseline_ms, low_ms, high_ms) = predicted(endpoint, finding)?;
-    let mean = |signal| {
-        case.series(signal, &Subject::Target, "")
-            .and_then(|s| case.measured_mean(s))
-    };
-    let (from, period) = mean(&CGROUP_QUOTA)
-        .zip(mean(&CGROUP_PERIOD))
-        .ok_or_else(|| {
-            Problem::usage("the run did not record the quota", "measure again as root")
-        })?;
-    let cpus = f64::from(case.record.manifest.host.cpus.max(1));
-    let hypothesis = Hypothesis {
-        statement: format!(
-            "if the cgroup's quota of {:.1} ms in {:.0} ms is lifted, nothing is throttled: \
-             {metric} falls from {baseline_ms:.1} ms to between {low_ms:.1} and {high_ms:.1} ms",
-            from / 1e6,
-            period / 1e6
-        ),
-        intervention: Intervention::CpuQuota {
-            from_ns: from as u64,
-            to_ns: (cpus * period) as u64,
-        },
-        slow_above_ms: between(baseline_ms, high_ms),
-        metric,
-        baseline_ms,
-        low_ms,
-        high_ms,
-        written_at: notes::now_utc(),
-    };
-    Ok((hypothesis, period as u64))
-}
-
-fn fixed_delay(endpoint: &EndpointCase, finding: &Finding) -> Result<Hypothesis, Problem> {
-    let none = || Problem::usage("the run has no completed request", "measure again");
-    let (p, name) = if finding.place == Place::Floor {
-        (0.5, "p50")
-    } else {
-        (0.99, "p99")
-    };
-    let baseline_ms = type_1(&endpoint.split.sorted_ns, p).ok_or_else(none)? as f64 / 1e6;
-    let slack_ms = SLACK_NS as f64 / 1e6;
-    let metric = format!("{}.{name}", endpoint.name);
-    let low_ms = baseline_ms + RISE_LEAST * slack_ms;
-    let high_ms = baseline_ms + RISE_MOST * slack_ms;
-    Ok(Hypothesis {
-        statement: format!(
-            "if timers of the target may fire up to {slack_ms:.0} ms late, a wait on a timer gets \
-             longer and nothing else does: {metric} rises from {baseline_ms:.2} ms to between \
-             {low_ms:.2} and {high_ms:.2} ms"
-        ),
-        intervention: Intervention::TimerSlack { slack_ns: SLACK_NS },
-        slow_above_ms: baseline_ms + slack_ms / 2.0,
-        metric,
-        baseline_ms,
-        low_ms,
-        high_ms,
-        written_at: notes::now_utc(),
-    })
+    #[test]
+    fn every_cause_with_an_experiment_is_one_that_the_catalogue_promises() {
+        let mut causes: Vec<&str> = KINDS.iter().flat_map(|kind| kind.causes).copied().collect();
+        causes.sort_unstable();
+        causes.dedup();
+        let mut provable = PROVABLE.to_vec();
+        provable.sort_unstable();
+        assert_eq!(causes, provable);
+    }
 }

@@ -15,6 +15,7 @@ mod out;
 mod precision;
 mod present;
 mod progress;
+mod ranking;
 mod reach;
 mod reset;
 mod session;

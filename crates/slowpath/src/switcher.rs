@@ -1,22 +1,24 @@
 //! Switches an intervention on and off while a load runs, block by block.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 use anyhow::{Result, anyhow};
+use slowpath_core::scenario::{Places, Scenario, Toggle};
 use slowpath_experiment::{Arm, Design, Hypothesis, Intervention as Planned};
-use slowpath_load::Control;
+use slowpath_load::{Control, Reuse};
 use slowpath_observe::guardian::Guardian;
 use slowpath_observe::interventions::{
-    CpuQuota, Intervention, InterventionError, NewQuota, TimerSlack,
+    CpuQuota, FileLimit, Intervention, InterventionError, NewQuota, Niceness, Reach, TimerSlack,
 };
 
 use crate::exit::Problem;
 use crate::measure::Companion;
 use crate::session::Session;
+use crate::toggles::{Toggled, Undo};
 
 /// How often the switcher looks: finer than a guard by far, and threads that are born during a
 /// block are reached as fast.
@@ -26,33 +28,90 @@ const EVERY: Duration = Duration::from_millis(20);
 #[derive(Debug)]
 pub(crate) struct Switcher<'a> {
     guardian: &'a Guardian,
+    scenario: &'a Scenario,
+    /// Where what a toggle's commands say goes.
+    dir: &'a Path,
+    stop: &'a Arc<AtomicBool>,
     planned: Planned,
     design: Design,
     over: Arc<AtomicBool>,
-    thread: Option<JoinHandle<Result<Option<String>, InterventionError>>>,
-    limited_by: Option<String>,
+    thread: Option<JoinHandle<Result<Followed>>>,
+    followed: Followed,
+}
+
+/// What came of following a design.
+#[derive(Debug, Default)]
+pub(crate) struct Followed {
+    /// What kept the intervention from its full effect.
+    pub(crate) limited_by: Option<String>,
+    /// Requests that were due and not sent.
+    pub(crate) withheld: u64,
 }
 
 impl<'a> Switcher<'a> {
     /// For one experiment.
-    pub(crate) fn new(guardian: &'a Guardian, hypothesis: &Hypothesis, design: &Design) -> Self {
+    pub(crate) fn new(
+        guardian: &'a Guardian,
+        (scenario, dir, stop): (&'a Scenario, &'a Path, &'a Arc<AtomicBool>),
+        hypothesis: &Hypothesis,
+        design: &Design,
+    ) -> Self {
         Self {
             guardian,
-            planned: hypothesis.intervention,
+            scenario,
+            dir,
+            stop,
+            planned: hypothesis.intervention.clone(),
             design: design.clone(),
             over: Arc::new(AtomicBool::new(false)),
             thread: None,
-            limited_by: None,
+            followed: Followed::default(),
         }
     }
 
-    /// What kept the intervention from its full effect, once it is over.
-    pub(crate) fn limited_by(&self) -> Option<&str> {
-        self.limited_by.as_deref()
+    /// What came of it, once it is over.
+    pub(crate) fn followed(&self) -> &Followed {
+        &self.followed
     }
 
-    /// What is switched on the target; `None` if only the client changes.
-    fn on_target(&self, session: &Session) -> Result<Option<Intervention>, Problem> {
+    /// What is switched.
+    fn lever(&self, session: &Session) -> Result<Lever> {
+        let client = match &self.planned {
+            Planned::ClientQuickAck => Client::QuickAck,
+            Planned::FreshConnections => Client::Reuse(Reuse::Never),
+            Planned::KeptConnections => Client::Reuse(Reuse::Always),
+            Planned::IdleLimit { limit_ns } => Client::IdleLimit(*limit_ns),
+            Planned::KeepOneOf { of } => Client::KeepOneOf(*of),
+            Planned::LeaveOut { endpoint } => {
+                let mut names = self.scenario.endpoints.iter();
+                let position = names.position(|e| e.name == *endpoint);
+                let gone = || Problem::usage(format!("there is no endpoint {endpoint}"), "");
+                Client::LeaveOut(position.ok_or_else(gone)? as u16)
+            }
+            Planned::Toggle { name } => return self.toggle(name, session),
+            Planned::TimerSlack { .. }
+            | Planned::CpuQuota { .. }
+            | Planned::FileLimit { .. }
+            | Planned::Niceness { .. } => return Ok(Lever::Target(self.on_target(session)?)),
+        };
+        Ok(Lever::Client(client))
+    }
+
+    fn toggle(&self, name: &str, session: &Session) -> Result<Lever> {
+        let toggle = crate::toggles::find(self.scenario, name)?.clone();
+        let lever = ToggleLever {
+            guardian: self.guardian.clone(),
+            scenario: Box::new(self.scenario.clone()),
+            toggle,
+            places: session.places.clone(),
+            dir: self.dir.to_owned(),
+            stop: Arc::clone(self.stop),
+        };
+        Ok(Lever::Toggle(lever))
+    }
+
+    /// What is switched on the target.
+    fn on_target(&self, session: &Session) -> Result<Intervention, Problem> {
         let hidden = || {
             let what = format!(
                 "the target's processes cannot be seen: {}",
@@ -60,13 +119,15 @@ impl<'a> Switcher<'a> {
             );
             Problem::usage(what, "say --pid PID, and run on the target's host as root")
         };
+        let pids = session.watched.as_ref().map(|watched| &watched.pids[..]);
+        let pids = pids.ok_or_else(hidden);
         let intervention = match self.planned {
-            Planned::ClientQuickAck => return Ok(None),
             Planned::TimerSlack { slack_ns } => {
-                let watched = session.watched.as_ref().ok_or_else(hidden)?;
-                Intervention::TimerSlack(TimerSlack::new(&watched.pids, slack_ns))
+                Intervention::TimerSlack(TimerSlack::new(pids?, slack_ns))
             }
-            Planned::CpuQuota { .. } => {
+            Planned::FileLimit { to } => Intervention::FileLimit(FileLimit::new(pids?, to)),
+            Planned::Niceness { nice } => Intervention::Niceness(Niceness::new(pids?, nice)),
+            _ => {
                 if session.facts.cgroup.is_empty() {
                     return Err(hidden());
                 }
@@ -76,17 +137,17 @@ impl<'a> Switcher<'a> {
         };
         let checked = intervention.prerequisites();
         checked.map_err(|e| Problem::usage(format!("the experiment cannot be run: {e}"), ""))?;
-        Ok(Some(intervention))
+        Ok(intervention)
     }
 }
 
 impl Companion for Switcher<'_> {
     fn accompany(&mut self, session: &Session, control: &Arc<Control>) -> Result<()> {
-        let intervention = self.on_target(session)?;
         let mut switch = Switch {
-            intervention,
+            lever: self.lever(session)?,
             control: Arc::clone(control),
             on: false,
+            undo: None,
             limited_by: None,
         };
         let (design, over) = (self.design.clone(), Arc::clone(&self.over));
@@ -95,7 +156,11 @@ impl Companion for Switcher<'_> {
             let result = switch.follow(&design, &over, &guardian);
             // Whatever happened: off. The guardian would do the same if this thread were gone.
             let off = switch.set(false, &guardian);
-            result.and(off).map(|()| switch.limited_by)
+            result.and(off)?;
+            Ok(Followed {
+                limited_by: switch.limited_by,
+                withheld: switch.control.withhold.count.load(Ordering::Relaxed),
+            })
         });
         self.thread = Some(thread);
         Ok(())
@@ -109,27 +174,85 @@ impl Companion for Switcher<'_> {
         let result = thread
             .join()
             .map_err(|_| anyhow!("the switcher panicked"))?;
-        self.limited_by =
+        self.followed =
             result.map_err(|e| Problem::usage(format!("the experiment was cut short: {e}"), ""))?;
         Ok(())
     }
 }
 
+/// What is switched.
+enum Lever {
+    Client(Client),
+    Target(Intervention),
+    Toggle(ToggleLever),
+}
+
+/// What slowpath itself does otherwise.
+#[derive(Clone, Copy)]
+enum Client {
+    QuickAck,
+    Reuse(Reuse),
+    IdleLimit(u64),
+    KeepOneOf(u32),
+    LeaveOut(u16),
+}
+
+impl Client {
+    fn set(self, control: &Control, on: bool) {
+        match self {
+            Self::QuickAck => control.quickack.store(on, Ordering::Relaxed),
+            Self::Reuse(reuse) => {
+                control
+                    .connections
+                    .reuse(if on { reuse } else { Reuse::Planned });
+            }
+            Self::IdleLimit(limit_ns) => {
+                control
+                    .connections
+                    .idle_max_ns(if on { limit_ns } else { 0 });
+            }
+            Self::KeepOneOf(of) => control.withhold.keep_one_of(if on { of } else { 1 }),
+            Self::LeaveOut(endpoint) => control.withhold.leave_out(on.then_some(endpoint)),
+        }
+    }
+}
+
+/// A toggle of the scenario, and what its steps need.
+struct ToggleLever {
+    guardian: Guardian,
+    scenario: Box<Scenario>,
+    toggle: Toggle,
+    places: Places,
+    dir: PathBuf,
+    stop: Arc<AtomicBool>,
+}
+
+impl ToggleLever {
+    fn set(&self, on: bool, undo: &mut Option<Undo>) -> Result<()> {
+        let toggled = Toggled::new(
+            &self.guardian,
+            &self.scenario,
+            &self.toggle,
+            on,
+            &self.dir,
+            &self.stop,
+        );
+        toggled.switch(&self.places, undo)
+    }
+}
+
 struct Switch {
-    intervention: Option<Intervention>,
+    lever: Lever,
     control: Arc<Control>,
     on: bool,
+    /// What is left to do of a toggle that is on.
+    undo: Option<Undo>,
     limited_by: Option<String>,
 }
 
 impl Switch {
     /// Waits for the measured window and keeps to the design from there on.
-    fn follow(
-        &mut self,
-        design: &Design,
-        over: &AtomicBool,
-        guardian: &Guardian,
-    ) -> Result<(), InterventionError> {
+    fn follow(&mut self, design: &Design, over: &AtomicBool, guardian: &Guardian) -> Result<()> {
         let gone = || over.load(Ordering::Relaxed);
         while !self.control.progress.in_window.load(Ordering::Relaxed) {
             if gone() {
@@ -150,20 +273,37 @@ impl Switch {
         Ok(())
     }
 
-    fn set(&mut self, on: bool, guardian: &Guardian) -> Result<(), InterventionError> {
-        match (&mut self.intervention, self.on, on) {
-            (None, ..) => self.control.quickack.store(on, Ordering::Relaxed),
-            (Some(intervention), false, true) => {
-                let reach = intervention.apply(guardian)?;
+    fn set(&mut self, on: bool, guardian: &Guardian) -> Result<()> {
+        match (&mut self.lever, self.on, on) {
+            (Lever::Client(client), ..) => client.set(&self.control, on),
+            (Lever::Toggle(toggle), was, on) if was != on => toggle.set(on, &mut self.undo)?,
+            (Lever::Toggle(_), ..) => {}
+            (Lever::Target(intervention), was, true) => {
+                let reach = reached(intervention, was, guardian)?;
                 self.limited_by = self.limited_by.take().or(reach.limited_by);
             }
-            (Some(intervention), true, true) => {
-                let reach = intervention.refresh(guardian)?;
-                self.limited_by = self.limited_by.take().or(reach.limited_by);
+            (Lever::Target(intervention), was, false) => {
+                intervention.undo(guardian)?;
+                if was && matches!(intervention, Intervention::FileLimit(_)) {
+                    // What was let in beyond the limit would stay.
+                    self.control.connections.renew();
+                }
             }
-            (Some(intervention), _, false) => intervention.undo(guardian)?,
         }
         self.on = on;
         Ok(())
+    }
+}
+
+/// Makes the change, or extends one that was made.
+fn reached(
+    intervention: &mut Intervention,
+    was_on: bool,
+    guardian: &Guardian,
+) -> Result<Reach, InterventionError> {
+    if was_on {
+        intervention.refresh(guardian)
+    } else {
+        intervention.apply(guardian)
     }
 }

@@ -71,7 +71,7 @@ pub(crate) struct Toggled<'a> {
 
 /// What is left to do.
 #[derive(Debug)]
-struct Undo {
+pub(crate) struct Undo {
     places: Places,
     file: PathBuf,
     entry: EntryId,
@@ -105,6 +105,32 @@ impl<'a> Toggled<'a> {
             stop: Arc::clone(stop),
             undo: None,
         }
+    }
+
+    /// Switches a toggle of a running target as `on` says, for the middle of a load.
+    pub(crate) fn switch(&self, places: &Places, undo: &mut Option<Undo>) -> Result<()> {
+        let Switch::Live { on, off } = &self.toggle.switch else {
+            let what = format!("the toggle {} takes a restart", self.toggle.name);
+            return Err(Problem::usage(what, "slowpath ab compares with and without it").into());
+        };
+        if self.on {
+            if undo.is_none() {
+                *undo = Some(self.ensure_off(places, off)?);
+            }
+            return Ok(self.act(places, on)?);
+        }
+        let Some(left) = undo.take() else {
+            return Ok(());
+        };
+        if let Err(error) = self.act(places, off) {
+            // It is still to be done, by whoever comes next: the guardian at the latest.
+            *undo = Some(left);
+            return Err(error.into());
+        }
+        self.guardian.forget(left.entry)?;
+        // It has done its duty; the logs stay.
+        let _ = std::fs::remove_file(&left.file);
+        Ok(())
     }
 
     fn act(&self, places: &Places, steps: &[Step]) -> Result<(), Problem> {

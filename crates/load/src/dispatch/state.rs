@@ -6,13 +6,14 @@ use std::task::Waker;
 
 use rand_chacha::ChaCha8Rng;
 use slowpath_core::Nanos;
-use slowpath_core::nanos::Span;
+use slowpath_core::nanos::{MILLISECOND, Span};
 use slowpath_core::plan::{Ask, Choices, Lane, Plan, Spent, Stream};
 use slowpath_core::sample::Stage;
 use slowpath_core::scenario::{ConnectionUse, Model, Think};
 
 use super::order::{End, Order, Task};
 use super::{connections, slots, streams};
+use crate::control::Withheld;
 use crate::demand::{Demand, Due};
 use crate::session::Session;
 use crate::share::Share;
@@ -21,6 +22,23 @@ use crate::tally::Tally;
 /// Part of the warm-up over which a pool's connections are opened, so that a server with a short
 /// backlog is not hit by all of them at once and the rest of the warm-up finds them there.
 const OPENING_SHARE: f64 = 0.25;
+
+/// After how long a user whose request was withheld wants the next one: soon, since it would have
+/// waited for an answer meanwhile, and not at once, since all may be withheld.
+const ASK_AGAIN_NS: u64 = MILLISECOND;
+/// After how long a user who does not go on looks whether that is over.
+const SIT_OUT_NS: u64 = 20 * MILLISECOND;
+
+/// What became of a request that was due.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Assigned {
+    /// The slot has it.
+    Sent,
+    /// It is not sent, on purpose; its user wants another one after so many nanoseconds.
+    Withheld(u64),
+    /// There is none, and the load is over.
+    Spent,
+}
 
 #[derive(Debug)]
 pub(super) struct Slot {
@@ -100,6 +118,12 @@ pub(super) struct State {
     /// The latest instant at which one that was taken up was due.
     pub(super) latest: Nanos,
     pub(super) under_way: u32,
+    /// What is not sent, on purpose.
+    pub(super) withhold: Withheld,
+    /// Measured requests that were not.
+    pub(super) withheld: u64,
+    /// Of each lane, what was due while one of so many was sent.
+    turns: Vec<u32>,
 }
 
 impl State {
@@ -113,6 +137,7 @@ impl State {
     ) -> Self {
         let load = &plan.scenario.load;
         let lanes = plan.lanes();
+        let turns = vec![0; lanes.len()];
         let all_slots = u64::from(connections(plan)) * u64::from(streams(plan));
         let slots = slots(plan, share);
         let pooled = load.connection == ConnectionUse::Pool;
@@ -154,6 +179,9 @@ impl State {
             next_serial: 0,
             latest: start,
             under_way: 0,
+            withhold: Withheld::NOTHING,
+            withheld: 0,
+            turns,
         }
     }
 
@@ -164,8 +192,14 @@ impl State {
         first.is_some_and(|&slot| !late || self.slots[slot as usize].free_since < self.closing)
     }
 
-    /// Gives a slot the next request of `due`; `false` if there is none, and the load is over.
-    pub(super) fn assign(&mut self, slot: u32, mut due: Due) -> bool {
+    /// Gives a slot the next request of `due`, unless that is to be withheld.
+    pub(super) fn assign(&mut self, slot: u32, mut due: Due) -> Assigned {
+        if self.sits_out(due) {
+            // A user who sits out wants nothing meanwhile.
+            let counts = self.sessions.is_empty() && self.tally.is_measured(due.scheduled);
+            self.withheld += u64::from(counts);
+            return Assigned::Withheld(SIT_OUT_NS);
+        }
         let Slot {
             order,
             free_since,
@@ -192,7 +226,15 @@ impl State {
         };
         if let Err(spent) = self.choices.next_into(ask, &mut order.choice) {
             self.end_early(spent, due);
-            return false;
+            return Assigned::Spent;
+        }
+        if self.withhold.endpoint == Some(u32::from(order.choice.endpoint)) {
+            self.withheld += u64::from(stage == Stage::Measured);
+            if let Some(session) = self.sessions.get_mut(due.user as usize) {
+                std::mem::swap(session, &mut order.session);
+                session.advance(&self.lanes[usize::from(due.lane)]);
+            }
+            return Assigned::Withheld(ASK_AGAIN_NS);
         }
         order.due = due;
         order.serial = self.share.number(self.next_serial);
@@ -202,7 +244,30 @@ impl State {
         self.next_serial += 1;
         self.under_way += 1;
         self.hand(slot, Task::Send);
-        true
+        Assigned::Sent
+    }
+
+    /// Whether a request is one of those of which only one in so many is sent. Users take no turns:
+    /// some go on, and the others wait.
+    fn sits_out(&mut self, due: Due) -> bool {
+        let of = self.withhold.of;
+        if of < 2 {
+            return false;
+        }
+        let turn = if self.sessions.is_empty() {
+            let turn = &mut self.turns[usize::from(due.lane)];
+            *turn = turn.wrapping_add(1);
+            *turn
+        } else {
+            self.share.number(due.user)
+        };
+        !turn.is_multiple_of(of)
+    }
+
+    /// The user of a withheld request wants another one later.
+    pub(super) fn ask_again(&mut self, due: Due, now: Nanos, after_ns: u64) {
+        let scheduled = due.scheduled.max(now).plus(after_ns);
+        self.demand.enqueue(Due { scheduled, ..due });
     }
 
     /// Ends the load at the request that a pool of unique values had none left for. An open loop

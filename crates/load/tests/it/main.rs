@@ -25,6 +25,7 @@ mod streams;
 mod tls;
 mod unix;
 mod users;
+mod withheld;
 
 use std::net::SocketAddr;
 use std::sync::Mutex;

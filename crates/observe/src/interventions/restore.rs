@@ -8,6 +8,8 @@ use std::time::{Duration, Instant};
 
 use serde::{Deserialize, Serialize};
 
+use super::file_limit::{self, Files};
+use super::niceness::{self, ThreadNice};
 use super::thread_slack::{self, ThreadSlack};
 use super::{InterventionError, file_error};
 use crate::target::Identity;
@@ -35,6 +37,28 @@ pub enum Restore {
         /// The slack that belongs there, in nanoseconds.
         slack_ns: u64,
     },
+    /// Give the processes of a family that have the raised limit of open files the one that belongs
+    /// there.
+    FileLimit {
+        /// The process.
+        process: Identity,
+        /// The limit that the intervention has set.
+        raised: u64,
+        /// What belongs there.
+        files: Files,
+    },
+    /// Give threads back their niceness, and others of the family that have the changed one that of
+    /// the process.
+    Niceness {
+        /// The threads that were changed, with their values.
+        threads: Vec<ThreadNice>,
+        /// The process.
+        process: Identity,
+        /// The niceness that the intervention has set.
+        changed: i32,
+        /// The one that belongs to what was born since.
+        nice: i32,
+    },
     /// Start this very program again with arguments that make it undo something, and wait for it:
     /// what takes a conversation with the target takes more than a guardian can say.
     Program {
@@ -60,6 +84,17 @@ impl Restore {
                 widened_ns,
                 slack_ns,
             } => thread_slack::sweep(*process, *widened_ns, *slack_ns),
+            Self::FileLimit {
+                process,
+                raised,
+                files,
+            } => file_limit::restore(*process, *raised, *files),
+            Self::Niceness {
+                threads,
+                process,
+                changed,
+                nice,
+            } => niceness::restore(threads, *process, (*changed, *nice)),
             Self::Program { words } => program(words),
         };
         match outcome {

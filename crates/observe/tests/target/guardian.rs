@@ -5,11 +5,13 @@ use std::path::Path;
 use std::process::{Child, Command, Stdio};
 
 use slowpath_observe::guardian::{Guardian, GuardianError};
-use slowpath_observe::interventions::Restore;
+use slowpath_observe::interventions::{
+    FileLimit, Intervention, InterventionError, Niceness, Restore,
+};
 use slowpath_observe::target::{TargetError, start};
 
 use crate::interventions::{Cgroup, slack, slack_is_allowed, sleeper};
-use crate::{PROBE, eventually, is_alive, number_in, shell, skip, spawn_guardian};
+use crate::{PROBE, eventually, is_alive, number_in, run, shell, skip, spawn_guardian};
 
 /// A probe that has made its change.
 fn probe(args: &[&str]) -> Child {
@@ -154,4 +156,76 @@ fn a_program_that_is_no_guardian_is_not_taken_for_one() {
     assert!(matches!(absent, GuardianError::Start { .. }), "{absent}");
     let mute = Guardian::spawn_with(Path::new("/bin/true")).unwrap_err();
     assert!(matches!(mute, GuardianError::Gone(_)), "{mute}");
+}
+
+/// The soft limit of open files, and the niceness.
+fn settings(pid: u32) -> (u64, i32) {
+    let limits = std::fs::read_to_string(format!("/proc/{pid}/limits")).unwrap();
+    let line = limits
+        .lines()
+        .find(|l| l.starts_with("Max open files"))
+        .unwrap();
+    let soft = line.split_whitespace().nth(3).unwrap().parse().unwrap();
+    let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap();
+    let behind = stat.rsplit_once(") ").unwrap().1;
+    (soft, behind.split(' ').nth(16).unwrap().parse().unwrap())
+}
+
+#[test]
+fn open_files_and_niceness_are_restored() {
+    if !rustix::process::geteuid().is_root() {
+        return skip("raising limits of others needs root");
+    }
+    let script = "ulimit -S -n 64; sleep 60 & echo $! > child; wait";
+    let dir = tempfile::tempdir().unwrap();
+    let running = run(dir.path(), script);
+    let child = number_in(&dir.path().join("child"));
+    let before = settings(child);
+    assert_eq!(before.0, 64);
+    for verb in ["files", "nice"] {
+        let parent = probe(&[verb, &running.pid.to_string()]);
+        let (files, nice) = settings(child);
+        // Where the hard limit cannot be raised it is reached.
+        let changed = if verb == "files" {
+            files > 64
+        } else {
+            nice == -7
+        };
+        assert!(changed, "{verb}: {files} {nice}");
+        kill(parent);
+        eventually("it is restored", || {
+            (settings(child) == before).then_some(())
+        });
+        assert_eq!(settings(running.pid), before);
+    }
+}
+
+#[test]
+fn open_files_and_niceness_are_given_back_by_who_changed_them() {
+    let child = sleeper();
+    let before = settings(child.id());
+    let guardian = spawn_guardian();
+    let changes = [
+        Intervention::FileLimit(FileLimit::new(&[child.id()], before.0 + 1_000_000)),
+        Intervention::Niceness(Niceness::new(&[child.id()], before.1 - 3)),
+    ];
+    for mut change in changes {
+        if let Err(InterventionError::Denied { remedy, .. }) = change.prerequisites() {
+            assert!(remedy.contains("as root"), "{remedy}");
+            skip("raising limits of others needs root");
+            continue;
+        }
+        assert_eq!(settings(child.id()), before, "asking changes nothing");
+        change.apply(&guardian).unwrap();
+        assert_ne!(settings(child.id()), before);
+        change.refresh(&guardian).unwrap();
+        change.undo(&guardian).unwrap();
+        assert_eq!(settings(child.id()), before);
+    }
+    let futile = FileLimit::new(&[child.id()], before.0).prerequisites();
+    assert!(
+        matches!(futile, Err(InterventionError::Futile { .. })),
+        "{futile:?}"
+    );
+    kill(child);
 }

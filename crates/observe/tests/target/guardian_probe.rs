@@ -1,6 +1,6 @@
 //! A program that changes something and waits to be killed, with its own guardian.
 //!
-//! `guardian-probe target LOG_DIR COMMAND…`, `slack PID`, `quota CGROUP`: says `ready` on stdout
+//! `guardian-probe target LOG_DIR COMMAND…`, `slack PID`, `quota CGROUP`, `files PID`, `nice PID`: says `ready` on stdout
 //! when the change is made.
 #![expect(clippy::disallowed_methods, reason = "a program for tests has effects")]
 
@@ -10,11 +10,17 @@ use std::process::ExitCode;
 use std::thread;
 
 use slowpath_observe::guardian::{self, Guardian};
-use slowpath_observe::interventions::{CpuQuota, Intervention, NewQuota, TimerSlack};
+use slowpath_observe::interventions::{
+    CpuQuota, FileLimit, Intervention, NewQuota, Niceness, TimerSlack,
+};
 use slowpath_observe::target::{self, Launch};
 
 /// The slack that the probe sets.
 const WIDENED_NS: u64 = 4_000_000;
+/// The open files that it allows.
+const MORE_FILES: u64 = 100_003;
+/// The niceness that it sets.
+const FIRST: i32 = -7;
 
 fn main() -> ExitCode {
     let mut args = std::env::args().skip(1);
@@ -36,6 +42,14 @@ fn main() -> ExitCode {
         "quota" => {
             let quota = CpuQuota::new(Path::new(&first), NewQuota::Unlimited);
             Some(Intervention::CpuQuota(quota))
+        }
+        "files" => {
+            let pid = first.parse().expect("a pid");
+            Some(Intervention::FileLimit(FileLimit::new(&[pid], MORE_FILES)))
+        }
+        "nice" => {
+            let pid = first.parse().expect("a pid");
+            Some(Intervention::Niceness(Niceness::new(&[pid], FIRST)))
         }
         _ => None,
     };

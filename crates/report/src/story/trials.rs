@@ -25,7 +25,11 @@ fn measure(hypothesis: &Hypothesis) -> &str {
 /// An experiment in a line: `confirmed by experiment: p50 40.9 → 0.6 ms, …`.
 pub(crate) fn experiment(experiment: &Experiment) -> String {
     let hypothesis = &experiment.hypothesis;
-    let predicted = quantity::range(hypothesis.low_ms, hypothesis.high_ms);
+    let predicted = if hypothesis.is_of_failures() {
+        format!("at most {}", value_of(hypothesis, hypothesis.high_ms))
+    } else {
+        quantity::range(hypothesis.low_ms, hypothesis.high_ms)
+    };
     let Some(outcome) = &experiment.outcome else {
         return format!(
             "experiment not finished: predicted {} {predicted}",
@@ -63,7 +67,31 @@ const fn judged(outcome: &Outcome) -> &'static str {
     }
 }
 
+/// A value of the hypothesis's metric in its unit.
+pub(crate) fn value_of(hypothesis: &Hypothesis, value: f64) -> String {
+    if hypothesis.is_of_failures() {
+        quantity::percent(value / 100.0)
+    } else {
+        quantity::duration(value)
+    }
+}
+
+/// A range of values in the unit of the hypothesis's metric.
+pub(crate) fn values_of(hypothesis: &Hypothesis, low: f64, high: f64) -> String {
+    if hypothesis.is_of_failures() {
+        format!("{}-{}", low.round(), quantity::percent(high / 100.0))
+    } else {
+        quantity::range(low, high)
+    }
+}
+
 fn moved(hypothesis: &Hypothesis, without: &Summary, with: &Summary) -> String {
+    if hypothesis.is_of_failures() {
+        let (from, to) = (without.slow_share, with.slow_share);
+        let over = quantity::duration(hypothesis.slow_above_ms);
+        let (from, to) = (quantity::percent(from), quantity::percent(to));
+        return format!("failed or over {over} {from} → {to}");
+    }
     let metric = quantity::change(without.median_ms, with.median_ms);
     let metric = format!("{} {metric}", measure(hypothesis));
     match hypothesis.intervention.effect() {
@@ -80,18 +108,29 @@ fn moved(hypothesis: &Hypothesis, without: &Summary, with: &Summary) -> String {
 }
 
 /// What an experiment does, as a noun.
-pub(crate) fn intervention(intervention: Intervention) -> String {
+pub(crate) fn intervention(intervention: &Intervention) -> String {
     match intervention {
         Intervention::ClientQuickAck => "immediate acknowledgements by the client".to_owned(),
         Intervention::TimerSlack { slack_ns } => {
             format!(
                 "timer slack of {}",
-                quantity::duration(slack_ns as f64 / 1e6)
+                quantity::duration(*slack_ns as f64 / 1e6)
             )
         }
         Intervention::CpuQuota { from_ns, to_ns } => {
-            let change = quantity::change(from_ns as f64 / 1e6, to_ns as f64 / 1e6);
+            let change = quantity::change(*from_ns as f64 / 1e6, *to_ns as f64 / 1e6);
             format!("CPU quota {change} a period")
         }
+        Intervention::LeaveOut { endpoint } => format!("the requests of {endpoint} not sent"),
+        Intervention::KeepOneOf { of } => format!("one request of {of} sent"),
+        Intervention::FreshConnections => "a connection for each request".to_owned(),
+        Intervention::KeptConnections => "connections used again".to_owned(),
+        Intervention::IdleLimit { limit_ns } => {
+            let limit = quantity::duration(*limit_ns as f64 / 1e6);
+            format!("connections idle for over {limit} made anew")
+        }
+        Intervention::FileLimit { to } => format!("{to} open files allowed to the target"),
+        Intervention::Niceness { nice } => format!("niceness {nice} for the target"),
+        Intervention::Toggle { name } => format!("the toggle {name} on"),
     }
 }

@@ -262,7 +262,7 @@ fn told_experiments(text: &mut String, experiments: &[Experiment]) {
             &format!(
                 "**{}**, by {}",
                 escaped(&experiment.cause),
-                story::intervention(hypothesis.intervention)
+                story::intervention(&hypothesis.intervention)
             ),
         );
         line(text, "");

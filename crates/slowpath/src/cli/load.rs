@@ -95,9 +95,12 @@ pub(crate) struct ReachArgs {
 pub(crate) struct ProveArgs {
     /// A run: its directory, the beginning of its id, or `last`.
     pub(crate) run: String,
-    /// The cause to test; otherwise the first finding that has an experiment.
+    /// The cause to test, found or not; otherwise the finding whose experiment tells most.
     #[arg(long, value_name = "NAME")]
     pub(crate) cause: Option<String>,
+    /// Test whether this toggle of the scenario takes the slowness away.
+    #[arg(long, value_name = "NAME")]
+    pub(crate) toggle: Option<String>,
     /// The process to act on; otherwise found as in the run.
     #[arg(long, value_name = "PID")]
     pub(crate) pid: Option<u32>,

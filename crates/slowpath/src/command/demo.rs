@@ -116,6 +116,7 @@ pub(crate) fn demo(args: &DemoArgs) -> Result<Exit> {
     prove::prove(&ProveArgs {
         run: judged.dir.to_string_lossy().into_owned(),
         cause: Some(demo.cause.to_owned()),
+        toggle: None,
         pid: None,
         seed: None,
         quiet: false,

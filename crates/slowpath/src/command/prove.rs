@@ -13,20 +13,28 @@ use slowpath_observe::host::Examiner;
 
 use crate::cli::ProveArgs;
 use crate::exit::{Exit, Problem};
+use crate::hypothesis::{Test, Wanted};
 use crate::measure::{Measurement, measure};
 use crate::present::Judged;
 use crate::switcher::Switcher;
-use crate::{blocks, hypothesis, interrupt, notes, out, session, store};
+use crate::{blocks, hypothesis, interrupt, notes, out, ranking, session, store};
 
 /// Writes the hypothesis down, runs the blocks, judges, and prints the run with the verdict.
 pub(crate) fn prove(args: &ProveArgs) -> Result<Exit> {
     store::check_copy(args.json.as_deref())?;
     let judged = Judged::read(&store::find(&args.run)?)?;
     check_valid(&judged)?;
-    let finding = choose(&judged, args.cause.as_deref())?;
-    let outcome = experiment(&judged, &finding, args)?;
+    let seed = args.seed.unwrap_or_else(notes::entropy);
+    let test = choose(&judged, args, seed)?;
+    let outcome = experiment(&judged, test, args)?;
     let judged = Judged::read(&judged.dir)?;
     judged.present(args.json.as_deref())?;
+    if let (Some(next), false) = (ranking::ranked(&judged, seed).first(), args.quiet) {
+        let (run, cause) = (&judged.diagnosis.run.id, &next.cause);
+        out::say(&format!(
+            "what would tell most next: slowpath prove {run} --cause {cause}"
+        ));
+    }
     Ok(if outcome.is_some() {
         Exit::Done
     } else {
@@ -67,62 +75,77 @@ fn spoiled(record: &RunRecord) -> Option<String> {
         .or_else(|| died.map(|check| check.detail.clone()))
 }
 
-/// The finding to test.
-fn choose(judged: &Judged, cause: Option<&str>) -> Result<Finding, Problem> {
-    let findings = &judged.diagnosis.findings;
-    if let Some(cause) = cause {
-        if slowpath_diagnose::detectors::find(cause).is_none() {
-            let what = format!("there is no cause {cause:?}");
-            return Err(Problem::usage(what, "slowpath causes lists all"));
-        }
-        if !PROVABLE.contains(&cause) {
-            let what = format!("there is no experiment for {cause} yet");
-            return Err(Problem::usage(
-                what,
-                format!("one of {}", PROVABLE.join(", ")),
-            ));
-        }
+/// What to test.
+fn choose(judged: &Judged, args: &ProveArgs, seed: u64) -> Result<Test> {
+    if let Some(cause) = &args.cause {
+        check_known(cause, args.toggle.is_some())?;
     }
-    let wanted = |f: &&Finding| match cause {
-        // What is slow in a cold pass only is gone by the second block.
-        _ if f.pass.as_deref() == Some(COLD) => false,
-        Some(cause) => f.cause == cause,
-        None => PROVABLE.contains(&f.cause.as_str()),
+    let found = |cause: &str| {
+        let findings = &judged.diagnosis.findings;
+        findings
+            .iter()
+            .find(|f| f.cause == cause && can_be_tested(f))
     };
-    findings.iter().find(wanted).cloned().ok_or_else(|| {
-        let what = match cause {
-            Some(cause) => format!("the run has no finding of {cause}"),
-            None => "the run has no finding that an experiment exists for".to_owned(),
-        };
-        Problem::usage(
-            what,
-            format!(
-                "slowpath explain {} shows what it has",
-                judged.dir.display()
-            ),
-        )
+    let wanted = |cause| found(cause).map_or(Wanted::Supposed(cause), Wanted::Found);
+    match (&args.toggle, &args.cause) {
+        (Some(name), Some(cause)) => hypothesis::write_toggle(judged, wanted(cause), name, seed),
+        (Some(name), None) => {
+            let own = format!("toggle-{name}");
+            hypothesis::write_toggle(judged, Wanted::Supposed(&own), name, seed)
+        }
+        (None, Some(cause)) => hypothesis::write(judged, wanted(cause), seed),
+        (None, None) => most_telling(judged, seed),
+    }
+}
+
+/// A cause that there is, and an experiment for it unless a toggle is the experiment.
+fn check_known(cause: &str, by_toggle: bool) -> Result<(), Problem> {
+    if slowpath_diagnose::detectors::find(cause).is_none() {
+        let what = format!("there is no cause {cause:?}");
+        return Err(Problem::usage(what, "slowpath causes lists all"));
+    }
+    if !by_toggle && !PROVABLE.contains(&cause) {
+        let what = format!("there is no experiment for {cause} yet");
+        let remedy = format!("one of {}, or a toggle of your own", PROVABLE.join(", "));
+        return Err(Problem::usage(what, remedy));
+    }
+    Ok(())
+}
+
+/// What is slow in a cold pass only is gone by the second block.
+fn can_be_tested(finding: &Finding) -> bool {
+    finding.pass.as_deref() != Some(COLD)
+}
+
+/// The experiment that tells most of what is not decided yet in its time.
+fn most_telling(judged: &Judged, seed: u64) -> Result<Test> {
+    let ranked = ranking::ranked(judged, seed);
+    ranked.into_iter().next().ok_or_else(|| {
+        let what = "the run has no finding that an experiment exists for and has not decided yet";
+        let remedy = format!(
+            "slowpath explain {} shows what it has; --cause NAME tests any other cause",
+            judged.dir.display()
+        );
+        Problem::usage(what, remedy).into()
     })
 }
 
 /// Runs the experiment. `None` if it was interrupted: then nothing is judged, and what was asked
 /// stays on record without an outcome.
-fn experiment(judged: &Judged, finding: &Finding, args: &ProveArgs) -> Result<Option<Outcome>> {
+fn experiment(judged: &Judged, test: Test, args: &ProveArgs) -> Result<Option<Outcome>> {
     let pid = match args.pid {
         Some(pid) => session::check_pid(pid).map(|()| Some(pid))?,
         None => session::same_pid(&judged.record.manifest.target)?,
     };
     let stop = interrupt::flag()?;
     let guardian = session::guardian()?;
-    let seed = args.seed.unwrap_or_else(notes::entropy);
-    let (hypothesis, design) = hypothesis::write(judged, finding, seed)?;
-    let mut switcher = Switcher::new(&guardian, &hypothesis, &design);
     let mut experiment = Experiment {
         format: FORMAT,
         run: judged.diagnosis.run.id.clone(),
-        cause: finding.cause.clone(),
-        endpoint: finding.endpoint.clone(),
-        hypothesis,
-        design,
+        cause: test.cause,
+        endpoint: test.endpoint,
+        hypothesis: test.hypothesis,
+        design: test.design,
         outcome: None,
     };
     let dir = judged.dir.join("experiments").join(experiment.name());
@@ -130,10 +153,13 @@ fn experiment(judged: &Judged, finding: &Finding, args: &ProveArgs) -> Result<Op
         let what = format!("the run has the experiment {} already", experiment.name());
         return Err(Problem::usage(what, "another --seed, or none").into());
     }
+    let scenario = &judged.record.manifest.plan.scenario;
+    let (hypothesis, design) = (&experiment.hypothesis, &experiment.design);
+    let mut switcher = Switcher::new(&guardian, (scenario, &dir, &stop), hypothesis, design);
     let wanted = Measurement {
         id: notes::new_id(),
         dir: &dir,
-        plan: plan(judged, &experiment, seed),
+        plan: plan(judged, &experiment),
         scenario_text: judged.record.manifest.scenario_text.clone(),
         pid,
         quiet: args.quiet,
@@ -156,12 +182,18 @@ fn experiment(judged: &Judged, finding: &Finding, args: &ProveArgs) -> Result<Op
         return Ok(None);
     }
     let record = slowpath_record::read(&dir).context("read the experiment's record")?;
-    let endpoint = finding.endpoint.as_deref();
+    let endpoint = experiment.endpoint.as_deref();
     let measurements = blocks::measurements(&record, &experiment, endpoint);
     let mut outcome = judge(&experiment.design, &measurements, &experiment.hypothesis);
-    if let (Verdict::Refuted, Some(limit)) = (outcome.verdict, switcher.limited_by()) {
+    let followed = switcher.followed();
+    outcome.withheld = followed.withheld;
+    let limit = test.limited_by.as_ref().or(followed.limited_by.as_ref());
+    if let (Verdict::Refuted, Some(limit)) = (outcome.verdict, limit) {
         // What was never fully taken away may still be the cause.
         let why = format!("the intervention could not have its full effect ({limit})");
+        outcome = outcome.overruled(&why);
+    }
+    if let Some(why) = blocks::without_effect(&record, &experiment) {
         outcome = outcome.overruled(&why);
     }
     if let Some(why) = spoiled(&record) {
@@ -173,9 +205,9 @@ fn experiment(judged: &Judged, finding: &Finding, args: &ProveArgs) -> Result<Op
 }
 
 /// The run's own load, long enough for all blocks.
-fn plan(judged: &Judged, experiment: &Experiment, seed: u64) -> Plan {
+fn plan(judged: &Judged, experiment: &Experiment) -> Plan {
     let mut plan = judged.record.manifest.plan.clone();
-    plan.seed = seed;
+    plan.seed = experiment.design.seed;
     plan.scenario.load.repeats = 1;
     plan.scenario.load.precision = None;
     // The blocks of an experiment lie in one window, in which everything is warm soon.

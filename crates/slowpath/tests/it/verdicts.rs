@@ -1,7 +1,8 @@
 //! A verdict survives being asked for again, and an experiment changes its grade.
 
 use crate::support::{
-    Server, assert_exit, confirmed, names, of_the_long_list, run, slowpath, stderr, stdout,
+    Server, assert_exit, confirmed, names, of_the_long_list, run, run_scenario, skipped, slowpath,
+    stderr, stdout,
 };
 
 #[test]
@@ -65,4 +66,73 @@ fn an_experiment_confirms_a_delayed_ack() {
     }
     assert_eq!(proved["findings"][0]["grade"], "confirmed", "{proved:#}");
     assert!(stdout(&output).contains("confirmed"), "{}", stdout(&output));
+}
+
+/// The outcome of the experiment on `cause` that was run last, and its verdict.
+fn tested(folder: &std::path::Path, report: &serde_json::Value, cause: &str) -> serde_json::Value {
+    let output = slowpath(folder, &["prove", "last", "--cause", cause, "--quiet"]);
+    assert!(output.status.success(), "{}", stderr(&output));
+    let id = report["run"]["id"].as_str().unwrap();
+    let experiments = folder.join(".slowpath/runs").join(id).join("experiments");
+    let entries = std::fs::read_dir(experiments).unwrap().flatten();
+    let file = entries.map(|entry| entry.path()).find(|path| {
+        let name = path.file_name().unwrap().to_string_lossy();
+        name.starts_with(cause) && name.ends_with(".json")
+    });
+    let text = std::fs::read_to_string(file.unwrap()).unwrap();
+    serde_json::from_str(&text).unwrap()
+}
+
+#[test]
+fn an_experiment_leaves_the_requests_out_that_keep_the_loop() {
+    if !of_the_long_list() {
+        return;
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let server = Server::lab(&["event-loop-blocking"]).unwrap();
+    let scenario = format!(
+        "[target]\nurl = \"{}\"\n[load]\nmodel = \"open\"\nrate = \"80/s\"\nconnections = 8\n\
+         duration = \"6s\"\n[[endpoint]]\nname = \"page\"\nrequest = \"GET /\"\n\
+         [[endpoint]]\nname = \"slow\"\nrequest = \"GET /slow\"\nrate = \"6/s\"\n",
+        server.url().trim_end_matches('/')
+    );
+    let (_, report, _) = run_scenario(folder.path(), &scenario);
+    if !names(&report, "event-loop-blocking") {
+        return;
+    }
+    let right = tested(folder.path(), &report, "event-loop-blocking");
+    let left_out = &right["hypothesis"]["intervention"];
+    assert_eq!(left_out["kind"], "leave-out", "{right:#}");
+    assert_eq!(left_out["endpoint"], "slow", "{right:#}");
+    assert_ne!(right["outcome"]["verdict"], "refuted", "{right:#}");
+    assert!(right["outcome"]["withheld"].as_u64() > Some(0));
+
+    // A cause that the run does not have: never confirmed.
+    let wrong = tested(folder.path(), &report, "delayed-ack");
+    let statement = wrong["hypothesis"]["statement"].as_str().unwrap();
+    assert!(
+        statement.starts_with("supposing that delayed-ack"),
+        "{statement}"
+    );
+    assert_ne!(wrong["outcome"]["verdict"], "confirmed", "{wrong:#}");
+}
+
+#[test]
+fn a_floor_is_no_saturated_cpu() {
+    if !of_the_long_list() {
+        return;
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let server = Server::lab(&["fixed-delay"]).unwrap();
+    let args = [&server.url(), "-d", "5s", "-r", "60", "-c", "8"];
+    let (_, report, _) = run(folder.path(), &args);
+    if !names(&report, "fixed-delay") {
+        return;
+    }
+    let wrong = tested(folder.path(), &report, "cpu-saturation");
+    let verdict = wrong["outcome"]["verdict"].as_str().unwrap();
+    assert_ne!(verdict, "confirmed", "{wrong:#}");
+    if verdict != "refuted" {
+        skipped("the blocks scattered too much to refute");
+    }
 }

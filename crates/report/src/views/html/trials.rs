@@ -31,12 +31,12 @@ fn told(experiment: &Experiment) -> Markup {
             span.cause { (experiment.cause) } (badge(verdict))
             p { (hypothesis.statement) }
             p.note { "Written " (hypothesis.written_at) ", before the first block; seed "
-                (experiment.design.seed) ". With " (story::intervention(hypothesis.intervention))
+                (experiment.design.seed) ". With " (story::intervention(&hypothesis.intervention))
                 " in half of the blocks, in random order." }
             @if let Some(outcome) = &experiment.outcome {
                 p { (story::capital(&outcome.reason)) "." }
                 (blocks(hypothesis, outcome))
-                (figures(outcome))
+                (figures(hypothesis, outcome))
             }
         }
     }
@@ -96,7 +96,11 @@ fn blocks(hypothesis: &Hypothesis, outcome: &Outcome) -> Markup {
     };
     let y = Axis {
         scale: y,
-        show: quantity::duration,
+        show: if hypothesis.is_of_failures() {
+            |value| quantity::percent(value / 100.0)
+        } else {
+            quantity::duration
+        },
     };
     html! {
         (Frame { caption: &caption, x, y, height_px: 190, drawing, over: html! {} }.render())
@@ -122,13 +126,13 @@ fn scale(values: &[f64]) -> Option<Scale> {
     }
 }
 
-fn figures(outcome: &Outcome) -> Markup {
+fn figures(hypothesis: &Hypothesis, outcome: &Outcome) -> Markup {
     let row = |name: &str, summary: &Summary| {
         html! {
             tr {
                 td { (name) }
-                td.n { (quantity::duration(summary.median_ms)) }
-                td.n { (quantity::range(summary.low_ms, summary.high_ms)) }
+                td.n { (story::value_of(hypothesis, summary.median_ms)) }
+                td.n { (story::values_of(hypothesis, summary.low_ms, summary.high_ms)) }
                 td.n { (quantity::percent(summary.slow_share)) }
                 td.n { (summary.blocks) }
             }
@@ -149,6 +153,7 @@ fn figures(outcome: &Outcome) -> Markup {
                 (quantity::p_value(p)) ". " }
             @if outcome.predicted_held { "The prediction held. " }
             @else { "The prediction was missed. " }
+            @if outcome.withheld > 0 { (outcome.withheld) " requests were due and not sent, on purpose. " }
             @if outcome.restored { "The last block, without the intervention, was as before." }
             @else { "The last block does not show a return to what was before." }
         }
