@@ -11,6 +11,7 @@ mod entries;
 mod event_loop;
 mod guardian;
 mod http;
+mod interpreter;
 mod lock;
 mod options;
 mod pathologies;

@@ -1,4 +1,4 @@
-//! The kernel calls that std does not offer: the only unsafe code of the lab.
+//! The kernel calls that std does not offer: all unsafe code of the lab but the lock of `interpreter`.
 #![expect(
     unsafe_code,
     reason = "thin wrappers over libc, each call justified where it stands"

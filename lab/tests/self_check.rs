@@ -282,6 +282,12 @@ checks! {
     lock_contention_by_one_in_the_background:
         "lock-contention --variant background --variant pthread --burn-ms 30 --period-ms 100" is
         "lock-contention", |to| drive_steadily(to, 3);
+    interpreter_lock: "interpreter-lock" is "interpreter-lock", |to| drive_steadily(to, 3);
+    interpreter_lock_by_one_in_the_background: "interpreter-lock --variant background" is
+        "interpreter-lock", |to| drive_steadily(to, 2);
+    interpreter_lock_twin: "interpreter-lock --healthy" is "none", |to| drive_steadily(to, 2);
+    noisy_neighbour: "noisy-neighbour" is "noisy-neighbour", |to| drive_steadily(to, 2);
+    noisy_neighbour_twin: "noisy-neighbour --healthy" is "none", |to| drive_steadily(to, 1);
     run_queue_delay: "run-queue-delay" is "run-queue-delay", |to| drive_steadily(to, 2);
     run_queue_delay_twin: "run-queue-delay --healthy" is "none", |to| drive_steadily(to, 1);
     event_loop_blocking: "event-loop-blocking --every 10" is "event-loop-blocking",

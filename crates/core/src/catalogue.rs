@@ -33,6 +33,12 @@ pub const CPU_QUOTA_THROTTLING: &str = "cpu-quota-throttling";
 pub const LOCK_HELD_OVER_IO: &str = "lock-held-over-io";
 /// Requests wait for a lock whose holder works.
 pub const LOCK_CONTENTION: &str = "lock-contention";
+/// Threads wait for CPUs that one other process of the host has.
+pub const NOISY_NEIGHBOUR: &str = "noisy-neighbour";
+/// The hypervisor has the CPUs of the machine while it could run.
+pub const CPU_STEAL: &str = "cpu-steal";
+/// Threads wait to be let into an interpreter that runs one of them at a time.
+pub const INTERPRETER_LOCK: &str = "interpreter-lock";
 /// An event loop is kept from requests by what it does for others.
 pub const EVENT_LOOP_BLOCKING: &str = "event-loop-blocking";
 /// All threads or processes that serve requests have one, and the next ones wait for them.

@@ -45,6 +45,7 @@ pub const PRECEDENCE: &[&str] = &[
     name::CACHE_STAMPEDE,
     name::CACHE_EXPIRY,
     name::SLOW_SCAN,
+    name::INTERPRETER_LOCK,
     name::CPU_SATURATION,
     name::STOP_THE_WORLD_PAUSE,
     name::LOCK_HELD_OVER_IO,
@@ -53,9 +54,11 @@ pub const PRECEDENCE: &[&str] = &[
     name::SEQUENTIAL_FANOUT,
     name::SLOW_DEPENDENCY,
     name::EVENT_LOOP_BLOCKING,
+    name::NOISY_NEIGHBOUR,
     name::RUN_QUEUE_DELAY,
     name::WORKER_POOL_EXHAUSTION,
     name::FIXED_DELAY,
+    name::CPU_STEAL,
 ];
 
 /// The causes that are read from a trace. Requests that were left untraced on purpose, or not
@@ -65,9 +68,11 @@ pub const FROM_TRACE: &[&str] = &[
     name::LOCK_HELD_OVER_IO,
     name::LOCK_CONTENTION,
     name::CONNECTION_POOL_EXHAUSTION,
+    name::INTERPRETER_LOCK,
     name::SEQUENTIAL_FANOUT,
     name::SLOW_DEPENDENCY,
     name::EVENT_LOOP_BLOCKING,
+    name::NOISY_NEIGHBOUR,
     name::RUN_QUEUE_DELAY,
     name::WORKER_POOL_EXHAUSTION,
     TRACED_LEAD,

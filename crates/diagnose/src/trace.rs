@@ -5,6 +5,7 @@
 //! never taken for idle, and nobody is blamed for it.
 
 pub(crate) mod calls;
+pub(crate) mod cpu_waits;
 mod handed;
 pub(crate) mod holders;
 pub mod index;

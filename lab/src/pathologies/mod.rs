@@ -110,6 +110,8 @@ pathologies! {
     worker_restart,
     lock_held_over_io,
     lock_contention,
+    interpreter_lock,
+    noisy_neighbour,
     run_queue_delay,
     event_loop_blocking,
     stop_the_world_pause,

@@ -1,25 +1,25 @@
-//! The server is fast, but it shares its one CPU with busy threads of another process: whenever a
-//! request wakes it, it has to wait for its turn.
+//! Requests are fast, but the server's own busy threads want its one CPU too: whenever a request wakes
+//! it, it has to wait for its turn.
 
 use std::cell::Cell;
 use std::fs;
 use std::io::{self, Write};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::thread;
 use std::time::Duration;
 
 use super::{NO_CAUSE, Refusal, Server, Truth};
-use crate::companion::Companion;
 use crate::http::{self, Threaded};
 use crate::options::{Knob, Options, Variant};
 use crate::sys;
 use crate::work;
 
-pub(super) const SUMMARY: &str = "fast, on one CPU that busy threads of another process want too";
+pub(super) const SUMMARY: &str = "fast, on one CPU that its own busy threads want too";
 pub(super) const KNOBS: &[Knob] = &[
     Knob {
         flag: "burners",
-        help: "busy threads of the other process",
+        help: "busy threads of its own",
         default: 3.0,
         range: (0.0, 256.0),
         healthy: Some(0.0),
@@ -34,6 +34,8 @@ pub(super) const KNOBS: &[Knob] = &[
 ];
 pub(super) const VARIANTS: &[Variant] = &[];
 
+/// What a busy thread computes between two looks at the clock.
+const BURN: Duration = Duration::from_millis(100);
 /// A request was starved when its thread was ready and without a CPU for this long.
 const STARVED: Duration = Duration::from_millis(1);
 /// The server was starved when more than one request in this many was.
@@ -43,14 +45,17 @@ pub(super) fn start(options: &Options) -> Result<Server, Refusal> {
     let listener = http::listen(options.port, http::AMPLE_BACKLOG)?;
     let address = listener.local_addr()?;
     let cpu = sys::last_cpu()?;
-    let burners = options.count("burners").to_string();
-    let sick = burners != "0";
-    let other = if sick {
-        Some(Companion::start(&["burner", &cpu.to_string(), &burners])?)
-    } else {
-        None
-    };
+    let burners = options.count("burners");
+    let sick = burners > 0;
     sys::stay_on(cpu)?;
+    for _ in 0..burners {
+        // They end with the process.
+        thread::Builder::new().name("indexer".to_owned()).spawn(|| {
+            loop {
+                work::burn(BURN);
+            }
+        })?;
+    }
     let requests = Arc::new(AtomicU64::new(0));
     let starved = Arc::new(AtomicU64::new(0));
     let starved_here = Arc::clone(&starved);
@@ -72,12 +77,11 @@ pub(super) fn start(options: &Options) -> Result<Server, Refusal> {
     }
     .start(listener)?;
     let stop = move || {
-        drop(other);
         let requests = requests.load(Ordering::Relaxed);
         let starved = starved.load(Ordering::Relaxed);
         let self_check = format!(
             "{starved} requests waited for CPU {cpu} for {STARVED:?} or more, beside {burners} \
-             busy threads of another process"
+             busy threads of its own"
         );
         Ok(Truth {
             requests,

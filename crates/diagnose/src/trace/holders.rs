@@ -80,7 +80,7 @@ impl<'c> Holders<'c> {
         let place = looked.place(endpoint, &claims);
         let picked = proved(inside, &all, place);
         if picked.is_empty() {
-            return Err(Box::new(unproved(endpoint, looked, place, all)));
+            return Err(Box::new(unproved(endpoint, looked, kind, (place, all))));
         }
         let proofs = Looked::shares(&picked, place, |p| proof(inside, p));
         Ok(Self {
@@ -249,8 +249,8 @@ fn proved<'c>(inside: &Inside<'_>, all: &[Picked<'c>], place: Place) -> Vec<Pick
 fn unproved<'c>(
     endpoint: &EndpointCase,
     looked: &Looked<'c>,
-    place: Place,
-    mut all: Vec<Picked<'c>>,
+    kind: Kind,
+    (place, mut all): (Place, Vec<Picked<'c>>),
 ) -> Verdict {
     let inside = looked.inside;
     let shares = Looked::shares(&all, place, |p| proof(inside, p));
@@ -258,6 +258,13 @@ fn unproved<'c>(
     all.retain(|p| proof(inside, p) == most);
     let holder = main(looked, &all, place);
     let whom = holder.called();
+    if most == Proof::Interpreter && kind == Kind::Works {
+        let text = format!(
+            "requests wait to be let into the interpreter that {whom} runs, and for no lock of the \
+             program's own"
+        );
+        return looked.cleared(endpoint, text);
+    }
     if most == Proof::Condition {
         let text = format!(
             "requests wait until {whom} says that something has come about: a condition, no lock"

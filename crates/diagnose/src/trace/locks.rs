@@ -160,12 +160,27 @@ impl Inside<'_> {
         }
         let pid = self.index.pid_of(hops[held.first - 1].tid);
         match self.addresses.get(pid, hop.about) {
-            Some(votes) if votes.interpreter => Proof::Interpreter,
+            // Ruby's threads sleep at the address at which they wait to be let in.
+            Some(votes) if votes.interpreter && !votes.condition => Proof::Interpreter,
             Some(votes) if votes.lock => Proof::Says,
             Some(votes) if votes.condition => Proof::Condition,
             Some(votes) if votes.handed_on => Proof::HandedOn,
             _ => Proof::Nothing,
         }
+    }
+
+    /// Whether the first thing that a chain of threads waits for is to be let into an interpreter.
+    pub(crate) fn is_let_in_behind(&self, hops: &[Hop]) -> bool {
+        let is_lock = |hop: &Hop| matches!(hop.how, How::Lock | How::Woke | How::Interpreter);
+        let Some(first) = hops.iter().skip(1).position(is_lock) else {
+            return false;
+        };
+        let held = Held {
+            first: first + 1,
+            holder: first + 1,
+            waits: false,
+        };
+        self.proof(hops, &held) == Proof::Interpreter
     }
 
     /// Whether somebody else's thread has the CPU that the last thread of a chain is ready to run

@@ -1,5 +1,7 @@
 //! What a stack tells of the wait that it was taken in.
 
+use std::collections::BTreeSet;
+
 use slowpath_core::trace::{Call, Frame, NO_STACK, Trace};
 
 use super::index::Off;
@@ -47,7 +49,19 @@ impl Stacks {
             let known = stack.iter().filter_map(|&f| frames.get(f as usize));
             Facts::of(known)
         };
-        Self(trace.stacks.iter().map(stack).collect())
+        let mut all: Vec<Facts> = trace.stacks.iter().map(stack).collect();
+        let is = |facts: &Facts, waits| facts.waits == Some(waits);
+        let known = trace.stacks.iter().zip(&all);
+        let known = known.filter(|(_, facts)| is(facts, Waits::Interpreter));
+        let doors: BTreeSet<&Frame> = known.filter_map(|(stack, _)| door(trace, stack)).collect();
+        for (stack, facts) in trace.stacks.iter().zip(&mut all) {
+            let lets_in = is(facts, Waits::Condition)
+                && door(trace, stack).is_some_and(|door| doors.contains(door));
+            if lets_in {
+                facts.waits = Some(Waits::Interpreter);
+            }
+        }
+        Self(all)
     }
 
     pub(crate) fn facts(&self, stack: u32) -> Facts {
@@ -56,6 +70,14 @@ impl Stacks {
         }
         self.0.get(stack as usize).copied().unwrap_or_default()
     }
+}
+
+/// The function of Ruby that waits for a condition: one that lets threads into the interpreter on one
+/// stack does so on all, and the one that sleeps is another. Neither need have a name.
+fn door<'t>(trace: &'t Trace, stack: &[u32]) -> Option<&'t Frame> {
+    let mut frames = stack.iter().filter_map(|&f| trace.frames.get(f as usize));
+    frames.find(|frame| frame.function == "rb_native_cond_wait")?;
+    frames.next()
 }
 
 /// Functions of the kernel that threads wait in, by call (`kernel/futex`, `kernel/time/hrtimer.c`,
@@ -203,7 +225,26 @@ const WAITS: &[(Waits, &[&str])] = &[
     ),
     (
         Waits::Interpreter,
-        &["take_gil", "PyEval_RestoreThread", "PyEval_AcquireThread"],
+        &[
+            "take_gil",
+            "drop_gil",
+            "PyEval_RestoreThread",
+            "PyEval_SaveThread",
+            "PyEval_AcquireThread",
+            "PyGILState_Ensure",
+            "PyThreadState_Attach",
+            "RPyGilAcquire",
+            "gvl_acquire",
+            "gvl_yield",
+            "rb_threadptr_execute_interrupts",
+            "rb_thread_io_blocking_region",
+            "rb_io_wait",
+            "rb_nogvl",
+            "rb_thread_call_without_gvl",
+            "thread_sched_to_running",
+            "thread_sched_wait_running_turn",
+            "thread_sched_yield",
+        ],
     ),
 ];
 
@@ -287,6 +328,10 @@ const INTERPRETERS: &[&str] = &[
     "libperl",
     "php",
 ];
+/// CPython waits in conditions of the C library for its own lock only: what its programs wait for are
+/// semaphores there (`Python/thread_pthread.h`, `Python/ceval_gil.c`). So a condition that is waited
+/// for in the interpreter's file is its lock, also where its functions have no names.
+const WAITS_TO_BE_LET_IN: &[&str] = &["python", "libpython"];
 
 /// What one function tells.
 #[derive(Clone, Copy, Debug, Default)]
@@ -294,6 +339,8 @@ struct Own {
     facts: Facts,
     /// Whether it may be a condition, if nothing further out is known.
     condition: bool,
+    /// Whether a condition that it waits for itself is an interpreter's lock.
+    let_in: bool,
     kind: Kind,
 }
 
@@ -315,9 +362,17 @@ impl Facts {
     fn of<'a>(stack: impl Iterator<Item = &'a Own>) -> Self {
         let mut facts = Self::default();
         let (mut condition, mut leaf) = (false, true);
+        // Whether the one who called the C library's condition was met.
+        let mut asked = false;
         for own in stack {
             facts.call = facts.call.or(own.facts.call);
-            if leaf {
+            let asks = condition && !own.condition && !asked;
+            asked |= asks;
+            // Its lock has a mutex, which whoever waits for it takes in passing.
+            let is_let_in = own.facts.waits == Some(Waits::Interpreter) || (asks && own.let_in);
+            if leaf && is_let_in {
+                facts.waits = Some(Waits::Interpreter);
+            } else if leaf {
                 facts.waits = facts.waits.or(own.facts.waits);
             }
             facts.disk |= own.facts.disk;
@@ -357,6 +412,7 @@ impl Own {
                 named: !library && !function.starts_with("0x") && !function.starts_with('['),
             },
             condition: known(CONDITIONS),
+            let_in: of_file(WAITS_TO_BE_LET_IN),
             kind: match (tokio, library) {
                 (true, _) => Kind::TokioIdle,
                 (false, true) => Kind::Library,
@@ -377,6 +433,7 @@ impl Own {
                 ..Facts::default()
             },
             condition: false,
+            let_in: false,
             kind: Kind::Kernel,
         }
     }

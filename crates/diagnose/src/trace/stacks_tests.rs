@@ -121,3 +121,54 @@ fn no_stack_tells_nothing() {
     assert_eq!(stacks.facts(NO_STACK), Facts::default());
     assert_eq!(stacks.facts(7), Facts::default());
 }
+
+#[test]
+fn a_condition_in_the_interpreters_own_file_is_its_lock() {
+    let cond = ("___pthread_cond_timedwait64", "libc.so.6");
+    let gil = facts(&[
+        ("__lll_lock_wait", "libc.so.6"),
+        ("__pthread_mutex_cond_lock", "libc.so.6"),
+        cond,
+        ("0x4f92c0", "python3.11"),
+        ("_PyEval_EvalFrameDefault", "python3.11"),
+    ]);
+    assert_eq!(gil.waits, Some(Waits::Interpreter));
+    let library = facts(&[
+        cond,
+        ("blas_thread_wait", "libopenblas.so.0"),
+        ("_PyEval_EvalFrameDefault", "python3.11"),
+    ]);
+    assert_eq!(library.waits, Some(Waits::Condition));
+    let semaphore = facts(&[
+        ("__new_sem_wait_slow64", "libc.so.6"),
+        ("PyThread_acquire_lock_timed", "python3.11"),
+    ]);
+    assert_eq!(semaphore.waits, None);
+}
+
+#[test]
+fn rubys_functions_without_names_are_known_by_where_else_they_stand() {
+    let frame = |function: &str| Frame {
+        function: function.to_owned(),
+        module: "libruby-3.1.so.3.1.2".to_owned(),
+        source: String::new(),
+    };
+    let names = [
+        "pthread_cond_wait",
+        "rb_native_cond_wait",
+        "0x20ec80",
+        "0x20f310",
+        "rb_io_wait",
+        "rb_vm_exec",
+    ];
+    let trace = Trace {
+        frames: names.iter().map(|name| frame(name)).collect(),
+        // Let in behind a wait for data; let in behind a sleep; asleep.
+        stacks: vec![vec![0, 1, 2, 4, 5], vec![0, 1, 2, 3, 5], vec![0, 1, 3, 5]],
+        ..Trace::default()
+    };
+    let stacks = Stacks::of(&trace);
+    let told = [0, 1, 2].map(|stack| stacks.facts(stack).waits);
+    let let_in = Some(Waits::Interpreter);
+    assert_eq!(told, [let_in, let_in, Some(Waits::Condition)]);
+}

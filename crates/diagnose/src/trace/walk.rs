@@ -6,6 +6,7 @@
 //! requests. What a request's time was spent on is a partition of it: nothing is counted twice.
 
 mod behalf;
+mod turns;
 mod wait;
 
 use std::collections::BTreeSet;
@@ -288,16 +289,25 @@ impl<'a> Walker<'a> {
     }
 }
 
-/// Where threads were found waiting for an interpreter, by their stacks.
+/// Where threads were found waiting for an interpreter, by their stacks, and for nothing else: Ruby's
+/// threads sleep at the address at which they wait to be let in.
 fn interpreters(index: &Index<'_>, stacks: &Stacks) -> BTreeSet<(u32, u64)> {
-    let mut all = BTreeSet::new();
+    let (mut all, mut others) = (BTreeSet::new(), BTreeSet::new());
     for tid in index.tids() {
-        let offs = index.offs(tid, 0, u64::MAX).iter();
-        let known = offs.filter(|off| {
-            off.about != 0 && stacks.facts(off.stack).waits == Some(Waits::Interpreter)
-        });
-        all.extend(known.map(|off| (index.pid_of(tid), off.about)));
+        let pid = index.pid_of(tid);
+        for off in index
+            .offs(tid, 0, u64::MAX)
+            .iter()
+            .filter(|off| off.about != 0)
+        {
+            match stacks.facts(off.stack).waits {
+                Some(Waits::Interpreter) => all.insert((pid, off.about)),
+                Some(_) => others.insert((pid, off.about)),
+                None => false,
+            };
+        }
     }
+    all.retain(|place| !others.contains(place));
     all
 }
 

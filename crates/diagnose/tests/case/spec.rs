@@ -186,6 +186,9 @@ pub(crate) struct Traced {
     /// Whether functions have names.
     #[serde(default = "yes")]
     pub(crate) symbols: bool,
+    /// Whether the server's lock is that of an interpreter.
+    #[serde(default)]
+    pub(crate) interpreter: bool,
     /// Whether one stretch in five is left out.
     #[serde(default = "yes")]
     pub(crate) off: bool,

@@ -123,7 +123,9 @@ impl Stacks {
         };
         let shared = case.upstream_connections.is_some();
         let condition = shared || case.holder.iter().any(|holder| holder.condition);
-        let wait = if condition {
+        let wait = if traced.interpreter {
+            "pthread_cond_timedwait take_gil"
+        } else if condition {
             "pthread_cond_wait"
         } else {
             "pthread_mutex_lock"

@@ -18,11 +18,8 @@ fn threads_of_the_server_itself_are_not_helped_by_cpus_of_its_own() {
     );
     assert!(own.contains("its own thread"), "{own}");
     let others = summary("a neighbour that has the CPU for a while");
-    assert!(
-        others.contains("give the server CPUs of its own"),
-        "{others}"
-    );
-    assert!(others.contains("neighbour"), "{others}");
+    assert!(others.contains("give each CPUs of its own"), "{others}");
+    assert!(others.contains("another process on the host"), "{others}");
 }
 
 #[test]

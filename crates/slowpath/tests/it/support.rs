@@ -245,7 +245,12 @@ pub(crate) fn names(report: &Value, cause: &str) -> bool {
     let why = unfit(report);
     assert!(!why.is_empty(), "{cause} is not first: {report:#}");
     for named in named {
-        let host = ["client-saturation", "clock-jump", "run-queue-delay"];
+        let host = [
+            "client-saturation",
+            "clock-jump",
+            "noisy-neighbour",
+            "run-queue-delay",
+        ];
         let is_true = named == cause || host.contains(&named.as_str());
         assert!(is_true, "{named} is named: {report:#}");
     }
@@ -258,7 +263,7 @@ pub(crate) fn names(report: &Value, cause: &str) -> bool {
 pub(crate) fn blamed(report: &Value) -> Vec<String> {
     let is_starved = !unfit(report).is_empty();
     let mut blamed = causes(report);
-    blamed.retain(|cause| cause != "client-saturation");
+    blamed.retain(|cause| !["client-saturation", "noisy-neighbour"].contains(&cause.as_str()));
     blamed.retain(|cause| !(is_starved && cause == "run-queue-delay"));
     blamed
 }

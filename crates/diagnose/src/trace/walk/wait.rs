@@ -72,10 +72,12 @@ impl Walker<'_> {
             let Some(next) = next.filter(|_| timed_out) else {
                 break;
             };
+            // A condition of the C library is waited for at two addresses by turns.
+            let lets_in = |off: &Off| self.is_let_in(wait.tid, off);
             let same = if last.about == 0 {
                 next.stack == last.stack
             } else {
-                next.about == last.about
+                next.about == last.about || (lets_in(&last) && lets_in(next))
             };
             let soon = next.begin.saturating_sub(last.end) <= AGAIN_NS;
             if !soon || !same || self.call(next) != Some(Call::Futex) {
@@ -271,6 +273,7 @@ impl Walker<'_> {
             Some(Call::FileLock) => How::Lock,
             Some(Call::Poll | Call::Accept) if together && wait.for_work => How::Serves,
             Some(Call::Read | Call::Write | Call::Poll | Call::Connect | Call::Accept) => How::Sent,
+            _ if self.is_let_in(wait.tid, last) => How::Interpreter,
             // A lock that it takes on its way to the request is none of the request's work.
             _ if (by == way.reader || wait.for_work) && says != Some(Waits::Lock) => How::Serves,
             _ => self.how_woken(&wait, last, by),
@@ -282,6 +285,9 @@ impl Walker<'_> {
         };
         if matches!(how, How::Lock | How::Woke) && about != 0 {
             return self.had_it((by, how, about), wait, way);
+        }
+        if how == How::Interpreter {
+            return self.turns(wait, (by, about), way);
         }
         let hop = Hop {
             tid: by,
@@ -326,13 +332,23 @@ impl Walker<'_> {
         (same && off.ready_from() < end).then_some((by, off.ready_from()))
     }
 
+    /// Whether a thread waits until it is let into an interpreter: its stack says so, or that of
+    /// another wait at the same address.
+    pub(super) fn is_let_in(&self, tid: u32, off: &Off) -> bool {
+        match self.facts(off.stack).waits {
+            Some(waits) => waits == Waits::Interpreter,
+            None => self
+                .interpreters
+                .contains(&(self.index.pid_of(tid), off.about)),
+        }
+    }
+
     /// Whether it was a lock that was waited for, or that another thread would do its part.
     fn how_woken(&self, wait: &Wait<'_>, last: &Off, by: u32) -> How {
         match self.facts(wait.off.stack).waits {
             Some(Waits::Lock) => return How::Lock,
             Some(Waits::Condition) => return How::Condition,
-            Some(Waits::Interpreter) => return How::Interpreter,
-            None => {}
+            Some(Waits::Interpreter) | None => {}
         }
         let since = self.index.at_work_since(wait.tid, wait.off.begin);
         let woke_it = |off: &Off| {
@@ -352,7 +368,7 @@ impl Walker<'_> {
         }
     }
 
-    fn leaf(wait: &Wait<'_>, kind: LeafKind, call: Option<Call>, way: &mut Way<'_>) {
+    pub(super) fn leaf(wait: &Wait<'_>, kind: LeafKind, call: Option<Call>, way: &mut Way<'_>) {
         let leaf = Leaf {
             kind,
             tid: wait.tid,
