@@ -309,6 +309,20 @@ checks! {
         |to| drive_steadily(to, 3);
     blocking_telemetry_twin: "blocking-telemetry --interval-ms 100 --healthy" is "none",
         |to| drive_steadily(to, 3);
+    blocking_telemetry_inline: "blocking-telemetry --variant inline --export-ms 10" is
+        "blocking-telemetry", |to| drive_steadily(to, 3);
+    blocking_telemetry_inline_twin: "blocking-telemetry --variant inline --healthy" is "none",
+        |to| drive_steadily(to, 3);
+    fsync_stall: "fsync-stall --stall-ms 10 --every 5" is "fsync-stall", |to| drive_steadily(to, 2);
+    fsync_stall_twin: "fsync-stall --healthy" is "none", |to| drive_steadily(to, 2);
+    fsync_stall_look_alike_lock: "fsync-stall --variant locked --stall-ms 10 --every 5" is
+        "lock-held-over-io", |to| drive_steadily(to, 3);
+    log_flush: "log-flush --stops-ms 200 --every-ms 300 --line-bytes 30000" is "log-flush",
+        |to| drive_steadily(to, 3);
+    log_flush_twin: "log-flush --healthy" is "none", |to| drive_steadily(to, 2);
+    cold_page_cache: "cold-page-cache --reads 20 --every 5" is "cold-page-cache",
+        |to| drive_steadily(to, 2);
+    cold_page_cache_twin: "cold-page-cache --healthy" is "none", |to| drive_steadily(to, 2);
     span_gap: "span-gap --every 5" is "uncatalogued", |to| drive_steadily(to, 2);
     span_gap_twin: "span-gap --every 5 --healthy" is "none", |to| drive_steadily(to, 2);
     accept_queue_overflow: "accept-queue-overflow --backlog 2" is "accept-queue-overflow",

@@ -51,6 +51,16 @@ pub const STOP_THE_WORLD_PAUSE: &str = "stop-the-world-pause";
 pub const CONNECTION_POOL_EXHAUSTION: &str = "connection-pool-exhaustion";
 /// Requests wait for the replies of another server.
 pub const SLOW_DEPENDENCY: &str = "slow-dependency";
+/// Requests wait until their log takes a line.
+pub const LOG_FLUSH: &str = "log-flush";
+/// Requests wait for parts of files that are not in memory.
+pub const COLD_PAGE_CACHE: &str = "cold-page-cache";
+/// Requests wait for memory: it is freed for them, or comes back from swap.
+pub const MEMORY_PRESSURE: &str = "memory-pressure";
+/// Requests wait while telemetry is sent for them.
+pub const BLOCKING_TELEMETRY: &str = "blocking-telemetry";
+/// Requests wait until a disk has taken what was written.
+pub const FSYNC_STALL: &str = "fsync-stall";
 /// Requests ask another server many times, one after the other.
 pub const SEQUENTIAL_FANOUT: &str = "sequential-fanout";
 /// What is done for the first time takes longer: for a key, on a connection, after the start.

@@ -95,6 +95,10 @@ signals! {
     /// Sleeping threads of a process in a system call with a time limit; the label is the name of
     /// the call (`clock_nanosleep`, `epoll_wait`, `futex`, …), or `NAME:untimed`.
     PROCESS_THREADS_CALL = "process.threads.call", Count, Gauge, SameUser, "/proc/PID/task/TID/syscall";
+    /// Threads of a process that wait in a write to a file; the label is what they write to:
+    /// `stdout`, `stderr` (or what is the same file), `log NAME` for a file that is called a log,
+    /// `terminal`, `pipe`, `socket`, `file`.
+    PROCESS_THREADS_WRITING = "process.threads.writing", Count, Gauge, SameUser, "/proc/PID/task/TID/syscall, /proc/PID/fd";
     /// Time a thread ran.
     THREAD_RUN = "thread.run_ns", Nanoseconds, Counter, SameUser, "/proc/PID/task/TID/schedstat field 1";
     /// Time a thread was runnable and waited for a CPU; includes throttling by its cgroup.

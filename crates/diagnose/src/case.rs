@@ -185,6 +185,11 @@ impl<'a> Case<'a> {
         (n > 0).then(|| sum / f64::from(n))
     }
 
+    /// The readings of a gauge in the measured windows, added up.
+    pub(crate) fn measured_sum(&self, series: &Series) -> f64 {
+        self.measured_points(series).sum()
+    }
+
     /// Largest value of a gauge in the measured windows.
     pub fn measured_max(&self, series: &Series) -> Option<f64> {
         self.measured_points(series).reduce(f64::max)

@@ -19,6 +19,7 @@ mod text;
 mod threads;
 mod tool;
 mod upstream;
+mod written;
 
 use std::fmt;
 use std::path::PathBuf;

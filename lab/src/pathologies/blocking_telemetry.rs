@@ -1,9 +1,11 @@
 //! Every request makes spans, and the end of a span puts it into a queue under a lock. The
-//! exporter posts the queue to a collector, and holds that lock until the collector has answered.
+//! exporter posts the queue to a collector, and holds that lock until the collector has answered. Or
+//! requests post their spans themselves.
 
 use std::fmt::Write as _;
 use std::hint::black_box;
 use std::io::{self, Write};
+use std::net::TcpListener;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::thread;
@@ -34,6 +36,13 @@ pub(super) const KNOBS: &[Knob] = &[
         range: (1.0, 600_000.0),
         healthy: None,
     },
+    Knob {
+        flag: "every",
+        help: "with inline: one request of this many is sampled, drawn at random; 1: all",
+        default: 10.0,
+        range: (1.0, 1_000_000.0),
+        healthy: None,
+    },
 ];
 pub(super) const VARIANTS: &[Variant] = &[
     Variant {
@@ -45,6 +54,11 @@ pub(super) const VARIANTS: &[Variant] = &[
         name: "pthread",
         help: "the lock is the C library's",
         excludes: &[],
+    },
+    Variant {
+        name: "inline",
+        help: "one request in so many posts its spans itself before it answers, and nobody else does",
+        excludes: &["each", "pthread"],
     },
 ];
 
@@ -58,6 +72,8 @@ const SPAN_ROUNDS: u32 = 10_000;
 /// `SPAN_KIND_INTERNAL` and `SPAN_KIND_SERVER` of the protocol.
 const INTERNAL: u8 = 1;
 const SERVER: u8 = 2;
+/// Seed of the draws.
+const SEED: u64 = 31;
 
 /// Something that took time, in a trace.
 struct Span {
@@ -206,6 +222,9 @@ pub(super) fn start(options: &Options) -> Result<Server, Refusal> {
         serial: AtomicU64::new(0),
         exported: AtomicU64::new(0),
     });
+    if options.has("inline") {
+        return start_inline(listener, tracer, options);
+    }
     if !is_off {
         start_exporter(Arc::clone(&tracer), options)?;
     }
@@ -238,18 +257,62 @@ pub(super) fn start(options: &Options) -> Result<Server, Refusal> {
     })
 }
 
+/// Serves so that requests that are sampled export their spans themselves.
+fn start_inline(
+    listener: TcpListener,
+    tracer: Arc<Tracer>,
+    options: &Options,
+) -> Result<Server, Refusal> {
+    let address = listener.local_addr()?;
+    let sick = !options.healthy && !tracer.is_off;
+    let (own, port) = collector(options)?;
+    let every = options.number("every");
+    let (requests, posted) = (Arc::new(AtomicU64::new(0)), Arc::new(AtomicU64::new(0)));
+    let (counted, turn) = (Arc::clone(&posted), AtomicU64::new(0));
+    Threaded {
+        nodelay: true,
+        one_request: false,
+        requests: Arc::clone(&requests),
+        answer: Box::new(move |request, stream| {
+            let index = turn.fetch_add(1, Ordering::Relaxed);
+            let response = tracer.serve(request);
+            let spans = tracer.queue.briefly(std::mem::take);
+            if sick && work::uniform(SEED, index) * every < 1.0 {
+                tracer.export(&spans, port, QUEUE_MOST);
+                counted.fetch_add(1, Ordering::Relaxed);
+            }
+            stream.write_all(&response)
+        }),
+    }
+    .start(listener)?;
+    let stop = move || {
+        // Held for as long as the process lives.
+        drop(own);
+        let (n, posts) = (requests.load(Ordering::Relaxed), posted.load(Ordering::Relaxed));
+        let said = format!("{posts} requests posted their spans themselves");
+        Ok(Truth::new(n, posts, sick, said))
+    };
+    Ok(Server {
+        address,
+        cause: if sick { "blocking-telemetry" } else { NO_CAUSE },
+        stop: Box::new(stop),
+    })
+}
+
+/// The collector's process, if it is our own, and its port.
+fn collector(options: &Options) -> Result<(Option<Companion>, u16), Refusal> {
+    let delay_ms = options.millis("export-ms").as_millis().to_string();
+    if let Some(port) = named_collector()? {
+        return Ok((None, port));
+    }
+    let own = Companion::start(&["collector", &delay_ms])?;
+    let port = own.said.parse().map_err(io::Error::other)?;
+    Ok((Some(own), port))
+}
+
 fn start_exporter(tracer: Arc<Tracer>, options: &Options) -> Result<(), Refusal> {
     let interval = options.millis("interval-ms");
-    let delay_ms = options.millis("export-ms").as_millis().to_string();
-    let named = named_collector()?;
-    let own = match named {
-        Some(_) => None,
-        None => Some(Companion::start(&["collector", &delay_ms])?),
-    };
-    let port = match (&own, named) {
-        (Some(own), _) => own.said.parse().map_err(io::Error::other)?,
-        (None, port) => port.unwrap_or(0),
-    };
+    let (own, port) = collector(options)?;
     let at_once = if options.has("each") { 1 } else { QUEUE_MOST };
     let is_healthy = options.healthy;
     let run = move || {

@@ -12,6 +12,7 @@ use crate::detectors::{Detector, Examine};
 use crate::diagnosis::{Culprit, Evidence, Grade, Source};
 use crate::predict::without_waits;
 use crate::profiles;
+use crate::telemetry;
 use crate::trace::holders::{Holders, Kind, held_of};
 use crate::trace::inside::Inside;
 use crate::trace::looked::{Looked, Picked, claims};
@@ -118,25 +119,7 @@ fn every_so_often(every: &slowpath_core::stats::period::Period) -> Evidence {
 /// Says so when the thread is called after telling others of the program: what it does is not the
 /// program's work then.
 fn exports(thread: &str, stack: &[String]) -> &'static str {
-    const WORDS: &[&str] = &[
-        "otel",
-        "otlp",
-        "opentelemetry",
-        "telemetry",
-        "statsd",
-        "jaeger",
-        "zipkin",
-        "sentry",
-        "datadog",
-        "prometheus",
-    ];
-    // Of a frame its function alone: its file is the program's, whatever the program is about.
-    let functions = stack.iter().map(|frame| frame.split(" (").next().unwrap_or(frame));
-    let known = |text: &str| {
-        let mut words = text.split(|c: char| !c.is_ascii_alphanumeric());
-        words.any(|word| WORDS.contains(&word.to_ascii_lowercase().as_str()))
-    };
-    if functions.chain([thread]).any(known) {
+    if telemetry::exports(thread, stack) {
         " (by its name it exports telemetry)"
     } else {
         ""

@@ -131,6 +131,11 @@ impl<'a> Inside<'a> {
         self.index.trace
     }
 
+    /// The port that the target listens on, if it is known.
+    pub(crate) const fn own_port(&self) -> Option<u16> {
+        self.port
+    }
+
     /// Whether an end of a connection is the target's, with one of its clients at the other.
     pub(crate) fn is_clients(&self, end: &Socket) -> bool {
         self.port == Some(end.local.port())

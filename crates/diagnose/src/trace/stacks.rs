@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 use slowpath_core::trace::{Call, Frame, NO_STACK, Trace};
 
 use super::index::Off;
+use super::kernel_io::{Io, io_of};
 
 /// What the functions on a stack are known for.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -15,6 +16,8 @@ pub(crate) struct Facts {
     pub(crate) waits: Option<Waits>,
     /// Whether it waits for a disk.
     pub(crate) disk: bool,
+    /// What the kernel waits for on its behalf.
+    pub(crate) io: Option<Io>,
     /// Whether it is a scheduler in user space that has nothing to run.
     pub(crate) idle: bool,
     /// Whether the functions of the program have names.
@@ -376,6 +379,10 @@ impl Facts {
                 facts.waits = facts.waits.or(own.facts.waits);
             }
             facts.disk |= own.facts.disk;
+            facts.io = match (facts.io, own.facts.io) {
+                (Some(inner), outer) => Some(inner.with_outer(outer)),
+                (None, outer) => outer,
+            };
             facts.idle |= own.facts.idle || (leaf && own.kind == Kind::TokioIdle);
             facts.named |= own.facts.named;
             condition |= own.condition && leaf;
@@ -408,6 +415,7 @@ impl Own {
                 call: sleeps.then_some(Call::Sleep),
                 waits: WAITS.iter().find(|(_, n)| known(n)).map(|(w, _)| *w),
                 disk: false,
+                io: None,
                 idle: GO_IDLE.contains(&function) || known(IDLE),
                 named: !library && !function.starts_with("0x") && !function.starts_with('['),
             },
@@ -430,6 +438,7 @@ impl Own {
                 call: call.map(|(call, _)| *call),
                 waits: KERNEL_LOCKS.contains(&plain).then_some(Waits::Lock),
                 disk: DISK.contains(&plain),
+                io: io_of(plain),
                 ..Facts::default()
             },
             condition: false,

@@ -6,7 +6,8 @@
 mod acts;
 pub(crate) mod dist;
 mod ends;
-pub(crate) mod keyed;
+pub(crate) mod kernel;
+mod keyed;
 mod lock;
 mod machine;
 mod profiled;

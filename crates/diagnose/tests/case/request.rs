@@ -101,6 +101,7 @@ impl Request {
             })
         };
         steps.extend(call("futex:untimed", class.wait, false));
+        steps.extend(call(&class.stall_in, class.stall, false));
         for _ in 0..class.upstream_calls {
             steps.extend(call(&class.upstream_call, class.upstream, true));
         }

@@ -30,6 +30,8 @@ pub(crate) struct Wait {
     pub(crate) about: u64,
     pub(crate) stack: u32,
     pub(crate) by: By,
+    /// How it left its CPU.
+    pub(crate) left: Left,
 }
 
 impl Wait {
@@ -43,6 +45,7 @@ impl Wait {
             about: 0,
             stack: NO_STACK,
             by,
+            left: Left::Sleeping,
         }
     }
 }
@@ -155,7 +158,7 @@ impl Script {
                 What::Call { tid, call, about },
             );
         }
-        self.switch(begin, tid, (tid, Left::Sleeping), IDLE, wait.stack);
+        self.switch(begin, tid, (tid, wait.left), IDLE, wait.stack);
         let (by, context) = match wait.by {
             By::Thread(by) => (by, Context::Thread),
             By::Softirq => (IDLE, Context::Softirq),

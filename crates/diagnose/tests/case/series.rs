@@ -178,6 +178,13 @@ impl Probe {
         for (name, spans) in &run.seen.calls {
             let mut threads = under_way(&self.usual, spans);
             let mut name = name.as_str();
+            if super::kernel::stall(name).is_some() {
+                // No call that is known to have a time limit.
+                if let Some((_, file)) = name.split_once(':') {
+                    self.put(&signal::PROCESS_THREADS_WRITING, &process, file, &threads);
+                }
+                continue;
+            }
             if case.event_loop {
                 // The one thread waits for whatever comes first, unless it computes.
                 name = if name.ends_with(":untimed") {

@@ -87,6 +87,9 @@ pub(crate) struct Case {
     /// What sending one request takes of the load loop's time, which is serial.
     #[serde(default = "loop_cost")]
     pub(crate) loop_cost: Time,
+    /// The port of the server that the target asks.
+    #[serde(default = "database")]
+    pub(crate) upstream_port: u16,
     pub(crate) class: Vec<Class>,
     /// What requests ask for, and what the server remembers of it; they have no keys without it.
     pub(crate) keys: Option<Keys>,
@@ -162,6 +165,11 @@ pub(crate) struct Class {
     /// The call in which that is waited for.
     #[serde(default = "nanosleep")]
     pub(crate) sleep_call: String,
+    /// Waiting in the kernel …
+    pub(crate) stall: Option<Dist>,
+    /// … for this (`kernel.rs` lists what there is).
+    #[serde(default = "syncs")]
+    pub(crate) stall_in: String,
     /// Waiting for a timer after the first byte was sent.
     pub(crate) sleep_inside: Option<Dist>,
     /// Computing after the first byte was sent.
@@ -374,6 +382,9 @@ impl When {
     }
 }
 
+const fn database() -> u16 {
+    5_432
+}
 const fn one() -> u64 {
     1
 }
@@ -430,6 +441,9 @@ const fn native() -> slowpath_core::trace::Runtime {
 }
 fn critical() -> String {
     "flush_critical".to_owned()
+}
+fn syncs() -> String {
+    "fsync".to_owned()
 }
 fn nanosleep() -> String {
     "clock_nanosleep".to_owned()

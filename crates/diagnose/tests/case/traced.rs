@@ -9,14 +9,13 @@ use slowpath_core::trace::{
 
 use super::acts::{Act, Did, OTHER};
 use super::ends::End;
+use super::kernel::stall;
 use super::script::{By, Script, Wait};
 use super::sim::{Repeat, Run};
 use super::spec::{Case, TraceDepth, Traced};
 
 const PID: u32 = 100;
 const PORT: u16 = 8_080;
-/// The port of the server that the target asks.
-const UPSTREAM: u16 = 5_432;
 /// The address of the lock.
 const LOCK: u64 = 0x7F00;
 /// A thread that talks to another server for the others.
@@ -110,6 +109,7 @@ struct Stacks {
     asks: u32,
     holders: Vec<u32>,
     works: u32,
+    stalls: BTreeMap<String, u32>,
 }
 
 impl Stacks {
@@ -139,7 +139,17 @@ impl Stacks {
                 .map(|holder| stack(&format!("schedule|{} background", holder.function)))
                 .collect(),
             works: stack("|handle worker"),
+            stalls: case
+                .class
+                .iter()
+                .filter_map(|class| Some((class.stall_in.clone(), stall(&class.stall_in)?)))
+                .map(|(name, of)| (name, stack(&format!("{}|handle worker", of.stack))))
+                .collect(),
         }
+    }
+
+    fn stall(&self, name: &str) -> u32 {
+        self.stalls.get(name).copied().unwrap_or(NO_STACK)
     }
 }
 
@@ -181,11 +191,11 @@ fn act(script: &mut Script, case: &Case, stacks: &Stacks, did: &Did) {
             script.wrote(begin, tid, socket);
         }
         Act::Sends(port) => {
-            let socket = script.socket(*port, UPSTREAM);
+            let socket = script.socket(*port, case.upstream_port);
             script.wrote(begin, tid, socket);
         }
         Act::Gets(port) => {
-            let socket = script.socket(*port, UPSTREAM);
+            let socket = script.socket(*port, case.upstream_port);
             script.read(begin, tid, socket);
         }
         Act::Runs | Act::Locked => {
@@ -196,7 +206,23 @@ fn act(script: &mut Script, case: &Case, stacks: &Stacks, did: &Did) {
             script.preempted(tid, begin + 1, end - 1, *by);
         }
         Act::Arrived(_) | Act::Ready(_) => {}
-        Act::Calls(name) => script.waits(call(did, name)),
+        Act::Calls(name) => {
+            let wait = call(did, name);
+            script.waits(match stall(name) {
+                Some(stall) => Wait {
+                    call: stall.call,
+                    by: stall.by,
+                    left: if stall.uninterruptible {
+                        Left::Uninterruptible
+                    } else {
+                        Left::Sleeping
+                    },
+                    stack: stacks.stall(name),
+                    ..wait
+                },
+                None => wait,
+            });
+        }
         Act::Waits(by) => script.waits(Wait {
             about: LOCK,
             stack: stacks.lock,

@@ -70,6 +70,25 @@ const SIGN_OF_INT: u64 = 1 << 31;
 /// What a call without a time limit has behind its name.
 pub(super) const UNTIMED: &str = ":untimed";
 
+/// The numbers, on x86_64 and on aarch64, of the calls that write to a file that may be a log: `write`,
+/// `writev`, `pwrite64`, `pwritev`.
+const WRITES: [(u64, u64); 4] = [(1, 64), (20, 66), (18, 68), (296, 70)];
+
+/// The file that a thread writes to, by the text of `/proc/PID/task/TID/syscall`; `None` if it does
+/// something else.
+pub(super) fn written(text: &str, arch: Arch) -> Option<u64> {
+    let mut words = text.split_ascii_whitespace();
+    let number: u64 = words.next()?.parse().ok()?;
+    let writes = WRITES.iter().any(|&(x86_64, aarch64)| match arch {
+        Arch::X86_64 => x86_64 == number,
+        Arch::Aarch64 => aarch64 == number,
+    });
+    let file = words.next().filter(|_| writes)?;
+    // An `int`: the upper half of the register means nothing.
+    let file = u64::from_str_radix(file.strip_prefix("0x")?, 16).ok()?;
+    Some(file & u64::from(u32::MAX))
+}
+
 /// The label of the call in the text of `/proc/PID/task/TID/syscall`; `None` if the thread runs,
 /// is not in a call, or is in one that is not in the table.
 pub(super) fn label(text: &str, arch: Arch) -> Option<String> {
@@ -120,6 +139,16 @@ mod tests {
         assert_eq!(of(limited).as_deref(), Some("futex"));
         let sleep = "230 0x0 0x0 0x7ffd 0x0 0x0 0x0 0x7ffd 0x7f2c\n";
         assert_eq!(of(sleep).as_deref(), Some("clock_nanosleep"));
+    }
+
+    #[test]
+    fn who_writes_writes_to_a_file() {
+        let stderr = "1 0x2 0x7ffe 0x2001 0x0 0x0 0x0 0x7ffd 0x7f2c\n";
+        assert_eq!(written(stderr, Arch::X86_64), Some(2));
+        assert_eq!(written(stderr, Arch::Aarch64), None);
+        assert_eq!(written("0 0x2 0x7ffe", Arch::X86_64), None, "it reads");
+        assert_eq!(written("running", Arch::X86_64), None);
+        assert_eq!(written("1 0xdead00000002", Arch::X86_64), Some(2));
     }
 
     #[test]

@@ -1,12 +1,13 @@
 //! Each thread of the target: time run, time waited for a CPU, state, and what it waits in.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
 use std::path::Path;
 
 use rustix::io::Errno;
 use slowpath_core::signal::{
-    PROCESS_THREADS_CALL, PROCESS_THREADS_STATE, PROCESS_THREADS_WAIT, Signal, THREAD_RUN,
-    THREAD_RUN_DELAY,
+    PROCESS_THREADS_CALL, PROCESS_THREADS_STATE, PROCESS_THREADS_WAIT, PROCESS_THREADS_WRITING,
+    Signal, THREAD_RUN, THREAD_RUN_DELAY,
 };
 use slowpath_core::timeline::{Subject, Window};
 
@@ -14,7 +15,7 @@ use super::scene::numbers;
 use super::source::Files;
 use super::syscalls::{self, Arch};
 use super::text::{Stat, schedstat};
-use super::{Out, Probe, Scene, USUAL_NS};
+use super::{Out, Probe, Scene, USUAL_NS, written};
 use crate::clock;
 
 pub(super) const CADENCE_NS: u64 = USUAL_NS;
@@ -25,7 +26,10 @@ pub(super) const SIGNALS: &[&Signal] = &[
     &PROCESS_THREADS_STATE,
     &PROCESS_THREADS_WAIT,
     &PROCESS_THREADS_CALL,
+    &PROCESS_THREADS_WRITING,
 ];
+/// What `syscall` tells.
+const OF_SYSCALL: &[&Signal] = &[&PROCESS_THREADS_CALL, &PROCESS_THREADS_WRITING];
 
 const OF_SCHEDSTAT: &[&Signal] = &[&THREAD_RUN, &THREAD_RUN_DELAY];
 
@@ -43,30 +47,32 @@ const SYSCALL_REMEDY: &str =
 #[derive(Debug, Default)]
 pub(super) struct State {
     /// Labels met so far: one that no thread has now counts zero, it does not end.
-    met: BTreeMap<u32, [BTreeSet<String>; 3]>,
+    met: BTreeMap<u32, [BTreeSet<String>; 4]>,
     /// Processes whose system calls may not be read: asking again each time is dear.
     refused: BTreeSet<u32>,
     files: Files,
 }
 
 /// The signals that count threads, in the order of [`Counts`].
-const COUNTED: [&Signal; 3] = [
+const COUNTED: [&Signal; 4] = [
     &PROCESS_THREADS_STATE,
     &PROCESS_THREADS_WAIT,
     &PROCESS_THREADS_CALL,
+    &PROCESS_THREADS_WRITING,
 ];
 const STATE: usize = 0;
 const WAIT: usize = 1;
 const CALL: usize = 2;
+const WRITING: usize = 3;
 
 /// Threads of a process by label, for each of the counted signals.
-type Counts = [BTreeMap<String, u32>; 3];
+type Counts = [BTreeMap<String, u32>; 4];
 
 impl Probe for State {
     fn read(&mut self, scene: &Scene, out: &mut Out) {
         if Arch::HOST.is_none() {
             let reason = "the system calls of this processor have no names here";
-            out.missing(&[&PROCESS_THREADS_CALL], reason, "");
+            out.missing(OF_SYSCALL, reason, "");
         }
         let mut budget = MAX_THREADS;
         for process in &scene.processes {
@@ -113,8 +119,15 @@ impl State {
         if let Some(function) = self.wait(&directory.join("wchan"), out) {
             *counts[WAIT].entry(function).or_default() += 1;
         }
-        if let Some(call) = self.call(&directory.join("syscall"), pid, out) {
+        let (call, file) = self.call(&directory.join("syscall"), pid, out);
+        if let Some(call) = call {
             *counts[CALL].entry(call).or_default() += 1;
+        }
+        if let Some(file) = file {
+            let link = |fd: u64| fs::read_link(scene.of_process(pid, &format!("fd/{fd}"))).ok();
+            *counts[WRITING]
+                .entry(written::label(file, link))
+                .or_default() += 1;
         }
     }
 
@@ -160,21 +173,24 @@ impl State {
         None
     }
 
-    fn call(&mut self, path: &Path, pid: u32, out: &mut Out) -> Option<String> {
-        let arch = Arch::HOST?;
-        if self.refused.contains(&pid) {
-            return None;
-        }
+    /// The label of the call that a thread waits in, and the file that it writes to.
+    fn call(&mut self, path: &Path, pid: u32, out: &mut Out) -> (Option<String>, Option<u64>) {
+        let Some(arch) = Arch::HOST.filter(|_| !self.refused.contains(&pid)) else {
+            return (None, None);
+        };
         match self.files.read_short(path) {
-            Ok(file) => return syscalls::label(&file.text, arch),
+            Ok(file) => {
+                let text = &file.text;
+                return (syscalls::label(text, arch), syscalls::written(text, arch));
+            }
             Err(error @ (Errno::ACCESS | Errno::PERM)) => {
                 self.refused.insert(pid);
                 let reason = format!("{} may not be read: {error}", path.display());
-                out.missing(&[&PROCESS_THREADS_CALL], &reason, SYSCALL_REMEDY);
+                out.missing(OF_SYSCALL, &reason, SYSCALL_REMEDY);
             }
-            Err(error) => out.failed(&[&PROCESS_THREADS_CALL], path, error),
+            Err(error) => out.failed(OF_SYSCALL, path, error),
         }
-        None
+        (None, None)
     }
 
     fn push_counts(&mut self, pid: u32, counts: Counts, window: Window, out: &mut Out) {

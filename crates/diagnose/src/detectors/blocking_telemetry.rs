@@ -1,0 +1,174 @@
+//! Requests wait while telemetry is sent for them: spans, logs or metrics go to a collector before the
+//! answer goes to the client.
+//!
+//! A thread in the background that sends them with a lock that requests take is `lock-held-over-io`.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::net::SocketAddr;
+
+use slowpath_core::nanos::{MILLISECOND, Nanos, Span};
+use slowpath_core::trace::NO_STACK;
+
+use crate::case::{Case, EndpointCase};
+use crate::detectors::{Detector, Examine};
+use crate::diagnosis::{Culprit, Grade, Place, Segment, Source};
+use crate::predict::without_waits;
+use crate::telemetry;
+use crate::trace::calls::waits::waits;
+use crate::trace::calls::{Calls, settled};
+use crate::trace::inside::Inside;
+use crate::trace::looked::Looked;
+use crate::trace::pieces::{Behalf, Piece};
+use crate::verdict::{Amount, Claim, Found, Verdict, evidence, human, percent};
+
+/// What all requests have is named from here on: handing spans to a collector on the same host takes less.
+const FLOOR_LEAST_NS: f64 = 2.0 * MILLISECOND as f64;
+/// A peer is asked by a library of telemetry if so much of the waits for it, where stacks tell, are its.
+const BY_LIBRARY: f64 = 0.5;
+
+/// See the module.
+pub(super) static DETECTOR: Detector = Detector {
+    examine: Examine::Endpoint(examine),
+    may_be_the_work: false,
+};
+
+/// A part of a request in which it waited for a reply.
+struct Waited {
+    claim: Claim,
+    remote: SocketAddr,
+    stack: u32,
+    slow: bool,
+}
+
+fn examine(case: &Case<'_>, endpoint: &EndpointCase) -> Verdict {
+    let looked = match Looked::at(case, endpoint) {
+        Ok(looked) => looked,
+        Err(blind) => return *blind,
+    };
+    let inside = looked.inside;
+    let calls = Calls::of(case, inside);
+    let mut waited = waited(&looked, &calls);
+    let all: BTreeSet<SocketAddr> = waited.iter().map(|w| w.remote).collect();
+    let collectors: BTreeMap<SocketAddr, (String, Grade)> = all
+        .into_iter()
+        .filter_map(|remote| Some((remote, collector(inside, remote, &waited)?)))
+        .collect();
+    waited.retain(|w| collectors.contains_key(&w.remote));
+    if waited.is_empty() {
+        let n = looked.join.walked.len();
+        return looked.cleared(
+            endpoint,
+            format!("none of {n} requests waited for what is known as a collector of telemetry"),
+        );
+    }
+    if is_collector(inside) {
+        return Verdict::Cleared("the target collects telemetry itself: to send it on is its work".to_owned());
+    }
+    let claims: Vec<Claim> = waited.iter().map(|w| w.claim).collect();
+    if let Some(lead) = looked.too_small(case, endpoint, &claims) {
+        return lead;
+    }
+    let place = looked.place(endpoint, &claims);
+    let counts = |w: &&Waited| place != Place::Tail || w.slow;
+    let touched: BTreeSet<u32> = waited.iter().filter(counts).map(|w| w.claim.sample).collect();
+    let total: u64 = waited.iter().filter(counts).map(|w| w.claim.span.len_ns()).sum();
+    let each = total as f64 / touched.len().max(1) as f64;
+    if place == Place::Floor && each < FLOOR_LEAST_NS {
+        return Verdict::Cleared(format!(
+            "requests wait {} for a collector of telemetry, in the mean: as much as sending takes",
+            human(each)
+        ));
+    }
+    let (remote, (why, grade)) = collectors.iter().next().expect("there are waits for one");
+    let of = touched.len() as f64 / looked.join.walked.len().max(1) as f64;
+    let text = format!(
+        "{} of the followed requests wait for replies from {remote}, {} each in the mean",
+        percent(of),
+        human(each)
+    );
+    let stack = waited.iter().map(|w| w.stack).find(|&stack| stack != NO_STACK);
+    Verdict::Found(Found {
+        place,
+        prediction: without_waits(case, endpoint, place, looked.join, &claims),
+        amount: Amount::Claims(claims),
+        grade: *grade,
+        summary: format!(
+            "requests wait {} while telemetry is sent to {remote} before they are answered; hand it to a \
+             queue that a thread in the background empties, and that drops when it is full",
+            human(each)
+        ),
+        evidence: vec![
+            evidence(Source::Trace, "trace", text),
+            evidence(Source::Trace, "trace", format!("that this is telemetry: {why}")),
+        ],
+        culprit: Culprit {
+            stack: stack.map_or_else(Vec::new, |stack| inside.stack_words(stack)),
+            ..Culprit::default()
+        },
+    })
+}
+
+/// What requests waited for replies.
+fn waited(looked: &Looked<'_>, calls: &Calls) -> Vec<Waited> {
+    let inside = looked.inside;
+    let mut all = Vec::new();
+    for walked in &looked.join.walked {
+        let own = calls.own(inside, walked);
+        let parts = settled(&own.calls);
+        let pieces = walked.pieces.iter();
+        let own = |p: &&Piece| p.segment == Segment::Service && p.behalf == Behalf::Own;
+        for piece in pieces.filter(own) {
+            let hops = inside.chains.hops(piece.chain);
+            if waits(inside, piece, &hops, walked.joined.socket).is_none() {
+                continue;
+            }
+            let off = hops.first().and_then(|hop| {
+                let at = piece.begin;
+                inside.index.offs(hop.tid, at, at.saturating_add(1)).first()
+            });
+            let first = parts.partition_point(|part| part.end <= piece.begin);
+            for part in parts[first..].iter().take_while(|part| part.begin < piece.end) {
+                let begin = Nanos::new(part.begin.max(piece.begin).max(1));
+                let end = Nanos::new(part.end.min(piece.end).max(1));
+                all.push(Waited {
+                    claim: Claim {
+                        sample: walked.joined.sample,
+                        span: Span::new(begin, end),
+                    },
+                    remote: part.remote,
+                    stack: off.map_or(NO_STACK, |off| off.stack),
+                    slow: walked.slow,
+                });
+            }
+        }
+    }
+    all
+}
+
+/// Why a peer is a collector of telemetry, and how sure that is; `None` if nothing says so.
+fn collector(inside: &Inside<'_>, remote: SocketAddr, waited: &[Waited]) -> Option<(String, Grade)> {
+    let own = waited.iter().filter(|w| w.remote == remote && w.stack != NO_STACK);
+    let mut sums = [0_u64; 2];
+    for w in own {
+        let exports = telemetry::exports("", &inside.stack_words(w.stack));
+        sums[usize::from(exports)] += w.claim.span.len_ns();
+    }
+    let all = (sums[0] + sums[1]) as f64;
+    if sums[1] > 0 && sums[1] as f64 >= BY_LIBRARY * all {
+        let why = format!("{} of the waits are in functions of such a library", percent(sums[1] as f64 / all));
+        return Some((why, Grade::Supported));
+    }
+    let program = inside.program_at(remote).filter(|name| telemetry::collects(name));
+    if let Some(program) = program {
+        return Some((format!("{program} listens at {remote}"), Grade::Supported));
+    }
+    let by_port = telemetry::is_port(remote.port());
+    by_port.then(|| (format!("port {} is that of collectors", remote.port()), Grade::Suspected))
+}
+
+/// Whether the target is a collector.
+fn is_collector(inside: &Inside<'_>) -> bool {
+    let mut own = inside.trace().processes.iter();
+    own.any(|p| p.role == slowpath_core::trace::Role::Target && telemetry::collects(&p.executable))
+        || inside.own_port().is_some_and(telemetry::is_port)
+}
