@@ -29,6 +29,17 @@ const LOOSE: f64 = 0.8;
 const BELOW_EDGE: f64 = 0.75;
 /// … lie at most so many requests for each that has it.
 const BELOW_EDGE_MOST: f64 = 0.1;
+/// Where fewer than half of the slow requests have it, it is a peak of their lengths. These are alike
+/// within this factor, of which a timer's slack and a wake-up take a part …
+const PEAK_WIDTH: f64 = 1.05;
+/// … and hold this share of the slow requests: of lengths that are spread evenly up to some length as many
+/// lie within a twentieth of any of them.
+const PEAK_SHARE: f64 = 0.15;
+/// Timers do not fire early: at most one in so many lie in each of a few widths below.
+const PEAK_EDGE: f64 = 5.0;
+/// … and behind it half as many, in each of so many widths on either side.
+const PEAK_BEHIND: f64 = 2.0;
+const PEAK_SIDE: i32 = 3;
 /// A floor is in every request but those that go another way, like the first on a connection; a
 /// slow mode may hold as many again that are slow for another reason.
 const HAVE_IT: (f64, f64) = (0.9, 0.5);
@@ -97,7 +108,7 @@ impl Delay {
 }
 
 /// Looks for a constant in all requests, then in those that met an idle server (others' queueing
-/// would blur it), then in the slow ones.
+/// would blur it), then in the slow ones, and in a part of these.
 pub(crate) fn constant(case: &Case<'_>, endpoint: &EndpointCase) -> Option<Delay> {
     let alone = |i: &&u32| case.sample(**i).in_flight() == 0 && case.sample(**i).queued_ns() == 0;
     let all = &endpoint.completed;
@@ -120,6 +131,9 @@ pub(crate) fn constant(case: &Case<'_>, endpoint: &EndpointCase) -> Option<Delay
                 width_ns,
                 waits,
             });
+        }
+        if let Some(delay) = peak(case, &endpoint.split.slow, phase, least) {
+            return Some(delay);
         }
     }
     None
@@ -161,6 +175,47 @@ fn tight(
     let is_tight =
         (high - low) as f64 <= TIGHT * constant as f64 && has_edge && constant >= least_ns;
     is_tight.then_some((constant, high - low))
+}
+
+/// The peak of the lengths of slow requests, if they have one. Those that take longer wait for something
+/// else as well, or for that alone.
+fn peak(case: &Case<'_>, slow: &[u32], phase: Part, least_ns: u64) -> Option<Delay> {
+    let of = |&i: &u32| Some((phase.of(case.sample(i))?.len_ns(), i));
+    let mut all: Vec<(u64, u32)> = slow.iter().filter_map(of).collect();
+    all.sort_unstable();
+    let mut best = 0..0;
+    let mut end = 0;
+    for (begin, &(low, _)) in all.iter().enumerate() {
+        let most = low as f64 * PEAK_WIDTH;
+        while all.get(end).is_some_and(|&(ns, _)| ns as f64 <= most) {
+            end += 1;
+        }
+        if end - begin > best.len() {
+            best = begin..end;
+        }
+    }
+    if best.len() < FEWEST || (best.len() as f64) < PEAK_SHARE * slow.len() as f64 {
+        return None;
+    }
+    let (low, high) = (all[best.start].0, all[best.end - 1].0);
+    let below = |ns: f64| all.partition_point(|&(l, _)| (l as f64) < ns);
+    let side = PEAK_WIDTH.powi(PEAK_SIDE);
+    let mean = |n: usize| n as f64 / f64::from(PEAK_SIDE);
+    let before = mean(best.start - below(low as f64 / side));
+    let behind = mean(below(high as f64 * side).saturating_sub(best.end));
+    let n = best.len() as f64;
+    if low < least_ns || PEAK_EDGE * before > n || PEAK_BEHIND * behind > n {
+        return None;
+    }
+    let mut own: Vec<u32> = all[best].iter().map(|&(_, i)| i).collect();
+    own.sort_unstable();
+    Some(Delay {
+        place: Place::Tail,
+        phase,
+        constant_ns: low,
+        width_ns: high - low,
+        waits: waits(case, &own, phase, low),
+    })
 }
 
 /// Whether lengths are certainly not tight, which is seen without sorting them: half of them within

@@ -80,6 +80,16 @@ pub(crate) struct Touches {
 impl Touches {
     /// The warm-up belongs to them: what it filled is there. `None` without keys, or if none is slow.
     pub(crate) fn of(case: &Case<'_>, endpoint: &EndpointCase) -> Option<Self> {
+        Self::without(case, endpoint, &[])
+    }
+
+    /// The same, where some requests are slow for a reason that has to do with no key: those at these
+    /// positions, ascending.
+    pub(crate) fn without(
+        case: &Case<'_>,
+        endpoint: &EndpointCase,
+        otherwise: &[u32],
+    ) -> Option<Self> {
         let fast_ns = endpoint.split.fast_ns?;
         let cut_ns = endpoint.split.cut_ns?;
         let timed_out = endpoint.failed.iter().filter(|&&i| {
@@ -95,7 +105,12 @@ impl Touches {
             return None;
         }
         all.sort_unstable_by_key(|t| (t.sent, t.sample));
-        let all = first_of_each(case, all.into_iter(), most);
+        let mut all = first_of_each(case, all.into_iter(), most);
+        for touch in &mut all {
+            if otherwise.binary_search(&touch.sample).is_ok() {
+                touch.excess_ns = 0;
+            }
+        }
         let mut touches = Self {
             all,
             keys: 0,

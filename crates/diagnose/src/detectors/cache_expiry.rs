@@ -2,6 +2,7 @@
 //! filling it again.
 
 use crate::case::{Case, EndpointCase};
+use crate::constant::constant;
 use crate::detectors::{Detector, Examine};
 use crate::diagnosis::{Culprit, Grade, Place, Source};
 use crate::expiry::{Expiry, NoExpiry};
@@ -20,7 +21,11 @@ fn examine(case: &Case<'_>, endpoint: &EndpointCase) -> Verdict {
         let text = "no requests for keys are slow beside others";
         return Verdict::Cleared(text.to_owned());
     };
-    match Expiry::of(touches) {
+    let of_all = Expiry::of(touches);
+    if let (Err(NoExpiry::Unrelated), Some(found)) = (of_all, beside_a_delay(case, endpoint)) {
+        return found;
+    }
+    match of_all {
         Ok(expiry) => found(case, endpoint, touches, &expiry),
         Err(NoExpiry::Unrelated) => Verdict::Cleared(
             "requests are not slow by the time since their key was last slow".to_owned(),
@@ -66,6 +71,17 @@ fn claims(of: impl Iterator<Item = Claim>) -> Vec<Claim> {
     let mut claims: Vec<Claim> = of.collect();
     claims.sort_unstable_by_key(|claim| claim.sample);
     claims
+}
+
+/// What is found if those requests are left out that are slow by a constant, whatever they ask for: they
+/// say nothing of when an entry was filled.
+fn beside_a_delay(case: &Case<'_>, endpoint: &EndpointCase) -> Option<Verdict> {
+    let delay = constant(case, endpoint).filter(|delay| delay.place == Place::Tail)?;
+    let mut otherwise: Vec<u32> = delay.waits.iter().map(|&(sample, _)| sample).collect();
+    otherwise.sort_unstable();
+    let touches = Touches::without(case, endpoint, &otherwise)?;
+    let expiry = Expiry::of(&touches).ok()?;
+    Some(found(case, endpoint, &touches, &expiry))
 }
 
 fn found(

@@ -261,9 +261,13 @@ const KERNEL_LOCKS: &[&str] = &[
     "down_write",
 ];
 
-/// Waiting for a condition, if nothing further out is known: locks of CPython, of the Java virtual
-/// machine and its library, and of Rust's libraries are made of it.
-const CONDITIONS: &[&str] = &["pthread_cond_", "Parker::park", "thread::park"];
+/// Waiting for a condition, if nothing further out is known: locks of CPython and of Rust's libraries are
+/// made of it.
+const CONDITIONS: &[&str] = &["pthread_cond_", "thread::park"];
+
+/// What both locks and conditions of Java's library end in (`LockSupport.park`): where the functions above
+/// have no names, as those that were compiled while the program ran, it cannot be told which.
+const EITHER: &[&str] = &["Parker::park", "PlatformEvent::park"];
 
 /// Functions that Go's scheduler has on its stack, and goroutines never (`runtime/proc.go`).
 const GO_IDLE: &[&str] = &[
@@ -344,6 +348,8 @@ struct Own {
     condition: bool,
     /// Whether a condition that it waits for itself is an interpreter's lock.
     let_in: bool,
+    /// Whether it may be a lock as well, if nothing further out is known.
+    either: bool,
     kind: Kind,
 }
 
@@ -364,11 +370,15 @@ impl Facts {
     /// functions tell up to the first of the program's own: those further out did not ask for it.
     fn of<'a>(stack: impl Iterator<Item = &'a Own>) -> Self {
         let mut facts = Self::default();
-        let (mut condition, mut leaf) = (false, true);
+        let (mut condition, mut either, mut leaf) = (false, false, true);
         // Whether the one who called the C library's condition was met.
         let mut asked = false;
         for own in stack {
             facts.call = facts.call.or(own.facts.call);
+            // Java sleeps at a futex that nobody wakes.
+            if leaf && own.facts.call == Some(Call::Sleep) {
+                facts.call = own.facts.call;
+            }
             let asks = condition && !own.condition && !asked;
             asked |= asks;
             // Its lock has a mutex, which whoever waits for it takes in passing.
@@ -386,9 +396,12 @@ impl Facts {
             facts.idle |= own.facts.idle || (leaf && own.kind == Kind::TokioIdle);
             facts.named |= own.facts.named;
             condition |= own.condition && leaf;
+            either |= own.either && leaf;
             leaf &= matches!(own.kind, Kind::Kernel | Kind::Library);
         }
-        facts.waits = facts.waits.or(condition.then_some(Waits::Condition));
+        facts.waits = facts
+            .waits
+            .or((condition && !either).then_some(Waits::Condition));
         facts
     }
 }
@@ -421,6 +434,7 @@ impl Own {
             },
             condition: known(CONDITIONS),
             let_in: of_file(WAITS_TO_BE_LET_IN),
+            either: known(EITHER),
             kind: match (tokio, library) {
                 (true, _) => Kind::TokioIdle,
                 (false, true) => Kind::Library,
@@ -443,6 +457,7 @@ impl Own {
             },
             condition: false,
             let_in: false,
+            either: false,
             kind: Kind::Kernel,
         }
     }

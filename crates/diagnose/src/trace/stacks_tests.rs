@@ -68,6 +68,13 @@ fn locks_are_told_that_are_made_of_conditions() {
         ("java.util.concurrent.FutureTask.get", "perf-7.map"),
     ]);
     assert_eq!(future.waits, Some(Waits::Condition));
+    let nameless = facts(&[
+        ("___pthread_cond_wait", "libc.so.6"),
+        park,
+        unsafe_park,
+        ("0x7f10a4", "perf-7.map"),
+    ]);
+    assert_eq!(nameless.waits, None, "both end there");
     let further_out = facts(&[
         ("__futex_abstimed_wait_common", "libc.so.6"),
         ("do_wait_for_slot", "server"),
@@ -112,6 +119,12 @@ fn runtimes_disks_and_sleeps_are_known() {
         Some(Call::Sleep)
     );
     assert_eq!(facts(&[("do_nanosleep", "server")]).call, Some(Call::Sleep));
+    let java = facts(&[
+        ("futex_wait", "kernel"),
+        ("os::PlatformEvent::park(long)", "libjvm.so"),
+        ("JavaThread::sleep(long)", "libjvm.so"),
+    ]);
+    assert_eq!(java.call, Some(Call::Sleep));
     assert!(!facts(&[("0x48be43", "server")]).named);
 }
 

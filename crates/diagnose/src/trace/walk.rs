@@ -9,7 +9,7 @@ mod behalf;
 mod turns;
 mod wait;
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use slowpath_core::trace::{Call, NO_STACK, Role};
 
@@ -35,6 +35,8 @@ pub struct Walker<'a> {
     stacks: Stacks,
     /// The futexes, by process, at which threads wait until they are let into an interpreter.
     interpreters: BTreeSet<(u32, u64)>,
+    /// When threads woke others, in order of time, by thread.
+    wakes: BTreeMap<u32, Vec<u64>>,
     /// The chains of all requests that were walked.
     pub chains: Chains,
 }
@@ -76,6 +78,7 @@ impl<'a> Walker<'a> {
             loops,
             stacks,
             interpreters,
+            wakes: wakes(index),
             chains: Chains::default(),
         }
     }
@@ -287,6 +290,22 @@ impl<'a> Walker<'a> {
     fn role(&self, tid: u32) -> Option<Role> {
         self.index.trace.process_of(tid).map(|process| process.role)
     }
+}
+
+/// When threads woke others.
+fn wakes(index: &Index<'_>) -> BTreeMap<u32, Vec<u64>> {
+    let mut all: BTreeMap<u32, Vec<u64>> = BTreeMap::new();
+    for tid in index.tids() {
+        for off in index.offs(tid, 0, u64::MAX) {
+            if let Some(by) = off.woken_by() {
+                all.entry(by).or_default().push(off.ready_from());
+            }
+        }
+    }
+    for wakes in all.values_mut() {
+        wakes.sort_unstable();
+    }
+    all
 }
 
 /// Where threads were found waiting for an interpreter, by their stacks, and for nothing else: Ruby's

@@ -105,3 +105,25 @@ fn who_waits_for_its_next_request_has_no_lock() {
     let unknown = "1 woke 2: unknown(nowaker)";
     assert!(told.iter().any(|line| line.ends_with(unknown)), "{told:#?}");
 }
+
+#[test]
+fn who_lets_others_in_between_two_sleeps_at_one_futex_sleeps_twice() {
+    let mut script = server(Runtime::Jvm, &[1, 50]);
+    script.starts(10, 1);
+    script.starts(10, 50);
+    // Java's `Thread.sleep`: the thread's own futex, which nobody wakes; but at the end of the record.
+    let at_own = |begin, end, by| Wait {
+        about: 0xBEE,
+        ..Wait::new(50, begin, end, Call::Futex, by)
+    };
+    script.waits(at_own(500, 9_000, By::Hardirq));
+    script.waits(at_own(9_200, 20_000, By::Thread(1)));
+    script.waits(futex(1, 2_030, 9_100, 50));
+    let request = Request::by(1, 2_000, 2_020, 30_000);
+    request.play(&mut script);
+    let told = told(&script.done(), &request);
+    assert!(
+        told.contains(&"6970 1 woke 50: sleep".to_owned()),
+        "{told:#?}"
+    );
+}

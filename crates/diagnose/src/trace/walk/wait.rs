@@ -80,12 +80,20 @@ impl Walker<'_> {
                 next.about == last.about || (lets_in(&last) && lets_in(next))
             };
             let soon = next.begin.saturating_sub(last.end) <= AGAIN_NS;
-            if !soon || !same || self.call(next) != Some(Call::Futex) {
+            // Who let somebody go on in between has done with what it waited for: it sleeps anew.
+            let anew = self.woke_somebody(wait.tid, last.end, next.begin);
+            if !soon || !same || anew || self.call(next) != Some(Call::Futex) {
                 break;
             }
             last = *next;
         }
         last
+    }
+
+    fn woke_somebody(&self, tid: u32, begin: u64, end: u64) -> bool {
+        let wakes = self.wakes.get(&tid).map_or(&[][..], Vec::as_slice);
+        let next = wakes.partition_point(|&at| at < begin);
+        wakes.get(next).is_some_and(|&at| at <= end)
     }
 
     /// Whether the thread's runtime has nothing for it to do: what its requests wait for is in
