@@ -7,6 +7,7 @@ use slowpath_diagnose::diagnosis::{
 
 use crate::quantity;
 
+mod blind;
 mod collections;
 mod failures;
 mod gates;
@@ -20,6 +21,7 @@ mod spans;
 mod streams;
 mod trials;
 
+pub(crate) use blind::blind;
 pub(crate) use failures::{
     bound, connection_facts, error_facts, error_told, example, idle_bins, idle_gaps, log_line,
     no_lines, nothing_answered, served, telling_line,

@@ -188,7 +188,10 @@ impl<'a> Walker<'a> {
     /// that made it go on with the request, whatever it ran for others before.
     fn resumed(&self, tid: u32, begin: u64, end: u64) -> Option<&'a Off> {
         let offs = self.index.offs(tid, begin, end).iter().rev();
-        let mut offs = offs.filter(|off| off.end < end && self.is_runtime_idle(tid, off));
+        // Go's scheduler sleeps for microseconds before it takes work from another thread.
+        let rests = |off: &&Off| self.call(off) != Some(Call::Sleep);
+        let mut offs =
+            offs.filter(|off| off.end < end && rests(off) && self.is_runtime_idle(tid, off));
         offs.next()
     }
 

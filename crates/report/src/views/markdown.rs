@@ -295,12 +295,8 @@ fn lists(text: &mut String, diagnosis: &Diagnosis) {
     if !diagnosis.blind.is_empty() {
         line(text, "\n## Blind\n");
     }
-    for blind in &diagnosis.blind {
-        let written = with_remedy(
-            &format!("{}: {}", blind.cause, blind.missing),
-            &blind.remedy,
-        );
-        line(text, &written);
+    for blind in story::blind(diagnosis) {
+        line(text, &with_remedy(&blind.text(), blind.remedy));
     }
     if !diagnosis.gaps.is_empty() {
         line(text, "\n## Not observed\n");

@@ -307,9 +307,9 @@ fn beside(page: &mut Page, diagnosis: &Diagnosis, experiments: &[Experiment]) {
         }
         page.end();
     }
-    for blind in &diagnosis.blind {
+    for blind in story::blind(diagnosis) {
         page.labelled("blind", Tint::Plain, LABEL);
-        page.words(&format!("{}: {}", blind.cause, blind.missing), Tint::Plain);
+        page.words(&blind.text(), Tint::Plain);
         if !blind.remedy.is_empty() {
             page.words(&format!("({})", blind.remedy), Tint::Dim);
         }

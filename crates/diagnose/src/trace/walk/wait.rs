@@ -118,7 +118,8 @@ impl Walker<'_> {
     /// then runs what that timer makes ready. Timers of the kernel fire in the hard interrupt.
     fn is_ended_by_own_timer(&self, wait: &Wait<'_>, way: &Way<'_>) -> bool {
         let by_timer = matches!(ender(self, wait.off), Ender::Interrupt(Context::Hardirq));
-        if !by_timer || wait.depth != 1 || way.segment != Segment::Service {
+        let sleeps = self.call(wait.off) == Some(Call::Sleep);
+        if !by_timer || sleeps || wait.depth != 1 || way.segment != Segment::Service {
             return false;
         }
         let marks = self.index.marks(wait.tid, wait.off.end, way.end);
