@@ -27,18 +27,17 @@ const COLLECTORS: &[&str] = &[
     "otelcorecol",
     "jaeger",
     "zipkin",
-    "tempo",
     "promtail",
-    "loki",
     "fluentd",
     "fluentbit",
-    "fluent",
-    "vector",
     "telegraf",
     "statsd",
     "logstash",
-    "alloy",
 ];
+/// Names of such programs that are words of everyday use: they have to be the whole name.
+const WHOLE: &[&str] = &["tempo", "loki", "vector", "alloy", "fluent-bit"];
+/// Words in the names of functions that only look on: they are around whatever a program sends.
+const LOOKS_ON: &[&str] = &["instrumentation", "contrib", "integrations", "javaagent"];
 /// Ports at which collectors take it, and hardly anything else listens: OTLP over gRPC and HTTP, Jaeger
 /// (`jaeger.thrift` over HTTP, `model.proto` over gRPC), Zipkin, the agent of Datadog.
 const PORTS: &[u16] = &[4317, 4318, 14268, 14250, 9411, 8126];
@@ -59,12 +58,14 @@ pub(crate) fn exports(thread: &str, stack: &[String]) -> bool {
 
 fn sends(function: &str) -> bool {
     let lower = function.to_ascii_lowercase();
-    has_word(function, WORDS) && SENDS.iter().any(|verb| lower.contains(verb))
+    has_word(function, WORDS)
+        && !has_word(function, LOOKS_ON)
+        && SENDS.iter().any(|verb| lower.contains(verb))
 }
 
 /// Whether a program collects telemetry, by the name of its executable.
 pub(crate) fn collects(executable: &str) -> bool {
-    has_word(executable, COLLECTORS)
+    has_word(executable, COLLECTORS) || WHOLE.contains(&executable)
 }
 
 /// Whether collectors listen at a port.
@@ -79,6 +80,9 @@ mod tests {
     #[test]
     fn whole_words_give_it_away() {
         assert!(collects("otelcol-contrib") && collects("jaeger-all-in-one"));
+        assert!(collects("vector") && !collects("vector-search"));
+        let wraps = "io.opentelemetry.instrumentation.httpclient.OpenTelemetryHttpClient.send";
+        assert!(!exports("worker", &[wraps.to_owned()]));
         assert!(!collects("vectorize") && !collects("hotel") && !collects(""));
         assert!(exports(
             "worker",

@@ -23,7 +23,7 @@ mod remote;
 pub(crate) mod room;
 pub(crate) mod shift;
 pub(crate) mod slept;
-mod stacks;
+pub(crate) mod stacks;
 pub(crate) mod stalls;
 pub(crate) mod view;
 pub mod walk;

@@ -137,6 +137,18 @@ pub enum Intervention {
 }
 
 impl Intervention {
+    /// Whether something of the target is changed, and not of the load alone.
+    pub const fn changes_the_target(&self) -> bool {
+        matches!(
+            self,
+            Self::TimerSlack { .. }
+                | Self::CpuQuota { .. }
+                | Self::FileLimit { .. }
+                | Self::Niceness { .. }
+                | Self::Toggle { .. }
+        )
+    }
+
     /// What the intervention must do if its cause is the right one.
     pub fn effect(&self) -> Effect {
         match self {

@@ -1,5 +1,6 @@
 //! What experiments do to findings: confirm or refute them.
 
+use slowpath_core::scenario::COLD;
 use slowpath_diagnose::diagnosis::{Evidence, Finding, Grade, Source};
 use slowpath_experiment::{Experiment, Verdict};
 
@@ -14,7 +15,9 @@ pub(crate) fn apply(experiments: &[Experiment], findings: &mut [Finding]) {
         };
         let same = findings
             .iter_mut()
-            .filter(|f| f.cause == experiment.cause && f.endpoint == experiment.endpoint);
+            // Blocks are warm: what is slow in a cold pass only is not what they tested.
+            .filter(|f| f.cause == experiment.cause && f.endpoint == experiment.endpoint)
+            .filter(|f| f.pass.as_deref() != Some(COLD));
         for finding in same {
             finding.evidence.push(Evidence {
                 source: Source::Experiment,

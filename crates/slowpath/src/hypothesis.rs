@@ -85,6 +85,8 @@ struct Written {
     sent: f64,
     /// Why the cause may be there although the intervention does not move it.
     limited_by: Option<String>,
+    /// Why it may be another one although the intervention moves it.
+    shared_by: Option<String>,
 }
 
 impl Written {
@@ -96,6 +98,7 @@ impl Written {
             block_ns: 0,
             sent: 1.0,
             limited_by: None,
+            shared_by: None,
         }
     }
 }
@@ -110,6 +113,8 @@ pub(crate) struct Test {
     pub(crate) design: Design,
     /// Why the cause may be there although the intervention does not move it.
     pub(crate) limited_by: Option<String>,
+    /// Why it may be another one although the intervention moves it.
+    pub(crate) shared_by: Option<String>,
 }
 
 /// What is to be tested.
@@ -160,8 +165,8 @@ pub(crate) fn write_toggle(
 
 /// Whether the same intervention moves both causes, so that it cannot tell one from the other.
 pub(crate) fn moves_both(one: &str, other: &str) -> bool {
-    let first = KINDS.iter().find(|kind| kind.causes.contains(&one));
-    first.is_some_and(|kind| kind.causes.contains(&other))
+    let both = |kind: &&Kind| kind.causes.contains(&one) && kind.causes.contains(&other);
+    KINDS.iter().copied().any(|kind| both(&kind))
 }
 
 fn on_ground(
@@ -210,6 +215,7 @@ fn planned(ground: &Ground<'_>, written: Written, seed: u64) -> Result<Test> {
         hypothesis,
         design,
         limited_by: written.limited_by,
+        shared_by: written.shared_by,
     })
 }
 

@@ -80,11 +80,22 @@ fn suspicions(judged: &Judged, seed: u64) -> Vec<(f64, Test)> {
         .iter()
         .map(|b| b.cause.as_str())
         .collect();
+    let started = judged
+        .record
+        .manifest
+        .plan
+        .scenario
+        .target
+        .command
+        .is_some();
     let left = blind
         .difference(&tested)
         .filter(|cause| PROVABLE.contains(cause));
     let tests = left.filter_map(|cause| {
         let test = hypothesis::write(judged, Wanted::Supposed(cause), seed).ok()?;
+        // A server that was found running is not changed on a mere suspicion.
+        let allowed = started || !test.hypothesis.intervention.changes_the_target();
+        allowed.then_some(())?;
         Some((1e9 / test.design.total_ns() as f64, test))
     });
     tests.collect()

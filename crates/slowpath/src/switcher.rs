@@ -229,13 +229,19 @@ struct ToggleLever {
 
 impl ToggleLever {
     fn set(&self, on: bool, undo: &mut Option<Undo>) -> Result<()> {
+        // What was switched on is switched off again, whoever wants to stop.
+        let stop = if on {
+            Arc::clone(&self.stop)
+        } else {
+            Arc::default()
+        };
         let toggled = Toggled::new(
             &self.guardian,
             &self.scenario,
             &self.toggle,
             on,
             &self.dir,
-            &self.stop,
+            &stop,
         );
         toggled.switch(&self.places, undo)
     }
@@ -267,7 +273,17 @@ impl Switch {
             let Some(arm) = design.blocks.get(block) else {
                 break;
             };
+            let was = self.on;
             self.set(*arm == Arm::With, guardian)?;
+            let took = began.elapsed().saturating_sub(slot * block as u32);
+            if was != self.on && took > Duration::from_nanos(design.guard_ns) {
+                self.limited_by.get_or_insert_with(|| {
+                    format!(
+                        "switching took until {:.1} s into a block, longer than its guard",
+                        took.as_secs_f64()
+                    )
+                });
+            }
             std::thread::sleep(EVERY);
         }
         Ok(())

@@ -17,6 +17,7 @@ use crate::telemetry;
 use crate::trace::calls::waits::waits;
 use crate::trace::calls::{Calls, settled};
 use crate::trace::inside::Inside;
+use crate::trace::inside::summed;
 use crate::trace::looked::Looked;
 use crate::trace::pieces::{Behalf, Piece};
 use crate::verdict::{Amount, Claim, Found, Verdict, evidence, human, percent};
@@ -49,7 +50,7 @@ fn examine(case: &Case<'_>, endpoint: &EndpointCase) -> Verdict {
     let calls = Calls::of(case, inside);
     let mut waited = waited(&looked, &calls);
     let all: BTreeSet<SocketAddr> = waited.iter().map(|w| w.remote).collect();
-    let collectors: BTreeMap<SocketAddr, (String, Grade)> = all
+    let collectors: Collectors = all
         .into_iter()
         .filter_map(|remote| Some((remote, collector(inside, remote, &waited)?)))
         .collect();
@@ -79,7 +80,9 @@ fn examine(case: &Case<'_>, endpoint: &EndpointCase) -> Verdict {
             human(each)
         ));
     }
-    let (remote, (why, grade)) = collectors.iter().next().expect("there are waits for one");
+    let Some((remote, (why, grade))) = most_waited_for(&collectors, waited.iter().filter(counts)) else {
+        return looked.cleared(endpoint, "no slow request waited for a collector".to_owned());
+    };
     let of = touched.len() as f64 / looked.join.walked.len().max(1) as f64;
     let text = format!(
         "{} of the followed requests wait for replies from {remote}, {} each in the mean",
@@ -106,6 +109,18 @@ fn examine(case: &Case<'_>, endpoint: &EndpointCase) -> Verdict {
             ..Culprit::default()
         },
     })
+}
+
+type Collectors = BTreeMap<SocketAddr, (String, Grade)>;
+
+/// The collector that most of the time is spent waiting for.
+fn most_waited_for<'a>(
+    collectors: &'a Collectors,
+    waited: impl Iterator<Item = &'a Waited>,
+) -> Option<(SocketAddr, &'a (String, Grade))> {
+    let sums = summed(waited.map(|w| (w.remote, w.claim.span.len_ns() as f64)));
+    let (remote, _) = sums.first()?;
+    Some((*remote, collectors.get(remote)?))
 }
 
 /// What requests waited for replies.

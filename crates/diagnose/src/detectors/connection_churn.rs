@@ -43,6 +43,11 @@ fn examine(case: &Case<'_>, endpoint: &EndpointCase) -> Verdict {
         let text = "each request has a connection of its own, as the scenario asks";
         return Verdict::Cleared(text.to_owned());
     }
+    let ends = |e: &EndpointCase| !are_kept(case, e);
+    if case.endpoints.iter().any(ends) {
+        let text = "requests of another endpoint end the connections that they use, as the scenario asks";
+        return Verdict::Cleared(text.to_owned());
+    }
     let dialled = again(case, endpoint);
     let claims = claims(case, &dialled);
     let told = format!(

@@ -16,6 +16,7 @@ use crate::trace::calls::{Asked, Calls};
 use crate::trace::index::State;
 use crate::trace::inside::{Walked, summed};
 use crate::trace::looked::Looked;
+use crate::trace::stacks::Waits;
 use crate::verdict::{Amount, Claim, Found, Verdict, evidence, human, percent};
 
 /// A connection that another has had is taken over when it asks again so soon after the reply. The
@@ -131,14 +132,17 @@ fn waits(
             continue;
         };
         let mut claims = Vec::new();
+        let mut ended_by = None;
         for slice in inside.index.slices(call.tid, since, call.begin.max(since)) {
             // Locks and conditions; calls with data end by data.
             let State::Blocked(off) = slice.state else {
                 continue;
             };
-            if !matches!(inside.stacks.call_in(off), None | Some(Call::Futex)) {
+            let let_in = inside.stacks.facts(off.stack).waits == Some(Waits::Interpreter);
+            if let_in || !matches!(inside.stacks.call_in(off), None | Some(Call::Futex)) {
                 continue;
             }
+            ended_by = off.woken_by();
             let full = own.full(slice.begin, slice.end).into_iter();
             claims.extend(full.map(|(begin, end)| Claim {
                 sample: joined.sample,
@@ -151,7 +155,14 @@ fn waits(
             all.push(Waited {
                 claims,
                 remote: call.remote,
-                taken_over: before.is_some_and(|at| call.begin - at <= TAKEN_OVER_NS),
+                // Whoever gives a connection back lets in who waits for one: any other wait may be over
+                // just then as well.
+                taken_over: before.is_some_and(|at| {
+                    let read = |by| inside.index.marks(by, at, at.saturating_add(1));
+                    let by_giver = ended_by
+                        .is_some_and(|by| read(by).iter().any(|mark| mark.socket == call.socket));
+                    by_giver && call.begin - at <= TAKEN_OVER_NS
+                }),
             });
         }
     }

@@ -34,7 +34,8 @@ pub(super) static DETECTOR: Detector = Detector {
 /// A stretch of time with how much of it, over all CPUs, was stolen.
 struct Stolen {
     span: Span,
-    ns: u64,
+    /// How many CPUs, in the mean.
+    cpus: f64,
 }
 
 fn examine(case: &Case<'_>, endpoint: &EndpointCase) -> Verdict {
@@ -116,20 +117,20 @@ fn stolen(case: &Case<'_>) -> Vec<Stolen> {
     steps
         .filter_map(|span| {
             let share = HostCpu::within(case, &[span])?.steal;
-            let ns = series.increase(span)? as u64;
-            (share >= STRETCH_LEAST).then_some(Stolen { span, ns })
+            let cpus = series.increase(span)? / span.len_ns().max(1) as f64;
+            (share >= STRETCH_LEAST).then_some(Stolen { span, cpus })
         })
         .collect()
 }
 
-/// What stolen time can have cost requests at most: as much of their time in a stretch as was stolen
-/// in it.
+/// What stolen time can have cost requests at most: all that was stolen was of the CPU that they wanted.
 fn claims(case: &Case<'_>, requests: &[u32], stolen: &[Stolen]) -> Vec<Claim> {
     let spans: Vec<Span> = stolen.iter().map(|s| s.span).collect();
     let of = |&sample: &u32| {
         parts(&spans, case.sample(sample).span()).filter_map(move |part| {
-            let own = stolen.iter().find(|s| s.span.intersect(part).is_some())?;
-            let lost = part.len_ns().min(own.ns);
+            let behind = stolen.partition_point(|s| s.span.begin <= part.begin);
+            let own = stolen.get(behind.checked_sub(1)?)?;
+            let lost = (part.len_ns() as f64 * own.cpus.min(1.0)) as u64;
             let span = Span::new(part.begin, part.begin.plus(lost));
             (lost > 0).then_some(Claim { sample, span })
         })

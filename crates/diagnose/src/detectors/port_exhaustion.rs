@@ -19,6 +19,10 @@ const KEPT_NS: u64 = 60 * SECOND;
 /// A server that cannot dial tells its clients with these.
 const SERVER_ERRORS: std::ops::RangeInclusive<u16> = 500..=599;
 
+/// Where they run out, all of a range were used, or those of one parity, which `connect(2)` prefers
+/// (`__inet_hash_connect`).
+const PARITY: usize = 2;
+
 /// See the module.
 pub(super) static DETECTOR: Detector = Detector {
     examine: Examine::Endpoint(examine),
@@ -43,6 +47,17 @@ fn examine(case: &Case<'_>, endpoint: &EndpointCase) -> Verdict {
             percent(share),
             plural(used.ports.len() as u64, "local port")
         ));
+    }
+    let span = |(low, high): (&u16, &u16)| usize::from(*high) - usize::from(*low) + 1;
+    let range = used.ports.first().zip(used.ports.last()).map_or(0, span);
+    if used.ports.len() < range / PARITY {
+        return Verdict::Blind {
+            missing: format!(
+                "whether ports had run out, or an address was gone: {} of {range} had been used",
+                plural(used.ports.len() as u64, "local port")
+            ),
+            remedy: "look at net.ipv4.ip_local_port_range, and at the host's addresses".to_owned(),
+        };
     }
     found(endpoint, &without, &used)
 }

@@ -144,13 +144,32 @@ fn whose(inside: &Inside<'_>, p: &Picked<'_>) -> (bool, String) {
     }
 }
 
+/// Whether a thread is one of the kernel's own: those have no executable, and names that it gives them.
+fn is_kernels(inside: &Inside<'_>, tid: u32) -> bool {
+    const NAMES: &[&str] = &[
+        "kworker/",
+        "ksoftirqd/",
+        "migration/",
+        "rcu_",
+        "kswapd",
+        "kcompactd",
+        "jbd2/",
+        "irq/",
+        "cpuhp/",
+    ];
+    let name = inside.thread_name(tid);
+    inside.process_name(tid).is_empty() && NAMES.iter().any(|own| name.starts_with(own))
+}
+
 /// The process that has the CPUs for most of the time for which other processes have them, if they have
 /// them for most of the waits. slowpath itself is nobody's neighbour: that is told elsewhere.
 fn neighbour(inside: &Inside<'_>, picked: &[Picked<'_>], place: Place) -> Option<(String, f64)> {
     let of = |p: &Picked<'_>| match p.piece.leaf.kind {
         LeafKind::Ready(Runner::Thread(tid)) => {
             let role = role(inside, tid);
-            let foreign = !matches!(role, Some(Role::Target | Role::Tool));
+            // Who works for the target is no neighbour, nor is the kernel.
+            let own = matches!(role, Some(Role::Target | Role::Tool | Role::Peer));
+            let foreign = !own && !is_kernels(inside, tid);
             foreign.then(|| {
                 // Processes that had ended before they were asked have no name but their thread's.
                 let name = inside.process_name(tid);

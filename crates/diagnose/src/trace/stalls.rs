@@ -12,9 +12,19 @@ use super::pieces::{Behalf, Hop, How, LeafKind, Piece};
 /// for what so much of the others is for, by time.
 const SPEAKS_FOR_ALL: f64 = 0.5;
 
+/// What is known of what a wait was for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Told {
+    For(Io),
+    /// For something else, by its stack.
+    Otherwise,
+    /// Nothing: it has no stack.
+    Nothing,
+}
+
 /// The pieces of requests that were waits for a disk or for memory, with what each was for.
 pub(crate) struct Stalls<'c> {
-    all: Vec<(Picked<'c>, Option<Io>)>,
+    all: Vec<(Picked<'c>, Told)>,
     /// What those without a stack are for.
     silent: Option<Io>,
 }
@@ -31,13 +41,17 @@ impl<'c> Stalls<'c> {
                 )
                 && hops.iter().skip(1).all(|hop| inside.is_asked(hop))
         });
-        let mut all: Vec<(Picked<'c>, Option<Io>)> = Vec::with_capacity(picked.len());
+        let mut all: Vec<(Picked<'c>, Told)> = Vec::with_capacity(picked.len());
         for p in picked {
-            let io = inside.io(p.piece);
+            let io = match inside.io(p.piece) {
+                Some(io) => Told::For(io),
+                None if p.piece.leaf.stack == NO_STACK => Told::Nothing,
+                None => Told::Otherwise,
+            };
             match p.piece.leaf.kind {
                 LeafKind::Disk => all.push((p, io)),
                 // Memory is freed by whoever needs it, who computes meanwhile.
-                LeafKind::Cpu if io == Some(Io::Reclaim) => all.push((p, io)),
+                LeafKind::Cpu if io == Told::For(Io::Reclaim) => all.push((p, io)),
                 LeafKind::Ready(_) => {
                     let before = all.last().filter(|(waited, _)| goes_on(waited, &p));
                     if let Some(&(_, io)) = before {
@@ -47,27 +61,31 @@ impl<'c> Stalls<'c> {
                 _ => {}
             }
         }
-        let of = |(p, _): &(Picked<'c>, Option<Io>)| p.walked.joined.sample;
+        let of = |(p, _): &(Picked<'c>, Told)| p.walked.joined.sample;
         let requests = all.chunk_by(|a, b| of(a) == of(b));
-        let all: Vec<(Picked<'c>, Option<Io>)> = requests.flat_map(without_queues).collect();
-        let known = all.iter().filter(|(p, _)| p.piece.leaf.stack != NO_STACK);
-        let known = summed(known.filter_map(|(p, io)| Some(((*io)?, p.piece.len_ns() as f64))));
+        let all: Vec<(Picked<'c>, Told)> = requests.flat_map(without_queues).collect();
+        let known = all.iter().filter(|(_, told)| *told != Told::Nothing);
+        let known = summed(known.map(|(p, told)| (*told, p.piece.len_ns() as f64)));
         let total: f64 = known.iter().map(|(_, ns)| ns).sum();
         let most = known
             .first()
             .filter(|(_, ns)| *ns >= SPEAKS_FOR_ALL * total);
         Self {
-            silent: most.map(|(io, _)| *io),
+            silent: most.and_then(|(told, _)| match told {
+                Told::For(io) => Some(*io),
+                Told::Otherwise | Told::Nothing => None,
+            }),
             all,
         }
     }
 
     /// Those for some of it.
     pub(crate) fn picked(&self, of: impl Fn(Io) -> bool) -> Vec<Picked<'c>> {
-        let own = self
-            .all
-            .iter()
-            .filter(|(_, io)| io.or(self.silent).is_some_and(&of));
+        let own = self.all.iter().filter(|(_, told)| match told {
+            Told::For(io) => of(*io),
+            Told::Nothing => self.silent.is_some_and(&of),
+            Told::Otherwise => false,
+        });
         own.map(|(p, _)| p.clone()).collect()
     }
 }
@@ -81,7 +99,7 @@ fn goes_on(waited: &Picked<'_>, p: &Picked<'_>) -> bool {
 
 /// The waits of a request, with the times from waking up to running if these are no longer, all
 /// together: who does not wait stays on its CPU, but beyond that it is the CPU that is scarce.
-fn without_queues<'c>(waits: &[(Picked<'c>, Option<Io>)]) -> Vec<(Picked<'c>, Option<Io>)> {
+fn without_queues<'c>(waits: &[(Picked<'c>, Told)]) -> Vec<(Picked<'c>, Told)> {
     let is_ready = |p: &Picked<'_>| matches!(p.piece.leaf.kind, LeafKind::Ready(_));
     let sum = |ready: bool| -> u64 {
         let own = waits.iter().filter(|(p, _)| is_ready(p) == ready);

@@ -44,6 +44,14 @@ pub(crate) fn prove(args: &ProveArgs) -> Result<Exit> {
 
 /// Findings of an invalid run are of the instrument or of nothing, and so are their predictions.
 fn check_valid(judged: &Judged) -> Result<(), Problem> {
+    if judged.record.manifest.imported.is_some() {
+        let what =
+            "the run was imported from another tool's file: there is no target to experiment on";
+        return Err(Problem::usage(
+            what,
+            "slowpath run SCENARIO, and prove that",
+        ));
+    }
     invalid(&judged.diagnosis).map_or(Ok(()), |why| {
         Err(Problem::usage(
             format!("the run is invalid, so there is nothing to prove ({why})"),
@@ -188,11 +196,7 @@ fn experiment(judged: &Judged, test: Test, args: &ProveArgs) -> Result<Option<Ou
     let followed = switcher.followed();
     outcome.withheld = followed.withheld;
     let limit = test.limited_by.as_ref().or(followed.limited_by.as_ref());
-    if let (Verdict::Refuted, Some(limit)) = (outcome.verdict, limit) {
-        // What was never fully taken away may still be the cause.
-        let why = format!("the intervention could not have its full effect ({limit})");
-        outcome = outcome.overruled(&why);
-    }
+    outcome = guarded(outcome, limit, test.shared_by.as_ref());
     if let Some(why) = blocks::without_effect(&record, &experiment) {
         outcome = outcome.overruled(&why);
     }
@@ -202,6 +206,18 @@ fn experiment(judged: &Judged, test: Test, args: &ProveArgs) -> Result<Option<Ou
     experiment.outcome = Some(outcome.clone());
     save(&judged.dir, &experiment)?;
     Ok(Some(outcome))
+}
+
+/// A verdict that says more than the intervention can tell is none.
+fn guarded(outcome: Outcome, limit: Option<&String>, shared: Option<&String>) -> Outcome {
+    match (outcome.verdict, limit, shared) {
+        // What was never fully taken away may still be the cause.
+        (Verdict::Refuted, Some(limit), _) => outcome.overruled(&format!(
+            "the intervention could not have its full effect ({limit})"
+        )),
+        (Verdict::Confirmed, _, Some(shared)) => outcome.overruled(shared),
+        _ => outcome,
+    }
 }
 
 /// The run's own load, long enough for all blocks.

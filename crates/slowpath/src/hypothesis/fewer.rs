@@ -69,7 +69,11 @@ fn write(ground: &Ground<'_>) -> Result<Written, Problem> {
             Model::Closed { .. } => 1.0,
             Model::Open { .. } => 1.0 / f64::from(of),
         },
-        limited_by: ground.finding.and_then(|f| left(&f.cause)),
+        limited_by: left(ground.cause),
+        shared_by: ground
+            .finding
+            .is_none()
+            .then(|| "with fewer requests every queue is shorter, whatever it is for".to_owned()),
         ..Written::new(hypothesis)
     })
 }

@@ -8,9 +8,9 @@ use super::moved::Moved;
 use super::{Ground, Kind, Written};
 use crate::exit::Problem;
 
-/// What any load of slowpath's fits into, and what most systems allow a process at most
-/// (`fs.nr_open`, 1,048,576).
-const TO: u64 = 1_000_000;
+/// What most loads fit into; a program that closes all that it may have open before it starts another is
+/// not kept busy by it.
+const TO: u64 = 65_536;
 /// Who waited to be accepted is served first.
 const GUARD_NS: u64 = 1_500 * MILLISECOND;
 /// Connections come back by and by.

@@ -22,7 +22,12 @@ fn write(ground: &Ground<'_>) -> Result<Written, Problem> {
         ));
     }
     let of_limit = ground.cause == CONNECTION_LIMIT;
-    let found = ground.finding.is_some();
+    if let Some((missing, _)) = ground.case.target_hidden().filter(|_| of_limit) {
+        let what = format!(
+            "descriptors that run out would be taken away too, and they cannot be seen: {missing}"
+        );
+        return Err(Problem::usage(what, "measure on the target's host"));
+    }
     let done = if of_limit {
         "each request has a connection of its own, which ends with it, no connection keeps others \
          out"
@@ -32,7 +37,7 @@ fn write(ground: &Ground<'_>) -> Result<Written, Problem> {
     let moved = Moved::failures(ground);
     let hypothesis = moved.hypothesis(ground, done, Intervention::FreshConnections);
     Ok(Written {
-        limited_by: (of_limit && found).then(|| {
+        limited_by: of_limit.then(|| {
             "requests under way at once may be more than the connections that are served".to_owned()
         }),
         ..Written::new(hypothesis)

@@ -1,6 +1,9 @@
 //! The requests of one endpoint are not sent.
 
-use slowpath_core::catalogue::{EVENT_LOOP_BLOCKING, LOCK_CONTENTION};
+use slowpath_core::catalogue::{
+    CONNECTION_POOL_EXHAUSTION, EVENT_LOOP_BLOCKING, INTERPRETER_LOCK, LOCK_CONTENTION,
+    WORKER_POOL_EXHAUSTION,
+};
 use slowpath_diagnose::case::EndpointCase;
 use slowpath_experiment::Intervention;
 
@@ -9,7 +12,13 @@ use super::{Ground, Kind, Written};
 use crate::exit::Problem;
 
 pub(super) static KIND: Kind = Kind {
-    causes: &[EVENT_LOOP_BLOCKING, LOCK_CONTENTION],
+    causes: &[
+        EVENT_LOOP_BLOCKING,
+        LOCK_CONTENTION,
+        INTERPRETER_LOCK,
+        WORKER_POOL_EXHAUSTION,
+        CONNECTION_POOL_EXHAUSTION,
+    ],
     write,
 };
 
@@ -30,13 +39,10 @@ fn write(ground: &Ground<'_>) -> Result<Written, Problem> {
     };
     let hypothesis = Moved::of(ground)?.hypothesis(ground, &done, intervention);
     Ok(Written {
-        // A supposition is about this endpoint; a finding is not.
-        limited_by: ground.finding.map(|_| {
-            format!(
-                "only the requests of {} were left out, and others may do the same",
-                other.name
-            )
-        }),
+        limited_by: Some(format!(
+            "only the requests of {} were left out, and others may do the same",
+            other.name
+        )),
         ..Written::new(hypothesis)
     })
 }

@@ -1,6 +1,6 @@
 //! The target's threads come before others.
 
-use slowpath_core::catalogue::RUN_QUEUE_DELAY;
+use slowpath_core::catalogue::{NOISY_NEIGHBOUR, RUN_QUEUE_DELAY};
 use slowpath_experiment::Intervention;
 
 use super::moved::Moved;
@@ -12,7 +12,7 @@ use crate::exit::Problem;
 const NICE: i32 = -15;
 
 pub(super) static KIND: Kind = Kind {
-    causes: &[RUN_QUEUE_DELAY],
+    causes: &[RUN_QUEUE_DELAY, NOISY_NEIGHBOUR],
     write,
 };
 
