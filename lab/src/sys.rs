@@ -134,6 +134,36 @@ pub(crate) fn connect_from(to: SocketAddr, (first, last): (u16, u16)) -> io::Res
     Ok(stream)
 }
 
+/// Drops this share of the segments that come to a connection, as if they had been lost on the way.
+pub(crate) fn lose(stream: &TcpStream, share: f64) -> io::Result<()> {
+    const LOAD: u16 = (libc::BPF_LD | libc::BPF_W | libc::BPF_ABS) as u16;
+    const JUMP: u16 = (libc::BPF_JMP | libc::BPF_JGE | libc::BPF_K) as u16;
+    const RETURN: u16 = (libc::BPF_RET | libc::BPF_K) as u16;
+    let step = |code, (jt, jf), k| libc::sock_filter { code, jt, jf, k };
+    let random = (libc::SKF_AD_OFF + libc::SKF_AD_RANDOM) as u32;
+    let mut steps = [
+        step(LOAD, (0, 0), random),
+        step(JUMP, (1, 0), (share * f64::from(u32::MAX)) as u32),
+        step(RETURN, (0, 0), 0),
+        step(RETURN, (0, 0), u32::MAX),
+    ];
+    let program = libc::sock_fprog {
+        len: steps.len() as u16,
+        filter: steps.as_mut_ptr(),
+    };
+    // SAFETY: the program and its steps outlive the call, which copies them.
+    check(unsafe {
+        libc::setsockopt(
+            stream.as_raw_fd(),
+            libc::SOL_SOCKET,
+            libc::SO_ATTACH_FILTER,
+            (&raw const program).cast(),
+            mem::size_of_val(&program) as libc::socklen_t,
+        )
+    })
+    .map(drop)
+}
+
 /// Bytes that were written to the socket and that TCP has not sent yet.
 pub(crate) fn unsent_bytes(stream: &TcpStream) -> io::Result<i32> {
     let mut unsent: libc::c_int = 0;

@@ -343,6 +343,8 @@ checks! {
         drive_in_bursts;
     connection_per_call_twin: "connection-per-call --variant plain --healthy" is "none",
         drive_with_rests;
+    packet_loss: "packet-loss --share 0.2" is "packet-loss", |to| drive_steadily(to, 2);
+    packet_loss_twin: "packet-loss --healthy" is "none", |to| drive_steadily(to, 2);
     port_exhaustion: "port-exhaustion --ports 8 --first-port 46000" is "port-exhaustion", drive_in_bursts;
     port_exhaustion_twin: "port-exhaustion --healthy" is "none", drive_with_rests;
     connection_limit: "connection-limit --connections 2" is "connection-limit",

@@ -21,6 +21,8 @@ pub const CONNECTION_LIMIT: &str = "connection-limit";
 pub const CONNECTION_CHURN: &str = "connection-churn";
 /// A connection is made for each request, and given up behind it.
 pub const CONNECTION_PER_CALL: &str = "connection-per-call";
+/// Segments are lost between client and server, and sent again when a timer goes off.
+pub const PACKET_LOSS: &str = "packet-loss";
 /// A host has no local port left to dial from.
 pub const PORT_EXHAUSTION: &str = "port-exhaustion";
 /// A process of the server has no file descriptors left.

@@ -57,6 +57,7 @@ detectors! {
     fd_exhaustion = "fd-exhaustion",
     keepalive_close_race = "keepalive-close-race",
     worker_restart = "worker-restart",
+    packet_loss = "packet-loss",
     port_exhaustion = "port-exhaustion",
     connection_churn = "connection-churn",
     connection_per_call = "connection-per-call",

@@ -34,6 +34,7 @@ pub const PRECEDENCE: &[&str] = &[
     name::FD_EXHAUSTION,
     name::KEEPALIVE_CLOSE_RACE,
     name::WORKER_RESTART,
+    name::PACKET_LOSS,
     name::PORT_EXHAUSTION,
     name::CONNECTION_CHURN,
     name::CONNECTION_PER_CALL,
@@ -70,6 +71,7 @@ pub const PRECEDENCE: &[&str] = &[
 /// followed for want of room, say nothing of them: what these waited for is taken to be what
 /// requests like them were seen to wait for.
 pub const FROM_TRACE: &[&str] = &[
+    name::PACKET_LOSS,
     name::LOG_FLUSH,
     name::LOCK_HELD_OVER_IO,
     name::LOCK_CONTENTION,

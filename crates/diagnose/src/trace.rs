@@ -20,6 +20,7 @@ pub(crate) mod owners;
 pub mod pieces;
 pub(crate) mod pool;
 mod remote;
+pub(crate) mod repeated;
 pub(crate) mod room;
 pub(crate) mod shift;
 pub(crate) mod slept;

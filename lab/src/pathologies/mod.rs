@@ -103,6 +103,7 @@ pathologies! {
     accept_queue_overflow,
     connection_churn,
     connection_per_call,
+    packet_loss,
     port_exhaustion,
     connection_limit,
     fd_exhaustion,

@@ -24,6 +24,8 @@ pub(super) struct Seen {
     pub(super) upstream: bool,
     /// What each thread did.
     pub(super) acts: Vec<Did>,
+    /// When something was sent again, the client's port, and whether the client sent it.
+    pub(super) again: Vec<(u64, u16, bool)>,
     /// When the server's end of a connection was ended, the client's port, and how.
     pub(super) ended: Vec<(u64, u16, End)>,
     /// The lives of processes that were replaced, and of the last ones.

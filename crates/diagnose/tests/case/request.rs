@@ -15,6 +15,8 @@ use super::spec::{Case, Class};
 const SYN_AGAIN_NS: u64 = 1_000_000_000;
 /// The first data of a connection is repeated after this.
 const DATA_AGAIN_NS: u64 = 200_000_000;
+/// How late that is of one on a connection that has carried others.
+const KNOWN_LATE_NS: u64 = 4_000_000;
 /// How late the timers of repeated segments are.
 const AGAIN_LATE: Dist = Dist::Uniform {
     least_ns: 0.0,
@@ -181,6 +183,11 @@ impl Request {
         }
         s.gap_ns = s.gap_begin.map_or(0, |begin| s.done.since(begin));
     }
+}
+
+/// After how long a segment is sent again that has been lost so many times before.
+pub(super) const fn again_after_ns(times: u32) -> u64 {
+    (DATA_AGAIN_NS << times) + KNOWN_LATE_NS
 }
 
 /// The way from one host to the other, with a little scatter.

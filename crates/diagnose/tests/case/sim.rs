@@ -18,7 +18,7 @@ use super::ends::{Connection, End, Met};
 use super::keyed::Memory;
 use super::lock::{Lock, Owner};
 use super::machine::{Machine, Seen, span};
-use super::request::{Request, Step, draw_class, one_way};
+use super::request::{Request, Step, again_after_ns, draw_class, one_way};
 use super::spec::Case;
 use lines::Lines;
 
@@ -306,11 +306,26 @@ impl<'a> Sim<'a> {
         if let Some(memory) = &mut self.memory {
             memory.meets(&mut self.requests[index], sent, &mut self.random);
         }
-        let arrives = sent + Request::travel(class, case, &mut self.random);
+        let again = self.sent_again(sent, index, (class.lost, true));
+        let arrives = again + Request::travel(class, case, &mut self.random);
+        if class.ack_dropped {
+            let port = self.requests[index].sample.local_port;
+            self.seen.again.push((arrives - case.wire.0, port, true));
+        }
         if let Some(at) = self.let_in(arrives, index) {
             self.push(at, Event::Arrives(index));
         }
         self.push(now + case.timeout.0, Event::TimesOut(index));
+    }
+
+    /// When what is sent at an instant comes through that gets lost so many times before.
+    fn sent_again(&mut self, mut at: u64, index: usize, (times, by_client): (u32, bool)) -> u64 {
+        let port = self.requests[index].sample.local_port;
+        for before in 0..times {
+            at += again_after_ns(before);
+            self.seen.again.push((at, port, by_client));
+        }
+        at
     }
 
     fn start_queued(&mut self, now: u64) {
@@ -479,6 +494,12 @@ impl<'a> Sim<'a> {
             now,
             Act::Wrote(self.requests[index].sample.local_port),
         );
+        let lost = self.case.class[self.requests[index].class].answer_lost;
+        if lost > 0 {
+            let comes =
+                self.sent_again(now, index, (lost, false)) + one_way(self.case, &mut self.random);
+            self.requests[index].sample.first_byte = Some(Nanos::new(comes));
+        }
         let first = self.requests[index]
             .sample
             .first_byte

@@ -141,6 +141,12 @@ pub(crate) struct Class {
     /// The listener drops the last step of the handshake: the first data is repeated.
     #[serde(default)]
     pub(crate) ack_dropped: bool,
+    /// The request gets lost on its way so many times, and is sent again.
+    #[serde(default)]
+    pub(crate) lost: u32,
+    /// The same of its answer.
+    #[serde(default)]
+    pub(crate) answer_lost: u32,
     /// Waiting for a CPU that somebody else has.
     pub(crate) contended: Option<Dist>,
     /// Computing.

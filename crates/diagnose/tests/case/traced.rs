@@ -64,6 +64,14 @@ pub(super) fn trace(case: &Case, run: &Run) -> Trace {
         let socket = script.socket(PORT, port);
         script.event(at, 0, ended(socket, end));
     }
+    for &(at, port, by_client) in &run.seen.again {
+        let socket = if by_client {
+            script.socket(port, PORT)
+        } else {
+            script.socket(PORT, port)
+        };
+        script.event(at, 0, What::Retransmit { socket });
+    }
     script.trace.reset_reasons = [(ABORTED, "TCP_ABORT_ON_CLOSE".to_owned())].into();
     for (number, repeat) in (0..).zip(&run.repeats) {
         stretches(&mut script.trace, traced, number, repeat);

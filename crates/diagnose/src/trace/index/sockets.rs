@@ -62,9 +62,14 @@ impl Sockets {
 
     /// Notes something that happened at a position of the trace's table; returns which end it is.
     pub(super) fn note(&mut self, position: u32, traffic: Traffic) -> Option<u32> {
-        let end = *self.of.get(position as usize)?;
+        let end = self.end_at(position)?;
         self.traffic[end as usize].push(traffic);
         Some(end)
+    }
+
+    /// Which end a position of the trace's table is.
+    pub fn end_at(&self, position: u32) -> Option<u32> {
+        self.of.get(position as usize).copied()
     }
 
     /// How many ends there are: they count from 0.
