@@ -12,6 +12,7 @@ pub mod figures;
 pub mod gates;
 pub mod gc_log;
 pub mod health;
+pub mod investigation;
 pub mod logs;
 pub mod model;
 pub mod nanos;

@@ -19,7 +19,7 @@ mod rows;
 mod side;
 mod verdict;
 
-pub(crate) use differences::is_alike;
+pub(crate) use differences::{is_alike, obstacles};
 pub use differences::{Difference, Part, differences};
 pub use failures::FailureChange;
 pub use modes::{ModeChange, What};

@@ -20,6 +20,7 @@ mod settings;
 mod tracks;
 mod worst;
 
+pub(crate) use releases::label;
 pub use newest::{Basis, Newest, Place, newest};
 pub use recurring::{Constant, Kind, Shared};
 pub use runs::{RunMode, RunModes};

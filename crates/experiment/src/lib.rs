@@ -18,6 +18,7 @@ mod experiment;
 mod gate;
 pub mod history;
 mod judge;
+pub mod log;
 mod power;
 mod resolution;
 pub mod sweep;

@@ -15,6 +15,7 @@ mod error;
 pub mod events;
 mod figures;
 pub mod files;
+mod investigations;
 mod jsonl;
 mod logs;
 mod manifest;
@@ -36,6 +37,9 @@ mod writer;
 pub use error::RecordError;
 pub use figures::{read_figures, write_figures};
 pub use files::{read_experiments, write_derived};
+pub use investigations::{
+    Book, Cited, entry_text, is_name, parse_entry, read_investigations, write_entry,
+};
 pub use logs::excerpts;
 pub use manifest::read_manifest;
 pub use reader::read;

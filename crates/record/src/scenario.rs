@@ -16,13 +16,13 @@ mod expect;
 mod extract;
 mod gates;
 mod json;
-mod keys;
+pub(crate) mod keys;
 mod load;
 mod model;
 mod pools;
-mod reader;
+pub(crate) mod reader;
 mod target;
-mod value;
+pub(crate) mod value;
 
 pub use gates::parse_gates;
 pub use keys::known_keys;

@@ -18,7 +18,7 @@ pub(crate) fn value(unit: Unit, value: f64) -> String {
 }
 
 /// An interval: `[3, 3.2]`, in the unit that its value is shown in.
-fn interval(unit: Unit, value: f64, low: f64, high: f64) -> String {
+pub(crate) fn interval(unit: Unit, value: f64, low: f64, high: f64) -> String {
     let in_ms = |ns: f64| ns / MILLISECOND as f64;
     let scale = Scale::of(in_ms(value));
     let bare = |end: f64| match unit {

@@ -11,6 +11,7 @@ mod bench_story;
 mod comparison_story;
 mod figure;
 mod history_story;
+mod log_story;
 mod plot;
 mod quantity;
 mod story;
@@ -20,12 +21,15 @@ mod views;
 pub use views::chrome::{Exported, Part, Wanted, chrome};
 pub use views::html::{history_html, html, html_by, sweep_html};
 pub use views::json::{
-    ab_json, bench_json, comparison_json, doctor_json, gates_json, history_json, json, sweep_json,
+    ab_json, bench_json, comparison_json, doctor_json, gates_json, history_json, json, log_json,
+    sweep_json,
 };
 pub use views::markdown::{
-    ab_markdown, bench_markdown, comparison_markdown, history_markdown, markdown, sweep_markdown,
+    ab_markdown, bench_markdown, benchmarks_markdown, comparison_markdown, history_markdown,
+    investigations_markdown, markdown, sweep_markdown,
 };
 pub use views::terminal::{
-    Style, ab_terminal, bench_terminal, comparison_terminal, gates_terminal, history_terminal,
-    newest_terminal, sweep_terminal, terminal,
+    Style, ab_terminal, bench_terminal, calibration_terminal, comparison_terminal, due_terminal,
+    gates_terminal, history_terminal, investigations_terminal, log_terminal, newest_terminal,
+    sweep_terminal, terminal,
 };

@@ -7,6 +7,7 @@ use slowpath_lint::simulate::FEWEST_SEEDS;
 
 mod kept;
 mod load;
+mod log;
 mod mistakes;
 mod others;
 mod values;
@@ -15,6 +16,9 @@ pub(crate) use kept::{
     CompareArgs, ExplainArgs, ExportArgs, ExportFormat, GateArgs, HistoryArgs, ReportArgs,
 };
 pub(crate) use load::{AbArgs, ProveArgs, ReachArgs, RunArgs, SweepArgs};
+pub(crate) use log::{
+    CloseArgs, EvidenceArgs, LogArgs, LogVerb, NewArgs, NoteArgs, NoteKind, PredictArgs, Stands,
+};
 pub(crate) use mistakes::parse;
 pub(crate) use others::{BenchArgs, ImportArgs};
 
@@ -53,6 +57,8 @@ pub(crate) enum Verb {
     Compare(CompareArgs),
     /// What became of a scenario's figures over its releases: changes, drift, what comes back.
     History(HistoryArgs),
+    /// The investigation log: what was seen, supposed, predicted, tried and found.
+    Log(Box<LogArgs>),
     /// Compare two settings in interleaved pairs of blocks.
     Ab(Box<AbArgs>),
     /// Hold a run against its gates: exit 5 when one fails.

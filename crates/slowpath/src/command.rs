@@ -12,6 +12,7 @@ pub(crate) mod gate;
 pub(crate) mod history;
 pub(crate) mod import;
 pub(crate) mod lint;
+pub(crate) mod log;
 pub(crate) mod prove;
 pub(crate) mod report;
 pub(crate) mod run;

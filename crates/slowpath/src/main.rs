@@ -52,6 +52,7 @@ fn main() -> ExitCode {
         Verb::Import(args) => command::import::import(&args),
         Verb::Compare(args) => command::compare::compare(&args),
         Verb::History(args) => command::history::history(&args),
+        Verb::Log(args) => command::log::log(&args),
         Verb::Report(args) => command::report::report(&args),
         Verb::Export(args) => command::export::export(&args),
         Verb::Causes(args) => command::causes::causes(&args),

@@ -18,6 +18,11 @@ pub(crate) fn git() -> Option<GitFacts> {
     })
 }
 
+/// Who works here, as git knows it.
+pub(crate) fn author() -> Option<String> {
+    ask(&["config", "user.name"]).filter(|name| !name.is_empty())
+}
+
 fn ask(words: &[&str]) -> Option<String> {
     let output = Command::new("git")
         .args(words)

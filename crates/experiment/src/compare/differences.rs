@@ -117,7 +117,7 @@ fn told(values: &BTreeSet<&str>) -> Option<String> {
 }
 
 /// Why rows may not be judged, of differences between hosts and harnesses.
-pub(super) fn obstacles(differences: &[Difference]) -> Vec<String> {
+pub(crate) fn obstacles(differences: &[Difference]) -> Vec<String> {
     let mut obstacles = Vec::new();
     for (part, text) in [(Part::Host, "other host"), (Part::Harness, "other harness")] {
         let names: Vec<&str> = differences

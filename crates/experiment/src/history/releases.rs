@@ -30,7 +30,7 @@ pub(super) fn releases<'a>(runs: &[&'a RunFigures]) -> Vec<OfRelease<'a>> {
 }
 
 /// What a run counts as a release of.
-pub(super) fn label(run: &RunFigures) -> String {
+pub(crate) fn label(run: &RunFigures) -> String {
     if let Some(release) = &run.release {
         return release.clone();
     }

@@ -119,6 +119,23 @@ const KNOWN_IN_MODELS: [(&str, &[&str]); 3] = [
     ),
 ];
 
+/// The kind of the root of an entry of an investigation.
+pub(crate) const ENTRY: &str = "entry";
+
+/// The known keys of entries, as [`KNOWN`] has those of scenarios. Which of them an entry may have
+/// depends on its kind.
+const KNOWN_IN_ENTRIES: [(&str, &[&str]); 2] = [
+    (
+        ENTRY,
+        &[
+            "kind", "at", "by", "text", "runs", "links", "figures", "title", "scenario", "metric",
+            "since", "measured", "cause", "answers", "that", "due", "of", "verdict", "release",
+            "decides",
+        ],
+    ),
+    ("entry.measured", &["value", "low", "high"]),
+];
+
 /// Edits up to which a key is taken for a misspelt one, while they are less than half of it: one
 /// slip, or a swap and a slip.
 const MOST_EDITS: usize = 2;
@@ -134,6 +151,7 @@ pub(super) fn of(kind: &str) -> Option<&'static [&'static str]> {
     KNOWN
         .iter()
         .chain(&KNOWN_IN_MODELS)
+        .chain(&KNOWN_IN_ENTRIES)
         .find(|(path, _)| *path == kind)
         .map(|(_, keys)| *keys)
 }

@@ -9,7 +9,7 @@ use super::value::Value;
 use super::{Mistake, keys};
 
 /// Collects mistakes while a scenario is read, and knows on which line a byte stands.
-pub(super) struct Notes<'a> {
+pub(crate) struct Notes<'a> {
     file: &'a str,
     line_starts: Vec<usize>,
     noted: RefCell<Vec<Noted>>,
@@ -31,7 +31,7 @@ enum About {
 }
 
 impl<'a> Notes<'a> {
-    pub(super) fn new(file: &'a str, text: &str) -> Self {
+    pub(crate) fn new(file: &'a str, text: &str) -> Self {
         let starts = text.bytes().enumerate().filter(|(_, byte)| *byte == b'\n');
         let line_starts = std::iter::once(0)
             .chain(starts.map(|(at, _)| at + 1))
@@ -47,7 +47,7 @@ impl<'a> Notes<'a> {
         self.line_starts.partition_point(|start| *start <= at)
     }
 
-    pub(super) fn syntax(&self, at: usize, what: &str) {
+    pub(crate) fn syntax(&self, at: usize, what: &str) {
         let remedy = "this is no TOML; see https://toml.io".to_owned();
         self.note(About::Syntax, self.line(at), "", what.to_owned(), remedy);
     }
@@ -95,7 +95,7 @@ impl<'a> Notes<'a> {
     }
 
     /// Whether something is wrong with the value of `key`, or inside it.
-    pub(super) fn has(&self, key: &str) -> bool {
+    pub(crate) fn has(&self, key: &str) -> bool {
         let inside = |noted: &str| noted.strip_prefix(key).is_some_and(|rest| !is_word(rest));
         self.noted
             .borrow()
@@ -104,7 +104,7 @@ impl<'a> Notes<'a> {
     }
 
     /// Everything noted, by line, once each.
-    pub(super) fn into_mistakes(self) -> Vec<Mistake> {
+    pub(crate) fn into_mistakes(self) -> Vec<Mistake> {
         let mut noted = self.noted.into_inner();
         let mut broken: Vec<usize> = noted
             .iter()
@@ -136,7 +136,7 @@ fn is_word(rest: &str) -> bool {
 }
 
 /// A table with its place in the scenario.
-pub(super) struct Table<'a> {
+pub(crate) struct Table<'a> {
     notes: &'a Notes<'a>,
     /// The path as messages say it: `pools.topics`.
     path: String,
@@ -152,7 +152,7 @@ impl<'a> Table<'a> {
     }
 
     /// Looks at a table; notes keys that are unknown or not carried out yet.
-    pub(super) fn new(
+    pub(crate) fn new(
         notes: &'a Notes<'a>,
         path: String,
         kind: String,
@@ -180,11 +180,11 @@ impl<'a> Table<'a> {
         table
     }
 
-    pub(super) fn has(&self, key: &str) -> bool {
+    pub(crate) fn has(&self, key: &str) -> bool {
         self.entries.contains_key(key)
     }
 
-    pub(super) fn get(&self, key: &str) -> Option<Value<'a>> {
+    pub(crate) fn get(&self, key: &str) -> Option<Value<'a>> {
         debug_assert!(
             keys::of(&self.kind).is_some_and(|known| known.contains(&key)),
             "{key} is read from {:?} but not listed there",
@@ -195,7 +195,7 @@ impl<'a> Table<'a> {
     }
 
     /// The value of a key that must be there.
-    pub(super) fn required(&self, key: &str, remedy: &str) -> Option<Value<'a>> {
+    pub(crate) fn required(&self, key: &str, remedy: &str) -> Option<Value<'a>> {
         let value = self.get(key);
         if value.is_none() {
             let path = joined(&self.path, key);
@@ -213,7 +213,7 @@ impl<'a> Table<'a> {
 
     /// Notes that a key, there or missing, cannot be with the others, unless its value is wrong by
     /// itself.
-    pub(super) fn contradiction(&self, key: &str, what: &str, remedy: &str) {
+    pub(crate) fn contradiction(&self, key: &str, what: &str, remedy: &str) {
         let path = joined(&self.path, key);
         let line = self.get(key).map_or(self.line, |value| value.line());
         if !self.notes.has(&path) {
@@ -245,7 +245,7 @@ impl<'a> Table<'a> {
     }
 
     /// The table under a key; `None` when it is missing or no table, which is noted.
-    pub(super) fn child(&self, key: &str) -> Option<Table<'a>> {
+    pub(crate) fn child(&self, key: &str) -> Option<Table<'a>> {
         self.get(key)?.table()
     }
 

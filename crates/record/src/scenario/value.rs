@@ -11,7 +11,7 @@ use super::Known;
 use super::reader::{Notes, Table};
 
 /// A value with its place in the scenario.
-pub(super) struct Value<'a> {
+pub(crate) struct Value<'a> {
     notes: &'a Notes<'a>,
     path: String,
     kind: String,
@@ -47,11 +47,11 @@ impl<'a> Value<'a> {
         }
     }
 
-    pub(super) fn line(&self) -> usize {
+    pub(crate) fn line(&self) -> usize {
         self.line
     }
 
-    pub(super) fn toml(&self) -> &'a DeValue<'a> {
+    pub(crate) fn toml(&self) -> &'a DeValue<'a> {
         self.toml
     }
 
@@ -60,7 +60,7 @@ impl<'a> Value<'a> {
     }
 
     /// Notes what is wrong with the value, and what to do about it.
-    pub(super) fn wrong(&self, what: impl Display, remedy: impl Display) {
+    pub(crate) fn wrong(&self, what: impl Display, remedy: impl Display) {
         self.notes
             .value(self.line, &self.path, what.to_string(), remedy.to_string());
     }
@@ -72,7 +72,7 @@ impl<'a> Value<'a> {
     }
 
     /// The same for what depends on the rest of the file.
-    pub(super) fn at_odds(&self, what: impl Display, remedy: impl Display) {
+    pub(crate) fn at_odds(&self, what: impl Display, remedy: impl Display) {
         self.notes
             .whole(self.line, &self.path, what.to_string(), remedy.to_string());
     }
@@ -103,19 +103,19 @@ impl<'a> Value<'a> {
     }
 
     /// The string, if it is one; notes nothing.
-    pub(super) fn as_str(&self) -> Option<&'a str> {
+    pub(crate) fn as_str(&self) -> Option<&'a str> {
         match self.toml {
             DeValue::String(text) => Some(text.as_ref()),
             _ => None,
         }
     }
 
-    pub(super) fn text(&self) -> Option<&'a str> {
+    pub(crate) fn text(&self) -> Option<&'a str> {
         self.as_str().or_else(|| self.mistyped("a string"))
     }
 
     /// A string with something in it.
-    pub(super) fn filled(&self) -> Option<&'a str> {
+    pub(crate) fn filled(&self) -> Option<&'a str> {
         let text = self.text()?;
         if text.trim().is_empty() {
             self.wrong("empty", "write something or remove it");
@@ -145,7 +145,7 @@ impl<'a> Value<'a> {
     }
 
     /// The elements of an array, each on its own line.
-    pub(super) fn array(&self) -> Option<Vec<Value<'a>>> {
+    pub(crate) fn array(&self) -> Option<Vec<Value<'a>>> {
         let DeValue::Array(elements) = self.toml else {
             return self.mistyped("an array");
         };
@@ -210,7 +210,7 @@ impl<'a> Value<'a> {
     }
 
     /// One of a few words.
-    pub(super) fn choice<T: Copy>(&self, choices: &[(&str, T)]) -> Option<T> {
+    pub(crate) fn choice<T: Copy>(&self, choices: &[(&str, T)]) -> Option<T> {
         let text = self.text()?;
         let found = choices.iter().find(|(name, _)| *name == text);
         if found.is_none() {
@@ -347,7 +347,7 @@ impl<'a> Value<'a> {
     }
 
     /// A string with something in it and with placeholders.
-    pub(super) fn filled_template(&self, scope: Scope<'_>) -> Option<Template> {
+    pub(crate) fn filled_template(&self, scope: Scope<'_>) -> Option<Template> {
         self.filled()?;
         self.template(scope, Escape::None)
     }

@@ -8,6 +8,7 @@ use slowpath_diagnose::health::doctor::DoctorReport;
 use slowpath_experiment::ab::Ab;
 use slowpath_experiment::compare::Comparison;
 use slowpath_experiment::history::History;
+use slowpath_experiment::log::LogReport;
 use slowpath_experiment::sweep::Sweep;
 
 /// The diagnosis as `report.json` holds it.
@@ -33,6 +34,11 @@ pub fn comparison_json(comparison: &Comparison) -> String {
 /// A history.
 pub fn history_json(history: &History) -> String {
     pretty(history)
+}
+
+/// An investigation log.
+pub fn log_json(report: &LogReport) -> String {
+    pretty(report)
 }
 
 /// A comparison of two settings as `ab.json` holds it.

@@ -14,12 +14,14 @@ mod comparison;
 mod failures;
 mod gates;
 mod history;
+mod log;
 mod sweep;
 
 pub use ab::ab_markdown;
 pub use bench::bench_markdown;
 pub use comparison::comparison_markdown;
 pub use history::history_markdown;
+pub use log::{benchmarks_markdown, investigations_markdown};
 pub use sweep::sweep_markdown;
 
 /// The report as GitHub-flavoured Markdown.

@@ -12,6 +12,7 @@ mod comparison;
 mod flow;
 mod gates;
 mod history;
+mod log;
 mod sweep;
 
 pub use ab::ab_terminal;
@@ -19,6 +20,7 @@ pub use bench::bench_terminal;
 pub use comparison::comparison_terminal;
 pub use gates::gates_terminal;
 pub use history::{history_terminal, newest_terminal};
+pub use log::{calibration_terminal, due_terminal, investigations_terminal, log_terminal};
 pub use sweep::sweep_terminal;
 
 use flow::{Page, Tint, columns};

@@ -15,6 +15,7 @@ use slowpath_diagnose::health::doctor::{DOCTOR_SCHEMA, DoctorReport, Heard, Host
 use slowpath_experiment::ab::Ab;
 use slowpath_experiment::compare::Comparison;
 use slowpath_experiment::history::History;
+use slowpath_experiment::log::LogReport;
 use slowpath_experiment::sweep::Sweep;
 
 use crate::sample;
@@ -24,7 +25,7 @@ use crate::shape_check::check;
 const FOLDER: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../schema");
 
 /// Every schema of what is written, by its file.
-fn schemas() -> [(&'static str, schemars::Schema); 9] {
+fn schemas() -> [(&'static str, schemars::Schema); 10] {
     [
         ("report", schemars::schema_for!(Diagnosis)),
         ("sweep", schemars::schema_for!(Sweep)),
@@ -35,6 +36,7 @@ fn schemas() -> [(&'static str, schemars::Schema); 9] {
         ("gates", schemars::schema_for!(GateReport)),
         ("bench", bench()),
         ("doctor", schemars::schema_for!(DoctorReport)),
+        ("log", schemars::schema_for!(LogReport)),
     ]
 }
 

@@ -13,6 +13,7 @@ use slowpath_record::adapters::{
 };
 
 use crate::cli::BenchArgs;
+use crate::command::log;
 use crate::command::run::directory;
 use crate::execution::{Bench, Kept, absolute, check_program};
 use crate::exit::{Exit, Problem};
@@ -62,6 +63,7 @@ pub(crate) fn bench(args: &BenchArgs) -> Result<Exit> {
         return Err(Problem::interrupted().into());
     }
     present::present_bench(&campaign.report, dir.path(), args.json.as_deref())?;
+    log::after::tell_figures(&campaign.report.figures);
     Ok(exit(&campaign.report))
 }
 

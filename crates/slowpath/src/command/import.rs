@@ -12,6 +12,7 @@ use slowpath_record::adapters::{
 };
 
 use crate::cli::ImportArgs;
+use crate::command::log;
 use crate::command::run::directory;
 use crate::exit::{Exit, Problem};
 use crate::{notes, present, store};
@@ -48,6 +49,7 @@ pub(crate) fn import(args: &ImportArgs) -> Result<Exit> {
     let dir = directory(args.out.as_deref(), &id)?;
     let report = report(args, id, format, &harvests);
     present::present_bench(&report, dir.path(), args.json.as_deref())?;
+    log::after::tell_figures(&report.figures);
     Ok(Exit::Done)
 }
 

@@ -10,7 +10,7 @@ use slowpath_record::Store;
 use slowpath_record::scenario::{Context, Mistake, parse, read_file};
 
 use crate::cli::{ReachArgs, RunArgs};
-use crate::command::history;
+use crate::command::{history, log};
 use crate::exit::{Exit, Problem};
 use crate::measure::{Alone, Measurement, measure};
 use crate::present::Judged;
@@ -22,6 +22,7 @@ pub(crate) fn run(args: &RunArgs) -> Result<Exit> {
     let (judged, trouble) = measured(args)?;
     judged.present(args.json.as_deref())?;
     history::tell(&judged);
+    log::after::tell(&judged);
     Ok(judged.exit(trouble, args.allow_errors))
 }
 

@@ -44,6 +44,35 @@ fn gates_of_every_kind_parse() {
 }
 
 #[test]
+fn the_entry_of_the_log_is_read() {
+    let entries = blocks("docs/log.md", "toml");
+    assert_eq!(entries.len(), 1);
+    let read = slowpath_record::parse_entry(&entries[0], "docs/log.md", "01KX3AZZV0C1YAF3K6W5XK2T7J");
+    assert_eq!(read.unwrap().what.kind(), "hypothesis");
+}
+
+#[test]
+fn commands_of_the_log_have_the_options_that_are_there() {
+    let folder = tempfile::tempdir().unwrap();
+    let text = std::fs::read_to_string(root().join("docs/log.md")).unwrap();
+    let text = text.replace("\\\n", " ");
+    let mut options = 0;
+    for command in text.split("slowpath log ").skip(1) {
+        let command = command.lines().next().unwrap_or_default();
+        let command = command.split('`').next().unwrap_or_default();
+        let mut words = command.split_whitespace();
+        let verb = words.next().unwrap_or_default();
+        let help = slowpath(folder.path(), &["log", verb, "--help"]);
+        assert!(help.status.success(), "{verb}: {}", stderr(&help));
+        for option in words.filter(|word| word.starts_with("--")) {
+            assert!(stdout(&help).contains(option), "{verb} {option}");
+            options += 1;
+        }
+    }
+    assert!(options > 10, "{options}");
+}
+
+#[test]
 fn the_model_of_a_target_predicts() {
     let folder = tempfile::tempdir().unwrap();
     let folder = folder.path();

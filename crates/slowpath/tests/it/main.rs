@@ -22,6 +22,7 @@ mod lab;
 mod left_behind;
 mod limits;
 mod linting;
+mod log;
 mod misunderstood;
 mod passes;
 mod precision;

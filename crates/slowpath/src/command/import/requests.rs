@@ -16,6 +16,7 @@ use slowpath_record::adapters::{
 
 use super::AUTO;
 use crate::cli::ImportArgs;
+use crate::command::log;
 use crate::command::run::directory;
 use crate::exit::{Exit, Problem};
 use crate::notes::{new_id, now_utc};
@@ -57,6 +58,7 @@ pub(super) fn import(args: &ImportArgs, format: &'static RequestFormat) -> Resul
     writer.finish(&manifest).map_err(not_recorded)?;
     let judged = Judged::read(dir.path())?;
     judged.present(args.json.as_deref())?;
+    log::after::tell(&judged);
     Ok(Exit::Done)
 }
 

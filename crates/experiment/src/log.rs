@@ -1,0 +1,67 @@
+//! What the entries of an investigation say together: its status, what became of its predictions,
+//! which of them are overdue or confounded, and how often we were right.
+//!
+//! Nothing of this is stored: it is derived each time from entries that never change. A release
+//! is known by the runs of the scenario and by the outcomes in the log, so that a copy of the log
+//! without any run knows what became of everything that was measured elsewhere.
+
+use slowpath_core::figures::RunFigures;
+use slowpath_core::investigation::Investigation;
+
+mod benchmarks;
+mod calibration;
+mod changes;
+mod checking;
+mod closing;
+mod releases;
+mod standing;
+mod status;
+mod view;
+
+pub use benchmarks::{
+    BenchmarkRelease, BenchmarkRow, BenchmarkSetting, Benchmarks, benchmarks,
+};
+pub use calibration::{Calibration, Rate};
+pub use checking::{Checked, check, figure_of, is_regression, is_to_be_checked, reopening};
+pub use closing::may_close;
+pub use standing::Standing;
+pub use status::{Status, status};
+pub use view::{
+    Due, EntryView, FigureView, InvestigationView, LOG_SCHEMA, LogMistake, LogReport,
+    PredictionView,
+};
+
+use releases::{Releases, to_the_second};
+
+/// All investigations and all that is known of their releases.
+#[derive(Debug)]
+pub struct Log<'a> {
+    investigations: &'a [Investigation],
+    runs: &'a [RunFigures],
+}
+
+impl<'a> Log<'a> {
+    /// A log with the stored runs, in order of time.
+    pub const fn new(investigations: &'a [Investigation], runs: &'a [RunFigures]) -> Self {
+        Self {
+            investigations,
+            runs,
+        }
+    }
+
+    /// The investigations.
+    pub const fn investigations(&self) -> &'a [Investigation] {
+        self.investigations
+    }
+
+    /// The runs of a scenario, in order of time.
+    pub fn runs_of(&self, scenario: &str) -> Vec<&'a RunFigures> {
+        let of = self.runs.iter();
+        of.filter(|run| run.name == scenario).collect()
+    }
+
+    /// The releases of a scenario.
+    fn releases(&self, scenario: &str) -> Releases {
+        Releases::of(self, scenario)
+    }
+}

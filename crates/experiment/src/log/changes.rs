@@ -1,0 +1,69 @@
+//! Changes of the system, and which of them a measurement cannot tell apart.
+
+use slowpath_core::investigation::{Decision, Entry, What};
+
+use super::Log;
+use super::releases::Releases;
+
+/// A change that somebody entered.
+#[derive(Debug)]
+struct Change<'a> {
+    investigation: &'a str,
+    entry: &'a Entry,
+    /// Place of the first release with a measurement of it; `None` if none was measured yet.
+    first: Option<usize>,
+}
+
+/// All changes of a scenario, in all investigations.
+fn changes<'a>(log: &Log<'a>, scenario: &str, releases: &Releases) -> Vec<Change<'a>> {
+    let mut all = Vec::new();
+    for investigation in log.investigations() {
+        let symptom = investigation.symptom();
+        if symptom.is_none_or(|symptom| symptom.scenario != scenario) {
+            continue;
+        }
+        for entry in &investigation.entries {
+            let What::Decision(decided) = &entry.what else {
+                continue;
+            };
+            if decided.decision == Decision::Changed {
+                all.push(Change {
+                    investigation: &investigation.id,
+                    entry,
+                    first: match &decided.release {
+                        Some(release) => releases.first_with(release, &entry.at),
+                        None => releases.first_after(&entry.at),
+                    },
+                });
+            }
+        }
+    }
+    all
+}
+
+/// The changes that came in between the last measurement before a prediction and that of a release,
+/// if there are several: whatever moved, one measurement does not say which of them did it. Each
+/// as `INVESTIGATION/ENTRY`.
+pub(super) fn confounding(
+    log: &Log<'_>,
+    scenario: &str,
+    predicted_at: &str,
+    release: &str,
+) -> Vec<String> {
+    let releases = log.releases(scenario);
+    let Some(place) = releases.place(release) else {
+        return Vec::new();
+    };
+    let is_new = |change: &Change<'_>| {
+        change.first.is_some_and(|first| {
+            first <= place && !releases.was_measured_before(releases.at(first), predicted_at)
+        })
+    };
+    let all = changes(log, scenario, &releases);
+    let under: Vec<String> = all
+        .iter()
+        .filter(|change| is_new(change))
+        .map(|change| format!("{}/{}", change.investigation, change.entry.id))
+        .collect();
+    if under.len() > 1 { under } else { Vec::new() }
+}

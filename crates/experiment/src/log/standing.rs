@@ -1,0 +1,116 @@
+//! What became of a prediction.
+
+use serde::{Deserialize, Serialize};
+use slowpath_core::investigation::{Entry, Investigation, Outcome, Prediction, Verdict};
+
+use super::Log;
+use super::changes::confounding;
+use super::status::status;
+
+/// What became of a prediction.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "kebab-case")]
+pub enum Standing {
+    /// It waits for a measurement.
+    Open,
+    /// It should have been measured by now.
+    Overdue,
+    /// It was measured, and the figure is not known well enough.
+    Undecided,
+    /// It was measured in another way than what it was made on.
+    NotComparable,
+    /// What was predicted was measured.
+    Held,
+    /// Something else was measured.
+    Failed,
+    /// Nobody waits for it any more: the investigation was closed without it.
+    Dropped,
+}
+
+impl Standing {
+    /// The words of reports.
+    pub const fn words(self) -> &'static str {
+        match self {
+            Self::Open => "open",
+            Self::Overdue => "overdue",
+            Self::Undecided => "undecided",
+            Self::NotComparable => "not comparable",
+            Self::Held => "held",
+            Self::Failed => "failed",
+            Self::Dropped => "dropped",
+        }
+    }
+
+    /// Whether a measurement is waited for.
+    pub const fn is_open(self) -> bool {
+        matches!(
+            self,
+            Self::Open | Self::Overdue | Self::Undecided | Self::NotComparable
+        )
+    }
+}
+
+/// The last outcome that settled a prediction; otherwise the last one.
+pub(super) fn last<'a>(
+    investigation: &'a Investigation,
+    hypothesis: &'a str,
+) -> Option<(&'a Entry, &'a Outcome)> {
+    let all: Vec<_> = investigation.outcomes(hypothesis).collect();
+    let settled = all.iter().rfind(|(_, outcome)| outcome.verdict.settles());
+    settled.or(all.last()).copied()
+}
+
+/// What became of a prediction.
+pub(super) fn standing(
+    log: &Log<'_>,
+    investigation: &Investigation,
+    entry: &Entry,
+    prediction: &Prediction,
+) -> Standing {
+    let last = last(investigation, &entry.id).map(|(_, outcome)| outcome.verdict);
+    match last {
+        Some(Verdict::Held) => return Standing::Held,
+        Some(Verdict::Failed) => return Standing::Failed,
+        _ => {}
+    }
+    if !status(investigation).0.awaits() {
+        return Standing::Dropped;
+    }
+    if overdue_since(log, investigation, prediction).is_some() {
+        return Standing::Overdue;
+    }
+    match last {
+        Some(Verdict::Undecided) => Standing::Undecided,
+        Some(Verdict::NotComparable) => Standing::NotComparable,
+        _ => Standing::Open,
+    }
+}
+
+/// The release that a prediction was due by, or a later one, if it was measured.
+pub(super) fn overdue_since(
+    log: &Log<'_>,
+    investigation: &Investigation,
+    prediction: &Prediction,
+) -> Option<String> {
+    let scenario = &investigation.symptom()?.scenario;
+    let releases = log.releases(scenario);
+    let due = prediction.due.as_deref()?;
+    releases.reached(due).map(str::to_owned)
+}
+
+/// The changes that an outcome cannot tell apart; empty if it can.
+pub(super) fn confounded(
+    log: &Log<'_>,
+    investigation: &Investigation,
+    outcome: &Outcome,
+) -> Vec<String> {
+    let (Some(symptom), Some(predicted), Some(release)) = (
+        investigation.symptom(),
+        investigation.entry(&outcome.of),
+        &outcome.release,
+    ) else {
+        return Vec::new();
+    };
+    confounding(log, &symptom.scenario, &predicted.at, release)
+}
