@@ -85,8 +85,47 @@ pub struct Entry {
     pub links: Vec<String>,
     /// Pictures and other files in the investigation's folder.
     pub figures: Vec<String>,
+    /// What slowpath saw that made it write, of what it wrote by itself.
+    pub sign: Option<Sign>,
     /// What it is.
     pub what: What,
+}
+
+/// What slowpath sees by itself.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Sign {
+    /// A figure far outside of its own history.
+    Novelty,
+    /// A slow movement over releases.
+    Drift,
+    /// A constant that comes back over releases.
+    Constant,
+    /// The same row has the worst tail, run after run.
+    Tail,
+    /// Failures that no cause explains.
+    Errors,
+}
+
+impl Sign {
+    /// All of them.
+    pub const ALL: [Self; 5] = [
+        Self::Novelty,
+        Self::Drift,
+        Self::Constant,
+        Self::Tail,
+        Self::Errors,
+    ];
+
+    /// The word of files and reports.
+    pub const fn word(self) -> &'static str {
+        match self {
+            Self::Novelty => "novelty",
+            Self::Drift => "drift",
+            Self::Constant => "constant",
+            Self::Tail => "tail",
+            Self::Errors => "errors",
+        }
+    }
 }
 
 /// Who wrote what slowpath wrote by itself.

@@ -19,8 +19,8 @@ mod rows;
 mod side;
 mod verdict;
 
-pub(crate) use differences::{is_alike, obstacles};
 pub use differences::{Difference, Part, differences};
+pub(crate) use differences::{is_alike, obstacles};
 pub use failures::FailureChange;
 pub use modes::{ModeChange, What};
 pub(crate) use modes::{SideMode, side_modes, subjects};

@@ -20,9 +20,9 @@ mod settings;
 mod tracks;
 mod worst;
 
-pub(crate) use releases::label;
 pub use newest::{Basis, Newest, Place, newest};
 pub use recurring::{Constant, Kind, Shared};
+pub(crate) use releases::label;
 pub use runs::{RunMode, RunModes};
 pub use slowpath_core::stats::recurrence::Says;
 pub use tracks::{ChangeAt, Course};

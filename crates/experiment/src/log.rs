@@ -14,16 +14,16 @@ mod changes;
 mod checking;
 mod closing;
 mod releases;
+mod signs;
 mod standing;
 mod status;
 mod view;
 
-pub use benchmarks::{
-    BenchmarkRelease, BenchmarkRow, BenchmarkSetting, Benchmarks, benchmarks,
-};
+pub use benchmarks::{BenchmarkRelease, BenchmarkRow, BenchmarkSetting, Benchmarks, benchmarks};
 pub use calibration::{Calibration, Rate};
 pub use checking::{Checked, check, figure_of, is_regression, is_to_be_checked, reopening};
 pub use closing::may_close;
+pub use signs::{Noticed, Seen, Step, noticed, step};
 pub use standing::Standing;
 pub use status::{Status, status};
 pub use view::{

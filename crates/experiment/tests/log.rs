@@ -29,6 +29,7 @@ fn entry(day: usize, what: What) -> Entry {
         runs: Vec::new(),
         links: Vec::new(),
         figures: Vec::new(),
+        sign: None,
         what,
     }
 }
@@ -127,7 +128,10 @@ fn a_prediction_holds_fails_or_is_not_known() {
     let mut void = run(3, "v2", 105.0);
     void.void.push("the client was the limit".to_owned());
     let void = said(&void, &[]);
-    assert_eq!((void.verdict, void.measured), (Verdict::NotComparable, None));
+    assert_eq!(
+        (void.verdict, void.measured),
+        (Verdict::NotComparable, None)
+    );
     // Runs scatter more than the repeats of one of them: with enough they are what counts.
     let others = [run(3, "v2", 60.0), run(4, "v2", 200.0)];
     let over_runs = said(&run(5, "v2", 105.0), &others);
@@ -143,7 +147,10 @@ fn what_was_measured_in_another_way_is_no_test() {
     prediction.runs = vec![reference.id.clone()];
     let one = [tail("a", &[opened(1), prediction])];
     let mut other = run(3, "v2", 105.0);
-    other.conditions.harness.insert("rate".to_owned(), "50/s".to_owned());
+    other
+        .conditions
+        .harness
+        .insert("rate".to_owned(), "50/s".to_owned());
     let runs = [reference, other.clone()];
     let log = Log::new(&one, &runs);
     let (entry, prediction) = one[0].predictions().next().unwrap();
@@ -169,7 +176,10 @@ fn only_what_comes_after_a_prediction_tests_it() {
     let bare = predicts(5, that, None);
     let plain = [opened(1), bare.clone()];
     assert!(asked(&plain, &[], &run(6, "v2", 105.0)));
-    assert!(!asked(&plain, &[], &run(4, "v2", 105.0)), "measured before it was predicted");
+    assert!(
+        !asked(&plain, &[], &run(4, "v2", 105.0)),
+        "measured before it was predicted"
+    );
     assert!(
         !asked(&plain, &[run(3, "v1", 440.0)], &run(6, "v1", 440.0)),
         "the release that it was predicted on"
@@ -182,19 +192,36 @@ fn only_what_comes_after_a_prediction_tests_it() {
     assert!(!asked(&plain, &[], &other));
     // Due in v3: what comes before is no test, what comes after is.
     let due = [opened(1), predicts(5, that, Some("v3"))];
-    for (release, expected) in [("v2.9", false), ("v3", true), ("v3.0.1", true), ("v10", true)] {
-        assert_eq!(asked(&due, &[], &run(6, release, 105.0)), expected, "{release}");
+    for (release, expected) in [
+        ("v2.9", false),
+        ("v3", true),
+        ("v3.0.1", true),
+        ("v10", true),
+    ] {
+        assert_eq!(
+            asked(&due, &[], &run(6, release, 105.0)),
+            expected,
+            "{release}"
+        );
     }
     // The change came earlier than it was due, and in a release of its own.
     let change = decided(6, Decision::Changed, Some(&bare), Some("v2.5"));
     let changed = [opened(1), bare.clone(), change];
     for (release, expected) in [("v2.4", false), ("v2.5", true), ("v3", true)] {
-        assert_eq!(asked(&changed, &[], &run(7, release, 105.0)), expected, "{release}");
+        assert_eq!(
+            asked(&changed, &[], &run(7, release, 105.0)),
+            expected,
+            "{release}"
+        );
     }
     // A commit has no order but that of time.
     assert!(asked(&changed, &[], &run(7, "1f3ab9", 105.0)));
     let told = outcome(7, &bare, "v2", Verdict::Held);
-    assert!(!asked(&[opened(1), bare.clone(), told], &[], &run(8, "v3", 105.0)));
+    assert!(!asked(
+        &[opened(1), bare.clone(), told],
+        &[],
+        &run(8, "v3", 105.0)
+    ));
     let told = outcome(7, &bare, "v2", Verdict::Undecided);
     assert!(asked(&[opened(1), bare, told], &[], &run(8, "v3", 105.0)));
 }
@@ -205,20 +232,36 @@ fn what_is_due_and_was_not_settled_is_overdue() {
     let one = [tail("a", &[opened(1), due.clone()])];
     assert_eq!(standing_of(&one, &[run(6, "v2", 1.0)]), [Standing::Open]);
     assert_eq!(standing_of(&one, &[run(6, "v3", 1.0)]), [Standing::Overdue]);
-    assert_eq!(standing_of(&one, &[run(6, "v3.1", 1.0)]), [Standing::Overdue]);
+    assert_eq!(
+        standing_of(&one, &[run(6, "v3.1", 1.0)]),
+        [Standing::Overdue]
+    );
     let report = LogReport::of(&Log::new(&one, &[run(6, "v3.1", 1.0)]));
     assert_eq!(report.due[0].overdue_since.as_deref(), Some("v3.1"));
     assert_eq!(report.calibration.overdue, 1);
-    let held = tail("a", &[opened(1), due.clone(), outcome(6, &due, "v3", Verdict::Held)]);
+    let held = tail(
+        "a",
+        &[
+            opened(1),
+            due.clone(),
+            outcome(6, &due, "v3", Verdict::Held),
+        ],
+    );
     assert_eq!(standing_of(&[held], &[]), [Standing::Held]);
     // Without any run the outcomes of others tell which releases there were.
     let other = predicts(2, "search.p50 in 1ms..2ms", None);
     let told = outcome(7, &other, "v4", Verdict::Failed);
     let both = tail("a", &[opened(1), other, due.clone(), told]);
-    assert_eq!(standing_of(&[both], &[]), [Standing::Failed, Standing::Overdue]);
+    assert_eq!(
+        standing_of(&[both], &[]),
+        [Standing::Failed, Standing::Overdue]
+    );
     let dropped = decided(8, Decision::NotFixed, None, None);
     let closed = tail("a", &[opened(1), due, dropped]);
-    assert_eq!(standing_of(&[closed], &[run(9, "v3", 1.0)]), [Standing::Dropped]);
+    assert_eq!(
+        standing_of(&[closed], &[run(9, "v3", 1.0)]),
+        [Standing::Dropped]
+    );
 }
 
 #[test]
@@ -235,9 +278,15 @@ fn a_status_follows_from_the_entries() {
     let fixed = decided(5, Decision::Fixed, None, None);
     assert_eq!(of(slice::from_ref(&fixed)), Status::FixedUnconfirmed);
     let failed = outcome(4, &due, "v2", Verdict::Failed);
-    assert_eq!(of(&[failed.clone(), fixed.clone()]), Status::FixedUnconfirmed);
+    assert_eq!(
+        of(&[failed.clone(), fixed.clone()]),
+        Status::FixedUnconfirmed
+    );
     let held = outcome(6, &due, "v3", Verdict::Held);
-    assert_eq!(of(&[failed, fixed.clone(), held.clone()]), Status::FixedAndConfirmed);
+    assert_eq!(
+        of(&[failed, fixed.clone(), held.clone()]),
+        Status::FixedAndConfirmed
+    );
     let again = entry(7, What::Reopening);
     assert_eq!(of(&[fixed, held, again]), Status::Open);
     for (decision, expected) in [
@@ -264,7 +313,10 @@ fn a_fix_that_did_not_move_its_target_is_open_again() {
     };
     let closed = [opened(1), due.clone(), fixed.clone()];
     let why = said(&closed, 440.0).unwrap();
-    assert!(why.contains("did not move its target") && why.contains("440 ms"), "{why}");
+    assert!(
+        why.contains("did not move its target") && why.contains("440 ms"),
+        "{why}"
+    );
     assert_eq!(said(&closed, 105.0), None);
     assert_eq!(said(&[opened(1), due.clone()], 440.0), None, "it is open");
     // What held once is watched as long as it counts as fixed.
@@ -290,15 +342,27 @@ fn two_changes_under_one_measurement_are_confounded() {
     let (found, calibration) = confounded(slice::from_ref(&one), &runs);
     assert_eq!((found, calibration.predictions.hits), (0, 1));
     // The other change is in another investigation of the same scenario.
-    let in_release = |release| tail("b", &[opened(1), decided(4, Decision::Changed, None, release)]);
+    let in_release = |release| {
+        tail(
+            "b",
+            &[opened(1), decided(4, Decision::Changed, None, release)],
+        )
+    };
     let (found, calibration) = confounded(&[one.clone(), in_release(Some("v2"))], &runs);
     assert_eq!(found, 2);
     assert_eq!((calibration.predictions.of, calibration.confounded), (0, 1));
     // Without a release it is in what was measured next; in a later one it is not there yet.
     assert_eq!(confounded(&[one.clone(), in_release(None)], &runs).0, 2);
-    assert_eq!(confounded(&[one.clone(), in_release(Some("v3"))], &runs).0, 0, "not yet measured");
+    assert_eq!(
+        confounded(&[one.clone(), in_release(Some("v3"))], &runs).0,
+        0,
+        "not yet measured"
+    );
     let later = [runs[0].clone(), runs[1].clone(), run(8, "v3", 105.0)];
-    assert_eq!(confounded(&[one.clone(), in_release(Some("v3"))], &later).0, 0);
+    assert_eq!(
+        confounded(&[one.clone(), in_release(Some("v3"))], &later).0,
+        0
+    );
     // What was measured before the prediction is part of what it was made on.
     assert_eq!(confounded(&[one, in_release(Some("v1"))], &runs).0, 0);
 }
@@ -309,7 +373,11 @@ fn calibration_counts_what_was_settled_and_what_was_confirmed() {
     for at in 0..4_usize {
         let mut due = predicts(2, "search.p99 in 100ms..120ms", None);
         due.by = (at == 0).then(|| BY_SLOWPATH.to_owned());
-        let verdict = if at < 3 { Verdict::Held } else { Verdict::Failed };
+        let verdict = if at < 3 {
+            Verdict::Held
+        } else {
+            Verdict::Failed
+        };
         let told = outcome(4, &due, "v2", verdict);
         let later = outcome(5, &due, "v3", Verdict::Failed);
         all.push(tail(&format!("a{at}"), &[opened(1), due, told, later]));
@@ -325,9 +393,18 @@ fn calibration_counts_what_was_settled_and_what_was_confirmed() {
     all.push(tail("c", &[opened(1), tried, trial]));
     let report = LogReport::of(&Log::new(&all, &[]));
     let calibration = report.calibration;
-    assert_eq!((calibration.predictions.hits, calibration.predictions.of), (3, 4));
-    assert_eq!((calibration.by_slowpath.hits, calibration.by_slowpath.of), (1, 1));
-    assert_eq!((calibration.by_people.hits, calibration.by_people.of), (2, 3));
+    assert_eq!(
+        (calibration.predictions.hits, calibration.predictions.of),
+        (3, 4)
+    );
+    assert_eq!(
+        (calibration.by_slowpath.hits, calibration.by_slowpath.of),
+        (1, 1)
+    );
+    assert_eq!(
+        (calibration.by_people.hits, calibration.by_people.of),
+        (2, 3)
+    );
     assert!(calibration.predictions.low < 0.4 && calibration.predictions.high > 0.9);
     assert!((calibration.width.unwrap() - 1.2).abs() < 1e-9);
     assert_eq!((calibration.open, calibration.overdue), (2, 0));
@@ -351,7 +428,11 @@ fn an_explanation_answers_both_questions_or_none() {
     let (what, _) = close(&half, Decision::Explained).unwrap_err();
     assert!(what.contains("how-much"), "{what}");
     assert!(close(&half, Decision::NotFixed).is_ok());
-    let both = [opened(1), answers(2, &[Question::When]), answers(3, &[Question::HowMuch])];
+    let both = [
+        opened(1),
+        answers(2, &[Question::When]),
+        answers(3, &[Question::HowMuch]),
+    ];
     assert!(close(&both, Decision::Fixed).is_ok());
     let closed = [opened(1), decided(2, Decision::Refuted, None, None)];
     assert!(close(&closed, Decision::Fixed).is_err());
@@ -374,7 +455,10 @@ fn a_prediction_of_something_worse_says_so_and_what_is_left_is_told() {
     let entries = &report.investigations[0].entries;
     let is_worse = |at: usize| entries[at].prediction.as_ref().unwrap().is_regression;
     assert!(is_worse(1) && !is_worse(2));
-    assert_eq!(entries[3].residual, "explains 378ms of 440ms; 62ms are left");
+    assert_eq!(
+        entries[3].residual,
+        "explains 378ms of 440ms; 62ms are left"
+    );
 }
 
 #[test]
@@ -391,7 +475,10 @@ fn a_symptom_has_the_figure_of_its_runs() {
 #[test]
 fn tables_say_where_they_are_not_comparable() {
     let mut elsewhere = run(3, "v2", 105.0);
-    elsewhere.conditions.host.insert("hostname".to_owned(), "other".to_owned());
+    elsewhere
+        .conditions
+        .host
+        .insert("hostname".to_owned(), "other".to_owned());
     let mut void = run(4, "v3", 105.0);
     void.void.push("clock-jump".to_owned());
     let runs = [

@@ -35,6 +35,7 @@ fn entry(at: u8, text: &str, what: What) -> Entry {
         runs: Vec::new(),
         links: Vec::new(),
         figures: Vec::new(),
+        sign: None,
         what,
     }
 }

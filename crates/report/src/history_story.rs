@@ -156,7 +156,7 @@ pub(crate) fn sentences(setting: &Setting) -> Vec<String> {
 const AGAIN: &str = "measure that again before it is believed";
 
 /// The newest release, if it is beyond its level; a change or a drift is told as such.
-fn novel(track: &Track, newest: &Newest) -> Option<String> {
+pub(crate) fn novel(track: &Track, newest: &Newest) -> Option<String> {
     let claimed = newest.basis == Basis::Level
         && !matches!(newest.verdict, Verdict::Same | Verdict::CannotTell);
     claimed.then(|| {
@@ -216,7 +216,7 @@ fn changed(track: &Track, change: &ChangeAt) -> String {
     )
 }
 
-fn moving(track: &Track) -> Option<String> {
+pub(crate) fn moving(track: &Track) -> Option<String> {
     let name = format!("{}.{}", track.subject, track.metric);
     match &track.course {
         Course::Drifting {
@@ -238,7 +238,7 @@ fn moving(track: &Track) -> Option<String> {
     }
 }
 
-fn constant(constant: &Constant) -> String {
+pub(crate) fn constant(constant: &Constant) -> String {
     let hint = if constant.hint.is_empty() {
         String::new()
     } else {
@@ -293,7 +293,7 @@ fn shared(shared: &Shared) -> String {
 /// What a constant may be that several endpoints have.
 const ALIKE: &str = "perhaps a timer or a dependency that they share, or work that is alike";
 
-fn worst(worst: &WorstRow) -> Option<String> {
+pub(crate) fn worst(worst: &WorstRow) -> Option<String> {
     let runs = quantity::plural(worst.runs, "run");
     match worst.says {
         Says::Stays => Some(format!(

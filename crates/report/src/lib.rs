@@ -18,6 +18,7 @@ mod story;
 mod sweep_story;
 mod views;
 
+pub use log_story::{noticed_text, noticed_title};
 pub use views::chrome::{Exported, Part, Wanted, chrome};
 pub use views::html::{history_html, html, html_by, sweep_html};
 pub use views::json::{

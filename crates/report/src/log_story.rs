@@ -1,10 +1,11 @@
 //! The words of the investigation log, which all its views share.
 
 use slowpath_experiment::log::{
-    Calibration, Due, EntryView, FigureView, InvestigationView, PredictionView, Rate, Standing,
+    Calibration, Due, EntryView, FigureView, InvestigationView, Noticed, PredictionView, Rate,
+    Seen, Standing,
 };
 
-use crate::{figure, quantity};
+use crate::{figure, history_story, quantity};
 
 /// Predictions below which a share of those that held says little.
 const FEW: u64 = 10;
@@ -106,7 +107,10 @@ fn verdict(entry: &EntryView, of: &InvestigationView) -> Option<String> {
     if entry.kind != "outcome" {
         return Some(format!("the hypothesis is {verdict}"));
     }
-    let meant = of.entries.iter().find(|one| Some(&one.id) == entry.of.as_ref());
+    let meant = of
+        .entries
+        .iter()
+        .find(|one| Some(&one.id) == entry.of.as_ref());
     let that = meant.and_then(|one| one.prediction.as_ref());
     let that = that.map_or("a prediction", |prediction| prediction.that.as_str());
     let release = entry.release.as_ref();
@@ -144,7 +148,10 @@ pub(crate) fn calibration(of: &Calibration) -> Vec<String> {
         } else {
             ""
         };
-        said.push(format!("predicted intervals that held: {}{few}", rate(&of.predictions)));
+        said.push(format!(
+            "predicted intervals that held: {}{few}",
+            rate(&of.predictions)
+        ));
         for (who, rate_of) in [("slowpath", &of.by_slowpath), ("people", &of.by_people)] {
             if rate_of.of > 0 && rate_of.of < of.predictions.of {
                 said.push(format!("of those by {who}: {}", rate(rate_of)));
@@ -172,7 +179,10 @@ pub(crate) fn calibration(of: &Calibration) -> Vec<String> {
         said.push(format!("waiting for a measurement: {open}{overdue}"));
     }
     if of.causes.of > 0 {
-        said.push(format!("named causes that were confirmed: {}", rate(&of.causes)));
+        said.push(format!(
+            "named causes that were confirmed: {}",
+            rate(&of.causes)
+        ));
     }
     if of.causes_open > 0 {
         said.push(format!(
@@ -194,4 +204,46 @@ fn rate(of: &Rate) -> String {
         bare(of.low),
         bare(of.high)
     )
+}
+
+/// What an investigation that slowpath opens is called.
+pub fn noticed_title(of: &Noticed<'_>) -> String {
+    let (target, subject) = (&of.target, of.target.subject());
+    match &of.what {
+        Seen::Novelty(..) => format!("{target} is far outside of its history"),
+        Seen::Drift(_) => format!("{target} gets worse slowly"),
+        Seen::Constant(constant) => {
+            let at = figure::value(slowpath_core::figures::Unit::Ns, constant.at_ns);
+            format!("{subject} shows the same {at} again and again")
+        }
+        Seen::Tail(_) => format!("{subject} has the worst tail, run after run"),
+        Seen::Errors(_) => format!("{subject} fails, and no cause explains it"),
+    }
+}
+
+/// What a run showed, in the words of histories.
+pub fn noticed_text(of: &Noticed<'_>) -> String {
+    let said = match &of.what {
+        Seen::Novelty(track, newest) => history_story::novel(track, newest),
+        Seen::Drift(track) => history_story::moving(track),
+        Seen::Constant(constant) => Some(history_story::constant(constant)),
+        Seen::Tail(worst) => history_story::worst(worst),
+        Seen::Errors(failures) => {
+            let classes = failures.iter().map(|failure| {
+                let share = quantity::percent(failure.share);
+                format!(
+                    "{} {} ({share})",
+                    quantity::count(failure.count),
+                    failure.class
+                )
+            });
+            let classes: Vec<String> = classes.collect();
+            Some(format!(
+                "{}: {} of what was offered; no cause explains them",
+                of.target.subject(),
+                classes.join(", ")
+            ))
+        }
+    };
+    said.unwrap_or_else(|| noticed_title(of))
 }

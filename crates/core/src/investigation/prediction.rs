@@ -186,11 +186,9 @@ impl Target {
 fn usual(text: &str) -> Result<Measure, NoPrediction> {
     let measure = whatever_endpoint(text, &[])?;
     match measure.metric {
-        Metric::Max
-        | Metric::Offered
-        | Metric::Completed
-        | Metric::Failed
-        | Metric::Unfinished => Err(NoPrediction::Counted(text.to_owned())),
+        Metric::Max | Metric::Offered | Metric::Completed | Metric::Failed | Metric::Unfinished => {
+            Err(NoPrediction::Counted(text.to_owned()))
+        }
         _ => Ok(measure),
     }
 }
@@ -273,16 +271,25 @@ mod tests {
         assert_eq!(cold.target().metric(), "p99.9");
         assert_eq!(read("a.b.errors in 0%..1%").range(), (0.0, 0.01));
         assert_eq!(read("a.rate in 400/s..500/s").unit(), Unit::PerSecond);
-        assert_eq!(read(" x in y.p50 in 1ms..2ms ").target().subject(), "x in y");
+        assert_eq!(
+            read(" x in y.p50 in 1ms..2ms ").target().subject(),
+            "x in y"
+        );
     }
 
     #[test]
     fn a_benchmarks_own_metric_has_the_unit_of_its_bounds() {
         let prediction = read("\"Parse (8)\".ns/op in 1ms..2ms");
         assert_eq!(prediction.target().metric(), "ns/op");
-        assert_eq!((prediction.unit(), prediction.range()), (Unit::Ns, (1e6, 2e6)));
+        assert_eq!(
+            (prediction.unit(), prediction.range()),
+            (Unit::Ns, (1e6, 2e6))
+        );
         let counted = read("Parse.allocs in 30..34");
-        assert_eq!((counted.unit(), counted.range()), (Unit::Count, (30.0, 34.0)));
+        assert_eq!(
+            (counted.unit(), counted.range()),
+            (Unit::Count, (30.0, 34.0))
+        );
         assert_eq!(read("Parse.size in 1KiB..2KiB").unit(), Unit::Bytes);
     }
 

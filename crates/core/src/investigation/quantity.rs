@@ -73,13 +73,27 @@ mod tests {
             assert_eq!(quantity(unit, value), text);
             let (of, read) = parse_quantity(text).unwrap();
             assert_eq!(of, unit, "{text}");
-            assert!((read - value).abs() <= 1e-9 * value.max(1.0), "{text}: {read}");
+            assert!(
+                (read - value).abs() <= 1e-9 * value.max(1.0),
+                "{text}: {read}"
+            );
         }
     }
 
     #[test]
     fn what_is_no_figure_is_none() {
-        for text in ["", "ms", "-1ms", "1..2", "1 furlong", "inf", "NaN", "1e3", "%", "99999h"] {
+        for text in [
+            "",
+            "ms",
+            "-1ms",
+            "1..2",
+            "1 furlong",
+            "inf",
+            "NaN",
+            "1e3",
+            "%",
+            "99999h",
+        ] {
             assert_eq!(parse_quantity(text), None, "{text}");
         }
         assert_eq!(parse_quantity("1.42 s"), Some((Unit::Ns, 1.42e9)));

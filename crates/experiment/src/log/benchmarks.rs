@@ -8,9 +8,7 @@ use crate::estimate::{Estimate, Units};
 use crate::history::label;
 
 /// The columns of a row, if its subject has them.
-const COLUMNS: [&str; 8] = [
-    "p50", "p90", "p95", "p98", "p99", "p99.9", "rate", "errors",
-];
+const COLUMNS: [&str; 8] = ["p50", "p90", "p95", "p98", "p99", "p99.9", "rate", "errors"];
 
 /// Every release of every scenario or benchmark, the newest first.
 #[derive(Clone, Debug, PartialEq)]
@@ -141,7 +139,10 @@ fn rows(group: &[&RunFigures]) -> Vec<BenchmarkRow> {
             subjects.push(&row.subject);
         }
     }
-    subjects.into_iter().map(|subject| row(group, subject)).collect()
+    subjects
+        .into_iter()
+        .map(|subject| row(group, subject))
+        .collect()
 }
 
 fn row(group: &[&RunFigures], subject: &str) -> BenchmarkRow {

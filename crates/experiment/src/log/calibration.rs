@@ -24,9 +24,17 @@ pub struct Rate {
 
 impl Rate {
     fn of(all: &[bool]) -> Self {
-        let (hits, of) = (all.iter().filter(|hit| **hit).count() as u64, all.len() as u64);
+        let (hits, of) = (
+            all.iter().filter(|hit| **hit).count() as u64,
+            all.len() as u64,
+        );
         let (low, high) = clopper_pearson(hits, of);
-        Self { hits, of, low, high }
+        Self {
+            hits,
+            of,
+            low,
+            high,
+        }
     }
 }
 

@@ -6,8 +6,7 @@ use std::cmp::Ordering;
 use slowpath_core::figures::{Better, Figure, RunFigures};
 use slowpath_core::gates::GateAnswer;
 use slowpath_core::investigation::{
-    Decided, Decision, Entry, Investigation, Measured, Prediction, Symptom, Target, Verdict,
-    What,
+    Decided, Decision, Entry, Investigation, Measured, Prediction, Symptom, Target, Verdict, What,
 };
 
 use super::releases::{order, to_the_second};
@@ -76,8 +75,7 @@ fn is_tested_by(
     if began < entry.at || releases.was_measured_before(release, &entry.at) {
         return false;
     }
-    let is_from =
-        |first: &str| order(release, first).is_some_and(|order| order != Ordering::Less);
+    let is_from = |first: &str| order(release, first).is_some_and(|order| order != Ordering::Less);
     let changes: Vec<(&Entry, &Decided)> = changes_for(investigation, &entry.id).collect();
     if changes.is_empty() {
         return prediction.due.as_deref().is_none_or(is_from);
@@ -271,7 +269,10 @@ pub fn reopening(
 /// What runs say of a figure, for the symptom of an investigation; `None` if they do not have it.
 pub fn figure_of(runs: &[&RunFigures], target: &Target) -> Option<Measured> {
     let metric = target.metric();
-    let unit = runs.iter().find_map(|run| row(run, target.subject(), &metric))?.unit;
+    let unit = runs
+        .iter()
+        .find_map(|run| row(run, target.subject(), &metric))?
+        .unit;
     let estimate = Units::of(runs, target.subject(), &metric).estimate();
     Some(Measured {
         unit,

@@ -58,7 +58,9 @@ impl Releases {
 
     /// Where the first release stands that was first measured after an instant.
     pub(super) fn first_after(&self, at: &str) -> Option<usize> {
-        self.measured.iter().position(|(began, _)| began.as_str() > at)
+        self.measured
+            .iter()
+            .position(|(began, _)| began.as_str() > at)
     }
 
     /// Where the first release stands that has what came with `release`: itself, or else the first
@@ -146,7 +148,13 @@ mod tests {
 
     #[test]
     fn instants_are_compared_to_the_second() {
-        assert_eq!(to_the_second("2026-01-31T14:05:00.123Z"), "2026-01-31T14:05:00Z");
-        assert_eq!(to_the_second("2026-01-31T14:05:00Z"), "2026-01-31T14:05:00Z");
+        assert_eq!(
+            to_the_second("2026-01-31T14:05:00.123Z"),
+            "2026-01-31T14:05:00Z"
+        );
+        assert_eq!(
+            to_the_second("2026-01-31T14:05:00Z"),
+            "2026-01-31T14:05:00Z"
+        );
     }
 }

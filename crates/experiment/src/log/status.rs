@@ -72,11 +72,11 @@ pub fn status(investigation: &Investigation) -> (Status, Option<&Entry>) {
 
 /// Whether the last prediction that was settled held: an earlier one that failed is a false start.
 fn is_confirmed(investigation: &Investigation) -> bool {
-    let settled = investigation.entries.iter().filter_map(|entry| {
+    let mut settled = investigation.entries.iter().filter_map(|entry| {
         let What::Outcome(outcome) = &entry.what else {
             return None;
         };
         outcome.verdict.settles().then_some(outcome.verdict)
     });
-    settled.last() == Some(Verdict::Held)
+    settled.next_back() == Some(Verdict::Held)
 }

@@ -115,6 +115,8 @@ pub struct EntryView {
     pub links: Vec<String>,
     /// Files in the investigation's folder.
     pub figures: Vec<String>,
+    /// Of what slowpath wrote by itself: what it saw (novelty, drift, constant, tail or errors).
+    pub sign: Option<String>,
     /// Of a hypothesis: the cause.
     pub cause: Option<String>,
     /// Of a hypothesis: the questions that it answers.
@@ -184,10 +186,15 @@ impl LogReport {
     /// All that a log says.
     pub fn of(log: &Log<'_>) -> Self {
         let all = log.investigations().iter();
-        let mut investigations: Vec<InvestigationView> =
-            all.filter_map(|one| InvestigationView::of(log, one)).collect();
+        let mut investigations: Vec<InvestigationView> = all
+            .filter_map(|one| InvestigationView::of(log, one))
+            .collect();
         investigations.sort_by(|a, b| (&b.opened, &b.id).cmp(&(&a.opened, &a.id)));
-        let mut due: Vec<Due> = log.investigations().iter().flat_map(|i| waiting(log, i)).collect();
+        let mut due: Vec<Due> = log
+            .investigations()
+            .iter()
+            .flat_map(|i| waiting(log, i))
+            .collect();
         due.sort_by_key(|one| (one.overdue_since.is_none(), one.at.clone()));
         Self {
             schema: LOG_SCHEMA.to_owned(),
@@ -297,6 +304,7 @@ impl EntryView {
             runs: entry.runs.clone(),
             links: entry.links.clone(),
             figures: entry.figures.clone(),
+            sign: entry.sign.map(|sign| sign.word().to_owned()),
             cause: None,
             answers: Vec::new(),
             prediction: None,
@@ -313,9 +321,10 @@ impl EntryView {
                 view.cause.clone_from(&hypothesis.cause);
                 let answers = hypothesis.answers.iter();
                 view.answers = answers.map(|one| one.word().to_owned()).collect();
-                view.prediction = hypothesis.prediction.as_ref().map(|prediction| {
-                    PredictionView::of(log, investigation, entry, prediction)
-                });
+                view.prediction = hypothesis
+                    .prediction
+                    .as_ref()
+                    .map(|prediction| PredictionView::of(log, investigation, entry, prediction));
             }
             What::Experiment(trial) => {
                 view.verdict = trial.verdict.map(|verdict| verdict.word().to_owned());

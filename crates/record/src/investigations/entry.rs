@@ -2,7 +2,7 @@
 
 use slowpath_core::investigation::{
     Decided, Decision, Entry, Hypothesis, Measured, NoPrediction, Outcome, Prediction, Question,
-    Symptom, Target, Tested, Trial, Verdict, What, parse_quantity,
+    Sign, Symptom, Target, Tested, Trial, Verdict, What, parse_quantity,
 };
 use toml::de::{DeTable, DeValue};
 use ulid::Ulid;
@@ -22,14 +22,14 @@ const COMMON: [&str; 7] = ["kind", "at", "by", "text", "runs", "links", "figures
 const KINDS: [(&str, &[&str]); 7] = [
     (
         "opened",
-        &["title", "scenario", "metric", "since", "measured"],
+        &["title", "scenario", "metric", "since", "measured", "sign"],
     ),
-    ("observation", &[]),
+    ("observation", &["sign"]),
     ("hypothesis", &["cause", "answers", "that", "due"]),
     ("experiment", &["of", "verdict"]),
     ("outcome", &["of", "release", "verdict", "measured"]),
     ("decision", &["decides", "of", "release"]),
-    ("reopening", &[]),
+    ("reopening", &["sign"]),
 ];
 
 /// An entry, and where in its file it points to something else.
@@ -103,6 +103,8 @@ fn entry(root: &Table<'_>, id: &str) -> Option<Parsed> {
     });
     let (links, _) = list(root, "links", link);
     let (figures, figure_lines) = list(root, "figures", figure);
+    let signs = Sign::ALL.map(|one| (one.word(), one));
+    let sign = root.get("sign").and_then(|value| value.choice(&signs));
     let kind = kind?;
     fitting(root, kind);
     let what = what(root, kind);
@@ -119,6 +121,7 @@ fn entry(root: &Table<'_>, id: &str) -> Option<Parsed> {
             runs,
             links,
             figures,
+            sign,
             what: what?,
         },
         of: root.get("of").map_or(1, |value| value.line()),
@@ -360,12 +363,10 @@ fn instant(value: &Value<'_>) -> Option<String> {
         _ => value.text()?.to_owned(),
     };
     let read: Result<jiff::Timestamp, _> = text.parse();
-    let seconds = read.map(|at| at.as_second());
-    match seconds.and_then(jiff::Timestamp::from_second) {
-        Ok(at) => Some(at.to_string()),
-        Err(_) => {
-            value.wrong(format!("{text:?} is no instant with its time zone"), REMEDY);
-            None
-        }
+    let seconds = read.map(jiff::Timestamp::as_second);
+    let instant = seconds.and_then(jiff::Timestamp::from_second);
+    if instant.is_err() {
+        value.wrong(format!("{text:?} is no instant with its time zone"), REMEDY);
     }
+    instant.ok().map(|at| at.to_string())
 }

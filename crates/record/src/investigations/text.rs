@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use slowpath_core::investigation::{Entry, Measured, Tested, What, quantity};
+use slowpath_core::investigation::{Entry, Measured, Sign, Tested, What, quantity};
 
 /// The text of an entry's file.
 pub(super) fn text(entry: &Entry) -> String {
@@ -10,6 +10,7 @@ pub(super) fn text(entry: &Entry) -> String {
     let _ = writeln!(out, "kind = {}", quoted(entry.what.kind()));
     let _ = writeln!(out, "at = {}", entry.at);
     line(&mut out, "by", entry.by.as_deref());
+    line(&mut out, "sign", entry.sign.map(Sign::word));
     let measured = of_kind(&mut out, &entry.what);
     for (key, all) in [
         ("runs", &entry.runs),

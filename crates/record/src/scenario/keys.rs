@@ -130,7 +130,7 @@ const KNOWN_IN_ENTRIES: [(&str, &[&str]); 2] = [
         &[
             "kind", "at", "by", "text", "runs", "links", "figures", "title", "scenario", "metric",
             "since", "measured", "cause", "answers", "that", "due", "of", "verdict", "release",
-            "decides",
+            "decides", "sign",
         ],
     ),
     ("entry.measured", &["value", "low", "high"]),

@@ -347,7 +347,7 @@ impl<'a> Value<'a> {
     }
 
     /// A string with something in it and with placeholders.
-    pub(crate) fn filled_template(&self, scope: Scope<'_>) -> Option<Template> {
+    pub(super) fn filled_template(&self, scope: Scope<'_>) -> Option<Template> {
         self.filled()?;
         self.template(scope, Escape::None)
     }

@@ -3,8 +3,8 @@
 use proptest::prelude::*;
 use slowpath_core::figures::Unit;
 use slowpath_core::investigation::{
-    Decided, Decision, Entry, Hypothesis, Measured, Outcome, Prediction, Question, Symptom, Target,
-    Tested, Trial, Verdict, What,
+    Decided, Decision, Entry, Hypothesis, Measured, Outcome, Prediction, Question, Sign, Symptom,
+    Target, Tested, Trial, Verdict, What,
 };
 use slowpath_record::{entry_text, parse_entry};
 
@@ -41,7 +41,13 @@ fn long() -> impl Strategy<Value = String> {
         any::<String>().prop_map(|text| text.trim().to_owned()),
         Just("\"\"\"\n'''\\".to_owned()),
     ]
-    .prop_map(|text| if text.is_empty() { "x".to_owned() } else { text })
+    .prop_map(|text| {
+        if text.is_empty() {
+            "x".to_owned()
+        } else {
+            text
+        }
+    })
 }
 
 fn measured() -> impl Strategy<Value = Option<Measured>> {
@@ -59,15 +65,16 @@ fn measured() -> impl Strategy<Value = Option<Measured>> {
 fn what() -> impl Strategy<Value = What> {
     let word = || prop::option::of(line());
     let of = || prop::option::of(Just(id(7)));
-    let opened = (line(), line(), word(), measured()).prop_map(|(title, scenario, since, measured)| {
-        What::Opened(Symptom {
-            title,
-            scenario,
-            metric: Target::parse("\"search (cold)\".p99.9").unwrap(),
-            since,
-            measured,
-        })
-    });
+    let opened =
+        (line(), line(), word(), measured()).prop_map(|(title, scenario, since, measured)| {
+            What::Opened(Symptom {
+                title,
+                scenario,
+                metric: Target::parse("\"search (cold)\".p99.9").unwrap(),
+                since,
+                measured,
+            })
+        });
     let hypothesis = (word(), word(), any::<bool>()).prop_map(|(cause, due, predicts)| {
         let that = "search.errors in 0%..0.1%";
         What::Hypothesis(Hypothesis {
@@ -109,8 +116,15 @@ fn what() -> impl Strategy<Value = What> {
 
 fn entry() -> impl Strategy<Value = Entry> {
     let runs = prop::collection::vec(Just(id(9)), 0..3);
-    (prop::option::of(line()), long(), runs, what(), 0_u8..60).prop_map(
-        |(by, text, runs, what, second)| Entry {
+    let sign = prop::option::of(prop::sample::select(Sign::ALL.to_vec()));
+    (
+        prop::option::of(line()),
+        long(),
+        runs,
+        (sign, what()),
+        0_u8..60,
+    )
+        .prop_map(|(by, text, runs, (sign, what), second)| Entry {
             id: id(0),
             at: format!("2026-01-31T14:05:{second:02}Z"),
             by,
@@ -118,9 +132,9 @@ fn entry() -> impl Strategy<Value = Entry> {
             runs,
             links: vec!["https://example.org/a?b=c#d".to_owned()],
             figures: vec!["stalls \"1\".svg".to_owned()],
+            sign: sign.filter(|_| matches!(what.kind(), "opened" | "observation" | "reopening")),
             what,
-        },
-    )
+        })
 }
 
 /// The file of an entry with a piece replaced.

@@ -21,7 +21,10 @@ fn git(folder: &Path, words: &[&str]) -> (bool, String) {
         .output()
         .unwrap();
     let said = [output.stdout, output.stderr].concat();
-    (output.status.success(), String::from_utf8_lossy(&said).into_owned())
+    (
+        output.status.success(),
+        String::from_utf8_lossy(&said).into_owned(),
+    )
 }
 
 fn commit(folder: &Path) {
@@ -46,12 +49,22 @@ fn two_branches_merge_without_a_conflict() {
     commit(root);
     // Both write to the same investigation, and both open one under the same name.
     assert!(git(root, &["checkout", "-q", "-b", "ann"]).0);
-    write_entry(&log, "search-tail", &entry(1, "Seen by Ann.", What::Observation)).unwrap();
+    write_entry(
+        &log,
+        "search-tail",
+        &entry(1, "Seen by Ann.", What::Observation),
+    )
+    .unwrap();
     write_entry(&log, "search-tail", &entry(4, "The lock.", prediction())).unwrap();
     write_entry(&log, "cold-start", &entry(5, "", symptom())).unwrap();
     commit(root);
     assert!(git(root, &["checkout", "-q", "main"]).0);
-    write_entry(&log, "search-tail", &entry(2, "Seen by Bob.", What::Observation)).unwrap();
+    write_entry(
+        &log,
+        "search-tail",
+        &entry(2, "Seen by Bob.", What::Observation),
+    )
+    .unwrap();
     write_entry(&log, "search-tail", &entry(3, "The cache.", prediction())).unwrap();
     write_entry(&log, "cold-start", &entry(6, "", symptom())).unwrap();
     commit(root);
@@ -68,7 +81,13 @@ fn two_branches_merge_without_a_conflict() {
     // In order of time, whoever wrote and whatever was merged into what.
     assert_eq!(
         texts,
-        ["", "Seen by Ann.", "Seen by Bob.", "The cache.", "The lock."]
+        [
+            "",
+            "Seen by Ann.",
+            "Seen by Bob.",
+            "The cache.",
+            "The lock."
+        ]
     );
     assert_eq!(book.investigations[0].entries.len(), 2);
 }

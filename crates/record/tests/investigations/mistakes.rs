@@ -26,13 +26,22 @@ fn all_mistakes_of_a_file_are_told_at_once() {
     );
     let expected = [
         ("x.toml:1: text: missing", "add text"),
-        ("x.toml:2: at: \"2026-01-31T14:05:00\" is no instant", "write 2026"),
+        (
+            "x.toml:2: at: \"2026-01-31T14:05:00\" is no instant",
+            "write 2026",
+        ),
         ("x.toml:3: txt: unknown key", "did you mean text?"),
         ("x.toml:4: runs: \"01JD\" is no run's id", "26"),
         ("x.toml:5: links: \"example.org\" is no address", "https://"),
         ("x.toml:6: figures: \"../x.svg\" is no file", "beside"),
-        ("x.toml:7: that: \"search.p99 < 50ms\" predicts no interval", "96ms..118ms"),
-        ("x.toml:8: release: is not for kind = \"hypothesis\"", "cause, answers, that, due"),
+        (
+            "x.toml:7: that: \"search.p99 < 50ms\" predicts no interval",
+            "96ms..118ms",
+        ),
+        (
+            "x.toml:8: release: is not for kind = \"hypothesis\"",
+            "cause, answers, that, due",
+        ),
         ("x.toml:9: answers: \"why\" is none of them", "\"how-much\""),
     ];
     assert_eq!(said.len(), expected.len(), "{said:#?}");
@@ -44,7 +53,10 @@ fn all_mistakes_of_a_file_are_told_at_once() {
 #[test]
 fn each_kind_says_what_it_lacks() {
     for (kind, words) in [
-        ("opened", &["title: missing", "scenario: missing", "metric: missing"][..]),
+        (
+            "opened",
+            &["title: missing", "scenario: missing", "metric: missing"][..],
+        ),
         ("observation", &["text: missing"]),
         ("hypothesis", &["text: missing"]),
         ("experiment", &["text: missing"]),
@@ -55,11 +67,18 @@ fn each_kind_says_what_it_lacks() {
         let said = told(&format!("kind = \"{kind}\"\nat = 2026-01-31T14:05:00Z\n"));
         assert_eq!(said.len(), words.len(), "{kind}: {said:#?}");
         for word in words {
-            assert!(said.iter().any(|said| said.contains(word)), "{word}: {said:#?}");
+            assert!(
+                said.iter().any(|said| said.contains(word)),
+                "{word}: {said:#?}"
+            );
         }
     }
     assert_eq!(told("").len(), 2);
-    assert!(told("kind = \"guess\"\n").join("\n").contains("\"observation\""));
+    assert!(
+        told("kind = \"guess\"\n")
+            .join("\n")
+            .contains("\"observation\"")
+    );
 }
 
 #[test]
@@ -70,8 +89,14 @@ fn figures_that_cannot_be_are_told() {
         ("value = \"5 furlongs\"\n", "no figure"),
         ("value = 5\n", "an integer where a string is expected"),
         ("value = \"5ms\"\nlow = \"4ms\"\n", "two ends"),
-        ("value = \"5ms\"\nlow = \"6ms\"\nhigh = \"7ms\"\n", "outside of its interval"),
-        ("value = \"5ms\"\nlow = \"4B\"\nhigh = \"7ms\"\n", "another unit"),
+        (
+            "value = \"5ms\"\nlow = \"6ms\"\nhigh = \"7ms\"\n",
+            "outside of its interval",
+        ),
+        (
+            "value = \"5ms\"\nlow = \"4B\"\nhigh = \"7ms\"\n",
+            "another unit",
+        ),
         ("low = \"4ms\"\nhigh = \"7ms\"\n", "value: missing"),
         ("value = \"5ms\"\nmean = \"5ms\"\n", "unknown key"),
     ] {
@@ -82,9 +107,14 @@ fn figures_that_cannot_be_are_told() {
 
 #[test]
 fn a_conflict_that_git_left_is_told_as_such() {
-    let said = told("kind = \"observation\"\n<<<<<<< HEAD\ntext = \"a\"\n=======\ntext = \"b\"\n>>>>>>> b\n");
+    let said = told(
+        "kind = \"observation\"\n<<<<<<< HEAD\ntext = \"a\"\n=======\ntext = \"b\"\n>>>>>>> b\n",
+    );
     assert_eq!(said.len(), 1, "{said:#?}");
-    assert!(said[0].starts_with("x.toml:2: git left a conflict"), "{said:#?}");
+    assert!(
+        said[0].starts_with("x.toml:2: git left a conflict"),
+        "{said:#?}"
+    );
 }
 
 #[test]
@@ -100,7 +130,10 @@ fn what_points_nowhere_is_told_with_its_line() {
     };
     let outside = "decides = \"fixed\"\nof = \"01JD0000000000000000000099\"\n";
     write(&format!("{}-decision.toml", id(20)), outside);
-    let other = format!("decides = \"fixed\"\nfigures = [\n\"no.svg\"]\nof = \"{}\"\n", id(1));
+    let other = format!(
+        "decides = \"fixed\"\nfigures = [\n\"no.svg\"]\nof = \"{}\"\n",
+        id(1)
+    );
     write(&format!("{}-decision.toml", id(21)), &other);
     write(&format!("{}-again.toml", id(7)), "decides = \"fixed\"\n");
     write("notes.toml", "decides = \"fixed\"\n");
@@ -114,7 +147,11 @@ fn what_points_nowhere_is_told_with_its_line() {
     let said: Vec<String> = book
         .mistakes
         .iter()
-        .map(|mistake| mistake.to_string().replace(folder.path().to_str().unwrap(), ""))
+        .map(|mistake| {
+            mistake
+                .to_string()
+                .replace(folder.path().to_str().unwrap(), "")
+        })
         .collect();
     let expected = [
         "begins with the same ULID",

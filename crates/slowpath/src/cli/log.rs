@@ -12,7 +12,12 @@ pub(crate) struct LogArgs {
     #[command(subcommand)]
     pub(crate) verb: Option<LogVerb>,
     /// The folder of all investigations.
-    #[arg(long, global = true, value_name = "DIR", default_value = "investigations")]
+    #[arg(
+        long,
+        global = true,
+        value_name = "DIR",
+        default_value = "investigations"
+    )]
     pub(crate) dir: PathBuf,
     /// Where to put the answer as JSON.
     #[arg(long, global = true, value_name = "FILE")]

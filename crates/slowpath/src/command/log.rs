@@ -99,8 +99,7 @@ impl<'a> Kept<'a> {
         let fits: Vec<&Investigation> = all.filter(|one| one.id.starts_with(text)).collect();
         let exact = fits.iter().find(|one| one.id == text);
         match (exact, fits.as_slice()) {
-            (Some(one), _) => Ok(one),
-            (None, [one]) => Ok(one),
+            (Some(one), _) | (None, [one]) => Ok(one),
             (None, []) => Err(Problem::usage(
                 format!("there is no investigation {text:?}"),
                 self.names(),
@@ -116,7 +115,11 @@ impl<'a> Kept<'a> {
     }
 
     fn names(&self) -> String {
-        let names: Vec<&str> = self.investigations.iter().map(|one| one.id.as_str()).collect();
+        let names: Vec<&str> = self
+            .investigations
+            .iter()
+            .map(|one| one.id.as_str())
+            .collect();
         if names.is_empty() {
             "slowpath log new opens one".to_owned()
         } else {
@@ -204,9 +207,15 @@ fn check(args: &LogArgs, no_runs: bool) -> Result<Exit> {
     if !book.mistakes.is_empty() {
         return Err(mistaken(&book.mistakes).into());
     }
-    let entries: usize = book.investigations.iter().map(|one| one.entries.len()).sum();
+    let entries: usize = book
+        .investigations
+        .iter()
+        .map(|one| one.entries.len())
+        .sum();
     let count = book.investigations.len();
-    out::answer(&format!("investigations {count}, entries {entries}: nothing is wrong\n"));
+    out::answer(&format!(
+        "investigations {count}, entries {entries}: nothing is wrong\n"
+    ));
     Ok(Exit::Done)
 }
 
@@ -241,7 +250,9 @@ fn render(args: &LogArgs, kept: &Kept<'_>, to: &Path) -> Result<Exit> {
     let page = slowpath_report::investigations_markdown(&report, &folder);
     let mut pages = vec![(INVESTIGATIONS, page)];
     if kept.runs.is_empty() {
-        out::say(&format!("no run is stored here: {BENCHMARKS} is left as it is"));
+        out::say(&format!(
+            "no run is stored here: {BENCHMARKS} is left as it is"
+        ));
     } else {
         let tables = benchmarks(&kept.runs);
         pages.push((BENCHMARKS, slowpath_report::benchmarks_markdown(&tables)));
@@ -260,9 +271,13 @@ fn render(args: &LogArgs, kept: &Kept<'_>, to: &Path) -> Result<Exit> {
 
 /// A folder as a page in another one links to it.
 fn seen_from(page: &Path, folder: &Path) -> String {
-    let up = page.components().filter(|part| matches!(part, Component::Normal(_)));
+    let up = page
+        .components()
+        .filter(|part| matches!(part, Component::Normal(_)));
     let up = if folder.is_absolute() { 0 } else { up.count() };
-    let folder = folder.components().filter(|part| *part != Component::CurDir);
+    let folder = folder
+        .components()
+        .filter(|part| *part != Component::CurDir);
     let folder: PathBuf = folder.collect();
     format!("{}{}", "../".repeat(up), folder.display())
 }
@@ -276,6 +291,9 @@ mod tests {
         let from = |page: &str| seen_from(Path::new(page), Path::new("investigations"));
         assert_eq!(from("."), "investigations");
         assert_eq!(from("docs/perf"), "../../investigations");
-        assert_eq!(seen_from(Path::new("docs"), Path::new("/srv/log")), "/srv/log");
+        assert_eq!(
+            seen_from(Path::new("docs"), Path::new("/srv/log")),
+            "/srv/log"
+        );
     }
 }

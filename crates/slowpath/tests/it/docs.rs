@@ -47,7 +47,8 @@ fn gates_of_every_kind_parse() {
 fn the_entry_of_the_log_is_read() {
     let entries = blocks("docs/log.md", "toml");
     assert_eq!(entries.len(), 1);
-    let read = slowpath_record::parse_entry(&entries[0], "docs/log.md", "01KX3AZZV0C1YAF3K6W5XK2T7J");
+    let read =
+        slowpath_record::parse_entry(&entries[0], "docs/log.md", "01KX3AZZV0C1YAF3K6W5XK2T7J");
     assert_eq!(read.unwrap().what.kind(), "hypothesis");
 }
 

@@ -8,7 +8,7 @@ use serde_json::Value;
 use crate::support::{root, slowpath, stderr, stdout};
 
 #[path = "../../../report/tests/it/shape_check.rs"]
-mod shape_check;
+pub(crate) mod shape_check;
 
 fn read(path: &Path) -> Value {
     serde_json::from_str(&std::fs::read_to_string(path).unwrap()).unwrap()

@@ -24,10 +24,16 @@ pub fn investigations_markdown(report: &LogReport, folder: &str) -> String {
         ),
     );
     if report.investigations.is_empty() {
-        line(&mut text, "There is none yet: `slowpath log new` opens one.");
+        line(
+            &mut text,
+            "There is none yet: `slowpath log new` opens one.",
+        );
         return text;
     }
-    line(&mut text, "| investigation | status | shows in | opened | last entry |");
+    line(
+        &mut text,
+        "| investigation | status | shows in | opened | last entry |",
+    );
     line(&mut text, "|---|---|---|---|---|");
     for one in &report.investigations {
         let cells = [
@@ -70,7 +76,10 @@ fn waiting(text: &mut String, report: &LogReport) {
 
 fn told(text: &mut String, of: &InvestigationView, folder: &str) {
     line(text, &format!("\n## {}\n", of.id));
-    line(text, &format!("{}: **{}**.", escaped(&of.title), of.status.words()));
+    line(
+        text,
+        &format!("{}: **{}**.", escaped(&of.title), of.status.words()),
+    );
     if !of.reason.is_empty() {
         line(text, &format!("\n{}", escaped(&of.reason)));
     }
@@ -83,7 +92,10 @@ fn entry_told(text: &mut String, entry: &EntryView, of: &InvestigationView, fold
     let by = entry.by.as_ref();
     let by = by.map_or(String::new(), |by| format!(" ({})", escaped(by)));
     let kind = words::capital(&story::kind(entry));
-    line(text, &format!("\n### {} {kind}{by}", story::minute(&entry.at)));
+    line(
+        text,
+        &format!("\n### {} {kind}{by}", story::minute(&entry.at)),
+    );
     if !entry.text.is_empty() {
         line(text, "");
         for written in entry.text.lines() {
@@ -92,10 +104,19 @@ fn entry_told(text: &mut String, entry: &EntryView, of: &InvestigationView, fold
     }
     let mut facts: Vec<String> = story::facts(entry, of).iter().map(|f| escaped(f)).collect();
     if !entry.runs.is_empty() {
-        let runs: Vec<String> = entry.runs.iter().map(|run| format!("`{}`", code(run))).collect();
+        let runs: Vec<String> = entry
+            .runs
+            .iter()
+            .map(|run| format!("`{}`", code(run)))
+            .collect();
         facts.push(format!("runs {}", runs.join(", ")));
     }
-    facts.extend(entry.links.iter().map(|link| format!("<{}>", address(link))));
+    facts.extend(
+        entry
+            .links
+            .iter()
+            .map(|link| format!("<{}>", address(link))),
+    );
     let (shown, named): (Vec<&String>, Vec<&String>) =
         entry.figures.iter().partition(|name| is_picture(name));
     facts.extend(named.iter().map(|name| reference(name, of, folder)));
@@ -148,7 +169,10 @@ pub fn benchmarks_markdown(benchmarks: &Benchmarks) -> String {
          the interval within it. `~` is what a single repeat showed without an interval.",
     );
     if benchmarks.settings.is_empty() {
-        line(&mut text, "\nNothing is stored yet: `slowpath run` measures.");
+        line(
+            &mut text,
+            "\nNothing is stored yet: `slowpath run` measures.",
+        );
     }
     for setting in &benchmarks.settings {
         of_setting(&mut text, setting);
@@ -165,13 +189,19 @@ fn of_setting(text: &mut String, setting: &BenchmarkSetting) {
 
 fn of_release(text: &mut String, release: &BenchmarkRelease) {
     let label = escaped(&release.label);
-    line(text, &format!("\n### {label}, {}\n", story::day(&release.began)));
+    line(
+        text,
+        &format!("\n### {label}, {}\n", story::day(&release.began)),
+    );
     let metrics = columns(release);
     let mut heads = vec!["endpoint".to_owned(), "n".to_owned()];
     heads.extend(metrics.iter().map(|metric| escaped(metric)));
     heads.push("comparable".to_owned());
     line(text, &format!("| {} |", heads.join(" | ")));
-    line(text, &format!("|---|{}---|", "---:|".repeat(metrics.len() + 1)));
+    line(
+        text,
+        &format!("|---|{}---|", "---:|".repeat(metrics.len() + 1)),
+    );
     let comparable = escaped(&comparable(release));
     for row in &release.rows {
         let mut cells = vec![
@@ -189,7 +219,11 @@ fn of_release(text: &mut String, release: &BenchmarkRelease) {
         line(text, &format!("| {} |", cells.join(" | ")));
     }
     line(text, "");
-    let runs: Vec<String> = release.runs.iter().map(|run| format!("`{}`", code(run))).collect();
+    let runs: Vec<String> = release
+        .runs
+        .iter()
+        .map(|run| format!("`{}`", code(run)))
+        .collect();
     let count = quantity::plural(release.runs.len() as u64, "run");
     line(text, &format!("- {count}: {}", runs.join(", ")));
     for (part, named) in &release.conditions {

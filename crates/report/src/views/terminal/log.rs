@@ -77,7 +77,11 @@ fn told(page: &mut Page, of: &InvestigationView) {
             page.words(&line, Tint::Plain);
             page.end();
         }
-        let beside = [("runs", &entry.runs), ("links", &entry.links), ("files", &entry.figures)];
+        let beside = [
+            ("runs", &entry.runs),
+            ("links", &entry.links),
+            ("files", &entry.figures),
+        ];
         for (what, all) in beside {
             if !all.is_empty() {
                 page.indent(KIND);

@@ -1,13 +1,18 @@
-//! What a run of a release says to the log: every open prediction is held against it, and a fix
-//! that did not move its target is open again.
+//! What a run of a release says to the log: every open prediction is held against it, a fix that
+//! did not move its target is open again, and what stands out against the history of the scenario
+//! opens an investigation or is added to one.
 
 use std::path::Path;
 
-use slowpath_core::figures::RunFigures;
+use slowpath_core::figures::{FailureFigure, RunFigures};
 use slowpath_core::investigation::{
-    BY_SLOWPATH, Entry, Investigation, Outcome, Prediction, Verdict, What,
+    BY_SLOWPATH, Entry, Investigation, Outcome, Prediction, Symptom, Verdict, What,
 };
-use slowpath_experiment::log::{Checked, check, is_to_be_checked, reopening};
+use slowpath_diagnose::diagnosis::Place;
+use slowpath_experiment::history::{Ask, history};
+use slowpath_experiment::log::{
+    Checked, Noticed, Step, check, figure_of, is_to_be_checked, noticed, reopening, step,
+};
 use slowpath_record::write_entry;
 
 use super::{Kept, entries};
@@ -21,33 +26,52 @@ const FOLDER: &str = "investigations";
 /// Checks predictions after a run, writes the verdicts and tells them. The run is measured and
 /// told: what is wrong with the log is said, and changes no exit code.
 pub(crate) fn tell(judged: &Judged) {
-    tell_figures(&judged.figures());
+    let own = judged.figures();
+    let findings = &judged.diagnosis.findings;
+    let is_explained = |failure: &FailureFigure| {
+        let mut of_errors = findings
+            .iter()
+            .filter(|finding| finding.place == Place::Errors);
+        of_errors.any(|finding| finding.label().is_none_or(|label| label == failure.subject))
+    };
+    let failures = own.failures.iter().filter(|failure| !is_explained(failure));
+    let unexplained: Vec<FailureFigure> = failures.cloned().collect();
+    enter(&own, &unexplained);
 }
 
-/// The same of figures that somebody else measured.
+/// The same of figures that somebody else measured: what explains their failures is not known.
 pub(crate) fn tell_figures(own: &RunFigures) {
+    enter(own, &[]);
+}
+
+fn enter(own: &RunFigures, unexplained: &[FailureFigure]) {
     if own.release.is_none() || !Path::new(FOLDER).is_dir() {
         return;
     }
-    match checked(own) {
-        Ok(said) => {
-            for line in said {
-                out::answer(&format!("log      {line}\n"));
-            }
-        }
-        Err(problem) => out::say(&format!("the log is left as it is: {problem}")),
+    let mut said = Vec::new();
+    let done = checked(own, &mut said).and_then(|()| noted(own, unexplained, &mut said));
+    for line in said {
+        out::answer(&format!("log      {line}\n"));
+    }
+    if let Err(problem) = done {
+        out::say(&format!("the log is left as it is: {problem}"));
     }
 }
 
-/// Checks and writes; what was written, a line each.
-fn checked(own: &RunFigures) -> Result<Vec<String>, Problem> {
-    let dir = Path::new(FOLDER);
-    let mut kept = Kept::read(dir)?;
+/// The log, and the runs with this one among them.
+fn kept(own: &RunFigures) -> Result<Kept<'static>, Problem> {
+    let mut kept = Kept::read(Path::new(FOLDER))?;
     kept.runs.retain(|run| run.id != own.id);
     kept.runs.push(own.clone());
     stored::sort(&mut kept.runs);
+    Ok(kept)
+}
+
+/// Checks and writes; what was written, a line each.
+fn checked(own: &RunFigures, said: &mut Vec<String>) -> Result<(), Problem> {
+    let dir = Path::new(FOLDER);
+    let kept = kept(own)?;
     let log = kept.log();
-    let mut said = Vec::new();
     for investigation in &kept.investigations {
         // A prediction that fails may open it again, once.
         let mut is_reopened = false;
@@ -64,18 +88,69 @@ fn checked(own: &RunFigures) -> Result<Vec<String>, Problem> {
                 continue;
             }
             let outcome = outcome(entry, own, &checked);
-            put(dir, investigation, &outcome)?;
+            put(dir, &investigation.id, &outcome)?;
             said.push(told(investigation, prediction, &checked));
             let why = reopening(investigation, &entry.id, prediction, &checked);
             if let Some(why) = why.filter(|_| !is_reopened) {
                 let after = later_than(&outcome.id);
-                put(dir, investigation, &by_slowpath(after, why, What::Reopening, &checked.runs))?;
+                let reopened = by_slowpath(after, why, What::Reopening, &checked.runs);
+                put(dir, &investigation.id, &reopened)?;
                 said.push(format!("{}: open again", investigation.id));
                 is_reopened = true;
             }
         }
     }
-    Ok(said)
+    Ok(())
+}
+
+/// Enters what stands out against the history of the scenario. A void run shows nothing.
+fn noted(
+    own: &RunFigures,
+    unexplained: &[FailureFigure],
+    said: &mut Vec<String>,
+) -> Result<(), Problem> {
+    if !own.void.is_empty() {
+        return Ok(());
+    }
+    let mut kept = kept(own)?;
+    let mut runs = kept.runs.clone();
+    runs.retain(|run| run.name == own.name);
+    let history = history(&runs, &Ask::default());
+    for noticed in noticed(&history, own, unexplained) {
+        let (id, what, word) = match step(&kept.log(), &noticed, own) {
+            Step::Nothing => continue,
+            Step::Open(id) => (id, What::Opened(symptom(&noticed, own)), "opened"),
+            Step::Add(id) => (id, What::Observation, "added"),
+            Step::Reopen(id) => (id, What::Reopening, "open again"),
+        };
+        let text = slowpath_report::noticed_text(&noticed);
+        let runs = std::slice::from_ref(&own.id);
+        let entry = Entry {
+            sign: Some(noticed.what.sign()),
+            ..by_slowpath(notes::new_id(), text.clone(), what, runs)
+        };
+        put(Path::new(FOLDER), &id, &entry)?;
+        said.push(format!("{id}: {word}: {text}"));
+        // What is noticed next may belong to the same one.
+        match kept.investigations.iter_mut().find(|one| one.id == id) {
+            Some(one) => one.entries.push(entry),
+            None => kept.investigations.push(Investigation {
+                id,
+                entries: vec![entry],
+            }),
+        }
+    }
+    Ok(())
+}
+
+fn symptom(noticed: &Noticed<'_>, own: &RunFigures) -> Symptom {
+    Symptom {
+        title: slowpath_report::noticed_title(noticed),
+        scenario: own.name.clone(),
+        metric: noticed.target.clone(),
+        since: own.release.clone(),
+        measured: figure_of(&[own], &noticed.target),
+    }
 }
 
 fn outcome(entry: &Entry, own: &RunFigures, checked: &Checked) -> Entry {
@@ -97,6 +172,7 @@ fn by_slowpath(id: String, text: String, what: What, runs: &[String]) -> Entry {
         runs: runs.to_vec(),
         links: Vec::new(),
         figures: Vec::new(),
+        sign: None,
         what,
     }
 }
@@ -111,8 +187,8 @@ fn later_than(id: &str) -> String {
     }
 }
 
-fn put(dir: &Path, investigation: &Investigation, entry: &Entry) -> Result<(), Problem> {
-    let written = write_entry(dir, &investigation.id, entry);
+fn put(dir: &Path, id: &str, entry: &Entry) -> Result<(), Problem> {
+    let written = write_entry(dir, id, entry);
     written.map(drop).map_err(|error| {
         Problem::environment(error, "make the folder of the log one that can be written")
     })

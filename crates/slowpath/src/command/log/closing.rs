@@ -12,8 +12,7 @@ use crate::out;
 /// Closes an investigation.
 pub(super) fn close(kept: &Kept<'_>, args: &CloseArgs) -> Result<Wrote, Problem> {
     let investigation = kept.find(&args.id)?;
-    may_close(investigation, args.end)
-        .map_err(|(what, remedy)| Problem::usage(what, remedy))?;
+    may_close(investigation, args.end).map_err(|(what, remedy)| Problem::usage(what, remedy))?;
     let of = args.of.as_deref();
     let of = of.map(|text| hypothesis(investigation, text)).transpose()?;
     let what = What::Decision(Decided {

@@ -31,11 +31,14 @@ pub(super) fn by_person(
     let entry = Entry {
         id: notes::new_id(),
         at: now(),
-        by: by.map(|by| by.trim().to_owned()).filter(|by| !by.is_empty()),
+        by: by
+            .map(|by| by.trim().to_owned())
+            .filter(|by| !by.is_empty()),
         text: text.trim().to_owned(),
         runs: runs.iter().map(|run| run.id.clone()).collect(),
         links: evidence.link.clone(),
         figures: evidence.figure.clone(),
+        sign: None,
         what,
     };
     Ok((entry, runs))
@@ -59,13 +62,19 @@ pub(super) fn write(kept: &Kept<'_>, id: &str, entry: &Entry) -> Result<Wrote, P
             let key = &mistake.key;
             format!("{key}: {}; {}", mistake.what, mistake.remedy)
         });
-        return Err(Problem::usage(lines.collect::<Vec<String>>().join("\n"), ""));
+        return Err(Problem::usage(
+            lines.collect::<Vec<String>>().join("\n"),
+            "",
+        ));
     }
     for figure in &entry.figures {
         let path = kept.dir.join(id).join(figure);
         if !path.is_file() {
             let remedy = "put it there first: entries are never changed";
-            return Err(Problem::usage(format!("{} is not there", path.display()), remedy));
+            return Err(Problem::usage(
+                format!("{} is not there", path.display()),
+                remedy,
+            ));
         }
     }
     let path = write_entry(kept.dir, id, entry)
@@ -82,11 +91,18 @@ pub(super) fn note(kept: &Kept<'_>, args: &NoteArgs) -> Result<Wrote, Problem> {
     let fits = |what: &str, given: bool, kinds: &[NoteKind]| {
         if given && !kinds.contains(&args.kind) {
             let remedy = "slowpath log note --help says which option is of which kind";
-            return Err(Problem::usage(format!("{what} is not for this --kind"), remedy));
+            return Err(Problem::usage(
+                format!("{what} is not for this --kind"),
+                remedy,
+            ));
         }
         Ok(())
     };
-    fits("--of", args.of.is_some(), &[NoteKind::Experiment, NoteKind::Change])?;
+    fits(
+        "--of",
+        args.of.is_some(),
+        &[NoteKind::Experiment, NoteKind::Change],
+    )?;
     fits("--verdict", args.verdict.is_some(), &[NoteKind::Experiment])?;
     fits("--cause", args.cause.is_some(), &[NoteKind::Hypothesis])?;
     fits("--release", args.release.is_some(), &[NoteKind::Change])?;
@@ -144,13 +160,22 @@ pub(super) fn predict(kept: &Kept<'_>, args: &PredictArgs) -> Result<Wrote, Prob
     let investigation = kept.find(&args.id)?;
     let prediction = Prediction::parse(&args.that, args.due.clone())
         .map_err(|error| Problem::usage(error, NoPrediction::REMEDY))?;
-    let scenario = investigation.symptom().map(|symptom| symptom.scenario.as_str());
+    let scenario = investigation
+        .symptom()
+        .map(|symptom| symptom.scenario.as_str());
     let runs = kept.log().runs_of(scenario.unwrap_or_default());
     known(&runs, prediction.target())?;
     let due = args.due.as_ref();
-    if let Some(run) = runs.iter().find(|run| due.is_some() && run.release.as_ref() == due) {
+    if let Some(run) = runs
+        .iter()
+        .find(|run| due.is_some() && run.release.as_ref() == due)
+    {
         return Err(Problem::usage(
-            format!("{} was measured already ({})", due.map_or("", String::as_str), run.id),
+            format!(
+                "{} was measured already ({})",
+                due.map_or("", String::as_str),
+                run.id
+            ),
             "predict before you measure: name a release that is still to come",
         ));
     }

@@ -70,9 +70,8 @@ fn name(kept: &Kept<'_>, args: &NewArgs) -> Result<String, Problem> {
     let free = |name: &String| !kept.dir.join(name).exists();
     let others = (2..).map(|n: u32| format!("{base}-{n}"));
     let mut all = std::iter::once(base.clone()).chain(others);
-    all.find(free).ok_or_else(|| {
-        Problem::usage("every name is taken", "give it one of its own with --id")
-    })
+    all.find(free)
+        .ok_or_else(|| Problem::usage("every name is taken", "give it one of its own with --id"))
 }
 
 /// A title as a name: words of a-z and 0-9 with - between them.
