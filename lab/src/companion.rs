@@ -2,7 +2,9 @@
 //! CPU, and is no part of it. It holds the read end of a pipe whose other end dies with the
 //! server, however the server dies.
 
+use std::collections::HashSet;
 use std::io::{self, BufRead, BufReader, Read, Write};
+use std::net::UdpSocket;
 use std::os::unix::process::CommandExt;
 use std::process::{ChildStdin, Command, Stdio};
 use std::sync::Arc;
@@ -55,7 +57,7 @@ impl Companion {
 }
 
 /// The companion's side: `collector DELAY_MS` takes every request after that time, and says its
-/// port; `burner CPU THREADS` keeps that CPU busy with so many threads; `drain PATH STOPS_MS EVERY_MS`
+/// port; `resolver ADDRESS` tells addresses of names, see [`resolve`]; `burner CPU THREADS` keeps that CPU busy with so many threads; `drain PATH STOPS_MS EVERY_MS`
 /// reads a pipe.
 pub(crate) fn run(duty: &[String]) -> io::Result<()> {
     let number = |text: &String| text.parse::<u32>().map_err(io::Error::other);
@@ -65,6 +67,7 @@ pub(crate) fn run(duty: &[String]) -> io::Result<()> {
             return next.map(drop);
         }
         [kind, delay_ms] if kind == "collector" => collect(number(delay_ms)?)?,
+        [kind, address] if kind == "resolver" => resolve(address)?,
         [kind, cpu, threads] if kind == "burner" => {
             sys::stay_on(number(cpu)? as usize)?;
             for _ in 0..number(threads)? {
@@ -87,6 +90,56 @@ pub(crate) fn run(duty: &[String]) -> io::Result<()> {
     output.flush()?;
     // With the server gone this process returns from here to its end, and its threads go with it.
     io::copy(&mut io::stdin().lock(), &mut io::sink()).map(drop)
+}
+
+/// A resolver at an address, which it says again. The first label of a name tells what becomes of a
+/// question: `d250` takes so many microseconds, and one that begins with `x` is answered when it is asked for
+/// the second time.
+fn resolve(address: &str) -> io::Result<String> {
+    let socket = Arc::new(UdpSocket::bind(address)?);
+    let said = socket.local_addr()?.to_string();
+    thread::Builder::new()
+        .name("resolver".to_owned())
+        .spawn(move || {
+            let mut asked = HashSet::new();
+            let mut block = [0; 512];
+            while let Ok((length, from)) = socket.recv_from(&mut block) {
+                let question = block[..length].to_vec();
+                let label = label(&question);
+                if label.starts_with('x') && asked.insert(label.clone()) {
+                    continue;
+                }
+                let takes = label.strip_prefix('d').and_then(|us| us.parse().ok());
+                let socket = Arc::clone(&socket);
+                thread::spawn(move || {
+                    thread::sleep(Duration::from_micros(takes.unwrap_or(0)));
+                    // Who asked may be gone.
+                    drop(socket.send_to(&answer(question), from));
+                });
+            }
+        })?;
+    Ok(said)
+}
+
+/// The first label of the name that a question is about (RFC 1035, 4.1.2).
+fn label(question: &[u8]) -> String {
+    const HEADER_BYTES: usize = 12;
+    let length = question.get(HEADER_BYTES).copied().unwrap_or(0);
+    let begin = HEADER_BYTES + 1;
+    let label = question.get(begin..begin + usize::from(length));
+    String::from_utf8_lossy(label.unwrap_or_default()).into_owned()
+}
+
+/// The question with an answer behind it: the address 127.0.0.1.
+fn answer(mut question: Vec<u8>) -> Vec<u8> {
+    if question.len() > 8 {
+        // A response without an error, with one answer.
+        question[2..4].copy_from_slice(&[0x81, 0x80]);
+        question[6..8].copy_from_slice(&[0, 1]);
+    }
+    // The name of the question, an address of the Internet, kept for no time, four bytes of it.
+    question.extend([0xC0, 0x0C, 0, 1, 0, 1, 0, 0, 0, 0, 0, 4, 127, 0, 0, 1]);
+    question
 }
 
 /// Reads a pipe to its end, but not for `stops_ms` of every `every_ms`.

@@ -303,6 +303,15 @@ checks! {
     slow_dependency: "slow-dependency --every 5 --slow-ms 20" is "slow-dependency",
         |to| drive_steadily(to, 2);
     slow_dependency_twin: "slow-dependency --healthy" is "none", |to| drive_steadily(to, 2);
+    poll_tick: "poll-tick" is "poll-tick", |to| drive_steadily(to, 2);
+    poll_tick_answers: "poll-tick --variant answers --tick-ms 15" is "poll-tick", |to| drive_steadily(to, 2);
+    poll_tick_own: "poll-tick --variant own" is "fixed-delay", |to| drive_steadily(to, 2);
+    poll_tick_twin: "poll-tick --healthy" is "none", |to| drive_steadily(to, 2);
+    dns_lookup: "dns-lookup" is "dns-lookup", |to| drive_steadily(to, 2);
+    dns_lookup_kept: "dns-lookup --variant kept --lookup-ms 5" is "dns-lookup", |to| drive_steadily(to, 2);
+    dns_lookup_unanswered: "dns-lookup --variant unanswered --again-ms 50" is "dns-lookup",
+        |to| drive_steadily(to, 2);
+    dns_lookup_twin: "dns-lookup --healthy" is "none", |to| drive_steadily(to, 2);
     sequential_fanout: "sequential-fanout" is "sequential-fanout", |to| drive_steadily(to, 2);
     sequential_fanout_twin: "sequential-fanout --healthy" is "none", |to| drive_steadily(to, 2);
     blocking_telemetry: "blocking-telemetry --interval-ms 100" is "lock-held-over-io",

@@ -21,6 +21,10 @@ pub const CONNECTION_LIMIT: &str = "connection-limit";
 pub const CONNECTION_CHURN: &str = "connection-churn";
 /// A connection is made for each request, and given up behind it.
 pub const CONNECTION_PER_CALL: &str = "connection-per-call";
+/// Requests wait until something looks for them that does so every so often.
+pub const POLL_TICK: &str = "poll-tick";
+/// Requests wait until names are looked up.
+pub const DNS_LOOKUP: &str = "dns-lookup";
 /// Segments are lost between client and server, and sent again when a timer goes off.
 pub const PACKET_LOSS: &str = "packet-loss";
 /// A host has no local port left to dial from.

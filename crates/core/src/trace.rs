@@ -15,6 +15,8 @@ use crate::nanos::{Nanos, Span};
 
 /// No stack was taken; stands in [`What::Switch`] and [`What::Sample`].
 pub const NO_STACK: u32 = u32::MAX;
+/// Ports at which names are looked up: DNS (RFC 1035), over TLS (RFC 7858), on the link (RFC 6762).
+pub const RESOLVER_PORTS: [u16; 3] = [53, 853, 5_353];
 /// The idle task of every CPU has this thread id (the kernel's `swapper`).
 pub const IDLE: u32 = 0;
 
@@ -276,7 +278,7 @@ pub enum What {
         /// Bytes of data.
         bytes: u32,
     },
-    /// A thread took data out of a socket (`tcp:tcp_rcv_space_adjust`).
+    /// A thread took data out of a socket (`tcp:tcp_rcv_space_adjust`, of UDP `sock:sock_recv_length`).
     Read {
         /// Who.
         tid: u32,

@@ -80,12 +80,14 @@ detectors! {
     cold_page_cache = "cold-page-cache",
     fsync_stall = "fsync-stall",
     blocking_telemetry = "blocking-telemetry",
+    dns_lookup = "dns-lookup",
     sequential_fanout = "sequential-fanout",
     slow_dependency = "slow-dependency",
     event_loop_blocking = "event-loop-blocking",
     noisy_neighbour = "noisy-neighbour",
     run_queue_delay = "run-queue-delay",
     worker_pool_exhaustion = "worker-pool-exhaustion",
+    poll_tick = "poll-tick",
     fixed_delay = "fixed-delay",
 }
 

@@ -59,6 +59,7 @@ mod summary;
 mod supply;
 mod telemetry;
 mod throttling;
+mod ticks;
 mod touches;
 pub mod trace;
 mod trial;

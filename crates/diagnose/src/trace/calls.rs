@@ -7,9 +7,14 @@
 //! those that serve. A loop asks again, or answers, when it has read a reply: if what it read before each
 //! step leads back to the request, the steps are the request's. Of others the call alone is known whose
 //! reply was read last. Whom the target asks as much when it has no request is nobody's.
+//!
+//! What is asked of a resolver is a call like any other, and is kept apart: names are looked up on the way
+//! to somebody else.
 
 mod background;
 pub(crate) mod lines;
+pub(crate) mod lookups;
+pub(crate) mod names;
 pub(crate) mod rows;
 mod settled;
 pub(crate) mod waits;
@@ -18,7 +23,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::net::SocketAddr;
 
 use slowpath_core::nanos::Nanos;
-use slowpath_core::trace::Role;
+use slowpath_core::trace::{RESOLVER_PORTS, Role};
 
 pub(crate) use settled::settled;
 
@@ -57,6 +62,8 @@ pub(crate) struct Calls {
     alone: Vec<u32>,
     /// Who is asked whether or not there is a request.
     background: BTreeSet<SocketAddr>,
+    /// Whether anybody is asked who is no resolver.
+    are_others: bool,
 }
 
 /// What a request asked of others.
@@ -90,22 +97,38 @@ impl Calls {
             alone(case)
         };
         let background = background::of(case, &index.blocks, &all);
+        let are_others = all.iter().any(|call| !is_resolver(call.remote));
         Self {
             all,
             by_thread,
             by_socket,
             alone,
             background,
+            are_others,
         }
     }
 
-    /// Whether the target was not seen to ask anybody.
+    /// Whether the target was not seen to ask anybody, but for names.
     pub(crate) const fn is_empty(&self) -> bool {
-        self.all.is_empty()
+        !self.are_others
+    }
+
+    /// What is known to have been asked for a request, but for names.
+    pub(crate) fn own(&self, inside: &Inside<'_>, walked: &Walked) -> Own<'_> {
+        let mut own = self.known(inside, walked);
+        own.calls.retain(|call| !is_resolver(call.remote));
+        own
+    }
+
+    /// The names that are known to have been asked for a request.
+    pub(crate) fn names(&self, inside: &Inside<'_>, walked: &Walked) -> Own<'_> {
+        let mut own = self.known(inside, walked);
+        own.calls.retain(|call| is_resolver(call.remote));
+        own
     }
 
     /// What is known to have been asked for a request.
-    pub(crate) fn own(&self, inside: &Inside<'_>, walked: &Walked) -> Own<'_> {
+    fn known(&self, inside: &Inside<'_>, walked: &Walked) -> Own<'_> {
         let joined = &walked.joined;
         let process = inside.trace().process_of(joined.reader);
         let parks = process.is_some_and(|p| p.runtime.parks_in_user_space());
@@ -217,6 +240,11 @@ impl Calls {
     }
 }
 
+/// Whether names are looked up at an address.
+pub(crate) fn is_resolver(remote: SocketAddr) -> bool {
+    RESOLVER_PORTS.contains(&remote.port())
+}
+
 /// The calls on one connection: a reply is over when the next is asked for.
 fn replies(inside: &Inside<'_>, socket: u32, all: &mut Vec<Asked>) {
     let index = &inside.index;
@@ -318,7 +346,8 @@ impl Inside<'_> {
         }
     }
 
-    fn is_targets(&self, tid: u32) -> bool {
+    /// Whether a thread is the target's.
+    pub(crate) fn is_targets(&self, tid: u32) -> bool {
         let process = self.trace().process_of(tid);
         process.is_some_and(|process| process.role == Role::Target)
     }

@@ -4,8 +4,11 @@ use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::net::SocketAddr;
 
 use slowpath_core::Nanos;
+use slowpath_core::nanos::MILLISECOND;
 use slowpath_core::timeline::Gap;
-use slowpath_core::trace::{Context, Depth, Event, IDLE, Left, NO_STACK, Stretch, Trace, What};
+use slowpath_core::trace::{
+    Context, Depth, Event, IDLE, Left, NO_STACK, RESOLVER_PORTS, Socket, Stretch, Trace, What,
+};
 
 use super::ends::Ends;
 use super::filters::TCP_SYN_SENT;
@@ -17,6 +20,9 @@ use super::stacks::{Handed, Stacks};
 
 /// Two events of one tracepoint that tell of the same moment do so within this.
 const SAME_MOMENT_NS: u64 = 50_000;
+
+/// A thread that connects a socket for datagrams, or sends one, has looked for the way within this.
+const ROUTED_WITHIN_NS: u64 = MILLISECOND;
 
 /// Connections that are begun between two turns of the reader, at most: of more than these the
 /// regular looks tell.
@@ -41,6 +47,9 @@ pub(super) struct Collector {
     latest: Vec<[Option<Told>; Kind::TRACEPOINTS.len()]>,
     /// Records about threads that are not followed.
     pub(super) foreign: u64,
+    /// The ways for datagrams that threads looked for last, and when: no record of a datagram has
+    /// addresses.
+    routed: HashMap<u32, (Nanos, Socket)>,
     /// Threads that were woken and have not got a CPU since, as far as that is told.
     woken: HashSet<u32>,
     /// How often each followed thread has begun to wait.
@@ -72,6 +81,7 @@ impl Collector {
             room: usize::MAX,
             latest: Vec::new(),
             foreign: 0,
+            routed: HashMap::new(),
             woken: HashSet::new(),
             waits: HashMap::new(),
             stacks: Stacks::default(),
@@ -263,13 +273,24 @@ impl Collector {
                 }
                 What::Call { tid, call, about }
             }
-            Fact::Wrote { tid, key, bytes } => {
-                let followed = self.is_followed(tid);
-                let Some(socket) = self.ends.known(key).filter(|_| followed) else {
+            Fact::Wrote {
+                tid,
+                key,
+                bytes,
+                datagram,
+            } => {
+                let Some(socket) = self.socket_of(at, tid, (key, datagram)) else {
                     return;
                 };
                 What::Wrote { tid, socket, bytes }
             }
+            Fact::Received { tid, key } => {
+                let Some(socket) = self.socket_of(at, tid, (key, false)) else {
+                    return;
+                };
+                What::Read { tid, socket }
+            }
+            Fact::Routed { tid, ends } => return self.looks_for_way(at, tid, ends),
             Fact::Read { tid, key, ends } => {
                 let socket = self.ends.certain(key, ends);
                 self.members.meet(tid, sample.pid, [0; 16]);
@@ -296,6 +317,39 @@ impl Collector {
             },
         };
         self.keep(at, sample.cpu, what);
+    }
+
+    /// The end at which a followed thread gives or takes something, by the key of its socket.
+    fn socket_of(&mut self, at: Nanos, tid: u32, (key, sends): (u64, bool)) -> Option<u32> {
+        let followed = self.is_followed(tid);
+        if sends && followed {
+            self.sends_datagram(at, tid, key);
+        }
+        self.ends.known(key).filter(|_| followed)
+    }
+
+    /// A thread looks for the way of a datagram.
+    fn looks_for_way(&mut self, at: Nanos, tid: u32, ends: Socket) {
+        if tid != IDLE && self.is_followed(tid) {
+            self.routed.insert(tid, (at, ends));
+        }
+    }
+
+    /// A thread sends a datagram from a socket that has that key: if it has just looked for the way, it is
+    /// there that it goes, and what else was known of the key was another socket's. Datagrams are followed
+    /// to where names are looked up.
+    fn sends_datagram(&mut self, at: Nanos, tid: u32, key: u64) {
+        let Some((since, ends)) = self.routed.remove(&tid) else {
+            return;
+        };
+        if at.since(since) > ROUTED_WITHIN_NS {
+            return;
+        }
+        if RESOLVER_PORTS.contains(&ends.remote.port()) {
+            self.ends.certain(key, ends);
+        } else {
+            self.ends.forget(key);
+        }
     }
 
     /// Events of connections alone; their tracepoints may tell of all connections on the host.

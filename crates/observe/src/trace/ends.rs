@@ -64,6 +64,11 @@ impl Ends {
         self.place(socket)
     }
 
+    /// The key is another socket's from now on, of which nothing is told.
+    pub(super) fn forget(&mut self, key: u64) {
+        self.by_key.remove(&key);
+    }
+
     /// The end with that key, if any event has told of it.
     pub(super) fn known(&self, key: u64) -> Option<u32> {
         self.by_key.get(&key).copied()

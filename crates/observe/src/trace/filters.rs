@@ -121,6 +121,8 @@ impl Scope {
                 Some(format!("({})&&({calls})", tids(&["common_pid"])))
             }
             Kind::Wrote => Some(format!("ret>0&&({})", tids(&["common_pid"]))),
+            Kind::Received => Some(format!("ret>0&&protocol==17&&({})", tids(&["common_pid"]))),
+            Kind::Routed | Kind::Routed6 => Some(format!("proto==17&&({})", tids(&["common_pid"]))),
             _ if !with_ports => None,
             Kind::Arrived => Some(format!("data_len>0&&({})", self.ports())),
             Kind::Read => Some(self.reads()),
@@ -212,6 +214,10 @@ mod tests {
             scope.condition(Kind::Read, true).unwrap(),
             "sport==80||sport==5432||((dport==80||dport==5432)&&(common_pid==5))"
         );
+        for kind in [Kind::Routed, Kind::Routed6] {
+            let routed = scope.condition(kind, true).unwrap();
+            assert_eq!(routed, "proto==17&&(common_pid==5)", "datagrams alone");
+        }
         let call = scope.condition(Kind::Call, false).unwrap();
         // Most calls on a host are others'.
         let begin = format!("(common_pid==5)&&(id=={}||", libc::SYS_futex);

@@ -23,6 +23,11 @@ pub(super) enum Kind {
     ReceivedReset,
     Retransmit,
     State,
+    /// A thread took a datagram.
+    Received,
+    /// A way was looked for over IPv4, and over IPv6.
+    Routed,
+    Routed6,
 }
 
 /// A tracepoint and its place under `events`.
@@ -34,7 +39,7 @@ pub(super) struct Tracepoint {
 
 impl Kind {
     /// Everything that is listened to.
-    pub(super) const TRACEPOINTS: [Tracepoint; 10] = [
+    pub(super) const TRACEPOINTS: [Tracepoint; 13] = [
         tracepoint(Self::Switch, "sched/sched_switch"),
         tracepoint(Self::Waking, "sched/sched_waking"),
         tracepoint(Self::Call, "raw_syscalls/sys_enter"),
@@ -45,6 +50,9 @@ impl Kind {
         tracepoint(Self::ReceivedReset, "tcp/tcp_receive_reset"),
         tracepoint(Self::Retransmit, "tcp/tcp_retransmit_skb"),
         tracepoint(Self::State, "sock/inet_sock_set_state"),
+        tracepoint(Self::Received, "sock/sock_recv_length"),
+        tracepoint(Self::Routed, "fib/fib_table_lookup"),
+        tracepoint(Self::Routed6, "fib6/fib6_table_lookup"),
     ];
 
     /// The tracepoint's name as people write it: `sched:sched_switch`.
@@ -56,7 +64,8 @@ impl Kind {
     /// Since which kernel it is there with the fields that are needed, for those that are young.
     pub(super) const fn since(self) -> &'static str {
         match self {
-            Self::Wrote => "6.3",
+            Self::Wrote | Self::Received => "6.3",
+            Self::Routed | Self::Routed6 => "4.18",
             Self::Arrived | Self::Read | Self::State => "4.16",
             _ => "4.15",
         }
@@ -101,6 +110,17 @@ pub(super) enum Fact {
         tid: u32,
         key: u64,
         bytes: u32,
+        /// Whether it is a datagram, of which nothing else tells.
+        datagram: bool,
+    },
+    Received {
+        tid: u32,
+        key: u64,
+    },
+    Routed {
+        /// 0 if that was no thread's doing.
+        tid: u32,
+        ends: Socket,
     },
     Reset {
         ends: Socket,
@@ -135,6 +155,8 @@ impl Fact {
             Self::Reset { .. } => 6,
             Self::Retransmit { .. } => 7,
             Self::State { .. } => 8,
+            Self::Received { .. } => 9,
+            Self::Routed { .. } => 10,
         }
     }
 }
@@ -159,10 +181,13 @@ pub(super) enum Layout {
         number: Field,
         args: Field,
     },
+    /// Of a datagram that was taken too.
     Wrote {
+        kind: Kind,
         tid: Field,
         key: Field,
         bytes: Field,
+        protocol: Option<Field>,
     },
     Socket {
         kind: Kind,
@@ -200,10 +225,25 @@ impl Layout {
                 number: field("id")?,
                 args: field("args")?,
             },
-            Kind::Wrote => Self::Wrote {
+            Kind::Wrote | Kind::Received => Self::Wrote {
+                kind,
                 tid,
                 key: field("sk")?,
                 bytes: field("ret")?,
+                protocol: field("protocol"),
+            },
+            Kind::Routed | Kind::Routed6 => Self::Socket {
+                kind,
+                tid,
+                flags: field("common_flags"),
+                key: None,
+                addresses: Addresses::Parts {
+                    local: field("src")?,
+                    remote: field("dst")?,
+                    local_port: field("sport")?,
+                    remote_port: field("dport")?,
+                },
+                more: None,
             },
             _ => Self::Socket {
                 kind,
@@ -250,11 +290,26 @@ impl Layout {
                 let tid = id(tid)?;
                 Some(Fact::Call { tid, call, about })
             }
-            Self::Wrote { tid, key, bytes } => Some(Fact::Wrote {
-                tid: id(tid)?,
-                key: key.unsigned(raw)?,
-                bytes: u32::try_from(bytes.signed(raw)?).ok().filter(|&b| b > 0)?,
-            }),
+            Self::Wrote {
+                kind,
+                tid,
+                key,
+                bytes,
+                protocol,
+            } => {
+                let (tid, key) = (id(tid)?, key.unsigned(raw)?);
+                let bytes = u32::try_from(bytes.signed(raw)?).ok().filter(|&b| b > 0)?;
+                let protocol = protocol.and_then(|protocol| protocol.unsigned(raw));
+                Some(match kind {
+                    Kind::Received => Fact::Received { tid, key },
+                    _ => Fact::Wrote {
+                        tid,
+                        key,
+                        bytes,
+                        datagram: protocol == Some(libc::IPPROTO_UDP as u64),
+                    },
+                })
+            }
             Self::Socket {
                 kind,
                 tid,
@@ -292,6 +347,7 @@ fn about_socket(kind: Kind, tid: (u32, bool), key: u64, ends: Socket, more: u64)
         },
         Kind::Read => Fact::Read { tid, key, ends },
         Kind::Retransmit => Fact::Retransmit { ends },
+        Kind::Routed | Kind::Routed6 => Fact::Routed { tid: by, ends },
         Kind::State => Fact::State {
             key,
             ends,
@@ -394,9 +450,14 @@ impl Addresses {
                 remote_port,
             } => {
                 let end = |ip: Field, port: Field| {
-                    let ip: [u8; 16] = ip.bytes(raw)?.try_into().ok()?;
                     let port = u16::try_from(port.unsigned(raw)?).ok()?;
-                    let ip = IpAddr::V6(Ipv6Addr::from(ip)).to_canonical();
+                    let bytes = ip.bytes(raw)?;
+                    let ip = if let Ok(four) = <[u8; 4]>::try_from(bytes) {
+                        IpAddr::V4(Ipv4Addr::from(four))
+                    } else {
+                        let all: [u8; 16] = bytes.try_into().ok()?;
+                        IpAddr::V6(Ipv6Addr::from(all)).to_canonical()
+                    };
                     Some(SocketAddr::new(ip, port))
                 };
                 Some(Socket {

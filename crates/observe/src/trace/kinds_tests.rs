@@ -105,6 +105,48 @@ format:
 	field:__u8 daddr[28];	offset:60;	size:28;	signed:0;
 ";
 
+/// Linux 6.18.
+const ROUTED: &str = "name: fib_table_lookup
+ID: 2264
+format:
+	field:unsigned char common_flags;	offset:2;	size:1;	signed:0;
+	field:int common_pid;	offset:4;	size:4;	signed:1;
+
+	field:u8 proto;	offset:24;	size:1;	signed:0;
+	field:__u8 src[4];	offset:28;	size:4;	signed:0;
+	field:__u8 dst[4];	offset:32;	size:4;	signed:0;
+	field:u16 sport;	offset:56;	size:2;	signed:0;
+	field:u16 dport;	offset:58;	size:2;	signed:0;
+";
+
+/// Linux 6.18.
+const ROUTED6: &str = "name: fib6_table_lookup
+ID: 2315
+format:
+	field:unsigned char common_flags;	offset:2;	size:1;	signed:0;
+	field:int common_pid;	offset:4;	size:4;	signed:1;
+
+	field:__u8 src[16];	offset:31;	size:16;	signed:0;
+	field:__u8 dst[16];	offset:47;	size:16;	signed:0;
+	field:u16 sport;	offset:64;	size:2;	signed:0;
+	field:u16 dport;	offset:66;	size:2;	signed:0;
+	field:u8 proto;	offset:68;	size:1;	signed:0;
+";
+
+/// Linux 6.18; what is taken looks the same.
+const WROTE: &str = "name: sock_send_length
+ID: 2284
+format:
+	field:unsigned char common_flags;	offset:2;	size:1;	signed:0;
+	field:int common_pid;	offset:4;	size:4;	signed:1;
+
+	field:void * sk;	offset:8;	size:8;	signed:0;
+	field:__u16 family;	offset:16;	size:2;	signed:0;
+	field:__u16 protocol;	offset:18;	size:2;	signed:0;
+	field:int ret;	offset:20;	size:4;	signed:1;
+	field:int flags;	offset:24;	size:4;	signed:1;
+";
+
 const CALL: &str = "ID: 443
 	field:int common_pid;	offset:4;	size:4;	signed:1;
 	field:long id;	offset:8;	size:8;	signed:1;
@@ -252,6 +294,75 @@ fn reads_are_read_on_kernels_that_lay_them_out_in_two_ways() {
 }
 
 #[test]
+fn the_way_of_a_datagram_is_read_over_both_protocols() {
+    let ports = [40_000_u16.to_ne_bytes(), 53_u16.to_ne_bytes()].concat();
+    let tid = 9_i32.to_ne_bytes();
+    let raw = record(
+        76,
+        &[
+            (4, &tid),
+            (28, &[10, 0, 0, 1]),
+            (32, &[127, 0, 0, 53]),
+            (56, &ports),
+        ],
+    );
+    let routed = |tid, local: &str, remote: &str| Fact::Routed {
+        tid,
+        ends: Socket {
+            local: local.parse().unwrap(),
+            remote: remote.parse().unwrap(),
+        },
+    };
+    let plain = layout(Kind::Routed, ROUTED);
+    let expected = routed(9, "10.0.0.1:40000", "127.0.0.53:53");
+    assert_eq!(plain.read(&raw), Some(expected));
+    let one: [u8; 16] = Ipv6Addr::LOCALHOST.octets();
+    let raw = record(
+        102,
+        &[
+            (2, &[0x10]),
+            (4, &tid),
+            (31, &one),
+            (47, &one),
+            (64, &ports),
+        ],
+    );
+    let expected = routed(0, "[::1]:40000", "[::1]:53");
+    assert_eq!(
+        layout(Kind::Routed6, ROUTED6).read(&raw),
+        Some(expected),
+        "no thread's"
+    );
+}
+
+#[test]
+fn datagrams_are_told_from_what_is_sent_on_connections() {
+    let read = |kind, protocol: u16, bytes: i32| {
+        let raw = record(
+            28,
+            &[
+                (4, &9_i32.to_ne_bytes()),
+                (8, &5_u64.to_ne_bytes()),
+                (18, &protocol.to_ne_bytes()),
+                (20, &bytes.to_ne_bytes()),
+            ],
+        );
+        layout(kind, WROTE).read(&raw)
+    };
+    let wrote = |datagram| Fact::Wrote {
+        tid: 9,
+        key: 5,
+        bytes: 31,
+        datagram,
+    };
+    assert_eq!(read(Kind::Wrote, 17, 31), Some(wrote(true)));
+    assert_eq!(read(Kind::Wrote, 6, 31), Some(wrote(false)));
+    assert_eq!(read(Kind::Wrote, 17, -11), None);
+    let received = Fact::Received { tid: 9, key: 5 };
+    assert_eq!(read(Kind::Received, 17, 31), Some(received));
+}
+
+#[test]
 fn calls_that_do_not_wait_are_nothing() {
     let layout = layout(Kind::Call, CALL);
     let call = |number: i64, second: u64| {
@@ -303,6 +414,10 @@ proptest! {
             (Kind::Read, READ_6_18),
             (Kind::Read, READ_5_4),
             (Kind::Call, CALL),
+            (Kind::Wrote, WROTE),
+            (Kind::Received, WROTE),
+            (Kind::Routed, ROUTED),
+            (Kind::Routed6, ROUTED6),
         ] {
             let layout = layout(kind, text);
             if let Some(fact) = layout.read(&raw) {

@@ -73,7 +73,8 @@ impl Means {
             })
             .collect();
         let has = |kind: &Kind| points.iter().any(|point| point.kind == *kind);
-        let missing = all.filter(|kind| !has(kind));
+        // A kernel without IPv6 has nothing to tell of it.
+        let missing = all.filter(|kind| !has(kind) && *kind != Kind::Routed6);
         let mut gaps: Vec<Gap> = missing.map(not_there).collect();
         let fit = Fit::within(most_files, cpus, points.len())?;
         for left_out in points.drain(fit.points..) {

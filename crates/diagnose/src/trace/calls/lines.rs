@@ -5,7 +5,7 @@ use std::net::SocketAddr;
 
 use slowpath_core::stats::median::median;
 
-use super::{Asked, Calls};
+use super::{Asked, Calls, is_resolver};
 
 /// The connections to one server.
 #[derive(Debug, Default)]
@@ -22,7 +22,7 @@ impl Calls {
     /// The connections that the target has to each server that it asks.
     pub(crate) fn lines(&self) -> BTreeMap<SocketAddr, Lines> {
         let mut all: BTreeMap<SocketAddr, Lines> = BTreeMap::new();
-        for call in &self.all {
+        for call in self.all.iter().filter(|call| !is_resolver(call.remote)) {
             let lines = all.entry(call.remote).or_default();
             let own = lines.busy.entry(call.socket).or_default();
             own.push((call.begin, call.end));

@@ -1,0 +1,101 @@
+//! Requests wait until a clock strikes that has nothing to do with them: a worker that looks into its queue
+//! every so often, a batch that is sent when its time has come.
+
+use slowpath_core::signal::CGROUP_THROTTLED;
+use slowpath_core::timeline::Subject;
+
+use crate::case::{Case, EndpointCase};
+use crate::detectors::{Detector, Examine};
+use crate::diagnosis::{Culprit, Grade, Source};
+use crate::overlap::coverage;
+use crate::predict::without_claims;
+use crate::throttling::{period_ns, throttled_spans};
+use crate::ticks::{Ticks, ticks};
+use crate::trace::ticked::{Word, word};
+use crate::verdict::{Amount, Found, Verdict, evidence, human, ms};
+
+/// A target that its quota keeps off the CPUs for this share of the time goes on when the quota is filled
+/// up: that is a strike too.
+const KEPT_OFF: f64 = 0.05;
+/// A period this near to that of quotas may be theirs.
+const LIKE_QUOTA: f64 = 0.03;
+
+/// See the module.
+pub(super) static DETECTOR: Detector = Detector {
+    examine: Examine::Endpoint(examine),
+    may_be_the_work: true,
+};
+
+fn examine(case: &Case<'_>, endpoint: &EndpointCase) -> Verdict {
+    let Some(ticks) = ticks(case, endpoint) else {
+        return Verdict::Cleared("requests do not end when a clock strikes".to_owned());
+    };
+    let period = human(ticks.period_ns);
+    let kept_off = coverage(case, &throttled_spans(case));
+    if kept_off >= KEPT_OFF {
+        return Verdict::Cleared(format!(
+            "requests end every {period}, but the target's quota keeps it off the CPUs meanwhile"
+        ));
+    }
+    let (grade, text, stack) = match word(case, endpoint, &ticks.waits) {
+        Word::Other(text) => {
+            return Verdict::Cleared(format!("requests end every {period}, but {text}"));
+        }
+        Word::Sleeps(text, stack) => (Grade::Supported, Some(text), stack),
+        Word::Silence => (Grade::Suspected, None, Vec::new()),
+    };
+    let quota_ns = period_ns(case);
+    let may_be_quota = (ticks.period_ns - quota_ns).abs() <= LIKE_QUOTA * quota_ns;
+    let untold = case.series(&CGROUP_THROTTLED, &Subject::Target, "").is_none();
+    if grade == Grade::Suspected && may_be_quota && untold {
+        return Verdict::Lead {
+            place: endpoint.place_of(&ticks.waits),
+            claims: ticks.waits,
+            missing: format!(
+                "what happens every {period}: quotas of CPU time are filled up as often, and the target's cannot \
+                 be seen"
+            ),
+            remedy: "run slowpath on the target's host, as its user".to_owned(),
+        };
+    }
+    found(case, endpoint, ticks, grade, text, stack)
+}
+
+fn found(
+    case: &Case<'_>,
+    endpoint: &EndpointCase,
+    ticks: Ticks,
+    grade: Grade,
+    traced: Option<String>,
+    stack: Vec<String>,
+) -> Verdict {
+    let place = endpoint.place_of(&ticks.waits);
+    let period = human(ticks.period_ns);
+    let text = format!(
+        "first bytes of {} of {} answers come at one phase of {period} (mean resultant length {:.2}, of the \
+         requests' beginnings {:.2}), and the waits before are spread evenly over it",
+        ticks.waits.len(),
+        endpoint.completed.len(),
+        ticks.ends,
+        ticks.starts
+    );
+    let mut proofs = vec![evidence(Source::Client, "first_byte_ns", text)];
+    proofs.extend(traced.map(|text| evidence(Source::Trace, "trace", text)));
+    Verdict::Found(Found {
+        place,
+        prediction: without_claims(case, endpoint, place, &ticks.waits),
+        amount: Amount::Claims(ticks.waits),
+        grade,
+        summary: format!(
+            "requests wait until something in the server looks for them, which it does every {period}: {} on \
+             average; wake it when there is work (a condition, a channel, an eventfd), or look more often",
+            human(ticks.period_ns / 2.0)
+        ),
+        evidence: proofs,
+        culprit: Culprit {
+            period_ms: Some(ms(ticks.period_ns)),
+            stack,
+            ..Culprit::default()
+        },
+    })
+}
