@@ -3,6 +3,7 @@
 Prints at its end how long requests waited for each of them, in seconds, as it saw it itself.
 """
 
+import os
 import random
 import signal
 import socket
@@ -17,6 +18,7 @@ FAULTS = set(sys.argv[2:])
 LOCK = threading.Lock()
 TRUTH = dict.fromkeys(sys.argv[2:], 0.0)
 CACHE = {}
+SLEEP_ONE_IN = int(os.environ.get("SLEEP_ONE_IN", "15"))
 SERVED = 0
 
 
@@ -45,7 +47,7 @@ class Handler(BaseHTTPRequestHandler):
             with LOCK:
                 pass
             waited("flush", began)
-        if "sleep" in FAULTS and own % 15 == 0:
+        if "sleep" in FAULTS and own % SLEEP_ONE_IN == 0:
             began = time.monotonic()
             time.sleep(0.07)
             waited("sleep", began)

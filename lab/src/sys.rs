@@ -215,6 +215,15 @@ pub(crate) fn poll(descriptors: &mut [libc::pollfd]) -> io::Result<()> {
     }
 }
 
+/// Waits in poll(2) for nothing but the end of so many milliseconds.
+pub(crate) fn poll_for(millis: libc::c_int) -> io::Result<()> {
+    // SAFETY: there are no descriptors to point to.
+    match check(unsafe { libc::poll(std::ptr::null_mut(), 0, millis) }) {
+        Err(error) if error.kind() != io::ErrorKind::Interrupted => Err(error),
+        _ => Ok(()),
+    }
+}
+
 /// Asks all processes of a group to end, or makes them.
 pub(crate) fn end_group(group: u32, at_once: bool) -> io::Result<()> {
     let signal = if at_once {

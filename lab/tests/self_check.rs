@@ -217,6 +217,10 @@ checks! {
         |to| drive_steadily(to, 1);
     clock_jump_twin: "clock-jump --healthy" is "none", |to| drive_steadily(to, 1);
     cpu_saturation: "cpu-saturation" is "cpu-saturation", |to| drive_steadily(to, 4);
+    timer_granularity: "timer-granularity" is "timer-granularity", |to| drive_steadily(to, 2);
+    timer_granularity_twin: "timer-granularity --healthy" is "none", |to| drive_steadily(to, 2);
+    queueing: "queueing --work-us 6000" is "queueing", |to| drive_steadily(to, 4);
+    queueing_twin: "queueing --healthy" is "none", |to| drive_steadily(to, 1);
     cpu_saturation_twin: "cpu-saturation --healthy" is "none", |to| drive_steadily(to, 3);
     cpu_saturation_of_all_cpus: "cpu-saturation --variant threads" is "cpu-saturation",
         |to| drive_steadily(to, 4 * thread::available_parallelism().unwrap().get());

@@ -5,6 +5,12 @@
 pub const CLIENT_SATURATION: &str = "client-saturation";
 /// The host's clock was stepped, or the host slept, while it was measured.
 pub const CLOCK_JUMP: &str = "clock-jump";
+/// slowpath's own tracing makes the server slow.
+pub const OBSERVER_EFFECT: &str = "observer-effect";
+/// The load waits for the server, and what a steady stream would have met is not measured.
+pub const COORDINATED_OMISSION: &str = "coordinated-omission";
+/// A timer of whole milliseconds makes one of what is less.
+pub const TIMER_GRANULARITY: &str = "timer-granularity";
 /// Nagle's algorithm on the server waits for the client's delayed acknowledgement.
 pub const DELAYED_ACK: &str = "delayed-ack";
 /// A constant wait on a timer.
@@ -47,6 +53,8 @@ pub const CPU_STEAL: &str = "cpu-steal";
 pub const INTERPRETER_LOCK: &str = "interpreter-lock";
 /// An event loop is kept from requests by what it does for others.
 pub const EVENT_LOOP_BLOCKING: &str = "event-loop-blocking";
+/// Requests stand in line before a thread that is busy with others, none of which takes long.
+pub const QUEUEING: &str = "queueing";
 /// All threads or processes that serve requests have one, and the next ones wait for them.
 pub const WORKER_POOL_EXHAUSTION: &str = "worker-pool-exhaustion";
 /// Threads that could run wait for a CPU that others have.

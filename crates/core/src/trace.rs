@@ -313,7 +313,7 @@ pub enum What {
     },
     /// A connection changed its state (`sock:inet_sock_set_state`).
     State {
-        /// The end.
+        /// The end. One without a port of its own that is closed found none to dial from.
         socket: u32,
         /// The new state, as `include/net/tcp_states.h` numbers them.
         state: u8,

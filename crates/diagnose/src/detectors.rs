@@ -49,6 +49,8 @@ macro_rules! detectors { ($($module:ident = $name:literal),+ $(,)?) => {
 detectors! {
     client_saturation = "client-saturation",
     clock_jump = "clock-jump",
+    observer_effect = "observer-effect",
+    coordinated_omission = "coordinated-omission",
     workload_key_collision = "workload-key-collision",
     lost_work = "lost-work",
     delayed_ack = "delayed-ack",
@@ -84,9 +86,11 @@ detectors! {
     sequential_fanout = "sequential-fanout",
     slow_dependency = "slow-dependency",
     event_loop_blocking = "event-loop-blocking",
+    queueing = "queueing",
     noisy_neighbour = "noisy-neighbour",
     run_queue_delay = "run-queue-delay",
     worker_pool_exhaustion = "worker-pool-exhaustion",
+    timer_granularity = "timer-granularity",
     poll_tick = "poll-tick",
     fixed_delay = "fixed-delay",
 }

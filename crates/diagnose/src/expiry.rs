@@ -2,6 +2,7 @@
 
 use slowpath_core::stats::explain::{Explained, Row, threshold};
 
+use crate::fillings;
 use crate::ledger::NAMED_EPISODES;
 use crate::touches::{Touch, Touches};
 
@@ -96,7 +97,7 @@ impl Expiry {
         if by_use > found.explained.removed - BEYOND_USE {
             return Err(NoExpiry::Unused);
         }
-        if expiry.is_of_all(touches, &told) {
+        if expiry.is_of_all(touches, &told) && !fillings::are_of_keys(touches) {
             return Err(NoExpiry::AllAtOnce);
         }
         Ok(expiry)

@@ -29,7 +29,7 @@ pub(crate) fn checks(imported: &Imported, window_ns: f64) -> Vec<Check> {
     };
     let mut checks = vec![
         warn(
-            "coordinated-omission",
+            catalogue::COORDINATED_OMISSION,
             format!(
                 "imported from {tool}: latency starts when the request was sent: coordinated \
                  omission cannot be excluded{precision}"

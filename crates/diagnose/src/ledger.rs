@@ -27,6 +27,8 @@ use crate::verdict::Claim;
 pub const PRECEDENCE: &[&str] = &[
     name::CLIENT_SATURATION,
     name::CLOCK_JUMP,
+    name::OBSERVER_EFFECT,
+    name::COORDINATED_OMISSION,
     name::WORKLOAD_KEY_COLLISION,
     name::LOST_WORK,
     name::ACCEPT_QUEUE_OVERFLOW,
@@ -61,9 +63,11 @@ pub const PRECEDENCE: &[&str] = &[
     name::SEQUENTIAL_FANOUT,
     name::SLOW_DEPENDENCY,
     name::EVENT_LOOP_BLOCKING,
+    name::QUEUEING,
     name::NOISY_NEIGHBOUR,
     name::RUN_QUEUE_DELAY,
     name::WORKER_POOL_EXHAUSTION,
+    name::TIMER_GRANULARITY,
     name::POLL_TICK,
     name::FIXED_DELAY,
     name::CPU_STEAL,
@@ -87,9 +91,11 @@ pub const FROM_TRACE: &[&str] = &[
     name::SEQUENTIAL_FANOUT,
     name::SLOW_DEPENDENCY,
     name::EVENT_LOOP_BLOCKING,
+    name::QUEUEING,
     name::NOISY_NEIGHBOUR,
     name::RUN_QUEUE_DELAY,
     name::WORKER_POOL_EXHAUSTION,
+    name::TIMER_GRANULARITY,
     TRACED_LEAD,
 ];
 

@@ -20,6 +20,7 @@ mod errno;
 mod expiry;
 mod failures;
 mod figures;
+mod fillings;
 mod firsts;
 pub mod frame;
 mod gate_figures;

@@ -16,6 +16,8 @@ const READINGS_MISSED: usize = 2;
 /// Connections of a process break, and its successor gets ready, so long before and behind what the
 /// readings tell: one reading.
 const MARGIN_NS: u64 = 100 * MILLISECOND;
+/// When a process began is known to this, rounded down (`starttime` in proc_pid_stat(5), `USER_HZ`).
+const TICK_NS: u64 = 10 * MILLISECOND;
 /// One that starts within this of another's end takes its place: supervisors wait for a second or
 /// two, and old workers may finish what they have for as long.
 const SUCCEEDS_NS: u64 = 3 * SECOND;
@@ -75,7 +77,12 @@ pub(crate) fn restarts(case: &Case<'_>) -> Vec<Restart> {
         let successor = successor.min_by_key(|other| other.born.get().abs_diff(life.last.get()));
         let born = successor.map_or(life.last, |other| other.born);
         let begin = born.min(life.last).minus(MARGIN_NS);
-        let end = answered(case, born.max(life.last)).min(load.end);
+        // What the old one still answers is no sign that the new one serves.
+        let over = match successor {
+            Some(_) => born.plus(TICK_NS).max(life.last),
+            None => life.last.plus(MARGIN_NS),
+        };
+        let end = answered(case, over).min(load.end);
         found.push(Restart {
             pid: life.pid,
             lived_ns,

@@ -1,5 +1,6 @@
 //! The target and its services for one stretch of load: started or found, observed, stopped.
 
+mod environment;
 mod starting;
 
 use std::path::{Path, PathBuf};
@@ -23,26 +24,6 @@ use starting::{start, start_services};
 
 /// Where procfs is.
 pub(crate) const PROC: &str = "/proc";
-
-/// Environment variables that steer runtimes and are worth keeping in the record.
-const STEERING: [&str; 14] = [
-    "GOGC",
-    "GOMAXPROCS",
-    "GOMEMLIMIT",
-    "JAVA_OPTS",
-    "JAVA_TOOL_OPTIONS",
-    "LD_PRELOAD",
-    "MALLOC_ARENA_MAX",
-    "NODE_OPTIONS",
-    "OTEL_SDK_DISABLED",
-    "PYTHONASYNCIODEBUG",
-    "RUST_LOG",
-    "TOKIO_WORKER_THREADS",
-    "UV_THREADPOOL_SIZE",
-    "WEB_CONCURRENCY",
-];
-/// Parts of names whose values are not for a record.
-const SECRETS: [&str; 5] = ["KEY", "PASS", "SECRET", "TOKEN", "CREDENTIAL"];
 
 /// What a session needs to begin.
 #[derive(Debug)]
@@ -143,7 +124,7 @@ impl Session {
         let address = |address: &Address| self.ready_check(&written.ready, address);
         let checks: Vec<ReadyCheck> = self.route.addresses.iter().map(address).collect();
         let timeout = Duration::from_nanos(written.ready_timeout_ns);
-        self.facts.environment = environment(&launch.env);
+        self.facts.environment = environment::kept(&launch.env, environment::inherited);
         // Not kept: the port differs from run to run, and runs of one scenario compare.
         let told = setting.telemetry.environment(&launch.env);
         launch.env.extend(told);
@@ -183,6 +164,9 @@ impl Session {
                 }
                 let first = pids.first().copied().unwrap_or_default();
                 self.facts.executable = executable(first).unwrap_or_default();
+                if self.target.is_none() {
+                    self.facts.environment = environment::of_process(first);
+                }
                 self.facts.visible = true;
                 self.facts.cgroup =
                     slowpath_observe::host::cpu_cgroup(Path::new(PROC), Path::new("/sys"), &pids)
@@ -360,21 +344,4 @@ fn executable(pid: u32) -> Option<String> {
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => None,
         Err(_) => Some(String::new()),
     }
-}
-
-/// What the record keeps of the environment: what was set, and what steers runtimes.
-fn environment(set: &[(String, String)]) -> Vec<(String, String)> {
-    let inherited = STEERING
-        .iter()
-        .filter(|name| set.iter().all(|(n, _)| n != *name))
-        .filter_map(|name| Some(((*name).to_owned(), std::env::var(name).ok()?)));
-    let mut all: Vec<(String, String)> = set.iter().cloned().chain(inherited).collect();
-    for (name, value) in &mut all {
-        let upper = name.to_uppercase();
-        if SECRETS.iter().any(|secret| upper.contains(secret)) {
-            "(masked)".clone_into(value);
-        }
-    }
-    all.sort();
-    all
 }

@@ -40,7 +40,7 @@ pub struct Load {
     pub idle: Option<Think>,
     /// Length of the measured window in nanoseconds, above 0.
     pub duration_ns: u64,
-    /// Length of the warm-up in nanoseconds, above 0; its requests are not judged.
+    /// Length of the warm-up in nanoseconds, 0 for none; its requests are not judged.
     pub warmup_ns: u64,
     /// How many measured windows, at least 1; with a precision, the most.
     pub repeats: u32,

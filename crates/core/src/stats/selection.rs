@@ -89,6 +89,11 @@ impl Selection {
         }
     }
 
+    /// The values, in an order that is nobody's.
+    pub fn values(&self) -> &[u64] {
+        &self.values
+    }
+
     /// How many there are.
     pub fn len(&self) -> usize {
         self.values.len()

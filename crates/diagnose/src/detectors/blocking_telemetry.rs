@@ -52,7 +52,7 @@ fn examine(case: &Case<'_>, endpoint: &EndpointCase) -> Verdict {
     let all: BTreeSet<SocketAddr> = waited.iter().map(|w| w.remote).collect();
     let collectors: Collectors = all
         .into_iter()
-        .filter_map(|remote| Some((remote, collector(inside, remote, &waited)?)))
+        .filter_map(|remote| Some((remote, collector(case, inside, remote, &waited)?)))
         .collect();
     waited.retain(|w| collectors.contains_key(&w.remote));
     if waited.is_empty() {
@@ -161,7 +161,12 @@ fn waited(looked: &Looked<'_>, calls: &Calls) -> Vec<Waited> {
 }
 
 /// Why a peer is a collector of telemetry, and how sure that is; `None` if nothing says so.
-fn collector(inside: &Inside<'_>, remote: SocketAddr, waited: &[Waited]) -> Option<(String, Grade)> {
+fn collector(
+    case: &Case<'_>,
+    inside: &Inside<'_>,
+    remote: SocketAddr,
+    waited: &[Waited],
+) -> Option<(String, Grade)> {
     let own = waited.iter().filter(|w| w.remote == remote && w.stack != NO_STACK);
     let mut sums = [0_u64; 2];
     for w in own {
@@ -172,6 +177,10 @@ fn collector(inside: &Inside<'_>, remote: SocketAddr, waited: &[Waited]) -> Opti
     if sums[1] > 0 && sums[1] as f64 >= BY_LIBRARY * all {
         let why = format!("{} of the waits are in functions of such a library", percent(sums[1] as f64 / all));
         return Some((why, Grade::Supported));
+    }
+    let told = telemetry::told_by(&case.record.manifest.target.environment, remote);
+    if let Some(told) = told {
+        return Some((told, Grade::Supported));
     }
     let program = inside.program_at(remote).filter(|name| telemetry::collects(name));
     if let Some(program) = program {

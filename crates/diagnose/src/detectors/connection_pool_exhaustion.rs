@@ -16,6 +16,7 @@ use crate::trace::calls::{Asked, Calls};
 use crate::trace::index::State;
 use crate::trace::inside::{Walked, summed};
 use crate::trace::looked::Looked;
+use crate::trace::pieces::LeafKind;
 use crate::trace::stacks::Waits;
 use crate::verdict::{Amount, Claim, Found, Verdict, evidence, human, percent};
 
@@ -52,13 +53,19 @@ fn examine(case: &Case<'_>, endpoint: &EndpointCase) -> Verdict {
         return Verdict::Cleared(text.to_owned());
     }
     let lines = calls.lines();
-    if let Some(blind) = in_user_space(&looked, &lines) {
+    let walked = looked.join.walked.iter();
+    let own = walked.map(|walked| (walked, calls.own(looked.inside, walked).calls));
+    let own: Vec<(&Walked, Vec<&Asked>)> = own.collect();
+    if let Some(blind) = in_user_space(&looked, &lines, &own) {
         return blind;
     }
     let mut waited = Vec::new();
-    for walked in &looked.join.walked {
-        let own = calls.own(looked.inside, walked);
-        waited.extend(waits(&looked, &lines, walked, &own.calls));
+    for (walked, calls) in &own {
+        if looked.inside.parks(walked) {
+            waited.extend(waits_in_user_space(&lines, walked, calls));
+        } else {
+            waited.extend(waits(&looked, &lines, walked, calls));
+        }
     }
     let over = waited.iter().filter(|w| w.taken_over).count();
     if (over as f64) < TAKEN_OVER * waited.len() as f64 || waited.is_empty() {
@@ -79,15 +86,18 @@ fn examine(case: &Case<'_>, endpoint: &EndpointCase) -> Verdict {
     found(case, endpoint, &looked, &lines, (place, claims, &waited))
 }
 
-/// Where what waits is kept in user space, who waits for a connection is not to be seen: only that
-/// all of them are in use.
-fn in_user_space(looked: &Looked<'_>, lines: &BTreeMap<SocketAddr, Lines>) -> Option<Verdict> {
-    let unseen = |walked: &&Walked| {
-        let process = looked.inside.trace().process_of(walked.joined.reader);
-        let parks = process.is_some_and(|p| p.runtime.parks_in_user_space());
-        parks || looked.inside.loops.has(walked.joined.reader)
+/// Where what waits is kept in user space, and what requests asked for cannot be told, who waits for a
+/// connection is not to be seen: only that all of them are in use.
+fn in_user_space(
+    looked: &Looked<'_>,
+    lines: &BTreeMap<SocketAddr, Lines>,
+    own: &[(&Walked, Vec<&Asked>)],
+) -> Option<Verdict> {
+    let unseen = |(walked, calls): &&(&Walked, Vec<&Asked>)| {
+        let parked = looked.inside.parks(walked) && calls.is_empty();
+        parked || looked.inside.loops.has(walked.joined.reader)
     };
-    if 2 * looked.join.walked.iter().filter(unseen).count() <= looked.join.walked.len() {
+    if 2 * own.iter().filter(unseen).count() <= own.len() {
         return None;
     }
     let share = |lines: &Lines| lines.full_ns() as f64 / looked.inside.traced_ns().max(1) as f64;
@@ -167,6 +177,33 @@ fn waits(
         }
     }
     all
+}
+
+/// The same, where what waits is kept in user space: the times before the call in which the runtime had
+/// nothing to do for the request, while others had all connections to whom it asked then.
+fn waits_in_user_space(
+    lines: &BTreeMap<SocketAddr, Lines>,
+    walked: &Walked,
+    calls: &[&Asked],
+) -> Option<Waited> {
+    let call = calls.first()?;
+    let own = lines.get(&call.remote)?;
+    let idle = walked.pieces.iter().filter(|piece| {
+        piece.segment == Segment::Service && piece.leaf.kind == LeafKind::RuntimeIdle
+    });
+    let full = idle.flat_map(|piece| own.full(piece.begin, piece.end.min(call.begin)));
+    let claims: Vec<Claim> = full
+        .map(|(begin, end)| Claim {
+            sample: walked.joined.sample,
+            span: Span::new(Nanos::new(begin.max(1)), Nanos::new(end.max(1))),
+        })
+        .collect();
+    let before = own.given_back(call);
+    (!claims.is_empty()).then(|| Waited {
+        claims,
+        remote: call.remote,
+        taken_over: before.is_some_and(|at| call.begin - at <= TAKEN_OVER_NS),
+    })
 }
 
 fn found(

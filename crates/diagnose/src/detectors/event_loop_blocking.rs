@@ -1,24 +1,18 @@
 //! A thread that serves many connections in turn is kept from a request by something long that it
 //! does for another, or for nobody.
 
-use slowpath_core::nanos::MILLISECOND;
-use slowpath_core::stats::median::median;
 use slowpath_core::trace::NO_STACK;
 
 use crate::case::{Case, EndpointCase};
 use crate::detectors::{Detector, Examine};
-use crate::diagnosis::{Culprit, Grade, Segment, Source};
+use crate::diagnosis::{Culprit, Grade, Source};
 use crate::predict::without_waits;
-use crate::trace::loops::{busy_ns, taken_ns};
+use crate::trace::loops::{behind_the_loop, busy_ns, usual_and_long_ns};
 use crate::trace::looked::{Looked, Picked, claims};
-use crate::trace::pieces::{Behalf, LeafKind};
+use crate::trace::pieces::Behalf;
 use crate::trace::own_code::own_frame;
 use crate::verdict::{Amount, Found, Verdict, evidence, human, percent};
 
-/// What keeps a loop busy is long if it takes so many times what the loop needs for a request …
-const TIMES_USUAL: f64 = 5.0;
-/// … and at least this: what is shorter is a queue of small requests, however many there are.
-const LONG_LEAST_NS: f64 = MILLISECOND as f64;
 /// From this share of the time on, it is long ones that requests wait for, and not a queue of
 /// short ones.
 const MOSTLY_LONG: f64 = 0.5;
@@ -39,22 +33,13 @@ fn examine(case: &Case<'_>, endpoint: &EndpointCase) -> Verdict {
         let text = "no thread was seen to serve connections by turns: there is no event loop";
         return Verdict::Cleared(text.to_owned());
     }
-    // A loop that could run, and is kept from it, keeps nobody waiting by what it does.
-    let waits = looked.pick(|walked, piece, hops| {
-        piece.behalf != Behalf::Own
-            && !matches!(piece.leaf.kind, LeafKind::Ready(_))
-            && matches!(piece.segment, Segment::Unread | Segment::Service)
-            && !matches!(piece.leaf.kind, LeafKind::RuntimeIdle | LeafKind::RuntimeTimer | LeafKind::Unknown(_))
-            && hops.first().is_some_and(|hop| hop.tid == walked.joined.reader)
-            && loops.serves(walked.joined.reader, walked.joined.socket)
-    });
+    let waits = behind_the_loop(&looked);
     if waits.is_empty() {
         let n = looked.join.walked.len();
         let text = format!("none of {n} requests waited while its event loop did something else");
         return Verdict::Cleared(text);
     }
-    let usual_ns = usual_ns(&looked);
-    let long_ns = LONG_LEAST_NS.max(TIMES_USUAL * usual_ns);
+    let (usual_ns, long_ns) = usual_and_long_ns(&looked);
     let sum = |all: &[Picked<'_>]| all.iter().map(|p| p.piece.len_ns() as f64).sum::<f64>();
     let all_ns = sum(&waits);
     let mut longest_ns = 0.0_f64;
@@ -126,11 +111,4 @@ fn found(
             ..Culprit::default()
         },
     })
-}
-
-/// What a request takes of its loop, in the median of those that are not slow.
-fn usual_ns(looked: &Looked<'_>) -> f64 {
-    let fast = looked.join.walked.iter().filter(|walked| !walked.slow);
-    let mut all: Vec<f64> = fast.map(|walked| taken_ns(looked.inside, walked)).collect();
-    median(&mut all).unwrap_or(0.0)
 }

@@ -2,10 +2,12 @@
 //! minute (`TIME_WAIT`), and there are as many as `net.ipv4.ip_local_port_range` holds for one address
 //! (`EADDRNOTAVAIL`, connect(2)).
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
+use std::net::IpAddr;
 
 use slowpath_core::nanos::{Nanos, SECOND};
 use slowpath_core::sample::{Outcome, Stage};
+use slowpath_core::trace::What;
 
 use crate::case::{Case, EndpointCase};
 use crate::detectors::{Detector, Examine};
@@ -22,6 +24,12 @@ const SERVER_ERRORS: std::ops::RangeInclusive<u16> = 500..=599;
 /// Where they run out, all of a range were used, or those of one parity, which `connect(2)` prefers
 /// (`__inet_hash_connect`).
 const PARITY: usize = 2;
+/// The state of an end that has none (`include/net/tcp_states.h`): one without a port that comes to it from
+/// `TCP_SYN_SENT` found none (`tcp_v4_connect`).
+const TCP_CLOSE: u8 = 7;
+/// Dials without a port are why requests are answered with errors if there are about as many; a gateway may
+/// try again, or have several requests wait for one.
+const DIALS_LEAST: f64 = 0.5;
 
 /// See the module.
 pub(super) static DETECTOR: Detector = Detector {
@@ -132,8 +140,7 @@ fn found(endpoint: &EndpointCase, without: &[u32], used: &Used) -> Verdict {
     })
 }
 
-/// Whether the target may have no ports left for whom it asks: errors of its own calls are in no
-/// signal.
+/// Whether the target has no ports left for whom it asks.
 fn of_the_target(case: &Case<'_>, endpoint: &EndpointCase, share: f64) -> Verdict {
     let own = format!("{} of the requests found no local port", percent(share));
     let is_5xx = |&&i: &&u32| {
@@ -144,18 +151,79 @@ fn of_the_target(case: &Case<'_>, endpoint: &EndpointCase, share: f64) -> Verdic
     if (refused as f64) < NAMED_ERRORS * endpoint.offered.max(1) as f64 {
         return Verdict::Cleared(own);
     }
+    if let Some(verdict) = seen(case, endpoint, refused) {
+        return verdict;
+    }
     let asks = case.inside().map(|inside| !Calls::of(case, inside).is_empty());
     if asks == Some(false) {
         return Verdict::Cleared(format!("{own}, and the target was not seen to ask anybody"));
     }
     Verdict::Blind {
         missing: format!(
-            "why the target answered {} with a server error: whether it found no local port itself is \
-             in no signal",
+            "why the target answered {} with a server error: whether it found no local port itself was \
+             not seen",
             plural(refused as u64, "request")
         ),
         remedy: "look for EADDRNOTAVAIL (\"cannot assign requested address\") in the target's log, and \
                  count its connections in TIME_WAIT (ss -tan state time-wait)"
             .to_owned(),
     }
+}
+
+/// The dials of the target that found no port while it was traced, against the requests that it answered with
+/// an error meanwhile.
+fn seen(case: &Case<'_>, endpoint: &EndpointCase, refused: usize) -> Option<Verdict> {
+    let trace = &case.record.trace;
+    let mut to: BTreeMap<IpAddr, usize> = BTreeMap::new();
+    for event in &trace.events {
+        if let What::State { socket, state: TCP_CLOSE, .. } = event.what
+            && let Some(ends) = trace.sockets.get(socket as usize)
+            && ends.local.port() == 0
+        {
+            *to.entry(ends.remote.ip()).or_default() += 1;
+        }
+    }
+    let dials: usize = to.values().sum();
+    let is_traced = |at: Nanos| {
+        let mut spans = trace.stretches.iter().filter(|s| s.depth.has_wakers());
+        spans.any(|s| (s.span.begin..s.span.end).contains(&at))
+    };
+    let answered = endpoint.failed.iter().filter(|&&i| {
+        let sample = case.sample(i);
+        SERVER_ERRORS.contains(&sample.status()) && is_traced(sample.done())
+    });
+    let answered = answered.count();
+    if answered < NAMED_EPISODES {
+        return None;
+    }
+    let most = to.iter().max_by_key(|(_, n)| **n);
+    let Some((most, _)) = most.filter(|_| dials as f64 >= DIALS_LEAST * answered as f64) else {
+        return Some(Verdict::Cleared(format!(
+            "while the target was traced it found no local port in {}, and answered {} with an error",
+            plural(dials as u64, "dial"),
+            plural(answered as u64, "request")
+        )));
+    };
+    let text = format!(
+        "while the target was traced it found no local port in {}, most of them for {most}, and answered {} \
+         with an error",
+        plural(dials as u64, "dial"),
+        plural(answered as u64, "request")
+    );
+    Some(Verdict::Found(Found {
+        place: Place::Errors,
+        amount: Amount::Failures {
+            failed: refused as u64,
+            of: endpoint.failed.len() as u64,
+        },
+        grade: Grade::Supported,
+        summary: format!(
+            "the target's host has no local port left to dial {most} from, and it answers {} of the requests \
+             with an error; let it keep its connections, or widen net.ipv4.ip_local_port_range there",
+            percent(refused as f64 / endpoint.offered.max(1) as f64)
+        ),
+        evidence: vec![evidence(Source::Trace, "trace", text)],
+        culprit: Culprit::default(),
+        prediction: None,
+    }))
 }

@@ -21,9 +21,9 @@ const CHANCE_MAX: f64 = 0.001;
 const CHANCE_ALL: f64 = 0.05;
 /// Failures this close to each other are one event.
 const APART_NS: u64 = SECOND;
-/// Slow requests meet restarts so many times as often as others do: a handful of restarts touches
-/// some of whatever is slow.
-const LIFT: f64 = 3.0;
+/// The odds that slow requests meet restarts are so many times those of others, and those of any instant: a
+/// handful of restarts touches some of whatever is slow.
+const LIFT: f64 = 4.0;
 /// Restarts that cover more of the time than this coincide with everything.
 const COVERED_MOST: f64 = 0.5;
 /// The server's own errors of a front that has nobody behind it (RFC 9110, 15.6.3 to 15.6.5).
@@ -151,7 +151,7 @@ fn tail(
         .filter(|i| slow.binary_search(i).is_err())
         .collect();
     let usual = touched(case, &others, spans);
-    if met < LIFT * usual.max(coverage(case, spans)) {
+    if odds(met) < LIFT * odds(usual.max(coverage(case, spans))) {
         return Verdict::Cleared(format!(
             "processes of the target ended under load ({}), and {} of the slow requests met that, {} \
              of the others",
@@ -184,6 +184,10 @@ fn tail(
         evidence: proofs,
         culprit: culprit(restarts),
     })
+}
+
+fn odds(share: f64) -> f64 {
+    share / (1.0 - share).max(f64::EPSILON)
 }
 
 /// How many events the failures outside of the spans make.
@@ -228,8 +232,7 @@ fn traced(case: &Case<'_>, lost: &[u32]) -> Option<Evidence> {
 }
 
 fn how_often(case: &Case<'_>, restarts: &[Restart]) -> String {
-    let seconds = case.measured_ns() as f64 / 1e9;
-    let times = plural(restarts.len() as u64, "time");
+    let (seconds, times) = (case.measured_ns() as f64 / 1e9, plural(restarts.len() as u64, "time"));
     let mut lived: Vec<u64> = restarts.iter().map(|r| r.lived_ns).collect();
     lived.sort_unstable();
     let lived = type_1(&lived, 0.5).unwrap_or(0);

@@ -8,6 +8,7 @@ use slowpath_core::stats::explain::{Explained, Row, levels};
 use crate::case::{Case, EndpointCase};
 use crate::detectors::{Detector, Examine};
 use crate::diagnosis::{Culprit, Grade, Place, Source};
+use crate::fillings;
 use crate::ledger::NAMED_EPISODES;
 use crate::predict::without_claims;
 use crate::touches::{Touch, Touches};
@@ -46,6 +47,11 @@ fn examine(case: &Case<'_>, endpoint: &EndpointCase) -> Verdict {
     let (true, Some(explained)) = (is_line, explained) else {
         return Verdict::Cleared(text);
     };
+    if fillings::end_with_the_first(touches) {
+        return Verdict::Cleared(format!(
+            "{text}; these end together with the first of them, and do not stand in line"
+        ));
+    }
     if touches.keys < 2 {
         return Verdict::Lead {
             place: Place::Tail,

@@ -6,7 +6,8 @@
 //! known of requests that have the target for themselves. So it is of a thread that talks to others for
 //! those that serve. A loop asks again, or answers, when it has read a reply: if what it read before each
 //! step leads back to the request, the steps are the request's. Of others the call alone is known whose
-//! reply was read last. Whom the target asks as much when it has no request is nobody's.
+//! reply was read last: in a runtime that parks what waits, by the thread that answered at once, without
+//! anything else in between. Whom the target asks as much when it has no request is nobody's.
 //!
 //! What is asked of a resolver is a call like any other, and is kept apart: names are looked up on the way
 //! to somebody else.
@@ -130,8 +131,7 @@ impl Calls {
     /// What is known to have been asked for a request.
     fn known(&self, inside: &Inside<'_>, walked: &Walked) -> Own<'_> {
         let joined = &walked.joined;
-        let process = inside.trace().process_of(joined.reader);
-        let parks = process.is_some_and(|p| p.runtime.parks_in_user_space());
+        let parks = inside.parks(walked);
         let is_loop = inside.loops.has(joined.reader);
         if !parks && !is_loop {
             return self.of_threads(inside, walked);
@@ -147,7 +147,9 @@ impl Calls {
         let all = calls.len();
         calls.retain(|call| !self.background.contains(&call.remote));
         let whole = alone && calls.len() == all;
-        if !alone {
+        if !alone && parks {
+            calls = self.last_step(inside, walked).into_iter().collect();
+        } else if !alone {
             // What a loop read last before it answered is what it waited for.
             calls.retain(|call| is_loop && call.tid == joined.reader);
             calls = calls.pop().into_iter().collect();
@@ -245,6 +247,29 @@ pub(crate) fn is_resolver(remote: SocketAddr) -> bool {
     RESOLVER_PORTS.contains(&remote.port())
 }
 
+impl Calls {
+    /// The call whose reply the thread read that answered the request, just before it did: between the two it
+    /// read and wrote nothing else, and did not leave its CPU. What was read is what the request waited
+    /// for, since whoever waits in user space goes on where what it waits for was read.
+    fn last_step(&self, inside: &Inside<'_>, walked: &Walked) -> Option<&Asked> {
+        let joined = &walked.joined;
+        let (begin, end) = joined.part(Segment::Service);
+        let late = end.saturating_add(WRITE_TOLD_LATE_NS);
+        let marks = inside.index.marks(joined.writer, begin, late);
+        let answered = |mark: &Mark| mark.wrote && mark.socket == joined.socket;
+        let at = marks.iter().position(answered)?;
+        let read = marks.get(at.checked_sub(1)?).filter(|mark| !mark.wrote)?;
+        let stayed = inside
+            .index
+            .offs(joined.writer, read.at, marks[at].at)
+            .is_empty();
+        let own = self.by_socket.get(&read.socket).filter(|_| stayed)?;
+        let place = own.partition_point(|&place| self.all[place].end < read.at);
+        let call = &self.all[*own.get(place)?];
+        (call.begin >= begin && call.begin <= read.at).then_some(call)
+    }
+}
+
 /// The calls on one connection: a reply is over when the next is asked for.
 fn replies(inside: &Inside<'_>, socket: u32, all: &mut Vec<Asked>) {
     let index = &inside.index;
@@ -314,6 +339,12 @@ fn alone(case: &Case<'_>) -> Vec<u32> {
 }
 
 impl Inside<'_> {
+    /// Whether the runtime that reads a request parks what waits in user space.
+    pub(crate) fn parks(&self, walked: &Walked) -> bool {
+        let process = self.trace().process_of(walked.joined.reader);
+        process.is_some_and(|process| process.runtime.parks_in_user_space())
+    }
+
     /// Whether the target asks at this end of a connection: it is the target's, and the target is the
     /// one who connects.
     fn asks(&self, socket: u32) -> bool {

@@ -7,12 +7,14 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use slowpath_core::nanos::MILLISECOND;
+use slowpath_core::stats::median::median;
 use slowpath_core::trace::Call;
 
 use super::index::{Index, Why};
 use super::inside::{Inside, Walked};
 use super::looked::{Looked, Picked};
-use super::pieces::Behalf;
+use super::pieces::{Behalf, LeafKind};
 use crate::diagnosis::Segment;
 
 /// A connection belongs to a loop if it reads this share of what comes on it, and so does what comes
@@ -21,6 +23,11 @@ const BELONGS: f64 = 0.9;
 /// So many times what came next must have been seen: of two threads of a pool that share the work
 /// evenly one has ten in a row once in a thousand times.
 const NEXT_LEAST: u32 = 10;
+
+/// What keeps a loop busy is long if it takes so many times what the loop needs for a request …
+const TIMES_USUAL: f64 = 5.0;
+/// … and at least this: what is shorter is a queue of small requests, however many there are.
+const LONG_LEAST_NS: f64 = MILLISECOND as f64;
 
 /// The loops of a target, with their connections.
 #[derive(Debug, Default)]
@@ -128,6 +135,49 @@ impl Turns {
         let keeps = f64::from(self.kept) >= BELONGS * f64::from(self.next);
         keeps && (self.between || (self.again && self.next >= NEXT_LEAST))
     }
+}
+
+/// The parts of requests that went by while their loop did something else. A loop that could run, and is kept
+/// from it, keeps nobody waiting by what it does.
+pub(crate) fn behind_the_loop<'c>(looked: &Looked<'c>) -> Vec<Picked<'c>> {
+    looked.pick(|walked, piece, hops| {
+        piece.behalf != Behalf::Own
+            && matches!(piece.segment, Segment::Unread | Segment::Service)
+            && !matches!(
+                piece.leaf.kind,
+                LeafKind::Ready(_)
+                    | LeafKind::RuntimeIdle
+                    | LeafKind::RuntimeTimer
+                    | LeafKind::Unknown(_)
+            )
+            && hops
+                .first()
+                .is_some_and(|hop| hop.tid == walked.joined.reader)
+            && looked
+                .inside
+                .loops
+                .serves(walked.joined.reader, walked.joined.socket)
+    })
+}
+
+/// What a request takes of its loop, in the median of those that are not slow, and from which length on it is
+/// something long that the loop does.
+pub(crate) fn usual_and_long_ns(looked: &Looked<'_>) -> (f64, f64) {
+    let fast = looked.join.walked.iter().filter(|walked| !walked.slow);
+    let mut all: Vec<f64> = fast.map(|walked| taken_ns(looked.inside, walked)).collect();
+    let usual_ns = median(&mut all).unwrap_or(0.0);
+    (usual_ns, LONG_LEAST_NS.max(TIMES_USUAL * usual_ns))
+}
+
+/// The share of the traced time in which a loop did not wait for something to do, nor for a CPU.
+pub(crate) fn busy_share(inside: &Inside<'_>, tid: u32) -> f64 {
+    let offs = inside.index.offs(tid, 0, u64::MAX).iter();
+    let away = offs.map(|off| {
+        let idles = matches!(inside.stacks.call_in(off), Some(Call::Poll | Call::Accept));
+        let from = if idles { off.begin } else { off.ready_from() };
+        off.end.saturating_sub(from)
+    });
+    1.0 - (away.sum::<u64>() as f64 / inside.traced_ns().max(1) as f64).min(1.0)
 }
 
 /// For how long the loop was busy with one thing around a piece: from what it read or wrote

@@ -51,6 +51,11 @@ pub(super) fn stall(name: &str) -> Option<Stall> {
             uninterruptible: false,
             ..disk("anon_pipe_write vfs_write ksys_write")
         },
+        "poll-timer" => Stall {
+            call: Some(Call::Poll),
+            uninterruptible: false,
+            ..disk("schedule_hrtimeout_range poll_schedule_timeout do_sys_poll")
+        },
         _ => return None,
     })
 }

@@ -28,6 +28,8 @@ pub(super) struct Seen {
     pub(super) again: Vec<(u64, u16, bool)>,
     /// When the server's end of a connection was ended, the client's port, and how.
     pub(super) ended: Vec<(u64, u16, End)>,
+    /// When the target found no local port to dial from.
+    pub(super) undialled: Vec<u64>,
     /// The lives of processes that were replaced, and of the last ones.
     pub(super) lives: Vec<Span>,
     /// When connections were taken in or let go, with their change.

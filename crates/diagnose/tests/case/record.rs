@@ -88,6 +88,7 @@ fn manifest(case: &Case, run: &Run) -> Manifest {
             visible: case.visible,
             hidden_because: if case.visible { "" } else { hidden }.to_owned(),
             cgroup: "/sys/fs/cgroup/cpu/shop".to_owned(),
+            environment: case.environment.clone().into_iter().collect(),
             ..TargetFacts::default()
         },
         repeats: (0..)

@@ -312,6 +312,10 @@ impl<'a> Sim<'a> {
             let port = self.requests[index].sample.local_port;
             self.seen.again.push((arrives - case.wire.0, port, true));
         }
+        if class.undialled {
+            (self.requests[index].is_wrong, self.requests[index].refusal) = (true, Some(503));
+            self.seen.undialled.push(arrives);
+        }
         if let Some(at) = self.let_in(arrives, index) {
             self.push(at, Event::Arrives(index));
         }

@@ -90,6 +90,9 @@ pub(crate) struct Case {
     /// The port of the server that the target asks.
     #[serde(default = "database")]
     pub(crate) upstream_port: u16,
+    /// The target's environment, as far as it is kept.
+    #[serde(default)]
+    pub(crate) environment: std::collections::BTreeMap<String, String>,
     pub(crate) class: Vec<Class>,
     /// What requests ask for, and what the server remembers of it; they have no keys without it.
     pub(crate) keys: Option<Keys>,
@@ -147,6 +150,9 @@ pub(crate) struct Class {
     /// The same of its answer.
     #[serde(default)]
     pub(crate) answer_lost: u32,
+    /// The target finds no local port to dial another server from, and answers 503.
+    #[serde(default)]
+    pub(crate) undialled: bool,
     /// Waiting for a CPU that somebody else has.
     pub(crate) contended: Option<Dist>,
     /// Computing.

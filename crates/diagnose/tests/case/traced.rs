@@ -24,6 +24,8 @@ const TALKER: u32 = 700;
 const ABORTED: u32 = 7;
 /// The state of an end that its process closed (`include/net/tcp_states.h`).
 const FIN_WAIT1: u8 = 4;
+/// That of an end that has none.
+const CLOSE: u8 = 7;
 /// Stretches of the recording.
 const STRETCH_NS: u64 = 500_000_000;
 /// Threads are looked at so often without privilege.
@@ -71,6 +73,12 @@ pub(super) fn trace(case: &Case, run: &Run) -> Trace {
             script.socket(PORT, port)
         };
         script.event(at, 0, What::Retransmit { socket });
+    }
+    for &at in &run.seen.undialled {
+        let socket = script.socket(0, case.upstream_port);
+        let by = Did::tid(0);
+        let state = CLOSE;
+        script.event(at, 0, What::State { socket, state, by });
     }
     script.trace.reset_reasons = [(ABORTED, "TCP_ABORT_ON_CLOSE".to_owned())].into();
     for (number, repeat) in (0..).zip(&run.repeats) {

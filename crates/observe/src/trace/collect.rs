@@ -11,7 +11,7 @@ use slowpath_core::trace::{
 };
 
 use super::ends::Ends;
-use super::filters::TCP_SYN_SENT;
+use super::filters::{TCP_CLOSE, TCP_SYN_SENT};
 use super::kinds::{Comm, Fact, Kind, SWITCH};
 use super::members::Members;
 use super::records::{Record, Sample, Stack};
@@ -310,6 +310,22 @@ impl Collector {
                     self.dialled.insert(ends.remote);
                 }
                 return;
+            }
+            Fact::State {
+                key,
+                ends,
+                state: TCP_CLOSE,
+                by,
+            } if ends.local.port() == 0 => {
+                // It found no port, or a segment ended it: that is nobody's call.
+                if by == 0 || !self.members.is_target(sample.pid) {
+                    return;
+                }
+                What::State {
+                    socket: self.ends.certain(key, ends),
+                    state: TCP_CLOSE,
+                    by,
+                }
             }
             other => match self.about_connection(other) {
                 Some(what) => what,

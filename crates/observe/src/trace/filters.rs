@@ -19,6 +19,8 @@ pub(super) const MOST_PORTS: usize = 16;
 
 /// The state of a connection that is being made (`include/net/tcp_states.h`).
 pub(super) const TCP_SYN_SENT: u8 = 2;
+/// It is closed, or was never made.
+pub(super) const TCP_CLOSE: u8 = 7;
 
 /// A set of thread ids that a condition can tell: everything that was meant, and as little else
 /// as fits.
@@ -149,10 +151,13 @@ impl Scope {
         format!("{here}||(({there})&&({tids}))")
     }
 
-    /// That a thread that is followed begins to make a connection: to whom is to be followed too.
+    /// That a thread that is followed begins to make a connection, since to whom is to be followed too, or
+    /// finds no local port for it.
     fn dials(&self) -> String {
         let tids = self.tids.condition(&["common_pid"]);
-        format!("(newstate=={TCP_SYN_SENT}&&({tids}))")
+        let begins = format!("newstate=={TCP_SYN_SENT}");
+        let fails = format!("newstate=={TCP_CLOSE}&&sport==0");
+        format!("(({begins}||({fails}))&&({tids}))")
     }
 
     /// That one of the ports is found as `condition` says.
@@ -207,7 +212,9 @@ mod tests {
         assert_eq!(scope.condition(Kind::SentReset, false), None);
         let state = scope.condition(Kind::State, true).unwrap();
         assert!(
-            state.ends_with("dport==5432||(newstate==2&&(common_pid==5))"),
+            state.ends_with(
+                "dport==5432||((newstate==2||(newstate==7&&sport==0))&&(common_pid==5))"
+            ),
             "{state}"
         );
         assert_eq!(

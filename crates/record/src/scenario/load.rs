@@ -68,7 +68,7 @@ fn draft(table: &Table<'_>) -> LoadDraft {
             .and_then(|value| value.choice(&CONNECTION_USES)),
         idle: pause("idle"),
         duration_ns: duration("duration"),
-        warmup_ns: duration("warmup"),
+        warmup_ns: table.get("warmup").and_then(|value| value.duration()),
         repeats: count("repeats"),
         precision: table.get("precision").and_then(|value| value.precision()),
         fresh: table.get("fresh").and_then(|value| value.boolean()),

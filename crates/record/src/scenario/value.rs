@@ -241,9 +241,14 @@ impl<'a> Value<'a> {
         parse(text).map_err(|error| self.wrong(error, remedy)).ok()
     }
 
+    /// A duration in nanoseconds.
+    pub(super) fn duration(&self) -> Option<u64> {
+        self.quantity(units::parse_duration, "try \"10s\" or \"500ms\"")
+    }
+
     /// A duration above 0, in nanoseconds.
     pub(super) fn positive_duration(&self) -> Option<u64> {
-        let duration_ns = self.quantity(units::parse_duration, "try \"10s\" or \"500ms\"")?;
+        let duration_ns = self.duration()?;
         if duration_ns == 0 {
             self.wrong("zero", "write a duration above 0");
             return None;

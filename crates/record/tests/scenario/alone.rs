@@ -91,7 +91,6 @@ const MISTAKES: &[(&str, &str, &str)] = &[
         "7: load.model: \"half\" is none of them",
     ),
     ("[load]", "duration = \"0s\"", "7: load.duration: zero"),
-    ("[load]", "warmup = \"0s\"", "7: load.warmup: zero"),
     ("[load]", "repeats = 0", "7: load.repeats: out of range"),
     ("[load]", "loops = 0", "7: load.loops: out of range"),
     ("[load]", "streams = 0", "7: load.streams: out of range"),

@@ -83,11 +83,13 @@ impl Cpus {
     }
 }
 
-/// Who had a CPU from `at` until a hand-over. Where others were not recorded in between, whoever
-/// gave it up had it for a moment at least; of more that is not known.
+/// Who had a CPU from `at` until a hand-over, while a thread that is followed wanted it: it is not idle then.
+/// Where it went to somebody and came from another, those between were not recorded: who gave it up stands
+/// for them. Where not even that is known, whoever gave it up had it for a moment at least.
 fn between(before: Option<Handover>, next: Handover, at: u64) -> Runner {
     match before {
         Some(before) if before.to == next.from => Runner::of(next.from),
+        Some(before) if before.to != IDLE && next.from != IDLE => Runner::of(next.from),
         _ if next.from != IDLE && next.at - at <= TURN_NS => Runner::of(next.from),
         _ => Runner::Unknown,
     }
@@ -105,6 +107,10 @@ mod tests {
         cpus.handed(1, 30, 9, 7);
         cpus.handed(1, 40, IDLE, 7);
         cpus.handed(2, 5_000_000, 6, 7);
+        cpus.handed(2, 6_000_000, 7, 5);
+        cpus.handed(2, 16_000_000, 6, 7);
+        let others = [(7_000_000, 16_000_000, Runner::Thread(6))];
+        assert_eq!(cpus.runners(2, 7_000_000, 16_000_000), others);
         let long = [(1_000_000, 5_000_000, Runner::Unknown)];
         assert_eq!(cpus.runners(2, 1_000_000, 5_000_000), long);
         assert_eq!(

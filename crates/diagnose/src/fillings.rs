@@ -1,0 +1,71 @@
+//! Whether slow requests wait for what their own key needs, or all of them for one thing.
+
+use slowpath_core::stats::beta::clopper_pearson;
+
+use crate::ledger::NAMED_EPISODES;
+use crate::touches::{Touch, Touches};
+
+/// A later start is told from the scatter of ends where it is this share of what the first one took.
+const APART_LEAST: f64 = 0.05;
+/// Whoever takes a filling's time from its own start ends as much later as it began, give or take a
+/// quarter: a queue that is worked off after a pause delays ends by as much only when it is nearly full.
+const OWN: std::ops::RangeInclusive<f64> = 0.75..=1.25;
+/// Whoever waits for somebody else's filling ends with it, however late it came.
+const WITH: std::ops::RangeInclusive<f64> = -0.25..=0.25;
+
+/// Of pairs of slow requests, those that went as fillings of single keys make them go.
+#[derive(Clone, Copy, Debug, Default)]
+struct Pairs {
+    all: u64,
+    so: u64,
+}
+
+impl Pairs {
+    fn add(&mut self, (first, later): (&Touch, &Touch), slope: &std::ops::RangeInclusive<f64>) {
+        let apart = later.sent.saturating_sub(first.sent) as f64;
+        if apart >= APART_LEAST * first.took_ns as f64 {
+            self.all += 1;
+            let ends = later.done as f64 - first.done as f64;
+            self.so += u64::from(slope.contains(&(ends / apart)));
+        }
+    }
+
+    /// Enough of them, and more than half beyond chance.
+    fn hold(self) -> bool {
+        self.so >= NAMED_EPISODES as u64 && clopper_pearson(self.so, self.all).0 > 0.5
+    }
+}
+
+/// The pairs of first slow requests for two keys, and of those that follow one for their key.
+fn pairs(touches: &Touches) -> (Pairs, Pairs) {
+    let (mut across, mut within) = (Pairs::default(), Pairs::default());
+    let is_leader = |t: &Touch| t.is_slow() && t.is_measured && !t.follows;
+    for (position, leader) in touches.all.iter().enumerate() {
+        if !is_leader(leader) {
+            continue;
+        }
+        for touch in touches.during(position).filter(|t| t.is_slow()) {
+            if touch.key == leader.key {
+                within.add((leader, touch), &WITH);
+            } else if is_leader(touch) {
+                across.add((leader, touch), &OWN);
+            }
+        }
+    }
+    (across, within)
+}
+
+/// Whether entries for keys are filled one by one, though many at a time: the first slow requests for two
+/// keys end as much apart as they began, and those that follow one for its key end with it. Behind a pause
+/// of the whole server, or one lock, all end together; where requests queue, those for one key end apart
+/// as others do.
+pub(crate) fn are_of_keys(touches: &Touches) -> bool {
+    let (across, within) = pairs(touches);
+    across.hold() && within.hold()
+}
+
+/// Whether those that follow a slow request for their key end with it, however late they came. Who stands in
+/// line ends one by one.
+pub(crate) fn end_with_the_first(touches: &Touches) -> bool {
+    pairs(touches).1.hold()
+}

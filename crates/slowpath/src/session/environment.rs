@@ -1,0 +1,112 @@
+//! What the record keeps of the target's environment.
+
+use super::PROC;
+
+/// Variables that steer runtimes, or say where telemetry goes, and are worth keeping in the record.
+const STEERING: [&str; 23] = [
+    "DD_AGENT_HOST",
+    "DD_TRACE_AGENT_PORT",
+    "DD_TRACE_AGENT_URL",
+    "GOGC",
+    "GOMAXPROCS",
+    "GOMEMLIMIT",
+    "JAVA_OPTS",
+    "JAVA_TOOL_OPTIONS",
+    "LD_PRELOAD",
+    "MALLOC_ARENA_MAX",
+    "NODE_OPTIONS",
+    "OTEL_EXPORTER_OTLP_ENDPOINT",
+    "OTEL_EXPORTER_OTLP_LOGS_ENDPOINT",
+    "OTEL_EXPORTER_OTLP_METRICS_ENDPOINT",
+    "OTEL_EXPORTER_OTLP_TRACES_ENDPOINT",
+    "OTEL_EXPORTER_ZIPKIN_ENDPOINT",
+    "OTEL_SDK_DISABLED",
+    "PYTHONASYNCIODEBUG",
+    "RUST_LOG",
+    "STATSD_HOST",
+    "TOKIO_WORKER_THREADS",
+    "UV_THREADPOOL_SIZE",
+    "WEB_CONCURRENCY",
+];
+/// Parts of names whose values are not for a record.
+const SECRETS: [&str; 5] = ["KEY", "PASS", "SECRET", "TOKEN", "CREDENTIAL"];
+const MASKED: &str = "(masked)";
+
+/// A variable of slowpath's own environment, which what it starts inherits.
+pub(super) fn inherited(name: &str) -> Option<String> {
+    std::env::var(name).ok()
+}
+
+/// What steers a process that was there already; nothing if this user may not read it.
+pub(super) fn of_process(pid: u32) -> Vec<(String, String)> {
+    let all = std::fs::read(format!("{PROC}/{pid}/environ")).unwrap_or_default();
+    kept(&[], |name| value_of(&all, name))
+}
+
+/// The value of a variable in a block of `NAME=VALUE`, each ended by a zero byte (proc(5)).
+fn value_of(block: &[u8], name: &str) -> Option<String> {
+    let mut entries = block.split(|&byte| byte == 0);
+    let value = entries.find_map(|entry| {
+        let rest = entry.strip_prefix(name.as_bytes())?;
+        rest.strip_prefix(b"=")
+    })?;
+    Some(String::from_utf8_lossy(value).into_owned())
+}
+
+/// What was set, and what else of it steers runtimes.
+pub(super) fn kept(
+    set: &[(String, String)],
+    other: impl Fn(&str) -> Option<String>,
+) -> Vec<(String, String)> {
+    let others = STEERING
+        .iter()
+        .filter(|name| set.iter().all(|(n, _)| n != *name))
+        .filter_map(|name| Some(((*name).to_owned(), other(name)?)));
+    let mut all: Vec<(String, String)> = set.iter().cloned().chain(others).collect();
+    for (name, value) in &mut all {
+        let upper = name.to_uppercase();
+        if SECRETS.iter().any(|secret| upper.contains(secret)) {
+            MASKED.clone_into(value);
+        } else {
+            *value = without_user(value);
+        }
+    }
+    all.sort();
+    all
+}
+
+/// A URL without the name and the password in it (RFC 3986, 3.2.1).
+fn without_user(value: &str) -> String {
+    let Some((scheme, rest)) = value.split_once("://") else {
+        return value.to_owned();
+    };
+    let end = rest.find(['/', '?', '#']).unwrap_or(rest.len());
+    let (authority, path) = rest.split_at(end);
+    match authority.rsplit_once('@') {
+        Some((_, host)) => format!("{scheme}://{MASKED}@{host}{path}"),
+        None => value.to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_steers_is_kept_and_secrets_are_not() {
+        let set = [
+            ("API_KEY".to_owned(), "abc".to_owned()),
+            ("DB".to_owned(), "pg://me:word@db:1/x@y".to_owned()),
+        ];
+        let block = b"HOME=/root\0GOGC=50\0GOGCX=1\0STATSD_HOST=10.0.0.1\0";
+        let kept = kept(&set, |name| value_of(block, name));
+        let told: Vec<String> = kept.iter().map(|(n, v)| format!("{n}={v}")).collect();
+        let expected = [
+            "API_KEY=(masked)",
+            "DB=pg://(masked)@db:1/x@y",
+            "GOGC=50",
+            "STATSD_HOST=10.0.0.1",
+        ];
+        assert_eq!(told, expected);
+    }
+}
