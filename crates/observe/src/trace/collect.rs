@@ -300,31 +300,10 @@ impl Collector {
                 let socket = self.ends.arrived(key, ends);
                 What::Arrived { socket, bytes }
             }
-            Fact::State {
-                state: TCP_SYN_SENT,
-                ends,
-                ..
-            } => {
-                // It has no port of its own yet, and so no end to speak of.
-                if self.dialled.len() < MOST_DIALLED && self.members.is_target(sample.pid) {
-                    self.dialled.insert(ends.remote);
-                }
-                return;
-            }
-            Fact::State {
-                key,
-                ends,
-                state: TCP_CLOSE,
-                by,
-            } if ends.local.port() == 0 => {
-                // It found no port, or a segment ended it: that is nobody's call.
-                if by == 0 || !self.members.is_target(sample.pid) {
-                    return;
-                }
-                What::State {
-                    socket: self.ends.certain(key, ends),
-                    state: TCP_CLOSE,
-                    by,
+            Fact::State { state, ends, .. } if is_of_dial(state, ends) => {
+                match self.dials(sample.pid, fact) {
+                    Some(what) => what,
+                    None => return,
                 }
             }
             other => match self.about_connection(other) {
@@ -333,6 +312,32 @@ impl Collector {
             },
         };
         self.keep(at, sample.cpu, what);
+    }
+
+    /// A thread of the target begins to make a connection, or finds no port for one.
+    fn dials(&mut self, pid: u32, fact: Fact) -> Option<What> {
+        let Fact::State {
+            key,
+            ends,
+            state,
+            by,
+        } = fact
+        else {
+            return None;
+        };
+        if !self.members.is_target(pid) {
+            return None;
+        }
+        if state == TCP_SYN_SENT {
+            // It has no port of its own yet, and so no end to speak of.
+            if self.dialled.len() < MOST_DIALLED {
+                self.dialled.insert(ends.remote);
+            }
+            return None;
+        }
+        // What a segment or a timer ended is nobody's call.
+        let socket = (by != 0).then(|| self.ends.certain(key, ends))?;
+        Some(What::State { socket, state, by })
     }
 
     /// The end at which a followed thread gives or takes something, by the key of its socket.
@@ -496,6 +501,11 @@ fn untold_calls(narrow: &BTreeSet<&str>) -> Option<Gap> {
         ),
         remedy: "a 64-bit build of the program".to_owned(),
     })
+}
+
+/// Whether a state is that of a connection being made, or given up for want of a port.
+fn is_of_dial(state: u8, ends: Socket) -> bool {
+    state == TCP_SYN_SENT || (state == TCP_CLOSE && ends.local.port() == 0)
 }
 
 #[cfg(test)]
