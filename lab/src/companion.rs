@@ -57,8 +57,9 @@ impl Companion {
 }
 
 /// The companion's side: `collector DELAY_MS` takes every request after that time, and says its
-/// port; `resolver ADDRESS` tells addresses of names, see [`resolve`]; `burner CPU THREADS` keeps that CPU busy with so many threads; `drain PATH STOPS_MS EVERY_MS`
-/// reads a pipe.
+/// port; `upstream PORT` is the same at that port and nobody's companion: it stays until it is ended;
+/// `resolver ADDRESS` tells addresses of names, see [`resolve`]; `burner CPU THREADS` keeps that CPU busy
+/// with so many threads; `drain PATH STOPS_MS EVERY_MS` reads a pipe.
 pub(crate) fn run(duty: &[String]) -> io::Result<()> {
     let number = |text: &String| text.parse::<u32>().map_err(io::Error::other);
     let said = match duty {
@@ -66,8 +67,15 @@ pub(crate) fn run(duty: &[String]) -> io::Result<()> {
             let next = Command::new("/proc/self/exe").arg(WORD).args(rest).spawn();
             return next.map(drop);
         }
-        [kind, delay_ms] if kind == "collector" => collect(number(delay_ms)?)?,
+        [kind, delay_ms] if kind == "collector" => collect(number(delay_ms)?, 0)?,
         [kind, address] if kind == "resolver" => resolve(address)?,
+        [kind, port] if kind == "upstream" => {
+            let port = port.parse().map_err(io::Error::other)?;
+            collect(0, port)?;
+            loop {
+                thread::park();
+            }
+        }
         [kind, cpu, threads] if kind == "burner" => {
             sys::stay_on(number(cpu)? as usize)?;
             for _ in 0..number(threads)? {
@@ -168,9 +176,9 @@ fn asked_for(path: &str) -> Option<Duration> {
     Some(Duration::from_micros(us))
 }
 
-/// A server of something that takes its time; its port.
-fn collect(delay_ms: u32) -> io::Result<String> {
-    let listener = http::listen(0, http::AMPLE_BACKLOG)?;
+/// A server of something that takes its time, at a port or, for 0, a free one; its port.
+fn collect(delay_ms: u32, port: u16) -> io::Result<String> {
+    let listener = http::listen(port, http::AMPLE_BACKLOG)?;
     let port = listener.local_addr()?.port();
     let delay = Duration::from_millis(delay_ms.into());
     Threaded {

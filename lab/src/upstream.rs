@@ -5,11 +5,21 @@ use std::net::{Ipv4Addr, TcpStream};
 use std::time::Duration;
 
 use crate::companion::Companion;
+use crate::options::Knob;
 
-/// What is behind a sick server, and ends with it.
+/// Where it is, for servers that may be given one of somebody else.
+pub(crate) const KNOB: Knob = Knob {
+    flag: "upstream",
+    help: "port of what is asked (lab --companion upstream PORT); 0: a process of its own",
+    default: 0.0,
+    range: (0.0, 65_535.0),
+    healthy: None,
+};
+
+/// What is behind a sick server, and ends with it unless it was there before.
 pub(crate) struct Upstream {
     port: u16,
-    _companion: Companion,
+    _companion: Option<Companion>,
 }
 
 impl Upstream {
@@ -19,7 +29,18 @@ impl Upstream {
         let port = companion.said.parse().map_err(io::Error::other)?;
         Ok(Self {
             port,
-            _companion: companion,
+            _companion: Some(companion),
+        })
+    }
+
+    /// The one at a port; starts one for 0.
+    pub(crate) fn at(port: usize) -> io::Result<Self> {
+        if port == 0 {
+            return Self::start();
+        }
+        Ok(Self {
+            port: u16::try_from(port).map_err(io::Error::other)?,
+            _companion: None,
         })
     }
 

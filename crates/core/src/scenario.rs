@@ -33,7 +33,7 @@ pub use load::{
 };
 pub use overrides::Overrides;
 pub use pool::{Pick, Pool, Texts};
-pub use template::{Escape, Names, Part, Places, Template, TemplateError, Values};
+pub use template::{Escape, LOOPBACK, Names, Part, Places, Template, TemplateError, Values};
 pub use think::Think;
 pub use url::{Scheme, Url, UrlError, is_path_char};
 pub use users::{UserClass, deal, head_counts};
@@ -196,11 +196,15 @@ pub enum Http {
     Two,
 }
 
-/// A process that the target needs: started before it, stopped after it, never judged as it.
+/// What the target needs beside it, never judged as it: a process that is started before it and
+/// stopped after it, or a server that runs already.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Service {
-    /// Unique name; `{service.NAME.port}` is its port.
+    /// Unique name; `{service.NAME.port}` is its port, `{service.NAME.host}` its host.
     pub name: String,
+    /// Where it runs already; such a service has no command, and is not started.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub address: Option<ServiceAddress>,
     /// Program and arguments, with the service's own `{port}` and `{tmp}`.
     pub command: Vec<Template>,
     /// Variables set over the inherited environment.
@@ -211,6 +215,15 @@ pub struct Service {
     pub ready: Ready,
     /// How long it may take to become ready, in nanoseconds.
     pub ready_timeout_ns: u64,
+}
+
+/// Where a service runs that slowpath does not start.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ServiceAddress {
+    /// A name or an address, in brackets for IPv6.
+    pub host: String,
+    /// Its port.
+    pub port: u16,
 }
 
 /// When a process counts as ready.

@@ -5,6 +5,7 @@
 #![warn(clippy::disallowed_methods)]
 
 mod acquit;
+mod asks;
 mod bounds;
 mod by_pass;
 mod by_repeat;
@@ -49,6 +50,7 @@ mod run_figures;
 mod scatter;
 mod served;
 mod server_timing;
+mod serving;
 mod settling;
 mod shape;
 mod sleepers;
@@ -67,8 +69,10 @@ mod trial;
 mod validity;
 pub mod verdict;
 
+pub use asks::{Asks, asks};
 pub use by_pass::of_pass;
 pub use gate_figures::gate_figures;
 pub use judge::{judge, judge_by};
 pub use logs::{attach_logs, wanted_logs};
 pub use run_figures::run_figures;
+pub use serving::Serving;

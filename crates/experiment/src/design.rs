@@ -51,6 +51,14 @@ pub struct Design {
     pub guard_ns: u64,
     /// Load before the first guard, without the intervention, in nanoseconds.
     pub warmup_ns: u64,
+    /// A block consists of so many pieces of equal length, each after a guard of its own: for what may
+    /// not be in force without a break for as long as a block has to be.
+    #[serde(default = "whole")]
+    pub pieces: u32,
+}
+
+const fn whole() -> u32 {
+    1
 }
 
 impl Design {
@@ -64,6 +72,7 @@ impl Design {
             block_ns,
             guard_ns: GUARD_NS,
             warmup_ns: WARMUP_NS,
+            pieces: whole(),
         }
     }
 
@@ -89,7 +98,17 @@ impl Design {
     /// When the arm of a block is switched to, in nanoseconds from the start of the load; for the
     /// number of blocks, when everything is over.
     pub fn begins_ns(&self, block: usize) -> u64 {
-        self.warmup_ns + block as u64 * (self.guard_ns + self.block_ns)
+        self.warmup_ns + block as u64 * self.slot_ns()
+    }
+
+    /// The length of a block with its guards, in nanoseconds.
+    pub fn slot_ns(&self) -> u64 {
+        u64::from(self.pieces.max(1)) * self.piece_slot_ns()
+    }
+
+    /// The length of a piece with its guard, in nanoseconds.
+    pub fn piece_slot_ns(&self) -> u64 {
+        self.guard_ns + self.block_ns.div_ceil(u64::from(self.pieces.max(1)))
     }
 
     /// The length of the whole experiment in nanoseconds.
@@ -100,11 +119,10 @@ impl Design {
     /// The block that an instant counts for, in nanoseconds from the start of the load; `None` in
     /// the warm-up, in a guard, and after the end.
     pub fn arm_at(&self, offset_ns: u64) -> Option<(usize, Arm)> {
-        let slot_ns = self.guard_ns + self.block_ns;
         let into = offset_ns.checked_sub(self.warmup_ns)?;
-        let block = into.checked_div(slot_ns)? as usize;
+        let block = into.checked_div(self.slot_ns())? as usize;
         let arm = *self.blocks.get(block)?;
-        (into % slot_ns >= self.guard_ns).then_some((block, arm))
+        (into % self.piece_slot_ns() >= self.guard_ns).then_some((block, arm))
     }
 
     /// The last block, which checks that things returned to what they were.
@@ -148,6 +166,33 @@ mod tests {
             let expected = inside.first().map(|&block| (block, design.blocks[block]));
             prop_assert_eq!(design.arm_at(offset_ns), expected);
         }
+    }
+
+    #[test]
+    fn each_piece_of_a_block_has_a_guard() {
+        let design = Design {
+            guard_ns: 10,
+            warmup_ns: 100,
+            pieces: 3,
+            ..Design::new(7, 6, 90)
+        };
+        assert_eq!((design.slot_ns(), design.begins_ns(2)), (120, 340));
+        let counts = |into: u64| design.arm_at(100 + into).map(|(block, _)| block);
+        for (into, block) in [
+            (9, None),
+            (10, Some(0)),
+            (39, Some(0)),
+            (45, None),
+            (50, Some(0)),
+        ] {
+            assert_eq!(counts(into), block, "{into}");
+        }
+        assert_eq!(
+            (counts(119), counts(125), counts(130)),
+            (Some(0), None, Some(1))
+        );
+        let in_all = (0..120).filter(|&into| counts(into).is_some()).count();
+        assert_eq!(in_all, 90);
     }
 
     #[test]

@@ -6,8 +6,9 @@ use crate::design::{Arm, Design};
 
 /// The value of [`Experiment::format`] that this code writes.
 ///
-/// 2 added kinds of interventions and metrics of failures; what 1 wrote reads as before.
-pub const FORMAT: u32 = 2;
+/// 2 added kinds of interventions and metrics of failures, 3 further kinds; what 1 and 2 wrote
+/// reads as before.
+pub const FORMAT: u32 = 3;
 
 /// A question put to a live system. Stored once when it is designed, without an outcome, and once
 /// more when it is judged.
@@ -58,6 +59,10 @@ pub struct Hypothesis {
     pub high_ms: f64,
     /// A request slower than this many milliseconds counts as slow in every block.
     pub slow_above_ms: f64,
+    /// What share of the requests that are slow without the intervention is predicted to be slow with
+    /// it all the same: the cause is what makes the others slow.
+    #[serde(default)]
+    pub remains: f64,
     /// When it was written: RFC 3339 in UTC.
     pub written_at: String,
 }
@@ -110,6 +115,13 @@ pub enum Intervention {
         /// Of how many, at least 2.
         of: u32,
     },
+    /// A request asks for a key that no other one asks for at the time. As many are sent.
+    KeysApart,
+    /// Requests ask for one key in so many. As many are sent.
+    FewerKeys {
+        /// In how many, at least 2.
+        of: u32,
+    },
     /// The client makes a connection for each request.
     FreshConnections,
     /// The client uses connections again that it would have made for each request.
@@ -129,6 +141,20 @@ pub enum Intervention {
         /// What it becomes; lower comes first.
         nice: i32,
     },
+    /// A thread of the target is kept from going on, for a few seconds at a time.
+    PauseThread {
+        /// Its name.
+        thread: String,
+    },
+    /// What a service is asked comes to it later, through a proxy that stands before it in all blocks.
+    DelayService {
+        /// Its name in the scenario.
+        service: String,
+        /// How much later, in nanoseconds.
+        delay_ns: u64,
+        /// How often a request asks it, one after the other.
+        calls: u32,
+    },
     /// A toggle of the scenario is switched on.
     Toggle {
         /// Its name.
@@ -145,6 +171,7 @@ impl Intervention {
                 | Self::CpuQuota { .. }
                 | Self::FileLimit { .. }
                 | Self::Niceness { .. }
+                | Self::PauseThread { .. }
                 | Self::Toggle { .. }
         )
     }
@@ -154,6 +181,11 @@ impl Intervention {
         match self {
             Self::TimerSlack { slack_ns } => Effect::Rises {
                 at_most_ms: *slack_ns as f64 / 1_000_000.0,
+            },
+            Self::DelayService {
+                delay_ns, calls, ..
+            } => Effect::Rises {
+                at_most_ms: *delay_ns as f64 * f64::from(*calls) / 1_000_000.0,
             },
             _ => Effect::Falls,
         }

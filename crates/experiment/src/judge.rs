@@ -22,12 +22,22 @@ pub const ALPHA: f64 = 0.01;
 /// a second cause.
 const FALLS_BY: f64 = 0.80;
 
+/// No more than this share of the slow requests may be none of the cause's: a fall of the rest is told from
+/// one of all then.
+const REMAINS_MOST: f64 = 0.5;
+
 /// A fall smaller than this says that the cause explains next to nothing.
 const FALLS_PARTLY_FROM: f64 = 0.20;
 
 /// A timer that may fire late by the slack is late by some more, since its thread has to be woken
 /// and run; a quarter of the slack covers a busy host.
 const RISE_TOLERANCE: f64 = 0.25;
+
+/// Where the least that is predicted is at least this share of the most, the prediction says how much, and
+/// not only that something moves …
+const EXACT_FROM: f64 = 0.3;
+/// … so that a rise below this share of the most refutes it: one call in a row is not four or more.
+const FAR_BELOW: f64 = 0.2;
 
 /// The chance to see half of the predicted effect that a refutation needs: the usual 80 %.
 const POWER_TO_REFUTE: f64 = 0.80;
@@ -332,7 +342,9 @@ impl Case<'_> {
     }
 
     fn fell(&self, figures: &Figures) -> (Verdict, String) {
-        let fall = 1.0 - figures.with / figures.without;
+        // Of what is the cause's.
+        let own = 1.0 - self.hypothesis.remains.clamp(0.0, REMAINS_MOST);
+        let fall = (1.0 - figures.with / figures.without) / own;
         let moved = format!(
             "{} fell from {} to {} ({})",
             self.subject(),
@@ -367,6 +379,12 @@ impl Case<'_> {
             let most = wording::ms(at_most_ms);
             let reason = format!("{moved}: not what an addition of at most {most} can do");
             return (Verdict::Undecided, reason);
+        }
+        let least = self.hypothesis.low_ms - self.hypothesis.baseline_ms;
+        if least >= EXACT_FROM * at_most_ms && rise < FAR_BELOW * at_most_ms {
+            let least = wording::ms(least);
+            let reason = format!("{moved}: far less than the {least} or more that were predicted");
+            return (Verdict::Refuted, reason);
         }
         if !self.hypothesis.predicts(figures.with) {
             let Hypothesis {

@@ -70,6 +70,7 @@ fn quick_ack() -> Hypothesis {
         low_ms: 0.3,
         high_ms: 1.2,
         slow_above_ms: 20.0,
+        remains: 0.0,
         written_at: "2025-03-01T12:00:00Z".into(),
     }
 }
@@ -428,4 +429,63 @@ fn what_the_first_format_wrote_is_read() {
     let slack = Intervention::TimerSlack { slack_ns: 4 };
     assert_eq!(read.hypothesis.intervention, slack);
     assert_eq!(read.outcome.unwrap().withheld, 0);
+}
+
+#[test]
+fn a_delayed_service_tells_how_often_it_is_asked() {
+    let ten_calls = Hypothesis {
+        intervention: Intervention::DelayService {
+            service: "db".into(),
+            delay_ns: 2_000_000,
+            calls: 10,
+        },
+        metric: "page.p50".into(),
+        baseline_ms: 24.0,
+        low_ms: 33.8,
+        high_ms: 56.4,
+        slow_above_ms: 34.0,
+        ..quick_ack()
+    };
+    let rises_by = |ms: f64| System {
+        without_ms: 25.0,
+        with_ms: 25.0 + ms,
+        without_slow: 0.02,
+        with_slow: 0.02,
+        noise: 0.01,
+        drift: 0.0,
+    };
+    for (rise_ms, verdict) in [
+        (20.6, Verdict::Confirmed),
+        (0.0, Verdict::Refuted),
+        // Side by side: one in a row.
+        (2.1, Verdict::Refuted),
+        // Half of the calls are on the way.
+        (7.0, Verdict::Undecided),
+    ] {
+        let outcome = run(&rises_by(rise_ms), &ten_calls, 5);
+        assert_eq!(outcome.verdict, verdict, "{rise_ms}: {}", outcome.reason);
+    }
+}
+
+#[test]
+fn what_is_slow_for_another_reason_is_not_asked_of_the_cause() {
+    let herd = Hypothesis {
+        intervention: Intervention::KeysApart,
+        remains: 0.15,
+        ..quick_ack()
+    };
+    let falls_to = |share: f64| System {
+        without_slow: 0.14,
+        with_slow: share,
+        ..SICK
+    };
+    let verdict =
+        |share: f64, hypothesis: &Hypothesis| run(&falls_to(share), hypothesis, 5).verdict;
+    assert_eq!(verdict(0.03, &herd), Verdict::Confirmed);
+    let all = Hypothesis {
+        remains: 0.0,
+        ..herd.clone()
+    };
+    assert_eq!(verdict(0.033, &all), Verdict::Undecided);
+    assert_eq!(verdict(0.07, &herd), Verdict::Undecided, "half of it stays");
 }

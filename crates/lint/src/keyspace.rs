@@ -215,6 +215,7 @@ pub(crate) fn text_of(scenario: &Scenario, template: &Template, picks: &Picks) -
         // A user's own variable stands for one value, as it does within a session.
         Part::Port
         | Part::ServicePort(_)
+        | Part::ServiceHost(_)
         | Part::Tmp
         | Part::Seq
         | Part::Uuid

@@ -18,6 +18,8 @@ pub struct Control {
     pub quickack: AtomicBool,
     /// What is not sent, on purpose.
     pub withhold: Withhold,
+    /// Which keys requests ask for, where not as planned.
+    pub keys: KeyPlan,
     /// How connections are used, where not as planned. HTTP/2's are used as planned.
     pub connections: Connections,
     /// How far it is.
@@ -88,6 +90,43 @@ impl Withheld {
         endpoint: None,
         of: 1,
     };
+}
+
+/// Which keys requests ask for. As many requests are sent as otherwise.
+#[derive(Debug, Default)]
+pub struct KeyPlan {
+    apart: AtomicBool,
+    /// Below 2 all are asked for.
+    of: AtomicU32,
+}
+
+impl KeyPlan {
+    /// Whether a request asks for a key that no other one asks for at the time, where there is one.
+    /// Loops see their own requests only.
+    pub fn keep_apart(&self, on: bool) {
+        self.apart.store(on, Relaxed);
+    }
+
+    /// One of so many values is asked for from now on, of each pool that keys are made of.
+    pub fn keep_one_of(&self, of: u32) {
+        self.of.store(of, Relaxed);
+    }
+
+    pub(crate) fn wanted(&self) -> WantedKeys {
+        WantedKeys {
+            apart: self.apart.load(Relaxed),
+            of: self.of.load(Relaxed).max(1),
+        }
+    }
+}
+
+/// What a loop has read of [`KeyPlan`].
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct WantedKeys {
+    /// No two at a time for one key.
+    pub(crate) apart: bool,
+    /// One of so many values; at least 1.
+    pub(crate) of: u32,
 }
 
 /// How connections are used.

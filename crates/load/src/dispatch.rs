@@ -16,10 +16,11 @@ use slowpath_core::nanos::Span;
 use slowpath_core::plan::{Plan, Spent};
 use slowpath_core::scenario::{ConnectionUse, Http, Model};
 
-use crate::control::Withheld;
+use crate::control::{WantedKeys, Withheld};
 use crate::share::Share;
 use crate::timer::Timer;
 
+mod apart;
 mod order;
 mod state;
 
@@ -101,6 +102,7 @@ impl Dispatcher {
     pub(crate) fn finished(&self, slot: u32, order: &mut Order, end: &End) {
         let mut state = self.state.borrow_mut();
         state.under_way -= 1;
+        state.apart.ended(slot);
         let rested = state.rested(end);
         state.take_back(order);
         let waits_for = if self.per_user { rested } else { end.done };
@@ -145,6 +147,11 @@ impl Dispatcher {
     /// What is withheld from now on.
     pub(crate) fn withhold(&self, wanted: Withheld) {
         self.state.borrow_mut().withhold = wanted;
+    }
+
+    /// Which keys are asked for from now on.
+    pub(crate) fn ask_for(&self, wanted: WantedKeys) {
+        self.state.borrow_mut().ask_for(wanted);
     }
 
     /// Measured requests withheld so far.

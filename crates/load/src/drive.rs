@@ -231,6 +231,11 @@ fn has_control(value: &Template, drive: &Drive<'_>) -> bool {
             .iter()
             .any(is_control),
         // What is extracted for a header is looked at when it is.
-        Part::Variable(_) | Part::Seq | Part::Uuid | Part::Port | Part::ServicePort(_) => false,
+        Part::Variable(_)
+        | Part::Seq
+        | Part::Uuid
+        | Part::Port
+        | Part::ServicePort(_)
+        | Part::ServiceHost(_) => false,
     })
 }

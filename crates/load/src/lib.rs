@@ -54,7 +54,7 @@ mod tls;
 mod transport;
 mod watch;
 
-pub use control::{Connections, Control, Progress, Reuse, Withhold};
+pub use control::{Connections, Control, KeyPlan, Progress, Reuse, Withhold};
 pub use drive::{Drive, Drove, LoadError, drive, resolve};
 pub use greet::GreetError;
 pub use keys::Keys;

@@ -124,6 +124,7 @@ impl<'a> Watch<'a> {
         network.quickack.set(self.control.quickack.load(Relaxed));
         network.usage.set(self.control.connections.wanted());
         dispatcher.withhold(self.control.withhold.wanted());
+        dispatcher.ask_for(self.control.keys.wanted());
         if self.cut_short.is_empty() && self.control.stop.load(Relaxed) {
             if at < dispatcher.closing() {
                 let closing = self.joint.agree_on_closing(at.plus(self.notice_ns));

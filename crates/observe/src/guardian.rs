@@ -6,7 +6,9 @@
 //! restores the settings, newest first, ends the processes, and exits. After an orderly shutdown
 //! there is nothing left to do.
 //!
-//! Deliberately absent: any way to change a setting or start a process. The guardian only undoes.
+//! Deliberately absent: any way to change a setting or start a process. The guardian only undoes, but
+//! for one thing that whoever does it takes back by ending: it can keep a thread from going on. Who
+//! does that must not stop with slowpath, as on Ctrl-Z, and must not wait for slowpath's children.
 
 use std::io::{self, Read, Write};
 use std::os::fd::AsFd;
@@ -20,8 +22,10 @@ use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
 use crate::interventions::Restore;
 use crate::limits;
+use crate::target::Identity;
 use crate::target::family::{Family, GUARDIAN_MARK, MARK_VARIABLE};
 
+mod hold;
 mod serve;
 mod wire;
 
@@ -38,6 +42,9 @@ const ANSWER_WAIT: Duration = Duration::from_secs(5);
 /// How long the guardian may take to finish its work after an orderly shutdown; the longest is
 /// ending processes, with its one second of grace and three of killing.
 const FINISH_WAIT: Duration = Duration::from_secs(6);
+
+/// No thread is kept from going on for longer: clients and balancers give up after more.
+pub const PAUSE_MAX: Duration = Duration::from_secs(3);
 
 /// A write of this size to a pipe that `poll` calls writable does not block (`PIPE_BUF`).
 const WRITE_MAX_BYTES: usize = 4096;
@@ -59,6 +66,12 @@ pub enum GuardianError {
     /// It has refused an order.
     #[error("the guardian refuses: {0}")]
     Refused(String),
+    /// The system does not let it.
+    #[error("the guardian may not: {0}")]
+    NotPermitted(String),
+    /// It could not be done now.
+    #[error("the guardian could not: {0}")]
+    Busy(String),
 }
 
 /// What the guardian knows under one number.
@@ -163,6 +176,18 @@ impl Guardian {
         self.with_link(|link| link.order(&Order::Forget { id: entry.0 }))
     }
 
+    /// Keeps a thread from going on: until [`Self::resume`], for `most` (at the longest
+    /// [`PAUSE_MAX`]), and no longer than slowpath and the guardian live. One at a time.
+    pub fn pause(&self, thread: Identity, most: Duration) -> Result<(), GuardianError> {
+        let most_ms = most.as_millis() as u64;
+        self.with_link(|link| link.order(&Order::Pause { thread, most_ms }))
+    }
+
+    /// Lets the thread that is kept go on; without one it does nothing.
+    pub fn resume(&self) -> Result<(), GuardianError> {
+        self.with_link(|link| link.order(&Order::Resume))
+    }
+
     /// Its pid.
     pub fn pid(&self) -> u32 {
         self.with_link(|link| link.child.id())
@@ -197,6 +222,8 @@ impl Link {
         match answer {
             Answer::Done => Ok(()),
             Answer::Refused(why) => Err(GuardianError::Refused(why)),
+            Answer::NotPermitted(why) => Err(GuardianError::NotPermitted(why)),
+            Answer::Busy(why) => Err(GuardianError::Busy(why)),
         }
     }
 

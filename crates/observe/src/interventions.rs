@@ -10,16 +10,20 @@ use std::path::Path;
 use crate::guardian::{EntryId, Guardian, GuardianError};
 
 mod cpu_quota;
+mod delay_proxy;
 mod file_limit;
 mod niceness;
 mod restore;
+mod thread_pause;
 mod thread_slack;
 mod timer_slack;
 
 pub use cpu_quota::{CpuQuota, NewQuota};
+pub use delay_proxy::{Delay, DelayProxy};
 pub use file_limit::{FileLimit, Files};
 pub use niceness::{Niceness, ThreadNice};
 pub use restore::Restore;
+pub use thread_pause::ThreadPause;
 pub use thread_slack::ThreadSlack;
 pub use timer_slack::TimerSlack;
 

@@ -20,6 +20,7 @@ mod memory;
 mod sweep;
 mod switches;
 mod text;
+mod waiters;
 mod wchan;
 
 use std::fmt;
@@ -36,6 +37,7 @@ use crate::limits::open_files_left;
 use crate::trace::Traced;
 use course::{Course, Orders};
 use switches::Switches;
+pub(crate) use waiters::Waiters;
 
 /// Looks a second that are meant: a wait of 20 ms is seen four times.
 pub const USUAL_HERTZ: u32 = 200;

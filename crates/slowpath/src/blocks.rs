@@ -1,7 +1,10 @@
 //! From an experiment's record to what each block measured.
 
+use std::collections::BTreeMap;
+
+use slowpath_core::Nanos;
 use slowpath_core::record::RunRecord;
-use slowpath_core::sample::{Outcome, Stage};
+use slowpath_core::sample::{NONE, Outcome, Stage};
 use slowpath_core::stats::quantile::type_1;
 use slowpath_experiment::{Arm, BlockMeasurement, Experiment, Intervention};
 
@@ -10,13 +13,17 @@ use crate::hypothesis::percentile_of;
 /// Requests of a block with the intervention that may be other than it wants them: those under way
 /// when it was switched.
 const OTHERS_MOST: f64 = 0.1;
+/// Requests that meet others for their key although they are to be kept apart, as a share of those that
+/// do without: more are as good as no intervention.
+const MET_MOST: f64 = 0.5;
 
-/// Why the intervention was none, by how connections were used under it: a server may close each
-/// of them, or whoever stands in between.
+/// Why the intervention was none, by how connections were used under it (a server may close each
+/// of them, or whoever stands in between), or by how many keys were left that nobody asked for.
 pub(crate) fn without_effect(record: &RunRecord, experiment: &Experiment) -> Option<String> {
     let wants_reuse = match experiment.hypothesis.intervention {
         Intervention::FreshConnections => false,
         Intervention::KeptConnections => true,
+        Intervention::KeysApart => return keys_met(record, experiment),
         _ => return None,
     };
     let repeat = record.manifest.repeats.first()?;
@@ -34,6 +41,40 @@ pub(crate) fn without_effect(record: &RunRecord, experiment: &Experiment) -> Opt
     (share > OTHERS_MOST).then(|| {
         let percent = 100.0 * share;
         format!("{percent:.0} % of the requests were sent on {how} connections all the same")
+    })
+}
+
+/// That requests met others for their key nearly as often as without the intervention, if they did.
+fn keys_met(record: &RunRecord, experiment: &Experiment) -> Option<String> {
+    let repeat = record.manifest.repeats.first()?;
+    let began = repeat.window.begin.minus(experiment.design.warmup_ns);
+    // Of each arm, all requests, and those that met another one.
+    let mut counts = [[0_u32; 2]; 2];
+    let mut asked_until: BTreeMap<u32, Nanos> = BTreeMap::new();
+    for sample in &record.samples {
+        let (key, Some(sent)) = (sample.key(), sample.sent()) else {
+            continue;
+        };
+        if key == NONE {
+            continue;
+        }
+        let until = asked_until.entry(key).or_insert(Nanos::new(0));
+        let met = *until > sent;
+        *until = sample.done().max(*until);
+        if let Some((_, arm)) = experiment.design.arm_at(sample.scheduled().since(began)) {
+            let of_arm = &mut counts[usize::from(arm == Arm::With)];
+            of_arm[0] += 1;
+            of_arm[1] += u32::from(met);
+        }
+    }
+    let [without, with] = counts.map(|[all, met]| f64::from(met) / f64::from(all.max(1)));
+    (with > MET_MOST * without).then(|| {
+        format!(
+            "{:.0} % of the requests met another one for their key all the same, {:.0} % without \
+             the intervention: there are too few keys",
+            100.0 * with,
+            100.0 * without
+        )
     })
 }
 

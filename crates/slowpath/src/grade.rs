@@ -72,6 +72,7 @@ mod tests {
             low_ms: 0.1,
             high_ms: 1.0,
             slow_above_ms: 6.0,
+            remains: 0.0,
             written_at: "2026-01-01T00:00:00Z".to_owned(),
         };
         let design = Design::new(seed, 6, 1_000_000_000);

@@ -1,8 +1,10 @@
 //! What an experiment predicts, written before its first block. Each intervention is a file below
 //! this one; it says which causes it can test.
 
+use std::collections::BTreeSet;
+
 use anyhow::Result;
-use slowpath_core::scenario::{ConnectionUse, Http};
+use slowpath_core::scenario::{ConnectionUse, Http, Pick, Pool, Template};
 use slowpath_diagnose::case::{Case, EndpointCase};
 use slowpath_diagnose::diagnosis::Finding;
 use slowpath_experiment::{
@@ -13,14 +15,18 @@ use crate::exit::Problem;
 use crate::present::Judged;
 
 mod cpu_quota;
+mod delay_service;
 mod fewer;
+mod fewer_keys;
 mod file_limit;
 mod fresh_connections;
 mod idle_limit;
 mod kept_connections;
+mod keys_apart;
 mod leave_out;
 mod moved;
 mod niceness;
+mod pause_thread;
 mod quick_ack;
 mod timer_slack;
 mod toggle;
@@ -28,6 +34,10 @@ mod toggle;
 /// Requests that a block of the arm with fewer of them is expected to hold: half as many again as
 /// the fewest that are judged.
 const REQUESTS_PER_BLOCK: f64 = 45.0;
+
+/// A block is planned to hold so many times as many slow requests as are needed: their share in the run
+/// was an estimate, and a block that holds just as many as that on average is as often too short.
+const PLANNED_MORE: f64 = 1.3;
 
 /// An intervention.
 struct Kind {
@@ -45,10 +55,14 @@ static KINDS: &[&Kind] = &[
     &idle_limit::KIND,
     &fresh_connections::KIND,
     &file_limit::KIND,
+    &pause_thread::KIND,
     &leave_out::KIND,
     &fewer::KIND,
     &kept_connections::KIND,
     &niceness::KIND,
+    &keys_apart::KIND,
+    &fewer_keys::KIND,
+    &delay_service::KIND,
 ];
 
 /// What a hypothesis is written from.
@@ -70,6 +84,43 @@ impl Ground<'_> {
         }
         Ok(scenario.load.connection)
     }
+
+    /// The keys that the endpoint's requests ask for, where an experiment can change them.
+    fn keys(&self) -> Result<KeysOf, Problem> {
+        let scenario = &self.case.record.manifest.plan.scenario;
+        let endpoint = &scenario.endpoints[usize::from(self.endpoint.index)];
+        let named = endpoint.key.iter().flat_map(Template::pools);
+        let leader = |pool: usize| scenario.pools[pool].same_row_as.unwrap_or(pool);
+        let pools: BTreeSet<usize> = named.map(leader).collect();
+        let pools = pools.into_iter().map(|pool| &scenario.pools[pool]);
+        let values = |of: &Pool| (of.pick != Pick::Unique).then_some(of.values.len() as u64);
+        let values: Option<Vec<u64>> = pools.map(values).collect();
+        let keys = KeysOf {
+            values: values.unwrap_or_default(),
+        };
+        if keys.count() < 2.0 {
+            let what =
+                "no pool of the scenario gives requests keys that they could ask for otherwise";
+            return Err(Problem::usage(
+                what,
+                "write them as [pools], and name those in the request",
+            ));
+        }
+        Ok(keys)
+    }
+}
+
+/// The keys that an endpoint's requests ask for, as far as its scenario makes them.
+struct KeysOf {
+    /// How many values each of the pools has that a key is made of.
+    values: Vec<u64>,
+}
+
+impl KeysOf {
+    /// How many keys there are.
+    fn count(&self) -> f64 {
+        self.values.iter().map(|&n| n as f64).product()
+    }
 }
 
 /// A hypothesis and what its blocks need.
@@ -81,6 +132,8 @@ struct Written {
     guard_ns: u64,
     /// The shortest block.
     block_ns: u64,
+    /// The longest piece of a block, if it may not be whole.
+    piece_ns: Option<u64>,
     /// The share of the endpoint's requests that the arm with the intervention sends.
     sent: f64,
     /// Why the cause may be there although the intervention does not move it.
@@ -96,6 +149,7 @@ impl Written {
             period_ns: 0,
             guard_ns: GUARD_NS,
             block_ns: 0,
+            piece_ns: None,
             sent: 1.0,
             limited_by: None,
             shared_by: None,
@@ -196,7 +250,7 @@ fn planned(ground: &Ground<'_>, written: Written, seed: u64) -> Result<Test> {
     let ended = (endpoint.completed.len() + endpoint.failed.len()) as f64;
     let rate_per_s = ended / (ground.case.measured_ns() as f64 / 1e9);
     let share = slow_share(ground, &hypothesis);
-    let block = block_ns(rate_per_s, share, written.period_ns)
+    let block = block_ns(rate_per_s, share / PLANNED_MORE, written.period_ns)
         .and_then(|block| {
             // Where few are sent, as many as are judged.
             let holds = REQUESTS_PER_BLOCK / SLOW_PER_BLOCK;
@@ -206,6 +260,9 @@ fn planned(ground: &Ground<'_>, written: Written, seed: u64) -> Result<Test> {
     let mut design = Design::new(seed, FEWEST_PAIRS, block);
     design.guard_ns = design.guard_ns.max(written.guard_ns);
     design.block_ns = design.block_ns.max(written.block_ns);
+    if let Some(piece_ns) = written.piece_ns {
+        design.pieces = design.block_ns.div_ceil(piece_ns.max(1)) as u32;
+    }
     Ok(Test {
         cause: ground.cause.to_owned(),
         endpoint: match ground.finding {

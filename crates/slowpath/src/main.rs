@@ -12,6 +12,7 @@ mod interrupt;
 mod measure;
 mod notes;
 mod out;
+mod pausing;
 mod precision;
 mod present;
 mod progress;

@@ -60,6 +60,10 @@ impl<'a> Measurement<'a> {
 
 /// Something that acts on the target while a load runs, from its begin to its end.
 pub(crate) trait Companion {
+    /// The service that the target is to ask through a proxy, which can delay that.
+    fn delays(&self) -> Option<String> {
+        None
+    }
     /// Called when the target is ready, before the load; runs beside it.
     fn accompany(&mut self, session: &Session, control: &Arc<Control>) -> Result<()>;
     /// Called when the load is over, while the target still runs.
@@ -85,7 +89,9 @@ impl Companion for Alone {
 pub(crate) fn measure(wanted: &Measurement<'_>, companion: &mut dyn Companion) -> Result<Exit> {
     let logs = wanted.dir.join("logs");
     let telemetry = Telemetry::start(&wanted.plan.scenario, wanted.quiet)?;
+    let delayed = companion.delays();
     let setting = Setting {
+        delayed: delayed.as_deref(),
         scenario: &wanted.plan.scenario,
         pid: wanted.pid,
         logs: &logs,

@@ -3,16 +3,18 @@
 mod environment;
 mod starting;
 
+use std::net::ToSocketAddrs;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 use anyhow::Result;
 use slowpath_core::facts::TargetFacts;
-use slowpath_core::scenario::{Http, Places, Ready, Scenario, Template, Url};
+use slowpath_core::scenario::{Http, LOOPBACK, Places, Ready, Scenario, Template, Url};
 use slowpath_load::{Address, Route};
 use slowpath_observe::Watched;
 use slowpath_observe::guardian::Guardian;
+use slowpath_observe::interventions::{Delay, DelayProxy};
 use slowpath_observe::target::{
     Hidden, Identity, Launch, ReadyCheck, Running, find_listener, find_unix_listener, free_port,
 };
@@ -36,6 +38,8 @@ pub(crate) struct Setting<'a> {
     pub(crate) stop: &'a AtomicBool,
     /// Takes in the target's telemetry.
     pub(crate) telemetry: &'a Telemetry,
+    /// The service that the target asks through a proxy.
+    pub(crate) delayed: Option<&'a str>,
 }
 
 /// A target that is there, with what it needs.
@@ -51,6 +55,8 @@ pub(crate) struct Session {
     found: Vec<Identity>,
     target: Option<Running>,
     services: Vec<Running>,
+    /// What stands before one of them.
+    proxy: Option<DelayProxy>,
     // Removed when the session ends, after the processes that use it.
     _scratch: tempfile::TempDir,
 }
@@ -67,15 +73,24 @@ impl Session {
             tmp: folder(scratch.path(), "target")?,
             ..Places::default()
         };
-        for _ in &scenario.services {
-            places
-                .service_ports
-                .push(free_port().map_err(|error| no_port(&error))?);
+        for service in &scenario.services {
+            let (host, port) = if let Some(address) = &service.address {
+                (address.host.clone(), address.port)
+            } else {
+                let port = free_port().map_err(|error| no_port(&error))?;
+                (LOOPBACK.to_owned(), port)
+            };
+            places.service_hosts.push(host);
+            places.service_ports.push(port);
         }
         if scenario.target.command.is_some() {
             places.port = free_port().map_err(|error| no_port(&error))?;
         }
         let services = start_services(setting, guardian, &places, scratch.path())?;
+        let proxy = setting
+            .delayed
+            .map(|name| stand_before(scenario, name, &mut places));
+        let proxy = proxy.transpose()?;
         let url = Url::parse(&scenario.target.url.expand(&places))
             .map_err(|e| Problem::usage(format!("target.url: {e}"), "http://HOST:PORT"))?;
         let route = reach::route(scenario, &places, &url)?;
@@ -92,6 +107,7 @@ impl Session {
             found: Vec::new(),
             target: None,
             services,
+            proxy,
             _scratch: scratch,
         };
         match &scenario.target.command {
@@ -183,6 +199,11 @@ impl Session {
         }
     }
 
+    /// What delays what a service is asked, if something does.
+    pub(crate) fn delay(&self) -> Option<Delay> {
+        self.proxy.as_ref().map(DelayProxy::delay)
+    }
+
     /// How the target ended, if it did so by itself.
     pub(crate) fn died(&mut self) -> Option<String> {
         if let Some(target) = &mut self.target {
@@ -218,6 +239,29 @@ impl Session {
             }
         }
     }
+}
+
+/// Puts a proxy before a service that runs: whoever is told its port from now on is told the proxy's.
+fn stand_before(
+    scenario: &Scenario,
+    name: &str,
+    places: &mut Places,
+) -> Result<DelayProxy, Problem> {
+    let position = scenario.services.iter().position(|s| s.name == name);
+    let gone = || Problem::usage(format!("the scenario has no service {name}"), "");
+    let position = position.ok_or_else(gone)?;
+    let (host, port) = (
+        &mut places.service_hosts[position],
+        &mut places.service_ports[position],
+    );
+    let address = (host.trim_matches(['[', ']']), *port).to_socket_addrs();
+    let address = address.ok().and_then(|mut all| all.next());
+    let unknown = || Problem::usage(format!("there is no host {host} of service {name}"), "");
+    let proxy = DelayProxy::start(address.ok_or_else(unknown)?);
+    let proxy = proxy.map_err(|error| no_port(&error))?;
+    *port = proxy.port();
+    LOOPBACK.clone_into(host);
+    Ok(proxy)
 }
 
 /// The processes behind the first address that some are found behind: `localhost` has two, and

@@ -12,11 +12,13 @@ use slowpath_experiment::{Arm, Design, Hypothesis, Intervention as Planned};
 use slowpath_load::{Control, Reuse};
 use slowpath_observe::guardian::Guardian;
 use slowpath_observe::interventions::{
-    CpuQuota, FileLimit, Intervention, InterventionError, NewQuota, Niceness, Reach, TimerSlack,
+    CpuQuota, Delay, FileLimit, Intervention, InterventionError, NewQuota, Niceness, Reach,
+    ThreadPause, TimerSlack,
 };
 
 use crate::exit::Problem;
 use crate::measure::Companion;
+use crate::pausing::Pausing;
 use crate::session::Session;
 use crate::toggles::{Toggled, Undo};
 
@@ -33,6 +35,8 @@ pub(crate) struct Switcher<'a> {
     dir: &'a Path,
     stop: &'a Arc<AtomicBool>,
     planned: Planned,
+    /// What is slow, in milliseconds.
+    slow_ms: f64,
     design: Design,
     over: Arc<AtomicBool>,
     thread: Option<JoinHandle<Result<Followed>>>,
@@ -62,6 +66,7 @@ impl<'a> Switcher<'a> {
             dir,
             stop,
             planned: hypothesis.intervention.clone(),
+            slow_ms: hypothesis.slow_above_ms,
             design: design.clone(),
             over: Arc::new(AtomicBool::new(false)),
             thread: None,
@@ -75,13 +80,15 @@ impl<'a> Switcher<'a> {
     }
 
     /// What is switched.
-    fn lever(&self, session: &Session) -> Result<Lever> {
+    fn lever(&self, session: &Session, control: &Arc<Control>) -> Result<Lever> {
         let client = match &self.planned {
             Planned::ClientQuickAck => Client::QuickAck,
             Planned::FreshConnections => Client::Reuse(Reuse::Never),
             Planned::KeptConnections => Client::Reuse(Reuse::Always),
             Planned::IdleLimit { limit_ns } => Client::IdleLimit(*limit_ns),
             Planned::KeepOneOf { of } => Client::KeepOneOf(*of),
+            Planned::KeysApart => Client::KeysApart,
+            Planned::FewerKeys { of } => Client::FewerKeys(*of),
             Planned::LeaveOut { endpoint } => {
                 let mut names = self.scenario.endpoints.iter();
                 let position = names.position(|e| e.name == *endpoint);
@@ -89,6 +96,19 @@ impl<'a> Switcher<'a> {
                 Client::LeaveOut(position.ok_or_else(gone)? as u16)
             }
             Planned::Toggle { name } => return self.toggle(name, session),
+            Planned::PauseThread { thread } => {
+                let mut pause = ThreadPause::new(watched(session)?, thread);
+                pause
+                    .prerequisites(self.guardian)
+                    .map_err(|e| cannot_be_run(&e))?;
+                let pausing = Pausing::new(pause, Arc::clone(control), self.slow_ms);
+                return Ok(Lever::Pause(Box::new(pausing)));
+            }
+            Planned::DelayService { delay_ns, .. } => {
+                let none = || Problem::usage("no proxy stands before the service", "");
+                let delay = session.delay().ok_or_else(none)?;
+                return Ok(Lever::Delay(delay, Duration::from_nanos(*delay_ns)));
+            }
             Planned::TimerSlack { .. }
             | Planned::CpuQuota { .. }
             | Planned::FileLimit { .. }
@@ -112,15 +132,7 @@ impl<'a> Switcher<'a> {
 
     /// What is switched on the target.
     fn on_target(&self, session: &Session) -> Result<Intervention, Problem> {
-        let hidden = || {
-            let what = format!(
-                "the target's processes cannot be seen: {}",
-                session.facts.hidden_because
-            );
-            Problem::usage(what, "say --pid PID, and run on the target's host as root")
-        };
-        let pids = session.watched.as_ref().map(|watched| &watched.pids[..]);
-        let pids = pids.ok_or_else(hidden);
+        let pids = watched(session);
         let intervention = match self.planned {
             Planned::TimerSlack { slack_ns } => {
                 Intervention::TimerSlack(TimerSlack::new(pids?, slack_ns))
@@ -129,22 +141,48 @@ impl<'a> Switcher<'a> {
             Planned::Niceness { nice } => Intervention::Niceness(Niceness::new(pids?, nice)),
             _ => {
                 if session.facts.cgroup.is_empty() {
-                    return Err(hidden());
+                    return Err(hidden(session));
                 }
                 let folder = Path::new(&session.facts.cgroup);
                 Intervention::CpuQuota(CpuQuota::new(folder, NewQuota::Unlimited))
             }
         };
-        let checked = intervention.prerequisites();
-        checked.map_err(|e| Problem::usage(format!("the experiment cannot be run: {e}"), ""))?;
+        intervention
+            .prerequisites()
+            .map_err(|e| cannot_be_run(&e))?;
         Ok(intervention)
     }
 }
 
+fn hidden(session: &Session) -> Problem {
+    let what = format!(
+        "the target's processes cannot be seen: {}",
+        session.facts.hidden_because
+    );
+    Problem::usage(what, "say --pid PID, and run on the target's host as root")
+}
+
+/// The target's processes.
+fn watched(session: &Session) -> Result<&[u32], Problem> {
+    let pids = session.watched.as_ref().map(|watched| &watched.pids[..]);
+    pids.ok_or_else(|| hidden(session))
+}
+
+fn cannot_be_run(error: &InterventionError) -> Problem {
+    Problem::usage(format!("the experiment cannot be run: {error}"), "")
+}
+
 impl Companion for Switcher<'_> {
+    fn delays(&self) -> Option<String> {
+        match &self.planned {
+            Planned::DelayService { service, .. } => Some(service.clone()),
+            _ => None,
+        }
+    }
+
     fn accompany(&mut self, session: &Session, control: &Arc<Control>) -> Result<()> {
         let mut switch = Switch {
-            lever: self.lever(session)?,
+            lever: self.lever(session, control)?,
             control: Arc::clone(control),
             on: false,
             undo: None,
@@ -157,8 +195,12 @@ impl Companion for Switcher<'_> {
             // Whatever happened: off. The guardian would do the same if this thread were gone.
             let off = switch.set(false, &guardian);
             result.and(off)?;
+            let shortfall = match &switch.lever {
+                Lever::Pause(pausing) => pausing.shortfall(),
+                _ => None,
+            };
             Ok(Followed {
-                limited_by: switch.limited_by,
+                limited_by: switch.limited_by.or(shortfall),
                 withheld: switch.control.withhold.count.load(Ordering::Relaxed),
             })
         });
@@ -184,6 +226,8 @@ impl Companion for Switcher<'_> {
 enum Lever {
     Client(Client),
     Target(Intervention),
+    Pause(Box<Pausing>),
+    Delay(Delay, Duration),
     Toggle(ToggleLever),
 }
 
@@ -194,6 +238,8 @@ enum Client {
     Reuse(Reuse),
     IdleLimit(u64),
     KeepOneOf(u32),
+    KeysApart,
+    FewerKeys(u32),
     LeaveOut(u16),
 }
 
@@ -212,6 +258,8 @@ impl Client {
                     .idle_max_ns(if on { limit_ns } else { 0 });
             }
             Self::KeepOneOf(of) => control.withhold.keep_one_of(if on { of } else { 1 }),
+            Self::KeysApart => control.keys.keep_apart(on),
+            Self::FewerKeys(of) => control.keys.keep_one_of(if on { of } else { 1 }),
             Self::LeaveOut(endpoint) => control.withhold.leave_out(on.then_some(endpoint)),
         }
     }
@@ -267,12 +315,19 @@ impl Switch {
             std::thread::sleep(Duration::from_millis(2));
         }
         let began = Instant::now();
-        let slot = Duration::from_nanos(design.guard_ns + design.block_ns);
+        let slot = Duration::from_nanos(design.slot_ns());
+        let piece_slot = Duration::from_nanos(design.piece_slot_ns());
+        let mut piece = 0;
         while !gone() {
             let block = (began.elapsed().as_nanos() / slot.as_nanos()) as usize;
             let Some(arm) = design.blocks.get(block) else {
                 break;
             };
+            let now = began.elapsed().as_nanos() / piece_slot.as_nanos();
+            if let (true, Lever::Pause(pausing)) = (now != piece, &mut self.lever) {
+                pausing.breathe(guardian)?;
+            }
+            piece = now;
             let was = self.on;
             self.set(*arm == Arm::With, guardian)?;
             let took = began.elapsed().saturating_sub(slot * block as u32);
@@ -294,6 +349,8 @@ impl Switch {
             (Lever::Client(client), ..) => client.set(&self.control, on),
             (Lever::Toggle(toggle), was, on) if was != on => toggle.set(on, &mut self.undo)?,
             (Lever::Toggle(_), ..) => {}
+            (Lever::Delay(delay, by), _, on) => delay.set(if on { *by } else { Duration::ZERO }),
+            (Lever::Pause(pausing), was, on) => pausing.turn((was, on), guardian)?,
             (Lever::Target(intervention), was, true) => {
                 let reach = reached(intervention, was, guardian)?;
                 self.limited_by = self.limited_by.take().or(reach.limited_by);

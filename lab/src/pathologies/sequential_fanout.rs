@@ -9,9 +9,10 @@ use super::slow_dependency::ask;
 use super::{NO_CAUSE, Refusal, Server, Truth};
 use crate::http::{self, Threaded};
 use crate::options::{Knob, Options, Variant};
-use crate::upstream::{Asker, Upstream};
+use crate::upstream::{Asker, KNOB, Upstream};
 
-pub(super) const SUMMARY: &str = "every request asks another process so many times, one after the other";
+pub(super) const SUMMARY: &str =
+    "every request asks another process so many times, one after the other";
 pub(super) const KNOBS: &[Knob] = &[
     Knob {
         flag: "calls",
@@ -34,6 +35,7 @@ pub(super) const KNOBS: &[Knob] = &[
         range: (0.0, 60_000.0),
         healthy: None,
     },
+    KNOB,
 ];
 pub(super) const VARIANTS: &[Variant] = &[
     Variant {
@@ -49,7 +51,7 @@ pub(super) const VARIANTS: &[Variant] = &[
 ];
 
 pub(super) fn start(options: &Options) -> Result<Server, Refusal> {
-    let upstream = Arc::new(Upstream::start()?);
+    let upstream = Arc::new(Upstream::at(options.count(KNOB.flag))?);
     let listener = http::listen(options.port, http::AMPLE_BACKLOG)?;
     let address = listener.local_addr()?;
     let (calls, takes) = (options.count("calls") as u32, options.millis("call-ms"));
@@ -84,7 +86,10 @@ pub(super) fn start(options: &Options) -> Result<Server, Refusal> {
     let sick = !options.healthy && !one && !pauses;
     let stop = move || {
         drop(upstream);
-        let (n, calls) = (requests.load(Ordering::Relaxed), asked.load(Ordering::Relaxed));
+        let (n, calls) = (
+            requests.load(Ordering::Relaxed),
+            asked.load(Ordering::Relaxed),
+        );
         let said = format!("{calls} calls");
         let in_rows = calls.saturating_sub(n);
         Ok(Truth::new(n, if sick { in_rows } else { 0 }, sick, said))

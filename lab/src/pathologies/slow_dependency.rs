@@ -8,10 +8,11 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use super::{NO_CAUSE, Refusal, Server, Truth};
 use crate::http::{self, Threaded};
 use crate::options::{Knob, Options, Variant};
-use crate::upstream::{Asker, Upstream};
+use crate::upstream::{Asker, KNOB, Upstream};
 use crate::work;
 
-pub(super) const SUMMARY: &str = "every request asks another process, whose reply takes long now and then";
+pub(super) const SUMMARY: &str =
+    "every request asks another process, whose reply takes long now and then";
 pub(super) const KNOBS: &[Knob] = &[
     Knob {
         flag: "slow-ms",
@@ -34,6 +35,7 @@ pub(super) const KNOBS: &[Knob] = &[
         range: (1.0, 1_000_000.0),
         healthy: None,
     },
+    KNOB,
 ];
 pub(super) const VARIANTS: &[Variant] = &[];
 
@@ -60,7 +62,7 @@ pub(super) fn ask(
 }
 
 pub(super) fn start(options: &Options) -> Result<Server, Refusal> {
-    let upstream = Arc::new(Upstream::start()?);
+    let upstream = Arc::new(Upstream::at(options.count(KNOB.flag))?);
     let listener = http::listen(options.port, http::AMPLE_BACKLOG)?;
     let address = listener.local_addr()?;
     let (slow, usual) = (options.millis("slow-ms"), options.millis("usual-ms"));
@@ -77,7 +79,9 @@ pub(super) fn start(options: &Options) -> Result<Server, Refusal> {
             let index = turn.fetch_add(1, Ordering::Relaxed);
             let is_slow = work::uniform(SEED, index) * every < 1.0;
             counted.fetch_add(u64::from(is_slow), Ordering::Relaxed);
-            ask(&behind, |asker| asker.ask(if is_slow { slow } else { usual }))?;
+            ask(&behind, |asker| {
+                asker.ask(if is_slow { slow } else { usual })
+            })?;
             stream.write_all(&http::response(request, b"ok\n"))
         }),
     }
@@ -85,7 +89,10 @@ pub(super) fn start(options: &Options) -> Result<Server, Refusal> {
     let sick = !options.healthy;
     let stop = move || {
         drop(upstream);
-        let (n, slow) = (requests.load(Ordering::Relaxed), slow_ones.load(Ordering::Relaxed));
+        let (n, slow) = (
+            requests.load(Ordering::Relaxed),
+            slow_ones.load(Ordering::Relaxed),
+        );
         let said = format!("{slow} slow replies");
         Ok(Truth::new(n, if sick { slow } else { 0 }, sick, said))
     };

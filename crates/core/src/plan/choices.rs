@@ -83,6 +83,10 @@ pub struct Choices {
     needs: Vec<Vec<usize>>,
     /// For each endpoint, the pools whose draws it takes.
     takes: Vec<Vec<usize>>,
+    /// For each pool that a key is made of, or a column of it is, how many values it has.
+    keyed: Vec<Option<u64>>,
+    /// One of so many of these is asked for.
+    of: u64,
     /// Keeps the UUIDs of passes apart, which are the same in all else.
     pass: u128,
 }
@@ -113,7 +117,16 @@ impl Plan {
             let leader = |pool: usize| scenario.pools[pool].same_row_as.unwrap_or(pool);
             sorted(named.map(leader).collect())
         };
+        let leader = |pool: usize| scenario.pools[pool].same_row_as.unwrap_or(pool);
+        let keys = || endpoints().flat_map(|endpoint| &endpoint.key);
+        let made_of: Vec<usize> = keys().flat_map(Template::pools).map(leader).collect();
+        let keyed = |(pool, of): (usize, &Pool)| {
+            let values = of.values.len() as u64;
+            made_of.contains(&leader(pool)).then_some(values)
+        };
         Choices {
+            keyed: scenario.pools.iter().enumerate().map(keyed).collect(),
+            of: 1,
             lanes: lanes.collect(),
             draws: scenario.pools.iter().map(draw).collect(),
             needs: endpoints().map(needs).collect(),
@@ -165,6 +178,12 @@ fn stretch(cumulative: &[f64], at: f64) -> usize {
 }
 
 impl Choices {
+    /// From now on requests ask for one in so many values of each pool that keys are made of; for
+    /// all of them with 1.
+    pub fn keep_one_of(&mut self, of: u32) {
+        self.of = u64::from(of.max(1));
+    }
+
     /// Draws the next request into `choice`, reusing its memory.
     ///
     /// # Errors
@@ -205,6 +224,7 @@ impl Choices {
                     row
                 }
             };
+            let row = self.keyed[pool].map_or(row, |values| row % values.div_ceil(self.of));
             choice.picks.push(row as u32);
         }
         let high = u128::from(random.next_u64());

@@ -1,7 +1,7 @@
 //! Strings with placeholders.
 //!
-//! Known names only are placeholders: `{port}`, `{service.NAME.port}` and `{tmp}`, which are known
-//! once processes start, and `{seq}`, `{uuid}` and the names of pools, which differ from request
+//! Known names only are placeholders: `{port}`, `{service.NAME.port}`, `{service.NAME.host}` and
+//! `{tmp}`, which are known once processes start, and `{seq}`, `{uuid}` and the names of pools, which differ from request
 //! to request. Any other brace stays as written. `{{` is a brace, and so is the `}}` that closes
 //! it: `{{seq}}` is the text `{seq}`.
 
@@ -39,6 +39,8 @@ pub enum Part {
     Port,
     /// `{service.NAME.port}`: index into the scenario's services.
     ServicePort(usize),
+    /// `{service.NAME.host}`: index into the scenario's services.
+    ServiceHost(usize),
     /// `{tmp}`: the scratch folder of the process that the text belongs to.
     Tmp,
 }
@@ -81,13 +83,16 @@ pub struct Names<'a> {
 /// Why a string is no template.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum TemplateError {
-    /// The middle of `{service.NAME.port}` names no service.
+    /// The middle of `{service.NAME.port}`, or of one that ends in `host`, names no service.
     #[error("there is no service named {0:?}")]
     UnknownService(String),
     /// `{NAME}` names a pool whose values stand in columns, of which it says none.
     #[error("the pool {0} has columns, and {{{0}}} says none of them")]
     NoColumn(String),
 }
+
+/// The host of services that slowpath starts.
+pub const LOOPBACK: &str = "127.0.0.1";
 
 /// What is known once processes start.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -96,6 +101,9 @@ pub struct Places {
     pub port: u16,
     /// The ports of all services, in the scenario's order.
     pub service_ports: Vec<u16>,
+    /// Their hosts; [`LOOPBACK`] for those that are not in it.
+    #[serde(default)]
+    pub service_hosts: Vec<String>,
     /// The scratch folder of the process that the text belongs to.
     pub tmp: String,
 }
@@ -245,6 +253,11 @@ impl Template {
                 Part::ServicePort(service) => {
                     number(out, values.places.service_ports[*service].into());
                 }
+                Part::ServiceHost(service) => {
+                    let host = values.places.service_hosts.get(*service);
+                    self.escape
+                        .write(out, host.map_or(LOOPBACK, String::as_str));
+                }
                 Part::Tmp => self.escape.write(out, &values.places.tmp),
             }
         }
@@ -329,15 +342,15 @@ fn placeholder(name: &str, names: Names<'_>) -> Result<Option<Part>, TemplateErr
         "seq" => Part::Seq,
         "uuid" => Part::Uuid,
         _ => {
-            let service = name
-                .strip_prefix("service.")
-                .and_then(|name| name.strip_suffix(".port"));
-            match service {
-                Some(service) => match place(names.services, service) {
-                    Some(service) => Part::ServicePort(service),
+            let of_service = name.strip_prefix("service.");
+            let of_service = of_service.and_then(|name| name.rsplit_once('.'));
+            match of_service {
+                Some((service, what @ ("port" | "host"))) => match place(names.services, service) {
+                    Some(service) if what == "port" => Part::ServicePort(service),
+                    Some(service) => Part::ServiceHost(service),
                     None => return Err(TemplateError::UnknownService(service.to_owned())),
                 },
-                None => match (place(names.pools, name), place(names.variables, name)) {
+                _ => match (place(names.pools, name), place(names.variables, name)) {
                     (Some(pool), _) => Part::Pool(pool),
                     (None, Some(variable)) => Part::Variable(variable),
                     (None, None) if place(names.tables, name).is_some() => {
@@ -381,6 +394,8 @@ mod tests {
         ];
         assert_eq!(parts("/{topics}{seq}x{service.db.port}{tmp}"), expected);
         assert_eq!(parts("{port}{uuid}"), [Part::Port, Part::Uuid]);
+        assert_eq!(parts("{service.db.host}"), [Part::ServiceHost(0)]);
+        assert_eq!(parts("{service.db.name}"), [text("{service.db.name}")]);
         assert_eq!(parts("{token}"), [Part::Variable(0)]);
     }
 
@@ -447,6 +462,7 @@ mod tests {
         let places = Places {
             port: 8080,
             service_ports: vec![5432],
+            service_hosts: vec!["db".to_owned()],
             tmp: "/t m".to_owned(),
         };
         let values = Values {
@@ -477,11 +493,14 @@ mod tests {
     fn numbers_and_places_are_filled_in() {
         let parts = vec![Part::Seq, Part::Port, Part::ServicePort(0), Part::Tmp];
         assert_eq!(rendered(parts, Escape::None), "780805432/t m");
+        let hosts = vec![Part::ServiceHost(0), text(" "), Part::ServiceHost(1)];
+        assert_eq!(rendered(hosts, Escape::None), "db 127.0.0.1");
         assert_eq!(rendered(vec![Part::Variable(0)], Escape::Url), "v%20w");
         let places = Places {
             port: 1,
             service_ports: vec![2],
             tmp: "t".to_owned(),
+            ..Places::default()
         };
         let template = Template {
             parts: vec![Part::Port, text("-"), Part::Tmp],

@@ -335,6 +335,10 @@ fn written(template: &Template, scenario: &Scenario) -> String {
             let service = scenario.services.get(*at).map(|service| &service.name);
             format!("{{service.{}.port}}", service.map_or("?", String::as_str))
         }
+        Part::ServiceHost(at) => {
+            let service = scenario.services.get(*at).map(|service| &service.name);
+            format!("{{service.{}.host}}", service.map_or("?", String::as_str))
+        }
         Part::Tmp => "{tmp}".to_owned(),
     });
     parts.collect()

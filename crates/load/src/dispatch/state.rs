@@ -11,9 +11,10 @@ use slowpath_core::plan::{Ask, Choices, Lane, Plan, Spent, Stream};
 use slowpath_core::sample::Stage;
 use slowpath_core::scenario::{ConnectionUse, Model, Think};
 
+use super::apart::Apart;
 use super::order::{End, Order, Task};
 use super::{connections, slots, streams};
-use crate::control::Withheld;
+use crate::control::{WantedKeys, Withheld};
 use crate::demand::{Demand, Due};
 use crate::session::Session;
 use crate::share::Share;
@@ -118,6 +119,8 @@ pub(super) struct State {
     /// The latest instant at which one that was taken up was due.
     pub(super) latest: Nanos,
     pub(super) under_way: u32,
+    /// The keys under way.
+    pub(super) apart: Apart,
     /// What is not sent, on purpose.
     pub(super) withhold: Withheld,
     /// Measured requests that were not.
@@ -179,6 +182,7 @@ impl State {
             next_serial: 0,
             latest: start,
             under_way: 0,
+            apart: Apart::new(plan, slots),
             withhold: Withheld::NOTHING,
             withheld: 0,
             turns,
@@ -224,7 +228,10 @@ impl State {
             endpoint: order.session.endpoint(&self.lanes[usize::from(due.lane)]),
             known: order.session.known(),
         };
-        if let Err(spent) = self.choices.next_into(ask, &mut order.choice) {
+        let drawn = self.choices.next_into(ask, &mut order.choice);
+        let parted =
+            drawn.and_then(|()| self.apart.part(&mut self.choices, ask, &mut order.choice));
+        if let Err(spent) = parted {
             self.end_early(spent, due);
             return Assigned::Spent;
         }
@@ -239,12 +246,19 @@ impl State {
         order.due = due;
         order.serial = self.share.number(self.next_serial);
         order.stage = stage;
+        self.apart.began(slot, &order.choice);
         self.tally.taken(order.choice.endpoint, due.scheduled);
         self.latest = self.latest.max(due.scheduled);
         self.next_serial += 1;
         self.under_way += 1;
         self.hand(slot, Task::Send);
         Assigned::Sent
+    }
+
+    /// Which keys are asked for from now on.
+    pub(super) fn ask_for(&mut self, wanted: WantedKeys) {
+        self.apart.on = wanted.apart;
+        self.choices.keep_one_of(wanted.of);
     }
 
     /// Whether a request is one of those of which only one in so many is sent. Users take no turns:

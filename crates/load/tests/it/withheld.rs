@@ -3,7 +3,7 @@
 use std::io::Write;
 
 use slowpath_core::scenario::{
-    Arrivals, ConnectionUse, Endpoint, Escape, LoadDraft, Scenario, Template,
+    Arrivals, ConnectionUse, Endpoint, Escape, LoadDraft, Part, Pool, Scenario, Template,
 };
 use slowpath_load::{Control, Reuse};
 
@@ -98,6 +98,65 @@ fn one_of_so_many_is_sent() {
     going.sort_unstable();
     going.dedup();
     assert_eq!(going, [0, 4]);
+}
+
+/// Requests for one key in forty.
+fn keyed(load: &LoadDraft) -> Scenario {
+    let mut scenario = scenario(load);
+    let values: Vec<String> = (0..40).map(|n| n.to_string()).collect();
+    scenario.pools = vec![Pool::plain("k", values)];
+    let escape = Escape::Url;
+    let key = Template {
+        parts: vec![Part::Pool(0)],
+        escape,
+    };
+    scenario.endpoints[0].path = Template {
+        parts: vec![Part::Literal("/".into()), Part::Pool(0)],
+        escape,
+    };
+    scenario.endpoints[0].key = Some(key);
+    scenario
+}
+
+#[test]
+fn keys_are_asked_for_as_an_experiment_wants() {
+    // Slower than requests come, so that as many are under way as there are connections.
+    let server = Server::start(|_, stream| {
+        std::thread::sleep(std::time::Duration::from_millis(20));
+        let _ = stream.write_all(OK.as_bytes());
+        After::Keep
+    });
+    let asked = |change: &dyn Fn(&Control)| {
+        let control = Control::default();
+        change(&control);
+        let load = LoadDraft {
+            connections: Some(8),
+            ..even()
+        };
+        let run = run_with(keyed(&load), server.address, &control);
+        let mut asked: Vec<_> = run.measured().map(|s| (s.key, s.ready, s.done)).collect();
+        asked.sort_unstable();
+        asked
+    };
+    let met = |asked: &[(u32, _, slowpath_core::Nanos)]| {
+        let pairs = asked.windows(2);
+        pairs
+            .filter(|two| two[0].0 == two[1].0 && two[1].1 < two[0].2)
+            .count()
+    };
+    let planned = asked(&|_| {});
+    assert!(
+        met(&planned) > 0,
+        "one in forty by chance, for each of seven others"
+    );
+    let apart = asked(&|c| c.keys.keep_apart(true));
+    assert_eq!(met(&apart), 0, "of {}", apart.len());
+    let mut few: Vec<u32> = asked(&|c| c.keys.keep_one_of(16))
+        .iter()
+        .map(|a| a.0)
+        .collect();
+    few.dedup();
+    assert_eq!(few.len(), 3, "{few:?}");
 }
 
 #[test]

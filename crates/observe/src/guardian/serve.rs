@@ -5,6 +5,7 @@ use std::io::{self, BufRead, Write};
 use std::process::ExitCode;
 use std::time::Duration;
 
+use super::hold::Hold;
 use super::wire::{Answer, Order};
 use crate::interventions::Restore;
 use crate::target::family::Family;
@@ -66,6 +67,8 @@ fn detach() {
 struct Duties {
     restores: BTreeMap<u64, Restore>,
     families: BTreeMap<u64, Family>,
+    /// The thread that does not go on.
+    hold: Option<Hold>,
 }
 
 impl Duties {
@@ -82,6 +85,15 @@ impl Duties {
                 self.restores.remove(&id);
                 self.families.remove(&id);
             }
+            Order::Pause { thread, most_ms } => {
+                // One at a time: the other goes on first.
+                self.hold = None;
+                match Hold::begin(thread, Duration::from_millis(most_ms)) {
+                    Ok(hold) => self.hold = Some(hold),
+                    Err(answer) => return answer,
+                }
+            }
+            Order::Resume => self.hold = None,
         }
         Answer::Done
     }
@@ -90,6 +102,8 @@ impl Duties {
     /// outlive the processes.
     fn settle(self) -> Vec<String> {
         let mut complaints = Vec::new();
+        // What is to end, or to be changed back, may have to run for that.
+        drop(self.hold);
         for restore in self.restores.into_values().rev() {
             if let Err(error) = restore.carry_out() {
                 complaints.push(error.to_string());

@@ -3,6 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::interventions::Restore;
+use crate::target::Identity;
 use crate::target::family::Family;
 
 /// What slowpath says.
@@ -30,14 +31,27 @@ pub(super) enum Order {
         /// The number of the entry.
         id: u64,
     },
+    /// Keep this thread from going on; one that is kept already goes on.
+    Pause {
+        /// The thread.
+        thread: Identity,
+        /// For how long at most, in milliseconds.
+        most_ms: u64,
+    },
+    /// Let the thread that is kept go on.
+    Resume,
 }
 
 /// What the guardian answers, once for each order.
-#[derive(Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(super) enum Answer {
-    /// It is known now.
+    /// It is known now, or done.
     Done,
-    /// It was not understood.
+    /// It was not understood, or could not be done.
     Refused(String),
+    /// The system does not let it.
+    NotPermitted(String),
+    /// It could not be done now.
+    Busy(String),
 }

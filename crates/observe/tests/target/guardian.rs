@@ -14,7 +14,7 @@ use crate::interventions::{Cgroup, slack, slack_is_allowed, sleeper};
 use crate::{PROBE, eventually, is_alive, number_in, run, shell, skip, spawn_guardian};
 
 /// A probe that has made its change.
-fn probe(args: &[&str]) -> Child {
+pub(crate) fn probe(args: &[&str]) -> Child {
     let mut child = Command::new(PROBE)
         .args(args)
         .stdout(Stdio::piped())
@@ -28,7 +28,7 @@ fn probe(args: &[&str]) -> Child {
     child
 }
 
-fn kill(mut child: Child) {
+pub(crate) fn kill(mut child: Child) {
     child.kill().unwrap();
     child.wait().unwrap();
 }

@@ -1,7 +1,7 @@
 //! A program that changes something and waits to be killed, with its own guardian.
 //!
-//! `guardian-probe target LOG_DIR COMMAND…`, `slack PID`, `quota CGROUP`, `files PID`, `nice PID`: says `ready` on stdout
-//! when the change is made.
+//! `guardian-probe target LOG_DIR COMMAND…`, `slack PID`, `quota CGROUP`, `files PID`, `nice PID`,
+//! `pause TID`: says `ready` on stdout when the change is made.
 #![expect(clippy::disallowed_methods, reason = "a program for tests has effects")]
 
 use std::io::Write;
@@ -13,7 +13,7 @@ use slowpath_observe::guardian::{self, Guardian};
 use slowpath_observe::interventions::{
     CpuQuota, FileLimit, Intervention, NewQuota, Niceness, TimerSlack,
 };
-use slowpath_observe::target::{self, Launch};
+use slowpath_observe::target::{self, Identity, Launch};
 
 /// The slack that the probe sets.
 const WIDENED_NS: u64 = 4_000_000;
@@ -55,6 +55,11 @@ fn main() -> ExitCode {
     };
     if let Some(change) = &mut change {
         change.apply(&guardian).expect("the change is made");
+    }
+    if verb == "pause" {
+        let thread = Identity::of(first.parse().expect("a tid")).expect("a thread");
+        let paused = guardian.pause(thread, guardian::PAUSE_MAX);
+        paused.expect("the thread is kept");
     }
     let launch = Launch {
         command: args.collect(),

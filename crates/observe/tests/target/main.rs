@@ -17,6 +17,7 @@ mod course;
 mod guardian;
 mod interventions;
 mod listener;
+mod pausing;
 mod ready;
 mod start;
 mod stop;

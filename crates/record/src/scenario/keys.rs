@@ -33,7 +33,15 @@ const KNOWN: &[(&str, &[&str])] = &[
     ("target.tls", &["insecure", "ca", "cert", "key", "resume"]),
     (
         "service",
-        &["name", "command", "env", "cwd", "ready", "ready_timeout"],
+        &[
+            "name",
+            "address",
+            "command",
+            "env",
+            "cwd",
+            "ready",
+            "ready_timeout",
+        ],
     ),
     (
         "load",

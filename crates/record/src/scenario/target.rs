@@ -1,8 +1,8 @@
 //! The target, the services beside it, and the toggles that change it.
 
 use slowpath_core::scenario::{
-    DEFAULT_READY_TIMEOUT_NS, Escape, Http, Part, Places, Ready, Scheme, Service, Step, Switch,
-    Target, Telemetry, Template, Tls, Toggle, Url, is_path_char,
+    DEFAULT_READY_TIMEOUT_NS, Escape, Http, Part, Places, Ready, Scheme, Service, ServiceAddress,
+    Step, Switch, Target, Telemetry, Template, Tls, Toggle, Url, is_path_char,
 };
 
 use super::reader::Table;
@@ -53,6 +53,7 @@ pub(super) fn tried_out(template: &Template, known: &Known) -> String {
         port: SOME_PORT,
         service_ports,
         tmp: "/tmp".to_owned(),
+        ..Places::default()
     })
 }
 
@@ -293,7 +294,19 @@ fn service(table: &Table<'_>, known: &Known) -> Option<Service> {
             }
             Some(name)
         });
-    table.required("command", "add command = [\"./start.sh\", \"{port}\"]");
+    let address = table.get("address").and_then(|value| address(&value));
+    if table.has("address") {
+        for key in ["command", "env", "cwd", "ready", "ready_timeout"] {
+            if let Some(value) = table.get(key) {
+                value.at_odds(
+                    "only for a service that slowpath starts",
+                    "remove it, or the address",
+                );
+            }
+        }
+    } else {
+        table.required("command", "add command = [\"./start.sh\", \"{port}\"]");
+    }
     let process = process(table, scope);
     let knows_port = || {
         let mut texts = process
@@ -317,12 +330,33 @@ fn service(table: &Table<'_>, known: &Known) -> Option<Service> {
     };
     Some(Service {
         name: name?.to_owned(),
+        address,
         command: process.command,
         env: process.env,
         cwd: process.cwd,
         ready,
         ready_timeout_ns: process.ready_timeout_ns,
     })
+}
+
+/// `HOST:PORT` of a service that runs already.
+fn address(value: &Value<'_>) -> Option<ServiceAddress> {
+    let text = value.filled()?;
+    let parts = text.rsplit_once(':').filter(|(host, _)| {
+        let is_ipv6 = host.starts_with('[') && host.ends_with(']');
+        !host.is_empty() && !host.contains(['/', ' ']) && (is_ipv6 || !host.contains(':'))
+    });
+    let port = |text: &str| text.parse().ok().filter(|&port: &u16| port > 0);
+    let address = parts.and_then(|(host, digits)| {
+        Some(ServiceAddress {
+            host: host.to_owned(),
+            port: port(digits)?,
+        })
+    });
+    if address.is_none() {
+        value.wrong("no HOST:PORT", "try \"127.0.0.1:5432\"");
+    }
+    address
 }
 
 pub(super) fn toggles(root: &Table<'_>, known: &Known, started: bool) -> Vec<Toggle> {

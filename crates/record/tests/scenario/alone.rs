@@ -334,6 +334,21 @@ const MISTAKES: &[(&str, &str, &str)] = &[
         "name = \"a b\"\ncommand = [\"x\"]",
         "7: service.name: a service has a plain name",
     ),
+    (
+        "[[service]]",
+        "name = \"a\"\naddress = \"db\"",
+        "8: service.address: no HOST:PORT",
+    ),
+    (
+        "[[service]]",
+        "name = \"a\"\naddress = \"::1:5432\"",
+        "8: service.address: no HOST:PORT",
+    ),
+    (
+        "[[service]]",
+        "name = \"a\"\naddress = \"db:5432\"\ncommand = [\"x\"]",
+        "9: service.command: only for a service that slowpath starts",
+    ),
 ];
 
 #[test]

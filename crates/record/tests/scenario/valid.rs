@@ -18,6 +18,7 @@ fn processes_of_the_shop() {
         port: 8080,
         service_ports: vec![5432],
         tmp: "/t".to_owned(),
+        ..Places::default()
     };
     let expand = |template: &Template| template.expand(&places);
     let target = &shop.target;
@@ -214,6 +215,15 @@ fn a_content_type_of_the_users_own_stays() {
 fn a_service_without_a_port_is_ready_once_started() {
     let text = LEAST.to_owned() + "[[service]]\nname = \"job\"\ncommand = [\"./job\"]\n";
     assert_eq!(read(&text).unwrap().services[0].ready, Ready::Started);
+}
+
+#[test]
+fn a_service_that_runs_already_has_an_address() {
+    let text = LEAST.to_owned() + "[[service]]\nname = \"db\"\naddress = \"[::1]:5432\"\n";
+    let service = read(&text).unwrap().services.remove(0);
+    let address = service.address.unwrap();
+    assert_eq!((address.host.as_str(), address.port), ("[::1]", 5432));
+    assert!(service.command.is_empty());
 }
 
 #[test]

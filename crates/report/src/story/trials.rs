@@ -123,6 +123,8 @@ pub(crate) fn intervention(intervention: &Intervention) -> String {
         }
         Intervention::LeaveOut { endpoint } => format!("the requests of {endpoint} not sent"),
         Intervention::KeepOneOf { of } => format!("one request of {of} sent"),
+        Intervention::KeysApart => "no two requests at a time for one key".to_owned(),
+        Intervention::FewerKeys { of } => format!("one key in {of} asked for"),
         Intervention::FreshConnections => "a connection for each request".to_owned(),
         Intervention::KeptConnections => "connections used again".to_owned(),
         Intervention::IdleLimit { limit_ns } => {
@@ -131,6 +133,13 @@ pub(crate) fn intervention(intervention: &Intervention) -> String {
         }
         Intervention::FileLimit { to } => format!("{to} open files allowed to the target"),
         Intervention::Niceness { nice } => format!("niceness {nice} for the target"),
+        Intervention::PauseThread { thread } => format!("thread {thread} paused"),
+        Intervention::DelayService {
+            service, delay_ns, ..
+        } => {
+            let delay = quantity::duration(*delay_ns as f64 / 1e6);
+            format!("service {service} asked {delay} later")
+        }
         Intervention::Toggle { name } => format!("the toggle {name} on"),
     }
 }

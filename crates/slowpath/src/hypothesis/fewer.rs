@@ -1,6 +1,8 @@
 //! Fewer requests are sent.
 
-use slowpath_core::catalogue::{ACCEPT_QUEUE_OVERFLOW, CPU_SATURATION, LOCK_CONTENTION};
+use slowpath_core::catalogue::{
+    ACCEPT_QUEUE_OVERFLOW, CPU_SATURATION, LOCK_CONTENTION, LOCK_HELD_OVER_IO,
+};
 use slowpath_core::nanos::{MILLISECOND, SECOND};
 use slowpath_core::scenario::Model;
 use slowpath_experiment::Intervention;
@@ -22,7 +24,12 @@ const GUARD_NS: u64 = 1_500 * MILLISECOND;
 const BLOCK_NS: u64 = 3 * SECOND;
 
 pub(super) static KIND: Kind = Kind {
-    causes: &[CPU_SATURATION, LOCK_CONTENTION, ACCEPT_QUEUE_OVERFLOW],
+    causes: &[
+        CPU_SATURATION,
+        LOCK_HELD_OVER_IO,
+        LOCK_CONTENTION,
+        ACCEPT_QUEUE_OVERFLOW,
+    ],
     write,
 };
 
@@ -30,7 +37,9 @@ pub(super) static KIND: Kind = Kind {
 /// is not saturated by them.
 fn left(cause: &str) -> Option<String> {
     let why = match cause {
-        LOCK_CONTENTION => "whoever holds the lock may be none of the requests that were left out",
+        LOCK_HELD_OVER_IO | LOCK_CONTENTION => {
+            "whoever holds the lock may be none of the requests that were left out"
+        }
         ACCEPT_QUEUE_OVERFLOW => "whoever accepts may be away for longer than few fit the queue",
         _ => return None,
     };

@@ -2,7 +2,7 @@
 
 use slowpath_core::catalogue::{
     CONNECTION_POOL_EXHAUSTION, EVENT_LOOP_BLOCKING, INTERPRETER_LOCK, LOCK_CONTENTION,
-    WORKER_POOL_EXHAUSTION,
+    LOCK_HELD_OVER_IO, WORKER_POOL_EXHAUSTION,
 };
 use slowpath_diagnose::case::EndpointCase;
 use slowpath_experiment::Intervention;
@@ -14,6 +14,7 @@ use crate::exit::Problem;
 pub(super) static KIND: Kind = Kind {
     causes: &[
         EVENT_LOOP_BLOCKING,
+        LOCK_HELD_OVER_IO,
         LOCK_CONTENTION,
         INTERPRETER_LOCK,
         WORKER_POOL_EXHAUSTION,

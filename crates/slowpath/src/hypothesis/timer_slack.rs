@@ -48,6 +48,7 @@ fn write(ground: &Ground<'_>) -> Result<Written, Problem> {
         baseline_ms,
         low_ms,
         high_ms,
+        remains: 0.0,
         written_at: notes::now_utc(),
     }))
 }

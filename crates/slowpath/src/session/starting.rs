@@ -22,7 +22,8 @@ pub(super) fn start_services(
     scratch: &Path,
 ) -> Result<Vec<Running>> {
     let mut running = Vec::new();
-    for (service, &port) in setting.scenario.services.iter().zip(&places.service_ports) {
+    let services = setting.scenario.services.iter().zip(&places.service_ports);
+    for (service, &port) in services.filter(|(service, _)| service.address.is_none()) {
         let own = Places {
             port,
             tmp: folder(scratch, &service.name)?,

@@ -94,3 +94,33 @@ fn a_killed_experiment_gives_the_quota_back() {
     let before = quota();
     killed_in_the_midst(prove(folder.path(), QUOTA), || quota() != before);
 }
+
+/// The thread of that name.
+fn thread(pid: u32, name: &str) -> Option<u32> {
+    let threads = std::fs::read_dir(format!("/proc/{pid}/task")).ok()?;
+    let mut tids = threads.filter_map(|entry| entry.ok()?.file_name().to_str()?.parse().ok());
+    tids.find(|tid: &u32| {
+        let comm = std::fs::read_to_string(format!("/proc/{tid}/comm"));
+        comm.is_ok_and(|comm| comm.trim_end() == name)
+    })
+}
+
+#[test]
+fn a_killed_experiment_lets_a_paused_thread_go_on() {
+    let folder = tempfile::tempdir().unwrap();
+    let server = Server::lab(&["lock-held-over-io"]).unwrap();
+    let args = [&server.url(), "-d", "6s", "-r", "100", "-c", "16"];
+    let (_, report, _) = run(folder.path(), &args);
+    if !names(&report, "lock-held-over-io") {
+        return;
+    }
+    if !is_root() {
+        return skipped("tracing threads of others may need root");
+    }
+    let flusher = thread(server.pid(), "flusher").unwrap();
+    let is_paused = || {
+        let stat = std::fs::read_to_string(format!("/proc/{flusher}/stat")).unwrap();
+        stat.rsplit(") ").next().unwrap().starts_with('t')
+    };
+    killed_in_the_midst(prove(folder.path(), "lock-held-over-io"), is_paused);
+}

@@ -1,8 +1,8 @@
 //! A verdict survives being asked for again, and an experiment changes its grade.
 
 use crate::support::{
-    Server, assert_exit, confirmed, names, of_the_long_list, run, run_scenario, skipped, slowpath,
-    stderr, stdout,
+    Server, assert_exit, confirmed, lab, names, of_the_long_list, run, run_scenario, skipped,
+    slowpath, stderr, stdout,
 };
 
 #[test]
@@ -134,5 +134,95 @@ fn a_floor_is_no_saturated_cpu() {
     assert_ne!(verdict, "confirmed", "{wrong:#}");
     if verdict != "refuted" {
         skipped("the blocks scattered too much to refute");
+    }
+}
+
+#[test]
+fn an_experiment_pauses_the_thread_that_has_the_lock() {
+    if !of_the_long_list() {
+        return;
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let server = Server::lab(&["lock-held-over-io"]).unwrap();
+    let args = [&server.url(), "-d", "6s", "-r", "100", "-c", "16"];
+    let (_, report, _) = run(folder.path(), &args);
+    if !names(&report, "lock-held-over-io") {
+        return;
+    }
+    let right = tested(folder.path(), &report, "lock-held-over-io");
+    let paused = &right["hypothesis"]["intervention"];
+    assert_eq!(paused["kind"], "pause-thread", "{right:#}");
+    assert_eq!(paused["thread"], "flusher", "{right:#}");
+    assert_ne!(right["outcome"]["verdict"], "refuted", "{right:#}");
+
+    let wrong = tested(folder.path(), &report, "fixed-delay");
+    assert_ne!(wrong["outcome"]["verdict"], "confirmed", "{wrong:#}");
+}
+
+/// A scenario of one endpoint whose requests name one of so many keys.
+fn keyed(server: &Server, rate: u32, keys: u32) -> String {
+    let keys: Vec<String> = (0..keys).map(|n| format!("k{n}")).collect();
+    format!(
+        "[target]\nurl = \"{}\"\n[load]\nmodel = \"open\"\nrate = \"{rate}/s\"\nconnections = 64\n\
+         duration = \"10s\"\n[pools]\nk = {keys:?}\n\
+         [[endpoint]]\nname = \"item\"\nrequest = \"GET /item/{{k}}\"\n",
+        server.url().trim_end_matches('/')
+    )
+}
+
+#[test]
+fn experiments_ask_for_other_keys() {
+    if !of_the_long_list() {
+        return;
+    }
+    for (cause, rate, keys, kind) in [
+        ("workload-key-collision", 200, 8, "keys-apart"),
+        ("cache-stampede", 300, 10, "keys-apart"),
+        ("cache-expiry", 120, 40, "fewer-keys"),
+    ] {
+        let folder = tempfile::tempdir().unwrap();
+        let server = Server::lab(&[cause]).unwrap();
+        let (_, report, _) = run_scenario(folder.path(), &keyed(&server, rate, keys));
+        if !names(&report, cause) {
+            continue;
+        }
+        let right = tested(folder.path(), &report, cause);
+        let intervention = &right["hypothesis"]["intervention"];
+        assert_eq!(intervention["kind"], kind, "{right:#}");
+        assert_ne!(right["outcome"]["verdict"], "refuted", "{right:#}");
+        assert_eq!(right["outcome"]["withheld"], 0, "{right:#}");
+
+        let wrong = tested(folder.path(), &report, "delayed-ack");
+        assert_ne!(wrong["outcome"]["verdict"], "confirmed", "{wrong:#}");
+    }
+}
+
+#[test]
+fn an_experiment_delays_what_is_asked() {
+    if !of_the_long_list() {
+        return;
+    }
+    let lab = lab();
+    for (cause, more) in [
+        ("sequential-fanout", "\"--call-ms\", \"2\""),
+        ("slow-dependency", "\"--every\", \"10\""),
+    ] {
+        let folder = tempfile::tempdir().unwrap();
+        let scenario = format!(
+            "[target]\nurl = \"http://127.0.0.1:{{port}}\"\ncommand = [{lab:?}, {cause:?}, \"--port\", \
+             \"{{port}}\", \"--upstream\", \"{{service.db.port}}\", {more}]\n\
+             [[service]]\nname = \"db\"\n\
+             command = [{lab:?}, \"--companion\", \"upstream\", \"{{port}}\"]\nready = \"tcp\"\n\
+             [load]\nmodel = \"open\"\nrate = \"80/s\"\nconnections = 32\nduration = \"9s\"\n\
+             [[endpoint]]\nname = \"page\"\nrequest = \"GET /\"\n"
+        );
+        let (_, report, _) = run_scenario(folder.path(), &scenario);
+        if !names(&report, cause) {
+            continue;
+        }
+        let right = tested(folder.path(), &report, cause);
+        let intervention = &right["hypothesis"]["intervention"];
+        assert_eq!(intervention["kind"], "delay-service", "{right:#}");
+        assert_ne!(right["outcome"]["verdict"], "refuted", "{right:#}");
     }
 }

@@ -200,3 +200,37 @@ fn an_endpoint_with_a_rate_has_a_lane_of_its_own() {
     assert_eq!(choices.unsent_endpoint(1), 1);
     assert_ne!(choices.unsent_endpoint(0), 1);
 }
+
+#[test]
+fn fewer_keys_are_asked_for_while_that_is_wanted() {
+    let values = |n: u32| (0..n).map(|v| v.to_string()).collect::<Vec<_>>();
+    let column = Pool {
+        same_row_as: Some(0),
+        ..Pool::plain("k.name", values(40))
+    };
+    let pools = vec![
+        Pool::plain("k.id", values(40)),
+        column,
+        Pool::plain("text", values(40)),
+    ];
+    let mut plan = plan(vec![vec![Part::Pool(1), Part::Pool(2)]], pools);
+    plan.scenario.endpoints[0].key = Some(text(vec![Part::Pool(1)]));
+    let mut choices = plan.choices(0);
+    let most = |choices: &mut Choices| {
+        let mut most = [0; 3];
+        for _ in 0..500 {
+            let choice = draw(choices, Ask::default()).unwrap();
+            assert_eq!(choice.picks[0], choice.picks[1], "columns of one row");
+            for (most, pick) in most.iter_mut().zip(choice.picks) {
+                *most = pick.max(*most);
+            }
+        }
+        most
+    };
+    choices.keep_one_of(16);
+    let [id, name, text] = most(&mut choices);
+    assert_eq!((id, name), (2, 2), "three of forty");
+    assert!(text > 30, "what no key is made of stays as it is");
+    choices.keep_one_of(1);
+    assert!(most(&mut choices)[0] > 30);
+}

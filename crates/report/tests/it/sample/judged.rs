@@ -457,6 +457,7 @@ pub(crate) fn experiment() -> Experiment {
         low_ms: 0.3,
         high_ms: 1.2,
         slow_above_ms: 20.0,
+        remains: 0.0,
         written_at: "2025-03-01T12:01:00Z".into(),
     };
     let design = Design::new(9, 6, SECOND);

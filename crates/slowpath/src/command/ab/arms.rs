@@ -168,6 +168,10 @@ fn as_written(word: &Template, scenario: &Scenario) -> String {
             let service = scenario.services.get(*at).map_or("?", |s| s.name.as_str());
             format!("{{service.{service}.port}}")
         }
+        Part::ServiceHost(at) => {
+            let service = scenario.services.get(*at).map_or("?", |s| s.name.as_str());
+            format!("{{service.{service}.host}}")
+        }
         // Of requests alone.
         Part::Pool(_) | Part::Variable(_) | Part::Seq | Part::Uuid => "...".to_owned(),
     };
