@@ -13,6 +13,9 @@ const OWN: std::ops::RangeInclusive<f64> = 0.75..=1.25;
 /// Whoever waits for somebody else's filling ends with it, however late it came.
 const WITH: std::ops::RangeInclusive<f64> = -0.25..=0.25;
 
+/// Requests that are held against a first one, at most: a stall of all keys has thousands.
+const FOLLOWERS_MOST: usize = 64;
+
 /// Of pairs of slow requests, those that went as fillings of single keys make them go.
 #[derive(Clone, Copy, Debug, Default)]
 struct Pairs {
@@ -44,7 +47,11 @@ fn pairs(touches: &Touches) -> (Pairs, Pairs) {
         if !is_leader(leader) {
             continue;
         }
-        for touch in touches.during(position).filter(|t| t.is_slow()) {
+        for touch in touches
+            .during(position)
+            .filter(|t| t.is_slow())
+            .take(FOLLOWERS_MOST)
+        {
             if touch.key == leader.key {
                 within.add((leader, touch), &WITH);
             } else if is_leader(touch) {

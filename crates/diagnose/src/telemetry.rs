@@ -56,7 +56,7 @@ const TOLD_BY: &[(&str, u16)] = &[
 ];
 
 /// The variable that tells the target to send its telemetry to this peer, with its value. A host that is
-/// named and not an address may be any peer with its port, if that is not one of the web at large.
+/// named and not an address may be any peer with its port: that has to be one of collectors.
 pub(crate) fn told_by(environment: &[(String, String)], peer: SocketAddr) -> Option<String> {
     let is_told = |(name, value): &&(String, String)| {
         let told = TOLD_BY.iter().find(|(variable, _)| variable == name);
@@ -82,7 +82,7 @@ fn is_at(url: &str, usual: u16, peer: SocketAddr) -> bool {
     match host.trim_matches(['[', ']']).parse::<IpAddr>() {
         Ok(address) => address == peer.ip().to_canonical(),
         Err(_) if host == "localhost" => peer.ip().to_canonical().is_loopback(),
-        Err(_) => !matches!(peer.port(), 80 | 443),
+        Err(_) => is_port(peer.port()),
     }
 }
 
@@ -149,7 +149,7 @@ mod tests {
         assert!(told("http://127.0.0.1:4100/v1", "127.0.0.1:4100"));
         assert!(told("localhost:4100", "[::1]:4100") && told("http://[::1]:4100", "[::1]:4100"));
         assert!(told("http://collector", "10.1.2.3:4318"));
-        assert!(told("http://collector:5000", "10.1.2.3:5000"));
+        assert!(!told("http://collector:5000", "10.1.2.3:5000"));
         assert!(!told("http://127.0.0.1:4100", "127.0.0.1:5432"));
         assert!(!told("http://10.1.2.4:4100", "10.1.2.3:4100"));
         assert!(!told("https://collector", "10.1.2.3:443") && !told("", "10.1.2.3:443"));

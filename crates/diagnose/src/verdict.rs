@@ -1,6 +1,6 @@
 //! What a detector says of one cause.
 
-use slowpath_core::nanos::Span;
+use slowpath_core::nanos::{Nanos, Span};
 
 use crate::diagnosis::{Culprit, Evidence, Grade, Place, Prediction, Source};
 
@@ -74,6 +74,17 @@ pub struct Claim {
     pub sample: u32,
     /// The part.
     pub span: Span,
+}
+
+impl Claim {
+    /// A part of a request, in nanoseconds of its clock.
+    pub(crate) fn between(sample: u32, (begin, end): (u64, u64)) -> Self {
+        let at = |ns: u64| Nanos::new(ns.max(1));
+        Self {
+            sample,
+            span: Span::new(at(begin), at(end)),
+        }
+    }
 }
 
 /// A piece of evidence; `pointer` names the signal or the column that it can be checked in.

@@ -122,7 +122,9 @@ impl Plan {
         let made_of: Vec<usize> = keys().flat_map(Template::pools).map(leader).collect();
         let keyed = |(pool, of): (usize, &Pool)| {
             let values = of.values.len() as u64;
-            made_of.contains(&leader(pool)).then_some(values)
+            // Values that are to be given out once stay so.
+            let folds = made_of.contains(&leader(pool)) && of.pick != Pick::Unique;
+            folds.then_some(values)
         };
         Choices {
             keyed: scenario.pools.iter().enumerate().map(keyed).collect(),

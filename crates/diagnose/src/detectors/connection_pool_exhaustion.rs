@@ -4,7 +4,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::SocketAddr;
 
-use slowpath_core::nanos::{MILLISECOND, Nanos, Span};
+use slowpath_core::nanos::MILLISECOND;
 use slowpath_core::trace::Call;
 
 use crate::case::{Case, EndpointCase};
@@ -26,6 +26,11 @@ const TAKEN_OVER_NS: u64 = 5 * MILLISECOND;
 /// So many of the waits must end with a connection taken over: whoever waits for something else takes
 /// any connection then, as a rule one that was free for long.
 const TAKEN_OVER: f64 = 0.5;
+/// Between one who gives a connection back and the next to ask on it nothing is in use for as long, while
+/// others wait. What was full before a longer break was full for somebody else.
+const HANDED_OVER_NS: u64 = MILLISECOND;
+/// One connection that many ask on at a time (HTTP/2, pipelines) is no pool.
+const LINES_LEAST: usize = 2;
 /// All connections are in use so little of the time by chance where there are enough.
 const FULL_LEAST: f64 = 0.1;
 
@@ -154,10 +159,7 @@ fn waits(
             }
             ended_by = off.woken_by();
             let full = own.full(slice.begin, slice.end).into_iter();
-            claims.extend(full.map(|(begin, end)| Claim {
-                sample: joined.sample,
-                span: Span::new(Nanos::new(begin.max(1)), Nanos::new(end.max(1))),
-            }));
+            claims.extend(full.map(|span| Claim::between(joined.sample, span)));
         }
         since = since.max(call.end);
         if !claims.is_empty() {
@@ -188,17 +190,14 @@ fn waits_in_user_space(
 ) -> Option<Waited> {
     let call = calls.first()?;
     let own = lines.get(&call.remote)?;
+    let (before, sample) = (own.given_back(call), walked.joined.sample);
+    let since = before.and_then(|_| own.full_since(call.begin, HANDED_OVER_NS));
+    let since = since.filter(|_| own.count() >= LINES_LEAST)?;
     let idle = walked.pieces.iter().filter(|piece| {
         piece.segment == Segment::Service && piece.leaf.kind == LeafKind::RuntimeIdle
     });
-    let full = idle.flat_map(|piece| own.full(piece.begin, piece.end.min(call.begin)));
-    let claims: Vec<Claim> = full
-        .map(|(begin, end)| Claim {
-            sample: walked.joined.sample,
-            span: Span::new(Nanos::new(begin.max(1)), Nanos::new(end.max(1))),
-        })
-        .collect();
-    let before = own.given_back(call);
+    let full = idle.flat_map(|piece| own.full(piece.begin.max(since), piece.end.min(call.begin)));
+    let claims: Vec<Claim> = full.map(|span| Claim::between(sample, span)).collect();
     (!claims.is_empty()).then(|| Waited {
         claims,
         remote: call.remote,

@@ -27,8 +27,7 @@ const PARITY: usize = 2;
 /// The state of an end that has none (`include/net/tcp_states.h`): one without a port that comes to it from
 /// `TCP_SYN_SENT` found none (`tcp_v4_connect`).
 const TCP_CLOSE: u8 = 7;
-/// Dials without a port are why requests are answered with errors if there are about as many; a gateway may
-/// try again, or have several requests wait for one.
+/// Dials without a port are why requests are answered with errors if so many of these were under way then.
 const DIALS_LEAST: f64 = 0.5;
 
 /// See the module.
@@ -175,39 +174,45 @@ fn of_the_target(case: &Case<'_>, endpoint: &EndpointCase, share: f64) -> Verdic
 fn seen(case: &Case<'_>, endpoint: &EndpointCase, refused: usize) -> Option<Verdict> {
     let trace = &case.record.trace;
     let mut to: BTreeMap<IpAddr, usize> = BTreeMap::new();
+    let mut at: Vec<Nanos> = Vec::new();
     for event in &trace.events {
         if let What::State { socket, state: TCP_CLOSE, .. } = event.what
             && let Some(ends) = trace.sockets.get(socket as usize)
             && ends.local.port() == 0
         {
             *to.entry(ends.remote.ip()).or_default() += 1;
+            at.push(event.at);
         }
     }
-    let dials: usize = to.values().sum();
+    at.sort_unstable();
     let is_traced = |at: Nanos| {
         let mut spans = trace.stretches.iter().filter(|s| s.depth.has_wakers());
         spans.any(|s| (s.span.begin..s.span.end).contains(&at))
     };
-    let answered = endpoint.failed.iter().filter(|&&i| {
-        let sample = case.sample(i);
-        SERVER_ERRORS.contains(&sample.status()) && is_traced(sample.done())
-    });
-    let answered = answered.count();
+    let (mut answered, mut dials) = (0_usize, 0_usize);
+    for &sample in &endpoint.failed {
+        let sample = case.sample(sample);
+        if SERVER_ERRORS.contains(&sample.status()) && is_traced(sample.done()) {
+            answered += 1;
+            let first = at.partition_point(|&at| at < sample.scheduled());
+            dials += usize::from(at.get(first).is_some_and(|&at| at <= sample.done()));
+        }
+    }
     if answered < NAMED_EPISODES {
         return None;
     }
     let most = to.iter().max_by_key(|(_, n)| **n);
     let Some((most, _)) = most.filter(|_| dials as f64 >= DIALS_LEAST * answered as f64) else {
         return Some(Verdict::Cleared(format!(
-            "while the target was traced it found no local port in {}, and answered {} with an error",
-            plural(dials as u64, "dial"),
+            "of {} that the target answered with an error while it was traced {dials} met a dial that found no \
+             local port",
             plural(answered as u64, "request")
         )));
     };
     let text = format!(
-        "while the target was traced it found no local port in {}, most of them for {most}, and answered {} \
-         with an error",
-        plural(dials as u64, "dial"),
+        "while the target was traced it found no local port in {}, most of them for {most}; {dials} of {} that it \
+         answered with an error were under way then",
+        plural(at.len() as u64, "dial"),
         plural(answered as u64, "request")
     );
     Some(Verdict::Found(Found {

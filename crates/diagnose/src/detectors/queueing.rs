@@ -7,7 +7,7 @@ use crate::diagnosis::{Culprit, Grade, Source};
 use crate::predict::without_waits;
 use crate::trace::looked::{Looked, Picked, claims};
 use crate::trace::loops::{behind_the_loop, busy_ns, busy_share, usual_and_long_ns};
-use crate::trace::pieces::Behalf;
+use crate::trace::pieces::{Behalf, LeafKind};
 use crate::verdict::{Amount, Found, Verdict, evidence, human, percent};
 
 /// Requests that come at random wait on average for `use / (1 - use)` times what one takes (M/M/1; Kleinrock,
@@ -40,11 +40,15 @@ fn examine(case: &Case<'_>, endpoint: &EndpointCase) -> Verdict {
     }
     let (usual_ns, long_ns) = usual_and_long_ns(&looked);
     let all_ns = sum(&picked);
-    picked.retain(|p| p.piece.behalf == Behalf::Other && busy_ns(&looked, p) < long_ns);
+    // A call that blocks the loop is what is slow, however often it is made.
+    picked.retain(|p| {
+        let computes = p.piece.behalf == Behalf::Other && p.piece.leaf.kind == LeafKind::Cpu;
+        computes && busy_ns(&looked, p) < long_ns
+    });
     let in_line = sum(&picked) / all_ns;
     if in_line < MOSTLY {
         return Verdict::Cleared(format!(
-            "{} of what requests wait for their thread it does one thing of {} or more, or serves nobody",
+            "{} of what requests wait for their thread it does one thing of {} or more, waits, or serves nobody",
             percent(1.0 - in_line),
             human(long_ns)
         ));

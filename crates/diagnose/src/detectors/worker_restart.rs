@@ -21,10 +21,12 @@ const CHANCE_MAX: f64 = 0.001;
 const CHANCE_ALL: f64 = 0.05;
 /// Failures this close to each other are one event.
 const APART_NS: u64 = SECOND;
-/// The odds that slow requests meet restarts are so many times those of others, and those of any instant: a
-/// handful of restarts touches some of whatever is slow.
+/// The odds that slow requests meet restarts are so many times those of others, and of any instant.
 const LIFT: f64 = 4.0;
-/// Restarts that cover more of the time than this coincide with everything.
+/// Where restarts cover more of the time than this, nearly all slow requests have to meet one.
+const COVERED_MUCH: f64 = 0.25;
+const MET_LEAST: f64 = 0.85;
+/// Restarts that cover more of it coincide with everything.
 const COVERED_MOST: f64 = 0.5;
 /// The server's own errors of a front that has nobody behind it (RFC 9110, 15.6.3 to 15.6.5).
 const NOBODY_BEHIND: std::ops::RangeInclusive<u16> = 502..=504;
@@ -151,7 +153,9 @@ fn tail(
         .filter(|i| slow.binary_search(i).is_err())
         .collect();
     let usual = touched(case, &others, spans);
-    if odds(met) < LIFT * odds(usual.max(coverage(case, spans))) {
+    let covered = coverage(case, spans);
+    let (few, chance) = (covered > COVERED_MUCH && met < MET_LEAST, usual.max(covered));
+    if few || met * (1.0 - chance) < LIFT * chance * (1.0 - met) {
         return Verdict::Cleared(format!(
             "processes of the target ended under load ({}), and {} of the slow requests met that, {} \
              of the others",
@@ -184,10 +188,6 @@ fn tail(
         evidence: proofs,
         culprit: culprit(restarts),
     })
-}
-
-fn odds(share: f64) -> f64 {
-    share / (1.0 - share).max(f64::EPSILON)
 }
 
 /// How many events the failures outside of the spans make.

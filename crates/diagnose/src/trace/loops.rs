@@ -11,7 +11,7 @@ use slowpath_core::nanos::MILLISECOND;
 use slowpath_core::stats::median::median;
 use slowpath_core::trace::Call;
 
-use super::index::{Index, Why};
+use super::index::{Index, State, Why};
 use super::inside::{Inside, Walked};
 use super::looked::{Looked, Picked};
 use super::pieces::{Behalf, LeafKind};
@@ -169,15 +169,30 @@ pub(crate) fn usual_and_long_ns(looked: &Looked<'_>) -> (f64, f64) {
     (usual_ns, LONG_LEAST_NS.max(TIMES_USUAL * usual_ns))
 }
 
-/// The share of the traced time in which a loop did not wait for something to do, nor for a CPU.
+/// The share of the time in which what a loop did is known that it did not wait for something to do, nor for
+/// a CPU.
 pub(crate) fn busy_share(inside: &Inside<'_>, tid: u32) -> f64 {
-    let offs = inside.index.offs(tid, 0, u64::MAX).iter();
-    let away = offs.map(|off| {
-        let idles = matches!(inside.stacks.call_in(off), Some(Call::Poll | Call::Accept));
-        let from = if idles { off.begin } else { off.ready_from() };
-        off.end.saturating_sub(from)
-    });
-    1.0 - (away.sum::<u64>() as f64 / inside.traced_ns().max(1) as f64).min(1.0)
+    let (mut busy, mut known) = (0, 0);
+    for block in &inside.index.blocks {
+        let (begin, end) = (block.span.begin.get(), block.span.end.get());
+        for slice in inside.index.slices(tid, begin, end) {
+            let len = slice.end.saturating_sub(slice.begin);
+            let (is_known, is_busy) = match slice.state {
+                State::Run => (true, true),
+                State::Ready(_) => (true, false),
+                State::Blocked(off) => match inside.stacks.call_in(off) {
+                    Some(Call::Poll | Call::Accept) => (true, false),
+                    // The first wait that is met may be for anything.
+                    None => (false, false),
+                    Some(_) => (true, true),
+                },
+                State::Gone | State::Unknown => (false, false),
+            };
+            known += if is_known { len } else { 0 };
+            busy += if is_busy { len } else { 0 };
+        }
+    }
+    busy as f64 / known.max(1) as f64
 }
 
 /// For how long the loop was busy with one thing around a piece: from what it read or wrote

@@ -83,11 +83,19 @@ fn spawn(name: &str, act: impl FnOnce() + Send + 'static) -> io::Result<()> {
     Builder::new().name(name.to_owned()).spawn(act).map(drop)
 }
 
+/// How long after a failure the next connection is taken.
+const AGAIN_AFTER: Duration = Duration::from_millis(10);
+
 fn accept(listener: &TcpListener, shared: &Arc<Shared>) {
-    for client in listener.incoming().flatten() {
+    for client in listener.incoming() {
         if shared.over.load(Ordering::Relaxed) {
             return;
         }
+        let Ok(client) = client else {
+            // Without descriptors it would fail again at once, and take the CPU of what is measured.
+            std::thread::sleep(AGAIN_AFTER);
+            continue;
+        };
         let shared = Arc::clone(shared);
         // Without a thread the connection is closed, as a server does that has no room.
         let _ = spawn("slowpath-proxy", move || drop(relay(client, &shared)));

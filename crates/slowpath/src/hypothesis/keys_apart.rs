@@ -26,13 +26,14 @@ fn write(ground: &Ground<'_>) -> Result<Written, Problem> {
                 key has begun";
     // Whoever is the first to ask for an entry is as slow as before, so that what is slow gets rare and no
     // faster: the share is judged, and a percentile that is beyond it.
-    let moved = if ground.cause == CACHE_STAMPEDE {
-        Moved::own_classes(ground)?
+    let (moved, remains) = if ground.cause == CACHE_STAMPEDE {
+        (Moved::own_classes(ground)?, firsts(ground))
     } else {
-        Moved::of(ground)?
+        // The first in a line is fast.
+        (Moved::of(ground)?, 0.0)
     };
     let hypothesis = Hypothesis {
-        remains: firsts(ground),
+        remains,
         ..moved.hypothesis(ground, done, Intervention::KeysApart)
     };
     Ok(Written {

@@ -29,7 +29,17 @@ const STEERING: [&str; 23] = [
     "WEB_CONCURRENCY",
 ];
 /// Parts of names whose values are not for a record.
-const SECRETS: [&str; 5] = ["KEY", "PASS", "SECRET", "TOKEN", "CREDENTIAL"];
+const SECRETS: [&str; 9] = [
+    "KEY",
+    "PASS",
+    "SECRET",
+    "TOKEN",
+    "CREDENTIAL",
+    "HEADERS",
+    "AUTH",
+    "COOKIE",
+    "DSN",
+];
 const MASKED: &str = "(masked)";
 
 /// A variable of slowpath's own environment, which what it starts inherits.
@@ -68,24 +78,41 @@ pub(super) fn kept(
         if SECRETS.iter().any(|secret| upper.contains(secret)) {
             MASKED.clone_into(value);
         } else {
-            *value = without_user(value);
+            *value = without_secrets(&without_user(value));
         }
     }
     all.sort();
     all
 }
 
-/// A URL without the name and the password in it (RFC 3986, 3.2.1).
+/// A URL without the name and the password in it (RFC 3986, 3.2.1), and without its query; whatever stands before
+/// an `@` is taken for these, as addresses of databases are written in many ways.
 fn without_user(value: &str) -> String {
-    let Some((scheme, rest)) = value.split_once("://") else {
-        return value.to_owned();
+    let (scheme, rest) = value.split_once("://").unwrap_or(("", value));
+    let between = if scheme.is_empty() { "" } else { "://" };
+    let (user, rest) = match rest.rsplit_once('@') {
+        Some((_, rest)) => (format!("{MASKED}@"), rest),
+        None => (String::new(), rest),
     };
-    let end = rest.find(['/', '?', '#']).unwrap_or(rest.len());
-    let (authority, path) = rest.split_at(end);
-    match authority.rsplit_once('@') {
-        Some((_, host)) => format!("{scheme}://{MASKED}@{host}{path}"),
-        None => value.to_owned(),
+    match rest.split_once('?') {
+        Some((path, _)) if !scheme.is_empty() => format!("{scheme}{between}{user}{path}?{MASKED}"),
+        _ => format!("{scheme}{between}{user}{rest}"),
     }
+}
+
+/// The same of settings within a value, such as `-Dkey.password=word`.
+fn without_secrets(value: &str) -> String {
+    let word = |word: &str| match word.split_once('=') {
+        Some((name, _))
+            if SECRETS
+                .iter()
+                .any(|secret| name.to_uppercase().contains(secret)) =>
+        {
+            format!("{name}={MASKED}")
+        }
+        _ => word.to_owned(),
+    };
+    value.split(' ').map(word).collect::<Vec<_>>().join(" ")
 }
 
 #[cfg(test)]
@@ -96,16 +123,23 @@ mod tests {
     fn what_steers_is_kept_and_secrets_are_not() {
         let set = [
             ("API_KEY".to_owned(), "abc".to_owned()),
-            ("DB".to_owned(), "pg://me:word@db:1/x@y".to_owned()),
+            ("DB".to_owned(), "pg://me:w/o?rd@db:1/x".to_owned()),
+            (
+                "JAVA_OPTS".to_owned(),
+                "-Xmx1g -Dkeystore.password=abc".to_owned(),
+            ),
+            ("URL".to_owned(), "http://a:1/b?token=abc".to_owned()),
         ];
         let block = b"HOME=/root\0GOGC=50\0GOGCX=1\0STATSD_HOST=10.0.0.1\0";
         let kept = kept(&set, |name| value_of(block, name));
         let told: Vec<String> = kept.iter().map(|(n, v)| format!("{n}={v}")).collect();
         let expected = [
             "API_KEY=(masked)",
-            "DB=pg://(masked)@db:1/x@y",
+            "DB=pg://(masked)@db:1/x",
             "GOGC=50",
+            "JAVA_OPTS=-Xmx1g -Dkeystore.password=(masked)",
             "STATSD_HOST=10.0.0.1",
+            "URL=http://a:1/b?(masked)",
         ];
         assert_eq!(told, expected);
     }

@@ -88,6 +88,20 @@ impl Lines {
             .collect()
     }
 
+    /// Since when all of them were in use until an instant, but for breaks so short; `None` if they were not.
+    pub(crate) fn full_since(&self, until: u64, breaks_ns: u64) -> Option<u64> {
+        let before = self.full.partition_point(|span| span.0 < until);
+        let mut since = None;
+        let mut next = until;
+        for &(begin, end) in self.full[..before].iter().rev() {
+            if end.saturating_add(breaks_ns) < next {
+                break;
+            }
+            (since, next) = (Some(begin), begin);
+        }
+        since
+    }
+
     /// When the reply before a call was over on its connection.
     pub(crate) fn given_back(&self, call: &Asked) -> Option<u64> {
         let own = self.busy.get(&call.socket)?;
@@ -121,5 +135,13 @@ mod tests {
         assert_eq!(lines.full, [(10, 30), (35, 50), (55, 60), (80, 100)]);
         assert_eq!((lines.most, lines.full_ns()), (2, 60));
         assert_eq!(lines.full(40, 58), [(40, 50), (55, 58)]);
+        assert_eq!(
+            (lines.full_since(60, 5), lines.full_since(60, 4)),
+            (Some(10), Some(55))
+        );
+        assert_eq!(
+            (lines.full_since(10, 5), lines.full_since(70, 5)),
+            (None, None)
+        );
     }
 }

@@ -6,6 +6,10 @@ use slowpath_core::trace::IDLE;
 /// (`sysctl_sched_base_slice`, 3 ms on machines of some CPUs).
 const TURN_NS: u64 = 3_000_000;
 
+/// Others that take turns before a thread that wants the CPU leave it to it after so many of these; what
+/// lasts longer is no queue: that a CPU becomes idle among others is not recorded.
+const TURNS_MOST: u64 = 4;
+
 /// Who had a CPU.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Runner {
@@ -89,7 +93,11 @@ impl Cpus {
 fn between(before: Option<Handover>, next: Handover, at: u64) -> Runner {
     match before {
         Some(before) if before.to == next.from => Runner::of(next.from),
-        Some(before) if before.to != IDLE && next.from != IDLE => Runner::of(next.from),
+        Some(before)
+            if before.to != IDLE && next.from != IDLE && next.at - at <= TURNS_MOST * TURN_NS =>
+        {
+            Runner::of(next.from)
+        }
         _ if next.from != IDLE && next.at - at <= TURN_NS => Runner::of(next.from),
         _ => Runner::Unknown,
     }
@@ -111,6 +119,10 @@ mod tests {
         cpus.handed(2, 16_000_000, 6, 7);
         let others = [(7_000_000, 16_000_000, Runner::Thread(6))];
         assert_eq!(cpus.runners(2, 7_000_000, 16_000_000), others);
+        cpus.handed(2, 17_000_000, 7, 5);
+        cpus.handed(2, 47_000_000, 6, 7);
+        let long = [(18_000_000, 47_000_000, Runner::Unknown)];
+        assert_eq!(cpus.runners(2, 18_000_000, 47_000_000), long);
         let long = [(1_000_000, 5_000_000, Runner::Unknown)];
         assert_eq!(cpus.runners(2, 1_000_000, 5_000_000), long);
         assert_eq!(
