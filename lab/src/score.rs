@@ -56,6 +56,9 @@ struct Arguments {
     /// for anything.
     #[arg(long, value_name = "GLOB")]
     only: Option<String>,
+    /// Of each suite only the first sick variant and the first healthy one: a quick look.
+    #[arg(long)]
+    first: bool,
     /// With how much privilege slowpath is run; otherwise that of this user.
     #[arg(long, value_enum)]
     tier: Option<Tier>,
@@ -134,7 +137,7 @@ fn score(arguments: &Arguments) -> Result<u8, Trouble> {
         let lines: Vec<String> = mistakes.iter().map(ToString::to_string).collect();
         Trouble::Usage(format!("mistakes in files:\n{}", lines.join("\n")))
     })?;
-    let pairs = wanted(&suites, arguments.only.as_deref());
+    let pairs = wanted(&suites, arguments.only.as_deref(), arguments.first);
     if pairs.is_empty() {
         return Err(Trouble::Usage(
             "no variant has such a name; see --list".to_owned(),
@@ -161,9 +164,10 @@ fn score(arguments: &Arguments) -> Result<u8, Trouble> {
         let ids = pairs
             .iter()
             .map(|(suite, variant)| measure::id(suite, variant));
-        match arguments.only {
-            Some(_) => kept.forget(&ids.collect::<Vec<_>>())?,
-            None => kept.begin_again()?,
+        if arguments.only.is_some() || arguments.first {
+            kept.forget(&ids.collect::<Vec<_>>())?;
+        } else {
+            kept.begin_again()?;
         }
     }
     let slowpath = built(arguments.slowpath.as_deref(), &root)?;
@@ -191,10 +195,26 @@ fn score(arguments: &Arguments) -> Result<u8, Trouble> {
     Ok(code)
 }
 
-fn wanted<'a>(suites: &'a [Suite], only: Option<&str>) -> Vec<(&'a Suite, &'a Variant)> {
-    let all = suites
-        .iter()
-        .flat_map(|suite| suite.variants.iter().map(move |one| (suite, one)));
+fn wanted<'a>(
+    suites: &'a [Suite],
+    only: Option<&str>,
+    first: bool,
+) -> Vec<(&'a Suite, &'a Variant)> {
+    let all = suites.iter().flat_map(|suite| {
+        let is_first = move |one: &Variant| {
+            let same = |other: &&Variant| other.expects.is_empty() == one.expects.is_empty();
+            suite
+                .variants
+                .iter()
+                .find(same)
+                .is_some_and(|it| it.name == one.name)
+        };
+        let some = suite
+            .variants
+            .iter()
+            .filter(move |one| !first || is_first(one));
+        some.map(move |one| (suite, one))
+    });
     let matches = |id: &str| only.is_none_or(|part| is_like(id, &format!("*{part}*")));
     all.filter(|(suite, variant)| matches(&measure::id(suite, variant)))
         .collect()
@@ -436,7 +456,7 @@ fn line(row: &Row) -> String {
 
 /// Writes the page from what is kept of all tiers.
 fn update(root: &Path, scratch: &Path, suites: &[Suite]) -> io::Result<()> {
-    let all = wanted(suites, None);
+    let all = wanted(suites, None, false);
     let ids = all
         .iter()
         .map(|(suite, variant)| measure::id(suite, variant));
@@ -479,6 +499,31 @@ mod tests {
         ] {
             assert_eq!(is_like("lab/a/healthy", pattern), is_expected, "{pattern}");
         }
+    }
+
+    #[test]
+    fn of_each_suite_the_first_of_both_kinds_is_taken() {
+        let sick = |name| (name, vec!["fixed-delay".to_owned()]);
+        let healthy = |name| (name, Vec::new());
+        let all = [sick("a"), sick("b"), healthy("c"), healthy("d"), sick("e")];
+        let suite = Suite {
+            origin: files::Origin::Lab,
+            name: "s".to_owned(),
+            folder: PathBuf::new(),
+            recipe: files::Recipe::default(),
+            variants: Vec::from(all.map(|(name, expects)| Variant {
+                name: name.to_owned(),
+                expects,
+                ..Variant::default()
+            })),
+        };
+        let suites = [suite];
+        let names = |first| -> Vec<&str> {
+            let some = wanted(&suites, None, first).into_iter();
+            some.map(|(_, variant)| variant.name.as_str()).collect()
+        };
+        assert_eq!(names(true), ["a", "c"]);
+        assert_eq!(names(false), ["a", "b", "c", "d", "e"]);
     }
 
     #[test]
