@@ -440,6 +440,12 @@ impl Trace {
         self.processes.get(place)
     }
 
+    /// Whether a thread's runtime parks what waits in user space; not, if its process is unknown.
+    pub fn parks(&self, tid: u32) -> bool {
+        let process = self.process_of(tid);
+        process.is_some_and(|process| process.runtime.parks_in_user_space())
+    }
+
     /// Appends what was traced later; its positions are made ours. Threads and processes that both
     /// know keep what the later one says.
     pub fn append(&mut self, later: Self) {

@@ -1,10 +1,14 @@
 //! Whether requests are slow because the entry for their key has become too old.
 
+use std::cell::OnceCell;
+
+use slowpath_core::nanos::SECOND;
 use slowpath_core::stats::explain::{Explained, Row, threshold};
 
 use crate::fillings;
 use crate::ledger::NAMED_EPISODES;
 use crate::touches::{Touch, Touches};
+use crate::verdict::human;
 
 /// Of the requests that come to an entry older than its life, so many are slow: who fills it is,
 /// and nobody else comes before it is filled.
@@ -23,8 +27,38 @@ const BEYOND_USE: f64 = 0.15;
 /// whenever it is asked for has no life.
 const FOUND_BEFORE: f64 = 0.5;
 
-/// The age of the entry that a request met.
-type Age = fn(&Touch) -> Option<u64>;
+/// Caches that know whole seconds only (nginx, memcached, all that goes by `max-age` and `Expires`) drop
+/// entries when a second is over: what counts is how many have begun since an entry was filled.
+const TICK_NS: u64 = SECOND;
+/// Where in a second a clock strikes is not known; that many places are tried.
+const PHASES: u64 = 20;
+
+/// The age of the entry that a request met, and how it is told.
+#[derive(Clone, Copy, Debug)]
+enum Age {
+    /// Since the first of several requests that filled it at once.
+    First,
+    /// Since the last of these.
+    Last,
+    /// Since the first of these, in seconds that began since, as a clock counts them that strikes so
+    /// long after a whole second of ours.
+    Ticks(u64),
+}
+
+impl Age {
+    fn of(self, touch: &Touch) -> Option<u64> {
+        let age_ns = touch.age_ns?;
+        match self {
+            Self::First => Some(age_ns),
+            Self::Last => touch.last_age_ns,
+            Self::Ticks(phase_ns) => {
+                let tick = |at: u64| (at + TICK_NS - phase_ns) / TICK_NS;
+                let filled = touch.sent.saturating_sub(age_ns);
+                Some((tick(touch.sent) - tick(filled)) * TICK_NS)
+            }
+        }
+    }
+}
 
 /// Entries that expire.
 #[derive(Clone, Copy, Debug)]
@@ -62,18 +96,28 @@ pub(crate) enum NoExpiry {
 
 impl Expiry {
     /// Looks for one life of all entries. Where several requests filled one at once, it lives
-    /// from the first time or from the last, as the server has it.
-    pub(crate) fn of(touches: &Touches) -> Result<Self, NoExpiry> {
-        let first = Self::by(touches, |t| t.age_ns);
+    /// from the first time or from the last, as the server has it. `fill` tells whether slow requests
+    /// are seen to ask others for what fast ones find here.
+    pub(crate) fn of(touches: &Touches, fill: &dyn Fn() -> bool) -> Result<Self, NoExpiry> {
+        let known = OnceCell::new();
+        let fill = &|| *known.get_or_init(fill);
+        let first = Self::by(touches, Age::First, fill);
         if first.is_ok() {
             return first;
         }
-        Self::by(touches, |t| t.last_age_ns).or(first)
+        let last = Self::by(touches, Age::Last, fill);
+        if last.is_ok() {
+            return last;
+        }
+        let phases = (0..PHASES).map(|place| Age::Ticks(place * TICK_NS / PHASES));
+        let ticks = phases.filter_map(|age| Self::by(touches, age, fill).ok());
+        let best = ticks.max_by(|a, b| a.explained.removed.total_cmp(&b.explained.removed));
+        best.ok_or(NoExpiry::Unrelated).or(first)
     }
 
-    fn by(touches: &Touches, age: Age) -> Result<Self, NoExpiry> {
+    fn by(touches: &Touches, age: Age, fill: &dyn Fn() -> bool) -> Result<Self, NoExpiry> {
         let told = told(touches);
-        let rows = rows(&told, age);
+        let rows = rows(&told, |touch| age.of(touch));
         let found = threshold(&rows).filter(|found| {
             let (a, b) = found.halves;
             found.explained.is_enough() && a <= SAME * b && b <= SAME * a
@@ -97,7 +141,7 @@ impl Expiry {
         if by_use > found.explained.removed - BEYOND_USE {
             return Err(NoExpiry::Unused);
         }
-        if expiry.is_of_all(touches, &told) && !fillings::are_of_keys(touches) {
+        if expiry.is_of_all(touches, &told) && !fillings::are_of_keys(touches) && !fill() {
             return Err(NoExpiry::AllAtOnce);
         }
         Ok(expiry)
@@ -107,7 +151,7 @@ impl Expiry {
         let (due, young): (Vec<&Touch>, Vec<&Touch>) = told
             .iter()
             .map(|(_, touch)| touch)
-            .partition(|t| age(t) >= Some(life_ns));
+            .partition(|t| age.of(t) >= Some(life_ns));
         let slow = |of: &[&Touch]| of.iter().filter(|t| t.is_slow()).count();
         let mut keys: Vec<u32> = due.iter().filter(|t| t.is_slow()).map(|t| t.key).collect();
         keys.sort_unstable();
@@ -124,15 +168,24 @@ impl Expiry {
         }
     }
 
+    /// How long entries live, in words.
+    pub(crate) fn life(&self) -> String {
+        let life = human(self.life_ns as f64);
+        match self.age {
+            Age::Ticks(_) => format!("{life} by a clock of whole seconds"),
+            Age::First | Age::Last => life,
+        }
+    }
+
     /// Whether a request came to an entry that had expired.
     pub(crate) fn is_due(&self, touch: &Touch) -> bool {
-        (self.age)(touch) >= Some(self.life_ns)
+        self.age.of(touch) >= Some(self.life_ns)
     }
 
     /// Whether its key's entry was young for certain.
     pub(crate) fn is_young(&self, touch: &Touch) -> bool {
         let young_ns = (self.life_ns as f64 * YOUNG) as u64;
-        (self.age)(touch).is_some_and(|age| age < young_ns) && !touch.follows
+        self.age.of(touch).is_some_and(|age| age < young_ns) && !touch.follows
     }
 
     /// Whether those that expired were slow together with everything else. Where requests for

@@ -2,8 +2,11 @@
 
 use slowpath_core::stats::beta::clopper_pearson;
 
+use crate::case::{Case, EndpointCase};
 use crate::ledger::NAMED_EPISODES;
 use crate::touches::{Touch, Touches};
+use crate::trace::calls::Calls;
+use crate::trace::looked::Looked;
 
 /// A later start is told from the scatter of ends where it is this share of what the first one took.
 const APART_LEAST: f64 = 0.05;
@@ -12,6 +15,11 @@ const APART_LEAST: f64 = 0.05;
 const OWN: std::ops::RangeInclusive<f64> = 0.75..=1.25;
 /// Whoever waits for somebody else's filling ends with it, however late it came.
 const WITH: std::ops::RangeInclusive<f64> = -0.25..=0.25;
+
+/// Of slow requests that fill entries so many ask others for it; some of them wait for who does.
+const SLOW_ASK: f64 = 0.5;
+/// Of fast ones so many do: what is kept needs nobody.
+const FAST_ASK: f64 = 0.05;
 
 /// Requests that are held against a first one, at most: a stall of all keys has thousands.
 const FOLLOWERS_MOST: usize = 64;
@@ -69,6 +77,35 @@ fn pairs(touches: &Touches) -> (Pairs, Pairs) {
 pub(crate) fn are_of_keys(touches: &Touches) -> bool {
     let (across, within) = pairs(touches);
     across.hold() && within.hold()
+}
+
+/// Whether slow requests are seen to ask others for what fast ones find here: with a trace. Whoever pauses, or
+/// is slow for another reason, asks no more and no less than when it is fast.
+pub(crate) fn ask_others(case: &Case<'_>, endpoint: &EndpointCase) -> bool {
+    let Ok(looked) = Looked::at(case, endpoint) else {
+        return false;
+    };
+    let calls = Calls::of(case, looked.inside);
+    let (mut slow, mut slow_ask) = (0_u64, 0_u64);
+    let (mut fast, mut fast_ask) = (0_u64, 0_u64);
+    for walked in &looked.join.walked {
+        let own = calls.own(looked.inside, walked);
+        let asks = !own.calls.is_empty();
+        if !asks && !own.whole {
+            continue;
+        }
+        let (all, ask) = if walked.slow {
+            (&mut slow, &mut slow_ask)
+        } else {
+            (&mut fast, &mut fast_ask)
+        };
+        *all += 1;
+        *ask += u64::from(asks);
+    }
+    let mostly = |some: u64, all: u64| clopper_pearson(some, all).0 > SLOW_ASK;
+    slow >= NAMED_EPISODES as u64
+        && mostly(slow_ask, slow)
+        && fast_ask as f64 <= FAST_ASK * fast as f64
 }
 
 /// Whether those that follow a slow request for their key end with it, however late they came. Who stands in

@@ -6,7 +6,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::SocketAddr;
 
-use slowpath_core::nanos::{MILLISECOND, Nanos, Span};
+use slowpath_core::nanos::MILLISECOND;
 use slowpath_core::trace::NO_STACK;
 
 use crate::case::{Case, EndpointCase};
@@ -15,7 +15,7 @@ use crate::diagnosis::{Culprit, Grade, Place, Segment, Source};
 use crate::predict::without_waits;
 use crate::telemetry;
 use crate::trace::calls::waits::waits;
-use crate::trace::calls::{Calls, settled};
+use crate::trace::calls::{Calls, during, settled};
 use crate::trace::inside::Inside;
 use crate::trace::inside::summed;
 use crate::trace::looked::Looked;
@@ -141,15 +141,10 @@ fn waited(looked: &Looked<'_>, calls: &Calls) -> Vec<Waited> {
                 let at = piece.begin;
                 inside.index.offs(hop.tid, at, at.saturating_add(1)).first()
             });
-            let first = parts.partition_point(|part| part.end <= piece.begin);
-            for part in parts[first..].iter().take_while(|part| part.begin < piece.end) {
-                let begin = Nanos::new(part.begin.max(piece.begin).max(1));
-                let end = Nanos::new(part.end.min(piece.end).max(1));
+            for part in during(&parts, piece) {
+                let (begin, end) = (part.begin.max(piece.begin), part.end.min(piece.end));
                 all.push(Waited {
-                    claim: Claim {
-                        sample: walked.joined.sample,
-                        span: Span::new(begin, end),
-                    },
+                    claim: Claim::between(walked.joined.sample, (begin, end)),
                     remote: part.remote,
                     stack: off.map_or(NO_STACK, |off| off.stack),
                     slow: walked.slow,

@@ -6,9 +6,10 @@ use crate::constant::constant;
 use crate::detectors::{Detector, Examine};
 use crate::diagnosis::{Culprit, Grade, Place, Source};
 use crate::expiry::{Expiry, NoExpiry};
+use crate::fillings::ask_others;
 use crate::predict::without_claims;
 use crate::touches::Touches;
-use crate::verdict::{Amount, Claim, Found, Verdict, evidence, human, ms, percent};
+use crate::verdict::{Amount, Claim, Found, Verdict, evidence, ms, percent};
 
 /// See the module.
 pub(super) static DETECTOR: Detector = Detector {
@@ -21,7 +22,8 @@ fn examine(case: &Case<'_>, endpoint: &EndpointCase) -> Verdict {
         let text = "no requests for keys are slow beside others";
         return Verdict::Cleared(text.to_owned());
     };
-    let of_all = Expiry::of(touches);
+    let fill = || ask_others(case, endpoint);
+    let of_all = Expiry::of(touches, &fill);
     if let (Err(NoExpiry::Unrelated), Some(found)) = (of_all, beside_a_delay(case, endpoint)) {
         return found;
     }
@@ -80,7 +82,7 @@ fn beside_a_delay(case: &Case<'_>, endpoint: &EndpointCase) -> Option<Verdict> {
     let mut otherwise: Vec<u32> = delay.waits.iter().map(|&(sample, _)| sample).collect();
     otherwise.sort_unstable();
     let touches = Touches::without(case, endpoint, &otherwise)?;
-    let expiry = Expiry::of(&touches).ok()?;
+    let expiry = Expiry::of(&touches, &|| ask_others(case, endpoint)).ok()?;
     Some(found(case, endpoint, &touches, &expiry))
 }
 
@@ -96,7 +98,7 @@ fn found(
         .filter(|t| t.is_measured && t.is_slow() && expiry.is_due(t));
     let claims = claims(due.map(|t| t.claim(case)));
     let place = endpoint.place_of(&claims);
-    let life = human(expiry.life_ns as f64);
+    let life = expiry.life();
     let aged = format!(
         "{} of {} requests whose key had been slow {life} ago or longer are slow again, {} of {} \
          that came earlier; {} of {} keys",

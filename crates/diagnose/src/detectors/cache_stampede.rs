@@ -7,6 +7,7 @@ use crate::case::{Case, EndpointCase};
 use crate::detectors::{Detector, Examine};
 use crate::diagnosis::{Culprit, Grade, Place, Source};
 use crate::expiry::Expiry;
+use crate::fillings::ask_others;
 use crate::ledger::NAMED_EPISODES;
 use crate::predict::without_claims;
 use crate::touches::{Touch, Touches};
@@ -54,7 +55,7 @@ fn examine(case: &Case<'_>, endpoint: &EndpointCase) -> Verdict {
         return Verdict::Cleared(compared);
     }
     // Entries that expire have shown that it is the key, also where all expire at once.
-    if Expiry::of(touches).is_err() {
+    if Expiry::of(touches, &|| ask_others(case, endpoint)).is_err() {
         let accompanied = herds.accompanied >= NAMED_EPISODES;
         if accompanied && same < TIMES_OTHERS * other {
             return Verdict::Cleared(compared);

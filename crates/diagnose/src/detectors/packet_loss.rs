@@ -2,11 +2,8 @@
 //! off: 200 ms at the least where one is on its way, twice as long each time (RFC 6298, Linux
 //! `TCP_RTO_MIN`).
 
-use std::collections::BTreeMap;
-
 use slowpath_core::nanos::MILLISECOND;
 use slowpath_core::signal::LISTENER_DROPS;
-use slowpath_core::stats::median::median;
 use slowpath_core::timeline::Subject;
 
 use crate::case::{Case, EndpointCase};
@@ -14,7 +11,7 @@ use crate::detectors::{Detector, Examine};
 use crate::diagnosis::{Culprit, Grade, Place, Source};
 use crate::ledger::{NAMED_EPISODES, NAMED_SHARE_LOW};
 use crate::predict::without_waits;
-use crate::trace::looked::Looked;
+use crate::trace::looked::{Looked, each_ns, touched};
 use crate::trace::repeated::{Repeated, SEGMENT_BYTES, Wait};
 use crate::verdict::{Amount, Claim, Found, Verdict, evidence, human, plural};
 
@@ -54,10 +51,6 @@ fn examine(case: &Case<'_>, endpoint: &EndpointCase) -> Verdict {
     if waited.is_empty() {
         return nothing(endpoint, &looked, &candidates);
     }
-    let claim = |w: &Waited| Claim {
-        sample: w.sample,
-        span: w.wait.span(),
-    };
     let claims: Vec<Claim> = waited.iter().map(claim).collect();
     if let Some(blind) = looked.too_small(case, endpoint, &claims) {
         return blind;
@@ -90,6 +83,13 @@ fn waited(case: &Case<'_>, looked: &Looked<'_>) -> Vec<Waited> {
     all
 }
 
+fn claim(w: &Waited) -> Claim {
+    Claim {
+        sample: w.sample,
+        span: w.wait.span(),
+    }
+}
+
 fn found(
     case: &Case<'_>,
     endpoint: &EndpointCase,
@@ -99,16 +99,11 @@ fn found(
 ) -> Verdict {
     let place = looked.place(endpoint, &claims);
     let counts = |w: &&Waited| place != Place::Tail || w.slow;
-    let mut each: BTreeMap<u32, u64> = BTreeMap::new();
-    let mut times = [0_u64; 2];
-    for w in waited.iter().filter(counts) {
-        *each.entry(w.sample).or_default() += w.wait.end - w.wait.begin;
-        times[usize::from(w.wait.by_client)] += 1;
-    }
-    let [answers, requests] = times;
-    let touched = each.len() as u64;
-    let mut each: Vec<f64> = each.into_values().map(|ns| ns as f64).collect();
-    let each = human(median(&mut each).unwrap_or(0.0));
+    let counted: Vec<&Waited> = waited.iter().filter(counts).collect();
+    let requests = counted.iter().filter(|w| w.wait.by_client).count() as u64;
+    let answers = counted.len() as u64 - requests;
+    let own: Vec<Claim> = counted.into_iter().map(claim).collect();
+    let (touched, each) = (touched(&own) as u64, human(each_ns(own.iter())));
     let text = format!(
         "of {} followed requests {touched} waited until something was sent again on their own connection, \
          {each} each in the median: {requests} times the request, {answers} times the answer",

@@ -3,20 +3,18 @@
 //! A request waits for a reply while its thread, or the loop that serves it, has asked and does not
 //! run. Waiting for a lock whose holder has asked is the lock's.
 
-use std::collections::BTreeMap;
 use std::net::SocketAddr;
 
-use slowpath_core::nanos::{MILLISECOND, Nanos, Span};
-use slowpath_core::stats::median::median;
+use slowpath_core::nanos::MILLISECOND;
 
 use crate::case::{Case, EndpointCase};
 use crate::detectors::{Detector, Examine, sequential_fanout};
 use crate::diagnosis::{Culprit, Grade, Place, Segment, Source};
 use crate::predict::without_waits;
 use crate::trace::calls::waits::{Awaited, comes_unseen, waits};
-use crate::trace::calls::{Calls, settled};
+use crate::trace::calls::{Calls, during, settled};
 use crate::trace::inside::{Inside, Walked, summed};
-use crate::trace::looked::Looked;
+use crate::trace::looked::{Looked, each_ns, touched};
 use crate::trace::pieces::Behalf;
 use crate::verdict::{Amount, Claim, Found, Verdict, evidence, human, percent};
 
@@ -76,7 +74,7 @@ fn examine(case: &Case<'_>, endpoint: &EndpointCase) -> Verdict {
         return blind;
     }
     let place = endpoint.place_among(&claims, met.known[1], met.known[0]);
-    let each = each_ns(&met.waited, place);
+    let each = typical_ns(&met.waited, place);
     if place == Place::Floor && each < FLOOR_LEAST_NS {
         return unknown.unwrap_or_else(|| {
             Verdict::Cleared(format!(
@@ -96,7 +94,7 @@ fn found(
     waited: &[Waited],
     claims: Vec<Claim>,
 ) -> Verdict {
-    let each = each_ns(waited, place);
+    let each = typical_ns(waited, place);
     let told = waited.iter().filter(|w| place != Place::Tail || w.slow);
     let who = summed(told.map(|w| (w.whom.clone(), w.claim.span.len_ns() as f64)));
     let total: f64 = who.iter().map(|(_, ns)| ns).sum();
@@ -148,10 +146,8 @@ impl Met {
         let before = self.waited.len();
         let mut unseen_ns = 0;
         let mut put = |begin: u64, end: u64, whom: String| {
-            let span = Span::new(Nanos::new(begin.max(1)), Nanos::new(end.max(1)));
-            let sample = joined.sample;
             self.waited.push(Waited {
-                claim: Claim { sample, span },
+                claim: Claim::between(joined.sample, (begin, end)),
                 whom,
                 slow: walked.slow,
             });
@@ -165,10 +161,8 @@ impl Met {
             let Some(awaited) = waits(inside, piece, &hops, joined.socket) else {
                 continue;
             };
-            let first = settled.partition_point(|part| part.end <= piece.begin);
-            let parts = settled[first..].iter();
             let mut asked = false;
-            for part in parts.take_while(|part| part.begin < piece.end) {
+            for part in during(&settled, piece) {
                 asked = true;
                 if row != Some(part.remote) {
                     let (begin, end) = (part.begin.max(piece.begin), part.end.min(piece.end));
@@ -222,17 +216,7 @@ impl Met {
 }
 
 /// How long a request waits, in the median; a slow one if that is where it lies.
-fn each_ns(waited: &[Waited], place: Place) -> f64 {
-    let mut each: BTreeMap<u32, u64> = BTreeMap::new();
-    for w in waited.iter().filter(|w| place != Place::Tail || w.slow) {
-        *each.entry(w.claim.sample).or_default() += w.claim.span.len_ns();
-    }
-    let mut each: Vec<f64> = each.into_values().map(|ns| ns as f64).collect();
-    median(&mut each).unwrap_or(0.0)
-}
-
-fn touched(claims: &[Claim]) -> usize {
-    let mut touched: Vec<u32> = claims.iter().map(|claim| claim.sample).collect();
-    touched.dedup();
-    touched.len()
+fn typical_ns(waited: &[Waited], place: Place) -> f64 {
+    let counts = |w: &&Waited| place != Place::Tail || w.slow;
+    each_ns(waited.iter().filter(counts).map(|w| &w.claim))
 }

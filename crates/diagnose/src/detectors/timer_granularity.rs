@@ -1,14 +1,14 @@
 //! Requests wait for one tick of a timer that knows whole milliseconds only: whatever is asked of it, a tenth of
 //! that or nothing, takes a whole one.
 
-use slowpath_core::nanos::{MILLISECOND, Nanos, Span};
+use slowpath_core::nanos::MILLISECOND;
 use slowpath_core::trace::Call;
 
 use crate::case::{Case, EndpointCase};
 use crate::detectors::{Detector, Examine};
 use crate::diagnosis::{Culprit, Grade, Source};
 use crate::predict::without_waits;
-use crate::trace::looked::Looked;
+use crate::trace::looked::{Looked, claims};
 use crate::trace::pieces::{Behalf, LeafKind, Piece};
 use crate::verdict::{Amount, Claim, Found, Verdict, evidence, human, ms, percent};
 
@@ -32,16 +32,15 @@ fn examine(case: &Case<'_>, endpoint: &EndpointCase) -> Verdict {
         Ok(looked) => looked,
         Err(blind) => return *blind,
     };
-    let waits = waits(&looked);
+    let all = waits(&looked);
     let n = looked.join.walked.len();
-    if waits.is_empty() {
+    if all.is_empty() {
         let text = format!("none of {n} requests waited for a timer that knows whole milliseconds only");
         return looked.cleared(endpoint, text);
     }
-    let (all, ticks) = (waits.chunk_by(same).count(), waits.chunk_by(same).filter(|w| is_one_tick(w)));
-    let ticks: Vec<Claim> = ticks.flatten().copied().collect();
-    let share = ticks.chunk_by(same).count() as f64 / all as f64;
-    let waits = ticks;
+    let ticks = all.chunk_by(same).filter(|waits| is_one_tick(waits));
+    let waits: Vec<Claim> = ticks.flatten().copied().collect();
+    let share = waits.chunk_by(same).count() as f64 / all.chunk_by(same).count() as f64;
     if share < MOSTLY {
         return Verdict::Cleared(format!(
             "{} of the requests that wait for such timers wait for more than one tick",
@@ -99,25 +98,7 @@ fn waits(looked: &Looked<'_>) -> Vec<Claim> {
         LeafKind::Sleep => piece.leaf.call == Some(Call::Poll),
         _ => false,
     };
-    let mut all: Vec<Claim> = Vec::new();
-    for walked in &looked.join.walked {
-        let sample = walked.joined.sample;
-        for piece in &walked.pieces {
-            let alone = looked.inside.chains.hops(piece.chain).len() == 1;
-            if piece.behalf != Behalf::Own || !alone || !is_timer(piece) {
-                continue;
-            }
-            let at = |ns: u64| Nanos::new(ns.max(1));
-            match all.last_mut() {
-                Some(last) if last.sample == sample && last.span.end == at(piece.begin) => {
-                    last.span.end = at(piece.end);
-                }
-                _ => all.push(Claim {
-                    sample,
-                    span: Span::new(at(piece.begin), at(piece.end)),
-                }),
-            }
-        }
-    }
-    all
+    claims(&looked.pick(|_, piece, hops| {
+        piece.behalf == Behalf::Own && hops.len() == 1 && is_timer(piece)
+    }))
 }

@@ -3,7 +3,6 @@
 
 use std::collections::BTreeSet;
 
-use slowpath_core::nanos::{Nanos, Span};
 
 use crate::case::{Case, EndpointCase};
 use crate::detectors::{Detector, Examine};
@@ -68,11 +67,7 @@ fn examine(case: &Case<'_>, endpoint: &EndpointCase) -> Verdict {
 type Waited = (u32, u64, u64);
 
 fn claim(&(sample, begin, end): &Waited) -> Claim {
-    let at = |ns: u64| Nanos::new(ns.max(1));
-    Claim {
-        sample,
-        span: Span::new(at(begin), at(end)),
-    }
+    Claim::between(sample, (begin, end))
 }
 
 /// When requests had arrived, were not read, and all threads had others. Whoever read it then must

@@ -5,7 +5,7 @@
 //! a runtime that parks what waits in user space, asks for many at once: what belongs to which is then
 //! known of requests that have the target for themselves. So it is of a thread that talks to others for
 //! those that serve. A loop asks again, or answers, when it has read a reply: if what it read before each
-//! step leads back to the request, the steps are the request's. Of others the call alone is known whose
+//! step leads back to the request, the steps are the request's (`steps`). Of others the call alone is known whose
 //! reply was read last: in a runtime that parks what waits, by the thread that answered at once, without
 //! anything else in between. Whom the target asks as much when it has no request is nobody's.
 //!
@@ -18,6 +18,7 @@ pub(crate) mod lookups;
 pub(crate) mod names;
 pub(crate) mod rows;
 mod settled;
+mod steps;
 pub(crate) mod waits;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -26,7 +27,7 @@ use std::net::SocketAddr;
 use slowpath_core::nanos::Nanos;
 use slowpath_core::trace::{RESOLVER_PORTS, Role};
 
-pub(crate) use settled::settled;
+pub(crate) use settled::{during, settled};
 
 use super::index::{Mark, TrafficKind};
 use super::inside::{Inside, Walked};
@@ -151,7 +152,7 @@ impl Calls {
             calls = self.last_step(inside, walked).into_iter().collect();
         } else if !alone {
             // What a loop read last before it answered is what it waited for.
-            calls.retain(|call| is_loop && call.tid == joined.reader);
+            calls.retain(|call| call.tid == joined.reader);
             calls = calls.pop().into_iter().collect();
         }
         Own { calls, whole }
@@ -209,45 +210,7 @@ impl Calls {
         });
         meanwhile.sum::<usize>() > calls.len()
     }
-}
 
-impl Calls {
-    /// The calls that lead from a request to its answer on a loop, in order: each was asked for when
-    /// nothing else had been read since the reply before. `None` if they do not lead back to the
-    /// request.
-    fn steps(&self, inside: &Inside<'_>, walked: &Walked) -> Option<Vec<&Asked>> {
-        let joined = &walked.joined;
-        let (begin, end) = joined.part(Segment::Service);
-        let late = end.saturating_add(WRITE_TOLD_LATE_NS);
-        let marks = inside.index.marks(joined.reader, begin, late);
-        let answered = |mark: &Mark| mark.wrote && mark.socket == joined.socket;
-        let mut at = marks.iter().position(answered)?;
-        let mut steps = Vec::new();
-        loop {
-            let read = marks[..at].iter().rposition(|mark| !mark.wrote)?;
-            let mark = marks[read];
-            if mark.socket == joined.socket {
-                steps.reverse();
-                return Some(steps);
-            }
-            let own = self.by_socket.get(&mark.socket)?;
-            let place = own.partition_point(|&place| self.all[place].end < mark.at);
-            let call = &self.all[*own.get(place)?];
-            if call.begin > mark.at || call.begin < begin {
-                return None;
-            }
-            steps.push(call);
-            at = marks.partition_point(|mark| mark.at < call.begin);
-        }
-    }
-}
-
-/// Whether names are looked up at an address.
-pub(crate) fn is_resolver(remote: SocketAddr) -> bool {
-    RESOLVER_PORTS.contains(&remote.port())
-}
-
-impl Calls {
     /// The call whose reply the thread read that answered the request, just before it did: between the two it
     /// read and wrote nothing else, and did not leave its CPU. What was read is what the request waited
     /// for, since whoever waits in user space goes on where what it waits for was read.
@@ -263,11 +226,21 @@ impl Calls {
             .index
             .offs(joined.writer, read.at, marks[at].at)
             .is_empty();
-        let own = self.by_socket.get(&read.socket).filter(|_| stayed)?;
+        self.read_by(read, begin).filter(|_| stayed)
+    }
+
+    /// The call whose reply, or a part of it, a thread read, if it was asked since `begin`.
+    fn read_by(&self, read: &Mark, begin: u64) -> Option<&Asked> {
+        let own = self.by_socket.get(&read.socket)?;
         let place = own.partition_point(|&place| self.all[place].end < read.at);
         let call = &self.all[*own.get(place)?];
-        (call.begin >= begin && call.begin <= read.at).then_some(call)
+        (begin..=read.at).contains(&call.begin).then_some(call)
     }
+}
+
+/// Whether names are looked up at an address.
+pub(crate) fn is_resolver(remote: SocketAddr) -> bool {
+    RESOLVER_PORTS.contains(&remote.port())
 }
 
 /// The calls on one connection: a reply is over when the next is asked for.
@@ -341,8 +314,7 @@ fn alone(case: &Case<'_>) -> Vec<u32> {
 impl Inside<'_> {
     /// Whether the runtime that reads a request parks what waits in user space.
     pub(crate) fn parks(&self, walked: &Walked) -> bool {
-        let process = self.trace().process_of(walked.joined.reader);
-        process.is_some_and(|process| process.runtime.parks_in_user_space())
+        self.trace().parks(walked.joined.reader)
     }
 
     /// Whether the target asks at this end of a connection: it is the target's, and the target is the

@@ -1,8 +1,9 @@
 //! What the detectors that read a trace have in common.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use slowpath_core::nanos::MILLISECOND;
+use slowpath_core::stats::median::median;
 
 use super::inside::{EndpointJoin, Inside, Walked, summed};
 use super::join::Unjoined;
@@ -155,9 +156,7 @@ impl<'c> Looked<'c> {
         let shift = shift_of(case)?;
         let costs_ns = shift.shift * shift.off_p50_ms * MILLISECOND as f64;
         let claimed: u64 = claims.iter().map(|claim| claim.span.len_ns()).sum();
-        let mut touched: Vec<u32> = claims.iter().map(|claim| claim.sample).collect();
-        touched.dedup();
-        let each_ns = claimed as f64 / touched.len().max(1) as f64;
+        let each_ns = claimed as f64 / touched(claims).max(1) as f64;
         (each_ns < costs_ns).then(|| Verdict::Lead {
             place: self.place(endpoint, claims),
             claims: claims.to_vec(),
@@ -221,6 +220,23 @@ pub(crate) fn claims(picked: &[Picked<'_>]) -> Vec<Claim> {
         }
     }
     claims
+}
+
+/// How many requests the claims are parts of; those of a request stand together.
+pub(crate) fn touched(claims: &[Claim]) -> usize {
+    claims
+        .chunk_by(|one, next| one.sample == next.sample)
+        .count()
+}
+
+/// How much of a request is claimed, in the median.
+pub(crate) fn each_ns<'a>(claims: impl Iterator<Item = &'a Claim>) -> f64 {
+    let mut each: BTreeMap<u32, u64> = BTreeMap::new();
+    for claim in claims {
+        *each.entry(claim.sample).or_default() += claim.span.len_ns();
+    }
+    let mut each: Vec<f64> = each.into_values().map(|ns| ns as f64).collect();
+    median(&mut each).unwrap_or(0.0)
 }
 
 /// What a thread does that ends a chain, completing "while it …".

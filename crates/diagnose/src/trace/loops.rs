@@ -54,8 +54,7 @@ impl Loops {
                     reads.entry(which).or_default().push((mark.at, tid));
                 }
             }
-            let process = index.trace.process_of(tid);
-            if !process.is_some_and(|p| p.runtime.parks_in_user_space()) {
+            if !index.trace.parks(tid) {
                 turns.insert(tid, own);
             }
         }

@@ -43,9 +43,7 @@ impl Pool {
         };
         let mut all = BTreeMap::new();
         for tid in index.tids() {
-            let process = index.trace.process_of(tid);
-            let parks = process.is_some_and(|p| p.runtime.parks_in_user_space());
-            if parks || inside.loops.has(tid) {
+            if index.trace.parks(tid) || inside.loops.has(tid) {
                 continue;
             }
             let busy = in_hand(index, tid, is_clients);

@@ -4,6 +4,7 @@ use std::collections::HashMap;
 
 use rand_chacha::ChaCha8Rng;
 use serde::Deserialize;
+use slowpath_core::nanos::SECOND;
 use slowpath_core::plan::unit;
 
 use super::dist::{Dist, Time};
@@ -22,6 +23,9 @@ pub(crate) struct Keys {
     pub(crate) miss: Option<Dist>,
     /// How long an entry lives once it was filled; for ever without it.
     pub(crate) ttl: Option<Time>,
+    /// Whether its life is counted in whole seconds that have begun, as nginx does.
+    #[serde(default)]
+    pub(crate) whole_seconds: bool,
     /// Whether each use prolongs its life.
     #[serde(default)]
     pub(crate) sliding: bool,
@@ -215,7 +219,14 @@ impl<'a> Memory<'a> {
             } else {
                 entry.filled
             };
-            let lives = keys.ttl.is_none_or(|ttl| sent < since + ttl.0);
+            let tick = |at: u64| {
+                if keys.whole_seconds {
+                    at / SECOND * SECOND
+                } else {
+                    at
+                }
+            };
+            let lives = keys.ttl.is_none_or(|ttl| tick(sent) < tick(since) + ttl.0);
             let is_filling = entry.is_there && entry.filled > sent;
             if is_filling && keys.single_flight {
                 ns += entry.filled - sent;

@@ -2,6 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
+use slowpath_core::catalogue::PROVABLE;
 use slowpath_diagnose::detectors::REGISTRY;
 
 use crate::support::root;
@@ -97,6 +98,15 @@ fn a_cause_has_one_name_everywhere() {
         REGISTRY.len(),
         "a file beside the registry"
     );
+}
+
+#[test]
+fn the_pages_of_causes_that_can_be_proved_say_how() {
+    for cause in PROVABLE {
+        let page = format!("crates/diagnose/docs/{}.md", cause.replace('-', "_"));
+        let text = std::fs::read_to_string(root().join(&page)).unwrap();
+        assert!(text.contains("slowpath prove"), "{page}");
+    }
 }
 
 #[test]

@@ -1,6 +1,7 @@
 //! The README tells the truth: its commands exist, and its main one ends with a confirmed cause.
 
 use serde_json::Value;
+use slowpath_diagnose::detectors::REGISTRY;
 
 use crate::support::{confirmed, names, root, slowpath, stderr, stdout};
 
@@ -28,6 +29,13 @@ fn the_demo_ends_with_a_confirmed_cause_and_a_report() {
         .unwrap();
     let path = line.trim_start_matches("report").trim();
     assert!(folder.path().join(path).exists(), "{path}");
+}
+
+#[test]
+fn the_readme_counts_the_causes() {
+    let readme = std::fs::read_to_string(root().join("README.md")).unwrap();
+    let count = format!("It knows {} causes", REGISTRY.len());
+    assert!(readme.contains(&count), "{count}");
 }
 
 #[test]

@@ -3,14 +3,12 @@
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
 
-use slowpath_core::nanos::{Nanos, Span};
-use slowpath_core::stats::median::median;
-
 use super::lookups::Lookups;
 use super::waits::{comes_unseen, waits};
-use super::{Calls, settled};
+use super::{Calls, during, settled};
 use crate::diagnosis::{Place, Segment};
 use crate::trace::inside::{Inside, Walked};
+use crate::trace::looked::each_ns;
 use crate::trace::pieces::{Behalf, Hop, How, Piece};
 use crate::verdict::Claim;
 
@@ -69,11 +67,7 @@ impl Met {
                 unseen_ns += piece.len_ns();
             }
             if thread.is_none() {
-                let first = parts.partition_point(|part| part.end <= piece.begin);
-                for part in parts[first..]
-                    .iter()
-                    .take_while(|part| part.begin < piece.end)
-                {
+                for part in during(&parts, piece) {
                     self.put(walked, piece, (part.begin, part.end, part.remote));
                     self.lookups.insert((joined.sample, part.begin), false);
                 }
@@ -95,10 +89,8 @@ impl Met {
     ) {
         let (begin, end) = (begin.max(piece.begin), end.min(piece.end));
         if begin < end {
-            let span = Span::new(Nanos::new(begin.max(1)), Nanos::new(end));
-            let sample = walked.joined.sample;
             self.waited.push(Waited {
-                claim: Claim { sample, span },
+                claim: Claim::between(walked.joined.sample, (begin, end)),
                 remote,
                 stack: piece.leaf.stack,
                 slow: walked.slow,
@@ -108,13 +100,8 @@ impl Met {
 
     /// How long a request waits, in the median; a slow one if that is where it lies.
     pub(crate) fn each_ns(&self, place: Place) -> f64 {
-        let mut each: BTreeMap<u32, u64> = BTreeMap::new();
         let counts = |w: &&Waited| place != Place::Tail || w.slow;
-        for w in self.waited.iter().filter(counts) {
-            *each.entry(w.claim.sample).or_default() += w.claim.span.len_ns();
-        }
-        let mut each: Vec<f64> = each.into_values().map(|ns| ns as f64).collect();
-        median(&mut each).unwrap_or(0.0)
+        each_ns(self.waited.iter().filter(counts).map(|w| &w.claim))
     }
 }
 
@@ -123,7 +110,5 @@ fn alone(inside: &Inside<'_>, hops: &[Hop]) -> Option<u32> {
     let goes_on = |hop: &Hop| inside.stays_inside(hop) || hop.how == How::Sent;
     let own = hops.iter().take_while(|hop| inside.stays_inside(hop));
     let tid = own.last().filter(|_| hops.iter().all(goes_on))?.tid;
-    let process = inside.trace().process_of(tid);
-    let parks = process.is_some_and(|p| p.runtime.parks_in_user_space());
-    (!parks && !inside.loops.has(tid)).then_some(tid)
+    (!inside.trace().parks(tid) && !inside.loops.has(tid)).then_some(tid)
 }

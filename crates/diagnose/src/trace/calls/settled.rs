@@ -3,6 +3,7 @@
 use std::net::SocketAddr;
 
 use super::Asked;
+use crate::trace::pieces::Piece;
 
 /// A part of a request in which it waited for one reply.
 #[derive(Debug, PartialEq, Eq)]
@@ -43,6 +44,18 @@ pub(crate) fn settled(calls: &[&Asked]) -> Vec<Part> {
     parts.extend(hole.map(|open| part(open, open.begin, at)));
     parts.reverse();
     parts
+}
+
+/// Those that overlap a piece.
+pub(crate) fn during<'p>(
+    parts: &'p [Part],
+    piece: &Piece,
+) -> impl Iterator<Item = &'p Part> + use<'p> {
+    let (begin, end) = (piece.begin, piece.end);
+    let first = parts.partition_point(|part| part.end <= begin);
+    parts[first..]
+        .iter()
+        .take_while(move |part| part.begin < end)
 }
 
 #[cfg(test)]

@@ -103,8 +103,7 @@ impl Walker<'_> {
         if facts.idle || facts.named {
             return facts.idle;
         }
-        let process = self.index.trace.process_of(tid);
-        process.is_some_and(|p| p.runtime.parks_in_user_space())
+        self.index.trace.parks(tid)
             && off.why == Why::Sleeping
             && matches!(
                 self.call(off),
