@@ -79,7 +79,7 @@ fn unsure(share: f64, episodes: usize) -> (String, String) {
         "too few episodes ({episodes}) to be sure that it explains {} of the excess",
         percent(share)
     );
-    (missing, "measure longer".to_owned())
+    (missing, "measure longer, or more repeats".to_owned())
 }
 
 fn cleared_text(case: &Case<'_>, answer: &Answer) -> String {

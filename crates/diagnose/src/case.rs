@@ -342,7 +342,8 @@ impl EndpointCase {
                 None => others_ns += length_ns,
             }
         }
-        if clusters.len() < NAMED_EPISODES {
+        // Where there is no floor either, it is not named, but told of the tail.
+        if clusters.len() < NAMED_EPISODES && self.floor.is_some() {
             return Place::Floor;
         }
         if slow_ns * others as f64 >= TAIL_HAS_MORE * others_ns * slow as f64 {

@@ -1,6 +1,9 @@
 //! The server becomes slow, or refuses, once it was given so much: from a certain request on, counted
 //! since its start, and not from a certain time on.
 
+use slowpath_core::stats::median::median;
+use slowpath_core::stats::trend::trend;
+
 use crate::case::{Case, EndpointCase};
 use crate::detectors::{Detector, Examine};
 use crate::diagnosis::{Culprit, Evidence, Grade, Place, Source};
@@ -10,6 +13,19 @@ use crate::verdict::{Amount, Claim, Found, Verdict, evidence, human, plural};
 
 /// Of the repeats so many have to show the change.
 const REPEATS_SHARE: f64 = 2.0 / 3.0;
+
+/// What tells their number from the time.
+const OTHER_RATE: &str = "measure three repeats or more, with the server started anew for each, and again at \
+                          twice the rate: what goes by their number then comes at half the time";
+/// Parts of a repeat that are held against each other, and requests in each: medians of fewer scatter.
+const PARTS: usize = 20;
+const PART_LEAST: usize = 10;
+/// Of them so many are the beginning, and as many the end.
+const ENDS: usize = 3;
+/// Requests take so many times as long in the end: warming up, and a noisy host, move them by less.
+const GROWS: f64 = 2.0;
+/// A rank correlation with the order as strong as this comes by chance in one run of a thousand at most.
+const GROWS_BY_CHANCE: f64 = 0.001;
 
 /// See the module.
 pub(super) static DETECTOR: Detector = Detector {
@@ -22,7 +38,8 @@ fn examine(case: &Case<'_>, endpoint: &EndpointCase) -> Verdict {
         return judged(case, endpoint, &changes, Place::Errors);
     }
     let Some((cut_ns, fast_ns)) = endpoint.split.cut_ns.zip(endpoint.split.fast_ns) else {
-        return Verdict::Cleared("no request is slow beside others".to_owned());
+        return growing(case, endpoint)
+            .unwrap_or_else(|| Verdict::Cleared("no request is slow beside others".to_owned()));
     };
     let slow = |i: u32| {
         let ns = case.sample(i).latency_ns();
@@ -30,10 +47,59 @@ fn examine(case: &Case<'_>, endpoint: &EndpointCase) -> Verdict {
     };
     match Changes::of(case, endpoint, slow) {
         Some(changes) => judged(case, endpoint, &changes, Place::Tail),
-        None => Verdict::Cleared(
-            "there is no request from which on most are slow, and before which none is".to_owned(),
-        ),
+        None => growing(case, endpoint).unwrap_or_else(|| {
+            Verdict::Cleared(
+                "there is no request from which on most are slow, and before which none is".to_owned(),
+            )
+        }),
     }
+}
+
+/// Requests that take longer and longer from the first to the last: with their number, with the time, or
+/// because more come than are served.
+fn growing(case: &Case<'_>, endpoint: &EndpointCase) -> Option<Verdict> {
+    let repeats = endpoint.completed.chunk_by(|&a, &b| case.sample(a).repeat() == case.sample(b).repeat());
+    let (mut of, mut grown) = (0.0, Vec::new());
+    for requests in repeats {
+        of += 1.0;
+        grown.extend(growth(case, requests).map(|ends| (requests, ends)));
+    }
+    let &(_, (from_ns, to_ns)) = grown.first().filter(|_| grown.len() as f64 >= REPEATS_SHARE * of)?;
+    let claims: Vec<Claim> = grown.iter().flat_map(|&(requests, (from_ns, _))| {
+        requests.iter().filter_map(move |&i| {
+            let sample = case.sample(i);
+            let more_ns = sample.latency_ns().checked_sub(from_ns as u64).filter(|&ns| ns > 0)?;
+            let mut span = sample.span();
+            span.begin = span.end.minus(more_ns.min(span.len_ns()));
+            Some(Claim { sample: i, span })
+        })
+    }).collect();
+    Some(Verdict::Lead {
+        place: endpoint.place_of(&claims),
+        claims,
+        missing: format!(
+            "what makes requests take longer and longer, in the median {} at the beginning of the load and {} \
+             at its end: their number, the time, or that more come than are served",
+            human(from_ns),
+            human(to_ns)
+        ),
+        remedy: OTHER_RATE.to_owned(),
+    })
+}
+
+/// What requests of a repeat take at its beginning and at its end, in the median, if that grows throughout.
+fn growth(case: &Case<'_>, requests: &[u32]) -> Option<(f64, f64)> {
+    if requests.len() < PARTS * PART_LEAST {
+        return None;
+    }
+    let parts = requests.chunks(requests.len().div_ceil(PARTS)).map(|part| {
+        let mut all: Vec<f64> = part.iter().map(|&i| case.sample(i).latency_ns() as f64).collect();
+        median(&mut all)
+    });
+    let parts: Vec<f64> = parts.collect::<Option<_>>()?;
+    let ends = |of: &[f64]| median(&mut of.to_vec());
+    let (from, to) = (ends(&parts[..ENDS])?, ends(&parts[parts.len() - ENDS..])?);
+    (trend(&parts)?.p < GROWS_BY_CHANCE && to >= GROWS * from).then_some((from, to))
 }
 
 /// Where failures begin, if nearly all requests fail from there on.
@@ -70,9 +136,7 @@ fn judged(
             place,
             claims: claims(case, endpoint, changes),
             missing: format!("whether it is their number or the time: {text}"),
-            remedy: "measure three repeats or more, with the server started anew for each, and \
-                     again at twice the rate: what goes by their number then comes at half the time"
-                .to_owned(),
+            remedy: OTHER_RATE.to_owned(),
         },
     }
 }
