@@ -125,6 +125,15 @@ impl Design {
         (into % self.piece_slot_ns() >= self.guard_ns).then_some((block, arm))
     }
 
+    /// The stretches of a block that count, as offsets from the start of the load in nanoseconds.
+    pub fn counted_ns(&self, block: usize) -> impl Iterator<Item = (u64, u64)> + '_ {
+        let begin = self.begins_ns(block);
+        (0..u64::from(self.pieces.max(1))).map(move |piece| {
+            let piece = begin + piece * self.piece_slot_ns();
+            (piece + self.guard_ns, piece + self.piece_slot_ns())
+        })
+    }
+
     /// The last block, which checks that things returned to what they were.
     pub(crate) fn last(&self) -> usize {
         self.blocks.len().saturating_sub(1)
@@ -193,6 +202,8 @@ mod tests {
         );
         let in_all = (0..120).filter(|&into| counts(into).is_some()).count();
         assert_eq!(in_all, 90);
+        let stretches: Vec<(u64, u64)> = design.counted_ns(0).collect();
+        assert_eq!(stretches, [(110, 140), (150, 180), (190, 220)]);
     }
 
     #[test]

@@ -11,6 +11,8 @@
 #![warn(clippy::disallowed_methods)]
 
 pub mod ab;
+mod accounted;
+mod beside;
 pub mod compare;
 mod design;
 mod estimate;
@@ -21,9 +23,12 @@ mod judge;
 pub mod log;
 mod power;
 mod resolution;
+mod same_keys;
 pub mod sweep;
 mod wording;
 
+pub use accounted::accounted;
+pub use beside::{Beside, gained_beside};
 pub use design::{Arm, Design, FEWEST_PAIRS, GUARD_NS, WARMUP_NS};
 pub use estimate::{Estimate, UnitOf};
 pub use experiment::{
@@ -36,3 +41,4 @@ pub use power::{
     LONGEST_BLOCK_NS, PERIODS_PER_BLOCK, SHORTEST_BLOCK_NS, SLOW_PER_BLOCK, TooRare, block_ns,
     power,
 };
+pub use same_keys::{KeyCount, SLOW_LEAST, other_keys};

@@ -39,6 +39,10 @@ pub const ARGUMENT: &str = "__guardian";
 /// overloaded on purpose may keep it from a CPU for a while.
 const ANSWER_WAIT: Duration = Duration::from_secs(5);
 
+/// The same while it keeps a thread from going on: one that does not answer then may be stopped itself, and
+/// lets nobody go before it is killed.
+const ANSWER_WAIT_HOLDING: Duration = Duration::from_secs(1);
+
 /// How long the guardian may take to finish its work after an orderly shutdown; the longest is
 /// ending processes, with its one second of grace and three of killing.
 const FINISH_WAIT: Duration = Duration::from_secs(6);
@@ -91,6 +95,8 @@ struct Link {
     answers: ChildStdout,
     next_id: u64,
     gone: Option<String>,
+    /// Whether a thread may be kept from going on.
+    holds: bool,
 }
 
 impl Guardian {
@@ -128,6 +134,7 @@ impl Guardian {
             answers,
             next_id: 0,
             gone: None,
+            holds: false,
         };
         let guardian = Self {
             link: Arc::new(Mutex::new(link)),
@@ -178,14 +185,26 @@ impl Guardian {
 
     /// Keeps a thread from going on: until [`Self::resume`], for `most` (at the longest
     /// [`PAUSE_MAX`]), and no longer than slowpath and the guardian live. One at a time.
+    ///
+    /// A guardian that does not answer meanwhile is killed, with which the thread goes on: it may be stopped
+    /// (`SIGSTOP`), and then its own watch is too. Whoever made changes takes them back themselves.
     pub fn pause(&self, thread: Identity, most: Duration) -> Result<(), GuardianError> {
         let most_ms = most.as_millis() as u64;
-        self.with_link(|link| link.order(&Order::Pause { thread, most_ms }))
+        self.with_link(|link| {
+            link.holds = true;
+            let held = link.order(&Order::Pause { thread, most_ms });
+            link.holds = held.is_ok();
+            held
+        })
     }
 
     /// Lets the thread that is kept go on; without one it does nothing.
     pub fn resume(&self) -> Result<(), GuardianError> {
-        self.with_link(|link| link.order(&Order::Resume))
+        self.with_link(|link| {
+            link.order(&Order::Resume)?;
+            link.holds = false;
+            Ok(())
+        })
     }
 
     /// Its pid.
@@ -217,6 +236,10 @@ impl Link {
                 _ => error.to_string(),
             };
             self.gone = Some(why.clone());
+            if self.holds {
+                // The kernel ends its traces with it. One that has ended needs no signal.
+                drop(self.child.kill());
+            }
             GuardianError::Gone(why)
         })?;
         match answer {
@@ -228,17 +251,22 @@ impl Link {
     }
 
     fn exchange(&mut self, order: &Order) -> io::Result<Answer> {
+        let wait = if self.holds {
+            ANSWER_WAIT_HOLDING
+        } else {
+            ANSWER_WAIT
+        };
         let mut line = serde_json::to_vec(order)?;
         line.push(b'\n');
         let orders = self.orders.as_mut().ok_or(io::ErrorKind::BrokenPipe)?;
         for piece in line.chunks(WRITE_MAX_BYTES) {
-            wait_for(orders, PollFlags::OUT)?;
+            wait_for(orders, PollFlags::OUT, wait)?;
             orders.write_all(piece)?;
         }
         let mut answer = Vec::new();
         while !answer.ends_with(b"\n") {
             let mut byte = [0];
-            wait_for(&self.answers, PollFlags::IN)?;
+            wait_for(&self.answers, PollFlags::IN, wait)?;
             if self.answers.read(&mut byte)? == 0 {
                 return Err(io::ErrorKind::UnexpectedEof.into());
             }
@@ -263,8 +291,8 @@ impl Drop for Link {
     }
 }
 
-fn wait_for(stream: &impl AsFd, flags: PollFlags) -> io::Result<()> {
-    let deadline = Instant::now() + ANSWER_WAIT;
+fn wait_for(stream: &impl AsFd, flags: PollFlags, wait: Duration) -> io::Result<()> {
+    let deadline = Instant::now() + wait;
     loop {
         let left = deadline.saturating_duration_since(Instant::now());
         let limit = Timespec {

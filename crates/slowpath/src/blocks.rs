@@ -5,6 +5,8 @@ use std::collections::BTreeMap;
 use slowpath_core::Nanos;
 use slowpath_core::record::RunRecord;
 use slowpath_core::sample::{NONE, Outcome, Stage};
+use slowpath_core::samples::SampleRef;
+use slowpath_core::scenario::Endpoint;
 use slowpath_core::stats::quantile::type_1;
 use slowpath_experiment::{Arm, BlockMeasurement, Experiment, Intervention};
 
@@ -16,6 +18,46 @@ const OTHERS_MOST: f64 = 0.1;
 /// Requests that meet others for their key although they are to be kept apart, as a share of those that
 /// do without: more are as good as no intervention.
 const MET_MOST: f64 = 0.5;
+/// Failures that a proxy adds, as a share of the requests, that are none of chance's …
+const BROKEN_SHARE: f64 = 0.05;
+/// … if there are so many.
+const BROKEN_LEAST: u64 = 5;
+
+/// A request that counts for a block: it was scheduled there, and not in a guard.
+pub(crate) struct Counted<'a> {
+    pub(crate) block: usize,
+    pub(crate) arm: Arm,
+    pub(crate) sample: SampleRef<'a>,
+}
+
+/// When the load of an experiment began, from which its blocks are told.
+pub(crate) fn began(record: &RunRecord, experiment: &Experiment) -> Option<Nanos> {
+    let repeat = record.manifest.repeats.first()?;
+    Some(repeat.window.begin.minus(experiment.design.warmup_ns))
+}
+
+/// The requests that count for a block, of an endpoint or of all.
+pub(crate) fn counted<'a>(
+    record: &'a RunRecord,
+    experiment: &'a Experiment,
+    endpoint: Option<&str>,
+) -> impl Iterator<Item = Counted<'a>> {
+    let endpoints = &record.manifest.plan.scenario.endpoints;
+    let is_wanted = |of: &Endpoint| endpoint.is_none_or(|wanted| of.name == wanted);
+    let wanted: Vec<bool> = endpoints.iter().map(is_wanted).collect();
+    let all = endpoint.is_none();
+    let began = began(record, experiment);
+    let of_block = move |sample: SampleRef<'a>| {
+        let endpoint = usize::from(sample.endpoint());
+        let is_of = all || wanted.get(endpoint).copied().unwrap_or(false);
+        if sample.stage() != Stage::Measured || !is_of {
+            return None;
+        }
+        let (block, arm) = experiment.design.arm_at(sample.scheduled().since(began?))?;
+        Some(Counted { block, arm, sample })
+    };
+    record.samples.iter().filter_map(of_block)
+}
 
 /// Why the intervention was none, by how connections were used under it (a server may close each
 /// of them, or whoever stands in between), or by how many keys were left that nobody asked for.
@@ -26,12 +68,9 @@ pub(crate) fn without_effect(record: &RunRecord, experiment: &Experiment) -> Opt
         Intervention::KeysApart => return keys_met(record, experiment),
         _ => return None,
     };
-    let repeat = record.manifest.repeats.first()?;
-    let began = repeat.window.begin.minus(experiment.design.warmup_ns);
     let (mut all, mut others) = (0_u32, 0_u32);
-    for sample in &record.samples {
-        let arm = experiment.design.arm_at(sample.scheduled().since(began));
-        if sample.sent().is_some() && arm.is_some_and(|(_, arm)| arm == Arm::With) {
+    for Counted { arm, sample, .. } in counted(record, experiment, None) {
+        if sample.sent().is_some() && arm == Arm::With {
             all += 1;
             others += u32::from((sample.index_on_connection() > 0) != wants_reuse);
         }
@@ -46,8 +85,7 @@ pub(crate) fn without_effect(record: &RunRecord, experiment: &Experiment) -> Opt
 
 /// That requests met others for their key nearly as often as without the intervention, if they did.
 fn keys_met(record: &RunRecord, experiment: &Experiment) -> Option<String> {
-    let repeat = record.manifest.repeats.first()?;
-    let began = repeat.window.begin.minus(experiment.design.warmup_ns);
+    let began = began(record, experiment)?;
     // Of each arm, all requests, and those that met another one.
     let mut counts = [[0_u32; 2]; 2];
     let mut asked_until: BTreeMap<u32, Nanos> = BTreeMap::new();
@@ -85,30 +123,10 @@ pub(crate) fn measurements(
     experiment: &Experiment,
     endpoint: Option<&str>,
 ) -> Vec<BlockMeasurement> {
-    let Some(repeat) = record.manifest.repeats.first() else {
-        return Vec::new();
-    };
-    let began = repeat.window.begin.minus(experiment.design.warmup_ns);
-    let wanted = |index: u16| {
-        let name = record
-            .manifest
-            .plan
-            .scenario
-            .endpoints
-            .get(usize::from(index));
-        endpoint.is_none_or(|wanted| name.is_some_and(|e| e.name == wanted))
-    };
     let blocks = experiment.design.blocks.len();
     let mut latencies: Vec<Vec<u64>> = vec![Vec::new(); blocks];
     let mut errors = vec![0_u64; blocks];
-    for sample in &record.samples {
-        if sample.stage() != Stage::Measured || !wanted(sample.endpoint()) {
-            continue;
-        }
-        let offset = sample.scheduled().since(began);
-        let Some((block, _)) = experiment.design.arm_at(offset) else {
-            continue;
-        };
+    for Counted { block, sample, .. } in counted(record, experiment, endpoint) {
         match sample.outcome() {
             Outcome::Ok => latencies[block].push(sample.latency_ns()),
             Outcome::Unfinished => {}
@@ -142,4 +160,69 @@ pub(crate) fn measurements(
             })
         })
         .collect()
+}
+
+/// Of the requests that end, failed ones and all.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Failed {
+    failed: u64,
+    all: u64,
+}
+
+impl Failed {
+    /// Of these outcomes.
+    pub(crate) fn of(outcomes: impl Iterator<Item = Outcome>) -> Self {
+        let mut of = Self::default();
+        for outcome in outcomes.filter(|outcome| *outcome != Outcome::Unfinished) {
+            of.all += 1;
+            of.failed += u64::from(outcome != Outcome::Ok);
+        }
+        of
+    }
+
+    /// In the blocks without the intervention.
+    pub(crate) fn without(record: &RunRecord, experiment: &Experiment) -> Self {
+        let counted = counted(record, experiment, experiment.endpoint.as_deref());
+        let own = counted.filter(|counted| counted.arm == Arm::Without);
+        Self::of(own.map(|counted| counted.sample.outcome()))
+    }
+
+    fn share(self) -> f64 {
+        self.failed as f64 / self.all.max(1) as f64
+    }
+
+    /// That requests fail since a service is asked through a proxy, if they do: so many did before.
+    pub(crate) fn since_the_proxy(self, before: Self) -> Option<String> {
+        let is_more = self.share() > before.share() + BROKEN_SHARE;
+        (self.failed >= BROKEN_LEAST && is_more).then(|| {
+            format!(
+                "through a proxy without any delay {:.0} % of the requests fail, and {:.0} % did in the run",
+                100.0 * self.share(),
+                100.0 * before.share()
+            )
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_fails_behind_a_proxy_and_did_not_before_is_told() {
+        let of = |failed, all| Failed { failed, all };
+        let why = of(100, 100).since_the_proxy(of(0, 500)).unwrap();
+        assert!(why.contains("100 % of the requests fail, and 0 %"), "{why}");
+        for (now, before) in [
+            (of(100, 100), of(500, 500)),
+            (of(1, 100), of(0, 500)),
+            (of(2, 2), of(0, 500)),
+            (of(0, 0), of(0, 0)),
+        ] {
+            assert_eq!(now.since_the_proxy(before), None, "{now:?} {before:?}");
+        }
+        let outcomes = [Outcome::Ok, Outcome::Timeout, Outcome::Unfinished];
+        let of = Failed::of(outcomes.into_iter());
+        assert_eq!((of.failed, of.all), (1, 2));
+    }
 }

@@ -4,6 +4,7 @@
 use std::collections::BTreeSet;
 
 use anyhow::Result;
+use slowpath_core::nanos::SECOND;
 use slowpath_core::scenario::{ConnectionUse, Http, Pick, Pool, Template};
 use slowpath_diagnose::case::{Case, EndpointCase};
 use slowpath_diagnose::diagnosis::Finding;
@@ -11,6 +12,7 @@ use slowpath_experiment::{
     Design, Effect, FAILED_PER_BLOCK, FEWEST_PAIRS, GUARD_NS, Hypothesis, SLOW_PER_BLOCK, block_ns,
 };
 
+use crate::alternatives::Accounts;
 use crate::exit::Problem;
 use crate::present::Judged;
 
@@ -38,6 +40,9 @@ const REQUESTS_PER_BLOCK: f64 = 45.0;
 /// A block is planned to hold so many times as many slow requests as are needed: their share in the run
 /// was an estimate, and a block that holds just as many as that on average is as often too short.
 const PLANNED_MORE: f64 = 1.3;
+
+/// Blocks do not become longer so that those of an arm hold enough of what is rare.
+const LONGEST_OF_ALL_NS: u64 = 15 * SECOND;
 
 /// An intervention.
 struct Kind {
@@ -83,6 +88,21 @@ impl Ground<'_> {
             return Err(Problem::usage(what, "measure over HTTP/1.1"));
         }
         Ok(scenario.load.connection)
+    }
+
+    /// Requests of the endpoint that ended, a second.
+    fn rate_per_s(&self) -> f64 {
+        let ended = (self.endpoint.completed.len() + self.endpoint.failed.len()) as f64;
+        ended / (self.case.measured_ns().max(1) as f64 / 1e9)
+    }
+
+    /// How long blocks have to be so that those of an arm together hold so many of some requests of the
+    /// endpoint: `share` of all.
+    fn block_ns_of_all(&self, wanted: f64, share: f64) -> u64 {
+        let per_s = FEWEST_PAIRS as f64 * self.rate_per_s() * share;
+        let needs_ns = (wanted / per_s * 1e9).ceil();
+        // Beyond that it has to do with fewer, and says so.
+        (needs_ns as u64).min(LONGEST_OF_ALL_NS)
     }
 
     /// The keys that the endpoint's requests ask for, where an experiment can change them.
@@ -136,10 +156,19 @@ struct Written {
     piece_ns: Option<u64>,
     /// The share of the endpoint's requests that the arm with the intervention sends.
     sent: f64,
+    /// What the intervention cannot tell.
+    limits: Limits,
+}
+
+/// What an intervention cannot tell.
+#[derive(Debug, Default)]
+pub(crate) struct Limits {
     /// Why the cause may be there although the intervention does not move it.
-    limited_by: Option<String>,
+    pub(crate) limited_by: Option<String>,
     /// Why it may be another one although the intervention moves it.
-    shared_by: Option<String>,
+    pub(crate) shared_by: Option<String>,
+    /// It is another one unless the replies of a service account for the time of these requests.
+    pub(crate) accounts: Option<Accounts>,
 }
 
 impl Written {
@@ -151,8 +180,7 @@ impl Written {
             block_ns: 0,
             piece_ns: None,
             sent: 1.0,
-            limited_by: None,
-            shared_by: None,
+            limits: Limits::default(),
         }
     }
 }
@@ -165,10 +193,7 @@ pub(crate) struct Test {
     pub(crate) endpoint: Option<String>,
     pub(crate) hypothesis: Hypothesis,
     pub(crate) design: Design,
-    /// Why the cause may be there although the intervention does not move it.
-    pub(crate) limited_by: Option<String>,
-    /// Why it may be another one although the intervention moves it.
-    pub(crate) shared_by: Option<String>,
+    pub(crate) limits: Limits,
 }
 
 /// What is to be tested.
@@ -247,8 +272,7 @@ fn on_ground(
 fn planned(ground: &Ground<'_>, written: Written, seed: u64) -> Result<Test> {
     let hypothesis = written.hypothesis;
     let endpoint = ground.endpoint;
-    let ended = (endpoint.completed.len() + endpoint.failed.len()) as f64;
-    let rate_per_s = ended / (ground.case.measured_ns() as f64 / 1e9);
+    let rate_per_s = ground.rate_per_s();
     let share = slow_share(ground, &hypothesis);
     let block = block_ns(rate_per_s, share / PLANNED_MORE, written.period_ns)
         .and_then(|block| {
@@ -271,8 +295,7 @@ fn planned(ground: &Ground<'_>, written: Written, seed: u64) -> Result<Test> {
         },
         hypothesis,
         design,
-        limited_by: written.limited_by,
-        shared_by: written.shared_by,
+        limits: written.limits,
     })
 }
 

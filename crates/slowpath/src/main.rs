@@ -1,6 +1,7 @@
 //! slowpath finds out why a network service is slow, and proves it.
 #![allow(clippy::disallowed_methods, reason = "the binary wires the effects")]
 
+mod alternatives;
 mod blocks;
 mod cli;
 mod command;

@@ -22,6 +22,10 @@ const BREATH: Duration = Duration::from_millis(100);
 const GIVEN_UP_MOST: u32 = 4;
 /// A thread that was paused for less of its blocks was not taken away.
 const IN_FORCE_LEAST: f64 = 0.9;
+/// One that was paused for less than this is not what took four fifths of the slow requests away.
+const TREATED_LEAST: f64 = 0.6;
+/// The state of a thread that waits for a disk, as a letter of `/proc/TID/stat`.
+const AT_A_DISK: char = 'D';
 
 /// Whether requests still end.
 #[derive(Debug)]
@@ -49,6 +53,36 @@ impl Flow {
     }
 }
 
+/// For how long the thread stood still, of the time that it was to.
+#[derive(Debug, Default)]
+struct Force {
+    wanted: Duration,
+    given: Duration,
+}
+
+impl Force {
+    /// A stretch that is over. `held` if it was held at its begin, and `stands` if it stood still at its
+    /// end: whoever was let go meanwhile by the guardian itself does not.
+    fn add(&mut self, passed: Duration, held: bool, stands: bool) {
+        self.wanted += passed;
+        if held && stands {
+            self.given += passed;
+        }
+    }
+
+    fn share(&self) -> f64 {
+        self.given.as_secs_f64() / self.wanted.as_secs_f64().max(1e-9)
+    }
+}
+
+/// A thread that was paused, as it is otherwise.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Paused {
+    pub(crate) tid: u32,
+    /// What share of the time it waits for a disk.
+    pub(crate) at_a_disk: f64,
+}
+
 fn counts(progress: &Progress) -> (u64, u64) {
     let of = |counter: &std::sync::atomic::AtomicU64| counter.load(Ordering::Relaxed);
     (of(&progress.offered), of(&progress.done))
@@ -66,9 +100,12 @@ pub(crate) struct Pausing {
     /// In this block.
     given_up: u32,
     given_up_in_all: u32,
-    wanted: Duration,
-    in_force: Duration,
+    /// How often the guardian let it go by itself.
+    let_go: u32,
+    force: Force,
     looked: Instant,
+    /// Looks at it in blocks in which it is not paused, and of these at how many it waited for a disk.
+    free: (u32, u32),
 }
 
 impl Pausing {
@@ -84,9 +121,10 @@ impl Pausing {
             not_before: now,
             given_up: 0,
             given_up_in_all: 0,
-            wanted: Duration::ZERO,
-            in_force: Duration::ZERO,
+            let_go: 0,
+            force: Force::default(),
             looked: now,
+            free: (0, 0),
         }
     }
 
@@ -97,12 +135,13 @@ impl Pausing {
         guardian: &Guardian,
     ) -> Result<(), InterventionError> {
         let now = Instant::now();
+        let (held, stands) = (self.pause.is_held(), self.pause.stands());
         if was {
-            let passed = now.duration_since(self.looked);
-            self.wanted += passed;
-            if self.pause.is_held() {
-                self.in_force += passed;
-            }
+            self.force
+                .add(now.duration_since(self.looked), held, stands);
+        } else if let Some(state) = self.pause.state() {
+            self.free.0 += 1;
+            self.free.1 += u32::from(state == AT_A_DISK);
         }
         self.looked = now;
         if !on {
@@ -110,7 +149,11 @@ impl Pausing {
             self.not_before = now;
             return self.pause.let_go(guardian);
         }
-        if self.pause.is_held() {
+        if held && !stands {
+            self.let_go += 1;
+            self.not_before = now + BREATH;
+            self.pause.let_go(guardian)
+        } else if held {
             self.mind(now, guardian)
         } else if now >= self.not_before && self.given_up < GIVEN_UP_MOST {
             self.hold(now, guardian)
@@ -152,17 +195,41 @@ impl Pausing {
         Ok(())
     }
 
-    /// What kept it from its full effect.
+    /// What kept it from its full effect, so that it refutes nothing.
     pub(crate) fn shortfall(&self) -> Option<String> {
-        let share = self.in_force.as_secs_f64() / self.wanted.as_secs_f64().max(1e-9);
-        (share < IN_FORCE_LEAST).then(|| {
+        let name = self.pause.name();
+        if self.force.share() < IN_FORCE_LEAST {
+            return Some(self.in_words());
+        }
+        self.pause.may_have_a_lock().then(|| {
             format!(
-                "thread {} could be paused for {:.0} % of its blocks, and was let go {} times since \
-                 requests waited for it",
-                self.pause.name(),
-                100.0 * share,
-                self.given_up_in_all
+                "threads waited for a lock that names no owner while {name} was paused, and whether that has \
+                 it cannot be seen"
             )
+        })
+    }
+
+    /// That it was paused so little that it confirms nothing either, if so.
+    pub(crate) fn hardly(&self) -> Option<String> {
+        (self.force.share() < TREATED_LEAST).then(|| self.in_words())
+    }
+
+    fn in_words(&self) -> String {
+        format!(
+            "thread {} could be paused for {:.0} % of its blocks, was let go {} times since requests waited \
+             for it, and {} times by the guardian",
+            self.pause.name(),
+            100.0 * self.force.share(),
+            self.given_up_in_all,
+            self.let_go
+        )
+    }
+
+    /// The thread, as it is when it is not paused.
+    pub(crate) fn paused(&self) -> Option<Paused> {
+        Some(Paused {
+            tid: self.pause.tid()?,
+            at_a_disk: f64::from(self.free.1) / f64::from(self.free.0.max(1)),
         })
     }
 }
@@ -205,5 +272,20 @@ mod tests {
         assert!(!stops(&[(0, (5, 5)), (300, (5, 5)), (900, (5, 5))]));
         // The patience begins with the first that is under way.
         assert!(!stops(&[(0, (5, 5)), (300, (5, 5)), (350, (6, 5))]));
+    }
+
+    #[test]
+    fn what_the_guardian_ended_was_not_in_force() {
+        let (mut force, turn) = (Force::default(), Duration::from_millis(20));
+        for _ in 0..80 {
+            force.add(turn, true, true);
+        }
+        // It goes on although nobody here let it go; then it is not held, and it stands again.
+        force.add(turn, true, false);
+        for _ in 0..19 {
+            force.add(turn, false, false);
+        }
+        assert!((force.share() - 0.8).abs() < 1e-9, "{}", force.share());
+        assert!(Force::default().share() <= 0.0);
     }
 }

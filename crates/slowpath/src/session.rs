@@ -19,7 +19,7 @@ use slowpath_observe::target::{
     Hidden, Identity, Launch, ReadyCheck, Running, find_listener, find_unix_listener, free_port,
 };
 
-use crate::exit::Problem;
+use crate::exit::{Exit, Problem};
 use crate::telemetry::Telemetry;
 use crate::{out, reach};
 use starting::{start, start_services};
@@ -111,7 +111,9 @@ impl Session {
             _scratch: scratch,
         };
         match &scenario.target.command {
-            Some(command) => session.start_target(setting, guardian, command)?,
+            Some(command) => session
+                .start_target(setting, guardian, command)
+                .map_err(|error| through_proxy(setting.delayed, error))?,
             None => reach::check(&session.route, &session.facts.url, scenario.target.http)?,
         }
         session.look(setting, url.port);
@@ -254,15 +256,37 @@ fn stand_before(
         &mut places.service_hosts[position],
         &mut places.service_ports[position],
     );
-    let address = (host.trim_matches(['[', ']']), *port).to_socket_addrs();
-    let address = address.ok().and_then(|mut all| all.next());
-    let unknown = || Problem::usage(format!("there is no host {host} of service {name}"), "");
-    let proxy = DelayProxy::start(address.ok_or_else(unknown)?);
+    let addresses = (host.trim_matches(['[', ']']), *port).to_socket_addrs();
+    let addresses: Vec<_> = addresses.into_iter().flatten().collect();
+    if addresses.is_empty() {
+        let what = format!("there is no host {host} of service {name}");
+        return Err(Problem::usage(
+            what,
+            "write its address as it is known here",
+        ));
+    }
+    let proxy = DelayProxy::start(addresses);
     let proxy = proxy.map_err(|error| no_port(&error))?;
     *port = proxy.port();
     LOOPBACK.clone_into(host);
     Ok(proxy)
 }
+
+/// A target that got ready when it asked a service itself, and does not when it asks through a proxy.
+fn through_proxy(delayed: Option<&str>, error: anyhow::Error) -> anyhow::Error {
+    let Some(service) = delayed.filter(|_| Exit::of(&error) == Exit::Unreachable) else {
+        return error;
+    };
+    let what = format!(
+        "service {service} cannot be delayed: the target does not get ready when it asks it through a proxy \
+         on this host\n{error}"
+    );
+    Problem::usage(what, BY_NAME).into()
+}
+
+/// What to try where a service is another one behind a proxy.
+pub(crate) const BY_NAME: &str = "a name that TLS or a virtual host goes by is lost behind a proxy: let the target have the name from \
+     elsewhere than {service.NAME.host}, or take the cause away by a toggle of your own";
 
 /// The processes behind the first address that some are found behind: `localhost` has two, and
 /// many servers listen on one of them only. When none are found, why not behind the first.

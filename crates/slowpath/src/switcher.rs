@@ -7,6 +7,7 @@ use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 use anyhow::{Result, anyhow};
+use slowpath_core::nanos::Span;
 use slowpath_core::scenario::{Places, Scenario, Toggle};
 use slowpath_experiment::{Arm, Design, Hypothesis, Intervention as Planned};
 use slowpath_load::{Control, Reuse};
@@ -18,7 +19,7 @@ use slowpath_observe::interventions::{
 
 use crate::exit::Problem;
 use crate::measure::Companion;
-use crate::pausing::Pausing;
+use crate::pausing::{Paused, Pausing};
 use crate::session::Session;
 use crate::toggles::{Toggled, Undo};
 
@@ -48,8 +49,14 @@ pub(crate) struct Switcher<'a> {
 pub(crate) struct Followed {
     /// What kept the intervention from its full effect.
     pub(crate) limited_by: Option<String>,
+    /// Why it had next to no effect.
+    pub(crate) hardly: Option<String>,
     /// Requests that were due and not sent.
     pub(crate) withheld: u64,
+    /// The thread that was paused.
+    pub(crate) paused: Option<Paused>,
+    /// When a service that was delayed was asked and answered.
+    pub(crate) exchanges: Vec<Span>,
 }
 
 impl<'a> Switcher<'a> {
@@ -195,14 +202,21 @@ impl Companion for Switcher<'_> {
             // Whatever happened: off. The guardian would do the same if this thread were gone.
             let off = switch.set(false, &guardian);
             result.and(off)?;
-            let shortfall = match &switch.lever {
-                Lever::Pause(pausing) => pausing.shortfall(),
-                _ => None,
-            };
-            Ok(Followed {
-                limited_by: switch.limited_by.or(shortfall),
+            let mut followed = Followed {
+                limited_by: switch.limited_by,
                 withheld: switch.control.withhold.count.load(Ordering::Relaxed),
-            })
+                ..Followed::default()
+            };
+            match &switch.lever {
+                Lever::Pause(pausing) => {
+                    followed.limited_by = followed.limited_by.or(pausing.shortfall());
+                    followed.hardly = pausing.hardly();
+                    followed.paused = pausing.paused();
+                }
+                Lever::Delay(delay, _) => followed.exchanges = delay.exchanges(),
+                _ => {}
+            }
+            Ok(followed)
         });
         self.thread = Some(thread);
         Ok(())

@@ -226,13 +226,44 @@ impl Choices {
                     row
                 }
             };
-            let row = self.keyed[pool].map_or(row, |values| row % values.div_ceil(self.of));
-            choice.picks.push(row as u32);
+            choice.picks.push(kept(self.keyed[pool], self.of, row));
         }
         let high = u128::from(random.next_u64());
         let low = u128::from(random.next_u64());
         choice.uuid = (high << 64 | low) ^ self.pass;
         Ok(())
+    }
+
+    /// Draws the values of these pools anew for a request that was drawn, and leaves all else of it, and what
+    /// is given out in order to others, as it is.
+    pub fn redraw(&mut self, ask: Ask<'_>, pools: &[usize], choice: &mut Choice) {
+        let chooser = &mut self.lanes[usize::from(ask.lane)];
+        let random = if ask.is_warmup {
+            &mut chooser.warmup
+        } else {
+            &mut chooser.random
+        };
+        for (pool, draw) in self.draws.iter().enumerate() {
+            let leader = if let Draw::As(leader) = draw {
+                *leader
+            } else {
+                pool
+            };
+            if !pools.contains(&leader) {
+                continue;
+            }
+            let row = match draw {
+                Draw::Weighted(sums) => {
+                    let sum = sums.last().copied().unwrap_or_default();
+                    stretch(sums, unit(random) * sum) as u64
+                }
+                Draw::As(leader) => choice.picks[*leader].into(),
+                // Whoever comes next takes the next one; a value that is given out once stays given out.
+                Draw::InOrder { once: true, .. } => continue,
+                Draw::Alike(values) | Draw::InOrder { values, .. } => below(random, *values),
+            };
+            choice.picks[pool] = kept(self.keyed[pool], self.of, row);
+        }
     }
 
     /// The endpoint of a measured request that will not be sent: by weight, whatever is known.
@@ -243,6 +274,11 @@ impl Choices {
             _ => by_weight(lane, random, &[], &[]),
         }
     }
+}
+
+/// The row that stands for one where only one in `of` of the values that keys are made of is asked for.
+fn kept(keyed: Option<u64>, of: u64, row: u64) -> u32 {
+    keyed.map_or(row, |values| row % values.div_ceil(of)) as u32
 }
 
 /// An endpoint of a lane by weight among those whose variables are known. `needs` may be empty.

@@ -1,6 +1,6 @@
 //! Requests for different keys: one that would ask for a key which is asked for already draws again.
 
-use slowpath_core::plan::{Ask, Choice, Choices, Plan, Spent};
+use slowpath_core::plan::{Ask, Choice, Choices, Plan};
 use slowpath_core::scenario::Template;
 
 /// How often a request draws again. One of a hundred keys that is asked for half of the time is met
@@ -41,24 +41,14 @@ impl Apart {
         }
     }
 
-    /// Draws again, if requests are kept apart, as long as another one asks for the same key.
-    pub(super) fn part(
-        &self,
-        choices: &mut Choices,
-        ask: Ask<'_>,
-        choice: &mut Choice,
-    ) -> Result<(), Spent> {
-        let again = Ask {
-            endpoint: Some(choice.endpoint),
-            ..ask
-        };
+    /// Draws the key again, if requests are kept apart, as long as another one asks for the same.
+    pub(super) fn part(&self, choices: &mut Choices, ask: Ask<'_>, choice: &mut Choice) {
         for _ in 0..DRAWS_MOST {
             if !self.on || !self.is_asked_for(self.key(choice)) {
                 break;
             }
-            choices.next_into(again, choice)?;
+            choices.redraw(ask, &self.pools[usize::from(choice.endpoint)], choice);
         }
-        Ok(())
     }
 
     /// A slot asks for something.

@@ -228,13 +228,11 @@ impl State {
             endpoint: order.session.endpoint(&self.lanes[usize::from(due.lane)]),
             known: order.session.known(),
         };
-        let drawn = self.choices.next_into(ask, &mut order.choice);
-        let parted =
-            drawn.and_then(|()| self.apart.part(&mut self.choices, ask, &mut order.choice));
-        if let Err(spent) = parted {
+        if let Err(spent) = self.choices.next_into(ask, &mut order.choice) {
             self.end_early(spent, due);
             return Assigned::Spent;
         }
+        self.apart.part(&mut self.choices, ask, &mut order.choice);
         if self.withhold.endpoint == Some(u32::from(order.choice.endpoint)) {
             self.withheld += u64::from(stage == Stage::Measured);
             if let Some(session) = self.sessions.get_mut(due.user as usize) {

@@ -68,8 +68,6 @@ impl Drop for Hold {
 /// A thread that this one traces and that stands still.
 struct Traced {
     tid: libc::pid_t,
-    /// A signal that it was about to take, and takes when it goes on.
-    signal: i32,
 }
 
 /// What a thread that is traced did.
@@ -91,7 +89,8 @@ impl Traced {
         let begun = Instant::now();
         loop {
             match turn(tid) {
-                Turn::Stopped { signal } => return Ok(Self { tid, signal }),
+                Turn::Stopped { signal: 0 } => return Ok(Self { tid }),
+                Turn::Stopped { signal } => take(tid, signal),
                 Turn::Ended => return Err(gone()),
                 // What cannot be stopped is let go by the end of this thread.
                 Turn::Nothing if begun.elapsed() > STOP_WAIT => {
@@ -104,7 +103,7 @@ impl Traced {
     }
 
     /// Holds it until somebody wants it to go on, or it is time.
-    fn mind(mut self, ended: &Receiver<()>, until: Instant) {
+    fn mind(self, ended: &Receiver<()>, until: Instant) {
         loop {
             let left = until.saturating_duration_since(Instant::now());
             let wanted = ended.recv_timeout(left.min(MIND_EVERY));
@@ -112,15 +111,23 @@ impl Traced {
                 break;
             }
             match turn(self.tid) {
-                Turn::Nothing => {}
                 // Somebody continued its whole process: it stands still all the same.
-                Turn::Stopped { signal } => self.signal = self.signal.max(signal),
+                Turn::Nothing | Turn::Stopped { signal: 0 } => {}
+                Turn::Stopped { signal } => take(self.tid, signal),
                 Turn::Ended => return,
             }
         }
         // One that was killed meanwhile has no need of it.
-        let _ = request(libc::PTRACE_DETACH, self.tid, self.signal);
+        let _ = request(libc::PTRACE_DETACH, self.tid, 0);
     }
+}
+
+/// Gives a thread the signal at which it was stopped, and stops it behind that, before it runs any code of
+/// its own. What it had not taken yet would be lost if the guardian were killed meanwhile.
+fn take(tid: libc::pid_t, signal: i32) {
+    // One that was killed meanwhile has no need of it. The stop is asked for first: nothing runs between.
+    let _ = request(libc::PTRACE_INTERRUPT, tid, 0);
+    let _ = request(libc::PTRACE_CONT, tid, signal);
 }
 
 fn refused(error: &std::io::Error) -> Answer {

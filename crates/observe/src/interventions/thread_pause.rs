@@ -26,6 +26,9 @@ use crate::target::process::PROC;
 /// the thread has now and then: idle workers stand in line at one, for the next thing to do.
 const IDLE_LOOKS: u32 = 15;
 
+/// The state of a thread that is kept by a tracer.
+const TRACED: char = 't';
+
 /// Locks at which somebody always waits.
 #[derive(Debug, Default)]
 struct Idle {
@@ -73,6 +76,10 @@ pub struct ThreadPause {
     name: String,
     held: Option<Held>,
     idle: Idle,
+    /// Who was found under that name last.
+    found: Option<Identity>,
+    /// Whether, while it was held, somebody waited at a lock at which somebody always waits.
+    may_have_a_lock: bool,
 }
 
 impl ThreadPause {
@@ -83,6 +90,8 @@ impl ThreadPause {
             name: name.to_owned(),
             held: None,
             idle: Idle::default(),
+            found: None,
+            may_have_a_lock: false,
         }
     }
 
@@ -91,9 +100,33 @@ impl ThreadPause {
         &self.name
     }
 
-    /// Whether it is held.
+    /// Whether it is held, as far as was said to the guardian.
     pub fn is_held(&self) -> bool {
         self.held.is_some()
+    }
+
+    /// Whether it stands still because it is held: the guardian lets go of it by itself after a while.
+    pub fn stands(&self) -> bool {
+        self.is_held() && self.state() == Some(TRACED)
+    }
+
+    /// What it does, as a letter of `/proc/TID/stat`; `None` before it was held for the first time.
+    pub fn state(&self) -> Option<char> {
+        let tid = self.found?.pid;
+        let stat = fs::read_to_string(Path::new(PROC).join(format!("{tid}/stat"))).ok()?;
+        // The name before it may hold anything.
+        stat.rsplit_once(") ")?.1.chars().next()
+    }
+
+    /// Its number; `None` before it was held for the first time.
+    pub fn tid(&self) -> Option<u32> {
+        self.found.map(|thread| thread.pid)
+    }
+
+    /// Whether, while it was held, somebody waited at a lock that names no owner and at which somebody always
+    /// waits: idle workers do that, and so does whoever waits for a thread that hardly ever lets go.
+    pub const fn may_have_a_lock(&self) -> bool {
+        self.may_have_a_lock
     }
 
     /// Whether it may be held, found out by holding it for an instant.
@@ -108,6 +141,7 @@ impl ThreadPause {
             return Ok(true);
         }
         let (process, thread) = self.find()?;
+        self.found = Some(thread);
         let before = Waiters::of(process.pid, thread.pid);
         if before.for_its_lock || !self.idle.others(&before.for_a_lock).is_empty() {
             self.idle.learn(&before.for_a_lock);
@@ -137,6 +171,8 @@ impl ThreadPause {
             return false;
         };
         let now = Waiters::of(held.process, held.thread.pid);
+        let mut locks = now.for_a_lock.iter().map(|(_, lock)| lock);
+        self.may_have_a_lock |= locks.any(|lock| self.idle.known.contains(lock));
         let others = self.idle.others(&now.for_a_lock);
         let before = std::mem::replace(&mut held.waiters, others);
         now.for_its_lock || !before.is_disjoint(&held.waiters)

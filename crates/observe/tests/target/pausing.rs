@@ -27,10 +27,24 @@ fn is_paused(tid: u32) -> bool {
     state(tid) == Some('t')
 }
 
+/// Keeps a thread from going on. On a machine without a free CPU it may take more than one try until it has
+/// come to a stop.
+fn pause(guardian: &Guardian, tid: u32, most: Duration) -> Result<(), GuardianError> {
+    let thread = Identity::of(tid).unwrap();
+    eventually("it stops", || match guardian.pause(thread, most) {
+        Err(GuardianError::Busy(_)) => None,
+        other => Some(other),
+    })
+}
+
+/// The same by its name, as soon as nobody waits for it.
+fn hold(named: &mut ThreadPause, guardian: &Guardian) {
+    eventually("it is held", || named.hold(guardian).unwrap().then_some(()));
+}
+
 /// Whether threads may be kept here; says so if not.
 fn is_allowed(guardian: &Guardian, tid: u32) -> bool {
-    let thread = Identity::of(tid).unwrap();
-    match guardian.pause(thread, LONG) {
+    match pause(guardian, tid, LONG) {
         Err(GuardianError::NotPermitted(why)) => {
             skip(&format!("threads of others may not be traced: {why}"));
             false
@@ -62,9 +76,8 @@ fn it_stands_still_until_it_is_let_go() {
     if !is_allowed(&guardian, pid) {
         return;
     }
-    let thread = Identity::of(pid).unwrap();
     for _ in 0..20 {
-        guardian.pause(thread, LONG).unwrap();
+        pause(&guardian, pid, LONG).unwrap();
         assert!(is_paused(pid), "{:?}", state(pid));
         guardian.resume().unwrap();
         assert!(!is_paused(pid), "{:?}", state(pid));
@@ -79,8 +92,7 @@ fn it_goes_on_by_itself_after_a_time() {
     let mut child = sleeper();
     let guardian = spawn_guardian();
     if is_allowed(&guardian, child.id()) {
-        let thread = Identity::of(child.id()).unwrap();
-        guardian.pause(thread, Duration::from_millis(30)).unwrap();
+        pause(&guardian, child.id(), Duration::from_millis(30)).unwrap();
         eventually("it goes on", || (!is_paused(child.id())).then_some(()));
         guardian.check().unwrap();
     }
@@ -100,8 +112,7 @@ fn it_goes_on_when_slowpath_is_killed_and_when_its_guardian_is() {
     kill(parent);
     eventually("it goes on", || (!is_paused(child.id())).then_some(()));
 
-    let thread = Identity::of(child.id()).unwrap();
-    guardian.pause(thread, LONG).unwrap();
+    pause(&guardian, child.id(), LONG).unwrap();
     assert!(is_paused(child.id()));
     let pid = guardian.pid().to_string();
     Command::new("kill").args(["-KILL", &pid]).status().unwrap();
@@ -116,9 +127,7 @@ fn one_that_is_killed_meanwhile_ends() {
     let mut child = sleeper();
     let guardian = spawn_guardian();
     if is_allowed(&guardian, child.id()) {
-        guardian
-            .pause(Identity::of(child.id()).unwrap(), LONG)
-            .unwrap();
+        pause(&guardian, child.id(), LONG).unwrap();
     }
     child.kill().unwrap();
     eventually("it ends", || child.try_wait().unwrap());
@@ -133,10 +142,13 @@ fn a_thread_is_found_by_its_name_and_no_other_is_taken_for_it() {
         return kill(child);
     }
     let mut named = ThreadPause::new(&[child.id()], "sleep");
+    assert!(named.state().is_none() && named.tid().is_none());
     named.prerequisites(&guardian).unwrap();
     assert!(!named.is_held() && !is_paused(child.id()));
-    assert!(named.hold(&guardian).unwrap() && is_paused(child.id()));
-    assert!(!named.is_waited_for());
+    hold(&mut named, &guardian);
+    assert!(is_paused(child.id()) && named.stands());
+    assert_eq!(named.tid(), Some(child.id()));
+    assert!(!named.is_waited_for() && !named.may_have_a_lock());
 
     // Somebody traces it already.
     let second = spawn_guardian();
@@ -147,7 +159,14 @@ fn a_thread_is_found_by_its_name_and_no_other_is_taken_for_it() {
         "{traced}"
     );
     named.let_go(&guardian).unwrap();
-    assert!(!is_paused(child.id()));
+    assert!(!is_paused(child.id()) && !named.stands());
+
+    // Somebody else lets it go: it is still thought to be held, and does not stand.
+    hold(&mut named, &guardian);
+    guardian.resume().unwrap();
+    eventually("it goes on", || (!named.stands()).then_some(()));
+    assert!(named.is_held());
+    named.let_go(&guardian).unwrap();
 
     let absent = ThreadPause::new(&[child.id()], "flusher").hold(&guardian);
     assert!(matches!(absent, Err(InterventionError::Gone { .. })));
@@ -195,5 +214,53 @@ fn who_has_a_lock_that_others_wait_for_is_not_held() {
         }
         child.kill().unwrap();
         child.wait().unwrap();
+    }
+}
+
+#[test]
+fn a_guardian_that_is_stopped_itself_lets_it_go() {
+    let mut child = sleeper();
+    let guardian = spawn_guardian();
+    if !is_allowed(&guardian, child.id()) {
+        return kill(child);
+    }
+    pause(&guardian, child.id(), LONG).unwrap();
+    let pid = guardian.pid().to_string();
+    Command::new("kill").args(["-STOP", &pid]).status().unwrap();
+    let gone = guardian.resume().unwrap_err();
+    assert!(matches!(gone, GuardianError::Gone(_)), "{gone}");
+    eventually("it goes on", || (!is_paused(child.id())).then_some(()));
+    assert!(child.try_wait().unwrap().is_none(), "it is none the worse");
+    child.kill().unwrap();
+    child.wait().unwrap();
+}
+
+#[test]
+fn no_signal_is_lost_that_comes_when_it_is_stopped() {
+    const SIGNALS: usize = 24;
+    let dir = tempfile::tempdir().unwrap();
+    let script = "trap 'echo x >> got' USR1; echo $$ > pid; while :; do sleep 0.01; done";
+    let _running = run(dir.path(), script);
+    let pid = number_in(&dir.path().join("pid"));
+    let got = || fs::read_to_string(dir.path().join("got")).map_or(0, |text| text.lines().count());
+    let mut guardian = spawn_guardian();
+    if !is_allowed(&guardian, pid) {
+        return;
+    }
+    for sent in 1..=SIGNALS {
+        let signal = Command::new("kill")
+            .args(["-USR1", &pid.to_string()])
+            .status();
+        assert!(signal.unwrap().success());
+        pause(&guardian, pid, LONG).unwrap();
+        if sent.is_multiple_of(4) {
+            // Nobody is left who could give it back.
+            let own = guardian.pid().to_string();
+            Command::new("kill").args(["-KILL", &own]).status().unwrap();
+            guardian = spawn_guardian();
+        } else {
+            guardian.resume().unwrap();
+        }
+        eventually("it takes the signal", || (got() == sent).then_some(()));
     }
 }

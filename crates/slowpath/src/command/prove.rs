@@ -6,18 +6,21 @@ use anyhow::{Context, Result};
 use slowpath_core::catalogue::PROVABLE;
 use slowpath_core::plan::Plan;
 use slowpath_core::record::RunRecord;
+use slowpath_core::sample::Stage;
+use slowpath_core::samples::SampleRef;
 use slowpath_core::scenario::COLD;
 use slowpath_diagnose::diagnosis::{Diagnosis, Finding, Status};
-use slowpath_experiment::{Experiment, FORMAT, Outcome, Verdict, judge};
+use slowpath_experiment::{Experiment, FORMAT, Intervention, Outcome, Verdict, judge};
 use slowpath_observe::host::Examiner;
 
+use crate::blocks::Failed;
 use crate::cli::ProveArgs;
 use crate::exit::{Exit, Problem};
-use crate::hypothesis::{Test, Wanted};
+use crate::hypothesis::{Limits, Test, Wanted};
 use crate::measure::{Measurement, measure};
 use crate::present::Judged;
-use crate::switcher::Switcher;
-use crate::{blocks, hypothesis, interrupt, notes, out, ranking, session, store};
+use crate::switcher::{Followed, Switcher};
+use crate::{alternatives, blocks, hypothesis, interrupt, notes, out, ranking, session, store};
 
 /// Writes the hypothesis down, runs the blocks, judges, and prints the run with the verdict.
 pub(crate) fn prove(args: &ProveArgs) -> Result<Exit> {
@@ -190,34 +193,79 @@ fn experiment(judged: &Judged, test: Test, args: &ProveArgs) -> Result<Option<Ou
         return Ok(None);
     }
     let record = slowpath_record::read(&dir).context("read the experiment's record")?;
-    let endpoint = experiment.endpoint.as_deref();
-    let measurements = blocks::measurements(&record, &experiment, endpoint);
-    let mut outcome = judge(&experiment.design, &measurements, &experiment.hypothesis);
-    let followed = switcher.followed();
-    outcome.withheld = followed.withheld;
-    let limit = test.limited_by.as_ref().or(followed.limited_by.as_ref());
-    outcome = guarded(outcome, limit, test.shared_by.as_ref());
-    if let Some(why) = blocks::without_effect(&record, &experiment) {
-        outcome = outcome.overruled(&why);
-    }
-    if let Some(why) = spoiled(&record) {
-        outcome = outcome.overruled(&why);
+    let broken = broken(judged, &record, &experiment);
+    let mut outcome = verdict(&record, &experiment, switcher.followed(), &test.limits);
+    if let Some(why) = &broken {
+        outcome = outcome.overruled(why);
     }
     experiment.outcome = Some(outcome.clone());
     save(&judged.dir, &experiment)?;
-    Ok(Some(outcome))
+    match broken {
+        Some(why) => {
+            let what = format!("the service cannot be delayed: {why}");
+            Err(Problem::usage(what, session::BY_NAME).into())
+        }
+        None => Ok(Some(outcome)),
+    }
+}
+
+/// What the blocks say, and no more than the intervention can tell.
+fn verdict(
+    record: &RunRecord,
+    experiment: &Experiment,
+    followed: &Followed,
+    limits: &Limits,
+) -> Outcome {
+    let measurements = blocks::measurements(record, experiment, experiment.endpoint.as_deref());
+    let mut outcome = judge(&experiment.design, &measurements, &experiment.hypothesis);
+    outcome.withheld = followed.withheld;
+    let limit = limits.limited_by.as_ref().or(followed.limited_by.as_ref());
+    let shared = limits.shared_by.clone();
+    let another = || alternatives::another(record, experiment, followed, limits.accounts);
+    outcome = guarded(outcome, limit, || shared.or_else(another));
+    if let Some(why) = blocks::without_effect(record, experiment) {
+        outcome = outcome.overruled(&why);
+    }
+    if let Some(why) = spoiled(record) {
+        outcome = outcome.overruled(&why);
+    }
+    outcome
 }
 
 /// A verdict that says more than the intervention can tell is none.
-fn guarded(outcome: Outcome, limit: Option<&String>, shared: Option<&String>) -> Outcome {
-    match (outcome.verdict, limit, shared) {
+fn guarded(
+    outcome: Outcome,
+    limit: Option<&String>,
+    another: impl FnOnce() -> Option<String>,
+) -> Outcome {
+    match (outcome.verdict, limit) {
         // What was never fully taken away may still be the cause.
-        (Verdict::Refuted, Some(limit), _) => outcome.overruled(&format!(
+        (Verdict::Refuted, Some(limit)) => outcome.overruled(&format!(
             "the intervention could not have its full effect ({limit})"
         )),
-        (Verdict::Confirmed, _, Some(shared)) => outcome.overruled(shared),
+        (Verdict::Confirmed, _) => match another() {
+            Some(why) => outcome.overruled(&why),
+            None => outcome,
+        },
         _ => outcome,
     }
+}
+
+/// That requests fail because a service is asked through a proxy, if they do.
+fn broken(judged: &Judged, record: &RunRecord, experiment: &Experiment) -> Option<String> {
+    let Intervention::DelayService { .. } = experiment.hypothesis.intervention else {
+        return None;
+    };
+    let endpoints = &judged.record.manifest.plan.scenario.endpoints;
+    let is_of = |index: u16| {
+        let own = endpoints.get(usize::from(index));
+        let wanted = experiment.endpoint.as_ref();
+        wanted.is_none_or(|wanted| own.is_some_and(|own| own.name == *wanted))
+    };
+    let samples = judged.record.samples.iter();
+    let own = samples.filter(|s| s.stage() == Stage::Measured && is_of(s.endpoint()));
+    let before = Failed::of(own.map(SampleRef::outcome));
+    Failed::without(record, experiment).since_the_proxy(before)
 }
 
 /// The run's own load, long enough for all blocks.
@@ -243,4 +291,45 @@ fn save(dir: &Path, experiment: &Experiment) -> Result<()> {
         )
     })?;
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn outcome(verdict: Verdict) -> Outcome {
+        Outcome {
+            verdict,
+            without: None,
+            with: None,
+            p: None,
+            change: None,
+            predicted_held: true,
+            reason: "because".to_owned(),
+            blocks: Vec::new(),
+            restored: true,
+            withheld: 0,
+        }
+    }
+
+    #[test]
+    fn what_cannot_be_told_is_undecided() {
+        let (limit, why) = ("some".to_owned(), || Some("a CPU became free".to_owned()));
+        for (verdict, limit, another, expected) in [
+            (Verdict::Confirmed, None, None, Verdict::Confirmed),
+            (Verdict::Confirmed, Some(&limit), None, Verdict::Confirmed),
+            (Verdict::Confirmed, None, why(), Verdict::Undecided),
+            (Verdict::Refuted, None, why(), Verdict::Refuted),
+            (Verdict::Refuted, Some(&limit), None, Verdict::Undecided),
+            (Verdict::Undecided, Some(&limit), why(), Verdict::Undecided),
+        ] {
+            let guarded = guarded(outcome(verdict), limit, || another);
+            assert_eq!(guarded.verdict, expected, "{}", guarded.reason);
+        }
+        let reason = guarded(outcome(Verdict::Confirmed), None, why).reason;
+        assert_eq!(
+            reason,
+            "a CPU became free, or it would be confirmed: because"
+        );
+    }
 }

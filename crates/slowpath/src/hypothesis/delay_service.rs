@@ -6,11 +6,13 @@ use std::path::Path;
 use slowpath_core::catalogue::{SEQUENTIAL_FANOUT, SLOW_DEPENDENCY};
 use slowpath_core::nanos::MILLISECOND;
 use slowpath_core::scenario::{LOOPBACK, Part, Scenario, Service, Template};
+use slowpath_diagnose::diagnosis::Place;
 use slowpath_diagnose::{Asks, asks};
 use slowpath_experiment::{Hypothesis, Intervention};
 
 use super::moved::quantile;
-use super::{Ground, Kind, Written};
+use super::{Ground, Kind, Limits, Written};
+use crate::alternatives::{ACCOUNTED_OF_LEAST, Accounts};
 use crate::exit::Problem;
 use crate::notes;
 
@@ -75,18 +77,39 @@ fn write(ground: &Ground<'_>) -> Result<Written, Problem> {
         remains: 0.0,
         written_at: notes::now_utc(),
     };
+    let (accounts, share) = slow(ground);
+    let wanted = 2.0 * ACCOUNTED_OF_LEAST as f64;
     Ok(Written {
-        limited_by: (!is_sure).then(|| {
-            format!(
-                "that {} is service {} was not seen by its program",
-                asks.remote, service.name
-            )
-        }),
-        shared_by: ground.finding.is_none().then(|| {
-            "requests wait for all replies that they ask for, slow or not, many or few".to_owned()
-        }),
+        block_ns: ground.block_ns_of_all(wanted, share),
+        limits: Limits {
+            limited_by: (!is_sure).then(|| {
+                format!(
+                    "that {} is service {} was not seen by its program",
+                    asks.remote, service.name
+                )
+            }),
+            shared_by: ground.finding.is_none().then(|| {
+                "requests wait for all replies that they ask for, slow or not, many or few"
+                    .to_owned()
+            }),
+            accounts: Some(accounts),
+        },
         ..Written::new(hypothesis)
     })
+}
+
+/// Whose time the replies have to account for, and what share of all requests these are: the slow ones if
+/// those are what was found, or if there are any.
+fn slow(ground: &Ground<'_>) -> (Accounts, f64) {
+    let split = &ground.endpoint.split;
+    let is_floor = ground.finding.is_some_and(|f| f.place == Place::Floor);
+    let above_ns = split.cut_ns.filter(|_| !is_floor).unwrap_or(0);
+    let fast = split.sorted_ns.partition_point(|&ns| ns <= above_ns);
+    let all = split.sorted_ns.len();
+    (
+        Accounts { above_ns },
+        (all - fast) as f64 / all.max(1) as f64,
+    )
 }
 
 /// Whom requests ask, and the service that this is, and whether that is known.

@@ -8,7 +8,7 @@ use slowpath_core::scenario::Model;
 use slowpath_experiment::Intervention;
 
 use super::moved::Moved;
-use super::{Ground, Kind, Written};
+use super::{Ground, Kind, Limits, Written};
 use crate::exit::Problem;
 
 /// A quarter of the requests: queues of a server that is loaded to the brim are gone at half of it
@@ -78,11 +78,13 @@ fn write(ground: &Ground<'_>) -> Result<Written, Problem> {
             Model::Closed { .. } => 1.0,
             Model::Open { .. } => 1.0 / f64::from(of),
         },
-        limited_by: left(ground.cause),
-        shared_by: ground
-            .finding
-            .is_none()
-            .then(|| "with fewer requests every queue is shorter, whatever it is for".to_owned()),
+        limits: Limits {
+            limited_by: left(ground.cause),
+            shared_by: ground.finding.is_none().then(|| {
+                "with fewer requests every queue is shorter, whatever it is for".to_owned()
+            }),
+            ..Limits::default()
+        },
         ..Written::new(hypothesis)
     })
 }

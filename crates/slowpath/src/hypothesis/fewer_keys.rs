@@ -2,11 +2,11 @@
 
 use slowpath_core::catalogue::CACHE_EXPIRY;
 use slowpath_core::nanos::{MILLISECOND, SECOND};
-use slowpath_experiment::{GUARD_NS, Hypothesis, Intervention};
+use slowpath_experiment::{GUARD_NS, Hypothesis, Intervention, SLOW_LEAST};
 
 use super::keys_apart::firsts;
 use super::moved::Moved;
-use super::{Ground, KeysOf, Kind, Written};
+use super::{Ground, KeysOf, Kind, Limits, Written};
 use crate::exit::Problem;
 
 /// An entry is filled once a life, however often it is asked for: with one key in so many next to no
@@ -14,6 +14,9 @@ use crate::exit::Problem;
 const OF: u32 = 32;
 /// … if that leaves no more than this share of the keys: a fall by four fifths has to be possible.
 const LEFT_MOST: f64 = 0.12;
+/// Slow requests that an arm without the intervention is planned to have for the keys that are left, half
+/// as many again as tell whether these are slow at all.
+const KEPT_SLOW: f64 = 1.5 * SLOW_LEAST;
 /// An entry expires at least once in a block, whatever its phase is.
 const LIVES_PER_BLOCK: u64 = 2;
 /// The shortest block.
@@ -47,20 +50,29 @@ fn write(ground: &Ground<'_>) -> Result<Written, Problem> {
         "{left:.0} of {all:.0} keys are asked for, next to no request finds an entry that expired"
     );
     // As many requests as before come while an entry is being filled, to fewer entries.
+    let remains = 1.0 - firsts(ground);
+    let moved = Moved::own_classes(ground, remains)?;
     let hypothesis = Hypothesis {
-        remains: 1.0 - firsts(ground),
-        ..Moved::own_classes(ground)?.hypothesis(ground, &done, Intervention::FewerKeys { of: OF })
+        remains,
+        ..moved.hypothesis(ground, &done, Intervention::FewerKeys { of: OF })
     };
+    let split = &ground.endpoint.split;
+    let share = split.slow.len() as f64 / split.sorted_ns.len().max(1) as f64;
     let life_ms = ground.finding.and_then(|f| f.culprit.constant_ms);
     let life_ns = (life_ms.unwrap_or(0.0) * MILLISECOND as f64) as u64;
     Ok(Written {
         guard_ns: life_ns.clamp(GUARD_NS, GUARD_MOST_NS),
-        block_ns: BLOCK_NS.max(LIVES_PER_BLOCK * life_ns),
-        shared_by: ground.finding.is_none().then(|| {
-            "with fewer keys whatever is slow for some of them may be gone, an entry that expires or \
-             not"
-            .to_owned()
-        }),
+        block_ns: BLOCK_NS
+            .max(LIVES_PER_BLOCK * life_ns)
+            .max(ground.block_ns_of_all(KEPT_SLOW, share * left / all)),
+        limits: Limits {
+            shared_by: ground.finding.is_none().then(|| {
+                "requests for one key that follow each other closely may be fast for another reason than \
+                 an entry that is filled"
+                    .to_owned()
+            }),
+            ..Limits::default()
+        },
         ..Written::new(hypothesis)
     })
 }

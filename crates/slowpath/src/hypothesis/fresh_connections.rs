@@ -5,7 +5,7 @@ use slowpath_core::scenario::ConnectionUse;
 use slowpath_experiment::Intervention;
 
 use super::moved::Moved;
-use super::{Ground, Kind, Written};
+use super::{Ground, Kind, Limits, Written};
 use crate::exit::Problem;
 
 pub(super) static KIND: Kind = Kind {
@@ -37,9 +37,13 @@ fn write(ground: &Ground<'_>) -> Result<Written, Problem> {
     let moved = Moved::failures(ground);
     let hypothesis = moved.hypothesis(ground, done, Intervention::FreshConnections);
     Ok(Written {
-        limited_by: of_limit.then(|| {
-            "requests under way at once may be more than the connections that are served".to_owned()
-        }),
+        limits: Limits {
+            limited_by: of_limit.then(|| {
+                "requests under way at once may be more than the connections that are served"
+                    .to_owned()
+            }),
+            ..Limits::default()
+        },
         ..Written::new(hypothesis)
     })
 }

@@ -9,7 +9,7 @@ use slowpath_core::sample::NONE;
 use slowpath_experiment::{Hypothesis, Intervention};
 
 use super::moved::Moved;
-use super::{Ground, Kind, Written};
+use super::{Ground, Kind, Limits, Written};
 use crate::exit::Problem;
 
 /// Entries expire by and by: those of a block are to be many.
@@ -27,7 +27,8 @@ fn write(ground: &Ground<'_>) -> Result<Written, Problem> {
     // Whoever is the first to ask for an entry is as slow as before, so that what is slow gets rare and no
     // faster: the share is judged, and a percentile that is beyond it.
     let (moved, remains) = if ground.cause == CACHE_STAMPEDE {
-        (Moved::own_classes(ground)?, firsts(ground))
+        let firsts = firsts(ground);
+        (Moved::own_classes(ground, firsts)?, firsts)
     } else {
         // The first in a line is fast.
         (Moved::of(ground)?, 0.0)
@@ -38,10 +39,13 @@ fn write(ground: &Ground<'_>) -> Result<Written, Problem> {
     };
     Ok(Written {
         block_ns: BLOCK_NS,
-        shared_by: ground.finding.is_none().then(|| {
-            "requests for one key wait for each other in a line too, and for an entry that is filled"
-                .to_owned()
-        }),
+        limits: Limits {
+            shared_by: ground.finding.is_none().then(|| {
+                "requests for one key wait for each other in a line too, and for an entry that is filled"
+                    .to_owned()
+            }),
+            ..Limits::default()
+        },
         ..Written::new(hypothesis)
     })
 }

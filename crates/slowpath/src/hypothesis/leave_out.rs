@@ -8,7 +8,7 @@ use slowpath_diagnose::case::EndpointCase;
 use slowpath_experiment::Intervention;
 
 use super::moved::Moved;
-use super::{Ground, Kind, Written};
+use super::{Ground, Kind, Limits, Written};
 use crate::exit::Problem;
 
 pub(super) static KIND: Kind = Kind {
@@ -40,10 +40,13 @@ fn write(ground: &Ground<'_>) -> Result<Written, Problem> {
     };
     let hypothesis = Moved::of(ground)?.hypothesis(ground, &done, intervention);
     Ok(Written {
-        limited_by: Some(format!(
-            "only the requests of {} were left out, and others may do the same",
-            other.name
-        )),
+        limits: Limits {
+            limited_by: Some(format!(
+                "only the requests of {} were left out, and others may do the same",
+                other.name
+            )),
+            ..Limits::default()
+        },
         ..Written::new(hypothesis)
     })
 }

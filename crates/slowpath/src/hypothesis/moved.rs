@@ -15,9 +15,16 @@ const REMAINS: f64 = 0.5;
 /// The fast class may be as much slower in other blocks: medians of the same server differ by up to
 /// 30 % from run to run on a shared machine.
 const SCATTER: f64 = 1.3;
-/// Slow requests that a percentile needs beyond it, as a share of those beyond: at the edge it would
-/// lie in this class in one block and in that one in the next.
+/// So many times as many requests as lie beyond a percentile have to be slow, and so many times fewer to
+/// remain slow: at an edge it would lie in this class in one block and in that one in the next.
 const WELL_WITHIN: f64 = 1.5;
+/// Fewer slow requests, as a share of all, are no class of their own unless a finding says that they are what
+/// it is about: then all requests are to become faster.
+const SLOW_LEAST: f64 = 0.015;
+/// Where fewer of the slow requests, as a share of them, lie above the middle, it is no boundary.
+const ABOVE_LEAST: f64 = 0.8;
+/// Percentiles that people know.
+const USUAL: [u8; 4] = [50, 90, 95, 99];
 /// A request that takes so many medians counts as failed where failures are judged: it waited for
 /// what others did not get at all.
 const STUCK_MEDIANS: f64 = 20.0;
@@ -41,7 +48,7 @@ impl Moved {
         let finding = ground.finding.filter(|f| f.place != Place::Errors);
         match finding.and_then(|finding| finding.prediction.as_ref()) {
             Some(prediction) => Self::predicted(ground, prediction),
-            None => Self::own_classes(ground),
+            None => Self::own_classes(ground, 0.0),
         }
     }
 
@@ -49,31 +56,29 @@ impl Moved {
         let metric = prediction.metric.clone();
         let baseline = quantile(ground, super::percentile_of(&metric))?;
         let (low, high) = (prediction.low_ms, prediction.high_ms);
+        let cut_ms = ground.endpoint.split.cut_ns.map(|ns| ns as f64 / 1e6);
         Ok(Self {
             metric,
             baseline,
             low,
             high,
-            // Between what is and what is predicted, on the scale on which latencies differ.
-            slow_above_ms: (baseline * high.min(baseline)).sqrt(),
+            slow_above_ms: slow_above(&ground.endpoint.split.sorted_ns, baseline, high, cut_ms),
         })
     }
 
-    /// Slow requests become like fast ones.
-    pub(super) fn own_classes(ground: &Ground<'_>) -> Result<Self, Problem> {
+    /// Slow requests become like fast ones, but for the share `remains` of them.
+    pub(super) fn own_classes(ground: &Ground<'_>, remains: f64) -> Result<Self, Problem> {
         let split = &ground.endpoint.split;
         let name = &ground.endpoint.name;
+        let is_tail = ground.finding.is_some_and(|f| f.place == Place::Tail);
         let all = split.sorted_ns.len().max(1) as f64;
         let classes = split.cut_ns.zip(split.fast_ns).and_then(|(cut, fast)| {
             let slow = split.sorted_ns.len() - split.sorted_ns.partition_point(|&ns| ns < cut);
             let share = slow as f64 / all;
-            let places = [(0.5, "p50"), (0.9, "p90"), (0.95, "p95"), (0.99, "p99")];
-            let place = places
-                .iter()
-                .find(|(p, _)| share > (1.0 - p) * WELL_WITHIN)?;
-            Some((cut, fast, *place))
+            let is_told = is_tail && slow > 0 || share > SLOW_LEAST;
+            is_told.then(|| (cut, fast, percent_between(share, remains * share)))
         });
-        let Some((cut, fast, (p, place))) = classes else {
+        let Some((cut, fast, percent)) = classes else {
             let baseline = quantile(ground, 0.5)?;
             return Ok(Self {
                 metric: format!("{name}.p50"),
@@ -84,12 +89,15 @@ impl Moved {
             });
         };
         let cut_ms = cut as f64 / 1e6;
+        let baseline = quantile(ground, f64::from(percent) / 100.0)?;
+        let high = cut_ms.max(fast as f64 / 1e6 * SCATTER);
         Ok(Self {
-            metric: format!("{name}.{place}"),
-            baseline: quantile(ground, p)?,
+            metric: format!("{name}.p{percent}"),
+            baseline,
             low: fast as f64 / 1e6 * REMAINS,
-            high: cut_ms.max(fast as f64 / 1e6 * SCATTER),
-            slow_above_ms: cut_ms,
+            high,
+            // Of next to none that are slow the percentile is fast.
+            slow_above_ms: slow_above(&split.sorted_ns, baseline, high, Some(cut_ms)).max(cut_ms),
         })
     }
 
@@ -154,6 +162,33 @@ impl Moved {
     }
 }
 
+/// From where on a request counts as slow, in milliseconds: between what is and what is predicted, on the scale
+/// on which latencies differ, so that neither class comes near it when the host is busy. Where all of the tail
+/// is to go and much of it lies below that, it is the cut.
+fn slow_above(sorted_ns: &[u64], baseline: f64, high: f64, cut: Option<f64>) -> f64 {
+    let middle = (baseline * high.min(baseline)).sqrt();
+    let above =
+        |ms: f64| (sorted_ns.len() - sorted_ns.partition_point(|&ns| ns as f64 / 1e6 < ms)) as f64;
+    let lower = cut.filter(|&cut| cut >= high && cut < middle);
+    let lower = lower.filter(|&cut| above(middle) < ABOVE_LEAST * above(cut));
+    lower.unwrap_or(middle)
+}
+
+/// The percentile that lies among the slow requests as they are, a share of all, and among the fast ones when
+/// those are left that remain slow: one that people know if it lies well within both, else the one in the
+/// middle. Where no whole one lies there it is the p99, which need not move: the share of slow requests does.
+fn percent_between(slow: f64, left: f64) -> u8 {
+    let beyond = |percent: u8| 1.0 - f64::from(percent) / 100.0;
+    let is_within = |percent: &u8| {
+        slow > beyond(*percent) * WELL_WITHIN && left * WELL_WITHIN <= beyond(*percent)
+    };
+    let usual = USUAL.into_iter().find(is_within);
+    usual.unwrap_or_else(|| {
+        let middle = 100.0 * (1.0 - (slow * left).sqrt());
+        middle.round().clamp(50.0, 99.0) as u8
+    })
+}
+
 /// A percentile of the endpoint in the run, in milliseconds.
 pub(super) fn quantile(ground: &Ground<'_>, p: f64) -> Result<f64, Problem> {
     let none = || Problem::usage("the run has no completed request", "measure again");
@@ -168,4 +203,41 @@ pub(super) fn failed_share(ground: &Ground<'_>, slow_above_ms: f64) -> f64 {
     let fine = sorted.partition_point(|&ns| ns as f64 / 1e6 <= slow_above_ms);
     let bad = sorted.len() - fine + endpoint.failed.len();
     bad as f64 / (fine + bad).max(1) as f64
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn slow_is_what_lies_between_what_is_and_what_is_predicted() {
+        let is = |value: f64, expected: f64| assert!((value - expected).abs() < 1e-9, "{value}");
+        // A tail that comes close, and one that is far away.
+        let near: Vec<u64> = (0..100).map(|n| n * 400_000).collect();
+        let far: Vec<u64> = (0..100)
+            .map(|n| if n < 80 { 9_000_000 } else { 36_000_000 })
+            .collect();
+        let between = |high, cut| slow_above(&near, 36.0, high, cut);
+        is(between(16.0, None), 24.0);
+        is(between(16.0, Some(18.0)), 18.0);
+        is(slow_above(&far, 36.0, 16.0, Some(18.0)), 24.0);
+        is(between(16.0, Some(30.0)), 24.0);
+        // What is slow for another reason stays.
+        is(between(16.0, Some(9.0)), 24.0);
+        is(between(50.0, None), 36.0);
+    }
+
+    #[test]
+    fn a_percentile_lies_well_within_what_is_slow_now_and_fast_then() {
+        assert_eq!(percent_between(0.9, 0.0), 50);
+        assert_eq!(percent_between(0.2, 0.0), 90);
+        assert_eq!(percent_between(0.1, 0.0), 95);
+        assert_eq!(percent_between(0.1, 0.01), 95);
+        // 19 % are slow, 8 % remain so: neither the p90 nor the p95 tells one from the other.
+        assert_eq!(percent_between(0.19, 0.08), 88);
+        assert_eq!(percent_between(0.115, 0.034), 94);
+        // Next to none is slow.
+        assert_eq!(percent_between(0.004, 0.0), 99);
+        assert_eq!(percent_between(0.004, 0.003), 99);
+    }
 }

@@ -7,7 +7,7 @@ use slowpath_experiment::Intervention;
 use slowpath_observe::interventions::ThreadPause;
 
 use super::moved::Moved;
-use super::{Ground, Kind, Written};
+use super::{Ground, Kind, Limits, Written};
 use crate::exit::Problem;
 
 /// A moment has to be found at which the thread has no lock, and those whom it has kept waiting are
@@ -61,7 +61,10 @@ fn write(ground: &Ground<'_>) -> Result<Written, Problem> {
         guard_ns,
         block_ns: BLOCK_NS,
         piece_ns: Some((ThreadPause::longest().as_nanos() as u64).saturating_sub(guard_ns)),
-        limited_by: limit,
+        limits: Limits {
+            limited_by: limit,
+            ..Limits::default()
+        },
         ..Written::new(hypothesis)
     })
 }

@@ -234,3 +234,43 @@ fn fewer_keys_are_asked_for_while_that_is_wanted() {
     choices.keep_one_of(1);
     assert!(most(&mut choices)[0] > 30);
 }
+
+#[test]
+fn a_key_that_is_drawn_again_leaves_all_else_as_it_is() {
+    let values = |n: u32| (0..n).map(|v| v.to_string()).collect::<Vec<_>>();
+    let in_order = |name: &str, pick| Pool {
+        pick,
+        ..Pool::plain(name, values(8))
+    };
+    let column = Pool {
+        same_row_as: Some(0),
+        ..Pool::plain("k.name", values(40))
+    };
+    let pools = vec![
+        Pool::plain("k.id", values(40)),
+        column,
+        in_order("turn", Pick::Sequence),
+        in_order("once", Pick::Unique),
+        Pool::plain("text", values(40)),
+    ];
+    let parts: Vec<Part> = (0..5).map(Part::Pool).collect();
+    let mut choices = plan(vec![parts], pools).choices(0);
+    let mut met = std::collections::BTreeSet::new();
+    for turn in 0..8 {
+        let mut choice = draw(&mut choices, Ask::default()).unwrap();
+        let before = choice.clone();
+        for _ in 0..20 {
+            choices.redraw(Ask::default(), &[0, 2, 3], &mut choice);
+            assert_eq!(choice.picks[0], choice.picks[1], "columns of one row");
+            met.insert((choice.picks[0], choice.picks[2]));
+        }
+        assert_eq!(choice.picks[3..], before.picks[3..]);
+        assert_eq!(
+            (choice.endpoint, choice.uuid),
+            (before.endpoint, before.uuid)
+        );
+        // What is given out in order goes on where it was.
+        assert_eq!((before.picks[2], before.picks[3]), (turn, turn));
+    }
+    assert!(met.len() > 50, "{}", met.len());
+}
