@@ -19,7 +19,7 @@ pub(crate) const AMPLE_BACKLOG: i32 = 1024;
 /// Longest request, head and body together; more is answered with 400.
 const REQUEST_MAX_BYTES: usize = 1 << 20;
 /// Pause after a failed accept, so that running out of descriptors does not burn a CPU.
-const ACCEPT_RETRY: Duration = Duration::from_millis(10);
+pub(crate) const ACCEPT_RETRY: Duration = Duration::from_millis(10);
 
 /// What the servers need to know of a request; its body has been read and dropped.
 #[derive(Debug, PartialEq, Eq)]

@@ -340,6 +340,13 @@ checks! {
     span_gap_twin: "span-gap --every 5 --healthy" is "none", |to| drive_steadily(to, 2);
     accept_queue_overflow: "accept-queue-overflow --backlog 2" is "accept-queue-overflow",
         drive_in_bursts;
+    accept_starvation: "accept-starvation --busy-ms 100 --every-ms 150 --requests 2" is
+        "accept-starvation", drive_with_rests;
+    accept_starvation_by_each: "accept-starvation --busy-ms 0 --each-ms 20" is "accept-starvation",
+        drive_in_bursts;
+    accept_starvation_twin: "accept-starvation --healthy" is "none", drive_with_rests;
+    accept_starvation_look_alike_greets: "accept-starvation --variant greets" is "uncatalogued",
+        drive_with_rests;
     keepalive_close_race: "keepalive-close-race --idle-ms 50 --late-ms 40" is
         "keepalive-close-race", drive_with_rests;
     keepalive_close_race_twin: "keepalive-close-race --healthy" is "none", drive_with_rests;

@@ -17,6 +17,8 @@ pub const DELAYED_ACK: &str = "delayed-ack";
 pub const FIXED_DELAY: &str = "fixed-delay";
 /// The listener's queue of complete connections was full.
 pub const ACCEPT_QUEUE_OVERFLOW: &str = "accept-queue-overflow";
+/// New connections wait until the server accepts them, which it could do at once.
+pub const ACCEPT_STARVATION: &str = "accept-starvation";
 /// A server closes idle connections, and requests are on their way meanwhile.
 pub const KEEPALIVE_CLOSE_RACE: &str = "keepalive-close-race";
 /// Processes of the server end under load, and others take their place.

@@ -55,6 +55,7 @@ detectors! {
     lost_work = "lost-work",
     delayed_ack = "delayed-ack",
     accept_queue_overflow = "accept-queue-overflow",
+    accept_starvation = "accept-starvation",
     connection_limit = "connection-limit",
     fd_exhaustion = "fd-exhaustion",
     keepalive_close_race = "keepalive-close-race",

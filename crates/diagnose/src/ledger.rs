@@ -38,6 +38,7 @@ pub const PRECEDENCE: &[&str] = &[
     name::WORKER_RESTART,
     name::PACKET_LOSS,
     name::PORT_EXHAUSTION,
+    name::ACCEPT_STARVATION,
     name::CONNECTION_CHURN,
     name::CONNECTION_PER_CALL,
     name::DELAYED_ACK,

@@ -4,6 +4,7 @@
 //! [`detectors::REGISTRY`] and settles their claims in the [`ledger`].
 #![warn(clippy::disallowed_methods)]
 
+mod accepting;
 mod acquit;
 mod asks;
 mod bounds;

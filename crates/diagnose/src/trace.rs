@@ -26,6 +26,7 @@ pub(crate) mod shift;
 pub(crate) mod slept;
 pub(crate) mod stacks;
 pub(crate) mod stalls;
+pub(crate) mod taken_up;
 pub(crate) mod ticked;
 pub(crate) mod view;
 pub mod walk;

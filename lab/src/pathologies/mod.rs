@@ -104,6 +104,7 @@ pathologies! {
     workload_key_collision,
     lost_work,
     accept_queue_overflow,
+    accept_starvation,
     connection_churn,
     connection_per_call,
     packet_loss,

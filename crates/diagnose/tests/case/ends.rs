@@ -4,7 +4,8 @@ use serde::Deserialize;
 use slowpath_core::nanos::Nanos;
 use slowpath_core::sample::{Outcome, Phase, Sample};
 
-use super::dist::Time;
+use super::dist::{Dist, Time};
+use super::spec::When;
 
 /// When a server closes a connection without saying so in an answer.
 #[derive(Clone, Copy, Debug, Deserialize)]
@@ -65,6 +66,36 @@ pub(crate) struct Room {
     /// Whether it is the limit on its descriptors.
     #[serde(default)]
     pub(crate) descriptors: bool,
+}
+
+/// How the server takes connections out of the listener's queue.
+#[derive(Clone, Copy, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Accepts {
+    /// Whoever accepts does something else in these stretches of time …
+    pub(crate) away: Option<When>,
+    /// … and for so long once it has handed a connection on.
+    pub(crate) each: Option<Dist>,
+    /// What is done for each connection once it is accepted, all at the same time.
+    pub(crate) greets: Option<Dist>,
+    /// It accepts no more than so many at a time; others wait until one is given up.
+    pub(crate) most: Option<u32>,
+    /// Threads accept for themselves when they are free, and serve each connection to its end.
+    #[serde(default)]
+    pub(crate) by_workers: bool,
+}
+
+impl Accepts {
+    /// When whoever accepts is there, from `now` on; `load` is the begin of the load.
+    pub(super) fn back(&self, load: u64, now: u64) -> u64 {
+        match self.away {
+            Some(away) if away.holds(now - load) => {
+                let since = (now - load - away.at.0) % away.every.0.max(1);
+                now + away.lasts.0 - since
+            }
+            _ => now,
+        }
+    }
 }
 
 impl Restarts {

@@ -32,6 +32,8 @@ pub(super) struct Seen {
     pub(super) undialled: Vec<u64>,
     /// The lives of processes that were replaced, and of the last ones.
     pub(super) lives: Vec<Span>,
+    /// When connections waited in the listener's queue.
+    pub(super) queued: Vec<Span>,
     /// When connections were taken in or let go, with their change.
     pub(super) taken_in: Vec<(u64, i64)>,
     /// Who had the lock.

@@ -45,6 +45,7 @@ pub(super) fn timeline(case: &Case, run: &Run) -> Timeline {
         probe.cgroup(case, run);
         probe.lives(run);
         probe.room(case, run);
+        probe.accepts(case, run);
     }
     probe.host(case, run);
     for extra in &case.series {
@@ -316,21 +317,7 @@ impl Probe {
         let Some(room) = case.room else {
             return;
         };
-        let open = |ticks: &[u64]| {
-            let of = |sign: i64| {
-                let of = run
-                    .seen
-                    .taken_in
-                    .iter()
-                    .filter(move |(_, change)| *change == sign);
-                counted(ticks, of.map(|(at, _)| *at))
-            };
-            let pairs = of(1).into_iter().zip(of(-1));
-            pairs
-                .map(|(more, fewer)| more - fewer)
-                .collect::<Vec<f64>>()
-        };
-        let (fast, usual) = (open(&self.fast), open(&self.usual));
+        let (fast, usual) = (taken_in(&self.fast, run), taken_in(&self.usual, run));
         self.put(&signal::SERVER_SOCKETS, &Subject::Target, "", &fast);
         let process = Subject::Process { pid: PID };
         let descriptors: Vec<f64> = usual.iter().map(|open| open + OTHER_FILES).collect();
@@ -341,6 +328,18 @@ impl Probe {
             MANY_FILES
         };
         self.constant(&signal::PROCESS_FDS_LIMIT, &process, limit);
+    }
+
+    /// Connections that nobody has accepted yet, and all that there are.
+    fn accepts(&mut self, case: &Case, run: &Run) {
+        if case.accepts.is_none() {
+            return;
+        }
+        let queue = under_way(&self.fast, &run.seen.queued);
+        self.put(&signal::LISTENER_QUEUE, &Subject::Target, "", &queue);
+        let all = taken_in(&self.fast, run).into_iter().zip(queue);
+        let all: Vec<f64> = all.map(|(has, queued)| has + queued).collect();
+        self.put(&signal::SERVER_SOCKETS, &Subject::Target, "", &all);
     }
 
     fn host(&mut self, case: &Case, run: &Run) {
@@ -400,6 +399,17 @@ fn passed(ticks: &[u64], spans: &[Span]) -> Vec<f64> {
         over + parts.sum::<f64>()
     };
     ticks.iter().map(at).collect()
+}
+
+/// At each tick, how many connections the server has taken in and not let go.
+fn taken_in(ticks: &[u64], run: &Run) -> Vec<f64> {
+    let of = |sign: i64| {
+        let all = run.seen.taken_in.iter();
+        let of = all.filter(move |(_, change)| *change == sign);
+        counted(ticks, of.map(|(at, _)| *at))
+    };
+    let pairs = of(1).into_iter().zip(of(-1));
+    pairs.map(|(more, fewer)| more - fewer).collect()
 }
 
 /// At each tick, how many spans are under way.

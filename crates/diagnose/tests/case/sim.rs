@@ -107,6 +107,10 @@ struct Sim<'a> {
     begin: u64,
     /// Connections that the server has taken in, where it has no room for all.
     served: BTreeSet<u32>,
+    /// Requests on connections that are not accepted yet, where the server takes so many at a time.
+    unaccepted: VecDeque<usize>,
+    /// When whoever accepts is done with the last connection.
+    acceptor_free: u64,
     /// Since when the server's process lives.
     life_begin: u64,
     facts: Repeat,
@@ -148,6 +152,8 @@ impl<'a> Sim<'a> {
             repeat,
             begin,
             served: BTreeSet::new(),
+            unaccepted: VecDeque::new(),
+            acceptor_free: begin,
             life_begin: begin,
             facts: Repeat {
                 window,
@@ -338,6 +344,9 @@ impl<'a> Sim<'a> {
         {
             let index = self.machine.queue.pop_front().expect("it is not empty");
             self.requests[index].worker = Some(thread);
+            if self.case.accepts.is_some_and(|accepts| accepts.by_workers) {
+                self.accepted(now, index);
+            }
             if !self.case.event_loop {
                 self.reads(now, index);
             }
@@ -540,7 +549,7 @@ impl<'a> Sim<'a> {
         connection.carried += 1;
         connection.idle_since = at;
         connection.dialled &= reusable;
-        if !reusable {
+        if !reusable || self.case.dial_each {
             self.let_go_of(at, connection.serial);
         }
         self.idle.push_back(connection);

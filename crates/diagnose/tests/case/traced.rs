@@ -20,6 +20,8 @@ const PORT: u16 = 8_080;
 const LOCK: u64 = 0x7F00;
 /// A thread that talks to another server for the others.
 const TALKER: u32 = 700;
+/// A thread that accepts, and hands on what comes.
+const ACCEPTOR: u32 = 701;
 /// A reason of a reset.
 const ABORTED: u32 = 7;
 /// The state of an end that its process closed (`include/net/tcp_states.h`).
@@ -45,6 +47,7 @@ pub(super) fn trace(case: &Case, run: &Run) -> Trace {
     script.process(OTHER, Role::Other, Runtime::Native);
     script.thread(OTHER, OTHER, "neighbour");
     script.thread(TALKER, PID, "talker");
+    script.thread(ACCEPTOR, PID, "acceptor");
     let mut threads: BTreeMap<u32, Vec<&Did>> = BTreeMap::new();
     for did in &run.seen.acts {
         match did.act {
@@ -179,8 +182,11 @@ fn play(script: &mut Script, case: &Case, stacks: &Stacks, tid: u32, acts: &[&Di
     for did in acts {
         if did.begin > at + 4 * WAKE_NS {
             let own = tid >= Did::tid(Did::HOLDERS);
+            let handed = case.accepts.is_some_and(|accepts| !accepts.by_workers);
             let (call, by) = if own {
                 (Call::Sleep, By::Hardirq)
+            } else if handed && !case.event_loop {
+                (Call::Futex, By::Thread(ACCEPTOR))
             } else {
                 (Call::Poll, By::Softirq)
             };

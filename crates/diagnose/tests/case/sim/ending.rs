@@ -1,5 +1,7 @@
 //! What a server does to connections: it ends them, has no room for them, or is replaced.
 
+use slowpath_core::nanos::Nanos;
+
 use super::super::ends::{End, Met};
 use super::{Event, Sim, one_way, span};
 
@@ -37,16 +39,59 @@ impl Sim<'_> {
             self.served.insert(serial);
             self.seen.taken_in.push((arrives, 1));
         }
+        if self.case.accepts.is_some() && !self.served.contains(&serial) {
+            return self.accept(arrives, index);
+        }
         Some(match self.case.restarts.filter(|r| r.gracefully) {
             Some(restarts) => restarts.reached(self.begin, arrives),
             None => arrives,
         })
     }
 
+    /// When a request comes to a thread whose connection is new; `None` if that is not known yet.
+    fn accept(&mut self, arrives: u64, index: usize) -> Option<u64> {
+        let accepts = self.case.accepts?;
+        if accepts.by_workers {
+            return Some(arrives);
+        }
+        let full = |most| self.served.len() >= most as usize;
+        if accepts.most.is_some_and(full) {
+            self.unaccepted.push_back(index);
+            return None;
+        }
+        let made = self.made(index);
+        let at = accepts.back(self.begin, made.max(self.acceptor_free));
+        let each = accepts.each.map_or(0, |each| each.draw(&mut self.random));
+        let greets = accepts
+            .greets
+            .map_or(0, |greets| greets.draw(&mut self.random));
+        self.acceptor_free = at + each;
+        self.accepted(at, index);
+        Some(arrives.max(at + greets))
+    }
+
+    /// When the kernel had made the connection of a request.
+    fn made(&self, index: usize) -> u64 {
+        let sample = &self.requests[index].sample;
+        sample.connected.map_or(self.begin, Nanos::get)
+    }
+
+    /// A connection leaves the listener's queue.
+    pub(super) fn accepted(&mut self, at: u64, index: usize) {
+        let made = self.made(index);
+        self.seen.queued.push(span(made, at.max(made)));
+        self.served.insert(self.requests[index].sample.connection);
+        self.seen.taken_in.push((at, 1));
+    }
+
     /// The server's end of a connection is no more.
     pub(super) fn let_go_of(&mut self, at: u64, serial: u32) {
         if self.served.remove(&serial) {
             self.seen.taken_in.push((at, -1));
+            if let Some(next) = self.unaccepted.pop_front() {
+                self.accepted(at, next);
+                self.push(at, Event::Arrives(next));
+            }
         }
     }
 
