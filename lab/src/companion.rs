@@ -2,13 +2,13 @@
 //! CPU, and is no part of it. It holds the read end of a pipe whose other end dies with the
 //! server, however the server dies.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::io::{self, BufRead, BufReader, Read, Write};
 use std::net::UdpSocket;
 use std::os::unix::process::CommandExt;
 use std::process::{ChildStdin, Command, Stdio};
-use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -170,6 +170,26 @@ fn burn_for_ever() {
     }
 }
 
+/// What is said to who asks too early.
+const FAILS: &[u8] = b"HTTP/1.1 503 Service Unavailable\r\nContent-Length: 2\r\n\r\n{}";
+/// Nobody waits as long for an answer that does not come.
+const MUTE: Duration = Duration::from_secs(60);
+
+/// Whether a path is asked for too early: `/flaky/2/17` is so twice.
+fn is_early(path: &str, kind: &str, asked: &Mutex<HashMap<String, u32>>) -> bool {
+    let rest = path
+        .strip_prefix(kind)
+        .and_then(|rest| rest.split_once('/'));
+    let times = rest.and_then(|(times, _)| times.parse().ok()).unwrap_or(0);
+    if times == 0 {
+        return false;
+    }
+    let mut asked = asked.lock().unwrap_or_else(PoisonError::into_inner);
+    let before = asked.entry(path.to_owned()).or_default();
+    *before += 1;
+    *before <= times
+}
+
 /// What a path asks for: `/us/250` takes so many microseconds.
 fn asked_for(path: &str) -> Option<Duration> {
     let us = path.strip_prefix("/us/")?.parse().ok()?;
@@ -181,11 +201,18 @@ fn collect(delay_ms: u32, port: u16) -> io::Result<String> {
     let listener = http::listen(port, http::AMPLE_BACKLOG)?;
     let port = listener.local_addr()?.port();
     let delay = Duration::from_millis(delay_ms.into());
+    let asked = Mutex::new(HashMap::new());
     Threaded {
         nodelay: true,
         one_request: false,
         requests: Arc::new(AtomicU64::new(0)),
         answer: Box::new(move |request, stream| {
+            if is_early(&request.path, "/flaky/", &asked) {
+                return stream.write_all(FAILS);
+            }
+            if is_early(&request.path, "/mute/", &asked) {
+                thread::sleep(MUTE);
+            }
             thread::sleep(asked_for(&request.path).unwrap_or(delay));
             stream.write_all(&http::response(request, b"{}"))
         }),

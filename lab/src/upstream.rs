@@ -65,10 +65,18 @@ impl Asker {
     /// Asks for something that takes so long, and waits for the reply.
     #[inline(never)]
     pub(crate) fn ask(&mut self, takes: Duration) -> io::Result<()> {
-        let line = format!(
-            "GET /us/{} HTTP/1.1\r\nHost: upstream\r\n\r\n",
-            takes.as_micros()
-        );
+        self.get(&format!("/us/{}", takes.as_micros())).map(drop)
+    }
+
+    /// Waits no longer for an answer.
+    pub(crate) fn waits_for(&self, limit: Duration) -> io::Result<()> {
+        self.stream.set_read_timeout(Some(limit))
+    }
+
+    /// Asks for a path, and gives whether it was answered without an error.
+    #[inline(never)]
+    pub(crate) fn get(&mut self, path: &str) -> io::Result<bool> {
+        let line = format!("GET {path} HTTP/1.1\r\nHost: upstream\r\n\r\n");
         self.stream.write_all(line.as_bytes())?;
         self.received.clear();
         let mut block = [0; 4096];
@@ -80,6 +88,6 @@ impl Asker {
             }
             self.received.extend_from_slice(&block[..n]);
         }
-        Ok(())
+        Ok(self.received.starts_with(b"HTTP/1.1 200"))
     }
 }

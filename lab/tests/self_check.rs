@@ -307,6 +307,16 @@ checks! {
     slow_dependency: "slow-dependency --every 5 --slow-ms 20" is "slow-dependency",
         |to| drive_steadily(to, 2);
     slow_dependency_twin: "slow-dependency --healthy" is "none", |to| drive_steadily(to, 2);
+    retry_backoff: "retry-backoff --every 5 --backoff-ms 20" is "retry-backoff", |to| drive_steadily(to, 2);
+    retry_backoff_silent: "retry-backoff --every 5 --backoff-ms 20 --variant silent" is "retry-backoff",
+        |to| drive_steadily(to, 2);
+    retry_backoff_sleeps: "retry-backoff --every 5 --variant sleeps" is "fixed-delay",
+        |to| drive_steadily(to, 2);
+    retry_backoff_another: "retry-backoff --every 5 --variant another" is "fixed-delay",
+        |to| drive_steadily(to, 2);
+    retry_backoff_looks: "retry-backoff --every 5 --backoff-ms 5 --variant looks" is "uncatalogued",
+        |to| drive_steadily(to, 2);
+    retry_backoff_twin: "retry-backoff --healthy" is "none", |to| drive_steadily(to, 2);
     poll_tick: "poll-tick" is "poll-tick", |to| drive_steadily(to, 2);
     poll_tick_answers: "poll-tick --variant answers --tick-ms 15" is "poll-tick", |to| drive_steadily(to, 2);
     poll_tick_own: "poll-tick --variant own" is "fixed-delay", |to| drive_steadily(to, 2);

@@ -29,6 +29,8 @@ pub const CONNECTION_LIMIT: &str = "connection-limit";
 pub const CONNECTION_CHURN: &str = "connection-churn";
 /// A connection is made for each request, and given up behind it.
 pub const CONNECTION_PER_CALL: &str = "connection-per-call";
+/// Requests ask another server again after a pause, as it gave no answer, or an error.
+pub const RETRY_BACKOFF: &str = "retry-backoff";
 /// Requests wait until something looks for them that does so every so often.
 pub const POLL_TICK: &str = "poll-tick";
 /// Requests wait until names are looked up.

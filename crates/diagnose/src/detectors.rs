@@ -84,6 +84,7 @@ detectors! {
     fsync_stall = "fsync-stall",
     blocking_telemetry = "blocking-telemetry",
     dns_lookup = "dns-lookup",
+    retry_backoff = "retry-backoff",
     sequential_fanout = "sequential-fanout",
     slow_dependency = "slow-dependency",
     event_loop_blocking = "event-loop-blocking",

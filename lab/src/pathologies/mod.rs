@@ -122,6 +122,7 @@ pathologies! {
     stop_the_world_pause,
     slow_dependency,
     dns_lookup,
+    retry_backoff,
     sequential_fanout,
     fsync_stall,
     log_flush,

@@ -12,10 +12,12 @@
 //! What is asked of a resolver is a call like any other, and is kept apart: names are looked up on the way
 //! to somebody else.
 
+pub(crate) mod again;
 mod background;
 pub(crate) mod lines;
 pub(crate) mod lookups;
 pub(crate) mod names;
+pub(crate) mod questions;
 pub(crate) mod rows;
 mod settled;
 mod steps;

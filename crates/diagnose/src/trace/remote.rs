@@ -174,7 +174,12 @@ mod tests {
         use TrafficKind::{Arrived, Read, Wrote};
         let traffic = |kinds: &[TrafficKind]| {
             let kinds = (1..).zip(kinds);
-            let traffic = kinds.map(|(at, &kind)| Traffic { at, tid: 1, kind });
+            let traffic = kinds.map(|(at, &kind)| Traffic {
+                at,
+                tid: 1,
+                kind,
+                bytes: 0,
+            });
             is_asked_first(&traffic.collect::<Vec<_>>())
         };
         assert!(!traffic(&[Wrote, Arrived, Read]));

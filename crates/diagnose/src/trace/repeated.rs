@@ -199,6 +199,7 @@ mod tests {
             at: ms * MS,
             tid: 1,
             kind,
+            bytes: 0,
         };
         all.iter().map(one).collect()
     }

@@ -30,8 +30,8 @@ pub(super) enum Act {
     Ready(u32),
     /// It was in that call.
     Calls(String),
-    /// It asked another server, on a connection from that port.
-    Sends(u16),
+    /// It asked another server, on a connection from that port, with so many bytes.
+    Sends(u16, u32),
     /// It read the reply.
     Gets(u16),
     /// It waited for the lock, which that thread let go.

@@ -8,7 +8,7 @@ use slowpath_core::nanos::SECOND;
 use slowpath_core::plan::unit;
 
 use super::dist::{Dist, Time};
-use super::request::{Request, Step};
+use super::request::{Asks, Request, Step};
 use super::spec::Case;
 
 /// What requests ask for. Each is for a key, and the key's number is its size.
@@ -172,7 +172,7 @@ impl<'a> Memory<'a> {
         let call = |ns| Step::Call {
             name: "futex:untimed".to_owned(),
             ns,
-            upstream: false,
+            asks: Asks::Nobody,
         };
         if behind > 0 {
             request.steps.insert(at + 1, call(behind));

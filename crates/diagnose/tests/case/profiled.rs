@@ -134,7 +134,7 @@ fn stands(case: &Case, did: &Did) -> Option<String> {
             format!("{sleeps} main.handle:18 {SERVES}")
         }
         Act::Calls(_) => format!("{receives} main.handle:19 {SERVES}"),
-        Act::Arrived(_) | Act::Read(_) | Act::Wrote(_) | Act::Sends(_) | Act::Gets(_) => {
+        Act::Arrived(_) | Act::Read(_) | Act::Wrote(_) | Act::Sends(..) | Act::Gets(_) => {
             return None;
         }
     })

@@ -23,6 +23,19 @@ const AGAIN_LATE: Dist = Dist::Uniform {
     most_ns: 40_000_000.0,
 };
 
+/// How much is asked of another server, where nothing else is said.
+const QUESTION_BYTES: u32 = 100;
+
+/// Whether another server is asked before a call, and with how many bytes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Asks {
+    Nobody,
+    /// It answers when the call is over.
+    Another(u32),
+    /// It does not answer until the call is over, and then it is too late.
+    InVain(u32),
+}
+
 /// What a server thread does next for a request.
 #[derive(Clone, Debug)]
 pub(super) enum Step {
@@ -31,11 +44,7 @@ pub(super) enum Step {
     /// Computes.
     Cpu(u64),
     /// Is in a call.
-    Call {
-        name: String,
-        ns: u64,
-        upstream: bool,
-    },
+    Call { name: String, ns: u64, asks: Asks },
     /// Computes with the lock.
     Lock(u64),
     /// Waits for a thread that was asked.
@@ -95,21 +104,30 @@ impl Request {
         steps.extend(draw(Some(class.cpu)).map(Step::Cpu));
         steps.extend(draw(class.lock).map(Step::Lock));
         steps.extend(draw(class.asks).map(Step::Asks));
-        let mut call = |name: &str, dist, upstream| {
+        let mut call = |name: &str, dist, asks| {
             draw(dist).map(|ns| Step::Call {
                 name: name.to_owned(),
                 ns,
-                upstream,
+                asks,
             })
         };
-        steps.extend(call("futex:untimed", class.wait, false));
-        steps.extend(call(&class.stall_in, class.stall, false));
-        for _ in 0..class.upstream_calls {
-            steps.extend(call(&class.upstream_call, class.upstream, true));
+        steps.extend(call("futex:untimed", class.wait, Asks::Nobody));
+        steps.extend(call(&class.stall_in, class.stall, Asks::Nobody));
+        let first = class.first_bytes.unwrap_or(QUESTION_BYTES);
+        for _ in 0..class.retries {
+            steps.extend(match class.in_vain {
+                Some(_) => call("poll-timer", class.in_vain, Asks::InVain(first)),
+                None => call(&class.upstream_call, class.upstream, Asks::Another(first)),
+            });
+            steps.extend(call(&class.sleep_call, class.backoff, Asks::Nobody));
         }
-        steps.extend(call(&class.sleep_call, class.sleep, false));
+        for _ in 0..class.upstream_calls {
+            let asks = Asks::Another(QUESTION_BYTES);
+            steps.extend(call(&class.upstream_call, class.upstream, asks));
+        }
+        steps.extend(call(&class.sleep_call, class.sleep, Asks::Nobody));
         steps.push_back(Step::FirstByte);
-        steps.extend(call(&class.sleep_call, class.sleep_inside, false));
+        steps.extend(call(&class.sleep_call, class.sleep_inside, Asks::Nobody));
         steps.extend(draw(class.cpu_inside).map(Step::Cpu));
         let held = draw(class.held).unwrap_or_default();
         let is_held = self.sample.index_on_connection >= class.held_from;

@@ -18,7 +18,7 @@ use super::ends::{Connection, End, Met};
 use super::keyed::Memory;
 use super::lock::{Lock, Owner};
 use super::machine::{Machine, Seen, span};
-use super::request::{Request, Step, again_after_ns, draw_class, one_way};
+use super::request::{Asks, Request, Step, again_after_ns, draw_class, one_way};
 use super::spec::Case;
 use lines::Lines;
 
@@ -381,18 +381,17 @@ impl<'a> Sim<'a> {
                     self.did(index, now, now + ns, Act::Asks);
                     return self.push(now + ns, Event::StepEnds(index));
                 }
-                Some(Step::Call { name, ns, upstream }) => {
-                    self.seen.upstream |= upstream;
-                    let own = self.requests[index].sample.local_port - UPSTREAM_BELOW;
-                    let Some(port) = self.line(index, own, upstream) else {
-                        return self.waits_for_line(now, index, Step::Call { name, ns, upstream });
+                Some(Step::Call { name, ns, asks }) => {
+                    self.seen.upstream |= asks != Asks::Nobody;
+                    let Some(port) = self.asks_from(index, asks) else {
+                        return self.waits_for_line(now, index, Step::Call { name, ns, asks });
                     };
                     let ended = self.machine.thaw(now + ns);
-                    if upstream {
-                        self.did(index, now, now, Act::Sends(port));
+                    if let Asks::Another(bytes) | Asks::InVain(bytes) = asks {
+                        self.did(index, now, now, Act::Sends(port, bytes));
                     }
                     self.did(index, now, ended, Act::Calls(name.clone()));
-                    if upstream {
+                    if matches!(asks, Asks::Another(_)) {
                         self.did(index, ended, ended, Act::Gets(port));
                     }
                     self.seen

@@ -171,6 +171,14 @@ pub(crate) struct Class {
     /// So many times, one after the other.
     #[serde(default = "once")]
     pub(crate) upstream_calls: u32,
+    /// So many times another server is asked before, and then there is this pause, if any.
+    #[serde(default)]
+    pub(crate) retries: u32,
+    pub(crate) backoff: Option<Dist>,
+    /// It does not answer then, and is given up after this.
+    pub(crate) in_vain: Option<Dist>,
+    /// How much is asked then; as much as otherwise without it.
+    pub(crate) first_bytes: Option<u32>,
     /// The call in which that is waited for.
     #[serde(default = "receives")]
     pub(crate) upstream_call: String,

@@ -183,10 +183,14 @@ fn play(script: &mut Script, case: &Case, stacks: &Stacks, tid: u32, acts: &[&Di
         if did.begin > at + 4 * WAKE_NS {
             let own = tid >= Did::tid(Did::HOLDERS);
             let handed = case.accepts.is_some_and(|accepts| !accepts.by_workers);
+            // A loop that has read nothing and asks was woken by a timer.
+            let by_timer = case.event_loop && matches!(did.act, Act::Sends(..));
             let (call, by) = if own {
                 (Call::Sleep, By::Hardirq)
             } else if handed && !case.event_loop {
                 (Call::Futex, By::Thread(ACCEPTOR))
+            } else if by_timer {
+                (Call::Poll, By::Hardirq)
             } else {
                 (Call::Poll, By::Softirq)
             };
@@ -212,9 +216,9 @@ fn act(script: &mut Script, case: &Case, stacks: &Stacks, did: &Did) {
             let socket = script.socket(PORT, *port);
             script.wrote(begin, tid, socket);
         }
-        Act::Sends(port) => {
-            let socket = script.socket(*port, case.upstream_port);
-            script.wrote(begin, tid, socket);
+        &Act::Sends(port, bytes) => {
+            let socket = script.socket(port, case.upstream_port);
+            script.event(begin, tid, What::Wrote { tid, socket, bytes });
         }
         Act::Gets(port) => {
             let socket = script.socket(*port, case.upstream_port);

@@ -202,13 +202,19 @@ impl Fill {
                 };
                 return self.found(tid, peek);
             }
-            What::Arrived { socket, .. } => (socket, IDLE, TrafficKind::Arrived),
-            What::Read { socket, tid } => (socket, tid, TrafficKind::Read),
-            What::Wrote { socket, tid, .. } => (socket, tid, TrafficKind::Wrote),
+            What::Arrived { socket, .. } => (socket, IDLE, TrafficKind::Arrived, 0),
+            What::Read { socket, tid } => (socket, tid, TrafficKind::Read, 0),
+            What::Wrote { socket, tid, bytes } => (socket, tid, TrafficKind::Wrote, bytes),
             _ => return,
         };
-        let (position, tid, kind) = kind;
-        let Some(socket) = self.sockets.note(position, Traffic { at, tid, kind }) else {
+        let (position, tid, kind, bytes) = kind;
+        let traffic = Traffic {
+            at,
+            tid,
+            kind,
+            bytes,
+        };
+        let Some(socket) = self.sockets.note(position, traffic) else {
             return;
         };
         if let Some(number) = self.runs(tid, at) {

@@ -14,6 +14,8 @@ pub struct Traffic {
     pub tid: u32,
     /// What.
     pub kind: TrafficKind,
+    /// How many bytes a thread gave; 0 of what is no giving.
+    pub bytes: u32,
 }
 
 /// What happened at one end of a connection.

@@ -3,11 +3,14 @@
 use std::collections::{BTreeSet, VecDeque};
 
 use super::super::acts::{Act, Did};
-use super::super::request::Step;
-use super::{Case, Event, Sim, span};
+use super::super::request::{Asks, Step};
+use super::{Case, Event, Sim, UPSTREAM_BELOW, span};
 
 /// The first of their ports.
 const FIRST_PORT: u16 = 2_000;
+/// The ports of connections on which nothing comes back, none of which is used again soon.
+const VAIN_PORT: u16 = 61_000;
+const VAIN_PORTS: u64 = 4_000;
 /// From one who gives a connection back to the next who asks on it.
 const TAKES_NS: u64 = 20_000;
 
@@ -29,10 +32,14 @@ impl Lines {
 }
 
 impl Sim<'_> {
-    /// The port that a request asks from: its own, or that of a shared connection, if it gets one.
-    pub(super) fn line(&mut self, index: usize, own: u16, upstream: bool) -> Option<u16> {
-        if !upstream || self.case.upstream_connections.is_none() {
-            return Some(own);
+    /// The port that a request asks from: its own, or that of a shared connection, if it gets one. What is not
+    /// answered has a connection for itself, which is given up then.
+    pub(super) fn asks_from(&mut self, index: usize, asks: Asks) -> Option<u16> {
+        if matches!(asks, Asks::InVain(_)) {
+            return Some(VAIN_PORT + (self.order % VAIN_PORTS) as u16);
+        }
+        if asks == Asks::Nobody || self.case.upstream_connections.is_none() {
+            return Some(self.requests[index].sample.local_port - UPSTREAM_BELOW);
         }
         let request = &mut self.requests[index];
         if request.line.is_none() {
