@@ -173,7 +173,7 @@ fn burn_for_ever() {
 /// What is said to who asks too early.
 const FAILS: &[u8] = b"HTTP/1.1 503 Service Unavailable\r\nContent-Length: 2\r\n\r\n{}";
 /// Nobody waits as long for an answer that does not come.
-const MUTE: Duration = Duration::from_secs(60);
+const MUTE: Duration = Duration::from_mins(1);
 
 /// Whether a path is asked for too early: `/flaky/2/17` is so twice.
 fn is_early(path: &str, kind: &str, asked: &Mutex<HashMap<String, u32>>) -> bool {

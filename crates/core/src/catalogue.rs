@@ -51,6 +51,8 @@ pub const LOCK_HELD_OVER_IO: &str = "lock-held-over-io";
 pub const LOCK_CONTENTION: &str = "lock-contention";
 /// Threads wait for CPUs that one other process of the host has.
 pub const NOISY_NEIGHBOUR: &str = "noisy-neighbour";
+/// Threads that are woken wait for CPUs that are idle.
+pub const WAKE_PLACEMENT: &str = "wake-placement";
 /// The hypervisor has the CPUs of the machine while it could run.
 pub const CPU_STEAL: &str = "cpu-steal";
 /// Threads wait to be let into an interpreter that runs one of them at a time.

@@ -91,6 +91,7 @@ detectors! {
     queueing = "queueing",
     noisy_neighbour = "noisy-neighbour",
     run_queue_delay = "run-queue-delay",
+    wake_placement = "wake-placement",
     worker_pool_exhaustion = "worker-pool-exhaustion",
     timer_granularity = "timer-granularity",
     poll_tick = "poll-tick",

@@ -90,6 +90,8 @@ pub struct Off {
     pub stack: u32,
     /// The CPU it got then.
     pub cpu: u16,
+    /// The CPU that it was woken from, where [`Off::context`] is known.
+    pub from: u16,
     /// Why.
     pub why: Why,
     /// The system call it was in, if that is known.

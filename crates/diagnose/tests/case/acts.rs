@@ -28,6 +28,8 @@ pub(super) enum Act {
     Locked,
     /// It could run, and that thread had the CPU; 0 for nobody.
     Ready(u32),
+    /// It was woken, and the CPU that it got was idle until then.
+    TakenUp,
     /// It was in that call.
     Calls(String),
     /// It asked another server, on a connection from that port, with so many bytes.

@@ -128,7 +128,7 @@ fn stands(case: &Case, did: &Did) -> Option<String> {
             format!("runtime.gopark:462 {inner} main.handle:20 {SERVES}")
         }
         Act::Locked => format!("main.work:12 main.handle:22 {SERVES}"),
-        Act::Runs | Act::Ready(_) => format!("main.handle:15 {SERVES}"),
+        Act::Runs | Act::TakenUp | Act::Ready(_) => format!("main.handle:15 {SERVES}"),
         Act::Asks => format!("runtime.gopark:462 runtime.chanrecv:667 main.handle:17 {SERVES}"),
         Act::Calls(name) if name.contains("nanosleep") => {
             format!("{sleeps} main.handle:18 {SERVES}")

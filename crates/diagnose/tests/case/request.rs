@@ -41,6 +41,8 @@ pub(super) enum Asks {
 pub(super) enum Step {
     /// Waits for a CPU that somebody else has.
     Contended(u64),
+    /// Is woken, and waits until an idle CPU takes it up.
+    TakenUp(u64),
     /// Computes.
     Cpu(u64),
     /// Is in a call.
@@ -101,6 +103,7 @@ impl Request {
         let mut draw = |dist: Option<Dist>| dist.map(|dist| dist.draw(random));
         let steps = &mut self.steps;
         steps.extend(draw(class.contended).map(Step::Contended));
+        steps.extend(draw(class.taken_up).map(Step::TakenUp));
         steps.extend(draw(Some(class.cpu)).map(Step::Cpu));
         steps.extend(draw(class.lock).map(Step::Lock));
         steps.extend(draw(class.asks).map(Step::Asks));

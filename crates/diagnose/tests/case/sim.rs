@@ -372,6 +372,10 @@ impl<'a> Sim<'a> {
                     self.machine.contended(self.seen, thread, now, now + ns);
                     return self.push(now + ns, Event::StepEnds(index));
                 }
+                Some(Step::TakenUp(ns)) => {
+                    self.did(index, now, now + ns, Act::TakenUp);
+                    return self.push(now + ns, Event::StepEnds(index));
+                }
                 Some(Step::Cpu(ns)) => {
                     self.machine.runnable.push_back((index, now, ns));
                     return self.run_next(now);

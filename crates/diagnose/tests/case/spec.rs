@@ -157,6 +157,8 @@ pub(crate) struct Class {
     pub(crate) undialled: bool,
     /// Waiting for a CPU that somebody else has.
     pub(crate) contended: Option<Dist>,
+    /// Waiting to be taken up by a CPU that is idle.
+    pub(crate) taken_up: Option<Dist>,
     /// Computing.
     #[serde(default = "some_cpu")]
     pub(crate) cpu: Dist,

@@ -231,6 +231,7 @@ fn act(script: &mut Script, case: &Case, stacks: &Stacks, did: &Did) {
         Act::Ready(by) if end > begin + APART_NS => {
             script.preempted(tid, begin + 1, end - 1, *by);
         }
+        Act::TakenUp => script.waits(taken_up(did)),
         Act::Arrived(_) | Act::Ready(_) => {}
         Act::Calls(name) => {
             let wait = call(did, name);
@@ -303,6 +304,15 @@ fn asks(script: &mut Script, stacks: &Stacks, did: &Did) {
         ..Wait::new(TALKER, begin, end - 1_000, Call::Poll, By::Softirq)
     });
     script.switch(end + 500, TALKER, (TALKER, Left::Sleeping), IDLE, NO_STACK);
+}
+
+/// A wait that is over at once, and then a CPU that is idle takes its time.
+fn taken_up(did: &Did) -> Wait {
+    let (begin, end) = (did.begin + APART_NS, did.end - APART_NS);
+    Wait {
+        wake: begin + APART_NS,
+        ..Wait::new(did.tid, begin, end, Call::Poll, By::Softirq)
+    }
 }
 
 /// A wait in a call that its name tells.

@@ -17,8 +17,9 @@ const HEADINGS: [&str; 7] = [
     "## How to refute it",
     "## References",
 ];
-/// What is only ever ruled out, or not to be told: it hides causes and is none of the server's.
-const NEVER_FOUND: &[&str] = &["coordinated-omission"];
+/// What is only ever ruled out, or not to be told: it hides causes and is none of the server's, or nothing tells it
+/// from what is.
+const NEVER_FOUND: &[&str] = &["coordinated-omission", "wake-placement"];
 /// A detector is read in one sitting.
 const LINES_MOST: usize = 250;
 

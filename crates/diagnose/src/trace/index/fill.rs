@@ -25,7 +25,16 @@ struct Cursor {
     /// Whether that was since it was last blocked.
     fresh: bool,
     /// Who woke it while it was still running.
-    early: Option<(u64, u32, Context)>,
+    early: Option<Waking>,
+}
+
+/// Somebody made a thread ready to run.
+#[derive(Clone, Copy, Debug)]
+struct Waking {
+    at: u64,
+    by: u32,
+    context: Context,
+    cpu: u16,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -166,7 +175,18 @@ impl Fill {
                 self.leaves(tid, at, why, NO_STACK);
             }
             (What::On { tid }, Turn::Get) => self.gets(tid, at, event.cpu),
-            (What::Waking { tid, by, context }, Turn::Wake) => self.wakes(tid, at, by, context),
+            (What::Waking { tid, by, context }, Turn::Wake) => {
+                let cpu = event.cpu;
+                self.wakes(
+                    tid,
+                    Waking {
+                        at,
+                        by,
+                        context,
+                        cpu,
+                    },
+                );
+            }
             (_, Turn::Leave) => self.happens(event.what, at),
             _ => {}
         }
@@ -271,7 +291,7 @@ impl Fill {
         let cursor = &mut self.cursors[number];
         cursor.early = cursor
             .early
-            .filter(|e| at - e.0 <= RACE_NS && why != Why::Preempted);
+            .filter(|early| at - early.at <= RACE_NS && why != Why::Preempted);
         let still = match cursor.at {
             At::Run(since) => at - since <= SAME_CALL_NS,
             _ => false,
@@ -290,6 +310,7 @@ impl Fill {
             waker: IDLE,
             stack,
             cpu: 0,
+            from: 0,
             why,
             call,
             context: None,
@@ -320,7 +341,7 @@ impl Fill {
         Some(number)
     }
 
-    fn wakes(&mut self, tid: u32, at: u64, by: u32, context: Context) {
+    fn wakes(&mut self, tid: u32, waking: Waking) {
         let begin = self.begin();
         let Some(number) = self.number(tid) else {
             return;
@@ -332,9 +353,9 @@ impl Fill {
         let cursor = &mut self.cursors[number];
         match &mut cursor.at {
             At::Off(off) if off.wake == UNKNOWN && off.why != Why::Preempted => {
-                (off.wake, off.waker, off.context) = (at, by, Some(context));
+                off.woken(waking.at, waking);
             }
-            At::Run(_) => cursor.early = Some((at, by, context)),
+            At::Run(_) => cursor.early = Some(waking),
             _ => {}
         }
     }
@@ -349,9 +370,9 @@ impl Fill {
             At::Run(since) => push(&mut self.lives[number], unknown(since, at)),
             At::Off(mut off) => {
                 if off.wake == UNKNOWN
-                    && let Some((_, waker, context)) = self.cursors[number].early
+                    && let Some(early) = self.cursors[number].early
                 {
-                    (off.wake, off.waker, off.context) = (off.begin, waker, Some(context));
+                    off.woken(off.begin, early);
                 }
                 push(
                     &mut self.lives[number],
@@ -382,6 +403,14 @@ impl Fill {
     }
 }
 
+impl Off {
+    /// Its wait was over then.
+    fn woken(&mut self, at: u64, waking: Waking) {
+        (self.wake, self.waker, self.from) = (at, waking.by, waking.cpu);
+        self.context = Some(waking.context);
+    }
+}
+
 /// Who was blocked when a block began.
 fn blocked_since(begin: u64) -> Off {
     Off {
@@ -399,6 +428,7 @@ fn unknown(begin: u64, end: u64) -> Off {
         waker: IDLE,
         stack: NO_STACK,
         cpu: 0,
+        from: 0,
         why: Why::Unknown,
         call: None,
         context: None,
