@@ -222,7 +222,14 @@ impl Timeline {
 
     /// The gap recorded for a signal, if there is one.
     pub fn gap(&self, signal: &Signal) -> Option<&Gap> {
-        self.gaps.iter().find(|gap| gap.signal == signal.id)
+        self.gap_named(&[signal.id])
+    }
+
+    /// The first gap recorded for any of these names; tracepoints (`trace.GROUP:NAME`) are no signals.
+    pub fn gap_named(&self, names: &[&str]) -> Option<&Gap> {
+        self.gaps
+            .iter()
+            .find(|gap| names.contains(&gap.signal.as_str()))
     }
 
     /// Puts everything into the order in which it is stored.

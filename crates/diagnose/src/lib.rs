@@ -67,6 +67,7 @@ mod ticks;
 mod touches;
 pub mod trace;
 mod trial;
+mod undialled;
 mod validity;
 pub mod verdict;
 
@@ -77,3 +78,4 @@ pub use judge::{judge, judge_by};
 pub use logs::{attach_logs, wanted_logs};
 pub use run_figures::run_figures;
 pub use serving::Serving;
+pub use telemetry::telemetry_variables;

@@ -40,8 +40,7 @@ fn examine(case: &Case<'_>, endpoint: &EndpointCase) -> Verdict {
         Ok(looked) => looked,
         Err(blind) => return *blind,
     };
-    let mut gaps = case.timeline().gaps.iter();
-    if let Some(gap) = gaps.find(|gap| TRACEPOINTS.contains(&gap.signal.as_str())) {
+    if let Some(gap) = case.timeline().gap_named(&TRACEPOINTS) {
         return Verdict::Blind {
             missing: format!("datagrams, with which names are looked up: {}", gap.reason),
             remedy: gap.remedy.clone(),

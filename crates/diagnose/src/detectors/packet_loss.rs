@@ -40,8 +40,7 @@ fn examine(case: &Case<'_>, endpoint: &EndpointCase) -> Verdict {
         Ok(looked) => looked,
         Err(blind) => return ruled_out(endpoint, &candidates).unwrap_or(*blind),
     };
-    let mut gaps = case.timeline().gaps.iter();
-    if let Some(gap) = gaps.find(|gap| gap.signal == TRACEPOINT) {
+    if let Some(gap) = case.timeline().gap_named(&[TRACEPOINT]) {
         return ruled_out(endpoint, &candidates).unwrap_or_else(|| Verdict::Blind {
             missing: format!("what was sent again: {}", gap.reason),
             remedy: gap.remedy.clone(),

@@ -2,31 +2,25 @@
 //! minute (`TIME_WAIT`), and there are as many as `net.ipv4.ip_local_port_range` holds for one address
 //! (`EADDRNOTAVAIL`, connect(2)).
 
-use std::collections::{BTreeMap, BTreeSet};
-use std::net::IpAddr;
+use std::collections::BTreeSet;
 
 use slowpath_core::nanos::{Nanos, SECOND};
-use slowpath_core::sample::{Outcome, Stage};
-use slowpath_core::trace::What;
+use slowpath_core::sample::Outcome;
 
 use crate::case::{Case, EndpointCase};
 use crate::detectors::{Detector, Examine};
 use crate::diagnosis::{Culprit, Grade, Place, Source};
 use crate::ledger::{NAMED_EPISODES, NAMED_ERRORS};
 use crate::trace::calls::Calls;
+use crate::undialled::{Undialled, is_refused};
 use crate::verdict::{Amount, Found, Verdict, evidence, percent, plural};
 
 /// For how long Linux keeps the port of a connection that it closed first (`TCP_TIMEWAIT_LEN`).
 const KEPT_NS: u64 = 60 * SECOND;
-/// A server that cannot dial tells its clients with these.
-const SERVER_ERRORS: std::ops::RangeInclusive<u16> = 500..=599;
 
 /// Where they run out, all of a range were used, or those of one parity, which `connect(2)` prefers
 /// (`__inet_hash_connect`).
 const PARITY: usize = 2;
-/// The state of an end that has none (`include/net/tcp_states.h`): one without a port that comes to it from
-/// `TCP_SYN_SENT` found none (`tcp_v4_connect`).
-const TCP_CLOSE: u8 = 7;
 /// Dials without a port are why requests are answered with errors if so many of these were under way then.
 const DIALS_LEAST: f64 = 0.5;
 
@@ -142,11 +136,8 @@ fn found(endpoint: &EndpointCase, without: &[u32], used: &Used) -> Verdict {
 /// Whether the target has no ports left for whom it asks.
 fn of_the_target(case: &Case<'_>, endpoint: &EndpointCase, share: f64) -> Verdict {
     let own = format!("{} of the requests found no local port", percent(share));
-    let is_5xx = |&&i: &&u32| {
-        let sample = case.sample(i);
-        sample.stage() == Stage::Measured && SERVER_ERRORS.contains(&sample.status())
-    };
-    let refused = endpoint.failed.iter().filter(is_5xx).count();
+    let failed = endpoint.failed.iter().map(|&i| case.sample(i));
+    let refused = failed.filter(|&sample| is_refused(sample)).count();
     if (refused as f64) < NAMED_ERRORS * endpoint.offered.max(1) as f64 {
         return Verdict::Cleared(own);
     }
@@ -172,36 +163,12 @@ fn of_the_target(case: &Case<'_>, endpoint: &EndpointCase, share: f64) -> Verdic
 /// The dials of the target that found no port while it was traced, against the requests that it answered with
 /// an error meanwhile.
 fn seen(case: &Case<'_>, endpoint: &EndpointCase, refused: usize) -> Option<Verdict> {
-    let trace = &case.record.trace;
-    let mut to: BTreeMap<IpAddr, usize> = BTreeMap::new();
-    let mut at: Vec<Nanos> = Vec::new();
-    for event in &trace.events {
-        if let What::State { socket, state: TCP_CLOSE, .. } = event.what
-            && let Some(ends) = trace.sockets.get(socket as usize)
-            && ends.local.port() == 0
-        {
-            *to.entry(ends.remote.ip()).or_default() += 1;
-            at.push(event.at);
-        }
-    }
-    at.sort_unstable();
-    let is_traced = |at: Nanos| {
-        let mut spans = trace.stretches.iter().filter(|s| s.depth.has_wakers());
-        spans.any(|s| (s.span.begin..s.span.end).contains(&at))
-    };
-    let (mut answered, mut dials) = (0_usize, 0_usize);
-    for &sample in &endpoint.failed {
-        let sample = case.sample(sample);
-        if SERVER_ERRORS.contains(&sample.status()) && is_traced(sample.done()) {
-            answered += 1;
-            let first = at.partition_point(|&at| at < sample.scheduled());
-            dials += usize::from(at.get(first).is_some_and(|&at| at <= sample.done()));
-        }
-    }
+    let undialled = Undialled::of(&case.record.trace);
+    let (answered, dials) = undialled.met(case, endpoint);
     if answered < NAMED_EPISODES {
         return None;
     }
-    let most = to.iter().max_by_key(|(_, n)| **n);
+    let most = undialled.to.iter().max_by_key(|(_, n)| **n);
     let Some((most, _)) = most.filter(|_| dials as f64 >= DIALS_LEAST * answered as f64) else {
         return Some(Verdict::Cleared(format!(
             "of {} that the target answered with an error while it was traced {dials} met a dial that found no \
@@ -212,7 +179,7 @@ fn seen(case: &Case<'_>, endpoint: &EndpointCase, refused: usize) -> Option<Verd
     let text = format!(
         "while the target was traced it found no local port in {}, most of them for {most}; {dials} of {} that it \
          answered with an error were under way then",
-        plural(at.len() as u64, "dial"),
+        plural(undialled.at.len() as u64, "dial"),
         plural(answered as u64, "request")
     );
     Some(Verdict::Found(Found {

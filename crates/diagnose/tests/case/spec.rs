@@ -372,7 +372,9 @@ impl Case {
             Some(_) => Ok(()),
             None => Err(format!("no signal is called {id:?}")),
         };
-        self.gap.iter().try_for_each(|g| declared(&g.signal))?;
+        let of_tracepoints = |id: &String| id.starts_with("trace.");
+        let of_signals = self.gap.iter().filter(|g| !of_tracepoints(&g.signal));
+        of_signals.map(|g| &g.signal).try_for_each(declared)?;
         for extra in &self.series {
             declared(&extra.signal)?;
             if Subject::parse(&extra.subject).is_none() {

@@ -1,12 +1,12 @@
 //! What the record keeps of the target's environment.
 
+use slowpath_diagnose::telemetry_variables;
+
 use super::PROC;
 
-/// Variables that steer runtimes, or say where telemetry goes, and are worth keeping in the record.
-const STEERING: [&str; 23] = [
-    "DD_AGENT_HOST",
-    "DD_TRACE_AGENT_PORT",
-    "DD_TRACE_AGENT_URL",
+/// Variables that steer runtimes and are worth keeping in the record, as are those that say where telemetry
+/// goes.
+const STEERING: [&str; 14] = [
     "GOGC",
     "GOMAXPROCS",
     "GOMEMLIMIT",
@@ -15,15 +15,9 @@ const STEERING: [&str; 23] = [
     "LD_PRELOAD",
     "MALLOC_ARENA_MAX",
     "NODE_OPTIONS",
-    "OTEL_EXPORTER_OTLP_ENDPOINT",
-    "OTEL_EXPORTER_OTLP_LOGS_ENDPOINT",
-    "OTEL_EXPORTER_OTLP_METRICS_ENDPOINT",
-    "OTEL_EXPORTER_OTLP_TRACES_ENDPOINT",
-    "OTEL_EXPORTER_ZIPKIN_ENDPOINT",
     "OTEL_SDK_DISABLED",
     "PYTHONASYNCIODEBUG",
     "RUST_LOG",
-    "STATSD_HOST",
     "TOKIO_WORKER_THREADS",
     "UV_THREADPOOL_SIZE",
     "WEB_CONCURRENCY",
@@ -69,13 +63,13 @@ pub(super) fn kept(
     other: impl Fn(&str) -> Option<String>,
 ) -> Vec<(String, String)> {
     let others = STEERING
-        .iter()
-        .filter(|name| set.iter().all(|(n, _)| n != *name))
-        .filter_map(|name| Some(((*name).to_owned(), other(name)?)));
+        .into_iter()
+        .chain(telemetry_variables())
+        .filter(|name| set.iter().all(|(n, _)| n != name))
+        .filter_map(|name| Some((name.to_owned(), other(name)?)));
     let mut all: Vec<(String, String)> = set.iter().cloned().chain(others).collect();
     for (name, value) in &mut all {
-        let upper = name.to_uppercase();
-        if SECRETS.iter().any(|secret| upper.contains(secret)) {
+        if is_secret(name) {
             MASKED.clone_into(value);
         } else {
             *value = without_secrets(&without_user(value));
@@ -83,6 +77,11 @@ pub(super) fn kept(
     }
     all.sort();
     all
+}
+
+fn is_secret(name: &str) -> bool {
+    let upper = name.to_uppercase();
+    SECRETS.iter().any(|secret| upper.contains(secret))
 }
 
 /// A URL without the name and the password in it (RFC 3986, 3.2.1), and without its query; whatever stands before
@@ -103,13 +102,7 @@ fn without_user(value: &str) -> String {
 /// The same of settings within a value, such as `-Dkey.password=word`.
 fn without_secrets(value: &str) -> String {
     let word = |word: &str| match word.split_once('=') {
-        Some((name, _))
-            if SECRETS
-                .iter()
-                .any(|secret| name.to_uppercase().contains(secret)) =>
-        {
-            format!("{name}={MASKED}")
-        }
+        Some((name, _)) if is_secret(name) => format!("{name}={MASKED}"),
         _ => word.to_owned(),
     };
     value.split(' ').map(word).collect::<Vec<_>>().join(" ")
