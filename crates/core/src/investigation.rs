@@ -61,6 +61,25 @@ impl Investigation {
             })
     }
 
+    /// Its entries since it was opened last: what was measured before a reopening says nothing of
+    /// what was done since.
+    pub fn since_opened_last(&self) -> &[Entry] {
+        let is_reopening = |entry: &Entry| matches!(entry.what, What::Reopening);
+        let from = self.entries.iter().rposition(is_reopening);
+        &self.entries[from.map_or(0, |at| at + 1)..]
+    }
+
+    /// Whether a prediction held in a release that was measured since the investigation was opened
+    /// last.
+    pub fn held_since(&self, hypothesis: &str) -> bool {
+        self.since_opened_last().iter().any(|entry| {
+            matches!(&entry.what, What::Outcome(outcome)
+                if outcome.of == hypothesis
+                    && outcome.verdict == Verdict::Held
+                    && outcome.release.is_some())
+        })
+    }
+
     /// Brings entries into their order: by time, and by id within a second.
     pub fn sort(&mut self) {
         self.entries

@@ -17,6 +17,7 @@ mod recurring;
 mod releases;
 mod runs;
 mod settings;
+mod tails;
 mod tracks;
 mod worst;
 
@@ -25,6 +26,7 @@ pub use recurring::{Constant, Kind, Shared};
 pub(crate) use releases::label;
 pub use runs::{RunMode, RunModes};
 pub use slowpath_core::stats::recurrence::Says;
+pub use tails::{Decomposed, SameTail, Scatter, TailAgain};
 pub use tracks::{ChangeAt, Course};
 pub use worst::WorstRow;
 
@@ -75,6 +77,16 @@ pub struct Setting {
     pub shared: Vec<Shared>,
     /// Which endpoint has the worst tail, run after run; `null` with fewer than two endpoints.
     pub worst: Option<WorstRow>,
+    /// Endpoints that have a tail of their own in run after run.
+    #[serde(default)]
+    pub tails: Vec<TailAgain>,
+    /// Slow requests of several endpoints that take the same time, of runs of which only percentiles
+    /// are known.
+    #[serde(default)]
+    pub same_tails: Vec<SameTail>,
+    /// What looks like a regression and lies within what unchanged code scatters by.
+    #[serde(default)]
+    pub scatters: Vec<Scatter>,
     /// Endpoints whose runs fall into modes, although the release is the same.
     pub run_modes: Vec<RunModes>,
 }
@@ -163,11 +175,18 @@ fn setting(runs: &[&RunFigures], all: &[&RunFigures], ask: &Ask, limits: &Limits
     recurring.retain(|constant| of_endpoint(&constant.subject));
     let mut run_modes = runs::modes(&releases, &tracks);
     run_modes.retain(|modes| of_endpoint(&modes.subject));
+    let mut again = tails::again(runs);
+    again.retain(|tail| of_endpoint(&tail.subject));
+    let mut same_tails = tails::same(&releases);
+    same_tails.retain(|same| same.subjects.iter().any(|subject| of_endpoint(subject)));
     Setting {
         differs: settings::differs(&newest, runs),
         recurring,
         shared: recurring::over_endpoints(&releases),
         worst: worst::worst_row(runs),
+        tails: again,
+        same_tails,
+        scatters: tails::scatters(&releases, &tracks),
         run_modes,
         releases: releases
             .iter()

@@ -13,6 +13,7 @@ mod calibration;
 mod changes;
 mod checking;
 mod closing;
+mod proving;
 mod releases;
 mod signs;
 mod standing;
@@ -23,6 +24,7 @@ pub use benchmarks::{BenchmarkRelease, BenchmarkRow, BenchmarkSetting, Benchmark
 pub use calibration::{Calibration, Rate};
 pub use checking::{Checked, check, figure_of, is_regression, is_to_be_checked, reopening};
 pub use closing::may_close;
+pub use proving::{Proved, belongs_to, proved};
 pub use signs::{Noticed, Seen, Step, noticed, step};
 pub use standing::Standing;
 pub use status::{Status, status};

@@ -95,7 +95,7 @@ impl Reading {
     /// What one is worth in the last digit of a figure. Of 1200 alone that is 100: whoever wrote it
     /// may have rounded. But who writes 1234 as well does not, with as many decimals or as many
     /// digits for all: larger figures tell how finely smaller ones are written, a 0 among them.
-    fn digit(&self, unit: Unit, value: f64) -> Option<f64> {
+    pub(crate) fn digit(&self, unit: Unit, value: f64) -> Option<f64> {
         let larger = self.written.iter();
         let larger = larger.filter(|(of, other)| *of == unit && *other > value);
         let others = larger.filter_map(|(_, other)| last_digit(*other));

@@ -5,107 +5,21 @@
 
 #[path = "figures/made.rs"]
 mod made;
+#[path = "figures/story.rs"]
+mod story;
 
 use std::slice;
 
-use made::latencies;
 use slowpath_core::figures::{RunFigures, Unit};
 use slowpath_core::investigation::{
-    BY_SLOWPATH, Decided, Decision, Entry, Hypothesis, Investigation, Measured, Outcome,
-    Prediction, Question, Symptom, Target, Tested, Trial, Verdict, What,
+    BY_SLOWPATH, Decision, Entry, Investigation, Measured, Question, Target, Tested, Trial,
+    Verdict, What,
 };
 use slowpath_experiment::log::{
     Log, LogReport, Standing, Status, benchmarks, check, figure_of, is_to_be_checked, may_close,
     reopening, status,
 };
-
-/// An entry of the `day`th day of the year, before what the run of that day began.
-fn entry(day: usize, what: What) -> Entry {
-    Entry {
-        id: format!("01JE{day:022}"),
-        at: format!("2026-{:02}-{:02}T01:00:00Z", 1 + day / 28, 1 + day % 28),
-        by: None,
-        text: "x".to_owned(),
-        runs: Vec::new(),
-        links: Vec::new(),
-        figures: Vec::new(),
-        sign: None,
-        what,
-    }
-}
-
-fn opened(day: usize) -> Entry {
-    let symptom = Symptom {
-        title: "The tail of search".to_owned(),
-        scenario: "shop".to_owned(),
-        metric: Target::parse("search.p99").unwrap(),
-        since: None,
-        measured: Some(Measured {
-            unit: Unit::Ns,
-            value: 440e6,
-            range: None,
-        }),
-    };
-    entry(day, What::Opened(symptom))
-}
-
-fn predicts(day: usize, that: &str, due: Option<&str>) -> Entry {
-    entry(
-        day,
-        What::Hypothesis(Hypothesis {
-            cause: Some("fixed-delay".to_owned()),
-            answers: Vec::new(),
-            prediction: Some(Prediction::parse(that, due.map(str::to_owned)).unwrap()),
-        }),
-    )
-}
-
-fn decided(day: usize, decision: Decision, of: Option<&Entry>, release: Option<&str>) -> Entry {
-    entry(
-        day,
-        What::Decision(Decided {
-            decision,
-            of: of.map(|entry| entry.id.clone()),
-            release: release.map(str::to_owned),
-        }),
-    )
-}
-
-fn outcome(day: usize, of: &Entry, release: &str, verdict: Verdict) -> Entry {
-    entry(
-        day,
-        What::Outcome(Outcome {
-            of: of.id.clone(),
-            release: Some(release.to_owned()),
-            verdict,
-            measured: None,
-        }),
-    )
-}
-
-fn tail(id: &str, entries: &[Entry]) -> Investigation {
-    let mut made = Investigation {
-        id: id.to_owned(),
-        entries: entries.to_vec(),
-    };
-    made.sort();
-    made
-}
-
-/// A run of five repeats around a p99, on a day.
-fn run(day: usize, release: &str, ms: f64) -> RunFigures {
-    let around = [0.99, 1.0, 1.01, 0.995, 1.005].map(|factor| factor * ms);
-    let mut run = latencies(day, &[("search.p99", &around)]);
-    run.release = Some(release.to_owned());
-    run
-}
-
-fn standing_of(investigations: &[Investigation], runs: &[RunFigures]) -> Vec<Standing> {
-    let report = LogReport::of(&Log::new(investigations, runs));
-    let all = report.investigations.iter().flat_map(|one| &one.entries);
-    all.filter_map(|entry| Some(entry.prediction.as_ref()?.standing))
-        .collect()
-}
+use story::{decided, entry, opened, outcome, predicts, run, standing_of, tail};
 
 #[test]
 fn a_prediction_holds_fails_or_is_not_known() {
@@ -160,6 +74,14 @@ fn what_was_measured_in_another_way_is_no_test() {
     let alike = check(&log, &one[0], entry, prediction, &run(4, "v2", 105.0));
     assert_eq!(alike.verdict, Verdict::Held);
     assert!(!alike.text.contains("not known"), "{}", alike.text);
+    // Where the run is not stored, nobody knows.
+    let log = Log::new(&one, &[]);
+    let unknown = check(&log, &one[0], entry, prediction, &run(4, "v2", 105.0));
+    assert_eq!(
+        (unknown.verdict, unknown.measured),
+        (Verdict::NotComparable, None)
+    );
+    assert!(unknown.text.contains("not stored here"), "{}", unknown.text);
 }
 
 #[test]

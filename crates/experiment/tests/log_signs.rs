@@ -88,7 +88,7 @@ fn a_healthy_history_enters_nothing() {
 fn a_figure_outside_of_its_history_opens_an_investigation_or_is_added_to_one() {
     let runs = releases(1.5);
     let last = slice::from_ref(&runs[11]);
-    let open = Step::Open("search-p99".to_owned());
+    let open = Step::Open("shop-search-p99".to_owned());
     assert_eq!(steps(&[], &runs), [(Sign::Novelty, open.clone())]);
     let mine = || "mine".to_owned();
     let own = about("search.p99", Vec::new());
@@ -118,10 +118,37 @@ fn failures_that_nothing_explains_open_an_investigation_once() {
     let own = runs.last_mut().unwrap();
     failure(own, "search", "reset in first-byte", 3);
     failure(own, "search", "timeout in first-byte", 1);
-    let open = Step::Open("search-errors".to_owned());
+    let open = Step::Open("shop-search-errors".to_owned());
     assert_eq!(steps(&[], &runs), [(Sign::Errors, open)]);
     let mut taken = about("cart.p99", Vec::new());
-    taken.id = "search-errors".to_owned();
-    let open = Step::Open("search-errors-2".to_owned());
+    taken.id = "shop-search-errors".to_owned();
+    let open = Step::Open("shop-search-errors-2".to_owned());
     assert_eq!(steps(&[taken], &runs), [(Sign::Errors, open)]);
+}
+
+#[test]
+fn of_several_that_are_closed_the_last_one_counts_and_not_the_name() {
+    let runs = releases(1.5);
+    let at = |id: &str, decision, day: u8| {
+        let mut one = about("search.p99", vec![closed(decision)]);
+        id.clone_into(&mut one.id);
+        for entry in &mut one.entries {
+            entry.at = format!("2026-01-{day:02}T00:00:00Z");
+        }
+        one
+    };
+    let early_fix = [at("b", Decision::Fixed, 1), at("a", Decision::NotFixed, 2)];
+    assert_eq!(steps(&early_fix, &runs), [(Sign::Novelty, Step::Nothing)]);
+    let late_fix = [at("b", Decision::NotFixed, 1), at("a", Decision::Fixed, 2)];
+    let reopened = Step::Reopen("a".to_owned());
+    assert_eq!(steps(&late_fix, &runs), [(Sign::Novelty, reopened)]);
+    // One that is open is added to, the newest of several.
+    let open = |id: &str, day: u8| {
+        let mut one = at(id, Decision::Fixed, day);
+        one.entries.truncate(1);
+        one
+    };
+    let both = [open("b", 2), open("c", 1)];
+    let added = Step::Add("b".to_owned());
+    assert_eq!(steps(&both, &runs), [(Sign::Novelty, added)]);
 }

@@ -16,6 +16,7 @@ use thiserror::Error;
 
 mod autocannon;
 mod criterion;
+mod csv_table;
 mod google_benchmark;
 mod gotest;
 mod hyperfine;
@@ -29,6 +30,7 @@ mod oha;
 mod pattern;
 mod pytest;
 mod quantity;
+mod releases;
 mod requests;
 mod rows;
 mod vegeta;
@@ -37,8 +39,9 @@ mod wrk;
 pub use criterion::criterion_folder;
 pub use invocation::{Invocation, Output, invocation};
 pub use pattern::{Pattern, PatternError};
+pub use releases::{TableRun, table_runs};
 pub use requests::{REQUEST_FORMATS, Request, RequestFormat, Requests, detect_requests};
-pub use rows::{Repeat, modes, rows, rows_of_one};
+pub use rows::{Repeat, modes, refuse_largest, rows, rows_of_one};
 
 /// What one output of a tool says.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -266,6 +269,7 @@ pub const ADAPTERS: &[Adapter] = &[
     locust::ADAPTER,
     vegeta::ADAPTER,
     autocannon::ADAPTER,
+    csv_table::ADAPTER,
     // Many documents hold a table.
     markdown::ADAPTER,
 ];

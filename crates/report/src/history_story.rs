@@ -10,6 +10,8 @@ use slowpath_experiment::history::{
 
 use crate::{comparison_story, figure, quantity};
 
+pub(crate) mod tails;
+
 /// Metrics that are shown unless others are asked for: the usual request and the slow one.
 const SHOWN: [&str; 2] = ["p50", "p99"];
 /// Heights of a sparkline.
@@ -17,6 +19,10 @@ const BARS: [char; 8] = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█']
 /// A sparkline of a history that moves by less than this factor is drawn flat: noise is no
 /// picture.
 const FLAT_BELOW: f64 = 1.1;
+
+/// A level is told against the first release too if it lies so many times as far from that as the last
+/// change went.
+const MORE_FROM: f64 = 1.1;
 
 /// The tracks that are shown: the usual metrics of a subject that has them, all of others, and
 /// what was asked for.
@@ -140,13 +146,24 @@ pub(crate) fn sentences(setting: &Setting) -> Vec<String> {
     for track in &setting.tracks {
         said.extend(track.newest.as_ref().and_then(|n| novel(track, n)));
     }
-    for track in &setting.tracks {
-        said.extend(track.changes.iter().map(|change| changed(track, change)));
-        said.extend(moving(track));
-    }
     said.extend(setting.recurring.iter().map(constant));
     said.extend(setting.shared.iter().map(shared));
-    said.extend(setting.worst.as_ref().and_then(worst));
+    said.extend(setting.same_tails.iter().map(tails::same));
+    said.extend(setting.tails.iter().map(tails::again));
+    // Beside endpoints that have a tail of their own it says nothing of them that another one is worse
+    // now and then.
+    let alone = |worst: &&WorstRow| worst.says != Says::Wanders || setting.tails.is_empty();
+    said.extend(setting.worst.as_ref().filter(alone).and_then(worst));
+    said.extend(setting.scatters.iter().map(tails::scatter));
+    for track in &setting.tracks {
+        said.extend(
+            track
+                .changes
+                .iter()
+                .map(|change| changed(setting, track, change)),
+        );
+        said.extend(moving(track));
+    }
     said.extend(setting.run_modes.iter().map(run_modes));
     said.extend(unknown(setting));
     said
@@ -193,7 +210,7 @@ fn against(unit: Unit, newest: &Newest) -> String {
     format!("{value}, {place} ({low} to {high} expected{p})")
 }
 
-fn changed(track: &Track, change: &ChangeAt) -> String {
+fn changed(setting: &Setting, track: &Track, change: &ChangeAt) -> String {
     let name = format!("{}.{}", track.subject, track.metric);
     let levels = format!(
         "{} → {}, {}",
@@ -210,9 +227,38 @@ fn changed(track: &Track, change: &ChangeAt) -> String {
         );
     }
     let word = comparison_story::word(change.verdict);
+    let altogether = altogether(setting, track, change);
     format!(
-        "{name}: {word} by {size} since {} ({levels})",
+        "{name}: {word} by {size} since {} ({levels}{altogether})",
         change.release
+    )
+}
+
+/// What a level is against the first release of all, if that is more than its last change: several
+/// small ones are each explained away.
+fn altogether(setting: &Setting, track: &Track, change: &ChangeAt) -> String {
+    let is_last = track
+        .changes
+        .last()
+        .is_some_and(|last| last.at == change.at);
+    let mut known = (0..)
+        .zip(&track.points)
+        .filter_map(|(at, point)| Some((at, point.value?)));
+    let first: Option<(usize, f64)> = known.next().filter(|(_, value)| *value > 0.0);
+    let Some((at, from)) = first.filter(|_| is_last) else {
+        return String::new();
+    };
+    let ratio = change.after / from;
+    let is_more = (ratio.ln() / change.ratio.ln()) >= MORE_FROM;
+    let Some(release) = setting.releases.get(at).filter(|_| is_more) else {
+        return String::new();
+    };
+    format!(
+        "; {} → {}, {}, since {}",
+        figure::value(track.unit, from),
+        figure::value(track.unit, change.after),
+        figure::change(ratio),
+        release.label
     )
 }
 
@@ -475,6 +521,6 @@ fn standing(track: &Track, newest: &Newest) -> String {
     }
 }
 
-fn ms(ns: f64) -> String {
+pub(crate) fn ms(ns: f64) -> String {
     quantity::duration(ns / MILLISECOND as f64)
 }

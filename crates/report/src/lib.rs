@@ -26,11 +26,11 @@ pub use views::json::{
     sweep_json,
 };
 pub use views::markdown::{
-    ab_markdown, bench_markdown, benchmarks_markdown, comparison_markdown, history_markdown,
-    investigations_markdown, markdown, sweep_markdown,
+    NotOurs, ToldRelease, ab_markdown, bench_markdown, benchmarks_markdown, comparison_markdown,
+    history_markdown, investigations_markdown, markdown, page, sweep_markdown, told_releases,
 };
 pub use views::terminal::{
     Style, ab_terminal, bench_terminal, calibration_terminal, comparison_terminal, due_terminal,
-    gates_terminal, history_terminal, investigations_terminal, log_terminal, newest_terminal,
-    sweep_terminal, terminal,
+    gates_terminal, history_sentences, history_terminal, investigations_terminal, log_terminal,
+    newest_terminal, sweep_terminal, terminal,
 };

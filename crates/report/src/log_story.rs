@@ -217,6 +217,11 @@ pub fn noticed_title(of: &Noticed<'_>) -> String {
             format!("{subject} shows the same {at} again and again")
         }
         Seen::Tail(_) => format!("{subject} has the worst tail, run after run"),
+        Seen::Again(_) => format!("{subject} has a tail, run after run"),
+        Seen::Same(same) => {
+            let at = figure::value(slowpath_core::figures::Unit::Ns, same.at_ns);
+            format!("{} are slow by the same {at}", same.subjects.join(" and "))
+        }
         Seen::Errors(_) => format!("{subject} fails, and no cause explains it"),
     }
 }
@@ -228,6 +233,8 @@ pub fn noticed_text(of: &Noticed<'_>) -> String {
         Seen::Drift(track) => history_story::moving(track),
         Seen::Constant(constant) => Some(history_story::constant(constant)),
         Seen::Tail(worst) => history_story::worst(worst),
+        Seen::Again(again) => Some(history_story::tails::again(again)),
+        Seen::Same(same) => Some(history_story::tails::same(same)),
         Seen::Errors(failures) => {
             let classes = failures.iter().map(|failure| {
                 let share = quantity::percent(failure.share);

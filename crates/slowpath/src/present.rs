@@ -12,6 +12,7 @@ use slowpath_experiment::{Baseline, Experiment, judge_gates};
 use slowpath_record::RecordError;
 
 use crate::command::bench::again;
+use crate::command::log;
 use crate::exit::{Exit, Problem};
 use crate::threads::Threads;
 use crate::{grade, out, store};
@@ -76,7 +77,9 @@ impl Judged {
     pub(crate) fn save(&self) -> Result<(), Problem> {
         let json = slowpath_report::json(&self.diagnosis);
         let (diagnosis, threads) = (&self.diagnosis, Threads::default());
-        let html = slowpath_report::html_by(diagnosis, &self.record, &self.experiments, &threads);
+        let log = log::told_of(&diagnosis.run.id);
+        let (record, tried) = (&self.record, &self.experiments);
+        let html = slowpath_report::html_by(diagnosis, record, tried, &log, &threads);
         let not_written = |error: RecordError| {
             Problem::environment(
                 format!("the report is not written: {error}"),

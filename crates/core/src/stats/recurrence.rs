@@ -192,7 +192,7 @@ pub struct Worst {
 pub enum Says {
     /// The same row again and again: the cause is in that row.
     Stays,
-    /// Another row each time: no row is the cause by itself. Noise in rows that are alike does
+    /// Another row each time, be it one of a few more often than the others: no row is the cause by itself. Noise in rows that are alike does
     /// the same, so that this says nothing of what they share.
     Wanders,
     /// Another row each time, and all rise and fall together from run to run: they share what is
@@ -208,7 +208,8 @@ pub enum Says {
 ///
 /// That the most frequent row is worst in `k` of `m` runs has a chance of at most
 /// `E P(Bin(m, 1/E) >= k)` if `E` rows are alike (`1/E` from the run with fewest figures). A row that is the cause would be worst in four of
-/// five runs; that is ruled out at 5 %. The rows share a cause if they also rise [`together`].
+/// five runs; that is ruled out at 5 %, also of a row that is worst more often than chance makes it: of many
+/// rows some have heavier tails than others. The rows share a cause if they also rise [`together`].
 pub fn worst(figures: &[Vec<Option<f64>>]) -> Option<Worst> {
     let mut worst = Vec::new();
     let mut alike = usize::MAX;
@@ -233,9 +234,10 @@ pub fn worst(figures: &[Vec<Option<f64>>]) -> Option<Worst> {
     let others = law(1.0 / alike as f64)?.sf((times as u64).checked_sub(1)?);
     let chance = (others * rows as f64).min(1.0);
     let together = together(figures);
-    let says = if chance < CHANCE {
+    let is_ruled_out = law(TRUE_TO_ITSELF)?.cdf(times as u64) < RULED_OUT;
+    let says = if chance < CHANCE && !is_ruled_out {
         Says::Stays
-    } else if law(TRUE_TO_ITSELF)?.cdf(times as u64) < RULED_OUT {
+    } else if is_ruled_out {
         if together.is_some_and(|chance| chance < CHANCE) {
             Says::Shares
         } else {

@@ -131,6 +131,10 @@ fn the_same_row_each_time_is_that_row_and_another_each_time_is_shared() {
     assert_eq!(stays.says, Says::Stays);
     let wanders = worst(&runs(8, &[2, 0, 7, 5, 3])).unwrap();
     assert_eq!((wanders.times, wanders.says), (1, Says::Wanders));
+    // More often than one of fifteen by chance, and not the row that is slow all the same.
+    let often = worst(&runs(15, &[1, 1, 1, 1, 1, 1, 0, 0, 2, 2, 2, 2, 3, 4])).unwrap();
+    assert!(often.chance < 0.01, "{}", often.chance);
+    assert_eq!((often.times, often.says), (6, Says::Wanders));
     let few = worst(&runs(8, &[2, 2])).unwrap();
     assert_eq!(few.says, Says::CannotTell);
     let two_rows = worst(&runs(2, &[0, 0, 0, 0, 1])).unwrap();

@@ -4,6 +4,7 @@ use serde::{Deserialize, Serialize};
 use slowpath_core::figures::RunFigures;
 use slowpath_core::stats::recurrence::{Says, worst};
 
+use super::tails::is_whole;
 use crate::estimate::{of_run, row};
 
 /// A tail is worth the name if it is this many times the median; of rows without one none is the
@@ -33,7 +34,8 @@ pub struct WorstRow {
 pub(super) fn worst_row(runs: &[&RunFigures]) -> Option<WorstRow> {
     let mut all: Vec<&String> = Vec::new();
     for row in runs.iter().flat_map(|run| &run.rows) {
-        if row.metric == "p99" && !all.contains(&&row.subject) {
+        let is_row = row.metric == "p99" && !is_whole(&row.subject);
+        if is_row && !all.contains(&&row.subject) {
             all.push(&row.subject);
         }
     }

@@ -6,7 +6,7 @@ use slowpath_core::stats::beta::clopper_pearson;
 use slowpath_core::stats::median::median;
 
 use super::Log;
-use super::standing::{confounded, standing};
+use super::standing::{confounded, is_of_experiment, standing};
 
 /// How often something happened, of so many.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -108,7 +108,8 @@ impl Counted {
     fn predictions(&mut self, log: &Log<'_>, investigation: &Investigation) {
         for (entry, prediction) in investigation.predictions() {
             let standing = standing(log, investigation, entry, prediction);
-            self.open += u64::from(standing.is_open());
+            let is_open = standing.is_open() && !is_of_experiment(investigation, entry);
+            self.open += u64::from(is_open);
             self.overdue += u64::from(standing == super::Standing::Overdue);
             let mut outcomes = investigation.outcomes(&entry.id);
             let Some((_, first)) = outcomes.find(|(_, outcome)| outcome.verdict.settles()) else {

@@ -6,11 +6,11 @@ use std::cmp::Ordering;
 use slowpath_core::figures::{Better, Figure, RunFigures};
 use slowpath_core::gates::GateAnswer;
 use slowpath_core::investigation::{
-    Decided, Decision, Entry, Investigation, Measured, Prediction, Symptom, Target, Verdict, What,
+    Decided, Entry, Investigation, Measured, Prediction, Symptom, Target, Verdict, What,
 };
 
-use super::releases::{order, to_the_second};
-use super::standing::{Standing, standing};
+use super::releases::{order, stays, to_the_second};
+use super::standing::{Standing, changes_for, is_of_experiment, standing};
 use super::status::{Status, status};
 use super::{Log, Releases};
 use crate::compare::{differences, is_alike, obstacles};
@@ -36,7 +36,8 @@ pub struct Checked {
 
 /// Whether a run tests a prediction that nothing has settled yet, or one that held and that a fix
 /// rests on. A release that was measured before the prediction was made is no test of it, nor is one
-/// before the change that it is about, or before the release that it is due by.
+/// before the change that it is about, or before the release that it is due by; and a void run is no
+/// measurement.
 pub fn is_to_be_checked(
     log: &Log<'_>,
     investigation: &Investigation,
@@ -48,15 +49,19 @@ pub fn is_to_be_checked(
         return false;
     };
     let mut outcomes = investigation.outcomes(&entry.id);
-    if symptom.scenario != run.name || outcomes.any(|(told, _)| told.runs.contains(&run.id)) {
+    if symptom.scenario != run.name
+        || !run.void.is_empty()
+        || outcomes.any(|(told, _)| told.runs.contains(&run.id))
+    {
         return false;
     }
     let standing = standing(log, investigation, entry, prediction);
-    let mut outcomes = investigation.outcomes(&entry.id);
-    let is_watched = standing == Standing::Held
-        && status(investigation).0.is_fixed()
-        && !outcomes.any(|(_, outcome)| outcome.release.as_ref() == Some(release));
-    if !standing.is_open() && !is_watched {
+    let is_told = investigation.since_opened_last().iter().any(|told| {
+        matches!(&told.what, What::Outcome(outcome)
+            if outcome.of == entry.id && outcome.release.as_ref() == Some(release))
+    });
+    let is_watched = standing == Standing::Held && status(investigation).0.is_fixed() && !is_told;
+    if is_of_experiment(investigation, entry) || !(standing.is_open() || is_watched) {
         return false;
     }
     let releases = log.releases(&symptom.scenario);
@@ -81,32 +86,13 @@ fn is_tested_by(
         return prediction.due.as_deref().is_none_or(is_from);
     }
     changes.iter().any(|(change, decided)| {
-        // Names without an order (commits) are told apart by time.
+        // Names without an order, and those that move on (of branches), are told apart by time.
         let ordered = decided.release.as_deref();
-        match ordered.filter(|own| order(release, own).is_some()) {
+        match ordered.filter(|own| stays(own) && order(release, own).is_some()) {
             Some(own) => is_from(own),
             None => began >= change.at,
         }
     })
-}
-
-/// The changes that were made for the sake of a hypothesis.
-fn changes_for<'a>(
-    investigation: &'a Investigation,
-    hypothesis: &'a str,
-) -> impl Iterator<Item = (&'a Entry, &'a Decided)> {
-    investigation
-        .entries
-        .iter()
-        .filter_map(move |entry| match &entry.what {
-            What::Decision(decided)
-                if decided.decision == Decision::Changed
-                    && decided.of.as_deref() == Some(hypothesis) =>
-            {
-                Some((entry, decided))
-            }
-            _ => None,
-        })
 }
 
 /// Holds a prediction against a run, with the other runs of its release where there are enough.
@@ -126,20 +112,11 @@ pub fn check(
     if let Some(why) = run.void.first() {
         return none(format!("the run is void: {why}"));
     }
-    let references = references(log, investigation, entry);
-    let unlike = references.first().filter(|_| {
-        let mut all = references.iter();
-        !all.any(|reference| is_alike(reference, run))
-    });
-    if let Some(reference) = unlike {
-        let why = obstacles(&differences(&[*reference], &[run]));
-        return none(format!(
-            "measured in another way than run {}, on which it was predicted: {}",
-            reference.id,
-            why.join(", ")
-        ));
-    }
-    let alike = of_release(log, run);
+    let is_known = match measured_alike(log, investigation, entry, run) {
+        Ok(is_known) => is_known,
+        Err(why) => return none(why),
+    };
+    let alike = of_release(log, investigation, entry, prediction, run);
     let (judged, runs) = if alike.len() < RUNS_FEWEST {
         (run.clone(), vec![run.id.clone()])
     } else {
@@ -162,10 +139,10 @@ pub fn check(
     if runs.len() > 1 {
         text = text.replace("repeats", "runs");
     }
-    if references.is_empty() {
+    if !is_known {
         text.push_str(
-            "; the runs on which it was predicted are not stored here, so whether it was measured \
-             alike is not known",
+            "; no run is named on which it was predicted, so whether it was measured alike is not \
+             known",
         );
     }
     let range = outcome.low.zip(outcome.high);
@@ -188,26 +165,70 @@ pub fn check(
     }
 }
 
-/// The stored runs on which a prediction was made: its own, or else those of the symptom.
-fn references<'a>(
+/// Whether a run was measured as one on which the prediction was made; `false` if no run is named, so
+/// that nobody knows.
+///
+/// # Errors
+/// Why it is not comparable.
+fn measured_alike(
+    log: &Log<'_>,
+    investigation: &Investigation,
+    entry: &Entry,
+    run: &RunFigures,
+) -> Result<bool, String> {
+    let cited = cited(investigation, entry);
+    let Some(first) = cited.first() else {
+        return Ok(false);
+    };
+    let stored = log.runs.iter().filter(|other| cited.contains(&other.id));
+    let references: Vec<&RunFigures> = stored.collect();
+    let Some(reference) = references.first() else {
+        return Err(format!(
+            "run {first}, on which it was predicted, is not stored here, so whether this was \
+             measured as that was is not known; bring its folder here and measure again"
+        ));
+    };
+    if references.iter().any(|other| is_alike(other, run)) {
+        return Ok(true);
+    }
+    let why = obstacles(&differences(&[*reference], &[run]));
+    Err(format!(
+        "measured in another way than run {}, on which it was predicted: {}",
+        reference.id,
+        why.join(", ")
+    ))
+}
+
+/// The runs on which a prediction was made: its own, or else those of the symptom.
+fn cited<'a>(investigation: &'a Investigation, entry: &'a Entry) -> &'a [String] {
+    let opened = investigation.opened().map(|(opened, _)| &opened.runs);
+    let own = Some(&entry.runs).filter(|runs| !runs.is_empty());
+    own.or(opened).map_or(&[], Vec::as_slice)
+}
+
+/// The sound runs of the release of a run that test the prediction too and were measured as it was;
+/// it is the last of them. Those from before the change are of another system, whatever the release
+/// is called.
+fn of_release<'a>(
     log: &Log<'a>,
     investigation: &Investigation,
     entry: &Entry,
+    prediction: &Prediction,
+    run: &'a RunFigures,
 ) -> Vec<&'a RunFigures> {
-    let opened = investigation.opened().map(|(opened, _)| &opened.runs);
-    let ids = Some(&entry.runs).filter(|runs| !runs.is_empty()).or(opened);
-    let mut all = log.runs.iter().collect::<Vec<_>>();
-    all.retain(|run| ids.is_some_and(|ids| ids.contains(&run.id)));
-    all
-}
-
-/// The sound runs of the release of a run that were measured as it was; it is the last of them.
-fn of_release<'a>(log: &Log<'a>, run: &'a RunFigures) -> Vec<&'a RunFigures> {
+    let releases = log.releases(&run.name);
+    let tests = |other: &RunFigures| {
+        let release = other.release.as_deref();
+        release.is_some_and(|release| {
+            is_tested_by(investigation, entry, prediction, other, release, &releases)
+        })
+    };
     let mut all = log.runs_of(&run.name);
     all.retain(|other| {
         other.id != run.id
             && other.release == run.release
             && other.void.is_empty()
+            && tests(other)
             && is_alike(other, run)
     });
     all.push(run);
@@ -254,8 +275,7 @@ pub fn reopening(
     if checked.verdict != Verdict::Failed {
         return None;
     }
-    let mut outcomes = investigation.outcomes(hypothesis);
-    let held = outcomes.any(|(_, outcome)| outcome.verdict == Verdict::Held);
+    let held = investigation.held_since(hypothesis);
     let why = match status(investigation).0 {
         status if status.is_fixed() && held => "what was fixed is back",
         status if status.is_fixed() => "the fix did not move its target",
@@ -266,14 +286,20 @@ pub fn reopening(
     Some(format!("{why}: predicted was {that}, and {}", checked.text))
 }
 
-/// What runs say of a figure, for the symptom of an investigation; `None` if they do not have it.
+/// What sound runs say of a figure, for the symptom of an investigation; `None` if they do not have
+/// it.
 pub fn figure_of(runs: &[&RunFigures], target: &Target) -> Option<Measured> {
+    let runs: Vec<&RunFigures> = runs
+        .iter()
+        .copied()
+        .filter(|run| run.void.is_empty())
+        .collect();
     let metric = target.metric();
     let unit = runs
         .iter()
         .find_map(|run| row(run, target.subject(), &metric))?
         .unit;
-    let estimate = Units::of(runs, target.subject(), &metric).estimate();
+    let estimate = Units::of(&runs, target.subject(), &metric).estimate();
     Some(Measured {
         unit,
         value: estimate.value.filter(|value| *value >= 0.0)?,

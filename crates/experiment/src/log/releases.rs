@@ -14,11 +14,12 @@ pub(super) struct Releases {
 }
 
 impl Releases {
-    /// Those of the stored runs, and those that outcomes in the log speak of.
+    /// Those of the stored runs, and those that outcomes in the log speak of. A void run has measured
+    /// nothing.
     pub(super) fn of(log: &Log<'_>, scenario: &str) -> Self {
         let mut all: Vec<(String, String)> = Vec::new();
         for run in log.runs_of(scenario) {
-            if let Some(release) = &run.release {
+            if let Some(release) = run.release.as_ref().filter(|_| run.void.is_empty()) {
                 all.push((to_the_second(&run.began), release.clone()));
             }
         }
@@ -107,6 +108,16 @@ pub(super) fn order(a: &str, b: &str) -> Option<Ordering> {
     Some(filled(&a.1).cmp(&filled(&b.1)))
 }
 
+/// Letters and digits of a commit that git shows at least.
+const COMMIT_DIGITS: usize = 7;
+
+/// Whether a name is always of the same system: one with numbers, or that of a commit; that of a
+/// branch moves on.
+pub(super) fn stays(name: &str) -> bool {
+    let is_commit = name.len() >= COMMIT_DIGITS && name.chars().all(|c| c.is_ascii_hexdigit());
+    is_commit || numbers(name).is_some()
+}
+
 /// The word before the numbers of a release, and the numbers; `None` where anything else is in its
 /// name.
 fn numbers(name: &str) -> Option<(&str, Vec<u64>)> {
@@ -143,6 +154,19 @@ mod tests {
             ("1f3ab9", "v2", None),
         ] {
             assert_eq!(order(a, b), expected, "{a} {b}");
+        }
+    }
+
+    #[test]
+    fn names_of_branches_move_on() {
+        for (name, expected) in [
+            ("v3.9", true),
+            ("1f3ab9c", true),
+            ("nightly", false),
+            ("main", false),
+            ("facade", false),
+        ] {
+            assert_eq!(stays(name), expected, "{name}");
         }
     }
 

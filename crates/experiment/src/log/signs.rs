@@ -8,7 +8,8 @@ use super::Log;
 use super::status::{Status, status};
 use crate::compare::Verdict;
 use crate::history::{
-    Basis, Constant, Course, History, Newest, Says, Setting, Track, WorstRow, label,
+    Basis, Constant, Course, History, Newest, SameTail, Says, Setting, TailAgain, Track, WorstRow,
+    label,
 };
 
 /// Metrics whose history is looked at, the first that shows something of a subject alone: what
@@ -39,6 +40,10 @@ pub enum Seen<'a> {
     Constant(&'a Constant),
     /// The row that has the worst tail in run after run.
     Tail(&'a WorstRow),
+    /// The row that has a tail in run after run, up to this one.
+    Again(&'a TailAgain),
+    /// Slow requests of several rows that take the same time, in this release too.
+    Same(&'a SameTail),
     /// Failures that no cause explains.
     Errors(Vec<&'a FailureFigure>),
 }
@@ -49,15 +54,15 @@ impl Seen<'_> {
         match self {
             Self::Novelty(..) => Sign::Novelty,
             Self::Drift(_) => Sign::Drift,
-            Self::Constant(_) => Sign::Constant,
-            Self::Tail(_) => Sign::Tail,
+            Self::Constant(_) | Self::Same(_) => Sign::Constant,
+            Self::Tail(_) | Self::Again(_) => Sign::Tail,
             Self::Errors(_) => Sign::Errors,
         }
     }
 
     /// Whether it recurs by its nature, so that it is told once and not with each release.
     const fn recurs(&self) -> bool {
-        matches!(self, Self::Constant(_) | Self::Tail(_))
+        !matches!(self, Self::Novelty(..) | Self::Drift(_) | Self::Errors(_))
     }
 }
 
@@ -87,6 +92,19 @@ pub fn noticed<'a>(
             .filter(|worst| worst.says == Says::Stays);
         for worst in stays {
             add(&mut all, &worst.subject, TAIL, Seen::Tail(worst));
+        }
+        let told = |all: &[Noticed<'_>], subject: &str| {
+            let mut of_tail = all.iter().filter(|one| one.target.metric() == TAIL);
+            of_tail.any(|one| one.target.subject() == subject)
+        };
+        for again in setting.tails.iter().filter(|tail| tail.is_ongoing) {
+            if !told(&all, &again.subject) {
+                add(&mut all, &again.subject, TAIL, Seen::Again(again));
+            }
+        }
+        let same = setting.same_tails.iter();
+        for same in same.filter(|same| same.releases.contains(&release)) {
+            add(&mut all, &same.subjects[0], TAIL, Seen::Same(same));
         }
     }
     let mut subjects: Vec<&String> = Vec::new();
@@ -161,9 +179,11 @@ pub fn step(log: &Log<'_>, noticed: &Noticed<'_>, own: &RunFigures) -> Step {
             symptom.scenario == own.name && symptom.metric.is(&noticed.target)
         })
     });
-    let about: Vec<(&Investigation, Status)> = about
+    // In the order in which they came to stand as they do: folders have names, not dates.
+    let mut about: Vec<(&Investigation, Status)> = about
         .map(|investigation| (investigation, status(investigation).0))
         .collect();
+    about.sort_by_key(|(investigation, _)| stands_since(investigation));
     let sign = noticed.what.sign();
     let of_release = |entry: &Entry| {
         let cited = log.runs.iter().filter(|run| entry.runs.contains(&run.id));
@@ -175,7 +195,7 @@ pub fn step(log: &Log<'_>, noticed: &Noticed<'_>, own: &RunFigures) -> Step {
         entries
             .any(|entry| entry.sign == Some(sign) && (noticed.what.recurs() || of_release(entry)))
     };
-    if let Some((open, _)) = about.iter().find(|(_, status)| *status == Status::Open) {
+    if let Some((open, _)) = about.iter().rfind(|(_, status)| *status == Status::Open) {
         return if is_told(open) {
             Step::Nothing
         } else {
@@ -183,7 +203,7 @@ pub fn step(log: &Log<'_>, noticed: &Noticed<'_>, own: &RunFigures) -> Step {
         };
     }
     match about.last() {
-        None => Step::Open(name(log, noticed)),
+        None => Step::Open(name(log, noticed, &own.name)),
         Some((fixed, status)) if status.is_fixed() && !noticed.what.recurs() => {
             if is_told(fixed) {
                 Step::Nothing
@@ -195,17 +215,25 @@ pub fn step(log: &Log<'_>, noticed: &Noticed<'_>, own: &RunFigures) -> Step {
     }
 }
 
+/// When an investigation came to stand as it does, and the entry that made it so.
+fn stands_since(investigation: &Investigation) -> Option<(&str, &str)> {
+    let opened = investigation.opened().map(|(opened, _)| opened);
+    let by = status(investigation).1.or(opened)?;
+    Some((by.at.as_str(), by.id.as_str()))
+}
+
 /// The name of an investigation that slowpath opens: two branches that open the same one have it
 /// in one folder when they are merged.
-fn name(log: &Log<'_>, noticed: &Noticed<'_>) -> String {
-    let text = format!("{} {}", noticed.target.subject(), noticed.target.metric());
+fn name(log: &Log<'_>, noticed: &Noticed<'_>, scenario: &str) -> String {
+    let (subject, metric) = (noticed.target.subject(), noticed.target.metric());
+    let text = format!("{scenario} {subject} {metric}");
     let words = text.split(|c: char| !c.is_ascii_alphanumeric());
     let words: Vec<String> = words
         .filter(|word| !word.is_empty())
         .map(str::to_ascii_lowercase)
         .collect();
     let mut name = words.join("-");
-    // Another figure may have that name: those of two scenarios, or ones that differ in signs.
+    // Another figure may have that name: one that differs in signs alone.
     while log.investigations().iter().any(|one| one.id == name) {
         name.push_str("-2");
     }

@@ -1,7 +1,9 @@
 //! What became of a prediction.
 
 use serde::{Deserialize, Serialize};
-use slowpath_core::investigation::{Entry, Investigation, Outcome, Prediction, Verdict};
+use slowpath_core::investigation::{
+    BY_SLOWPATH, Decided, Decision, Entry, Investigation, Outcome, Prediction, Verdict, What,
+};
 
 use super::Log;
 use super::changes::confounding;
@@ -51,12 +53,44 @@ impl Standing {
     }
 }
 
-/// The last outcome that settled a prediction; otherwise the last one.
-pub(super) fn last<'a>(
+/// The changes that were made for the sake of a hypothesis.
+pub(super) fn changes_for<'a>(
     investigation: &'a Investigation,
     hypothesis: &'a str,
+) -> impl Iterator<Item = (&'a Entry, &'a Decided)> {
+    investigation
+        .entries
+        .iter()
+        .filter_map(move |entry| match &entry.what {
+            What::Decision(decided)
+                if decided.decision == Decision::Changed
+                    && decided.of.as_deref() == Some(hypothesis) =>
+            {
+                Some((entry, decided))
+            }
+            _ => None,
+        })
+}
+
+/// Whether a hypothesis was made for an experiment and nothing was changed for its sake: what it
+/// predicts is what the intervention does, which no release shows.
+pub(super) fn is_of_experiment(investigation: &Investigation, entry: &Entry) -> bool {
+    let is_own = entry.by.as_deref() == Some(BY_SLOWPATH);
+    is_own && changes_for(investigation, &entry.id).next().is_none()
+}
+
+/// The last outcome that settled a prediction; otherwise the last one. Once a change was made for
+/// the sake of what an experiment showed, a release has to show it as well.
+pub(super) fn last<'a>(
+    investigation: &'a Investigation,
+    hypothesis: &'a Entry,
 ) -> Option<(&'a Entry, &'a Outcome)> {
-    let all: Vec<_> = investigation.outcomes(hypothesis).collect();
+    let of_releases = hypothesis.by.as_deref() == Some(BY_SLOWPATH)
+        && !is_of_experiment(investigation, hypothesis);
+    let all = investigation.outcomes(&hypothesis.id);
+    let all: Vec<_> = all
+        .filter(|(_, outcome)| !of_releases || outcome.release.is_some())
+        .collect();
     let settled = all.iter().rfind(|(_, outcome)| outcome.verdict.settles());
     settled.or(all.last()).copied()
 }
@@ -68,7 +102,7 @@ pub(super) fn standing(
     entry: &Entry,
     prediction: &Prediction,
 ) -> Standing {
-    let last = last(investigation, &entry.id).map(|(_, outcome)| outcome.verdict);
+    let last = last(investigation, entry).map(|(_, outcome)| outcome.verdict);
     match last {
         Some(Verdict::Held) => return Standing::Held,
         Some(Verdict::Failed) => return Standing::Failed,

@@ -50,6 +50,7 @@ impl Status {
 /// How an investigation stands, and the entry that made it so; `None` of one that was never closed.
 pub fn status(investigation: &Investigation) -> (Status, Option<&Entry>) {
     let mut last = (Status::Open, None);
+    let confirmed = is_confirmed(investigation);
     for entry in &investigation.entries {
         match &entry.what {
             What::Reopening => last = (Status::Open, Some(entry)),
@@ -57,7 +58,7 @@ pub fn status(investigation: &Investigation) -> (Status, Option<&Entry>) {
                 let status = match decided.decision {
                     Decision::Changed => continue,
                     Decision::Explained => Status::Explained,
-                    Decision::Fixed if is_confirmed(investigation) => Status::FixedAndConfirmed,
+                    Decision::Fixed if confirmed => Status::FixedAndConfirmed,
                     Decision::Fixed => Status::FixedUnconfirmed,
                     Decision::NotFixed => Status::NotFixed,
                     Decision::Refuted => Status::Refuted,
@@ -70,13 +71,16 @@ pub fn status(investigation: &Investigation) -> (Status, Option<&Entry>) {
     last
 }
 
-/// Whether the last prediction that was settled held: an earlier one that failed is a false start.
+/// Whether the last prediction that a release settled since it was opened last held: an earlier one
+/// that failed is a false start. What an experiment showed is no measurement of a fix.
 fn is_confirmed(investigation: &Investigation) -> bool {
-    let mut settled = investigation.entries.iter().filter_map(|entry| {
+    let entries = investigation.since_opened_last().iter();
+    let mut settled = entries.filter_map(|entry| {
         let What::Outcome(outcome) = &entry.what else {
             return None;
         };
-        outcome.verdict.settles().then_some(outcome.verdict)
+        let counts = outcome.release.is_some() && outcome.verdict.settles();
+        counts.then_some(outcome.verdict)
     });
     settled.next_back() == Some(Verdict::Held)
 }

@@ -7,7 +7,7 @@ use slowpath_core::investigation::{
 };
 
 use super::calibration::Calibration;
-use super::standing::{Standing, confounded, last, overdue_since, standing};
+use super::standing::{Standing, confounded, is_of_experiment, last, overdue_since, standing};
 use super::status::{Status, status};
 use super::{Log, is_regression};
 
@@ -211,10 +211,10 @@ fn waiting(log: &Log<'_>, investigation: &Investigation) -> Vec<Due> {
     let all = investigation.predictions();
     let due = all.filter_map(|(entry, prediction)| {
         let view = PredictionView::of(log, investigation, entry, prediction);
-        if !view.standing.is_open() {
+        if !view.standing.is_open() || is_of_experiment(investigation, entry) {
             return None;
         }
-        let so_far = last(investigation, &entry.id);
+        let so_far = last(investigation, entry);
         let is_overdue = view.standing == Standing::Overdue;
         Some(Due {
             investigation: investigation.id.clone(),

@@ -18,12 +18,18 @@ pub(super) const ADAPTER: Adapter = Adapter {
 const REMEDY: &str = "give a file with a table: a line of heads, one of dashes, and lines whose \
                       first cell is a name and of whose others some are numbers";
 
+/// What a person should know of figures in a table.
+pub(super) const ELSEWHERE: &str =
+    "the figures were made elsewhere: how, how often and on what is not in a table";
+/// Heads of a column that counts what the others rest on.
+const COUNTS: [&str; 5] = ["n", "requests", "# requests", "request count", "samples"];
+
 /// A table and where it stands.
-struct Table<'a> {
+pub(super) struct Table {
     /// The heading above it, if there is one.
-    heading: &'a str,
-    heads: Vec<String>,
-    lines: Vec<Vec<String>>,
+    pub(super) heading: String,
+    pub(super) heads: Vec<String>,
+    pub(super) lines: Vec<Vec<String>>,
 }
 
 /// A number in a cell.
@@ -35,25 +41,27 @@ struct Quantity<'a> {
 
 fn read(source: Source<'_>) -> Result<Harvest, Vec<AdapterError>> {
     let text = source.text();
-    let tables: Vec<Table<'_>> = tables(&text).filter(Table::has_figures).collect();
+    let tables: Vec<Table> = tables(&text).filter(Table::has_figures).collect();
     let mut harvest = Harvest::default();
     for table in &tables {
         // Several tables may well have the same lines.
-        let group = if tables.len() > 1 { table.heading } else { "" };
+        let group = if tables.len() > 1 {
+            table.heading.as_str()
+        } else {
+            ""
+        };
         table.read(group, &mut harvest);
     }
     if harvest.takes.is_empty() {
         let what = "it holds no table with a column of numbers".to_owned();
         return Err(vec![source.wrong(None, what, REMEDY)]);
     }
-    harvest.notes.push(
-        "the figures were made elsewhere: how, how often and on what is not in a table".to_owned(),
-    );
+    harvest.notes.push(ELSEWHERE.to_owned());
     Ok(harvest)
 }
 
 /// The tables of a document: a line of heads, one of dashes under it, and lines of cells.
-fn tables(text: &str) -> impl Iterator<Item = Table<'_>> {
+pub(super) fn tables(text: &str) -> impl Iterator<Item = Table> + '_ {
     let mut lines = text.lines().peekable();
     let mut heading = "";
     let mut above: Option<Vec<String>> = None;
@@ -69,7 +77,7 @@ fn tables(text: &str) -> impl Iterator<Item = Table<'_>> {
                 continue;
             };
             let mut table = Table {
-                heading,
+                heading: heading.to_owned(),
                 heads,
                 lines: Vec::new(),
             };
@@ -115,10 +123,28 @@ fn cells(line: &str) -> Vec<String> {
     cells
 }
 
+/// Whether a line with commas is one of heads: its first cell is a name, and others are percentiles or
+/// have a unit.
+pub(super) fn heads_of_figures(line: &str) -> bool {
+    let mut heads = line.split(',').map(str::trim);
+    let is_name = heads.next().is_some_and(|first| quantity(first).is_none());
+    let is_figure = |head: &str| {
+        let percentile = head
+            .strip_prefix('p')
+            .map(|rest| rest.split([' ', '[', '(']).next());
+        let is_percentile = percentile
+            .flatten()
+            .is_some_and(|q| q.parse::<f64>().is_ok());
+        let unit = head.split_once(['[', '(']).map_or("", |(_, unit)| unit);
+        is_percentile || known(unit.trim_end_matches([']', ')', ' '])).is_some()
+    };
+    is_name && heads.any(is_figure)
+}
+
 /// Cells that say that there is no figure.
 const NOTHING: [&str; 8] = ["", "-", "–", "—", "?", "n/a", "N/A", "x"];
 
-impl Table<'_> {
+impl Table {
     /// Whether some column is of numbers.
     fn has_figures(&self) -> bool {
         (1..self.heads.len()).any(|column| self.is_of_figures(column))
@@ -131,9 +157,18 @@ impl Table<'_> {
         cells().all(known) && cells().any(|cell| quantity(cell).is_some())
     }
 
-    fn read(&self, group: &str, harvest: &mut Harvest) {
-        let (figures, names): (Vec<usize>, Vec<usize>) =
+    pub(super) fn read(&self, group: &str, harvest: &mut Harvest) {
+        let (mut figures, names): (Vec<usize>, Vec<usize>) =
             (1..self.heads.len()).partition(|&column| self.is_of_figures(column));
+        let is_count = |column: &usize| {
+            let head = self.heads[*column].to_ascii_lowercase();
+            COUNTS.contains(&head.as_str())
+        };
+        let count = figures.iter().copied().find(is_count);
+        // Alone it is a figure like any other.
+        if figures.len() > 1 {
+            figures.retain(|column| Some(*column) != count);
+        }
         for line in &self.lines {
             let cell = |column: usize| line.get(column).map_or("", String::as_str);
             let first = match quantity(cell(0)) {
@@ -145,9 +180,15 @@ impl Table<'_> {
             let parts = [group, first.trim()].into_iter().chain(named);
             let parts: Vec<&str> = parts.filter(|part| !NOTHING.contains(part)).collect();
             let subject = parts.join(" / ");
+            let n = count.and_then(|column| quantity(cell(column)));
+            let n = n.map(|n| n.value.max(0.0) as u64);
             for &column in &figures {
                 if let Some(found) = quantity(cell(column)) {
-                    harvest.add(take(&subject, &self.heads[column], found));
+                    let take = take(&subject, &self.heads[column], found);
+                    harvest.add(match n {
+                        Some(n) => take.observed(n),
+                        None => take,
+                    });
                 }
             }
         }
@@ -163,7 +204,12 @@ fn take(subject: &str, head: &str, found: Quantity<'_>) -> Take {
     // Only a unit belongs there; `p99 (warm)` is another metric than `p99 (cold)`.
     let is_unit = known(of_head).is_some();
     let metric = if is_unit { metric } else { head };
-    let metric = if metric.is_empty() { "figure" } else { metric };
+    let metric = match metric {
+        "" => "figure",
+        // So that tables that call it so have a history with what has percentiles.
+        name if name.eq_ignore_ascii_case("median") => "p50",
+        name => name,
+    };
     let (unit, times) = known(found.unit)
         .or_else(|| known(of_head).filter(|_| found.unit.is_empty()))
         .or_else(|| a_second(metric).filter(|_| found.unit.is_empty()))

@@ -52,6 +52,30 @@ pub fn rows_of_one(harvest: &Harvest) -> (Vec<Row>, bool) {
     (rows, harvest.takes.iter().any(shared))
 }
 
+/// Says of every percentile that rests on so few observations that it is the largest of them that it
+/// is none: p99 takes a hundred. Where nobody says how many there were, nothing can be said. The answer
+/// is how many there are.
+pub fn refuse_largest(rows: &mut [Row]) -> usize {
+    let mut refused = 0;
+    for row in rows {
+        let percentile = row.metric.strip_prefix('p').map(str::parse::<f64>);
+        let Some(Ok(percent)) = percentile.filter(|_| row.refused.is_empty()) else {
+            continue;
+        };
+        // How many it takes for one of them to lie above it.
+        let takes = (100.0 / (100.0 - percent)).ceil();
+        let most = row.repeats.iter().filter_map(|figure| figure.n).max();
+        if let Some(n) = most.filter(|n| (*n as f64) < takes) {
+            row.refused = format!(
+                "{} of {n} is the largest of them: it takes {takes} to be a percentile",
+                row.metric
+            );
+            refused += 1;
+        }
+    }
+    refused
+}
+
 /// Where the observations of all outputs gather, subject by subject.
 pub fn modes(harvests: &[&Harvest]) -> Vec<ModeFigure> {
     let mut pooled: Vec<(&str, Vec<f64>)> = Vec::new();
@@ -108,6 +132,42 @@ mod tests {
             harvest.add(Take::one("a", "time", Unit::Ns, value).observed(10));
         }
         harvest
+    }
+
+    #[test]
+    fn a_percentile_of_too_few_is_the_largest_of_them() {
+        let row = |metric: &str, n: Option<u64>| {
+            let take = Take::one("a", metric, Unit::Ns, 440e6);
+            let figure = Figure {
+                n,
+                ..Figure::of(440e6)
+            };
+            Row {
+                repeats: vec![figure],
+                ..take.row()
+            }
+        };
+        for (metric, n, refused) in [
+            ("p99", Some(99), true),
+            ("p99", Some(100), false),
+            ("p98", Some(21), true),
+            ("p95", Some(21), false),
+            ("p95", Some(19), true),
+            ("p50", Some(1), true),
+            ("p99.9", Some(900), true),
+            ("p99", None, false),
+            ("max", Some(3), false),
+            ("pages", Some(3), false),
+        ] {
+            let mut rows = [row(metric, n)];
+            assert_eq!(
+                refuse_largest(&mut rows),
+                usize::from(refused),
+                "{metric} {n:?}"
+            );
+            assert_eq!(rows[0].refused.is_empty(), !refused);
+            assert_eq!(rows[0].values(), [440e6], "the value stays");
+        }
     }
 
     #[test]

@@ -6,6 +6,7 @@ use slowpath_core::record::RunRecord;
 use slowpath_core::spread::{InTurn, Spread};
 use slowpath_diagnose::diagnosis::Diagnosis;
 use slowpath_experiment::Experiment;
+use slowpath_experiment::log::InvestigationView;
 
 mod answer;
 mod counted;
@@ -14,6 +15,7 @@ mod gates;
 mod history;
 mod inside;
 mod latency;
+mod log;
 mod measured;
 mod sweep;
 mod tables;
@@ -34,14 +36,16 @@ const SCRIPT: &str = include_str!("html/script.js");
 
 /// The whole report of a run. Its size does not grow with the number of requests.
 pub fn html(diagnosis: &Diagnosis, record: &RunRecord, experiments: &[Experiment]) -> String {
-    html_by(diagnosis, record, experiments, &InTurn)
+    html_by(diagnosis, record, experiments, &[], &InTurn)
 }
 
-/// [`html`] with parts of the work done side by side, if `spread` has threads for it.
+/// [`html`] with the investigations that the run touched, and with parts of the work done side by side,
+/// if `spread` has threads for it.
 pub fn html_by(
     diagnosis: &Diagnosis,
     record: &RunRecord,
     experiments: &[Experiment],
+    log: &[InvestigationView],
     spread: &dyn Spread,
 ) -> String {
     let measured = Measured::new(diagnosis, record, spread);
@@ -59,6 +63,7 @@ pub fn html_by(
                     (answer::head(diagnosis))
                     (answer::findings(diagnosis, experiments))
                     (trials::experiments(experiments))
+                    (log::section(&diagnosis.run.id, log))
                     (inside::section(diagnosis))
                     (gates::section(&diagnosis.gates))
                     (latency::section(diagnosis, &measured))

@@ -15,6 +15,7 @@ mod failures;
 mod gates;
 mod history;
 mod log;
+mod page;
 mod sweep;
 
 pub use ab::ab_markdown;
@@ -22,6 +23,7 @@ pub use bench::bench_markdown;
 pub use comparison::comparison_markdown;
 pub use history::history_markdown;
 pub use log::{benchmarks_markdown, investigations_markdown};
+pub use page::{NotOurs, ToldRelease, page, told_releases};
 pub use sweep::sweep_markdown;
 
 /// The report as GitHub-flavoured Markdown.

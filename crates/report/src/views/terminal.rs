@@ -19,7 +19,7 @@ pub use ab::ab_terminal;
 pub use bench::bench_terminal;
 pub use comparison::comparison_terminal;
 pub use gates::gates_terminal;
-pub use history::{history_terminal, newest_terminal};
+pub use history::{history_sentences, history_terminal, newest_terminal};
 pub use log::{calibration_terminal, due_terminal, investigations_terminal, log_terminal};
 pub use sweep::sweep_terminal;
 

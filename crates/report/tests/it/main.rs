@@ -14,6 +14,7 @@ mod compared;
 mod gates;
 mod html;
 mod inside;
+mod log;
 mod markdown;
 mod sample;
 mod schema;

@@ -45,7 +45,8 @@ pub(crate) struct BenchArgs {
 #[derive(Debug, Args)]
 pub(crate) struct ImportArgs {
     /// What wrote them: go, criterion, jmh, google-benchmark, pytest-benchmark, hyperfine, wrk,
-    /// oha, k6, locust, vegeta, autocannon, markdown; with a line for each request k6-csv, k6-json,
+    /// oha, k6, locust, vegeta, autocannon; tables in markdown or csv, of which a column `release` makes
+    /// each release a run; with a line for each request k6-csv, k6-json,
     /// vegeta-csv, vegeta-json, jmeter; auto to recognise it, lines with --regex.
     #[arg(value_name = "FORMAT")]
     pub(crate) format: String,
@@ -62,10 +63,24 @@ pub(crate) struct ImportArgs {
     /// The release that was measured.
     #[arg(long, value_name = "NAME")]
     pub(crate) release: Option<String>,
+    /// A timer of the system, which constants are held against, such as `poll=200ms`.
+    #[arg(long, value_name = "NAME=DURATION", value_parser = timer)]
+    pub(crate) timer: Vec<(String, String)>,
     /// This run's own directory; otherwise .slowpath/runs/ULID.
     #[arg(long, value_name = "DIR")]
     pub(crate) out: Option<PathBuf>,
-    /// Where to put a copy of bench.json.
+    /// Where to put a copy of bench.json (of several releases, that of the last).
     #[arg(long, value_name = "FILE")]
     pub(crate) json: Option<PathBuf>,
+}
+
+/// A name and a duration with an equals sign between them.
+fn timer(text: &str) -> Result<(String, String), String> {
+    let parts = text
+        .split_once('=')
+        .filter(|(name, _)| !name.trim().is_empty());
+    let (name, length) = parts.ok_or("say NAME=DURATION, such as poll=200ms")?;
+    let read = slowpath_core::scenario::units::parse_duration(length.trim());
+    read.map_err(|error| error.to_string())?;
+    Ok((name.trim().to_owned(), length.trim().to_owned()))
 }

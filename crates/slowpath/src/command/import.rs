@@ -18,6 +18,7 @@ use crate::exit::{Exit, Problem};
 use crate::{notes, present, store};
 
 mod requests;
+mod tables;
 
 /// The format that is recognised by its content.
 const AUTO: &str = "auto";
@@ -29,6 +30,9 @@ pub(crate) fn import(args: &ImportArgs) -> Result<Exit> {
     store::check_copy(args.json.as_deref())?;
     if let Some(format) = requests::format(&args.format, &args.files) {
         return requests::import(args, format);
+    }
+    if let Some(runs) = tables::runs(args)? {
+        return tables::import(args, &runs);
     }
     let mut format = args.format.clone();
     let mut harvests = Vec::new();
@@ -64,7 +68,11 @@ fn report(args: &ImportArgs, id: String, format: String, harvests: &[Harvest]) -
             }
         }
     }
-    let rows = match harvests {
+    for (name, length) in &args.timer {
+        let named = format!("timer {name}");
+        conditions.config.insert(named, length.clone());
+    }
+    let mut rows = match harvests {
         [alone] => {
             let (rows, shared) = adapters::rows_of_one(alone);
             if shared {
@@ -81,6 +89,10 @@ fn report(args: &ImportArgs, id: String, format: String, harvests: &[Harvest]) -
             adapters::rows(&repeats.collect::<Vec<_>>())
         }
     };
+    let refused = adapters::refuse_largest(&mut rows);
+    if refused > 0 {
+        told.push(largest(refused));
+    }
     let numbered = harvests.iter().zip(1..);
     let samples = numbered.flat_map(|(harvest, number)| harvest.samples(number));
     let samples = samples.collect();
@@ -114,6 +126,14 @@ fn report(args: &ImportArgs, id: String, format: String, harvests: &[Harvest]) -
         notes: told,
         interrupted: false,
     }
+}
+
+/// That so many percentiles are none.
+fn largest(refused: usize) -> String {
+    format!(
+        "{refused} of the percentiles are the largest of too few requests, and no percentiles: ~ \
+         stands before them"
+    )
 }
 
 /// The format of a file, and what it says.

@@ -6,9 +6,10 @@ use std::path::{Component, Path, PathBuf};
 use anyhow::Result;
 use slowpath_core::figures::RunFigures;
 use slowpath_core::investigation::Investigation;
-use slowpath_experiment::log::{Log, LogMistake, LogReport, Status, benchmarks};
+use slowpath_experiment::log::{InvestigationView, Log, LogMistake, LogReport, Status, benchmarks};
 use slowpath_record::scenario::Mistake;
 use slowpath_record::{Book, Store, read_investigations, write_derived};
+use slowpath_report::NotOurs;
 
 use crate::cli::{LogArgs, LogVerb, Stands};
 use crate::exit::{Exit, Problem};
@@ -19,6 +20,7 @@ pub(crate) mod after;
 mod closing;
 mod entries;
 mod opening;
+pub(crate) mod proved;
 
 /// The page of all investigations.
 const INVESTIGATIONS: &str = "INVESTIGATIONS.md";
@@ -58,7 +60,12 @@ pub(crate) fn log(args: &LogArgs) -> Result<Exit> {
             tell(args, (text, report))
         }
         Some(LogVerb::Check { no_runs }) => check(args, *no_runs),
-        Some(LogVerb::Render { to }) => render(args, &kept()?, to),
+        Some(LogVerb::Render { to }) => {
+            let mut kept = kept()?;
+            // A run without figures would be a release that is lost.
+            kept.runs = stored::all(&|_, _| true, Missing::Judge)?;
+            render(args, &kept, to)
+        }
     }
 }
 
@@ -126,6 +133,18 @@ impl<'a> Kept<'a> {
             format!("one of {}", names.join(", "))
         }
     }
+}
+
+/// The investigations with an entry that rests on a run, in a project that keeps a log. A log that
+/// cannot be read has none: whoever writes to it says so.
+pub(crate) fn told_of(run: &str) -> Vec<InvestigationView> {
+    let book = read_investigations(Path::new(after::FOLDER)).unwrap_or_default();
+    let mut all = book.investigations;
+    all.retain(|one| {
+        let mut entries = one.entries.iter();
+        entries.any(|entry| entry.runs.iter().any(|id| id == run))
+    });
+    LogReport::of(&Log::new(&all, &[])).investigations
 }
 
 fn read(dir: &Path) -> Result<Book, Problem> {
@@ -242,20 +261,20 @@ fn unstored(book: &mut Book) -> Result<(), Problem> {
     Ok(())
 }
 
-/// Writes both pages. That of the releases stays as it is where no run is stored: it would lose
-/// what was measured elsewhere.
+/// Writes both pages, or neither. That of the releases stays as it is where no run is stored.
 fn render(args: &LogArgs, kept: &Kept<'_>, to: &Path) -> Result<Exit> {
     let mut report = kept.report();
     let folder = seen_from(to, kept.dir);
-    let page = slowpath_report::investigations_markdown(&report, &folder);
-    let mut pages = vec![(INVESTIGATIONS, page)];
+    let text = slowpath_report::investigations_markdown(&report, &folder);
+    let mut pages = vec![(INVESTIGATIONS, around(to, INVESTIGATIONS, &text)?)];
     if kept.runs.is_empty() {
         out::say(&format!(
             "no run is stored here: {BENCHMARKS} is left as it is"
         ));
     } else {
-        let tables = benchmarks(&kept.runs);
-        pages.push((BENCHMARKS, slowpath_report::benchmarks_markdown(&tables)));
+        let old = old_page(&to.join(BENCHMARKS))?.unwrap_or_default();
+        let text = releases_page(kept.runs.clone(), &old);
+        pages.push((BENCHMARKS, around(to, BENCHMARKS, &text)?));
     }
     let mut said = String::new();
     for (name, text) in pages {
@@ -267,6 +286,44 @@ fn render(args: &LogArgs, kept: &Kept<'_>, to: &Path) -> Result<Exit> {
         report.written.push(path);
     }
     tell(args, (said, report))
+}
+
+/// The page of the releases: those of the stored runs, and those that it told before of runs that are
+/// stored elsewhere.
+fn releases_page(mut runs: Vec<RunFigures>, old: &str) -> String {
+    let is_stored = |id: &String| runs.iter().any(|run| run.id == *id);
+    let mut elsewhere = slowpath_report::told_releases(old);
+    elsewhere.retain(|release| !release.runs.iter().all(is_stored));
+    // Where only some of its runs are stored, all of them stay in what was told.
+    runs.retain(|run| {
+        !elsewhere
+            .iter()
+            .any(|release| release.runs.contains(&run.id))
+    });
+    slowpath_report::benchmarks_markdown(&benchmarks(&runs), &elsewhere)
+}
+
+/// A page with our part of it, and what others wrote around it.
+fn around(to: &Path, name: &str, text: &str) -> Result<String, Problem> {
+    let path = to.join(name);
+    slowpath_report::page(old_page(&path)?.as_deref(), text).map_err(|NotOurs| {
+        Problem::usage(
+            format!("{} was not written by slowpath log render", path.display()),
+            NotOurs::remedy(),
+        )
+    })
+}
+
+/// The text of a page that is there already.
+fn old_page(path: &Path) -> Result<Option<String>, Problem> {
+    match std::fs::read_to_string(path) {
+        Ok(text) => Ok(Some(text)),
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(None),
+        Err(error) => Err(Problem::environment(
+            format!("{} cannot be read: {error}", path.display()),
+            "name another folder with --to",
+        )),
+    }
 }
 
 /// A folder as a page in another one links to it.

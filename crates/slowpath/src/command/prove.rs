@@ -15,6 +15,7 @@ use slowpath_observe::host::Examiner;
 
 use crate::blocks::Failed;
 use crate::cli::ProveArgs;
+use crate::command::log;
 use crate::exit::{Exit, Problem};
 use crate::hypothesis::{Limits, Test, Wanted};
 use crate::measure::{Measurement, measure};
@@ -200,6 +201,7 @@ fn experiment(judged: &Judged, test: Test, args: &ProveArgs) -> Result<Option<Ou
     }
     experiment.outcome = Some(outcome.clone());
     save(&judged.dir, &experiment)?;
+    log::proved::tell(judged, &experiment);
     match broken {
         Some(why) => {
             let what = format!("the service cannot be delayed: {why}");

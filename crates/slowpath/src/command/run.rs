@@ -20,9 +20,13 @@ use crate::{interrupt, notes, out, reach, session, store};
 /// Measures, judges, prints.
 pub(crate) fn run(args: &RunArgs) -> Result<Exit> {
     let (judged, trouble) = measured(args)?;
-    judged.present(args.json.as_deref())?;
-    history::tell(&judged);
-    log::after::tell(&judged);
+    let said = log::after::write(&judged);
+    let presented = judged.present(args.json.as_deref());
+    if presented.is_ok() {
+        history::tell(&judged);
+    }
+    said.tell();
+    presented?;
     Ok(judged.exit(trouble, args.allow_errors))
 }
 

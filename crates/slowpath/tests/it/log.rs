@@ -252,7 +252,49 @@ fn pages_tell_the_story_and_the_tables() {
     ] {
         assert!(tables.contains(part), "{part}\n{tables}");
     }
-    // Where no run is stored the tables of others are not lost.
+}
+
+#[test]
+fn pages_keep_what_others_wrote_and_what_was_measured_elsewhere() {
+    let folder = begun();
+    let folder = folder.path();
+    log(folder, &["render", "--to", "docs"]);
+    let tables = std::fs::read_to_string(folder.join("docs/BENCHMARKS.md")).unwrap();
+    // What others wrote around it stays, and what they wrote alone is not overwritten.
+    let page = folder.join("docs/INVESTIGATIONS.md");
+    let own = std::fs::read_to_string(&page).unwrap();
+    std::fs::write(&page, format!("# Ours\n\n{own}\nThe end.\n")).unwrap();
+    log(folder, &["render", "--to", "docs"]);
+    let kept = std::fs::read_to_string(&page).unwrap();
+    assert_eq!(kept, format!("# Ours\n\n{own}\nThe end.\n"));
+    std::fs::write(folder.join("BENCHMARKS.md"), "# By hand\n").unwrap();
+    let told = refused(folder, &["render"]);
+    assert!(
+        told.contains("BENCHMARKS.md was not written by") && told.contains("--to"),
+        "{told}"
+    );
+    assert!(!folder.join("INVESTIGATIONS.md").exists());
+    let by_hand = std::fs::read_to_string(folder.join("BENCHMARKS.md")).unwrap();
+    assert_eq!(by_hand, "# By hand\n");
+    // Where no run is stored the tables of others are not lost, nor where others are.
+    std::fs::remove_dir_all(folder.join(".slowpath")).unwrap();
+    store(folder, &id(7), Some("v2"), "x", &[61.0, 62.0, 63.0]);
+    log(folder, &["render", "--to", "docs"]);
+    let both = std::fs::read_to_string(folder.join("docs/BENCHMARKS.md")).unwrap();
+    let v1 = &tables[tables.find("### v1").unwrap()..tables.find("<!-- runs").unwrap()];
+    assert!(both.contains(v1), "{both}");
+    let v2 = both.find("### v2, 2026-01-01").unwrap();
+    assert!(
+        v2 < both.find("### v1").unwrap(),
+        "the newest first: {both}"
+    );
+    assert!(
+        both.contains("not known: the runs of v1 are not stored here"),
+        "{both}"
+    );
+    log(folder, &["render", "--to", "docs"]);
+    let again = std::fs::read_to_string(folder.join("docs/BENCHMARKS.md")).unwrap();
+    assert_eq!(again, both);
     std::fs::remove_dir_all(folder.join(".slowpath")).unwrap();
     let (said, _) = log(folder, &["render", "--to", "docs"]);
     assert_eq!(said, "wrote docs/INVESTIGATIONS.md\n");
@@ -384,10 +426,10 @@ fn what_stands_out_against_the_history_opens_an_investigation() {
     std::fs::create_dir(folder.join("investigations")).unwrap();
     let said = import(folder, "v11", &slow);
     assert!(
-        said.contains("search-p99: opened: search.p99 of v11"),
+        said.contains("shop-search-p99: opened: search.p99 of v11"),
         "{said}"
     );
-    let (_, answer) = log(folder, &["show", "search-p99"]);
+    let (_, answer) = log(folder, &["show", "shop-search-p99"]);
     let one = &answer["investigations"][0];
     assert_eq!(one["since"], "v11");
     assert_eq!(

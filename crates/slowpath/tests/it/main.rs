@@ -35,6 +35,7 @@ mod schemas;
 mod server_timing;
 mod support;
 mod sweep;
+mod tables;
 mod taken_away;
 mod telemetry;
 mod tracing;

@@ -5,6 +5,7 @@ use slowpath_experiment::log::{
     BenchmarkRelease, BenchmarkSetting, Benchmarks, EntryView, InvestigationView, LogReport,
 };
 
+use super::page::{ToldRelease, runs_line};
 use super::{code, escaped, line};
 use crate::{figure, log_story as story, quantity, story as words};
 
@@ -159,35 +160,61 @@ fn address(text: &str) -> String {
     text.replace('<', "%3C").replace('>', "%3E")
 }
 
-/// Dated tables of all releases, with what they may be compared with.
-pub fn benchmarks_markdown(benchmarks: &Benchmarks) -> String {
+/// Dated tables of all releases, with what they may be compared with. `elsewhere` are releases that
+/// the page told before and whose runs are not stored where it is rendered: they stay as they were.
+pub fn benchmarks_markdown(benchmarks: &Benchmarks, elsewhere: &[ToldRelease]) -> String {
     let mut text = String::from("# Benchmarks\n");
     line(
         &mut text,
         "\nWritten by `slowpath log render` out of the stored runs. In brackets stands the range or \
          the ranks of the runs of a release; of a single run that of its repeats; of a single repeat \
-         the interval within it. `~` is what a single repeat showed without an interval.",
+         the interval within it. `~` is what a single repeat showed without an interval. A release \
+         whose runs are not stored where this was rendered stays as it was.",
     );
-    if benchmarks.settings.is_empty() {
+    if benchmarks.settings.is_empty() && elsewhere.is_empty() {
         line(
             &mut text,
             "\nNothing is stored yet: `slowpath run` measures.",
         );
     }
-    for setting in &benchmarks.settings {
-        of_setting(&mut text, setting);
+    let heading = |setting: &BenchmarkSetting| format!("## {}", escaped(&setting.name));
+    let mut headings: Vec<String> = benchmarks.settings.iter().map(heading).collect();
+    headings.extend(elsewhere.iter().map(|told| told.setting.clone()));
+    headings.sort();
+    headings.dedup();
+    for own in headings {
+        line(&mut text, &format!("\n{own}"));
+        let setting = benchmarks.settings.iter().find(|one| heading(one) == own);
+        let told: Vec<&ToldRelease> = elsewhere.iter().filter(|one| one.setting == own).collect();
+        of_setting(&mut text, setting.map_or(&[], |one| &one.releases), &told);
     }
     text
 }
 
-fn of_setting(text: &mut String, setting: &BenchmarkSetting) {
-    line(text, &format!("\n## {}", escaped(&setting.name)));
-    for release in &setting.releases {
-        of_release(text, release);
+/// The releases of a scenario, the newest first, with those that are told as they were.
+fn of_setting(text: &mut String, releases: &[BenchmarkRelease], told: &[&ToldRelease]) {
+    let mut sections: Vec<(&str, String)> = told
+        .iter()
+        .map(|one| (one.began.as_str(), format!("\n{}", one.text)))
+        .collect();
+    for release in releases {
+        let mut section = String::new();
+        let before = told.iter().filter(|one| one.began < release.began);
+        of_release(
+            &mut section,
+            release,
+            before.max_by_key(|one| &one.began).copied(),
+        );
+        sections.push((&release.began, section));
+    }
+    sections.sort_by(|a, b| b.0.cmp(a.0));
+    for (_, section) in sections {
+        text.push_str(&section);
     }
 }
 
-fn of_release(text: &mut String, release: &BenchmarkRelease) {
+/// A release; `told` is the newest before it of those that are told as they were.
+fn of_release(text: &mut String, release: &BenchmarkRelease, told: Option<&ToldRelease>) {
     let label = escaped(&release.label);
     line(
         text,
@@ -202,7 +229,7 @@ fn of_release(text: &mut String, release: &BenchmarkRelease) {
         text,
         &format!("|---|{}---|", "---:|".repeat(metrics.len() + 1)),
     );
-    let comparable = escaped(&comparable(release));
+    let comparable = comparable(release, told);
     for row in &release.rows {
         let mut cells = vec![
             escaped(&row.subject),
@@ -233,6 +260,10 @@ fn of_release(text: &mut String, release: &BenchmarkRelease) {
             .collect();
         line(text, &format!("- {part}: {}", named.join("; ")));
     }
+    line(
+        text,
+        &format!("\n{}", runs_line(&release.runs, &release.began)),
+    );
 }
 
 /// The metrics of a release, each once, in the order of its rows.
@@ -247,13 +278,22 @@ fn columns(release: &BenchmarkRelease) -> Vec<&str> {
 }
 
 /// With what the figures of a release may be compared.
-fn comparable(release: &BenchmarkRelease) -> String {
+fn comparable(release: &BenchmarkRelease, told: Option<&ToldRelease>) -> String {
     if let Some(why) = release.void.first() {
-        return format!("no: void ({why})");
+        return format!("no: void ({})", escaped(why));
     }
-    match (&release.before, release.obstacles.as_slice()) {
-        (None, _) => "the first".to_owned(),
-        (Some(before), []) => format!("with {before}"),
-        (Some(before), why) => format!("not with {before}: {}", why.join(", ")),
+    match (&release.before, release.obstacles.as_slice(), told) {
+        // Of what is told as it was the conditions are not known here.
+        (None, _, Some(told)) => {
+            format!(
+                "not known: the runs of {} are not stored here",
+                told.label()
+            )
+        }
+        (None, _, None) => "the first".to_owned(),
+        (Some(before), [], _) => format!("with {}", escaped(before)),
+        (Some(before), why, _) => {
+            format!("not with {}: {}", escaped(before), escaped(&why.join(", ")))
+        }
     }
 }

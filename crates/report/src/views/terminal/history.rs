@@ -30,6 +30,17 @@ pub fn history_terminal(history: &History, style: Style, report: Option<&str>) -
     page.finish()
 }
 
+/// What a history shows, without its tables.
+pub fn history_sentences(history: &History, style: Style) -> String {
+    let mut page = Page::new(style);
+    page.words(&story::heading(history), Tint::Bold);
+    page.end();
+    for setting in &history.settings {
+        sentences(&mut page, setting);
+    }
+    page.finish()
+}
+
 /// One line after a run of a release: how it stands against earlier ones. `None` without any.
 pub fn newest_terminal(tracks: &[Track], style: Style) -> Option<String> {
     let text = story::newest(tracks)?;
@@ -48,6 +59,10 @@ fn told(page: &mut Page, history: &History, setting: &Setting) {
         table(page, setting, &shown, subject);
         page.blank();
     }
+    sentences(page, setting);
+}
+
+fn sentences(page: &mut Page, setting: &Setting) {
     for sentence in story::sentences(setting) {
         page.labelled("-", Tint::Plain, 2);
         page.words(&sentence, Tint::Plain);

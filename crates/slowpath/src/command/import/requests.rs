@@ -57,8 +57,10 @@ pub(super) fn import(args: &ImportArgs, format: &'static RequestFormat) -> Resul
     }
     writer.finish(&manifest).map_err(not_recorded)?;
     let judged = Judged::read(dir.path())?;
-    judged.present(args.json.as_deref())?;
-    log::after::tell(&judged);
+    let said = log::after::write(&judged);
+    let presented = judged.present(args.json.as_deref());
+    said.tell();
+    presented?;
     Ok(Exit::Done)
 }
 

@@ -11,7 +11,7 @@ use slowpath_core::investigation::{
 use slowpath_diagnose::diagnosis::Place;
 use slowpath_experiment::history::{Ask, history};
 use slowpath_experiment::log::{
-    Checked, Noticed, Step, check, figure_of, is_to_be_checked, noticed, reopening, step,
+    Checked, Log, Noticed, Step, check, figure_of, is_to_be_checked, noticed, reopening, step,
 };
 use slowpath_record::write_entry;
 
@@ -21,11 +21,30 @@ use crate::present::Judged;
 use crate::{notes, out, stored};
 
 /// Where the log is looked for: a project without this folder keeps none.
-const FOLDER: &str = "investigations";
+pub(super) const FOLDER: &str = "investigations";
 
-/// Checks predictions after a run, writes the verdicts and tells them. The run is measured and
-/// told: what is wrong with the log is said, and changes no exit code.
-pub(crate) fn tell(judged: &Judged) {
+/// What was written to the log, a line each, and why it is not all.
+#[must_use]
+pub(crate) struct Said {
+    lines: Vec<String>,
+    problem: Option<Problem>,
+}
+
+impl Said {
+    /// Prints it.
+    pub(crate) fn tell(self) {
+        for line in self.lines {
+            out::answer(&format!("log      {line}\n"));
+        }
+        if let Some(problem) = self.problem {
+            out::say(&format!("the log is left as it is: {problem}"));
+        }
+    }
+}
+
+/// Checks predictions after a run and writes the verdicts, before its report is written, which has
+/// them. What is wrong with the log is said, and changes no exit code.
+pub(crate) fn write(judged: &Judged) -> Said {
     let own = judged.figures();
     let findings = &judged.diagnosis.findings;
     let is_explained = |failure: &FailureFigure| {
@@ -36,26 +55,22 @@ pub(crate) fn tell(judged: &Judged) {
     };
     let failures = own.failures.iter().filter(|failure| !is_explained(failure));
     let unexplained: Vec<FailureFigure> = failures.cloned().collect();
-    enter(&own, &unexplained);
+    enter(&own, &unexplained)
 }
 
 /// The same of figures that somebody else measured: what explains their failures is not known.
 pub(crate) fn tell_figures(own: &RunFigures) {
-    enter(own, &[]);
+    enter(own, &[]).tell();
 }
 
-fn enter(own: &RunFigures, unexplained: &[FailureFigure]) {
-    if own.release.is_none() || !Path::new(FOLDER).is_dir() {
-        return;
+fn enter(own: &RunFigures, unexplained: &[FailureFigure]) -> Said {
+    let mut lines = Vec::new();
+    let mut problem = None;
+    if own.release.is_some() && Path::new(FOLDER).is_dir() {
+        let done = checked(own, &mut lines).and_then(|()| noted(own, unexplained, &mut lines));
+        problem = done.err();
     }
-    let mut said = Vec::new();
-    let done = checked(own, &mut said).and_then(|()| noted(own, unexplained, &mut said));
-    for line in said {
-        out::answer(&format!("log      {line}\n"));
-    }
-    if let Err(problem) = done {
-        out::say(&format!("the log is left as it is: {problem}"));
-    }
+    Said { lines, problem }
 }
 
 /// The log, and the runs with this one among them.
@@ -72,6 +87,12 @@ fn checked(own: &RunFigures, said: &mut Vec<String>) -> Result<(), Problem> {
     let dir = Path::new(FOLDER);
     let kept = kept(own)?;
     let log = kept.log();
+    if let Some(why) = own.void.first() {
+        said.extend(untested(&log, own).map(|waits| {
+            format!("the run is void ({why}) and tests no prediction: {waits} still waits")
+        }));
+        return Ok(());
+    }
     for investigation in &kept.investigations {
         // A prediction that fails may open it again, once.
         let mut is_reopened = false;
@@ -79,17 +100,18 @@ fn checked(own: &RunFigures, said: &mut Vec<String>) -> Result<(), Problem> {
             if !is_to_be_checked(&log, investigation, entry, prediction, own) {
                 continue;
             }
-            let held = investigation
-                .outcomes(&entry.id)
-                .any(|(_, outcome)| outcome.verdict == Verdict::Held);
+            let held = investigation.held_since(&entry.id);
             let checked = check(&log, investigation, entry, prediction, own);
             // A fix that still holds is no news.
             if held && checked.verdict != Verdict::Failed {
                 continue;
             }
+            said.push(told(investigation, prediction, &checked));
+            if is_told(investigation, &entry.id, own, &checked) {
+                continue;
+            }
             let outcome = outcome(entry, own, &checked);
             put(dir, &investigation.id, &outcome)?;
-            said.push(told(investigation, prediction, &checked));
             let why = reopening(investigation, &entry.id, prediction, &checked);
             if let Some(why) = why.filter(|_| !is_reopened) {
                 let after = later_than(&outcome.id);
@@ -101,6 +123,37 @@ fn checked(own: &RunFigures, said: &mut Vec<String>) -> Result<(), Problem> {
         }
     }
     Ok(())
+}
+
+/// A prediction that a run would have tested if it were sound.
+fn untested<'a>(log: &Log<'a>, own: &RunFigures) -> Option<&'a str> {
+    let sound = RunFigures {
+        void: Vec::new(),
+        ..own.clone()
+    };
+    log.investigations().iter().find_map(|investigation| {
+        let mut waiting = investigation.predictions();
+        let found = waiting.find(|(entry, prediction)| {
+            is_to_be_checked(log, investigation, entry, prediction, &sound)
+        });
+        found.map(|(_, prediction)| prediction.that())
+    })
+}
+
+/// Whether it was entered before that a release is not comparable, for the same reason: each run of
+/// it would say so again.
+fn is_told(
+    investigation: &Investigation,
+    hypothesis: &str,
+    own: &RunFigures,
+    checked: &Checked,
+) -> bool {
+    checked.verdict == Verdict::NotComparable
+        && investigation.outcomes(hypothesis).any(|(entry, outcome)| {
+            outcome.verdict == Verdict::NotComparable
+                && outcome.release == own.release
+                && entry.text == checked.text
+        })
 }
 
 /// Enters what stands out against the history of the scenario. A void run shows nothing.
@@ -163,7 +216,7 @@ fn outcome(entry: &Entry, own: &RunFigures, checked: &Checked) -> Entry {
     by_slowpath(notes::new_id(), checked.text.clone(), what, &checked.runs)
 }
 
-fn by_slowpath(id: String, text: String, what: What, runs: &[String]) -> Entry {
+pub(super) fn by_slowpath(id: String, text: String, what: What, runs: &[String]) -> Entry {
     Entry {
         id,
         at: entries::now(),
@@ -178,7 +231,7 @@ fn by_slowpath(id: String, text: String, what: What, runs: &[String]) -> Entry {
 }
 
 /// An id that sorts behind another one: within a millisecond chance orders them.
-fn later_than(id: &str) -> String {
+pub(crate) fn later_than(id: &str) -> String {
     loop {
         let next = notes::new_id();
         if next.as_str() > id {
@@ -187,7 +240,7 @@ fn later_than(id: &str) -> String {
     }
 }
 
-fn put(dir: &Path, id: &str, entry: &Entry) -> Result<(), Problem> {
+pub(super) fn put(dir: &Path, id: &str, entry: &Entry) -> Result<(), Problem> {
     let written = write_entry(dir, id, entry);
     written.map(drop).map_err(|error| {
         Problem::environment(error, "make the folder of the log one that can be written")

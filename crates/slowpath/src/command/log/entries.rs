@@ -166,10 +166,8 @@ pub(super) fn predict(kept: &Kept<'_>, args: &PredictArgs) -> Result<Wrote, Prob
     let runs = kept.log().runs_of(scenario.unwrap_or_default());
     known(&runs, prediction.target())?;
     let due = args.due.as_ref();
-    if let Some(run) = runs
-        .iter()
-        .find(|run| due.is_some() && run.release.as_ref() == due)
-    {
+    let is_due = |run: &&&RunFigures| run.void.is_empty() && run.release.as_ref() == due;
+    if let Some(run) = runs.iter().find(|run| due.is_some() && is_due(run)) {
         return Err(Problem::usage(
             format!(
                 "{} was measured already ({})",

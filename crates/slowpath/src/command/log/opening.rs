@@ -9,6 +9,7 @@ use super::entries::{by_person, known, write};
 use super::{Kept, Wrote};
 use crate::cli::NewArgs;
 use crate::exit::Problem;
+use crate::out;
 
 /// The longest name that is made of a title.
 const NAME_MOST: usize = 40;
@@ -23,6 +24,13 @@ pub(super) fn new(kept: &Kept<'_>, args: &NewArgs) -> Result<Wrote, Problem> {
     let runs: Vec<&RunFigures> = runs.iter().collect();
     known(&runs, &metric)?;
     let scenario = scenario(args, &runs)?;
+    for void in runs.iter().filter(|run| !run.void.is_empty()) {
+        out::say(&format!(
+            "run {} is void, so its figures are not the symptom's: {}",
+            void.id,
+            void.void.join("; ")
+        ));
+    }
     let since = runs.iter().find_map(|run| run.release.clone());
     entry.what = What::Opened(Symptom {
         title: args.title.trim().to_owned(),
