@@ -219,12 +219,21 @@ impl Places {
         // One that has none for a quarter of the time in which some wait is not full.
         if had_more || low < 1.0 || varies(SPREAD) || falls(&some_wait) {
             Self::Free
-        } else if varies(CONSTANT) {
+        } else if varies(CONSTANT) || has_fewer(&some_wait, none_waits) {
             Self::Unknown
         } else {
             Self::Taken(high)
         }
     }
+}
+
+/// Whether it has fewer while some wait than when none does, on average. With a limit it has all that it may have
+/// then, but for those that are about to be taken again; where clients have so many connections and no more, those
+/// that wait are missing.
+fn has_fewer(some_wait: &[(f64, f64)], none_waits: &[f64]) -> bool {
+    let mean = |sum: f64, n: usize| sum / n.max(1) as f64;
+    let some = mean(some_wait.iter().map(|(has, _)| has).sum(), some_wait.len());
+    !none_waits.is_empty() && mean(none_waits.iter().sum(), none_waits.len()) > some
 }
 
 /// Whether the first of these numbers falls as the second grows: slope and correlation.
@@ -302,9 +311,11 @@ mod tests {
         let limit = Places::told(with_one([8.0; 50]), &[3.0, 8.0, 6.0, 8.0, 7.0, 9.0]);
         assert_eq!(limit, Places::Taken(8.0));
         // Of fifty places some are always about to be taken again, however many wait.
-        let lags = (0..100).map(|n| (50.0 - f64::from(n % 3), f64::from(n % 7 + 1)));
-        let lags = Places::told(lags.collect(), &[50.0; 80]);
-        assert_eq!(lags, Places::Taken(50.0));
+        let lags = || (0..100).map(|n| (50.0 - f64::from(n % 3), f64::from(n % 7 + 1)));
+        let limit = Places::told(lags().collect(), &[48.0; 80]);
+        assert_eq!(limit, Places::Taken(50.0));
+        // Nor are they more where clients have fifty connections and no more.
+        assert_eq!(Places::told(lags().collect(), &[50.0; 80]), Places::Unknown);
         let few = Places::told(with_one([3.0; 5]), &[9.0; 80]);
         assert_eq!(few, Places::Unknown);
     }

@@ -123,15 +123,15 @@ mod tests {
             ),
             ("URL".to_owned(), "http://a:1/b?token=abc".to_owned()),
         ];
-        let block = b"HOME=/root\0GOGC=50\0GOGCX=1\0STATSD_HOST=10.0.0.1\0";
+        let block = b"HOME=/root\0GOGC=50\0GOGCX=1\0DD_AGENT_HOST=10.0.0.1\0";
         let kept = kept(&set, |name| value_of(block, name));
         let told: Vec<String> = kept.iter().map(|(n, v)| format!("{n}={v}")).collect();
         let expected = [
             "API_KEY=(masked)",
             "DB=pg://(masked)@db:1/x",
+            "DD_AGENT_HOST=10.0.0.1",
             "GOGC=50",
             "JAVA_OPTS=-Xmx1g -Dkeystore.password=(masked)",
-            "STATSD_HOST=10.0.0.1",
             "URL=http://a:1/b?(masked)",
         ];
         assert_eq!(told, expected);

@@ -65,7 +65,7 @@ http {
   access_log off;
   client_body_temp_path {tmp}/b; proxy_temp_path {tmp}/p; fastcgi_temp_path {tmp}/f;
   uwsgi_temp_path {tmp}/u; scgi_temp_path {tmp}/s;
-  server { listen 127.0.0.1:{port}; location / { return 200 hello; } }
+  server { listen 127.0.0.1:{port}; location / { root {tmp}; try_files /page =404; limit_rate 200k; } }
 }
 ";
 
@@ -82,6 +82,8 @@ fn a_server_with_too_few_connections_makes_a_reconnect_storm() {
         .replace("{tmp}", tmp)
         .replace("{port}", &port.to_string());
     std::fs::write(folder.path().join("nginx.conf"), config).unwrap();
+    // Which takes 0.2 s: connections that rest would be closed to make room for others.
+    std::fs::write(folder.path().join("page"), [0; 40_000]).unwrap();
     let scenario = format!(
         "[target]\nurl = \"http://127.0.0.1:{port}\"\n\
          command = [\"nginx\", \"-e\", \"stderr\", \"-c\", \"{tmp}/nginx.conf\"]\n\
