@@ -30,8 +30,12 @@ const FOUND_BEFORE: f64 = 0.5;
 /// Caches that know whole seconds only (nginx, memcached, all that goes by `max-age` and `Expires`) drop
 /// entries when a second is over: what counts is how many have begun since an entry was filled.
 const TICK_NS: u64 = SECOND;
-/// Where in a second a clock strikes is not known; that many places are tried.
-const PHASES: u64 = 20;
+/// Where in a second the clock strikes: soon before those come that find an entry expired. Of them so many …
+const TOGETHER: f64 = 0.7;
+/// … come within so long of each other, if a clock decides …
+const TOGETHER_NS: u64 = TICK_NS / 4;
+/// … and it strikes before one of the first of these, of which some may have come before it for another reason.
+const PHASES: usize = 8;
 
 /// The age of the entry that a request met, and how it is told.
 #[derive(Clone, Copy, Debug)]
@@ -109,7 +113,7 @@ impl Expiry {
         if last.is_ok() {
             return last;
         }
-        let phases = (0..PHASES).map(|place| Age::Ticks(place * TICK_NS / PHASES));
+        let phases = phases(touches).into_iter().map(Age::Ticks);
         let ticks = phases.filter_map(|age| Self::by(touches, age, fill).ok());
         let best = ticks.max_by(|a, b| a.explained.removed.total_cmp(&b.explained.removed));
         best.ok_or(NoExpiry::Unrelated).or(first)
@@ -215,6 +219,27 @@ impl Expiry {
         // Entries that were never seen to be filled are of no known age; fast ones will do.
         accompanied >= NAMED_EPISODES && f64::from(others_slow) > OTHERS_SLOW * f64::from(others)
     }
+}
+
+/// Where in a second a clock may strike that entries expire by; nowhere, if slow requests come at any time.
+fn phases(touches: &Touches) -> Vec<u64> {
+    let slow = told(touches).into_iter().filter(|(_, t)| t.is_slow());
+    let mut all: Vec<u64> = slow.map(|(_, t)| t.sent % TICK_NS).collect();
+    all.sort_unstable();
+    let n = all.len();
+    // Twice around, for those that come about the turn of a second of ours.
+    let round: Vec<u64> = all
+        .iter()
+        .copied()
+        .chain(all.iter().map(|at| at + TICK_NS))
+        .collect();
+    let within = |from: usize| round.partition_point(|&at| at < round[from] + TOGETHER_NS) - from;
+    let most = (0..n).max_by_key(|&from| within(from));
+    let Some(from) = most.filter(|&from| within(from) as f64 >= TOGETHER * n as f64) else {
+        return Vec::new();
+    };
+    let first = &round[from..from + within(from).min(PHASES)];
+    first.iter().map(|at| at % TICK_NS).collect()
 }
 
 /// The measured requests that tell something of the entry: those that come while it is being filled
