@@ -83,7 +83,7 @@ fn a_server_with_too_few_connections_makes_a_reconnect_storm() {
         .replace("{port}", &port.to_string());
     std::fs::write(folder.path().join("nginx.conf"), config).unwrap();
     // Which takes 0.2 s: connections that rest would be closed to make room for others.
-    std::fs::write(folder.path().join("page"), [0; 40_000]).unwrap();
+    std::fs::write(folder.path().join("page"), vec![0; 40_000]).unwrap();
     let scenario = format!(
         "[target]\nurl = \"http://127.0.0.1:{port}\"\n\
          command = [\"nginx\", \"-e\", \"stderr\", \"-c\", \"{tmp}/nginx.conf\"]\n\
