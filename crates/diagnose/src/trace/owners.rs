@@ -4,11 +4,13 @@
 //! at many instants, and what that owner was found in. Requests that are under way at that time
 //! are said to wait for it, if slow requests lie in such time much more than others do.
 
+use std::collections::HashMap;
+
 use slowpath_core::nanos::{Nanos, Span};
 use slowpath_core::stats::period::period;
 use slowpath_core::trace::Call;
 
-use super::index::{Index, Peek, State};
+use super::index::{Index, Peek, State, Why};
 use super::inside::{Inside, summed};
 use super::looked::REMEDY;
 use super::pieces::{Leaf, LeafKind};
@@ -40,6 +42,7 @@ const OTHERS_MOST: f64 = 0.25;
 /// A thread was found waiting for a lock, and its owner in a call.
 struct Finding {
     at: u64,
+    waiter: u32,
     owner: u32,
     call: Option<Call>,
 }
@@ -69,7 +72,9 @@ pub(crate) fn held_over_io(case: &Case<'_>, endpoint: &EndpointCase) -> Option<V
              {of_waits} of {count} findings"
         )));
     };
-    let spans = spans(&findings, |f| inside.thread_name(f.owner) == owner);
+    let spans = spans(&inside.index, &findings, |f| {
+        inside.thread_name(f.owner) == owner
+    });
     let tail = endpoint.tail.as_ref();
     let requests = tail.map_or(&endpoint.completed, |tail| &tail.requests);
     let (covered, in_slow) = (coverage(case, &spans), share_of(case, requests, &spans));
@@ -205,6 +210,7 @@ fn findings(index: &Index<'_>) -> Vec<Finding> {
             if peek.call == Call::Futex && peek.owner != 0 && peek.owner != tid {
                 all.push(Finding {
                     at: peek.at,
+                    waiter: tid,
                     owner: peek.owner,
                     call: found_in(index, peek),
                 });
@@ -237,22 +243,46 @@ fn found_in(index: &Index<'_>, peek: &Peek) -> Option<Call> {
     nearest.map(|other| other.call)
 }
 
-/// The times in which a lock is found kept: from one finding to the next, if these are near, and
-/// half a reading on either side.
-fn spans(findings: &[Finding], of: impl Fn(&Finding) -> bool) -> Vec<Span> {
+/// The times in which a lock is found kept.
+///
+/// Who was found waiting has waited since it left its CPU, and waits until it runs again: halfway
+/// to what else it was found waiting for in that time, and no longer than [`APART_NS`] from where
+/// it was found. Where nobody tells when threads run, it is half the time between two readings.
+fn spans(index: &Index<'_>, findings: &[Finding], of: impl Fn(&Finding) -> bool) -> Vec<Span> {
+    let half = between_readings(findings) / 2;
+    let own = findings.iter().filter(|f| of(f));
+    merged(own.map(|f| around(index, f, half)).collect())
+}
+
+/// The time for which a finding speaks.
+fn around(index: &Index<'_>, finding: &Finding, half: u64) -> Span {
+    let (at, waiter) = (finding.at, finding.waiter);
+    let span = |begin: u64, end: u64| Span::new(Nanos::new(begin.max(1)), Nanos::new(end));
+    let off = index.offs(waiter, at, at.saturating_add(1)).first();
+    let Some(off) = off.filter(|off| !matches!(off.why, Why::Unknown | Why::Gone)) else {
+        return span(at.saturating_sub(half), at.saturating_add(half));
+    };
+    let from = off.begin.max(at.saturating_sub(APART_NS));
+    let to = off.end.min(at.saturating_add(APART_NS));
+    let before = index.peeks(waiter, from, at).last();
+    let after = index.peeks(waiter, at.saturating_add(1), to).first();
+    span(
+        before.map_or(from, |peek| peek.at.midpoint(at)),
+        after.map_or(to, |peek| peek.at.midpoint(at)),
+    )
+}
+
+/// How long after a thread was found waiting for a lock it is looked at again, in the median. Of
+/// one thread: all that wait are found within the same reading.
+fn between_readings(findings: &[Finding]) -> u64 {
+    let mut last: HashMap<u32, u64> = HashMap::new();
     let mut gaps: Vec<u64> = findings
-        .windows(2)
-        .map(|pair| pair[1].at - pair[0].at)
+        .iter()
+        .filter_map(|f| Some(f.at - last.insert(f.waiter, f.at)?))
         .filter(|&gap| gap > 0 && gap <= APART_NS)
         .collect();
     gaps.sort_unstable();
-    let half = gaps.get(gaps.len() / 2).map_or(0, |gap| gap / 2);
-    let own = findings.iter().filter(|f| of(f));
-    let around = own.map(|f| {
-        let begin = Nanos::new(f.at.saturating_sub(half).max(1));
-        Span::new(begin, Nanos::new(f.at.saturating_add(half)))
-    });
-    merged(around.collect())
+    gaps.get(gaps.len() / 2).copied().unwrap_or(0)
 }
 
 /// What a thread that is found in a call waits for, if it is something outside of its process.
