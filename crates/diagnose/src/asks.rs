@@ -7,7 +7,7 @@ use std::net::SocketAddr;
 use slowpath_core::stats::median::median;
 
 use crate::case::{Case, EndpointCase};
-use crate::trace::calls::{Asked, Calls};
+use crate::trace::calls::Asked;
 use crate::trace::looked::Looked;
 
 /// Another server that the requests of an endpoint ask.
@@ -31,7 +31,7 @@ pub fn asks(case: &Case<'_>, endpoint: &EndpointCase) -> Vec<Asks> {
         return Vec::new();
     };
     let inside = looked.inside;
-    let calls = Calls::of(case, inside);
+    let calls = inside.calls(case);
     let mut each: Vec<BTreeMap<SocketAddr, Vec<&Asked>>> = Vec::new();
     for walked in &looked.join.walked {
         let own = calls.own(inside, walked);

@@ -2,11 +2,12 @@
 //! every output. A detector is a value; it sees the [`Case`] and nothing else.
 
 use crate::case::{Case, EndpointCase};
+use crate::trace::looked::Looked;
 use crate::verdict::Verdict;
 
 /// What looks for one cause.
 #[derive(Debug)]
-pub struct Detector {
+pub(crate) struct Detector {
     /// How it is asked.
     pub examine: Examine,
     /// Whether the effect may simply be the work itself: such floors rank after other causes,
@@ -16,11 +17,13 @@ pub struct Detector {
 
 /// What a detector looks at.
 #[derive(Debug)]
-pub enum Examine {
+pub(crate) enum Examine {
     /// The run as a whole; what it finds questions the measurement.
     Run(fn(&Case<'_>) -> Verdict),
     /// One endpoint at a time.
     Endpoint(fn(&Case<'_>, &EndpointCase) -> Verdict),
+    /// The same, by requests that were followed through the server: blind where too few were.
+    Followed(fn(&Case<'_>, &EndpointCase, &Looked<'_>) -> Verdict),
 }
 
 /// A detector with its name and page.
@@ -31,7 +34,7 @@ pub struct Entry {
     /// Its page, Markdown.
     pub page: &'static str,
     /// What looks for it.
-    pub detector: &'static Detector,
+    pub(crate) detector: &'static Detector,
 }
 
 macro_rules! detectors { ($($module:ident = $name:literal),+ $(,)?) => {

@@ -1,11 +1,12 @@
 //! Whether slow requests wait for what their own key needs, or all of them for one thing.
 
+use std::collections::BTreeSet;
+
 use slowpath_core::stats::beta::clopper_pearson;
 
 use crate::case::{Case, EndpointCase};
 use crate::ledger::NAMED_EPISODES;
 use crate::touches::{Touch, Touches};
-use crate::trace::calls::Calls;
 use crate::trace::looked::Looked;
 
 /// A later start is told from the scatter of ends where it is this share of what the first one took.
@@ -16,7 +17,7 @@ const OWN: std::ops::RangeInclusive<f64> = 0.75..=1.25;
 /// Whoever waits for somebody else's filling ends with it, however late it came.
 const WITH: std::ops::RangeInclusive<f64> = -0.25..=0.25;
 
-/// Of slow requests that fill entries so many ask others for it; some of them wait for who does.
+/// Of the first slow requests for their keys so many ask others: they fill the entry.
 const SLOW_ASK: f64 = 0.5;
 /// Of fast ones so many do: what is kept needs nobody.
 const FAST_ASK: f64 = 0.05;
@@ -80,15 +81,21 @@ pub(crate) fn are_of_keys(touches: &Touches) -> bool {
 }
 
 /// Whether slow requests are seen to ask others for what fast ones find here: with a trace. Whoever pauses, or
-/// is slow for another reason, asks no more and no less than when it is fast.
-pub(crate) fn ask_others(case: &Case<'_>, endpoint: &EndpointCase) -> bool {
+/// is slow for another reason, asks no more and no less than when it is fast. Those that follow a slow one for
+/// their key need not ask: they may wait for its reply.
+pub(crate) fn ask_others(case: &Case<'_>, endpoint: &EndpointCase, touches: &Touches) -> bool {
     let Ok(looked) = Looked::at(case, endpoint) else {
         return false;
     };
-    let calls = Calls::of(case, looked.inside);
+    let calls = looked.inside.calls(case);
     let (mut slow, mut slow_ask) = (0_u64, 0_u64);
     let (mut fast, mut fast_ask) = (0_u64, 0_u64);
+    let follow = touches.all.iter().filter(|t| t.follows);
+    let follow: BTreeSet<u32> = follow.map(|t| t.sample).collect();
     for walked in &looked.join.walked {
+        if walked.slow && follow.contains(&walked.joined.sample) {
+            continue;
+        }
         let own = calls.own(looked.inside, walked);
         let asks = !own.calls.is_empty();
         if !asks && !own.whole {

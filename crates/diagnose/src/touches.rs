@@ -19,6 +19,12 @@ const BLOCKS: u64 = 20;
 /// waits at one gate scatter by as much.
 const LATE: u64 = 10;
 
+/// Slow requests that have less than this share of what slow ones have in the median, each counted by its
+/// excess, fill no entry, and are not told from fast ones …
+const TRIFLE: f64 = 0.1;
+/// … if all of them have no more than this share of the excess.
+const TRIFLES: f64 = 0.02;
+
 /// One request for a key.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Touch {
@@ -111,6 +117,10 @@ impl Touches {
                 touch.excess_ns = 0;
             }
         }
+        let trifle_ns = trifle_ns(&all);
+        for touch in all.iter_mut().filter(|t| t.excess_ns < trifle_ns) {
+            touch.excess_ns = 0;
+        }
         let mut touches = Self {
             all,
             keys: 0,
@@ -151,6 +161,30 @@ impl Touches {
         let last = of.done - self.cut_ns.max(of.excess_ns / LATE).min(of.done);
         let rest = self.all[position + 1..].iter();
         rest.take_while(move |t| t.sent < last)
+    }
+}
+
+/// Up to which excess slow requests are no matter beside the others: a host that hiccups for a millisecond
+/// fills no entry, and would seem to, where filling one takes a hundred.
+fn trifle_ns(all: &[Touch]) -> u64 {
+    let mut sorted: Vec<u64> = all
+        .iter()
+        .map(|t| t.excess_ns)
+        .filter(|&ns| ns > 0)
+        .collect();
+    sorted.sort_unstable();
+    let total: u64 = sorted.iter().sum();
+    let mut sum = 0;
+    let median = sorted.iter().find(|&&ns| {
+        sum += ns;
+        2 * sum >= total
+    });
+    let at = median.map_or(0, |&ns| (ns as f64 * TRIFLE) as u64);
+    let below: u64 = sorted.iter().take_while(|&&ns| ns < at).sum();
+    if below as f64 <= TRIFLES * total as f64 {
+        at
+    } else {
+        0
     }
 }
 

@@ -13,6 +13,7 @@ use crate::imported::blinded;
 use crate::ledger::{
     FROM_TRACE, LEAD, Ledger, NAMED_ERRORS, NAMED_SHARE_LOW, Settled, TRACED_LEAD, settle,
 };
+use crate::trace::looked::Looked;
 use crate::verdict::{Amount, Claim, Found, Verdict};
 
 /// What one detector said: a verdict for the run, or one for each endpoint.
@@ -29,21 +30,25 @@ impl Answer {
             Some(imported) => blinded(verdict, imported),
             None => verdict,
         };
-        match entry.detector.examine {
-            Examine::Run(examine) => Self {
-                entry,
-                run: Some(worth(examine(case))),
-                endpoints: Vec::new(),
-            },
-            Examine::Endpoint(examine) => {
-                let verdicts = case.endpoints.iter().map(|e| worth(examine(case, e)));
-                let endpoints = verdicts.collect();
-                Self {
+        let examine: &dyn Fn(&EndpointCase) -> Verdict = match &entry.detector.examine {
+            Examine::Run(examine) => {
+                return Self {
                     entry,
-                    run: None,
-                    endpoints,
-                }
+                    run: Some(worth(examine(case))),
+                    endpoints: Vec::new(),
+                };
             }
+            Examine::Endpoint(examine) => &|endpoint| examine(case, endpoint),
+            Examine::Followed(examine) => &|endpoint| match Looked::at(case, endpoint) {
+                Ok(looked) => examine(case, endpoint, &looked),
+                Err(blind) => *blind,
+            },
+        };
+        let endpoints = case.endpoints.iter().map(|e| worth(examine(e))).collect();
+        Self {
+            entry,
+            run: None,
+            endpoints,
         }
     }
 

@@ -29,7 +29,7 @@ const BY_LIBRARY: f64 = 0.5;
 
 /// See the module.
 pub(super) static DETECTOR: Detector = Detector {
-    examine: Examine::Endpoint(examine),
+    examine: Examine::Followed(examine),
     may_be_the_work: false,
 };
 
@@ -41,14 +41,10 @@ struct Waited {
     slow: bool,
 }
 
-fn examine(case: &Case<'_>, endpoint: &EndpointCase) -> Verdict {
-    let looked = match Looked::at(case, endpoint) {
-        Ok(looked) => looked,
-        Err(blind) => return *blind,
-    };
+fn examine(case: &Case<'_>, endpoint: &EndpointCase, looked: &Looked<'_>) -> Verdict {
     let inside = looked.inside;
-    let calls = Calls::of(case, inside);
-    let mut waited = waited(&looked, &calls);
+    let calls = inside.calls(case);
+    let mut waited = waited(looked, calls);
     let all: BTreeSet<SocketAddr> = waited.iter().map(|w| w.remote).collect();
     let collectors: Collectors = all
         .into_iter()

@@ -22,7 +22,7 @@ fn examine(case: &Case<'_>, endpoint: &EndpointCase) -> Verdict {
         let text = "no requests for keys are slow beside others";
         return Verdict::Cleared(text.to_owned());
     };
-    let fill = || ask_others(case, endpoint);
+    let fill = || ask_others(case, endpoint, touches);
     let of_all = Expiry::of(touches, &fill);
     if let (Err(NoExpiry::Unrelated), Some(found)) = (of_all, beside_a_delay(case, endpoint)) {
         return found;
@@ -82,7 +82,7 @@ fn beside_a_delay(case: &Case<'_>, endpoint: &EndpointCase) -> Option<Verdict> {
     let mut otherwise: Vec<u32> = delay.waits.iter().map(|&(sample, _)| sample).collect();
     otherwise.sort_unstable();
     let touches = Touches::without(case, endpoint, &otherwise)?;
-    let expiry = Expiry::of(&touches, &|| ask_others(case, endpoint)).ok()?;
+    let expiry = Expiry::of(&touches, &|| ask_others(case, endpoint, &touches)).ok()?;
     Some(found(case, endpoint, &touches, &expiry))
 }
 

@@ -55,7 +55,7 @@ fn examine(case: &Case<'_>, endpoint: &EndpointCase) -> Verdict {
         return Verdict::Cleared(compared);
     }
     // Entries that expire have shown that it is the key, also where all expire at once.
-    if Expiry::of(touches, &|| ask_others(case, endpoint)).is_err() {
+    if Expiry::of(touches, &|| ask_others(case, endpoint, touches)).is_err() {
         let accompanied = herds.accompanied >= NAMED_EPISODES;
         if accompanied && same < TIMES_OTHERS * other {
             return Verdict::Cleared(compared);

@@ -93,8 +93,8 @@ fn of_the_target(case: &Case<'_>, endpoint: &EndpointCase, own: &str) -> Verdict
     if waited.len() as f64 >= OPENS_LEAST * n as f64 {
         return found(case, endpoint, &looked, claims, waited.len());
     }
-    let calls = Calls::of(case, looked.inside);
-    let opens = |walked: &&Walked| opens(&looked, &calls, walked);
+    let calls = looked.inside.calls(case);
+    let opens = |walked: &&Walked| opens(&looked, calls, walked);
     let opened = looked.join.walked.iter().filter(opens).count();
     if opened as f64 >= OPENS_LEAST * n as f64 && waited.is_empty() {
         return Verdict::Blind {

@@ -12,7 +12,7 @@ use crate::detectors::{Detector, Examine};
 use crate::diagnosis::{Culprit, Grade, Place, Segment, Source};
 use crate::predict::without_waits;
 use crate::trace::calls::lines::Lines;
-use crate::trace::calls::{Asked, Calls};
+use crate::trace::calls::Asked;
 use crate::trace::index::State;
 use crate::trace::inside::{Walked, summed};
 use crate::trace::looked::Looked;
@@ -36,7 +36,7 @@ const FULL_LEAST: f64 = 0.1;
 
 /// See the module.
 pub(super) static DETECTOR: Detector = Detector {
-    examine: Examine::Endpoint(examine),
+    examine: Examine::Followed(examine),
     may_be_the_work: false,
 };
 
@@ -47,12 +47,8 @@ struct Waited {
     taken_over: bool,
 }
 
-fn examine(case: &Case<'_>, endpoint: &EndpointCase) -> Verdict {
-    let looked = match Looked::at(case, endpoint) {
-        Ok(looked) => looked,
-        Err(blind) => return *blind,
-    };
-    let calls = Calls::of(case, looked.inside);
+fn examine(case: &Case<'_>, endpoint: &EndpointCase, looked: &Looked<'_>) -> Verdict {
+    let calls = looked.inside.calls(case);
     if calls.is_empty() {
         let text = "the target was not seen to ask any other server";
         return Verdict::Cleared(text.to_owned());
@@ -61,7 +57,7 @@ fn examine(case: &Case<'_>, endpoint: &EndpointCase) -> Verdict {
     let walked = looked.join.walked.iter();
     let own = walked.map(|walked| (walked, calls.own(looked.inside, walked).calls));
     let own: Vec<(&Walked, Vec<&Asked>)> = own.collect();
-    if let Some(blind) = in_user_space(&looked, &lines, &own) {
+    if let Some(blind) = in_user_space(looked, &lines, &own) {
         return blind;
     }
     let mut waited = Vec::new();
@@ -69,7 +65,7 @@ fn examine(case: &Case<'_>, endpoint: &EndpointCase) -> Verdict {
         if looked.inside.parks(walked) {
             waited.extend(waits_in_user_space(&lines, walked, calls));
         } else {
-            waited.extend(waits(&looked, &lines, walked, calls));
+            waited.extend(waits(looked, &lines, walked, calls));
         }
     }
     let over = waited.iter().filter(|w| w.taken_over).count();
@@ -88,7 +84,7 @@ fn examine(case: &Case<'_>, endpoint: &EndpointCase) -> Verdict {
         return lead;
     }
     let place = looked.place(endpoint, &claims);
-    found(case, endpoint, &looked, &lines, (place, claims, &waited))
+    found(case, endpoint, looked, &lines, (place, claims, &waited))
 }
 
 /// Where what waits is kept in user space, and what requests asked for cannot be told, who waits for a

@@ -9,7 +9,6 @@ use crate::case::{Case, EndpointCase};
 use crate::detectors::{Detector, Examine, sequential_fanout};
 use crate::diagnosis::{Culprit, Grade, Place, Source};
 use crate::predict::without_waits;
-use crate::trace::calls::Calls;
 use crate::trace::calls::lookups::Lookups;
 use crate::trace::calls::names::{Met, Waited};
 use crate::trace::inside::summed;
@@ -31,15 +30,11 @@ const TRACEPOINTS: [&str; 3] = [
 
 /// See the module.
 pub(super) static DETECTOR: Detector = Detector {
-    examine: Examine::Endpoint(examine),
+    examine: Examine::Followed(examine),
     may_be_the_work: true,
 };
 
-fn examine(case: &Case<'_>, endpoint: &EndpointCase) -> Verdict {
-    let looked = match Looked::at(case, endpoint) {
-        Ok(looked) => looked,
-        Err(blind) => return *blind,
-    };
+fn examine(case: &Case<'_>, endpoint: &EndpointCase, looked: &Looked<'_>) -> Verdict {
     if let Some(gap) = case.timeline().gap_named(&TRACEPOINTS) {
         return Verdict::Blind {
             missing: format!("datagrams, with which names are looked up: {}", gap.reason),
@@ -47,13 +42,13 @@ fn examine(case: &Case<'_>, endpoint: &EndpointCase) -> Verdict {
         };
     }
     let inside = looked.inside;
-    let (lookups, calls) = (Lookups::of(inside), Calls::of(case, inside));
+    let (lookups, calls) = (Lookups::of(inside), inside.calls(case));
     let mut met = Met::default();
     for walked in &looked.join.walked {
-        met.take(inside, &lookups, &calls, walked);
+        met.take(inside, &lookups, calls, walked);
     }
     if met.waited.is_empty() {
-        return nothing(&met, &looked, lookups.is_empty());
+        return nothing(&met, looked, lookups.is_empty());
     }
     let claims: Vec<Claim> = met.waited.iter().map(|w| w.claim).collect();
     if let Some(blind) = looked.too_small(case, endpoint, &claims) {
@@ -67,7 +62,7 @@ fn examine(case: &Case<'_>, endpoint: &EndpointCase) -> Verdict {
             human(each)
         ));
     }
-    found(case, endpoint, &looked, (place, each), &met, claims)
+    found(case, endpoint, looked, (place, each), &met, claims)
 }
 
 fn found(

@@ -19,34 +19,30 @@ const MOSTLY_LONG: f64 = 0.5;
 
 /// See the module.
 pub(super) static DETECTOR: Detector = Detector {
-    examine: Examine::Endpoint(examine),
+    examine: Examine::Followed(examine),
     may_be_the_work: false,
 };
 
-fn examine(case: &Case<'_>, endpoint: &EndpointCase) -> Verdict {
-    let looked = match Looked::at(case, endpoint) {
-        Ok(looked) => looked,
-        Err(blind) => return *blind,
-    };
+fn examine(case: &Case<'_>, endpoint: &EndpointCase, looked: &Looked<'_>) -> Verdict {
     let loops = &looked.inside.loops;
     if loops.is_empty() {
         let text = "no thread was seen to serve connections by turns: there is no event loop";
         return Verdict::Cleared(text.to_owned());
     }
-    let waits = behind_the_loop(&looked);
+    let waits = behind_the_loop(looked);
     if waits.is_empty() {
         let n = looked.join.walked.len();
         let text = format!("none of {n} requests waited while its event loop did something else");
         return Verdict::Cleared(text);
     }
-    let (usual_ns, long_ns) = usual_and_long_ns(&looked);
+    let (usual_ns, long_ns) = usual_and_long_ns(looked);
     let sum = |all: &[Picked<'_>]| all.iter().map(|p| p.piece.len_ns() as f64).sum::<f64>();
     let all_ns = sum(&waits);
     let mut longest_ns = 0.0_f64;
     let mut picked = waits;
     // Those that wait behind many short ones wait in a queue, whatever others wait for.
     picked.retain(|p| {
-        let length_ns = busy_ns(&looked, p);
+        let length_ns = busy_ns(looked, p);
         longest_ns = longest_ns.max(length_ns);
         length_ns >= long_ns
     });
@@ -62,7 +58,7 @@ fn examine(case: &Case<'_>, endpoint: &EndpointCase) -> Verdict {
     if let Some(lead) = looked.too_small(case, endpoint, &claims(&picked)) {
         return lead;
     }
-    found(case, endpoint, &looked, &picked, (usual_ns, longest_ns))
+    found(case, endpoint, looked, &picked, (usual_ns, longest_ns))
 }
 
 fn found(

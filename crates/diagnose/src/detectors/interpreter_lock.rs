@@ -26,15 +26,11 @@ const RUNS: f64 = 0.5;
 
 /// See the module.
 pub(super) static DETECTOR: Detector = Detector {
-    examine: Examine::Endpoint(examine),
+    examine: Examine::Followed(examine),
     may_be_the_work: false,
 };
 
-fn examine(case: &Case<'_>, endpoint: &EndpointCase) -> Verdict {
-    let looked = match Looked::at(case, endpoint) {
-        Ok(looked) => looked,
-        Err(blind) => return *blind,
-    };
+fn examine(case: &Case<'_>, endpoint: &EndpointCase, looked: &Looked<'_>) -> Verdict {
     let inside = looked.inside;
     // Whoever was let in and waits for a CPU that others have: that is not the interpreter's doing.
     let is_own = |tid| inside.trace().process_of(tid).is_some_and(|p| p.role == Role::Target);
@@ -84,7 +80,7 @@ fn examine(case: &Case<'_>, endpoint: &EndpointCase) -> Verdict {
             remedy: "measure longer, or on a host with CPUs to spare".to_owned(),
         };
     }
-    found(case, endpoint, &looked, &picked, (place, claims, runs))
+    found(case, endpoint, looked, &picked, (place, claims, runs))
 }
 
 fn found(

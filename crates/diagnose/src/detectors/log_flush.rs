@@ -25,7 +25,7 @@ const FOUND_LEAST: f64 = 3.0;
 
 /// See the module.
 pub(super) static DETECTOR: Detector = Detector {
-    examine: Examine::Endpoint(examine),
+    examine: Examine::Followed(examine),
     may_be_the_work: false,
 };
 
@@ -38,11 +38,7 @@ struct Written {
     share: f64,
 }
 
-fn examine(case: &Case<'_>, endpoint: &EndpointCase) -> Verdict {
-    let looked = match Looked::at(case, endpoint) {
-        Ok(looked) => looked,
-        Err(blind) => return *blind,
-    };
+fn examine(case: &Case<'_>, endpoint: &EndpointCase, looked: &Looked<'_>) -> Verdict {
     let readers = Readers::of(looked.inside);
     let picked = looked.pick(|_, piece, hops| {
         matches!(piece.segment, Segment::Unread | Segment::Service)
@@ -80,7 +76,7 @@ fn examine(case: &Case<'_>, endpoint: &EndpointCase) -> Verdict {
             written.most
         ));
     }
-    found(case, endpoint, &looked, &readers, &picked, &written)
+    found(case, endpoint, looked, &readers, &picked, &written)
 }
 
 fn found(

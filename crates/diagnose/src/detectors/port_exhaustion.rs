@@ -11,7 +11,6 @@ use crate::case::{Case, EndpointCase};
 use crate::detectors::{Detector, Examine};
 use crate::diagnosis::{Culprit, Grade, Place, Source};
 use crate::ledger::{NAMED_EPISODES, NAMED_ERRORS};
-use crate::trace::calls::Calls;
 use crate::undialled::{Undialled, is_refused};
 use crate::verdict::{Amount, Found, Verdict, evidence, percent, plural};
 
@@ -144,7 +143,7 @@ fn of_the_target(case: &Case<'_>, endpoint: &EndpointCase, share: f64) -> Verdic
     if let Some(verdict) = seen(case, endpoint, refused) {
         return verdict;
     }
-    let asks = case.inside().map(|inside| !Calls::of(case, inside).is_empty());
+    let asks = case.inside().map(|inside| !inside.calls(case).is_empty());
     if asks == Some(false) {
         return Verdict::Cleared(format!("{own}, and the target was not seen to ask anybody"));
     }

@@ -19,31 +19,27 @@ const MOSTLY: f64 = 0.5;
 
 /// See the module.
 pub(super) static DETECTOR: Detector = Detector {
-    examine: Examine::Endpoint(examine),
+    examine: Examine::Followed(examine),
     may_be_the_work: false,
 };
 
-fn examine(case: &Case<'_>, endpoint: &EndpointCase) -> Verdict {
-    let looked = match Looked::at(case, endpoint) {
-        Ok(looked) => looked,
-        Err(blind) => return *blind,
-    };
+fn examine(case: &Case<'_>, endpoint: &EndpointCase, looked: &Looked<'_>) -> Verdict {
     if looked.inside.loops.is_empty() {
         let text = "no thread was seen to serve connections by turns, in whose line requests could wait";
         return Verdict::Cleared(text.to_owned());
     }
-    let mut picked = behind_the_loop(&looked);
+    let mut picked = behind_the_loop(looked);
     let n = looked.join.walked.len();
     if picked.is_empty() {
         let text = format!("none of {n} requests waited while the thread that reads it served others");
         return Verdict::Cleared(text);
     }
-    let (usual_ns, long_ns) = usual_and_long_ns(&looked);
+    let (usual_ns, long_ns) = usual_and_long_ns(looked);
     let all_ns = sum(&picked);
     // A call that blocks the loop is what is slow, however often it is made.
     picked.retain(|p| {
         let computes = p.piece.behalf == Behalf::Other && p.piece.leaf.kind == LeafKind::Cpu;
-        computes && busy_ns(&looked, p) < long_ns
+        computes && busy_ns(looked, p) < long_ns
     });
     let in_line = sum(&picked) / all_ns;
     if in_line < MOSTLY {
@@ -53,7 +49,7 @@ fn examine(case: &Case<'_>, endpoint: &EndpointCase) -> Verdict {
             human(long_ns)
         ));
     }
-    let busy = busy(&looked, &picked);
+    let busy = busy(looked, &picked);
     if busy < BUSY_LEAST {
         return Verdict::Cleared(format!(
             "requests wait for others before them, but the thread that serves them is busy for {} of the \
@@ -64,7 +60,7 @@ fn examine(case: &Case<'_>, endpoint: &EndpointCase) -> Verdict {
     if let Some(lead) = looked.too_small(case, endpoint, &claims(&picked)) {
         return lead;
     }
-    found(case, endpoint, &looked, &picked, (usual_ns, busy))
+    found(case, endpoint, looked, &picked, (usual_ns, busy))
 }
 
 fn sum(all: &[Picked<'_>]) -> f64 {

@@ -15,7 +15,6 @@ use crate::case::{Case, EndpointCase};
 use crate::detectors::{Detector, Examine, sequential_fanout};
 use crate::diagnosis::{Culprit, Grade, Place, Source};
 use crate::predict::without_waits;
-use crate::trace::calls::Calls;
 use crate::trace::calls::again::{Again, told};
 use crate::trace::calls::questions::{Fate, Questions};
 use crate::trace::inside::summed;
@@ -38,15 +37,11 @@ const TRACEPOINTS: [&str; 2] = [
 
 /// See the module.
 pub(super) static DETECTOR: Detector = Detector {
-    examine: Examine::Endpoint(examine),
+    examine: Examine::Followed(examine),
     may_be_the_work: false,
 };
 
-fn examine(case: &Case<'_>, endpoint: &EndpointCase) -> Verdict {
-    let looked = match Looked::at(case, endpoint) {
-        Ok(looked) => looked,
-        Err(blind) => return *blind,
-    };
+fn examine(case: &Case<'_>, endpoint: &EndpointCase, looked: &Looked<'_>) -> Verdict {
     let mut gaps = case.timeline().gaps.iter();
     if let Some(gap) = gaps.find(|gap| TRACEPOINTS.contains(&gap.signal.as_str())) {
         return Verdict::Blind {
@@ -58,7 +53,7 @@ fn examine(case: &Case<'_>, endpoint: &EndpointCase) -> Verdict {
     if questions.is_empty() {
         return Verdict::Cleared("the target was not seen to ask any other server".to_owned());
     }
-    let met = Met::of(case, &looked, &questions);
+    let met = Met::of(case, looked, &questions);
     let n = looked.join.walked.len();
     if !looked.are_most(met.known) {
         return Verdict::Blind {
@@ -93,7 +88,7 @@ fn examine(case: &Case<'_>, endpoint: &EndpointCase) -> Verdict {
             missing: format!("whether that is how it is done: {said}; {doubt}"),
             remedy: "see whether the first answer is an error: count failures by attempt".to_owned(),
         },
-        None => found(case, endpoint, &looked, &met, (place, claims, said)),
+        None => found(case, endpoint, looked, &met, (place, claims, said)),
     }
 }
 
@@ -161,11 +156,11 @@ struct Met {
 
 impl Met {
     fn of(case: &Case<'_>, looked: &Looked<'_>, questions: &Questions) -> Self {
-        let calls = Calls::of(case, looked.inside);
+        let calls = looked.inside.calls(case);
         let mut met = Self::default();
         let mut once = Vec::new();
         for walked in &looked.join.walked {
-            let Some(told) = told(questions, &calls, looked.inside, walked) else {
+            let Some(told) = told(questions, calls, looked.inside, walked) else {
                 continue;
             };
             met.known[usize::from(walked.slow)] += 1;

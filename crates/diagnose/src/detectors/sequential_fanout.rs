@@ -27,20 +27,16 @@ pub(super) const ONE_CONNECTION: &str =
 
 /// See the module.
 pub(super) static DETECTOR: Detector = Detector {
-    examine: Examine::Endpoint(examine),
+    examine: Examine::Followed(examine),
     may_be_the_work: false,
 };
 
-fn examine(case: &Case<'_>, endpoint: &EndpointCase) -> Verdict {
-    let looked = match Looked::at(case, endpoint) {
-        Ok(looked) => looked,
-        Err(blind) => return *blind,
-    };
-    let calls = Calls::of(case, looked.inside);
+fn examine(case: &Case<'_>, endpoint: &EndpointCase, looked: &Looked<'_>) -> Verdict {
+    let calls = looked.inside.calls(case);
     if calls.is_empty() {
         return Verdict::Cleared("the target was not seen to ask any other server".to_owned());
     }
-    judged(case, endpoint, &looked, &calls).0
+    judged(case, endpoint, looked, calls).0
 }
 
 /// Whom which requests ask in rows, if that is named: those calls are no slow reply's.

@@ -29,7 +29,7 @@ const UNSEEN_LEAST: f64 = 0.2;
 
 /// See the module.
 pub(super) static DETECTOR: Detector = Detector {
-    examine: Examine::Endpoint(examine),
+    examine: Examine::Followed(examine),
     may_be_the_work: true,
 };
 
@@ -51,20 +51,16 @@ struct Met {
     unseen_ns: u64,
 }
 
-fn examine(case: &Case<'_>, endpoint: &EndpointCase) -> Verdict {
-    let looked = match Looked::at(case, endpoint) {
-        Ok(looked) => looked,
-        Err(blind) => return *blind,
-    };
-    let calls = Calls::of(case, looked.inside);
-    let rows = sequential_fanout::named(case, endpoint, &looked, &calls);
+fn examine(case: &Case<'_>, endpoint: &EndpointCase, looked: &Looked<'_>) -> Verdict {
+    let calls = looked.inside.calls(case);
+    let rows = sequential_fanout::named(case, endpoint, looked, calls);
     let mut met = Met::default();
     for walked in &looked.join.walked {
         let row = rows.get(&walked.joined.sample).copied();
-        met.take(looked.inside, &calls, walked, row);
+        met.take(looked.inside, calls, walked, row);
     }
     let n = looked.join.walked.len();
-    let unknown = met.unknown(&looked, &calls);
+    let unknown = met.unknown(looked, calls);
     if met.waited.is_empty() {
         let text = format!("none of {n} requests waited for one reply from another server");
         return unknown.unwrap_or_else(|| looked.cleared(endpoint, text));
@@ -83,7 +79,7 @@ fn examine(case: &Case<'_>, endpoint: &EndpointCase) -> Verdict {
             ))
         });
     }
-    found(case, endpoint, &looked, place, &met.waited, claims)
+    found(case, endpoint, looked, place, &met.waited, claims)
 }
 
 fn found(

@@ -23,16 +23,12 @@ const MOSTLY: f64 = 0.8;
 
 /// See the module.
 pub(super) static DETECTOR: Detector = Detector {
-    examine: Examine::Endpoint(examine),
+    examine: Examine::Followed(examine),
     may_be_the_work: true,
 };
 
-fn examine(case: &Case<'_>, endpoint: &EndpointCase) -> Verdict {
-    let looked = match Looked::at(case, endpoint) {
-        Ok(looked) => looked,
-        Err(blind) => return *blind,
-    };
-    let all = waits(&looked);
+fn examine(case: &Case<'_>, endpoint: &EndpointCase, looked: &Looked<'_>) -> Verdict {
+    let all = waits(looked);
     let n = looked.join.walked.len();
     if all.is_empty() {
         let text = format!("none of {n} requests waited for a timer that knows whole milliseconds only");

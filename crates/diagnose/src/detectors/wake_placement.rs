@@ -25,15 +25,11 @@ const REMEDY: &str = "measure with deep sleep off (hold /dev/cpu_dma_latency ope
 
 /// See the module.
 pub(super) static DETECTOR: Detector = Detector {
-    examine: Examine::Endpoint(examine),
+    examine: Examine::Followed(examine),
     may_be_the_work: false,
 };
 
-fn examine(case: &Case<'_>, endpoint: &EndpointCase) -> Verdict {
-    let looked = match Looked::at(case, endpoint) {
-        Ok(looked) => looked,
-        Err(blind) => return *blind,
-    };
+fn examine(case: &Case<'_>, endpoint: &EndpointCase, looked: &Looked<'_>) -> Verdict {
     // A cgroup that has used its quota up is ready to run while CPUs are idle, too.
     let throttled = throttled_spans(case);
     let woken_for = |runner: Runner| {
@@ -44,7 +40,7 @@ fn examine(case: &Case<'_>, endpoint: &EndpointCase) -> Verdict {
         })
     };
     let (idle, unknown) = (woken_for(Runner::Idle), woken_for(Runner::Unknown));
-    let (waited, hidden) = (Waited::of(&looked, &idle), Waited::of(&looked, &unknown));
+    let (waited, hidden) = (Waited::of(looked, &idle), Waited::of(looked, &unknown));
     let in_tail = endpoint.tail.is_some() && waited.sides[1].n > 0;
     let (tail, floor) = (waited.more(), waited.each());
     let said = waited.said(in_tail);
@@ -71,7 +67,7 @@ fn examine(case: &Case<'_>, endpoint: &EndpointCase) -> Verdict {
     let missing = format!(
         "what idle CPUs did until they took up threads that had been woken: {said}; {} of those wake-ups came from \
          another CPU. They may have left a deep sleep, or have waited for a hypervisor",
-        percent(moved(&looked, &idle))
+        percent(moved(looked, &idle))
     );
     let remedy = REMEDY.to_owned();
     // A floor that is too low to be divided can be left open all the same.

@@ -24,26 +24,22 @@ const EACH_OTHER: f64 = 0.5;
 
 /// See the module. More users than threads make all of them wait, by design: such floors rank last.
 pub(super) static DETECTOR: Detector = Detector {
-    examine: Examine::Endpoint(examine),
+    examine: Examine::Followed(examine),
     may_be_the_work: true,
 };
 
-fn examine(case: &Case<'_>, endpoint: &EndpointCase) -> Verdict {
-    let looked = match Looked::at(case, endpoint) {
-        Ok(looked) => looked,
-        Err(blind) => return *blind,
-    };
+fn examine(case: &Case<'_>, endpoint: &EndpointCase, looked: &Looked<'_>) -> Verdict {
     let pool = Pool::of(looked.inside);
     if pool.is_empty() {
         let text = "no thread was seen to serve one request after the other";
         return looked.cleared(endpoint, text.to_owned());
     }
-    let full = times_full(&looked, &pool);
+    let full = times_full(looked, &pool);
     if full.is_empty() {
-        return nobody_waits(&looked, &pool);
+        return nobody_waits(looked, &pool);
     }
     let claims: Vec<Claim> = full.iter().map(claim).collect();
-    if let Some(text) = otherwise(case, &looked, &pool, &full) {
+    if let Some(text) = otherwise(case, looked, &pool, &full) {
         return Verdict::Cleared(text);
     }
     if let Some(lead) = looked.too_small(case, endpoint, &claims) {
@@ -60,7 +56,7 @@ fn examine(case: &Case<'_>, endpoint: &EndpointCase) -> Verdict {
             remedy: "measure with connections that are used again (connection = \"pool\")".to_owned(),
         };
     }
-    found(case, endpoint, &looked, &pool, (place, claims, full))
+    found(case, endpoint, looked, &pool, (place, claims, full))
 }
 
 /// While all threads had others' requests, this one had arrived: its position, from when, until when.

@@ -1,12 +1,14 @@
 //! A run's requests, joined with what the server's threads did for them.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::OnceLock;
 
 use slowpath_core::nanos::Span;
 use slowpath_core::sample::NONE;
 use slowpath_core::samples::SampleRef;
 use slowpath_core::trace::{Depth, Socket, Stretch, Trace};
 
+use super::calls::Calls;
 use super::index::Index;
 use super::join::{Joined, Joiner, Unjoined};
 use super::locks::Addresses;
@@ -40,6 +42,8 @@ pub struct Inside<'a> {
     blank: Vec<u32>,
     /// The port that the target listens on, if it is known.
     port: Option<u16>,
+    /// See [`Inside::calls`].
+    calls: OnceLock<Calls>,
 }
 
 /// The requests of one endpoint.
@@ -123,7 +127,13 @@ impl<'a> Inside<'a> {
             loops,
             blank,
             port,
+            calls: OnceLock::new(),
         })
+    }
+
+    /// What the target asked of others. `case` is the one that this was made of.
+    pub(crate) fn calls(&self, case: &Case<'_>) -> &Calls {
+        self.calls.get_or_init(|| Calls::of(case, self))
     }
 
     /// What was traced.
