@@ -117,7 +117,7 @@ impl Touches {
                 touch.excess_ns = 0;
             }
         }
-        let trifle_ns = trifle_ns(&all);
+        let trifle_ns = trifle_ns(all.iter().map(|t| t.excess_ns).collect());
         for touch in all.iter_mut().filter(|t| t.excess_ns < trifle_ns) {
             touch.excess_ns = 0;
         }
@@ -166,21 +166,16 @@ impl Touches {
 
 /// Up to which excess slow requests are no matter beside the others: a host that hiccups for a millisecond
 /// fills no entry, and would seem to, where filling one takes a hundred.
-fn trifle_ns(all: &[Touch]) -> u64 {
-    let mut sorted: Vec<u64> = all
-        .iter()
-        .map(|t| t.excess_ns)
-        .filter(|&ns| ns > 0)
-        .collect();
-    sorted.sort_unstable();
-    let total: u64 = sorted.iter().sum();
+fn trifle_ns(mut excess_ns: Vec<u64>) -> u64 {
+    excess_ns.sort_unstable();
+    let total: u64 = excess_ns.iter().sum();
     let mut sum = 0;
-    let median = sorted.iter().find(|&&ns| {
+    let median = excess_ns.iter().find(|&&ns| {
         sum += ns;
         2 * sum >= total
     });
     let at = median.map_or(0, |&ns| (ns as f64 * TRIFLE) as u64);
-    let below: u64 = sorted.iter().take_while(|&&ns| ns < at).sum();
+    let below: u64 = excess_ns.iter().take_while(|&&ns| ns < at).sum();
     if below as f64 <= TRIFLES * total as f64 {
         at
     } else {
@@ -291,4 +286,20 @@ fn first_of_each(case: &Case<'_>, all: impl Iterator<Item = Touch>, most: usize)
         *count <= most
     };
     all.filter(is_first).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn hiccups_beside_fillings_are_trifles_and_a_broad_tail_has_none() {
+        let fillings = vec![100, 120, 90, 300, 25, 30];
+        let with = |more: &[u64]| trifle_ns([fillings.as_slice(), more].concat());
+        assert_eq!(with(&[]), 12);
+        assert_eq!(with(&[1, 2, 0, 0]), 12);
+        // Together they are a part of what is slow.
+        assert_eq!(with(&[10; 9]), 0);
+        assert_eq!(trifle_ns(Vec::new()), 0);
+    }
 }

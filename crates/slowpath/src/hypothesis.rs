@@ -28,6 +28,7 @@ mod keys_apart;
 mod leave_out;
 mod moved;
 mod niceness;
+mod pairs;
 mod pause_thread;
 mod quick_ack;
 mod timer_slack;
@@ -287,6 +288,8 @@ fn planned(ground: &Ground<'_>, written: Written, seed: u64) -> Result<Test> {
     if let Some(piece_ns) = written.piece_ns {
         design.pieces = design.block_ns.div_ceil(piece_ns.max(1)) as u32;
     }
+    let pairs = pairs::pairs(ground, &hypothesis, design.block_ns, design.slot_ns());
+    design.blocks = Design::blocks(seed, pairs);
     Ok(Test {
         cause: ground.cause.to_owned(),
         endpoint: match ground.finding {

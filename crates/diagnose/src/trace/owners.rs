@@ -103,13 +103,7 @@ pub(crate) fn held_over_io(case: &Case<'_>, endpoint: &EndpointCase) -> Option<V
         })
     };
     if let Some(missing) = doubt {
-        let claims = claims_of(case, endpoint, &spans);
-        return Some(Verdict::Lead {
-            place: endpoint.place_of(&claims),
-            claims,
-            missing,
-            remedy: REMEDY.to_owned(),
-        });
+        return Some(lead(case, endpoint, &spans, missing));
     }
     let facts = Facts {
         owner: &owner,
@@ -121,6 +115,16 @@ pub(crate) fn held_over_io(case: &Case<'_>, endpoint: &EndpointCase) -> Option<V
         covered,
     };
     Some(found(case, endpoint, inside, &spans, &facts))
+}
+
+fn lead(case: &Case<'_>, endpoint: &EndpointCase, spans: &[Span], missing: String) -> Verdict {
+    let claims = claims_of(case, endpoint, spans);
+    Verdict::Lead {
+        place: endpoint.place_of(&claims),
+        claims,
+        missing,
+        remedy: REMEDY.to_owned(),
+    }
 }
 
 /// What share of the CPUs others have, if it leaves next to none idle: who was woken is not known
