@@ -5,7 +5,7 @@ use crate::case::{Case, EndpointCase};
 use crate::detectors::{Detector, Examine};
 use crate::diagnosis::{Culprit, Grade};
 use crate::predict::without_waits;
-use crate::trace::cpu_waits::{CpuWaits, NAMED_LEAST};
+use crate::trace::cpu_waits::{in_words, CpuWaits, NAMED_LEAST};
 use crate::verdict::{Amount, Found, Verdict, percent};
 
 /// See the module.
@@ -31,8 +31,8 @@ fn examine(case: &Case<'_>, endpoint: &EndpointCase) -> Verdict {
 fn found(case: &Case<'_>, endpoint: &EndpointCase, waits: CpuWaits<'_>) -> Verdict {
     let proof = waits.evidence();
     let known = waits.who.iter().find(|(_, share)| *share >= NAMED_LEAST);
-    let known = known.map(|((_, who), _)| who.clone());
-    let first = known.as_ref().map_or_else(String::new, |who| format!(", among them {who}"));
+    let known = known.map(|(who, _)| who.clone());
+    let first = known.as_ref().map_or_else(String::new, |who| format!(", among them {}", in_words(who)));
     let summary = if waits.is_own() {
         format!(
             "the server has more threads that are ready to run than CPUs to run them on{first}; let \
@@ -53,7 +53,7 @@ fn found(case: &Case<'_>, endpoint: &EndpointCase, waits: CpuWaits<'_>) -> Verdi
         summary,
         evidence: vec![proof],
         culprit: Culprit {
-            thread: known,
+            thread: known.map(|(_, name)| name),
             ..Culprit::default()
         },
     })

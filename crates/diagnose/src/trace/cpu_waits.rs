@@ -119,7 +119,7 @@ impl<'c> CpuWaits<'c> {
             .take(NAMED_MOST)
             .filter(|(_, s)| *s >= NAMED_LEAST);
         let named: Vec<String> = named
-            .map(|((_, who), s)| format!("{who} {}", percent(*s)))
+            .map(|(who, s)| format!("{} {}", in_words(who), percent(*s)))
             .collect();
         let text = format!(
             "the server's threads were ready to run for {} of the requests' time, for {} with the \
@@ -132,13 +132,18 @@ impl<'c> CpuWaits<'c> {
     }
 }
 
+/// A thread, and that it is the server's own if so.
+pub(crate) fn in_words((own, name): &(bool, String)) -> String {
+    let whose = if *own { "its own thread " } else { "" };
+    format!("{whose}{name}")
+}
+
 /// Who has the CPU in a piece of waiting for it.
 fn whose(inside: &Inside<'_>, p: &Picked<'_>) -> (bool, String) {
     match p.piece.leaf.kind {
         LeafKind::Ready(Runner::Thread(tid)) => {
             let own = role(inside, tid) == Some(Role::Target);
-            let whose = if own { "its own thread " } else { "" };
-            (own, format!("{whose}{}", inside.thread_name(tid)))
+            (own, inside.thread_name(tid))
         }
         _ => (false, String::new()),
     }
