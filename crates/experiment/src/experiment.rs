@@ -165,15 +165,23 @@ pub enum Intervention {
 impl Intervention {
     /// Whether something of the target is changed, and not of the load alone.
     pub const fn changes_the_target(&self) -> bool {
-        matches!(
-            self,
+        match self {
             Self::TimerSlack { .. }
-                | Self::CpuQuota { .. }
-                | Self::FileLimit { .. }
-                | Self::Niceness { .. }
-                | Self::PauseThread { .. }
-                | Self::Toggle { .. }
-        )
+            | Self::CpuQuota { .. }
+            | Self::FileLimit { .. }
+            | Self::Niceness { .. }
+            | Self::PauseThread { .. }
+            | Self::Toggle { .. } => true,
+            Self::ClientQuickAck
+            | Self::LeaveOut { .. }
+            | Self::KeepOneOf { .. }
+            | Self::KeysApart
+            | Self::FewerKeys { .. }
+            | Self::FreshConnections
+            | Self::KeptConnections
+            | Self::IdleLimit { .. }
+            | Self::DelayService { .. } => false,
+        }
     }
 
     /// What the intervention must do if its cause is the right one.
@@ -187,7 +195,19 @@ impl Intervention {
             } => Effect::Rises {
                 at_most_ms: *delay_ns as f64 * f64::from(*calls) / 1_000_000.0,
             },
-            _ => Effect::Falls,
+            Self::ClientQuickAck
+            | Self::CpuQuota { .. }
+            | Self::LeaveOut { .. }
+            | Self::KeepOneOf { .. }
+            | Self::KeysApart
+            | Self::FewerKeys { .. }
+            | Self::FreshConnections
+            | Self::KeptConnections
+            | Self::IdleLimit { .. }
+            | Self::FileLimit { .. }
+            | Self::Niceness { .. }
+            | Self::PauseThread { .. }
+            | Self::Toggle { .. } => Effect::Falls,
         }
     }
 }
@@ -278,7 +298,8 @@ pub struct Outcome {
     /// Relative change from without to with of what is judged: the share of slow requests where
     /// it must fall, the metric where it must rise.
     pub change: Option<f64>,
-    /// Whether the median of the metric under the intervention lies in the predicted interval.
+    /// Whether what is judged moved as predicted, beyond chance, and the median of the metric under the
+    /// intervention lies in the predicted interval.
     pub predicted_held: bool,
     /// One sentence: why this verdict.
     pub reason: String,

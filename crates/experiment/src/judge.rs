@@ -24,7 +24,7 @@ const FALLS_BY: f64 = 0.80;
 
 /// No more than this share of the slow requests may be none of the cause's: a fall of the rest is told from
 /// one of all then.
-const REMAINS_MOST: f64 = 0.5;
+pub const REMAINS_MOST: f64 = 0.5;
 
 /// A fall smaller than this says that the cause explains next to nothing.
 const FALLS_PARTLY_FROM: f64 = 0.20;
@@ -88,7 +88,8 @@ pub fn judge(
         with,
         p: figures.as_ref().map(|figures| figures.p),
         change: figures.as_ref().and_then(Figures::change),
-        predicted_held: with.is_some_and(|with| hypothesis.predicts(with.median_ms)),
+        predicted_held: figures.as_ref().is_some_and(Figures::moved)
+            && with.is_some_and(|with| hypothesis.predicts(with.median_ms)),
         reason,
         restored: figures.as_ref().is_some_and(|figures| figures.restored),
         blocks,
@@ -116,6 +117,11 @@ struct Figures {
 }
 
 impl Figures {
+    /// Whether the arms differ beyond chance, in the predicted direction.
+    fn moved(&self) -> bool {
+        self.p < ALPHA
+    }
+
     fn change(&self) -> Option<f64> {
         (self.without > 0.0).then(|| self.with / self.without - 1.0)
     }
@@ -161,14 +167,7 @@ impl Case<'_> {
             return None;
         }
         let (mut without, mut with) = (self.values(Arm::Without), self.values(Arm::With));
-        let pooled: Vec<f64> = without.iter().chain(&with).copied().collect();
-        let ranks = ranks(&pooled);
-        let (a, b) = ranks.split_at(without.len());
-        let test = permutation(a, b, Statistic::Mean, self.design.seed)?;
-        let p = match self.effect {
-            Effect::Falls => test.less,
-            Effect::Rises { .. } => test.greater,
-        };
+        let p = self.p(&without, &with)?;
         let scatter = pooled_sd(&without, &with);
         let counts = (without.len(), with.len());
         let (without, with) = (median(&mut without)?, median(&mut with)?);
@@ -182,6 +181,41 @@ impl Case<'_> {
             scatter,
             counts,
             restored,
+        })
+    }
+
+    /// The chance that these differ so in the predicted direction.
+    fn p(&self, without: &[f64], with: &[f64]) -> Option<f64> {
+        let pooled: Vec<f64> = without.iter().chain(with).copied().collect();
+        let ranks = ranks(&pooled);
+        let (a, b) = ranks.split_at(without.len());
+        let test = permutation(a, b, Statistic::Mean, self.design.seed)?;
+        Some(match self.effect {
+            Effect::Falls => test.less,
+            Effect::Rises { .. } => test.greater,
+        })
+    }
+
+    /// How the metric fell, if it did by some of what is predicted although the share of slow requests did
+    /// not: all of them may be slower than the boundary in both arms.
+    fn metric_fell(&self) -> Option<String> {
+        if self.effect != Effect::Falls || self.hypothesis.is_of_failures() {
+            return None;
+        }
+        let metrics = |arm| -> Vec<f64> { self.drawn(arm).map(|block| block.metric_ms).collect() };
+        let (mut without, mut with) = (metrics(Arm::Without), metrics(Arm::With));
+        let p = self.p(&without, &with).filter(|&p| p < ALPHA)?;
+        let (without, with) = (median(&mut without)?, median(&mut with)?);
+        let predicted = 1.0 - self.hypothesis.high_ms / self.hypothesis.baseline_ms;
+        let is_some = 1.0 - with / without >= FALLS_PARTLY_FROM * predicted;
+        is_some.then(|| {
+            format!(
+                "{} fell from {} to {} ({})",
+                self.hypothesis.metric,
+                wording::ms(without),
+                wording::ms(with),
+                wording::p(p)
+            )
         })
     }
 
@@ -287,7 +321,13 @@ impl Case<'_> {
         })
     }
 
-    /// The size of the predicted effect: all of the slow share, or the middle of the prediction.
+    /// The share of the slow requests that is the cause's, and is predicted to go.
+    fn own(&self) -> f64 {
+        1.0 - self.hypothesis.remains.clamp(0.0, REMAINS_MOST)
+    }
+
+    /// The size of the predicted effect: what is the cause's of the slow share, or the middle of the
+    /// prediction.
     fn predicted(&self, without: f64) -> f64 {
         let Hypothesis {
             low_ms,
@@ -296,7 +336,7 @@ impl Case<'_> {
             ..
         } = self.hypothesis;
         match self.effect {
-            Effect::Falls => without,
+            Effect::Falls => without * self.own(),
             Effect::Rises { .. } => (f64::midpoint(*low_ms, *high_ms) - baseline_ms).abs(),
         }
     }
@@ -309,7 +349,7 @@ impl Case<'_> {
     }
 
     fn decide(&self, figures: &Figures) -> (Verdict, String) {
-        if figures.p >= ALPHA {
+        if !figures.moved() {
             return self.nothing_seen(figures);
         }
         match self.effect {
@@ -319,8 +359,8 @@ impl Case<'_> {
     }
 
     fn nothing_seen(&self, figures: &Figures) -> (Verdict, String) {
-        let half = 0.5 * self.predicted(figures.without);
-        let power = power(half, figures.scatter, figures.counts.0, figures.counts.1);
+        let (effect, of) = self.to_be_seen(figures);
+        let power = power(effect, figures.scatter, figures.counts.0, figures.counts.1);
         let moved = format!(
             "{} went from {} to {} ({})",
             self.subject(),
@@ -329,22 +369,35 @@ impl Case<'_> {
             wording::p(figures.p)
         );
         let chance = wording::percent(power);
-        if power >= POWER_TO_REFUTE {
-            let reason =
-                format!("{moved}; half of the predicted effect would have been seen with {chance}");
-            (Verdict::Refuted, reason)
+        if power < POWER_TO_REFUTE {
+            let reason = format!("{moved}, but {of} would have been seen with only {chance}");
+            return (Verdict::Undecided, reason);
+        }
+        if let Some(fell) = self.metric_fell() {
+            let reason = format!("{moved}, but {fell}: less than predicted");
+            return (Verdict::Undecided, reason);
+        }
+        let reason = format!("{moved}; {of} would have been seen with {chance}");
+        (Verdict::Refuted, reason)
+    }
+
+    /// The effect that a refutation has to have been able to see, and what it is: half of what is
+    /// predicted, and no more than the least of that.
+    fn to_be_seen(&self, figures: &Figures) -> (f64, &'static str) {
+        let half = 0.5 * self.predicted(figures.without);
+        let least = match self.effect {
+            Effect::Falls => half,
+            Effect::Rises { .. } => self.hypothesis.low_ms - self.hypothesis.baseline_ms,
+        };
+        if least < half {
+            (least, "the least that is predicted")
         } else {
-            let reason = format!(
-                "{moved}, but half of the predicted effect would have been seen with only {chance}"
-            );
-            (Verdict::Undecided, reason)
+            (half, "half of the predicted effect")
         }
     }
 
     fn fell(&self, figures: &Figures) -> (Verdict, String) {
-        // Of what is the cause's.
-        let own = 1.0 - self.hypothesis.remains.clamp(0.0, REMAINS_MOST);
-        let fall = (1.0 - figures.with / figures.without) / own;
+        let fall = (1.0 - figures.with / figures.without) / self.own();
         let moved = format!(
             "{} fell from {} to {} ({})",
             self.subject(),
@@ -386,12 +439,20 @@ impl Case<'_> {
             let reason = format!("{moved}: far less than the {least} or more that were predicted");
             return (Verdict::Refuted, reason);
         }
-        if !self.hypothesis.predicts(figures.with) {
-            let Hypothesis {
-                low_ms, high_ms, ..
-            } = self.hypothesis;
-            let (low, high) = (wording::ms(*low_ms), wording::ms(*high_ms));
-            let reason = format!("{moved}, outside the predicted {low} to {high}");
+        let Hypothesis {
+            baseline_ms,
+            low_ms,
+            high_ms,
+            ..
+        } = self.hypothesis;
+        // The system need not be as fast as when it was measured: what is predicted is a rise.
+        if !self.hypothesis.predicts(baseline_ms + rise) {
+            let reason = format!(
+                "{moved}: a rise by {}, outside the predicted {} to {}",
+                wording::ms(rise),
+                wording::ms(low_ms - baseline_ms),
+                wording::ms(high_ms - baseline_ms)
+            );
             return (Verdict::Undecided, reason);
         }
         self.returned(figures, &moved)

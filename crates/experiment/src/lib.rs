@@ -36,7 +36,7 @@ pub use experiment::{
     Summary, Verdict,
 };
 pub use gate::{Baseline, Words, judge_gates};
-pub use judge::{ALPHA, FAILED_PER_BLOCK, judge};
+pub use judge::{ALPHA, FAILED_PER_BLOCK, REMAINS_MOST, judge};
 pub use power::{
     LONGEST_BLOCK_NS, PERIODS_PER_BLOCK, SHORTEST_BLOCK_NS, SLOW_PER_BLOCK, TooRare, block_ns,
     power,

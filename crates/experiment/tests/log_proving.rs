@@ -139,6 +139,12 @@ fn the_log_has_the_prediction_the_verdict_and_the_figure() {
         (open.tested, open.verdict),
         (Tested::Undecided, Verdict::Undecided)
     );
+    // What did not move may lie in a wide interval.
+    let wide = proved(&experiment("search.p98", Judged::Refuted, true)).unwrap();
+    assert_eq!(
+        (wide.tested, wide.verdict),
+        (Tested::Refuted, Verdict::Failed)
+    );
     let mut planned = experiment("search.p98", Judged::Confirmed, true);
     planned.outcome = None;
     assert_eq!(proved(&planned), None);

@@ -69,8 +69,11 @@ pub fn proved(experiment: &Experiment) -> Option<Proved> {
     });
     let verdict = match (outcome.verdict, outcome.predicted_held) {
         (experiment::Verdict::Undecided, _) => Verdict::Undecided,
-        (_, true) => Verdict::Held,
-        (_, false) => Verdict::Failed,
+        (experiment::Verdict::Confirmed, true) => Verdict::Held,
+        // An interval may hold what was there before, and then nothing has to move to lie in it.
+        (experiment::Verdict::Confirmed, false) | (experiment::Verdict::Refuted, _) => {
+            Verdict::Failed
+        }
     };
     let figure = |summary: &Summary| Measured {
         unit,
