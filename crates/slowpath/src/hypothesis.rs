@@ -49,6 +49,9 @@ const LONGEST_OF_ALL_NS: u64 = 15 * SECOND;
 struct Kind {
     /// The causes that it takes away, or makes worse by a known amount.
     causes: &'static [&'static str],
+    /// Why it may be another cause although it moves what is slow, if none of them was found: it moves
+    /// other things alike, which only the run tells apart. `None` if it can move nothing else.
+    shared: Option<&'static str>,
     /// Writes the hypothesis, if the run is one that it can act on.
     write: fn(&Ground<'_>) -> Result<Written, Problem>,
 }
@@ -222,7 +225,7 @@ pub(crate) fn write(judged: &Judged, wanted: Wanted<'_>, seed: u64) -> Result<Te
         let mut refused = None;
         for kind in kinds {
             match (kind.write)(ground) {
-                Ok(written) => return planned(ground, written, seed),
+                Ok(written) => return planned(ground, told(written, kind, ground), seed),
                 Err(problem) => refused = refused.or(Some(problem)),
             }
         }
@@ -268,6 +271,14 @@ fn on_ground(
         finding,
         cause: wanted.cause(),
     })
+}
+
+/// A hypothesis with what its intervention cannot tell of a cause that was not found.
+fn told(mut written: Written, kind: &Kind, ground: &Ground<'_>) -> Written {
+    if ground.finding.is_none() {
+        written.limits.shared_by = kind.shared.map(str::to_owned);
+    }
+    written
 }
 
 fn planned(ground: &Ground<'_>, written: Written, seed: u64) -> Result<Test> {
@@ -350,9 +361,24 @@ pub(crate) fn percentile_of(metric: &str) -> f64 {
 
 #[cfg(test)]
 mod tests {
-    use slowpath_core::catalogue::PROVABLE;
+    use slowpath_core::catalogue::{
+        CPU_QUOTA_THROTTLING, DELAYED_ACK, FD_EXHAUSTION, KEEPALIVE_CLOSE_RACE, PROVABLE,
+    };
 
     use super::*;
+
+    #[test]
+    fn what_moves_several_causes_confirms_none_that_was_not_found() {
+        let silent = KINDS.iter().filter(|kind| kind.shared.is_none());
+        let causes: Vec<&[&str]> = silent.map(|kind| kind.causes).collect();
+        let sole = [
+            &[DELAYED_ACK],
+            &[CPU_QUOTA_THROTTLING],
+            &[KEEPALIVE_CLOSE_RACE],
+            &[FD_EXHAUSTION],
+        ];
+        assert_eq!(causes, sole);
+    }
 
     #[test]
     fn every_cause_with_an_experiment_is_one_that_the_catalogue_promises() {

@@ -17,6 +17,7 @@ const QUOTA_BLOCK_NS: u64 = 3 * SECOND;
 
 pub(super) static KIND: Kind = Kind {
     causes: &[CPU_QUOTA_THROTTLING],
+    shared: None,
     write,
 };
 

@@ -34,6 +34,7 @@ const SCATTER: f64 = 1.1;
 
 pub(super) static KIND: Kind = Kind {
     causes: &[SEQUENTIAL_FANOUT, SLOW_DEPENDENCY],
+    shared: Some("requests wait for all replies that they ask for, slow or not, many or few"),
     write,
 };
 
@@ -88,11 +89,8 @@ fn write(ground: &Ground<'_>) -> Result<Written, Problem> {
                     asks.remote, service.name
                 )
             }),
-            shared_by: ground.finding.is_none().then(|| {
-                "requests wait for all replies that they ask for, slow or not, many or few"
-                    .to_owned()
-            }),
             accounts: Some(accounts),
+            ..Limits::default()
         },
         ..Written::new(hypothesis)
     })

@@ -30,6 +30,7 @@ pub(super) static KIND: Kind = Kind {
         LOCK_CONTENTION,
         ACCEPT_QUEUE_OVERFLOW,
     ],
+    shared: Some("with fewer requests every queue is shorter, whatever it is for"),
     write,
 };
 
@@ -80,9 +81,6 @@ fn write(ground: &Ground<'_>) -> Result<Written, Problem> {
         },
         limits: Limits {
             limited_by: left(ground.cause),
-            shared_by: ground.finding.is_none().then(|| {
-                "with fewer requests every queue is shorter, whatever it is for".to_owned()
-            }),
             ..Limits::default()
         },
         ..Written::new(hypothesis)

@@ -6,7 +6,7 @@ use slowpath_experiment::{GUARD_NS, Hypothesis, Intervention, SLOW_LEAST};
 
 use super::keys_apart::firsts;
 use super::moved::Moved;
-use super::{Ground, KeysOf, Kind, Limits, Written};
+use super::{Ground, KeysOf, Kind, Written};
 use crate::exit::Problem;
 
 /// An entry is filled once a life, however often it is asked for: with one key in so many next to no
@@ -27,6 +27,9 @@ const GUARD_MOST_NS: u64 = 10 * SECOND;
 
 pub(super) static KIND: Kind = Kind {
     causes: &[CACHE_EXPIRY],
+    shared: Some(
+        "requests for one key that follow each other closely may be fast for another reason than an entry that is filled",
+    ),
     write,
 };
 
@@ -65,14 +68,6 @@ fn write(ground: &Ground<'_>) -> Result<Written, Problem> {
         block_ns: BLOCK_NS
             .max(LIVES_PER_BLOCK * life_ns)
             .max(ground.block_ns_of_all(KEPT_SLOW, share * left / all)),
-        limits: Limits {
-            shared_by: ground.finding.is_none().then(|| {
-                "requests for one key that follow each other closely may be fast for another reason than \
-                 an entry that is filled"
-                    .to_owned()
-            }),
-            ..Limits::default()
-        },
         ..Written::new(hypothesis)
     })
 }

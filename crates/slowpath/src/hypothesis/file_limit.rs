@@ -18,6 +18,7 @@ const BLOCK_NS: u64 = 2 * SECOND;
 
 pub(super) static KIND: Kind = Kind {
     causes: &[FD_EXHAUSTION],
+    shared: None,
     write,
 };
 

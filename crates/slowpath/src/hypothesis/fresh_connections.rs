@@ -10,6 +10,9 @@ use crate::exit::Problem;
 
 pub(super) static KIND: Kind = Kind {
     causes: &[KEEPALIVE_CLOSE_RACE, CONNECTION_LIMIT],
+    shared: Some(
+        "a connection for each request is never idle for long, and keeps nobody out either",
+    ),
     write,
 };
 

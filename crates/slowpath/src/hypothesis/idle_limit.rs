@@ -12,6 +12,7 @@ const OF_THRESHOLD: f64 = 0.8;
 
 pub(super) static KIND: Kind = Kind {
     causes: &[KEEPALIVE_CLOSE_RACE],
+    shared: None,
     write,
 };
 

@@ -14,6 +14,7 @@ const GUARD_NS: u64 = 1_500_000_000;
 
 pub(super) static KIND: Kind = Kind {
     causes: &[ACCEPT_QUEUE_OVERFLOW],
+    shared: Some("connections that are used again are not made either, which takes time by itself"),
     write,
 };
 

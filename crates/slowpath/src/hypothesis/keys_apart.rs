@@ -9,7 +9,7 @@ use slowpath_core::sample::NONE;
 use slowpath_experiment::{Hypothesis, Intervention};
 
 use super::moved::Moved;
-use super::{Ground, Kind, Limits, Written};
+use super::{Ground, Kind, Written};
 use crate::exit::Problem;
 
 /// Entries expire by and by: those of a block are to be many.
@@ -17,6 +17,9 @@ const BLOCK_NS: u64 = 2 * SECOND;
 
 pub(super) static KIND: Kind = Kind {
     causes: &[CACHE_STAMPEDE, WORKLOAD_KEY_COLLISION],
+    shared: Some(
+        "requests for one key wait for each other in a line too, and for an entry that is filled",
+    ),
     write,
 };
 
@@ -39,13 +42,6 @@ fn write(ground: &Ground<'_>) -> Result<Written, Problem> {
     };
     Ok(Written {
         block_ns: BLOCK_NS,
-        limits: Limits {
-            shared_by: ground.finding.is_none().then(|| {
-                "requests for one key wait for each other in a line too, and for an entry that is filled"
-                    .to_owned()
-            }),
-            ..Limits::default()
-        },
         ..Written::new(hypothesis)
     })
 }

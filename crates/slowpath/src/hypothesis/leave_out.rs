@@ -20,6 +20,9 @@ pub(super) static KIND: Kind = Kind {
         WORKER_POOL_EXHAUSTION,
         CONNECTION_POOL_EXHAUSTION,
     ],
+    shared: Some(
+        "requests that are not sent keep nothing, be it a thread, a lock, a CPU or a connection",
+    ),
     write,
 };
 

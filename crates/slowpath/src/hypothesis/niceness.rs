@@ -13,6 +13,7 @@ const NICE: i32 = -15;
 
 pub(super) static KIND: Kind = Kind {
     causes: &[RUN_QUEUE_DELAY, NOISY_NEIGHBOUR],
+    shared: Some("threads that come before others wait for no CPU, whoever has kept them from it"),
     write,
 };
 

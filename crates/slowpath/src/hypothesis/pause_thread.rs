@@ -23,6 +23,7 @@ const BLOCK_NS: u64 = 2 * SECOND;
 
 pub(super) static KIND: Kind = Kind {
     causes: &[LOCK_HELD_OVER_IO, LOCK_CONTENTION],
+    shared: Some("whoever waits for a thread, for whatever it has, goes on while it is paused"),
     write,
 };
 

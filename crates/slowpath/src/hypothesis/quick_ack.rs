@@ -9,6 +9,7 @@ use crate::exit::Problem;
 
 pub(super) static KIND: Kind = Kind {
     causes: &[DELAYED_ACK],
+    shared: None,
     write,
 };
 

@@ -20,6 +20,7 @@ const RISE_MOST: f64 = 1.25;
 
 pub(super) static KIND: Kind = Kind {
     causes: &[FIXED_DELAY],
+    shared: Some("requests wait on a timer of some kind, and how long that is was not tested"),
     write,
 };
 
