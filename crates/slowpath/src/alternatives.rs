@@ -47,7 +47,17 @@ pub(crate) fn another(
         Intervention::DelayService { calls, .. } => {
             unaccounted(record, experiment, (&followed.exchanges, calls), accounts?)
         }
-        _ => None,
+        Intervention::ClientQuickAck
+        | Intervention::TimerSlack { .. }
+        | Intervention::CpuQuota { .. }
+        | Intervention::LeaveOut { .. }
+        | Intervention::KeepOneOf { .. }
+        | Intervention::FreshConnections
+        | Intervention::KeptConnections
+        | Intervention::IdleLimit { .. }
+        | Intervention::FileLimit { .. }
+        | Intervention::Niceness { .. }
+        | Intervention::Toggle { .. } => None,
     }
 }
 

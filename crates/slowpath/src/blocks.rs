@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use slowpath_core::Nanos;
 use slowpath_core::record::RunRecord;
 use slowpath_core::sample::{NONE, Outcome, Stage};
-use slowpath_core::samples::SampleRef;
+use slowpath_core::samples::{SampleRef, Samples};
 use slowpath_core::scenario::Endpoint;
 use slowpath_core::stats::quantile::type_1;
 use slowpath_experiment::{Arm, BlockMeasurement, Experiment, Intervention};
@@ -66,7 +66,18 @@ pub(crate) fn without_effect(record: &RunRecord, experiment: &Experiment) -> Opt
         Intervention::FreshConnections => false,
         Intervention::KeptConnections => true,
         Intervention::KeysApart => return keys_met(record, experiment),
-        _ => return None,
+        Intervention::ClientQuickAck
+        | Intervention::TimerSlack { .. }
+        | Intervention::CpuQuota { .. }
+        | Intervention::LeaveOut { .. }
+        | Intervention::KeepOneOf { .. }
+        | Intervention::FewerKeys { .. }
+        | Intervention::IdleLimit { .. }
+        | Intervention::FileLimit { .. }
+        | Intervention::Niceness { .. }
+        | Intervention::PauseThread { .. }
+        | Intervention::DelayService { .. }
+        | Intervention::Toggle { .. } => return None,
     };
     let (mut all, mut others) = (0_u32, 0_u32);
     for Counted { arm, sample, .. } in counted(record, experiment, None) {
@@ -83,22 +94,40 @@ pub(crate) fn without_effect(record: &RunRecord, experiment: &Experiment) -> Opt
     })
 }
 
+/// Each request, and whether another one for its key was under way when it was sent; `None` of one without
+/// a key, or that was not sent.
+pub(crate) fn met(samples: &Samples) -> impl Iterator<Item = (SampleRef<'_>, Option<bool>)> {
+    let mut under_way = UnderWay::default();
+    samples.iter().map(move |sample| {
+        let sent = sample.sent().filter(|_| sample.key() != NONE);
+        let met = sent.map(|sent| under_way.meets(sample.key(), sent, sample.done()));
+        (sample, met)
+    })
+}
+
+/// For each key, until when it is asked for.
+#[derive(Debug, Default)]
+struct UnderWay(BTreeMap<u32, Nanos>);
+
+impl UnderWay {
+    /// Whether a request meets another one for its key, of those that came before.
+    fn meets(&mut self, key: u32, sent: Nanos, done: Nanos) -> bool {
+        let until = self.0.entry(key).or_insert(Nanos::new(0));
+        let meets = *until > sent;
+        *until = done.max(*until);
+        meets
+    }
+}
+
 /// That requests met others for their key nearly as often as without the intervention, if they did.
 fn keys_met(record: &RunRecord, experiment: &Experiment) -> Option<String> {
     let began = began(record, experiment)?;
     // Of each arm, all requests, and those that met another one.
     let mut counts = [[0_u32; 2]; 2];
-    let mut asked_until: BTreeMap<u32, Nanos> = BTreeMap::new();
-    for sample in &record.samples {
-        let (key, Some(sent)) = (sample.key(), sample.sent()) else {
+    for (sample, met) in met(&record.samples) {
+        let Some(met) = met else {
             continue;
         };
-        if key == NONE {
-            continue;
-        }
-        let until = asked_until.entry(key).or_insert(Nanos::new(0));
-        let met = *until > sent;
-        *until = sample.done().max(*until);
         if let Some((_, arm)) = experiment.design.arm_at(sample.scheduled().since(began)) {
             let of_arm = &mut counts[usize::from(arm == Arm::With)];
             of_arm[0] += 1;
@@ -207,6 +236,25 @@ impl Failed {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_request_meets_those_for_its_key_that_are_under_way() {
+        let at = Nanos::new;
+        let mut under_way = UnderWay::default();
+        // Key, sent, done, and whether it meets another one.
+        for (key, sent, done, meets) in [
+            (1, 10, 90, false),
+            (2, 20, 30, false),
+            (1, 40, 50, true),
+            // The first one is still there.
+            (1, 60, 70, true),
+            (2, 30, 40, false),
+            (1, 90, 95, false),
+        ] {
+            let met = under_way.meets(key, at(sent), at(done));
+            assert_eq!(met, meets, "{key} at {sent}");
+        }
+    }
 
     #[test]
     fn what_fails_behind_a_proxy_and_did_not_before_is_told() {

@@ -171,7 +171,7 @@ fn experiment(judged: &Judged, test: Test, args: &ProveArgs) -> Result<Option<Ou
     let wanted = Measurement {
         id: notes::new_id(),
         dir: &dir,
-        plan: plan(judged, &experiment),
+        plan: plan(judged.record.manifest.plan.clone(), &experiment),
         scenario_text: judged.record.manifest.scenario_text.clone(),
         pid,
         quiet: args.quiet,
@@ -271,8 +271,11 @@ fn broken(judged: &Judged, record: &RunRecord, experiment: &Experiment) -> Optio
 }
 
 /// The run's own load, long enough for all blocks.
-fn plan(judged: &Judged, experiment: &Experiment) -> Plan {
-    let mut plan = judged.record.manifest.plan.clone();
+fn plan(mut plan: Plan, experiment: &Experiment) -> Plan {
+    if experiment.hypothesis.intervention == Intervention::KeysApart {
+        // A loop keeps apart what it sends itself.
+        plan.scenario.load.loops = 1;
+    }
     plan.seed = experiment.design.seed;
     plan.scenario.load.repeats = 1;
     plan.scenario.load.precision = None;
@@ -297,6 +300,9 @@ fn save(dir: &Path, experiment: &Experiment) -> Result<()> {
 
 #[cfg(test)]
 mod tests {
+    use slowpath_core::scenario::Scenario;
+    use slowpath_experiment::{Design, Hypothesis};
+
     use super::*;
 
     fn outcome(verdict: Verdict) -> Outcome {
@@ -312,6 +318,41 @@ mod tests {
             restored: true,
             withheld: 0,
         }
+    }
+
+    #[test]
+    fn keys_are_kept_apart_by_one_loop() {
+        let mut scenario = Scenario::from_url("http://127.0.0.1:1/").unwrap();
+        scenario.load.loops = 2;
+        let loops = |intervention| {
+            let experiment = Experiment {
+                format: FORMAT,
+                run: String::new(),
+                cause: String::new(),
+                endpoint: None,
+                hypothesis: Hypothesis {
+                    statement: String::new(),
+                    intervention,
+                    metric: "page.p50".to_owned(),
+                    baseline_ms: 2.0,
+                    low_ms: 0.0,
+                    high_ms: 1.0,
+                    slow_above_ms: 1.4,
+                    remains: 0.0,
+                    written_at: String::new(),
+                },
+                design: Design::new(1, 6, 1_000_000_000),
+                outcome: None,
+            };
+            let own = Plan {
+                scenario: scenario.clone(),
+                seed: 1,
+                release: None,
+            };
+            plan(own, &experiment).scenario.load.loops
+        };
+        assert_eq!(loops(Intervention::KeysApart), 1);
+        assert_eq!(loops(Intervention::FewerKeys { of: 32 }), 2);
     }
 
     #[test]

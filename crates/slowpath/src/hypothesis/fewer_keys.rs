@@ -4,7 +4,7 @@ use slowpath_core::catalogue::CACHE_EXPIRY;
 use slowpath_core::nanos::{MILLISECOND, SECOND};
 use slowpath_experiment::{GUARD_NS, Hypothesis, Intervention, SLOW_LEAST};
 
-use super::keys_apart::firsts;
+use super::keys_apart::{firsts, told_from};
 use super::moved::Moved;
 use super::{Ground, KeysOf, Kind, Written};
 use crate::exit::Problem;
@@ -28,7 +28,8 @@ const GUARD_MOST_NS: u64 = 10 * SECOND;
 pub(super) static KIND: Kind = Kind {
     causes: &[CACHE_EXPIRY],
     shared: Some(
-        "requests for one key that follow each other closely may be fast for another reason than an entry that is filled",
+        "requests for one key that follow each other closely may be fast for another reason than \
+         an entry that is filled",
     ),
     write,
 };
@@ -53,7 +54,7 @@ fn write(ground: &Ground<'_>) -> Result<Written, Problem> {
         "{left:.0} of {all:.0} keys are asked for, next to no request finds an entry that expired"
     );
     // As many requests as before come while an entry is being filled, to fewer entries.
-    let remains = 1.0 - firsts(ground);
+    let remains = told_from(1.0 - firsts(ground))?;
     let moved = Moved::own_classes(ground, remains)?;
     let hypothesis = Hypothesis {
         remains,

@@ -1,15 +1,12 @@
 //! No two requests at a time ask for one key.
 
-use std::collections::BTreeMap;
-
-use slowpath_core::Nanos;
 use slowpath_core::catalogue::{CACHE_STAMPEDE, WORKLOAD_KEY_COLLISION};
 use slowpath_core::nanos::SECOND;
-use slowpath_core::sample::NONE;
-use slowpath_experiment::{Hypothesis, Intervention};
+use slowpath_experiment::{Hypothesis, Intervention, REMAINS_MOST};
 
 use super::moved::Moved;
 use super::{Ground, Kind, Written};
+use crate::blocks::met;
 use crate::exit::Problem;
 
 /// Entries expire by and by: those of a block are to be many.
@@ -27,15 +24,10 @@ fn write(ground: &Ground<'_>) -> Result<Written, Problem> {
     ground.keys()?;
     let done = "no two requests at a time ask for one key, none waits for what another one for its \
                 key has begun";
-    // Whoever is the first to ask for an entry is as slow as before, so that what is slow gets rare and no
-    // faster: the share is judged, and a percentile that is beyond it.
-    let (moved, remains) = if ground.cause == CACHE_STAMPEDE {
-        let firsts = firsts(ground);
-        (Moved::own_classes(ground, firsts)?, firsts)
-    } else {
-        // The first in a line is fast.
-        (Moved::of(ground)?, 0.0)
-    };
+    // Who finds nobody is as slow as before, the first to ask for an entry or any other, so that what is slow
+    // gets rare and no faster: the share is judged, and a percentile that is beyond it.
+    let remains = told_from(firsts(ground))?;
+    let moved = Moved::own_classes(ground, remains)?;
     let hypothesis = Hypothesis {
         remains,
         ..moved.hypothesis(ground, done, Intervention::KeysApart)
@@ -49,21 +41,37 @@ fn write(ground: &Ground<'_>) -> Result<Written, Problem> {
 /// What share of the slow requests were the first for their key: nobody was under way for it when they
 /// were sent.
 pub(super) fn firsts(ground: &Ground<'_>) -> f64 {
-    let endpoint = ground.endpoint;
-    let mut asked_until: BTreeMap<u32, Nanos> = BTreeMap::new();
-    let (mut slow, mut firsts) = (0_u32, 0_u32);
-    for &index in &endpoint.completed {
-        let sample = ground.case.sample(index);
-        let (key, Some(sent)) = (sample.key(), sample.sent()) else {
-            continue;
-        };
-        let until = asked_until.entry(key).or_insert(Nanos::new(0));
-        let is_first = key != NONE && *until <= sent;
-        *until = sample.done().max(*until);
-        if endpoint.split.slow.binary_search(&index).is_ok() {
-            slow += 1;
-            firsts += u32::from(is_first);
-        }
+    let slow = &ground.endpoint.split.slow;
+    let record = ground.case.record;
+    let firsts = (0..)
+        .zip(met(&record.samples))
+        .filter(|(position, (_, met))| *met == Some(false) && slow.binary_search(position).is_ok());
+    firsts.count() as f64 / slow.len().max(1) as f64
+}
+
+/// The share of the slow requests that remains so, unless a fall of the others would tell little.
+pub(super) fn told_from(remains: f64) -> Result<f64, Problem> {
+    if remains <= REMAINS_MOST {
+        return Ok(remains);
     }
-    f64::from(firsts) / f64::from(slow.max(1))
+    let what = format!(
+        "{:.0} % of the slow requests would stay slow, so that the cause is not what makes most of them so",
+        100.0 * remains
+    );
+    Err(Problem::usage(
+        what,
+        "slowpath explain RUN shows what else there is",
+    ))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_most_of_is_slow_for_another_reason_is_not_tried() {
+        assert!(told_from(0.2).is_ok_and(|share| (share - 0.2).abs() < 1e-9));
+        let refused = told_from(0.61).unwrap_err().to_string();
+        assert!(refused.contains("61 % of the slow requests"), "{refused}");
+    }
 }
