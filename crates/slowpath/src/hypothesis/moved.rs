@@ -79,14 +79,7 @@ impl Moved {
             is_told.then(|| (cut, fast, percent_between(share, remains * share)))
         });
         let Some((cut, fast, percent)) = classes else {
-            let baseline = quantile(ground, 0.5)?;
-            return Ok(Self {
-                metric: format!("{name}.p50"),
-                baseline,
-                low: 0.0,
-                high: baseline * REMAINS,
-                slow_above_ms: baseline * REMAINS,
-            });
+            return Ok(Self::all_faster(name, quantile(ground, 0.5)?));
         };
         let cut_ms = cut as f64 / 1e6;
         let baseline = quantile(ground, f64::from(percent) / 100.0)?;
@@ -99,6 +92,18 @@ impl Moved {
             // Of next to none that are slow the percentile is fast.
             slow_above_ms: slow_above(&split.sorted_ns, baseline, high, Some(cut_ms)).max(cut_ms),
         })
+    }
+
+    /// All requests become faster than half of the median.
+    fn all_faster(name: &str, median_ms: f64) -> Self {
+        let high = median_ms * REMAINS;
+        Self {
+            metric: format!("{name}.p50"),
+            baseline: median_ms,
+            low: 0.0,
+            high,
+            slow_above_ms: (median_ms * high).sqrt(),
+        }
     }
 
     /// Requests no longer fail, nor wait for what others did not get at all.
@@ -225,6 +230,14 @@ mod tests {
         // What is slow for another reason stays.
         is(between(16.0, Some(9.0)), 24.0);
         is(between(50.0, None), 36.0);
+    }
+
+    #[test]
+    fn all_that_become_faster_cross_the_boundary_before_they_are_twice_as_fast() {
+        let moved = Moved::all_faster("page", 100.0);
+        assert_eq!(moved.metric, "page.p50");
+        assert!((moved.slow_above_ms - 70.7).abs() < 0.1);
+        assert!(moved.high < moved.slow_above_ms);
     }
 
     #[test]
