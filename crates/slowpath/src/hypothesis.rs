@@ -66,8 +66,8 @@ static KINDS: &[&Kind] = &[
     &file_limit::KIND,
     &pause_thread::KIND,
     &leave_out::KIND,
-    &fewer::KIND,
     &kept_connections::KIND,
+    &fewer::KIND,
     &niceness::KIND,
     &keys_apart::KIND,
     &fewer_keys::KIND,
@@ -362,7 +362,8 @@ pub(crate) fn percentile_of(metric: &str) -> f64 {
 #[cfg(test)]
 mod tests {
     use slowpath_core::catalogue::{
-        CPU_QUOTA_THROTTLING, DELAYED_ACK, FD_EXHAUSTION, KEEPALIVE_CLOSE_RACE, PROVABLE,
+        ACCEPT_QUEUE_OVERFLOW, CPU_QUOTA_THROTTLING, DELAYED_ACK, FD_EXHAUSTION,
+        KEEPALIVE_CLOSE_RACE, PROVABLE,
     };
 
     use super::*;
@@ -378,6 +379,16 @@ mod tests {
             &[FD_EXHAUSTION],
         ];
         assert_eq!(causes, sole);
+    }
+
+    #[test]
+    fn what_only_a_full_queue_of_connections_feels_is_tried_before_what_every_queue_does() {
+        let mut of_it = KINDS
+            .iter()
+            .filter(|kind| kind.causes.contains(&ACCEPT_QUEUE_OVERFLOW));
+        let first = of_it.next().map(|kind| kind.causes);
+        assert_eq!(first, Some(&[ACCEPT_QUEUE_OVERFLOW][..]));
+        assert!(of_it.next().is_some(), "where connections are kept already");
     }
 
     #[test]

@@ -42,14 +42,34 @@ pub(super) struct Moved {
 }
 
 impl Moved {
-    /// By what the finding predicts; without one by the run's own classes: the slow requests
-    /// become like the fast ones.
+    /// By what the finding predicts, or by what fails if that is what was found; without a finding by
+    /// the run's own classes: the slow requests become like the fast ones.
     pub(super) fn of(ground: &Ground<'_>) -> Result<Self, Problem> {
-        let finding = ground.finding.filter(|f| f.place != Place::Errors);
-        match finding.and_then(|finding| finding.prediction.as_ref()) {
+        if ground.finding.is_some_and(|f| f.place == Place::Errors) {
+            return Ok(Self::failures(ground));
+        }
+        match ground.finding.and_then(|f| f.prediction.as_ref()) {
             Some(prediction) => Self::predicted(ground, prediction),
             None => Self::own_classes(ground, 0.0),
         }
+    }
+
+    /// The same of a cause that makes requests slow or fail: without a finding by what fails where that is
+    /// more than what is slow.
+    pub(super) fn of_place(ground: &Ground<'_>) -> Result<Self, Problem> {
+        let endpoint = ground.endpoint;
+        let place = ground.finding.map(|f| f.place);
+        if fail(place, endpoint.failed.len(), endpoint.split.slow.len()) {
+            return Ok(Self::failures(ground));
+        }
+        Self::of(ground)
+    }
+
+    /// All of a queue goes, and not only what a finding says of it: as far as the fast requests.
+    pub(super) fn down_to_fast(mut self, ground: &Ground<'_>) -> Self {
+        let fast_ms = ground.endpoint.split.fast_ns.unwrap_or(0) as f64 / 1e6;
+        self.low = self.low.min(fast_ms * REMAINS);
+        self
     }
 
     fn predicted(ground: &Ground<'_>, prediction: &Prediction) -> Result<Self, Problem> {
@@ -167,6 +187,12 @@ impl Moved {
     }
 }
 
+/// Whether a cause is judged by what fails, by where it was found or else by the requests that failed and
+/// those that were slow.
+fn fail(place: Option<Place>, failed: usize, slow: usize) -> bool {
+    place.map_or(failed > slow, |place| place == Place::Errors)
+}
+
 /// From where on a request counts as slow, in milliseconds: between what is and what is predicted, on the scale
 /// on which latencies differ, so that neither class comes near it when the host is busy. Where all of the tail
 /// is to go and much of it lies below that, it is the cut.
@@ -238,6 +264,13 @@ mod tests {
         assert_eq!(moved.metric, "page.p50");
         assert!((moved.slow_above_ms - 70.7).abs() < 0.1);
         assert!(moved.high < moved.slow_above_ms);
+    }
+
+    #[test]
+    fn what_was_found_to_fail_is_judged_by_what_fails() {
+        assert!(fail(Some(Place::Errors), 3, 90));
+        assert!(!fail(Some(Place::Tail), 90, 3));
+        assert!(fail(None, 90, 3) && !fail(None, 3, 90));
     }
 
     #[test]

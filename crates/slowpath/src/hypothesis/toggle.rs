@@ -1,7 +1,6 @@
 //! A toggle of the scenario is switched on while the target runs.
 
 use slowpath_core::nanos::{MILLISECOND, SECOND};
-use slowpath_diagnose::diagnosis::Place;
 use slowpath_experiment::Intervention;
 
 use super::moved::Moved;
@@ -15,16 +14,7 @@ const BLOCK_NS: u64 = 2 * SECOND;
 
 /// The hypothesis that the toggle takes away what is slow, or what fails.
 pub(super) fn write(ground: &Ground<'_>, name: &str) -> Result<Written, Problem> {
-    let endpoint = ground.endpoint;
-    let of_failures = match ground.finding {
-        Some(finding) => finding.place == Place::Errors,
-        None => endpoint.failed.len() > endpoint.split.slow.len(),
-    };
-    let moved = if of_failures {
-        Moved::failures(ground)
-    } else {
-        Moved::of(ground)?
-    };
+    let moved = Moved::of_place(ground)?;
     let done = format!("the toggle {name} is on, the cause is gone");
     let intervention = Intervention::Toggle {
         name: name.to_owned(),
