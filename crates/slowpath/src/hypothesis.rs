@@ -84,6 +84,14 @@ struct Ground<'a> {
 }
 
 impl Ground<'_> {
+    /// What the hypothesis supposes, of a cause that the run does not have: how its sentence begins.
+    fn supposing(&self) -> String {
+        if self.finding.is_some() {
+            return String::new();
+        }
+        format!("supposing that {} is the cause: ", self.cause)
+    }
+
     /// How connections are used, over HTTP/1.1; experiments leave those of HTTP/2 alone.
     fn connections(&self) -> Result<ConnectionUse, Problem> {
         let scenario = &self.case.record.manifest.plan.scenario;

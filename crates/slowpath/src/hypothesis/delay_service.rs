@@ -29,7 +29,7 @@ const RISE_LEAST: f64 = 0.6;
 const RISE_MOST: f64 = 1.25;
 /// What the way through a proxy takes, a call: it was not there when the run was measured.
 const HOP_MS: f64 = 0.5;
-/// The medians of two measurements of one server differ by so much.
+/// The differences of medians differ by so much from one measurement to the next.
 const SCATTER: f64 = 1.1;
 
 pub(super) static KIND: Kind = Kind {
@@ -48,16 +48,9 @@ fn write(ground: &Ground<'_>) -> Result<Written, Problem> {
         .clamp(LEAST_MS, MOST_MS)
         .round();
     let all_ms = calls * delay_ms;
-    let (low_ms, high_ms) = (
-        baseline_ms / SCATTER + RISE_LEAST * all_ms,
-        baseline_ms * SCATTER + RISE_MOST * all_ms + HOP_MS * calls,
-    );
+    let (low_ms, high_ms) = risen(baseline_ms, calls, delay_ms);
     let metric = format!("{}.p50", ground.endpoint.name);
-    let if_it_is = if ground.finding.is_some() {
-        String::new()
-    } else {
-        format!("supposing that {} is the cause: ", ground.cause)
-    };
+    let if_it_is = ground.supposing();
     let hypothesis = Hypothesis {
         statement: format!(
             "{if_it_is}if what service {} is asked comes to it {delay_ms:.0} ms later, a request, which \
@@ -94,6 +87,15 @@ fn write(ground: &Ground<'_>) -> Result<Written, Problem> {
         },
         ..Written::new(hypothesis)
     })
+}
+
+/// From where to where the median rises: more than nothing, however little that is of all it takes.
+fn risen(baseline_ms: f64, calls: f64, delay_ms: f64) -> (f64, f64) {
+    let all_ms = calls * delay_ms;
+    (
+        baseline_ms + RISE_LEAST * all_ms / SCATTER,
+        baseline_ms + RISE_MOST * all_ms * SCATTER + HOP_MS * calls,
+    )
 }
 
 /// Whose time the replies have to account for, and what share of all requests these are: the slow ones if
@@ -218,6 +220,12 @@ mod tests {
             ready: Ready::Tcp,
             ready_timeout_ns: 0,
         }
+    }
+
+    #[test]
+    fn a_delay_that_is_little_of_a_request_is_a_rise_all_the_same() {
+        let (low, high) = risen(1_000.0, 1.0, MOST_MS);
+        assert!(low > 1_020.0 && high < 1_080.0, "{low} to {high}");
     }
 
     #[test]

@@ -75,7 +75,7 @@ impl Moved {
     fn predicted(ground: &Ground<'_>, prediction: &Prediction) -> Result<Self, Problem> {
         let metric = prediction.metric.clone();
         let baseline = quantile(ground, super::percentile_of(&metric))?;
-        let (low, high) = (prediction.low_ms, prediction.high_ms);
+        let (low, high) = below((prediction.low_ms, prediction.high_ms), baseline);
         let cut_ms = ground.endpoint.split.cut_ns.map(|ns| ns as f64 / 1e6);
         Ok(Self {
             metric,
@@ -149,11 +149,7 @@ impl Moved {
         done: &str,
         intervention: Intervention,
     ) -> Hypothesis {
-        let if_it_is = if ground.finding.is_some() {
-            String::new()
-        } else {
-            format!("supposing that {} is the cause: ", ground.cause)
-        };
+        let if_it_is = ground.supposing();
         let Self {
             metric,
             baseline,
@@ -185,6 +181,15 @@ impl Moved {
             written_at: notes::now_utc(),
         }
     }
+}
+
+/// A predicted interval that ends below what is there: in one that holds it nothing would have to move.
+fn below((low, high): (f64, f64), baseline: f64) -> (f64, f64) {
+    if high < baseline {
+        return (low, high);
+    }
+    let least = low.max(baseline * REMAINS * REMAINS);
+    (low, high.min((least * baseline).sqrt()))
 }
 
 /// Whether a cause is judged by what fails, by where it was found or else by the requests that failed and
@@ -264,6 +269,14 @@ mod tests {
         assert_eq!(moved.metric, "page.p50");
         assert!((moved.slow_above_ms - 70.7).abs() < 0.1);
         assert!(moved.high < moved.slow_above_ms);
+    }
+
+    #[test]
+    fn what_is_predicted_lies_below_what_is_there() {
+        let high = |low, high| below((low, high), 3.0).1;
+        assert!((high(1.0, 3.6) - 3.0_f64.sqrt()).abs() < 1e-9);
+        assert!((high(1.0, 2.6) - 2.6).abs() < 1e-9);
+        assert!((high(0.0, 3.0) - 1.5).abs() < 1e-9);
     }
 
     #[test]

@@ -32,11 +32,7 @@ fn write(ground: &Ground<'_>) -> Result<Written, Problem> {
     let metric = format!("{}.{name}", ground.endpoint.name);
     let low_ms = baseline_ms + RISE_LEAST * slack_ms;
     let high_ms = baseline_ms + RISE_MOST * slack_ms;
-    let if_it_is = if ground.finding.is_some() {
-        ""
-    } else {
-        "supposing that fixed-delay is the cause: "
-    };
+    let if_it_is = ground.supposing();
     Ok(Written::new(Hypothesis {
         statement: format!(
             "{if_it_is}if timers of the target may fire up to {slack_ms:.0} ms late, a wait on a \
