@@ -130,6 +130,7 @@ mod tests {
         Restore::File {
             path: path.to_owned(),
             value: value.to_owned(),
+            only_if: None,
         }
     }
 

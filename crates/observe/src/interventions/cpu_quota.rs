@@ -57,12 +57,13 @@ impl CpuQuota {
         }
         let limit = Limit::read(&self.folder)?;
         let goal = self.goal(&limit)?;
+        let written = limit.written(goal.quota_us);
         let restore = Restore::File {
             path: limit.file.clone(),
             value: limit.original.clone(),
+            only_if: Some(written.clone()),
         };
         self.back.add(guardian, restore)?;
-        let written = limit.written(goal.quota_us);
         if let Err(error) = overwrite(&limit.file, &written) {
             // The first error says why; the value is still the old one.
             let _ = self.undo(guardian);

@@ -9,6 +9,7 @@ use std::path::Path;
 use rustix::process::{Pid, Resource, Rlimit, prlimit};
 use serde::{Deserialize, Serialize};
 
+use super::restore::until_still;
 use super::thread_slack::family_of;
 use super::{InterventionError, Reach, Restore, WayBack, sorted};
 use crate::guardian::Guardian;
@@ -50,6 +51,11 @@ impl Files {
     /// Whether that is more than it has.
     fn is_above(self, present: Self) -> bool {
         present.soft.is_some_and(|has| self.soft > Some(has))
+    }
+
+    /// How many it may have open if that is fewer.
+    fn short_of(self, to: u64) -> Option<u64> {
+        self.soft.filter(|&has| has < to)
     }
 
     fn set(self, process: Identity) -> Result<(), InterventionError> {
@@ -106,19 +112,26 @@ pub(super) fn restore(
     raised: u64,
     files: Files,
 ) -> Result<(), InterventionError> {
-    for each in family_of(process) {
-        let now = match Files::of(each.pid) {
-            Err(InterventionError::Gone { .. }) => continue,
-            now => now?,
-        };
-        if now.soft == Some(raised) {
-            match files.set(each) {
-                Err(InterventionError::Gone { .. }) => {}
-                set => set?,
+    if files.soft == Some(raised) {
+        return Ok(());
+    }
+    until_still(|| {
+        let mut changed = false;
+        for each in family_of(process) {
+            let now = match Files::of(each.pid) {
+                Err(InterventionError::Gone { .. }) => continue,
+                now => now?,
+            };
+            if now.soft == Some(raised) {
+                match files.set(each) {
+                    Err(InterventionError::Gone { .. }) => continue,
+                    set => set?,
+                }
+                changed = true;
             }
         }
-    }
-    Ok(())
+        Ok(changed)
+    })
 }
 
 /// The limit of some processes and their descendants.
@@ -127,6 +140,7 @@ pub struct FileLimit {
     roots: Vec<u32>,
     to: u64,
     processes: usize,
+    limited_by: Option<String>,
     back: WayBack,
 }
 
@@ -137,6 +151,7 @@ impl FileLimit {
             roots: roots.to_vec(),
             to,
             processes: 0,
+            limited_by: None,
             back: WayBack::default(),
         }
     }
@@ -192,10 +207,20 @@ impl FileLimit {
         outcome
     }
 
-    /// Extends it to processes that appeared since; those that were born raised are raised.
+    /// Sees what appeared since: what was born raised is raised, and what has lowered its own limit keeps it.
     pub fn refresh(&mut self, guardian: &Guardian) -> Result<Reach, InterventionError> {
         guardian.check()?;
+        self.look(&self.living()?);
         Ok(self.reach())
+    }
+
+    /// Takes note of a process that has fewer than all were to have.
+    fn look(&mut self, living: &[(Identity, Files)]) {
+        let mut short = living.iter().filter_map(|(process, files)| {
+            let has = files.short_of(self.to)?;
+            Some(format!("process {} may have {has} files open", process.pid))
+        });
+        self.limited_by = self.limited_by.take().or_else(|| short.next());
     }
 
     fn raise(&mut self, guardian: &Guardian) -> Result<Reach, InterventionError> {
@@ -213,13 +238,14 @@ impl FileLimit {
             goal.set(process)?;
             self.processes += 1;
         }
+        self.look(&self.living()?);
         Ok(self.reach())
     }
 
     fn reach(&self) -> Reach {
         Reach {
             text: format!("{} open files for {} processes", self.to, self.processes),
-            limited_by: None,
+            limited_by: self.limited_by.clone(),
         }
     }
 
@@ -227,6 +253,7 @@ impl FileLimit {
     pub fn undo(&mut self, guardian: &Guardian) -> Result<(), InterventionError> {
         self.back.go(guardian)?;
         self.processes = 0;
+        self.limited_by = None;
         Ok(())
     }
 }
@@ -256,5 +283,8 @@ mod tests {
         assert_eq!(narrow.raised_to(30, true), wide);
         assert_eq!(narrow.raised_to(30, false).soft, Some(20));
         assert!(!wide.is_above(wide) && wide.is_above(narrow));
+        assert_eq!(narrow.raised_to(30, false).short_of(30), Some(20));
+        assert_eq!(narrow.raised_to(30, true).short_of(30), None);
+        assert_eq!(Files { soft: None, ..wide }.short_of(30), None);
     }
 }

@@ -13,7 +13,7 @@ use std::path::{Path, PathBuf};
 use rustix::process::{Pid, getpriority_process, setpriority_process};
 use serde::{Deserialize, Serialize};
 
-use super::restore::overwrite;
+use super::restore::{overwrite, until_still};
 use super::thread_slack::{family_of, threads_of};
 use super::{InterventionError, Reach, Restore, WayBack, sorted};
 use crate::guardian::Guardian;
@@ -67,20 +67,26 @@ pub(super) fn restore(
 ) -> Result<(), InterventionError> {
     let mut failure = None;
     let mut set = |thread, nice| match write(thread, nice) {
-        Ok(()) | Err(InterventionError::Gone { .. }) => {}
+        Ok(()) => true,
+        Err(InterventionError::Gone { .. }) => false,
         Err(error) => {
             failure.get_or_insert(error);
+            false
         }
     };
     for each in threads {
         set(each.thread, each.nice);
     }
-    for thread in family_of(process).into_iter().flat_map(threads_of) {
-        let known = threads.iter().any(|each| each.thread == thread);
-        if !known && read(thread).is_ok_and(|now| now == changed) {
-            set(thread, nice);
+    until_still(|| {
+        let mut any = false;
+        for thread in family_of(process).into_iter().flat_map(threads_of) {
+            let known = threads.iter().any(|each| each.thread == thread);
+            if !known && changed != nice && read(thread).is_ok_and(|now| now == changed) {
+                any |= set(thread, nice);
+            }
         }
-    }
+        Ok(any)
+    })?;
     failure.map_or(Ok(()), Err)
 }
 
@@ -173,8 +179,14 @@ impl Niceness {
             };
             if let Some((path, value)) = autogroup(process).filter(|_| is_first) {
                 let file = path.clone();
-                self.back
-                    .add(guardian, Restore::File { path: file, value })?;
+                self.back.add(
+                    guardian,
+                    Restore::File {
+                        path: file,
+                        value,
+                        only_if: None,
+                    },
+                )?;
                 overwrite(&path, &self.nice.to_string())?;
             }
             let restore = Restore::Niceness {

@@ -24,6 +24,10 @@ pub enum Restore {
         path: PathBuf,
         /// Its original contents.
         value: String,
+        /// Only if this is what it says, but for the end of the line: what somebody else has written
+        /// since is theirs.
+        #[serde(default)]
+        only_if: Option<String>,
     },
     /// Set the timer slack of threads, each to its own value.
     Threads(Vec<ThreadSlack>),
@@ -77,7 +81,14 @@ impl Restore {
     /// Restores the setting. What is gone needs no restoring and is no error.
     pub fn carry_out(&self) -> Result<(), InterventionError> {
         let outcome = match self {
-            Self::File { path, value } => overwrite(path, value),
+            Self::File {
+                path,
+                value,
+                only_if,
+            } => match only_if {
+                Some(own) if !says(path, own) => Ok(()),
+                _ => overwrite(path, value),
+            },
             Self::Threads(threads) => thread_slack::restore(threads),
             Self::Sweep {
                 process,
@@ -132,6 +143,28 @@ fn program(words: &[String]) -> Result<(), InterventionError> {
     }
 }
 
+/// How often a pass is repeated until it finds nothing more to change: what is born between the listing and
+/// the write inherits the old value. Each pass closes a gap of microseconds, so two are nearly always
+/// enough.
+const PASSES_MAX: usize = 10;
+
+/// Repeats a pass over a family until it changes nothing; it returns whether it did.
+pub(super) fn until_still(
+    mut pass: impl FnMut() -> Result<bool, InterventionError>,
+) -> Result<(), InterventionError> {
+    for _ in 0..PASSES_MAX {
+        if !pass()? {
+            break;
+        }
+    }
+    Ok(())
+}
+
+/// Whether a file says this; one that cannot be read does not.
+fn says(path: &Path, text: &str) -> bool {
+    std::fs::read_to_string(path).is_ok_and(|now| now.trim_end() == text.trim_end())
+}
+
 /// Writes to a file that exists; one that is gone stays gone.
 pub(super) fn overwrite(path: &Path, value: &str) -> Result<(), InterventionError> {
     OpenOptions::new()
@@ -140,4 +173,43 @@ pub(super) fn overwrite(path: &Path, value: &str) -> Result<(), InterventionErro
         .open(path)
         .and_then(|mut file| file.write_all(value.as_bytes()))
         .map_err(|source| file_error(path, source))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_somebody_else_wrote_stays() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("cpu.max");
+        let back = Restore::File {
+            path: path.clone(),
+            value: "20000 100000".to_owned(),
+            only_if: Some("max 100000".to_owned()),
+        };
+        for (now, then) in [
+            ("30000 100000\n", "30000 100000\n"),
+            ("max 100000\n", "20000 100000"),
+        ] {
+            std::fs::write(&path, now).unwrap();
+            back.carry_out().unwrap();
+            assert_eq!(std::fs::read_to_string(&path).unwrap(), then);
+        }
+        std::fs::remove_file(&path).unwrap();
+        back.carry_out().unwrap();
+    }
+
+    #[test]
+    fn passes_are_repeated_until_one_changes_nothing() {
+        let passes = |changing: usize| {
+            let mut done = 0;
+            let repeated = until_still(|| {
+                done += 1;
+                Ok(done <= changing)
+            });
+            repeated.map(|()| done).unwrap()
+        };
+        assert_eq!([passes(0), passes(2), passes(1_000)], [1, 3, PASSES_MAX]);
+    }
 }

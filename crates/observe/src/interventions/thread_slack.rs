@@ -10,14 +10,10 @@ use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
+use super::restore::until_still;
 use super::{InterventionError, sorted};
 use crate::target::Identity;
 use crate::target::process::{PROC, Table};
-
-/// How often a sweep is repeated until it finds nothing more to change: a thread that is born
-/// between the listing and the write inherits the old value. Each pass closes a gap of
-/// microseconds, so two are nearly always enough.
-const SWEEPS_MAX: usize = 10;
 
 /// A thread and its timer slack.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -86,7 +82,7 @@ pub(super) fn sweep(
     if widened_ns == slack_ns {
         return Ok(());
     }
-    for _ in 0..SWEEPS_MAX {
+    until_still(|| {
         let mut changed = false;
         for thread in family_of(process).into_iter().flat_map(threads_of) {
             match read(thread) {
@@ -96,11 +92,8 @@ pub(super) fn sweep(
             }
             changed = true;
         }
-        if !changed {
-            break;
-        }
-    }
-    Ok(())
+        Ok(changed)
+    })
 }
 
 /// The process and its descendants, parents before children; none when it is gone.

@@ -116,6 +116,7 @@ fn an_orderly_end_restores_what_was_not_forgotten() {
         let restore = Restore::File {
             path: path.clone(),
             value: "original".to_owned(),
+            only_if: None,
         };
         ids.push(guardian.restore_on_death(&restore).unwrap());
     }
@@ -135,6 +136,7 @@ fn nothing_is_started_or_changed_without_it() {
     let restore = Restore::File {
         path: dir.path().join("x"),
         value: String::new(),
+        only_if: None,
     };
     assert!(matches!(
         guardian.restore_on_death(&restore),

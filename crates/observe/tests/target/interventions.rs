@@ -233,7 +233,7 @@ fn a_quota_is_raised_lifted_and_restored() {
 }
 
 #[test]
-fn a_quota_that_somebody_else_overwrote_is_noticed() {
+fn a_quota_that_somebody_else_overwrote_is_noticed_and_stays() {
     let Some(cgroup) = Cgroup::create("overwritten") else {
         return skip("no cgroup with a CPU quota can be made here");
     };
@@ -241,12 +241,14 @@ fn a_quota_that_somebody_else_overwrote_is_noticed() {
     let guardian = spawn_guardian();
     let mut change = CpuQuota::new(&cgroup.folder, NewQuota::Unlimited);
     change.apply(&guardian).unwrap();
-    fs::write(cgroup.folder.join(&cgroup.file), before.trim()).unwrap();
+    let theirs = before.replacen("20000", "30000", 1);
+    assert_ne!(theirs, before);
+    fs::write(&cgroup.file, theirs.trim()).unwrap();
     let noticed = change.refresh(&guardian).unwrap_err();
     assert!(
         matches!(noticed, InterventionError::Gone { .. }),
         "{noticed}"
     );
     change.undo(&guardian).unwrap();
-    assert_eq!(cgroup.quota(), before);
+    assert_eq!(cgroup.quota(), theirs);
 }
