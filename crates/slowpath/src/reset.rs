@@ -19,7 +19,7 @@ use crate::session::{Session, Setting, expand_command, working_folder};
 
 /// How long one step may take: dropping caches of many gigabytes, or restarting a database, takes
 /// most of a minute at times.
-const STEP_MAX: Duration = Duration::from_mins(1);
+pub(crate) const STEP_MAX: Duration = Duration::from_mins(1);
 /// How often a step under way is looked after.
 const EVERY: Duration = Duration::from_millis(20);
 /// How long a request's connection may take.

@@ -8,11 +8,12 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
+use std::time::Duration;
 
 use anyhow::Result;
 use serde::{Deserialize, Serialize};
 use slowpath_core::scenario::{Places, Scenario, Step, Switch, Toggle, Url};
-use slowpath_load::Control;
+use slowpath_load::{Control, Route};
 use slowpath_observe::guardian::{EntryId, Guardian};
 use slowpath_observe::interventions::Restore;
 
@@ -134,7 +135,7 @@ impl<'a> Toggled<'a> {
     }
 
     fn act(&self, places: &Places, steps: &[Step]) -> Result<(), Problem> {
-        let route = route(self.scenario, places)?;
+        let route = route(self.scenario, places, steps)?;
         let ground = Ground {
             scenario: self.scenario,
             places,
@@ -176,6 +177,7 @@ impl<'a> Toggled<'a> {
         std::fs::write(&file, serde_json::to_vec(&orders)?)?;
         let entry = self.guardian.restore_on_death(&Restore::Program {
             words: vec![UNDO.to_owned(), file.to_string_lossy().into_owned()],
+            most: may_take(off),
         })?;
         Ok(Undo {
             places: places.clone(),
@@ -218,8 +220,22 @@ impl Companion for Toggled<'_> {
     }
 }
 
-/// The way to the target, and what requests call it.
-fn route(scenario: &Scenario, places: &Places) -> Result<(slowpath_load::Route, String), Problem> {
+/// How long slowpath may take to do these steps: each as long as a step may, and one more to begin.
+fn may_take(steps: &[Step]) -> Duration {
+    reset::STEP_MAX * (steps.len() as u32 + 1)
+}
+
+/// The way to the target, and what requests call it; none for steps that send no request, which are done
+/// also where the target is gone.
+fn route(scenario: &Scenario, places: &Places, steps: &[Step]) -> Result<(Route, String), Problem> {
+    let is_request = |step: &Step| matches!(step, Step::Request { .. });
+    if !steps.iter().any(is_request) {
+        let nowhere = Route {
+            addresses: Vec::new(),
+            tls: None,
+        };
+        return Ok((nowhere, String::new()));
+    }
     let url = Url::parse(&scenario.target.url.expand(places))
         .map_err(|e| Problem::usage(format!("target.url: {e}"), "http://HOST:PORT"))?;
     Ok((reach::route(scenario, places, &url)?, url.authority()))
@@ -230,7 +246,7 @@ pub(crate) fn undo(file: &Path) -> Result<Exit> {
     let orders: Orders = serde_json::from_slice(&std::fs::read(file)?)?;
     let guardian = session::guardian()?;
     let stop = AtomicBool::new(false);
-    let (route, host_header) = route(&orders.scenario, &orders.places)?;
+    let (route, host_header) = route(&orders.scenario, &orders.places, &orders.off)?;
     let ground = Ground {
         scenario: &orders.scenario,
         places: &orders.places,
@@ -244,4 +260,29 @@ pub(crate) fn undo(file: &Path) -> Result<Exit> {
     done.map_err(|(step, why)| Problem::unreachable(format!("{step} failed: {why}"), "by hand"))?;
     std::fs::remove_file(file)?;
     Ok(Exit::Done)
+}
+
+#[cfg(test)]
+mod tests {
+    use slowpath_core::scenario::{Escape, Template};
+
+    use super::*;
+
+    #[test]
+    fn commands_switch_off_where_no_way_leads_to_the_target() {
+        let literal = |text: &str| Template::literal(text, Escape::None);
+        let mut scenario = Scenario::from_url("http://127.0.0.1:1/").unwrap();
+        scenario.target.url = literal("nowhere");
+        let command = Step::Command(vec![literal("./off.sh")]);
+        let request = Step::Request {
+            method: "POST".to_owned(),
+            path: literal("/off"),
+        };
+        let places = Places::default();
+        let (way, _) = route(&scenario, &places, std::slice::from_ref(&command)).unwrap();
+        assert!(way.addresses.is_empty());
+        let steps = [command, request];
+        assert!(route(&scenario, &places, &steps).is_err());
+        assert!(may_take(&steps) > reset::STEP_MAX * 2);
+    }
 }

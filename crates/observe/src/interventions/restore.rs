@@ -68,13 +68,13 @@ pub enum Restore {
     Program {
         /// The arguments.
         words: Vec<String>,
+        /// How long it may take; it is ended then. The user has their prompt back, but the processes that
+        /// are to be ended afterwards wait for it.
+        most: Duration,
     },
 }
 
-/// How long such a program may take: the user has their prompt back, and the processes that are
-/// to be ended afterwards wait for it.
-const PROGRAM_MAX: Duration = Duration::from_secs(10);
-/// How often it is looked after.
+/// How often a program is looked after.
 const EVERY: Duration = Duration::from_millis(10);
 
 impl Restore {
@@ -106,7 +106,7 @@ impl Restore {
                 changed,
                 nice,
             } => niceness::restore(threads, *process, (*changed, *nice)),
-            Self::Program { words } => program(words),
+            Self::Program { words, most } => program(words, *most),
         };
         match outcome {
             Err(InterventionError::Gone { .. }) => Ok(()),
@@ -115,7 +115,7 @@ impl Restore {
     }
 }
 
-fn program(words: &[String]) -> Result<(), InterventionError> {
+fn program(words: &[String], most: Duration) -> Result<(), InterventionError> {
     let failed = |source| InterventionError::Io {
         what: words.join(" "),
         source,
@@ -132,7 +132,7 @@ fn program(words: &[String]) -> Result<(), InterventionError> {
         match child.try_wait().map_err(failed)? {
             Some(status) if status.success() => return Ok(()),
             Some(status) => return Err(failed(io::Error::other(status.to_string()))),
-            None if begun.elapsed() > PROGRAM_MAX => {
+            None if begun.elapsed() > most => {
                 // It is ours, and its time is over.
                 let _ = child.kill();
                 let _ = child.wait();
