@@ -23,6 +23,9 @@ const WELL_WITHIN: f64 = 1.5;
 const SLOW_LEAST: f64 = 0.015;
 /// Where fewer of the slow requests, as a share of them, lie above the middle, it is no boundary.
 const ABOVE_LEAST: f64 = 0.8;
+/// … where these are one of two modes: what lies between is then of neither, but of a host that holds some
+/// of the fast ones up, and no intervention takes it away.
+const ABOVE_LEAST_OF_TWO: f64 = 0.5;
 /// Percentiles that people know.
 const USUAL: [u8; 4] = [50, 90, 95, 99];
 /// A request that takes so many medians counts as failed where failures are judged: it waited for
@@ -82,7 +85,11 @@ impl Moved {
             baseline,
             low,
             high,
-            slow_above_ms: slow_above(&ground.endpoint.split.sorted_ns, baseline, high, cut_ms),
+            slow_above_ms: slow_above(
+                &ground.endpoint.split.sorted_ns,
+                (baseline, high),
+                cut_ms.map(|cut| (cut, ABOVE_LEAST)),
+            ),
         })
     }
 
@@ -104,13 +111,20 @@ impl Moved {
         let cut_ms = cut as f64 / 1e6;
         let baseline = quantile(ground, f64::from(percent) / 100.0)?;
         let high = cut_ms.max(fast as f64 / 1e6 * SCATTER);
+        let is_of_two = split.bimodal && split.modes.len() == 2;
+        let least = if is_of_two {
+            ABOVE_LEAST_OF_TWO
+        } else {
+            ABOVE_LEAST
+        };
         Ok(Self {
             metric: format!("{name}.p{percent}"),
             baseline,
             low: fast as f64 / 1e6 * REMAINS,
             high,
             // Of next to none that are slow the percentile is fast.
-            slow_above_ms: slow_above(&split.sorted_ns, baseline, high, Some(cut_ms)).max(cut_ms),
+            slow_above_ms: slow_above(&split.sorted_ns, (baseline, high), Some((cut_ms, least)))
+                .max(cut_ms),
         })
     }
 
@@ -200,14 +214,14 @@ fn fail(place: Option<Place>, failed: usize, slow: usize) -> bool {
 
 /// From where on a request counts as slow, in milliseconds: between what is and what is predicted, on the scale
 /// on which latencies differ, so that neither class comes near it when the host is busy. Where all of the tail
-/// is to go and much of it lies below that, it is the cut.
-fn slow_above(sorted_ns: &[u64], baseline: f64, high: f64, cut: Option<f64>) -> f64 {
+/// is to go and less than a share of it lies above that, it is the cut, which comes with that share.
+fn slow_above(sorted_ns: &[u64], (baseline, high): (f64, f64), cut: Option<(f64, f64)>) -> f64 {
     let middle = (baseline * high.min(baseline)).sqrt();
     let above =
         |ms: f64| (sorted_ns.len() - sorted_ns.partition_point(|&ns| ns as f64 / 1e6 < ms)) as f64;
-    let lower = cut.filter(|&cut| cut >= high && cut < middle);
-    let lower = lower.filter(|&cut| above(middle) < ABOVE_LEAST * above(cut));
-    lower.unwrap_or(middle)
+    let lower = cut.filter(|&(cut, _)| cut >= high && cut < middle);
+    let lower = lower.filter(|&(cut, least)| above(middle) < least * above(cut));
+    lower.map_or(middle, |(cut, _)| cut)
 }
 
 /// The percentile that lies among the slow requests as they are, a share of all, and among the fast ones when
@@ -253,13 +267,16 @@ mod tests {
         let far: Vec<u64> = (0..100)
             .map(|n| if n < 80 { 9_000_000 } else { 36_000_000 })
             .collect();
-        let between = |high, cut| slow_above(&near, 36.0, high, cut);
+        let cut = |cut: f64| Some((cut, ABOVE_LEAST));
+        let between = |high, cut| slow_above(&near, (36.0, high), cut);
         is(between(16.0, None), 24.0);
-        is(between(16.0, Some(18.0)), 18.0);
-        is(slow_above(&far, 36.0, 16.0, Some(18.0)), 24.0);
-        is(between(16.0, Some(30.0)), 24.0);
+        is(between(16.0, cut(18.0)), 18.0);
+        is(slow_above(&far, (36.0, 16.0), cut(18.0)), 24.0);
+        // Three quarters lie above the middle; the others are of neither mode if there are two.
+        is(between(16.0, Some((18.0, ABOVE_LEAST_OF_TWO))), 24.0);
+        is(between(16.0, cut(30.0)), 24.0);
         // What is slow for another reason stays.
-        is(between(16.0, Some(9.0)), 24.0);
+        is(between(16.0, cut(9.0)), 24.0);
         is(between(50.0, None), 36.0);
     }
 
