@@ -97,6 +97,39 @@ pub fn judge(
     }
 }
 
+impl Hypothesis {
+    /// The share of the slow requests that is the cause's, and is predicted to go.
+    fn own(&self) -> f64 {
+        1.0 - self.remains.clamp(0.0, REMAINS_MOST)
+    }
+
+    /// The size of the predicted effect: what is the cause's of the slow share, or the middle of the
+    /// prediction.
+    fn effect(&self, without: f64) -> f64 {
+        match self.intervention.effect() {
+            Effect::Falls => without * self.own(),
+            Effect::Rises { .. } => {
+                (f64::midpoint(self.low_ms, self.high_ms) - self.baseline_ms).abs()
+            }
+        }
+    }
+
+    /// The effect that a refutation has to have been able to see where what is judged is so much without the
+    /// intervention, and what it is: half of what is predicted, and no more than the least of that.
+    pub fn to_be_seen(&self, without: f64) -> (f64, &'static str) {
+        let half = 0.5 * self.effect(without);
+        let least = match self.intervention.effect() {
+            Effect::Falls => half,
+            Effect::Rises { .. } => self.low_ms - self.baseline_ms,
+        };
+        if least < half {
+            (least, "the least that is predicted")
+        } else {
+            (half, "half of the predicted effect")
+        }
+    }
+}
+
 /// What is judged: complete blocks against a hypothesis.
 struct Case<'a> {
     design: &'a Design,
@@ -306,9 +339,10 @@ impl Case<'_> {
             .collect();
         let trend = trend_at(&without)?;
         let seen = median(&mut self.values(Arm::With))? - median(&mut self.values(Arm::Without))?;
-        let effect = seen
-            .abs()
-            .max(self.predicted(median(&mut self.values(Arm::Without))?));
+        let effect = seen.abs().max(
+            self.hypothesis
+                .effect(median(&mut self.values(Arm::Without))?),
+        );
         let large = trend.gain.abs() > DRIFT_OF_EFFECT * effect;
         (trend.p < ALPHA && large).then(|| {
             let way = if trend.gain > 0.0 { "rose" } else { "fell" };
@@ -319,26 +353,6 @@ impl Case<'_> {
                 wording::p(trend.p)
             )
         })
-    }
-
-    /// The share of the slow requests that is the cause's, and is predicted to go.
-    fn own(&self) -> f64 {
-        1.0 - self.hypothesis.remains.clamp(0.0, REMAINS_MOST)
-    }
-
-    /// The size of the predicted effect: what is the cause's of the slow share, or the middle of the
-    /// prediction.
-    fn predicted(&self, without: f64) -> f64 {
-        let Hypothesis {
-            low_ms,
-            high_ms,
-            baseline_ms,
-            ..
-        } = self.hypothesis;
-        match self.effect {
-            Effect::Falls => without * self.own(),
-            Effect::Rises { .. } => (f64::midpoint(*low_ms, *high_ms) - baseline_ms).abs(),
-        }
     }
 
     fn amount(&self, value: f64) -> String {
@@ -359,7 +373,7 @@ impl Case<'_> {
     }
 
     fn nothing_seen(&self, figures: &Figures) -> (Verdict, String) {
-        let (effect, of) = self.to_be_seen(figures);
+        let (effect, of) = self.hypothesis.to_be_seen(figures.without);
         let power = power(effect, figures.scatter, figures.counts.0, figures.counts.1);
         let moved = format!(
             "{} went from {} to {} ({})",
@@ -381,23 +395,8 @@ impl Case<'_> {
         (Verdict::Refuted, reason)
     }
 
-    /// The effect that a refutation has to have been able to see, and what it is: half of what is
-    /// predicted, and no more than the least of that.
-    fn to_be_seen(&self, figures: &Figures) -> (f64, &'static str) {
-        let half = 0.5 * self.predicted(figures.without);
-        let least = match self.effect {
-            Effect::Falls => half,
-            Effect::Rises { .. } => self.hypothesis.low_ms - self.hypothesis.baseline_ms,
-        };
-        if least < half {
-            (least, "the least that is predicted")
-        } else {
-            (half, "half of the predicted effect")
-        }
-    }
-
     fn fell(&self, figures: &Figures) -> (Verdict, String) {
-        let fall = (1.0 - figures.with / figures.without) / self.own();
+        let fall = (1.0 - figures.with / figures.without) / self.hypothesis.own();
         let moved = format!(
             "{} fell from {} to {} ({})",
             self.subject(),

@@ -1,5 +1,5 @@
-//! How many blocks an experiment has: enough to see half of what is predicted, by how much stretches
-//! of the run differ that are as long.
+//! How many blocks an experiment has: enough to see what a refutation has to have seen, by how much
+//! stretches of the run differ that are as long.
 
 use slowpath_core::nanos::SECOND;
 use slowpath_core::stats::quantile::type_1;
@@ -7,7 +7,7 @@ use slowpath_experiment::{Effect, FEWEST_PAIRS, Hypothesis, power};
 
 use super::{Ground, percentile_of};
 
-/// The chance to see half of the effect that is planned: more than the 80 % that a refutation needs, since
+/// The chance to see that effect that is planned: more than the 80 % that a refutation needs, since
 /// the run's scatter is an estimate.
 const PLANNED_POWER: f64 = 0.9;
 /// More pairs make an experiment longer, and hosts drift.
@@ -27,14 +27,9 @@ pub(super) fn pairs(
     let Some((level, scatter)) = scatter(ground, hypothesis, block_ns) else {
         return FEWEST_PAIRS;
     };
-    let effect = match hypothesis.intervention.effect() {
-        Effect::Falls => level,
-        Effect::Rises { .. } => {
-            f64::midpoint(hypothesis.low_ms, hypothesis.high_ms) - hypothesis.baseline_ms
-        }
-    };
+    let (effect, _) = hypothesis.to_be_seen(level);
     let most = (LENGTH_MOST_NS / (2 * slot_ns.max(1))) as usize;
-    enough(effect / 2.0, scatter, most.min(PAIRS_MOST))
+    enough(effect, scatter, most.min(PAIRS_MOST))
 }
 
 /// The fewest pairs that see an effect; `most` if none does.
