@@ -29,7 +29,8 @@ const TAKEN_OVER: f64 = 0.5;
 /// Between one who gives a connection back and the next to ask on it nothing is in use for as long, while
 /// others wait. What was full before a longer break was full for somebody else.
 const HANDED_OVER_NS: u64 = MILLISECOND;
-/// One connection that many ask on at a time (HTTP/2, pipelines) is no pool.
+/// One connection that many ask on at a time (HTTP/2, pipelines) is no pool, however often it is made anew: so many
+/// must be in use at a time.
 const LINES_LEAST: usize = 2;
 /// All connections are in use so little of the time by chance where there are enough.
 const FULL_LEAST: f64 = 0.1;
@@ -70,8 +71,8 @@ fn examine(case: &Case<'_>, endpoint: &EndpointCase, looked: &Looked<'_>) -> Ver
     }
     let over = waited.iter().filter(|w| w.taken_over).count();
     if (over as f64) < TAKEN_OVER * waited.len() as f64 || waited.is_empty() {
-        let of_most = lines.values().max_by_key(|lines| lines.count());
-        let (most, count) = of_most.map_or((0, 0), |lines| (lines.most, lines.count()));
+        let of_most = lines.values().max_by_key(|lines| lines.count);
+        let (most, count) = of_most.map_or((0, 0), |lines| (lines.most, lines.count));
         return Verdict::Cleared(format!(
             "{} of {} requests waited until a connection to another server was given back; at most \
              {most} of {count} connections were in use at a time",
@@ -110,7 +111,7 @@ fn in_user_space(
             missing: format!(
                 "who waits for a connection: all {} to {remote} are in use for {} of the time, and \
                  what waits for one is kept in user space",
-                fullest.count(),
+                fullest.count,
                 percent(full.min(1.0))
             ),
             remedy: "let the target send spans (OTLP) to slowpath, or allow it more connections and \
@@ -120,7 +121,7 @@ fn in_user_space(
     } else {
         Verdict::Cleared(format!(
             "all {} connections to {remote} are in use for {} of the time",
-            fullest.count(),
+            fullest.count,
             percent(full)
         ))
     })
@@ -188,7 +189,7 @@ fn waits_in_user_space(
     let own = lines.get(&call.remote)?;
     let (before, sample) = (own.given_back(call), walked.joined.sample);
     let since = before.and_then(|_| own.full_since(call.begin, HANDED_OVER_NS));
-    let since = since.filter(|_| own.count() >= LINES_LEAST)?;
+    let since = since.filter(|_| own.most >= LINES_LEAST)?;
     let idle = walked.pieces.iter().filter(|piece| {
         piece.segment == Segment::Service && piece.leaf.kind == LeafKind::RuntimeIdle
     });
@@ -215,7 +216,7 @@ fn found(
     let each_ns = all_ns / requests.len().max(1) as f64;
     let remote = whom.first().map(|(remote, _)| *remote);
     let own = remote.and_then(|remote| lines.get(&remote));
-    let count = own.map_or(0, Lines::count);
+    let count = own.map_or(0, |own| own.count);
     let call_ns = own.map_or(0.0, Lines::median_ns);
     let to = remote.map_or_else(String::new, |remote| remote.to_string());
     let over = waited.iter().filter(|w| w.taken_over).count();

@@ -16,6 +16,8 @@ pub(crate) struct Lines {
     full: Vec<(u64, u64)>,
     /// How many were in use at a time, at most.
     pub(crate) most: usize,
+    /// How many there were at a time, at most: one that was closed and made anew is one.
+    pub(crate) count: usize,
 }
 
 impl Calls {
@@ -54,6 +56,7 @@ impl Lines {
         let mut at = 0;
         for (when, lives, uses) in steps {
             if when > at {
+                let as_count = |n: i64| usize::try_from(n).unwrap_or(0);
                 let is_full = alive > 0 && used == alive;
                 match since {
                     None if is_full => since = Some(at),
@@ -63,16 +66,12 @@ impl Lines {
                     }
                     _ => {}
                 }
-                self.most = self.most.max(usize::try_from(used).unwrap_or(0));
+                self.most = self.most.max(as_count(used));
+                self.count = self.count.max(as_count(alive));
             }
             (at, alive, used) = (when, alive + lives, used + uses);
         }
         self.full.extend(since.map(|begin| (begin, at)));
-    }
-
-    /// How many there are.
-    pub(crate) fn count(&self) -> usize {
-        self.busy.len()
     }
 
     /// For how long all of them were in use.
@@ -133,7 +132,7 @@ mod tests {
         };
         lines.fill();
         assert_eq!(lines.full, [(10, 30), (35, 50), (55, 60), (80, 100)]);
-        assert_eq!((lines.most, lines.full_ns()), (2, 60));
+        assert_eq!((lines.most, lines.count, lines.full_ns()), (2, 2, 60));
         assert_eq!(lines.full(40, 58), [(40, 50), (55, 58)]);
         assert_eq!(
             (lines.full_since(60, 5), lines.full_since(60, 4)),
@@ -143,5 +142,20 @@ mod tests {
             (lines.full_since(10, 5), lines.full_since(70, 5)),
             (None, None)
         );
+    }
+
+    #[test]
+    fn a_connection_that_is_made_anew_is_one() {
+        let mut lines = Lines {
+            busy: [
+                (1, vec![(10, 30), (35, 60)]),
+                (2, vec![(70, 80), (85, 95)]),
+                (3, vec![(99, 120)]),
+            ]
+            .into(),
+            ..Lines::default()
+        };
+        lines.fill();
+        assert_eq!((lines.most, lines.count), (1, 1));
     }
 }
