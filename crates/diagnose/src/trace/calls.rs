@@ -6,8 +6,8 @@
 //! known of requests that have the target for themselves. So it is of a thread that talks to others for
 //! those that serve. A loop asks again, or answers, when it has read a reply: if what it read before each
 //! step leads back to the request, the steps are the request's (`steps`). Of others the call alone is known whose
-//! reply was read last: in a runtime that parks what waits, by the thread that answered at once, without
-//! anything else in between. Whom the target asks as much when it has no request is nobody's.
+//! reply was read last, by the thread that answered at once, without anything else in between. Whom the target asks
+//! as much when it has no request is nobody's.
 //!
 //! What is asked of a resolver is a call like any other, and is kept apart: names are looked up on the way
 //! to somebody else.
@@ -150,12 +150,8 @@ impl Calls {
         let all = calls.len();
         calls.retain(|call| !self.background.contains(&call.remote));
         let whole = alone && calls.len() == all;
-        if !alone && parks {
+        if !alone {
             calls = self.last_step(inside, walked).into_iter().collect();
-        } else if !alone {
-            // What a loop read last before it answered is what it waited for.
-            calls.retain(|call| call.tid == joined.reader);
-            calls = calls.pop().into_iter().collect();
         }
         Own { calls, whole }
     }
