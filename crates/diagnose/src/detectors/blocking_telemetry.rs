@@ -71,10 +71,11 @@ fn examine(case: &Case<'_>, endpoint: &EndpointCase, looked: &Looked<'_>) -> Ver
     let total: u64 = waited.iter().filter(counts).map(|w| w.claim.span.len_ns()).sum();
     let each = total as f64 / touched.len().max(1) as f64;
     if place == Place::Floor && each < FLOOR_LEAST_NS {
-        return Verdict::Cleared(format!(
+        let text = format!(
             "requests wait {} for a collector of telemetry, in the mean: as much as sending takes",
             human(each)
-        ));
+        );
+        return looked.cleared_if_followed(endpoint, text);
     }
     let Some((remote, (why, grade))) = most_waited_for(&collectors, waited.iter().filter(counts)) else {
         return looked.cleared(endpoint, "no slow request waited for a collector".to_owned());

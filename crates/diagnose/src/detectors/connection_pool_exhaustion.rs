@@ -58,7 +58,7 @@ fn examine(case: &Case<'_>, endpoint: &EndpointCase, looked: &Looked<'_>) -> Ver
     let walked = looked.join.walked.iter();
     let own = walked.map(|walked| (walked, calls.own(looked.inside, walked).calls));
     let own: Vec<(&Walked, Vec<&Asked>)> = own.collect();
-    if let Some(blind) = in_user_space(looked, &lines, &own) {
+    if let Some(blind) = in_user_space(endpoint, looked, &lines, &own) {
         return blind;
     }
     let mut waited = Vec::new();
@@ -73,12 +73,13 @@ fn examine(case: &Case<'_>, endpoint: &EndpointCase, looked: &Looked<'_>) -> Ver
     if (over as f64) < TAKEN_OVER * waited.len() as f64 || waited.is_empty() {
         let of_most = lines.values().max_by_key(|lines| lines.count);
         let (most, count) = of_most.map_or((0, 0), |lines| (lines.most, lines.count));
-        return Verdict::Cleared(format!(
+        let text = format!(
             "{} of {} requests waited until a connection to another server was given back; at most \
              {most} of {count} connections were in use at a time",
             over,
             looked.join.walked.len()
-        ));
+        );
+        return looked.cleared_if_followed(endpoint, text);
     }
     let claims: Vec<Claim> = waited.iter().flat_map(|w| w.claims.iter().copied()).collect();
     if let Some(lead) = looked.too_small(case, endpoint, &claims) {
@@ -91,6 +92,7 @@ fn examine(case: &Case<'_>, endpoint: &EndpointCase, looked: &Looked<'_>) -> Ver
 /// Where what waits is kept in user space, and what requests asked for cannot be told, who waits for a
 /// connection is not to be seen: only that all of them are in use.
 fn in_user_space(
+    endpoint: &EndpointCase,
     looked: &Looked<'_>,
     lines: &BTreeMap<SocketAddr, Lines>,
     own: &[(&Walked, Vec<&Asked>)],
@@ -119,11 +121,12 @@ fn in_user_space(
                 .to_owned(),
         }
     } else {
-        Verdict::Cleared(format!(
+        let text = format!(
             "all {} connections to {remote} are in use for {} of the time",
             fullest.count,
             percent(full)
-        ))
+        );
+        looked.cleared_if_followed(endpoint, text)
     })
 }
 

@@ -48,19 +48,21 @@ fn examine(case: &Case<'_>, endpoint: &EndpointCase, looked: &Looked<'_>) -> Ver
         met.take(inside, &lookups, calls, walked);
     }
     if met.waited.is_empty() {
-        return nothing(&met, looked, lookups.is_empty());
+        return nothing(&met, endpoint, looked, lookups.is_empty());
     }
     let claims: Vec<Claim> = met.waited.iter().map(|w| w.claim).collect();
     if let Some(blind) = looked.too_small(case, endpoint, &claims) {
         return blind;
     }
     let place = endpoint.place_among(&claims, met.known[1], met.known[0]);
+    if place == Place::Tail && !met.waited.iter().any(|w| w.slow) {
+        let text = "no slow request that was followed waited for names".to_owned();
+        return looked.cleared_if_followed(endpoint, text);
+    }
     let each = met.each_ns(place);
     if place == Place::Floor && each < FLOOR_LEAST_NS {
-        return Verdict::Cleared(format!(
-            "requests wait {} for names, in the median: as much as asking takes",
-            human(each)
-        ));
+        let text = format!("requests wait {} for names, in the median: as much as asking takes", human(each));
+        return looked.cleared_if_followed(endpoint, text);
     }
     found(case, endpoint, looked, (place, each), &met, claims)
 }
@@ -119,7 +121,7 @@ fn found(
 }
 
 /// Why nobody waited for names, if that can be told.
-fn nothing(met: &Met, looked: &Looked<'_>, is_none_asked: bool) -> Verdict {
+fn nothing(met: &Met, endpoint: &EndpointCase, looked: &Looked<'_>, is_none_asked: bool) -> Verdict {
     let n = looked.join.walked.len();
     let unseen = met.unseen_ns as f64 / met.whole_ns.max(1) as f64;
     if unseen >= UNSEEN_LEAST {
@@ -146,7 +148,6 @@ fn nothing(met: &Met, looked: &Looked<'_>, is_none_asked: bool) -> Verdict {
             remedy: sequential_fanout::ONE_CONNECTION.to_owned(),
         };
     }
-    Verdict::Cleared(format!(
-        "names are looked up, but none of {n} followed requests waited for that"
-    ))
+    let text = format!("names are looked up, but none of {n} followed requests waited for that");
+    looked.cleared_if_followed(endpoint, text)
 }

@@ -74,7 +74,7 @@ fn examine(case: &Case<'_>, endpoint: &EndpointCase, looked: &Looked<'_>) -> Ver
         met.known[0]
     );
     if met.asked.is_empty() {
-        return Verdict::Cleared(said);
+        return looked.cleared_if_followed(endpoint, said);
     }
     let claims: Vec<Claim> = met.asked.iter().map(Asked::claim).collect();
     if let Some(lead) = looked.too_small(case, endpoint, &claims) {

@@ -74,12 +74,13 @@ fn judged(
     let told = |row: &&Row| place != Place::Tail || row.slow;
     let rows: Vec<&Row> = met.rows.iter().filter(told).collect();
     let verdict = if rows.is_empty() || (rows.len() as f64) < REQUESTS_LEAST * of as f64 {
-        Verdict::Cleared(format!(
+        let text = format!(
             "{} of {n} requests ask one server {CALLS_LEAST} times or more, one after the other, for most \
              of their time (at most {} times in a row)",
             rows.len(),
             met.most
-        ))
+        );
+        looked.cleared_if_followed(endpoint, text)
     } else if let Some(blind) = looked.too_small(case, endpoint, &claims) {
         blind
     } else if 2 * rows.iter().filter(|row| row.shared).count() > rows.len() {
@@ -200,10 +201,11 @@ fn found(
     let each_ns = middle(&|row| row.sum_ns() as f64 / row.calls.len() as f64);
     let sum_ns = middle(&|row| row.sum_ns() as f64);
     if place == Place::Floor && sum_ns < FLOOR_LEAST_NS {
-        return Verdict::Cleared(format!(
+        let text = format!(
             "requests ask {count:.0} times one after the other, but all of it takes {}",
             human(sum_ns)
-        ));
+        );
+        return looked.cleared_if_followed(endpoint, text);
     }
     let sockets = rows
         .iter()

@@ -58,7 +58,7 @@ fn examine(case: &Case<'_>, endpoint: &EndpointCase, looked: &Looked<'_>) -> Ver
             remedy: "measure on a quieter host: that a CPU becomes idle among others is not recorded".to_owned(),
         };
     } else {
-        return Verdict::Cleared(said);
+        return looked.cleared_if_followed(endpoint, said);
     };
     let claims = claims(&idle);
     if let Some(lead) = looked.too_small(case, endpoint, &claims) {

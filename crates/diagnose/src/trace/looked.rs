@@ -11,6 +11,7 @@ use super::pieces::{Hop, Leaf, LeafKind, Piece};
 use super::shift::shift_of;
 use crate::case::{Case, EndpointCase};
 use crate::diagnosis::Place;
+use crate::frame::Frame;
 use crate::ledger::{NAMED_EPISODES, NAMED_SHARE_LOW};
 use crate::verdict::{Claim, Verdict, human, percent};
 
@@ -98,21 +99,37 @@ impl<'c> Looked<'c> {
         self.hidden(endpoint).unwrap_or(Verdict::Cleared(text))
     }
 
-    /// Why too little of what slow requests waited for could be seen to rule a cause out, if so.
-    fn hidden(&self, endpoint: &EndpointCase) -> Option<Verdict> {
-        let tail = endpoint.tail.as_ref()?;
+    /// The same of a cause that no unknown lock can hide: it is ruled out, if half of the episodes were followed.
+    pub(crate) fn cleared_if_followed(&self, endpoint: &EndpointCase, text: String) -> Verdict {
+        let tail = endpoint.tail.as_ref();
+        let unfollowed = tail.and_then(|tail| self.unfollowed(tail, tail.clusters.div_ceil(2)));
+        unfollowed.unwrap_or(Verdict::Cleared(text))
+    }
+
+    /// That slow requests of too few episodes were followed to say what they waited for, if so: of fewer than `least`,
+    /// where these are not enough to name something either.
+    fn unfollowed(&self, tail: &Frame, least: u32) -> Option<Verdict> {
         let slow = self.join.walked.iter().filter(|walked| walked.slow);
-        let positions = slow.clone().filter_map(|w| tail.position(w.joined.sample));
+        let positions = slow.filter_map(|w| tail.position(w.joined.sample));
         let followed: BTreeSet<u32> = positions.map(|p| tail.cluster[p]).collect();
-        if followed.len() < NAMED_EPISODES.min(tail.clusters as usize) {
-            let missing = format!(
+        let too_few = followed.len() < NAMED_EPISODES.min(least as usize);
+        too_few.then(|| Verdict::Blind {
+            missing: format!(
                 "what slow requests waited for: those that were followed are of {} of {} episodes",
                 followed.len(),
                 tail.clusters
-            );
-            let remedy = "measure longer".to_owned();
-            return Some(Verdict::Blind { missing, remedy });
+            ),
+            remedy: "measure longer".to_owned(),
+        })
+    }
+
+    /// Why too little of what slow requests waited for could be seen to rule a cause out, if so.
+    fn hidden(&self, endpoint: &EndpointCase) -> Option<Verdict> {
+        let tail = endpoint.tail.as_ref()?;
+        if let Some(unfollowed) = self.unfollowed(tail, tail.clusters) {
+            return Some(unfollowed);
         }
+        let slow = self.join.walked.iter().filter(|walked| walked.slow);
         let excess = |walked: &Walked| {
             let whole: u64 = walked.pieces.iter().map(Piece::len_ns).sum();
             whole.saturating_sub(tail.reference_ns) as f64
