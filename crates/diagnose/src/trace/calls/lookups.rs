@@ -8,6 +8,7 @@ use std::collections::BTreeMap;
 use std::net::SocketAddr;
 
 use slowpath_core::nanos::{MILLISECOND, Nanos};
+use slowpath_core::trace::Context;
 
 use super::is_resolver;
 use crate::trace::index::Mark;
@@ -47,7 +48,13 @@ impl Lookups {
         let mut all = BTreeMap::new();
         for tid in index.tids().filter(|&tid| inside.is_targets(tid)) {
             let marks = index.marks(tid, 0, u64::MAX);
-            let own = told(marks, resolver, until);
+            // Timers of the kernel fire in the hard interrupt.
+            let by_timer = |from: u64, until: u64| {
+                let mut offs = index.offs(tid, from, until).iter().rev();
+                let last = offs.find(|off| off.end <= until);
+                last.is_some_and(|off| off.context == Some(Context::Hardirq))
+            };
+            let own = told(marks, resolver, until, by_timer);
             if !own.is_empty() {
                 all.insert(tid, own);
             }
@@ -68,29 +75,73 @@ impl Lookups {
     }
 }
 
-/// The lookups of one thread by what it read and wrote. `until` is when what is known at an instant ends.
+/// The questions of a name that is being looked up.
+#[derive(Clone, Copy)]
+struct Pending {
+    /// Those that have no answer.
+    count: u32,
+    /// When the last of them was sent, or the last answer read.
+    last: u64,
+    /// Whether that was a question.
+    wrote: bool,
+}
+
+impl Pending {
+    /// A question was sent, or an answer came.
+    fn take(&mut self, mark: &Mark) {
+        self.count = if mark.wrote {
+            self.count + 1
+        } else {
+            self.count.saturating_sub(1)
+        };
+        (self.last, self.wrote) = (mark.at, mark.wrote);
+    }
+}
+
+/// The lookups of one thread by what it read and wrote. `until` is when what is known at an instant ends, and
+/// `by_timer` whether what the thread waited for last, from one instant to another, was a time.
+///
+/// Of the questions for both kinds of address one may be answered and the other lost: what is sent behind a time then
+/// belongs to the same lookup.
 fn told(
     marks: &[Mark],
     resolver: impl Fn(&Mark) -> Option<SocketAddr>,
     until: impl Fn(u64) -> u64,
+    by_timer: impl Fn(u64, u64) -> bool,
 ) -> Vec<Lookup> {
     let mut all: Vec<Lookup> = Vec::new();
     let mut open: Option<Lookup> = None;
+    let mut pending = Pending {
+        count: 0,
+        last: 0,
+        wrote: false,
+    };
     for mark in marks {
         // What was asked before a hole in the record has no end that is known.
         if let Some(asked) = open.filter(|asked| mark.at > until(asked.begin)) {
             all.extend(Some(asked).filter(|asked| asked.is_answered));
             open = None;
         }
+        let is_again = mark.wrote
+            && mark.at.saturating_sub(pending.last) >= AGAIN_LEAST_NS
+            && by_timer(pending.last, mark.at);
+        let goes_on = pending.count > 0 && (pending.wrote || is_again);
         match (resolver(mark), &mut open) {
             (Some(_), Some(asked)) if !mark.wrote => {
                 (asked.end, asked.is_answered) = (mark.at, true);
+                pending.take(mark);
             }
-            (Some(_), Some(asked)) if !asked.is_answered => {
+            (Some(_), Some(asked)) if !asked.is_answered || goes_on => {
                 asked.end = mark.at;
                 asked.is_repeated |= mark.at - asked.begin >= AGAIN_LEAST_NS;
+                if mark.at - pending.last >= AGAIN_LEAST_NS {
+                    pending.count = 0;
+                }
+                pending.take(mark);
             }
             (Some(remote), _) if mark.wrote => {
+                pending.count = 0;
+                pending.take(mark);
                 all.extend(open.replace(Lookup {
                     begin: mark.at,
                     end: mark.at,
@@ -140,7 +191,9 @@ mod tests {
                 u64::MAX
             }
         };
-        let told = told(&marks, resolver, until).into_iter();
+        // Whoever waits for that long waits for a time.
+        let by_timer = |from: u64, until: u64| until - from >= 4_000 * MS;
+        let told = told(&marks, resolver, until, by_timer).into_iter();
         told.map(|l| (l.begin / MS, l.end / MS, l.is_answered, l.is_repeated))
             .collect()
     }
@@ -167,6 +220,34 @@ mod tests {
         assert_eq!(lookups(&marks), [(10, 5_030, true, true)]);
         let marks = [(10, 1, true), (5_010, 1, true), (9_010, 2, true)];
         assert_eq!(lookups(&marks), [(10, 9_010, false, true)]);
+        // One of the two is lost, and asked for once more; the next name is another lookup, however late.
+        let marks = [
+            (10, 1, true),
+            (10, 1, true),
+            (12, 1, false),
+            (5_012, 1, true),
+            (5_014, 1, false),
+            (5_014, 1, true),
+            (5_016, 1, false),
+            (9_900, 1, true),
+            (9_910, 1, false),
+        ];
+        let expected = [
+            (10, 5_014, true, true),
+            (5_014, 5_016, true, false),
+            (9_900, 9_910, true, false),
+        ];
+        assert_eq!(lookups(&marks), expected);
+        // Nor is a question that nobody waits for.
+        let marks = [
+            (10, 1, true),
+            (10, 1, true),
+            (12, 1, false),
+            (900, 1, true),
+            (910, 1, false),
+        ];
+        let expected = [(10, 12, true, false), (900, 910, true, false)];
+        assert_eq!(lookups(&marks), expected);
         // A hole in the record, and an answer whose question was not seen.
         let marks = [(9_990, 1, true), (10_010, 1, false), (10_020, 2, true)];
         assert_eq!(lookups(&marks), []);
