@@ -32,7 +32,7 @@ const HANDED_OVER_NS: u64 = MILLISECOND;
 /// One connection that many ask on at a time (HTTP/2, pipelines) is no pool, however often it is made anew: so many
 /// must be in use at a time.
 const LINES_LEAST: usize = 2;
-/// All connections are in use so little of the time by chance where there are enough.
+/// All connections are in use so little of a slow request's time by chance where there are enough.
 const FULL_LEAST: f64 = 0.1;
 
 /// See the module.
@@ -104,17 +104,16 @@ fn in_user_space(
     if 2 * own.iter().filter(unseen).count() <= own.len() {
         return None;
     }
-    let share = |lines: &Lines| lines.full_ns() as f64 / looked.inside.traced_ns().max(1) as f64;
-    let fullest = lines.iter().max_by(|a, b| share(a.1).total_cmp(&share(b.1)));
-    let (remote, fullest) = fullest?;
-    let full = share(fullest);
+    let shares = lines.iter().map(|(remote, lines)| (remote, lines, lines.full_share(own)));
+    let (remote, fullest, full) = shares.max_by(|a, b| a.2.total_cmp(&b.2))?;
+    let whose = "of the time of requests, of the slow ones where there are such, beside their own calls";
     Some(if full >= FULL_LEAST {
         Verdict::Blind {
             missing: format!(
-                "who waits for a connection: all {} to {remote} are in use for {} of the time, and \
-                 what waits for one is kept in user space",
+                "who waits for a connection: all {} to {remote} are in use for {} {whose}, and what waits \
+                 for one is kept in user space",
                 fullest.count,
-                percent(full.min(1.0))
+                percent(full)
             ),
             remedy: "let the target send spans (OTLP) to slowpath, or allow it more connections and \
                      compare (slowpath ab)"
@@ -122,7 +121,7 @@ fn in_user_space(
         }
     } else {
         let text = format!(
-            "all {} connections to {remote} are in use for {} of the time",
+            "all {} connections to {remote} are in use for {} {whose}",
             fullest.count,
             percent(full)
         );

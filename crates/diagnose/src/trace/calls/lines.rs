@@ -5,7 +5,9 @@ use std::net::SocketAddr;
 
 use slowpath_core::stats::median::median;
 
-use super::{Asked, Calls, is_resolver};
+use super::{Asked, Calls, is_resolver, settled};
+use crate::diagnosis::Segment;
+use crate::trace::inside::Walked;
 
 /// The connections to one server.
 #[derive(Debug, Default)]
@@ -74,11 +76,6 @@ impl Lines {
         self.full.extend(since.map(|begin| (begin, at)));
     }
 
-    /// For how long all of them were in use.
-    pub(crate) fn full_ns(&self) -> u64 {
-        self.full.iter().map(|(begin, end)| end - begin).sum()
-    }
-
     /// When all of them were in use, from `begin` to `end`.
     pub(crate) fn full(&self, begin: u64, end: u64) -> Vec<(u64, u64)> {
         let from = self.full.partition_point(|span| span.1 <= begin);
@@ -99,6 +96,25 @@ impl Lines {
             (since, next) = (Some(begin), begin);
         }
         since
+    }
+
+    /// For how much of the time of requests, which have made these calls, others had all of them; of the slow requests,
+    /// if there are such: those wait, and all may be in use for no longer than these last.
+    pub(crate) fn full_share(&self, requests: &[(&Walked, Vec<&Asked>)]) -> f64 {
+        let slow = requests.iter().any(|(walked, _)| walked.slow);
+        let within = |begin, end| -> u64 {
+            let full = self.full(begin, end).into_iter();
+            full.map(|(begin, end)| end - begin).sum()
+        };
+        let (mut full_ns, mut whole_ns) = (0, 0);
+        for (walked, calls) in requests.iter().filter(|(walked, _)| walked.slow == slow) {
+            let (begin, end) = walked.joined.part(Segment::Service);
+            let own = settled(calls).into_iter();
+            let own: u64 = own.map(|part| within(part.begin, part.end)).sum();
+            full_ns += within(begin, end).saturating_sub(own);
+            whole_ns += end - begin;
+        }
+        full_ns as f64 / whole_ns.max(1) as f64
     }
 
     /// When the reply before a call was over on its connection.
@@ -132,7 +148,7 @@ mod tests {
         };
         lines.fill();
         assert_eq!(lines.full, [(10, 30), (35, 50), (55, 60), (80, 100)]);
-        assert_eq!((lines.most, lines.count, lines.full_ns()), (2, 2, 60));
+        assert_eq!((lines.most, lines.count), (2, 2));
         assert_eq!(lines.full(40, 58), [(40, 50), (55, 58)]);
         assert_eq!(
             (lines.full_since(60, 5), lines.full_since(60, 4)),
