@@ -51,22 +51,68 @@ impl Undialled {
         undialled
     }
 
-    /// Of the requests that were answered with an error while the target was traced: how many there are, and how
-    /// many were under way when a dial found no port.
-    pub(crate) fn met(&self, case: &Case<'_>, endpoint: &EndpointCase) -> (usize, usize) {
+    /// How often requests of an endpoint met a dial that found no port while the target was traced.
+    pub(crate) fn met(&self, case: &Case<'_>, endpoint: &EndpointCase) -> Met {
+        let failed = endpoint.failed.iter().map(|&i| case.sample(i));
+        let others = endpoint.completed.iter().map(|&i| case.sample(i));
+        Met {
+            refused: self.under_way(case, failed.filter(|&sample| is_refused(sample))),
+            others: self.under_way(case, others),
+        }
+    }
+
+    /// Of requests that were over while the target was traced: how many there are, and how many of these were under
+    /// way when a dial found no port.
+    fn under_way<'s>(&self, case: &Case<'_>, of: impl Iterator<Item = SampleRef<'s>>) -> (u64, u64) {
         let stretches = &case.record.trace.stretches;
         let is_traced = |at: Nanos| {
-            let mut spans = stretches.iter().filter(|s| s.depth.has_wakers());
-            spans.any(|s| (s.span.begin..s.span.end).contains(&at))
+            let after = stretches.partition_point(|s| s.span.end <= at);
+            let own = stretches.get(after).filter(|s| s.span.begin <= at);
+            own.is_some_and(|s| s.depth.has_wakers())
         };
-        let failed = endpoint.failed.iter().map(|&i| case.sample(i));
-        let refused = failed.filter(|&sample| is_refused(sample) && is_traced(sample.done()));
-        let (mut answered, mut dials) = (0, 0);
-        for sample in refused {
-            answered += 1;
+        let (mut all, mut met) = (0, 0);
+        for sample in of.filter(|sample| is_traced(sample.done())) {
+            all += 1;
             let first = self.at.partition_point(|&at| at < sample.scheduled());
-            dials += usize::from(self.at.get(first).is_some_and(|&at| at <= sample.done()));
+            met += u64::from(self.at.get(first).is_some_and(|&at| at <= sample.done()));
         }
-        (answered, dials)
+        (all, met)
+    }
+}
+
+/// Requests that were over while the target was traced, and those of them that were under way when a dial found no
+/// port.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Met {
+    /// Of those that were answered with a server error.
+    pub(crate) refused: (u64, u64),
+    /// Of those that were answered well, which meet others' dials by chance.
+    pub(crate) others: (u64, u64),
+}
+
+impl Met {
+    /// The share of the errors that dials without a port explain: beyond what is under way then anyway.
+    pub(crate) fn explained(&self) -> f64 {
+        let share = |(all, met): (u64, u64)| met as f64 / all.max(1) as f64;
+        let chance = share(self.others);
+        if chance >= 1.0 {
+            return 0.0;
+        }
+        ((share(self.refused) - chance) / (1.0 - chance)).max(0.0)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_under_way_anyway_explains_nothing() {
+        let explained = |refused, others| Met { refused, others }.explained();
+        assert!((explained((100, 40), (1_000, 0)) - 0.4).abs() < 1e-9);
+        assert!((explained((100, 70), (1_000, 500)) - 0.4).abs() < 1e-9);
+        assert!((explained((100, 100), (1_000, 500)) - 1.0).abs() < 1e-9);
+        assert!(explained((100, 50), (1_000, 500)).abs() < 1e-9);
+        assert!(explained((100, 100), (1_000, 1_000)).abs() < 1e-9);
     }
 }

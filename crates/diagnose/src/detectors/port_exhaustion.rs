@@ -20,9 +20,6 @@ const KEPT_NS: u64 = 60 * SECOND;
 /// Where they run out, all of a range were used, or those of one parity, which `connect(2)` prefers
 /// (`__inet_hash_connect`).
 const PARITY: usize = 2;
-/// Dials without a port are why requests are answered with errors if so many of these were under way then.
-const DIALS_LEAST: f64 = 0.5;
-
 /// See the module.
 pub(super) static DETECTOR: Detector = Detector {
     examine: Examine::Endpoint(examine),
@@ -163,35 +160,43 @@ fn of_the_target(case: &Case<'_>, endpoint: &EndpointCase, share: f64) -> Verdic
 /// an error meanwhile.
 fn seen(case: &Case<'_>, endpoint: &EndpointCase, refused: usize) -> Option<Verdict> {
     let undialled = Undialled::of(&case.record.trace);
-    let (answered, dials) = undialled.met(case, endpoint);
-    if answered < NAMED_EPISODES {
+    let met = undialled.met(case, endpoint);
+    let (answered, dials) = met.refused;
+    if answered < NAMED_EPISODES as u64 {
         return None;
     }
+    // Others may fail beside them for another reason: as many are claimed as dials explain.
+    let failed = (refused as f64 * met.explained()).round();
+    let is_felt = dials >= NAMED_EPISODES as u64 && failed >= NAMED_ERRORS * endpoint.offered.max(1) as f64;
     let most = undialled.to.iter().max_by_key(|(_, n)| **n);
-    let Some((most, _)) = most.filter(|_| dials as f64 >= DIALS_LEAST * answered as f64) else {
+    let Some((most, _)) = most.filter(|_| is_felt) else {
         return Some(Verdict::Cleared(format!(
             "of {} that the target answered with an error while it was traced {dials} met a dial that found no \
-             local port",
-            plural(answered as u64, "request")
+             local port, {} of {} that it answered well",
+            plural(answered, "request"),
+            met.others.1,
+            met.others.0
         )));
     };
     let text = format!(
         "while the target was traced it found no local port in {}, most of them for {most}; {dials} of {} that it \
-         answered with an error were under way then",
+         answered with an error were under way then, and {} of {} that it answered well",
         plural(undialled.at.len() as u64, "dial"),
-        plural(answered as u64, "request")
+        plural(answered, "request"),
+        met.others.1,
+        met.others.0
     );
     Some(Verdict::Found(Found {
         place: Place::Errors,
         amount: Amount::Failures {
-            failed: refused as u64,
+            failed: failed as u64,
             of: endpoint.failed.len() as u64,
         },
         grade: Grade::Supported,
         summary: format!(
             "the target's host has no local port left to dial {most} from, and it answers {} of the requests \
              with an error; let it keep its connections, or widen net.ipv4.ip_local_port_range there",
-            percent(refused as f64 / endpoint.offered.max(1) as f64)
+            percent(failed / endpoint.offered.max(1) as f64)
         ),
         evidence: vec![evidence(Source::Trace, "trace", text)],
         culprit: Culprit::default(),
