@@ -63,7 +63,11 @@ impl Undialled {
 
     /// Of requests that were over while the target was traced: how many there are, and how many of these were under
     /// way when a dial found no port.
-    fn under_way<'s>(&self, case: &Case<'_>, of: impl Iterator<Item = SampleRef<'s>>) -> (u64, u64) {
+    fn under_way<'s>(
+        &self,
+        case: &Case<'_>,
+        of: impl Iterator<Item = SampleRef<'s>>,
+    ) -> (u64, u64) {
         let stretches = &case.record.trace.stretches;
         let is_traced = |at: Nanos| {
             let after = stretches.partition_point(|s| s.span.end <= at);

@@ -10,14 +10,13 @@ use slowpath_core::nanos::MILLISECOND;
 use slowpath_core::trace::NO_STACK;
 
 use crate::case::{Case, EndpointCase};
-use crate::detectors::{Detector, Examine};
+use crate::detectors::{Detector, Examine, sequential_fanout};
 use crate::diagnosis::{Culprit, Grade, Place, Segment, Source};
 use crate::predict::without_waits;
 use crate::telemetry;
 use crate::trace::calls::waits::waits;
-use crate::trace::calls::{Calls, during, settled};
-use crate::trace::inside::Inside;
-use crate::trace::inside::summed;
+use crate::trace::calls::{Calls, Part, during, settled};
+use crate::trace::inside::{Inside, Walked, summed};
 use crate::trace::looked::Looked;
 use crate::trace::pieces::{Behalf, Piece};
 use crate::verdict::{Amount, Claim, Found, Verdict, evidence, human, percent};
@@ -44,7 +43,7 @@ struct Waited {
 fn examine(case: &Case<'_>, endpoint: &EndpointCase, looked: &Looked<'_>) -> Verdict {
     let inside = looked.inside;
     let calls = inside.calls(case);
-    let mut waited = waited(looked, calls);
+    let Met { mut waited, known } = Met::of(looked, calls);
     let all: BTreeSet<SocketAddr> = waited.iter().map(|w| w.remote).collect();
     let collectors: Collectors = all
         .into_iter()
@@ -53,10 +52,8 @@ fn examine(case: &Case<'_>, endpoint: &EndpointCase, looked: &Looked<'_>) -> Ver
     waited.retain(|w| collectors.contains_key(&w.remote));
     if waited.is_empty() {
         let n = looked.join.walked.len();
-        return looked.cleared(
-            endpoint,
-            format!("none of {n} requests waited for what is known as a collector of telemetry"),
-        );
+        let text = format!("none of {n} requests waited for what is known as a collector of telemetry");
+        return unknown(looked, calls, known).unwrap_or_else(|| looked.cleared(endpoint, text));
     }
     if is_collector(inside) {
         return Verdict::Cleared("the target collects telemetry itself: to send it on is its work".to_owned());
@@ -65,7 +62,7 @@ fn examine(case: &Case<'_>, endpoint: &EndpointCase, looked: &Looked<'_>) -> Ver
     if let Some(lead) = looked.too_small(case, endpoint, &claims) {
         return lead;
     }
-    let place = looked.place(endpoint, &claims);
+    let place = endpoint.place_among(&claims, known[1], known[0]);
     let counts = |w: &&Waited| place != Place::Tail || w.slow;
     let touched: BTreeSet<u32> = waited.iter().filter(counts).map(|w| w.claim.sample).collect();
     let total: u64 = waited.iter().filter(counts).map(|w| w.claim.span.len_ns()).sum();
@@ -108,6 +105,20 @@ fn examine(case: &Case<'_>, endpoint: &EndpointCase, looked: &Looked<'_>) -> Ver
     })
 }
 
+/// Why nobody can be acquitted, where what requests asked is known of so many others and slow ones, if so.
+fn unknown(looked: &Looked<'_>, calls: &Calls, known: [usize; 2]) -> Option<Verdict> {
+    let n = looked.join.walked.len();
+    let is_hidden = !calls.is_empty() && !looked.are_most(known);
+    is_hidden.then(|| Verdict::Blind {
+        missing: format!(
+            "which calls belong to which request: {} of {n} requests were under way with others in a loop or a \
+             runtime that keeps what waits in user space, or asked through a thread that asks for many",
+            n - known[0] - known[1]
+        ),
+        remedy: sequential_fanout::ONE_CONNECTION.to_owned(),
+    })
+}
+
 type Collectors = BTreeMap<SocketAddr, (String, Grade)>;
 
 /// The collector that most of the time is spent waiting for.
@@ -120,16 +131,31 @@ fn most_waited_for<'a>(
     Some((*remote, collectors.get(remote)?))
 }
 
-/// What requests waited for replies.
-fn waited(looked: &Looked<'_>, calls: &Calls) -> Vec<Waited> {
-    let inside = looked.inside;
-    let mut all = Vec::new();
-    for walked in &looked.join.walked {
-        let own = calls.own(inside, walked);
-        let parts = settled(&own.calls);
-        let pieces = walked.pieces.iter();
+/// What requests were seen to wait for.
+#[derive(Default)]
+struct Met {
+    waited: Vec<Waited>,
+    /// Requests of which that is known: of the others, and of the slow ones.
+    known: [usize; 2],
+}
+
+impl Met {
+    fn of(looked: &Looked<'_>, calls: &Calls) -> Self {
+        let mut met = Self::default();
+        for walked in &looked.join.walked {
+            let own = calls.own(looked.inside, walked);
+            let before = met.waited.len();
+            met.take(looked.inside, walked, &settled(&own.calls));
+            let known = own.whole || met.waited.len() > before;
+            met.known[usize::from(walked.slow)] += usize::from(known);
+        }
+        met
+    }
+
+    /// What a request waited for replies, which kept it in these parts.
+    fn take(&mut self, inside: &Inside<'_>, walked: &Walked, parts: &[Part]) {
         let own = |p: &&Piece| p.segment == Segment::Service && p.behalf == Behalf::Own;
-        for piece in pieces.filter(own) {
+        for piece in walked.pieces.iter().filter(own) {
             let hops = inside.chains.hops(piece.chain);
             if waits(inside, piece, &hops, walked.joined.socket).is_none() {
                 continue;
@@ -138,18 +164,17 @@ fn waited(looked: &Looked<'_>, calls: &Calls) -> Vec<Waited> {
                 let at = piece.begin;
                 inside.index.offs(hop.tid, at, at.saturating_add(1)).first()
             });
-            for part in during(&parts, piece) {
-                let (begin, end) = (part.begin.max(piece.begin), part.end.min(piece.end));
-                all.push(Waited {
-                    claim: Claim::between(walked.joined.sample, (begin, end)),
-                    remote: part.remote,
-                    stack: off.map_or(NO_STACK, |off| off.stack),
-                    slow: walked.slow,
-                });
-            }
+            self.waited.extend(during(parts, piece).map(|part| Waited {
+                claim: Claim::between(
+                    walked.joined.sample,
+                    (part.begin.max(piece.begin), part.end.min(piece.end)),
+                ),
+                remote: part.remote,
+                stack: off.map_or(NO_STACK, |off| off.stack),
+                slow: walked.slow,
+            }));
         }
     }
-    all
 }
 
 /// Why a peer is a collector of telemetry, and how sure that is; `None` if nothing says so.

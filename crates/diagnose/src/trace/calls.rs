@@ -29,7 +29,7 @@ use std::net::SocketAddr;
 use slowpath_core::nanos::Nanos;
 use slowpath_core::trace::{RESOLVER_PORTS, Role};
 
-pub(crate) use settled::{during, settled};
+pub(crate) use settled::{Part, during, settled};
 
 use super::index::{Mark, TrafficKind};
 use super::inside::{Inside, Walked};
