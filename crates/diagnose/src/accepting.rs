@@ -168,8 +168,8 @@ fn measured<'b>(case: &'b Case<'_>, series: &'b Series) -> impl Iterator<Item = 
 /// Whether the server could have had more connections when some waited to be accepted.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum Places {
-    /// It had more of them at other times, or when fewer waited.
-    Free,
+    /// It had more of them at other times, or when fewer waited: how that is seen.
+    Free(&'static str),
     /// It had as many as it ever has: so many.
     Taken(f64),
     /// Readings do not tell.
@@ -217,8 +217,26 @@ impl Places {
         let had_more = more >= NAMED_EPISODES && more as f64 >= chance;
         let varies = |(share, least): (f64, f64)| high - low > f64::max(least, share * high);
         // One that has none for a quarter of the time in which some wait is not full.
-        if had_more || low < 1.0 || varies(SPREAD) || falls(&some_wait) {
-            Self::Free
+        let frees = [
+            (
+                had_more,
+                "the server had more connections at other times than while some waited",
+            ),
+            (
+                low < 1.0,
+                "the server had no connection for a quarter of the readings at which some waited",
+            ),
+            (
+                varies(SPREAD),
+                "while some waited the server had now more connections, now fewer: no limit is met",
+            ),
+            (
+                falls(&some_wait),
+                "the more connections waited, the fewer the server had: no limit is met",
+            ),
+        ];
+        if let Some((_, how)) = frees.into_iter().find(|(is_so, _)| *is_so) {
+            Self::Free(how)
         } else if varies(CONSTANT) || has_fewer(&some_wait, none_waits) {
             Self::Unknown
         } else {
@@ -323,17 +341,20 @@ mod tests {
     #[test]
     fn more_at_other_times_are_places_that_were_free() {
         let other = Places::told(with_one([19.0; 50]), &[20.0; 80]);
-        assert_eq!(other, Places::Free);
+        assert!(matches!(other, Places::Free(how) if how.contains("at other times")));
         // One waits always, whether the server has many or few.
         let varies = (0..100).map(|n| 10.0 + f64::from(n % 8));
-        assert_eq!(Places::told(with_one(varies), &[]), Places::Free);
+        let varies = Places::told(with_one(varies), &[]);
+        assert!(matches!(varies, Places::Free(how) if how.contains("now fewer")));
         let none = (0..100).map(|n| f64::from(u8::from(n % 3 == 0)));
-        assert_eq!(Places::told(with_one(none), &[1.0; 9]), Places::Free);
+        let none = Places::told(with_one(none), &[1.0; 9]);
+        assert!(matches!(none, Places::Free(how) if how.contains("no connection")));
         // Sixteen clients: those that wait are missing, and some rest.
         let missing = (0..100).map(|n| {
             let wait = f64::from(n % 3 + 1);
             (15.0 - wait - f64::from(n % 2), wait)
         });
-        assert_eq!(Places::told(missing.collect(), &[]), Places::Free);
+        let missing = Places::told(missing.collect(), &[]);
+        assert!(matches!(missing, Places::Free(how) if how.contains("the fewer")));
     }
 }

@@ -84,8 +84,8 @@ fn examine(case: &Case<'_>, endpoint: &EndpointCase) -> Verdict {
 
 /// Whether it is accepting that is late, and nothing else.
 fn judged(case: &Case<'_>, endpoint: &EndpointCase, queue: &Queue, waits: Vec<Claim>) -> Verdict {
-    match Places::of(case) {
-        Places::Free => {}
+    let places = match Places::of(case) {
+        Places::Free(how) => evidence(Source::Proc, SERVER_SOCKETS.id, how.to_owned()),
         Places::Taken(most) => {
             return Verdict::Cleared(format!(
                 "new connections wait in the listener's queue, but only while the server has {most:.0} \
@@ -97,7 +97,7 @@ fn judged(case: &Case<'_>, endpoint: &EndpointCase, queue: &Queue, waits: Vec<Cl
             let remedy = "measure longer".to_owned();
             return lead(endpoint, waits, missing.to_owned(), remedy);
         }
-    }
+    };
     let looked = Looked::at(case, endpoint).ok();
     if let Some(busy) = looked.as_ref().map(|looked| all_were_busy(looked, &waits))
         && busy >= OTHERWISE
@@ -126,7 +126,7 @@ fn judged(case: &Case<'_>, endpoint: &EndpointCase, queue: &Queue, waits: Vec<Cl
             human(longer_ns)
         );
         let proof = evidence(Source::Client, "index_on_connection", text);
-        return found(case, endpoint, queue, waits, proof);
+        return found(case, endpoint, queue, waits, [places, proof]);
     }
     let free = looked.and_then(|looked| readers_were_free(&looked, &waits));
     if let Some(free) = free.filter(|&free| free >= FREE_LEAST && had_cpus(case, &waits)) {
@@ -136,7 +136,7 @@ fn judged(case: &Case<'_>, endpoint: &EndpointCase, queue: &Queue, waits: Vec<Cl
             percent(free)
         );
         let proof = evidence(Source::Trace, "trace", text);
-        return found(case, endpoint, queue, waits, proof);
+        return found(case, endpoint, queue, waits, [places, proof]);
     }
     lead(
         endpoint,
@@ -192,7 +192,7 @@ fn found(
     endpoint: &EndpointCase,
     queue: &Queue,
     waits: Vec<Claim>,
-    proof: Evidence,
+    [places, proof]: [Evidence; 2],
 ) -> Verdict {
     let (each, place) = (typical_ns(&waits), endpoint.place_of(&waits));
     let in_queue = format!(
@@ -201,7 +201,6 @@ fn found(
         percent(queue.share()),
         queue.met
     );
-    let places = "the server had more connections at other times than while some waited";
     Verdict::Found(Found {
         place,
         prediction: without_claims(case, endpoint, place, &waits),
@@ -213,7 +212,7 @@ fn found(
         ),
         evidence: vec![
             evidence(Source::Proc, LISTENER_QUEUE.id, in_queue),
-            evidence(Source::Proc, SERVER_SOCKETS.id, places.to_owned()),
+            places,
             proof,
         ],
         amount: Amount::Claims(waits),

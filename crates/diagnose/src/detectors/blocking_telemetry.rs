@@ -77,13 +77,17 @@ fn examine(case: &Case<'_>, endpoint: &EndpointCase, looked: &Looked<'_>) -> Ver
     let Some((remote, (why, grade))) = most_waited_for(&collectors, waited.iter().filter(counts)) else {
         return looked.cleared(endpoint, "no slow request waited for a collector".to_owned());
     };
-    let of = touched.len() as f64 / looked.join.walked.len().max(1) as f64;
+    let (of, whose) = match place {
+        Place::Tail => (known[1], " slow"),
+        _ => (known[0] + known[1], ""),
+    };
     let text = format!(
-        "{} of the followed requests wait for replies from {remote}, {} each in the mean",
-        percent(of),
+        "{} of {of} followed{whose} requests wait for replies from {remote}, {} each in the mean",
+        touched.len(),
         human(each)
     );
-    let stack = waited.iter().map(|w| w.stack).find(|&stack| stack != NO_STACK);
+    let own = waited.iter().filter(counts).filter(|w| w.remote == remote);
+    let stack = own.map(|w| w.stack).find(|&stack| stack != NO_STACK);
     Verdict::Found(Found {
         place,
         prediction: without_waits(case, endpoint, place, looked.join, &claims),

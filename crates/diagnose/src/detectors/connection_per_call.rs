@@ -96,12 +96,13 @@ fn of_the_target(case: &Case<'_>, endpoint: &EndpointCase, own: &str) -> Verdict
     let calls = looked.inside.calls(case);
     let opens = |walked: &&Walked| opens(&looked, calls, walked);
     let opened = looked.join.walked.iter().filter(opens).count();
-    if opened as f64 >= OPENS_LEAST * n as f64 && waited.is_empty() {
+    if opened as f64 >= OPENS_LEAST * n as f64 {
         return Verdict::Blind {
             missing: format!(
                 "what the connections cost that the target makes anew: {opened} of {n} followed \
-                 requests had one of their own to another server, and no thread was seen to wait until \
-                 it was made"
+                 requests had one of their own to another server, and a thread of {} was seen to wait until \
+                 it was made",
+                waited.len()
             ),
             remedy: "keep those connections (a pool), and compare; or send spans (OTLP) to slowpath"
                 .to_owned(),

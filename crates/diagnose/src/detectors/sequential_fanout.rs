@@ -207,12 +207,10 @@ fn found(
         );
         return looked.cleared_if_followed(endpoint, text);
     }
-    let sockets = rows
-        .iter()
-        .flat_map(|row| &row.calls)
-        .map(|call| (call.socket, 1.0));
-    let first = summed(sockets).first().map_or(0, |(socket, _)| *socket);
-    let whom = looked.inside.other_end(first).unwrap_or_default();
+    let calls = || rows.iter().flat_map(|row| &row.calls);
+    let whom = summed(calls().map(|call| (call.remote, 1.0)));
+    let whom = whom.first().and_then(|(most, _)| calls().find(|call| call.remote == *most));
+    let whom = whom.and_then(|call| looked.inside.other_end(call.socket)).unwrap_or_default();
     let fewer: Vec<Claim> = rows
         .iter()
         .flat_map(|row| row.claims(row.longest()))
