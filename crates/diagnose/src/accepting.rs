@@ -49,14 +49,7 @@ fn wait(sample: SampleRef<'_>) -> Option<Span> {
 /// The requests of an endpoint that came on new connections, each with what it waited for its first sign
 /// longer than usual: that share of all such waits together.
 pub(crate) fn claims(case: &Case<'_>, endpoint: &EndpointCase, share: f64) -> Vec<Claim> {
-    let mut requests = endpoint.completed.clone();
-    requests.extend(&endpoint.split.slow);
-    requests.sort_unstable();
-    requests.dedup();
-    let waits = requests
-        .iter()
-        .filter_map(|&i| Some((i, wait(case.sample(i))?)));
-    let waits: Vec<(u32, Span)> = waits.collect();
+    let waits = waits(case, endpoint);
     let usual_ns = usual_ns(case, endpoint, &waits);
     let longer = |wait: Span| wait.len_ns().saturating_sub(usual_ns) as f64;
     let all: f64 = waits.iter().map(|(_, wait)| wait.len_ns() as f64).sum();
@@ -68,6 +61,17 @@ pub(crate) fn claims(case: &Case<'_>, endpoint: &EndpointCase, share: f64) -> Ve
         (ns > 0).then_some(Claim { sample, span })
     };
     waits.into_iter().filter_map(claim).collect()
+}
+
+/// The requests of an endpoint that came on new connections, each with its wait for the first sign.
+fn waits(case: &Case<'_>, endpoint: &EndpointCase) -> Vec<(u32, Span)> {
+    let mut requests = endpoint.completed.clone();
+    requests.extend(&endpoint.split.slow);
+    requests.sort_unstable();
+    requests.dedup();
+    let all = requests.into_iter();
+    all.filter_map(|i| Some((i, wait(case.sample(i))?)))
+        .collect()
 }
 
 /// How long the first sign takes where nobody waits to be accepted: on connections that were there
@@ -153,9 +157,17 @@ impl Queue {
         Some(queue)
     }
 
-    /// The share of the time until the first sign that connections spent in the queue.
-    pub(crate) fn share(&self) -> f64 {
-        self.queued / self.waiting.max(1.0)
+    /// The share of the time until the first sign that an endpoint's connections spent in the queue. There all wait
+    /// as long, whatever is asked for behind it: what is the same for all is a larger share of a shorter time.
+    pub(crate) fn share(&self, case: &Case<'_>, endpoint: &EndpointCase) -> f64 {
+        let lengths = |of: &EndpointCase| -> Vec<u64> {
+            let waits = waits(case, of).into_iter();
+            waits.map(|(_, wait)| wait.len_ns()).collect()
+        };
+        let mean = |all: &[u64]| all.iter().sum::<u64>() as f64 / all.len().max(1) as f64;
+        let all: Vec<u64> = case.endpoints.iter().flat_map(lengths).collect();
+        let of_all = self.queued / self.waiting.max(1.0);
+        (of_all * mean(&all) / mean(&lengths(endpoint)).max(1.0)).min(1.0)
     }
 }
 

@@ -59,7 +59,7 @@ fn examine(case: &Case<'_>, endpoint: &EndpointCase) -> Verdict {
         );
         return lead(endpoint, whole, missing, "measure longer".to_owned());
     }
-    let share = queue.share();
+    let share = queue.share(case, endpoint);
     if share < NAMED_SHARE_LOW {
         return Verdict::Cleared(format!(
             "of the time until new connections get their first sign, {} is spent in the listener's \
@@ -79,11 +79,18 @@ fn examine(case: &Case<'_>, endpoint: &EndpointCase) -> Verdict {
     if let Some(text) = otherwise(case, &waits) {
         return Verdict::Cleared(text);
     }
-    judged(case, endpoint, &queue, waits)
+    let in_queue = format!(
+        "of the time until new connections get their first sign, {} is spent in the listener's queue, which \
+         drops nothing ({} readings)",
+        percent(share),
+        queue.met
+    );
+    let in_queue = evidence(Source::Proc, LISTENER_QUEUE.id, in_queue);
+    judged(case, endpoint, in_queue, waits)
 }
 
 /// Whether it is accepting that is late, and nothing else.
-fn judged(case: &Case<'_>, endpoint: &EndpointCase, queue: &Queue, waits: Vec<Claim>) -> Verdict {
+fn judged(case: &Case<'_>, endpoint: &EndpointCase, in_queue: Evidence, waits: Vec<Claim>) -> Verdict {
     let places = match Places::of(case) {
         Places::Free(how) => evidence(Source::Proc, SERVER_SOCKETS.id, how.to_owned()),
         Places::Taken(most) => {
@@ -126,7 +133,7 @@ fn judged(case: &Case<'_>, endpoint: &EndpointCase, queue: &Queue, waits: Vec<Cl
             human(longer_ns)
         );
         let proof = evidence(Source::Client, "index_on_connection", text);
-        return found(case, endpoint, queue, waits, [places, proof]);
+        return found(case, endpoint, waits, [in_queue, places, proof]);
     }
     let free = looked.and_then(|looked| readers_were_free(&looked, &waits));
     if let Some(free) = free.filter(|&free| free >= FREE_LEAST && had_cpus(case, &waits)) {
@@ -136,7 +143,7 @@ fn judged(case: &Case<'_>, endpoint: &EndpointCase, queue: &Queue, waits: Vec<Cl
             percent(free)
         );
         let proof = evidence(Source::Trace, "trace", text);
-        return found(case, endpoint, queue, waits, [places, proof]);
+        return found(case, endpoint, waits, [in_queue, places, proof]);
     }
     lead(
         endpoint,
@@ -190,17 +197,10 @@ fn otherwise(case: &Case<'_>, waits: &[Claim]) -> Option<String> {
 fn found(
     case: &Case<'_>,
     endpoint: &EndpointCase,
-    queue: &Queue,
     waits: Vec<Claim>,
-    [places, proof]: [Evidence; 2],
+    evidence: [Evidence; 3],
 ) -> Verdict {
     let (each, place) = (typical_ns(&waits), endpoint.place_of(&waits));
-    let in_queue = format!(
-        "of the time until new connections get their first sign, {} is spent in the listener's queue, which \
-         drops nothing ({} readings)",
-        percent(queue.share()),
-        queue.met
-    );
     Verdict::Found(Found {
         place,
         prediction: without_claims(case, endpoint, place, &waits),
@@ -210,11 +210,7 @@ fn found(
              for them; accept in a thread that does nothing else, and all that wait at a time",
             human(each)
         ),
-        evidence: vec![
-            evidence(Source::Proc, LISTENER_QUEUE.id, in_queue),
-            places,
-            proof,
-        ],
+        evidence: evidence.into(),
         amount: Amount::Claims(waits),
         culprit: Culprit::default(),
     })
