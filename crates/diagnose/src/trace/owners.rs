@@ -72,9 +72,7 @@ pub(crate) fn held_over_io(case: &Case<'_>, endpoint: &EndpointCase) -> Option<V
              {of_waits} of {count} findings"
         )));
     };
-    let spans = spans(&inside.index, &findings, |f| {
-        inside.thread_name(f.owner) == owner
-    });
+    let spans = spans(&inside.index, &findings, |f| own(&f));
     let tail = endpoint.tail.as_ref();
     let requests = tail.map_or(&endpoint.completed, |tail| &tail.requests);
     let (covered, in_slow) = (coverage(case, &spans), share_of(case, requests, &spans));
