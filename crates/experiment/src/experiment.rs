@@ -140,6 +140,9 @@ pub enum Intervention {
     Niceness {
         /// What it becomes; lower comes first.
         nice: i32,
+        /// Threads of this name stay as they are.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        except: Option<String>,
     },
     /// A thread of the target is kept from going on, for a few seconds at a time.
     PauseThread {

@@ -145,7 +145,9 @@ impl<'a> Switcher<'a> {
                 Intervention::TimerSlack(TimerSlack::new(pids?, slack_ns))
             }
             Planned::FileLimit { to } => Intervention::FileLimit(FileLimit::new(pids?, to)),
-            Planned::Niceness { nice } => Intervention::Niceness(Niceness::new(pids?, nice)),
+            Planned::Niceness { nice, ref except } => {
+                Intervention::Niceness(Niceness::new(pids?, nice, except.as_deref()))
+            }
             _ => {
                 if session.facts.cgroup.is_empty() {
                     return Err(hidden(session));

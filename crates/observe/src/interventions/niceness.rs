@@ -90,6 +90,32 @@ pub(super) fn restore(
     failure.map_or(Ok(()), Err)
 }
 
+fn name_of(thread: Identity) -> Option<String> {
+    let name = fs::read_to_string(Path::new(PROC).join(format!("{}/comm", thread.pid))).ok()?;
+    Some(name.trim_end().to_owned())
+}
+
+/// Whether a process is in a cgroup that has a weight of its own; it is said to be if that is not known.
+/// The group of its session is none: that gets the niceness as well.
+fn is_in_group(process: Identity) -> bool {
+    let text = fs::read_to_string(Path::new(PROC).join(format!("{}/cgroup", process.pid)));
+    text.map_or(true, |text| group_of(&text) != Some("/"))
+}
+
+/// The group that divides CPUs, by `/proc/PID/cgroup` (cgroups(7)): that of the controller `cpu`, or of the
+/// unified hierarchy.
+fn group_of(text: &str) -> Option<&str> {
+    let lines = text.lines().filter_map(|line| {
+        let (controllers, path) = line.split_once(':')?.1.split_once(':')?;
+        Some((controllers, path))
+    });
+    let has_cpu = |of: &&(&str, &str)| of.0.split(',').any(|name| name == "cpu");
+    let all: Vec<(&str, &str)> = lines.collect();
+    let own = all.iter().find(has_cpu);
+    own.or_else(|| all.iter().find(|of| of.0.is_empty()))
+        .map(|of| of.1)
+}
+
 /// The file of a process's autogroup and the niceness in it (`/autogroup-55 nice 0`).
 fn autogroup(process: Identity) -> Option<(PathBuf, String)> {
     let on = fs::read_to_string("/proc/sys/kernel/sched_autogroup_enabled").ok()?;
@@ -106,16 +132,18 @@ fn autogroup(process: Identity) -> Option<(PathBuf, String)> {
 pub struct Niceness {
     roots: Vec<u32>,
     nice: i32,
+    except: Option<String>,
     threads: BTreeSet<Identity>,
     back: WayBack,
 }
 
 impl Niceness {
-    /// Of the processes `roots` and all that descend from them.
-    pub fn new(roots: &[u32], nice: i32) -> Self {
+    /// Of the processes `roots` and all that descend from them, but of no thread called `except`.
+    pub fn new(roots: &[u32], nice: i32, except: Option<&str>) -> Self {
         Self {
             roots: roots.to_vec(),
             nice,
+            except: except.map(str::to_owned),
             threads: BTreeSet::new(),
             back: WayBack::default(),
         }
@@ -165,7 +193,11 @@ impl Niceness {
         let is_first = self.back.is_empty();
         for process in self.living()? {
             let mut found = Vec::new();
-            for thread in threads_of(process) {
+            let to_come_first = |thread: &Identity| {
+                let except = self.except.as_ref();
+                except.is_none_or(|except| name_of(*thread).as_ref() != Some(except))
+            };
+            for thread in threads_of(process).into_iter().filter(to_come_first) {
                 match read(thread) {
                     Ok(nice) if nice > self.nice && !self.threads.contains(&thread) => {
                         found.push(ThreadNice { thread, nice });
@@ -206,9 +238,12 @@ impl Niceness {
         }
         Ok(Reach {
             text: format!("niceness {} for {} threads", self.nice, self.threads.len()),
-            // Whoever is in a group of another weight, or on CPUs of the host that a guest does
-            // not see, is not outrun by this.
-            limited_by: Some("niceness counts among tasks of one scheduling group only".to_owned()),
+            // Whoever is in a group of another weight is not outrun by this.
+            limited_by: self.living()?.into_iter().any(is_in_group).then(|| {
+                "niceness counts among tasks of one scheduling group only, and the target is in one of \
+                 its own"
+                    .to_owned()
+            }),
         })
     }
 
@@ -217,5 +252,21 @@ impl Niceness {
         self.back.go(guardian)?;
         self.threads.clear();
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_group_that_divides_cpus_is_that_of_the_controller_or_the_unified_one() {
+        assert_eq!(
+            group_of("9:name=systemd:/\n1:cpu,cpuacct:/a/b\n0::/\n"),
+            Some("/a/b")
+        );
+        assert_eq!(group_of("2:cpuacct:/c\n1:cpu:/\n"), Some("/"));
+        assert_eq!(group_of("0::/user.slice\n"), Some("/user.slice"));
+        assert_eq!(group_of("3:cpuset:/x\n"), None);
     }
 }

@@ -211,7 +211,7 @@ fn open_files_and_niceness_are_given_back_by_who_changed_them() {
     let guardian = spawn_guardian();
     let changes = [
         Intervention::FileLimit(FileLimit::new(&[child.id()], before.0 + 1_000_000)),
-        Intervention::Niceness(Niceness::new(&[child.id()], before.1 - 3)),
+        Intervention::Niceness(Niceness::new(&[child.id()], before.1 - 3, None)),
     ];
     for mut change in changes {
         if let Err(InterventionError::Denied { remedy, .. }) = change.prerequisites() {

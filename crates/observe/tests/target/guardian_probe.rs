@@ -49,7 +49,7 @@ fn main() -> ExitCode {
         }
         "nice" => {
             let pid = first.parse().expect("a pid");
-            Some(Intervention::Niceness(Niceness::new(&[pid], FIRST)))
+            Some(Intervention::Niceness(Niceness::new(&[pid], FIRST, None)))
         }
         _ => None,
     };

@@ -132,7 +132,12 @@ pub(crate) fn intervention(intervention: &Intervention) -> String {
             format!("connections idle for over {limit} made anew")
         }
         Intervention::FileLimit { to } => format!("{to} open files allowed to the target"),
-        Intervention::Niceness { nice } => format!("niceness {nice} for the target"),
+        Intervention::Niceness { nice, except } => {
+            let but = except
+                .as_ref()
+                .map_or_else(String::new, |name| format!(" but {name}"));
+            format!("niceness {nice} for the target{but}")
+        }
         Intervention::PauseThread { thread } => format!("thread {thread} paused"),
         Intervention::DelayService {
             service, delay_ns, ..

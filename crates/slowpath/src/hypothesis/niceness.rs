@@ -1,6 +1,7 @@
 //! The target's threads come before others.
 
 use slowpath_core::catalogue::{NOISY_NEIGHBOUR, RUN_QUEUE_DELAY};
+use slowpath_diagnose::Serving;
 use slowpath_experiment::Intervention;
 
 use super::moved::Moved;
@@ -18,8 +19,22 @@ pub(super) static KIND: Kind = Kind {
 };
 
 fn write(ground: &Ground<'_>) -> Result<Written, Problem> {
-    let done = format!("the target's threads have niceness {NICE}, they wait for no one else's");
+    let except = in_the_way(ground);
+    let but = except
+        .as_ref()
+        .map_or_else(String::new, |name| format!(" but {name}"));
+    let done =
+        format!("the target's threads{but} have niceness {NICE}, they wait for no one else's");
     let moved = Moved::of(ground)?;
-    let hypothesis = moved.hypothesis(ground, &done, Intervention::Niceness { nice: NICE });
+    let intervention = Intervention::Niceness { nice: NICE, except };
+    let hypothesis = moved.hypothesis(ground, &done, intervention);
     Ok(Written::new(hypothesis))
+}
+
+/// The threads of the target itself that are said to have the CPUs, if they serve nobody: they are not to
+/// come first as well.
+fn in_the_way(ground: &Ground<'_>) -> Option<String> {
+    let named = ground.finding.and_then(|f| f.culprit.thread.clone())?;
+    let serving = Serving::of(ground.case)?;
+    (serving.called(&named) > 0 && !serving.has(&named)).then_some(named)
 }
