@@ -137,7 +137,10 @@ fn launch<'a>(
         command.env(key, value.as_str().unwrap_or_default());
     }
     let mut group = Group::start(&mut command, folder, &format!("{name}-"), running)?;
-    let ready = text(table, "ready").unwrap_or_else(|| "tcp".to_owned());
+    // Nothing here speaks TLS: whoever takes a connection is ready.
+    let by_tls = text(table, "url").is_some_and(|url| url.starts_with("https:"));
+    let ready = text(table, "ready").filter(|_| !by_tls);
+    let ready = ready.unwrap_or_else(|| "tcp".to_owned());
     let port = names
         .get("{port}")
         .and_then(|port| port.parse().ok())
