@@ -39,6 +39,11 @@ const EXACT_FROM: f64 = 0.3;
 /// … so that a rise below this share of the most refutes it: one call in a row is not four or more.
 const FAR_BELOW: f64 = 0.2;
 
+/// Where a prediction says no more than that something rises, whatever chance does fulfils it half of the time:
+/// nearly every block has to be above those without then, so that it is one of a thousand experiments and not
+/// one of a hundred (of 6 against 6 blocks one order of 924 is more extreme than any other).
+const ALPHA_OF_ANY_RISE: f64 = 0.0015;
+
 /// The chance to see half of the predicted effect that a refutation needs: the usual 80 %.
 const POWER_TO_REFUTE: f64 = 0.80;
 
@@ -442,6 +447,12 @@ impl Case<'_> {
             let least = wording::ms(least);
             let reason = format!("{moved}: far less than the {least} or more that were predicted");
             return (Verdict::Refuted, reason);
+        }
+        if least < EXACT_FROM * at_most_ms && figures.p >= ALPHA_OF_ANY_RISE {
+            let least = wording::ms(least);
+            let reason =
+                format!("{moved}: chance rises by the {least} that were predicted as well");
+            return (Verdict::Undecided, reason);
         }
         let Hypothesis {
             baseline_ms,
