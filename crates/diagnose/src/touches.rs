@@ -20,9 +20,9 @@ const BLOCKS: u64 = 20;
 const LATE: u64 = 10;
 
 /// Slow requests that have less than this share of what slow ones have in the median, each counted by its
-/// excess, fill no entry, and are not told from fast ones …
+/// excess, fill no entry, and are not told from fast ones: fillings of one kind differ by less than ten times …
 const TRIFLE: f64 = 0.1;
-/// … if all of them have no more than this share of the excess.
+/// … if all of them have no more than this share of the excess: with more, it is not known what they are.
 const TRIFLES: f64 = 0.02;
 
 /// One request for a key.

@@ -70,11 +70,10 @@ fn write(ground: &Ground<'_>) -> Result<Written, Problem> {
     }
     let done = format!("one {who} of {of}, hardly any waits for another");
     let moved = if ground.cause == ACCEPT_QUEUE_OVERFLOW {
-        Moved::of_place(ground)
+        Moved::of_place(ground)?
     } else {
-        Moved::of(ground)
+        Moved::of(ground)?
     };
-    let moved = moved?.down_to_fast(ground);
     let hypothesis = moved.hypothesis(ground, &done, Intervention::KeepOneOf { of });
     Ok(Written {
         guard_ns: GUARD_NS,

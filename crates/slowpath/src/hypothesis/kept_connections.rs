@@ -27,7 +27,7 @@ fn write(ground: &Ground<'_>) -> Result<Written, Problem> {
         ));
     }
     let done = "connections are used again, next to none has to be accepted";
-    let moved = Moved::of_place(ground)?.down_to_fast(ground);
+    let moved = Moved::of_place(ground)?;
     let hypothesis = moved.hypothesis(ground, done, Intervention::KeptConnections);
     Ok(Written {
         guard_ns: GUARD_NS,

@@ -68,17 +68,12 @@ impl Moved {
         Self::of(ground)
     }
 
-    /// All of a queue goes, and not only what a finding says of it: as far as the fast requests.
-    pub(super) fn down_to_fast(mut self, ground: &Ground<'_>) -> Self {
-        let fast_ms = ground.endpoint.split.fast_ns.unwrap_or(0) as f64 / 1e6;
-        self.low = self.low.min(fast_ms * REMAINS);
-        self
-    }
-
     fn predicted(ground: &Ground<'_>, prediction: &Prediction) -> Result<Self, Problem> {
         let metric = prediction.metric.clone();
         let baseline = quantile(ground, super::percentile_of(&metric))?;
         let (low, high) = below((prediction.low_ms, prediction.high_ms), baseline);
+        let place = ground.finding.map(|f| f.place);
+        let low = down_to_fast(low, place, ground.endpoint.split.fast_ns);
         let cut_ms = ground.endpoint.split.cut_ns.map(|ns| ns as f64 / 1e6);
         Ok(Self {
             metric,
@@ -206,6 +201,13 @@ fn below((low, high): (f64, f64), baseline: f64) -> (f64, f64) {
     (low, high.min((least * baseline).sqrt()))
 }
 
+/// How low a tail may come without its cause: as low as the fast requests. What else was slow in the run, and
+/// is left in what the finding predicts, need not be there in another.
+fn down_to_fast(low: f64, place: Option<Place>, fast_ns: Option<u64>) -> f64 {
+    let fast_ns = fast_ns.filter(|_| place == Some(Place::Tail));
+    fast_ns.map_or(low, |ns| low.min(ns as f64 / 1e6 * REMAINS))
+}
+
 /// Whether a cause is judged by what fails, by where it was found or else by the requests that failed and
 /// those that were slow.
 fn fail(place: Option<Place>, failed: usize, slow: usize) -> bool {
@@ -294,6 +296,15 @@ mod tests {
         assert!((high(1.0, 3.6) - 3.0_f64.sqrt()).abs() < 1e-9);
         assert!((high(1.0, 2.6) - 2.6).abs() < 1e-9);
         assert!((high(0.0, 3.0) - 1.5).abs() < 1e-9);
+    }
+
+    #[test]
+    fn a_tail_comes_down_to_the_fast_requests_at_most_and_a_floor_is_as_predicted() {
+        let low = |place| down_to_fast(0.42, Some(place), Some(160_000));
+        assert!((low(Place::Tail) - 0.16 * REMAINS).abs() < 1e-9);
+        assert!((low(Place::Floor) - 0.42).abs() < 1e-9);
+        assert!((down_to_fast(0.05, Some(Place::Tail), Some(160_000)) - 0.05).abs() < 1e-9);
+        assert!((down_to_fast(0.42, None, Some(160_000)) - 0.42).abs() < 1e-9);
     }
 
     #[test]

@@ -39,7 +39,7 @@ fn enough(effect: f64, scatter: f64, most: usize) -> usize {
         .unwrap_or(most.max(FEWEST_PAIRS))
 }
 
-/// What is judged, in the median of stretches of the run, and how much blocks of this length scatter by it.
+/// What is judged, in the mean of stretches of the run, and how much blocks of this length scatter by it.
 fn scatter(ground: &Ground<'_>, hypothesis: &Hypothesis, block_ns: u64) -> Option<(f64, f64)> {
     let case = ground.case;
     let stretch_ns = block_ns.min(case.measured_ns() / STRETCHES).max(1);
