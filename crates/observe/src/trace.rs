@@ -24,6 +24,7 @@ pub(crate) mod slots;
 mod stacks;
 mod tracefs;
 mod upstream;
+mod whom;
 
 use std::path::{Path, PathBuf};
 use std::sync::mpsc::{self, Sender};

@@ -1,7 +1,6 @@
 //! The thread that empties the rings and keeps to the plan of the slots.
 
 use std::collections::{BTreeMap, HashMap};
-use std::ops::RangeInclusive;
 use std::path::Path;
 use std::sync::mpsc::{Receiver, RecvTimeoutError};
 use std::time::Duration;
@@ -15,15 +14,14 @@ use slowpath_core::trace::{Depth, Stretch};
 use super::budget::{Budget, full_slots};
 use super::collect::Collector;
 use super::cost::Cost;
-use super::filters::{Scope, Tids};
 use super::format::Format;
 use super::kinds::Kind;
-use super::members::Members;
 use super::perf::{Event, What};
 use super::records;
 use super::session::Session;
 use super::slots::{Course, Slot, Turn};
 use super::upstream::Upstream;
+use super::whom::{self, newest};
 use super::{KERNEL, TraceWatch, Traced, gap, tracefs};
 use crate::clock;
 use crate::namespaces::{self, Namespace};
@@ -40,9 +38,6 @@ const LOOK_SHARE_INVERSE: u64 = 50;
 /// With more records between two looks about threads of others, the kernel is told anew whom to
 /// follow: each costs 0.6 µs where a refused one costs 0.1.
 const MOST_FOREIGN: u64 = 1000;
-/// Ids that threads will get before the next look: more than a busy host gives birth to in a
-/// second.
-const UNBORN: u32 = 20_000;
 
 /// What the reading thread is told.
 #[derive(Debug)]
@@ -91,10 +86,7 @@ impl Reader {
             gap(KERNEL, reason, "mount procfs: mount -t proc proc /proc")
         })?;
         let formats = formats(&watch.proc_root)?;
-        let mut members = Members::new(&watch.proc_root, &watch.pids, &watch.peers);
-        let mut upstream = Upstream::new(&watch.proc_root, watch.port);
-        meet_peers(&mut members, &mut upstream);
-        let scope = scope(&watch.proc_root, &members, &upstream);
+        let (members, upstream, scope) = whom::meet(&watch);
         let session = Session::open(&watch.proc_root, &formats, scope, watch.most_files);
         let session = session.map_err(|error| gap(KERNEL, error.to_string(), error.remedy()))?;
         let mut collector = Collector::new(members);
@@ -335,8 +327,9 @@ impl Reader {
     /// Looks at who there is, and tells the kernel if it has to be told.
     fn look(&mut self, now: Nanos) {
         let cpu_ns = clock::thread_cpu_ns();
+        let last = newest(&self.watch.proc_root);
         self.collector.members.scan();
-        meet_peers(&mut self.collector.members, &mut self.upstream);
+        whom::meet_peers(&mut self.collector.members, &mut self.upstream);
         let ports = self.upstream.ports();
         let known = self.session.scope();
         let missed = |tid: &u32| !known.tids.contains(*tid);
@@ -345,10 +338,11 @@ impl Reader {
             || foreign > MOST_FOREIGN
             || self.collector.members.tids().iter().any(missed)
         {
-            let scope = scope(
+            let scope = whom::scope(
                 &self.watch.proc_root,
                 &self.collector.members,
                 &self.upstream,
+                last,
             );
             self.collector.ports = ports;
             // What could not be opened anew goes on as it was, and is tried again at the next look.
@@ -378,47 +372,6 @@ impl Reader {
             cost,
         }
     }
-}
-
-/// Finds the processes at the other ends of the target's connections and follows them.
-fn meet_peers(members: &mut Members, upstream: &mut Upstream) {
-    let peers = upstream.look(&members.target());
-    if members.follow(&peers) {
-        members.scan();
-    }
-}
-
-/// What the kernel is to be told: who is there, and who will be next.
-fn scope(proc_root: &Path, members: &Members, upstream: &Upstream) -> Scope {
-    let most = fs::read_to_string(proc_root.join("sys/kernel/pid_max"));
-    let most = most.ok().and_then(|text| text.trim().parse().ok());
-    let most = most.unwrap_or(u32::MAX);
-    let unborn = newest(proc_root).map(|last| unborn(last, most));
-    Scope {
-        tids: Tids::covering(&members.tids(), unborn.into_iter().flatten()),
-        ports: upstream.ports(),
-    }
-}
-
-/// The ids that the next threads will get behind `last`. Those of `most` and above are never given;
-/// behind the largest the kernel begins anew.
-fn unborn(last: u32, most: u32) -> Vec<RangeInclusive<u32>> {
-    /// `RESERVED_PIDS` of `kernel/pid.c`: only the first threads of all had lower ones.
-    const FIRST_AGAIN: u32 = 300;
-    let (end, largest) = (last.saturating_add(UNBORN), most.saturating_sub(1));
-    if end <= largest {
-        return vec![last + 1..=end];
-    }
-    let again_end = (FIRST_AGAIN + (end - largest) - 1).min(last);
-    let again = (FIRST_AGAIN <= again_end).then_some(FIRST_AGAIN..=again_end);
-    let rest = (last < largest).then(|| last + 1..=largest);
-    again.into_iter().chain(rest).collect()
-}
-
-/// The id that was given last: the fifth word of `/proc/loadavg`.
-fn newest(proc_root: &Path) -> Option<u32> {
-    let text = fs::read_to_string(proc_root.join("loadavg")).ok()?;
-    text.split_ascii_whitespace().nth(4)?.parse().ok()
 }
 
 /// Tracepoints name threads by the ids of the first pid namespace, `/proc` by those of ours.
@@ -485,26 +438,5 @@ mod tests {
         assert!(how_to_read(true).contains("CAP_SYS_ADMIN"));
         assert!(!how_to_read(true).contains("as root"));
         assert!(how_to_read(false).contains("as root"));
-    }
-
-    #[test]
-    fn ids_begin_anew_behind_the_largest() {
-        assert_eq!(unborn(1000, 4_194_304), [1001..=21_000]);
-        assert_eq!(unborn(12_767, 32_768), [12_768..=32_767]);
-        assert_eq!(unborn(12_768, 32_768), [300..=300, 12_769..=32_767]);
-        assert_eq!(unborn(32_000, 32_768), [300..=19_532, 32_001..=32_767]);
-        assert_eq!(unborn(32_767, 32_768), [300..=20_299]);
-        assert_eq!(unborn(500, 1000), [300..=500, 501..=999], "all there are");
-        for (last, most) in [
-            (0, 0),
-            (1, 1),
-            (299, 300),
-            (u32::MAX, u32::MAX),
-            (7, u32::MAX),
-        ] {
-            for ids in unborn(last, most) {
-                assert!(ids.start() <= ids.end(), "{last} {most}");
-            }
-        }
     }
 }
