@@ -133,6 +133,8 @@ pub(crate) struct Queue {
     waiting: f64,
     /// … and how many of these were in the queue.
     queued: f64,
+    /// How long requests that are judged waited on new connections, on average.
+    mean_ns: f64,
 }
 
 impl Queue {
@@ -144,7 +146,10 @@ impl Queue {
             waits.map(|wait| (wait.begin, wait.end)).unzip();
         begins.sort_unstable();
         ends.sort_unstable();
-        let mut queue = Self::default();
+        let mut queue = Self {
+            mean_ns: mean_ns(case.endpoints.iter().flat_map(|of| self::waits(case, of))),
+            ..Self::default()
+        };
         for point in measured(case, series) {
             let begun = begins.partition_point(|&at| at < point.window.begin);
             let over = ends.partition_point(|&at| at <= point.window.end);
@@ -160,15 +165,16 @@ impl Queue {
     /// The share of the time until the first sign that an endpoint's connections spent in the queue. There all wait
     /// as long, whatever is asked for behind it: what is the same for all is a larger share of a shorter time.
     pub(crate) fn share(&self, case: &Case<'_>, endpoint: &EndpointCase) -> f64 {
-        let lengths = |of: &EndpointCase| -> Vec<u64> {
-            let waits = waits(case, of).into_iter();
-            waits.map(|(_, wait)| wait.len_ns()).collect()
-        };
-        let mean = |all: &[u64]| all.iter().sum::<u64>() as f64 / all.len().max(1) as f64;
-        let all: Vec<u64> = case.endpoints.iter().flat_map(lengths).collect();
         let of_all = self.queued / self.waiting.max(1.0);
-        (of_all * mean(&all) / mean(&lengths(endpoint)).max(1.0)).min(1.0)
+        (of_all * self.mean_ns / mean_ns(waits(case, endpoint)).max(1.0)).min(1.0)
     }
+}
+
+/// How long they are on average; 0 of none.
+fn mean_ns(waits: impl IntoIterator<Item = (u32, Span)>) -> f64 {
+    let lengths = waits.into_iter().map(|(_, wait)| wait.len_ns());
+    let (sum, n) = lengths.fold((0, 0_u64), |(sum, n), ns| (sum + ns, n + 1));
+    sum as f64 / n.max(1) as f64
 }
 
 /// The readings of a gauge in the measured windows.
