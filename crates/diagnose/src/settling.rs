@@ -4,6 +4,7 @@ use slowpath_core::facts::RepeatFacts;
 use slowpath_core::nanos::{Nanos, Span};
 use slowpath_core::samples::SampleRef;
 use slowpath_core::scenario::Model;
+use slowpath_core::stats::median::median;
 use slowpath_core::stats::settle::{Ramp, medians, settle, throughput};
 
 use crate::case::{Case, EndpointCase};
@@ -27,9 +28,9 @@ pub(crate) struct Courses {
 pub(crate) struct Start {
     /// The repeat.
     pub(crate) repeat: u16,
-    /// When it had settled.
+    /// When it had settled; its begin if it never had.
     pub(crate) settled: Nanos,
-    /// How many times as slow it was in the beginning.
+    /// How many times as slow it was in the beginning: as once it had settled, or as in the end.
     pub(crate) times_slower: f64,
 }
 
@@ -71,6 +72,13 @@ impl Courses {
             matches!(class, Some(Settling::FastRamp | Settling::SlowRamp))
         });
         ramps.map(|settled| settled.start).collect()
+    }
+
+    /// The starts of repeats that went on changing to their end, as far as others cannot have made that.
+    pub(crate) fn unsettled(&self) -> impl Iterator<Item = Start> {
+        let all = self.by_repeat.iter().flatten();
+        let unsettled = all.filter(|s| self.class(s) == Some(Settling::NotSettled));
+        unsettled.map(|settled| settled.start)
     }
 
     /// Writes the class of each repeat, and how long it took to settle, beside its figures.
@@ -117,7 +125,8 @@ fn course(case: &Case<'_>, endpoint: &EndpointCase, repeat: &RepeatFacts) -> Opt
         let due = completed.map(|s| (s.scheduled().get(), s.latency_ns()));
         medians(begin.get(), end.get(), due)
     };
-    let course = settle(&values?)?;
+    let values = values?;
+    let course = settle(&values)?;
     let share = course.settled_at as f64 / course.windows as f64;
     let settled = begin.plus((share * end.since(begin) as f64) as u64);
     // Of what never settled the halves are held against each other, as its judgement does.
@@ -126,21 +135,30 @@ fn course(case: &Case<'_>, endpoint: &EndpointCase, repeat: &RepeatFacts) -> Opt
         _ => settled,
     };
     let (before, behind) = (Span::new(begin, border), Span::new(border, end));
+    let ratio = match course.ramp {
+        Ramp::NotSettled => first_of_last(&values),
+        _ => course.start_ratio,
+    };
     Some(Settled {
         ramp: course.ramp,
         after_s: settled.since(repeat.load.begin) as f64 / 1e9,
         start: Start {
             repeat: repeat.repeat,
             settled,
-            times_slower: if is_free {
-                1.0 / course.start_ratio
-            } else {
-                course.start_ratio
-            },
+            times_slower: if is_free { 1.0 / ratio } else { ratio },
         },
         is_of_others: course.ramp != Ramp::None
             && others_changed(case, before, behind, course.start_ratio),
     })
+}
+
+/// The first tenth of a course as a multiple of its last, by their medians.
+fn first_of_last(values: &[f64]) -> f64 {
+    /// The smaller one of both, where it is nothing.
+    const LEAST: f64 = 1e-9;
+    let tenth = values.len().div_ceil(10);
+    let middle = |of: &[f64]| median(&mut of.to_vec()).unwrap_or_default().max(LEAST);
+    middle(&values[..tenth]) / middle(&values[values.len() - tenth..])
 }
 
 /// When all users have been started: until then the ramp is ours.

@@ -59,6 +59,16 @@ fn examine(case: &Case<'_>, endpoint: &EndpointCase) -> Verdict {
     if let Some(first) = of_connections(case, endpoint) {
         return lead(endpoint, first);
     }
+    if starts.slow.is_empty() && starts.unsettled > 0 {
+        return Verdict::Blind {
+            missing: format!(
+                "whether what is slow is the start alone: {} of {} repeats began slowly \
+                 and went on changing until they ended",
+                starts.unsettled, starts.measured
+            ),
+            remedy: "measure for at least twice as long as it takes to settle".to_owned(),
+        };
+    }
     if starts.slow.is_empty() {
         let text = "first requests, for keys and on connections, are no slower than later ones";
         return Verdict::Cleared(format!("{text}, and so is the start"));
@@ -115,17 +125,18 @@ fn of_connections(case: &Case<'_>, endpoint: &EndpointCase) -> Option<First> {
 struct Starts {
     measured: usize,
     slow: Vec<Start>,
+    /// How many were slow as well and had not settled when the repeat ended.
+    unsettled: usize,
 }
 
 impl Starts {
     fn of(case: &Case<'_>, endpoint: &EndpointCase) -> Self {
-        let starts = Courses::of(case, endpoint).starts();
+        let courses = Courses::of(case, endpoint);
+        let is_slow = |start: &Start| start.times_slower >= START_TIMES;
         Self {
             measured: case.windows.len(),
-            slow: starts
-                .into_iter()
-                .filter(|start| start.times_slower >= START_TIMES)
-                .collect(),
+            slow: courses.starts().into_iter().filter(is_slow).collect(),
+            unsettled: courses.unsettled().filter(is_slow).count(),
         }
     }
 
