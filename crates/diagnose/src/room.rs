@@ -181,3 +181,13 @@ impl<'a> Files<'a> {
             .is_some_and(|(used, limit)| used >= NO_FILES * limit)
     }
 }
+
+/// Why the target's descriptors were not read, and what would help.
+pub(crate) fn unread_files(case: &Case<'_>) -> (String, String) {
+    case.target_hidden().unwrap_or_else(|| {
+        let gap = case.timeline().gap(&PROCESS_FDS);
+        let why = gap.map_or("the target's descriptors were not read", |gap| &gap.reason);
+        let remedy = gap.map_or_else(String::new, |gap| gap.remedy.clone());
+        (why.to_owned(), remedy)
+    })
+}

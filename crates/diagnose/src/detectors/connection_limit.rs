@@ -12,7 +12,7 @@ use crate::hazard::Step;
 use crate::ledger::{NAMED_EPISODES, NAMED_ERRORS};
 use crate::lives::{restarts, spans};
 use crate::overlap::parts;
-use crate::room::{Files, Room, is_turned_away};
+use crate::room::{Files, Room, is_turned_away, unread_files};
 use crate::verdict::{Amount, Found, Verdict, evidence, percent, plural};
 
 /// A chance below this is not taken for one.
@@ -57,7 +57,7 @@ fn examine(case: &Case<'_>, endpoint: &EndpointCase) -> Verdict {
         };
     }
     match room.step() {
-        Some(step) if is_limit(&room, &step) => found(case, endpoint, &away, &room, &step),
+        Some(step) if is_limit(&room, &step) => limited(case, endpoint, &away, &room, &step),
         _ => Verdict::Cleared(
             "connections were turned away whether many or few others were served".to_owned(),
         ),
@@ -99,15 +99,36 @@ fn is_limit(room: &Room, step: &Step) -> bool {
         && high - low <= spread
 }
 
-fn found(
+fn limited(
     case: &Case<'_>,
     endpoint: &EndpointCase,
     away: &[u32],
     room: &Room,
     step: &Step,
 ) -> Verdict {
-    let values = room.when_away();
-    let limit = type_1(&values, 0.5).unwrap_or(step.from);
+    let limit = type_1(&room.when_away(), 0.5).unwrap_or(step.from);
+    if Files::of(case).is_some() {
+        return found(case, endpoint, away, limit, step);
+    }
+    // A connection takes a descriptor: what is left of them is a limit too. Neither is it told by how
+    // connections end, since libuv closes those that it has no descriptor for with one that it kept
+    // (`uv__emfile_trick`), and others leave them unaccepted.
+    let (why, remedy) = unread_files(case);
+    Verdict::Blind {
+        missing: format!(
+            "whether the server had descriptors left: it serves {limit} connections at once and no more, and {why}"
+        ),
+        remedy,
+    }
+}
+
+fn found(
+    case: &Case<'_>,
+    endpoint: &EndpointCase,
+    away: &[u32],
+    limit: u64,
+    step: &Step,
+) -> Verdict {
     let mut proofs = vec![evidence(
         Source::Client,
         "outcome",

@@ -10,7 +10,7 @@ use crate::case::{Case, EndpointCase};
 use crate::detectors::{Detector, Examine};
 use crate::diagnosis::{Culprit, Grade, Place, Source};
 use crate::ledger::NAMED_ERRORS;
-use crate::room::{Files, is_turned_away};
+use crate::room::{Files, is_turned_away, unread_files};
 use crate::verdict::{Amount, Found, Verdict, evidence, percent};
 
 /// The process had none left at so many of the failures: the others are of the time before it was
@@ -35,15 +35,9 @@ fn examine(case: &Case<'_>, endpoint: &EndpointCase) -> Verdict {
             percent(share)
         ));
     }
-    if let Some((missing, remedy)) = case.target_hidden() {
-        return Verdict::Blind { missing, remedy };
-    }
     let Some(files) = Files::of(case) else {
-        let gap = case.timeline().gap(&PROCESS_FDS);
-        return Verdict::Blind {
-            missing: gap.map_or("the target's descriptors", |gap| &gap.reason).to_owned(),
-            remedy: gap.map_or_else(String::new, |gap| gap.remedy.clone()),
-        };
+        let (missing, remedy) = unread_files(case);
+        return Verdict::Blind { missing, remedy };
     };
     let exhausted = failed.iter().filter(|s| files.exhausted(s.done()));
     let exhausted = exhausted.count();
