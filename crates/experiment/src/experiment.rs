@@ -187,6 +187,18 @@ impl Intervention {
         }
     }
 
+    /// Why a part of the slowness may remain although its cause is the right one; `None` of what takes a
+    /// cause away altogether.
+    pub const fn leaves(&self) -> Option<&'static str> {
+        match self {
+            Self::Niceness { .. } => Some(
+                "and niceness is a weight that leaves others a part, and the target's own threads in each \
+                 other's way",
+            ),
+            _ => None,
+        }
+    }
+
     /// What the intervention must do if its cause is the right one.
     pub fn effect(&self) -> Effect {
         match self {

@@ -422,7 +422,11 @@ impl Case<'_> {
         }
         if fall < FALLS_BY {
             let share = wording::percent(fall);
-            let reason = format!("{moved}: a partial effect of {share}, so there is another cause");
+            let rest = match self.hypothesis.intervention.leaves() {
+                Some(why) => format!("{why}, so that neither more nor less of a cause is shown"),
+                None => "so there is another cause".to_owned(),
+            };
+            let reason = format!("{moved}: a partial effect of {share}, {rest}");
             return (Verdict::Undecided, reason);
         }
         self.returned(figures, &moved)

@@ -23,6 +23,10 @@ const SLOPE_IDLE: f64 = 0.5;
 /// What settles it when nothing that was observed does.
 const TRACE: &str = "strace -f -tt -p PID shows which call takes that long";
 
+/// What a timer may be for is seen by what its thread did before: not without tracepoints.
+const NOT_TOLD: &str = "whether the server pauses there between two attempts to ask somebody else \
+                        (retry-backoff), or asked for less (timer-granularity), is not seen without tracepoints";
+
 /// See the module.
 pub(super) static DETECTOR: Detector = Detector {
     examine: Examine::Endpoint(examine),
@@ -39,7 +43,7 @@ fn examine(case: &Case<'_>, endpoint: &EndpointCase) -> Verdict {
         return Verdict::Blind { missing, remedy };
     }
     if let Some(proof) = slept(case, endpoint, &delay.claims()) {
-        return found(case, endpoint, &delay, Grade::Supported, vec![proof]);
+        return found(case, endpoint, &delay, (Grade::Supported, ""), vec![proof]);
     }
     let Some(computing) = computing(case, &delay.waits) else {
         return Verdict::Blind {
@@ -70,13 +74,13 @@ fn idle(
     let idle = evidence(Source::Proc, "process.cpu.user_ns", text);
     if let Some(text) = sleepers.agrees() {
         let proof = evidence(Source::Proc, sleepers.pointer, text);
-        return found(case, endpoint, delay, Grade::Supported, vec![proof, idle]);
+        return found(case, endpoint, delay, (Grade::Supported, NOT_TOLD), vec![proof, idle]);
     }
     let some = (delay.place == Place::Tail).then_some("only some requests have it");
     let (why, remedy) = match (sleepers.doubt(), some) {
         (Some(doubt), _) => (doubt.why.as_str(), doubt.remedy.as_str()),
         (None, Some(why)) => (why, ""),
-        (None, None) => return found(case, endpoint, delay, Grade::Suspected, vec![idle]),
+        (None, None) => return found(case, endpoint, delay, (Grade::Suspected, NOT_TOLD), vec![idle]),
     };
     let constant = human(delay.constant_ns as f64);
     Verdict::Lead {
@@ -107,7 +111,7 @@ fn busy(
             evidence(Source::Proc, sleepers.pointer, text.clone()),
             evidence(Source::Proc, "thread.run_ns", runs),
         ];
-        return found(case, endpoint, delay, Grade::Supported, proofs);
+        return found(case, endpoint, delay, (Grade::Supported, NOT_TOLD), proofs);
     }
     let alone = case.endpoints.len() == 1 && delay.place == Place::Floor;
     if alone && text.is_none() {
@@ -130,7 +134,7 @@ fn found(
     case: &Case<'_>,
     endpoint: &EndpointCase,
     delay: &Delay,
-    grade: Grade,
+    (grade, not_told): (Grade, &str),
     mut proofs: Vec<Evidence>,
 ) -> Verdict {
     let constant = human(delay.constant_ns as f64);
@@ -154,8 +158,9 @@ fn found(
         grade,
         summary: format!(
             "{whom} waits {constant} on a timer in the server, {}, while the server does nothing; \
-             look for a sleep, a fixed pause or a poll interval of that length",
-            delay.phase.describe()
+             look for a sleep, a fixed pause or a poll interval of that length{}{not_told}",
+            delay.phase.describe(),
+            if not_told.is_empty() { "" } else { "; " },
         ),
         evidence: proofs,
         culprit: Culprit {
