@@ -26,6 +26,11 @@ const FALLS_BY: f64 = 0.80;
 /// one of all then.
 pub const REMAINS_MOST: f64 = 0.5;
 
+/// What leaves a part of its cause by itself (`Intervention::leaves`) has shown it if more than half of the slow
+/// requests are gone and the metric has come to where it was predicted: no other cause is left that explains
+/// as many.
+const FALLS_MOSTLY: f64 = 0.50;
+
 /// A fall smaller than this says that the cause explains next to nothing.
 const FALLS_PARTLY_FROM: f64 = 0.20;
 
@@ -420,9 +425,16 @@ impl Case<'_> {
                 format!("{moved}: real, but next to nothing of it"),
             );
         }
-        if fall < FALLS_BY {
+        let leaves = self.hypothesis.intervention.leaves();
+        let with = self.summary(Arm::With);
+        let is_met = with.is_some_and(|with| self.hypothesis.predicts(with.median_ms));
+        let least = match leaves {
+            Some(_) if is_met => FALLS_MOSTLY,
+            _ => FALLS_BY,
+        };
+        if fall < least {
             let share = wording::percent(fall);
-            let rest = match self.hypothesis.intervention.leaves() {
+            let rest = match leaves {
                 Some(why) => format!("{why}, so that neither more nor less of a cause is shown"),
                 None => "so there is another cause".to_owned(),
             };

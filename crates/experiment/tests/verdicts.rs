@@ -199,6 +199,36 @@ fn a_partial_fall_is_said_to_be_partial() {
 }
 
 #[test]
+fn what_leaves_a_part_by_itself_has_to_take_more_than_half_away_and_the_metric_along() {
+    let nicer = Hypothesis {
+        intervention: Intervention::Niceness {
+            nice: -15,
+            except: None,
+        },
+        ..quick_ack()
+    };
+    let verdict = |with_slow, with_ms| {
+        let system = System {
+            with_slow,
+            with_ms,
+            ..SICK
+        };
+        run(&system, &nicer, 1)
+    };
+    let mostly = verdict(0.25, SICK.with_ms);
+    assert_eq!(mostly.verdict, Verdict::Confirmed, "{}", mostly.reason);
+    for (slow, ms) in [(0.6, SICK.with_ms), (0.25, 0.9 * SICK.without_ms)] {
+        let outcome = verdict(slow, ms);
+        assert_eq!(outcome.verdict, Verdict::Undecided, "{}", outcome.reason);
+        assert!(
+            outcome.reason.contains("niceness is a weight"),
+            "{}",
+            outcome.reason
+        );
+    }
+}
+
+#[test]
 fn no_effect_is_refuted_only_where_half_of_it_would_have_been_seen() {
     let steady = System {
         with_ms: 40.9,
