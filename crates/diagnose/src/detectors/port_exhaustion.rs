@@ -6,6 +6,7 @@ use std::collections::BTreeSet;
 
 use slowpath_core::nanos::{Nanos, SECOND};
 use slowpath_core::sample::Outcome;
+use slowpath_core::trace::Depth;
 
 use crate::case::{Case, EndpointCase};
 use crate::detectors::{Detector, Examine};
@@ -140,8 +141,10 @@ fn of_the_target(case: &Case<'_>, endpoint: &EndpointCase, share: f64) -> Verdic
     if let Some(verdict) = seen(case, endpoint, refused) {
         return verdict;
     }
+    // Without tracepoints nobody is seen to ask.
+    let is_traced = case.record.trace.depth().is_some_and(Depth::has_wakers);
     let asks = case.inside().map(|inside| !inside.calls(case).is_empty());
-    if asks == Some(false) {
+    if is_traced && asks == Some(false) {
         return Verdict::Cleared(format!("{own}, and the target was not seen to ask anybody"));
     }
     Verdict::Blind {
