@@ -209,8 +209,8 @@ fn what_leaves_a_part_by_itself_has_to_take_more_than_half_away_and_the_metric_a
     };
     let verdict = |with_slow, with_ms| {
         let system = System {
-            with_slow,
             with_ms,
+            with_slow,
             ..SICK
         };
         run(&system, &nicer, 1)
