@@ -4,6 +4,8 @@
 //! dependency; what makes it a timer is that the target neither computes nor talks to anybody in
 //! that time, and that its threads are seen in timed waits just when requests wait.
 
+use slowpath_core::trace::Depth;
+
 use crate::case::{Case, EndpointCase};
 use crate::computing::{Computing, computing};
 use crate::constant::{Delay, constant};
@@ -24,7 +26,7 @@ const SLOPE_IDLE: f64 = 0.5;
 const TRACE: &str = "strace -f -tt -p PID shows which call takes that long";
 
 /// What a timer may be for is seen by what its thread did before: not without tracepoints.
-const NOT_TOLD: &str = "whether the server pauses there between two attempts to ask somebody else \
+const NOT_TOLD: &str = "; whether the server pauses there between two attempts to ask somebody else \
                         (retry-backoff), or asked for less (timer-granularity), is not seen without tracepoints";
 
 /// See the module.
@@ -43,7 +45,7 @@ fn examine(case: &Case<'_>, endpoint: &EndpointCase) -> Verdict {
         return Verdict::Blind { missing, remedy };
     }
     if let Some(proof) = slept(case, endpoint, &delay.claims()) {
-        return found(case, endpoint, &delay, (Grade::Supported, ""), vec![proof]);
+        return found(case, endpoint, &delay, Grade::Supported, vec![proof]);
     }
     let Some(computing) = computing(case, &delay.waits) else {
         return Verdict::Blind {
@@ -74,13 +76,13 @@ fn idle(
     let idle = evidence(Source::Proc, "process.cpu.user_ns", text);
     if let Some(text) = sleepers.agrees() {
         let proof = evidence(Source::Proc, sleepers.pointer, text);
-        return found(case, endpoint, delay, (Grade::Supported, NOT_TOLD), vec![proof, idle]);
+        return found(case, endpoint, delay, Grade::Supported, vec![proof, idle]);
     }
     let some = (delay.place == Place::Tail).then_some("only some requests have it");
     let (why, remedy) = match (sleepers.doubt(), some) {
         (Some(doubt), _) => (doubt.why.as_str(), doubt.remedy.as_str()),
         (None, Some(why)) => (why, ""),
-        (None, None) => return found(case, endpoint, delay, (Grade::Suspected, NOT_TOLD), vec![idle]),
+        (None, None) => return found(case, endpoint, delay, Grade::Suspected, vec![idle]),
     };
     let constant = human(delay.constant_ns as f64);
     Verdict::Lead {
@@ -111,7 +113,7 @@ fn busy(
             evidence(Source::Proc, sleepers.pointer, text.clone()),
             evidence(Source::Proc, "thread.run_ns", runs),
         ];
-        return found(case, endpoint, delay, (Grade::Supported, NOT_TOLD), proofs);
+        return found(case, endpoint, delay, Grade::Supported, proofs);
     }
     let alone = case.endpoints.len() == 1 && delay.place == Place::Floor;
     if alone && text.is_none() {
@@ -134,7 +136,7 @@ fn found(
     case: &Case<'_>,
     endpoint: &EndpointCase,
     delay: &Delay,
-    (grade, not_told): (Grade, &str),
+    grade: Grade,
     mut proofs: Vec<Evidence>,
 ) -> Verdict {
     let constant = human(delay.constant_ns as f64);
@@ -146,6 +148,8 @@ fn found(
         human(delay.width_ns as f64)
     );
     proofs.insert(0, evidence(Source::Client, delay.phase.column(), text));
+    let is_traced = case.record.trace.depth().is_some_and(Depth::has_wakers);
+    let not_told = if is_traced { "" } else { NOT_TOLD };
     let claims = delay.claims();
     let whom = match delay.place {
         Place::Floor => "every request".to_owned(),
@@ -158,9 +162,8 @@ fn found(
         grade,
         summary: format!(
             "{whom} waits {constant} on a timer in the server, {}, while the server does nothing; \
-             look for a sleep, a fixed pause or a poll interval of that length{}{not_told}",
-            delay.phase.describe(),
-            if not_told.is_empty() { "" } else { "; " },
+             look for a sleep, a fixed pause or a poll interval of that length{not_told}",
+            delay.phase.describe()
         ),
         evidence: proofs,
         culprit: Culprit {

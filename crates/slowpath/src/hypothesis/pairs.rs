@@ -108,6 +108,9 @@ mod tests {
         assert_eq!(steady, FEWEST_PAIRS);
         assert!(noisy > steady && noisy <= PAIRS_MOST, "{noisy}");
         assert!(power(0.15, 0.08, noisy, noisy) >= PLANNED_POWER);
+        let noisier = enough(0.15, 0.1, PAIRS_MOST);
+        assert_eq!(noisier, PAIRS_MOST, "as many as there may be");
+        assert!(power(0.15, 0.1, noisier, noisier) >= 0.9);
         assert_eq!(enough(0.15, 3.0, PAIRS_MOST), PAIRS_MOST);
         assert_eq!(enough(0.15, 3.0, 2), FEWEST_PAIRS);
         assert_eq!(enough(0.15, 0.0, PAIRS_MOST), FEWEST_PAIRS);
