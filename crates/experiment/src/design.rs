@@ -95,6 +95,17 @@ impl Design {
         blocks
     }
 
+    /// The same with so many pairs, in an order of their own.
+    #[must_use]
+    pub fn again(&self, pairs: usize) -> Self {
+        let seed = self.seed.wrapping_add(1);
+        Self {
+            seed,
+            blocks: Self::blocks(seed, pairs),
+            ..self.clone()
+        }
+    }
+
     /// When the arm of a block is switched to, in nanoseconds from the start of the load; for the
     /// number of blocks, when everything is over.
     pub fn begins_ns(&self, block: usize) -> u64 {

@@ -84,12 +84,7 @@ pub fn judge(
 ) -> Outcome {
     let mut blocks = measurements.to_vec();
     blocks.sort_by_key(|block| block.block);
-    let case = Case {
-        design,
-        blocks: &blocks,
-        hypothesis,
-        effect: hypothesis.intervention.effect(),
-    };
+    let case = Case::new(design, &blocks, hypothesis);
     let figures = case.figures();
     let (verdict, reason) = match (case.obstacle(), &figures) {
         (None, Some(figures)) => case.decide(figures),
@@ -110,6 +105,22 @@ pub fn judge(
         blocks,
         withheld: 0,
     }
+}
+
+/// The effect that had to be seen and how much blocks of an arm scatter by what is judged, where an experiment
+/// is undecided because these are too few to see it.
+pub(crate) fn unseen(
+    design: &Design,
+    outcome: &Outcome,
+    hypothesis: &Hypothesis,
+) -> Option<(f64, f64)> {
+    let case = Case::new(design, &outcome.blocks, hypothesis);
+    if outcome.verdict != Verdict::Undecided || case.obstacle().is_some() {
+        return None;
+    }
+    let figures = case.figures().filter(|figures| !figures.moved())?;
+    let (effect, _) = hypothesis.to_be_seen(figures.without);
+    (figures.power_for(effect) < POWER_TO_REFUTE).then_some((effect, figures.scatter))
 }
 
 impl Hypothesis {
@@ -170,12 +181,27 @@ impl Figures {
         self.p < ALPHA
     }
 
+    /// The chance that so many blocks see an effect of this size.
+    fn power_for(&self, effect: f64) -> f64 {
+        power(effect, self.scatter, self.counts.0, self.counts.1)
+    }
+
     fn change(&self) -> Option<f64> {
         (self.without > 0.0).then(|| self.with / self.without - 1.0)
     }
 }
 
-impl Case<'_> {
+impl<'a> Case<'a> {
+    /// `blocks` are in their order.
+    fn new(design: &'a Design, blocks: &'a [BlockMeasurement], hypothesis: &'a Hypothesis) -> Self {
+        Self {
+            design,
+            blocks,
+            hypothesis,
+            effect: hypothesis.intervention.effect(),
+        }
+    }
+
     /// What is compared: the share of slow requests if it must fall, the metric if it must rise.
     fn value(&self, block: &BlockMeasurement) -> f64 {
         match self.effect {
@@ -389,7 +415,7 @@ impl Case<'_> {
 
     fn nothing_seen(&self, figures: &Figures) -> (Verdict, String) {
         let (effect, of) = self.hypothesis.to_be_seen(figures.without);
-        let power = power(effect, figures.scatter, figures.counts.0, figures.counts.1);
+        let power = figures.power_for(effect);
         let moved = format!(
             "{} went from {} to {} ({})",
             self.subject(),

@@ -12,6 +12,7 @@
 
 pub mod ab;
 mod accounted;
+mod again;
 mod beside;
 pub mod compare;
 mod design;
@@ -28,6 +29,7 @@ pub mod sweep;
 mod wording;
 
 pub use accounted::accounted;
+pub use again::pairs_wanted;
 pub use beside::{Beside, gained_beside};
 pub use design::{Arm, Design, FEWEST_PAIRS, GUARD_NS, WARMUP_NS};
 pub use estimate::{Estimate, UnitOf};
@@ -39,6 +41,6 @@ pub use gate::{Baseline, Words, judge_gates};
 pub use judge::{ALPHA, FAILED_PER_BLOCK, REMAINS_MOST, judge};
 pub use power::{
     LONGEST_BLOCK_NS, PERIODS_PER_BLOCK, SHORTEST_BLOCK_NS, SLOW_PER_BLOCK, TooRare, block_ns,
-    power,
+    pairs_to_see,
 };
 pub use same_keys::{KeyCount, SLOW_LEAST, other_keys};

@@ -7,6 +7,7 @@ use slowpath_experiment::{
     Verdict, judge,
 };
 
+mod again;
 mod partial;
 
 /// What a simulated system does in a block.

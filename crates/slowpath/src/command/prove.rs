@@ -10,7 +10,9 @@ use slowpath_core::sample::Stage;
 use slowpath_core::samples::SampleRef;
 use slowpath_core::scenario::COLD;
 use slowpath_diagnose::diagnosis::{Diagnosis, Finding, Status};
-use slowpath_experiment::{Experiment, FORMAT, Intervention, Outcome, Verdict, judge};
+use slowpath_experiment::{
+    Experiment, FORMAT, Intervention, Outcome, Verdict, judge, pairs_wanted,
+};
 use slowpath_observe::host::Examiner;
 
 use crate::blocks::Failed;
@@ -30,7 +32,7 @@ pub(crate) fn prove(args: &ProveArgs) -> Result<Exit> {
     check_valid(&judged)?;
     let seed = args.seed.unwrap_or_else(notes::entropy);
     let test = choose(&judged, args, seed)?;
-    let outcome = experiment(&judged, test, args)?;
+    let outcome = proved(&judged, test, args)?;
     let judged = Judged::read(&judged.dir)?;
     judged.present(args.json.as_deref())?;
     if let (Some(next), false) = (ranking::ranked(&judged, seed).first(), args.quiet) {
@@ -142,9 +144,34 @@ fn most_telling(judged: &Judged, seed: u64) -> Result<Test> {
     })
 }
 
-/// Runs the experiment. `None` if it was interrupted: then nothing is judged, and what was asked
-/// stays on record without an outcome.
-fn experiment(judged: &Judged, test: Test, args: &ProveArgs) -> Result<Option<Outcome>> {
+/// Runs the experiment, and once more with as many blocks as it takes where its own turn out to be too few.
+/// `None` if it was interrupted.
+fn proved(judged: &Judged, mut test: Test, args: &ProveArgs) -> Result<Option<Outcome>> {
+    let Some((outcome, wanted)) = experiment(judged, &test, args)? else {
+        return Ok(None);
+    };
+    let Some(pairs) = wanted else {
+        return Ok(Some(outcome));
+    };
+    test.design = test.design.again(pairs);
+    if !args.quiet {
+        out::say(&format!(
+            "undecided: {}\nonce more, with as many blocks as that takes ({:.0} s)",
+            outcome.reason,
+            test.design.total_ns() as f64 / 1e9
+        ));
+    }
+    let outcome = experiment(judged, &test, args)?;
+    Ok(outcome.map(|(outcome, _)| outcome))
+}
+
+/// Runs the experiment, and tells how many pairs of blocks it would have needed if it had too few. `None` if it
+/// was interrupted: then nothing is judged, and what was asked stays on record without an outcome.
+fn experiment(
+    judged: &Judged,
+    test: &Test,
+    args: &ProveArgs,
+) -> Result<Option<(Outcome, Option<usize>)>> {
     let pid = match args.pid {
         Some(pid) => session::check_pid(pid).map(|()| Some(pid))?,
         None => session::same_pid(&judged.record.manifest.target)?,
@@ -154,10 +181,10 @@ fn experiment(judged: &Judged, test: Test, args: &ProveArgs) -> Result<Option<Ou
     let mut experiment = Experiment {
         format: FORMAT,
         run: judged.diagnosis.run.id.clone(),
-        cause: test.cause,
-        endpoint: test.endpoint,
-        hypothesis: test.hypothesis,
-        design: test.design,
+        cause: test.cause.clone(),
+        endpoint: test.endpoint.clone(),
+        hypothesis: test.hypothesis.clone(),
+        design: test.design.clone(),
         outcome: None,
     };
     let dir = judged.dir.join("experiments").join(experiment.name());
@@ -195,7 +222,7 @@ fn experiment(judged: &Judged, test: Test, args: &ProveArgs) -> Result<Option<Ou
     }
     let record = slowpath_record::read(&dir).context("read the experiment's record")?;
     let broken = broken(judged, &record, &experiment);
-    let mut outcome = verdict(&record, &experiment, switcher.followed(), &test.limits);
+    let (mut outcome, wanted) = verdict(&record, &experiment, switcher.followed(), &test.limits);
     if let Some(why) = &broken {
         outcome = outcome.overruled(why);
     }
@@ -207,31 +234,33 @@ fn experiment(judged: &Judged, test: Test, args: &ProveArgs) -> Result<Option<Ou
             let what = format!("the service cannot be delayed: {why}");
             Err(Problem::usage(what, session::BY_NAME).into())
         }
-        None => Ok(Some(outcome)),
+        None => Ok(Some((outcome, wanted))),
     }
 }
 
-/// What the blocks say, and no more than the intervention can tell.
+/// What the blocks say, and no more than the intervention can tell; and how many pairs of blocks would say more,
+/// where nothing but their number is in the way.
 fn verdict(
     record: &RunRecord,
     experiment: &Experiment,
     followed: &Followed,
     limits: &Limits,
-) -> Outcome {
+) -> (Outcome, Option<usize>) {
     let measurements = blocks::measurements(record, experiment, experiment.endpoint.as_deref());
     let mut outcome = judge(&experiment.design, &measurements, &experiment.hypothesis);
     outcome.withheld = followed.withheld;
     let limit = limits.limited_by.as_ref().or(followed.limited_by.as_ref());
+    let (design, hypothesis) = (&experiment.design, &experiment.hypothesis);
+    let wanted = pairs_wanted(design, &outcome, hypothesis).filter(|_| limit.is_none());
     let shared = limits.shared_by.clone();
     let another = || alternatives::another(record, experiment, followed, limits.accounts);
     outcome = guarded(outcome, limit, || shared.or_else(another));
-    if let Some(why) = blocks::without_effect(record, experiment) {
-        outcome = outcome.overruled(&why);
+    let spoils = [blocks::without_effect(record, experiment), spoiled(record)];
+    let wanted = wanted.filter(|_| spoils.iter().all(Option::is_none));
+    for why in spoils.iter().flatten() {
+        outcome = outcome.overruled(why);
     }
-    if let Some(why) = spoiled(record) {
-        outcome = outcome.overruled(&why);
-    }
-    outcome
+    (outcome, wanted)
 }
 
 /// A verdict that says more than the intervention can tell is none.

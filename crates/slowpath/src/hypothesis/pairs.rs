@@ -3,14 +3,10 @@
 
 use slowpath_core::nanos::SECOND;
 use slowpath_core::stats::quantile::type_1;
-use slowpath_experiment::{Effect, FEWEST_PAIRS, Hypothesis, power};
+use slowpath_experiment::{Effect, FEWEST_PAIRS, Hypothesis, pairs_to_see};
 
 use super::{Ground, percentile_of};
 
-/// The chance to see that effect that is planned: with a scatter that is a fifth larger than the run's
-/// estimate (`STRETCHES`) it is 88 % then, more than the 80 % that a refutation needs. (Planned with
-/// 90 %, wrong causes were met with 55 and 70 %.)
-const PLANNED_POWER: f64 = 0.97;
 /// More pairs make an experiment longer, and hosts drift.
 const PAIRS_MOST: usize = 16;
 /// Beyond this length no pair is added to the fewest.
@@ -30,14 +26,7 @@ pub(super) fn pairs(
     };
     let (effect, _) = hypothesis.to_be_seen(level);
     let most = (LENGTH_MOST_NS / (2 * slot_ns.max(1))) as usize;
-    enough(effect, scatter, most.min(PAIRS_MOST))
-}
-
-/// The fewest pairs that see an effect; `most` if none does.
-fn enough(effect: f64, scatter: f64, most: usize) -> usize {
-    let mut all = FEWEST_PAIRS..=most.max(FEWEST_PAIRS);
-    all.find(|&n| power(effect, scatter, n, n) >= PLANNED_POWER)
-        .unwrap_or(most.max(FEWEST_PAIRS))
+    pairs_to_see(effect, scatter, FEWEST_PAIRS, most.min(PAIRS_MOST))
 }
 
 /// What is judged, in the mean of stretches of the run, and how much blocks of this length scatter by it.
@@ -95,24 +84,4 @@ fn value(hypothesis: &Hypothesis, mut latencies_ns: Vec<u64>, failed: u64) -> Op
     let fast = latencies_ns.partition_point(|&ns| ns as f64 / 1e6 <= hypothesis.slow_above_ms);
     let all = latencies_ns.len() + failed;
     (all > 0).then(|| (all - fast) as f64 / all as f64)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn more_scatter_takes_more_blocks_up_to_the_most() {
-        let steady = enough(0.15, 0.05, PAIRS_MOST);
-        let noisy = enough(0.15, 0.08, PAIRS_MOST);
-        assert_eq!(steady, FEWEST_PAIRS);
-        assert!(noisy > steady && noisy <= PAIRS_MOST, "{noisy}");
-        assert!(power(0.15, 0.08, noisy, noisy) >= PLANNED_POWER);
-        let noisier = enough(0.15, 0.1, PAIRS_MOST);
-        assert_eq!(noisier, PAIRS_MOST, "as many as there may be");
-        assert!(power(0.15, 0.1, noisier, noisier) >= 0.9);
-        assert_eq!(enough(0.15, 3.0, PAIRS_MOST), PAIRS_MOST);
-        assert_eq!(enough(0.15, 3.0, 2), FEWEST_PAIRS);
-        assert_eq!(enough(0.15, 0.0, PAIRS_MOST), FEWEST_PAIRS);
-    }
 }
