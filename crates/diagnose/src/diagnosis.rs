@@ -11,6 +11,7 @@ use slowpath_core::facts::HostFacts;
 use slowpath_core::gates::GateOutcome;
 
 mod collections;
+mod failing;
 mod failures;
 mod health;
 mod inside;

@@ -16,7 +16,7 @@ const WHOLE: f64 = 0.9995;
 /// percentiles of those that were served say nothing of the others. `None` if all were served, or
 /// all but a few that the end of the run overtook.
 pub(crate) fn served(figures: &EndpointFigures) -> Option<String> {
-    let failed = super::errors(figures) > 0;
+    let failed = figures.failed() > 0;
     (failed || figures.served < WHOLE).then(|| {
         let share = quantity::served(figures.served);
         format!(
@@ -62,10 +62,7 @@ fn kernel_end(facts: &KernelFacts, end: &KernelEnd) -> String {
 pub(crate) fn nothing_answered(figures: &EndpointFigures) -> Option<String> {
     (figures.completed == 0 && figures.offered > 0).then(|| {
         let unfinished = figures.unfinished - figures.unsent.min(figures.unfinished);
-        let mut parts = vec![format!(
-            "{} failed",
-            quantity::count(super::errors(figures))
-        )];
+        let mut parts = vec![format!("{} failed", quantity::count(figures.failed()))];
         if unfinished > 0 {
             let count = quantity::count(unfinished);
             parts.push(format!("{count} were under way at the end"));

@@ -51,7 +51,7 @@ pub(crate) fn of<'a>(
     let mut endpoints = view.endpoints.iter();
     let inside = match label {
         Some(label) => endpoints.find(|one| self::label(one) == label)?,
-        None => super::only(&view.endpoints)?,
+        None => super::questions::only(&view.endpoints)?,
     };
     let tree = match place {
         Place::Tail => inside.tail.as_ref()?,

@@ -60,6 +60,32 @@ fn an_experiment_on_a_cause_that_is_not_found_is_told_too() {
 }
 
 #[test]
+fn failures_that_no_cause_explains_are_a_question_in_every_view() {
+    let mut diagnosis = sample::diagnosis("static");
+    diagnosis.findings.clear();
+    diagnosis.unexplained.clear();
+    let views = |diagnosis: &_| {
+        [
+            terminal(diagnosis, &[], plain(120), None),
+            markdown(diagnosis, &[]),
+            html(diagnosis, &sample::record("static"), &[]),
+        ]
+    };
+    let failed = diagnosis.endpoints[0].failed();
+    assert!(failed > 0);
+    // Ten times as many were asked for as make it a question, and then a tenth of that.
+    diagnosis.endpoints[0].offered = failed * 1000;
+    for text in views(&diagnosis) {
+        assert!(!text.contains("hy 0.1 % of search fail"), "{text}");
+    }
+    diagnosis.endpoints[0].offered = failed * 10;
+    for text in views(&diagnosis) {
+        assert!(text.contains("hy 10 % of search fail"), "{text}");
+        assert!(text.contains("unexplained"), "{text}");
+    }
+}
+
+#[test]
 fn no_line_is_wider_than_the_terminal() {
     for diagnosis in [
         sample::diagnosis("日本語のエンドポイント"),

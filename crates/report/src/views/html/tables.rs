@@ -84,7 +84,7 @@ fn notes(diagnosis: &Diagnosis, figures: &EndpointFigures) -> Markup {
             li {
                 (quantity::count(figures.offered)) " offered, "
                 (quantity::count(figures.completed)) " completed, "
-                (quantity::count(story::errors(figures))) " failed, "
+                (quantity::count(figures.failed())) " failed, "
                 (quantity::count(figures.unfinished)) " unfinished; "
                 (story::runs(diagnosis.run.repeats, figures))
             }

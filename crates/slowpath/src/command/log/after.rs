@@ -8,7 +8,6 @@ use slowpath_core::figures::{FailureFigure, RunFigures};
 use slowpath_core::investigation::{
     BY_SLOWPATH, Entry, Investigation, Outcome, Prediction, Symptom, Verdict, What,
 };
-use slowpath_diagnose::diagnosis::Place;
 use slowpath_experiment::history::{Ask, history};
 use slowpath_experiment::log::{
     Checked, Log, Noticed, Step, check, figure_of, is_to_be_checked, noticed, reopening, step,
@@ -46,13 +45,8 @@ impl Said {
 /// them. What is wrong with the log is said, and changes no exit code.
 pub(crate) fn write(judged: &Judged) -> Said {
     let own = judged.figures();
-    let findings = &judged.diagnosis.findings;
-    let is_explained = |failure: &FailureFigure| {
-        let mut of_errors = findings
-            .iter()
-            .filter(|finding| finding.place == Place::Errors);
-        of_errors.any(|finding| finding.label().is_none_or(|label| label == failure.subject))
-    };
+    let is_explained =
+        |failure: &FailureFigure| judged.diagnosis.explains_failures_of(&failure.subject);
     let failures = own.failures.iter().filter(|failure| !is_explained(failure));
     let unexplained: Vec<FailureFigure> = failures.cloned().collect();
     enter(&own, &unexplained)
