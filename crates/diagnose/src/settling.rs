@@ -81,6 +81,12 @@ impl Courses {
         unsettled.map(|settled| settled.start)
     }
 
+    /// Repeats whose course could not be judged: too few requests, or others may have made it.
+    pub(crate) fn unjudged(&self) -> usize {
+        let is_judged = |of: &Option<Settled>| of.as_ref().is_some_and(|s| self.class(s).is_some());
+        self.by_repeat.iter().filter(|of| !is_judged(of)).count()
+    }
+
     /// Writes the class of each repeat, and how long it took to settle, beside its figures.
     pub(crate) fn tell(&self, repeats: &mut [RepeatFigures]) {
         for (figures, settled) in repeats.iter_mut().zip(&self.by_repeat) {

@@ -69,6 +69,14 @@ fn examine(case: &Case<'_>, endpoint: &EndpointCase) -> Verdict {
             remedy: "measure for at least twice as long as it takes to settle".to_owned(),
         };
     }
+    if starts.slow.is_empty() && starts.unjudged == starts.measured {
+        return Verdict::Blind {
+            missing: "whether the start is slow: a repeat holds too few requests, or others on the host may \
+                      have made its course"
+                .to_owned(),
+            remedy: "measure for longer or at a higher rate, on a host with room".to_owned(),
+        };
+    }
     if starts.slow.is_empty() {
         let text = "first requests, for keys and on connections, are no slower than later ones";
         return Verdict::Cleared(format!("{text}, and so is the start"));
@@ -127,6 +135,8 @@ struct Starts {
     slow: Vec<Start>,
     /// How many were slow as well and had not settled when the repeat ended.
     unsettled: usize,
+    /// How many could not be judged.
+    unjudged: usize,
 }
 
 impl Starts {
@@ -137,6 +147,7 @@ impl Starts {
             measured: case.windows.len(),
             slow: courses.starts().into_iter().filter(is_slow).collect(),
             unsettled: courses.unsettled().filter(is_slow).count(),
+            unjudged: courses.unjudged(),
         }
     }
 
