@@ -85,6 +85,11 @@ const RECORDED: [&str; 15] = [
     KEYS_SPOOL,
 ];
 
+/// Whether the run in a directory is being measured, or was when slowpath was killed.
+pub fn is_unfinished(dir: &Path) -> bool {
+    dir.join(SAMPLES_SPOOL).exists()
+}
+
 /// Writes a derived file, such as `report.json` or `experiments/delayed-ack.json`, into a run
 /// directory; a file of that name is replaced at once.
 ///

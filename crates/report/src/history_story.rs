@@ -395,8 +395,9 @@ fn unknown(setting: &Setting) -> Option<String> {
             Course::Unknown { because } if track.unit != Unit::Share => Some((track, because)),
             _ => None,
         });
-    // That a far tail has fewer figures than the rest goes without saying.
+    // That a far tail has fewer figures than the rest, or none, goes without saying.
     reasons
+        .filter(|(track, _)| known(track) > 0)
         .max_by_key(|(track, _)| known(track))
         .map(|(_, because)| because.clone())
 }

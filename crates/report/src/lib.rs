@@ -20,6 +20,7 @@ mod views;
 
 pub use log_story::{noticed_text, noticed_title};
 pub use views::chrome::{Exported, Part, Wanted, chrome};
+pub use views::html::site;
 pub use views::html::{history_html, html, html_by, sweep_html};
 pub use views::json::{
     ab_json, bench_json, comparison_json, doctor_json, gates_json, history_json, json, log_json,

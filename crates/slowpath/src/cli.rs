@@ -14,6 +14,7 @@ mod values;
 
 pub(crate) use kept::{
     CompareArgs, ExplainArgs, ExportArgs, ExportFormat, GateArgs, HistoryArgs, ReportArgs,
+    ServeArgs,
 };
 pub(crate) use load::{AbArgs, ProveArgs, ReachArgs, RunArgs, SweepArgs};
 pub(crate) use log::{
@@ -65,6 +66,8 @@ pub(crate) enum Verb {
     Gate(Box<GateArgs>),
     /// Write the HTML report of a run again, or print it as Markdown.
     Report(ReportArgs),
+    /// A local web page over all runs, releases and investigations.
+    Serve(ServeArgs),
     /// Write requests and the server's threads as a trace for ui.perfetto.dev or chrome://tracing.
     Export(ExportArgs),
     /// The page of a cause, or the list of all.

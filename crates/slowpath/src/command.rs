@@ -16,4 +16,5 @@ pub(crate) mod log;
 pub(crate) mod prove;
 pub(crate) mod report;
 pub(crate) mod run;
+pub(crate) mod serve;
 pub(crate) mod sweep;

@@ -1,5 +1,6 @@
 //! Ctrl-C and SIGTERM set a flag; whatever runs looks at it and keeps what it has.
 
+use std::os::unix::net::UnixStream;
 use std::sync::Arc;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -20,6 +21,17 @@ pub(crate) fn flag() -> std::io::Result<Arc<AtomicBool>> {
         signal_hook::flag::register(signal, Arc::clone(&flag))?;
     }
     Ok(Arc::clone(FLAG.get_or_init(|| flag)))
+}
+
+/// Something to wait for that is readable once an interrupt came: who only waits needs no clock
+/// to look at a flag.
+pub(crate) fn told() -> std::io::Result<UnixStream> {
+    let (told, tells) = UnixStream::pair()?;
+    told.set_nonblocking(true)?;
+    for signal in [SIGINT, SIGTERM] {
+        signal_hook::low_level::pipe::register(signal, tells.try_clone()?)?;
+    }
+    Ok(told)
 }
 
 /// Whether an interrupt came.

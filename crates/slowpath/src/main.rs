@@ -56,6 +56,7 @@ fn main() -> ExitCode {
         Verb::History(args) => command::history::history(&args),
         Verb::Log(args) => command::log::log(&args),
         Verb::Report(args) => command::report::report(&args),
+        Verb::Serve(args) => command::serve::serve(&args),
         Verb::Export(args) => command::export::export(&args),
         Verb::Causes(args) => command::causes::causes(&args),
         Verb::SwitchOff { file } => toggles::undo(&file),

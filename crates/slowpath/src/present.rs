@@ -75,11 +75,20 @@ impl Judged {
 
     /// Writes report.json, report.html and figures.json beside the record.
     pub(crate) fn save(&self) -> Result<(), Problem> {
-        let json = slowpath_report::json(&self.diagnosis);
+        self.save_with(&self.html())
+    }
+
+    /// The report as a page.
+    pub(crate) fn html(&self) -> String {
         let (diagnosis, threads) = (&self.diagnosis, Threads::default());
         let log = log::told_of(&diagnosis.run.id);
         let (record, tried) = (&self.record, &self.experiments);
-        let html = slowpath_report::html_by(diagnosis, record, tried, &log, &threads);
+        slowpath_report::html_by(diagnosis, record, tried, &log, &threads)
+    }
+
+    /// [`Judged::save`] with a page that was made before.
+    pub(crate) fn save_with(&self, html: &str) -> Result<(), Problem> {
+        let json = slowpath_report::json(&self.diagnosis);
         let not_written = |error: RecordError| {
             Problem::environment(
                 format!("the report is not written: {error}"),
@@ -90,7 +99,7 @@ impl Judged {
             slowpath_record::write_derived(&self.dir, name, text.as_bytes()).map_err(not_written)
         };
         write("report.json", &json)?;
-        write("report.html", &html)?;
+        write("report.html", html)?;
         slowpath_record::write_figures(&self.dir, &self.figures()).map_err(not_written)
     }
 

@@ -11,6 +11,9 @@ use super::standing::{Standing, confounded, is_of_experiment, last, overdue_sinc
 use super::status::{Status, status};
 use super::{Log, is_regression};
 
+/// Digits behind the first that what is left of a figure is told with.
+const DIGITS: i32 = 3;
+
 /// The value of [`LogReport::schema`].
 pub const LOG_SCHEMA: &str = "slowpath.log/1";
 
@@ -363,7 +366,9 @@ fn residual(investigation: &Investigation, of: &str, now: Option<&Measured>) -> 
     }) else {
         return String::new();
     };
-    let show = |value| quantity(now.unit, value);
+    // More digits than the larger figure has say nothing of their difference.
+    let step = 10_f64.powi(then.value.log10().floor() as i32 - DIGITS);
+    let show = |value: f64| quantity(now.unit, (value / step).round() * step);
     format!(
         "explains {} of {}; {} are left",
         show(then.value - now.value),

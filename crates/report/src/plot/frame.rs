@@ -33,6 +33,8 @@ pub(crate) struct Frame<'a> {
     pub(crate) drawing: Markup,
     /// HTML content over the drawing.
     pub(crate) over: Markup,
+    /// What the whole numbers of the x axis stand for, from 1 on; empty where they are numbers.
+    pub(crate) names: &'a [&'a str],
 }
 
 impl Frame<'_> {
@@ -64,12 +66,32 @@ impl Frame<'_> {
                         @for &tick in &across {
                             span.end[self.x.scale.at(tick) > END_FROM]
                                 style={ "left:" (place(self.x.scale, tick)) } {
-                                ((self.x.show)(tick))
+                                (self.name(tick))
                             }
                         }
                     }
                 }
             }
+        }
+    }
+
+    /// The label of a tick of the x axis: a name, where numbers have some.
+    fn name(&self, tick: f64) -> String {
+        /// Longer names would touch each other.
+        const LETTERS_MOST: usize = 12;
+        if self.names.is_empty() {
+            return (self.x.show)(tick);
+        }
+        let at = (tick.fract().abs() < f64::EPSILON && tick >= 1.0).then(|| tick as usize - 1);
+        let Some(name) = at.and_then(|at| self.names.get(at)) else {
+            return String::new();
+        };
+        let mut letters = name.chars();
+        let short: String = letters.by_ref().take(LETTERS_MOST).collect();
+        if letters.next().is_some() {
+            short + "…"
+        } else {
+            short
         }
     }
 

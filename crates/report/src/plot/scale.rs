@@ -3,6 +3,9 @@
 /// Ticks that an axis should have at most: more than that and labels touch.
 const TICKS: f64 = 6.0;
 
+/// A logarithmic axis with fewer round values than these has even steps.
+const LOG_TICKS_FEWEST: usize = 3;
+
 /// How values are laid out on an axis.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum Scale {
@@ -148,10 +151,24 @@ fn log_ticks(low: f64, high: f64) -> Vec<f64> {
     // The densest set of ticks that still fits.
     let sets: [&[f64]; 3] = [&[1.0, 2.0, 5.0], &[1.0, 3.0], &[1.0]];
     let fits = |ticks: &Vec<f64>| ticks.len() as f64 <= TICKS;
-    sets.into_iter()
+    let round = sets
+        .into_iter()
         .map(inside)
         .find(fits)
-        .unwrap_or_else(|| inside(&[1.0]))
+        .unwrap_or_else(|| inside(&[1.0]));
+    if round.len() >= LOG_TICKS_FEWEST {
+        return round;
+    }
+    // Within less than a decade even steps say more.
+    let even: Vec<f64> = linear_ticks(low, high)
+        .into_iter()
+        .filter(|tick| *tick > 0.0)
+        .collect();
+    if even.len() > round.len() {
+        even
+    } else {
+        round
+    }
 }
 
 #[cfg(test)]

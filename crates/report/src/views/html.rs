@@ -17,6 +17,7 @@ mod inside;
 mod latency;
 mod log;
 mod measured;
+pub mod site;
 mod sweep;
 mod tables;
 mod time;

@@ -1,5 +1,6 @@
 //! Arguments of the verbs that read what is kept.
 
+use std::net::SocketAddr;
 use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
@@ -94,6 +95,21 @@ pub(crate) struct ReportArgs {
     #[arg(long)]
     pub(crate) markdown: bool,
     /// Where to put a copy of report.json.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) json: Option<PathBuf>,
+}
+
+/// Prints where it listens and answers until Ctrl-C. Nothing can be changed there. Every page answers JSON
+/// to `Accept: application/json` or `?format=json`.
+#[derive(Debug, Args)]
+pub(crate) struct ServeArgs {
+    /// Where to listen: an address, a port, or both; port 0 takes a free one.
+    #[arg(long, value_name = "ADDR", default_value = "127.0.0.1:7878", value_parser = values::listen)]
+    pub(crate) listen: SocketAddr,
+    /// The folder of all investigations.
+    #[arg(long, value_name = "DIR", default_value = "investigations")]
+    pub(crate) dir: PathBuf,
+    /// Where to put the address of the page as JSON.
     #[arg(long, value_name = "FILE")]
     pub(crate) json: Option<PathBuf>,
 }

@@ -1,6 +1,27 @@
 //! Values on the command line.
 
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+
 use slowpath_core::scenario::units;
+
+/// The port of `slowpath serve` unless told otherwise.
+const PORT: u16 = 7878;
+
+/// Where to listen. What is not said is of this machine alone, and [`PORT`].
+pub(super) fn listen(text: &str) -> Result<SocketAddr, String> {
+    let local = IpAddr::V4(Ipv4Addr::LOCALHOST);
+    let text = text.replacen("localhost", "127.0.0.1", 1);
+    let bare = text.trim_start_matches('[').trim_end_matches(']');
+    if let Ok(address) = text.parse() {
+        Ok(address)
+    } else if let Ok(port) = text.trim_start_matches(':').parse() {
+        Ok(SocketAddr::new(local, port))
+    } else if let Ok(ip) = bare.parse() {
+        Ok(SocketAddr::new(ip, PORT))
+    } else {
+        Err("say an address, a port or both, such as 127.0.0.1:7878, 8080 or [::1]:0".to_owned())
+    }
+}
 
 pub(super) fn levels(text: &str) -> Result<usize, String> {
     match text.parse() {

@@ -33,6 +33,7 @@ mod replays;
 mod restore;
 mod schemas;
 mod server_timing;
+mod serving;
 mod support;
 mod sweep;
 mod tables;

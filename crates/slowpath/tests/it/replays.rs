@@ -28,14 +28,14 @@ const RUNS: [(&str, Option<&str>); 9] = [
     ("healthy-nginx", None),
 ];
 
-fn fixture(name: &str) -> PathBuf {
+pub(crate) fn fixture(name: &str) -> PathBuf {
     root()
         .join("crates/slowpath/tests/fixtures/traced")
         .join(name)
 }
 
 /// Copies a run, which whoever judges it writes beside.
-fn copied(from: &Path, to: &Path) {
+pub(crate) fn copied(from: &Path, to: &Path) {
     fs::create_dir_all(to).unwrap();
     for entry in fs::read_dir(from).unwrap().map(Result::unwrap) {
         let target = to.join(entry.file_name());

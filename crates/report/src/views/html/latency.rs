@@ -83,6 +83,7 @@ fn percentile_curve(diagnosis: &Diagnosis, measured: &Measured<'_>, y: Scale) ->
         height_px: 270,
         drawing,
         over: html! {},
+        names: &[],
     }
     .render()
 }
@@ -181,6 +182,7 @@ fn modes(diagnosis: &Diagnosis, measured: &Measured<'_>, x: Scale) -> Markup {
         height_px: 270,
         drawing,
         over,
+        names: &[],
     }
     .render()
 }

@@ -152,6 +152,7 @@ fn frame(caption: &str, x: Scale, y: Axis, drawing: Markup) -> Markup {
         height_px: HEIGHT_PX,
         drawing,
         over: markup! {},
+        names: &[],
     }
     .render()
 }

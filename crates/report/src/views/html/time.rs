@@ -120,6 +120,7 @@ fn heat_map(
         height_px: 230,
         drawing,
         over,
+        names: &[],
     }
     .render()
 }
@@ -223,7 +224,7 @@ fn requests(diagnosis: &Diagnosis, record: &RunRecord, counted: &Counted, clock:
     let caption = "Requests a second";
     html! {
         (Frame { caption, x: clock.axis(), y: Axis { scale: y, show }, height_px: 110, drawing,
-            over: html! {} }.render())
+            over: html! {}, names: &[] }.render())
         div.legend { (key("s0", "completed")) (key("errors", "failed")) }
     }
 }
@@ -253,7 +254,7 @@ fn cpu(diagnosis: &Diagnosis, record: &RunRecord, clock: Clock) -> Markup {
         show: quantity::number,
     };
     html! {
-        (Frame { caption: &caption, x: clock.axis(), y, height_px: 110, drawing, over: html! {} }
+        (Frame { caption: &caption, x: clock.axis(), y, height_px: 110, drawing, over: html! {}, names: &[] }
             .render())
         div.legend { (key("s1", "target")) (key("s4", "slowpath")) }
         (unseen(record, &target, "CPU time of the target", &signal::PROCESS_CPU_USER))
@@ -291,6 +292,7 @@ fn throttling(diagnosis: &Diagnosis, record: &RunRecord, clock: Clock) -> Markup
         height_px: 90,
         drawing,
         over: html! {},
+        names: &[],
     }
     .render()
 }

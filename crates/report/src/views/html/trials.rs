@@ -103,7 +103,7 @@ fn blocks(hypothesis: &Hypothesis, outcome: &Outcome) -> Markup {
         },
     };
     html! {
-        (Frame { caption: &caption, x, y, height_px: 190, drawing, over: html! {} }.render())
+        (Frame { caption: &caption, x, y, height_px: 190, drawing, over: html! {}, names: &[] }.render())
         div.legend {
             (key("without", "without the intervention"))
             (key("with", "with it"))

@@ -9,7 +9,7 @@ use crate::exit::{Exit, Problem};
 use crate::{out, store};
 
 /// The file of a comparison, beside its blocks.
-const FILE: &str = "ab.json";
+pub(crate) const FILE: &str = "ab.json";
 
 /// The directory of the comparison that a person names by its path or the beginning of its id;
 /// `None` if that names none, or several.

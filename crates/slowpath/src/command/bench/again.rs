@@ -9,7 +9,7 @@ use crate::exit::{Exit, Problem};
 use crate::{out, store};
 
 /// The file of a run of figures. Beside a manifest it would be of another kind.
-const FILE: &str = "bench.json";
+pub(crate) const FILE: &str = "bench.json";
 
 /// Why no cause is told.
 const NO_REQUESTS: &str = "these are figures that a tool gave, not requests, so there is no cause \
@@ -46,7 +46,8 @@ pub(crate) fn no_requests(dir: &Path) -> Problem {
     )
 }
 
-fn read(dir: &Path) -> Result<BenchReport, Problem> {
+/// The figures in a directory, with their summaries by this version.
+pub(crate) fn read(dir: &Path) -> Result<BenchReport, Problem> {
     let path = dir.join(FILE);
     let wrong = |what: String| {
         Problem::usage(

@@ -9,7 +9,7 @@ use crate::exit::{Exit, Problem};
 use crate::{out, store};
 
 /// The file of a sweep, beside its windows.
-const FILE: &str = "sweep.json";
+pub(crate) const FILE: &str = "sweep.json";
 
 /// What is shown of a sweep.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -74,7 +74,8 @@ pub(crate) fn again(dir: &Path, shown: Shown, copy: Option<&Path>) -> Result<Exi
     Ok(Exit::Done)
 }
 
-fn read(dir: &Path) -> Result<Sweep, Problem> {
+/// The sweep in a directory, analysed by this version.
+pub(crate) fn read(dir: &Path) -> Result<Sweep, Problem> {
     let path = dir.join(FILE);
     let wrong = |what: String| {
         Problem::usage(
