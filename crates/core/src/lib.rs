@@ -17,6 +17,7 @@ pub mod logs;
 pub mod model;
 pub mod nanos;
 pub mod plan;
+pub mod profile_pass;
 pub mod profiles;
 pub mod record;
 pub mod sample;

@@ -11,6 +11,7 @@ use std::fmt;
 use serde::{Deserialize, Serialize};
 
 use crate::nanos::Span;
+use crate::profile_pass::ProfilePass;
 
 /// All profiles of a run.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -24,6 +25,10 @@ pub struct Profiles {
     pub releases: Vec<Release>,
     /// Where goroutines stood, in order of time.
     pub dumps: Vec<Dump>,
+    /// What the profiling pass behind the repeats told, which is kept in files of its own; `None`
+    /// without one.
+    #[serde(skip)]
+    pub pass: Option<Box<ProfilePass>>,
 }
 
 /// The end of a function's name that a profile hid.
@@ -169,6 +174,7 @@ impl Profiles {
             stacks: self.stacks.clone(),
             releases: releases.collect(),
             dumps: dumps.collect(),
+            pass: self.pass.clone(),
         }
     }
 }
@@ -205,6 +211,7 @@ mod tests {
                     goroutines: 2,
                 }],
             }],
+            pass: None,
         }
     }
 

@@ -16,6 +16,7 @@ mod failures;
 mod health;
 mod inside;
 mod passes;
+mod profile;
 mod server_timing;
 mod shape;
 mod spans;
@@ -40,6 +41,11 @@ pub use shape::{
 
 pub use server_timing::{EndpointTimings, TimingFigures};
 pub use spans::{EndpointSpans, GapState, RepeatedSpans, SpanFigures, SpanGap};
+
+pub use profile::{
+    CpuShares, FunctionShare, Lead, LeadKind, LeadRemedy, ProfileView, ProfilingEffect,
+    SampledShare, WaitShares, WaitSite,
+};
 
 pub use passes::{ClassFigures, FirstTouchFigures, PassFigures, ResetProof};
 pub use verdicts::{
@@ -86,6 +92,9 @@ pub struct Diagnosis {
     /// What tracing showed of the target's inside; left out of runs that were not traced.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub trace: Option<TraceView>,
+    /// What a profiling pass behind the repeats showed; left out of runs without one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub profile: Option<ProfileView>,
     /// Signals that could not be observed.
     pub gaps: Vec<GapNote>,
     /// What became of the scenario's gates, in its order; empty for one without.

@@ -20,6 +20,7 @@ use crate::instrument::Load;
 use crate::over_repeats::leave_out;
 use crate::passes::{checks, passes};
 use crate::precision::precision;
+use crate::profiled;
 use crate::summary::load_in_words;
 use crate::trace::view::view;
 use crate::trial::{Answer, Ranked, Trial};
@@ -65,6 +66,7 @@ pub fn judge_by(record: &RunRecord, spread: &dyn Spread) -> Diagnosis {
         version: VERSION.to_owned(),
         run: run_summary(&case, load, valid, health),
         validity,
+        profile: profiled::view(&case, &judged.endpoints),
         endpoints: judged.endpoints,
         passes,
         users: classes(&case),

@@ -42,6 +42,7 @@ mod overlap;
 mod passes;
 mod precision;
 mod predict;
+mod profiled;
 mod profiles;
 mod queueing;
 mod recurring;

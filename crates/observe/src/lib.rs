@@ -26,6 +26,6 @@ pub mod target;
 pub mod trace;
 
 pub use observer::Observer;
-pub use pprof::{ProfileWatch, Profiled, Profiler};
+pub use pprof::{PassProfiled, PassProfiler, ProfileWatch, Profiled, Profiler};
 pub use probes::{Watch, Watched};
 pub use trace::{TraceWatch, Traced, Tracer};

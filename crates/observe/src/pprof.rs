@@ -12,6 +12,7 @@
 mod client;
 pub mod dump;
 mod gather;
+mod pass;
 pub mod profile;
 
 use std::collections::BTreeMap;
@@ -31,6 +32,7 @@ use slowpath_core::timeline::Gap;
 use crate::clock;
 use client::Client;
 use gather::Gather;
+pub use pass::{PassProfiled, PassProfiler};
 use profile::Profile;
 
 /// Dumps take at most this part of the time, 2.5 %: half of what tracing may take.
@@ -101,11 +103,7 @@ impl Profiler {
     pub fn start(watch: ProfileWatch) -> Self {
         let over = Arc::new(AtomicBool::new(false));
         let own = Arc::clone(&over);
-        let runtime = tokio::runtime::Builder::new_current_thread()
-            .enable_io()
-            .enable_time()
-            .build();
-        let thread = runtime.and_then(|runtime| {
+        let thread = runtime().and_then(|runtime| {
             Builder::new()
                 .name("slowpath-pprof".to_owned())
                 .spawn(move || {
@@ -136,6 +134,14 @@ impl Profiler {
             ..Profiled::default()
         })
     }
+}
+
+/// What a thread that fetches waits in.
+fn runtime() -> std::io::Result<tokio::runtime::Runtime> {
+    tokio::runtime::Builder::new_current_thread()
+        .enable_io()
+        .enable_time()
+        .build()
 }
 
 /// What came over the wire.

@@ -10,6 +10,7 @@
 //! | `trace/` | after each repeat | what the kernel told of threads, see [`crate::trace`] |
 //! | `spans/` | after each repeat | what the target told of requests, see `spans.rs` |
 //! | `profiles/` | after each repeat | what the target's runtime told, see `profiles.rs` |
+//! | `profiling/` | behind the repeats | what a profiling pass told, see `profile_pass.rs` |
 //! | `*.spool` | while the run goes on | rows of an unfinished run, see `spool.rs` |
 //! | `logs/` | while the run goes on | output of the target and its services |
 //! | `report.json`, `report.html`, `experiments/` | later | derived; may be deleted |
@@ -43,6 +44,8 @@ pub const TIMINGS: &str = "server-timing";
 /// The folder of what the target's runtime told of its code, a file a repeat; absent if it was not
 /// asked.
 pub const PROFILES: &str = "profiles";
+/// The folder of the profiling pass behind the repeats; absent without one.
+pub const PROFILING: &str = "profiling";
 /// The folder of the output of the target and its services.
 pub const LOGS: &str = "logs";
 /// The diagnosis for programs.
@@ -67,7 +70,7 @@ pub(crate) const SERIES_SPOOL: &str = "series.spool";
 pub(crate) const KEYS_SPOOL: &str = "keys.spool";
 
 /// What was recorded: never replaced by something derived.
-const RECORDED: [&str; 15] = [
+const RECORDED: [&str; 16] = [
     MANIFEST,
     SAMPLES,
     STREAM_EVENTS,
@@ -77,6 +80,7 @@ const RECORDED: [&str; 15] = [
     SPANS,
     TIMINGS,
     PROFILES,
+    PROFILING,
     LOGS,
     SAMPLES_SPOOL,
     STREAM_EVENTS_SPOOL,

@@ -19,6 +19,7 @@ mod investigations;
 mod jsonl;
 mod logs;
 mod manifest;
+mod profile_pass;
 mod profiles;
 mod reader;
 mod recover;

@@ -8,6 +8,7 @@ use slowpath_core::profiles::Profiles;
 
 use crate::error::RecordError;
 use crate::files;
+use crate::profile_pass;
 use crate::seal::Seal;
 
 /// The name of the file of a repeat.
@@ -73,5 +74,6 @@ pub(crate) fn read(dir: &Path, seals: Option<&[Seal]>) -> Result<Profiles, Recor
     }
     all.dumps
         .sort_by_key(|dump| (dump.span.begin, dump.span.end));
+    all.pass = profile_pass::read(dir, seals)?.map(Box::new);
     Ok(all)
 }

@@ -14,6 +14,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::{Builder, JoinHandle};
 use std::time::{Duration, Instant};
 
+use slowpath_core::profile_pass::ProfilePass;
 use slowpath_core::profiles::Profiles;
 use slowpath_core::record::Manifest;
 use slowpath_core::sample::{Sample, StreamEvent};
@@ -26,6 +27,7 @@ use crate::error::RecordError;
 use crate::events::{self, Event};
 use crate::files;
 use crate::manifest;
+use crate::profile_pass;
 use crate::profiles;
 use crate::samples::{GROUP_ROWS, SamplesWriter};
 use crate::seal::Seal;
@@ -242,6 +244,19 @@ impl RunWriter {
         profiles::write(&self.dir, repeat, profiles)
     }
 
+    /// Records what the profiling pass told, and the profiles as they came, by the names of their
+    /// files; it survives a kill from here on.
+    ///
+    /// # Errors
+    /// On I/O errors.
+    pub fn profile_pass(
+        &self,
+        pass: &ProfilePass,
+        raw: &[(String, Vec<u8>)],
+    ) -> Result<(), RecordError> {
+        profile_pass::write(&self.dir, pass, raw)
+    }
+
     /// Ends the run: turns the spool into its final files and writes the final manifest.
     ///
     /// # Errors
@@ -279,6 +294,7 @@ impl RunWriter {
         recorded.extend(spans::recorded(dir)?);
         recorded.extend(timings::recorded(dir)?);
         recorded.extend(profiles::recorded(dir)?);
+        recorded.extend(profile_pass::recorded(dir));
         let seals: Result<Vec<Seal>, _> = recorded.iter().map(|name| Seal::of(dir, name)).collect();
         manifest::write(dir, manifest, &seals?)?;
         spool::remove(dir)

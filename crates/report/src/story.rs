@@ -15,6 +15,7 @@ mod health;
 pub(crate) mod inside;
 mod over;
 mod passes;
+pub(crate) mod profile;
 mod questions;
 mod server_timing;
 mod shape;

@@ -1,5 +1,6 @@
 //! Measuring: repeats of load under observation, streamed into a record.
 
+mod pass;
 mod profiling;
 mod tracing;
 mod window;
@@ -46,6 +47,8 @@ pub(crate) struct Measurement<'a> {
     pub(crate) examiner: &'a Examiner,
     /// Whether the target's threads are traced: not where blocks are compared with each other.
     pub(crate) trace: bool,
+    /// Whether a profiling pass follows the repeats.
+    pub(crate) profile: bool,
 }
 
 impl<'a> Measurement<'a> {
@@ -182,7 +185,9 @@ fn repeats(
         let stopped = interrupt::came(&wanted.stop);
         let passes_over = (repeat + 1) % wanted.plan.passes() == 0;
         let last = stopped || measured.is_err() || repeat + 1 == windows;
-        if last || (load.fresh && passes_over) {
+        // A profiling pass begins as a repeat does.
+        let to_profile = wanted.profile && last && !stopped && measured.is_ok();
+        if (last && !to_profile) || (load.fresh && passes_over) {
             current.end();
         } else {
             session = Some(current);
@@ -201,7 +206,10 @@ fn repeats(
             break;
         }
     }
-    if let Some(left) = session {
+    if wanted.profile && !interrupt::came(&wanted.stop) {
+        setting.telemetry.begin(wanted.plan.seed, windows);
+        pass::profile(wanted, setting, session, writer, companion);
+    } else if let Some(left) = session {
         left.end();
     }
     Ok(())

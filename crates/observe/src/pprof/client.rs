@@ -54,19 +54,29 @@ impl Client {
 
     /// Fetches the bytes of a profile. A connection that the target closed is made once more.
     pub(super) async fn fetch(&mut self, name: &str) -> Result<Bytes, String> {
+        self.fetch_within(name, LONGEST).await
+    }
+
+    /// The same of a profile that the target takes its time for: so long, and as long as any other
+    /// may take.
+    pub(super) async fn fetch_after(&mut self, name: &str, of: Duration) -> Result<Bytes, String> {
+        self.fetch_within(name, of + LONGEST).await
+    }
+
+    async fn fetch_within(&mut self, name: &str, longest: Duration) -> Result<Bytes, String> {
         let kept = self
             .sender
             .as_ref()
             .is_some_and(|sender| !sender.is_closed());
-        let fetched = timeout(LONGEST, self.ask(name)).await;
+        let fetched = timeout(longest, self.ask(name)).await;
         let answer = match fetched {
-            Ok(Err(Failure::Connection(_))) if kept => timeout(LONGEST, self.ask(name)).await,
+            Ok(Err(Failure::Connection(_))) if kept => timeout(longest, self.ask(name)).await,
             other => other,
         };
         answer
             .unwrap_or(Err(Failure::Connection(format!(
                 "no answer in {} s",
-                LONGEST.as_secs()
+                longest.as_secs()
             ))))
             .map_err(|failure| match failure {
                 Failure::Connection(why) => {

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use slowpath_core::nanos::Span;
+use slowpath_core::profile_pass::{CpuSamples, Waited};
 use slowpath_core::profiles::{CodeLine, Dump, Profiles, Release, Standing};
 
 use super::dump::Group;
@@ -13,9 +14,16 @@ const MOST_STACKS: usize = 1 << 16;
 /// Entries of all dumps that a repeat keeps at most: ten megabytes as text.
 const MOST_STANDING: usize = 1_000_000;
 
-/// What the values of Go's mutex profile are called.
+/// What the values of Go's profiles of waits are called.
 const WAITS: &str = "contentions/count";
 const DELAY: &str = "delay/nanoseconds";
+/// What the values of Go's CPU profile are called.
+const SAMPLES: &str = "samples/count";
+const CPU: &str = "cpu/nanoseconds";
+
+fn value(sample: &Sample, place: usize) -> i64 {
+    sample.values.get(place).map_or(0, |value| *value)
+}
 
 pub(super) struct Gather {
     repeat: u16,
@@ -63,36 +71,67 @@ impl Gather {
 
     /// Adds what the mutex profile counted between two readings.
     pub(super) fn releases(&mut self, before: &Profile, after: &Profile) {
+        let repeat = self.repeat;
+        let waited = self.waited(before, after).into_iter();
+        self.all.releases.extend(waited.map(|waited| Release {
+            repeat,
+            stack: waited.stack,
+            count: waited.count,
+            delay_ns: waited.delay_ns,
+        }));
+    }
+
+    /// What a profile of waits counted between two readings; nothing if it is none, or if there is
+    /// no room for its stacks.
+    pub(super) fn waited(&mut self, before: &Profile, after: &Profile) -> Vec<Waited> {
         let mut counted: BTreeMap<u32, (i64, i64)> = BTreeMap::new();
         for (profile, sign) in [(before, -1), (after, 1)] {
             let (Some(waits), Some(delay)) = (profile.place_of(WAITS), profile.place_of(DELAY))
             else {
-                return;
+                return Vec::new();
             };
-            let value = |sample: &Sample, place: usize| sample.values.get(place).map_or(0, |v| *v);
             for sample in &profile.samples {
                 let Some(stack) = self.stack(&sample.stack) else {
-                    return;
+                    return Vec::new();
                 };
                 let sum = counted.entry(stack).or_default();
-                sum.0 = sum
-                    .0
-                    .saturating_add(value(sample, waits).saturating_mul(sign));
-                sum.1 = sum
-                    .1
-                    .saturating_add(value(sample, delay).saturating_mul(sign));
+                let add = |sum: i64, of: i64| sum.saturating_add(of.saturating_mul(sign));
+                sum.0 = add(sum.0, value(sample, waits));
+                sum.1 = add(sum.1, value(sample, delay));
             }
         }
         let counted = counted.into_iter().filter(|(_, (_, delay))| *delay > 0);
-        let repeat = self.repeat;
-        self.all
-            .releases
-            .extend(counted.map(|(stack, (count, delay))| Release {
-                repeat,
-                stack,
-                count: u64::try_from(count).unwrap_or(0),
-                delay_ns: delay.unsigned_abs(),
-            }));
+        let waited = counted.map(|(stack, (count, delay))| Waited {
+            stack,
+            count: u64::try_from(count).unwrap_or(0),
+            delay_ns: delay.unsigned_abs(),
+        });
+        waited.collect()
+    }
+
+    /// Samples of the CPU time by stack, and the CPU time that they stand for; `None` if the profile
+    /// is another one.
+    pub(super) fn cpu(&mut self, slice: u16, profile: &Profile) -> Option<(Vec<CpuSamples>, u64)> {
+        let samples = profile.place_of(SAMPLES)?;
+        let cpu = profile.place_of(CPU)?;
+        let (mut counted, mut cpu_ns) = (BTreeMap::<u32, u64>::new(), 0_u64);
+        for sample in &profile.samples {
+            let count = u64::try_from(value(sample, samples)).unwrap_or(0);
+            if count == 0 {
+                continue;
+            }
+            let stack = self.stack(&sample.stack)?;
+            let sum = counted.entry(stack).or_default();
+            *sum = sum.saturating_add(count);
+            cpu_ns = cpu_ns.saturating_add(u64::try_from(value(sample, cpu)).unwrap_or(0));
+        }
+        let counted = counted.into_iter();
+        let counted = counted.map(|(stack, count)| CpuSamples {
+            slice,
+            stack,
+            count,
+        });
+        Some((counted.collect(), cpu_ns))
     }
 
     pub(super) fn done(self) -> Profiles {
@@ -193,5 +232,31 @@ mod tests {
         let told = all.releases.iter();
         let told: Vec<_> = told.map(|r| (r.stack, r.count, r.delay_ns)).collect();
         assert_eq!(told, [(0, 3, 60), (2, 2, 5)]);
+    }
+
+    #[test]
+    fn samples_are_counted_by_stack_and_nothing_else_is_a_cpu_profile() {
+        let of_cpu = profile(
+            &[SAMPLES, CPU],
+            vec![
+                sample("a", &[3, 30]),
+                sample("b", &[-1, -10]),
+                sample("a", &[2, 20]),
+                sample("c", &[]),
+            ],
+        );
+        let mut gather = Gather::new(0);
+        let (samples, cpu_ns) = gather.cpu(4, &of_cpu).unwrap();
+        let expected = CpuSamples {
+            slice: 4,
+            stack: 0,
+            count: 5,
+        };
+        assert_eq!((samples, cpu_ns), (vec![expected], 50));
+        assert!(
+            gather
+                .cpu(0, &profile(&[WAITS, DELAY], Vec::new()))
+                .is_none()
+        );
     }
 }

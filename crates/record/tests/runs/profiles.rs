@@ -1,6 +1,7 @@
 //! What the target's runtime told is read back as it was, finished or not.
 
 use slowpath_core::nanos::{Nanos, Span};
+use slowpath_core::profile_pass::{CpuSamples, ProfilePass};
 use slowpath_core::profiles::{CodeLine, Dump, Profiles, Release, Standing};
 use slowpath_record::RunWriter;
 
@@ -31,6 +32,7 @@ fn profiles(repeat: u16) -> Profiles {
             delay_ns: 5 + u64::from(repeat),
         }],
         dumps: vec![dump(at, 1), dump(at + 20, 70_000)],
+        pass: None,
     }
 }
 
@@ -71,4 +73,45 @@ fn a_file_of_profiles_that_was_changed_or_is_gone_is_damage() {
     assert!(error.contains("checksum"), "{error}");
     std::fs::remove_file(&path).unwrap();
     slowpath_record::read(&run).unwrap_err();
+}
+
+#[test]
+fn a_profiling_pass_comes_back_and_damage_of_it_is_told() {
+    let dir = tempfile::tempdir().unwrap();
+    let run = dir.path().join("run");
+    let writer = RunWriter::create(&run, &manifest()).unwrap();
+    assert_eq!(slowpath_record::read(&run).unwrap().profiles.pass, None);
+    let own = profiles(0);
+    let mut pass = ProfilePass {
+        lines: own.lines,
+        stacks: own.stacks,
+        slices: 2,
+        cpu: vec![CpuSamples {
+            slice: 1,
+            stack: 1,
+            count: 7,
+        }],
+        locks: Some(Vec::new()),
+        ..ProfilePass::default()
+    };
+    let raw = [("cpu-0.pb.gz".to_owned(), b"as it came".to_vec())];
+    writer.profile_pass(&pass, &raw).unwrap();
+    let read = || slowpath_record::read(&run).unwrap().profiles.pass.clone();
+    assert_eq!(read().as_deref(), Some(&pass));
+    pass.cpu[0].slice = 2;
+    writer.profile_pass(&pass, &raw).unwrap();
+    let error = slowpath_record::read(&run).unwrap_err().to_string();
+    assert!(error.contains("not in its table"), "{error}");
+    pass.slices = 3;
+    writer.profile_pass(&pass, &raw).unwrap();
+    writer.finish(&manifest()).unwrap();
+    assert_eq!(read().as_deref(), Some(&pass));
+    let kept = std::fs::read(run.join("profiling/cpu-0.pb.gz")).unwrap();
+    assert_eq!(kept, b"as it came");
+    let path = run.join("profiling/pass.json");
+    let mut bytes = std::fs::read(&path).unwrap();
+    bytes[20] ^= 1;
+    std::fs::write(&path, &bytes).unwrap();
+    let error = slowpath_record::read(&run).unwrap_err().to_string();
+    assert!(error.contains("checksum"), "{error}");
 }

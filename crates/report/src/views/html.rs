@@ -17,6 +17,7 @@ mod inside;
 mod latency;
 mod log;
 mod measured;
+mod profile;
 pub mod site;
 mod sweep;
 mod tables;
@@ -66,6 +67,7 @@ pub fn html_by(
                     (trials::experiments(experiments))
                     (log::section(&diagnosis.run.id, log))
                     (inside::section(diagnosis))
+                    (profile::section(diagnosis))
                     (gates::section(&diagnosis.gates))
                     (latency::section(diagnosis, &measured))
                     (time::section(diagnosis, record, &measured))

@@ -16,6 +16,7 @@ mod gates;
 mod history;
 mod log;
 mod page;
+mod profile;
 mod sweep;
 
 pub use ab::ab_markdown;
@@ -41,6 +42,7 @@ pub fn markdown(diagnosis: &Diagnosis, experiments: &[Experiment]) -> String {
         let _ = writeln!(text, "\n## Causes\n\n{nothing}.");
     }
     told_experiments(&mut text, experiments);
+    profile::section(&mut text, diagnosis);
     gates::section(&mut text, &diagnosis.gates);
     failures::section(&mut text, diagnosis);
     lists(&mut text, diagnosis);

@@ -74,6 +74,7 @@ pub fn terminal(
         page.end();
     }
     beside(&mut page, diagnosis, experiments);
+    profile(&mut page, diagnosis);
     gates::gates(&mut page, &diagnosis.gates);
     conditions(&mut page, diagnosis);
     steps(&mut page, diagnosis, report);
@@ -335,6 +336,27 @@ fn beside(page: &mut Page, diagnosis: &Diagnosis, experiments: &[Experiment]) {
         );
         page.end();
     }
+}
+
+/// What a profiling pass shows, and what to try.
+fn profile(page: &mut Page, diagnosis: &Diagnosis) {
+    let Some(view) = &diagnosis.profile else {
+        return;
+    };
+    for lead in &view.leads {
+        page.labelled("lead", Tint::Plain, LABEL);
+        page.words(&lead.summary, Tint::Plain);
+        page.words(&format!("({})", story::profile::remedies(lead)), Tint::Dim);
+        page.end();
+    }
+    if let Some(limits) = story::profile::limits(&view.leads) {
+        page.labelled("", Tint::Plain, LABEL);
+        page.words(&limits, Tint::Dim);
+        page.end();
+    }
+    page.labelled("profile", Tint::Plain, LABEL);
+    page.words(&story::profile::told(view).join("; "), Tint::Plain);
+    page.end();
 }
 
 /// What the figures rest on.

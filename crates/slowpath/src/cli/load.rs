@@ -60,6 +60,10 @@ pub(crate) struct RunArgs {
     /// inside the server stays unseen.
     #[arg(long)]
     pub(crate) no_trace: bool,
+    /// Load once more behind the repeats, with profiling on, and tell where the CPU time goes and
+    /// what is waited for; these requests are in no figure.
+    #[arg(long)]
+    pub(crate) profile: bool,
     /// This run's own directory; otherwise .slowpath/runs/ULID.
     #[arg(long, value_name = "DIR")]
     pub(crate) out: Option<PathBuf>,

@@ -274,6 +274,7 @@ impl Comparer<'_> {
             guardian: self.guardian,
             examiner: &self.examiner,
             trace: false,
+            profile: false,
         };
         match self.arms.live() {
             Some(toggle) => {

@@ -206,6 +206,7 @@ fn experiment(
         guardian: &guardian,
         examiner: &Examiner::default(),
         trace: false,
+        profile: false,
     };
     if !args.quiet {
         out::say(&format!(

@@ -62,6 +62,7 @@ pub(crate) fn measured(args: &RunArgs) -> Result<(Judged, Exit)> {
         guardian: &guardian,
         examiner: &Examiner::default(),
         trace: !args.no_trace,
+        profile: args.profile,
     };
     let trouble = match &toggle {
         None => measure(&wanted, &mut Alone),

@@ -31,25 +31,12 @@ impl Profiling {
         session: &Session,
         control: &Arc<Control>,
     ) -> Result<Self, Problem> {
-        let scenario = &wanted.plan.scenario;
         // Comparisons trace nothing, and fetch nothing: both would move what they compare.
-        let Some(url) = scenario.target.pprof.as_ref().filter(|_| wanted.trace) else {
+        if !wanted.trace {
             return Ok(Self(None));
-        };
-        let url = Url::parse(&url.expand(&session.places))
-            .map_err(|e| Problem::usage(format!("target.pprof: {e}"), "http://HOST:PORT"))?;
-        let (control, duration_ns) = (Arc::clone(control), scenario.load.duration_ns);
-        let window = move || {
-            let begin_ns = control.progress.window_begin_ns.load(Ordering::Relaxed);
-            let begin = Nanos::from_stored(begin_ns)?;
-            Some(Span::new(begin, begin.plus(duration_ns)))
-        };
-        Ok(Self(Some(Profiler::start(ProfileWatch {
-            url,
-            repeat,
-            seed: wanted.plan.seed,
-            window: Box::new(window),
-        }))))
+        }
+        let watch = served(wanted, repeat, session, control)?;
+        Ok(Self(watch.map(Profiler::start)))
     }
 
     /// Ends; the profiles, and what became of them if any were wanted.
@@ -65,4 +52,31 @@ impl Profiling {
         record.gaps(profiled.gaps);
         (profiled.profiles, Some(profiled.facts))
     }
+}
+
+/// Where a target serves its profiles, and when they are wanted; `None` if the scenario does not say.
+pub(super) fn served(
+    wanted: &Measurement<'_>,
+    repeat: u16,
+    session: &Session,
+    control: &Arc<Control>,
+) -> Result<Option<ProfileWatch>, Problem> {
+    let scenario = &wanted.plan.scenario;
+    let Some(url) = &scenario.target.pprof else {
+        return Ok(None);
+    };
+    let url = Url::parse(&url.expand(&session.places))
+        .map_err(|e| Problem::usage(format!("target.pprof: {e}"), "http://HOST:PORT"))?;
+    let (control, duration_ns) = (Arc::clone(control), scenario.load.duration_ns);
+    let window = move || {
+        let begin_ns = control.progress.window_begin_ns.load(Ordering::Relaxed);
+        let begin = Nanos::from_stored(begin_ns)?;
+        Some(Span::new(begin, begin.plus(duration_ns)))
+    };
+    Ok(Some(ProfileWatch {
+        url,
+        repeat,
+        seed: wanted.plan.seed,
+        window: Box::new(window),
+    }))
 }

@@ -50,21 +50,22 @@ impl Tracing {
         session: &mut Session,
         control: &Arc<Control>,
     ) -> Self {
-        let without = |reason: &str, remedy: &str| Self {
-            tracer: None,
-            why_not: Some(Gap {
-                signal: SIGNAL.to_owned(),
-                reason: reason.to_owned(),
-                remedy: remedy.to_owned(),
-            }),
-            teller: None,
-        };
         if !wanted.trace {
-            return without("it was not asked for", "measure without --no-trace");
+            return Self::without("it was not asked for", "measure without --no-trace");
         }
+        Self::begin(wanted, repeat, session, control)
+    }
+
+    /// Begins to trace whether repeats are traced or not: in a profiling pass.
+    pub(super) fn begin(
+        wanted: &Measurement<'_>,
+        repeat: u16,
+        session: &mut Session,
+        control: &Arc<Control>,
+    ) -> Self {
         let peers = session.service_pids();
         let Some(watched) = &session.watched else {
-            return without(
+            return Self::without(
                 "no process of the target is known on this host",
                 "run slowpath on the target's host, or give --pid",
             );
@@ -89,6 +90,18 @@ impl Tracing {
             teller: Some(teller),
             tracer: Some(tracer),
             why_not: None,
+        }
+    }
+
+    fn without(reason: &str, remedy: &str) -> Self {
+        Self {
+            tracer: None,
+            why_not: Some(Gap {
+                signal: SIGNAL.to_owned(),
+                reason: reason.to_owned(),
+                remedy: remedy.to_owned(),
+            }),
+            teller: None,
         }
     }
 

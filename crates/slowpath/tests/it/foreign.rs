@@ -59,11 +59,20 @@ pub(crate) fn c(folder: &Path, flags: &[&str]) -> Option<Vec<String>> {
 
 /// `mutex.go`, compiled in the folder.
 pub(crate) fn go(folder: &Path) -> Option<Vec<String>> {
+    of_go(folder, "mutex")
+}
+
+/// `profiled.go`, compiled in the folder.
+pub(crate) fn profiled(folder: &Path) -> Option<Vec<String>> {
+    of_go(folder, "profiled")
+}
+
+fn of_go(folder: &Path, name: &str) -> Option<Vec<String>> {
     let compiler = program(&["go"])?;
-    let binary = folder.join("mutex");
+    let binary = folder.join(name);
     let mut command = Command::new(compiler);
     command.args(["build", "-o"]).arg(&binary);
-    compiled(command.arg(source(folder, "mutex.go")));
+    compiled(command.arg(source(folder, &format!("{name}.go"))));
     Some(vec![binary.display().to_string()])
 }
 

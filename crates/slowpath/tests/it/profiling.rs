@@ -1,5 +1,6 @@
 //! What a Go server tells of itself: the lock that its requests wait for is named at once by its
-//! profiles, and a healthy one is left alone. The server is `foreign/mutex.go`.
+//! profiles, and a healthy one is left alone. The server is `foreign/mutex.go`. Behind the repeats a
+//! pass of its own has leads, where there are some: in `foreign/profiled.go`.
 
 use std::path::Path;
 
@@ -7,7 +8,7 @@ use serde_json::Value;
 
 use crate::foreign;
 use crate::support::{
-    blamed, disturbances, names, of_the_long_list, run_scenario, skipped, stderr,
+    blamed, disturbances, names, of_the_long_list, run, run_scenario, skipped, stderr,
 };
 
 /// The least share of the excess that the cause must have.
@@ -104,4 +105,135 @@ fn profiles_that_are_not_there_are_a_gap_and_nothing_worse() {
         assert!(reason.contains("/debug/pprof/"), "{gap:#}");
     }
     assert!(stderr(&output).contains("profile."), "{}", stderr(&output));
+}
+
+/// Runs a server with a profiling pass of so many seconds, and gives the report.
+fn with_pass(folder: &Path, command: &[String], rate: u32, seconds: u32, pprof: &str) -> Value {
+    let scenario = format!(
+        "[target]\nurl = \"http://127.0.0.1:{{port}}\"\ncommand = {command:?}\nready = \"tcp\"\n\
+         {pprof}\n\
+         [load]\nmodel = \"open\"\nrate = \"{rate}/s\"\nconnections = 16\n\
+         warmup = \"500ms\"\nduration = \"{seconds}s\"\n\
+         [[endpoint]]\nname = \"page\"\nrequest = \"GET /\"\n"
+    );
+    std::fs::write(folder.join("scenario.toml"), scenario).unwrap();
+    let (_, report, output) = run(folder, &["scenario.toml", "--profile", "--out", "run"]);
+    assert!(!report.is_null(), "{}", stderr(&output));
+    report
+}
+
+const PPROF: &str = "pprof = \"http://127.0.0.1:{port}\"";
+
+/// The leads of a kind, by what they are about.
+fn leads<'r>(report: &'r Value, kind: &str) -> Vec<(&'r str, &'r Value)> {
+    let leads = report["profile"]["leads"].as_array().unwrap().iter();
+    let of_kind = leads.filter(|lead| lead["kind"] == kind);
+    of_kind
+        .map(|lead| (lead["of"].as_str().unwrap(), lead))
+        .collect()
+}
+
+/// What holds of every pass: its requests are in no figure, and no lead gains more than there is.
+fn holds_together(report: &Value, rate: u32, seconds: u32) {
+    let profile = &report["profile"];
+    let asked = f64::from(rate * seconds);
+    for (what, requests) in [
+        ("measured", &report["endpoints"][0]["requests"]),
+        ("profiled", &profile["requests"]),
+    ] {
+        let requests = requests.as_f64().unwrap();
+        assert!(requests < 1.5 * asked, "{what}: {requests} of {asked}");
+    }
+    assert_eq!(report["run"]["repeats"], 1);
+    let per_request_ms = profile["cpu"]["per_request_ms"].as_f64().unwrap();
+    for (_, lead) in leads(report, "cpu") {
+        let gain_ms = lead["gain_most_ms"].as_f64().unwrap();
+        assert!(gain_ms <= per_request_ms + 1e-6, "{lead:#}");
+    }
+}
+
+#[test]
+fn a_function_that_has_most_of_the_cpu_time_is_a_lead_and_no_finding() {
+    let folder = tempfile::tempdir().unwrap();
+    let Some(server) = foreign::profiled(folder.path()) else {
+        return;
+    };
+    let command = [server, vec!["{port}".to_owned(), "hot".to_owned()]].concat();
+    let report = with_pass(folder.path(), &command, 100, 3, PPROF);
+    holds_together(&report, 100, 3);
+    let profile = &report["profile"];
+    assert_eq!(profile["source"], "pprof");
+    let run = folder.path().join("run/profiling");
+    let files = profile["files"].as_array().unwrap().iter();
+    for file in files.map(|file| file.as_str().unwrap()) {
+        let bytes = std::fs::read(run.join(file)).unwrap();
+        assert!(bytes.starts_with(&[0x1f, 0x8b]), "{file} is not packed");
+    }
+    let samples = profile["cpu"]["samples"].as_u64().unwrap();
+    if samples < 30 {
+        return skipped(&format!(
+            "{samples} samples: the host gave the server no time"
+        ));
+    }
+    let found = leads(&report, "cpu");
+    assert_eq!(found.len(), 1, "{profile:#}");
+    let (of, lead) = found[0];
+    assert_eq!(of, "main.scramble");
+    let callers = lead["callers"].as_array().unwrap();
+    assert!(
+        callers[0].as_str().unwrap().contains("(profiled.go:"),
+        "{lead:#}"
+    );
+    assert!(lead["share"]["low"].as_f64().unwrap() > 0.4);
+    let html = std::fs::read_to_string(folder.path().join("run/report.html")).unwrap();
+    assert!(html.contains("main.scramble has "), "the page tells it");
+}
+
+#[test]
+fn a_contended_lock_is_a_lead_and_a_healthy_server_has_none() {
+    if !of_the_long_list() {
+        return;
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let Some(server) = foreign::profiled(folder.path()) else {
+        return;
+    };
+    let of_mode = |mode: &str, rate| {
+        let own = folder.path().join(mode);
+        std::fs::create_dir(&own).unwrap();
+        let command = [&server[..], &["{port}".to_owned(), mode.to_owned()]].concat();
+        let report = with_pass(&own, &command, rate, 5, PPROF);
+        holds_together(&report, rate, 5);
+        report
+    };
+    let contended = of_mode("lock", 250);
+    let locks = leads(&contended, "lock");
+    assert_eq!(locks.len(), 1, "{:#}", contended["profile"]);
+    assert_eq!(locks[0].0, "main.countLocked");
+    assert!(locks[0].1["share"]["share"].as_f64().unwrap() > 0.5);
+    let healthy = of_mode("healthy", 100);
+    let none = healthy["profile"]["leads"].as_array().unwrap();
+    assert!(none.is_empty(), "{:#}", healthy["profile"]);
+}
+
+#[test]
+fn what_is_no_go_is_sampled_by_the_kernel() {
+    if !of_the_long_list() {
+        return;
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let Some(server) = foreign::c(folder.path(), foreign::WITHOUT_FRAME_POINTERS) else {
+        return;
+    };
+    let words = ["{port}", "burn", "40", "60"].map(str::to_owned);
+    let command = [&server[..], &words].concat();
+    let report = with_pass(folder.path(), &command, 50, 4, "");
+    if report["profile"]["cpu"].is_null() {
+        return skipped("the kernel's clock is not to be had");
+    }
+    holds_together(&report, 50, 4);
+    assert_eq!(report["profile"]["source"], "perf");
+    let functions = report["profile"]["cpu"]["functions"].as_array().unwrap();
+    let first = functions[0]["function"].as_str().unwrap();
+    assert_eq!(first, "compute", "{:#}", report["profile"]["cpu"]);
 }

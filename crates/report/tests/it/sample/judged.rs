@@ -154,6 +154,7 @@ pub(crate) fn diagnosis(other: &str) -> Diagnosis {
             }],
         }],
         trace: None,
+        profile: None,
         gaps: vec![GapNote {
             signal: "cgroup.cpu.throttled_ns".into(),
             reason: "the target's cgroup has no quota".into(),

@@ -1,0 +1,58 @@
+//! `profiling/`: what the profiling pass behind the repeats told; absent where there was none.
+//! `pass.json` has the text of [`ProfilePass`]; beside it lie the profiles as they came, for `go tool
+//! pprof`.
+
+use std::fs;
+use std::path::Path;
+
+use slowpath_core::profile_pass::ProfilePass;
+
+use crate::error::RecordError;
+use crate::files;
+use crate::seal::Seal;
+
+/// The name of the file that is read again.
+fn name() -> String {
+    format!("{}/pass.json", files::PROFILING)
+}
+
+/// Writes a pass, and the profiles as they came: pairs of a name and what stands in it.
+pub(crate) fn write(
+    dir: &Path,
+    pass: &ProfilePass,
+    raw: &[(String, Vec<u8>)],
+) -> Result<(), RecordError> {
+    let folder = dir.join(files::PROFILING);
+    fs::create_dir_all(&folder).map_err(RecordError::io("create", &folder))?;
+    for (name, bytes) in raw {
+        files::replace(&folder.join(name), bytes)?;
+    }
+    let path = dir.join(name());
+    let text = serde_json::to_vec(pass).map_err(RecordError::json(&path))?;
+    files::replace(&path, &text)
+}
+
+/// The names of the files of a pass in a run directory, which are read again.
+pub(crate) fn recorded(dir: &Path) -> Option<String> {
+    Some(name()).filter(|name| dir.join(name).exists())
+}
+
+/// Reads the pass of a run. With `seals`, those of a finished run, it is the one that they speak of.
+pub(crate) fn read(dir: &Path, seals: Option<&[Seal]>) -> Result<Option<ProfilePass>, RecordError> {
+    let name = name();
+    match seals {
+        Some(seals) if seals.iter().any(|seal| seal.name == name) => {
+            Seal::check(seals, dir, &name)?;
+        }
+        None if recorded(dir).is_some() => {}
+        _ => return Ok(None),
+    }
+    let path = dir.join(&name);
+    let text = fs::read(&path).map_err(RecordError::io("read", &path))?;
+    let pass: ProfilePass = serde_json::from_slice(&text).map_err(RecordError::json(&path))?;
+    if !pass.is_whole() {
+        let problem = "a stack, a place or a slice is not in its table".to_owned();
+        return Err(RecordError::damaged(&path, problem));
+    }
+    Ok(Some(pass))
+}
