@@ -119,6 +119,10 @@ pub struct RepeatFacts {
     pub stream_events_dropped: u64,
     /// Ids of the target's processes that were seen.
     pub target_pids: Vec<u32>,
+    /// Where the target listened: one that is started for each repeat may get another port each time. `None`
+    /// in records of versions that did not tell.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub port: Option<u16>,
     /// Why the repeat ended early; empty if it did not.
     pub cut_short: String,
     /// Why requests failed, in the words of the first of each class and phase, where more is
@@ -173,6 +177,7 @@ impl RepeatFacts {
             spool_waits: 0,
             stream_events_dropped: 0,
             target_pids: Vec::new(),
+            port: None,
             cut_short: String::new(),
             reasons: Vec::new(),
             traced: None,

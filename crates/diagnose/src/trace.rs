@@ -19,6 +19,7 @@ pub(crate) mod own_code;
 pub(crate) mod owners;
 pub mod pieces;
 pub(crate) mod pool;
+pub mod ports;
 mod remote;
 pub(crate) mod repeated;
 pub(crate) mod room;

@@ -49,6 +49,8 @@ pub(crate) struct Session {
     pub(crate) host_header: String,
     pub(crate) places: Places,
     pub(crate) facts: TargetFacts,
+    /// The port in the target's URL.
+    pub(crate) port: u16,
     /// What can be observed of it.
     pub(crate) watched: Option<Watched>,
     /// Who was found to listen, where nothing was started.
@@ -101,6 +103,7 @@ impl Session {
                 pid: setting.pid,
                 ..TargetFacts::default()
             },
+            port: url.port,
             route,
             places,
             watched: None,

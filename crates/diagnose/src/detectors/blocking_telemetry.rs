@@ -215,5 +215,5 @@ fn collector(
 fn is_collector(inside: &Inside<'_>) -> bool {
     let mut own = inside.trace().processes.iter();
     own.any(|p| p.role == slowpath_core::trace::Role::Target && telemetry::collects(&p.executable))
-        || inside.own_port().is_some_and(telemetry::is_port)
+        || inside.ports().any(telemetry::is_port)
 }

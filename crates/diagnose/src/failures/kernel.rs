@@ -16,7 +16,7 @@ use super::quantiles;
 use crate::case::Case;
 use crate::diagnosis::{KernelAct, KernelEnd, KernelFacts};
 use crate::figures::millis;
-use crate::trace::inside;
+use crate::trace::ports::Ports;
 
 /// States of a connection's end whose process has closed it in good order: `TCP_FIN_WAIT1` and
 /// `TCP_LAST_ACK` of `include/net/tcp_states.h`.
@@ -73,8 +73,8 @@ pub(super) fn facts(
     }
     let inside = case.inside()?;
     let trace = inside.trace();
-    let target = inside::port(&case.record.manifest.target.url);
-    let packets = packets(trace, &ports, target);
+    let target = Ports::of(&case.record.manifest);
+    let packets = packets(trace, &ports, &target);
     let ended = ended(trace);
     let mut facts = KernelFacts::default();
     let mut ends: BTreeMap<Kind, Alike> = BTreeMap::new();
@@ -114,7 +114,7 @@ pub(super) fn facts(
 }
 
 /// What happened to connections with one of these ports at our end, in order of time.
-fn packets(trace: &Trace, ports: &BTreeSet<u16>, target: Option<u16>) -> BTreeMap<u16, Vec<Seen>> {
+fn packets(trace: &Trace, ports: &BTreeSet<u16>, target: &Ports) -> BTreeMap<u16, Vec<Seen>> {
     let mut packets: BTreeMap<u16, Vec<Seen>> = BTreeMap::new();
     for &Event { at, what, .. } in &trace.events {
         let (socket, by, what) = match what {
@@ -135,10 +135,9 @@ fn packets(trace: &Trace, ports: &BTreeSet<u16>, target: Option<u16>) -> BTreeMa
             continue;
         };
         let (local, remote) = (ends.local.port(), ends.remote.port());
-        let is_target = |port: u16| target.is_none_or(|target| target == port);
-        let (port, at_server) = if ports.contains(&remote) && is_target(local) {
+        let (port, at_server) = if ports.contains(&remote) && target.may_hold(local) {
             (remote, true)
-        } else if ports.contains(&local) && is_target(remote) {
+        } else if ports.contains(&local) && target.may_hold(remote) {
             (local, false)
         } else {
             continue;

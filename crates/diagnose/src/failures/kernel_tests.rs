@@ -51,7 +51,7 @@ const fn reset(socket: u32, sent: bool, reason: u32) -> What {
 
 /// What is told of a request from 10 to 20.
 fn decided(events: &[(u64, What)], outcome: Outcome) -> Option<(u64, KernelAct)> {
-    let packets = packets(&trace(events), &[OURS].into(), Some(SERVER));
+    let packets = packets(&trace(events), &[OURS].into(), &Ports::from_iter([SERVER]));
     let own = packets.get(&OURS);
     let own = own.map_or(&[][..], |seen| within(seen, 10, 20));
     decisive(own, outcome).map(|(seen, act)| (seen.at, act))
@@ -98,7 +98,7 @@ fn what_is_not_of_the_request_tells_nothing() {
         (21, reset(0, true, 1)),
     ];
     assert_eq!(decided(&others, Outcome::Reset), None);
-    let other_target = packets(&trace(&others), &[OURS].into(), Some(81));
+    let other_target = packets(&trace(&others), &[OURS].into(), &Ports::from_iter([81]));
     assert!(other_target.is_empty());
 }
 

@@ -14,6 +14,7 @@ use super::join::{Joined, Joiner, Unjoined};
 use super::locks::Addresses;
 use super::loops::Loops;
 use super::pieces::{Chains, Piece};
+use super::ports::Ports;
 use super::stacks::Stacks;
 use super::walk::Walker;
 use crate::case::{Case, EndpointCase};
@@ -40,8 +41,8 @@ pub struct Inside<'a> {
     /// Positions of requests that were not followed by choice or by lot, ascending: what they
     /// waited for is like what the others did.
     blank: Vec<u32>,
-    /// The port that the target listens on, if it is known.
-    port: Option<u16>,
+    /// Where the target listened.
+    ports: Ports,
     /// See [`Inside::calls`].
     calls: OnceLock<Calls>,
 }
@@ -76,9 +77,9 @@ impl<'a> Inside<'a> {
         let coverage = Coverage::of(&index);
         let shared = shared(case);
         let mut blank = Vec::new();
-        let port = port(&case.record.manifest.target.url)
-            .filter(|&port| !index.sockets.with_local_port(port).is_empty());
-        let joiner = Joiner::new(&index, port);
+        let ports = Ports::of(&case.record.manifest)
+            .retain(|port| !index.sockets.with_local_port(port).is_empty());
+        let joiner = Joiner::new(&index, ports.clone());
         let mut endpoints = Vec::new();
         for endpoint in &case.endpoints {
             let mut join = EndpointJoin::default();
@@ -126,7 +127,7 @@ impl<'a> Inside<'a> {
             endpoints,
             loops,
             blank,
-            port,
+            ports,
             calls: OnceLock::new(),
         })
     }
@@ -141,14 +142,14 @@ impl<'a> Inside<'a> {
         self.index.trace
     }
 
-    /// The port that the target listens on, if it is known.
-    pub(crate) const fn own_port(&self) -> Option<u16> {
-        self.port
+    /// Where the target listened, as far as anything was seen there.
+    pub(crate) const fn ports(&self) -> &Ports {
+        &self.ports
     }
 
     /// Whether an end of a connection is the target's, with one of its clients at the other.
     pub(crate) fn is_clients(&self, end: &Socket) -> bool {
-        self.port == Some(end.local.port())
+        self.ports.holds(end.local.port())
     }
 
     /// Requests that were not looked at, for no reason of their own.
@@ -367,19 +368,6 @@ fn shared(case: &Case<'_>) -> Vec<u32> {
     shared.into_iter().collect()
 }
 
-/// The port in a URL, or that of its scheme.
-pub(crate) fn port(url: &str) -> Option<u16> {
-    let (scheme, rest) = url.split_once("://")?;
-    let authority = rest.split(['/', '?', '#']).next()?;
-    let authority = authority.rsplit('@').next()?;
-    let port = authority.rsplit_once(':').map(|(_, port)| port.parse());
-    match port {
-        Some(Ok(port)) => Some(port),
-        _ if scheme == "https" => Some(443),
-        _ => Some(80),
-    }
-}
-
 /// Adds up what belongs to the same.
 pub(crate) fn summed<K: Ord>(all: impl Iterator<Item = (K, f64)>) -> Vec<(K, f64)> {
     let mut sums: BTreeMap<K, f64> = BTreeMap::new();
@@ -396,15 +384,6 @@ mod tests {
     use slowpath_core::Nanos;
 
     use super::*;
-
-    #[test]
-    fn ports_are_read_from_urls() {
-        assert_eq!(port("http://127.0.0.1:8080"), Some(8080));
-        assert_eq!(port("http://[::1]:81/a:b"), Some(81));
-        assert_eq!(port("https://shop.example/a:9"), Some(443));
-        assert_eq!(port("http://shop.example?q"), Some(80));
-        assert_eq!(port("shop"), None);
-    }
 
     #[test]
     fn the_time_that_switching_takes_is_left_out_on_purpose_too() {

@@ -8,6 +8,7 @@ use slowpath_core::nanos::Nanos;
 use slowpath_core::samples::SampleRef;
 
 use super::index::{Index, Traffic, TrafficKind};
+use super::ports::Ports;
 use crate::diagnosis::Segment;
 
 /// How much later than the client has read the answer the server's write may be told to have
@@ -101,14 +102,13 @@ impl Unjoined {
 #[derive(Debug)]
 pub struct Joiner<'a> {
     index: &'a Index<'a>,
-    /// The port that the target listens on, if it is known.
-    port: Option<u16>,
+    ports: Ports,
 }
 
 impl<'a> Joiner<'a> {
-    /// For a target that listens on `port`.
-    pub const fn new(index: &'a Index<'a>, port: Option<u16>) -> Self {
-        Self { index, port }
+    /// For a target that listened there.
+    pub const fn new(index: &'a Index<'a>, ports: Ports) -> Self {
+        Self { index, ports }
     }
 
     /// Finds what the server did for a request at a position of the record's samples, which has
@@ -152,8 +152,8 @@ impl<'a> Joiner<'a> {
 
     /// Whether an end of a connection is one that the target accepted.
     fn is_target(&self, end: u32) -> bool {
-        let own = self.index.sockets.end(end).map(|s| s.local.port());
-        self.port.is_none() || own == self.port
+        let own = self.index.sockets.end(end);
+        own.is_some_and(|own| self.ports.may_hold(own.local.port()))
     }
 
     /// When the last of the answer came to the client's own end, where that was recorded.

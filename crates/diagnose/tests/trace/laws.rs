@@ -203,7 +203,7 @@ proptest! {
         sample.done = at.plus(after[3]);
         sample.local_port = CLIENT;
         let samples: Samples = vec![sample].into();
-        if let Ok(joined) = Joiner::new(&index, Some(PORT)).join(0, samples.at(0)) {
+        if let Ok(joined) = Joiner::new(&index, [PORT].into_iter().collect()).join(0, samples.at(0)) {
             let parts: u64 = Segment::ALL.iter().map(|&s| joined.part_ns(s)).sum();
             prop_assert_eq!(parts, samples.at(0).latency_ns());
             prop_assert!(joined.bounds.is_sorted());

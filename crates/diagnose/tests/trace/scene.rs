@@ -82,7 +82,7 @@ impl Request {
 pub(super) fn told(trace: &Trace, request: &Request) -> Vec<String> {
     let samples: Samples = vec![request.sample()].into();
     let index = Index::new(trace);
-    let joined = Joiner::new(&index, Some(PORT))
+    let joined = Joiner::new(&index, [PORT].into_iter().collect())
         .join(0, samples.at(0))
         .unwrap();
     let ends = index

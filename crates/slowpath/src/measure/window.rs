@@ -99,6 +99,7 @@ pub(super) fn one_repeat(
         spool_waits: record.waits() - waits,
         stream_events_dropped: record.stream_events_dropped() - dropped,
         target_pids: pids(session),
+        port: Some(session.port),
         pass: pass.map(str::to_owned),
         traced: traced.trace.depth(),
         profiles: profiled,

@@ -180,6 +180,26 @@ fn a_holder_is_named_without_privilege_and_without_frame_pointers() {
 }
 
 #[test]
+fn a_server_that_is_started_anew_on_another_port_is_followed_in_every_repeat() {
+    if !is_root() {
+        skipped("not root");
+        return;
+    }
+    in_folder(|folder| {
+        let server = [lab().to_str()?, "healthy", "--port", "{port}"].map(str::to_owned);
+        let text = scenario(&server, "", &format!("{OPEN}\nrepeats = 2"));
+        let text = text.replace("\"5s\"", "\"1s\"");
+        let report = report_of(run_scenario(folder, &text));
+        let unjoined = report["trace"]["unjoined"].as_array().unwrap();
+        let unseen = unjoined
+            .iter()
+            .find(|one| one["why"] == "its connection was not seen");
+        assert_eq!(unseen, None, "{}", report["trace"]);
+        Some(())
+    });
+}
+
+#[test]
 fn the_same_sleep_beside_the_lock_is_no_finding() {
     long(|folder| {
         let server = foreign::c(folder, WITHOUT_FRAME_POINTERS)?;

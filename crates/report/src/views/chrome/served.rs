@@ -8,6 +8,7 @@ use slowpath_core::sample::NONE;
 use slowpath_diagnose::diagnosis::Segment;
 use slowpath_diagnose::trace::Index;
 use slowpath_diagnose::trace::join::{Joined, Joiner};
+use slowpath_diagnose::trace::ports::Ports;
 
 use super::choice::Chosen;
 
@@ -41,7 +42,7 @@ impl Served {
             return served;
         }
         let index = Index::new(&record.trace);
-        let joiner = Joiner::new(&index, None);
+        let joiner = Joiner::new(&index, Ports::default());
         let shared = shared(chosen);
         for (request, one) in chosen.requests.iter().enumerate() {
             let sample = &one.sample;

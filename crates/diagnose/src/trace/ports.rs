@@ -1,0 +1,84 @@
+//! Where the target listened.
+
+use std::collections::BTreeSet;
+
+use slowpath_core::record::Manifest;
+
+/// The ports that the target listened on in the repeats of a run: one that is started anew for each may get
+/// another port each time. Empty if none is known.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Ports(BTreeSet<u16>);
+
+impl Ports {
+    /// Those of a run: what its repeats tell, or else the one in its URL.
+    pub(crate) fn of(manifest: &Manifest) -> Self {
+        let told = manifest.repeats.iter().filter_map(|repeat| repeat.port);
+        let mut all = Self(told.collect());
+        if all.0.is_empty() {
+            all.0.extend(of_url(&manifest.target.url));
+        }
+        all
+    }
+
+    /// Those of these that something is known about.
+    pub(crate) fn retain(mut self, mut is_known: impl FnMut(u16) -> bool) -> Self {
+        self.0.retain(|&port| is_known(port));
+        self
+    }
+
+    /// Whether this is one of them.
+    pub(crate) fn holds(&self, port: u16) -> bool {
+        self.0.contains(&port)
+    }
+
+    /// Whether this is one of them, for all that is known.
+    pub(crate) fn may_hold(&self, port: u16) -> bool {
+        self.0.is_empty() || self.holds(port)
+    }
+
+    /// Whether one of them is of this kind.
+    pub(crate) fn any(&self, is_of: impl Fn(u16) -> bool) -> bool {
+        self.0.iter().any(|&port| is_of(port))
+    }
+}
+
+impl FromIterator<u16> for Ports {
+    fn from_iter<T: IntoIterator<Item = u16>>(ports: T) -> Self {
+        Self(ports.into_iter().collect())
+    }
+}
+
+/// The port in a URL, or that of its scheme.
+fn of_url(url: &str) -> Option<u16> {
+    let (scheme, rest) = url.split_once("://")?;
+    let authority = rest.split(['/', '?', '#']).next()?;
+    let authority = authority.rsplit('@').next()?;
+    let port = authority.rsplit_once(':').map(|(_, port)| port.parse());
+    match port {
+        Some(Ok(port)) => Some(port),
+        _ if scheme == "https" => Some(443),
+        _ => Some(80),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ports_are_read_from_urls() {
+        assert_eq!(of_url("http://127.0.0.1:8080"), Some(8080));
+        assert_eq!(of_url("http://[::1]:81/a:b"), Some(81));
+        assert_eq!(of_url("https://shop.example/a:9"), Some(443));
+        assert_eq!(of_url("http://shop.example?q"), Some(80));
+        assert_eq!(of_url("shop"), None);
+    }
+
+    #[test]
+    fn what_is_not_known_may_be_any() {
+        let ports = Ports::from_iter([80, 81]);
+        assert!(ports.holds(81) && !ports.may_hold(82));
+        let none = ports.retain(|port| port == 82);
+        assert!(none.may_hold(80) && !none.holds(80));
+    }
+}
