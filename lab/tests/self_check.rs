@@ -321,6 +321,13 @@ checks! {
     poll_tick_answers: "poll-tick --variant answers --tick-ms 15" is "poll-tick", |to| drive_steadily(to, 2);
     poll_tick_own: "poll-tick --variant own" is "fixed-delay", |to| drive_steadily(to, 2);
     poll_tick_twin: "poll-tick --healthy" is "none", |to| drive_steadily(to, 2);
+    rate_limit: "rate-limit" is "rate-limit", |to| drive_steadily(to, 3);
+    rate_limit_look_alike_one_by_one: "rate-limit --variant one-by-one" is "uncatalogued",
+        |to| drive_steadily(to, 3);
+    rate_limit_look_alike_behind: "rate-limit --variant behind" is "uncatalogued", |to| drive_steadily(to, 3);
+    rate_limit_refuses: "rate-limit --waiting 0 --rate 2" is "rate-limit", drive_in_bursts;
+    rate_limit_look_alike_under_way: "rate-limit --variant under-way --rate 2" is "uncatalogued", drive_in_bursts;
+    rate_limit_twin: "rate-limit --healthy" is "none", |to| drive_steadily(to, 3);
     dns_lookup: "dns-lookup" is "dns-lookup", |to| drive_steadily(to, 2);
     dns_lookup_kept: "dns-lookup --variant kept --lookup-ms 5" is "dns-lookup", |to| drive_steadily(to, 2);
     dns_lookup_unanswered: "dns-lookup --variant unanswered --again-ms 50" is "dns-lookup",

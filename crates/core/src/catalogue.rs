@@ -85,6 +85,8 @@ pub const FSYNC_STALL: &str = "fsync-stall";
 pub const SEQUENTIAL_FANOUT: &str = "sequential-fanout";
 /// What is done for the first time takes longer: for a key, on a connection, after the start.
 pub const COLD_START: &str = "cold-start";
+/// The server lets so many requests pass in a time, and others wait or are refused.
+pub const RATE_LIMIT: &str = "rate-limit";
 /// What the server was given so far makes it slow, or makes it refuse.
 pub const ACCUMULATED_STATE: &str = "accumulated-state";
 /// Time grows with a parameter of the request.

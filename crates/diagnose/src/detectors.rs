@@ -69,6 +69,7 @@ detectors! {
     connection_per_call = "connection-per-call",
     cpu_quota_throttling = "cpu-quota-throttling",
     response_size = "response-size",
+    rate_limit = "rate-limit",
     accumulated_state = "accumulated-state",
     cold_start = "cold-start",
     cache_stampede = "cache-stampede",

@@ -44,6 +44,7 @@ pub const PRECEDENCE: &[&str] = &[
     name::DELAYED_ACK,
     name::RESPONSE_SIZE,
     name::CPU_QUOTA_THROTTLING,
+    name::RATE_LIMIT,
     name::ACCUMULATED_STATE,
     name::MEMORY_PRESSURE,
     name::COLD_PAGE_CACHE,

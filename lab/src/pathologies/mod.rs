@@ -94,6 +94,7 @@ pathologies! {
     fixed_delay,
     timer_granularity,
     poll_tick,
+    rate_limit,
     delayed_ack,
     cache_expiry,
     cache_stampede,

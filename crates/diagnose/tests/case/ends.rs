@@ -68,6 +68,26 @@ pub(crate) struct Room {
     pub(crate) descriptors: bool,
 }
 
+/// The rate at which a server lets requests pass, once it has read them: a bucket (`limit_req` of nginx).
+#[derive(Clone, Copy, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Limit {
+    /// One in so long …
+    pub(crate) every: Time,
+    /// … and so many more at once after a rest.
+    #[serde(default)]
+    pub(crate) at_once: u32,
+    /// Others wait, of which there are no more than this; all without it.
+    pub(crate) waiting: Option<u32>,
+    /// The status that refuses the rest.
+    #[serde(default = "unavailable")]
+    pub(crate) refuses: u16,
+}
+
+const fn unavailable() -> u16 {
+    503
+}
+
 /// How the server takes connections out of the listener's queue.
 #[derive(Clone, Copy, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]

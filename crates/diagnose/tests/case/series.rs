@@ -4,6 +4,7 @@ use slowpath_core::nanos::Span;
 use slowpath_core::signal::{self, Kind, Signal};
 use slowpath_core::timeline::{Gap, Point, Series, Subject, Timeline};
 
+use super::acts::Act;
 use super::machine::span;
 use super::sim::{Repeat, Run};
 use super::spec::{Case, Clock, Extra, Jump, When};
@@ -213,6 +214,8 @@ impl Probe {
         let target = Subject::Target;
         let held = under_way(&self.fast, &run.seen.held);
         self.put(&signal::SERVER_SOCKETS_HELD_BACK, &target, "", &held);
+        let unread = under_way(&self.fast, &unread(run));
+        self.put(&signal::SERVER_SOCKETS_UNREAD, &target, "", &unread);
         let upstream = if run.seen.upstream {
             f64::from(case.workers)
         } else {
@@ -410,6 +413,27 @@ fn taken_in(ticks: &[u64], run: &Run) -> Vec<f64> {
     };
     let pairs = of(1).into_iter().zip(of(-1));
     pairs.map(|(more, fewer)| more - fewer).collect()
+}
+
+/// From when each request came until a thread read it.
+fn unread(run: &Run) -> Vec<Span> {
+    let mut acts: Vec<_> = run
+        .seen
+        .acts
+        .iter()
+        .filter_map(|did| match did.act {
+            Act::Arrived(port) => Some((port, did.begin, false)),
+            Act::Read(port) => Some((port, did.begin, true)),
+            _ => None,
+        })
+        .collect();
+    acts.sort_unstable();
+    let came_and_read = acts
+        .windows(2)
+        .filter(|pair| (pair[0].0, pair[0].2, pair[1].2) == (pair[1].0, false, true));
+    came_and_read
+        .map(|pair| span(pair[0].1, pair[1].1))
+        .collect()
 }
 
 /// At each tick, how many spans are under way.

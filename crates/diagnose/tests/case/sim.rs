@@ -2,6 +2,7 @@
 //! with threads and CPUs, event by event.
 
 mod ending;
+mod limited;
 mod lines;
 
 use std::cmp::Reverse;
@@ -20,6 +21,7 @@ use super::lock::{Lock, Owner};
 use super::machine::{Machine, Seen, span};
 use super::request::{Asks, Request, Step, again_after_ns, draw_class, one_way};
 use super::spec::Case;
+use limited::Bucket;
 use lines::Lines;
 
 /// Where the clock of the first repeat stands.
@@ -94,6 +96,7 @@ struct Sim<'a> {
     memory: Option<Memory<'a>>,
     lock: Lock,
     lines: Lines,
+    bucket: Bucket,
     events: BinaryHeap<Reverse<(u64, u64, Event)>>,
     order: u64,
     requests: Vec<Request>,
@@ -141,6 +144,7 @@ impl<'a> Sim<'a> {
             memory: Memory::of(case, begin),
             lock: Lock::default(),
             lines: Lines::of(case),
+            bucket: Bucket::default(),
             events: BinaryHeap::new(),
             order: 0,
             requests: Vec::new(),
@@ -314,6 +318,7 @@ impl<'a> Sim<'a> {
         }
         let again = self.sent_again(sent, index, (class.lost, true));
         let arrives = again + Request::travel(class, case, &mut self.random);
+        let arrives = self.lets_pass(arrives, index);
         if class.ack_dropped {
             let port = self.requests[index].sample.local_port;
             self.seen.again.push((arrives - case.wire.0, port, true));

@@ -5,7 +5,7 @@ use slowpath_core::signal;
 use slowpath_core::timeline::Subject;
 
 use super::dist::{Dist, Time};
-use super::ends::{Accepts, Keeps, Restarts, Room};
+use super::ends::{Accepts, Keeps, Limit, Restarts, Room};
 use super::keyed::{Grows, Keys};
 
 /// What the judgement must say of the page's cause.
@@ -55,6 +55,8 @@ pub(crate) struct Case {
     pub(crate) restarts: Option<Restarts>,
     /// How many connections are served; all without it.
     pub(crate) room: Option<Room>,
+    /// At what rate requests are let pass; at any without it.
+    pub(crate) limit: Option<Limit>,
     /// How connections that the kernel has made are accepted; at once without it.
     pub(crate) accepts: Option<Accepts>,
     /// Whether each request dials its own connection.

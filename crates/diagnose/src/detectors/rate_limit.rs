@@ -1,0 +1,222 @@
+//! The server lets so many requests pass in a time: others wait until it is their turn, or are refused.
+//!
+//! A line before something that works is told from that by whoever comes when nobody waits: he is let through
+//! much sooner than the next one would be. That the server has read what waits, and computes for none of it,
+//! tells it from one that answers and is busy behind its answers.
+
+use slowpath_core::signal::SERVER_SOCKETS_UNREAD;
+
+use crate::case::{Case, EndpointCase};
+use crate::detectors::{Detector, Examine};
+use crate::diagnosis::{Culprit, Evidence, Grade, Place, Source};
+use crate::idle_server::{CPU_SHARE, in_locks, otherwise, unread};
+use crate::ledger::NAMED_ERRORS;
+use crate::paced::{Look, Pace, look};
+use crate::predict::without_claims;
+use crate::tokens::{TOO_MANY, Tokens, refusals, tokens};
+use crate::verdict::{Amount, Claim, Found, Verdict, evidence, human, ms, percent};
+
+/// A bucket that lets so many through at once is no single worker that is busy behind its answer.
+const BURST_TELLS: f64 = 2.0;
+/// Refusals of which no more meet others under way are not for the number of those.
+const BESIDE_MOST: f64 = 0.25;
+
+/// What tells a limit from one who works.
+const SLOWER: &str = "send at random times and less than is let through, so that some find nobody waiting";
+
+/// See the module.
+pub(super) static DETECTOR: Detector = Detector {
+    examine: Examine::Endpoint(examine),
+    may_be_the_work: false,
+};
+
+fn examine(case: &Case<'_>, endpoint: &EndpointCase) -> Verdict {
+    let (status, refused) = refusals(case, endpoint);
+    let share = refused as f64 / endpoint.offered.max(1) as f64;
+    let several = case.endpoints.len() > 1;
+    let looked = match look(case, endpoint, false) {
+        Look::Uneven(_) if several => look(case, endpoint, true),
+        looked => looked,
+    };
+    if share >= NAMED_ERRORS {
+        let own = tokens(case, Some(endpoint.index), status);
+        let rule = own.or_else(|| tokens(case, None, status).filter(|_| several));
+        return refusing(endpoint, rule.as_ref(), &looked, (status, refused, share));
+    }
+    match looked {
+        Look::Uneven(None) => Verdict::Cleared("requests do not wait in a line".to_owned()),
+        Look::Uneven(Some(untold)) => Verdict::Cleared(format!(
+            "no even pace accounts for what requests wait: {} of it is left",
+            percent(untold)
+        )),
+        Look::EachTakesIt { period_ns, passing_ns } => each_takes_it(case, endpoint, period_ns, passing_ns),
+        Look::AlwaysLine(period_ns, claims) => always_line(case, endpoint, period_ns, claims),
+        Look::Paced(pace) => paced(case, endpoint, pace),
+    }
+}
+
+fn each_takes_it(case: &Case<'_>, endpoint: &EndpointCase, period_ns: f64, passing_ns: f64) -> Verdict {
+    let text = format!(
+        "requests are let go every {}, and one that finds nobody waiting takes {}",
+        human(period_ns),
+        human(passing_ns)
+    );
+    if passing_ns >= CPU_SHARE * period_ns || otherwise(case, endpoint, period_ns, &[]).is_some() {
+        return Verdict::Cleared(format!("{text}: that is a line before one that takes as long"));
+    }
+    Verdict::Blind {
+        missing: format!("whether they are let go, or served, one by one: {text}"),
+        remedy: String::new(),
+    }
+}
+
+fn always_line(
+    case: &Case<'_>,
+    endpoint: &EndpointCase,
+    period_ns: f64,
+    claims: Vec<Claim>,
+) -> Verdict {
+    if let Some(text) = otherwise(case, endpoint, period_ns, &claims) {
+        return Verdict::Cleared(text);
+    }
+    Verdict::Lead {
+        place: endpoint.place_of(&claims),
+        claims,
+        missing: format!(
+            "whether each takes as long: answers come every {}, and no request finds nobody waiting",
+            human(period_ns)
+        ),
+        remedy: SLOWER.to_owned(),
+    }
+}
+
+fn paced(case: &Case<'_>, endpoint: &EndpointCase, pace: Pace) -> Verdict {
+    if let Some(text) = otherwise(case, endpoint, pace.period_ns, &pace.waits) {
+        return Verdict::Cleared(text);
+    }
+    let place = endpoint.place_of(&pace.waits);
+    let cpu_ns = case.target_cpu_per_request_ns();
+    let seen = unread(case, &pace.waits).zip(cpu_ns);
+    let untold = match seen {
+        None => Some(("has read what waits", "run slowpath on the target's host, as its user")),
+        Some(_) if in_locks(case, endpoint, &pace.waits) => Some(("makes threads wait for a lock", "trace it, as root")),
+        Some(_) => None,
+    };
+    if let Some((what, remedy)) = untold.filter(|_| pace.burst < BURST_TELLS) {
+        return Verdict::Lead {
+            place,
+            missing: format!(
+                "whether the server {what}: requests are let go every {}, as by a limit of the rate, or by one \
+                 that is busy for as long behind each answer",
+                human(pace.period_ns)
+            ),
+            claims: pace.waits,
+            remedy: remedy.to_owned(),
+        };
+    }
+    let mut proofs = vec![of_the_client(endpoint, &pace)];
+    if let Some(((unread, waiting), cpu_ns)) = seen {
+        let text = format!(
+            "of {waiting:.1} requests that wait on average the server has read all but {unread:.2}"
+        );
+        proofs.push(evidence(Source::Proc, SERVER_SOCKETS_UNREAD.id, text));
+        let text = format!("the target computes for {} a request", human(cpu_ns));
+        proofs.push(evidence(Source::Proc, "process.cpu.user_ns", text));
+    }
+    Verdict::Found(Found {
+        place,
+        prediction: without_claims(case, endpoint, place, &pace.waits),
+        amount: Amount::Claims(pace.waits),
+        grade: if seen.is_some() { Grade::Supported } else { Grade::Suspected },
+        summary: format!(
+            "requests wait until a limit of the rate lets them pass, one every {} ({:.0}/s), while the server is \
+             idle; raise the limit, let bursts through at once (nodelay), or send less",
+            human(pace.period_ns),
+            1e9 / pace.period_ns
+        ),
+        evidence: proofs,
+        culprit: Culprit {
+            period_ms: Some(ms(pace.period_ns)),
+            ..Culprit::default()
+        },
+    })
+}
+
+fn of_the_client(endpoint: &EndpointCase, pace: &Pace) -> Evidence {
+    let burst = match pace.burst {
+        burst if burst >= 1.0 => format!(", {burst:.0} more at once after a rest"),
+        _ => String::new(),
+    };
+    let text = format!(
+        "{} of {} requests wait as a bucket makes them that one leaves every {}{burst}: it accounts for {} of \
+         all waiting; {} that found nobody waiting took {}",
+        pace.waits.len(),
+        endpoint.completed.len(),
+        human(pace.period_ns),
+        percent(1.0 - pace.untold),
+        pace.passers,
+        human(pace.passing_ns)
+    );
+    evidence(Source::Client, "first_byte_ns", text)
+}
+
+/// Weighs refusals, by a rule if one was found.
+fn refusing(
+    endpoint: &EndpointCase,
+    rule: Option<&Tokens>,
+    looked: &Look,
+    (status, refused, share): (u16, usize, f64),
+) -> Verdict {
+    let Some(rule) = rule else {
+        if status != TOO_MANY {
+            return Verdict::Cleared(format!("status {status} does not come at an even rate of the others"));
+        }
+        return Verdict::Blind {
+            missing: format!(
+                "by what rule status {status} is sent: it says that too many came, but no bucket that is filled \
+                 at an even rate would refuse these; some count in windows of time, or those under way"
+            ),
+            remedy: "look for the limit in the answer's headers (Retry-After, RateLimit)".to_owned(),
+        };
+    };
+    let is_paced = matches!(looked, Look::Paced(_));
+    let by_number = rule.beside_others > BESIDE_MOST && !is_paced;
+    if by_number && status != TOO_MANY {
+        return Verdict::Blind {
+            missing: format!(
+                "whether it is for the rate or for the number under way: {:.0} a second are let in, others get \
+                 status {status}, and {} of those come while others are under way",
+                rule.rate_per_s,
+                percent(rule.beside_others)
+            ),
+            remedy: SLOWER.to_owned(),
+        };
+    }
+    let (refused_of, let_in_of) = (rule.refused, rule.let_in);
+    let text = format!(
+        "a bucket that gets about {:.0} tokens a second would refuse {} requests, of which {} got status \
+         {status}, and would not refuse {}, of which {} were let in; of the others it cannot be told",
+        rule.rate_per_s, refused_of.1, refused_of.0, let_in_of.1, let_in_of.0
+    );
+    let beside = format!("{} of the refused came while another was under way", percent(rule.beside_others));
+    Verdict::Found(Found {
+        place: Place::Errors,
+        prediction: None,
+        amount: Amount::Failures {
+            failed: refused as u64,
+            of: endpoint.failed.len() as u64,
+        },
+        grade: if by_number { Grade::Suspected } else { Grade::Supported },
+        summary: format!(
+            "{} of the requests are refused with status {status}, as a limit of the rate lets about {:.0} \
+             a second pass; raise the limit, let more of them wait (burst), or send less",
+            percent(share),
+            rule.rate_per_s
+        ),
+        evidence: vec![
+            evidence(Source::Client, "outcome", text),
+            evidence(Source::Client, "sent_ns", beside),
+        ],
+        culprit: Culprit::default(),
+    })
+}

@@ -1,0 +1,69 @@
+//! Whether the server does nothing while requests wait that are let go one by one.
+
+use slowpath_core::signal::{PROCESS_THREADS_CALL, SERVER_SOCKETS_UNREAD};
+use slowpath_core::timeline::Subject;
+
+use crate::case::{Case, EndpointCase};
+use crate::sleepers::by_label;
+use crate::trace::ticked::{Word, word};
+use crate::verdict::{Claim, human};
+
+/// From this share of the period on the target may be at work for each.
+pub(crate) const CPU_SHARE: f64 = 0.5;
+/// From so many unread requests for each that waits on, they wait before the server knows of them.
+const UNREAD: f64 = 0.3;
+/// The same of threads that wait for others without a time limit: for the one that is served, maybe.
+const IN_LOCKS: f64 = 0.3;
+/// The call in which threads wait for each other.
+const LOCK_CALL: &str = "futex:untimed";
+
+/// Why it is no limit, if the server says so: it computes, it has not read what waits, or a trace shows what
+/// else is waited for.
+pub(crate) fn otherwise(
+    case: &Case<'_>,
+    endpoint: &EndpointCase,
+    period_ns: f64,
+    waits: &[Claim],
+) -> Option<String> {
+    let pace = format!("answers come every {}, but", human(period_ns));
+    let cpu_ns = case.target_cpu_per_request_ns();
+    if let Some(cpu_ns) = cpu_ns.filter(|cpu_ns| *cpu_ns >= CPU_SHARE * period_ns) {
+        return Some(format!(
+            "{pace} the target computes for {} of it",
+            human(cpu_ns)
+        ));
+    }
+    if let Some((unread, waiting)) =
+        unread(case, waits).filter(|(unread, waiting)| *unread >= UNREAD * waiting)
+    {
+        return Some(format!(
+            "{pace} of {waiting:.1} requests that wait the server has not read {unread:.1}"
+        ));
+    }
+    match word(case, endpoint, waits) {
+        Word::Other(text) => Some(format!("{pace} {text}")),
+        Word::Sleeps(..) | Word::Silence => None,
+    }
+}
+
+/// How many sockets with unread requests there are on average, and how many requests that wait.
+pub(crate) fn unread(case: &Case<'_>, waits: &[Claim]) -> Option<(f64, f64)> {
+    let series = case.series(&SERVER_SOCKETS_UNREAD, &Subject::Target, "")?;
+    Some((case.measured_mean(series)?, waiting(case, waits)))
+}
+
+fn waiting(case: &Case<'_>, waits: &[Claim]) -> f64 {
+    let waiting: u64 = waits.iter().map(|claim| claim.span.len_ns()).sum();
+    waiting as f64 / case.measured_ns().max(1) as f64
+}
+
+/// Whether threads may wait for one another while requests do, and no trace says that it is not for them.
+pub(crate) fn in_locks(case: &Case<'_>, endpoint: &EndpointCase, waits: &[Claim]) -> bool {
+    if matches!(word(case, endpoint, waits), Word::Sleeps(..)) {
+        return false;
+    }
+    let calls = by_label(case, &PROCESS_THREADS_CALL);
+    let locked = calls.get(LOCK_CALL).map_or(&[][..], Vec::as_slice);
+    let mean = locked.iter().map(|(_, threads)| threads).sum::<f64>() / locked.len().max(1) as f64;
+    mean >= IN_LOCKS * waiting(case, waits)
+}
