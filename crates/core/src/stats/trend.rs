@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 use statrs::distribution::{ContinuousCDF, Normal};
 
-use super::median::median;
+use super::median::selected;
 
 /// Fewest values with a trend: of three, even a strict order has a chance of a third.
 pub const TREND_FEWEST: usize = 4;
@@ -52,7 +52,7 @@ pub fn slope(points: impl IntoIterator<Item = (f64, f64)>) -> Option<f64> {
         let others = points[i + 1..].iter().filter(|b| (a.0 - b.0).abs() > 0.0);
         slopes.extend(others.map(|b| (b.1 - a.1) / (b.0 - a.0)));
     }
-    median(&mut slopes)
+    selected(&mut slopes)
 }
 
 /// Two-sided chance of a rank correlation with the order at least as strong, by the normal

@@ -1,5 +1,7 @@
 //! Rows over releases, and where their level changes.
 
+use std::collections::BTreeSet;
+
 use serde::{Deserialize, Serialize};
 use slowpath_core::figures::Row;
 use slowpath_core::stats::change::{self, Limits};
@@ -72,15 +74,14 @@ pub struct ChangeAt {
 /// The tracks that are asked for, in the order of the newest release's rows.
 pub(super) fn tracks(releases: &[OfRelease<'_>], ask: &Ask, limits: &Limits) -> Vec<Track> {
     let mut rows: Vec<&Row> = Vec::new();
+    let mut known: BTreeSet<(&str, &str)> = BTreeSet::new();
     for run in releases.iter().rev().flat_map(|r| r.runs.iter().rev()) {
         for row in &run.rows {
-            let known = rows
-                .iter()
-                .any(|other| other.subject == row.subject && other.metric == row.metric);
             let wanted = |wanted: &Option<String>, own: &String| {
                 wanted.as_ref().is_none_or(|wanted| wanted == own)
             };
-            if !known && wanted(&ask.endpoint, &row.subject) && wanted(&ask.metric, &row.metric) {
+            let is_wanted = wanted(&ask.endpoint, &row.subject) && wanted(&ask.metric, &row.metric);
+            if is_wanted && known.insert((&row.subject, &row.metric)) {
                 rows.push(row);
             }
         }

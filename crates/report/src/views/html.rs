@@ -99,3 +99,16 @@ fn left_out(diagnosis: &Diagnosis) -> Markup {
         }
     }
 }
+
+/// A sentence in which what stands between backticks is code.
+fn coded(text: &str) -> Markup {
+    // An odd backtick is one that somebody wrote.
+    let is_even = text.matches('`').count().is_multiple_of(2);
+    markup! {
+        @if is_even {
+            @for (at, part) in text.split('`').enumerate() {
+                @if at % 2 == 1 { code { (part) } } @else { (part) }
+            }
+        } @else { (text) }
+    }
+}

@@ -477,3 +477,26 @@ fn a_measured_run_is_judged_once_and_its_report_is_a_page_of_the_site() {
     holds(&page, &["is being measured", "slowpath report"]);
     assert!(!other.join("report.html").exists());
 }
+
+#[test]
+fn a_thousand_runs_are_read_once_and_listed_in_pages() {
+    let folder = tempfile::tempdir().unwrap();
+    for at in 0..1_000_u16 {
+        let run = format!("01JD{at:04}{}", "0".repeat(18));
+        let ms = 10.0 + 0.01 * f64::from(at % 7);
+        let release = format!("v{}", at / 4);
+        store(folder.path(), &run, Some(&release), "x", &[ms, ms, ms]);
+    }
+    let serving = Serving::start(folder.path());
+    let list = serving.page("/");
+    holds(&list, &["page 1 of 20", "1,000 runs", "older →"]);
+    assert_eq!(list.matches("<tr>").count(), 51, "a page and its heads");
+    holds(&serving.page("/?page=20"), &["← newer", "01JD0000"]);
+    holds(
+        &serving.page("/history/shop"),
+        &["250 releases, 1,000 runs", "all 250"],
+    );
+    holds(&serving.page("/releases"), &["238 older releases"]);
+    let compared = serving.page("/compare?a=v0&b=v249");
+    holds(&compared, &["release v0: 4 runs", "search.p99"]);
+}

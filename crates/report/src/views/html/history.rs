@@ -5,7 +5,7 @@ use slowpath_core::figures::Unit;
 use slowpath_core::nanos::MILLISECOND;
 use slowpath_experiment::history::{ChangeAt, History, Setting, Track};
 
-use super::{SCRIPT, STYLE, key};
+use super::{SCRIPT, STYLE, coded, key};
 use crate::history_story as story;
 use crate::plot::{Axis, Frame, Scale, dot, line, rect};
 use crate::{figure, quantity};
@@ -82,7 +82,7 @@ pub(super) fn told(history: &History, setting: &Setting, place: &Place<'_>) -> M
         @if !sentences.is_empty() {
             section {
                 h2 { "What it shows" }
-                ul { @for sentence in sentences { li { (sentence) } } }
+                ul { @for sentence in sentences { li { (coded(&sentence)) } } }
             }
         }
         @for (at, subject) in subjects.iter().enumerate() {

@@ -8,7 +8,7 @@ use std::fmt::Write as _;
 
 use maud::{DOCTYPE, Markup, html as markup};
 
-use super::{SCRIPT, STYLE, STYLE_INSIDE};
+use super::{SCRIPT, STYLE, STYLE_INSIDE, coded};
 
 mod compare;
 mod figures;
@@ -255,19 +255,6 @@ fn chips<'a>(label: &str, all: impl Iterator<Item = (String, &'a str, bool)>) ->
 fn paragraphs(text: &str) -> Markup {
     let parts = text.split("\n\n").map(str::trim);
     markup! { @for part in parts.filter(|part| !part.is_empty()) { p.said { (coded(part)) } } }
-}
-
-/// A sentence in which what stands between backticks is code.
-fn coded(text: &str) -> Markup {
-    // An odd backtick is one that somebody wrote.
-    let is_even = text.matches('`').count().is_multiple_of(2);
-    markup! {
-        @if is_even {
-            @for (at, part) in text.split('`').enumerate() {
-                @if at % 2 == 1 { code { (part) } } @else { (part) }
-            }
-        } @else { (text) }
-    }
 }
 
 #[cfg(test)]

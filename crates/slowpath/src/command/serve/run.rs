@@ -40,7 +40,7 @@ pub(super) fn report(served: &Served, ask: &Ask) -> Result<Answer, Trouble> {
             let title = format!("Comparison of {}", of.name);
             Ok(Answer::Page(text_page(&served.site, &title, &text)))
         }
-        Shelved::Figures(_) if bench::again::is_one(&dir) => benchmark(served, one, &dir),
+        Shelved::Figures(_) if bench::again::is_one(&dir) => benchmark(served, &all, one, &dir),
         Shelved::Figures(_) | Shelved::Unjudged(_) => measured(served, &all, one, &dir),
     }
 }
@@ -101,19 +101,28 @@ fn json(one: &Stored, dir: &Path) -> Result<Answer, Trouble> {
     Ok(Answer::Json(text))
 }
 
-fn benchmark(served: &Served, one: &Stored, dir: &Path) -> Result<Answer, Trouble> {
+fn benchmark(served: &Served, all: &[Stored], one: &Stored, dir: &Path) -> Result<Answer, Trouble> {
     match bench::again::read(dir) {
-        Ok(report) => Ok(Answer::Page(bench_page(&served.site, &report))),
-        Err(problem) => of_figures(served, one, &problem.to_string()),
+        Ok(report) => Ok(Answer::Page(bench_page(
+            &served.site,
+            &report,
+            &around(served, all, one),
+        ))),
+        Err(problem) => of_figures(served, all, one, &problem.to_string()),
     }
 }
 
 /// What is left of a run that cannot be read: its figures.
-fn of_figures(served: &Served, one: &Stored, why: &str) -> Result<Answer, Trouble> {
+fn of_figures(served: &Served, all: &[Stored], one: &Stored, why: &str) -> Result<Answer, Trouble> {
     let Some(figures) = one.figures() else {
         return Err(Trouble::broken(why, ""));
     };
-    Ok(Answer::Page(figures_page(&served.site, figures, why)))
+    Ok(Answer::Page(figures_page(
+        &served.site,
+        figures,
+        why,
+        &around(served, all, one),
+    )))
 }
 
 fn swept(served: &Served, one: &Stored, dir: &Path) -> Result<Answer, Trouble> {
@@ -137,6 +146,7 @@ fn measured(served: &Served, all: &[Stored], one: &Stored, dir: &Path) -> Result
         Err(_) if !dir.join(files::MANIFEST).exists() => {
             return of_figures(
                 served,
+                all,
                 one,
                 "Its record is not stored here; these are its figures.",
             );
@@ -155,7 +165,7 @@ fn measured(served: &Served, all: &[Stored], one: &Stored, dir: &Path) -> Result
         }
         Err(_) => match judged(served, dir) {
             Ok(text) => text,
-            Err(why) => return of_figures(served, one, &why),
+            Err(why) => return of_figures(served, all, one, &why),
         },
     };
     Ok(Answer::Page(report_within(

@@ -4,13 +4,15 @@ use maud::{Markup, html};
 use slowpath_core::bench::BenchReport;
 use slowpath_core::figures::{Origin, RunFigures};
 
-use super::{Link, Site, Tab, page, table, when};
+use super::within::{Beside, around};
+use super::{Site, Tab, page, table, when};
 use crate::{bench_story as story, figure};
 
 /// A benchmark run or an import.
-pub fn bench_page(site: &Site, report: &BenchReport) -> String {
+pub fn bench_page(site: &Site, report: &BenchReport, beside: &Beside) -> String {
     let table_of = story::table(report);
     let body = html! {
+        (around(beside))
         (head(&report.figures))
         p.soft { (story::origin(report)) "." }
         (trusted(&report.figures))
@@ -29,7 +31,7 @@ pub fn bench_page(site: &Site, report: &BenchReport) -> String {
 }
 
 /// A run of which only `figures.json` is left: its figures, and why there is no more.
-pub fn figures_page(site: &Site, run: &RunFigures, why: &str) -> String {
+pub fn figures_page(site: &Site, run: &RunFigures, why: &str, beside: &Beside) -> String {
     let rows: Vec<Vec<String>> = run
         .rows
         .iter()
@@ -63,6 +65,7 @@ pub fn figures_page(site: &Site, run: &RunFigures, why: &str) -> String {
         .collect();
     let heads = ["subject", "metric", "over all", "repeats", ""];
     let body = html! {
+        (around(beside))
         (head(run))
         @if !why.is_empty() { div.card.banner.warn { p.said { (why) } } }
         (trusted(run))
@@ -93,7 +96,6 @@ fn head(run: &RunFigures) -> Markup {
             p.note {
                 (kind) " " span.mono { (run.id) } " · " (when(&run.began))
                 @if let Some(release) = &run.release { " · release " (release) }
-                " · " a href=(Link::history(&run.name).text()) { "history" }
             }
         }
     }

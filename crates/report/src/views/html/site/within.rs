@@ -34,7 +34,8 @@ pub fn report_within(site: &Site, report: &str, beside: &Beside) -> String {
     insert_before(&page, "</body>", &below)
 }
 
-fn around(beside: &Beside) -> Markup {
+/// The way to runs before and after, and to who cites this one.
+pub(super) fn around(beside: &Beside) -> Markup {
     html! {
         div.around {
             @if let Some(name) = &beside.name {
