@@ -10,6 +10,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 use crate::facts::HostFacts;
+use crate::profile_pass::ProfileSource;
 
 mod constant;
 pub mod within;
@@ -55,6 +56,37 @@ pub struct RunFigures {
     /// What failed, class by class; empty where nothing did, or where the source does not say.
     #[serde(default)]
     pub failures: Vec<FailureFigure>,
+    /// Where the CPU time went in a profiling pass; `None` without one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub profile: Option<ProfileFigures>,
+}
+
+/// Where the CPU time of a target went in the profiling pass of a run.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct ProfileFigures {
+    /// Who took the samples.
+    pub source: ProfileSource,
+    /// Samples.
+    pub samples: u64,
+    /// CPU time of the target for each request, in milliseconds; `None` if it cannot be seen.
+    pub per_request_ms: Option<f64>,
+    /// Functions with samples of their own, the largest share first.
+    pub functions: Vec<FunctionFigure>,
+    /// No function that is not listed has a larger share than this; 0 if all are.
+    pub unlisted_share: f64,
+}
+
+/// One function's own share of the CPU time.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct FunctionFigure {
+    /// The function.
+    pub function: String,
+    /// The share, from 0 to 1.
+    pub share: f64,
+    /// Samples for each independent one, at least 1.
+    pub deff: f64,
 }
 
 /// A mode of the latencies of one subject over a whole run.

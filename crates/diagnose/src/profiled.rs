@@ -20,8 +20,8 @@ use crate::figures::{millis, round, share};
 use crate::profiles::let_go;
 use shares::{Counted, Own};
 
-/// Functions that are listed.
-const FUNCTIONS_MOST: usize = 20;
+/// Functions that are listed: pages show the first of them, comparisons read all.
+const FUNCTIONS_MOST: usize = 200;
 /// Places of waits that are listed.
 const SITES_MOST: usize = 10;
 /// Callers that are listed.

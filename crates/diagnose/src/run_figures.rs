@@ -3,12 +3,15 @@
 use std::collections::BTreeMap;
 
 use slowpath_core::figures::{
-    FIGURES_SCHEMA, FailureFigure, Figure, HostNoise, ModeFigure, Origin, Row, RunFigures, Unit,
+    FIGURES_SCHEMA, FailureFigure, Figure, FunctionFigure, HostNoise, ModeFigure, Origin,
+    ProfileFigures, Row, RunFigures, Unit,
 };
 use slowpath_core::nanos::MILLISECOND;
 use slowpath_core::record::Manifest;
 
-use crate::diagnosis::{Diagnosis, EndpointFigures, ErrorCount, Percentile, RepeatFigures, Status};
+use crate::diagnosis::{
+    Diagnosis, EndpointFigures, ErrorCount, Percentile, ProfileView, RepeatFigures, Status,
+};
 use crate::over_repeats::asides;
 
 mod conditions;
@@ -55,7 +58,27 @@ pub fn run_figures(manifest: &Manifest, diagnosis: &Diagnosis) -> RunFigures {
                 .collect(),
         ),
         failures: diagnosis.endpoints.iter().flat_map(failures).collect(),
+        profile: diagnosis.profile.as_ref().and_then(profile),
     }
+}
+
+/// Where the CPU time went in a profiling pass, if one took samples.
+fn profile(view: &ProfileView) -> Option<ProfileFigures> {
+    let cpu = view.cpu.as_ref()?;
+    let own = cpu.functions.iter().filter(|f| f.own.share > 0.0);
+    let functions = own.map(|f| FunctionFigure {
+        function: f.function.clone(),
+        share: f.own.share,
+        deff: f.own.deff,
+    });
+    let last = cpu.functions.last().filter(|_| cpu.further > 0);
+    Some(ProfileFigures {
+        source: view.source,
+        samples: cpu.samples,
+        per_request_ms: cpu.per_request_ms,
+        functions: functions.collect(),
+        unlisted_share: last.map_or(0.0, |last| last.own.share),
+    })
 }
 
 /// What rows call an endpoint, with its pass where it has one.

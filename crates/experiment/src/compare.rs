@@ -15,6 +15,7 @@ mod differences;
 mod failures;
 mod finely;
 mod modes;
+mod profiles;
 mod rows;
 mod side;
 mod verdict;
@@ -24,6 +25,7 @@ pub(crate) use differences::{is_alike, obstacles};
 pub use failures::FailureChange;
 pub use modes::{ModeChange, What};
 pub(crate) use modes::{SideMode, side_modes, subjects};
+pub use profiles::{FunctionChange, Grown, ProfileChange};
 pub use side::{LeftOut, RunName, Side, VoidRun};
 pub(crate) use verdict::direction;
 pub use verdict::{Ratio, Verdict};
@@ -66,6 +68,9 @@ pub struct Comparison {
     pub modes: Vec<ModeChange>,
     /// Classes of failures that appeared or vanished.
     pub failures: Vec<FailureChange>,
+    /// Functions whose share of the CPU time changed; left out if a side has no profiling pass.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub profile: Option<ProfileChange>,
 }
 
 /// One row of both sides.
@@ -139,6 +144,7 @@ pub fn compare(a: &Chosen, b: &Chosen, floor: Option<f64>) -> Comparison {
         notes: side::notes(&of_a, &of_b, &differences),
         modes: modes::changes(&of_a, &of_b),
         failures: failures::changes(&of_a, &of_b),
+        profile: profiles::changes(&of_a, &of_b, &obstacles),
         a: side::side(a, &of_a),
         b: side::side(b, &of_b),
         differences,

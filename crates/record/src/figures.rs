@@ -77,6 +77,7 @@ mod tests {
             rows: Vec::new(),
             modes: Vec::new(),
             constants: None,
+            profile: None,
             failures: Vec::new(),
         };
         write_figures(dir.path(), &figures).unwrap();

@@ -3,8 +3,8 @@
 use slowpath_core::figures::Unit;
 use slowpath_core::nanos::MILLISECOND;
 use slowpath_experiment::compare::{
-    Comparison, Difference, FailureChange, ModeChange, Part, Ratio, RowComparison, Side, Verdict,
-    What,
+    Comparison, Difference, FailureChange, FunctionChange, ModeChange, Part, Ratio, RowComparison,
+    Side, Verdict, What,
 };
 
 use crate::sweep_story::Table;
@@ -138,6 +138,60 @@ pub(crate) const fn word(verdict: Verdict) -> &'static str {
         Verdict::CannotTell => "cannot tell",
         Verdict::NotComparable => "not comparable",
     }
+}
+
+/// Which functions' shares of the CPU time changed; nothing without profiles.
+pub(crate) fn profile(comparison: &Comparison) -> Vec<String> {
+    let Some(profile) = &comparison.profile else {
+        return Vec::new();
+    };
+    if !profile.because.is_empty() {
+        return vec![format!("profiles are not compared: {}", profile.because)];
+    }
+    let mut said: Vec<String> = profile.changes.iter().map(function).collect();
+    let of = quantity::plural(profile.compared, "function");
+    let none = if said.is_empty() {
+        "no share of them changed"
+    } else {
+        ""
+    };
+    let total = profile.a_per_request_ms.zip(profile.b_per_request_ms);
+    let total = total.map(|(a, b)| format!("a request has {} of CPU time", quantity::change(a, b)));
+    let told = [Some(none.to_owned()), total];
+    let told: Vec<String> = told
+        .into_iter()
+        .flatten()
+        .filter(|t| !t.is_empty())
+        .collect();
+    said.push(format!(
+        "profiles: {of} compared, beyond what samples explain for all of them together{}{}; one pass \
+         a side, and another start may differ by more",
+        if told.is_empty() { "" } else { "; " },
+        told.join("; ")
+    ));
+    said
+}
+
+fn function(change: &FunctionChange) -> String {
+    let points = |share: f64| quantity::number(share * 100.0);
+    let share = &change.share;
+    let each = change.per_request_ms.map_or_else(String::new, |ms| {
+        let (low, high) = (quantity::duration(ms.low), quantity::duration(ms.high));
+        if ms.is_beyond_chance() {
+            format!(", and its CPU time in a request by {} [{low}, {high}]", quantity::duration(ms.by))
+        } else {
+            format!(", its CPU time in a request by none that is beyond chance [{low}, {high}]: the rest changed")
+        }
+    });
+    format!(
+        "{}: its share of the CPU time {} → {} changed by {} points [{}, {}]{each}",
+        change.function,
+        quantity::percent(change.a_share),
+        quantity::percent(change.b_share),
+        points(share.by),
+        points(share.low),
+        points(share.high),
+    )
 }
 
 /// What the columns mean.

@@ -63,6 +63,7 @@ impl Ab {
                 .collect(),
             modes: Vec::new(),
             constants: None,
+            profile: None,
             failures: Vec::new(),
         }
     }

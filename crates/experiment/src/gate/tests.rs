@@ -30,6 +30,7 @@ fn figures(rows: Vec<Row>) -> RunFigures {
         rows,
         modes: Vec::new(),
         constants: None,
+        profile: None,
         failures: Vec::new(),
     }
 }

@@ -40,6 +40,7 @@ pub(crate) fn run(at: usize) -> RunFigures {
         rows: Vec::new(),
         modes: Vec::new(),
         constants: None,
+        profile: None,
         failures: Vec::new(),
     }
 }

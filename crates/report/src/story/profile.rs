@@ -11,6 +11,8 @@ use crate::quantity;
 
 /// Functions and places that a line names; the tables and the report have the others.
 const NAMED: usize = 3;
+/// Functions that a table lists.
+const LISTED: usize = 20;
 /// Of fewer samples every share may be anything.
 const SAMPLES_LEAST: u64 = 30;
 /// What has less than this is not worth a word.
@@ -109,6 +111,16 @@ fn effect(effect: &ProfilingEffect) -> String {
         one("p50", effect.measured_p50_ms, effect.profiled_p50_ms),
         one("p99", effect.measured_p99_ms, effect.profiled_p99_ms)
     )
+}
+
+/// The functions that a table lists.
+pub(crate) fn listed(cpu: &CpuShares) -> impl Iterator<Item = &FunctionShare> {
+    cpu.functions.iter().take(LISTED)
+}
+
+/// Functions that it does not.
+pub(crate) fn unlisted(cpu: &CpuShares) -> u64 {
+    cpu.further + cpu.functions.len().saturating_sub(LISTED) as u64
 }
 
 /// `63 % (60-66 %)`.

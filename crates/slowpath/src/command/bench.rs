@@ -148,6 +148,7 @@ fn blank(id: String, args: &BenchArgs) -> BenchReport {
         rows: Vec::new(),
         modes: Vec::new(),
         constants: None,
+        profile: None,
         failures: Vec::new(),
     };
     BenchReport {

@@ -113,6 +113,7 @@ fn report(args: &ImportArgs, id: String, format: String, harvests: &[Harvest]) -
         rows,
         modes: adapters::modes(&pooled),
         constants: None,
+        profile: None,
         failures: Vec::new(),
     };
     BenchReport {

@@ -48,7 +48,7 @@ fn functions(cpu: &CpuShares) -> Markup {
         div.wide { table {
             thead { tr { th { "function" } th { "own" } th { "flat" } th { "cumulative" } } }
             tbody {
-                @for function in &cpu.functions {
+                @for function in story::profile::listed(cpu) {
                     tr {
                         td { code { (function.function) } }
                         td { (story::profile::share(&function.own)) }
@@ -61,8 +61,8 @@ fn functions(cpu: &CpuShares) -> Markup {
         p.note {
             "Shares of " (quantity::plural(cpu.samples, "sample")) " of the CPU time with 95 % intervals, by how "
             (cpu.slices) " slices of time differ. Own: in the function, or in the runtime on its behalf."
-            @if cpu.further > 0 {
-                " " (quantity::plural(cpu.further, "further function")) " in the profiles below profiling/."
+            @if let more @ 1.. = story::profile::unlisted(cpu) {
+                " " (quantity::plural(more, "further function")) " in report.json and the profiles below profiling/."
             }
         }
     }

@@ -43,6 +43,13 @@ pub fn comparison_markdown(comparison: &Comparison) -> String {
     for sentence in sentences {
         line(&mut text, &format!("- {}", escaped(&sentence)));
     }
+    let profile = story::profile(comparison);
+    if !profile.is_empty() {
+        line(&mut text, "\n## CPU time\n");
+    }
+    for sentence in profile {
+        line(&mut text, &format!("- {}", escaped(&sentence)));
+    }
     if !comparison.notes.is_empty() {
         line(&mut text, "\n## Notes\n");
     }

@@ -29,7 +29,7 @@ pub(super) fn section(text: &mut String, diagnosis: &Diagnosis) {
     };
     line(text, "\n| function | own | flat | cumulative |");
     line(text, "|---|---:|---:|---:|");
-    for function in &cpu.functions {
+    for function in story::profile::listed(cpu) {
         let shares = [&function.own, &function.flat, &function.cumulative];
         let shares = shares.map(story::profile::share).join(" | ");
         line(

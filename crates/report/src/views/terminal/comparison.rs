@@ -31,6 +31,11 @@ pub fn comparison_terminal(comparison: &Comparison, style: Style) -> String {
         page.words(&sentence, Tint::Plain);
         page.end();
     }
+    for sentence in story::profile(comparison) {
+        page.labelled("-", Tint::Plain, 2);
+        page.words(&sentence, Tint::Plain);
+        page.end();
+    }
     page.blank();
     for note in &comparison.notes {
         labelled(&mut page, "note", note, Tint::Plain);
