@@ -167,7 +167,7 @@ fn drawn(
         band: Some((own[0], own[1])),
         mark: None,
     };
-    let caption = words::predicted(prediction);
+    let caption = format!("{}, measured against what was predicted", prediction.metric);
     let unit = prediction.unit;
     html! {
         div.card.prediction {
@@ -176,7 +176,7 @@ fn drawn(
                 @if let Some(cause) = &entry.cause { " · cause: " (cause) }
                 @if let Some(due) = &prediction.due { " · due by " (due) } }
             @if rows.is_empty() { p.soft { "Nothing was measured of it yet." } }
-            (strips(&story::capital(&caption), scale, &scale.ticks(), &|value| shown(unit, value), &behind, &rows))
+            (strips(&caption, scale, &scale.ticks(), &|value| shown(unit, value), &behind, &rows))
         }
     }
 }
