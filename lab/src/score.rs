@@ -243,7 +243,6 @@ fn built(given: Option<&Path>, root: &Path) -> Result<PathBuf, Trouble> {
     let mut cargo = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
     cargo.args([
         "build",
-        "--quiet",
         "--locked",
         "--package",
         "slowpath",
