@@ -241,13 +241,7 @@ fn built(given: Option<&Path>, root: &Path) -> Result<PathBuf, Trouble> {
     let beside = std::env::current_exe()?.with_file_name("slowpath");
     let target = beside.parent().and_then(Path::parent).unwrap_or(root);
     let mut cargo = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
-    cargo.args([
-        "build",
-        "--locked",
-        "--package",
-        "slowpath",
-        "--target-dir",
-    ]);
+    cargo.args(["build", "--locked", "--package", "slowpath", "--target-dir"]);
     cargo.arg(target).current_dir(root).stdin(Stdio::null());
     if !cfg!(debug_assertions) {
         cargo.arg("--release");

@@ -55,7 +55,8 @@ pub struct TargetFacts {
     /// The command that started it, if slowpath started it.
     pub command: Option<Vec<String>>,
     /// The variables of its environment that the scenario set or that steer runtimes; values
-    /// whose names look like secrets are masked.
+    /// whose names look like secrets are masked. A variable stands there once for each value that it had: ports
+    /// differ from repeat to repeat.
     pub environment: Vec<(String, String)>,
     /// The process to observe, if the user named one.
     #[serde(default)]
@@ -148,6 +149,20 @@ pub struct RepeatFacts {
     pub profiles: Option<ProfileFacts>,
 }
 
+impl TargetFacts {
+    /// The same, with the variables that had other values in earlier repeats.
+    #[must_use]
+    pub fn since(mut self, earlier: &Self) -> Self {
+        let others = earlier.environment.iter();
+        let others: Vec<_> = others
+            .filter(|one| !self.environment.contains(one))
+            .cloned()
+            .collect();
+        self.environment.extend(others);
+        self
+    }
+}
+
 /// Why a request failed, in words.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -186,5 +201,29 @@ impl RepeatFacts {
             server_timing: None,
             profiles: None,
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_variable_stands_there_for_each_value_that_it_had() {
+        let facts = |collector: &str| TargetFacts {
+            environment: vec![
+                ("GOGC".to_owned(), "100".to_owned()),
+                ("COLLECTOR".to_owned(), collector.to_owned()),
+            ],
+            ..TargetFacts::default()
+        };
+        let all = facts("c:3").since(&facts("c:2").since(&facts("c:1")));
+        let values: Vec<&str> = all
+            .environment
+            .iter()
+            .map(|(_, value)| value.as_str())
+            .collect();
+        assert_eq!(values, ["100", "c:3", "c:2", "c:1"]);
+        assert_eq!(facts("c:1").since(&all).environment.len(), 4);
     }
 }

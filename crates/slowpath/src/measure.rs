@@ -157,7 +157,7 @@ fn repeats(
         let health = watch.take().unwrap_or_else(|| wanted.watch_host());
         let begin = || Session::begin(setting, wanted.guardian);
         let mut current = session.take().map_or_else(begin, Ok)?;
-        manifest.target = current.facts.clone();
+        manifest.target = current.facts.clone().since(&manifest.target);
         setting.telemetry.begin(wanted.plan.seed, repeat);
         let record = writer.handle();
         let cooled = cooled(wanted, setting, repeat, &current);

@@ -165,9 +165,8 @@ fn found(
     let unread: u64 = looked.join.walked.iter().map(|w| w.joined.part_ns(Segment::Unread)).sum();
     let waited: u64 = full.iter().map(|(_, begin, end)| end - begin).sum();
     let times: Vec<(u64, u64)> = full.iter().map(|&(_, begin, end)| (begin, end)).collect();
-    let pids: BTreeSet<u32> = pool.tids().map(|tid| inside.index.pid_of(tid)).collect();
     let n = pool.len();
-    let kind = if pids.len() == n && n > 1 { "processes" } else { "threads" };
+    let kind = if pool.are_processes(&inside.index) { "processes" } else { "threads" };
     let many = if n == 1 {
         "the one thread that serves has".to_owned()
     } else {

@@ -6,7 +6,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use slowpath_core::trace::{Call, Runtime};
+use slowpath_core::trace::{Call, Runtime, Stretch};
 
 use super::index::{Index, Mark, State, Why};
 use super::inside::{Inside, Walked};
@@ -28,8 +28,9 @@ pub(crate) struct Pool(BTreeMap<u32, Worker>);
 struct Worker {
     /// When it had a request in hand, ascending, disjoint.
     busy: Vec<(u64, u64)>,
-    /// When it ended; the greatest number if that was not seen.
-    ended: u64,
+    /// When it lived, ascending, disjoint: in the repeats in which its process served somebody, until it was
+    /// seen to end. What is started anew for each repeat has other threads in each.
+    lived: Vec<(u64, u64)>,
 }
 
 impl Pool {
@@ -53,18 +54,39 @@ impl Pool {
             let mut offs = index.offs(tid, last, u64::MAX).iter();
             let gone = offs.find(|off| off.why == Why::Gone);
             let ended = gone.map_or(u64::MAX, |off| off.begin);
-            all.insert(tid, Worker { busy, ended });
+            all.insert(
+                tid,
+                (
+                    Worker {
+                        busy,
+                        lived: Vec::new(),
+                    },
+                    ended,
+                ),
+            );
         }
-        all.retain(|_, worker| worker.busy.len() >= SERVED_LEAST);
-        let served: usize = all.values().map(|worker| worker.busy.len()).sum();
+        all.retain(|_, (worker, _)| worker.busy.len() >= SERVED_LEAST);
+        let served: usize = all.values().map(|(worker, _)| worker.busy.len()).sum();
         let even = served as f64 / all.len().max(1) as f64;
-        all.retain(|_, worker| worker.busy.len() as f64 >= SHARE_LEAST * even);
-        Self(all)
+        all.retain(|_, (worker, _)| worker.busy.len() as f64 >= SHARE_LEAST * even);
+        Self(living(index, &repeats(&index.trace.stretches), all))
     }
 
-    /// How many threads serve.
+    /// How many threads serve at a time.
     pub(crate) fn len(&self) -> usize {
-        self.0.len()
+        let lives = || self.0.values().flat_map(|worker| &worker.lived);
+        let at = |when: u64| {
+            lives()
+                .filter(|life| life.0 <= when && when < life.1)
+                .count()
+        };
+        lives().map(|life| at(life.0)).max().unwrap_or_default()
+    }
+
+    /// Whether each is a process of its own, and there are several.
+    pub(crate) fn are_processes(&self, index: &Index<'_>) -> bool {
+        let pids: BTreeSet<u32> = self.tids().map(|tid| index.pid_of(tid)).collect();
+        pids.len() == self.0.len() && self.len() > 1
     }
 
     /// Whether none does.
@@ -95,11 +117,9 @@ impl Pool {
             let mut left = Vec::new();
             for &(begin, end) in &full {
                 left.extend(parts(&worker.busy, begin, end));
-                let dead = worker.ended.clamp(begin, end);
-                if dead < end {
-                    left.push((dead, end));
-                }
+                left.extend(gaps(&worker.lived, begin, end));
             }
+            left.sort_unstable();
             if left.is_empty() {
                 return left;
             }
@@ -156,6 +176,48 @@ impl Pool {
         let several = readers.values().filter(|own| own.len() > 1).count();
         several as f64 >= SEVERAL_LEAST * readers.len() as f64
     }
+}
+
+/// When each repeat was traced, from its first stretch to its last.
+fn repeats(stretches: &[Stretch]) -> Vec<(u64, u64)> {
+    let mut all: BTreeMap<u16, (u64, u64)> = BTreeMap::new();
+    for stretch in stretches {
+        let own = (stretch.span.begin.get(), stretch.span.end.get());
+        let of = all.entry(stretch.repeat).or_insert(own);
+        *of = (of.0.min(own.0), of.1.max(own.1));
+    }
+    all.into_values().collect()
+}
+
+/// Workers with their lives: `all` has when each was seen to end.
+fn living(
+    index: &Index<'_>,
+    repeats: &[(u64, u64)],
+    all: BTreeMap<u32, (Worker, u64)>,
+) -> BTreeMap<u32, Worker> {
+    let mut served: BTreeMap<u32, BTreeSet<usize>> = BTreeMap::new();
+    for (&tid, (worker, _)) in &all {
+        let is_in = |&(begin, end): &(u64, u64)| parts(&worker.busy, begin, end).next().is_some();
+        let own = repeats
+            .iter()
+            .enumerate()
+            .filter(|(_, repeat)| is_in(repeat));
+        served
+            .entry(index.pid_of(tid))
+            .or_default()
+            .extend(own.map(|(at, _)| at));
+    }
+    let lived = |tid, ended: u64| {
+        let own = served.get(&index.pid_of(tid)).into_iter().flatten();
+        let own = own.map(|&at| (repeats[at].0, repeats[at].1.min(ended)));
+        own.filter(|life| life.0 < life.1).collect()
+    };
+    all.into_iter()
+        .map(|(tid, (worker, ended))| {
+            let lived = lived(tid, ended);
+            (tid, Worker { lived, ..worker })
+        })
+        .collect()
 }
 
 /// The target's ports of the requests that were joined.
@@ -231,6 +293,22 @@ fn parts(spans: &[(u64, u64)], begin: u64, end: u64) -> impl Iterator<Item = (u6
     near.map(move |span| (span.0.max(begin), span.1.min(end)))
 }
 
+/// What lies from `begin` to `end` and in none of ascending, disjoint spans.
+fn gaps(spans: &[(u64, u64)], begin: u64, end: u64) -> Vec<(u64, u64)> {
+    let mut gaps = Vec::new();
+    let mut at = begin;
+    for part in parts(spans, begin, end) {
+        if at < part.0 {
+            gaps.push((at, part.0));
+        }
+        at = part.1;
+    }
+    if at < end {
+        gaps.push((at, end));
+    }
+    gaps
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -238,7 +316,7 @@ mod tests {
     fn pool(all: &[&[(u64, u64)]]) -> Pool {
         let worker = |busy: &&[(u64, u64)]| Worker {
             busy: busy.to_vec(),
-            ended: u64::MAX,
+            lived: vec![(0, u64::MAX)],
         };
         Pool((1..).zip(all.iter().map(worker)).collect())
     }
@@ -255,7 +333,19 @@ mod tests {
     #[test]
     fn whoever_has_ended_is_not_free() {
         let mut both = pool(&[&[(10, 90)], &[(20, 30)]]);
-        both.0.get_mut(&2).unwrap().ended = 50;
+        both.0.get_mut(&2).unwrap().lived = vec![(0, 50)];
         assert_eq!(both.full(0, 100), [(20, 30), (50, 90)]);
+        assert_eq!(both.len(), 2);
+    }
+
+    #[test]
+    fn threads_of_another_repeat_are_not_free() {
+        let mut pool = pool(&[&[(10, 40)], &[(20, 90)], &[(110, 190)]]);
+        for (tid, life) in [(1, (0, 100)), (2, (0, 100)), (3, (100, 200))] {
+            pool.0.get_mut(&tid).unwrap().lived = vec![life];
+        }
+        assert_eq!(pool.full(0, 100), [(20, 40)]);
+        assert_eq!(pool.full(100, 200), [(110, 190)]);
+        assert_eq!(pool.len(), 2);
     }
 }
