@@ -98,7 +98,11 @@ pub(crate) fn predicted(of: &PredictionView) -> String {
     } else {
         ""
     };
-    format!("predicts {}{due}{worse}: {}", of.that, of.standing.words())
+    let held = of.held_in.as_ref();
+    let held = held.map_or(String::new(), |release| format!("held in {release}, "));
+    let later = if of.held_in.is_some() { " later" } else { "" };
+    let standing = of.standing.words();
+    format!("predicts {}{due}{worse}: {held}{standing}{later}", of.that)
 }
 
 /// What an experiment or a measurement said of which prediction.

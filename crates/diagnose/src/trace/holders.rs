@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use slowpath_core::trace::NO_STACK;
 
+use super::index::Index;
 use super::inside::Inside;
 use super::locks::{Held, Proof, held};
 use super::looked::{Looked, Picked, claims};
@@ -42,7 +43,7 @@ pub(crate) struct Holder<'c> {
     pub(crate) name: String,
     /// Its share of the picked time.
     pub(crate) share: f64,
-    /// How many threads of that name there are among the holders.
+    /// How many threads of that name there are among the holders at a time.
     pub(crate) threads: usize,
     pub(crate) picked: Vec<Picked<'c>>,
 }
@@ -169,12 +170,7 @@ impl Holder<'_> {
         let end = |p: &Picked<'_>| {
             let at = p.piece.begin;
             let off = index.offs(holder_of(p), at, at.saturating_add(1)).first()?;
-            let repeat = index
-                .trace
-                .stretches
-                .partition_point(|s| s.span.begin.get() <= at);
-            let repeat = index.trace.stretches.get(repeat.checked_sub(1)?)?.repeat;
-            Some((repeat, off.end))
+            Some((repeat_at(index, at)?, off.end))
         };
         let mut ends: Vec<(u16, u64)> = self.picked.iter().filter_map(end).collect();
         ends.sort_unstable();
@@ -183,6 +179,13 @@ impl Holder<'_> {
         let most = repeats.max_by_key(|repeat| repeat.len());
         most.map_or_else(Vec::new, |most| most.iter().map(|end| end.1).collect())
     }
+}
+
+/// The repeat that an instant lies in, of those that were traced.
+fn repeat_at(index: &Index<'_>, at: u64) -> Option<u16> {
+    let stretches = &index.trace.stretches;
+    let behind = stretches.partition_point(|s| s.span.begin.get() <= at);
+    Some(stretches.get(behind.checked_sub(1)?)?.repeat)
 }
 
 /// The holder that most of the time of such pieces is spent waiting for; there is one.
@@ -195,9 +198,15 @@ fn main<'c>(looked: &Looked<'c>, picked: &[Picked<'c>], place: Place) -> Holder<
     let shares = Looked::shares(picked, place, name);
     let (own, share) = shares.into_iter().next().unwrap_or_default();
     let picked: Vec<Picked<'c>> = picked.iter().filter(|p| name(p) == own).cloned().collect();
-    let threads: BTreeSet<u32> = picked.iter().map(holder_of).collect();
+    // What is started anew for each repeat has another thread of that name in each.
+    let mut threads: BTreeMap<Option<u16>, BTreeSet<u32>> = BTreeMap::new();
+    for one in &picked {
+        let repeat = repeat_at(&inside.index, one.piece.begin);
+        threads.entry(repeat).or_default().insert(holder_of(one));
+    }
+    let threads = threads.values().map(BTreeSet::len).max();
     Holder {
-        threads: threads.len(),
+        threads: threads.unwrap_or_default(),
         picked,
         name: own.0,
         share,

@@ -95,6 +95,16 @@ pub(super) fn last<'a>(
     settled.or(all.last()).copied()
 }
 
+/// The last release in which a prediction held, where its last word is that it failed.
+pub(super) fn held_before(investigation: &Investigation, hypothesis: &Entry) -> Option<String> {
+    last(investigation, hypothesis).filter(|(_, outcome)| outcome.verdict == Verdict::Failed)?;
+    let all: Vec<_> = investigation.outcomes(&hypothesis.id).collect();
+    let held = all
+        .iter()
+        .rfind(|(_, outcome)| outcome.verdict == Verdict::Held);
+    held.and_then(|(_, outcome)| outcome.release.clone())
+}
+
 /// What became of a prediction.
 pub(super) fn standing(
     log: &Log<'_>,

@@ -7,7 +7,9 @@ use slowpath_core::investigation::{
 };
 
 use super::calibration::Calibration;
-use super::standing::{Standing, confounded, is_of_experiment, last, overdue_since, standing};
+use super::standing::{
+    Standing, confounded, held_before, is_of_experiment, last, overdue_since, standing,
+};
 use super::status::{Status, status};
 use super::{Log, is_regression};
 
@@ -162,6 +164,9 @@ pub struct PredictionView {
     pub due: Option<String>,
     /// What became of it.
     pub standing: Standing,
+    /// The last release in which it held, if a later one failed it: what was fixed is back.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub held_in: Option<String>,
     /// Whether it says that the symptom gets worse.
     pub is_regression: bool,
 }
@@ -291,6 +296,7 @@ impl PredictionView {
             high,
             due: prediction.due.clone(),
             standing: standing(log, investigation, entry, prediction),
+            held_in: held_before(investigation, entry),
             is_regression: symptom.is_some_and(|symptom| is_regression(prediction, symptom)),
         }
     }

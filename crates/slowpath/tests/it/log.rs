@@ -149,6 +149,8 @@ fn a_fix_that_did_not_move_its_target_is_open_again_and_one_that_did_is_confirme
     assert!(!import(folder, "v3", &[61.0, 62.0, 63.0]).contains("log      search"));
     let said = import(folder, "v4", &[439.0, 440.0, 441.0, 440.5, 439.5]);
     assert!(said.contains("open again"), "{said}");
+    let (said, _) = log(folder, &["show", "search"]);
+    assert!(said.contains("held in v3, failed later"), "{said}");
     let (said, _) = log(folder, &["check"]);
     let sound = "investigations 1, entries 11: nothing is wrong";
     assert!(said.contains(sound), "{said}");
