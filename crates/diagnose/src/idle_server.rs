@@ -10,9 +10,11 @@ use crate::verdict::{Claim, human};
 
 /// From this share of the period on the target may be at work for each.
 pub(crate) const CPU_SHARE: f64 = 0.5;
-/// From so many unread requests for each that waits on, they wait before the server knows of them.
+/// From so many unread requests for each that waits on, they wait before the server knows of them. Of a server that
+/// takes one at a time all are unread; of one that has read them none, but for what comes while it is looked at.
 const UNREAD: f64 = 0.3;
-/// The same of threads that wait for others without a time limit: for the one that is served, maybe.
+/// The same of threads that wait for others without a time limit: for the one that is served, maybe. It is all of
+/// them where a thread waits for each request, and none where a limit is waited for; idle pools are more or fewer.
 const IN_LOCKS: f64 = 0.3;
 /// The call in which threads wait for each other.
 const LOCK_CALL: &str = "futex:untimed";

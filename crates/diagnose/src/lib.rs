@@ -7,6 +7,7 @@
 mod accepting;
 mod acquit;
 mod asks;
+mod beat;
 mod bounds;
 mod by_pass;
 mod by_repeat;

@@ -9,13 +9,14 @@ use slowpath_core::nanos::{MILLISECOND, Nanos, Span};
 use slowpath_core::sample::Outcome;
 use slowpath_core::stats::selection::Selection;
 
+use crate::beat::{Beat, beat};
 use crate::case::{Case, EndpointCase};
 use crate::verdict::Claim;
 
 /// Shorter periods are of the size of wake-ups on a shared machine; nginx counts whole milliseconds.
 const PERIOD_LEAST_NS: f64 = 0.9 * MILLISECOND as f64;
 /// Who waits for less may have waited for a CPU.
-const WAIT_LEAST_NS: f64 = MILLISECOND as f64;
+pub(crate) const WAIT_LEAST_NS: f64 = MILLISECOND as f64;
 /// The first requests that are looked at: enough for any pace.
 const WAYS_MOST: usize = 30_000;
 /// Fewer that wait, and fewer that do not, show no rule.
@@ -58,6 +59,8 @@ pub(crate) struct Pace {
     pub(crate) burst: f64,
     /// What of all waiting it does not account for.
     pub(crate) untold: f64,
+    /// Whether it is kept by a clock.
+    pub(crate) beat: Beat,
     /// How many found nobody waiting, and what they took in the median.
     pub(crate) passers: usize,
     pub(crate) passing_ns: f64,
@@ -107,7 +110,7 @@ impl Way {
     }
 
     /// Whether this one came before the earlier one was let go.
-    fn is_behind(&self, before: &Self) -> bool {
+    pub(crate) fn is_behind(&self, before: &Self) -> bool {
         self.repeat == before.repeat && self.begin < before.end
     }
 }
@@ -172,6 +175,7 @@ fn told(ways: &[Way]) -> Look {
         period_ns: fit.period_ns,
         burst: fit.burst,
         untold: fit.untold,
+        beat: beat(ways, &waits, fit.period_ns),
         passers,
         passing_ns,
         waits: claims.map(|(way, _)| way.behind(base_ns)).collect(),

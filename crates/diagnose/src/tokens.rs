@@ -30,9 +30,10 @@ const SLACK_MOST: f64 = 0.25;
 const WEIGHT: f64 = 10.0;
 /// Of rules that are contradicted nearly as little as the best the one in the middle is taken.
 const NEARLY: f64 = 0.98;
-/// So many of the answers that the rule leaves no choice are wrong at most …
+/// So many of the answers that the rule leaves no choice are wrong at most, which is what late instants cost. Of
+/// refusals at random a rule that fits best has a third wrong …
 const WRONG_MOST: f64 = 0.03;
-/// … and it leaves none in this share of either kind.
+/// … and it leaves none in this share of either kind: a rule that is bound to little explains little.
 const FORCED_LEAST: f64 = 0.5;
 
 /// The statuses that refuse for want of tokens: RFC 6585, 4, and RFC 9110, 15.6.4, which nginx sends.

@@ -6,6 +6,7 @@
 
 use slowpath_core::signal::SERVER_SOCKETS_UNREAD;
 
+use crate::beat::Beat;
 use crate::case::{Case, EndpointCase};
 use crate::detectors::{Detector, Examine};
 use crate::diagnosis::{Culprit, Evidence, Grade, Place, Source};
@@ -18,7 +19,8 @@ use crate::verdict::{Amount, Claim, Found, Verdict, evidence, human, ms, percent
 
 /// A bucket that lets so many through at once is no single worker that is busy behind its answer.
 const BURST_TELLS: f64 = 2.0;
-/// Refusals of which no more meet others under way are not for the number of those.
+/// Refusals of which no more meet others under way are not for the number of those: for a number all would meet
+/// some. What waits for the same bucket is under way too, so that a few do by chance.
 const BESIDE_MOST: f64 = 0.25;
 
 /// What tells a limit from one who works.
@@ -97,17 +99,13 @@ fn paced(case: &Case<'_>, endpoint: &EndpointCase, pace: Pace) -> Verdict {
     let place = endpoint.place_of(&pace.waits);
     let cpu_ns = case.target_cpu_per_request_ns();
     let seen = unread(case, &pace.waits).zip(cpu_ns);
-    let untold = match seen {
-        None => Some(("has read what waits", "run slowpath on the target's host, as its user")),
-        Some(_) if in_locks(case, endpoint, &pace.waits) => Some(("makes threads wait for a lock", "trace it, as root")),
-        Some(_) => None,
-    };
+    let untold = untold(case, endpoint, &pace, seen.is_some());
     if let Some((what, remedy)) = untold.filter(|_| pace.burst < BURST_TELLS) {
         return Verdict::Lead {
             place,
             missing: format!(
-                "whether the server {what}: requests are let go every {}, as by a limit of the rate, or by one \
-                 that is busy for as long behind each answer",
+                "whether {what}: requests are let go every {}, as by a limit of the rate, or by one that is busy \
+                 or keeps a lock for as long behind each answer",
                 human(pace.period_ns)
             ),
             claims: pace.waits,
@@ -142,14 +140,41 @@ fn paced(case: &Case<'_>, endpoint: &EndpointCase, pace: Pace) -> Verdict {
     })
 }
 
+/// What is not known of a pace at which requests pass one by one, and what would tell.
+fn untold(
+    case: &Case<'_>,
+    endpoint: &EndpointCase,
+    pace: &Pace,
+    is_seen: bool,
+) -> Option<(&'static str, &'static str)> {
+    if !is_seen {
+        return Some(("the server has read what waits", "run slowpath on the target's host, as its user"));
+    }
+    if in_locks(case, endpoint, &pace.waits) {
+        return Some(("the server makes threads wait for a lock", "trace it, as root"));
+    }
+    match pace.beat {
+        Beat::Clock => None,
+        Beat::Wanders => Some((
+            "anything but the one before says when the next may go (lateness adds up, as that of a clock does not)",
+            "look what the server does behind an answer before it takes the next request",
+        )),
+        Beat::Untold => Some(("they go by a clock", "send more, up to the pace, or for longer")),
+    }
+}
+
 fn of_the_client(endpoint: &EndpointCase, pace: &Pace) -> Evidence {
     let burst = match pace.burst {
         burst if burst >= 1.0 => format!(", {burst:.0} more at once after a rest"),
         _ => String::new(),
     };
+    let clock = match pace.beat {
+        Beat::Clock => ", by a clock",
+        Beat::Wanders | Beat::Untold => "",
+    };
     let text = format!(
-        "{} of {} requests wait as a bucket makes them that one leaves every {}{burst}: it accounts for {} of \
-         all waiting; {} that found nobody waiting took {}",
+        "{} of {} requests wait as a bucket makes them that one leaves every {}{clock}{burst}: it accounts for {} \
+         of all waiting; {} that found nobody waiting took {}",
         pace.waits.len(),
         endpoint.completed.len(),
         human(pace.period_ns),

@@ -77,6 +77,8 @@ pub(crate) struct Limit {
     /// … and so many more at once after a rest.
     #[serde(default)]
     pub(crate) at_once: u32,
+    /// No clock tells when the next one may pass, but the one before: so much later each time.
+    pub(crate) late: Option<Dist>,
     /// Others wait, of which there are no more than this; all without it.
     pub(crate) waiting: Option<u32>,
     /// The status that refuses the rest.

@@ -7,6 +7,8 @@ use super::Sim;
 pub(super) struct Bucket {
     level: f64,
     at: u64,
+    /// When the next one may pass, where it is no clock that tells.
+    next: u64,
 }
 
 impl Sim<'_> {
@@ -15,7 +17,12 @@ impl Sim<'_> {
         let Some(limit) = self.case.limit else {
             return arrives;
         };
-        let Bucket { level, at } = self.bucket;
+        if let Some(late) = limit.late {
+            let passes = arrives.max(self.bucket.next);
+            self.bucket.next = passes + limit.every.0 + late.draw(&mut self.random);
+            return passes;
+        }
+        let Bucket { level, at, .. } = self.bucket;
         let left = (level - arrives.saturating_sub(at) as f64 / limit.every.0 as f64).max(0.0);
         let waits = (left - f64::from(limit.at_once)).max(0.0);
         if waits > limit.waiting.map_or(f64::INFINITY, f64::from) {
@@ -26,6 +33,7 @@ impl Sim<'_> {
         self.bucket = Bucket {
             level: left + 1.0,
             at: arrives,
+            next: 0,
         };
         arrives + (waits * limit.every.0 as f64) as u64
     }
