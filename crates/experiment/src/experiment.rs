@@ -36,7 +36,12 @@ impl Experiment {
     /// What tells it from other experiments on the same run, and names its files: the cause, and
     /// the seed of its blocks in hexadecimal.
     pub fn name(&self) -> String {
-        format!("{}-{:016x}", self.cause, self.design.seed)
+        Self::name_of(&self.cause, self.design.seed)
+    }
+
+    /// The name of one that tests a cause with the blocks of a seed.
+    pub fn name_of(cause: &str, seed: u64) -> String {
+        format!("{cause}-{seed:016x}")
     }
 }
 

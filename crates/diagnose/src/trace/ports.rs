@@ -10,14 +10,14 @@ use slowpath_core::record::Manifest;
 pub struct Ports(BTreeSet<u16>);
 
 impl Ports {
-    /// Those of a run: what its repeats tell, or else the one in its URL.
+    /// Those of a run: what its repeats tell, and the one in its URL, which is the last repeat's (one that was
+    /// killed tells none). None of a Unix socket, whatever its URL says.
     pub(crate) fn of(manifest: &Manifest) -> Self {
-        let told = manifest.repeats.iter().filter_map(|repeat| repeat.port);
-        let mut all = Self(told.collect());
-        if all.0.is_empty() {
-            all.0.extend(of_url(&manifest.target.url));
+        if manifest.plan.scenario.target.unix_socket.is_some() {
+            return Self::default();
         }
-        all
+        let told = manifest.repeats.iter().filter_map(|repeat| repeat.port);
+        Self(told.chain(of_url(&manifest.target.url)).collect())
     }
 
     /// Those of these that something is known about.

@@ -1,6 +1,6 @@
 //! `slowpath prove`: run the experiment that confirms or refutes a finding.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
 use slowpath_core::catalogue::PROVABLE;
@@ -145,7 +145,7 @@ fn most_telling(judged: &Judged, seed: u64) -> Result<Test> {
 }
 
 /// Runs the experiment, and once more with as many blocks as it takes where its own turn out to be too few.
-/// `None` if it was interrupted.
+/// Those that were run before are not run again. `None` if it was interrupted.
 fn proved(judged: &Judged, mut test: Test, args: &ProveArgs) -> Result<Option<Outcome>> {
     let Some((outcome, wanted)) = experiment(judged, &test, args)? else {
         return Ok(None);
@@ -154,6 +154,9 @@ fn proved(judged: &Judged, mut test: Test, args: &ProveArgs) -> Result<Option<Ou
         return Ok(Some(outcome));
     };
     test.design = test.design.again(pairs);
+    if is_there(&folder(judged, &test)) {
+        return Ok(Some(outcome));
+    }
     if !args.quiet {
         out::say(&format!(
             "undecided: {}\nonce more, with as many blocks as that takes ({:.0} s)",
@@ -163,6 +166,16 @@ fn proved(judged: &Judged, mut test: Test, args: &ProveArgs) -> Result<Option<Ou
     }
     let outcome = experiment(judged, &test, args)?;
     Ok(outcome.map(|(outcome, _)| outcome))
+}
+
+/// Where an experiment is kept.
+fn folder(judged: &Judged, test: &Test) -> PathBuf {
+    let name = Experiment::name_of(&test.cause, test.design.seed);
+    judged.dir.join("experiments").join(name)
+}
+
+fn is_there(folder: &Path) -> bool {
+    folder.exists() || folder.with_extension("json").exists()
 }
 
 /// Runs the experiment, and tells how many pairs of blocks it would have needed if it had too few. `None` if it
@@ -187,8 +200,8 @@ fn experiment(
         design: test.design.clone(),
         outcome: None,
     };
-    let dir = judged.dir.join("experiments").join(experiment.name());
-    if dir.exists() || dir.with_extension("json").exists() {
+    let dir = folder(judged, test);
+    if is_there(&dir) {
         let what = format!("the run has the experiment {} already", experiment.name());
         return Err(Problem::usage(what, "another --seed, or none").into());
     }
