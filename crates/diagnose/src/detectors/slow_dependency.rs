@@ -10,6 +10,7 @@ use slowpath_core::nanos::MILLISECOND;
 use crate::case::{Case, EndpointCase};
 use crate::detectors::{Detector, Examine, sequential_fanout};
 use crate::diagnosis::{Culprit, Grade, Place, Segment, Source};
+use crate::ledger::NAMED_SHARE;
 use crate::predict::without_waits;
 use crate::trace::calls::waits::{Awaited, comes_unseen, waits};
 use crate::trace::calls::{Calls, during, settled};
@@ -46,7 +47,9 @@ struct Met {
     waited: Vec<Waited>,
     /// Requests of which that is known: of the others, and of the slow ones.
     known: [usize; 2],
-    /// How long those were in all, and waited for what came over no TCP connection.
+    /// Those of which all is known that they asked for.
+    whole: [usize; 2],
+    /// How long those of which something is known were in all, and waited for what came over no TCP connection.
     whole_ns: u64,
     unseen_ns: u64,
 }
@@ -60,7 +63,7 @@ fn examine(case: &Case<'_>, endpoint: &EndpointCase, looked: &Looked<'_>) -> Ver
         met.take(looked.inside, calls, walked, row);
     }
     let n = looked.join.walked.len();
-    let unknown = met.unknown(looked, calls);
+    let unknown = met.unknown(looked, calls, met.known);
     if met.waited.is_empty() {
         let text = format!("none of {n} requests waited for one reply from another server");
         return unknown.unwrap_or_else(|| looked.cleared(endpoint, text));
@@ -82,7 +85,11 @@ fn examine(case: &Case<'_>, endpoint: &EndpointCase, looked: &Looked<'_>) -> Ver
         );
         return unknown.unwrap_or_else(|| looked.cleared_if_followed(endpoint, text));
     }
-    found(case, endpoint, looked, place, &met.waited, claims)
+    // What is seen of the few that can be followed is no bound of what all wait.
+    match met.unknown(looked, calls, met.whole) {
+        Some(unknown) if endpoint.share_at_most(place, &claims) < NAMED_SHARE => unknown,
+        _ => found(case, endpoint, looked, place, &met.waited, claims),
+    }
 }
 
 fn found(
@@ -181,6 +188,7 @@ impl Met {
                 _ => {}
             }
         }
+        self.whole[usize::from(walked.slow)] += usize::from(own.whole);
         if own.whole || self.waited.len() > before {
             self.known[usize::from(walked.slow)] += 1;
             self.whole_ns += joined.latency_ns();
@@ -188,16 +196,16 @@ impl Met {
         }
     }
 
-    /// Why nobody can be acquitted, if so.
-    fn unknown(&self, looked: &Looked<'_>, calls: &Calls) -> Option<Verdict> {
+    /// Why nobody can be acquitted, if so, where this is known of so many.
+    fn unknown(&self, looked: &Looked<'_>, calls: &Calls, known: [usize; 2]) -> Option<Verdict> {
         let n = looked.join.walked.len();
-        if !calls.is_empty() && !looked.are_most(self.known) {
+        if !calls.is_empty() && !looked.are_most(known) {
             return Some(Verdict::Blind {
                 missing: format!(
                     "which calls belong to which request: {} of {n} requests were under way with others \
                      in a loop or a runtime that keeps what waits in user space, or asked through a \
                      thread that asks for many",
-                    n - self.known[0] - self.known[1]
+                    n - known[0] - known[1]
                 ),
                 remedy: sequential_fanout::ONE_CONNECTION.to_owned(),
             });
