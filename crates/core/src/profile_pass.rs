@@ -19,6 +19,10 @@ use crate::trace::{Depth, Frame, NO_STACK, Role, Trace, What};
 pub struct ProfilePass {
     /// Who took samples of the CPU time.
     pub source: ProfileSource,
+    /// Whether somebody took it elsewhere: then nothing is known of the load, and `load.window_ns` is
+    /// how long waits were counted, or 0 if that is not known.
+    #[serde(default)]
+    pub imported: bool,
     /// Where profiles were fetched, or how samples were taken.
     pub from: String,
     /// The places in the code that stacks are made of.
@@ -57,6 +61,25 @@ pub enum ProfileSource {
     Pprof,
     /// The kernel's clock of CPU time (`perf_event_open`).
     Perf,
+    /// py-spy, of threads of Python that run.
+    PySpy,
+    /// Java's flight recorder, of threads that are in Java code.
+    Jfr,
+    /// Somebody who wrote stacks with counts, and not of what.
+    Stacks,
+}
+
+impl ProfileSource {
+    /// By whom, in words that stand behind "taken".
+    pub const fn by(self) -> &'static str {
+        match self {
+            Self::Pprof => "by the target's runtime",
+            Self::Perf => "by the kernel's clock",
+            Self::PySpy => "by py-spy",
+            Self::Jfr => "by Java's flight recorder",
+            Self::Stacks => "by a profiler that says not what it counted",
+        }
+    }
 }
 
 /// Samples of the CPU time with one stack.
@@ -134,7 +157,8 @@ impl ProfilePass {
 
     /// Requests that were completed in the pass.
     pub fn completed(&self) -> u64 {
-        self.load.endpoints.iter().map(|e| e.completed).sum()
+        let endpoints = self.load.endpoints.iter();
+        endpoints.fold(0, |sum, e| e.completed.saturating_add(sum))
     }
 }
 

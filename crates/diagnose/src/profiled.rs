@@ -9,7 +9,7 @@ mod shares;
 
 use std::collections::BTreeMap;
 
-use slowpath_core::profile_pass::{PassLatency, ProfilePass, Waited};
+use slowpath_core::profile_pass::{PassLatency, ProfilePass, ProfileSource, Waited};
 use slowpath_core::profiles::CodeLine;
 
 use crate::case::Case;
@@ -32,18 +32,20 @@ pub(crate) fn view(case: &Case<'_>, endpoints: &[EndpointFigures]) -> Option<Pro
     let pass = case.record.profiles.pass.as_deref()?;
     let request = Request::of(case, pass);
     let counted = Counted::of(pass);
-    let sites = pass.locks.as_deref().map(|waits| sites(pass, waits, locks));
+    let sites = pass.locks.as_deref();
+    let sites = sites.map(|waits| self::sites(pass, waits, who_keeps(pass.source)));
     let mut view = ProfileView {
         source: pass.source,
+        imported: pass.imported,
         from: pass.from.clone(),
         requests: pass.completed(),
-        failed: pass.load.endpoints.iter().map(|e| e.failed).sum(),
+        failed: sum(pass.load.endpoints.iter().map(|e| e.failed)),
         effects: effects(case, pass, endpoints),
         cpu: (counted.samples() > 0).then(|| cpu(&counted, &request)),
-        locks: sites.as_deref().map(|sites| waits(sites, pass)),
+        locks: sites.as_deref().map(|sites| waits(sites, &request)),
         blocks: pass.blocks.as_deref().map(|waited| {
             let sites = self::sites(pass, waited, waiters);
-            waits(&sites, pass)
+            waits(&sites, &request)
         }),
         leads: leads::leads(
             pass,
@@ -65,6 +67,9 @@ pub(super) struct Request {
     pub(super) latency_ns: f64,
     /// CPU time of the target; `None` if it cannot be seen.
     pub(super) cpu_ns: Option<f64>,
+    /// Requests that were completed while waits were counted. Where somebody counted them elsewhere, as
+    /// many as the run would have had in that time; 0 if that is not known.
+    pub(super) completed: f64,
 }
 
 impl Request {
@@ -78,6 +83,13 @@ impl Request {
             let sum: f64 = weighed.map(|e| e.mean_ns as f64 * e.completed as f64).sum();
             sum / pass.completed().max(1) as f64
         };
+        let windows = case.record.manifest.repeats.iter();
+        let measured_ns: u64 = windows.map(|repeat| repeat.window.len_ns()).sum();
+        let completed = if pass.imported {
+            count / measured_ns.max(1) as f64 * pass.load.window_ns as f64
+        } else {
+            pass.completed() as f64
+        };
         let cpu_of_pass = || {
             let completed = pass.completed();
             let cpu_ns = pass.load.cpu_ns.filter(|_| completed > 0)?;
@@ -86,6 +98,7 @@ impl Request {
         Self {
             latency_ns: if count > 0.0 { sum / count } else { of_pass() },
             cpu_ns: case.target_cpu_per_request_ns().or_else(cpu_of_pass),
+            completed,
         }
     }
 }
@@ -153,6 +166,11 @@ fn cpu(counted: &Counted<'_>, request: &Request) -> CpuShares {
     }
 }
 
+/// Counts of profiles are others', and may be as large as there can be.
+fn sum(counts: impl Iterator<Item = u64>) -> u64 {
+    counts.fold(0, u64::saturating_add)
+}
+
 /// A place that was waited for, or at.
 pub(super) struct Site {
     pub(super) function: String,
@@ -166,6 +184,18 @@ pub(super) struct Site {
 /// The function of a stack that is waited for or at, and how many places it stands from the
 /// innermost.
 type Named = fn(&[&CodeLine]) -> (String, usize);
+
+/// How the places of a profile of locks are named.
+fn who_keeps(source: ProfileSource) -> Named {
+    match source {
+        // Its waits begin with what is waited for.
+        ProfileSource::Jfr => |stack| {
+            let first = stack.first().map_or("?", |line| line.function.as_str());
+            (first.to_owned(), 0)
+        },
+        _ => locks,
+    }
+}
 
 /// Who lets go of a lock.
 fn locks(stack: &[&CodeLine]) -> (String, usize) {
@@ -204,15 +234,15 @@ fn sites(pass: &ProfilePass, waits: &[Waited], named: Named) -> Vec<Site> {
             };
             (site, 0)
         });
-        site.count += waited.count;
-        site.delay_ns += waited.delay_ns;
+        site.count = waited.count.saturating_add(site.count);
+        site.delay_ns = waited.delay_ns.saturating_add(site.delay_ns);
         if waited.delay_ns > *largest {
             *largest = waited.delay_ns;
             site.callers = callers(&stack, at + 1);
         }
     }
     let mut sites: Vec<Site> = by.into_values().map(|(site, _)| site).collect();
-    let all: u64 = sites.iter().map(|site| site.delay_ns).sum();
+    let all = sum(sites.iter().map(|site| site.delay_ns));
     for site in &mut sites {
         site.share = site.delay_ns as f64 / all.max(1) as f64;
     }
@@ -234,10 +264,11 @@ fn callers(stack: &[&CodeLine], from: usize) -> Vec<String> {
     shown.take(CALLERS_MOST).map(ToString::to_string).collect()
 }
 
-fn waits(sites: &[Site], pass: &ProfilePass) -> WaitShares {
-    let delay_ns: u64 = sites.iter().map(|site| site.delay_ns).sum();
-    let completed = pass.completed();
-    let each = |delay_ns: u64| (completed > 0).then(|| millis(delay_ns as f64 / completed as f64));
+fn waits(sites: &[Site], request: &Request) -> WaitShares {
+    let delay_ns = sum(sites.iter().map(|site| site.delay_ns));
+    let each = |delay_ns: u64| {
+        (request.completed > 0.0).then(|| millis(delay_ns as f64 / request.completed))
+    };
     WaitShares {
         delay_s: round(delay_ns as f64 / 1e9, 1e6),
         per_request_ms: each(delay_ns),

@@ -19,6 +19,7 @@ pub mod otlp;
 pub mod peek;
 pub mod pprof;
 pub mod probes;
+pub mod profilers;
 mod programs;
 mod sockets;
 pub mod symbols;

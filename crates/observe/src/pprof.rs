@@ -11,7 +11,8 @@
 
 mod client;
 pub mod dump;
-mod gather;
+pub(crate) mod gather;
+pub mod kinds;
 mod pass;
 pub mod profile;
 
@@ -167,8 +168,9 @@ impl Fetched {
     /// Keeps what a profile says of addresses.
     fn learn(&mut self, profile: Result<Profile, String>) {
         // Whoever cannot be asked for it cannot be asked for dumps either, which is told.
-        self.addresses
-            .extend(profile.into_iter().flat_map(|p| p.addresses));
+        if let Ok(profile) = profile {
+            self.addresses.extend(profile.at_addresses());
+        }
     }
 
     /// Reads it: only now, so that the window is not disturbed.

@@ -11,6 +11,7 @@
 //! | `spans/` | after each repeat | what the target told of requests, see `spans.rs` |
 //! | `profiles/` | after each repeat | what the target's runtime told, see `profiles.rs` |
 //! | `profiling/` | behind the repeats | what a profiling pass told, see `profile_pass.rs` |
+//! | `profiling-imported/` | later | profiles that were taken elsewhere, see `profile_pass.rs` |
 //! | `*.spool` | while the run goes on | rows of an unfinished run, see `spool.rs` |
 //! | `logs/` | while the run goes on | output of the target and its services |
 //! | `report.json`, `report.html`, `experiments/` | later | derived; may be deleted |
@@ -46,6 +47,8 @@ pub const TIMINGS: &str = "server-timing";
 pub const PROFILES: &str = "profiles";
 /// The folder of the profiling pass behind the repeats; absent without one.
 pub const PROFILING: &str = "profiling";
+/// The folder of profiles that were imported beside a run; absent without any.
+pub const IMPORTED_PROFILES: &str = "profiling-imported";
 /// The folder of the output of the target and its services.
 pub const LOGS: &str = "logs";
 /// The diagnosis for programs.
@@ -70,7 +73,7 @@ pub(crate) const SERIES_SPOOL: &str = "series.spool";
 pub(crate) const KEYS_SPOOL: &str = "keys.spool";
 
 /// What was recorded: never replaced by something derived.
-const RECORDED: [&str; 16] = [
+const RECORDED: [&str; 17] = [
     MANIFEST,
     SAMPLES,
     STREAM_EVENTS,
@@ -81,6 +84,7 @@ const RECORDED: [&str; 16] = [
     TIMINGS,
     PROFILES,
     PROFILING,
+    IMPORTED_PROFILES,
     LOGS,
     SAMPLES_SPOOL,
     STREAM_EVENTS_SPOOL,

@@ -43,6 +43,7 @@ pub use investigations::{
 };
 pub use logs::excerpts;
 pub use manifest::read_manifest;
+pub use profile_pass::write_imported_profiles;
 pub use reader::read;
 pub use store::{FindError, Store};
 pub use stream_events::read_stream_events;

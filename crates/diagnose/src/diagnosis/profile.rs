@@ -10,9 +10,13 @@ use slowpath_core::profile_pass::ProfileSource;
 pub struct ProfileView {
     /// Who took samples of the CPU time.
     pub source: ProfileSource,
-    /// Where profiles were fetched, or how samples were taken.
+    /// Whether somebody took it elsewhere: then it is held against the run as if it had been taken under
+    /// the run's load.
+    #[serde(default)]
+    pub imported: bool,
+    /// Where profiles were fetched, how samples were taken, or the files that were imported.
     pub from: String,
-    /// Requests that were completed in the pass.
+    /// Requests that were completed in the pass; 0 where it was imported.
     pub requests: u64,
     /// Requests that failed in the pass.
     pub failed: u64,
@@ -20,14 +24,16 @@ pub struct ProfileView {
     pub effects: Vec<ProfilingEffect>,
     /// Where the CPU time goes; `null` if no sample was taken.
     pub cpu: Option<CpuShares>,
-    /// Waits for locks (Go's mutex profile), within the pass's window; `null` if it was not fetched.
+    /// Waits for locks (Go's mutex profile, Java's monitors), within the pass's window; `null` if there is
+    /// no profile of them.
     pub locks: Option<WaitShares>,
     /// Waits of goroutines for each other (Go's block profile), likewise. That of who has nothing to do
     /// is in it too.
     pub blocks: Option<WaitShares>,
     /// What to try, the largest possible gain first: hints that are to be tested.
     pub leads: Vec<Lead>,
-    /// The profiles as they came, below `profiling/` in the run's directory.
+    /// The profiles as they came, below `profiling/` in the run's directory, or
+    /// `profiling-imported/`.
     pub files: Vec<String>,
 }
 

@@ -5,7 +5,7 @@
 //! it waits for that lock. It may gain nothing: the work may be done beside the request, and who no
 //! longer waits for one lock may wait for the next thing.
 
-use slowpath_core::profile_pass::ProfilePass;
+use slowpath_core::profile_pass::{ProfilePass, ProfileSource};
 use slowpath_core::profiles::CodeLine;
 
 use super::shares::{Counted, Own};
@@ -53,9 +53,9 @@ fn computes(
     request: &Request,
 ) -> Option<Lead> {
     let (kind, of) = match own {
-        Own::Function(function) => (LeadKind::Cpu, function),
+        Own::Function(function) if own.is_somebodys() => (LeadKind::Cpu, function),
         Own::Collector => (LeadKind::Collector, "the garbage collector"),
-        Own::Kernel | Own::Scheduler => return None,
+        Own::Function(_) | Own::Kernel | Own::Scheduler => return None,
     };
     let share = counted.share(Some(hits));
     if share.low <= CPU_LEAST {
@@ -86,16 +86,10 @@ fn computes(
         ),
     };
     let interval = format!("{} to {}", percent(share.low), percent(share.high));
-    let whose = if kind == LeadKind::Collector {
-        format!(
-            "{what} {} ({interval}) of the CPU time",
-            percent(share.share)
-        )
-    } else {
-        format!(
-            "{of} has {} ({interval}) of the CPU time, {what}",
-            percent(share.share)
-        )
+    let has = format!("{} ({interval}) of the CPU time", percent(share.share));
+    let whose = match kind {
+        LeadKind::Collector => format!("{what} {has}"),
+        _ => format!("{of} has {has}, {what}"),
     };
     let cheaper = "do less in it: all that it has";
     let remedies = [(first, KEPT), (second, KEPT), (cheaper, 1.0)];
@@ -112,9 +106,12 @@ fn computes(
             human(request.latency_ns),
             human(gain_ns)
         ),
-        limits: "what is done beside requests gains them nothing; where they queue for the CPU, \
-                 waiting is saved on top, which only a test tells"
-            .to_owned(),
+        limits: format!(
+            "what is done beside requests gains them nothing; where they queue for the CPU, \
+             waiting is saved on top, which only a test tells{}{}",
+            of_sampler(pass.source),
+            of_elsewhere(pass)
+        ),
         remedies: remedies
             .map(|(what, part)| LeadRemedy {
                 what: what.to_owned(),
@@ -124,21 +121,50 @@ fn computes(
     })
 }
 
+/// What a sampler leaves open besides.
+const fn of_sampler(source: ProfileSource) -> &'static str {
+    match source {
+        ProfileSource::Jfr => {
+            "; the recorder looks at a few threads that are in Java code, whether a CPU runs them or \
+             not"
+        }
+        ProfileSource::PySpy => {
+            "; threads of Python are seen, and stacks are read while they run: some are torn"
+        }
+        ProfileSource::Stacks => "; the stacks count as samples of the CPU time",
+        ProfileSource::Pprof | ProfileSource::Perf => "",
+    }
+}
+
+/// What a profile of unknown load does.
+const fn of_elsewhere(pass: &ProfilePass) -> &'static str {
+    if pass.imported {
+        "; the profile was taken elsewhere, and counts as one of this run's load"
+    } else {
+        ""
+    }
+}
+
 fn waits(site: &Site, pass: &ProfilePass, request: &Request) -> Option<Lead> {
-    let completed = pass.completed();
-    if site.share <= LOCK_LEAST || site.count < WAITS_LEAST || completed == 0 {
+    if site.share <= LOCK_LEAST || site.count < WAITS_LEAST || request.completed <= 0.0 {
         return None;
     }
-    let each_ns = site.delay_ns as f64 / completed as f64;
+    let each_ns = site.delay_ns as f64 / request.completed;
     let gain_ns = each_ns.min(request.latency_ns);
     let gain = gain_ns / request.latency_ns.max(1.0);
-    if gain < GAIN_LEAST {
+    // Requests that wait for longer than they take were none of this run's.
+    let of_another_load = pass.imported && each_ns > request.latency_ns;
+    if gain < GAIN_LEAST || of_another_load {
         return None;
     }
     let by = site
         .callers
         .first()
         .map_or_else(String::new, |by| format!(", called by {by}"));
+    let what = match pass.source {
+        ProfileSource::Jfr => site.function.clone(),
+        _ => format!("the lock that {} lets go of", site.function),
+    };
     let remedies = [
         ("hold it for less: nothing under it but what it guards", 1.0),
         ("divide what it guards: 4 shards", 1.0 - 1.0 / SHARDS),
@@ -160,18 +186,19 @@ fn waits(site: &Site, pass: &ProfilePass, request: &Request) -> Option<Lead> {
         gain_most_ms: millis(gain_ns),
         gain_most: gain,
         summary: format!(
-            "the lock that {} lets go of has {} of the time waited for locks{by}: {} for each \
-             request, so a mean request gains 0 to {} of its {}",
-            site.function,
+            "{what} has {} of the time waited for locks{by}: {} for each request, so a mean \
+             request gains 0 to {} of its {}",
             percent(site.share),
             human(each_ns),
             human(gain_ns),
             human(request.latency_ns)
         ),
-        limits: "a share of what is waited for locks is no share of the latency: several wait at \
-                 once, and some of them for no request; who no longer waits for this lock may wait \
-                 for the next thing"
-            .to_owned(),
+        limits: format!(
+            "a share of what is waited for locks is no share of the latency: several wait at \
+             once, and some of them for no request; who no longer waits for this lock may wait \
+             for the next thing{}",
+            of_elsewhere(pass)
+        ),
         remedies: remedies
             .map(|(what, part)| LeadRemedy {
                 what: what.to_owned(),
@@ -204,6 +231,7 @@ impl SampledShare {
 
 #[cfg(test)]
 mod tests {
+    use proptest::prelude::*;
     use slowpath_core::profile_pass::{CpuSamples, PassLatency, Waited};
 
     use super::super::{locks, sites};
@@ -253,6 +281,7 @@ mod tests {
         let request = Request {
             latency_ns,
             cpu_ns: Some(cpu_ns),
+            completed: pass.completed() as f64,
         };
         let sites = sites(pass, pass.locks.as_deref().unwrap_or_default(), locks);
         leads(pass, &Counted::of(pass), &sites, &request)
@@ -297,6 +326,10 @@ mod tests {
         // 45 % of 40 samples, of which the lower end is below 40 %.
         let few = pass(&[("main.a", 2), ("main.b", 2)], &[]);
         assert!(led(&few, 10.0 * MS, 9.0 * MS).is_empty());
+        for nobodys in ["_PyEval_EvalFrameDefault", "libz.so.?"] {
+            let pass = pass(&[(nobodys, 90), ("main.b", 10)], &[]);
+            assert!(led(&pass, 10.0 * MS, 9.0 * MS).is_empty(), "{nobodys}");
+        }
         let kernel = pass(&[("syscall.Syscall6 net.Write", 90), ("main.b", 10)], &[]);
         assert!(led(&kernel, 10.0 * MS, 9.0 * MS).is_empty());
     }
@@ -332,7 +365,51 @@ mod tests {
         assert!(lead.limits.contains("no share of the latency"));
         // Waits for 2 ms of a second, and of a single stall.
         assert!(led(&pass, 1000.0 * MS, 0.0).is_empty());
+        let mut elsewhere = pass;
+        elsewhere.imported = true;
+        assert_eq!(led(&elsewhere, 10.0 * MS, 0.0).len(), 1);
+        assert!(led(&elsewhere, 1.0 * MS, 0.0).is_empty(), "2 ms of 1 ms");
         let stall = self::pass(&stacks, &[(0, 5, 2_000_000_000)]);
         assert!(led(&stall, 10.0 * MS, 0.0).is_empty());
+    }
+
+    /// Any count, the largest there is among them.
+    fn count() -> impl Strategy<Value = u64> {
+        prop_oneof![3 => 0_u64..1000, 1 => any::<u64>(), 1 => Just(u64::MAX)]
+    }
+
+    proptest! {
+        #[test]
+        fn whatever_was_counted_shares_are_shares_and_gains_have_their_bound(
+            cpu in prop::collection::vec((0_u16..12, 0_usize..5, count()), 0..40),
+            waits in prop::collection::vec((0_u32..5, count(), count()), 0..8),
+            completed in count(),
+            latency_ns in prop_oneof![Just(0.0), 1.0..1e12],
+            cpu_ns in prop_oneof![Just(0.0), 1.0..1e20],
+        ) {
+            let stacks = ["main.a", "runtime.x main.b main.a", "runtime.y", "libz.so.?", ""];
+            let mut pass = pass(&stacks.map(|stack| (stack, 0)), &waits);
+            pass.slices = 12;
+            pass.cpu = cpu
+                .iter()
+                .map(|&(slice, stack, count)| CpuSamples { slice, stack: stack as u32, count })
+                .collect();
+            pass.load.endpoints[0].completed = completed;
+            let counted = Counted::of(&pass);
+            let maps = [&counted.flat, &counted.cumulative];
+            let hits = maps.into_iter().flat_map(|map| map.values()).chain(counted.own.values());
+            for hits in hits {
+                let told = counted.share(Some(hits));
+                prop_assert!(0.0 <= told.low && told.low <= told.share + 1e-9, "{told:?}");
+                prop_assert!(told.share <= told.high + 1e-9 && told.high <= 1.0, "{told:?}");
+            }
+            let sites = sites(&pass, pass.locks.as_deref().unwrap_or_default(), locks);
+            prop_assert!(sites.iter().all(|site| (0.0..=1.0).contains(&site.share)));
+            for lead in led(&pass, latency_ns, cpu_ns) {
+                prop_assert!((0.0..=1.0).contains(&lead.share.share), "{lead:?}");
+                prop_assert!((0.0..=1.0).contains(&lead.gain_most), "{lead:?}");
+                prop_assert!(lead.gain_most_ms <= millis(latency_ns), "{lead:?}");
+            }
+        }
     }
 }

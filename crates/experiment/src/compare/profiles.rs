@@ -94,8 +94,8 @@ pub(super) fn changes(
     let because = if let Some(first) = obstacles.first() {
         format!("A and B were not measured alike: {first}")
     } else if of_a.source != of_b.source {
-        "the samples were taken by the target's runtime in one, by the kernel in the other"
-            .to_owned()
+        let [a, b] = [of_a.source.by(), of_b.source.by()];
+        format!("the samples were taken {a} in one, {b} in the other")
     } else {
         String::new()
     };

@@ -7,25 +7,18 @@ use slowpath_core::profile_pass::{CpuSamples, Waited};
 use slowpath_core::profiles::{CodeLine, Dump, Profiles, Release, Standing};
 
 use super::dump::Group;
-use super::profile::{Profile, Sample};
+use super::kinds::{Kind, kind};
+use super::profile::Profile;
 
 /// Stacks that a repeat keeps at most: a target that has more makes code as it runs.
 const MOST_STACKS: usize = 1 << 16;
 /// Entries of all dumps that a repeat keeps at most: ten megabytes as text.
 const MOST_STANDING: usize = 1_000_000;
 
-/// What the values of Go's profiles of waits are called.
-const WAITS: &str = "contentions/count";
-const DELAY: &str = "delay/nanoseconds";
-/// What the values of Go's CPU profile are called.
-const SAMPLES: &str = "samples/count";
-const CPU: &str = "cpu/nanoseconds";
+/// Places that a repeat keeps at most: as many as one profile may have.
+const MOST_LINES: usize = 1 << 18;
 
-fn value(sample: &Sample, place: usize) -> i64 {
-    sample.values.get(place).map_or(0, |value| *value)
-}
-
-pub(super) struct Gather {
+pub(crate) struct Gather {
     repeat: u16,
     all: Profiles,
     lines: BTreeMap<CodeLine, u32>,
@@ -34,7 +27,7 @@ pub(super) struct Gather {
 }
 
 impl Gather {
-    pub(super) fn new(repeat: u16) -> Self {
+    pub(crate) fn new(repeat: u16) -> Self {
         Self {
             repeat,
             all: Profiles::default(),
@@ -45,13 +38,13 @@ impl Gather {
     }
 
     /// Adds a dump; false if there is no room for it.
-    pub(super) fn dump(&mut self, span: Span, dump: &[Group]) -> bool {
+    pub(crate) fn dump(&mut self, span: Span, dump: &[Group]) -> bool {
         if self.standing + dump.len() > MOST_STANDING {
             return false;
         }
         let mut standing: BTreeMap<u32, u32> = BTreeMap::new();
         for group in dump {
-            let Some(stack) = self.stack(&group.stack) else {
+            let Some(stack) = self.stack_of(group.stack.iter().cloned()) else {
                 return false;
             };
             let sum = standing.entry(stack).or_default();
@@ -70,7 +63,7 @@ impl Gather {
     }
 
     /// Adds what the mutex profile counted between two readings.
-    pub(super) fn releases(&mut self, before: &Profile, after: &Profile) {
+    pub(crate) fn releases(&mut self, before: &Profile, after: &Profile) {
         let repeat = self.repeat;
         let waited = self.waited(before, after).into_iter();
         self.all.releases.extend(waited.map(|waited| Release {
@@ -83,21 +76,20 @@ impl Gather {
 
     /// What a profile of waits counted between two readings; nothing if it is none, or if there is
     /// no room for its stacks.
-    pub(super) fn waited(&mut self, before: &Profile, after: &Profile) -> Vec<Waited> {
+    pub(crate) fn waited(&mut self, before: &Profile, after: &Profile) -> Vec<Waited> {
         let mut counted: BTreeMap<u32, (i64, i64)> = BTreeMap::new();
         for (profile, sign) in [(before, -1), (after, 1)] {
-            let (Some(waits), Some(delay)) = (profile.place_of(WAITS), profile.place_of(DELAY))
-            else {
+            let Ok(Kind::Waits(places)) = kind(profile) else {
                 return Vec::new();
             };
-            for sample in &profile.samples {
-                let Some(stack) = self.stack(&sample.stack) else {
-                    return Vec::new();
-                };
+            let Some(stacks) = self.stacks(profile) else {
+                return Vec::new();
+            };
+            for (sample, stack) in profile.samples.iter().zip(stacks) {
                 let sum = counted.entry(stack).or_default();
                 let add = |sum: i64, of: i64| sum.saturating_add(of.saturating_mul(sign));
-                sum.0 = add(sum.0, value(sample, waits));
-                sum.1 = add(sum.1, value(sample, delay));
+                sum.0 = add(sum.0, places.count(sample));
+                sum.1 = add(sum.1, places.time_ns(sample));
             }
         }
         let counted = counted.into_iter().filter(|(_, (_, delay))| *delay > 0);
@@ -109,21 +101,30 @@ impl Gather {
         waited.collect()
     }
 
-    /// Samples of the CPU time by stack, and the CPU time that they stand for; `None` if the profile
-    /// is another one.
-    pub(super) fn cpu(&mut self, slice: u16, profile: &Profile) -> Option<(Vec<CpuSamples>, u64)> {
-        let samples = profile.place_of(SAMPLES)?;
-        let cpu = profile.place_of(CPU)?;
+    /// Samples of the CPU time by stack, and the CPU time that they stand for.
+    ///
+    /// # Errors
+    /// When the profile is another one, or there is no room for its stacks, as a fragment.
+    pub(crate) fn cpu(
+        &mut self,
+        slice: u16,
+        profile: &Profile,
+    ) -> Result<(Vec<CpuSamples>, u64), String> {
+        let Kind::Cpu(places) = kind(profile)? else {
+            return Err("another profile than that of the CPU".to_owned());
+        };
+        let stacks = self
+            .stacks(profile)
+            .ok_or("there is no room for its stacks")?;
         let (mut counted, mut cpu_ns) = (BTreeMap::<u32, u64>::new(), 0_u64);
-        for sample in &profile.samples {
-            let count = u64::try_from(value(sample, samples)).unwrap_or(0);
+        for (sample, stack) in profile.samples.iter().zip(stacks) {
+            let count = u64::try_from(places.count(sample)).unwrap_or(0);
             if count == 0 {
                 continue;
             }
-            let stack = self.stack(&sample.stack)?;
             let sum = counted.entry(stack).or_default();
             *sum = sum.saturating_add(count);
-            cpu_ns = cpu_ns.saturating_add(u64::try_from(value(sample, cpu)).unwrap_or(0));
+            cpu_ns = cpu_ns.saturating_add(u64::try_from(places.time_ns(sample)).unwrap_or(0));
         }
         let counted = counted.into_iter();
         let counted = counted.map(|(stack, count)| CpuSamples {
@@ -131,25 +132,56 @@ impl Gather {
             stack,
             count,
         });
-        Some((counted.collect(), cpu_ns))
+        Ok((counted.collect(), cpu_ns))
     }
 
-    pub(super) fn done(self) -> Profiles {
+    pub(crate) fn done(self) -> Profiles {
         self.all
     }
 
-    /// The position of a stack; `None` if there is no room for another.
-    fn stack(&mut self, stack: &[CodeLine]) -> Option<u32> {
-        let places = stack.iter().map(|line| {
-            if let Some(&place) = self.lines.get(line) {
-                return place;
-            }
-            let place = self.all.lines.len() as u32;
-            self.lines.insert(line.clone(), place);
-            self.all.lines.push(line.clone());
-            place
+    /// Why there is no room.
+    pub(crate) fn no_room() -> String {
+        format!(
+            "it has more than {MOST_STACKS} stacks, or {MOST_LINES} places: take it for less long"
+        )
+    }
+
+    /// The position of a stack, innermost first; `None` if there is no room.
+    pub(crate) fn stack_of(&mut self, lines: impl Iterator<Item = CodeLine>) -> Option<u32> {
+        let places: Option<Vec<u32>> = lines.map(|line| self.line(&line)).collect();
+        self.stack(places?)
+    }
+
+    /// The positions of a profile's stacks, one for each of its samples; `None` if there is no room.
+    fn stacks(&mut self, profile: &Profile) -> Option<Vec<u32>> {
+        let lines = profile.lines.iter();
+        let lines: Option<Vec<u32>> = lines.map(|line| self.line(line)).collect();
+        let lines = lines?;
+        let samples = profile.samples.iter();
+        let stacks = samples.map(|sample| {
+            let known = sample.stack.iter();
+            let known = known.filter_map(|&line| lines.get(line as usize).copied());
+            self.stack(known.collect())
         });
-        let places: Vec<u32> = places.collect();
+        stacks.collect()
+    }
+
+    /// The position of a place; `None` if there is no room for another.
+    fn line(&mut self, line: &CodeLine) -> Option<u32> {
+        if let Some(&place) = self.lines.get(line) {
+            return Some(place);
+        }
+        let place = self.all.lines.len();
+        if place >= MOST_LINES {
+            return None;
+        }
+        self.lines.insert(line.clone(), place as u32);
+        self.all.lines.push(line.clone());
+        Some(place as u32)
+    }
+
+    /// The position of a stack; `None` if there is no room for another.
+    fn stack(&mut self, places: Vec<u32>) -> Option<u32> {
         if let Some(&place) = self.stacks.get(&places) {
             return Some(place);
         }
@@ -167,6 +199,7 @@ impl Gather {
 mod tests {
     use slowpath_core::Nanos;
 
+    use super::super::profile::Sample;
     use super::*;
 
     fn stack(function: &str) -> Vec<CodeLine> {
@@ -177,18 +210,20 @@ mod tests {
         }]
     }
 
-    fn sample(function: &str, values: &[i64]) -> Sample {
-        Sample {
-            stack: stack(function),
-            values: values.to_vec(),
-        }
-    }
+    const WAITS: [&str; 2] = ["contentions/count", "delay/nanoseconds"];
+    const CPU: [&str; 2] = ["samples/count", "cpu/nanoseconds"];
 
-    fn profile(values: &[&str], samples: Vec<Sample>) -> Profile {
+    fn profile(values: [&str; 2], samples: &[(&str, &[i64])]) -> Profile {
+        let lines = samples.iter().flat_map(|(function, _)| stack(function));
+        let samples = (0..).zip(samples).map(|(line, (_, values))| Sample {
+            stack: vec![line],
+            values: values.to_vec(),
+        });
         Profile {
-            addresses: BTreeMap::new(),
-            values: values.iter().map(|&v| v.to_owned()).collect(),
-            samples,
+            lines: lines.collect(),
+            values: values.map(str::to_owned).to_vec(),
+            samples: samples.collect(),
+            ..Profile::default()
         }
     }
 
@@ -216,16 +251,9 @@ mod tests {
 
     #[test]
     fn releases_are_what_was_counted_in_between() {
-        let kinds = [WAITS, DELAY];
-        let before = profile(&kinds, vec![sample("a", &[4, 100]), sample("b", &[1, 10])]);
-        let after = profile(
-            &kinds,
-            vec![
-                sample("a", &[7, 160]),
-                sample("b", &[1, 10]),
-                sample("c", &[2, 5]),
-            ],
-        );
+        let before = profile(WAITS, &[("a", &[4, 100]), ("b", &[1, 10])]);
+        let after = [("a", &[7, 160][..]), ("b", &[1, 10]), ("c", &[2, 5])];
+        let after = profile(WAITS, &after);
         let mut gather = Gather::new(0);
         gather.releases(&before, &after);
         let all = gather.done();
@@ -236,15 +264,13 @@ mod tests {
 
     #[test]
     fn samples_are_counted_by_stack_and_nothing_else_is_a_cpu_profile() {
-        let of_cpu = profile(
-            &[SAMPLES, CPU],
-            vec![
-                sample("a", &[3, 30]),
-                sample("b", &[-1, -10]),
-                sample("a", &[2, 20]),
-                sample("c", &[]),
-            ],
-        );
+        let of_cpu = [
+            ("a", &[3, 30][..]),
+            ("b", &[-1, -10]),
+            ("a", &[2, 20]),
+            ("c", &[]),
+        ];
+        let of_cpu = profile(CPU, &of_cpu);
         let mut gather = Gather::new(0);
         let (samples, cpu_ns) = gather.cpu(4, &of_cpu).unwrap();
         let expected = CpuSamples {
@@ -253,10 +279,9 @@ mod tests {
             count: 5,
         };
         assert_eq!((samples, cpu_ns), (vec![expected], 50));
-        assert!(
-            gather
-                .cpu(0, &profile(&[WAITS, DELAY], Vec::new()))
-                .is_none()
-        );
+        gather.cpu(0, &profile(WAITS, &[])).unwrap_err();
+        let huge = profile(CPU, &[("a", &[i64::MAX, i64::MAX][..]); 3]);
+        let (samples, cpu_ns) = gather.cpu(0, &huge).unwrap();
+        assert_eq!((samples[0].count, cpu_ns), (u64::MAX, u64::MAX));
     }
 }

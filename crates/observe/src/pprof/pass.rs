@@ -171,17 +171,15 @@ impl Fetched {
         };
         let (mut raw, mut cpu_ns) = (Vec::new(), 0);
         for (bytes, length_ns) in std::mem::take(&mut self.cpu) {
-            let read = profile::read(&bytes).and_then(|profile| {
-                let samples = gather.cpu(pass.slices, &profile);
-                samples.ok_or_else(|| "another profile than that of the CPU".to_owned())
-            });
+            let read = profile::read(&bytes);
+            let read = read.and_then(|profile| gather.cpu(pass.slices, &profile));
             match read {
                 Ok((samples, of_ns)) => {
                     raw.push((format!("cpu-{}.pb.gz", pass.slices), bytes.to_vec()));
                     pass.slices += 1;
                     pass.sampled_ns += length_ns;
                     pass.cpu.extend(samples);
-                    cpu_ns += of_ns;
+                    cpu_ns = of_ns.saturating_add(cpu_ns);
                 }
                 Err(why) => {
                     let reason = format!("{}profile: {why}", self.from);
@@ -190,8 +188,8 @@ impl Fetched {
                 }
             }
         }
-        let samples: u64 = pass.cpu.iter().map(|samples| samples.count).sum();
-        pass.period_ns = cpu_ns / samples.max(1);
+        let samples = pass.cpu.iter().map(|samples| samples.count);
+        pass.period_ns = cpu_ns / samples.fold(0, u64::saturating_add).max(1);
         let [mutex, block] = [(MUTEX, self.mutex.take()), (BLOCK, self.block.take())];
         pass.locks = self.waited(mutex, &mut gather, &mut raw);
         pass.blocks = self.waited(block, &mut gather, &mut raw);

@@ -2,12 +2,15 @@
 //!
 //! Fields that are not listed are skipped. The published crates of these messages write profiles;
 //! they are built by a compiler of protocol buffers, and this is all there is to read.
+//!
+//! A place stands in memory once, however many stacks pass it, and names have a bound: a few bytes of
+//! a file say much else.
 
 use std::collections::BTreeMap;
 use std::io::Read;
 
 use flate2::read::GzDecoder;
-use slowpath_core::profiles::CodeLine;
+use slowpath_core::profiles::{CodeLine, UNNAMED};
 
 /// The largest profile that is taken, unpacked: some hundred thousand goroutines whose stacks all
 /// differ.
@@ -15,33 +18,69 @@ pub const MOST_PROFILE_BYTES: usize = 64 << 20;
 /// Places of a stack that are kept, from the innermost out and from the outermost in: a recursion
 /// may be deep, and its middle tells nothing.
 const MOST_DEEP: usize = 64;
+/// Places that a profile may have: ten times those of the largest programs that were seen.
+const MOST_PLACES: usize = 1 << 18;
+/// Bytes of a name that are kept: those of templates in C++ may be of thousands, and their ends tell
+/// nothing that their begins do not.
+pub(crate) const MOST_NAME_BYTES: usize = 512;
 /// How a stream that is packed by gzip begins (RFC 1952).
 const GZIP: [u8; 2] = [0x1f, 0x8b];
 
 /// A profile, read.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Profile {
-    /// What stands at addresses, innermost function first.
-    pub addresses: BTreeMap<u64, Vec<CodeLine>>,
+    /// The places in the code, each once for each location that names it.
+    pub lines: Vec<CodeLine>,
+    /// What stands at addresses, innermost function first: positions in `lines`.
+    pub addresses: BTreeMap<u64, Vec<u32>>,
     /// What each value is, as `type/unit`: `contentions/count`, `delay/nanoseconds`.
     pub values: Vec<String>,
     /// One entry a stack.
     pub samples: Vec<Sample>,
+    /// What one sample stands for, as `type/unit`, and how much; empty and 0 if it does not say.
+    pub period: (String, i64),
+    /// When it was taken, in nanoseconds since 1970; 0 if it does not say.
+    pub time_ns: u64,
+    /// For how long it was taken, in nanoseconds; 0 if it does not say.
+    pub duration_ns: u64,
 }
 
 /// A stack with its values.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Sample {
-    /// Where, innermost first.
-    pub stack: Vec<CodeLine>,
+    /// Where, innermost first: positions in [`Profile::lines`].
+    pub stack: Vec<u32>,
     /// How much, in the order of [`Profile::values`].
     pub values: Vec<i64>,
 }
 
 impl Profile {
+    /// One that counted nothing yet of what another counts.
+    #[must_use]
+    pub fn before(other: &Self) -> Self {
+        Self {
+            values: other.values.clone(),
+            period: other.period.clone(),
+            ..Self::default()
+        }
+    }
+
     /// Where a kind of value stands in samples.
     pub fn place_of(&self, value: &str) -> Option<usize> {
         self.values.iter().position(|known| known == value)
+    }
+
+    /// The places of a stack, innermost first.
+    pub fn stack<'p>(&'p self, stack: &'p [u32]) -> impl Iterator<Item = &'p CodeLine> {
+        let lines = stack.iter();
+        lines.filter_map(|&line| self.lines.get(line as usize))
+    }
+
+    /// What stands at addresses, innermost function first.
+    pub fn at_addresses(&self) -> impl Iterator<Item = (u64, Vec<CodeLine>)> {
+        let lines = |stack: &Vec<u32>| self.stack(stack).cloned().collect();
+        let addresses = self.addresses.iter();
+        addresses.map(move |(&address, stack)| (address, lines(stack)))
     }
 }
 
@@ -52,12 +91,23 @@ struct Message {
     sample_type: Vec<ValueType>,
     #[prost(message, repeated, tag = "2")]
     sample: Vec<SampleMessage>,
+    #[prost(message, repeated, tag = "3")]
+    mapping: Vec<Mapping>,
     #[prost(message, repeated, tag = "4")]
     location: Vec<Location>,
     #[prost(message, repeated, tag = "5")]
     function: Vec<Function>,
-    #[prost(string, repeated, tag = "6")]
-    string_table: Vec<String>,
+    /// Text, but not all who write it keep to UTF-8.
+    #[prost(bytes = "vec", repeated, tag = "6")]
+    string_table: Vec<Vec<u8>>,
+    #[prost(int64, tag = "9")]
+    time_nanos: i64,
+    #[prost(int64, tag = "10")]
+    duration_nanos: i64,
+    #[prost(message, optional, tag = "11")]
+    period_type: Option<ValueType>,
+    #[prost(int64, tag = "12")]
+    period: i64,
 }
 
 /// `ValueType`.
@@ -78,11 +128,22 @@ struct SampleMessage {
     value: Vec<i64>,
 }
 
+/// `Mapping`.
+#[derive(Clone, Copy, PartialEq, Eq, prost::Message)]
+struct Mapping {
+    #[prost(uint64, tag = "1")]
+    id: u64,
+    #[prost(int64, tag = "5")]
+    filename: i64,
+}
+
 /// `Location`.
 #[derive(Clone, PartialEq, Eq, prost::Message)]
 struct Location {
     #[prost(uint64, tag = "1")]
     id: u64,
+    #[prost(uint64, tag = "2")]
+    mapping_id: u64,
     #[prost(uint64, tag = "3")]
     address: u64,
     #[prost(message, repeated, tag = "4")]
@@ -105,6 +166,8 @@ struct Function {
     id: u64,
     #[prost(int64, tag = "2")]
     name: i64,
+    #[prost(int64, tag = "3")]
+    system_name: i64,
     #[prost(int64, tag = "4")]
     filename: i64,
 }
@@ -133,28 +196,54 @@ fn read_plain(bytes: &[u8]) -> Result<Profile, String> {
     if message.sample_type.is_empty() {
         return Err("not a profile: it says of no value what it is".to_owned());
     }
+    let places = message.location.iter();
+    let places: usize = places.map(|location| location.line.len().max(1)).sum();
+    if places > MOST_PLACES {
+        return Err(format!("a profile of more than {MOST_PLACES} places"));
+    }
     let tables = Tables::of(&message);
     let values = message.sample_type.iter();
-    let values = values.map(|t| format!("{}/{}", tables.text(t.r#type), tables.text(t.unit)));
+    let mut profile = Profile {
+        values: values.map(|of| tables.value(*of)).collect(),
+        period: (
+            message
+                .period_type
+                .map_or_else(String::new, |of| tables.value(of)),
+            message.period,
+        ),
+        time_ns: u64::try_from(message.time_nanos).unwrap_or(0),
+        duration_ns: u64::try_from(message.duration_nanos).unwrap_or(0),
+        ..Profile::default()
+    };
+    let mut stood: Vec<Vec<u32>> = Vec::new();
+    for location in &message.location {
+        let first = profile.lines.len() as u32;
+        profile.lines.extend(tables.lines(location));
+        let own: Vec<u32> = (first..profile.lines.len() as u32).collect();
+        profile.addresses.insert(location.address, own.clone());
+        stood.push(own);
+    }
     let samples = message.sample.iter().map(|sample| Sample {
-        stack: tables.stack(&sample.location_id),
+        stack: tables.stack(&sample.location_id, &stood),
         values: sample.value.clone(),
     });
-    let addresses = message.location.iter();
-    let addresses = addresses.map(|l| (l.address, l.line.iter().map(|n| tables.line(n)).collect()));
-    Ok(Profile {
-        addresses: addresses.collect(),
-        values: values.collect(),
-        samples: samples.collect(),
-    })
+    profile.samples = samples.collect();
+    Ok(profile)
 }
 
 /// What ids stand for.
 struct Tables<'m> {
     message: &'m Message,
-    /// Places of locations and functions, by id.
+    /// Places of locations, functions and mappings, by id.
     locations: Vec<(u64, usize)>,
     functions: Vec<(u64, usize)>,
+    mappings: Vec<(u64, usize)>,
+}
+
+/// The place of an id.
+fn found(ids: &[(u64, usize)], id: u64) -> Option<usize> {
+    let found = ids.binary_search_by_key(&id, |known| known.0);
+    found.ok().map(|found| ids[found].1)
 }
 
 impl<'m> Tables<'m> {
@@ -168,50 +257,79 @@ impl<'m> Tables<'m> {
             message,
             locations: by_id(message.location.iter().map(|l| l.id)),
             functions: by_id(message.function.iter().map(|f| f.id)),
+            mappings: by_id(message.mapping.iter().map(|m| m.id)),
         }
     }
 
-    fn text(&self, place: i64) -> &'m str {
+    fn text(&self, place: i64) -> String {
         let place = usize::try_from(place).ok();
         let text = place.and_then(|place| self.message.string_table.get(place));
-        text.map_or("", String::as_str)
+        let text = text.map_or(&[][..], Vec::as_slice);
+        String::from_utf8_lossy(&text[..text.len().min(MOST_NAME_BYTES)]).into_owned()
     }
 
-    fn stack(&self, ids: &[u64]) -> Vec<CodeLine> {
+    /// `type/unit`.
+    fn value(&self, of: ValueType) -> String {
+        format!("{}/{}", self.text(of.r#type), self.text(of.unit))
+    }
+
+    fn stack(&self, ids: &[u64], stood: &[Vec<u32>]) -> Vec<u32> {
         let (half, deep) = (MOST_DEEP / 2, ids.len() > MOST_DEEP);
         let (inner, outer) = if deep {
             (&ids[..half], &ids[ids.len() - half..])
         } else {
             (ids, &ids[..0])
         };
-        let locations = inner.iter().chain(outer).filter_map(|id| {
-            let found = self.locations.binary_search_by_key(id, |l| l.0).ok()?;
-            self.message.location.get(self.locations[found].1)
-        });
-        let lines = locations.flat_map(|location| location.line.iter().take(MOST_DEEP));
-        let lines = lines.map(|line| self.line(line));
+        let locations = inner.iter().chain(outer);
+        let locations = locations.filter_map(|&id| stood.get(found(&self.locations, id)?));
+        let lines = locations.flat_map(|own| own.iter().copied());
         lines.take(2 * MOST_DEEP).collect()
     }
 
+    /// What stands at a location, innermost first. Code whose functions nobody named is known by the
+    /// file that it was loaded from: it is no part of who called it.
+    fn lines(&self, location: &Location) -> Vec<CodeLine> {
+        if location.line.is_empty() {
+            let mapping = found(&self.mappings, location.mapping_id);
+            let file = mapping.map_or_else(String::new, |mapping| {
+                without_folders(&self.text(self.message.mapping[mapping].filename))
+            });
+            return vec![CodeLine {
+                function: format!("{file}{UNNAMED}"),
+                file,
+                line: 0,
+            }];
+        }
+        let lines = location.line.iter().take(MOST_DEEP);
+        lines.map(|line| self.line(line)).collect()
+    }
+
     fn line(&self, line: &Line) -> CodeLine {
-        let functions = &self.functions;
-        let found = functions.binary_search_by_key(&line.function_id, |f| f.0);
-        let function = found
-            .ok()
-            .map(|found| self.message.function[functions[found].1]);
-        let (name, file) = function.map_or(("", ""), |function| {
-            (self.text(function.name), self.text(function.filename))
+        let function = found(&self.functions, line.function_id);
+        let (name, file) = function.map_or_else(Default::default, |function| {
+            let function = &self.message.function[function];
+            let name = self.text(function.name);
+            let name = if name.is_empty() {
+                self.text(function.system_name)
+            } else {
+                name
+            };
+            (name, self.text(function.filename))
         });
         CodeLine {
-            function: name.to_owned(),
-            file: without_folders(file),
+            function: if name.is_empty() {
+                UNNAMED.to_owned()
+            } else {
+                name
+            },
+            file: without_folders(&file),
             line: u32::try_from(line.line).unwrap_or(0),
         }
     }
 }
 
 /// A file's name alone: the folders are those of whoever built the target.
-pub(super) fn without_folders(file: &str) -> String {
+pub(crate) fn without_folders(file: &str) -> String {
     file.rsplit('/').next().unwrap_or_default().to_owned()
 }
 
@@ -235,6 +353,7 @@ mod tests {
             "main.handle",
             "/home/a/main.go",
             "sync.(*Mutex).Unlock",
+            "/usr/lib/libz.so",
         ];
         Message {
             sample_type: vec![ValueType { r#type: 1, unit: 2 }],
@@ -242,33 +361,49 @@ mod tests {
                 location_id: vec![7, 99],
                 value: vec![5],
             }],
-            location: vec![Location {
-                id: 7,
-                address: 0x4a,
-                line: vec![
-                    Line {
-                        function_id: 2,
-                        line: 65,
-                    },
-                    Line {
-                        function_id: 1,
-                        line: -1,
-                    },
-                ],
-            }],
+            location: vec![
+                Location {
+                    id: 7,
+                    mapping_id: 0,
+                    address: 0x4a,
+                    line: vec![
+                        Line {
+                            function_id: 2,
+                            line: 65,
+                        },
+                        Line {
+                            function_id: 1,
+                            line: -1,
+                        },
+                    ],
+                },
+                Location {
+                    id: 8,
+                    mapping_id: 3,
+                    address: 0x5b,
+                    line: Vec::new(),
+                },
+            ],
             function: vec![
                 Function {
                     id: 2,
-                    name: 5,
+                    name: 0,
+                    system_name: 5,
                     filename: -4,
                 },
                 Function {
                     id: 1,
                     name: 3,
+                    system_name: 0,
                     filename: 4,
                 },
             ],
-            string_table: words.map(str::to_owned).into(),
+            string_table: words.map(|word| word.as_bytes().to_vec()).into(),
+            mapping: vec![Mapping { id: 3, filename: 6 }],
+            time_nanos: 7,
+            duration_nanos: 1_000_000_000,
+            period_type: Some(ValueType { r#type: 1, unit: 2 }),
+            period: 10,
         }
     }
 
@@ -284,14 +419,50 @@ mod tests {
         let profile = read(&bytes).unwrap();
         assert_eq!(read(&packed(&bytes)).unwrap(), profile);
         assert_eq!(profile.place_of("delay/nanoseconds"), Some(0));
-        let stack: Vec<String> = profile.samples[0]
-            .stack
-            .iter()
-            .map(ToString::to_string)
-            .collect();
-        assert_eq!(stack, ["sync.(*Mutex).Unlock", "main.handle (main.go)"]);
+        let stack = &profile.samples[0].stack;
+        assert_eq!(
+            words(&profile, stack),
+            ["sync.(*Mutex).Unlock", "main.handle (main.go)"]
+        );
         assert_eq!(profile.samples[0].values, [5]);
-        assert_eq!(profile.addresses[&0x4a], profile.samples[0].stack);
+        assert_eq!(&profile.addresses[&0x4a], stack);
+        assert_eq!(profile.period, ("delay/nanoseconds".to_owned(), 10));
+        assert_eq!((profile.time_ns, profile.duration_ns), (7, 1_000_000_000));
+    }
+
+    fn words(profile: &Profile, stack: &[u32]) -> Vec<String> {
+        profile.stack(stack).map(ToString::to_string).collect()
+    }
+
+    #[test]
+    fn code_without_names_stands_on_the_stack_by_its_file() {
+        let mut unnamed = message();
+        unnamed.sample[0].location_id = vec![8, 7];
+        let profile = read(&unnamed.encode_to_vec()).unwrap();
+        let stack = words(&profile, &profile.samples[0].stack);
+        assert_eq!(stack[0], "libz.so.? (libz.so)");
+        assert_eq!(stack.len(), 3);
+        unnamed.mapping.clear();
+        let profile = read(&unnamed.encode_to_vec()).unwrap();
+        assert_eq!(words(&profile, &profile.samples[0].stack)[0], UNNAMED);
+    }
+
+    #[test]
+    fn names_are_kept_to_a_bound_and_need_not_be_text() {
+        let mut strange = message();
+        strange.string_table[3] = [b"\xff", &[b'a'; 1 << 13][..]].concat();
+        let profile = read(&strange.encode_to_vec()).unwrap();
+        let name = &profile.lines[1].function;
+        assert!(name.starts_with("\u{fffd}aa") && name.len() < 2 * MOST_NAME_BYTES);
+        let places = Location {
+            id: 1,
+            mapping_id: 0,
+            address: 1,
+            line: vec![Line::default(); MOST_PLACES + 1],
+        };
+        strange.location = vec![places];
+        let said = read(&strange.encode_to_vec()).unwrap_err();
+        assert!(said.contains("places"), "{said}");
     }
 
     #[test]
@@ -314,6 +485,7 @@ mod tests {
         deep.location = (0..1000)
             .map(|id| Location {
                 id,
+                mapping_id: 0,
                 address: id,
                 line: vec![Line {
                     function_id: 1,
@@ -325,7 +497,8 @@ mod tests {
         let profile = read(&deep.encode_to_vec()).unwrap();
         let stack = &profile.samples[0].stack;
         assert_eq!(stack.len(), MOST_DEEP);
-        assert_eq!((stack[0].line, stack[MOST_DEEP - 1].line), (0, 999));
+        let lines: Vec<u32> = profile.stack(stack).map(|line| line.line).collect();
+        assert_eq!((lines[0], lines[MOST_DEEP - 1]), (0, 999));
     }
 
     proptest! {
@@ -356,6 +529,8 @@ mod tests {
             if let Ok(profile) = read(&bytes) {
                 for sample in profile.samples {
                     prop_assert!(sample.stack.len() <= 2 * MOST_DEEP);
+                    let known = sample.stack.iter().all(|l| (*l as usize) < profile.lines.len());
+                    prop_assert!(known);
                 }
             }
         }

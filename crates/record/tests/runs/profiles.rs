@@ -108,10 +108,40 @@ fn a_profiling_pass_comes_back_and_damage_of_it_is_told() {
     assert_eq!(read().as_deref(), Some(&pass));
     let kept = std::fs::read(run.join("profiling/cpu-0.pb.gz")).unwrap();
     assert_eq!(kept, b"as it came");
+    // What is imported later stands behind it.
+    let imported = ProfilePass {
+        imported: true,
+        ..ProfilePass::default()
+    };
+    slowpath_record::write_imported_profiles(&run, &imported, &raw).unwrap();
+    assert_eq!(read().as_deref(), Some(&pass));
     let path = run.join("profiling/pass.json");
     let mut bytes = std::fs::read(&path).unwrap();
     bytes[20] ^= 1;
     std::fs::write(&path, &bytes).unwrap();
     let error = slowpath_record::read(&run).unwrap_err().to_string();
     assert!(error.contains("checksum"), "{error}");
+}
+
+#[test]
+fn imported_profiles_lie_beside_a_run_and_replace_each_other() {
+    let dir = tempfile::tempdir().unwrap();
+    let run = dir.path().join("run");
+    let writer = RunWriter::create(&run, &manifest()).unwrap();
+    writer.finish(&manifest()).unwrap();
+    let import = |of: &str| {
+        let pass = ProfilePass {
+            imported: true,
+            from: of.to_owned(),
+            ..ProfilePass::default()
+        };
+        let raw = [(of.to_owned(), b"as it came".to_vec())];
+        slowpath_record::write_imported_profiles(&run, &pass, &raw).unwrap();
+        let read = slowpath_record::read(&run).unwrap().profiles.pass.clone();
+        assert_eq!(read.as_deref(), Some(&pass));
+    };
+    import("a.txt");
+    import("b.txt");
+    assert!(!run.join("profiling-imported/a.txt").exists());
+    assert!(run.join("profiling-imported/b.txt").exists());
 }

@@ -22,10 +22,7 @@ const SHARE_LEAST: f64 = 0.01;
 pub(crate) fn told(view: &ProfileView) -> Vec<String> {
     let mut lines = Vec::new();
     if let Some(cpu) = &view.cpu {
-        let by = match view.source {
-            ProfileSource::Pprof => "by the target's runtime",
-            ProfileSource::Perf => "by the kernel's clock",
-        };
+        let by = view.source.by();
         let mut text = format!(
             "CPU time ({}, {by}): {}",
             quantity::plural(cpu.samples, "sample"),
@@ -40,9 +37,13 @@ pub(crate) fn told(view: &ProfileView) -> Vec<String> {
         }
         lines.push(text);
     }
-    let waits = [(&view.locks, "locks"), (&view.blocks, "each other")];
+    let (who, locks) = match view.source {
+        ProfileSource::Jfr => ("threads", "monitors"),
+        _ => ("goroutines", "locks"),
+    };
+    let waits = [(&view.locks, locks), (&view.blocks, "each other")];
     for (waits, what) in waits {
-        lines.extend(waits.as_ref().and_then(|waits| waited(waits, what)));
+        lines.extend(waits.as_ref().and_then(|waits| waited(waits, who, what)));
     }
     lines.push(beside(view));
     lines
@@ -66,22 +67,32 @@ fn shares(cpu: &CpuShares) -> String {
     named.chain(others).collect::<Vec<_>>().join(", ")
 }
 
-fn waited(waits: &WaitShares, what: &str) -> Option<String> {
+fn waited(waits: &WaitShares, who: &str, what: &str) -> Option<String> {
     let sites = waits.sites.iter().take(NAMED);
     let sites: Vec<String> = sites
         .map(|site| format!("{} {}", site.function, quantity::percent(site.share)))
         .collect();
-    let each = waits.per_request_ms.filter(|_| !sites.is_empty())?;
+    if sites.is_empty() {
+        return None;
+    }
+    let each = waits.per_request_ms.map_or_else(String::new, |each| {
+        format!(", {} for each request", quantity::duration(each))
+    });
     Some(format!(
-        "goroutines waited for {what} {}, {} for each request: {}",
+        "{who} waited for {what} {}{each}: {}",
         quantity::duration(waits.delay_s * 1000.0),
-        quantity::duration(each),
         sites.join(", ")
     ))
 }
 
 /// That the pass is in no figure, and what profiling did.
 fn beside(view: &ProfileView) -> String {
+    if view.imported {
+        return format!(
+            "imported from {}: taken elsewhere, it is held against this run as if it were of its load",
+            view.from
+        );
+    }
     let effects: Vec<String> = view.effects.iter().map(effect).collect();
     let failed = match view.failed {
         0 => String::new(),
@@ -132,6 +143,14 @@ pub(crate) fn share(share: &SampledShare) -> String {
         bare(share.low),
         quantity::percent(share.high)
     )
+}
+
+/// What a table of locks has.
+pub(crate) const fn of_locks(view: &ProfileView) -> &'static str {
+    match view.source {
+        ProfileSource::Jfr => "Monitors that were waited for",
+        _ => "Places that let go of locks which were waited for",
+    }
 }
 
 /// What leads do not say, each thing once.

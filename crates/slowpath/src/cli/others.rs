@@ -47,12 +47,18 @@ pub(crate) struct ImportArgs {
     /// What wrote them: go, criterion, jmh, google-benchmark, pytest-benchmark, hyperfine, wrk,
     /// oha, k6, locust, vegeta, autocannon; tables in markdown or csv, of which a column `release` makes
     /// each release a run; with a line for each request k6-csv, k6-json,
-    /// vegeta-csv, vegeta-json, jmeter; auto to recognise it, lines with --regex.
+    /// vegeta-csv, vegeta-json, jmeter; with --run the profiles pprof, folded (py-spy -f raw,
+    /// async-profiler -o collapsed, flame graphs), speedscope, jfr (jfr print --json); auto to
+    /// recognise it, lines with --regex.
     #[arg(value_name = "FORMAT")]
     pub(crate) format: String,
     /// The files, each of which is a repeat.
     #[arg(value_name = "FILE", required = true)]
     pub(crate) files: Vec<String>,
+    /// The run that profiles were taken of: its directory, the beginning of its id, or `last`. They
+    /// are kept beside it, and it is judged again.
+    #[arg(long, value_name = "RUN", conflicts_with_all = ["regex", "name", "release", "timer", "out"])]
+    pub(crate) run: Option<String>,
     /// Reads lines: a regular expression with the group `value` and, if wanted, `name`, `metric`
     /// and `unit`.
     #[arg(long, value_name = "REGEX")]

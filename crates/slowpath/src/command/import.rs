@@ -6,6 +6,7 @@ use std::path::Path;
 use anyhow::Result;
 use slowpath_core::bench::{BENCH_SCHEMA, BenchReport};
 use slowpath_core::figures::{Conditions, FIGURES_SCHEMA, Origin, RunFigures};
+use slowpath_observe::profilers::imported::Format;
 use slowpath_record::adapters::{
     self, ADAPTERS, AdapterError, Harvest, Pattern, REQUEST_FORMATS, Repeat, Source,
     criterion_folder,
@@ -17,6 +18,7 @@ use crate::command::run::directory;
 use crate::exit::{Exit, Problem};
 use crate::{notes, present, store};
 
+mod profiles;
 mod requests;
 mod tables;
 
@@ -28,6 +30,12 @@ const LINES: &str = "lines";
 /// Reads the files, keeps and prints their figures.
 pub(crate) fn import(args: &ImportArgs) -> Result<Exit> {
     store::check_copy(args.json.as_deref())?;
+    if let Some(run) = &args.run {
+        return profiles::import(args, run);
+    }
+    if let Some(format) = profiles::format(&args.format, &args.files) {
+        return Err(profiles::without_run(format).into());
+    }
     if let Some(format) = requests::format(&args.format, &args.files) {
         return requests::import(args, format);
     }
@@ -173,7 +181,8 @@ fn read(args: &ImportArgs, path: &Path) -> Result<(&'static str, Harvest), Vec<A
     let Some(adapter) = adapter else {
         let by_request = REQUEST_FORMATS.iter().map(|format| format.name);
         let known = ADAPTERS.iter().map(|adapter| adapter.name);
-        let known: Vec<&str> = known.chain(by_request).collect();
+        let profiles = Format::ALL.into_iter().map(Format::name);
+        let known: Vec<&str> = known.chain(by_request).chain(profiles).collect();
         let what = match args.format.as_str() {
             AUTO => "it is of no known make".to_owned(),
             name => format!("there is no format {name:?}"),

@@ -8,7 +8,7 @@ use serde_json::Value;
 
 use crate::foreign;
 use crate::support::{
-    blamed, disturbances, names, of_the_long_list, run, run_scenario, skipped, stderr,
+    blamed, disturbances, names, of_the_long_list, run, run_scenario, skipped, slowpath, stderr,
 };
 
 /// The least share of the excess that the cause must have.
@@ -236,4 +236,50 @@ fn what_is_no_go_is_sampled_by_the_kernel() {
     let functions = report["profile"]["cpu"]["functions"].as_array().unwrap();
     let first = functions[0]["function"].as_str().unwrap();
     assert_eq!(first, "compute", "{:#}", report["profile"]["cpu"]);
+}
+
+/// The stacks that somebody wrote while a function computed: three files, each a slice.
+fn folded(folder: &Path) -> Vec<String> {
+    let slices = [(0, 92, 8), (1, 95, 5), (2, 90, 10)];
+    let files = slices.map(|(number, hot, other)| {
+        let name = format!("stacks-{number}.txt");
+        let text = format!("main;handle (shop.py:27);hot (shop.py:9) {hot}\nmain;other {other}\n");
+        std::fs::write(folder.join(&name), text).unwrap();
+        name
+    });
+    files.into()
+}
+
+#[test]
+fn profiles_that_were_taken_elsewhere_are_evidence_beside_a_run() {
+    let folder = tempfile::tempdir().unwrap();
+    let run = folder.path().join("run");
+    crate::replays::copied(&crate::replays::fixture("healthy-nginx"), &run);
+    let files = folded(folder.path());
+    let import = |words: &[&str]| {
+        let files = files.iter().map(String::as_str);
+        let words = ["import"]
+            .into_iter()
+            .chain(words.iter().copied())
+            .chain(files);
+        slowpath(folder.path(), &words.collect::<Vec<_>>())
+    };
+    let alone = import(&["auto"]);
+    assert_eq!(alone.status.code(), Some(2));
+    assert!(stderr(&alone).contains("--run last"), "{}", stderr(&alone));
+    let wrong = import(&["k6", "--run", "run"]);
+    assert_eq!(wrong.status.code(), Some(2));
+    let kept = import(&["auto", "--run", "run", "--json", "report.json"]);
+    assert!(kept.status.success(), "{}", stderr(&kept));
+    let report = std::fs::read(folder.path().join("report.json")).unwrap();
+    let report: Value = serde_json::from_slice(&report).unwrap();
+    let profile = &report["profile"];
+    assert_eq!(
+        (&profile["imported"], &profile["source"]),
+        (&true.into(), &"stacks".into())
+    );
+    let first = &profile["cpu"]["functions"][0];
+    assert_eq!(first["function"], "shop.hot");
+    assert!(first["own"]["low"].as_f64().unwrap() > 0.8, "{first:#}");
+    assert!(run.join("profiling-imported/1-stacks-0.txt").exists());
 }

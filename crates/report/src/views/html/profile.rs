@@ -24,7 +24,7 @@ pub(super) fn section(diagnosis: &Diagnosis) -> Markup {
             }
             @if let Some(cpu) = &view.cpu { (functions(cpu)) }
             @for (waits, caption) in [
-                (&view.locks, "Places that let go of locks which were waited for"),
+                (&view.locks, story::profile::of_locks(view)),
                 (&view.blocks, "Places that goroutines waited at for each other"),
             ] {
                 @if let Some(waits) = waits { (sites(waits, caption)) }
@@ -62,7 +62,7 @@ fn functions(cpu: &CpuShares) -> Markup {
             "Shares of " (quantity::plural(cpu.samples, "sample")) " of the CPU time with 95 % intervals, by how "
             (cpu.slices) " slices of time differ. Own: in the function, or in the runtime on its behalf."
             @if let more @ 1.. = story::profile::unlisted(cpu) {
-                " " (quantity::plural(more, "further function")) " in report.json and the profiles below profiling/."
+                " " (quantity::plural(more, "further function")) " in report.json and in the profiles beside it."
             }
         }
     }

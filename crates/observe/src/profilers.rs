@@ -1,0 +1,9 @@
+//! Profiles that others take: what they write is read here, and becomes samples by stack as Go's
+//! profiles do.
+
+pub mod imported;
+
+mod folded;
+mod jfr;
+mod place;
+mod speedscope;
