@@ -135,8 +135,10 @@ pub struct Ask {
 }
 
 /// The history of runs of one name, in order of time.
-pub fn history(runs: &[RunFigures], ask: &Ask) -> History {
-    let sound: Vec<&RunFigures> = runs.iter().filter(|run| run.void.is_empty()).collect();
+pub fn history<'a>(runs: impl IntoIterator<Item = &'a RunFigures>, ask: &Ask) -> History {
+    let runs: Vec<&RunFigures> = runs.into_iter().collect();
+    let sound = runs.iter().copied().filter(|run| run.void.is_empty());
+    let sound: Vec<&RunFigures> = sound.collect();
     let limits = Limits::with_floor(ask.floor.map_or(0.0, |floor| floor - 1.0));
     let settings: Vec<Setting> = settings::settings(&sound)
         .iter()

@@ -39,15 +39,18 @@ use releases::{Releases, to_the_second};
 #[derive(Debug)]
 pub struct Log<'a> {
     investigations: &'a [Investigation],
-    runs: &'a [RunFigures],
+    runs: Vec<&'a RunFigures>,
 }
 
 impl<'a> Log<'a> {
     /// A log with the stored runs, in order of time.
-    pub const fn new(investigations: &'a [Investigation], runs: &'a [RunFigures]) -> Self {
+    pub fn new(
+        investigations: &'a [Investigation],
+        runs: impl IntoIterator<Item = &'a RunFigures>,
+    ) -> Self {
         Self {
             investigations,
-            runs,
+            runs: runs.into_iter().collect(),
         }
     }
 
@@ -58,7 +61,7 @@ impl<'a> Log<'a> {
 
     /// The runs of a scenario, in order of time.
     pub fn runs_of(&self, scenario: &str) -> Vec<&'a RunFigures> {
-        let of = self.runs.iter();
+        let of = self.runs.iter().copied();
         of.filter(|run| run.name == scenario).collect()
     }
 

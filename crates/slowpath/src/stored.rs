@@ -1,6 +1,7 @@
 //! The figures of stored runs. Only `figures.json` is read; a measured run that has none, or one
 //! of another version, is judged once and gets its own.
 
+use std::borrow::Borrow;
 use std::io::IsTerminal;
 use std::path::Path;
 
@@ -94,8 +95,9 @@ fn one(
 }
 
 /// In order of the instant at which they began: figures made elsewhere are stored later than that.
-pub(crate) fn sort(runs: &mut [RunFigures]) {
+pub(crate) fn sort<R: Borrow<RunFigures>>(runs: &mut [R]) {
     runs.sort_by_cached_key(|run| {
+        let run: &RunFigures = run.borrow();
         let began: Option<jiff::Timestamp> = run.began.parse().ok();
         (began, run.began.clone(), run.id.clone())
     });

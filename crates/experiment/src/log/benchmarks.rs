@@ -59,13 +59,14 @@ pub struct BenchmarkRow {
 }
 
 /// The tables of all runs, which are in order of time.
-pub fn benchmarks(runs: &[RunFigures]) -> Benchmarks {
+pub fn benchmarks<'a>(runs: impl IntoIterator<Item = &'a RunFigures>) -> Benchmarks {
+    let runs: Vec<&RunFigures> = runs.into_iter().collect();
     let mut names: Vec<&String> = runs.iter().map(|run| &run.name).collect();
     names.sort();
     names.dedup();
     let settings = names.into_iter().map(|name| BenchmarkSetting {
         name: name.clone(),
-        releases: releases(runs.iter().filter(|run| run.name == *name)),
+        releases: releases(runs.iter().copied().filter(|run| run.name == *name)),
     });
     Benchmarks {
         settings: settings.collect(),

@@ -180,7 +180,11 @@ fn measured_alike(
     let Some(first) = cited.first() else {
         return Ok(false);
     };
-    let stored = log.runs.iter().filter(|other| cited.contains(&other.id));
+    let stored = log
+        .runs
+        .iter()
+        .copied()
+        .filter(|other| cited.contains(&other.id));
     let references: Vec<&RunFigures> = stored.collect();
     let Some(reference) = references.first() else {
         return Err(format!(

@@ -2,7 +2,6 @@
 
 use slowpath_core::figures::RunFigures;
 use slowpath_experiment::history::Ask as Wanted;
-use slowpath_experiment::log::benchmarks;
 use slowpath_report::site::{
     HistoryChoice, ReleasesChoice, SCENARIOS_SCHEMA, ScenarioLine, histories_page, history_page,
     releases_page,
@@ -10,7 +9,6 @@ use slowpath_report::site::{
 
 use super::answer::{Answer, Ask, Served, Trouble};
 use super::shelf::{Shelved, Stored};
-use crate::stored;
 
 /// Releases on a page unless all are asked for.
 const RELEASES_A_PAGE: usize = 12;
@@ -134,15 +132,13 @@ pub(super) fn releases(served: &Served, ask: &Ask) -> Result<Answer, Trouble> {
         .get("name")
         .or(newest.map(|run| run.name.as_str()))
         .unwrap_or_default();
-    let mut own: Vec<RunFigures> = of_name(&all, name).cloned().collect();
-    if own.is_empty() && ask.get("name").is_some() {
+    if of_name(&all, name).next().is_none() && ask.get("name").is_some() {
         return Err(unknown(&all, name));
     }
     if ask.json {
         let history = served.shelf.history(&all, name, &Wanted::default());
         return Ok(Answer::Json(slowpath_report::history_json(&history)));
     }
-    stored::sort(&mut own);
     let choice = ReleasesChoice {
         name: name.to_owned(),
         names: super::runs::names(&all),
@@ -151,7 +147,7 @@ pub(super) fn releases(served: &Served, ask: &Ask) -> Result<Answer, Trouble> {
     };
     Ok(Answer::Page(releases_page(
         &served.site,
-        &benchmarks(&own),
+        &served.shelf.benchmarks(&all, name),
         &choice,
     )))
 }

@@ -34,12 +34,9 @@ pub(super) fn told(served: &Served, all: &[Stored]) -> Result<Option<Told>, Trou
     } = read_investigations(&served.log).map_err(|error| {
         Trouble::broken(error.to_string(), "give --dir a folder that can be read")
     })?;
-    let mut runs: Vec<RunFigures> = all
-        .iter()
-        .filter_map(|one| one.figures().cloned())
-        .collect();
+    let mut runs: Vec<&RunFigures> = all.iter().filter_map(Stored::figures).collect();
     stored::sort(&mut runs);
-    let mut report = LogReport::of(&Log::new(&investigations, &runs));
+    let mut report = LogReport::of(&Log::new(&investigations, runs));
     let broken: Vec<BrokenFile> = mistakes
         .into_iter()
         .map(|mistake| BrokenFile {

@@ -3,20 +3,21 @@
 use std::collections::BTreeMap;
 use std::fs::Metadata;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::SystemTime;
 
 use serde::Deserialize;
 use slowpath_core::figures::RunFigures;
 use slowpath_experiment::history::{Ask, History, history};
+use slowpath_experiment::log::{Benchmarks, benchmarks};
 use slowpath_record::{files, read_figures, read_manifest};
 use slowpath_report::site::Headline;
 
 use super::answer::Trouble;
 use crate::{command, stored};
 
-/// Judged histories that are kept for the next time they are looked at.
-const HISTORIES_KEPT: usize = 16;
+/// What was judged of scenarios is kept for the next time it is looked at: so many of each kind.
+const JUDGED_KEPT: usize = 16;
 
 /// The store, as far as it was read.
 #[derive(Debug)]
@@ -24,13 +25,22 @@ pub(super) struct Shelf {
     root: PathBuf,
     kept: Mutex<BTreeMap<String, (Stamp, Arc<Shelved>)>>,
     headlines: Mutex<BTreeMap<String, (Stamp, Option<Headline>)>>,
-    histories: Mutex<BTreeMap<String, (Runs, Arc<History>)>>,
+    histories: Mutex<BTreeMap<String, Arc<Judged<History>>>>,
+    benchmarks: Mutex<BTreeMap<String, Arc<Judged<Benchmarks>>>>,
     /// One run is judged at a time: each takes both CPUs and its memory.
     pub(super) judging: Mutex<()>,
 }
 
 /// The runs that something was made of.
 type Runs = Vec<(String, Stamp)>;
+
+/// What was made of runs, by the first who asks for it; whoever asks meanwhile waits for it instead of
+/// making the same once more, which would take the CPU from the first.
+#[derive(Debug)]
+struct Judged<T> {
+    of: Runs,
+    made: OnceLock<Arc<T>>,
+}
 
 /// What tells that a file is still the one that was read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -139,6 +149,7 @@ impl Shelf {
             kept: Mutex::default(),
             headlines: Mutex::default(),
             histories: Mutex::default(),
+            benchmarks: Mutex::default(),
             judging: Mutex::default(),
         }
     }
@@ -211,27 +222,58 @@ impl Shelf {
 
     /// The history of a scenario, judged once for as long as its runs stay as they are.
     pub(super) fn history(&self, all: &[Stored], name: &str, ask: &Ask) -> Arc<History> {
-        let own: Vec<&Stored> = all.iter().filter(|one| one.name() == name).collect();
-        let of: Runs = own.iter().map(|one| (one.id.clone(), one.stamp)).collect();
         let key = format!("{name}\0{:?}\0{:?}", ask.endpoint, ask.metric);
-        if let Some((known, history)) = locked(&self.histories).get(&key)
-            && *known == of
-        {
-            return Arc::clone(history);
-        }
-        let mut runs: Vec<RunFigures> = own
-            .iter()
-            .filter_map(|one| one.figures().cloned())
-            .collect();
-        stored::sort(&mut runs);
-        let judged = Arc::new(history(&runs, ask));
-        let mut histories = locked(&self.histories);
-        if histories.len() >= HISTORIES_KEPT {
-            histories.clear();
-        }
-        histories.insert(key, (of, Arc::clone(&judged)));
-        judged
+        once(&self.histories, key, all, name, |runs| history(runs, ask))
     }
+
+    /// The releases of a scenario, made once for as long as its runs stay as they are.
+    pub(super) fn benchmarks(&self, all: &[Stored], name: &str) -> Arc<Benchmarks> {
+        once(&self.benchmarks, name.to_owned(), all, name, |runs| {
+            benchmarks(runs)
+        })
+    }
+}
+
+/// What is made of the runs of a scenario, in order of time; what was made of the same before is kept.
+fn once<T>(
+    kept: &Mutex<BTreeMap<String, Arc<Judged<T>>>>,
+    key: String,
+    all: &[Stored],
+    name: &str,
+    make: impl FnOnce(Vec<&RunFigures>) -> T,
+) -> Arc<T> {
+    let own: Vec<&Stored> = all.iter().filter(|one| one.name() == name).collect();
+    let of: Runs = own.iter().map(|one| (one.id.clone(), one.stamp)).collect();
+    let judged = place(kept, key, of);
+    let made = judged.made.get_or_init(|| {
+        let mut runs: Vec<&RunFigures> = own.iter().filter_map(|one| one.figures()).collect();
+        stored::sort(&mut runs);
+        Arc::new(make(runs))
+    });
+    Arc::clone(made)
+}
+
+/// The place of what is made of these runs, whether it was made already or not.
+fn place<T>(
+    kept: &Mutex<BTreeMap<String, Arc<Judged<T>>>>,
+    key: String,
+    of: Runs,
+) -> Arc<Judged<T>> {
+    let mut kept = locked(kept);
+    if let Some(known) = kept.get(&key)
+        && known.of == of
+    {
+        return Arc::clone(known);
+    }
+    if kept.len() >= JUDGED_KEPT {
+        kept.clear();
+    }
+    let judged = Arc::new(Judged {
+        of,
+        made: OnceLock::new(),
+    });
+    kept.insert(key, Arc::clone(&judged));
+    judged
 }
 
 /// What is kept is whole whatever happened to who held it.
