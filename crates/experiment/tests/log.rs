@@ -265,14 +265,17 @@ fn two_changes_under_one_measurement_are_confounded() {
     assert_eq!((found, calibration.predictions.hits), (0, 1));
     // The other change is in another investigation of the same scenario.
     let in_release = |release| {
-        tail(
-            "b",
-            &[opened(1), decided(4, Decision::Changed, None, release)],
-        )
+        let mut other = decided(4, Decision::Changed, None, release);
+        other.text = "Something else.".to_owned();
+        tail("b", &[opened(1), other])
     };
     let (found, calibration) = confounded(&[one.clone(), in_release(Some("v2"))], &runs);
     assert_eq!(found, 2);
     assert_eq!((calibration.predictions.of, calibration.confounded), (0, 1));
+    // In the same words and of the same release it is the same change.
+    let same = decided(4, Decision::Changed, None, Some("v2"));
+    let same = tail("b", &[opened(1), same]);
+    assert_eq!(confounded(&[one.clone(), same], &runs).0, 0);
     // Without a release it is in what was measured next; in a later one it is not there yet.
     assert_eq!(confounded(&[one.clone(), in_release(None)], &runs).0, 2);
     assert_eq!(

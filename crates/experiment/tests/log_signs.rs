@@ -127,6 +127,27 @@ fn failures_that_nothing_explains_open_an_investigation_once() {
 }
 
 #[test]
+fn rows_that_fail_in_the_same_way_are_one_thing() {
+    let mut runs = releases(1.0);
+    let own = runs.last_mut().unwrap();
+    failure(own, "search", "timeout in first-byte", 3);
+    failure(own, "cart", "timeout in first-byte", 9);
+    failure(own, "pay", "status 500 in check", 1);
+    let open = |name: &str| (Sign::Errors, Step::Open(name.to_owned()));
+    assert_eq!(
+        steps(&[], &runs),
+        [open("shop-cart-errors"), open("shop-pay-errors")]
+    );
+    // Next time the other one fails most.
+    let known = about("search.errors", Vec::new());
+    let add = (Sign::Errors, Step::Add("mine".to_owned()));
+    assert_eq!(steps(&[known], &runs), [add, open("shop-pay-errors")]);
+    // The tail of a row that fails is something else.
+    let tail = about("search.p99", Vec::new());
+    assert_eq!(steps(&[tail], &runs)[0], open("shop-cart-errors"));
+}
+
+#[test]
 fn of_several_that_are_closed_the_last_one_counts_and_not_the_name() {
     let runs = releases(1.5);
     let at = |id: &str, decision, day: u8| {

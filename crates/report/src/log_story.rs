@@ -1,5 +1,6 @@
 //! The words of the investigation log, which all its views share.
 
+use slowpath_core::figures::FailureFigure;
 use slowpath_experiment::log::{
     Calibration, Due, EntryView, FigureView, InvestigationView, Noticed, PredictionView, Rate,
     Seen, Standing,
@@ -226,8 +227,45 @@ pub fn noticed_title(of: &Noticed<'_>) -> String {
             let at = figure::value(slowpath_core::figures::Unit::Ns, same.at_ns);
             format!("{} are slow by the same {at}", same.subjects.join(" and "))
         }
-        Seen::Errors(_) => format!("{subject} fails, and no cause explains it"),
+        Seen::Errors(failures) => match others(failures, subject) {
+            0 => format!("{subject} fails, and no cause explains it"),
+            1 => format!("{subject} and another one fail, and no cause explains it"),
+            n => format!("{subject} and {n} others fail, and no cause explains it"),
+        },
     }
+}
+
+/// How many rows fail beside one of them.
+fn others(failures: &[&FailureFigure], subject: &str) -> usize {
+    let mut others: Vec<&str> = failures.iter().map(|one| one.subject.as_str()).collect();
+    others.retain(|other| *other != subject);
+    others.sort_unstable();
+    others.dedup();
+    others.len()
+}
+
+/// How often what failed how.
+fn failed(failures: &[&FailureFigure]) -> String {
+    let mut rows: Vec<(&str, Vec<String>)> = Vec::new();
+    for failure in failures {
+        let (count, share) = (
+            quantity::count(failure.count),
+            quantity::percent(failure.share),
+        );
+        let class = format!("{count} {} ({share})", failure.class);
+        match rows.iter_mut().find(|(row, _)| *row == failure.subject) {
+            Some((_, classes)) => classes.push(class),
+            None => rows.push((&failure.subject, vec![class])),
+        }
+    }
+    let rows = rows.iter();
+    let rows: Vec<String> = rows
+        .map(|(row, classes)| format!("{row}: {}", classes.join(", ")))
+        .collect();
+    format!(
+        "{} of what was offered; no cause explains them",
+        rows.join("; ")
+    )
 }
 
 /// What a run showed, in the words of histories.
@@ -239,22 +277,7 @@ pub fn noticed_text(of: &Noticed<'_>) -> String {
         Seen::Tail(worst) => history_story::worst(worst),
         Seen::Again(again) => Some(history_story::tails::again(again)),
         Seen::Same(same) => Some(history_story::tails::same(same)),
-        Seen::Errors(failures) => {
-            let classes = failures.iter().map(|failure| {
-                let share = quantity::percent(failure.share);
-                format!(
-                    "{} {} ({share})",
-                    quantity::count(failure.count),
-                    failure.class
-                )
-            });
-            let classes: Vec<String> = classes.collect();
-            Some(format!(
-                "{}: {} of what was offered; no cause explains them",
-                of.target.subject(),
-                classes.join(", ")
-            ))
-        }
+        Seen::Errors(failures) => Some(failed(failures)),
     };
     said.unwrap_or_else(|| noticed_title(of))
 }

@@ -10,8 +10,19 @@ use super::releases::Releases;
 struct Change<'a> {
     investigation: &'a str,
     entry: &'a Entry,
+    release: Option<&'a str>,
     /// Place of the first release with a measurement of it; `None` if none was measured yet.
     first: Option<usize>,
+}
+
+impl Change<'_> {
+    /// Whether it is the same as another one: what helps two investigations is entered in both, in the
+    /// same words and with the same release.
+    fn is(&self, other: &Self) -> bool {
+        let is_elsewhere = self.investigation != other.investigation;
+        let is_alike = self.release == other.release && self.entry.text == other.entry.text;
+        is_elsewhere && is_alike && self.release.is_some()
+    }
 }
 
 /// All changes of a scenario, in all investigations.
@@ -30,6 +41,7 @@ fn changes<'a>(log: &Log<'a>, scenario: &str, releases: &Releases) -> Vec<Change
                 all.push(Change {
                     investigation: &investigation.id,
                     entry,
+                    release: decided.release.as_deref(),
                     first: match &decided.release {
                         Some(release) => releases.first_with(release, &entry.at),
                         None => releases.first_after(&entry.at),
@@ -60,10 +72,17 @@ pub(super) fn confounding(
         })
     };
     let all = changes(log, scenario, &releases);
-    let under: Vec<String> = all
-        .iter()
-        .filter(|change| is_new(change))
+    let mut under: Vec<&Change<'_>> = Vec::new();
+    for change in all.iter().filter(|change| is_new(change)) {
+        if !under.iter().any(|known| known.is(change)) {
+            under.push(change);
+        }
+    }
+    if under.len() < 2 {
+        return Vec::new();
+    }
+    let names = under.into_iter();
+    names
         .map(|change| format!("{}/{}", change.investigation, change.entry.id))
-        .collect();
-    if under.len() > 1 { under } else { Vec::new() }
+        .collect()
 }

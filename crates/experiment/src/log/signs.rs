@@ -44,7 +44,8 @@ pub enum Seen<'a> {
     Again(&'a TailAgain),
     /// Slow requests of several rows that take the same time, in this release too.
     Same(&'a SameTail),
-    /// Failures that no cause explains.
+    /// Failures that no cause explains, of one row or of several that fail in the same way; the figure is
+    /// that of the row that fails most.
     Errors(Vec<&'a FailureFigure>),
 }
 
@@ -107,19 +108,44 @@ pub fn noticed<'a>(
             add(&mut all, &same.subjects[0], TAIL, Seen::Same(same));
         }
     }
-    let mut subjects: Vec<&String> = Vec::new();
-    for failure in unexplained.iter().filter(|failure| failure.count > 0) {
-        if !subjects.contains(&&failure.subject) {
-            subjects.push(&failure.subject);
+    for failures in alike(unexplained) {
+        if let Some(subject) = fails_most(&failures) {
+            add(&mut all, subject, ERRORS, Seen::Errors(failures));
         }
     }
-    for subject in subjects {
-        let of = unexplained
-            .iter()
-            .filter(|failure| failure.subject == *subject);
-        add(&mut all, subject, ERRORS, Seen::Errors(of.collect()));
-    }
     all
+}
+
+/// Failures of rows that fail in the same way: a server that is down fails in every row at once, which
+/// is one thing to investigate and not as many as there are rows.
+fn alike(unexplained: &[FailureFigure]) -> Vec<Vec<&FailureFigure>> {
+    let mut groups: Vec<Vec<&FailureFigure>> = Vec::new();
+    for failure in unexplained.iter().filter(|failure| failure.count > 0) {
+        let is_like = |known: &&FailureFigure| {
+            known.subject == failure.subject || known.class == failure.class
+        };
+        match groups.iter_mut().find(|group| group.iter().any(is_like)) {
+            Some(group) => group.push(failure),
+            None => groups.push(vec![failure]),
+        }
+    }
+    groups
+}
+
+/// The row with the largest share of failures; of several the first.
+fn fails_most<'a>(failures: &[&'a FailureFigure]) -> Option<&'a str> {
+    let share = |subject: &str| -> f64 {
+        let own = failures.iter().filter(|failure| failure.subject == subject);
+        own.map(|failure| failure.share).sum()
+    };
+    let mut most: Option<(&str, f64)> = None;
+    for failure in failures {
+        let share = share(&failure.subject);
+        if most.is_none_or(|(_, known)| share > known) {
+            most = Some((&failure.subject, share));
+        }
+    }
+    most.map(|(subject, _)| subject)
 }
 
 fn tracks<'a>(setting: &'a Setting, release: &str, all: &mut Vec<Noticed<'a>>) {
@@ -176,7 +202,7 @@ pub fn step(log: &Log<'_>, noticed: &Noticed<'_>, own: &RunFigures) -> Step {
     let about = log.investigations().iter().filter(|investigation| {
         let symptom = investigation.symptom();
         symptom.is_some_and(|symptom| {
-            symptom.scenario == own.name && symptom.metric.is(&noticed.target)
+            symptom.scenario == own.name && is_about(noticed, &symptom.metric)
         })
     });
     // In the order in which they came to stand as they do: folders have names, not dates.
@@ -213,6 +239,16 @@ pub fn step(log: &Log<'_>, noticed: &Noticed<'_>, own: &RunFigures) -> Step {
         }
         Some(_) => Step::Nothing,
     }
+}
+
+/// Whether an investigation of that figure is one of what was noticed. Of rows that fail together each
+/// may be the one that fails most next time.
+fn is_about(noticed: &Noticed<'_>, figure: &Target) -> bool {
+    let fails = |failures: &[&FailureFigure]| {
+        let mut failures = failures.iter();
+        figure.metric() == ERRORS && failures.any(|failure| failure.subject == figure.subject())
+    };
+    figure.is(&noticed.target) || matches!(&noticed.what, Seen::Errors(of) if fails(of))
 }
 
 /// When an investigation came to stand as it does, and the entry that made it so.
