@@ -150,6 +150,50 @@ pub struct Target {
     /// own if that is not [`DEFAULT_PPROF_PATH`]; `None` where none are asked for.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub pprof: Option<Template>,
+    /// How a profiling pass behind the repeats takes its samples; `None` for no such pass.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub profile: Option<Profiler>,
+}
+
+/// Who takes the samples of a profiling pass.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Profiler {
+    /// Whoever sees most of what is there: [`Target::pprof`], py-spy for Python, the flight recorder for
+    /// Java, else the kernel's clock.
+    #[default]
+    Auto,
+    /// The runtime of Go.
+    Pprof,
+    /// The kernel's clock.
+    Perf,
+    /// py-spy.
+    PySpy,
+    /// Java's flight recorder.
+    Jfr,
+}
+
+impl Profiler {
+    /// All of them.
+    pub const ALL: [Self; 5] = [Self::Auto, Self::Pprof, Self::Perf, Self::PySpy, Self::Jfr];
+
+    /// As scenarios and the command line have it.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Auto => "auto",
+            Self::Pprof => "pprof",
+            Self::Perf => "perf",
+            Self::PySpy => "py-spy",
+            Self::Jfr => "jfr",
+        }
+    }
+
+    /// The one with this name.
+    pub fn named(name: &str) -> Option<Self> {
+        Self::ALL
+            .into_iter()
+            .find(|profiler| profiler.name() == name)
+    }
 }
 
 impl Target {
@@ -168,6 +212,7 @@ impl Target {
             unix_socket: None,
             telemetry: None,
             pprof: None,
+            profile: None,
         }
     }
 }

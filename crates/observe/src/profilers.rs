@@ -2,6 +2,7 @@
 //! profiles do.
 
 pub mod imported;
+pub mod outside;
 
 mod folded;
 mod jfr;

@@ -15,7 +15,7 @@ use slowpath_core::facts::TargetFacts;
 use slowpath_core::health::Health;
 use slowpath_core::plan::Plan;
 use slowpath_core::record::{MANIFEST_FORMAT, Manifest};
-use slowpath_core::scenario::COLD;
+use slowpath_core::scenario::{COLD, Profiler};
 use slowpath_core::timeline::Gap;
 use slowpath_load::{Control, Keys, LoadError};
 use slowpath_observe::guardian::Guardian;
@@ -47,8 +47,8 @@ pub(crate) struct Measurement<'a> {
     pub(crate) examiner: &'a Examiner,
     /// Whether the target's threads are traced: not where blocks are compared with each other.
     pub(crate) trace: bool,
-    /// Whether a profiling pass follows the repeats.
-    pub(crate) profile: bool,
+    /// Who takes the samples of a profiling pass behind the repeats; `None` for no pass.
+    pub(crate) profile: Option<Profiler>,
 }
 
 impl<'a> Measurement<'a> {
@@ -186,7 +186,7 @@ fn repeats(
         let passes_over = (repeat + 1) % wanted.plan.passes() == 0;
         let last = stopped || measured.is_err() || repeat + 1 == windows;
         // A profiling pass begins as a repeat does.
-        let to_profile = wanted.profile && last && !stopped && measured.is_ok();
+        let to_profile = wanted.profile.is_some() && last && !stopped && measured.is_ok();
         if (last && !to_profile) || (load.fresh && passes_over) {
             current.end();
         } else {
@@ -206,7 +206,7 @@ fn repeats(
             break;
         }
     }
-    if wanted.profile && !interrupt::came(&wanted.stop) {
+    if wanted.profile.is_some() && !interrupt::came(&wanted.stop) {
         setting.telemetry.begin(wanted.plan.seed, windows);
         pass::profile(wanted, setting, session, writer, companion);
     } else if let Some(left) = session {

@@ -28,6 +28,7 @@ const KNOWN: &[(&str, &[&str])] = &[
             "http",
             "telemetry",
             "pprof",
+            "profile",
         ],
     ),
     ("target.tls", &["insecure", "ca", "cert", "key", "resume"]),

@@ -1,8 +1,8 @@
 //! The target, the services beside it, and the toggles that change it.
 
 use slowpath_core::scenario::{
-    DEFAULT_READY_TIMEOUT_NS, Escape, Http, Part, Places, Ready, Scheme, Service, ServiceAddress,
-    Step, Switch, Target, Telemetry, Template, Tls, Toggle, Url, is_path_char,
+    DEFAULT_READY_TIMEOUT_NS, Escape, Http, Part, Places, Profiler, Ready, Scheme, Service,
+    ServiceAddress, Step, Switch, Target, Telemetry, Template, Tls, Toggle, Url, is_path_char,
 };
 
 use super::reader::Table;
@@ -42,6 +42,9 @@ pub(super) fn target(table: &Table<'_>, known: &Known) -> Option<Target> {
             .and_then(|value| value.filled_template(scope)),
         telemetry: table.get("telemetry").and_then(|value| telemetry(&value)),
         pprof: table.get("pprof").and_then(|value| pprof(&value, scope)),
+        profile: table
+            .get("profile")
+            .and_then(|value| profiler(&value, table.has("pprof"))),
         ..Target::attached(url?)
     })
 }
@@ -227,6 +230,25 @@ fn telemetry(value: &Value<'_>) -> Option<Telemetry> {
 }
 
 /// Where profiles are served: a URL that is spoken to without TLS.
+fn profiler(value: &Value<'_>, serves_pprof: bool) -> Option<Profiler> {
+    let text = value.text()?;
+    let found = Profiler::named(text);
+    if found.is_none() {
+        let known = Profiler::ALL.map(|profiler| format!("{:?}", profiler.name()));
+        value.wrong(
+            format!("{text:?} takes no samples"),
+            format!("say one of {}", known.join(", ")),
+        );
+    }
+    if found == Some(Profiler::Pprof) && !serves_pprof {
+        value.at_odds(
+            "only for a target that serves its profiles",
+            "say where: pprof = \"http://127.0.0.1:{port}\"",
+        );
+    }
+    found
+}
+
 fn pprof(value: &Value<'_>, scope: Scope<'_>) -> Option<Template> {
     let template = value.filled_template(scope)?;
     let remedy = "try \"http://127.0.0.1:6060\"";

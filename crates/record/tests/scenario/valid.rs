@@ -2,7 +2,7 @@
 
 use slowpath_core::scenario::{
     Arrivals, Condition, ConnectionUse, DEFAULT_READY_TIMEOUT_NS, Escape, Load, Metric, Model,
-    Part, Places, Ready, SizeRange, Step, Switch, Telemetry, Template, Think, Values,
+    Part, Places, Profiler, Ready, SizeRange, Step, Switch, Telemetry, Template, Think, Values,
 };
 
 use super::{LEAST, SHOP, read};
@@ -406,4 +406,32 @@ fn slow_clients_files_and_counts_are_read() {
         Some("b.bin")
     );
     assert_eq!(endpoint.expect.count.as_ref().unwrap().is, 200);
+}
+
+#[test]
+fn a_scenario_asks_for_a_profiling_pass() {
+    let text = |said: &str| {
+        format!(
+            "[target]\nurl = \"http://127.0.0.1:{{port}}\"\ncommand = [\"./s\"]\n{said}\n\
+             [[endpoint]]\nname = \"a\"\nrequest = \"GET /\"\n"
+        )
+    };
+    for profiler in Profiler::ALL {
+        let said = format!(
+            "pprof = \"http://127.0.0.1:1\"\nprofile = {:?}",
+            profiler.name()
+        );
+        let target = read(&text(&said)).unwrap().target;
+        assert_eq!(target.profile, Some(profiler));
+    }
+    assert_eq!(read(&text("")).unwrap().target.profile, None);
+    for (said, why) in [
+        ("profile = \"cpu\"", "takes no samples"),
+        ("profile = \"pprof\"", "serves its profiles"),
+        ("profile = true", "profile"),
+    ] {
+        let mistakes = read(&text(said)).unwrap_err();
+        assert_eq!(mistakes.len(), 1, "{mistakes:?}");
+        assert!(mistakes[0].to_string().contains(why), "{}", mistakes[0]);
+    }
 }

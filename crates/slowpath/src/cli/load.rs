@@ -4,7 +4,9 @@ use std::path::PathBuf;
 
 use clap::Args;
 
-use super::values::{duration, effect, levels, precision, rate, share};
+use slowpath_core::scenario::Profiler;
+
+use super::values::{duration, effect, levels, precision, profiler, rate, share};
 
 #[derive(Debug, Args)]
 pub(crate) struct RunArgs {
@@ -61,9 +63,11 @@ pub(crate) struct RunArgs {
     #[arg(long)]
     pub(crate) no_trace: bool,
     /// Load once more behind the repeats, with profiling on, and tell where the CPU time goes and
-    /// what is waited for; these requests are in no figure.
-    #[arg(long)]
-    pub(crate) profile: bool,
+    /// what is waited for; these requests are in no figure. WITH takes the samples: pprof, perf, py-spy
+    /// or jfr; otherwise what fits the target.
+    #[arg(long, value_name = "WITH", value_parser = profiler, num_args = 0..=1,
+          require_equals = true, default_missing_value = "auto")]
+    pub(crate) profile: Option<Profiler>,
     /// This run's own directory; otherwise .slowpath/runs/ULID.
     #[arg(long, value_name = "DIR")]
     pub(crate) out: Option<PathBuf>,

@@ -2,7 +2,7 @@
 
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 
-use slowpath_core::scenario::units;
+use slowpath_core::scenario::{Profiler, units};
 
 /// The port of `slowpath serve` unless told otherwise.
 const PORT: u16 = 7878;
@@ -76,6 +76,14 @@ pub(super) fn share(text: &str) -> Result<f64, String> {
     } else {
         Err(format!("{value} is not between 0 and 1"))
     }
+}
+
+/// Who takes the samples of a profiling pass.
+pub(super) fn profiler(text: &str) -> Result<Profiler, String> {
+    Profiler::named(text).ok_or_else(|| {
+        let known = Profiler::ALL.map(Profiler::name);
+        format!("it is one of {}", known.join(", "))
+    })
 }
 
 #[cfg(test)]

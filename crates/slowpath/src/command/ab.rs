@@ -274,7 +274,7 @@ impl Comparer<'_> {
             guardian: self.guardian,
             examiner: &self.examiner,
             trace: false,
-            profile: false,
+            profile: None,
         };
         match self.arms.live() {
             Some(toggle) => {

@@ -193,7 +193,7 @@ fn run_args(scenario: &Path, args: &DemoArgs) -> RunArgs {
         allow_errors: 0.0,
         quiet: false,
         no_trace: false,
-        profile: false,
+        profile: None,
         out: None,
         json: args.json.clone(),
     }

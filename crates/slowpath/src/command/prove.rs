@@ -219,7 +219,7 @@ fn experiment(
         guardian: &guardian,
         examiner: &Examiner::default(),
         trace: false,
-        profile: false,
+        profile: None,
     };
     if !args.quiet {
         out::say(&format!(

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::Result;
 use slowpath_core::plan::Plan;
-use slowpath_core::scenario::{Contradiction, Overrides, Scenario};
+use slowpath_core::scenario::{Contradiction, Overrides, Profiler, Scenario};
 use slowpath_observe::host::Examiner;
 use slowpath_record::Store;
 use slowpath_record::scenario::{Context, Mistake, parse, read_file};
@@ -41,6 +41,7 @@ pub(crate) fn measured(args: &RunArgs) -> Result<(Judged, Exit)> {
     if let Some(toggle) = &toggle {
         scenario = toggles::switched(&scenario, toggle);
     }
+    let profile = profiler(args, &scenario)?;
     store::check_copy(args.json.as_deref())?;
     let stop = interrupt::flag()?;
     let guardian = session::guardian()?;
@@ -62,7 +63,7 @@ pub(crate) fn measured(args: &RunArgs) -> Result<(Judged, Exit)> {
         guardian: &guardian,
         examiner: &Examiner::default(),
         trace: !args.no_trace,
-        profile: args.profile,
+        profile,
     };
     let trouble = match &toggle {
         None => measure(&wanted, &mut Alone),
@@ -75,6 +76,18 @@ pub(crate) fn measured(args: &RunArgs) -> Result<(Judged, Exit)> {
     };
     let trouble = trouble.inspect_err(|_| dir.remove_if_empty())?;
     Ok((Judged::read(&dir.path)?, trouble))
+}
+
+/// Who takes the samples of a profiling pass, if one is asked for: the command line goes first.
+fn profiler(args: &RunArgs, scenario: &Scenario) -> Result<Option<Profiler>, Problem> {
+    let target = &scenario.target;
+    if args.profile == Some(Profiler::Pprof) && target.pprof.is_none() {
+        return Err(Problem::usage(
+            "--profile=pprof: the scenario says not where the target serves its profiles",
+            "add pprof = \"http://127.0.0.1:{port}\" to [target]",
+        ));
+    }
+    Ok(args.profile.or(target.profile))
 }
 
 /// The scenario that the command line means, overrides applied, and its text if it is a file.

@@ -270,7 +270,7 @@ impl Sweeper<'_> {
             guardian: self.guardian,
             examiner: &self.examiner,
             trace: false,
-            profile: false,
+            profile: None,
         };
         let measured = measure(&wanted, &mut Alone);
         if measured.is_err() {

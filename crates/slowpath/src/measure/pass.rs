@@ -1,6 +1,7 @@
 //! The profiling pass: load like that of the repeats, behind the last of them, with profiling on. None
 //! of its requests is recorded; how they fared tells what profiling costs.
 
+use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
@@ -11,13 +12,15 @@ use slowpath_core::Nanos;
 use slowpath_core::nanos::Span;
 use slowpath_core::profile_pass::{PassLatency, PassLoad, ProfilePass};
 use slowpath_core::sample::{Outcome, Sample, StreamEvent};
+use slowpath_core::scenario::Profiler;
 use slowpath_core::signal::{PROCESS_CPU_SYSTEM, PROCESS_CPU_USER};
 use slowpath_core::timeline::{Gap, Reading, Subject};
 use slowpath_load::{Control, Drive, Keys, Sink};
+use slowpath_observe::profilers::outside::{self, Found, OutsideProfiler, Tool};
 use slowpath_observe::{Observer, PassProfiled, PassProfiler, Watch};
 use slowpath_record::RunWriter;
 
-use super::profiling::served;
+use super::profiling::{served, window};
 use super::tracing::Tracing;
 use super::{Companion, Measurement, not_driven};
 use crate::out;
@@ -76,10 +79,77 @@ fn tell(writer: &RunWriter, quiet: bool, gaps: &[Gap]) {
     writer.handle().gaps(gaps.to_vec());
 }
 
-/// Who takes samples: the target's runtime if the scenario says where, else the kernel.
+/// Who takes samples.
 enum Sampler {
     Runtime(PassProfiler),
-    Kernel(Tracing),
+    Outside(OutsideProfiler),
+    /// With what it does not see, and why nobody else was asked.
+    Kernel(Tracing, Option<Gap>),
+}
+
+impl Sampler {
+    /// Who was asked for; otherwise the target's runtime if the scenario says where, a profiler of its
+    /// runtime if there is one, or the kernel.
+    fn start(
+        wanted: &Measurement<'_>,
+        repeat: u16,
+        session: &mut Session,
+        control: &Arc<Control>,
+    ) -> Result<Self> {
+        let how = wanted.profile.unwrap_or_default();
+        if matches!(how, Profiler::Auto | Profiler::Pprof)
+            && let Some(watch) = served(wanted, repeat, session, control)?
+        {
+            return Ok(Self::Runtime(PassProfiler::start(watch)));
+        }
+        let pids = session.watched.as_ref().map(|watched| watched.pids.clone());
+        let found = match how {
+            Profiler::Perf => Found::Nothing,
+            _ => outside::find(Path::new(PROC), &pids.unwrap_or_default()),
+        };
+        let lacking = match (found, how) {
+            (Found::Tool(tool), _) if takes(how, &tool) => {
+                let window = window(wanted, control);
+                return Ok(Self::Outside(OutsideProfiler::start(tool, window)));
+            }
+            (Found::Missing { of, remedy }, _) => {
+                let reason = format!("the kernel's clock does not see functions of {of}");
+                Some(gap(reason, remedy))
+            }
+            (_, Profiler::PySpy | Profiler::Jfr) => {
+                let reason = format!(
+                    "{} was asked for, and the target has no process for it: the kernel's clock took \
+                     the samples",
+                    how.name()
+                );
+                Some(gap(reason, "profile = \"auto\" takes what fits the target"))
+            }
+            _ => None,
+        };
+        let tracing = Tracing::begin(wanted, repeat, session, control);
+        Ok(Self::Kernel(tracing, lacking))
+    }
+
+    /// Ends, while the target still runs.
+    fn stop(self, window: Option<Span>) -> PassProfiled {
+        match self {
+            Self::Runtime(profiler) => profiler.stop(),
+            Self::Outside(profiler) => profiler.stop(),
+            Self::Kernel(tracing, lacking) => {
+                let mut profiled = traced(tracing, window);
+                profiled.pass.gaps.extend(lacking);
+                profiled
+            }
+        }
+    }
+}
+
+/// Whether somebody asked for this profiler.
+const fn takes(how: Profiler, tool: &Tool) -> bool {
+    match tool {
+        Tool::PySpy { .. } => matches!(how, Profiler::Auto | Profiler::PySpy),
+        Tool::Recorder { .. } => matches!(how, Profiler::Auto | Profiler::Jfr),
+    }
 }
 
 fn one_pass(
@@ -93,10 +163,7 @@ fn one_pass(
     let tally = Tally::new(plan.scenario.endpoints.len())?;
     let cpu: Arc<Mutex<Vec<Reading>>> = Arc::default();
     let observer = observe_cpu(session, &cpu);
-    let sampler = match served(wanted, repeat, session, &control)? {
-        Some(watch) => Sampler::Runtime(PassProfiler::start(watch)),
-        None => Sampler::Kernel(Tracing::begin(wanted, repeat, session, &control)),
-    };
+    let sampler = Sampler::start(wanted, repeat, session, &control)?;
     companion.accompany(session, &control)?;
     let load = &plan.scenario.load;
     let length = Duration::from_nanos(load.warmup_ns + load.duration_ns);
@@ -120,10 +187,7 @@ fn one_pass(
     let left = companion.leave();
     drop(observer.stop());
     let window = drove.as_ref().map(|drove| drove.window).ok();
-    let mut profiled = match sampler {
-        Sampler::Runtime(profiler) => profiler.stop(),
-        Sampler::Kernel(tracing) => traced(tracing, window),
-    };
+    let mut profiled = sampler.stop(window);
     let drove = drove.map_err(not_driven)?;
     left?;
     profiled.pass.load = PassLoad {

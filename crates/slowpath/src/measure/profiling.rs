@@ -67,16 +67,24 @@ pub(super) fn served(
     };
     let url = Url::parse(&url.expand(&session.places))
         .map_err(|e| Problem::usage(format!("target.pprof: {e}"), "http://HOST:PORT"))?;
-    let (control, duration_ns) = (Arc::clone(control), scenario.load.duration_ns);
-    let window = move || {
-        let begin_ns = control.progress.window_begin_ns.load(Ordering::Relaxed);
-        let begin = Nanos::from_stored(begin_ns)?;
-        Some(Span::new(begin, begin.plus(duration_ns)))
-    };
     Ok(Some(ProfileWatch {
         url,
         repeat,
         seed: wanted.plan.seed,
-        window: Box::new(window),
+        window: window(wanted, control),
     }))
+}
+
+/// Tells the measured window, as soon as the load knows it.
+pub(super) fn window(
+    wanted: &Measurement<'_>,
+    control: &Arc<Control>,
+) -> Box<dyn Fn() -> Option<Span> + Send> {
+    let duration_ns = wanted.plan.scenario.load.duration_ns;
+    let control = Arc::clone(control);
+    Box::new(move || {
+        let begin_ns = control.progress.window_begin_ns.load(Ordering::Relaxed);
+        let begin = Nanos::from_stored(begin_ns)?;
+        Some(Span::new(begin, begin.plus(duration_ns)))
+    })
 }

@@ -113,6 +113,19 @@ pub(crate) fn collector(delay_ms: u32) -> String {
     )
 }
 
+/// `hot.py`, and whether py-spy is there to see its functions.
+pub(crate) fn hot_in_python(folder: &Path) -> Option<Vec<String>> {
+    program(&["py-spy"])?;
+    run(folder, &["python3"], "hot.py")
+}
+
+/// `Hot.java`, where there is a flight recorder to see its functions.
+pub(crate) fn hot_in_java(folder: &Path) -> Option<Vec<String>> {
+    program(&["jcmd"])?;
+    program(&["jfr"])?;
+    run(folder, &["java"], "Hot.java")
+}
+
 /// `Pool.java`, which is compiled each time that it starts.
 pub(crate) fn java(folder: &Path) -> Option<Vec<String>> {
     run(folder, &["java"], "Pool.java")

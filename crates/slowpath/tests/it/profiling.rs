@@ -283,3 +283,37 @@ fn profiles_that_were_taken_elsewhere_are_evidence_beside_a_run() {
     assert!(first["own"]["low"].as_f64().unwrap() > 0.8, "{first:#}");
     assert!(run.join("profiling-imported/1-stacks-0.txt").exists());
 }
+
+#[test]
+fn functions_of_python_are_seen_by_py_spy_and_those_of_java_by_its_recorder() {
+    if !of_the_long_list() {
+        return;
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let of = |name: &str, command: Vec<String>, rate: u32, mode: &[&str]| {
+        let own = folder.path().join(name);
+        std::fs::create_dir(&own).unwrap();
+        let words = ["{port}"].iter().chain(mode).map(|word| (*word).to_owned());
+        let command: Vec<String> = command.into_iter().chain(words).collect();
+        with_pass(&own, &command, rate, 6, "")
+    };
+    if let Some(server) = foreign::hot_in_python(folder.path()) {
+        let report = of("python", server, 40, &[]);
+        let profile = &report["profile"];
+        assert_eq!(profile["source"], "py-spy", "{:#}", report["gaps"]);
+        assert_eq!(profile["cpu"]["functions"][0]["function"], "hot.scramble");
+    }
+    let Some(server) = foreign::hot_in_java(folder.path()) else {
+        return;
+    };
+    let report = of("java", server.clone(), 40, &["hot"]);
+    let profile = &report["profile"];
+    assert_eq!(profile["source"], "jfr", "{:#}", report["gaps"]);
+    assert_eq!(profile["cpu"]["functions"][0]["function"], "Hot.scramble");
+    let report = of("java-lock", server, 150, &["lock"]);
+    let sites = report["profile"]["locks"]["sites"].as_array().unwrap();
+    assert_eq!(
+        sites[0]["function"], "the monitor of Hot$Store",
+        "{sites:#?}"
+    );
+}
