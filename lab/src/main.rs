@@ -16,6 +16,7 @@ mod lock;
 mod options;
 mod pathologies;
 mod score;
+mod story;
 mod sys;
 mod upstream;
 mod work;
@@ -41,6 +42,11 @@ fn main() -> ExitCode {
         && word == score::WORD
     {
         return score::run(rest);
+    }
+    if let [word, rest @ ..] = arguments.as_slice()
+        && word == story::WORD
+    {
+        return story::run(rest);
     }
     let (code, complaint) = match dispatch(&arguments) {
         Ok(()) => return ExitCode::SUCCESS,
@@ -141,6 +147,7 @@ Small sick servers with known causes.
 usage: lab NAME [--port N] [--healthy] [--variant NAME]... [--OPTION N]...
        lab --list
        lab score --help   measures how often slowpath names the right cause
+       lab story --help   five releases of a server, with slowpath's investigation log
 
 Listens on 127.0.0.1:N (0, the default: a free port), says so in one line of JSON, answers GET on
 any path until SIGTERM or SIGINT, then prints its truth in one line of JSON. GET /health is

@@ -112,7 +112,8 @@ pub(crate) fn run(words: &[String]) -> ExitCode {
     ExitCode::from(code)
 }
 
-enum Trouble {
+/// Why something could not be done.
+pub(crate) enum Trouble {
     Usage(String),
     Io(io::Error),
 }
@@ -123,7 +124,8 @@ impl From<io::Error> for Trouble {
     }
 }
 
-fn say(text: &str) -> io::Result<()> {
+/// Says a line to whoever asked.
+pub(crate) fn say(text: &str) -> io::Result<()> {
     let mut output = io::stdout().lock();
     writeln!(output, "{text}")?;
     output.flush()
@@ -232,7 +234,7 @@ fn is_like(text: &str, pattern: &str) -> bool {
 }
 
 /// The slowpath to measure, built if it is the one beside this program.
-fn built(given: Option<&Path>, root: &Path) -> Result<PathBuf, Trouble> {
+pub(crate) fn built(given: Option<&Path>, root: &Path) -> Result<PathBuf, Trouble> {
     if let Some(path) = given {
         return path
             .canonicalize()
