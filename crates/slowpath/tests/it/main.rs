@@ -24,6 +24,7 @@ mod limits;
 mod linting;
 mod log;
 mod misunderstood;
+mod own_log;
 mod passes;
 mod precision;
 mod profiling;
