@@ -353,15 +353,13 @@ impl EndpointCase {
         }
     }
 
-    /// The share of the excess at a place that claims are at most, whoever else claims it; 1 where nothing is in
-    /// excess.
-    pub(crate) fn share_at_most(&self, place: Place, claims: &[Claim]) -> f64 {
-        let Some(frame) = self.frame(place).filter(|frame| frame.excess_ns > 0.0) else {
-            return 1.0;
-        };
+    /// The share of the excess at a place that claims are at most, whoever else claims it; `None` where nothing
+    /// is in excess.
+    pub(crate) fn share_at_most(&self, place: Place, claims: &[Claim]) -> Option<f64> {
+        let frame = self.frame(place).filter(|frame| frame.excess_ns > 0.0)?;
         let of_frame = |claim: &&Claim| frame.position(claim.sample).is_some();
         let own = claims.iter().filter(of_frame);
-        own.map(|claim| claim.span.len_ns() as f64).sum::<f64>() / frame.excess_ns
+        Some(own.map(|claim| claim.span.len_ns() as f64).sum::<f64>() / frame.excess_ns)
     }
 
     /// The frame in which something of that place is weighed.

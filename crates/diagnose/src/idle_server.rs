@@ -1,9 +1,11 @@
 //! Whether the server does nothing while requests wait that are let go one by one.
 
-use slowpath_core::signal::{PROCESS_THREADS_CALL, SERVER_SOCKETS_UNREAD};
+use slowpath_core::signal::{PROCESS_THREADS_CALL, SERVER_SOCKETS_UNREAD, UPSTREAM_SOCKETS};
 use slowpath_core::timeline::Subject;
 
+use crate::beat::Beat;
 use crate::case::{Case, EndpointCase};
+use crate::paced::Pace;
 use crate::sleepers::by_label;
 use crate::trace::ticked::{Word, word};
 use crate::verdict::{Claim, human};
@@ -16,6 +18,9 @@ const UNREAD: f64 = 0.3;
 /// The same of threads that wait for others without a time limit: for the one that is served, maybe. It is all of
 /// them where a thread waits for each request, and none where a limit is waited for; idle pools are more or fewer.
 const IN_LOCKS: f64 = 0.3;
+/// From so many calls for each request that waits on, it may wait for those. Where a limit is the server's own, it
+/// asks for nobody who waits.
+const ASKED: f64 = 0.3;
 /// The call in which threads wait for each other.
 const LOCK_CALL: &str = "futex:untimed";
 
@@ -68,4 +73,70 @@ pub(crate) fn in_locks(case: &Case<'_>, endpoint: &EndpointCase, waits: &[Claim]
     let locked = calls.get(LOCK_CALL).map_or(&[][..], Vec::as_slice);
     let mean = locked.iter().map(|(_, threads)| threads).sum::<f64>() / locked.len().max(1) as f64;
     mean >= IN_LOCKS * waiting(case, waits)
+}
+
+/// That requests wait for whom the server asks, who lets them go at that pace, if a trace shows as much: calls are
+/// under way while requests wait, beside those of the requests that were let go.
+pub(crate) fn asked_meanwhile(
+    case: &Case<'_>,
+    endpoint: &EndpointCase,
+    pace: &Pace,
+) -> Option<String> {
+    let inside = case.inside()?;
+    let asked = inside.calls(case).mean_under_way(inside.traced_ns());
+    let let_go =
+        endpoint.completed.len() as f64 * pace.passing_ns / case.measured_ns().max(1) as f64;
+    let waiting = waiting(case, &pace.waits);
+    (asked - let_go >= ASKED * waiting).then(|| {
+        format!(
+            "answers come every {}, but while {waiting:.1} requests wait on average, {asked:.1} calls of the server \
+             are under way: it waits for whom it asks",
+            human(pace.period_ns)
+        )
+    })
+}
+
+/// Whether the target keeps connections to others, or that is not known.
+fn keeps_connections(case: &Case<'_>) -> bool {
+    let series = case.series(&UPSTREAM_SOCKETS, &Subject::Target, "");
+    let most = series.and_then(|series| case.measured_max(series));
+    most.is_none_or(|most| most > 0.0)
+}
+
+/// What is not known of a pace at which requests pass one by one, and what would tell.
+pub(crate) fn untold(
+    case: &Case<'_>,
+    endpoint: &EndpointCase,
+    pace: &Pace,
+    is_seen: bool,
+) -> Option<(&'static str, &'static str)> {
+    if !is_seen {
+        return Some((
+            "the server has read what waits",
+            "run slowpath on the target's host, as its user",
+        ));
+    }
+    if in_locks(case, endpoint, &pace.waits) {
+        return Some((
+            "the server makes threads wait for a lock",
+            "trace it, as root",
+        ));
+    }
+    if case.inside().is_none() && keeps_connections(case) {
+        return Some((
+            "the server waits for whom it asks, who lets requests go at that pace",
+            "trace it, as root",
+        ));
+    }
+    match pace.beat {
+        Beat::Clock => None,
+        Beat::Wanders => Some((
+            "anything but the one before says when the next may go (lateness adds up, as that of a clock does not)",
+            "look what the server does behind an answer before it takes the next request",
+        )),
+        Beat::Untold => Some((
+            "they go by a clock",
+            "send more, up to the pace, or for longer",
+        )),
+    }
 }

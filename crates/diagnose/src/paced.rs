@@ -34,6 +34,9 @@ const PASS_PERIODS: f64 = 0.5;
 /// Who waits for nobody has his answer much sooner than the next one is let go: whatever lets them go one by one
 /// does not work for each that long.
 const QUICK: f64 = 0.25;
+/// … or much later: one who works for each lets nobody go sooner than he is done. Several side by side do, and
+/// keep no beat.
+const SEVERAL: f64 = 1.5;
 /// Where nobody passes, so many answers together are even to within this share, in nine groups of ten; at random
 /// distances of sixteen are to within a quarter.
 const GROUP: usize = 16;
@@ -76,7 +79,7 @@ pub(crate) enum Look {
     /// They are let go at an even distance, in nanoseconds, and nobody comes when there is no line: whether each
     /// takes that long cannot be told.
     AlwaysLine(f64, Vec<Claim>),
-    /// Each that meets nobody takes as long as the next one waits, or nearly.
+    /// Each that meets nobody takes as long as the next one waits, or nearly, or several do side by side.
     EachTakesIt { period_ns: f64, passing_ns: f64 },
     /// Neither; the share that no bucket accounts for, where there is waiting at all.
     Uneven(Option<f64>),
@@ -161,7 +164,9 @@ fn told(ways: &[Way]) -> Look {
     if passers < PASSERS_FEWEST || (passed as f64) < PASS_SHARE * passers as f64 {
         return always_line(ways, base_ns).unwrap_or(Look::Uneven(Some(fit.untold)));
     }
-    if passing_ns > QUICK * fit.period_ns {
+    let beat = beat(ways, &waits, fit.period_ns);
+    let behind_the_limit = passing_ns >= SEVERAL * fit.period_ns && beat == Beat::Clock;
+    if passing_ns > QUICK * fit.period_ns && !behind_the_limit {
         return Look::EachTakesIt {
             period_ns: fit.period_ns,
             passing_ns,
@@ -175,7 +180,7 @@ fn told(ways: &[Way]) -> Look {
         period_ns: fit.period_ns,
         burst: fit.burst,
         untold: fit.untold,
-        beat: beat(ways, &waits, fit.period_ns),
+        beat,
         passers,
         passing_ns,
         waits: claims.map(|(way, _)| way.behind(base_ns)).collect(),

@@ -10,7 +10,7 @@ use crate::beat::Beat;
 use crate::case::{Case, EndpointCase};
 use crate::detectors::{Detector, Examine};
 use crate::diagnosis::{Culprit, Evidence, Grade, Place, Source};
-use crate::idle_server::{CPU_SHARE, in_locks, otherwise, unread};
+use crate::idle_server::{CPU_SHARE, asked_meanwhile, otherwise, unread, untold};
 use crate::ledger::NAMED_ERRORS;
 use crate::paced::{Look, Pace, look};
 use crate::predict::without_claims;
@@ -93,7 +93,8 @@ fn always_line(
 }
 
 fn paced(case: &Case<'_>, endpoint: &EndpointCase, pace: Pace) -> Verdict {
-    if let Some(text) = otherwise(case, endpoint, pace.period_ns, &pace.waits) {
+    let text = otherwise(case, endpoint, pace.period_ns, &pace.waits);
+    if let Some(text) = text.or_else(|| asked_meanwhile(case, endpoint, &pace)) {
         return Verdict::Cleared(text);
     }
     let place = endpoint.place_of(&pace.waits);
@@ -138,29 +139,6 @@ fn paced(case: &Case<'_>, endpoint: &EndpointCase, pace: Pace) -> Verdict {
             ..Culprit::default()
         },
     })
-}
-
-/// What is not known of a pace at which requests pass one by one, and what would tell.
-fn untold(
-    case: &Case<'_>,
-    endpoint: &EndpointCase,
-    pace: &Pace,
-    is_seen: bool,
-) -> Option<(&'static str, &'static str)> {
-    if !is_seen {
-        return Some(("the server has read what waits", "run slowpath on the target's host, as its user"));
-    }
-    if in_locks(case, endpoint, &pace.waits) {
-        return Some(("the server makes threads wait for a lock", "trace it, as root"));
-    }
-    match pace.beat {
-        Beat::Clock => None,
-        Beat::Wanders => Some((
-            "anything but the one before says when the next may go (lateness adds up, as that of a clock does not)",
-            "look what the server does behind an answer before it takes the next request",
-        )),
-        Beat::Untold => Some(("they go by a clock", "send more, up to the pace, or for longer")),
-    }
 }
 
 fn of_the_client(endpoint: &EndpointCase, pace: &Pace) -> Evidence {

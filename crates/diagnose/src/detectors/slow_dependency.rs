@@ -72,7 +72,12 @@ fn examine(case: &Case<'_>, endpoint: &EndpointCase, looked: &Looked<'_>) -> Ver
     if let Some(blind) = looked.too_small(case, endpoint, &claims) {
         return blind;
     }
-    let place = endpoint.place_among(&claims, met.known[1], met.known[0]);
+    let mut place = endpoint.place_among(&claims, met.known[1], met.known[0]);
+    // All of the tail in too few episodes to be named for it, and next to nothing of the others, is of the tail.
+    let of_tail = endpoint.share_at_most(Place::Tail, &claims);
+    if typical_ns(&met.waited, Place::Floor) < FLOOR_LEAST_NS && of_tail.is_some_and(|s| s >= NAMED_SHARE) {
+        place = Place::Tail;
+    }
     if place == Place::Tail && !met.waited.iter().any(|w| w.slow) {
         let text = "no slow request that was followed waited for one reply from another server".to_owned();
         return unknown.unwrap_or_else(|| looked.cleared_if_followed(endpoint, text));
@@ -87,7 +92,7 @@ fn examine(case: &Case<'_>, endpoint: &EndpointCase, looked: &Looked<'_>) -> Ver
     }
     // What is seen of the few that can be followed is no bound of what all wait.
     match met.unknown(looked, calls, met.whole) {
-        Some(unknown) if endpoint.share_at_most(place, &claims) < NAMED_SHARE => unknown,
+        Some(unknown) if endpoint.share_at_most(place, &claims).is_some_and(|s| s < NAMED_SHARE) => unknown,
         _ => found(case, endpoint, looked, place, &met.waited, claims),
     }
 }

@@ -117,6 +117,17 @@ impl Calls {
         !self.are_others
     }
 
+    /// How many calls are under way on average, in so many nanoseconds that were traced; but those that are under
+    /// way whether or not there is a request.
+    pub(crate) fn mean_under_way(&self, traced_ns: u64) -> f64 {
+        let own = self
+            .all
+            .iter()
+            .filter(|call| !self.background.contains(&call.remote));
+        let all: u64 = own.map(|call| call.end - call.begin).sum();
+        all as f64 / traced_ns.max(1) as f64
+    }
+
     /// What is known to have been asked for a request, but for names.
     pub(crate) fn own(&self, inside: &Inside<'_>, walked: &Walked) -> Own<'_> {
         let mut own = self.known(inside, walked);
@@ -177,7 +188,20 @@ impl Calls {
             })
             .collect();
         let calls = places.into_iter().map(|place| &self.all[place]);
-        let mut calls: Vec<&Asked> = calls.filter(|call| call.begin >= begin).collect();
+        // A thread that answered another one meanwhile had that one in hand until then.
+        let in_hand_since = |tid: u32| {
+            let marks = inside.index.marks(tid, begin, end);
+            let answered = |mark: &&Mark| mark.wrote && mark.socket != joined.socket;
+            let others = marks.iter().rev().filter(answered);
+            let mut to_clients = others.filter(|mark| {
+                let end = inside.index.sockets.end(mark.socket);
+                end.is_some_and(|end| inside.is_clients(end))
+            });
+            to_clients.next().map_or(begin, |mark| mark.at)
+        };
+        let since: BTreeMap<u32, u64> = threads.iter().map(|&t| (t, in_hand_since(t))).collect();
+        let is_after = |call: &&Asked| since.get(&call.tid).is_some_and(|&at| call.begin >= at);
+        let mut calls: Vec<&Asked> = calls.filter(is_after).collect();
         let all = calls.len();
         // Another thread talks for many: what it asks at that time may be for others.
         let alone = self.is_alone(walked);

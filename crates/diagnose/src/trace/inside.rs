@@ -43,6 +43,8 @@ pub struct Inside<'a> {
     blank: Vec<u32>,
     /// Where the target listened.
     ports: Ports,
+    /// The ports of others that the target is told.
+    told: Ports,
     /// See [`Inside::calls`].
     calls: OnceLock<Calls>,
 }
@@ -127,6 +129,7 @@ impl<'a> Inside<'a> {
             endpoints,
             loops,
             blank,
+            told: Ports::told_to(&case.record.manifest.target, &ports),
             ports,
             calls: OnceLock::new(),
         })
@@ -145,6 +148,11 @@ impl<'a> Inside<'a> {
     /// Where the target listened, as far as anything was seen there.
     pub(crate) const fn ports(&self) -> &Ports {
         &self.ports
+    }
+
+    /// The ports of others that the target is told of.
+    pub(super) const fn told(&self) -> &Ports {
+        &self.told
     }
 
     /// Whether an end of a connection is the target's, with one of its clients at the other.

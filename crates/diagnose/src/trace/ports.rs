@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 
+use slowpath_core::facts::TargetFacts;
 use slowpath_core::record::Manifest;
 
 /// The ports that the target listened on in the repeats of a run: one that is started anew for each may get
@@ -18,6 +19,17 @@ impl Ports {
         }
         let told = manifest.repeats.iter().filter_map(|repeat| repeat.port);
         Self(told.chain(of_url(&manifest.target.url)).collect())
+    }
+
+    /// Those that the target is told of others: any number in its variables and in its command that may be one,
+    /// but those that it listens on itself.
+    pub(crate) fn told_to(target: &TargetFacts, own: &Self) -> Self {
+        let words = target.environment.iter().map(|(_, value)| value);
+        let numbers = words
+            .chain(target.command.iter().flatten())
+            .flat_map(|word| word.split(|c: char| !c.is_ascii_digit()));
+        let told = numbers.filter_map(|number| number.parse().ok());
+        Self(told.filter(|&port| port > 0 && !own.holds(port)).collect())
     }
 
     /// Those of these that something is known about.
@@ -72,6 +84,26 @@ mod tests {
         assert_eq!(of_url("https://shop.example/a:9"), Some(443));
         assert_eq!(of_url("http://shop.example?q"), Some(80));
         assert_eq!(of_url("shop"), None);
+    }
+
+    #[test]
+    fn ports_of_others_are_in_variables_and_in_the_command() {
+        let word = |text: &str| text.to_owned();
+        let target = TargetFacts {
+            command: Some(vec![
+                word("./shop"),
+                word("--port=8080"),
+                word("--cache=10.0.0.1:6379"),
+            ]),
+            environment: vec![
+                (word("DB"), word("postgres://me@db:5432/x")),
+                (word("N"), word("99999")),
+            ],
+            ..TargetFacts::default()
+        };
+        let told = Ports::told_to(&target, &Ports::from_iter([8080]));
+        assert!(told.holds(5432) && told.holds(6379));
+        assert!(!told.holds(8080) && !told.holds(0));
     }
 
     #[test]

@@ -2,8 +2,9 @@
 
 use std::cmp::Ordering;
 use std::net::SocketAddr;
+use std::ops::RangeInclusive;
 
-use slowpath_core::trace::Call;
+use slowpath_core::trace::{Call, Socket};
 
 use super::index::{Index, Off, Traffic, TrafficKind};
 use super::inside::Inside;
@@ -13,6 +14,10 @@ use super::pieces::{Leaf, LeafKind};
 /// How long behind a wait a thread that is not seen to wait again is looked at: what it waited for
 /// is the first that it reads.
 const READS_WITHIN_NS: u64 = 200_000;
+
+/// The ports that are given to who connects, as Linux has it unless it is told otherwise: `ip(7)`,
+/// `ip_local_port_range`.
+const GIVEN: RangeInclusive<u16> = 32_768..=60_999;
 
 /// When a thread has read what a wait was for: before it waits again.
 pub(super) fn read_until(index: &Index<'_>, tid: u32, off: &Off) -> u64 {
@@ -116,8 +121,8 @@ impl Inside<'_> {
     }
 
     /// Whether others connect to this end, and not the other way round: more connections have its
-    /// port than that of the other end. Where as many have either, who asks is the one who sends
-    /// first.
+    /// port than that of the other end. Where as many have either, ports tell that the target was told of, or
+    /// that the kernel gives to who connects; otherwise who asks is the one who sends first.
     pub(super) fn serves(&self, socket: u32) -> bool {
         let sockets = &self.index.sockets;
         sockets.end(socket).is_some_and(|end| {
@@ -127,9 +132,25 @@ impl Inside<'_> {
                 || match own.cmp(&others) {
                     Ordering::Greater => true,
                     Ordering::Less => false,
-                    Ordering::Equal => is_asked_first(sockets.traffic(socket)),
+                    Ordering::Equal => self
+                        .listens(end)
+                        .unwrap_or_else(|| is_asked_first(sockets.traffic(socket))),
                 }
         })
+    }
+
+    /// Whether the port of this end is the one of the two that is listened on, if ports say so. Recording begins
+    /// at any moment, so that the first that is seen of a connection that is always in use may be a reply.
+    fn listens(&self, end: &Socket) -> Option<bool> {
+        let (own, other) = (end.local.port(), end.remote.port());
+        let told = (self.told().holds(own), self.told().holds(other));
+        let given = (GIVEN.contains(&own), GIVEN.contains(&other));
+        match (told, given) {
+            ((true, false), _) => Some(true),
+            ((false, true), _) | (_, (true, false)) => Some(false),
+            (_, (false, true)) => Some(true),
+            _ => None,
+        }
     }
 
     /// Who is at the other end of a connection.

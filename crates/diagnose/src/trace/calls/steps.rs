@@ -22,7 +22,15 @@ impl Calls {
         let mut steps = Vec::new();
         loop {
             let turn = turn(&inside.index, joined.reader, marks, at);
-            let mark = marks[reply(marks, turn, at).filter(|&read| marks[read].at >= begin)?];
+            let from = reply(marks, turn, at);
+            let read = from.read.filter(|&read| marks[read].at >= begin)?;
+            if !steps.is_empty()
+                && !from.by_order
+                && answers_another(inside, marks, read, joined.socket)
+            {
+                return None;
+            }
+            let mark = marks[read];
             if mark.socket == joined.socket {
                 steps.reverse();
                 return Some(steps);
@@ -48,11 +56,20 @@ fn turn(index: &Index<'_>, tid: u32, marks: &[Mark], at: usize) -> (usize, usize
 /// More is no turn in which anybody could tell what goes back to what: a loop that never waits.
 const TURN_MOST: usize = 256;
 
+/// What a writing goes back to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct From {
+    /// The reading, if there is one.
+    read: Option<usize>,
+    /// Whether as many were read as were written in that turn.
+    by_order: bool,
+}
+
 /// The reading that the writing at `at` goes back to. A loop that finds several replies in one turn may
 /// read them all before it goes on with the first (asyncio does): it goes on in the order in which it
 /// read, so that the third that it writes goes back to the third that it read, if there are as many of
 /// both. Otherwise it is what was read last before.
-fn reply(marks: &[Mark], (begin, end): (usize, usize), at: usize) -> Option<usize> {
+fn reply(marks: &[Mark], (begin, end): (usize, usize), at: usize) -> From {
     let whole = if end - begin <= TURN_MOST {
         begin..end
     } else {
@@ -68,7 +85,19 @@ fn reply(marks: &[Mark], (begin, end): (usize, usize), at: usize) -> Option<usiz
             (read < at && marks[writes[nth]].socket == marks[at].socket)
                 .then_some(last(marks, read))
         });
-    of_turn.or_else(|| marks[..at].iter().rposition(|mark| !mark.wrote))
+    From {
+        read: of_turn.or_else(|| marks[..at].iter().rposition(|mark| !mark.wrote)),
+        by_order: of_turn.is_some(),
+    }
+}
+
+/// Whether another client was answered behind a reading, before something else was read: then it was that
+/// one's reply, and what was asked next was asked for somebody who had waited in a line of the program's own.
+fn answers_another(inside: &Inside<'_>, marks: &[Mark], read: usize, client: u32) -> bool {
+    let behind = marks[read + 1..].iter().take_while(|mark| mark.wrote);
+    let others = behind.filter(|mark| mark.socket != client);
+    let mut ends = others.filter_map(|mark| inside.index.sockets.end(mark.socket));
+    ends.any(|end| inside.is_clients(end))
 }
 
 /// Where something else begins than what the mark before did: an answer may be written in parts, and a
@@ -106,7 +135,7 @@ mod tests {
         let marks: Vec<Mark> = turn.split(' ').enumerate().map(mark).collect();
         let writes = (0..marks.len()).filter(|&at| marks[at].wrote);
         writes
-            .map(|at| reply(&marks, (0, marks.len()), at))
+            .map(|at| reply(&marks, (0, marks.len()), at).read)
             .collect()
     }
 
