@@ -18,6 +18,9 @@ const RANGE_LEAST: f64 = 4.0;
 const CLASSES: usize = 8;
 /// Chance of their ascending like that.
 const CHANCE: f64 = 0.01;
+/// Of fewer sizes an order is no chance, and the time for each byte has to be the same: within this factor.
+const CLASSES_FEW: usize = 6;
+const SAME_RATE: f64 = 2.0;
 /// Shorter reading is what a machine needs to wake up once or twice.
 const READING_LEAST_NS: u64 = MILLISECOND;
 /// Stretches of a repeat whose halves are held against each other, and the most requests looked at.
@@ -142,7 +145,8 @@ impl Law {
         let spans: Vec<f64> = medians.iter().map(|m| m.1).collect();
         let byte_ns = slope(medians.iter().copied())?;
         let (low, high) = (*medians.first()?, *medians.last()?);
-        let grows = high.1 > low.1 && mann_kendall(&spans) < CHANCE;
+        let ascends = mann_kendall(&spans) < CHANCE || goes_with_bytes(&medians);
+        let grows = high.1 > low.1 && ascends;
         if !grows || high.1 < READING_LEAST_NS as f64 {
             return None;
         }
@@ -159,5 +163,36 @@ impl Law {
             byte_ns,
             explained,
         })
+    }
+}
+
+/// Whether the time goes with the bytes, of few sizes: the larger the longer, and of those of which reading takes
+/// any time, two at least, each byte takes about as long.
+fn goes_with_bytes(medians: &[(f64, f64)]) -> bool {
+    if !(3..CLASSES_FEW).contains(&medians.len()) {
+        return false;
+    }
+    let long = medians.iter().filter(|(_, ns)| *ns >= READING_LEAST_NS as f64);
+    let rates: Vec<f64> = long.map(|(bytes, ns)| ns / bytes.max(1.0)).collect();
+    let most = rates.iter().copied().fold(0.0, f64::max);
+    let least = rates.iter().copied().fold(f64::INFINITY, f64::min);
+    medians.is_sorted_by(|a, b| a.1 <= b.1) && rates.len() >= 2 && most <= SAME_RATE * least
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn few_sizes_go_with_the_time_if_each_byte_takes_as_long() {
+        let told = |of: &[(f64, f64)]| {
+            let ns: Vec<(f64, f64)> = of.iter().map(|&(bytes, ms)| (bytes, ms * 1e6)).collect();
+            goes_with_bytes(&ns)
+        };
+        assert!(told(&[(1e3, 0.0), (1e4, 0.0), (1e5, 22.0), (1e6, 222.0)]));
+        // One size is slow, of two nothing is known, and the larger one is not in proportion.
+        assert!(!told(&[(1e3, 0.0), (1e4, 0.0), (1e6, 222.0)]));
+        assert!(!told(&[(1e5, 22.0), (1e6, 222.0)]));
+        assert!(!told(&[(1e3, 20.0), (1e4, 30.0), (1e6, 222.0)]));
     }
 }
