@@ -5,6 +5,8 @@ use crate::case::{Case, EndpointCase};
 use crate::trace::looked::Looked;
 use crate::verdict::Verdict;
 
+pub(crate) use sequential_fanout::named as rows_of_calls;
+
 /// What looks for one cause.
 #[derive(Debug)]
 pub(crate) struct Detector {

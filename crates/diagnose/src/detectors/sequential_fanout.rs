@@ -40,7 +40,7 @@ fn examine(case: &Case<'_>, endpoint: &EndpointCase, looked: &Looked<'_>) -> Ver
 }
 
 /// Whom which requests ask in rows, if that is named: those calls are no slow reply's.
-pub(super) fn named(
+pub(crate) fn named(
     case: &Case<'_>,
     endpoint: &EndpointCase,
     looked: &Looked<'_>,

@@ -13,6 +13,8 @@ use crate::case::{Case, EndpointCase};
 use crate::detectors::{Detector, Examine};
 use crate::diagnosis::{Culprit, Grade, Place, Source};
 use crate::predict::without_claims;
+use crate::searched::grows_otherwise;
+use crate::step::is_step;
 use crate::verdict::{Amount, Claim, Found, Verdict, evidence, human, percent};
 
 /// Fewer different numbers than this show no law.
@@ -55,6 +57,9 @@ fn examine(case: &Case<'_>, endpoint: &EndpointCase) -> Verdict {
         law.count,
         law.exponent
     );
+    if let Some(other) = grows_otherwise(case, endpoint, (&claims, law.each_ns), &grows) {
+        return other;
+    }
     if law.bytes_grow >= SAME_BYTES {
         return Verdict::Lead {
             place: endpoint.place_of(&claims),
@@ -117,6 +122,8 @@ struct Law {
     base_ns: f64,
     top_ns: f64,
     exponent: f64,
+    /// How much longer for each 1.
+    each_ns: f64,
     bytes_grow: f64,
     explained: Explained,
 }
@@ -151,12 +158,17 @@ impl Law {
         };
         let rows: Vec<Row> = asked.iter().map(row).collect();
         let explained = levels(&rows).filter(Explained::is_enough)?;
+        let points: Vec<(f64, f64)> = medians.iter().map(|m| (m.0, m.1.max(1.0))).collect();
+        if is_step(&points) {
+            return None;
+        }
         (exponent >= EXPONENT_LEAST && last.1 > first.1).then_some(Self {
             numbers: (first.0, last.0),
             count: medians.len(),
             base_ns: first.1,
             top_ns: last.1,
             exponent,
+            each_ns: slope(points)?,
             bytes_grow: last.2 / first.2.max(1.0),
             explained,
         })

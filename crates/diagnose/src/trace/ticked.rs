@@ -93,6 +93,24 @@ pub(crate) fn word(case: &Case<'_>, endpoint: &EndpointCase, waits: &[Claim]) ->
     Word::Sleeps(text, stack)
 }
 
+/// The share of a wait that one sleep makes, in the median of those that were followed, if it is most of it.
+pub(crate) fn one_sleep(case: &Case<'_>, endpoint: &EndpointCase, waits: &[Claim]) -> Option<f64> {
+    let looked = Looked::at(case, endpoint).ok()?;
+    let longest = |walked: &Walked| {
+        let own = waits.binary_search_by_key(&walked.joined.sample, |wait| wait.sample);
+        let wait = waits[own.ok()?].span;
+        let pieces = walked.pieces.iter();
+        let asleep = pieces.filter(|p| part(looked.inside, p) == Part::Sleep);
+        let longest = asleep.map(|p| p.span().overlap_ns(wait)).max();
+        Some(longest.unwrap_or(0) as f64 / wait.len_ns().max(1) as f64)
+    };
+    let mut shares: Vec<f64> = looked.join.walked.iter().filter_map(longest).collect();
+    if shares.len() < WAITS_LEAST {
+        return None;
+    }
+    median(&mut shares).filter(|share| *share >= MOST)
+}
+
 fn sum(inside: &Inside<'_>, walked: &Walked, wait: Span, of: Part) -> u64 {
     let own = walked.pieces.iter().filter(|p| part(inside, p) == of);
     own.map(|p| p.span().overlap_ns(wait)).sum()

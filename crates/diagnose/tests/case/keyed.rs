@@ -48,8 +48,10 @@ pub(crate) struct Keys {
     /// Bytes of the answer for each 1 of its key's number.
     #[serde(default)]
     pub(crate) bytes: u64,
-    /// One key that takes longer, always.
+    /// The first key takes longer, always …
     pub(crate) heavy: Option<Dist>,
+    /// … or those from this one on.
+    pub(crate) heavy_from: Option<u32>,
 }
 
 /// What changes with the number of requests, or with the time since the server's start.
@@ -165,7 +167,9 @@ impl<'a> Memory<'a> {
             before += self.of_key(keys, key, sent, random);
             before += keys.scans.map_or(0, |each| each.0 * number);
             behind += keys.transfers.map_or(0, |each| each.0 * number);
-            if key == 0 {
+            if key == 0 && keys.heavy_from.is_none()
+                || keys.heavy_from.is_some_and(|from| key >= from)
+            {
                 before += keys.heavy.map_or(0, |dist| dist.draw(random));
             }
         }
