@@ -12,7 +12,7 @@ use crate::throttling::cpus;
 use crate::trace::inside::{Inside, Walked, summed};
 use crate::trace::looked::{Looked, does};
 use crate::trace::pieces::{How, LeafKind, Piece};
-use crate::trace::pool::{Pool, are_handed_on};
+use crate::trace::pool::{Pool, are_handed_on, handed_to};
 use crate::verdict::{Amount, Claim, Found, Verdict, evidence, human, percent};
 
 /// From this share of the CPUs on that the target may use, they are what is short: more threads
@@ -21,6 +21,10 @@ const CPUS_SHORT: f64 = 0.8;
 /// Threads that wait for each other for this share of the time that they have requests in hand are
 /// kept by what they share: more of them would wait as well.
 const EACH_OTHER: f64 = 0.5;
+
+/// From this share of what makes requests slow on a line before those that requests are handed to would be the
+/// cause, and not something beside another.
+const HANDED_LEAST: f64 = 0.5;
 
 /// See the module. More users than threads make all of them wait, by design: such floors rank last.
 pub(super) static DETECTOR: Detector = Detector {
@@ -32,11 +36,12 @@ fn examine(case: &Case<'_>, endpoint: &EndpointCase, looked: &Looked<'_>) -> Ver
     let pool = Pool::of(looked.inside);
     if pool.is_empty() {
         let text = "no thread was seen to serve one request after the other";
-        return looked.cleared(endpoint, text.to_owned());
+        let cleared = || looked.cleared(endpoint, text.to_owned());
+        return behind_others(endpoint, looked).unwrap_or_else(cleared);
     }
     let full = times_full(looked, &pool);
     if full.is_empty() {
-        return nobody_waits(looked, &pool);
+        return behind_others(endpoint, looked).unwrap_or_else(|| nobody_waits(looked, &pool));
     }
     let claims: Vec<Claim> = full.iter().map(claim).collect();
     if let Some(text) = otherwise(case, looked, &pool, &full) {
@@ -79,6 +84,22 @@ fn times_full(looked: &Looked<'_>, pool: &Pool) -> Vec<Waited> {
         }
     }
     times
+}
+
+/// That requests wait for threads of the target that they were handed to, or whose words they wait for: whether
+/// those had others in hand is not seen.
+fn behind_others(endpoint: &EndpointCase, looked: &Looked<'_>) -> Option<Verdict> {
+    let (claims, name) = handed_to(looked.inside, &looked.join.walked)?;
+    let place = endpoint.place_of(&claims);
+    let share = endpoint.share_at_most(place, &claims)?;
+    (share >= HANDED_LEAST).then(|| Verdict::Lead {
+        place,
+        claims,
+        missing: format!(
+            "whether those had others: requests wait for threads called {name}, to which the target hands them"
+        ),
+        remedy: "let the target tell of it in spans (telemetry)".to_owned(),
+    })
 }
 
 fn nobody_waits(looked: &Looked<'_>, pool: &Pool) -> Verdict {

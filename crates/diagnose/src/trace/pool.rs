@@ -9,7 +9,10 @@ use std::collections::{BTreeMap, BTreeSet};
 use slowpath_core::trace::{Call, Runtime, Stretch};
 
 use super::index::{Index, Mark, State, Why};
-use super::inside::{Inside, Walked};
+use super::inside::{Inside, Walked, summed};
+use super::pieces::{Hop, How};
+use crate::diagnosis::Segment;
+use crate::verdict::Claim;
 
 /// A thread that has answered fewer requests than this, or …
 const SERVED_LEAST: usize = 3;
@@ -233,6 +236,40 @@ fn joined_ports<'b>(inside: &'b Inside<'_>) -> impl Iterator<Item = Option<u16>>
 pub(crate) fn are_handed_on(walked: &[Walked]) -> bool {
     let other = |w: &&Walked| w.joined.reader != w.joined.writer;
     2 * walked.iter().filter(other).count() > walked.len()
+}
+
+/// When these waited for other threads of the target that were no holders of a lock, and what most of those are
+/// called; `None` if none did.
+pub(crate) fn handed_to(inside: &Inside<'_>, walked: &[Walked]) -> Option<(Vec<Claim>, String)> {
+    let is_other = |hop: &&Hop| {
+        let waits = matches!(hop.how, How::Condition | How::Asked | How::Woke | How::Sent);
+        waits && inside.is_targets(hop.tid)
+    };
+    let (mut claims, mut names) = (Vec::new(), Vec::new());
+    for walked in walked {
+        let pieces = walked
+            .pieces
+            .iter()
+            .filter(|p| p.segment == Segment::Service);
+        for piece in pieces {
+            let hops = inside.chains.hops(piece.chain);
+            if hops
+                .iter()
+                .any(|hop| matches!(hop.how, How::Lock | How::Interpreter))
+            {
+                continue;
+            }
+            if let Some(hop) = hops.iter().skip(1).find(is_other) {
+                claims.push(Claim::between(
+                    walked.joined.sample,
+                    (piece.begin, piece.end),
+                ));
+                names.push((inside.thread_name(hop.tid), piece.len_ns() as f64));
+            }
+        }
+    }
+    let name = summed(names.into_iter()).into_iter().next()?.0;
+    Some((claims, name))
 }
 
 /// When a thread had a request in hand, as far as was recorded.
