@@ -4,12 +4,15 @@
 use crate::case::Case;
 use crate::detectors::{Detector, Examine};
 use crate::diagnosis::{Culprit, Grade, Place, Source};
-use crate::trace::shift::shift_of;
+use crate::trace::shift::{moved_at, shift_of};
 use crate::verdict::{Amount, Found, Verdict, evidence, percent};
 
 /// Tracing that makes requests take half as long again is a third of what is reported. The lower end of the
 /// interval has to say so: hosts change as much from one stretch to the next.
 const MOVED_LEAST: f64 = 0.5;
+
+/// Tracing that costs moves these as it moves the median.
+const QUARTILES: [f64; 2] = [0.25, 0.75];
 
 /// See the module.
 pub(super) static DETECTOR: Detector = Detector {
@@ -37,6 +40,11 @@ fn examine(case: &Case<'_>) -> Verdict {
     );
     if shift.shift_low < MOVED_LEAST {
         return Verdict::Cleared(moved);
+    }
+    // The median of what has two modes goes from one to the other for little; what tracing costs, all pay.
+    let moves = |&quantile: &f64| moved_at(case, quantile).is_some_and(|by| by >= MOVED_LEAST);
+    if !QUARTILES.iter().all(moves) {
+        return Verdict::Cleared(format!("{moved}, but not the quartiles as well"));
     }
     Verdict::Found(Found {
         place: Place::Throughput,

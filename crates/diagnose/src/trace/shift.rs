@@ -19,11 +19,13 @@ const STRETCHES_LEAST: usize = 3;
 /// By how much tracing moved the endpoint that was asked most; `None` if that cannot be told.
 pub(crate) fn shift_of(case: &Case<'_>) -> Option<TracingShift> {
     let endpoint = case.endpoints.iter().max_by_key(|e| e.completed.len())?;
-    let (off, on): (Vec<_>, Vec<_>) = stretches(case, endpoint).into_iter().partition(|s| s.off);
+    let (off, on): (Vec<_>, Vec<_>) = stretches(case, endpoint, 0.5)
+        .into_iter()
+        .partition(|s| s.off);
     if off.len().min(on.len()) < STRETCHES_LEAST {
         return None;
     }
-    let medians = |of: &[Stretch]| of.iter().map(|s| s.median_ns).collect::<Vec<f64>>();
+    let medians = |of: &[Stretch]| of.iter().map(|s| s.quantile_ns).collect::<Vec<f64>>();
     let ratio = welch(&medians(&off), &medians(&on)).ok()?;
     let slow = |of: &[Stretch]| {
         let requests: usize = of.iter().map(|s| s.requests).sum();
@@ -31,7 +33,7 @@ pub(crate) fn shift_of(case: &Case<'_>) -> Option<TracingShift> {
     };
     // The means whose ratio the shift is.
     let middle = |of: &[Stretch]| {
-        let logs: f64 = of.iter().map(|s| s.median_ns.ln()).sum();
+        let logs: f64 = of.iter().map(|s| s.quantile_ns.ln()).sum();
         round((logs / of.len() as f64).exp() / MILLISECOND as f64, 1e6)
     };
     Some(TracingShift {
@@ -47,15 +49,25 @@ pub(crate) fn shift_of(case: &Case<'_>) -> Option<TracingShift> {
     })
 }
 
+/// By how much tracing moved a quantile of the same, as a part of what it is without; `None` if that cannot be told.
+pub(crate) fn moved_at(case: &Case<'_>, quantile: f64) -> Option<f64> {
+    let endpoint = case.endpoints.iter().max_by_key(|e| e.completed.len())?;
+    let (off, on): (Vec<_>, Vec<_>) = stretches(case, endpoint, quantile)
+        .into_iter()
+        .partition(|s| s.off);
+    let values = |of: &[Stretch]| of.iter().map(|s| s.quantile_ns).collect::<Vec<f64>>();
+    Some(welch(&values(&off), &values(&on)).ok()?.ratio - 1.0)
+}
+
 /// The requests that lie wholly in one stretch.
 struct Stretch {
     off: bool,
     requests: usize,
     slow: usize,
-    median_ns: f64,
+    quantile_ns: f64,
 }
 
-fn stretches(case: &Case<'_>, endpoint: &EndpointCase) -> Vec<Stretch> {
+fn stretches(case: &Case<'_>, endpoint: &EndpointCase, quantile: f64) -> Vec<Stretch> {
     let all = &case.record.trace.stretches;
     let mut latencies: Vec<(Vec<u64>, usize)> = all.iter().map(|_| (Vec::new(), 0)).collect();
     for (&i, &latency) in endpoint.completed.iter().zip(&endpoint.latencies_ns) {
@@ -73,12 +85,12 @@ fn stretches(case: &Case<'_>, endpoint: &EndpointCase) -> Vec<Stretch> {
     let told = all.iter().zip(latencies);
     let told = told.filter_map(|(stretch, (mut within, slow))| {
         within.sort_unstable();
-        let median_ns = type_1(&within, 0.5)?.max(1) as f64;
+        let quantile_ns = type_1(&within, quantile)?.max(1) as f64;
         (within.len() >= REQUESTS_LEAST).then_some(Stretch {
             off: stretch.depth == Depth::Off,
             requests: within.len(),
             slow,
-            median_ns,
+            quantile_ns,
         })
     });
     told.collect()
