@@ -57,6 +57,15 @@ fn is_allowed(guardian: &Guardian, tid: u32) -> bool {
     }
 }
 
+/// Whether a process has a thread of a name, which a thread gives to itself after it has begun.
+fn has_thread(pid: u32, name: &str) -> bool {
+    let threads = fs::read_dir(format!("/proc/{pid}/task"));
+    let mut names = threads.into_iter().flatten().flatten();
+    names.any(|thread| {
+        fs::read_to_string(thread.path().join("comm")).is_ok_and(|comm| comm.trim_end() == name)
+    })
+}
+
 /// Whether a file grows.
 fn grows(path: &Path) {
     let length = |path: &Path| fs::metadata(path).map_or(0, |of| of.len());
@@ -198,6 +207,9 @@ fn who_has_a_lock_that_others_wait_for_is_not_held() {
             .stdout(std::process::Stdio::piped())
             .spawn()
             .unwrap();
+        eventually("its threads have begun", || {
+            has_thread(child.id(), "flusher").then_some(())
+        });
         if is_allowed(&guardian, child.id()) {
             let mut pause = ThreadPause::new(&[child.id()], "flusher");
             // It has the lock for 40 ms of 100, and the others always want it.
