@@ -13,7 +13,7 @@ mod client;
 pub mod dump;
 pub(crate) mod gather;
 pub mod kinds;
-mod pass;
+pub(crate) mod pass;
 pub mod profile;
 
 use std::collections::BTreeMap;

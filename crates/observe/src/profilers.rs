@@ -7,4 +7,5 @@ pub mod outside;
 mod folded;
 mod jfr;
 mod place;
+mod programs;
 mod speedscope;

@@ -126,13 +126,7 @@ impl Gather {
             *sum = sum.saturating_add(count);
             cpu_ns = cpu_ns.saturating_add(u64::try_from(places.time_ns(sample)).unwrap_or(0));
         }
-        let counted = counted.into_iter();
-        let counted = counted.map(|(stack, count)| CpuSamples {
-            slice,
-            stack,
-            count,
-        });
-        Ok((counted.collect(), cpu_ns))
+        Ok((samples(slice, counted), cpu_ns))
     }
 
     pub(crate) fn done(self) -> Profiles {
@@ -193,6 +187,17 @@ impl Gather {
         self.all.stacks.push(places);
         Some(place as u32)
     }
+}
+
+/// What was counted by stack, as samples of a slice.
+pub(crate) fn samples(slice: u16, counted: BTreeMap<u32, u64>) -> Vec<CpuSamples> {
+    let counted = counted.into_iter().filter(|(_, count)| *count > 0);
+    let samples = counted.map(|(stack, count)| CpuSamples {
+        slice,
+        stack,
+        count,
+    });
+    samples.collect()
 }
 
 #[cfg(test)]

@@ -27,7 +27,8 @@ const SLICES: u64 = 10;
 /// So many slices that fail one behind the other, and the target is asked no more.
 const FAILURES_MOST: u32 = 2;
 
-const CPU: &str = "profile.cpu";
+/// The signal of a pass without which there is none.
+pub(crate) const CPU: &str = "profile.cpu";
 const MUTEX: &str = "mutex";
 const BLOCK: &str = "block";
 
@@ -40,7 +41,21 @@ pub struct PassProfiled {
     pub raw: Vec<(String, Vec<u8>)>,
 }
 
-/// Fetches the profiles of a pass, in a thread of its own.
+impl PassProfiled {
+    /// Nothing, and why.
+    pub(crate) fn failed(gap: Gap) -> Self {
+        let pass = ProfilePass {
+            gaps: vec![gap],
+            ..ProfilePass::default()
+        };
+        Self {
+            pass,
+            ..Self::default()
+        }
+    }
+}
+
+/// Looks at the target of a pass, in a thread of its own.
 #[derive(Debug)]
 pub struct PassProfiler {
     over: Arc<AtomicBool>,
@@ -48,36 +63,40 @@ pub struct PassProfiler {
 }
 
 impl PassProfiler {
-    /// Begins; it asks for nothing before the window.
+    /// Begins to fetch the profiles of a Go target; it asks for nothing before the window.
     pub fn start(watch: ProfileWatch) -> Self {
+        Self::begin("slowpath-pprof", move |over| match runtime() {
+            Ok(runtime) => runtime.block_on(fetch(&watch, over)).read(watch.repeat),
+            Err(error) => PassProfiled::failed(gap(CPU, error.to_string(), "")),
+        })
+    }
+
+    /// Begins to `look`, in a thread of this name, until it is told that all is over.
+    pub(crate) fn begin(
+        name: &str,
+        look: impl FnOnce(&AtomicBool) -> PassProfiled + Send + 'static,
+    ) -> Self {
         let over = Arc::new(AtomicBool::new(false));
         let own = Arc::clone(&over);
-        let thread = runtime().and_then(|runtime| {
-            let thread = Builder::new().name("slowpath-pprof".to_owned());
-            thread.spawn(move || runtime.block_on(fetch(&watch, &own)).read(watch.repeat))
-        });
+        let thread = Builder::new().name(name.to_owned());
+        let thread = thread.spawn(move || look(&own));
         Self {
             over,
             thread: thread.map_err(|error| error.to_string()),
         }
     }
 
-    /// Ends, while the target still runs, and reads what was fetched.
+    /// Ends, while the target still runs, and reads what was taken.
     pub fn stop(self) -> PassProfiled {
         self.over.store(true, Ordering::Relaxed);
         let failed = || "its thread failed".to_owned();
         let read = self.thread.and_then(|t| t.join().map_err(|_| failed()));
-        read.unwrap_or_else(|why| PassProfiled {
-            pass: ProfilePass {
-                gaps: vec![gap(CPU, why, "")],
-                ..ProfilePass::default()
-            },
-            ..PassProfiled::default()
-        })
+        read.unwrap_or_else(|why| PassProfiled::failed(gap(CPU, why, "")))
     }
 }
 
-fn gap(signal: &str, reason: String, remedy: &str) -> Gap {
+/// What is missing, why, and what helps.
+pub(crate) fn gap(signal: &str, reason: String, remedy: &str) -> Gap {
     Gap {
         signal: signal.to_owned(),
         reason,

@@ -12,12 +12,9 @@ use std::collections::BTreeMap;
 use slowpath_core::profile_pass::CpuSamples;
 use slowpath_core::profiles::UNNAMED;
 
-use super::place::{code, is_java, place};
-use crate::pprof::gather::Gather;
+use super::place::{code, ends, is_java, place};
+use crate::pprof::gather::{Gather, samples};
 
-/// Places of a stack that are kept, from either end: a recursion may be deep, and its middle tells
-/// nothing.
-const MOST_DEEP: usize = 64;
 /// Lines that are told of, where many have a mistake.
 const MISTAKES_MOST: usize = 3;
 
@@ -62,14 +59,7 @@ pub(crate) fn read(
             continue;
         };
         let frames: Vec<&str> = stack.split(';').filter(|f| !f.trim().is_empty()).collect();
-        let inner = frames.iter().rev().take(MOST_DEEP);
-        let outer = frames[..frames.len().saturating_sub(MOST_DEEP)]
-            .iter()
-            .rev();
-        let skipped = outer.len().saturating_sub(MOST_DEEP);
-        let lines = inner
-            .chain(outer.skip(skipped))
-            .map(|frame| place(frame, is_java));
+        let lines = ends(&frames).map(|frame| place(frame, is_java));
         let nothing = || code(&format!("[no stack]{UNNAMED}"), "", 0);
         let lines = lines.chain(frames.is_empty().then(nothing));
         let Some(stack) = gather.stack_of(lines) else {
@@ -84,19 +74,14 @@ pub(crate) fn read(
     if !mistakes.is_empty() {
         return Err(mistakes);
     }
-    let counted = counted.into_iter().filter(|(_, count)| *count > 0);
-    let samples = counted.map(|(stack, count)| CpuSamples {
-        slice,
-        stack,
-        count,
-    });
-    Ok(samples.collect())
+    Ok(samples(slice, counted))
 }
 
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;
 
+    use super::super::place::MOST_DEEP;
     use super::*;
 
     const PY_SPY: &str = "\

@@ -14,6 +14,17 @@ const OF_KERNEL: &str = "_[k]";
 /// A class that is on most stacks of Java, which tells that slashes stand for the dots of packages: in
 /// names of Go they are slashes.
 const JAVA: &str = "java/lang/";
+/// Places of a stack that are kept, from either end: a recursion may be deep, and its middle tells
+/// nothing.
+pub(super) const MOST_DEEP: usize = 64;
+
+/// The ends of a stack that is told outermost first: innermost first.
+pub(super) fn ends<T>(outermost_first: &[T]) -> impl Iterator<Item = &T> {
+    let outer = outermost_first.len().saturating_sub(MOST_DEEP);
+    let (outer, inner) = outermost_first.split_at(outer);
+    let outer = &outer[..outer.len().min(MOST_DEEP)];
+    inner.iter().rev().chain(outer.iter().rev())
+}
 
 /// Whether a text has classes as Java's files name them.
 pub(super) fn is_java(text: &str) -> bool {

@@ -5,13 +5,11 @@ use std::collections::BTreeMap;
 use serde::Deserialize;
 use slowpath_core::profile_pass::CpuSamples;
 
-use super::place::sourced;
-use crate::pprof::gather::Gather;
+use super::place::{ends, sourced};
+use crate::pprof::gather::{Gather, samples};
 
 /// What tells the format, in the key `$schema`.
 pub(super) const SCHEMA: &str = "speedscope.app/file-format-schema.json";
-/// Places of a stack that are kept, from either end.
-const MOST_DEEP: usize = 64;
 
 #[derive(Deserialize)]
 struct File {
@@ -86,13 +84,7 @@ pub(super) fn read(
             if sample.is_empty() || weight.is_nan() || weight <= 0.0 {
                 continue;
             }
-            let inner = sample.iter().rev().take(MOST_DEEP);
-            let outer = sample[..sample.len().saturating_sub(MOST_DEEP)]
-                .iter()
-                .rev();
-            let skipped = outer.len().saturating_sub(MOST_DEEP);
-            let places = inner.chain(outer.skip(skipped));
-            let places: Option<Vec<_>> = places
+            let places: Option<Vec<_>> = ends(sample)
                 .map(|&place| frames.get(place as usize).cloned())
                 .collect();
             let places = places.ok_or("a sample names a frame that is not there")?;
@@ -103,13 +95,7 @@ pub(super) fn read(
             *sum = sum.saturating_add(weight.round().max(1.0) as u64);
         }
     }
-    let counted = counted.into_iter();
-    let samples = counted.map(|(stack, count)| CpuSamples {
-        slice,
-        stack,
-        count,
-    });
-    Ok(samples.collect())
+    Ok(samples(slice, counted))
 }
 
 #[cfg(test)]

@@ -16,7 +16,7 @@ use slowpath_core::scenario::Profiler;
 use slowpath_core::signal::{PROCESS_CPU_SYSTEM, PROCESS_CPU_USER};
 use slowpath_core::timeline::{Gap, Reading, Subject};
 use slowpath_load::{Control, Drive, Keys, Sink};
-use slowpath_observe::profilers::outside::{self, Found, OutsideProfiler, Tool};
+use slowpath_observe::profilers::outside::{self, Found, Tool};
 use slowpath_observe::{Observer, PassProfiled, PassProfiler, Watch};
 use slowpath_record::RunWriter;
 
@@ -29,6 +29,9 @@ use crate::session::{PROC, Session, Setting};
 
 /// The signal whose gap says why there is no profile of the CPU time.
 const SIGNAL: &str = "profile.cpu";
+/// A profiler inside of the target ends by itself so long after the pass should have ended, for a pass that
+/// was killed: connections and companions take their time before and behind the load.
+const FORGOTTEN_AFTER: Duration = Duration::from_secs(120);
 /// Digits of a latency that count here: what profiling costs is some percent.
 const DIGITS: u8 = 3;
 
@@ -81,8 +84,8 @@ fn tell(writer: &RunWriter, quiet: bool, gaps: &[Gap]) {
 
 /// Who takes samples.
 enum Sampler {
+    /// Go's own profiles, py-spy, or Java's flight recorder.
     Runtime(PassProfiler),
-    Outside(OutsideProfiler),
     /// With what it does not see, and why nobody else was asked.
     Kernel(Tracing, Option<Gap>),
 }
@@ -109,12 +112,14 @@ impl Sampler {
         };
         let lacking = match (found, how) {
             (Found::Tool(tool), _) if takes(how, &tool) => {
-                let window = window(wanted, control);
-                return Ok(Self::Outside(OutsideProfiler::start(tool, window)));
+                let (window, load) = (window(wanted, control), &wanted.plan.scenario.load);
+                let length = Duration::from_nanos(load.warmup_ns + load.duration_ns);
+                let profiler = outside::start(tool, length + FORGOTTEN_AFTER, window);
+                return Ok(Self::Runtime(profiler));
             }
             (Found::Missing { of, remedy }, _) => {
                 let reason = format!("the kernel's clock does not see functions of {of}");
-                Some(gap(reason, remedy))
+                Some(gap(reason, &remedy))
             }
             (_, Profiler::PySpy | Profiler::Jfr) => {
                 let reason = format!(
@@ -134,7 +139,6 @@ impl Sampler {
     fn stop(self, window: Option<Span>) -> PassProfiled {
         match self {
             Self::Runtime(profiler) => profiler.stop(),
-            Self::Outside(profiler) => profiler.stop(),
             Self::Kernel(tracing, lacking) => {
                 let mut profiled = traced(tracing, window);
                 profiled.pass.gaps.extend(lacking);
