@@ -44,7 +44,13 @@ fn examine(case: &Case<'_>) -> Verdict {
     // The median of what has two modes goes from one to the other for little; what tracing costs, all pay.
     let moves = |&quantile: &f64| moved_at(case, quantile).is_some_and(|by| by >= MOVED_LEAST);
     if !QUARTILES.iter().all(moves) {
-        return Verdict::Cleared(format!("{moved}, but not the quartiles as well"));
+        return Verdict::Blind {
+            missing: format!(
+                "what tracing costs: {moved}, and not the quartiles, as it is where half of the requests are \
+                 fast and half slow, and some more of the one or the other kind"
+            ),
+            remedy: "measure the same with --no-trace, and compare the two".to_owned(),
+        };
     }
     Verdict::Found(Found {
         place: Place::Throughput,

@@ -2,6 +2,7 @@
 //! left untraced on purpose, which were drawn at random.
 
 use slowpath_core::nanos::{MILLISECOND, Span};
+use slowpath_core::stats::log_ratio::LogRatio;
 use slowpath_core::stats::quantile::type_1;
 use slowpath_core::stats::welch::welch;
 use slowpath_core::trace::Depth;
@@ -18,15 +19,7 @@ const STRETCHES_LEAST: usize = 3;
 
 /// By how much tracing moved the endpoint that was asked most; `None` if that cannot be told.
 pub(crate) fn shift_of(case: &Case<'_>) -> Option<TracingShift> {
-    let endpoint = case.endpoints.iter().max_by_key(|e| e.completed.len())?;
-    let (off, on): (Vec<_>, Vec<_>) = stretches(case, endpoint, 0.5)
-        .into_iter()
-        .partition(|s| s.off);
-    if off.len().min(on.len()) < STRETCHES_LEAST {
-        return None;
-    }
-    let medians = |of: &[Stretch]| of.iter().map(|s| s.quantile_ns).collect::<Vec<f64>>();
-    let ratio = welch(&medians(&off), &medians(&on)).ok()?;
+    let Compared { off, on, ratio } = compared(case, 0.5)?;
     let slow = |of: &[Stretch]| {
         let requests: usize = of.iter().map(|s| s.requests).sum();
         of.iter().map(|s| s.slow).sum::<usize>() as f64 / requests.max(1) as f64
@@ -49,14 +42,29 @@ pub(crate) fn shift_of(case: &Case<'_>) -> Option<TracingShift> {
     })
 }
 
-/// By how much tracing moved a quantile of the same, as a part of what it is without; `None` if that cannot be told.
+/// By how much tracing moved a quantile of the same endpoint, as a part of what it is without.
 pub(crate) fn moved_at(case: &Case<'_>, quantile: f64) -> Option<f64> {
+    Some(compared(case, quantile)?.ratio.ratio - 1.0)
+}
+
+/// Stretches without tracing and with it, and how a quantile of theirs differs.
+struct Compared {
+    off: Vec<Stretch>,
+    on: Vec<Stretch>,
+    ratio: LogRatio,
+}
+
+fn compared(case: &Case<'_>, quantile: f64) -> Option<Compared> {
     let endpoint = case.endpoints.iter().max_by_key(|e| e.completed.len())?;
     let (off, on): (Vec<_>, Vec<_>) = stretches(case, endpoint, quantile)
         .into_iter()
         .partition(|s| s.off);
+    if off.len().min(on.len()) < STRETCHES_LEAST {
+        return None;
+    }
     let values = |of: &[Stretch]| of.iter().map(|s| s.quantile_ns).collect::<Vec<f64>>();
-    Some(welch(&values(&off), &values(&on)).ok()?.ratio - 1.0)
+    let ratio = welch(&values(&off), &values(&on)).ok()?;
+    Some(Compared { off, on, ratio })
 }
 
 /// The requests that lie wholly in one stretch.
