@@ -76,7 +76,7 @@ pub(crate) fn in_locks(case: &Case<'_>, endpoint: &EndpointCase, waits: &[Claim]
 }
 
 /// That requests wait for whom the server asks, who lets them go at that pace, if a trace shows as much: calls are
-/// under way while requests wait, beside those of the requests that were let go.
+/// under way while requests wait, beside those that may be of requests that were let go, or of other endpoints.
 pub(crate) fn asked_meanwhile(
     case: &Case<'_>,
     endpoint: &EndpointCase,
@@ -84,10 +84,15 @@ pub(crate) fn asked_meanwhile(
 ) -> Option<String> {
     let inside = case.inside()?;
     let asked = inside.calls(case).mean_under_way(inside.traced_ns());
-    let let_go =
-        endpoint.completed.len() as f64 * pace.passing_ns / case.measured_ns().max(1) as f64;
+    let others = case
+        .endpoints
+        .iter()
+        .filter(|of| of.index != endpoint.index);
+    let of_others: u64 = others.flat_map(|of| &of.latencies_ns).sum();
+    let let_go = endpoint.completed.len() as f64 * pace.passing_ns;
+    let beside = (let_go + of_others as f64) / case.measured_ns().max(1) as f64;
     let waiting = waiting(case, &pace.waits);
-    (asked - let_go >= ASKED * waiting).then(|| {
+    (asked - beside >= ASKED * waiting).then(|| {
         format!(
             "answers come every {}, but while {waiting:.1} requests wait on average, {asked:.1} calls of the server \
              are under way: it waits for whom it asks",

@@ -6,6 +6,7 @@ use slowpath_core::nanos::{MILLISECOND, SECOND};
 const TIME_NEAR: f64 = 0.05;
 /// Exponents that a law may have: the root, in proportion, each with each, and once more.
 const EXPONENTS: [f64; 4] = [0.5, 1.0, 2.0, 3.0];
+
 /// Whether something grows by a millisecond or a second each time.
 pub(crate) fn is_time(each_ns: f64) -> bool {
     let units = [MILLISECOND, SECOND].map(|unit| unit as f64);
