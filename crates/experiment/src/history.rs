@@ -21,6 +21,7 @@ mod tails;
 mod tracks;
 mod worst;
 
+pub(crate) use host::{Typical, may_have_moved};
 pub use newest::{Basis, Newest, Place, newest};
 pub use recurring::{Constant, Kind, Shared};
 pub(crate) use releases::label;

@@ -13,6 +13,7 @@ mod calibration;
 mod changes;
 mod checking;
 mod closing;
+mod excuse;
 mod proving;
 mod releases;
 mod signs;

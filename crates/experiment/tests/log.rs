@@ -10,7 +10,7 @@ mod story;
 
 use std::slice;
 
-use slowpath_core::figures::{RunFigures, Unit};
+use slowpath_core::figures::{HostNoise, RunFigures, Unit};
 use slowpath_core::investigation::{
     BY_SLOWPATH, Decision, Entry, Investigation, Measured, Question, Target, Tested, Trial,
     Verdict, What,
@@ -52,6 +52,46 @@ fn a_prediction_holds_fails_or_is_not_known() {
     assert_eq!(over_runs.verdict, Verdict::Undecided);
     assert_eq!(over_runs.runs.len(), 3);
     assert!(over_runs.text.contains("over 3 runs"), "{}", over_runs.text);
+}
+
+#[test]
+fn a_host_that_was_fit_before_excuses_what_is_worse_by_no_more_than_its_timers() {
+    let on = |mut run: RunFigures, score, late_ms: f64| {
+        run.host = Some(HostNoise {
+            score,
+            late_ns: late_ms * 1e6,
+        });
+        run
+    };
+    let said = |reference: RunFigures, now: RunFigures| {
+        let mut prediction = predicts(2, "search.p99 in 96ms..118ms", None);
+        prediction.runs = vec![reference.id.clone()];
+        let one = [tail("a", &[opened(1), prediction])];
+        let runs = [reference];
+        let log = Log::new(&one, &runs);
+        let (entry, prediction) = one[0].predictions().next().unwrap();
+        let said = check(&log, &one[0], entry, prediction, &now);
+        (said.verdict, said.text)
+    };
+    let fit = on(run(1, "v1", 440.0), 95, 0.1);
+    let (verdict, text) = said(fit.clone(), on(run(3, "v2", 130.0), 30, 25.0));
+    assert_eq!(verdict, Verdict::Undecided);
+    assert!(text.contains("scored 30 of 100"), "{text}");
+    for (reference, now) in [
+        // Timers are late by less than that.
+        (fit.clone(), on(run(3, "v2", 400.0), 30, 25.0)),
+        // It is better than predicted.
+        (fit.clone(), on(run(3, "v2", 40.0), 30, 200.0)),
+        // It was no better when it was predicted.
+        (
+            on(run(1, "v1", 440.0), 30, 25.0),
+            on(run(3, "v2", 130.0), 30, 25.0),
+        ),
+        (fit.clone(), on(run(3, "v2", 130.0), 80, 25.0)),
+        (fit, run(3, "v2", 130.0)),
+    ] {
+        assert_eq!(said(reference, now).0, Verdict::Failed);
+    }
 }
 
 #[test]

@@ -24,9 +24,9 @@ pub(super) struct Host {
 
 /// Medians over hosts.
 #[derive(Clone, Copy)]
-struct Typical {
-    score: f64,
-    late_ns: f64,
+pub(crate) struct Typical {
+    pub(crate) score: f64,
+    pub(crate) late_ns: f64,
 }
 
 impl Host {
@@ -90,34 +90,43 @@ impl Host {
         }
     }
 
-    /// Whether the hosts of two stretches of releases may have moved a latency by so many
-    /// nanoseconds: one of them was unfit, and timers were later by as much on the slower side. A
-    /// host that is as unfit before as behind moves nothing, however late its timers are. What is
-    /// not known of one side leaves all that the other was late by.
+    /// Whether the hosts of two stretches of releases may have moved a latency by so many nanoseconds.
     fn explain(&self, before: Range<usize>, after: Range<usize>, by_ns: f64) -> bool {
-        let (before, after) = (self.typical(before), self.typical(after));
-        let both = [before, after].into_iter().flatten();
-        let is_unfit = both
-            .map(|host| host.score)
-            .any(|score| score < POOR_BELOW.into());
-        let moved_ns = match (before, after) {
-            (Some(before), Some(after)) => (after.late_ns - before.late_ns) * by_ns.signum(),
-            (known, None) | (None, known) => known.map_or(0.0, |host| host.late_ns),
-        };
-        is_unfit && moved_ns >= by_ns.abs()
+        let of = |releases: Range<usize>| self.releases[releases].concat();
+        may_have_moved(&of(before), &of(after), by_ns)
     }
+}
 
-    /// What the hosts of some releases were in the middle, if any is known.
-    fn typical(&self, releases: Range<usize>) -> Option<Typical> {
-        let noise: Vec<&HostNoise> = self.releases[releases].iter().flatten().collect();
+/// Whether hosts may have moved a latency by so many nanoseconds from some runs to others: one side was
+/// unfit, and timers were later by as much on the slower side. A host that is as unfit before as behind
+/// moves nothing, however late its timers are. What is not known of one side leaves all that the other
+/// was late by.
+pub(crate) fn may_have_moved(before: &[HostNoise], after: &[HostNoise], by_ns: f64) -> bool {
+    let (before, after) = (Typical::of(before), Typical::of(after));
+    let both = [before, after].into_iter().flatten();
+    let moved_ns = match (before, after) {
+        (Some(before), Some(after)) => (after.late_ns - before.late_ns) * by_ns.signum(),
+        (known, None) | (None, known) => known.map_or(0.0, |host| host.late_ns),
+    };
+    both.into_iter().any(Typical::is_unfit) && moved_ns >= by_ns.abs()
+}
+
+impl Typical {
+    /// What hosts were in the middle, if any is known.
+    pub(crate) fn of(noise: &[HostNoise]) -> Option<Self> {
         let of = |what: fn(&HostNoise) -> f64| {
-            let mut values: Vec<f64> = noise.iter().map(|noise| what(noise)).collect();
+            let mut values: Vec<f64> = noise.iter().map(what).collect();
             median(&mut values)
         };
-        Some(Typical {
+        Some(Self {
             score: of(|noise| f64::from(noise.score))?,
             late_ns: of(|noise| noise.late_ns)?,
         })
+    }
+
+    /// Whether figures are the host's as much as the service's.
+    pub(crate) fn is_unfit(self) -> bool {
+        self.score < POOR_BELOW.into()
     }
 }
 

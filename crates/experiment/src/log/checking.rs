@@ -9,6 +9,7 @@ use slowpath_core::investigation::{
     Decided, Entry, Investigation, Measured, Prediction, Symptom, Target, Verdict, What,
 };
 
+use super::excuse::excuse;
 use super::releases::{order, stays, to_the_second};
 use super::standing::{Standing, changes_for, is_of_experiment, standing};
 use super::status::{Status, status};
@@ -117,11 +118,10 @@ pub fn check(
         Err(why) => return none(why),
     };
     let alike = of_release(log, investigation, entry, prediction, run);
-    let (judged, runs) = if alike.len() < RUNS_FEWEST {
-        (run.clone(), vec![run.id.clone()])
+    let (judged, judged_runs) = if alike.len() < RUNS_FEWEST {
+        (run.clone(), &[run][..])
     } else {
-        let ids = alike.iter().map(|one| one.id.clone()).collect();
-        (over_runs(&alike, run), ids)
+        (over_runs(&alike, run), &alike[..])
     };
     let gates = judge_gates(&[prediction.gate()], &judged, None);
     let Some(outcome) = gates.into_iter().next() else {
@@ -136,7 +136,7 @@ pub fn check(
     if !outcome.takes.is_empty() {
         text = format!("{text}; to know it takes {}", outcome.takes);
     }
-    if runs.len() > 1 {
+    if judged_runs.len() > 1 {
         text = text.replace("repeats", "runs");
     }
     if !is_known {
@@ -147,12 +147,19 @@ pub fn check(
     }
     let range = outcome.low.zip(outcome.high);
     let measured = outcome.value.filter(|value| value.is_finite());
+    let mut verdict = match outcome.answer {
+        GateAnswer::Holds => Verdict::Held,
+        GateAnswer::Fails => Verdict::Failed,
+        GateAnswer::CannotTell => Verdict::Undecided,
+    };
+    let then = stored(log, cited(investigation, entry));
+    let excused = measured.and_then(|value| excuse(prediction, value, &then, judged_runs));
+    if let Some(why) = excused.filter(|_| verdict == Verdict::Failed) {
+        verdict = Verdict::Undecided;
+        text = format!("{text}; {why}");
+    }
     Checked {
-        verdict: match outcome.answer {
-            GateAnswer::Holds => Verdict::Held,
-            GateAnswer::Fails => Verdict::Failed,
-            GateAnswer::CannotTell => Verdict::Undecided,
-        },
+        verdict,
         measured: measured.map(|value| Measured {
             unit: prediction.unit(),
             value,
@@ -160,7 +167,7 @@ pub fn check(
                 .filter(|(low, high)| low.is_finite() && high.is_finite())
                 .map(|(low, high)| (low.max(0.0), high)),
         }),
-        runs,
+        runs: judged_runs.iter().map(|run| run.id.clone()).collect(),
         text,
     }
 }
@@ -180,12 +187,7 @@ fn measured_alike(
     let Some(first) = cited.first() else {
         return Ok(false);
     };
-    let stored = log
-        .runs
-        .iter()
-        .copied()
-        .filter(|other| cited.contains(&other.id));
-    let references: Vec<&RunFigures> = stored.collect();
+    let references = stored(log, cited);
     let Some(reference) = references.first() else {
         return Err(format!(
             "run {first}, on which it was predicted, is not stored here, so whether this was \
@@ -208,6 +210,11 @@ fn cited<'a>(investigation: &'a Investigation, entry: &'a Entry) -> &'a [String]
     let opened = investigation.opened().map(|(opened, _)| &opened.runs);
     let own = Some(&entry.runs).filter(|runs| !runs.is_empty());
     own.or(opened).map_or(&[], Vec::as_slice)
+}
+
+fn stored<'a>(log: &Log<'a>, ids: &[String]) -> Vec<&'a RunFigures> {
+    let stored = log.runs.iter().copied();
+    stored.filter(|run| ids.contains(&run.id)).collect()
 }
 
 /// The sound runs of the release of a run that test the prediction too and were measured as it was;
