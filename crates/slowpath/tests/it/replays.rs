@@ -16,7 +16,7 @@ use crate::support::{is_root, root, stderr};
 const NOBODY: u32 = 65_534;
 
 /// What each run must be blamed on; nothing for one in which all is well, or nothing can be told.
-const RUNS: [(&str, Option<&str>); 9] = [
+const RUNS: [(&str, Option<&str>); 11] = [
     ("lock-in-c", Some("lock-held-over-io")),
     ("lock-in-c-unprivileged", Some("lock-held-over-io")),
     ("lock-in-go", None),
@@ -26,6 +26,10 @@ const RUNS: [(&str, Option<&str>); 9] = [
     ("logs-in-python", Some("lock-held-over-io")),
     ("spans", Some("fixed-delay")),
     ("healthy-nginx", None),
+    // Requests wait in a line inside of the program before one that asks another server 9 ms each: what the
+    // server is asked meanwhile is for others, and its replies are no slower for those who wait longer.
+    ("line-in-python", None),
+    ("line-in-node", None),
 ];
 
 pub(crate) fn fixture(name: &str) -> PathBuf {
