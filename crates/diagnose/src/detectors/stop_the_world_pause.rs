@@ -5,6 +5,7 @@
 //! from work, and from a CPU that others have.
 
 use slowpath_core::gc_log::Collector;
+use slowpath_core::signal::PROCESS_THREADS_STATE;
 use slowpath_core::trace::{Role, Runtime};
 
 use crate::case::{Case, EndpointCase};
@@ -14,6 +15,7 @@ use crate::diagnosis::{Culprit, Evidence, Grade, Place, Source};
 use crate::ledger::{NAMED_EPISODES, NAMED_SHARE};
 use crate::overlap::{claims_of, coverage};
 use crate::predict::{without_claims, without_waits};
+use crate::sleepers::by_label;
 use crate::trace::looked::{Looked, claims};
 use crate::verdict::{Amount, Claim, Found, Verdict, evidence, human, percent};
 
@@ -26,6 +28,11 @@ const USUAL: f64 = 0.15;
 /// Pauses of which the begin is known no better than so many times their length cannot be held
 /// against requests that they miss.
 const ERROR_MOST: f64 = 0.5;
+
+/// The state of threads that a signal has stopped (`proc_pid_stat(5)`).
+const STOPPED: &str = "T";
+/// Less of the time is met by too few requests to be what they wait for.
+const STOPPED_LEAST: f64 = 0.01;
 
 /// See the module.
 pub(super) static DETECTOR: Detector = Detector {
@@ -44,7 +51,23 @@ fn examine(case: &Case<'_>, endpoint: &EndpointCase) -> Verdict {
     if let Some(pauses) = case.pauses() {
         return by_log(case, endpoint, pauses);
     }
-    by_trace(case, endpoint).unwrap_or_else(|| without_log(case))
+    let traced = by_trace(case, endpoint);
+    let from_outside = || by_signal(case);
+    traced.or_else(from_outside).unwrap_or_else(|| without_log(case))
+}
+
+/// Threads that were found stopped by a signal: that is nobody's collector.
+fn by_signal(case: &Case<'_>) -> Option<Verdict> {
+    let states = by_label(case, &PROCESS_THREADS_STATE);
+    let looks = states.get(STOPPED)?;
+    let met = looks.iter().filter(|(_, threads)| *threads > 0.0).count();
+    let all = looks.len();
+    (met as f64 >= STOPPED_LEAST * all as f64).then(|| Verdict::Blind {
+        missing: format!(
+            "who stops the target from outside: threads of it were found stopped (SIGSTOP) at {met} of {all} looks"
+        ),
+        remedy: "look who sends it SIGSTOP, and measure without".to_owned(),
+    })
 }
 
 /// Where requests are hardly ever slower than others, pauses explain nothing, or all alike.
@@ -149,7 +172,7 @@ fn without_log(case: &Case<'_>) -> Verdict {
         };
     };
     match remedy {
-        None => Verdict::Cleared("nothing stops the threads of a native program at once".to_owned()),
+        None => Verdict::Cleared("a native program has no collector that stops its threads".to_owned()),
         Some(remedy) => Verdict::Blind {
             missing: format!("when {} stopped the program to collect garbage", called(runtime)),
             remedy: remedy.to_owned(),
