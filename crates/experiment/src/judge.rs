@@ -67,6 +67,9 @@ pub const FAILED_PER_BLOCK: f64 = 6.0;
 /// More failures under the intervention than without it, as a share of the requests, that leave
 /// the latencies of the rest without meaning.
 const ERRORS_ADDED: f64 = 0.01;
+/// Where some fail without it too, their number differs from block to block: it is more under the intervention
+/// unless chance alone gives as much in one of so many experiments.
+const ERRORS_BY_CHANCE: f64 = 0.05;
 
 /// A drift of more than this share of the effect makes blocks incomparable.
 const DRIFT_OF_EFFECT: f64 = 0.5;
@@ -360,8 +363,17 @@ impl<'a> Case<'a> {
             let all: u64 = self.drawn(arm).map(|block| block.n + block.errors).sum();
             errors as f64 / all.max(1) as f64
         };
+        let shares = |arm| -> Vec<f64> {
+            let of = |block: &BlockMeasurement| {
+                block.errors as f64 / (block.n + block.errors).max(1) as f64
+            };
+            self.drawn(arm).map(of).collect()
+        };
+        let (before, under) = (shares(Arm::Without), shares(Arm::With));
+        let test = permutation(&before, &under, Statistic::Mean, self.design.seed);
+        let by_chance = test.is_some_and(|test| test.greater >= ERRORS_BY_CHANCE);
         let (without, with) = (share(Arm::Without), share(Arm::With));
-        (with - without > ERRORS_ADDED).then(|| {
+        (with - without > ERRORS_ADDED && !by_chance).then(|| {
             format!(
                 "{} of the requests failed under the intervention and {} without it, so the \
                  others cannot be compared",

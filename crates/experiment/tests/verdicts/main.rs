@@ -309,6 +309,18 @@ fn drift_too_few_requests_and_new_errors_leave_it_undecided() {
         outcome.reason
     );
     assert_eq!(outcome.verdict, Verdict::Undecided);
+
+    // As many fail in both arms, now more and now fewer.
+    let mut always = measure(&SICK, &design, 2);
+    for (block, errors) in always.iter_mut().zip([400, 900, 700].into_iter().cycle()) {
+        block.errors = errors + if block.arm == Arm::With { 190 } else { 0 };
+    }
+    let outcome = judge(&design, &always, &quick_ack());
+    assert!(
+        !outcome.reason.contains("failed under"),
+        "{}",
+        outcome.reason
+    );
 }
 
 #[test]
