@@ -1,6 +1,7 @@
 //! Profiles that were taken elsewhere become evidence beside a run.
 
-use std::fs;
+use std::fs::File;
+use std::io::{self, Read};
 use std::path::Path;
 
 use anyhow::Result;
@@ -22,11 +23,20 @@ pub(super) fn format(named: &str, files: &[String]) -> Option<Format> {
         return Format::named(named);
     }
     // A file that cannot be read is told by whoever reads it next.
-    let file = Path::new(files.first()?);
-    if fs::metadata(file).ok()?.len() > MOST_FILE_BYTES {
-        return None;
+    Format::of(&bounded(files.first()?).ok()?)
+}
+
+/// What stands in a file, or comes through a pipe.
+fn bounded(file: &str) -> io::Result<Vec<u8>> {
+    let mut bytes = Vec::new();
+    File::open(file)?
+        .take(MOST_FILE_BYTES + 1)
+        .read_to_end(&mut bytes)?;
+    if bytes.len() as u64 > MOST_FILE_BYTES {
+        let what = format!("it has more than {} MB", MOST_FILE_BYTES >> 20);
+        return Err(io::Error::other(what));
     }
-    Format::of(&fs::read(file).ok()?)
+    Ok(bytes)
 }
 
 /// Reads the files, keeps them beside the run, and judges it again.
@@ -97,14 +107,7 @@ fn read(files: &[String]) -> Result<Vec<Vec<u8>>, Problem> {
     let mut all = Vec::new();
     let mut mistakes = Vec::new();
     for file in files {
-        let bytes = fs::metadata(file).and_then(|facts| {
-            if facts.len() > MOST_FILE_BYTES {
-                let what = format!("it has more than {} MB", MOST_FILE_BYTES >> 20);
-                return Err(std::io::Error::other(what));
-            }
-            fs::read(file)
-        });
-        match bytes {
+        match bounded(file) {
             Ok(bytes) => all.push(bytes),
             Err(error) => mistakes.push(format!("{file}: it cannot be read: {error}")),
         }
