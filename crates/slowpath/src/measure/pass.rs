@@ -31,7 +31,7 @@ use crate::session::{PROC, Session, Setting};
 const SIGNAL: &str = "profile.cpu";
 /// A profiler inside of the target ends by itself so long after the pass should have ended, for a pass that
 /// was killed: connections and companions take their time before and behind the load.
-const FORGOTTEN_AFTER: Duration = Duration::from_secs(120);
+const FORGOTTEN_AFTER: Duration = Duration::from_mins(2);
 /// Digits of a latency that count here: what profiling costs is some percent.
 const DIGITS: u8 = 3;
 
