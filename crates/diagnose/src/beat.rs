@@ -36,7 +36,7 @@ pub(crate) fn beat(ways: &[Way], waits: &[f64], period_ns: f64) -> Beat {
         .zip(waits)
         .map(|(way, wait)| (*way, *wait >= WAIT_LEAST_NS))
         .collect();
-    by_end.sort_unstable_by_key(|(way, _)| (way.repeat, way.end));
+    by_end.sort_unstable_by_key(|(way, _)| (way.lane, way.end));
     let lines = by_end.chunk_by(|(before, _), (way, waited)| *waited && way.is_behind(before));
     let lines: Vec<Vec<u64>> = lines
         .map(|line| line.iter().map(|(way, _)| way.end).collect())
@@ -93,7 +93,7 @@ mod tests {
                 let at = 10.0 * place as f64 + if adds_up { sum } else { own };
                 ways.push(Way {
                     sample: 0,
-                    repeat: 0,
+                    lane: (0, 0),
                     begin,
                     end: begin + (at * MILLISECOND as f64) as u64,
                 });
@@ -134,7 +134,7 @@ mod tests {
     fn short_lines_say_nothing() {
         let way = |i: u64| Way {
             sample: 0,
-            repeat: 0,
+            lane: (0, 0),
             begin: i * 100,
             end: i * 100 + 10,
         };

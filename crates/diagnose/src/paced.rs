@@ -6,12 +6,13 @@
 //! from the instants of the requests alone is what a line before something that works does not do.
 
 use slowpath_core::nanos::{MILLISECOND, Nanos, Span};
-use slowpath_core::sample::Outcome;
+use slowpath_core::sample::{NONE, Outcome};
+use slowpath_core::samples::SampleRef;
 use slowpath_core::stats::selection::Selection;
 
 use crate::beat::{Beat, beat};
 use crate::case::{Case, EndpointCase};
-use crate::verdict::Claim;
+use crate::verdict::{Claim, human};
 
 /// Shorter periods are of the size of wake-ups on a shared machine; nginx counts whole milliseconds.
 const PERIOD_LEAST_NS: f64 = 0.9 * MILLISECOND as f64;
@@ -45,11 +46,59 @@ const EVEN_SHARE: f64 = 0.9;
 /// … and requests take at least so many of their distances: that is a line.
 const LINE_LEAST: f64 = 3.0;
 
+/// For whom one bucket stands: the repeat, since each begins with a full one, and the key, where each key has its
+/// own; it is 0 where all have one.
+pub(crate) type Lane = (u16, u32);
+
+/// Who shares a bucket.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Shared {
+    /// All requests of this endpoint.
+    Endpoint(u16),
+    /// All requests.
+    All,
+    /// Those of this endpoint that are for the same key, as limits for each client or tenant have it.
+    Key(u16),
+}
+
+impl Shared {
+    /// Whose requests may share a bucket: the endpoint's, all, or, where requests have keys, those for one.
+    pub(crate) fn by_whom(case: &Case<'_>, endpoint: &EndpointCase) -> impl Iterator<Item = Self> {
+        let all = (case.endpoints.len() > 1).then_some(Self::All);
+        let index = endpoint.index;
+        [Some(Self::Endpoint(index)), all, Some(Self::Key(index))]
+            .into_iter()
+            .flatten()
+    }
+
+    /// What tells behind "requests" whose bucket it is.
+    pub(crate) const fn words(self) -> &'static str {
+        match self {
+            Self::Key(_) => " for the same key",
+            Self::Endpoint(_) | Self::All => "",
+        }
+    }
+
+    /// The bucket of a request; `None` if it has none of these.
+    pub(crate) fn lane(self, sample: SampleRef<'_>) -> Option<Lane> {
+        let repeat = sample.repeat();
+        match self {
+            Self::All => Some((repeat, 0)),
+            Self::Endpoint(own) => (sample.endpoint() == own).then_some((repeat, 0)),
+            Self::Key(own) => {
+                let key = Some(sample.key()).filter(|&key| key != NONE);
+                key.filter(|_| sample.endpoint() == own)
+                    .map(|key| (repeat, key))
+            }
+        }
+    }
+}
+
 /// A request's way from its first byte to that of its answer.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Way {
     pub(crate) sample: u32,
-    pub(crate) repeat: u16,
+    pub(crate) lane: Lane,
     pub(crate) begin: u64,
     pub(crate) end: u64,
 }
@@ -85,25 +134,24 @@ pub(crate) enum Look {
     Uneven(Option<f64>),
 }
 
-/// All requests that were answered as they should be, of all endpoints, by repeat and beginning; those before
-/// the measured windows fill the bucket too.
-pub(crate) fn ways(case: &Case<'_>, endpoint: Option<u16>) -> Vec<Way> {
-    let of = |(position, sample): (u32, slowpath_core::samples::SampleRef<'_>)| {
-        let own = endpoint.is_none_or(|index| index == sample.endpoint());
+/// All requests that were answered as they should be, by bucket and beginning; those before the measured windows
+/// fill it too.
+fn ways(case: &Case<'_>, shared: Shared) -> Vec<Way> {
+    let of = |(position, sample): (u32, SampleRef<'_>)| {
         let way = Way {
             sample: position,
-            repeat: sample.repeat(),
+            lane: shared.lane(sample)?,
             begin: sample.sent()?.get(),
             end: sample.first_byte()?.get(),
         };
-        (own && sample.outcome() == Outcome::Ok && way.end > way.begin).then_some(way)
+        (sample.outcome() == Outcome::Ok && way.end > way.begin).then_some(way)
     };
     let mut ways: Vec<Way> = (0..)
         .zip(&case.record.samples)
         .filter_map(of)
         .take(WAYS_MOST)
         .collect();
-    ways.sort_unstable_by_key(|way| (way.repeat, way.begin));
+    ways.sort_unstable_by_key(|way| (way.lane, way.begin));
     ways
 }
 
@@ -114,13 +162,13 @@ impl Way {
 
     /// Whether this one came before the earlier one was let go.
     pub(crate) fn is_behind(&self, before: &Self) -> bool {
-        self.repeat == before.repeat && self.begin < before.end
+        self.lane == before.lane && self.begin < before.end
     }
 }
 
-/// Looks for a pace among the requests of an endpoint, or, with those of others, of all.
-pub(crate) fn look(case: &Case<'_>, endpoint: &EndpointCase, all: bool) -> Look {
-    let ways = ways(case, (!all).then_some(endpoint.index));
+/// Looks for a pace among the requests that share a bucket, for what it means for those of an endpoint.
+pub(crate) fn look(case: &Case<'_>, endpoint: &EndpointCase, shared: Shared) -> Look {
+    let ways = ways(case, shared);
     if ways.len() < WAITERS_FEWEST + PASSERS_FEWEST {
         return Look::Uneven(None);
     }
@@ -130,6 +178,44 @@ pub(crate) fn look(case: &Case<'_>, endpoint: &EndpointCase, all: bool) -> Look 
         waits.sort_unstable_by_key(|claim| claim.sample);
     }
     look
+}
+
+/// What those look like whose requests keep a pace together; the endpoint's if nobody's do. Requests for one key
+/// also stand in line before who works on one at a time for each key: nothing less than a bucket tells.
+pub(crate) fn look_for_any(case: &Case<'_>, endpoint: &EndpointCase) -> (Shared, Look) {
+    let mut first = None;
+    for shared in Shared::by_whom(case, endpoint) {
+        let looked = look(case, endpoint, shared);
+        let is_told = match shared {
+            Shared::Key(_) => matches!(looked, Look::Paced(_)),
+            Shared::Endpoint(_) | Shared::All => !matches!(looked, Look::Uneven(_)),
+        };
+        if is_told {
+            return (shared, looked);
+        }
+        first.get_or_insert((shared, looked));
+    }
+    first.unwrap_or((Shared::All, Look::Uneven(None)))
+}
+
+/// The pace of requests for one key, where one that finds none has its answer much sooner than the next one is let
+/// go: they stand in line, and wait for nobody's work for them, as far as can be told.
+pub(crate) fn pace_of_each_key(case: &Case<'_>, endpoint: &EndpointCase) -> Option<Pace> {
+    match look(case, endpoint, Shared::Key(endpoint.index)) {
+        Look::Paced(pace) if pace.beat != Beat::Wanders => Some(pace),
+        _ => None,
+    }
+}
+
+impl Pace {
+    /// That of each key, in words.
+    pub(crate) fn of_each_key(&self) -> String {
+        format!(
+            "requests for the same key are let go every {}, and one that finds none has its answer in {}",
+            human(self.period_ns),
+            human(self.passing_ns)
+        )
+    }
 }
 
 fn told(ways: &[Way]) -> Look {
@@ -266,7 +352,7 @@ impl Fit {
         let (mut level, mut before) = (0.0_f64, None::<Way>);
         let of = |way: &Way| {
             let met = match before.replace(*way) {
-                Some(last) if last.repeat == way.repeat => {
+                Some(last) if last.lane == way.lane => {
                     (level - (way.begin - last.begin) as f64 / self.period_ns).max(0.0)
                 }
                 _ => 0.0,
@@ -280,7 +366,7 @@ impl Fit {
 
 /// Whether requests always stand in line, and answers keep an even distance.
 fn always_line(ways: &[Way], base_ns: f64) -> Option<Look> {
-    let mut by_end: Vec<(u16, u64)> = ways.iter().map(|way| (way.repeat, way.end)).collect();
+    let mut by_end: Vec<(Lane, u64)> = ways.iter().map(|way| (way.lane, way.end)).collect();
     by_end.sort_unstable();
     let groups = by_end
         .chunk_by(|a, b| a.0 == b.0)

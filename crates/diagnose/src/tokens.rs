@@ -9,6 +9,7 @@ use slowpath_core::nanos::{MILLISECOND, SECOND};
 use slowpath_core::sample::Outcome;
 
 use crate::case::{Case, EndpointCase};
+use crate::paced::{Lane, Shared};
 
 /// The first requests that are looked at.
 const REQUESTS_MOST: usize = 6_000;
@@ -55,7 +56,7 @@ pub(crate) struct Tokens {
 /// A request that came.
 #[derive(Clone, Copy)]
 struct Come {
-    repeat: u16,
+    lane: Lane,
     at: u64,
     until: u64,
     let_in: bool,
@@ -78,15 +79,14 @@ pub(crate) fn refusals(case: &Case<'_>, endpoint: &EndpointCase) -> (u16, usize)
     }
 }
 
-/// Looks for a rate at which requests of the endpoint, or of all, are let in.
-pub(crate) fn tokens(case: &Case<'_>, endpoint: Option<u16>, status: u16) -> Option<Tokens> {
+/// Looks for a rate at which requests that share a bucket are let in.
+pub(crate) fn tokens(case: &Case<'_>, shared: Shared, status: u16) -> Option<Tokens> {
     let of = |sample: slowpath_core::samples::SampleRef<'_>| {
-        let own = endpoint.is_none_or(|index| index == sample.endpoint());
         let let_in = sample.outcome() == Outcome::Ok;
         let refused = sample.outcome() == Outcome::Status && sample.status() == status;
-        (own && (let_in || refused)).then_some(())?;
+        (let_in || refused).then_some(())?;
         Some(Come {
-            repeat: sample.repeat(),
+            lane: shared.lane(sample)?,
             at: sample.sent()?.get(),
             until: sample.first_byte()?.get(),
             let_in,
@@ -99,7 +99,7 @@ pub(crate) fn tokens(case: &Case<'_>, endpoint: Option<u16>, status: u16) -> Opt
         .filter_map(of)
         .take(REQUESTS_MOST)
         .collect();
-    come.sort_unstable_by_key(|c| (c.repeat, c.at));
+    come.sort_unstable_by_key(|c| (c.lane, c.at));
     let refused = come.iter().filter(|c| !c.let_in).count();
     let let_in = come.len() - refused;
     if refused.min(let_in) < FEWEST {
@@ -120,7 +120,7 @@ pub(crate) fn tokens(case: &Case<'_>, endpoint: Option<u16>, status: u16) -> Opt
 
 /// The rate and the size that answers contradict least.
 fn best(come: &[Come], let_in: usize) -> Option<Held> {
-    let parts = come.chunk_by(|a, b| a.repeat == b.repeat);
+    let parts = come.chunk_by(|a, b| a.lane == b.lane);
     let length_ns: u64 = parts.map(|part| part[part.len() - 1].at - part[0].at).sum();
     // The bucket is full in the beginning: a little less than the whole time may have gone into those let in.
     let longest_ns = length_ns as f64 / let_in as f64 * STEP.powi(5);
@@ -150,9 +150,9 @@ impl Held {
             let_in: (0, 0),
         };
         let slack = (SLACK_NS / period_ns).min(SLACK_MOST);
-        for repeat in come.chunk_by(|a, b| a.repeat == b.repeat) {
-            let (mut least, mut most, mut before) = (0.0_f64, size, repeat[0].at);
-            for c in repeat {
+        for lane in come.chunk_by(|a, b| a.lane == b.lane) {
+            let (mut least, mut most, mut before) = (0.0_f64, size, lane[0].at);
+            for c in lane {
                 let came = (c.at - before) as f64 / period_ns;
                 let (at_least, at_most) = (least + came, (most + came).min(size));
                 (least, most, before) = (at_least.min(size), at_most, c.at);
@@ -189,9 +189,9 @@ impl Held {
 
 /// How many of the refused came while one that was let in was under way.
 fn beside_others(come: &[Come]) -> f64 {
-    let (mut until, mut repeat, mut beside) = (0, None, 0_usize);
+    let (mut until, mut lane, mut beside) = (0, None, 0_usize);
     for c in come {
-        if repeat.replace(c.repeat) != Some(c.repeat) {
+        if lane.replace(c.lane) != Some(c.lane) {
             until = 0;
         }
         if c.let_in {

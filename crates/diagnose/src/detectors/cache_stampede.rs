@@ -1,5 +1,4 @@
-//! Many requests for one key come while its entry is being filled: they wait for it, or fill it
-//! as well.
+//! Many requests for one key come while its entry is being filled: they wait for it, or fill it as well.
 
 use slowpath_core::stats::beta::clopper_pearson;
 
@@ -9,6 +8,7 @@ use crate::diagnosis::{Culprit, Grade, Place, Source};
 use crate::expiry::Expiry;
 use crate::fillings::ask_others;
 use crate::ledger::NAMED_EPISODES;
+use crate::paced::pace_of_each_key;
 use crate::predict::without_claims;
 use crate::touches::{Touch, Touches};
 use crate::verdict::{Amount, Claim, Found, Verdict, evidence, percent};
@@ -41,6 +41,9 @@ fn examine(case: &Case<'_>, endpoint: &EndpointCase) -> Verdict {
             "{} slow requests were joined by further slow ones for their key",
             herds.with_followers
         ));
+    }
+    if let Some(pace) = pace_of_each_key(case, endpoint) {
+        return Verdict::Cleared(pace.of_each_key());
     }
     let (same, other, alone) = (herds.same.share(), herds.other.share(), herds.alone.share());
     let compared = format!(

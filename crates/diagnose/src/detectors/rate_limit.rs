@@ -12,7 +12,7 @@ use crate::detectors::{Detector, Examine};
 use crate::diagnosis::{Culprit, Evidence, Grade, Place, Source};
 use crate::idle_server::{CPU_SHARE, asked_meanwhile, otherwise, unread, untold};
 use crate::ledger::NAMED_ERRORS;
-use crate::paced::{Look, Pace, look};
+use crate::paced::{Look, Pace, Shared, look_for_any};
 use crate::predict::without_claims;
 use crate::tokens::{TOO_MANY, Tokens, refusals, tokens};
 use crate::verdict::{Amount, Claim, Found, Verdict, evidence, human, ms, percent};
@@ -35,14 +35,10 @@ pub(super) static DETECTOR: Detector = Detector {
 fn examine(case: &Case<'_>, endpoint: &EndpointCase) -> Verdict {
     let (status, refused) = refusals(case, endpoint);
     let share = refused as f64 / endpoint.offered.max(1) as f64;
-    let several = case.endpoints.len() > 1;
-    let looked = match look(case, endpoint, false) {
-        Look::Uneven(_) if several => look(case, endpoint, true),
-        looked => looked,
-    };
+    let (shared, looked) = look_for_any(case, endpoint);
     if share >= NAMED_ERRORS {
-        let own = tokens(case, Some(endpoint.index), status);
-        let rule = own.or_else(|| tokens(case, None, status).filter(|_| several));
+        let rule = Shared::by_whom(case, endpoint)
+            .find_map(|shared| Some((shared, tokens(case, shared, status)?)));
         return refusing(endpoint, rule.as_ref(), &looked, (status, refused, share));
     }
     match looked {
@@ -53,7 +49,7 @@ fn examine(case: &Case<'_>, endpoint: &EndpointCase) -> Verdict {
         )),
         Look::EachTakesIt { period_ns, passing_ns } => each_takes_it(case, endpoint, period_ns, passing_ns),
         Look::AlwaysLine(period_ns, claims) => always_line(case, endpoint, period_ns, claims),
-        Look::Paced(pace) => paced(case, endpoint, pace),
+        Look::Paced(pace) => paced(case, endpoint, shared, pace),
     }
 }
 
@@ -92,7 +88,7 @@ fn always_line(
     }
 }
 
-fn paced(case: &Case<'_>, endpoint: &EndpointCase, pace: Pace) -> Verdict {
+fn paced(case: &Case<'_>, endpoint: &EndpointCase, shared: Shared, pace: Pace) -> Verdict {
     let text = otherwise(case, endpoint, pace.period_ns, &pace.waits);
     if let Some(text) = text.or_else(|| asked_meanwhile(case, endpoint, &pace)) {
         return Verdict::Cleared(text);
@@ -105,8 +101,9 @@ fn paced(case: &Case<'_>, endpoint: &EndpointCase, pace: Pace) -> Verdict {
         return Verdict::Lead {
             place,
             missing: format!(
-                "whether {what}: requests are let go every {}, as by a limit of the rate, or by one that is busy \
+                "whether {what}: requests{} are let go every {}, as by a limit of the rate, or by one that is busy \
                  or keeps a lock for as long behind each answer",
+                shared.words(),
                 human(pace.period_ns)
             ),
             claims: pace.waits,
@@ -128,8 +125,9 @@ fn paced(case: &Case<'_>, endpoint: &EndpointCase, pace: Pace) -> Verdict {
         amount: Amount::Claims(pace.waits),
         grade: if seen.is_some() { Grade::Supported } else { Grade::Suspected },
         summary: format!(
-            "requests wait until a limit of the rate lets them pass, one every {} ({:.0}/s), while the server is \
+            "requests{} wait until a limit of the rate lets them pass, one every {} ({:.0}/s), while the server is \
              idle; raise the limit, let bursts through at once (nodelay), or send less",
+            shared.words(),
             human(pace.period_ns),
             1e9 / pace.period_ns
         ),
@@ -166,11 +164,11 @@ fn of_the_client(endpoint: &EndpointCase, pace: &Pace) -> Evidence {
 /// Weighs refusals, by a rule if one was found.
 fn refusing(
     endpoint: &EndpointCase,
-    rule: Option<&Tokens>,
+    rule: Option<&(Shared, Tokens)>,
     looked: &Look,
     (status, refused, share): (u16, usize, f64),
 ) -> Verdict {
-    let Some(rule) = rule else {
+    let Some((shared, rule)) = rule else {
         if status != TOO_MANY {
             return Verdict::Cleared(format!("status {status} does not come at an even rate of the others"));
         }
@@ -212,9 +210,10 @@ fn refusing(
         grade: if by_number { Grade::Suspected } else { Grade::Supported },
         summary: format!(
             "{} of the requests are refused with status {status}, as a limit of the rate lets about {:.0} \
-             a second pass; raise the limit, let more of them wait (burst), or send less",
+             a second{} pass; raise the limit, let more of them wait (burst), or send less",
             percent(share),
-            rule.rate_per_s
+            rule.rate_per_s,
+            shared.words()
         ),
         evidence: vec![
             evidence(Source::Client, "outcome", text),

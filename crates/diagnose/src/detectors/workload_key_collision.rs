@@ -5,11 +5,13 @@ use std::collections::BTreeMap;
 
 use slowpath_core::stats::explain::{Explained, Row, levels};
 
+use crate::beat::Beat;
 use crate::case::{Case, EndpointCase};
 use crate::detectors::{Detector, Examine};
 use crate::diagnosis::{Culprit, Grade, Place, Source};
 use crate::fillings;
 use crate::ledger::NAMED_EPISODES;
+use crate::paced::pace_of_each_key;
 use crate::predict::without_claims;
 use crate::touches::{Touch, Touches};
 use crate::verdict::{Amount, Claim, Found, Verdict, evidence, percent};
@@ -60,11 +62,35 @@ fn examine(case: &Case<'_>, endpoint: &EndpointCase) -> Verdict {
             remedy: "ask for many keys, as users do".to_owned(),
         };
     }
+    if let Some(verdict) = let_through(case, endpoint, touches, &text) {
+        return verdict;
+    }
     let others = line.by_others.map_or(0.0, |others| others.removed);
     if explained.removed < others + BEYOND_OTHERS {
         return Verdict::Cleared(format!("{text}, and all requests under way explain as much"));
     }
     found(case, endpoint, touches, &line, (explained, text))
+}
+
+/// What is said where requests for a key are let go at an even pace, and one that finds none has its answer much
+/// sooner than that: nobody is busy for so long with each.
+fn let_through(
+    case: &Case<'_>,
+    endpoint: &EndpointCase,
+    touches: &Touches,
+    text: &str,
+) -> Option<Verdict> {
+    let pace = pace_of_each_key(case, endpoint)?;
+    let text = format!("{text}; {}", pace.of_each_key());
+    Some(match pace.beat {
+        Beat::Clock => Verdict::Cleared(format!("{text}: that is a limit of the rate")),
+        Beat::Untold | Beat::Wanders => Verdict::Lead {
+            place: Place::Tail,
+            claims: claims(case, touches),
+            missing: format!("whether a limit of the rate lets them go, or who works behind each answer: {text}"),
+            remedy: "send more for each key, or for longer".to_owned(),
+        },
+    })
 }
 
 #[derive(Clone, Copy, Debug, Default)]

@@ -81,6 +81,9 @@ pub(crate) struct Limit {
     pub(crate) late: Option<Dist>,
     /// Others wait, of which there are no more than this; all without it.
     pub(crate) waiting: Option<u32>,
+    /// Whether each key has a bucket of its own.
+    #[serde(default)]
+    pub(crate) each_key: bool,
     /// The status that refuses the rest.
     #[serde(default = "unavailable")]
     pub(crate) refuses: u16,

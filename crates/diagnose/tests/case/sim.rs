@@ -21,7 +21,7 @@ use super::lock::{Lock, Owner};
 use super::machine::{Machine, Seen, span};
 use super::request::{Asks, Request, Step, again_after_ns, draw_class, one_way};
 use super::spec::Case;
-use limited::Bucket;
+use limited::Buckets;
 use lines::Lines;
 
 /// Where the clock of the first repeat stands.
@@ -96,7 +96,7 @@ struct Sim<'a> {
     memory: Option<Memory<'a>>,
     lock: Lock,
     lines: Lines,
-    bucket: Bucket,
+    buckets: Buckets,
     events: BinaryHeap<Reverse<(u64, u64, Event)>>,
     order: u64,
     requests: Vec<Request>,
@@ -144,7 +144,7 @@ impl<'a> Sim<'a> {
             memory: Memory::of(case, begin),
             lock: Lock::default(),
             lines: Lines::of(case),
-            bucket: Bucket::default(),
+            buckets: Buckets::new(),
             events: BinaryHeap::new(),
             order: 0,
             requests: Vec::new(),
