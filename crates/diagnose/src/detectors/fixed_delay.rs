@@ -14,6 +14,7 @@ use crate::diagnosis::{Culprit, Evidence, Grade, Place, Source};
 use crate::predict::without_claims;
 use crate::sleepers::{Sleepers, sleepers};
 use crate::trace::slept::slept;
+use crate::trace::ticked::{Word, word};
 use crate::verdict::{Amount, Found, Verdict, evidence, human, ms, percent};
 
 /// From this share of the delay on, CPU time is what the request takes, not a timer.
@@ -46,6 +47,10 @@ fn examine(case: &Case<'_>, endpoint: &EndpointCase) -> Verdict {
     }
     if let Some(proof) = slept(case, endpoint, &delay.claims()) {
         return found(case, endpoint, &delay, Grade::Supported, vec![proof]);
+    }
+    // Threads that sleep just then may do so for somebody else.
+    if let Word::Other(text) = word(case, endpoint, &delay.claims()) {
+        return Verdict::Cleared(format!("{} recurs, but {text}", human(delay.constant_ns as f64)));
     }
     let Some(computing) = computing(case, &delay.waits) else {
         return Verdict::Blind {
