@@ -116,10 +116,16 @@ fn sum(inside: &Inside<'_>, walked: &Walked, wait: Span, of: Part) -> u64 {
     own.map(|p| p.span().overlap_ns(wait)).sum()
 }
 
-/// A lock whose holder sleeps is the lock's.
+/// A lock whose holder sleeps is the lock's, and a reply of one who sleeps is the reply's.
 fn part(inside: &Inside<'_>, piece: &Piece) -> Part {
     let hops = inside.chains.hops(piece.chain);
     let locks = |hop: &Hop| matches!(hop.how, How::Lock | How::Interpreter);
+    if hops
+        .iter()
+        .any(|hop| hop.how == How::Sent && !inside.is_targets(hop.tid))
+    {
+        return Part::Other;
+    }
     match piece.leaf.kind {
         LeafKind::Outside | LeafKind::Unknown(_) | LeafKind::RuntimeIdle | LeafKind::Lock => {
             Part::Unknown
