@@ -30,6 +30,7 @@ mod gate_figures;
 mod handshakes;
 mod hazard;
 pub mod health;
+mod herds;
 mod host_cpu;
 mod idle_server;
 mod imported;

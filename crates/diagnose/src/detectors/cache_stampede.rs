@@ -7,10 +7,11 @@ use crate::detectors::{Detector, Examine};
 use crate::diagnosis::{Culprit, Grade, Place, Source};
 use crate::expiry::Expiry;
 use crate::fillings::ask_others;
+use crate::herds::{Herds, together};
 use crate::ledger::NAMED_EPISODES;
 use crate::paced::pace_of_each_key;
 use crate::predict::without_claims;
-use crate::touches::{Touch, Touches};
+use crate::touches::Touches;
 use crate::verdict::{Amount, Claim, Found, Verdict, evidence, percent};
 
 /// Of the requests that come for a key while a slow one for it is under way, so many are slow …
@@ -21,8 +22,9 @@ const TIMES_OTHERS: f64 = 3.0;
 /// Where requests for one key stand in line, the first one is fast, and slow ones find it before
 /// them. Where an entry is filled, nobody is before the first slow one: of these so many.
 const NOBODY_BEFORE: f64 = 0.3;
-/// A key that is slow more often than this is slow itself.
-const SLOW_KEY: f64 = 0.5;
+/// Once an entry was filled, the next that come find it. Where most of the first are slow so soon behind one that
+/// has just ended, the key is slow for a while.
+const RELAPSED_MOST: f64 = 0.5;
 
 /// See the module.
 pub(super) static DETECTOR: Detector = Detector {
@@ -57,6 +59,13 @@ fn examine(case: &Case<'_>, endpoint: &EndpointCase) -> Verdict {
     if same < SAME_SLOW || same < TIMES_OTHERS * alone || nobody < NOBODY_BEFORE {
         return Verdict::Cleared(compared);
     }
+    if herds.relapsed() > RELAPSED_MOST {
+        return Verdict::Cleared(format!(
+            "{compared}; but {} of the slow ones that found none came right behind one that had ended: nothing was \
+             filled then",
+            percent(herds.relapsed())
+        ));
+    }
     // Entries that expire have shown that it is the key, also where all expire at once.
     if Expiry::of(touches, &|| ask_others(case, endpoint, touches)).is_err() {
         let accompanied = herds.accompanied >= NAMED_EPISODES;
@@ -76,105 +85,6 @@ fn examine(case: &Case<'_>, endpoint: &EndpointCase) -> Verdict {
         }
     }
     found(case, endpoint, touches, &herds, compared)
-}
-
-/// A count of requests and of the slow ones among them.
-#[derive(Clone, Copy, Debug, Default)]
-struct Tally {
-    all: u32,
-    slow: u32,
-}
-
-impl Tally {
-    fn add(&mut self, is_slow: bool) {
-        self.all += 1;
-        self.slow += u32::from(is_slow);
-    }
-
-    fn share(self) -> f64 {
-        f64::from(self.slow) / f64::from(self.all.max(1))
-    }
-}
-
-/// Slow requests with those that came while they were under way.
-#[derive(Debug, Default)]
-struct Herds {
-    /// Slow requests that found no slow one for their key under way.
-    leaders: usize,
-    /// Of these, those that found none at all for their key.
-    nobody_before: usize,
-    /// Those that others for their key followed, and were slow too.
-    with_followers: usize,
-    /// Slow followers, and the most of one leader.
-    followers: usize,
-    most: u32,
-    /// Leaders that requests for their own key and for others followed.
-    accompanied: usize,
-    /// … of which the slow ones were a larger share on one side.
-    judged: usize,
-    /// … that of their own key.
-    more_of_same: usize,
-    same: Tally,
-    other: Tally,
-    alone: Tally,
-}
-
-impl Herds {
-    fn of(touches: &Touches) -> Self {
-        let mut herds = Self::default();
-        let slow_keys = slow_keys(touches);
-        let is_usable = |t: &Touch| t.is_measured && !slow_keys.contains(&t.key);
-        for (position, leader) in touches.all.iter().enumerate() {
-            if !is_usable(leader) || leader.follows {
-                continue;
-            }
-            herds.alone.add(leader.is_slow());
-            if !leader.is_slow() {
-                continue;
-            }
-            let (mut same, mut other) = (Tally::default(), Tally::default());
-            for touch in touches.during(position) {
-                if touch.key == leader.key {
-                    same.add(touch.is_slow());
-                } else if touch.before > 0 {
-                    // One that was never asked for is slow for a reason of its own.
-                    other.add(touch.is_slow());
-                }
-            }
-            herds.note(leader, same, other);
-        }
-        herds
-    }
-
-    fn note(&mut self, leader: &Touch, same: Tally, other: Tally) {
-        self.leaders += 1;
-        self.nobody_before += usize::from(leader.beside == 0);
-        self.with_followers += usize::from(same.slow > 0);
-        self.followers += same.slow as usize;
-        self.most = self.most.max(same.slow + 1);
-        for (sum, of) in [(&mut self.same, same), (&mut self.other, other)] {
-            sum.all += of.all;
-            sum.slow += of.slow;
-        }
-        let (own, others) = (same.share(), other.share());
-        if same.all > 0 && other.all > 0 {
-            self.accompanied += 1;
-            self.judged += usize::from(own.total_cmp(&others).is_ne());
-            self.more_of_same += usize::from(own > others);
-        }
-    }
-}
-
-/// Keys that are slow themselves, ascending.
-fn slow_keys(touches: &Touches) -> std::collections::BTreeSet<u32> {
-    let mut by_key: std::collections::BTreeMap<u32, Tally> = std::collections::BTreeMap::new();
-    for touch in touches.all.iter().filter(|t| t.is_measured && !t.follows) {
-        by_key.entry(touch.key).or_default().add(touch.is_slow());
-    }
-    let slow = by_key.into_iter();
-    slow.filter(|(_, tally)| tally.share() > SLOW_KEY && tally.all > 2)
-        .map(|(key, _)| key)
-        .collect()
 }
 
 /// What those claim that came while a slow request for their key was under way.
@@ -230,21 +140,4 @@ fn found(
         ],
         culprit: Culprit::default(),
     })
-}
-
-/// The share of followers that end with the leader, to within a twentieth of what it took.
-fn together(touches: &Touches) -> f64 {
-    const NEAR: f64 = 0.05;
-    let mut ends = Tally::default();
-    for (position, leader) in touches.all.iter().enumerate() {
-        if leader.is_slow() && !leader.follows && leader.is_measured {
-            let near_ns = (leader.excess_ns as f64 * NEAR) as u64;
-            for touch in touches.during(position) {
-                if touch.key == leader.key && touch.is_slow() {
-                    ends.add(touch.done.abs_diff(leader.done) <= near_ns);
-                }
-            }
-        }
-    }
-    ends.share()
 }

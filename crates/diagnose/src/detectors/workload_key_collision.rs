@@ -2,8 +2,10 @@
 //! meet.
 
 use std::collections::BTreeMap;
+use std::ops::RangeInclusive;
 
 use slowpath_core::stats::explain::{Explained, Row, levels};
+use slowpath_core::stats::median::median;
 
 use crate::beat::Beat;
 use crate::case::{Case, EndpointCase};
@@ -26,6 +28,10 @@ const ALONE_SLOW: f64 = 0.2;
 const SLOW_BEHIND: f64 = 0.8;
 /// So many requests behind others, and alone, are needed to compare.
 const FEWEST: usize = 30;
+
+/// In a line whoever finds two waits for one and a half of their times and then for his own, and who finds one for
+/// half and his own: 1.7 times as long. Where a key is slow for a while, all take as long.
+const LONGER_LEAST: f64 = 1.25;
 
 /// See the module.
 pub(super) static DETECTOR: Detector = Detector {
@@ -62,6 +68,12 @@ fn examine(case: &Case<'_>, endpoint: &EndpointCase) -> Verdict {
             remedy: "ask for many keys, as users do".to_owned(),
         };
     }
+    if let Some(longer) = longer_in_line(touches).filter(|longer| *longer < LONGER_LEAST) {
+        return Verdict::Cleared(format!(
+            "{text}; but slow ones that found several take {longer:.2} times as long as those that found one, as \
+             where a key is slow for a while, and not as in a line"
+        ));
+    }
     if let Some(verdict) = let_through(case, endpoint, touches, &text) {
         return verdict;
     }
@@ -70,6 +82,18 @@ fn examine(case: &Case<'_>, endpoint: &EndpointCase) -> Verdict {
         return Verdict::Cleared(format!("{text}, and all requests under way explain as much"));
     }
     found(case, endpoint, touches, &line, (explained, text))
+}
+
+/// How many times as long as slow requests that found one for their key take those that found more, in the medians;
+/// `None` of too few of either.
+fn longer_in_line(touches: &Touches) -> Option<f64> {
+    let slow = |found: RangeInclusive<u32>| {
+        let touches = touches.all.iter();
+        let own = touches.filter(|t| t.is_measured && t.is_slow() && found.contains(&t.beside));
+        let mut took: Vec<f64> = own.map(|t| t.took_ns as f64).collect();
+        (took.len() >= FEWEST).then(|| median(&mut took))?
+    };
+    Some(slow(2..=u32::MAX)? / slow(1..=1)?)
 }
 
 /// What is said where requests for a key are let go at an even pace, and one that finds none has its answer much

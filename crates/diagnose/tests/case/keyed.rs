@@ -9,7 +9,7 @@ use slowpath_core::plan::unit;
 
 use super::dist::{Dist, Time};
 use super::request::{Asks, Request, Step};
-use super::spec::Case;
+use super::spec::{Case, When};
 
 /// What requests ask for. Each is for a key, and the key's number is its size.
 #[derive(Clone, Debug, Deserialize)]
@@ -50,8 +50,10 @@ pub(crate) struct Keys {
     pub(crate) bytes: u64,
     /// The first key takes longer, always …
     pub(crate) heavy: Option<Dist>,
-    /// … or those from this one on.
+    /// … or those from this one on …
     pub(crate) heavy_from: Option<u32>,
+    /// … and only in these stretches of time.
+    pub(crate) heavy_when: Option<When>,
 }
 
 /// What changes with the number of requests, or with the time since the server's start.
@@ -167,9 +169,8 @@ impl<'a> Memory<'a> {
             before += self.of_key(keys, key, sent, random);
             before += keys.scans.map_or(0, |each| each.0 * number);
             behind += keys.transfers.map_or(0, |each| each.0 * number);
-            if key == 0 && keys.heavy_from.is_none()
-                || keys.heavy_from.is_some_and(|from| key >= from)
-            {
+            let is_heavy = keys.heavy_from.map_or(key == 0, |from| key >= from);
+            if is_heavy && keys.heavy_when.is_none_or(|when| when.holds(sent)) {
                 before += keys.heavy.map_or(0, |dist| dist.draw(random));
             }
         }

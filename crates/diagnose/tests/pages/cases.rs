@@ -33,28 +33,6 @@ fn every_case_is_judged_as_its_page_says() {
     let wrong: Vec<String> = judged
         .filter_map(|j| check(&j.fenced.case, j.cause, &j.diagnosis).err())
         .collect();
-    for (_, judged) in JUDGED.iter() {
-        for j in judged {
-            if j.fenced.case.name.contains("tenants") {
-                eprintln!(
-                    "{} {:#?}",
-                    j.fenced.case.name,
-                    (
-                        j.diagnosis
-                            .blind
-                            .iter()
-                            .filter(|b| b.cause.contains("rate-l") || b.cause.contains("coll"))
-                            .collect::<Vec<_>>(),
-                        j.diagnosis
-                            .cleared
-                            .iter()
-                            .filter(|b| b.cause.contains("rate-l") || b.cause.contains("coll"))
-                            .collect::<Vec<_>>()
-                    )
-                );
-            }
-        }
-    }
     assert!(wrong.is_empty(), "\n{}", wrong.join("\n"));
 }
 
