@@ -15,7 +15,7 @@ pub(crate) struct Tally {
 }
 
 impl Tally {
-    fn add(&mut self, is_slow: bool) {
+    pub(crate) fn add(&mut self, is_slow: bool) {
         self.all += 1;
         self.slow += u32::from(is_slow);
     }

@@ -1,15 +1,18 @@
 //! What is done for the first time takes longer: the first request for a key, or all requests for a
 //! while after the start. Of first requests on connections it cannot be told.
 
+use std::collections::BTreeMap;
+
 use slowpath_core::nanos::{Span, scaled};
 
 use crate::case::{Case, EndpointCase};
 use crate::detectors::{Detector, Examine};
 use crate::diagnosis::{Culprit, Grade, Place, Source};
 use crate::firsts::Matched;
+use crate::herds::Tally;
 use crate::predict::without_claims;
 use crate::settling::{Courses, Start};
-use crate::touches::Touch;
+use crate::touches::{Touch, Touches};
 use crate::verdict::{Amount, Claim, Found, Verdict, evidence};
 
 /// A start is slow if it takes this many times as long as what comes once the run has settled.
@@ -18,6 +21,9 @@ const START_TIMES: f64 = 1.5;
 const STARTS_LEAST: usize = 2;
 /// … and in so many of those that were measured.
 const STARTS_SHARE: f64 = 2.0 / 3.0;
+
+/// What is slow because it is done for the first time is fast the next time, but for what comes by chance.
+const LATER_SLOW_MOST: f64 = 0.25;
 
 /// See the module.
 pub(super) static DETECTOR: Detector = Detector {
@@ -31,7 +37,7 @@ fn examine(case: &Case<'_>, endpoint: &EndpointCase) -> Verdict {
         let of = |t: &Touch| (t.before == 0 && t.beside == 0, t.is_slow(), t.block);
         let all = touches.all.iter().filter(|t| t.is_measured && !t.follows);
         let matched = Matched::of(all.clone().map(of));
-        if matched.are_slow() {
+        if matched.are_slow() && later_are_fast(touches) {
             let slow = all.filter(|t| t.before == 0 && t.is_slow());
             firsts.push(First {
                 text: matched.text("for a key"),
@@ -87,6 +93,22 @@ fn examine(case: &Case<'_>, endpoint: &EndpointCase) -> Verdict {
         missing: format!("whether every start of the server is slow: {}", starts.text()),
         remedy: "measure several repeats, with the server started by slowpath for each".to_owned(),
     }
+}
+
+/// Whether later requests for the keys whose first one is slow are fast, key by key: keys that are asked for seldom
+/// may be slow each time, and make up most of what comes first.
+fn later_are_fast(touches: &Touches) -> bool {
+    let is_first = |t: &&Touch| t.before == 0 && !t.follows;
+    let slow_at_first = touches.all.iter().filter(is_first).filter(|t| t.is_slow());
+    let mut later: BTreeMap<u32, Tally> = slow_at_first.map(|t| (t.key, Tally::default())).collect();
+    for touch in touches.all.iter().filter(|t| t.before > 0 && !t.follows) {
+        if let Some(of) = later.get_mut(&touch.key) {
+            of.add(touch.is_slow());
+        }
+    }
+    later.retain(|_, of| of.all > 0);
+    let slow: f64 = later.values().map(|of| of.share()).sum();
+    slow <= LATER_SLOW_MOST * later.len() as f64
 }
 
 /// Requests that do something for the first time.

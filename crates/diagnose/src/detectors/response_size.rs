@@ -10,6 +10,7 @@ use crate::case::{Case, EndpointCase};
 use crate::detectors::{Detector, Examine};
 use crate::diagnosis::{Culprit, Grade, Source};
 use crate::predict::without_claims;
+use crate::trace::ticked::{Word, word};
 use crate::verdict::{Amount, Claim, Found, Verdict, evidence, human, percent};
 
 /// Sizes show something of what they cost if the largest twentieth is this many times the smallest.
@@ -54,6 +55,12 @@ fn examine(case: &Case<'_>, endpoint: &EndpointCase) -> Verdict {
         })
     };
     let claims: Vec<Claim> = read.iter().filter_map(claim).collect();
+    // What sleeps between two pieces goes by their bytes, as a limit of their rate does.
+    if let Word::Other(text) = word(case, endpoint, &claims) {
+        return Verdict::Cleared(format!(
+            "larger responses take longer behind their first byte, but {text}: producing them takes the time"
+        ));
+    }
     let place = endpoint.place_of(&claims);
     let grows = format!(
         "from {:.0} to {:.0} bytes the median behind the first byte grows from {} to {}: {} for \

@@ -213,8 +213,8 @@ fn found(
         grade: Grade::Suspected,
         summary: format!(
             "{whom} take the longer the larger a number in them is, in proportion, though the \
-             answer is no larger: something is searched from one end to the other; look for a \
-             missing index, or a loop over all that is stored"
+             answer is no larger: something is searched from one end to the other, or the number is \
+             the work that is asked for; look for a missing index, or a loop over all that is stored"
         ),
         evidence: vec![
             evidence(Source::Client, "first_byte_ns", grows),
