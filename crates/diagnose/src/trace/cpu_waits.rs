@@ -1,6 +1,6 @@
 //! Requests whose threads are ready to run, and whose CPUs somebody else has meanwhile.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use slowpath_core::trace::Role;
 
@@ -94,9 +94,10 @@ impl<'c> CpuWaits<'c> {
         if ours >= own {
             return Err(Box::new(ours_too(place, claims, (ours, own))));
         }
-        let who = Looked::shares(&picked, place, |p| whose(looked.inside, p));
+        let having = Having::of(looked.inside);
+        let who = Looked::shares(&picked, place, |p| having.whose(p));
         Ok(Self {
-            neighbour: neighbour(looked.inside, &picked, place),
+            neighbour: having.neighbour(&picked, place),
             who,
             place,
             claims,
@@ -138,14 +139,90 @@ pub(crate) fn in_words((own, name): &(bool, String)) -> String {
     format!("{whose}{name}")
 }
 
-/// Who has the CPU in a piece of waiting for it.
-fn whose(inside: &Inside<'_>, p: &Picked<'_>) -> (bool, String) {
-    match p.piece.leaf.kind {
-        LeafKind::Ready(Runner::Thread(tid)) => {
-            let own = role(inside, tid) == Some(Role::Target);
-            (own, inside.thread_name(tid))
+/// Who has the CPUs that the server's threads wait for.
+struct Having<'a> {
+    inside: &'a Inside<'a>,
+    /// The CPUs on which threads of the target have run: those that they may have.
+    cpus: Vec<u16>,
+}
+
+impl<'a> Having<'a> {
+    fn of(inside: &'a Inside<'a>) -> Self {
+        let threads = inside.trace().threads.iter();
+        let own = threads.filter(|thread| role(inside, thread.tid) == Some(Role::Target));
+        let offs = own.flat_map(|thread| inside.index.offs(thread.tid, 0, u64::MAX));
+        let cpus: BTreeSet<u16> = offs.map(|off| off.cpu).collect();
+        Self {
+            inside,
+            cpus: cpus.into_iter().collect(),
         }
-        _ => (false, String::new()),
+    }
+
+    /// Whose work is in the way in a piece of waiting for a CPU. A thread of the target that has one is not,
+    /// where somebody else has another one that this thread could have had.
+    fn thread(&self, p: &Picked<'_>) -> Option<u32> {
+        let LeafKind::Ready(Runner::Thread(tid)) = p.piece.leaf.kind else {
+            return None;
+        };
+        let is_own = role(self.inside, tid) == Some(Role::Target);
+        let foreign = is_own.then(|| self.foreign_beside(p)).flatten();
+        Some(foreign.unwrap_or(tid))
+    }
+
+    /// The thread of others that has a CPU for most of that time, if any has.
+    fn foreign_beside(&self, p: &Picked<'_>) -> Option<u32> {
+        let span = p.piece.span();
+        let (begin, end) = (span.begin.get(), span.end.get());
+        let runners = self.cpus.iter();
+        let runners = runners.flat_map(|&cpu| self.inside.index.runners(cpu, begin, end));
+        let foreign = runners.filter_map(|(from, to, runner)| match runner {
+            Runner::Thread(tid) if self.is_foreign(tid) => Some((tid, (to - from) as f64)),
+            _ => None,
+        });
+        let foreign: Vec<(u32, f64)> = foreign.collect();
+        let all: f64 = foreign.iter().map(|(_, ns)| ns).sum();
+        let (tid, _) = summed(foreign.into_iter()).into_iter().next()?;
+        (all >= MOSTLY * span.len_ns() as f64).then_some(tid)
+    }
+
+    /// Who works for the target is no neighbour, nor is the kernel.
+    fn is_foreign(&self, tid: u32) -> bool {
+        let own = matches!(
+            role(self.inside, tid),
+            Some(Role::Target | Role::Tool | Role::Peer)
+        );
+        !own && !is_kernels(self.inside, tid)
+    }
+
+    /// Whether it is the target's own, and its name.
+    fn whose(&self, p: &Picked<'_>) -> (bool, String) {
+        self.thread(p).map_or((false, String::new()), |tid| {
+            let own = role(self.inside, tid) == Some(Role::Target);
+            (own, self.inside.thread_name(tid))
+        })
+    }
+
+    /// The process that has the CPUs for most of the time for which other processes have them, if they have
+    /// them for most of the waits. slowpath itself is nobody's neighbour: that is told elsewhere.
+    fn neighbour(&self, picked: &[Picked<'_>], place: Place) -> Option<(String, f64)> {
+        let of = |p: &Picked<'_>| {
+            let tid = self.thread(p).filter(|&tid| self.is_foreign(tid))?;
+            // Processes that had ended before they were asked have no name but their thread's.
+            let name = self.inside.process_name(tid);
+            Some(if name.is_empty() {
+                self.inside.thread_name(tid)
+            } else {
+                name.to_owned()
+            })
+        };
+        let shares = Looked::shares(picked, place, of);
+        let foreign: Vec<(String, f64)> = shares
+            .into_iter()
+            .filter_map(|(name, share)| Some((name?, share)))
+            .collect();
+        let all: f64 = foreign.iter().map(|(_, share)| share).sum();
+        let (name, share) = summed(foreign.into_iter()).into_iter().next()?;
+        (all >= MOSTLY && share >= STANDS_OUT * all).then_some((name, share))
     }
 }
 
@@ -164,37 +241,6 @@ fn is_kernels(inside: &Inside<'_>, tid: u32) -> bool {
     ];
     let name = inside.thread_name(tid);
     inside.process_name(tid).is_empty() && NAMES.iter().any(|own| name.starts_with(own))
-}
-
-/// The process that has the CPUs for most of the time for which other processes have them, if they have
-/// them for most of the waits. slowpath itself is nobody's neighbour: that is told elsewhere.
-fn neighbour(inside: &Inside<'_>, picked: &[Picked<'_>], place: Place) -> Option<(String, f64)> {
-    let of = |p: &Picked<'_>| match p.piece.leaf.kind {
-        LeafKind::Ready(Runner::Thread(tid)) => {
-            let role = role(inside, tid);
-            // Who works for the target is no neighbour, nor is the kernel.
-            let own = matches!(role, Some(Role::Target | Role::Tool | Role::Peer));
-            let foreign = !own && !is_kernels(inside, tid);
-            foreign.then(|| {
-                // Processes that had ended before they were asked have no name but their thread's.
-                let name = inside.process_name(tid);
-                if name.is_empty() {
-                    inside.thread_name(tid)
-                } else {
-                    name.to_owned()
-                }
-            })
-        }
-        _ => None,
-    };
-    let shares = Looked::shares(picked, place, of);
-    let foreign: Vec<(String, f64)> = shares
-        .into_iter()
-        .filter_map(|(name, share)| Some((name?, share)))
-        .collect();
-    let all: f64 = foreign.iter().map(|(_, share)| share).sum();
-    let (name, share) = summed(foreign.into_iter()).into_iter().next()?;
-    (all >= MOSTLY && share >= STANDS_OUT * all).then_some((name, share))
 }
 
 fn role(inside: &Inside<'_>, tid: u32) -> Option<Role> {
