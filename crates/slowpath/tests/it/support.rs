@@ -80,24 +80,31 @@ pub(crate) fn lab() -> &'static Path {
     })
 }
 
-/// Whether a program is newer than all files that it was built of, which cargo writes down beside it. Tests of
-/// the whole workspace have built it: a build of it alone would have other features, and make half of all
-/// anew.
+/// Whether the lab is newer than all that it is built of, which is none of the other crates. Tests of the whole
+/// workspace have built it: a build of it alone would have other features, and make half of all anew.
 fn is_built_of_what_is_there(program: &Path) -> bool {
     let changed = |path: &Path| path.metadata().and_then(|facts| facts.modified()).ok();
-    let (Some(built), Ok(told)) = (
-        changed(program),
-        std::fs::read_to_string(program.with_extension("d")),
-    ) else {
+    let Some(built) = changed(program) else {
         return false;
     };
-    let sources = told.split_once(": ").map_or("", |(_, sources)| sources);
-    let sources = sources.split_whitespace().map(Path::new);
-    let lock = root().join("Cargo.lock");
-    !told.contains('\\')
-        && sources
-            .chain([lock.as_path()])
-            .all(|source| changed(source).is_some_and(|changed| changed <= built))
+    let mut folders = vec![root().join("lab")];
+    let mut files = vec![root().join("Cargo.lock"), root().join("Cargo.toml")];
+    while let Some(folder) = folders.pop() {
+        for entry in std::fs::read_dir(folder).unwrap().map(Result::unwrap) {
+            let is_source = |path: &Path| {
+                path.extension()
+                    .is_some_and(|is| is == "rs" || is == "toml")
+            };
+            match entry.path() {
+                path if path.is_dir() => folders.push(path),
+                path if is_source(&path) => files.push(path),
+                _ => {}
+            }
+        }
+    }
+    files
+        .iter()
+        .all(|file| changed(file).is_some_and(|changed| changed <= built))
 }
 
 /// A process that ends with the test.
