@@ -70,14 +70,21 @@ fn found(
 ) -> Verdict {
     let claims = claims(picked);
     let (place, inside) = (looked.place(endpoint, &claims), looked.inside);
-    let what = Looked::shares(picked, place, |p| {
-        let does = inside.doing(&p.piece.leaf, p.piece.begin);
+    let does = |p: &Picked<'_>| {
+        let does = match p.hops[..] {
+            [_, whom, ..] => format!("waits for {}", inside.thread_name(whom.tid)),
+            _ => inside.doing(&p.piece.leaf, p.piece.begin),
+        };
         (inside.thread_name(p.hops[0].tid), does)
-    });
-    let ((thread, does), share) = what.first().cloned().unwrap_or_default();
+    };
+    let what = Looked::shares(picked, place, does);
+    let (of_most, share) = what.first().cloned().unwrap_or_default();
+    // Where it stood when it did something else says nothing of that.
     let stack = looked.stack(picked, |p| {
-        Some(p.piece.leaf.stack).filter(|&stack| stack != NO_STACK)
+        let stands = Some(p.piece.leaf.stack).filter(|&stack| stack != NO_STACK);
+        stands.filter(|_| p.hops.len() == 1 && does(p) == of_most)
     });
+    let (thread, does) = of_most;
     let inside_of = own_frame(&stack).map_or_else(String::new, |frame| format!(" in {frame}"));
     let behalf = Looked::shares(picked, place, |p| p.piece.behalf);
     let others = behalf.iter().find(|(b, _)| *b == Behalf::Other).map_or(0.0, |b| b.1);

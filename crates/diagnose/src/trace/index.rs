@@ -157,6 +157,11 @@ impl Off {
         by_thread.then_some(self.waker)
     }
 
+    /// When somebody woke it, if that is known.
+    pub fn woken_at(&self) -> Option<u64> {
+        (self.wake != UNKNOWN).then_some(self.wake)
+    }
+
     /// When the wait was over: from then on it was ready to run.
     pub fn ready_from(&self) -> u64 {
         match self.why {

@@ -11,6 +11,7 @@ mod wait;
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use slowpath_core::nanos::MILLISECOND;
 use slowpath_core::trace::{Call, NO_STACK, Role};
 
 use self::behalf::Markers;
@@ -26,6 +27,10 @@ const DEEPEST: usize = 40;
 /// Pieces of one request, at most; what is left is not known. A thread that is switched every
 /// 20 µs for a tenth of a second has as many.
 const MOST_PIECES: usize = 5_000;
+
+/// What comes on a connection wakes the loop that waits for it within microseconds; the kernel may be late with
+/// it on a host that others use.
+const DEAF_LEAST_NS: u64 = 2 * MILLISECOND;
 
 /// Follows who waited for whom.
 #[derive(Debug)]
@@ -132,12 +137,15 @@ impl<'a> Walker<'a> {
         for slice in index.slices(tid, begin, end) {
             match slice.state {
                 State::Blocked(off) => {
-                    let idle = self.is_idle(tid, off);
-                    way.behalf = if idle {
-                        markers.idle(slice.end);
-                        Behalf::Own
-                    } else {
-                        markers.behalf(slice.begin)
+                    let deaf = way.segment == Segment::Unread && self.is_deaf(joined, off, begin);
+                    let idle = !deaf && self.is_idle(tid, off);
+                    way.behalf = match markers.behalf(slice.begin) {
+                        _ if idle => {
+                            markers.idle(slice.end);
+                            Behalf::Own
+                        }
+                        Behalf::Own if deaf => Behalf::Background,
+                        behalf => behalf,
                     };
                     let wait = Wait {
                         tid,
@@ -199,6 +207,16 @@ impl<'a> Walker<'a> {
     fn is_idle(&self, _tid: u32, off: &Off) -> bool {
         let call = self.call(off);
         off.why == Why::Sleeping && matches!(call, Some(Call::Poll | Call::Accept))
+    }
+
+    /// Whether a loop waits for something else than for what comes on its connections: the request was there,
+    /// and did not wake it. A loop within the loop does that, which runs until another process has ended.
+    fn is_deaf(&self, joined: &Joined, off: &Off, arrived: u64) -> bool {
+        let could_since = arrived.max(off.begin);
+        let late = off.woken_at().map(|at| at.saturating_sub(could_since));
+        off.why == Why::Sleeping
+            && late.is_some_and(|ns| ns >= DEAF_LEAST_NS)
+            && self.loops.serves(joined.reader, joined.socket)
     }
 
     fn call(&self, off: &Off) -> Option<Call> {

@@ -1,9 +1,9 @@
 //! Servers as they are met, thread by thread: loops, pools and other servers behind them.
 
-use slowpath_core::trace::{Call, Role, Runtime};
+use slowpath_core::trace::{Call, Depth, Role, Runtime};
 
-use super::scene::{CLIENT, Request, futex, idle, server, sleep, told, with_backend};
-use crate::script::{By, Wait};
+use super::scene::{CLIENT, Request, SERVER, futex, idle, server, sleep, told, with_backend};
+use crate::script::{By, Script, Wait};
 
 #[test]
 fn a_request_goes_from_the_thread_that_reads_to_one_of_a_pool() {
@@ -83,6 +83,39 @@ fn an_event_loop_computes_for_nobody() {
     request.play(&mut script);
     let told = told(&script.done(), &request);
     assert_eq!(told, ["28000 1: cpu in the background", "1000 1: cpu"]);
+}
+
+#[test]
+fn an_event_loop_that_waits_for_another_process_keeps_those_waiting_who_came() {
+    const MS: u64 = 1_000_000;
+    let told_until = |woken: u64, by| {
+        let mut script = Script::over(1, 100 * MS, Depth::Full);
+        script.process(SERVER, Role::Target, Runtime::Node);
+        for tid in [1, 30] {
+            script.thread(tid, SERVER, &format!("t{tid}"));
+            script.starts(10, tid);
+        }
+        for (client, at) in (CLIENT..).zip((1_000..30_000).step_by(1_000)) {
+            let client = CLIENT + client % 2;
+            let request = Request::by(1, at, at + 100, at + 300);
+            Request { client, ..request }.play(&mut script);
+        }
+        let other = Request::by(1, MS, MS + 100, 62 * MS);
+        let client = CLIENT + 1;
+        Request { client, ..other }.play(&mut script);
+        script.waits(Wait::new(1, MS + 200, woken, Call::Poll, by));
+        let request = Request::by(1, 10 * MS, 63 * MS, 63 * MS + 1_000);
+        request.play(&mut script);
+        told(&script.done(), &request).remove(0)
+    };
+    let deaf = told_until(61 * MS, By::Thread(30));
+    assert!(
+        deaf.starts_with("51000000 1 ") && deaf.ends_with("for another"),
+        "{deaf}"
+    );
+    // It is woken when the request comes, and computes.
+    let woken = told_until(10 * MS + 5_000, By::Softirq);
+    assert!(!woken.ends_with("for another"), "{woken}");
 }
 
 #[test]
