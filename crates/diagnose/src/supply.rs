@@ -5,6 +5,7 @@ use slowpath_core::signal::{THREAD_RUN, THREAD_RUN_DELAY};
 use slowpath_core::timeline::Series;
 
 use crate::case::Case;
+use crate::host_cpu::HostCpu;
 use crate::overlap::parts;
 use crate::queueing::somebody_always_runs;
 use crate::throttling::{cpus, throttled_spans};
@@ -12,10 +13,13 @@ use crate::throttling::{cpus, throttled_spans};
 /// A thread or machine is saturated when it ran, or waited to run, for this share of the time:
 /// what is left is less than the scatter of 10 Hz readings.
 const BUSY: f64 = 0.95;
-/// … of which it really ran for at least this share: slowpath and the kernel take some of it on a small host.
-/// Otherwise others took its CPUs, and the cause is theirs: beside compilers that had 71 % of two CPUs a target that
-/// used 0.49 on average had 0.6 to 0.7 of what it wanted.
-const RAN: f64 = 0.75;
+/// … of which it really ran for at least this share: on a small host slowpath and the kernel take the rest.
+const RAN: f64 = 0.6;
+/// Where others use so much of the host's CPU time …
+const OTHERS_LEAST: f64 = 0.25;
+/// … it has to be this share: otherwise they took its CPUs, and the cause is theirs. Beside compilers that had 71 %
+/// of two CPUs a target that used 0.49 on average had 0.6 to 0.7 of what it wanted.
+const RAN_BESIDE_OTHERS: f64 = 0.75;
 /// Threads that take turns (an interpreter's lock) use one CPU's worth between them: never more
 /// than this …
 const TURNS_MOST: f64 = 1.08;
@@ -42,6 +46,8 @@ pub(crate) struct Limit {
     cpus: f64,
     takes_turns: bool,
     threaded: bool,
+    /// The share of what it wants that the target must have had.
+    ran_least: f64,
 }
 
 impl Limit {
@@ -53,16 +59,19 @@ impl Limit {
         let single = busy(|s| s.busiest_run) * 2 >= busy(|s| s.wanted);
         let kept = kept >= TURNS_KEPT * all.len() as f64;
         let takes_turns = cpus > 1.5 && kept && somebody_always_runs(case);
+        let host = HostCpu::within(case, &case.windows);
+        let pressed = host.is_some_and(|host| host.others >= OTHERS_LEAST);
         Self {
             cpus,
             takes_turns,
             threaded: single,
+            ran_least: if pressed { RAN_BESIDE_OTHERS } else { RAN },
         }
     }
 
     pub(crate) fn reached(&self, s: &Stretch) -> bool {
-        let one = s.busiest_wanted >= BUSY && s.busiest_run >= RAN;
-        let all = s.wanted >= BUSY * self.cpus && s.run >= RAN * self.cpus;
+        let one = s.busiest_wanted >= BUSY && s.busiest_run >= self.ran_least;
+        let all = s.wanted >= BUSY * self.cpus && s.run >= self.ran_least * self.cpus;
         let turns = self.takes_turns && s.run >= TURNS_LEAST;
         one || all || turns
     }
