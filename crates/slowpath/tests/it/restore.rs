@@ -3,7 +3,7 @@
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
-use crate::support::{Server, causes, is_root, names, run, skipped};
+use crate::support::{Server, causes, is_root, names, of_the_long_list, run, skipped};
 
 const QUOTA: &str = "cpu-quota-throttling";
 
@@ -50,6 +50,9 @@ fn killed_in_the_midst(mut experiment: Child, is_changed: impl Fn() -> bool) {
 
 #[test]
 fn a_killed_experiment_gives_the_timer_slack_back() {
+    if !of_the_long_list() {
+        return;
+    }
     if !is_root() {
         return skipped("changing the timer slack of others needs root");
     }
@@ -107,6 +110,9 @@ fn thread(pid: u32, name: &str) -> Option<u32> {
 
 #[test]
 fn a_killed_experiment_lets_a_paused_thread_go_on() {
+    if !of_the_long_list() {
+        return;
+    }
     let folder = tempfile::tempdir().unwrap();
     let server = Server::lab(&["lock-held-over-io"]).unwrap();
     let args = [&server.url(), "-d", "6s", "-r", "100", "-c", "16"];

@@ -144,9 +144,6 @@ fn an_experiment_pauses_the_thread_that_has_the_lock() {
     if !of_the_long_list() {
         return;
     }
-    if !of_the_long_list() {
-        return;
-    }
     let folder = tempfile::tempdir().unwrap();
     let server = Server::lab(&["lock-held-over-io"]).unwrap();
     let args = [&server.url(), "-d", "6s", "-r", "100", "-c", "16"];
@@ -182,9 +179,6 @@ fn experiments_ask_for_other_keys() {
     if !of_the_long_list() {
         return;
     }
-    if !of_the_long_list() {
-        return;
-    }
     for (cause, rate, keys, kind) in [
         ("workload-key-collision", 200, 8, "keys-apart"),
         ("cache-stampede", 300, 10, "keys-apart"),
@@ -211,9 +205,6 @@ fn experiments_ask_for_other_keys() {
 
 #[test]
 fn an_experiment_delays_what_is_asked() {
-    if !of_the_long_list() {
-        return;
-    }
     if !of_the_long_list() {
         return;
     }
