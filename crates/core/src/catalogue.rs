@@ -101,6 +101,18 @@ pub const LOST_WORK: &str = "lost-work";
 pub const CACHE_EXPIRY: &str = "cache-expiry";
 /// Many requests come while an entry of a cache is being filled, and wait for it or fill it too.
 pub const CACHE_STAMPEDE: &str = "cache-stampede";
+/// Requests wait for one of a few permits that a limiter of parallel work in user space gives.
+pub const CONCURRENCY_LIMIT: &str = "concurrency-limit";
+/// Workers wait on idle kept connections, or keep places for nothing, while requests wait for them.
+pub const WORKERS_HELD_IDLE: &str = "workers-held-idle";
+/// A client sends or takes data so slowly that its request takes the time.
+pub const SLOW_CLIENT: &str = "slow-client";
+/// Some keys or inputs are expensive in themselves.
+pub const HOT_INPUT: &str = "hot-input";
+/// Requests wait until a batch is full or its window closes.
+pub const BATCH_WINDOW: &str = "batch-window";
+/// Requests wait for a dependency until a timeout ends the wait.
+pub const UPSTREAM_TIMEOUT: &str = "upstream-timeout";
 
 /// The causes that an experiment can prove: there is a safe, reversible intervention on each.
 ///

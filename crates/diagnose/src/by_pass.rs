@@ -86,6 +86,9 @@ impl Part {
                 ranked.finding.pass = Some(self.name.clone());
             }
         }
+        for attribution in &mut judged.attribution {
+            attribution.pass = Some(self.name.clone());
+        }
         for unexplained in &mut judged.unexplained {
             unexplained.pass = Some(self.name.clone());
         }
@@ -138,6 +141,7 @@ pub(crate) fn merge(parts: Vec<Judged>) -> Judged {
                 blind.push(one);
             }
         }
+        whole.attribution.extend(part.attribution);
         whole
             .unexplained
             .extend::<Vec<Unexplained>>(part.unexplained);

@@ -13,6 +13,7 @@ use slowpath_core::spread::{InTurn, Spread, both, map};
 use slowpath_core::stats::quantile;
 use slowpath_core::timeline::{Series, Subject, Timeline};
 
+use crate::attribute::EndpointAttribution;
 use crate::collections::Pauses;
 use crate::diagnosis::Place;
 use crate::frame::Frame;
@@ -79,6 +80,8 @@ pub struct EndpointCase {
     pub floor: Option<Frame>,
     /// See [`EndpointCase::touches`].
     touches: OnceLock<Option<Touches>>,
+    /// See [`EndpointCase::attribution`].
+    attribution: OnceLock<EndpointAttribution>,
 }
 
 impl<'a> Case<'a> {
@@ -271,6 +274,7 @@ impl EndpointCase {
             tail: None,
             floor: None,
             touches: OnceLock::new(),
+            attribution: OnceLock::new(),
         };
         for tally in &record.manifest.repeats {
             let tally = tally
@@ -288,6 +292,11 @@ impl EndpointCase {
     pub(crate) fn touches(&self, case: &Case<'_>) -> Option<&Touches> {
         let touches = self.touches.get_or_init(|| Touches::of(case, self));
         touches.as_ref()
+    }
+
+    /// What its requests waited for. `case` is the one that this belongs to.
+    pub(crate) fn attribution(&self, case: &Case<'_>) -> &EndpointAttribution {
+        self.attribution.get_or_init(|| EndpointAttribution::of(case, self))
     }
 
     /// The latencies of the completed requests.

@@ -1,6 +1,8 @@
 //! The detectors: one file a cause. The list below is the registry, and its order is the order of
 //! every output. A detector is a value; it sees the [`Case`] and nothing else.
 
+use slowpath_attribution::StateSet;
+
 use crate::case::{Case, EndpointCase};
 use crate::trace::looked::Looked;
 use crate::verdict::Verdict;
@@ -12,6 +14,12 @@ pub(crate) use sequential_fanout::named as rows_of_calls;
 pub(crate) struct Detector {
     /// How it is asked.
     pub examine: Examine,
+    /// The states that a request may be in because of it: what keeps it from being ruled out while nothing
+    /// else explains them.
+    pub could_be: StateSet,
+    /// Whether what it claims is read from a trace, though it is asked for endpoints that were not
+    /// traced as well.
+    pub in_trace: bool,
     /// Whether the effect may simply be the work itself: such floors rank after other causes,
     /// since an endpoint may be slow by design.
     pub may_be_the_work: bool,
@@ -37,6 +45,14 @@ pub struct Entry {
     pub page: &'static str,
     /// What looks for it.
     pub(crate) detector: &'static Detector,
+}
+
+impl Entry {
+    /// Whether what it claims is read from a trace.
+    pub(crate) fn reads_trace(&self) -> bool {
+        let detector = self.detector;
+        detector.in_trace || matches!(detector.examine, Examine::Followed(_))
+    }
 }
 
 macro_rules! detectors { ($($module:ident = $name:literal),+ $(,)?) => {
@@ -77,6 +93,7 @@ detectors! {
     cache_stampede = "cache-stampede",
     cache_expiry = "cache-expiry",
     slow_scan = "slow-scan",
+    hot_input = "hot-input",
     cpu_saturation = "cpu-saturation",
     cpu_steal = "cpu-steal",
     stop_the_world_pause = "stop-the-world-pause",
@@ -99,7 +116,12 @@ detectors! {
     run_queue_delay = "run-queue-delay",
     wake_placement = "wake-placement",
     worker_pool_exhaustion = "worker-pool-exhaustion",
+    workers_held_idle = "workers-held-idle",
+    concurrency_limit = "concurrency-limit",
+    slow_client = "slow-client",
+    upstream_timeout = "upstream-timeout",
     timer_granularity = "timer-granularity",
+    batch_window = "batch-window",
     poll_tick = "poll-tick",
     fixed_delay = "fixed-delay",
 }

@@ -10,6 +10,7 @@ use serde::{Deserialize, Serialize};
 use slowpath_core::facts::HostFacts;
 use slowpath_core::gates::GateOutcome;
 
+mod attribution;
 mod collections;
 mod failing;
 mod failures;
@@ -22,6 +23,7 @@ mod shape;
 mod spans;
 mod verdicts;
 
+pub use attribution::{AttributionLine, FrameAttribution, LineCulprit};
 pub use collections::EndpointPauses;
 pub use failures::{
     Connections, DialFailure, EXAMPLES_MAX, ErrorCount, ErrorExample, IdleBin, IdleGaps, KernelAct,
@@ -31,9 +33,11 @@ pub use failures::{
 pub use health::{BlameOf, Fitness, HealthComponent, HostHealth, RepeatHealth, SpreadBlame};
 pub use inside::{
     ChainNode, ChainTree, EndpointInside, LANES_MAX, Lane, LaneState, LaneStretch, NodeKind,
-    STRETCHES_MAX, Segment, SegmentFigures, TraceView, TracingShift, Unjoined, WAKES_MAX, Wake,
+    STRETCHES_MAX, SegmentFigures, TraceView, TracingShift, Unjoined, WAKES_MAX, Wake,
     Waterfall, WaterfallSegment,
 };
+pub use slowpath_attribution::Phase;
+
 pub use shape::{
     Axis, CombFigures, ConstantFigures, KeptFigures, Mode, Outliers, OverRepeats, Settling,
     ShapeFigures, StallFigures, StepFigures, SwingFigures, WallFigures,
@@ -54,7 +58,7 @@ pub use verdicts::{
 };
 
 /// The value of [`Diagnosis::schema`].
-pub const SCHEMA: &str = "slowpath.report/1";
+pub const SCHEMA: &str = "slowpath.report/2";
 
 /// A judged run: `report.json`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -81,6 +85,10 @@ pub struct Diagnosis {
     pub connections: Connections,
     /// Why no log lines stand beside errors; `null` if there are no errors or logs were read.
     pub logs_unseen: Option<String>,
+    /// Where the time of slow requests went, whether or not a cause is named; one entry for each endpoint
+    /// and frame that has excess.
+    #[serde(default)]
+    pub attribution: Vec<FrameAttribution>,
     /// The causes found, the answer first.
     pub findings: Vec<Finding>,
     /// The causes that were looked for and are not there.

@@ -70,7 +70,7 @@ pub(crate) fn blinded(verdict: Verdict, imported: &Imported) -> Verdict {
             missing,
             remedy: remedy(),
         },
-        Verdict::Found(_) | Verdict::Cleared(_) => Verdict::Blind {
+        Verdict::Found(_) | Verdict::Absent(_) => Verdict::Blind {
             missing: format!(
                 "the schedule, the connections and the server, which are not in what {} wrote",
                 imported.tool
@@ -97,7 +97,7 @@ mod tests {
             precision_ns: 1_000_000_000,
             notes: vec!["2 results are left out".to_owned()],
         };
-        let cleared = Verdict::Cleared("no request waited".to_owned());
+        let cleared = Verdict::Absent("no request waited".to_owned());
         let Verdict::Blind { missing, .. } = blinded(cleared, &imported) else {
             panic!("a cause was cleared");
         };

@@ -4,14 +4,14 @@ use slowpath_core::catalogue::CLOCK_JUMP;
 use slowpath_core::record::RunRecord;
 use slowpath_core::spread::{InTurn, Spread, both, map};
 
-use crate::acquit::acquit;
+use crate::attribute::view as attribution_view;
 use crate::by_pass;
 use crate::case::Case;
 use crate::classes::classes;
 use crate::connections::connections;
 use crate::detectors::REGISTRY;
 use crate::diagnosis::{
-    Blind, Cleared, Diagnosis, EndpointFigures, GapNote, HostHealth, RunSummary, SCHEMA, Status,
+    Blind, Cleared, Diagnosis, EndpointFigures, FrameAttribution, GapNote, HostHealth, RunSummary, SCHEMA, Status,
     TraceView, Unexplained,
 };
 use crate::figures::figures_by;
@@ -21,6 +21,7 @@ use crate::over_repeats::leave_out;
 use crate::passes::{checks, passes};
 use crate::precision::precision;
 use crate::profiled;
+use crate::ruled_out::ruled_out;
 use crate::summary::load_in_words;
 use crate::trace::view::view;
 use crate::trial::{Answer, Ranked, Trial};
@@ -72,6 +73,7 @@ pub fn judge_by(record: &RunRecord, spread: &dyn Spread) -> Diagnosis {
         users: classes(&case),
         connections,
         logs_unseen: None,
+        attribution: judged.attribution,
         findings: judged.findings.into_iter().map(|r| r.finding).collect(),
         cleared: judged.cleared,
         blind: judged.blind,
@@ -100,6 +102,7 @@ fn judged(record: &RunRecord, case: &Case<'_>, spread: &dyn Spread) -> Judged {
 #[derive(Default)]
 pub(crate) struct Judged {
     pub(crate) endpoints: Vec<EndpointFigures>,
+    pub(crate) attribution: Vec<FrameAttribution>,
     pub(crate) findings: Vec<Ranked>,
     pub(crate) cleared: Vec<Cleared>,
     pub(crate) blind: Vec<Blind>,
@@ -116,9 +119,11 @@ impl Judged {
         );
         let mut trial = Trial::of(case);
         let weighed = trial.weigh(&answers, spread);
-        let (cleared, blind) = acquit(case, &answers, &weighed);
+        let masses = trial.masses(&answers, &weighed);
+        let (cleared, blind) = ruled_out(case, &answers, &weighed, &masses);
         Self {
             endpoints,
+            attribution: attribution_view::frames(case),
             findings: trial.findings,
             cleared,
             blind,

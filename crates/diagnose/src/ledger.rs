@@ -1,7 +1,8 @@
 //! The ledger: who explains how much of the excess, with nothing counted twice.
 //!
-//! Detectors claim intervals of requests. Claims are settled in the order of [`PRECEDENCE`]; what
-//! one cause has, the next does not get. A request that waited because every connection was busy
+//! Detectors claim intervals of requests. What a trace or a counter supports is settled before what
+//! only coincides, and within that in the order of the registry; what one cause has, the next does not
+//! get. A request that waited because every connection was busy
 //! waited for whatever kept them busy, so that part of its time is shared out like the rest.
 
 mod account;
@@ -10,7 +11,6 @@ mod phases;
 
 use std::borrow::Cow;
 
-use slowpath_core::catalogue as name;
 use slowpath_core::nanos::Span;
 use slowpath_core::record::RunRecord;
 use slowpath_core::stats::bootstrap::ShareInterval;
@@ -20,95 +20,6 @@ use self::like::Like;
 use crate::diagnosis::Part;
 use crate::frame::Frame;
 use crate::verdict::Claim;
-
-/// Who is served first: the instrument, then the transport, then CPU supply, then waiting. What
-/// stands further down is more easily an effect of what stands above: a full
-/// queue follows from a lack of CPU, a lack of CPU never from a sleep.
-pub const PRECEDENCE: &[&str] = &[
-    name::CLIENT_SATURATION,
-    name::CLOCK_JUMP,
-    name::OBSERVER_EFFECT,
-    name::COORDINATED_OMISSION,
-    name::WORKLOAD_KEY_COLLISION,
-    name::LOST_WORK,
-    name::ACCEPT_QUEUE_OVERFLOW,
-    name::CONNECTION_LIMIT,
-    name::FD_EXHAUSTION,
-    name::KEEPALIVE_CLOSE_RACE,
-    name::WORKER_RESTART,
-    name::PACKET_LOSS,
-    name::PORT_EXHAUSTION,
-    name::ACCEPT_STARVATION,
-    name::CONNECTION_CHURN,
-    name::CONNECTION_PER_CALL,
-    name::DELAYED_ACK,
-    name::RESPONSE_SIZE,
-    name::CPU_QUOTA_THROTTLING,
-    name::RATE_LIMIT,
-    name::ACCUMULATED_STATE,
-    name::MEMORY_PRESSURE,
-    name::COLD_PAGE_CACHE,
-    name::COLD_START,
-    name::CACHE_STAMPEDE,
-    name::CACHE_EXPIRY,
-    name::SLOW_SCAN,
-    name::INTERPRETER_LOCK,
-    name::CPU_SATURATION,
-    name::STOP_THE_WORLD_PAUSE,
-    name::LOG_FLUSH,
-    name::LOCK_HELD_OVER_IO,
-    name::LOCK_CONTENTION,
-    name::CONNECTION_POOL_EXHAUSTION,
-    name::FSYNC_STALL,
-    name::BLOCKING_TELEMETRY,
-    name::DNS_LOOKUP,
-    name::RETRY_BACKOFF,
-    name::SEQUENTIAL_FANOUT,
-    name::SLOW_DEPENDENCY,
-    name::EVENT_LOOP_BLOCKING,
-    name::QUEUEING,
-    name::NOISY_NEIGHBOUR,
-    name::RUN_QUEUE_DELAY,
-    name::WAKE_PLACEMENT,
-    name::WORKER_POOL_EXHAUSTION,
-    name::TIMER_GRANULARITY,
-    name::POLL_TICK,
-    name::FIXED_DELAY,
-    name::CPU_STEAL,
-];
-
-/// The causes that are read from a trace. Requests that were left untraced on purpose, or not
-/// followed for want of room, say nothing of them: what these waited for is taken to be what
-/// requests like them were seen to wait for.
-pub const FROM_TRACE: &[&str] = &[
-    name::PACKET_LOSS,
-    name::LOG_FLUSH,
-    name::LOCK_HELD_OVER_IO,
-    name::LOCK_CONTENTION,
-    name::CONNECTION_POOL_EXHAUSTION,
-    name::INTERPRETER_LOCK,
-    name::MEMORY_PRESSURE,
-    name::COLD_PAGE_CACHE,
-    name::FSYNC_STALL,
-    name::BLOCKING_TELEMETRY,
-    name::DNS_LOOKUP,
-    name::RETRY_BACKOFF,
-    name::SEQUENTIAL_FANOUT,
-    name::SLOW_DEPENDENCY,
-    name::EVENT_LOOP_BLOCKING,
-    name::QUEUEING,
-    name::NOISY_NEIGHBOUR,
-    name::RUN_QUEUE_DELAY,
-    name::WAKE_PLACEMENT,
-    name::WORKER_POOL_EXHAUSTION,
-    name::TIMER_GRANULARITY,
-    TRACED_LEAD,
-];
-
-/// What would be explained by a cause that cannot be told: it is served last.
-pub(crate) const LEAD: &str = "lead";
-/// The same, read from a trace.
-pub(crate) const TRACED_LEAD: &str = "traced lead";
 
 /// A cause is named from this share of the excess on …
 pub const NAMED_SHARE: f64 = 0.30;
@@ -157,17 +68,41 @@ pub struct Blanks<'a> {
     pub traced_ns: u64,
 }
 
-/// Settles the claims of several causes on one frame. `claimants` are (cause, claims) pairs in
-/// any order; `seed` makes the intervals reproducible.
+/// What one cause claims.
+#[derive(Clone, Copy, Debug)]
+pub struct Claimant<'a> {
+    /// Intervals of requests.
+    pub claims: &'a [Claim],
+    /// Whether they are read from a trace. Requests that were left untraced on purpose, or not followed
+    /// for want of room, say nothing of such a cause: what these waited for is taken to be what requests
+    /// like them were seen to wait for.
+    pub traced: bool,
+    /// Its turn: low ranks are settled first.
+    pub rank: (Trust, usize),
+}
+
+/// How well it is known that a cause had the time that it claims; better known ones are settled first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Trust {
+    /// A trace or a counter of the target shows the mechanism.
+    Supported,
+    /// It only coincides.
+    Suspected,
+    /// It cannot be told from others.
+    Lead,
+}
+
+/// Settles the claims of several causes on one frame, given in any order; `seed` makes the intervals
+/// reproducible.
 pub fn settle(
     record: &RunRecord,
     frame: &Frame,
-    claimants: &[(&str, &[Claim])],
+    claimants: &[Claimant<'_>],
     blank: Blanks<'_>,
     seed: u64,
 ) -> Ledger {
     let mut queues = queues(claimants);
-    let traced = |claimant: usize| FROM_TRACE.contains(&claimants[claimant].0);
+    let traced = |claimant: usize| claimants[claimant].traced;
     let first = queues.iter().position(|queue| traced(queue.claimant));
     let direct = first.unwrap_or(queues.len());
     let mut turns = vec![Turn::First; claimants.len()];
@@ -196,19 +131,13 @@ pub fn settle(
     account.close(frame, seed)
 }
 
-/// The claims of each claimant, in order of precedence.
-fn queues<'a>(claimants: &[(&str, &'a [Claim])]) -> Vec<Queue<'a>> {
-    let rank = |cause: &str| {
-        PRECEDENCE
-            .iter()
-            .position(|&c| c == cause)
-            .unwrap_or(usize::MAX)
-    };
+/// The claims of each claimant, in order of rank.
+fn queues<'a>(claimants: &[Claimant<'a>]) -> Vec<Queue<'a>> {
     let mut order: Vec<usize> = (0..claimants.len()).collect();
-    order.sort_by_key(|&i| (rank(claimants[i].0), i));
+    order.sort_by_key(|&i| (claimants[i].rank, i));
     order
         .into_iter()
-        .map(|claimant| Queue::new(claimant, claimants[claimant].1))
+        .map(|claimant| Queue::new(claimant, claimants[claimant].claims))
         .collect()
 }
 

@@ -5,13 +5,14 @@
 #![warn(clippy::disallowed_methods)]
 
 mod accepting;
-mod acquit;
 mod asks;
+mod attribute;
 mod beat;
 mod bounds;
 mod by_pass;
 mod by_repeat;
 pub mod case;
+mod cell;
 mod classes;
 mod collections;
 mod computing;
@@ -21,6 +22,7 @@ pub mod detectors;
 pub mod diagnosis;
 mod errno;
 mod expiry;
+mod factors;
 mod failures;
 mod figures;
 mod fillings;
@@ -52,6 +54,8 @@ mod queueing;
 mod recurring;
 mod reuse;
 mod room;
+mod ruled_out;
+mod rules;
 mod run_figures;
 mod scatter;
 mod searched;

@@ -78,7 +78,7 @@ impl<'c> Looked<'c, '_> {
         let n = self.seen.len() as u64;
         let waited = self.seen.iter().filter(|dump| dump.waiting > 0).count();
         if waited < WAITED_LEAST {
-            return Verdict::Cleared(format!(
+            return Verdict::Absent(format!(
                 "in {waited} of {} of goroutines a request waited for a sync.Mutex or RWMutex",
                 plural(n, "dump")
             ));
@@ -113,7 +113,7 @@ impl<'c> Looked<'c, '_> {
                 Kind::Waits => "waits itself",
                 Kind::Works => "works",
             };
-            return Verdict::Cleared(format!(
+            return Verdict::Absent(format!(
                 "in {dumps} of {waited} dumps in which requests wait for a lock whoever has it \
                  {what}"
             ));
@@ -158,7 +158,7 @@ impl<'c> Looked<'c, '_> {
         let counts = |dump: usize| self.seen[dump].waiting > 0;
         let (share, covered) = self.waits.shares(all, counts);
         (covered < MOSTLY && share < ENRICHED * covered).then(|| {
-            Verdict::Cleared(format!(
+            Verdict::Absent(format!(
                 "in {waited} dumps some request waited for a lock, {} of all, and slow requests \
                  waited {} of the time: no more than by chance",
                 percent(covered),

@@ -19,7 +19,7 @@ pub(crate) fn grows_otherwise(
     grows: &str,
 ) -> Option<Verdict> {
     if let Some(share) = in_rows(case, endpoint, claims) {
-        return Some(Verdict::Cleared(format!(
+        return Some(Verdict::Absent(format!(
             "{grows}, but {} of those that were followed ask another server again and again, one call after the \
              other",
             percent(share)

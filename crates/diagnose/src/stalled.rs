@@ -41,7 +41,7 @@ impl Stall {
         let picked = Stalls::of(&looked).picked(self.of);
         if picked.is_empty() {
             let (n, waits) = (looked.join.walked.len(), self.waits);
-            return looked.cleared(endpoint, format!("none of {n} requests waited {waits}"));
+            return Verdict::Absent(format!("none of {n} requests waited {waits}"));
         }
         let claims = claims(&picked);
         if let Some(lead) = looked.too_small(case, endpoint, &claims) {
@@ -50,7 +50,7 @@ impl Stall {
         let place = looked.place(endpoint, &claims);
         let each = each_ns(&picked, place);
         if place == Place::Floor && each < self.floor_least_ns {
-            return Verdict::Cleared(format!(
+            return Verdict::Absent(format!(
                 "requests wait {} {}, in the median: as much as that takes",
                 human(each),
                 self.waits

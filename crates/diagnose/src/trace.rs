@@ -12,7 +12,7 @@ pub mod index;
 pub mod inside;
 pub mod join;
 pub(crate) mod kernel_io;
-mod locks;
+pub(crate) mod locks;
 pub(crate) mod looked;
 pub mod loops;
 pub(crate) mod own_code;

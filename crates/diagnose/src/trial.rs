@@ -1,18 +1,23 @@
 //! What the detectors found, weighed: claims are settled frame by frame, and what is heavy enough
 //! is named.
 
+use std::collections::BTreeMap;
+
 use slowpath_core::catalogue::PROVABLE;
+use slowpath_core::nanos::{MILLISECOND, Span};
 use slowpath_core::spread::{Spread, map};
 
 use crate::case::{Case, EndpointCase};
+use crate::cell::{checked, without_queues};
 use crate::detectors::{Entry, Examine};
-use crate::diagnosis::{Culprit, EPISODES_MAX, Finding, Place, Prediction, Unexplained};
+use crate::diagnosis::{Culprit, EPISODES_MAX, Finding, Grade, Place, Prediction, Unexplained};
 use crate::figures::{round, share};
 use crate::frame::Frame;
 use crate::imported::blinded;
-use crate::ledger::{
-    FROM_TRACE, LEAD, Ledger, NAMED_ERRORS, NAMED_SHARE_LOW, Settled, TRACED_LEAD, settle,
-};
+use crate::ledger::{Claimant, Ledger, NAMED_ERRORS, NAMED_SHARE_LOW, Settled, Trust, settle};
+use crate::overlap::merged;
+use crate::ruled_out::FrameMass;
+use crate::rules;
 use crate::trace::looked::Looked;
 use crate::verdict::{Amount, Claim, Found, Verdict};
 
@@ -30,6 +35,11 @@ impl Answer {
             Some(imported) => blinded(verdict, imported),
             None => verdict,
         };
+        // Where the pattern of a detector was not seen, a rule over the attribution may know the cause.
+        let or_by_rule = |endpoint: &EndpointCase, verdict: Verdict| match verdict {
+            Verdict::Found(_) => verdict,
+            other => rules::found(case, endpoint, entry.name).unwrap_or(other),
+        };
         let examine: &dyn Fn(&EndpointCase) -> Verdict = match &entry.detector.examine {
             Examine::Run(examine) => {
                 return Self {
@@ -44,7 +54,12 @@ impl Answer {
                 Err(blind) => *blind,
             },
         };
-        let endpoints = case.endpoints.iter().map(|e| worth(examine(e))).collect();
+        let endpoints = case.endpoints.iter();
+        let judged = |e| {
+            let verdict = without_queues(case, e, entry, or_by_rule(e, examine(e)));
+            checked(case, e, entry, verdict)
+        };
+        let endpoints = endpoints.map(|e| worth(judged(e))).collect();
         Self {
             entry,
             run: None,
@@ -61,12 +76,12 @@ impl Answer {
 struct Hearing<'a> {
     place: Place,
     frame: &'a Frame,
-    claimants: Vec<Claimant<'a>>,
+    claimants: Vec<Candidate<'a>>,
     ledger: Ledger,
 }
 
 /// The position of an answer, what it found, and the claims.
-type Claimant<'a> = (usize, &'a Found, &'a [Claim]);
+type Candidate<'a> = (usize, &'a Found, &'a [Claim]);
 
 impl<'a> Hearing<'a> {
     fn of(
@@ -102,10 +117,20 @@ impl<'a> Hearing<'a> {
     }
 }
 
-/// The causes with their claims.
-fn pairs<'a>(answers: &'a [Answer], claimants: &[Claimant<'a>]) -> Vec<(&'a str, &'a [Claim])> {
-    let pair = |&(index, _, claims): &Claimant<'a>| (answers[index].entry.name, claims);
-    claimants.iter().map(pair).collect()
+/// What the candidates claim, each with its turn.
+fn pairs<'a>(answers: &'a [Answer], candidates: &[Candidate<'a>]) -> Vec<Claimant<'a>> {
+    let claimant = |&(index, found, claims): &Candidate<'a>| {
+        let trust = match found.grade {
+            Grade::Suspected => Trust::Suspected,
+            _ => Trust::Supported,
+        };
+        Claimant {
+            claims,
+            traced: answers[index].entry.reads_trace(),
+            rank: (trust, index),
+        }
+    };
+    candidates.iter().map(claimant).collect()
 }
 
 /// What became of one verdict that found something.
@@ -185,6 +210,33 @@ impl<'a, 'r> Trial<'a, 'r> {
         }
     }
 
+    /// What the excess of each endpoint and frame is made of, beside what supported findings claim of
+    /// it.
+    pub(crate) fn masses(&self, answers: &[Answer], weights: &[Vec<Weight>]) -> Vec<FrameMass> {
+        let mut masses = Vec::new();
+        for (position, endpoint) in self.case.endpoints.iter().enumerate() {
+            let mut claims: BTreeMap<u32, Vec<Span>> = BTreeMap::new();
+            for (answer, weights) in answers.iter().zip(weights) {
+                if let Some(Verdict::Found(found)) = answer.endpoints.get(position)
+                    && matches!(weights.get(position), Some(Weight::Named))
+                    && found.grade == Grade::Supported
+                    && let Amount::Claims(own) = &found.amount
+                {
+                    for claim in own {
+                        claims.entry(claim.sample).or_default().push(claim.span);
+                    }
+                }
+            }
+            for spans in claims.values_mut() {
+                *spans = merged(std::mem::take(spans));
+            }
+            let attribution = endpoint.attribution(self.case);
+            let frames = [Place::Tail, Place::Floor].into_iter();
+            masses.extend(frames.filter_map(|place| attribution.mass(self.case, endpoint, place, &claims)));
+        }
+        masses
+    }
+
     /// Settles every frame and names what is heavy enough; answers run parallel to `answers`,
     /// one weight an endpoint (or one for the run).
     pub(crate) fn weigh(&mut self, answers: &[Answer], spread: &dyn Spread) -> Vec<Vec<Weight>> {
@@ -247,13 +299,14 @@ impl<'a, 'r> Trial<'a, 'r> {
             weights[index][position] = Weight::light(*settled);
         }
         // What is not named explains nothing: it is neither taken from others nor from the rest.
+        let is_material = is_material(self.case, endpoint, place, frame);
         let named: Vec<usize> = (0..pairs.len())
-            .filter(|&i| all.settled[i].is_some_and(|settled| settled.is_named()))
+            .filter(|&i| is_material && all.settled[i].is_some_and(|settled| settled.is_named()))
             .collect();
         let (pairs, ledger) = if named.len() == pairs.len() {
             (pairs, all)
         } else {
-            let pairs: Vec<(&str, &[Claim])> = named.iter().map(|&i| pairs[i]).collect();
+            let pairs: Vec<Claimant<'_>> = named.iter().map(|&i| pairs[i]).collect();
             let ledger = settle(record, frame, &pairs, self.case.blank(), seed);
             (pairs, ledger)
         };
@@ -273,7 +326,7 @@ impl<'a, 'r> Trial<'a, 'r> {
                 claims, place: at, ..
             }) = answer.endpoints.get(position)
                 && *at == place
-                && let Some(weight) = self.rest_of(frame, &pairs, (answer.entry.name, claims))
+                && let Some(weight) = self.rest_of(frame, &pairs, (answer.entry, claims))
             {
                 weights[index][position] = weight;
             }
@@ -286,12 +339,15 @@ impl<'a, 'r> Trial<'a, 'r> {
     fn rest_of(
         &self,
         frame: &Frame,
-        pairs: &[(&str, &[Claim])],
-        (cause, lead): (&str, &[Claim]),
+        pairs: &[Claimant<'_>],
+        (entry, claims): (&Entry, &[Claim]),
     ) -> Option<Weight> {
         let mut all = pairs.to_vec();
-        let is_traced = FROM_TRACE.contains(&cause);
-        all.push((if is_traced { TRACED_LEAD } else { LEAD }, lead));
+        all.push(Claimant {
+            claims,
+            traced: entry.reads_trace(),
+            rank: (Trust::Lead, usize::MAX),
+        });
         let record = self.case.record;
         let ledger = settle(
             record,
@@ -434,6 +490,25 @@ impl<'a, 'r> Trial<'a, 'r> {
             split,
         });
     }
+}
+
+/// A tail in which slow requests take less than this longer, on average, is no finding: threads that share CPUs
+/// for a fraction of a millisecond do that on any machine. What a floor has to be is in its frame.
+const MATERIAL_NS: f64 = MILLISECOND as f64;
+/// A tail that is less than this part of the time of all requests of its endpoint is no finding either: a p99
+/// that is twice the p50 is one hundredth of it.
+const MATERIAL_SHARE: f64 = 0.02;
+
+/// Whether what a frame holds is worth a name. It is attributed in any case.
+fn is_material(case: &Case<'_>, endpoint: &EndpointCase, place: Place, frame: &Frame) -> bool {
+    if place != Place::Tail {
+        return true;
+    }
+    let each = frame.excess_ns / frame.requests.len().max(1) as f64;
+    let slow: u64 = frame.requests.iter().map(|&i| case.sample(i).latency_ns()).sum();
+    let fast: f64 = endpoint.latencies_ns.iter().map(|&ns| ns as f64).sum();
+    let all = fast.max(slow as f64);
+    each >= MATERIAL_NS && frame.excess_ns >= MATERIAL_SHARE * all
 }
 
 fn rounded(culprit: &Culprit) -> Culprit {

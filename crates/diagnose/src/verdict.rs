@@ -9,8 +9,9 @@ use crate::diagnosis::{Culprit, Evidence, Grade, Place, Prediction, Source};
 pub enum Verdict {
     /// The mechanism is at work.
     Found(Found),
-    /// It is not; the text says why, with the figure.
-    Cleared(String),
+    /// Its pattern was not seen; the text says so, with the figure. Whether it is ruled out with that is
+    /// for the mass balance to say ([`crate::ruled_out`]).
+    Absent(String),
     /// The run cannot tell.
     Blind {
         /// What is missing.

@@ -2,6 +2,7 @@
 //! through only when a SYN (or the data behind a lost ACK) was repeated (Linux
 //! `net/ipv4/tcp_ipv4.c`, `tcp_listendrop`; listen(2)).
 
+use slowpath_attribution::StateSet;
 use slowpath_core::nanos::{MILLISECOND, SECOND, Span};
 use slowpath_core::sample::{Outcome, Phase};
 use slowpath_core::samples::SampleRef;
@@ -50,13 +51,15 @@ const KEPT_OFF: f64 = 0.5;
 /// See the module.
 pub(super) static DETECTOR: Detector = Detector {
     examine: Examine::Endpoint(examine),
+    could_be: StateSet::HANDSHAKE,
+    in_trace: false,
     may_be_the_work: false,
 };
 
 fn examine(case: &Case<'_>, endpoint: &EndpointCase) -> Verdict {
     let (slow, failed) = victims(case, endpoint);
     if slow.is_empty() && failed.is_empty() {
-        return Verdict::Cleared("no connection waited for a repeated SYN".to_owned());
+        return Verdict::Absent("no connection waited for a repeated SYN".to_owned());
     }
     let Some(series) = case.series(&LISTENER_DROPS, &Subject::Target, "") else {
         let hidden = case.target_hidden();
@@ -75,19 +78,19 @@ fn examine(case: &Case<'_>, endpoint: &EndpointCase) -> Verdict {
     let slow = credited(case, slow, drops);
     let count = slow.len() + failed.len();
     if count == 0 {
-        return Verdict::Cleared(format!(
+        return Verdict::Absent(format!(
             "new connections answered as late as after a repeated segment, but the listener \
              dropped {drops:.0}, which repeated SYNs account for"
         ));
     }
     if drops < DROPS_EACH * count as f64 {
-        return Verdict::Cleared(format!(
+        return Verdict::Absent(format!(
             "{count} connections waited for a repeated segment, but the listener dropped {drops:.0}"
         ));
     }
     let kept_off = coverage(case, &throttled_spans(case));
     if kept_off >= KEPT_OFF {
-        return Verdict::Cleared(format!(
+        return Verdict::Absent(format!(
             "the listener dropped {drops:.0} connections, but its cgroup was kept off the CPUs for \
              {} of the time: the queue was full because of that",
             percent(kept_off)
@@ -98,7 +101,7 @@ fn examine(case: &Case<'_>, endpoint: &EndpointCase) -> Verdict {
         (all + 1, near + usize::from(is_near_second(dial)))
     });
     if (near as f64) < NEAR_SHARE * f64::from(all) {
-        return Verdict::Cleared(format!(
+        return Verdict::Absent(format!(
             "only {near} of {all} slow connections took a whole number of seconds"
         ));
     }

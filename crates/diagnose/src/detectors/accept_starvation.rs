@@ -1,6 +1,7 @@
 //! The server accepts new connections late although it could have them: they wait in the listener's
 //! queue, which does not overflow, while requests on connections that it has are answered as ever.
 
+use slowpath_attribution::StateSet;
 use slowpath_core::nanos::{MILLISECOND, Nanos, Span};
 use slowpath_core::signal::{LISTENER_DROPS, LISTENER_QUEUE, SERVER_SOCKETS};
 use slowpath_core::timeline::Subject;
@@ -36,6 +37,8 @@ const OVERFLOWS: f64 = 0.01;
 /// See the module.
 pub(super) static DETECTOR: Detector = Detector {
     examine: Examine::Endpoint(examine),
+    could_be: StateSet::QUEUED.and(StateSet::HANDSHAKE).and(StateSet::NETWORK).and(StateSet::UNTRACED),
+    in_trace: false,
     may_be_the_work: false,
 };
 
@@ -43,7 +46,7 @@ fn examine(case: &Case<'_>, endpoint: &EndpointCase) -> Verdict {
     let whole = claims(case, endpoint, 1.0);
     if whole.len() < NAMED_EPISODES {
         let (n, of) = (whole.len(), endpoint.completed.len());
-        return Verdict::Cleared(format!(
+        return Verdict::Absent(format!(
             "{n} of {of} requests came on a new connection and waited for longer than usual"
         ));
     }
@@ -61,7 +64,7 @@ fn examine(case: &Case<'_>, endpoint: &EndpointCase) -> Verdict {
     }
     let share = queue.share(case, endpoint);
     if share < NAMED_SHARE_LOW {
-        return Verdict::Cleared(format!(
+        return Verdict::Absent(format!(
             "of the time until new connections get their first sign, {} is spent in the listener's \
              queue ({} readings)",
             percent(share),
@@ -71,13 +74,13 @@ fn examine(case: &Case<'_>, endpoint: &EndpointCase) -> Verdict {
     let waits = claims(case, endpoint, share);
     let typical_ns = typical_ns(&waits);
     if typical_ns < WAKING_NS {
-        return Verdict::Cleared(format!(
+        return Verdict::Absent(format!(
             "new connections wait {} to be accepted, which waking a thread may take",
             human(typical_ns)
         ));
     }
     if let Some(text) = otherwise(case, &waits) {
-        return Verdict::Cleared(text);
+        return Verdict::Absent(text);
     }
     let in_queue = format!(
         "of the time until new connections get their first sign, {} is spent in the listener's queue, which \
@@ -94,7 +97,7 @@ fn judged(case: &Case<'_>, endpoint: &EndpointCase, in_queue: Evidence, waits: V
     let places = match Places::of(case) {
         Places::Free(how) => evidence(Source::Proc, SERVER_SOCKETS.id, how.to_owned()),
         Places::Taken(most) => {
-            return Verdict::Cleared(format!(
+            return Verdict::Absent(format!(
                 "new connections wait in the listener's queue, but only while the server has {most:.0} \
                  others, more than which it never has: it lacks places"
             ));
@@ -109,7 +112,7 @@ fn judged(case: &Case<'_>, endpoint: &EndpointCase, in_queue: Evidence, waits: V
     if let Some(busy) = looked.as_ref().map(|looked| all_were_busy(looked, &waits))
         && busy >= OTHERWISE
     {
-        return Verdict::Cleared(format!(
+        return Verdict::Absent(format!(
             "all threads that serve have requests in hand for {} of the time that new connections wait",
             percent(busy)
         ));
@@ -119,7 +122,7 @@ fn judged(case: &Case<'_>, endpoint: &EndpointCase, in_queue: Evidence, waits: V
     if let Some(beside) = Beside::of(case, &within) {
         let longer_ns = beside.longer_ns as f64;
         if longer_ns > BESIDE_MOST * typical_ns {
-            return Verdict::Cleared(format!(
+            return Verdict::Absent(format!(
                 "requests on connections that the server had wait as well while new ones do: a quarter \
                  of {} took {} longer or more",
                 beside.requests,

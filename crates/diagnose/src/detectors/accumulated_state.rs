@@ -1,6 +1,7 @@
 //! The server becomes slow, or refuses, once it was given so much: from a certain request on, counted
 //! since its start, and not from a certain time on.
 
+use slowpath_attribution::StateSet;
 use slowpath_core::stats::median::median;
 use slowpath_core::stats::trend::trend;
 
@@ -30,6 +31,8 @@ const GROWS_BY_CHANCE: f64 = 0.001;
 /// See the module.
 pub(super) static DETECTOR: Detector = Detector {
     examine: Examine::Endpoint(examine),
+    could_be: StateSet::ON_CPU.and(StateSet::LOCK).and(StateSet::QUEUED).and(StateSet::DISK).and(StateSet::MEMORY).and(StateSet::REPLY).and(StateSet::SLEEP).and(StateSet::UNKNOWN),
+    in_trace: false,
     may_be_the_work: false,
 };
 
@@ -39,7 +42,7 @@ fn examine(case: &Case<'_>, endpoint: &EndpointCase) -> Verdict {
     }
     let Some((cut_ns, fast_ns)) = endpoint.split.cut_ns.zip(endpoint.split.fast_ns) else {
         return growing(case, endpoint)
-            .unwrap_or_else(|| Verdict::Cleared("no request is slow beside others".to_owned()));
+            .unwrap_or_else(|| Verdict::Absent("no request is slow beside others".to_owned()));
     };
     let slow = |i: u32| {
         let ns = case.sample(i).latency_ns();
@@ -48,7 +51,7 @@ fn examine(case: &Case<'_>, endpoint: &EndpointCase) -> Verdict {
     match Changes::of(case, endpoint, slow) {
         Some(changes) => judged(case, endpoint, &changes, Place::Tail),
         None => growing(case, endpoint).unwrap_or_else(|| {
-            Verdict::Cleared(
+            Verdict::Absent(
                 "there is no request from which on most are slow, and before which none is".to_owned(),
             )
         }),
@@ -128,7 +131,7 @@ fn judged(
         plural(changes.of as u64, "repeat")
     );
     match changes.goes_by {
-        GoesBy::Time => Verdict::Cleared(format!("{text}; it goes by the time, not by their number")),
+        GoesBy::Time => Verdict::Absent(format!("{text}; it goes by the time, not by their number")),
         GoesBy::Requests if seen && case.restarts() => {
             found(case, endpoint, changes, (place, text))
         }

@@ -3,6 +3,7 @@
 //!
 //! A thread in the background that sends them with a lock that requests take is `lock-held-over-io`.
 
+use slowpath_attribution::StateSet;
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::SocketAddr;
 
@@ -11,7 +12,7 @@ use slowpath_core::trace::NO_STACK;
 
 use crate::case::{Case, EndpointCase};
 use crate::detectors::{Detector, Examine, sequential_fanout};
-use crate::diagnosis::{Culprit, Grade, Place, Segment, Source};
+use crate::diagnosis::{Culprit, Grade, Place, Phase, Source};
 use crate::predict::without_waits;
 use crate::telemetry;
 use crate::trace::calls::waits::waits;
@@ -29,6 +30,8 @@ const BY_LIBRARY: f64 = 0.5;
 /// See the module.
 pub(super) static DETECTOR: Detector = Detector {
     examine: Examine::Followed(examine),
+    could_be: StateSet::REPLY.and(StateSet::SEND_BLOCKED).and(StateSet::UNKNOWN),
+    in_trace: false,
     may_be_the_work: false,
 };
 
@@ -53,10 +56,10 @@ fn examine(case: &Case<'_>, endpoint: &EndpointCase, looked: &Looked<'_>) -> Ver
     if waited.is_empty() {
         let n = looked.join.walked.len();
         let text = format!("none of {n} requests waited for what is known as a collector of telemetry");
-        return unknown(looked, calls, known).unwrap_or_else(|| looked.cleared(endpoint, text));
+        return unknown(looked, calls, known).unwrap_or_else(|| Verdict::Absent(text));
     }
     if is_collector(inside) {
-        return Verdict::Cleared("the target collects telemetry itself: to send it on is its work".to_owned());
+        return Verdict::Absent("the target collects telemetry itself: to send it on is its work".to_owned());
     }
     let claims: Vec<Claim> = waited.iter().map(|w| w.claim).collect();
     if let Some(lead) = looked.too_small(case, endpoint, &claims) {
@@ -72,10 +75,10 @@ fn examine(case: &Case<'_>, endpoint: &EndpointCase, looked: &Looked<'_>) -> Ver
             "requests wait {} for a collector of telemetry, in the mean: as much as sending takes",
             human(each)
         );
-        return looked.cleared_if_followed(endpoint, text);
+        return Verdict::Absent(text);
     }
     let Some((remote, (why, grade))) = most_waited_for(&collectors, waited.iter().filter(counts)) else {
-        return looked.cleared(endpoint, "no slow request waited for a collector".to_owned());
+        return Verdict::Absent("no slow request waited for a collector".to_owned());
     };
     let (of, whose) = match place {
         Place::Tail => (known[1], " slow"),
@@ -158,7 +161,7 @@ impl Met {
 
     /// What a request waited for replies, which kept it in these parts.
     fn take(&mut self, inside: &Inside<'_>, walked: &Walked, parts: &[Part]) {
-        let own = |p: &&Piece| p.segment == Segment::Service && p.behalf == Behalf::Own;
+        let own = |p: &&Piece| p.segment == Phase::Service && p.behalf == Behalf::Own;
         for piece in walked.pieces.iter().filter(own) {
             let hops = inside.chains.hops(piece.chain);
             if waits(inside, piece, &hops, walked.joined.socket).is_none() {

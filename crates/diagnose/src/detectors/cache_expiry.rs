@@ -1,6 +1,7 @@
 //! Entries of a cache live for a constant time; the first request for a key after that pays for
 //! filling it again.
 
+use slowpath_attribution::StateSet;
 use crate::case::{Case, EndpointCase};
 use crate::constant::constant;
 use crate::detectors::{Detector, Examine};
@@ -14,13 +15,15 @@ use crate::verdict::{Amount, Claim, Found, Verdict, evidence, ms, percent};
 /// See the module.
 pub(super) static DETECTOR: Detector = Detector {
     examine: Examine::Endpoint(examine),
+    could_be: StateSet::ON_CPU.and(StateSet::RUNNABLE).and(StateSet::REPLY).and(StateSet::LOCK).and(StateSet::QUEUED).and(StateSet::SLEEP).and(StateSet::UNKNOWN),
+    in_trace: false,
     may_be_the_work: false,
 };
 
 fn examine(case: &Case<'_>, endpoint: &EndpointCase) -> Verdict {
     let Some(touches) = endpoint.touches(case) else {
         let text = "no requests for keys are slow beside others";
-        return Verdict::Cleared(text.to_owned());
+        return Verdict::Absent(text.to_owned());
     };
     let fill = || ask_others(case, endpoint, touches);
     let of_all = Expiry::of(touches, &fill);
@@ -29,7 +32,7 @@ fn examine(case: &Case<'_>, endpoint: &EndpointCase) -> Verdict {
     }
     match of_all {
         Ok(expiry) => found(case, endpoint, touches, &expiry),
-        Err(NoExpiry::Unrelated) => Verdict::Cleared(
+        Err(NoExpiry::Unrelated) => Verdict::Absent(
             "requests are not slow by the time since their key was last slow".to_owned(),
         ),
         Err(NoExpiry::Few) => lead(

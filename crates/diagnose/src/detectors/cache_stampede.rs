@@ -1,5 +1,6 @@
 //! Many requests for one key come while its entry is being filled: they wait for it, or fill it as well.
 
+use slowpath_attribution::StateSet;
 use slowpath_core::stats::beta::clopper_pearson;
 
 use crate::case::{Case, EndpointCase};
@@ -29,23 +30,25 @@ const RELAPSED_MOST: f64 = 0.5;
 /// See the module.
 pub(super) static DETECTOR: Detector = Detector {
     examine: Examine::Endpoint(examine),
+    could_be: StateSet::ON_CPU.and(StateSet::RUNNABLE).and(StateSet::REPLY).and(StateSet::LOCK).and(StateSet::QUEUED).and(StateSet::SLEEP).and(StateSet::UNKNOWN),
+    in_trace: false,
     may_be_the_work: false,
 };
 
 fn examine(case: &Case<'_>, endpoint: &EndpointCase) -> Verdict {
     let Some(touches) = endpoint.touches(case) else {
         let text = "no requests for keys are slow beside others";
-        return Verdict::Cleared(text.to_owned());
+        return Verdict::Absent(text.to_owned());
     };
     let herds = Herds::of(touches);
     if herds.with_followers < NAMED_EPISODES {
-        return Verdict::Cleared(format!(
+        return Verdict::Absent(format!(
             "{} slow requests were joined by further slow ones for their key",
             herds.with_followers
         ));
     }
     if let Some(pace) = pace_of_each_key(case, endpoint) {
-        return Verdict::Cleared(pace.of_each_key());
+        return Verdict::Absent(pace.of_each_key());
     }
     let (same, other, alone) = (herds.same.share(), herds.other.share(), herds.alone.share());
     let compared = format!(
@@ -57,10 +60,10 @@ fn examine(case: &Case<'_>, endpoint: &EndpointCase) -> Verdict {
     );
     let nobody = herds.nobody_before as f64 / herds.leaders.max(1) as f64;
     if same < SAME_SLOW || same < TIMES_OTHERS * alone || nobody < NOBODY_BEFORE {
-        return Verdict::Cleared(compared);
+        return Verdict::Absent(compared);
     }
     if herds.relapsed() > RELAPSED_MOST {
-        return Verdict::Cleared(format!(
+        return Verdict::Absent(format!(
             "{compared}; but {} of the slow ones that found none came right behind one that had ended: nothing was \
              filled then",
             percent(herds.relapsed())
@@ -70,7 +73,7 @@ fn examine(case: &Case<'_>, endpoint: &EndpointCase) -> Verdict {
     if Expiry::of(touches, &|| ask_others(case, endpoint, touches)).is_err() {
         let accompanied = herds.accompanied >= NAMED_EPISODES;
         if accompanied && same < TIMES_OTHERS * other {
-            return Verdict::Cleared(compared);
+            return Verdict::Absent(compared);
         }
         let counts = (herds.more_of_same as u64, herds.judged as u64);
         if !accompanied || clopper_pearson(counts.0, counts.1).0 <= 0.5 {

@@ -1,5 +1,6 @@
 //! The load generator could not keep its own schedule: what it measured is itself.
 
+use slowpath_attribution::StateSet;
 use slowpath_core::scenario::Model;
 use slowpath_core::signal::TOOL_LOOP_RUN;
 
@@ -12,6 +13,8 @@ use crate::verdict::{Amount, Found, Verdict, evidence, human, percent};
 /// See the module.
 pub(super) static DETECTOR: Detector = Detector {
     examine: Examine::Run(examine),
+    could_be: StateSet::CLIENT_LATE,
+    in_trace: false,
     may_be_the_work: false,
 };
 
@@ -42,7 +45,7 @@ fn examine(case: &Case<'_>) -> Verdict {
                 remedy: gap.map_or_else(String::new, |g| g.remedy.clone()),
             };
         }
-        return Verdict::Cleared(format!("loop {busy}; {lag}"));
+        return Verdict::Absent(format!("loop {busy}; {lag}"));
     };
     let mut proofs: Vec<Evidence> = vec![
         evidence(

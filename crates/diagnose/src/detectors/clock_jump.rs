@@ -1,5 +1,6 @@
 //! The host's wall clock was stepped, or the host slept, inside a measured window.
 
+use slowpath_attribution::StateSet;
 use slowpath_core::health::clocks;
 use slowpath_core::signal::{CLOCK_BOOTTIME_OFFSET, CLOCK_REALTIME_OFFSET, Signal};
 use slowpath_core::timeline::Subject;
@@ -12,6 +13,8 @@ use crate::verdict::{Amount, Found, Verdict, evidence, human};
 /// See the module.
 pub(super) static DETECTOR: Detector = Detector {
     examine: Examine::Run(examine),
+    could_be: StateSet::NONE,
+    in_trace: false,
     may_be_the_work: false,
 };
 
@@ -25,7 +28,7 @@ fn examine(case: &Case<'_>) -> Verdict {
         };
     };
     if steps.is_empty() && sleeps.is_empty() {
-        return Verdict::Cleared("no clock moved by more than 1 ms between readings".to_owned());
+        return Verdict::Absent("no clock moved by more than 1 ms between readings".to_owned());
     }
     let mut proofs: Vec<Evidence> = Vec::new();
     let mut note = |signal: &Signal, what: &str, found: &[f64]| {

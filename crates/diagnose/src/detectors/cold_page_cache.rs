@@ -1,6 +1,7 @@
 //! Requests wait for parts of files that are not in memory and come from the disk: when they read
 //! them, or touch memory that files are mapped to.
 
+use slowpath_attribution::StateSet;
 use slowpath_core::nanos::MILLISECOND;
 use slowpath_core::signal::PROCESS_FAULTS_MAJOR;
 
@@ -18,6 +19,8 @@ const FLOOR_LEAST_NS: f64 = 3.0 * MILLISECOND as f64;
 /// See the module.
 pub(super) static DETECTOR: Detector = Detector {
     examine: Examine::Endpoint(examine),
+    could_be: StateSet::DISK.and(StateSet::UNTRACED),
+    in_trace: true,
     may_be_the_work: true,
 };
 

@@ -1,6 +1,7 @@
 //! What is done for the first time takes longer: the first request for a key, or all requests for a
 //! while after the start. Of first requests on connections it cannot be told.
 
+use slowpath_attribution::StateSet;
 use std::collections::BTreeMap;
 
 use slowpath_core::nanos::{Span, scaled};
@@ -28,6 +29,8 @@ const LATER_SLOW_MOST: f64 = 0.25;
 /// See the module.
 pub(super) static DETECTOR: Detector = Detector {
     examine: Examine::Endpoint(examine),
+    could_be: StateSet::ON_CPU.and(StateSet::RUNNABLE).and(StateSet::INTERPRETER).and(StateSet::REPLY).and(StateSet::DISK).and(StateSet::LOCK).and(StateSet::QUEUED).and(StateSet::SLEEP).and(StateSet::UNKNOWN),
+    in_trace: false,
     may_be_the_work: false,
 };
 
@@ -85,7 +88,7 @@ fn examine(case: &Case<'_>, endpoint: &EndpointCase) -> Verdict {
     }
     if starts.slow.is_empty() {
         let text = "first requests, for keys and on connections, are no slower than later ones";
-        return Verdict::Cleared(format!("{text}, and so is the start"));
+        return Verdict::Absent(format!("{text}, and so is the start"));
     }
     Verdict::Lead {
         place: Place::Tail,

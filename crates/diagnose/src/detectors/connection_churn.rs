@@ -1,6 +1,7 @@
 //! Connections are made again and again although their client would keep them: the server ends them
 //! after so many requests, when they rest, or to make room for others (RFC 9112, 9.3 and 9.6).
 
+use slowpath_attribution::StateSet;
 use slowpath_core::signal::SERVER_SOCKETS;
 use slowpath_core::timeline::Subject;
 
@@ -35,18 +36,20 @@ const ROOM_SHARE: f64 = 0.9;
 /// See the module.
 pub(super) static DETECTOR: Detector = Detector {
     examine: Examine::Endpoint(examine),
+    could_be: StateSet::HANDSHAKE,
+    in_trace: false,
     may_be_the_work: false,
 };
 
 fn examine(case: &Case<'_>, endpoint: &EndpointCase) -> Verdict {
     if !are_kept(case, endpoint) {
         let text = "each request has a connection of its own, as the scenario asks";
-        return Verdict::Cleared(text.to_owned());
+        return Verdict::Absent(text.to_owned());
     }
     let ends = |e: &EndpointCase| !are_kept(case, e);
     if case.endpoints.iter().any(ends) {
         let text = "requests of another endpoint end the connections that they use, as the scenario asks";
-        return Verdict::Cleared(text.to_owned());
+        return Verdict::Absent(text.to_owned());
     }
     let dialled = again(case, endpoint);
     let claims = claims(case, &dialled);
@@ -56,13 +59,13 @@ fn examine(case: &Case<'_>, endpoint: &EndpointCase) -> Verdict {
         endpoint.completed.len()
     );
     let Some((each_ns, share)) = cost(case, &claims) else {
-        return Verdict::Cleared(told);
+        return Verdict::Absent(told);
     };
     let of_all = |e: &EndpointCase| again(case, e).len();
     let all: usize = case.endpoints.iter().map(of_all).sum();
     let taken = taken_along(case);
     if taken as f64 >= OTHERWISE * all as f64 {
-        return Verdict::Cleared(format!(
+        return Verdict::Absent(format!(
             "{told}, as failures and restarts of the server took up to {taken} along"
         ));
     }
@@ -78,7 +81,7 @@ fn examine(case: &Case<'_>, endpoint: &EndpointCase) -> Verdict {
         };
     }
     if !met.are_slow() || share < SHARE_LEAST {
-        return Verdict::Cleared(format!(
+        return Verdict::Absent(format!(
             "{told}: handshakes take {} ({} of such a request), and {}",
             human(each_ns as f64),
             percent(share),

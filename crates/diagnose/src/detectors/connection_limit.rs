@@ -1,6 +1,7 @@
 //! The server serves so many connections and no more: others are closed, refused, or wait until one
 //! is given up.
 
+use slowpath_attribution::StateSet;
 use slowpath_core::signal::{LISTENER_DROPS, LISTENER_QUEUE, SERVER_SOCKETS};
 use slowpath_core::stats::quantile::type_1;
 use slowpath_core::timeline::Subject;
@@ -32,6 +33,8 @@ const OTHERWISE: f64 = 0.5;
 /// See the module.
 pub(super) static DETECTOR: Detector = Detector {
     examine: Examine::Endpoint(examine),
+    could_be: StateSet::HANDSHAKE.and(StateSet::QUEUED).and(StateSet::NETWORK).and(StateSet::UNTRACED),
+    in_trace: false,
     may_be_the_work: false,
 };
 
@@ -40,13 +43,13 @@ fn examine(case: &Case<'_>, endpoint: &EndpointCase) -> Verdict {
     let away: Vec<u32> = away.filter(|&i| is_turned_away(case.sample(i))).collect();
     let share = away.len() as f64 / endpoint.offered.max(1) as f64;
     if share < NAMED_ERRORS {
-        return Verdict::Cleared(format!(
+        return Verdict::Absent(format!(
             "{} of the requests stayed without an answer on a new connection",
             percent(share)
         ));
     }
     if let Some(text) = otherwise(case, &away) {
-        return Verdict::Cleared(text);
+        return Verdict::Absent(text);
     }
     let room = Room::of(case);
     if room.events() < NAMED_EPISODES {
@@ -58,7 +61,7 @@ fn examine(case: &Case<'_>, endpoint: &EndpointCase) -> Verdict {
     }
     match room.step() {
         Some(step) if is_limit(&room, &step) => limited(case, endpoint, &away, &room, &step),
-        _ => Verdict::Cleared(
+        _ => Verdict::Absent(
             "connections were turned away whether many or few others were served".to_owned(),
         ),
     }

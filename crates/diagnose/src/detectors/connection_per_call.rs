@@ -1,6 +1,7 @@
 //! A connection is made for each request and given up behind it: by the scenario's own clients, or by
 //! the target whenever it asks another server. Handshakes are then in all of them.
 
+use slowpath_attribution::StateSet;
 use std::collections::BTreeSet;
 
 use slowpath_core::nanos::{Nanos, Span};
@@ -26,6 +27,8 @@ const OPENS_LEAST: f64 = 0.5;
 /// See the module.
 pub(super) static DETECTOR: Detector = Detector {
     examine: Examine::Endpoint(examine),
+    could_be: StateSet::REPLY.and(StateSet::UNKNOWN),
+    in_trace: false,
     // Whoever measures what new clients meet has asked for it.
     may_be_the_work: true,
 };
@@ -112,7 +115,7 @@ fn of_the_target(case: &Case<'_>, endpoint: &EndpointCase, own: &str) -> Verdict
         "{own}{} of {n} followed requests waited until the target had connected to another server",
         waited.len()
     );
-    looked.cleared(endpoint, text)
+    Verdict::Absent(text)
 }
 
 /// The parts of requests in which their thread, or one of the target that it asked, connects.
@@ -134,7 +137,7 @@ fn connecting(looked: &Looked<'_>) -> Vec<Claim> {
 /// Whether a request was asked for on a connection that nothing else was seen on.
 fn opens(looked: &Looked<'_>, calls: &Calls, walked: &Walked) -> bool {
     let sockets = &looked.inside.index.sockets;
-    let sample_span = walked.joined.part(crate::diagnosis::Segment::Service);
+    let sample_span = walked.joined.part(crate::diagnosis::Phase::Service);
     let own = calls.own(looked.inside, walked);
     own.calls.iter().any(|call| {
         let mut traffic = sockets.traffic(call.socket).iter();

@@ -1,6 +1,7 @@
 //! Requests wait for one of the few connections that the target has to another server, while others
 //! of its requests have all of them.
 
+use slowpath_attribution::StateSet;
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::SocketAddr;
 
@@ -9,7 +10,7 @@ use slowpath_core::trace::Call;
 
 use crate::case::{Case, EndpointCase};
 use crate::detectors::{Detector, Examine};
-use crate::diagnosis::{Culprit, Grade, Place, Segment, Source};
+use crate::diagnosis::{Culprit, Grade, Place, Phase, Source};
 use crate::predict::without_waits;
 use crate::trace::calls::lines::Lines;
 use crate::trace::calls::Asked;
@@ -38,6 +39,8 @@ const FULL_LEAST: f64 = 0.1;
 /// See the module.
 pub(super) static DETECTOR: Detector = Detector {
     examine: Examine::Followed(examine),
+    could_be: StateSet::QUEUED.and(StateSet::LOCK).and(StateSet::UNKNOWN),
+    in_trace: false,
     may_be_the_work: false,
 };
 
@@ -52,13 +55,13 @@ fn examine(case: &Case<'_>, endpoint: &EndpointCase, looked: &Looked<'_>) -> Ver
     let calls = looked.inside.calls(case);
     if calls.is_empty() {
         let text = "the target was not seen to ask any other server";
-        return Verdict::Cleared(text.to_owned());
+        return Verdict::Absent(text.to_owned());
     }
     let lines = calls.lines();
     let walked = looked.join.walked.iter();
     let own = walked.map(|walked| (walked, calls.own(looked.inside, walked).calls));
     let own: Vec<(&Walked, Vec<&Asked>)> = own.collect();
-    if let Some(blind) = in_user_space(endpoint, looked, &lines, &own) {
+    if let Some(blind) = in_user_space(looked, &lines, &own) {
         return blind;
     }
     let mut waited = Vec::new();
@@ -79,7 +82,7 @@ fn examine(case: &Case<'_>, endpoint: &EndpointCase, looked: &Looked<'_>) -> Ver
             over,
             looked.join.walked.len()
         );
-        return looked.cleared_if_followed(endpoint, text);
+        return Verdict::Absent(text);
     }
     let claims: Vec<Claim> = waited.iter().flat_map(|w| w.claims.iter().copied()).collect();
     if let Some(lead) = looked.too_small(case, endpoint, &claims) {
@@ -92,7 +95,6 @@ fn examine(case: &Case<'_>, endpoint: &EndpointCase, looked: &Looked<'_>) -> Ver
 /// Where what waits is kept in user space, and what requests asked for cannot be told, who waits for a
 /// connection is not to be seen: only that all of them are in use.
 fn in_user_space(
-    endpoint: &EndpointCase,
     looked: &Looked<'_>,
     lines: &BTreeMap<SocketAddr, Lines>,
     own: &[(&Walked, Vec<&Asked>)],
@@ -125,7 +127,7 @@ fn in_user_space(
             fullest.count,
             percent(full)
         );
-        looked.cleared_if_followed(endpoint, text)
+        Verdict::Absent(text)
     })
 }
 
@@ -139,7 +141,7 @@ fn waits(
 ) -> Vec<Waited> {
     let inside = looked.inside;
     let joined = &walked.joined;
-    let mut since = joined.part(Segment::Service).0;
+    let mut since = joined.part(Phase::Service).0;
     let mut all = Vec::new();
     for call in calls.iter().filter(|call| call.tid == joined.reader) {
         let Some(own) = lines.get(&call.remote) else {
@@ -193,7 +195,7 @@ fn waits_in_user_space(
     let since = before.and_then(|_| own.full_since(call.begin, HANDED_OVER_NS));
     let since = since.filter(|_| own.most >= LINES_LEAST)?;
     let idle = walked.pieces.iter().filter(|piece| {
-        piece.segment == Segment::Service && piece.leaf.kind == LeafKind::RuntimeIdle
+        piece.segment == Phase::Service && piece.leaf.kind == LeafKind::RuntimeIdle
     });
     let full = idle.flat_map(|piece| own.full(piece.begin.max(since), piece.end.min(call.begin)));
     let claims: Vec<Claim> = full.map(|span| Claim::between(sample, span)).collect();

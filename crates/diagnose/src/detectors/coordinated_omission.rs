@@ -1,6 +1,7 @@
 //! Users who wait for a slow answer send nothing meanwhile: what a steady stream of requests would have met
 //! is in no percentile of theirs.
 
+use slowpath_attribution::StateSet;
 use slowpath_core::scenario::Model;
 use slowpath_core::stats::selection::Selection;
 
@@ -19,12 +20,14 @@ const FEWEST: usize = 1_000;
 /// See the module.
 pub(super) static DETECTOR: Detector = Detector {
     examine: Examine::Run(examine),
+    could_be: StateSet::NONE,
+    in_trace: false,
     may_be_the_work: false,
 };
 
 fn examine(case: &Case<'_>) -> Verdict {
     let Model::Closed { users, .. } = case.record.manifest.plan.scenario.load.model else {
-        return Verdict::Cleared(
+        return Verdict::Absent(
             "latency starts when a request is due: what it waits for a free connection is part of it".to_owned(),
         );
     };
@@ -32,7 +35,7 @@ fn examine(case: &Case<'_>) -> Verdict {
     let latencies: Vec<u64> = all.copied().collect();
     let n = latencies.len();
     if n < FEWEST {
-        return Verdict::Cleared(format!("{n} requests have no 99th percentile to speak of"));
+        return Verdict::Absent(format!("{n} requests have no 99th percentile to speak of"));
     }
     let each_ns = case.measured_ns() as f64 * f64::from(users) / n as f64;
     let total = n as f64 + latencies.iter().map(|&ns| (ns as f64 / each_ns).floor()).sum::<f64>();
@@ -48,7 +51,7 @@ fn examine(case: &Case<'_>) -> Verdict {
         human(steady)
     );
     if steady < TIMES * users_ns as f64 {
-        return Verdict::Cleared(text);
+        return Verdict::Absent(text);
     }
     Verdict::Blind {
         missing: format!("what a steady stream of requests meets: users wait for their answers; {text}"),

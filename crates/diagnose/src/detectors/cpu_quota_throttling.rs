@@ -1,6 +1,7 @@
 //! The target's cgroup used up its CPU quota and was kept off the CPUs until the next period
 //! (Linux `kernel/sched/fair.c`, CFS bandwidth control; Documentation/scheduler/sched-bwc.rst).
 
+use slowpath_attribution::StateSet;
 use slowpath_core::signal::{
     CGROUP_PERIODS, CGROUP_QUOTA, CGROUP_THROTTLED, CGROUP_THROTTLED_PERIODS,
 };
@@ -32,6 +33,8 @@ const PERIODS_ALIKE: f64 = 2.0;
 /// See the module.
 pub(super) static DETECTOR: Detector = Detector {
     examine: Examine::Endpoint(examine),
+    could_be: StateSet::NONE,
+    in_trace: false,
     may_be_the_work: false,
 };
 
@@ -51,10 +54,10 @@ fn examine(case: &Case<'_>, endpoint: &EndpointCase) -> Verdict {
     let (periods, hit) = (increase(periods), increase(hit));
     let share = if periods > 0.0 { hit / periods } else { 0.0 };
     if periods == 0.0 && series(&CGROUP_QUOTA).is_none() {
-        return Verdict::Cleared("no CPU quota binds the target".to_owned());
+        return Verdict::Absent("no CPU quota binds the target".to_owned());
     }
     if share < PERIODS_LEAST {
-        return Verdict::Cleared(format!("throttled in {hit:.0} of {periods:.0} periods"));
+        return Verdict::Absent(format!("throttled in {hit:.0} of {periods:.0} periods"));
     }
     let (period_ns, spans) = (period_ns(case), throttled_spans(case));
     let requests = match &endpoint.tail {
@@ -63,7 +66,7 @@ fn examine(case: &Case<'_>, endpoint: &EndpointCase) -> Verdict {
     };
     let touched = touched(case, requests, &spans);
     if touched < SLOW_TOUCHED {
-        return Verdict::Cleared(format!(
+        return Verdict::Absent(format!(
             "throttled in {} of the periods, but only {} of the slow requests overlap that",
             percent(share),
             percent(touched)
@@ -79,7 +82,7 @@ fn examine(case: &Case<'_>, endpoint: &EndpointCase) -> Verdict {
         );
         let typical_ns = typical_ns(case, requests);
         if typical_ns < PERIODS_ALIKE * period_ns {
-            return Verdict::Cleared(format!("{text}: no more than by chance"));
+            return Verdict::Absent(format!("{text}: no more than by chance"));
         }
         return Verdict::Lead {
             place: endpoint.place_of(&claims),

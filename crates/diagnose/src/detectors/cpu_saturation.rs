@@ -1,6 +1,7 @@
 //! The target used all the CPU that it could: a thread that never stopped, all CPUs it may run
 //! on, or one CPU's worth shared between threads that take turns. Requests queue for it.
 
+use slowpath_attribution::StateSet;
 use slowpath_core::nanos::Span;
 use slowpath_core::signal::THREAD_RUN;
 
@@ -24,6 +25,8 @@ const SLOW_TOUCHED: f64 = 0.8;
 /// See the module.
 pub(super) static DETECTOR: Detector = Detector {
     examine: Examine::Endpoint(examine),
+    could_be: StateSet::RUNNABLE,
+    in_trace: false,
     may_be_the_work: false,
 };
 
@@ -34,7 +37,7 @@ fn examine(case: &Case<'_>, endpoint: &EndpointCase) -> Verdict {
     let stretches = stretches(case);
     if stretches.is_empty() && grid(case).next().is_some() {
         let text = "the cgroup was throttled all the time: quota is missing, not CPUs";
-        return Verdict::Cleared(text.to_owned());
+        return Verdict::Absent(text.to_owned());
     }
     if stretches.is_empty() {
         let gap = case.timeline().gap(&THREAD_RUN);
@@ -59,7 +62,7 @@ fn examine(case: &Case<'_>, endpoint: &EndpointCase) -> Verdict {
     let requests = tail.map_or(&endpoint.completed, |tail| &tail.requests);
     let touched = touched(case, requests, &spans);
     if touched < SLOW_TOUCHED {
-        return Verdict::Cleared(format!(
+        return Verdict::Absent(format!(
             "the target used {used:.2} CPUs on average and was saturated for {} of the time; {} \
              of the slow requests overlap that",
             percent(share),
@@ -68,7 +71,7 @@ fn examine(case: &Case<'_>, endpoint: &EndpointCase) -> Verdict {
     }
     let waiting = median_in_flight(case, requests);
     if waiting < QUEUE_LEAST {
-        return Verdict::Cleared(format!(
+        return Verdict::Absent(format!(
             "the target was saturated for {} of the time, but requests did not queue: {waiting} \
              others under way at the median",
             percent(share)
@@ -76,7 +79,7 @@ fn examine(case: &Case<'_>, endpoint: &EndpointCase) -> Verdict {
     }
     if ignores_the_queue(case, endpoint) {
         let text = "it was saturated, but requests that found others before them took no longer";
-        return Verdict::Cleared(text.to_owned());
+        return Verdict::Absent(text.to_owned());
     }
     found(
         case,

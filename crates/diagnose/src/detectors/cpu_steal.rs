@@ -1,6 +1,7 @@
 //! The hypervisor has the machine's CPUs while the machine could run. From inside of the machine that is
 //! never more than consistent with slow requests, and it says nothing of the server.
 
+use slowpath_attribution::StateSet;
 use slowpath_core::nanos::{MILLISECOND, Span};
 use slowpath_core::signal::HOST_CPU_STEAL;
 use slowpath_core::timeline::Subject;
@@ -28,6 +29,8 @@ const MOSTLY: f64 = 0.5;
 /// See the module.
 pub(super) static DETECTOR: Detector = Detector {
     examine: Examine::Endpoint(examine),
+    could_be: StateSet::NONE,
+    in_trace: false,
     may_be_the_work: false,
 };
 
@@ -50,7 +53,7 @@ fn examine(case: &Case<'_>, endpoint: &EndpointCase) -> Verdict {
     };
     let stolen = stolen(case);
     if host.steal < STOLEN_LEAST || stolen.is_empty() {
-        return Verdict::Cleared(format!(
+        return Verdict::Absent(format!(
             "the hypervisor took {} of the CPU time",
             percent(host.steal)
         ));
@@ -70,11 +73,11 @@ fn examine(case: &Case<'_>, endpoint: &EndpointCase) -> Verdict {
     }
     let Some(tail) = &endpoint.tail else {
         let text = "no requests are slower than others in the time that is stolen from";
-        return Verdict::Cleared(text.to_owned());
+        return Verdict::Absent(text.to_owned());
     };
     let in_slow = share_of(case, &tail.requests, &spans);
     if in_slow < ENRICHED * covered {
-        return Verdict::Cleared(format!(
+        return Verdict::Absent(format!(
             "slow requests spend {} of their time where CPU time is stolen, which is {} of the time: no \
              more than by chance",
             percent(in_slow),

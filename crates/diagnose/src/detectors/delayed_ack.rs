@@ -1,6 +1,7 @@
 //! Nagle's algorithm on the server holds the end of a response until the client's delayed
 //! acknowledgement of its beginning (RFC 896, RFC 1122 4.2.3.2; Linux `TCP_DELACK_MIN` = 40 ms).
 
+use slowpath_attribution::StateSet;
 use slowpath_core::nanos::MILLISECOND;
 use slowpath_core::sample::Outcome;
 use slowpath_core::samples::SampleRef;
@@ -41,6 +42,8 @@ const ACKS_AGREE: f64 = 0.8;
 /// See the module.
 pub(super) static DETECTOR: Detector = Detector {
     examine: Examine::Endpoint(examine),
+    could_be: StateSet::CLIENT.and(StateSet::NETWORK).and(StateSet::SEND_BLOCKED).and(StateSet::UNTRACED),
+    in_trace: false,
     may_be_the_work: false,
 };
 
@@ -57,14 +60,14 @@ fn examine(case: &Case<'_>, endpoint: &EndpointCase) -> Verdict {
         .copied()
         .collect();
     if held.len() < FEWEST || (held.len() as f64) < OF_SILENCES * silent.len() as f64 {
-        return Verdict::Cleared(format!(
+        return Verdict::Absent(format!(
             "{} of {} responses fell silent for 38 to 50 ms",
             held.len(),
             endpoint.completed.len()
         ));
     }
     let witness = match server_side(case, &held) {
-        Some(Witness::Refutes(text)) => return Verdict::Cleared(text),
+        Some(Witness::Refutes(text)) => return Verdict::Absent(text),
         Some(Witness::Agrees(proof)) => Some(proof),
         None => None,
     };

@@ -1,5 +1,6 @@
 //! Requests wait until names are looked up: a resolver is asked on the way to whoever is to be asked.
 
+use slowpath_attribution::StateSet;
 use std::collections::BTreeSet;
 
 use slowpath_core::nanos::MILLISECOND;
@@ -31,6 +32,8 @@ const TRACEPOINTS: [&str; 3] = [
 /// See the module.
 pub(super) static DETECTOR: Detector = Detector {
     examine: Examine::Followed(examine),
+    could_be: StateSet::REPLY.and(StateSet::UNKNOWN),
+    in_trace: false,
     may_be_the_work: true,
 };
 
@@ -48,7 +51,7 @@ fn examine(case: &Case<'_>, endpoint: &EndpointCase, looked: &Looked<'_>) -> Ver
         met.take(inside, &lookups, calls, walked);
     }
     if met.waited.is_empty() {
-        return nothing(&met, endpoint, looked, lookups.is_empty());
+        return nothing(&met, looked, lookups.is_empty());
     }
     let claims: Vec<Claim> = met.waited.iter().map(|w| w.claim).collect();
     if let Some(blind) = looked.too_small(case, endpoint, &claims) {
@@ -57,12 +60,12 @@ fn examine(case: &Case<'_>, endpoint: &EndpointCase, looked: &Looked<'_>) -> Ver
     let place = endpoint.place_among(&claims, met.known[1], met.known[0]);
     if place == Place::Tail && !met.waited.iter().any(|w| w.slow) {
         let text = "no slow request that was followed waited for names".to_owned();
-        return looked.cleared_if_followed(endpoint, text);
+        return Verdict::Absent(text);
     }
     let each = met.each_ns(place);
     if place == Place::Floor && each < FLOOR_LEAST_NS {
         let text = format!("requests wait {} for names, in the median: as much as asking takes", human(each));
-        return looked.cleared_if_followed(endpoint, text);
+        return Verdict::Absent(text);
     }
     found(case, endpoint, looked, (place, each), &met, claims)
 }
@@ -121,7 +124,7 @@ fn found(
 }
 
 /// Why nobody waited for names, if that can be told.
-fn nothing(met: &Met, endpoint: &EndpointCase, looked: &Looked<'_>, is_none_asked: bool) -> Verdict {
+fn nothing(met: &Met, looked: &Looked<'_>, is_none_asked: bool) -> Verdict {
     let n = looked.join.walked.len();
     let unseen = met.unseen_ns as f64 / met.whole_ns.max(1) as f64;
     if unseen >= UNSEEN_LEAST {
@@ -136,7 +139,7 @@ fn nothing(met: &Met, endpoint: &EndpointCase, looked: &Looked<'_>, is_none_aske
     }
     if is_none_asked {
         let text = "no thread of the target was seen to ask a resolver for a name (ports 53, 853 and 5353)";
-        return Verdict::Cleared(text.to_owned());
+        return Verdict::Absent(text.to_owned());
     }
     if !looked.are_most(met.known) {
         return Verdict::Blind {
@@ -149,5 +152,5 @@ fn nothing(met: &Met, endpoint: &EndpointCase, looked: &Looked<'_>, is_none_aske
         };
     }
     let text = format!("names are looked up, but none of {n} followed requests waited for that");
-    looked.cleared_if_followed(endpoint, text)
+    Verdict::Absent(text)
 }

@@ -1,6 +1,7 @@
 //! A thread that serves many connections in turn is kept from a request by something long that it
 //! does for another, or for nobody.
 
+use slowpath_attribution::StateSet;
 use slowpath_core::trace::NO_STACK;
 
 use crate::case::{Case, EndpointCase};
@@ -20,6 +21,8 @@ const MOSTLY_LONG: f64 = 0.5;
 /// See the module.
 pub(super) static DETECTOR: Detector = Detector {
     examine: Examine::Followed(examine),
+    could_be: StateSet::QUEUED.and(StateSet::UNKNOWN),
+    in_trace: false,
     may_be_the_work: false,
 };
 
@@ -27,13 +30,13 @@ fn examine(case: &Case<'_>, endpoint: &EndpointCase, looked: &Looked<'_>) -> Ver
     let loops = &looked.inside.loops;
     if loops.is_empty() {
         let text = "no thread was seen to serve connections by turns: there is no event loop";
-        return Verdict::Cleared(text.to_owned());
+        return Verdict::Absent(text.to_owned());
     }
     let waits = behind_the_loop(looked);
     if waits.is_empty() {
         let n = looked.join.walked.len();
         let text = format!("none of {n} requests waited while its event loop did something else");
-        return Verdict::Cleared(text);
+        return Verdict::Absent(text);
     }
     let (usual_ns, long_ns) = usual_and_long_ns(looked);
     let sum = |all: &[Picked<'_>]| all.iter().map(|p| p.piece.len_ns() as f64).sum::<f64>();
@@ -48,7 +51,7 @@ fn examine(case: &Case<'_>, endpoint: &EndpointCase, looked: &Looked<'_>) -> Ver
     });
     let long = sum(&picked);
     if long < MOSTLY_LONG * all_ns {
-        return Verdict::Cleared(format!(
+        return Verdict::Absent(format!(
             "requests wait for their event loop, but for {} of that it does what takes less than \
              {}: a queue of short requests",
             percent(1.0 - long / all_ns),

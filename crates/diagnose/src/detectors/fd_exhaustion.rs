@@ -1,6 +1,7 @@
 //! A process of the server has as many descriptors open as it may: it can accept nobody and open
 //! nothing (accept(2), open(2), `EMFILE`).
 
+use slowpath_attribution::StateSet;
 use slowpath_core::sample::Outcome;
 use slowpath_core::samples::SampleRef;
 use slowpath_core::signal::{LISTENER_QUEUE, PROCESS_FDS};
@@ -22,6 +23,8 @@ const OWN_ERRORS: std::ops::RangeInclusive<u16> = 500..=599;
 /// See the module.
 pub(super) static DETECTOR: Detector = Detector {
     examine: Examine::Endpoint(examine),
+    could_be: StateSet::HANDSHAKE,
+    in_trace: false,
     may_be_the_work: false,
 };
 
@@ -30,7 +33,7 @@ fn examine(case: &Case<'_>, endpoint: &EndpointCase) -> Verdict {
     let failed: Vec<SampleRef<'_>> = failed.filter(|s| is_symptom(*s)).collect();
     let share = failed.len() as f64 / endpoint.offered.max(1) as f64;
     if share < NAMED_ERRORS {
-        return Verdict::Cleared(format!(
+        return Verdict::Absent(format!(
             "{} of the requests stayed without an answer on a new connection, or got a 5xx",
             percent(share)
         ));
@@ -44,7 +47,7 @@ fn examine(case: &Case<'_>, endpoint: &EndpointCase) -> Verdict {
     if (exhausted as f64) < AT_FAILURES * failed.len() as f64 {
         let at = failed.last().and_then(|sample| files.at(sample.done()));
         let (used, limit) = at.unwrap_or_default();
-        return Verdict::Cleared(format!(
+        return Verdict::Absent(format!(
             "a process used {used:.0} of {limit:.0} descriptors when requests failed, and all at {} of \
              the failures",
             percent(exhausted as f64 / failed.len() as f64)

@@ -4,6 +4,7 @@
 //! dependency; what makes it a timer is that the target neither computes nor talks to anybody in
 //! that time, and that its threads are seen in timed waits just when requests wait.
 
+use slowpath_attribution::StateSet;
 use slowpath_core::trace::Depth;
 
 use crate::case::{Case, EndpointCase};
@@ -33,12 +34,14 @@ const NOT_TOLD: &str = "; whether the server pauses there between two attempts t
 /// See the module.
 pub(super) static DETECTOR: Detector = Detector {
     examine: Examine::Endpoint(examine),
+    could_be: StateSet::SLEEP.and(StateSet::UNKNOWN),
+    in_trace: false,
     may_be_the_work: true,
 };
 
 fn examine(case: &Case<'_>, endpoint: &EndpointCase) -> Verdict {
     let Some(delay) = constant(case, endpoint) else {
-        return Verdict::Cleared("no phase of the requests has a constant length".to_owned());
+        return Verdict::Absent("no phase of the requests has a constant length".to_owned());
     };
     if let Some((missing, remedy)) = case.target_hidden() {
         let constant = human(delay.constant_ns as f64);
@@ -50,7 +53,7 @@ fn examine(case: &Case<'_>, endpoint: &EndpointCase) -> Verdict {
     }
     // Threads that sleep just then may do so for somebody else.
     if let Word::Other(text) = word(case, endpoint, &delay.claims()) {
-        return Verdict::Cleared(format!("{} recurs, but {text}", human(delay.constant_ns as f64)));
+        return Verdict::Absent(format!("{} recurs, but {text}", human(delay.constant_ns as f64)));
     }
     let Some(computing) = computing(case, &delay.waits) else {
         return Verdict::Blind {
@@ -122,7 +125,7 @@ fn busy(
     }
     let alone = case.endpoints.len() == 1 && delay.place == Place::Floor;
     if alone && text.is_none() {
-        return Verdict::Cleared(format!(
+        return Verdict::Absent(format!(
             "{constant} recurs in every request, but the target computes for {most} of it"
         ));
     }

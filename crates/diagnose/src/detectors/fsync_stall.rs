@@ -4,6 +4,7 @@
 //! Only waits of the thread that has the request, or of one that it asked, are meant: who waits for a
 //! lock whose holder syncs waits for the lock.
 
+use slowpath_attribution::StateSet;
 use slowpath_core::nanos::MILLISECOND;
 
 use crate::case::{Case, EndpointCase};
@@ -20,6 +21,8 @@ const FLOOR_LEAST_NS: f64 = 3.0 * MILLISECOND as f64;
 /// See the module.
 pub(super) static DETECTOR: Detector = Detector {
     examine: Examine::Endpoint(examine),
+    could_be: StateSet::DISK.and(StateSet::UNTRACED),
+    in_trace: true,
     may_be_the_work: true,
 };
 

@@ -1,5 +1,6 @@
 //! Threads of the server wait to be let into an interpreter that runs one of them at a time.
 
+use slowpath_attribution::StateSet;
 use std::collections::BTreeMap;
 
 use slowpath_core::nanos::MILLISECOND;
@@ -27,6 +28,8 @@ const RUNS: f64 = 0.5;
 /// See the module.
 pub(super) static DETECTOR: Detector = Detector {
     examine: Examine::Followed(examine),
+    could_be: StateSet::INTERPRETER.and(StateSet::HOLDER_UNKNOWN).and(StateSet::UNTRACED),
+    in_trace: false,
     may_be_the_work: false,
 };
 
@@ -57,7 +60,7 @@ fn examine(case: &Case<'_>, endpoint: &EndpointCase, looked: &Looked<'_>) -> Ver
         } else {
             format!("none of {n} requests waited to be let into an interpreter")
         };
-        return looked.cleared(endpoint, text);
+        return Verdict::Absent(text);
     }
     let claims = claims(&picked);
     if let Some(lead) = looked.too_small(case, endpoint, &claims) {

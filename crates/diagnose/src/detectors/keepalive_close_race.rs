@@ -2,6 +2,7 @@
 //! (RFC 9112, 9.3.1 and 9.6: "a client might send a request while the server is closing an idle
 //! connection").
 
+use slowpath_attribution::StateSet;
 use slowpath_core::stats::quantile::type_1;
 
 use crate::case::{Case, EndpointCase};
@@ -30,6 +31,8 @@ const SERVER_ENDED: f64 = 0.8;
 /// See the module.
 pub(super) static DETECTOR: Detector = Detector {
     examine: Examine::Endpoint(examine),
+    could_be: StateSet::NONE,
+    in_trace: false,
     may_be_the_work: false,
 };
 
@@ -37,12 +40,12 @@ fn examine(case: &Case<'_>, endpoint: &EndpointCase) -> Verdict {
     let own = Reuses::ended(case, endpoint);
     let share = own.len() as f64 / endpoint.offered.max(1) as f64;
     if own.is_empty() {
-        return Verdict::Cleared(
+        return Verdict::Absent(
             "no connection that had been used before ended under a request".to_owned(),
         );
     }
     if share < NAMED_ERRORS {
-        return Verdict::Cleared(format!(
+        return Verdict::Absent(format!(
             "{} of the requests met the end of a connection that had been used before",
             percent(share)
         ));
@@ -109,7 +112,7 @@ fn unmoved(reuses: &Reuses<'_, '_>, step: Option<Step>) -> Verdict {
         let failed = percent(hazard_beyond(&step));
         format!(", and of those with longer ones {failed} failed")
     });
-    Verdict::Cleared(format!(
+    Verdict::Absent(format!(
         "connections ended under requests after idle gaps of any length: {shorter} with shorter \
          gaps than usual for them went well{beyond}"
     ))
@@ -130,7 +133,7 @@ fn judged(
         rivals[1]
     };
     if gain > step.gain + LIKELIER.ln() {
-        return Verdict::Cleared(format!(
+        return Verdict::Absent(format!(
             "{} explains better which requests met the end of their connection",
             rival.describe()
         ));

@@ -1,5 +1,6 @@
 //! Requests wait for a lock, and the thread that has it works.
 
+use slowpath_attribution::StateSet;
 use crate::case::{Case, EndpointCase};
 use crate::detectors::{Detector, Examine};
 use crate::diagnosis::{Culprit, Grade};
@@ -13,6 +14,8 @@ use crate::verdict::{Amount, Found, Verdict, percent};
 /// See the module.
 pub(super) static DETECTOR: Detector = Detector {
     examine: Examine::Endpoint(examine),
+    could_be: StateSet::LOCK.and(StateSet::QUEUED).and(StateSet::UNKNOWN),
+    in_trace: true,
     may_be_the_work: false,
 };
 

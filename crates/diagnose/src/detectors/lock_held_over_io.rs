@@ -5,6 +5,7 @@
 //! What tells them apart is asked for: a stack, the owner that is written in the lock, waiters that
 //! hand it on, or several that wait at one address.
 
+use slowpath_attribution::StateSet;
 use slowpath_core::stats::period::period;
 
 use crate::case::{Case, EndpointCase};
@@ -24,6 +25,8 @@ use crate::verdict::{Amount, Found, Verdict, evidence, human, ms};
 /// See the module.
 pub(super) static DETECTOR: Detector = Detector {
     examine: Examine::Endpoint(examine),
+    could_be: StateSet::LOCK.and(StateSet::QUEUED).and(StateSet::UNKNOWN),
+    in_trace: true,
     may_be_the_work: false,
 };
 

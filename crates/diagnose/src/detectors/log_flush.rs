@@ -4,6 +4,7 @@
 //! Whoever waits for the lock of a logger, or for the loop, of a thread that is stuck in such a write
 //! waits for the log as well.
 
+use slowpath_attribution::StateSet;
 use std::collections::BTreeMap;
 
 use slowpath_core::signal::PROCESS_THREADS_WRITING;
@@ -11,7 +12,7 @@ use slowpath_core::trace::NO_STACK;
 
 use crate::case::{Case, EndpointCase};
 use crate::detectors::{Detector, Examine};
-use crate::diagnosis::{Culprit, Grade, Segment, Source};
+use crate::diagnosis::{Culprit, Grade, Phase, Source};
 use crate::predict::without_waits;
 use crate::trace::looked::{Looked, Picked, claims};
 use crate::trace::own_code::own_frame;
@@ -26,6 +27,8 @@ const FOUND_LEAST: f64 = 3.0;
 /// See the module.
 pub(super) static DETECTOR: Detector = Detector {
     examine: Examine::Followed(examine),
+    could_be: StateSet::SEND_BLOCKED.and(StateSet::LOCK).and(StateSet::OTHER_END).and(StateSet::UNTRACED),
+    in_trace: false,
     may_be_the_work: false,
 };
 
@@ -41,13 +44,13 @@ struct Written {
 fn examine(case: &Case<'_>, endpoint: &EndpointCase, looked: &Looked<'_>) -> Verdict {
     let readers = Readers::of(looked.inside);
     let picked = looked.pick(|_, piece, hops| {
-        matches!(piece.segment, Segment::Unread | Segment::Service)
+        matches!(piece.segment, Phase::Unread | Phase::Service)
             && readers.stuck(looked.inside, hops, piece.begin).is_some()
     });
     if picked.is_empty() {
         let n = looked.join.walked.len();
         let text = format!("none of {n} requests waited until what it wrote to a pipe or a terminal was taken");
-        return looked.cleared(endpoint, text);
+        return Verdict::Absent(text);
     }
     let claims = claims(&picked);
     if let Some(lead) = looked.too_small(case, endpoint, &claims) {
@@ -68,7 +71,7 @@ fn examine(case: &Case<'_>, endpoint: &EndpointCase, looked: &Looked<'_>) -> Ver
         };
     }
     if written.share < ONE_LOG || !is_log(&written.most) {
-        return Verdict::Cleared(format!(
+        return Verdict::Absent(format!(
             "requests wait until what they write is taken, but of {} findings of a thread that waits \
              in a write {} are of one log (most: {})",
             written.findings,

@@ -1,6 +1,7 @@
 //! The server answers that all is well and does not do what was asked: its answers come sooner and
 //! lack what they should hold.
 
+use slowpath_attribution::StateSet;
 use std::collections::BTreeMap;
 
 use slowpath_core::nanos::scaled;
@@ -26,6 +27,8 @@ const WELL: std::ops::Range<u16> = 200..300;
 /// See the module.
 pub(super) static DETECTOR: Detector = Detector {
     examine: Examine::Endpoint(examine),
+    could_be: StateSet::NONE,
+    in_trace: false,
     may_be_the_work: false,
 };
 
@@ -38,7 +41,7 @@ fn examine(case: &Case<'_>, endpoint: &EndpointCase) -> Verdict {
     let lost: Vec<SampleRef<'_>> = failed.filter(is_lost).collect();
     let touched = lost.len() as f64 / endpoint.offered.max(1) as f64;
     if lost.len() < NAMED_EPISODES || touched < NAMED_ERRORS {
-        return Verdict::Cleared(format!(
+        return Verdict::Absent(format!(
             "{} of {} lack what the scenario expects of them",
             lost.len(),
             plural(endpoint.offered, "answer")

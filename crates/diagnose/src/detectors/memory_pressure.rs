@@ -1,6 +1,7 @@
 //! Requests wait for memory: there is none left for their cgroup or their host, so that it is freed
 //! first, or what they touch has to come back from swap.
 
+use slowpath_attribution::StateSet;
 use slowpath_core::nanos::MILLISECOND;
 
 use crate::case::{Case, EndpointCase};
@@ -16,6 +17,8 @@ const FLOOR_LEAST_NS: f64 = MILLISECOND as f64;
 /// See the module.
 pub(super) static DETECTOR: Detector = Detector {
     examine: Examine::Endpoint(examine),
+    could_be: StateSet::MEMORY.and(StateSet::DISK).and(StateSet::UNTRACED),
+    in_trace: true,
     may_be_the_work: false,
 };
 

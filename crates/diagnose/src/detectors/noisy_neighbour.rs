@@ -1,6 +1,7 @@
 //! Threads of the server that could run wait for a CPU that one other process of the host has. It says
 //! nothing of the server.
 
+use slowpath_attribution::StateSet;
 use slowpath_core::signal::HOST_CPU_BUSY;
 
 use crate::case::{Case, EndpointCase};
@@ -14,6 +15,8 @@ use crate::verdict::{Amount, Found, Verdict, evidence, percent};
 /// See the module.
 pub(super) static DETECTOR: Detector = Detector {
     examine: Examine::Endpoint(examine),
+    could_be: StateSet::RUNNABLE.and(StateSet::UNTRACED),
+    in_trace: true,
     may_be_the_work: false,
 };
 
@@ -28,7 +31,7 @@ fn examine(case: &Case<'_>, endpoint: &EndpointCase) -> Verdict {
         } else {
             "several others have, of which none stands out"
         };
-        return Verdict::Cleared(format!("the server's threads wait for CPUs that {whose}"));
+        return Verdict::Absent(format!("the server's threads wait for CPUs that {whose}"));
     };
     let mut proofs = vec![waits.evidence()];
     if let Some(host) = HostCpu::within(case, &case.windows) {

@@ -1,6 +1,7 @@
 //! What slowpath itself looks at makes the server slow: requests in traced stretches take longer than in those
 //! left untraced.
 
+use slowpath_attribution::StateSet;
 use crate::case::Case;
 use crate::detectors::{Detector, Examine};
 use crate::diagnosis::{Culprit, Grade, Place, Source};
@@ -17,12 +18,14 @@ const QUARTILES: [f64; 2] = [0.25, 0.75];
 /// See the module.
 pub(super) static DETECTOR: Detector = Detector {
     examine: Examine::Run(examine),
+    could_be: StateSet::NONE,
+    in_trace: false,
     may_be_the_work: false,
 };
 
 fn examine(case: &Case<'_>) -> Verdict {
     if case.record.trace.stretches.is_empty() {
-        return Verdict::Cleared("nothing was traced".to_owned());
+        return Verdict::Absent("nothing was traced".to_owned());
     }
     let Some(shift) = shift_of(case) else {
         return Verdict::Blind {
@@ -39,7 +42,7 @@ fn examine(case: &Case<'_>) -> Verdict {
         shift.off_stretches
     );
     if shift.shift_low < MOVED_LEAST {
-        return Verdict::Cleared(moved);
+        return Verdict::Absent(moved);
     }
     // The median of what has two modes goes from one to the other for little; what tracing costs, all pay.
     let moves = |&quantile: &f64| moved_at(case, quantile).is_some_and(|by| by >= MOVED_LEAST);

@@ -2,6 +2,7 @@
 //! off: 200 ms at the least where one is on its way, twice as long each time (RFC 6298, Linux
 //! `TCP_RTO_MIN`).
 
+use slowpath_attribution::StateSet;
 use slowpath_core::nanos::MILLISECOND;
 use slowpath_core::signal::LISTENER_DROPS;
 use slowpath_core::timeline::Subject;
@@ -24,6 +25,8 @@ const TRACEPOINT: &str = "trace.tcp:tcp_retransmit_skb";
 /// See the module.
 pub(super) static DETECTOR: Detector = Detector {
     examine: Examine::Endpoint(examine),
+    could_be: StateSet::NETWORK.and(StateSet::HANDSHAKE).and(StateSet::CLIENT).and(StateSet::UNTRACED),
+    in_trace: true,
     may_be_the_work: false,
 };
 
@@ -139,7 +142,7 @@ fn candidates(case: &Case<'_>, endpoint: &EndpointCase) -> Vec<u32> {
 fn ruled_out(endpoint: &EndpointCase, candidates: &[u32]) -> Option<Verdict> {
     let slow = endpoint.split.slow.len();
     ((candidates.len() as f64) < NAMED_SHARE_LOW * slow as f64 || slow == 0).then(|| {
-        Verdict::Cleared(format!(
+        Verdict::Absent(format!(
             "{} of {slow} slow requests took 200 ms or longer, or more than a segment: others wait for no \
              timer of TCP",
             candidates.len()
@@ -164,7 +167,7 @@ fn nothing(endpoint: &EndpointCase, looked: &Looked<'_>, candidates: &[u32]) -> 
             remedy: "measure longer".to_owned(),
         };
     }
-    Verdict::Cleared(format!(
+    Verdict::Absent(format!(
         "none of {} followed requests waited for something that was sent again",
         looked.join.walked.len()
     ))

@@ -1,6 +1,7 @@
 //! Requests wait until a clock strikes that has nothing to do with them: a worker that looks into its queue
 //! every so often, a batch that is sent when its time has come.
 
+use slowpath_attribution::StateSet;
 use slowpath_core::signal::CGROUP_THROTTLED;
 use slowpath_core::timeline::Subject;
 
@@ -23,23 +24,25 @@ const LIKE_QUOTA: f64 = 0.03;
 /// See the module.
 pub(super) static DETECTOR: Detector = Detector {
     examine: Examine::Endpoint(examine),
+    could_be: StateSet::SLEEP.and(StateSet::QUEUED).and(StateSet::UNKNOWN),
+    in_trace: false,
     may_be_the_work: true,
 };
 
 fn examine(case: &Case<'_>, endpoint: &EndpointCase) -> Verdict {
     let Some(ticks) = ticks(case, endpoint) else {
-        return Verdict::Cleared("requests do not end when a clock strikes".to_owned());
+        return Verdict::Absent("requests do not end when a clock strikes".to_owned());
     };
     let period = human(ticks.period_ns);
     let kept_off = coverage(case, &throttled_spans(case));
     if kept_off >= KEPT_OFF {
-        return Verdict::Cleared(format!(
+        return Verdict::Absent(format!(
             "requests end every {period}, but the target's quota keeps it off the CPUs meanwhile"
         ));
     }
     let (grade, text, stack) = match word(case, endpoint, &ticks.waits) {
         Word::Other(text) => {
-            return Verdict::Cleared(format!("requests end every {period}, but {text}"));
+            return Verdict::Absent(format!("requests end every {period}, but {text}"));
         }
         Word::Sleeps(text, stack) => (Grade::Supported, Some(text), stack),
         Word::Silence => (Grade::Suspected, None, Vec::new()),

@@ -2,6 +2,7 @@
 //! minute (`TIME_WAIT`), and there are as many as `net.ipv4.ip_local_port_range` holds for one address
 //! (`EADDRNOTAVAIL`, connect(2)).
 
+use slowpath_attribution::StateSet;
 use std::collections::BTreeSet;
 
 use slowpath_core::nanos::{Nanos, SECOND};
@@ -24,6 +25,8 @@ const PARITY: usize = 2;
 /// See the module.
 pub(super) static DETECTOR: Detector = Detector {
     examine: Examine::Endpoint(examine),
+    could_be: StateSet::HANDSHAKE,
+    in_trace: false,
     may_be_the_work: false,
 };
 
@@ -36,10 +39,10 @@ fn examine(case: &Case<'_>, endpoint: &EndpointCase) -> Verdict {
         return of_the_target(case, endpoint, share);
     }
     let Some(used) = Used::before(case, &without) else {
-        return Verdict::Cleared("no request found no local port".to_owned());
+        return Verdict::Absent("no request found no local port".to_owned());
     };
     if used.ports.len() < NAMED_EPISODES {
-        return Verdict::Cleared(format!(
+        return Verdict::Absent(format!(
             "{} of the requests had no address to dial from, though only {} had been used: it is the \
              address that is missing",
             percent(share),
@@ -136,7 +139,7 @@ fn of_the_target(case: &Case<'_>, endpoint: &EndpointCase, share: f64) -> Verdic
     let failed = endpoint.failed.iter().map(|&i| case.sample(i));
     let refused = failed.filter(|&sample| is_refused(sample)).count();
     if (refused as f64) < NAMED_ERRORS * endpoint.offered.max(1) as f64 {
-        return Verdict::Cleared(own);
+        return Verdict::Absent(own);
     }
     if let Some(verdict) = seen(case, endpoint, refused) {
         return verdict;
@@ -145,7 +148,7 @@ fn of_the_target(case: &Case<'_>, endpoint: &EndpointCase, share: f64) -> Verdic
     let is_traced = case.record.trace.depth().is_some_and(Depth::has_wakers);
     let asks = case.inside().map(|inside| !inside.calls(case).is_empty());
     if is_traced && asks == Some(false) {
-        return Verdict::Cleared(format!("{own}, and the target was not seen to ask anybody"));
+        return Verdict::Absent(format!("{own}, and the target was not seen to ask anybody"));
     }
     Verdict::Blind {
         missing: format!(
@@ -173,7 +176,7 @@ fn seen(case: &Case<'_>, endpoint: &EndpointCase, refused: usize) -> Option<Verd
     let is_felt = dials >= NAMED_EPISODES as u64 && failed >= NAMED_ERRORS * endpoint.offered.max(1) as f64;
     let most = undialled.to.iter().max_by_key(|(_, n)| **n);
     let Some((most, _)) = most.filter(|_| is_felt) else {
-        return Some(Verdict::Cleared(format!(
+        return Some(Verdict::Absent(format!(
             "of {} that the target answered with an error while it was traced {dials} met a dial that found no \
              local port, {} of {} that it answered well",
             plural(answered, "request"),

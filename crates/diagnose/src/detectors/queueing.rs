@@ -1,6 +1,7 @@
 //! A thread that serves many connections in turn has so many requests to work for that the next ones wait
 //! in line: each takes no longer than usual, and there are many.
 
+use slowpath_attribution::StateSet;
 use crate::case::{Case, EndpointCase};
 use crate::detectors::{Detector, Examine};
 use crate::diagnosis::{Culprit, Grade, Source};
@@ -20,19 +21,21 @@ const MOSTLY: f64 = 0.5;
 /// See the module.
 pub(super) static DETECTOR: Detector = Detector {
     examine: Examine::Followed(examine),
+    could_be: StateSet::QUEUED.and(StateSet::RUNNABLE).and(StateSet::UNKNOWN),
+    in_trace: false,
     may_be_the_work: false,
 };
 
 fn examine(case: &Case<'_>, endpoint: &EndpointCase, looked: &Looked<'_>) -> Verdict {
     if looked.inside.loops.is_empty() {
         let text = "no thread was seen to serve connections by turns, in whose line requests could wait";
-        return Verdict::Cleared(text.to_owned());
+        return Verdict::Absent(text.to_owned());
     }
     let mut picked = behind_the_loop(looked);
     let n = looked.join.walked.len();
     if picked.is_empty() {
         let text = format!("none of {n} requests waited while the thread that reads it served others");
-        return Verdict::Cleared(text);
+        return Verdict::Absent(text);
     }
     let (usual_ns, long_ns) = usual_and_long_ns(looked);
     let all_ns = sum(&picked);
@@ -43,7 +46,7 @@ fn examine(case: &Case<'_>, endpoint: &EndpointCase, looked: &Looked<'_>) -> Ver
     });
     let in_line = sum(&picked) / all_ns;
     if in_line < MOSTLY {
-        return Verdict::Cleared(format!(
+        return Verdict::Absent(format!(
             "{} of what requests wait for their thread it does one thing of {} or more, waits, or serves nobody",
             percent(1.0 - in_line),
             human(long_ns)
@@ -51,7 +54,7 @@ fn examine(case: &Case<'_>, endpoint: &EndpointCase, looked: &Looked<'_>) -> Ver
     }
     let busy = busy(looked, &picked);
     if busy < BUSY_LEAST {
-        return Verdict::Cleared(format!(
+        return Verdict::Absent(format!(
             "requests wait for others before them, but the thread that serves them is busy for {} of the \
              time only",
             percent(busy)

@@ -4,6 +4,7 @@
 //! much sooner than the next one would be. That the server has read what waits, and computes for none of it,
 //! tells it from one that answers and is busy behind its answers.
 
+use slowpath_attribution::StateSet;
 use slowpath_core::signal::SERVER_SOCKETS_UNREAD;
 
 use crate::beat::Beat;
@@ -29,6 +30,8 @@ const SLOWER: &str = "send at random times and less than is let through, so that
 /// See the module.
 pub(super) static DETECTOR: Detector = Detector {
     examine: Examine::Endpoint(examine),
+    could_be: StateSet::SLEEP.and(StateSet::QUEUED).and(StateSet::LOCK).and(StateSet::UNKNOWN),
+    in_trace: false,
     may_be_the_work: false,
 };
 
@@ -42,8 +45,8 @@ fn examine(case: &Case<'_>, endpoint: &EndpointCase) -> Verdict {
         return refusing(endpoint, rule.as_ref(), &looked, (status, refused, share));
     }
     match looked {
-        Look::Uneven(None) => Verdict::Cleared("requests do not wait in a line".to_owned()),
-        Look::Uneven(Some(untold)) => Verdict::Cleared(format!(
+        Look::Uneven(None) => Verdict::Absent("requests do not wait in a line".to_owned()),
+        Look::Uneven(Some(untold)) => Verdict::Absent(format!(
             "no even pace accounts for what requests wait: {} of it is left",
             percent(untold)
         )),
@@ -60,7 +63,7 @@ fn each_takes_it(case: &Case<'_>, endpoint: &EndpointCase, period_ns: f64, passi
         human(passing_ns)
     );
     if passing_ns >= CPU_SHARE * period_ns || otherwise(case, endpoint, period_ns, &[]).is_some() {
-        return Verdict::Cleared(format!("{text}: that is a line before one that takes as long"));
+        return Verdict::Absent(format!("{text}: that is a line before one that takes as long"));
     }
     Verdict::Blind {
         missing: format!("whether they are let go, or served, one by one: {text}"),
@@ -75,7 +78,7 @@ fn always_line(
     claims: Vec<Claim>,
 ) -> Verdict {
     if let Some(text) = otherwise(case, endpoint, period_ns, &claims) {
-        return Verdict::Cleared(text);
+        return Verdict::Absent(text);
     }
     Verdict::Lead {
         place: endpoint.place_of(&claims),
@@ -91,7 +94,7 @@ fn always_line(
 fn paced(case: &Case<'_>, endpoint: &EndpointCase, shared: Shared, pace: Pace) -> Verdict {
     let text = otherwise(case, endpoint, pace.period_ns, &pace.waits);
     if let Some(text) = text.or_else(|| asked_meanwhile(case, endpoint, &pace)) {
-        return Verdict::Cleared(text);
+        return Verdict::Absent(text);
     }
     let place = endpoint.place_of(&pace.waits);
     let cpu_ns = case.target_cpu_per_request_ns();
@@ -170,7 +173,7 @@ fn refusing(
 ) -> Verdict {
     let Some((shared, rule)) = rule else {
         if status != TOO_MANY {
-            return Verdict::Cleared(format!("status {status} does not come at an even rate of the others"));
+            return Verdict::Absent(format!("status {status} does not come at an even rate of the others"));
         }
         return Verdict::Blind {
             missing: format!(

@@ -1,6 +1,7 @@
 //! Responses are so large that carrying them takes the time: the larger, the longer behind the
 //! first byte.
 
+use slowpath_attribution::StateSet;
 use slowpath_core::nanos::{MILLISECOND, Span, scaled};
 use slowpath_core::stats::explain::{Explained, Row, levels};
 use slowpath_core::stats::quantile::type_1;
@@ -37,6 +38,8 @@ const MOST: usize = 20_000;
 /// See the module.
 pub(super) static DETECTOR: Detector = Detector {
     examine: Examine::Endpoint(examine),
+    could_be: StateSet::CLIENT.and(StateSet::NETWORK).and(StateSet::SEND_BLOCKED).and(StateSet::UNTRACED),
+    in_trace: false,
     may_be_the_work: true,
 };
 
@@ -45,12 +48,12 @@ fn examine(case: &Case<'_>, endpoint: &EndpointCase) -> Verdict {
     let own = scenario.endpoints.get(usize::from(endpoint.index));
     if own.is_some_and(|own| own.read_bytes_per_s.is_some()) {
         let text = "the scenario asks for a slow client here";
-        return Verdict::Cleared(text.to_owned());
+        return Verdict::Absent(text.to_owned());
     }
     let read = read(case, endpoint);
     let Some(law) = Law::of(&read) else {
         let text = "larger responses do not take longer behind their first byte, or hardly";
-        return Verdict::Cleared(text.to_owned());
+        return Verdict::Absent(text.to_owned());
     };
     let claim = |one: &Read| {
         (one.span.len_ns() >= READING_LEAST_NS).then_some(Claim {
@@ -61,7 +64,7 @@ fn examine(case: &Case<'_>, endpoint: &EndpointCase) -> Verdict {
     let claims: Vec<Claim> = read.iter().filter_map(claim).collect();
     // What sleeps between two pieces goes by their bytes, as a limit of their rate does.
     if let Word::Other(text) = word(case, endpoint, &claims) {
-        return Verdict::Cleared(format!(
+        return Verdict::Absent(format!(
             "larger responses take longer behind their first byte, but {text}: producing them takes the time"
         ));
     }

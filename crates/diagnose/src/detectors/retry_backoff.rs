@@ -5,6 +5,7 @@
 //! Whoever waits until a job is done looks again, too: that is told by what others do that are not slow, and
 //! by how often it is done.
 
+use slowpath_attribution::StateSet;
 use std::collections::BTreeSet;
 use std::net::SocketAddr;
 
@@ -38,6 +39,8 @@ const TRACEPOINTS: [&str; 2] = [
 /// See the module.
 pub(super) static DETECTOR: Detector = Detector {
     examine: Examine::Followed(examine),
+    could_be: StateSet::SLEEP.and(StateSet::REPLY).and(StateSet::UNKNOWN),
+    in_trace: false,
     may_be_the_work: false,
 };
 
@@ -51,7 +54,7 @@ fn examine(case: &Case<'_>, endpoint: &EndpointCase, looked: &Looked<'_>) -> Ver
     }
     let questions = Questions::of(looked.inside);
     if questions.is_empty() {
-        return Verdict::Cleared("the target was not seen to ask any other server".to_owned());
+        return Verdict::Absent("the target was not seen to ask any other server".to_owned());
     }
     let met = Met::of(case, looked, &questions);
     let n = looked.join.walked.len();
@@ -74,7 +77,7 @@ fn examine(case: &Case<'_>, endpoint: &EndpointCase, looked: &Looked<'_>) -> Ver
         met.known[0]
     );
     if met.asked.is_empty() {
-        return looked.cleared_if_followed(endpoint, said);
+        return Verdict::Absent(said);
     }
     let claims: Vec<Claim> = met.asked.iter().map(Asked::claim).collect();
     if let Some(lead) = looked.too_small(case, endpoint, &claims) {

@@ -1,6 +1,7 @@
 //! Threads of the server that could run wait for a CPU that somebody else has: its own threads, or
 //! several of the host, of which none stands out.
 
+use slowpath_attribution::StateSet;
 use crate::case::{Case, EndpointCase};
 use crate::detectors::{Detector, Examine};
 use crate::diagnosis::{Culprit, Grade};
@@ -11,6 +12,8 @@ use crate::verdict::{Amount, Found, Verdict, percent};
 /// See the module.
 pub(super) static DETECTOR: Detector = Detector {
     examine: Examine::Endpoint(examine),
+    could_be: StateSet::RUNNABLE.and(StateSet::UNTRACED),
+    in_trace: true,
     may_be_the_work: false,
 };
 
@@ -20,7 +23,7 @@ fn examine(case: &Case<'_>, endpoint: &EndpointCase) -> Verdict {
         Err(told) => return *told,
     };
     match &waits.neighbour {
-        Some((name, share)) => Verdict::Cleared(format!(
+        Some((name, share)) => Verdict::Absent(format!(
             "the server's threads wait for CPUs that one other process has for {} of that: {name}",
             percent(*share)
         )),

@@ -1,5 +1,6 @@
 //! A request asks another server many times, each time only when the reply before is there.
 
+use slowpath_attribution::StateSet;
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
 
@@ -8,7 +9,7 @@ use slowpath_core::stats::median::median;
 
 use crate::case::{Case, EndpointCase};
 use crate::detectors::{Detector, Examine};
-use crate::diagnosis::{Culprit, Grade, Place, Segment, Source};
+use crate::diagnosis::{Culprit, Grade, Place, Phase, Source};
 use crate::predict::without_waits;
 use crate::trace::calls::rows::{CALLS_LEAST, Row, is_fanout, longest_row};
 use crate::trace::calls::{Asked, Calls};
@@ -28,13 +29,15 @@ pub(super) const ONE_CONNECTION: &str =
 /// See the module.
 pub(super) static DETECTOR: Detector = Detector {
     examine: Examine::Followed(examine),
+    could_be: StateSet::REPLY.and(StateSet::UNKNOWN),
+    in_trace: false,
     may_be_the_work: false,
 };
 
 fn examine(case: &Case<'_>, endpoint: &EndpointCase, looked: &Looked<'_>) -> Verdict {
     let calls = looked.inside.calls(case);
     if calls.is_empty() {
-        return Verdict::Cleared("the target was not seen to ask any other server".to_owned());
+        return Verdict::Absent("the target was not seen to ask any other server".to_owned());
     }
     judged(case, endpoint, looked, calls).0
 }
@@ -80,7 +83,7 @@ fn judged(
             rows.len(),
             met.most
         );
-        looked.cleared_if_followed(endpoint, text)
+        Verdict::Absent(text)
     } else if let Some(blind) = looked.too_small(case, endpoint, &claims) {
         blind
     } else if 2 * rows.iter().filter(|row| row.shared).count() > rows.len() {
@@ -132,7 +135,7 @@ impl Met {
         };
         // A connection that is made has its own questions: a greeting, keys, a login. One that is
         // asked a single time had none.
-        let (begin, _) = joined.part(Segment::Service);
+        let (begin, _) = joined.part(Phase::Service);
         let is_old = |call: &&Asked| {
             let traffic = looked.inside.index.sockets.traffic(call.socket);
             let is_alone = || own.iter().filter(|other| other.socket == call.socket).count() == 1;
@@ -205,7 +208,7 @@ fn found(
             "requests ask {count:.0} times one after the other, but all of it takes {}",
             human(sum_ns)
         );
-        return looked.cleared_if_followed(endpoint, text);
+        return Verdict::Absent(text);
     }
     let calls = || rows.iter().flat_map(|row| &row.calls);
     let whom = summed(calls().map(|call| (call.remote, 1.0)));

@@ -3,13 +3,14 @@
 //! A request waits for a reply while its thread, or the loop that serves it, has asked and does not
 //! run. Waiting for a lock whose holder has asked is the lock's.
 
+use slowpath_attribution::StateSet;
 use std::net::SocketAddr;
 
 use slowpath_core::nanos::MILLISECOND;
 
 use crate::case::{Case, EndpointCase};
 use crate::detectors::{Detector, Examine, sequential_fanout};
-use crate::diagnosis::{Culprit, Grade, Place, Segment, Source};
+use crate::diagnosis::{Culprit, Grade, Place, Phase, Source};
 use crate::ledger::NAMED_SHARE;
 use crate::predict::without_waits;
 use crate::trace::calls::waits::{Awaited, comes_unseen, waits};
@@ -31,6 +32,8 @@ const UNSEEN_LEAST: f64 = 0.2;
 /// See the module.
 pub(super) static DETECTOR: Detector = Detector {
     examine: Examine::Followed(examine),
+    could_be: StateSet::REPLY.and(StateSet::UNKNOWN),
+    in_trace: false,
     may_be_the_work: true,
 };
 
@@ -66,7 +69,7 @@ fn examine(case: &Case<'_>, endpoint: &EndpointCase, looked: &Looked<'_>) -> Ver
     let unknown = met.unknown(looked, calls, met.known);
     if met.waited.is_empty() {
         let text = format!("none of {n} requests waited for one reply from another server");
-        return unknown.unwrap_or_else(|| looked.cleared(endpoint, text));
+        return unknown.unwrap_or_else(|| Verdict::Absent(text));
     }
     let claims: Vec<Claim> = met.waited.iter().map(|w| w.claim).collect();
     if let Some(blind) = looked.too_small(case, endpoint, &claims) {
@@ -80,7 +83,7 @@ fn examine(case: &Case<'_>, endpoint: &EndpointCase, looked: &Looked<'_>) -> Ver
     }
     if place == Place::Tail && !met.waited.iter().any(|w| w.slow) {
         let text = "no slow request that was followed waited for one reply from another server".to_owned();
-        return unknown.unwrap_or_else(|| looked.cleared_if_followed(endpoint, text));
+        return unknown.unwrap_or_else(|| Verdict::Absent(text));
     }
     let each = typical_ns(&met.waited, place);
     if place == Place::Floor && each < FLOOR_LEAST_NS {
@@ -88,7 +91,7 @@ fn examine(case: &Case<'_>, endpoint: &EndpointCase, looked: &Looked<'_>) -> Ver
             "requests wait {} for replies from others, in the median: as much as asking takes",
             human(each)
         );
-        return unknown.unwrap_or_else(|| looked.cleared_if_followed(endpoint, text));
+        return unknown.unwrap_or_else(|| Verdict::Absent(text));
     }
     // What is seen of the few that can be followed is no bound of what all wait.
     match met.unknown(looked, calls, met.whole) {
@@ -166,7 +169,7 @@ impl Met {
         let pieces = walked
             .pieces
             .iter()
-            .filter(|p| p.segment == Segment::Service);
+            .filter(|p| p.segment == Phase::Service);
         for piece in pieces.filter(|piece| piece.behalf == Behalf::Own) {
             let hops = inside.chains.hops(piece.chain);
             let Some(awaited) = waits(inside, piece, &hops, joined.socket) else {

@@ -1,6 +1,7 @@
 //! The time before the first byte grows in proportion to a number in the request: what is asked
 //! for is searched from one end to the other.
 
+use slowpath_attribution::StateSet;
 use std::collections::BTreeMap;
 
 use slowpath_core::nanos::{Span, scaled};
@@ -37,6 +38,8 @@ const MOST: usize = 20_000;
 /// See the module.
 pub(super) static DETECTOR: Detector = Detector {
     examine: Examine::Endpoint(examine),
+    could_be: StateSet::ON_CPU.and(StateSet::RUNNABLE).and(StateSet::INTERPRETER).and(StateSet::DISK).and(StateSet::REPLY).and(StateSet::UNKNOWN),
+    in_trace: false,
     may_be_the_work: true,
 };
 
@@ -44,7 +47,7 @@ fn examine(case: &Case<'_>, endpoint: &EndpointCase) -> Verdict {
     let asked = asked(case, endpoint);
     let Some(law) = Law::of(&asked) else {
         let text = "no number in the requests goes with the time before the first byte";
-        return Verdict::Cleared(text.to_owned());
+        return Verdict::Absent(text.to_owned());
     };
     let claims = claims(case, &asked, &law);
     let grows = format!(

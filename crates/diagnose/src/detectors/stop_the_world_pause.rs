@@ -4,6 +4,7 @@
 //! shows threads that wait for the collector's; of other runtimes nothing but the log tells a pause
 //! from work, and from a CPU that others have.
 
+use slowpath_attribution::StateSet;
 use slowpath_core::gc_log::Collector;
 use slowpath_core::signal::PROCESS_THREADS_STATE;
 use slowpath_core::trace::{Role, Runtime};
@@ -37,6 +38,8 @@ const STOPPED_LEAST: f64 = 0.01;
 /// See the module.
 pub(super) static DETECTOR: Detector = Detector {
     examine: Examine::Endpoint(examine),
+    could_be: StateSet::PAUSED.and(StateSet::UNKNOWN),
+    in_trace: false,
     may_be_the_work: false,
 };
 
@@ -74,7 +77,7 @@ fn by_signal(case: &Case<'_>) -> Option<Verdict> {
 fn without_tail(case: &Case<'_>) -> Verdict {
     let covered = case.pauses().map_or(0.0, |pauses| coverage(case, pauses.spans()));
     if covered < USUAL {
-        return Verdict::Cleared("requests are not slow often enough to meet pauses".to_owned());
+        return Verdict::Absent("requests are not slow often enough to meet pauses".to_owned());
     }
     Verdict::Blind {
         missing: format!(
@@ -88,7 +91,7 @@ fn without_tail(case: &Case<'_>) -> Verdict {
 /// Holds the pauses that the log tells of against slow requests.
 fn by_log(case: &Case<'_>, endpoint: &EndpointCase, pauses: &Pauses) -> Verdict {
     let Some(aligned) = alignment(case, endpoint, pauses) else {
-        return Verdict::Cleared("no request is slow".to_owned());
+        return Verdict::Absent("no request is slow".to_owned());
     };
     let own = || pauses.spans().iter().filter(|s| case.windows.iter().any(|w| w.overlap_ns(**s) > 0));
     let (n, longest) = (own().count(), own().map(|s| s.len_ns()).max().unwrap_or(0));
@@ -128,7 +131,7 @@ fn by_log(case: &Case<'_>, endpoint: &EndpointCase, pauses: &Pauses) -> Verdict 
                 .to_owned(),
         };
     }
-    Verdict::Cleared(told)
+    Verdict::Absent(told)
 }
 
 /// What is claimed holds what chance would give too, so that without it enough must be left to name.
@@ -172,7 +175,7 @@ fn without_log(case: &Case<'_>) -> Verdict {
         };
     };
     match remedy {
-        None => Verdict::Cleared("a native program has no collector that stops its threads".to_owned()),
+        None => Verdict::Absent("a native program has no collector that stops its threads".to_owned()),
         Some(remedy) => Verdict::Blind {
             missing: format!("when {} stopped the program to collect garbage", called(runtime)),
             remedy: remedy.to_owned(),

@@ -1,6 +1,7 @@
 //! Requests wait for one tick of a timer that knows whole milliseconds only: whatever is asked of it, a tenth of
 //! that or nothing, takes a whole one.
 
+use slowpath_attribution::StateSet;
 use slowpath_core::nanos::MILLISECOND;
 use slowpath_core::trace::Call;
 
@@ -24,6 +25,8 @@ const MOSTLY: f64 = 0.8;
 /// See the module.
 pub(super) static DETECTOR: Detector = Detector {
     examine: Examine::Followed(examine),
+    could_be: StateSet::SLEEP.and(StateSet::UNTRACED),
+    in_trace: false,
     may_be_the_work: true,
 };
 
@@ -32,13 +35,13 @@ fn examine(case: &Case<'_>, endpoint: &EndpointCase, looked: &Looked<'_>) -> Ver
     let n = looked.join.walked.len();
     if all.is_empty() {
         let text = format!("none of {n} requests waited for a timer that knows whole milliseconds only");
-        return looked.cleared(endpoint, text);
+        return Verdict::Absent(text);
     }
     let ticks = all.chunk_by(same).filter(|waits| is_one_tick(waits));
     let waits: Vec<Claim> = ticks.flatten().copied().collect();
     let share = waits.chunk_by(same).count() as f64 / all.chunk_by(same).count() as f64;
     if share < MOSTLY {
-        return Verdict::Cleared(format!(
+        return Verdict::Absent(format!(
             "{} of the requests that wait for such timers wait for more than one tick",
             percent(1.0 - share)
         ));

@@ -4,6 +4,7 @@
 //! How long that takes is seen. Why is not: the kernel tells of idle states as it asks for them, and neither what
 //! the processor makes of that nor what a hypervisor does. So it is ruled out, or left open, and never named.
 
+use slowpath_attribution::StateSet;
 use crate::case::{Case, EndpointCase};
 use crate::detectors::{Detector, Examine};
 use crate::diagnosis::Place;
@@ -26,6 +27,8 @@ const REMEDY: &str = "measure with deep sleep off (hold /dev/cpu_dma_latency ope
 /// See the module.
 pub(super) static DETECTOR: Detector = Detector {
     examine: Examine::Followed(examine),
+    could_be: StateSet::RUNNABLE.and(StateSet::UNTRACED),
+    in_trace: false,
     may_be_the_work: false,
 };
 
@@ -58,7 +61,7 @@ fn examine(case: &Case<'_>, endpoint: &EndpointCase, looked: &Looked<'_>) -> Ver
             remedy: "measure on a quieter host: that a CPU becomes idle among others is not recorded".to_owned(),
         };
     } else {
-        return looked.cleared_if_followed(endpoint, said);
+        return Verdict::Absent(said);
     };
     let claims = claims(&idle);
     if let Some(lead) = looked.too_small(case, endpoint, &claims) {

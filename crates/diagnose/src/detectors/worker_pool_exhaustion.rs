@@ -1,12 +1,13 @@
 //! So many threads or processes serve one request each, and all of them have one: the next requests
 //! have arrived, and nobody reads them.
 
+use slowpath_attribution::StateSet;
 use std::collections::BTreeSet;
 
 
 use crate::case::{Case, EndpointCase};
 use crate::detectors::{Detector, Examine};
-use crate::diagnosis::{Culprit, Grade, Place, Segment, Source};
+use crate::diagnosis::{Culprit, Grade, Place, Phase, Source};
 use crate::predict::without_waits;
 use crate::throttling::cpus;
 use crate::trace::inside::{Inside, Walked, summed};
@@ -29,6 +30,8 @@ const HANDED_LEAST: f64 = 0.5;
 /// See the module. More users than threads make all of them wait, by design: such floors rank last.
 pub(super) static DETECTOR: Detector = Detector {
     examine: Examine::Followed(examine),
+    could_be: StateSet::QUEUED.and(StateSet::LOCK).and(StateSet::UNKNOWN),
+    in_trace: false,
     may_be_the_work: true,
 };
 
@@ -36,7 +39,7 @@ fn examine(case: &Case<'_>, endpoint: &EndpointCase, looked: &Looked<'_>) -> Ver
     let pool = Pool::of(looked.inside);
     if pool.is_empty() {
         let text = "no thread was seen to serve one request after the other";
-        let cleared = || looked.cleared(endpoint, text.to_owned());
+        let cleared = || Verdict::Absent(text.to_owned());
         return behind_others(endpoint, looked).unwrap_or_else(cleared);
     }
     let full = times_full(looked, &pool);
@@ -45,7 +48,7 @@ fn examine(case: &Case<'_>, endpoint: &EndpointCase, looked: &Looked<'_>) -> Ver
     }
     let claims: Vec<Claim> = full.iter().map(claim).collect();
     if let Some(text) = otherwise(case, looked, &pool, &full) {
-        return Verdict::Cleared(text);
+        return Verdict::Absent(text);
     }
     if let Some(lead) = looked.too_small(case, endpoint, &claims) {
         return lead;
@@ -77,7 +80,7 @@ fn times_full(looked: &Looked<'_>, pool: &Pool) -> Vec<Waited> {
     let mut times = Vec::new();
     for walked in &looked.join.walked {
         let joined = &walked.joined;
-        let (begin, end) = joined.part(Segment::Unread);
+        let (begin, end) = joined.part(Phase::Unread);
         if end > begin && pool.was_busy(joined.reader, begin, end) {
             let full = pool.full(begin, end).into_iter();
             times.extend(full.map(|(begin, end)| (joined.sample, begin, end)));
@@ -112,7 +115,7 @@ fn nobody_waits(looked: &Looked<'_>, pool: &Pool) -> Verdict {
         };
     }
     let n = looked.join.walked.len();
-    Verdict::Cleared(format!(
+    Verdict::Absent(format!(
         "none of {n} requests waited to be read while all {} threads that serve had others",
         pool.len()
     ))
@@ -169,7 +172,7 @@ fn served<'c>(
         let own = walked.filter(|w: &&Walked| pool.has(w.joined.reader));
         own.flat_map(move |walked| {
             let pieces = walked.pieces.iter();
-            let pieces = pieces.filter(|piece| piece.segment == Segment::Service);
+            let pieces = pieces.filter(|piece| piece.segment == Phase::Service);
             pieces.map(move |p| (number, p, p.len_ns() as f64 * join.weight(walked)))
         })
     })
@@ -183,7 +186,7 @@ fn found(
     (place, claims, full): (Place, Vec<Claim>, Vec<Waited>),
 ) -> Verdict {
     let inside = looked.inside;
-    let unread: u64 = looked.join.walked.iter().map(|w| w.joined.part_ns(Segment::Unread)).sum();
+    let unread: u64 = looked.join.walked.iter().map(|w| w.joined.part_ns(Phase::Unread)).sum();
     let waited: u64 = full.iter().map(|(_, begin, end)| end - begin).sum();
     let times: Vec<(u64, u64)> = full.iter().map(|&(_, begin, end)| (begin, end)).collect();
     let n = pool.len();

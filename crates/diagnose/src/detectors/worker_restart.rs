@@ -1,6 +1,7 @@
 //! Processes of the target end under load and others take their place: what they had in hand is
 //! lost, or waits until the new one serves.
 
+use slowpath_attribution::StateSet;
 use slowpath_core::nanos::{SECOND, Span};
 use slowpath_core::sample::Outcome;
 use slowpath_core::samples::SampleRef;
@@ -34,6 +35,8 @@ const NOBODY_BEHIND: std::ops::RangeInclusive<u16> = 502..=504;
 /// See the module.
 pub(super) static DETECTOR: Detector = Detector {
     examine: Examine::Endpoint(examine),
+    could_be: StateSet::QUEUED.and(StateSet::HANDSHAKE).and(StateSet::NETWORK).and(StateSet::ON_CPU).and(StateSet::UNKNOWN),
+    in_trace: false,
     may_be_the_work: false,
 };
 
@@ -41,18 +44,18 @@ fn examine(case: &Case<'_>, endpoint: &EndpointCase) -> Verdict {
     let broken: Vec<u32> = endpoint.failed.iter().copied().filter(|&i| is_broken(case.sample(i))).collect();
     if let Some((missing, remedy)) = case.target_hidden() {
         if broken.is_empty() && endpoint.split.slow.is_empty() {
-            return Verdict::Cleared("no request failed or was slow".to_owned());
+            return Verdict::Absent("no request failed or was slow".to_owned());
         }
         return Verdict::Blind { missing, remedy };
     }
     let restarts = restarts(case);
     if restarts.is_empty() {
-        return Verdict::Cleared("no process of the target ended under load".to_owned());
+        return Verdict::Absent("no process of the target ended under load".to_owned());
     }
     let spans = spans(&restarts);
     let covered = coverage(case, &spans);
     if covered > COVERED_MOST {
-        return Verdict::Cleared(format!(
+        return Verdict::Absent(format!(
             "processes of the target came and went in {} of the time, so that anything would coincide",
             percent(covered)
         ));
@@ -156,7 +159,7 @@ fn tail(
     let covered = coverage(case, spans);
     let (few, chance) = (covered > COVERED_MUCH && met < MET_LEAST, usual.max(covered));
     if few || met * (1.0 - chance) < LIFT * chance * (1.0 - met) {
-        return Verdict::Cleared(format!(
+        return Verdict::Absent(format!(
             "processes of the target ended under load ({}), and {} of the slow requests met that, {} \
              of the others",
             plural(restarts.len() as u64, "time"),

@@ -1,6 +1,7 @@
 //! Requests for one key stand in line behind each other, and the load asks for so few keys that they
 //! meet.
 
+use slowpath_attribution::StateSet;
 use std::collections::BTreeMap;
 use std::ops::RangeInclusive;
 
@@ -36,13 +37,15 @@ const LONGER_LEAST: f64 = 1.25;
 /// See the module.
 pub(super) static DETECTOR: Detector = Detector {
     examine: Examine::Endpoint(examine),
+    could_be: StateSet::LOCK.and(StateSet::QUEUED).and(StateSet::REPLY).and(StateSet::SLEEP).and(StateSet::UNKNOWN),
+    in_trace: false,
     may_be_the_work: false,
 };
 
 fn examine(case: &Case<'_>, endpoint: &EndpointCase) -> Verdict {
     let Some(touches) = endpoint.touches(case) else {
         let text = "no requests for keys are slow beside others";
-        return Verdict::Cleared(text.to_owned());
+        return Verdict::Absent(text.to_owned());
     };
     let line = Line::of(case, touches);
     let text = line.text(touches);
@@ -53,10 +56,10 @@ fn examine(case: &Case<'_>, endpoint: &EndpointCase) -> Verdict {
         && line.alone.share() <= ALONE_SLOW * line.behind.share();
     let explained = line.by_key.filter(Explained::is_enough);
     let (true, Some(explained)) = (is_line, explained) else {
-        return Verdict::Cleared(text);
+        return Verdict::Absent(text);
     };
     if fillings::end_with_the_first(touches) {
-        return Verdict::Cleared(format!(
+        return Verdict::Absent(format!(
             "{text}; these end together with the first of them, and do not stand in line"
         ));
     }
@@ -69,7 +72,7 @@ fn examine(case: &Case<'_>, endpoint: &EndpointCase) -> Verdict {
         };
     }
     if let Some(longer) = longer_in_line(touches).filter(|longer| *longer < LONGER_LEAST) {
-        return Verdict::Cleared(format!(
+        return Verdict::Absent(format!(
             "{text}; but slow ones that found several take {longer:.2} times as long as those that found one, as \
              where a key is slow for a while, and not as in a line"
         ));
@@ -79,7 +82,7 @@ fn examine(case: &Case<'_>, endpoint: &EndpointCase) -> Verdict {
     }
     let others = line.by_others.map_or(0.0, |others| others.removed);
     if explained.removed < others + BEYOND_OTHERS {
-        return Verdict::Cleared(format!("{text}, and all requests under way explain as much"));
+        return Verdict::Absent(format!("{text}, and all requests under way explain as much"));
     }
     found(case, endpoint, touches, &line, (explained, text))
 }
@@ -107,7 +110,7 @@ fn let_through(
     let pace = pace_of_each_key(case, endpoint)?;
     let text = format!("{text}; {}", pace.of_each_key());
     Some(match pace.beat {
-        Beat::Clock => Verdict::Cleared(format!("{text}: that is a limit of the rate")),
+        Beat::Clock => Verdict::Absent(format!("{text}: that is a limit of the rate")),
         Beat::Untold | Beat::Wanders => Verdict::Lead {
             place: Place::Tail,
             claims: claims(case, touches),

@@ -1,6 +1,7 @@
 //! What tracing showed of the target's inside: where requests waited, and on whom.
 
 use serde::{Deserialize, Serialize};
+use slowpath_attribution::Phase;
 use slowpath_core::trace::{Call, Depth};
 
 use super::Part;
@@ -89,59 +90,12 @@ pub struct EndpointInside {
     pub slowest: Option<Waterfall>,
 }
 
-/// A part of a request's time. Together, in this order, they are its whole latency.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-#[serde(rename_all = "kebab-case")]
-pub enum Segment {
-    /// Every connection was busy.
-    Queued,
-    /// slowpath was late: a connection was free, or could be dialled, and nothing happened.
-    ClientLag,
-    /// Making the connection, its handshake included.
-    Connect,
-    /// From the client's first byte to the server's kernel.
-    Network,
-    /// In the server's kernel, until a thread of the server read it.
-    Unread,
-    /// From the server's first read to its last write.
-    Service,
-    /// From the server's last write until the client had read all of it.
-    Response,
-}
-
-impl Segment {
-    /// Every part, in order.
-    pub const ALL: [Self; 7] = [
-        Self::Queued,
-        Self::ClientLag,
-        Self::Connect,
-        Self::Network,
-        Self::Unread,
-        Self::Service,
-        Self::Response,
-    ];
-
-    /// For people.
-    pub const fn describe(self) -> &'static str {
-        match self {
-            Self::Queued => "waiting for a connection",
-            Self::ClientLag => "sent late by slowpath",
-            Self::Connect => "making the connection",
-            Self::Network => "on the way to the server",
-            Self::Unread => "arrived, not yet read",
-            Self::Service => "read, not yet answered",
-            Self::Response => "the answer's way back",
-        }
-    }
-}
-
 /// One part of the requests, slow against fast.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct SegmentFigures {
     /// Which.
-    pub segment: Segment,
+    pub segment: Phase,
     /// Median of the joined requests that are not slow, in milliseconds; `null` without any.
     pub fast_ms: Option<f64>,
     /// Median of the joined slow requests, in milliseconds; `null` without any.
@@ -163,7 +117,7 @@ pub struct ChainTree {
     /// The mean latency of the requests that they are held against, in milliseconds; 0 for a
     /// floor, which is held against nothing.
     pub reference_ms: f64,
-    /// The first level: one node for each [`Segment`] that takes time, in its order.
+    /// The first level: one node for each [`Phase`] that takes time, in its order.
     pub nodes: Vec<ChainNode>,
     /// The parts of it that nothing explains, as shares of what the tree explains; largest first.
     pub unexplained: Vec<Part>,
@@ -210,7 +164,7 @@ pub struct ChainNode {
 #[serde(rename_all = "kebab-case")]
 pub enum NodeKind {
     /// A part of the request.
-    Segment(Segment),
+    Segment(Phase),
     /// The threads below it have the request in hand, or keep it waiting.
     Thread,
     /// The thread computes.
@@ -272,7 +226,7 @@ pub const WAKES_MAX: usize = 120;
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct WaterfallSegment {
     /// Which.
-    pub segment: Segment,
+    pub segment: Phase,
     /// When it begins.
     pub begin_ms: f64,
     /// How long it takes.

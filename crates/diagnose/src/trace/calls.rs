@@ -36,7 +36,7 @@ use super::inside::{Inside, Walked};
 use super::join::WRITE_TOLD_LATE_NS;
 use super::pieces::{Hop, How};
 use crate::case::Case;
-use crate::diagnosis::Segment;
+use crate::diagnosis::Phase;
 
 /// Something that was asked of another, and the reply.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -51,6 +51,15 @@ pub(crate) struct Asked {
     pub(crate) begin: u64,
     /// When the last of the reply was read.
     pub(crate) end: u64,
+}
+
+/// Something that was asked of another, and no reply came while it was traced.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Unanswered {
+    /// The target's end of the connection.
+    pub(crate) socket: u32,
+    /// When it was asked.
+    pub(crate) begin: u64,
 }
 
 /// All that the target asked of others.
@@ -112,6 +121,11 @@ impl Calls {
         }
     }
 
+    /// Every call, in order of their ends.
+    pub(crate) fn all(&self) -> &[Asked] {
+        &self.all
+    }
+
     /// Whether the target was not seen to ask anybody, but for names.
     pub(crate) const fn is_empty(&self) -> bool {
         !self.are_others
@@ -154,7 +168,7 @@ impl Calls {
         if let Some(calls) = self.steps(inside, walked).filter(|_| !alone && is_loop) {
             return Own { calls, whole: true };
         }
-        let (begin, end) = joined.part(Segment::Service);
+        let (begin, end) = joined.part(Phase::Service);
         let first = self.all.partition_point(|call| call.end < begin);
         let calls = self.all[first..].iter().take_while(|call| call.end <= end);
         let mut calls: Vec<&Asked> = calls.filter(|call| call.begin >= begin).collect();
@@ -170,7 +184,7 @@ impl Calls {
     /// The same, where a thread serves one connection at a time.
     fn of_threads(&self, inside: &Inside<'_>, walked: &Walked) -> Own<'_> {
         let joined = &walked.joined;
-        let (begin, end) = joined.part(Segment::Service);
+        let (begin, end) = joined.part(Phase::Service);
         let mut threads = BTreeSet::from([joined.reader, joined.writer]);
         for piece in &walked.pieces {
             let hops = inside.chains.hops(piece.chain);
@@ -238,7 +252,7 @@ impl Calls {
     /// for, since whoever waits in user space goes on where what it waits for was read.
     fn last_step(&self, inside: &Inside<'_>, walked: &Walked) -> Option<&Asked> {
         let joined = &walked.joined;
-        let (begin, end) = joined.part(Segment::Service);
+        let (begin, end) = joined.part(Phase::Service);
         let late = end.saturating_add(WRITE_TOLD_LATE_NS);
         let marks = inside.index.marks(joined.writer, begin, late);
         let answered = |mark: &Mark| mark.wrote && mark.socket == joined.socket;
@@ -337,6 +351,32 @@ impl Inside<'_> {
     /// Whether the runtime that reads a request parks what waits in user space.
     pub(crate) fn parks(&self, walked: &Walked) -> bool {
         self.trace().parks(walked.joined.reader)
+    }
+
+    /// What the target asked of others and got no reply to until tracing was left off, in order of time.
+    pub(crate) fn unanswered(&self) -> Vec<Unanswered> {
+        let index = &self.index;
+        let block_end = |at: u64| index.block_at(Nanos::new(at.max(1))).map(|block| block.span.end.get());
+        let mut all = Vec::new();
+        for socket in (0..index.sockets.len()).filter(|&socket| self.asks(socket)) {
+            let traffic = index.sockets.traffic(socket);
+            for (place, one) in traffic.iter().enumerate() {
+                let after_write = place > 0 && traffic[place - 1].kind == TrafficKind::Wrote;
+                if one.kind != TrafficKind::Wrote || after_write {
+                    continue;
+                }
+                let Some(end) = block_end(one.at) else {
+                    continue;
+                };
+                let later = traffic[place + 1..].iter().take_while(|t| t.at <= end);
+                let replied = later.take_while(|t| t.kind != TrafficKind::Wrote || t.at - one.at < WRITE_TOLD_LATE_NS);
+                if !replied.into_iter().any(|t| t.kind == TrafficKind::Read) {
+                    all.push(Unanswered { socket, begin: one.at });
+                }
+            }
+        }
+        all.sort_unstable_by_key(|question| question.begin);
+        all
     }
 
     /// Whether the target asks at this end of a connection: it is the target's, and the target is the

@@ -9,7 +9,7 @@ use super::inside::{Inside, Walked, summed};
 use super::looked::{Looked, Picked, claims};
 use super::pieces::LeafKind;
 use crate::case::{Case, EndpointCase};
-use crate::diagnosis::{Evidence, Place, Segment, Source};
+use crate::diagnosis::{Evidence, Place, Phase, Source};
 use crate::overlap::parts;
 use crate::throttling::throttled_spans;
 use crate::verdict::{Claim, Verdict, evidence, human, percent};
@@ -81,7 +81,7 @@ impl<'c> CpuWaits<'c> {
             )));
         }
         if claims.is_empty() {
-            return Err(Box::new(Verdict::Cleared(format!(
+            return Err(Box::new(Verdict::Absent(format!(
                 "no thread waited for a CPU that another had; for one that was idle, {} of the time",
                 share(idle_ns)
             ))));
@@ -290,7 +290,7 @@ fn held_up(looked: &Looked<'_>, place: Place, claims: &[Claim]) -> (f64, f64) {
         *ready.entry(claim.sample).or_default() += claim.span.len_ns();
     }
     let side = |walked: &Walked| {
-        let parts = [Segment::ClientLag, Segment::Response];
+        let parts = [Phase::ClientLag, Phase::Response];
         parts
             .iter()
             .map(|&part| walked.joined.part_ns(part))

@@ -72,7 +72,7 @@ impl<'c> Holders<'c> {
             };
             let n = looked.join.walked.len();
             let text = format!("none of {n} requests waited for a lock whose holder {what}");
-            return Err(Box::new(looked.cleared(endpoint, text)));
+            return Err(Box::new(Verdict::Absent(text)));
         }
         let claims = claims(&all);
         if let Some(lead) = looked.too_small(case, endpoint, &claims) {
@@ -81,7 +81,7 @@ impl<'c> Holders<'c> {
         let place = looked.place(endpoint, &claims);
         let picked = proved(inside, &all, place);
         if picked.is_empty() {
-            return Err(Box::new(unproved(endpoint, looked, kind, (place, all))));
+            return Err(Box::new(unproved(looked, kind, (place, all))));
         }
         let proofs = Looked::shares(&picked, place, |p| proof(inside, p));
         Ok(Self {
@@ -256,7 +256,6 @@ fn proved<'c>(inside: &Inside<'_>, all: &[Picked<'c>], place: Place) -> Vec<Pick
 
 /// What is said of waits that nothing speaks for being for a lock.
 fn unproved<'c>(
-    endpoint: &EndpointCase,
     looked: &Looked<'c>,
     kind: Kind,
     (place, mut all): (Place, Vec<Picked<'c>>),
@@ -272,13 +271,13 @@ fn unproved<'c>(
             "requests wait to be let into the interpreter that {whom} runs, and for no lock of the \
              program's own"
         );
-        return looked.cleared(endpoint, text);
+        return Verdict::Absent(text);
     }
     if most == Proof::Condition {
         let text = format!(
             "requests wait until {whom} says that something has come about: a condition, no lock"
         );
-        return looked.cleared(endpoint, text);
+        return Verdict::Absent(text);
     }
     let doing = holder.picked.first().map_or_else(
         || "waits".to_owned(),

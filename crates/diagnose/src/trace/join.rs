@@ -9,7 +9,7 @@ use slowpath_core::samples::SampleRef;
 
 use super::index::{Index, Traffic, TrafficKind};
 use super::ports::Ports;
-use crate::diagnosis::Segment;
+use crate::diagnosis::Phase;
 
 /// How much later than the client has read the answer the server's write may be told to have
 /// happened: it is recorded when the call returns, and on one host the client may be faster.
@@ -27,25 +27,25 @@ pub struct Joined {
     /// The thread that wrote the end of the answer; the reader, if no write was recorded.
     pub writer: u32,
     /// Where one part ends and the next begins, from the scheduled instant to the end.
-    pub bounds: [u64; Segment::ALL.len() + 1],
+    pub bounds: [u64; Phase::ALL.len() + 1],
 }
 
 impl Joined {
     /// When a part began and ended.
-    pub const fn part(&self, segment: Segment) -> (u64, u64) {
+    pub const fn part(&self, segment: Phase) -> (u64, u64) {
         let place = segment as usize;
         (self.bounds[place], self.bounds[place + 1])
     }
 
     /// How long a part took.
-    pub const fn part_ns(&self, segment: Segment) -> u64 {
+    pub const fn part_ns(&self, segment: Phase) -> u64 {
         let (begin, end) = self.part(segment);
         end - begin
     }
 
     /// How long it all took.
     pub const fn latency_ns(&self) -> u64 {
-        self.bounds[Segment::ALL.len()] - self.bounds[0]
+        self.bounds[Phase::ALL.len()] - self.bounds[0]
     }
 }
 
@@ -222,7 +222,7 @@ fn bounds(
     arrived: u64,
     read: u64,
     answered: u64,
-) -> [u64; Segment::ALL.len() + 1] {
+) -> [u64; Phase::ALL.len() + 1] {
     let made = sample.secured().or(sample.connected());
     let sent = sample.sent().unwrap_or(sample.done());
     let dialled = sample.connect_begin();

@@ -1,6 +1,6 @@
 //! What the detectors that read a trace have in common.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 use slowpath_core::nanos::MILLISECOND;
 use slowpath_core::stats::median::median;
@@ -11,8 +11,6 @@ use super::pieces::{Hop, Leaf, LeafKind, Piece};
 use super::shift::shift_of;
 use crate::case::{Case, EndpointCase};
 use crate::diagnosis::Place;
-use crate::frame::Frame;
-use crate::ledger::{NAMED_EPISODES, NAMED_SHARE_LOW};
 use crate::verdict::{Claim, Verdict, human, percent};
 
 /// Fewer requests that were followed are no picture of the endpoint: an interval of a share needs
@@ -92,61 +90,6 @@ impl<'c> Looked<'c> {
             }
         }
         picked
-    }
-
-    /// Nothing was found of a cause: it is ruled out, if what slow requests waited for could be seen.
-    pub(crate) fn cleared(&self, endpoint: &EndpointCase, text: String) -> Verdict {
-        self.hidden(endpoint).unwrap_or(Verdict::Cleared(text))
-    }
-
-    /// The same of a cause that no unknown lock can hide: it is ruled out, if half of the episodes were followed.
-    pub(crate) fn cleared_if_followed(&self, endpoint: &EndpointCase, text: String) -> Verdict {
-        let tail = endpoint.tail.as_ref();
-        let unfollowed = tail.and_then(|tail| self.unfollowed(tail, tail.clusters.div_ceil(2)));
-        unfollowed.unwrap_or(Verdict::Cleared(text))
-    }
-
-    /// That slow requests of too few episodes were followed to say what they waited for, if so: of fewer than `least`,
-    /// where these are not enough to name something either.
-    fn unfollowed(&self, tail: &Frame, least: u32) -> Option<Verdict> {
-        let slow = self.join.walked.iter().filter(|walked| walked.slow);
-        let positions = slow.filter_map(|w| tail.position(w.joined.sample));
-        let followed: BTreeSet<u32> = positions.map(|p| tail.cluster[p]).collect();
-        let too_few = followed.len() < NAMED_EPISODES.min(least as usize);
-        too_few.then(|| Verdict::Blind {
-            missing: format!(
-                "what slow requests waited for: those that were followed are of {} of {} episodes",
-                followed.len(),
-                tail.clusters
-            ),
-            remedy: "measure longer".to_owned(),
-        })
-    }
-
-    /// Why too little of what slow requests waited for could be seen to rule a cause out, if so.
-    fn hidden(&self, endpoint: &EndpointCase) -> Option<Verdict> {
-        let tail = endpoint.tail.as_ref()?;
-        if let Some(unfollowed) = self.unfollowed(tail, tail.clusters) {
-            return Some(unfollowed);
-        }
-        let slow = self.join.walked.iter().filter(|walked| walked.slow);
-        let excess = |walked: &Walked| {
-            let whole: u64 = walked.pieces.iter().map(Piece::len_ns).sum();
-            whole.saturating_sub(tail.reference_ns) as f64
-        };
-        let all: f64 = slow.clone().map(excess).sum();
-        let pieces = slow.flat_map(|walked| &walked.pieces);
-        let unseen = pieces.filter_map(|p| Some((p.leaf.kind.hides_a_lock()?, p.len_ns() as f64)));
-        let unseen = summed(unseen);
-        let share = unseen.iter().map(|(_, ns)| ns).sum::<f64>() / all.max(1.0);
-        let (why, remedy) = unseen.first().filter(|_| share >= NAMED_SHARE_LOW)?.0;
-        Some(Verdict::Blind {
-            missing: format!(
-                "{} of what makes requests slow: {why}",
-                percent(share.min(1.0))
-            ),
-            remedy: remedy.to_owned(),
-        })
     }
 
     /// Where pieces lie: what slow requests have more of, or what all have.

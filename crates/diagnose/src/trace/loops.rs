@@ -15,7 +15,7 @@ use super::index::{Index, State, Why};
 use super::inside::{Inside, Walked};
 use super::looked::{Looked, Picked};
 use super::pieces::{Behalf, LeafKind};
-use crate::diagnosis::Segment;
+use crate::diagnosis::Phase;
 
 /// A connection belongs to a loop if it reads this share of what comes on it, and so does what comes
 /// next on all that it has read: threads of a pool take connections as they come.
@@ -141,7 +141,7 @@ impl Turns {
 pub(crate) fn behind_the_loop<'c>(looked: &Looked<'c>) -> Vec<Picked<'c>> {
     looked.pick(|walked, piece, hops| {
         piece.behalf != Behalf::Own
-            && matches!(piece.segment, Segment::Unread | Segment::Service)
+            && matches!(piece.segment, Phase::Unread | Phase::Service)
             && !matches!(
                 piece.leaf.kind,
                 LeafKind::Ready(_)
@@ -220,7 +220,7 @@ pub(crate) fn busy_ns(looked: &Looked<'_>, picked: &Picked<'_>) -> f64 {
 pub(crate) fn taken_ns(inside: &Inside<'_>, walked: &Walked) -> f64 {
     let tid = walked.joined.reader;
     let own = walked.pieces.iter();
-    let own = own.filter(|p| p.behalf == Behalf::Own && p.segment == Segment::Service);
+    let own = own.filter(|p| p.behalf == Behalf::Own && p.segment == Phase::Service);
     let mut taken_ns = 0;
     for piece in own {
         let offs = inside.index.offs(tid, piece.begin, piece.end).iter();

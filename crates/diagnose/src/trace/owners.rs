@@ -67,7 +67,7 @@ pub(crate) fn held_over_io(case: &Case<'_>, endpoint: &EndpointCase) -> Option<V
         .filter_map(|(call, n)| Some(((*call)?, waits_in((*call)?)?, *n)));
     let of_waits: f64 = waiting.clone().map(|(.., n)| n).sum();
     let Some((call, kind, _)) = waiting.next().filter(|_| of_waits >= WAITS.1 * count) else {
-        return Some(Verdict::Cleared(format!(
+        return Some(Verdict::Absent(format!(
             "the owner of the lock that is waited for ({owner}) was found waiting itself in \
              {of_waits} of {count} findings"
         )));
@@ -78,7 +78,7 @@ pub(crate) fn held_over_io(case: &Case<'_>, endpoint: &EndpointCase) -> Option<V
     let (covered, in_slow) = (coverage(case, &spans), share_of(case, requests, &spans));
     let is_chance = in_slow < ENRICHED * covered;
     if is_chance && covered < MOSTLY {
-        return Some(Verdict::Cleared(format!(
+        return Some(Verdict::Absent(format!(
             "{owner} keeps a lock for {} of the time, and slow requests spend {} of theirs in \
              that: no more than by chance",
             percent(covered),

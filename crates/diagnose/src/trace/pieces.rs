@@ -7,7 +7,7 @@ use slowpath_core::nanos::{Nanos, Span};
 use slowpath_core::trace::{Call, IDLE, NO_STACK};
 
 use super::index::Runner;
-use crate::diagnosis::Segment;
+use crate::diagnosis::Phase;
 
 /// A part of a request's time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -17,7 +17,7 @@ pub struct Piece {
     /// Until when.
     pub end: u64,
     /// In which part of the request.
-    pub segment: Segment,
+    pub segment: Phase,
     /// For whom the first thread of the chain was at work.
     pub behalf: Behalf,
     /// Who waited for whom; [`Chains::NONE`] for what is no thread's doing.
@@ -106,32 +106,6 @@ impl LeafKind {
             self,
             Self::Sleep | Self::Disk | Self::Network | Self::Data | Self::Peer | Self::Child
         )
-    }
-
-    /// Why a lock may be behind it unseen, if so, and what would show that.
-    pub const fn hides_a_lock(self) -> Option<(&'static str, &'static str)> {
-        let remedy = match self {
-            Self::RuntimeIdle | Self::RuntimeTimer => {
-                "look at the runtime's own profile of locks: in Go call \
-                 runtime.SetMutexProfileFraction(1), serve net/http/pprof, and say in \
-                 target.pprof where"
-            }
-            Self::Unknown(Blank::NotSeen | Blank::NoWaker) => {
-                "measure longer, or on a quieter host"
-            }
-            Self::Lock => {
-                "build the target with symbols, and with frame pointers or call frame information \
-                 (-g), so that stacks tell a lock from a condition"
-            }
-            Self::Unknown(Blank::TooDeep) => {
-                "ask a smaller load of the target: fewer requests at a time wait in shorter chains"
-            }
-            _ => return None,
-        };
-        match self.unexplained() {
-            Some(why) => Some((why, remedy)),
-            None => None,
-        }
     }
 
     /// Why nothing explains it, if nothing does.

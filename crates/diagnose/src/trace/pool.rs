@@ -11,7 +11,7 @@ use slowpath_core::trace::{Call, Runtime, Stretch};
 use super::index::{Index, Mark, State, Why};
 use super::inside::{Inside, Walked, summed};
 use super::pieces::{Hop, How};
-use crate::diagnosis::Segment;
+use crate::diagnosis::Phase;
 use crate::verdict::Claim;
 
 /// A thread that has answered fewer requests than this, or …
@@ -250,7 +250,7 @@ pub(crate) fn handed_to(inside: &Inside<'_>, walked: &[Walked]) -> Option<(Vec<C
         let pieces = walked
             .pieces
             .iter()
-            .filter(|p| p.segment == Segment::Service);
+            .filter(|p| p.segment == Phase::Service);
         for piece in pieces {
             let hops = inside.chains.hops(piece.chain);
             if hops

@@ -123,7 +123,7 @@ impl Inside<'_> {
     /// Whether others connect to this end, and not the other way round: more connections have its
     /// port than that of the other end. Where as many have either, ports tell that the target was told of, or
     /// that the kernel gives to who connects; otherwise who asks is the one who sends first.
-    pub(super) fn serves(&self, socket: u32) -> bool {
+    pub(crate) fn serves(&self, socket: u32) -> bool {
         let sockets = &self.index.sockets;
         sockets.end(socket).is_some_and(|end| {
             let own = sockets.with_local_port(end.local.port()).len();

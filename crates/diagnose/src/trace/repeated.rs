@@ -12,7 +12,7 @@ use slowpath_core::trace::What;
 use super::index::{Traffic, TrafficKind};
 use super::inside::Inside;
 use super::join::Joined;
-use crate::diagnosis::Segment;
+use crate::diagnosis::Phase;
 
 /// What takes no more bytes is one segment: Ethernet's 1500 less the headers of IP and TCP and its
 /// timestamps.
@@ -77,7 +77,7 @@ impl Repeated {
         if by_client.is_empty() && by_server.is_empty() {
             return Vec::new();
         }
-        let (from, _) = joined.part(Segment::Network);
+        let (from, _) = joined.part(Phase::Network);
         let arrived = client.map_or(&[][..], |end| sockets.between(end, sent, done));
         let silence = sample.gap_begin();
         let moved = [
@@ -90,7 +90,7 @@ impl Repeated {
         moved.sort_unstable();
         let way = Way {
             sent,
-            read: joined.part(Segment::Service).0,
+            read: joined.part(Phase::Service).0,
             is_small: u64::from(sample.sent_bytes()) <= SEGMENT_BYTES,
             server: sockets.between(joined.socket, from.min(sent), done.saturating_add(1)),
             client: arrived,

@@ -54,7 +54,7 @@ mod tests {
     use slowpath_core::trace::{Call, NO_STACK};
 
     use super::*;
-    use crate::diagnosis::Segment;
+    use crate::diagnosis::Phase;
     use crate::trace::pieces::{Hop, How, Leaf};
 
     #[test]
@@ -69,7 +69,7 @@ mod tests {
         let sleep = |begin, end, behalf| Piece {
             begin,
             end,
-            segment: Segment::Unread,
+            segment: Phase::Unread,
             behalf,
             chain,
             leaf: Leaf {

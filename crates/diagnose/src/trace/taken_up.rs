@@ -10,7 +10,7 @@ use super::index::{State, Why};
 use super::inside::Inside;
 use super::looked::Looked;
 use super::pool::Pool;
-use crate::diagnosis::Segment;
+use crate::diagnosis::Phase;
 use crate::verdict::Claim;
 
 /// Fewer connections that were followed are no picture.
@@ -65,7 +65,7 @@ fn followed<'b>(
         let joined = &walked.joined;
         let place = claims.binary_search_by_key(&joined.sample, |claim| claim.sample);
         let span = claims.get(place.ok()?)?.span;
-        let (_, read) = joined.part(Segment::Unread);
+        let (_, read) = joined.part(Phase::Unread);
         let (begin, end) = (span.begin.get(), span.end.get().min(read));
         (begin < end).then_some((joined.reader, begin, end))
     })

@@ -11,7 +11,7 @@ use super::inside::{EndpointJoin, Inside};
 use super::join::{Joined, Unjoined as Why};
 use super::shift::shift_of;
 use crate::case::{Case, EndpointCase};
-use crate::diagnosis::{EndpointInside, Segment, SegmentFigures, TraceView, Unjoined};
+use crate::diagnosis::{EndpointInside, Phase, SegmentFigures, TraceView, Unjoined};
 use crate::figures::{round, share};
 
 /// What tracing showed in a run; `None` if it was not traced.
@@ -103,12 +103,12 @@ fn segments(endpoint: &EndpointCase, join: &EndpointJoin) -> Vec<SegmentFigures>
         sum as f64 / of.len().max(1) as f64
     };
     let longer = mean(&slow, &Joined::latency_ns) - mean(&fast, &Joined::latency_ns);
-    let more = Segment::ALL.map(|segment| {
+    let more = Phase::ALL.map(|segment| {
         let part = |joined: &Joined| joined.part_ns(segment);
         mean(&slow, &part) - mean(&fast, &part)
     });
     let shares = shares(&more, longer);
-    let figures = |&segment: &Segment| {
+    let figures = |&segment: &Phase| {
         let part = |joined: &Joined| joined.part_ns(segment);
         let middle = |of: &[&Joined]| {
             let mut all: Vec<f64> = of.iter().map(|joined| part(joined) as f64).collect();
@@ -122,7 +122,7 @@ fn segments(endpoint: &EndpointCase, join: &EndpointJoin) -> Vec<SegmentFigures>
             share: known.then(|| share(shares[segment as usize])),
         }
     };
-    Segment::ALL.iter().map(figures).collect()
+    Phase::ALL.iter().map(figures).collect()
 }
 
 #[cfg(test)]

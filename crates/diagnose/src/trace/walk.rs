@@ -20,7 +20,7 @@ use super::join::Joined;
 use super::loops::Loops;
 use super::pieces::{Behalf, Blank, Chains, Hop, How, Leaf, LeafKind, Piece};
 use super::stacks::{Facts, Stacks, Waits};
-use crate::diagnosis::Segment;
+use crate::diagnosis::Phase;
 
 /// Threads that wait for each other, at most: convoys of 7 were met on servers of 8 threads.
 const DEEPEST: usize = 40;
@@ -49,7 +49,7 @@ pub struct Walker<'a> {
 /// A request under way.
 struct Way<'b> {
     out: &'b mut Vec<Piece>,
-    segment: Segment,
+    segment: Phase,
     behalf: Behalf,
     /// The threads that had the request in hand: whoever is woken by them has it next.
     reader: u32,
@@ -102,7 +102,7 @@ impl<'a> Walker<'a> {
     /// instant to its end, without holes.
     pub fn request(&mut self, joined: &Joined, out: &mut Vec<Piece>) {
         let mut pieces = Vec::new();
-        for segment in Segment::ALL {
+        for segment in Phase::ALL {
             let (begin, end) = joined.part(segment);
             let mut way = Way {
                 out: &mut pieces,
@@ -113,8 +113,8 @@ impl<'a> Walker<'a> {
                 end,
             };
             match segment {
-                Segment::Unread => self.serve(joined, joined.reader, (begin, end), &mut way),
-                Segment::Service => self.serve(joined, joined.writer, (begin, end), &mut way),
+                Phase::Unread => self.serve(joined, joined.reader, (begin, end), &mut way),
+                Phase::Service => self.serve(joined, joined.writer, (begin, end), &mut way),
                 _ => way.push(begin, end, Chains::NONE, Leaf::OUTSIDE),
             }
         }
@@ -137,7 +137,7 @@ impl<'a> Walker<'a> {
         for slice in index.slices(tid, begin, end) {
             match slice.state {
                 State::Blocked(off) => {
-                    let deaf = way.segment == Segment::Unread && self.is_deaf(joined, off, begin);
+                    let deaf = way.segment == Phase::Unread && self.is_deaf(joined, off, begin);
                     let idle = !deaf && self.is_idle(tid, off);
                     way.behalf = match markers.behalf(slice.begin) {
                         _ if idle => {

@@ -8,7 +8,7 @@ use slowpath_core::trace::{
     Call, Context, Depth, Event, Left, NO_STACK, Process, Role, Runtime, Stretch, Thread, Trace,
     What,
 };
-use slowpath_diagnose::diagnosis::Segment;
+use slowpath_diagnose::diagnosis::Phase;
 use slowpath_diagnose::trace::Index;
 use slowpath_diagnose::trace::join::{Joined, Joiner};
 use slowpath_diagnose::trace::loops::Loops;
@@ -127,7 +127,7 @@ fn trace() -> impl Strategy<Value = Trace> {
 }
 
 fn joined() -> impl Strategy<Value = Joined> {
-    let cuts = prop::collection::vec(1..LAST, Segment::ALL.len() + 1);
+    let cuts = prop::collection::vec(1..LAST, Phase::ALL.len() + 1);
     (cuts, tid(), tid()).prop_map(|(mut cuts, reader, writer)| {
         cuts.sort_unstable();
         Joined {
@@ -179,7 +179,7 @@ proptest! {
             prop_assert!(walker.chains.hops(piece.chain).len() <= 42);
             at = piece.end;
         }
-        prop_assert_eq!(at, joined.bounds[Segment::ALL.len()]);
+        prop_assert_eq!(at, joined.bounds[Phase::ALL.len()]);
         let mut again = Vec::new();
         Walker::new(&index, &loops).request(&joined, &mut again);
         prop_assert_eq!(again, pieces, "the same each time");
@@ -204,7 +204,7 @@ proptest! {
         sample.local_port = CLIENT;
         let samples: Samples = vec![sample].into();
         if let Ok(joined) = Joiner::new(&index, [PORT].into_iter().collect()).join(0, samples.at(0)) {
-            let parts: u64 = Segment::ALL.iter().map(|&s| joined.part_ns(s)).sum();
+            let parts: u64 = Phase::ALL.iter().map(|&s| joined.part_ns(s)).sum();
             prop_assert_eq!(parts, samples.at(0).latency_ns());
             prop_assert!(joined.bounds.is_sorted());
         }

@@ -6,7 +6,7 @@ use slowpath_core::nanos::Nanos;
 use slowpath_core::sample::Sample;
 use slowpath_core::samples::Samples;
 use slowpath_core::trace::{Call, Depth, Role, Runtime, Trace};
-use slowpath_diagnose::diagnosis::Segment;
+use slowpath_diagnose::diagnosis::Phase;
 use slowpath_diagnose::trace::Index;
 use slowpath_diagnose::trace::index::Runner;
 use slowpath_diagnose::trace::join::Joiner;
@@ -95,7 +95,7 @@ pub(super) fn told(trace: &Trace, request: &Request) -> Vec<String> {
     let mut walker = Walker::new(&index, &loops);
     let mut pieces = Vec::new();
     walker.request(&joined, &mut pieces);
-    let own = |p: &&Piece| matches!(p.segment, Segment::Unread | Segment::Service);
+    let own = |p: &&Piece| matches!(p.segment, Phase::Unread | Phase::Service);
     let word = |piece: &Piece| {
         let hops = walker.chains.hops(piece.chain);
         let mut text = format!("{} {}", piece.len_ns(), hops[0].tid);

@@ -2,20 +2,20 @@
 
 use slowpath_core::trace::Depth;
 use slowpath_diagnose::diagnosis::{
-    ChainNode, ChainTree, Diagnosis, EndpointInside, NodeKind, Place, SegmentFigures, TraceView,
+    AttributionLine, ChainNode, ChainTree, Diagnosis, EndpointInside, FrameAttribution, NodeKind, Place,
+    TraceView,
 };
 
 use crate::quantity;
 
-/// Parts of a request that are told; further ones are in the picture.
-const SEGMENTS_TOLD: usize = 3;
+/// Lines of the attribution that are told; the others are in the report.
+const LINES_TOLD: usize = 5;
 
-/// A part of a request is worth its place from this share of the excess on: less is noise as a
-/// rule.
-const SEGMENT_FROM: f64 = 0.03;
+/// A line is worth its place from this share of the excess on.
+const LINE_FROM: f64 = 0.03;
 
-/// Chains that are told; further ones are in the picture.
-const CHAINS_TOLD: usize = 3;
+/// What is left is told from this share on: less is rounding.
+const LINE_LEFT: f64 = 0.005;
 
 /// A chain is worth its place from this share of the excess on.
 const CHAIN_FROM: f64 = 0.05;
@@ -69,39 +69,29 @@ pub(crate) fn label(inside: &EndpointInside) -> String {
     }
 }
 
-/// What the trace says to a question, in a few lines.
+/// Where the time of what a question is about went, in a few lines: the attribution.
 pub(crate) fn told(diagnosis: &Diagnosis, endpoint: Option<&str>, place: Place) -> Vec<String> {
-    let Some((inside, tree)) = of(diagnosis, endpoint, place) else {
-        return Vec::new();
+    let label = |one: &FrameAttribution| match &one.pass {
+        Some(pass) => format!("{} ({pass})", one.endpoint),
+        None => one.endpoint.clone(),
     };
-    let mut lines = Vec::new();
-    if place == Place::Tail {
-        lines.extend(slow_against_fast(&inside.segments));
+    let mut frames = diagnosis.attribution.iter().filter(|one| one.place == place);
+    let frame = match endpoint {
+        Some(endpoint) => frames.find(|one| label(one) == endpoint),
+        None => frames.next().filter(|_| frames.next().is_none()),
+    };
+    let lines = frame.map_or(&[][..], |frame| frame.lines.as_slice());
+    let worth = |line: &&AttributionLine| line.share >= LINE_FROM;
+    let mut told: Vec<String> = Vec::new();
+    let mut left: f64 = lines.iter().map(|line| line.share).sum();
+    for line in lines.iter().filter(worth).take(LINES_TOLD) {
+        left -= line.share;
+        told.push(format!("{} {}", quantity::percent(line.share), line.text));
     }
-    lines.extend(chains(tree).iter().take(CHAINS_TOLD).map(chain));
-    lines
-}
-
-/// `slow against fast: 97 % read, not yet answered (median 1.35 s against 3 ms)`.
-fn slow_against_fast(segments: &[SegmentFigures]) -> Option<String> {
-    let share = |one: &&SegmentFigures| one.share.unwrap_or(0.0);
-    let mut worth: Vec<&SegmentFigures> = segments
-        .iter()
-        .filter(|one| share(one) >= SEGMENT_FROM)
-        .collect();
-    worth.sort_by(|a, b| share(b).total_cmp(&share(a)));
-    let parts: Vec<String> = worth
-        .into_iter()
-        .take(SEGMENTS_TOLD)
-        .filter_map(|one| {
-            let (slow, fast) = (one.slow_ms?, one.fast_ms?);
-            let what = one.segment.describe();
-            let (slow, fast) = (quantity::duration(slow), quantity::duration(fast));
-            let share = quantity::percent(one.share?);
-            Some(format!("{share} {what} (median {slow} against {fast})"))
-        })
-        .collect();
-    (!parts.is_empty()).then(|| format!("slow against fast: {}", parts.join(", ")))
+    if left >= LINE_LEFT && !told.is_empty() {
+        told.push(format!("{} smaller parts", quantity::percent(left)));
+    }
+    told
 }
 
 /// `61 % flusher: clock_nanosleep < flush_locked, through 1-4 waiters`.

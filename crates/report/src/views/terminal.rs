@@ -230,6 +230,11 @@ fn notes(figures: &EndpointFigures) -> Vec<String> {
 fn answer(page: &mut Page, question: &Question<'_>, experiments: &[Experiment]) {
     page.words(&question.title, Tint::Bold);
     page.end();
+    for line in &question.inside {
+        page.indent(2);
+        page.words(line, Tint::Plain);
+        page.end();
+    }
     let named = |finding: &&Finding| finding.cause.len();
     let causes = question
         .findings
@@ -266,11 +271,6 @@ fn answer(page: &mut Page, question: &Question<'_>, experiments: &[Experiment]) 
         page.exact(&format!("{:causes$}  ", "unexplained"), Tint::Plain);
         page.set_indent(indent);
         page.words(&rest.split, Tint::Dim);
-        page.end();
-    }
-    for line in &question.inside {
-        page.indent(8);
-        page.words(line, Tint::Dim);
         page.end();
     }
 }

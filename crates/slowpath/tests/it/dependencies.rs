@@ -7,7 +7,11 @@ use cargo_metadata::{Metadata, MetadataCommand, PackageId};
 /// What each crate may depend on among ours.
 const ALLOWED: &[(&str, &[&str])] = &[
     ("slowpath-core", &[]),
-    ("slowpath-diagnose", &["slowpath-core"]),
+    ("slowpath-attribution", &["slowpath-core"]),
+    (
+        "slowpath-diagnose",
+        &["slowpath-attribution", "slowpath-core"],
+    ),
     ("slowpath-experiment", &["slowpath-core"]),
     ("slowpath-lint", &["slowpath-core"]),
     (
@@ -46,6 +50,7 @@ const PURE: &[(&str, &[&str])] = &[
             "thiserror",
         ],
     ),
+    ("slowpath-attribution", &["schemars", "serde"]),
     ("slowpath-diagnose", &["schemars", "serde", "serde_json"]),
     (
         "slowpath-experiment",

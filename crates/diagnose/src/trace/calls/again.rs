@@ -8,7 +8,7 @@ use slowpath_core::trace::{Call, Context};
 
 use super::Calls;
 use super::questions::{Fate, Question, Questions};
-use crate::diagnosis::Segment;
+use crate::diagnosis::Phase;
 use crate::trace::index::State;
 use crate::trace::inside::{Inside, Walked};
 use crate::trace::pieces::{Behalf, LeafKind};
@@ -61,7 +61,7 @@ pub(crate) fn told(
         return of_many(questions, calls, inside, walked);
     }
     let tid = walked.joined.writer;
-    let (begin, end) = walked.joined.part(Segment::Service);
+    let (begin, end) = walked.joined.part(Phase::Service);
     // Where another thread asks for those that serve, what it asks may be for anybody.
     let is_anybodys = |question: &Question| !calls.background.contains(&question.remote);
     if !questions.asks(tid) && questions.during(begin, end).iter().any(is_anybodys) {
@@ -86,7 +86,7 @@ fn of_many(
     inside: &Inside<'_>,
     walked: &Walked,
 ) -> Option<Told> {
-    let (begin, end) = walked.joined.part(Segment::Service);
+    let (begin, end) = walked.joined.part(Phase::Service);
     let all = questions.during(begin, end).iter().copied();
     let is_anybodys = |question: &Question| !calls.background.contains(&question.remote);
     let all: Vec<Question> = all.filter(is_anybodys).collect();

@@ -6,7 +6,7 @@ use std::net::SocketAddr;
 use slowpath_core::stats::median::median;
 
 use super::{Asked, Calls, is_resolver, settled};
-use crate::diagnosis::Segment;
+use crate::diagnosis::Phase;
 use crate::trace::inside::Walked;
 
 /// The connections to one server.
@@ -108,7 +108,7 @@ impl Lines {
         };
         let (mut full_ns, mut whole_ns) = (0, 0);
         for (walked, calls) in requests.iter().filter(|(walked, _)| walked.slow == slow) {
-            let (begin, end) = walked.joined.part(Segment::Service);
+            let (begin, end) = walked.joined.part(Phase::Service);
             let own = settled(calls).into_iter();
             let own: u64 = own.map(|part| within(part.begin, part.end)).sum();
             full_ns += within(begin, end).saturating_sub(own);

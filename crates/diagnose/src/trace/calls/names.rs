@@ -6,7 +6,7 @@ use std::net::SocketAddr;
 use super::lookups::Lookups;
 use super::waits::{comes_unseen, waits};
 use super::{Calls, during, settled};
-use crate::diagnosis::{Place, Segment};
+use crate::diagnosis::{Place, Phase};
 use crate::trace::inside::{Inside, Walked};
 use crate::trace::looked::each_ns;
 use crate::trace::pieces::{Behalf, Hop, How, Piece};
@@ -50,7 +50,7 @@ impl Met {
         let before = self.waited.len();
         let mut unseen_ns = 0;
         let pieces = walked.pieces.iter();
-        let own_work = |p: &&Piece| p.segment == Segment::Service && p.behalf == Behalf::Own;
+        let own_work = |p: &&Piece| p.segment == Phase::Service && p.behalf == Behalf::Own;
         for piece in pieces.filter(own_work) {
             let hops = inside.chains.hops(piece.chain);
             let thread = alone(inside, &hops);

@@ -10,7 +10,7 @@ use slowpath_core::nanos::Nanos;
 use slowpath_core::trace::What;
 
 use super::{Calls, is_resolver};
-use crate::diagnosis::Segment;
+use crate::diagnosis::Phase;
 use crate::trace::index::{Mark, TrafficKind};
 use crate::trace::inside::{Inside, Walked};
 
@@ -134,7 +134,7 @@ impl Questions {
     /// and did not leave its CPU.
     pub(super) fn first_step(&self, inside: &Inside<'_>, walked: &Walked) -> Option<Question> {
         let joined = &walked.joined;
-        let (begin, end) = joined.part(Segment::Service);
+        let (begin, end) = joined.part(Phase::Service);
         let marks = inside.index.marks(joined.reader, begin, end);
         let is_own = |mark: &Mark| !mark.wrote && mark.socket == joined.socket;
         let read = marks.iter().position(is_own)?;

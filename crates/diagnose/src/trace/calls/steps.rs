@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use super::{Asked, Calls};
-use crate::diagnosis::Segment;
+use crate::diagnosis::Phase;
 use crate::trace::index::{Index, Mark, Why};
 use crate::trace::inside::{Inside, Walked};
 use crate::trace::join::WRITE_TOLD_LATE_NS;
@@ -13,7 +13,7 @@ impl Calls {
     /// the reply before had been read. `None` if they do not lead back to the request.
     pub(super) fn steps(&self, inside: &Inside<'_>, walked: &Walked) -> Option<Vec<&Asked>> {
         let joined = &walked.joined;
-        let (begin, end) = joined.part(Segment::Service);
+        let (begin, end) = joined.part(Phase::Service);
         let late = end.saturating_add(WRITE_TOLD_LATE_NS);
         let since = inside.index.at_work_since(joined.reader, begin);
         let marks = inside.index.marks(joined.reader, since, late);

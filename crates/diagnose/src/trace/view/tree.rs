@@ -6,7 +6,7 @@ use slowpath_core::trace::{Call, NO_STACK};
 
 use super::{millis, shares};
 use crate::case::EndpointCase;
-use crate::diagnosis::{ChainNode, ChainTree, NodeKind, Part, Segment};
+use crate::diagnosis::{ChainNode, ChainTree, NodeKind, Part, Phase};
 use crate::figures::share;
 use crate::trace::index::Runner;
 use crate::trace::inside::{EndpointJoin, Inside, Walked};
@@ -42,7 +42,7 @@ pub(super) fn floor(
 /// What a node is told apart by.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Key {
-    Segment(Segment),
+    Segment(Phase),
     Thread {
         name: String,
         process: String,

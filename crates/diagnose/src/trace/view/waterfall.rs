@@ -6,7 +6,7 @@ use slowpath_core::trace::{Context, NO_STACK};
 use super::millis;
 use crate::case::Case;
 use crate::diagnosis::{
-    LANES_MAX, Lane, LaneState, LaneStretch, STRETCHES_MAX, Segment, WAKES_MAX, Wake, Waterfall,
+    LANES_MAX, Lane, LaneState, LaneStretch, STRETCHES_MAX, Phase, WAKES_MAX, Wake, Waterfall,
     WaterfallSegment,
 };
 use crate::figures::round;
@@ -26,7 +26,7 @@ pub(super) fn slowest(
         inside,
         walked,
         begin: walked.joined.bounds[0],
-        end: walked.joined.bounds[Segment::ALL.len()],
+        end: walked.joined.bounds[Phase::ALL.len()],
     };
     let tids = fall.tids();
     let seed = case.record.manifest.plan.seed;
@@ -69,7 +69,7 @@ impl Fall<'_> {
     }
 
     fn segments(&self) -> Vec<WaterfallSegment> {
-        let parts = Segment::ALL.iter().map(|&segment| {
+        let parts = Phase::ALL.iter().map(|&segment| {
             let (begin, end) = self.walked.joined.part(segment);
             WaterfallSegment {
                 segment,

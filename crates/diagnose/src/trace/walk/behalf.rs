@@ -5,7 +5,7 @@
 
 use slowpath_core::trace::Call;
 
-use crate::diagnosis::Segment;
+use crate::diagnosis::Phase;
 use crate::trace::index::{Index, Mark, State};
 use crate::trace::join::Joined;
 use crate::trace::pieces::Behalf;
@@ -43,7 +43,7 @@ impl<'a> Markers<'a> {
         let marks = index.marks(tid, since, end.saturating_add(1));
         let marks = marks.iter().filter(|mark| markers.is_server(mark.socket));
         markers.marks = marks.copied().collect();
-        let (unread, read) = joined.part(Segment::Unread);
+        let (unread, read) = joined.part(Phase::Unread);
         markers.busy = (begin, end) == (unread, read) && markers.is_busy(tid, begin, end);
         markers
     }

@@ -3,7 +3,7 @@
 use slowpath_core::trace::{Call, Context, IDLE, Role};
 
 use super::{DEEPEST, Wait, Walker, Way};
-use crate::diagnosis::Segment;
+use crate::diagnosis::Phase;
 use crate::trace::index::{Off, Traffic, TrafficKind, Why};
 use crate::trace::pieces::{Blank, Hop, How, Leaf, LeafKind};
 use crate::trace::remote::{awaited, read_until};
@@ -118,7 +118,7 @@ impl Walker<'_> {
     fn is_ended_by_own_timer(&self, wait: &Wait<'_>, way: &Way<'_>) -> bool {
         let by_timer = matches!(ender(self, wait.off), Ender::Interrupt(Context::Hardirq));
         let sleeps = self.call(wait.off) == Some(Call::Sleep);
-        if !by_timer || sleeps || wait.depth != 1 || way.segment != Segment::Service {
+        if !by_timer || sleeps || wait.depth != 1 || way.segment != Phase::Service {
             return false;
         }
         let marks = self.index.marks(wait.tid, wait.off.end, way.end);
@@ -171,7 +171,12 @@ impl Walker<'_> {
                 Self::leaf(&wait, LeafKind::Unknown(Blank::NoWaker), call, way);
             }
             Sender::Client => Self::leaf(&wait, loop_or_client(call), call, way),
-            Sender::Thread { tid, at } => {
+            Sender::Thread { tid, at, asked } => {
+                // Before it was asked for, the reply was not what was waited for.
+                let asked = asked.clamp(wait.begin, wait.end);
+                let before = Wait { end: asked, ..wait };
+                Self::leaf(&before, LeafKind::Unknown(Blank::Loop), call, way);
+                let wait = Wait { begin: asked, ..wait };
                 let sent = at.clamp(wait.begin, wait.end);
                 let hop = Hop {
                     tid,
@@ -204,7 +209,7 @@ impl Walker<'_> {
     /// The end that a loop read from to go on with a request: what it reads before the answer. It
     /// wakes for several connections at once, and what it reads first may be for another request.
     fn read_for(&self, wait: &Wait<'_>, way: &Way<'_>) -> Option<u32> {
-        if way.segment != Segment::Service || !wait.for_work || !self.loops.has(wait.tid) {
+        if way.segment != Phase::Service || !wait.for_work || !self.loops.has(wait.tid) {
             return None;
         }
         let until = read_until(self.index, wait.tid, wait.off).min(way.end);
@@ -244,9 +249,21 @@ impl Walker<'_> {
             Some(Role::Target | Role::Peer) => Some(Sender::Thread {
                 tid: last.tid,
                 at: last.at.min(woken),
+                asked: self.asked_at(wait, socket, last.at.min(woken)),
             }),
             _ => None,
         }
+    }
+
+    /// When a loop asked for what came on an end of a connection: it last wrote there before. A thread that
+    /// serves one connection at a time waits for nothing else.
+    fn asked_at(&self, wait: &Wait<'_>, socket: u32, replied: u64) -> u64 {
+        if !self.loops.has(wait.tid) {
+            return 0;
+        }
+        let own = self.index.sockets.between(socket, 0, replied);
+        let asked = own.iter().rev().find(|t| t.kind == TrafficKind::Wrote);
+        asked.map_or(0, |t| t.at)
     }
 
     /// Another thread ended it.
@@ -420,7 +437,12 @@ enum Sender {
     /// The load generator.
     Client,
     /// A thread, then.
-    Thread { tid: u32, at: u64 },
+    Thread {
+        tid: u32,
+        at: u64,
+        /// When it was asked, by a loop that waits for several; otherwise 0.
+        asked: u64,
+    },
 }
 
 /// What ended a wait; soft interrupts are also done by threads of the kernel made for it.

@@ -6,7 +6,7 @@ use std::io::{self, Write};
 use slowpath_core::nanos::{Nanos, Span};
 use slowpath_core::record::RunRecord;
 use slowpath_core::sample::{NONE, Sample};
-use slowpath_diagnose::diagnosis::Segment;
+use slowpath_diagnose::diagnosis::Phase;
 use slowpath_diagnose::trace::join::Joined;
 
 use super::choice::{Chosen, Request};
@@ -138,10 +138,10 @@ impl<W: Write> Tracks<'_, W> {
     /// What the server's socket says of the time between the request and the response.
     fn awaiting(&mut self, tid: u32, phase: Span, joined: &Joined) -> io::Result<()> {
         let parts = [
-            Segment::Network,
-            Segment::Unread,
-            Segment::Service,
-            Segment::Response,
+            Phase::Network,
+            Phase::Unread,
+            Phase::Service,
+            Phase::Response,
         ];
         for part in parts {
             let (begin, end) = joined.part(part);

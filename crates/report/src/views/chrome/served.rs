@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use slowpath_core::nanos::Nanos;
 use slowpath_core::record::RunRecord;
 use slowpath_core::sample::NONE;
-use slowpath_diagnose::diagnosis::Segment;
+use slowpath_diagnose::diagnosis::Phase;
 use slowpath_diagnose::trace::Index;
 use slowpath_diagnose::trace::join::{Joined, Joiner};
 use slowpath_diagnose::trace::ports::Ports;
@@ -53,7 +53,7 @@ impl Served {
             let Ok(joined) = joiner.join(position as u32, record.samples.at(position)) else {
                 continue;
             };
-            let (read, answered) = joined.part(Segment::Service);
+            let (read, answered) = joined.part(Phase::Service);
             let had = sample.first_byte.unwrap_or(sample.done);
             let stations = [(read, joined.reader), (answered, joined.writer)];
             let stations = stations.map(|(at, tid)| Station {

@@ -3,7 +3,7 @@
 
 use slowpath_core::trace::{Call, Depth};
 use slowpath_diagnose::diagnosis::{
-    ChainNode, ChainTree, EndpointInside, Lane, LaneState, LaneStretch, NodeKind, Part, Segment,
+    ChainNode, ChainTree, EndpointInside, Lane, LaneState, LaneStretch, NodeKind, Part, Phase,
     SegmentFigures, TraceView, TracingShift, Unjoined, Wake, Waterfall, WaterfallSegment,
 };
 
@@ -53,13 +53,13 @@ pub(crate) fn traced(holder: &str) -> TraceView {
 
 fn segments() -> Vec<SegmentFigures> {
     let figures = [
-        (Segment::Queued, 0.0, 0.0, 0.0),
-        (Segment::ClientLag, 0.02, 0.021, 0.000_1),
-        (Segment::Connect, 0.0, 0.0, 0.0),
-        (Segment::Network, 0.004, 0.004, 0.0),
-        (Segment::Unread, 0.03, 41.0, 0.03),
-        (Segment::Service, 3.0, 1_352.0, 0.968),
-        (Segment::Response, 0.03, 0.031, 0.001),
+        (Phase::Queued, 0.0, 0.0, 0.0),
+        (Phase::ClientLag, 0.02, 0.021, 0.000_1),
+        (Phase::Connect, 0.0, 0.0, 0.0),
+        (Phase::Network, 0.004, 0.004, 0.0),
+        (Phase::Unread, 0.03, 41.0, 0.03),
+        (Phase::Service, 3.0, 1_352.0, 0.968),
+        (Phase::Response, 0.03, 0.031, 0.001),
     ];
     let one = |(segment, fast, slow, share)| SegmentFigures {
         segment,
@@ -122,11 +122,11 @@ fn tail(holder: &str) -> ChainTree {
     let ready = node(NodeKind::Ready, "ready, without a CPU", "worker", 61.0);
     let cpu = node(NodeKind::Cpu, "computing", "worker", 17.0);
     worker.children = vec![direct, longer, convoy, ready, cpu];
-    let kind = NodeKind::Segment(Segment::Service);
-    let mut service = node(kind, Segment::Service.describe(), "", 1_349.0);
+    let kind = NodeKind::Segment(Phase::Service);
+    let mut service = node(kind, Phase::Service.describe(), "", 1_349.0);
     service.children = vec![worker];
-    let kind = NodeKind::Segment(Segment::Unread);
-    let mut unread = node(kind, Segment::Unread.describe(), "", 41.0);
+    let kind = NodeKind::Segment(Phase::Unread);
+    let mut unread = node(kind, Phase::Unread.describe(), "", 41.0);
     unread.children = vec![threads(&["worker", holder], sleep(holder, 39.0))];
     ChainTree {
         requests: 197,
@@ -217,11 +217,11 @@ fn slowest(holder: &str) -> Waterfall {
         at_s: 8.001,
         latency_ms: 1_420.3,
         segments: vec![
-            part(Segment::ClientLag, 0.0, 0.02),
-            part(Segment::Network, 0.02, 0.01),
-            part(Segment::Unread, 0.03, 52.0),
-            part(Segment::Service, 52.03, 1_368.17),
-            part(Segment::Response, 1_420.2, 0.1),
+            part(Phase::ClientLag, 0.0, 0.02),
+            part(Phase::Network, 0.02, 0.01),
+            part(Phase::Unread, 0.03, 52.0),
+            part(Phase::Service, 52.03, 1_368.17),
+            part(Phase::Response, 1_420.2, 0.1),
         ],
         lanes: lanes(holder),
         wakes: vec![

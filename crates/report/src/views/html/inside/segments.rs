@@ -1,21 +1,21 @@
 //! The parts of a request, slow against fast, side by side.
 
 use maud::{Markup, html};
-use slowpath_diagnose::diagnosis::{EndpointInside, Segment, SegmentFigures};
+use slowpath_diagnose::diagnosis::{EndpointInside, Phase, SegmentFigures};
 
 use super::width;
 use crate::quantity;
 
 /// The class that colours a part of a request.
-pub(super) const fn class(segment: Segment) -> &'static str {
+pub(super) const fn class(segment: Phase) -> &'static str {
     match segment {
-        Segment::Queued => "g0",
-        Segment::ClientLag => "g1",
-        Segment::Connect => "g2",
-        Segment::Network => "g3",
-        Segment::Unread => "g4",
-        Segment::Service => "g5",
-        Segment::Response => "g6",
+        Phase::Queued => "g0",
+        Phase::ClientLag => "g1",
+        Phase::Connect => "g2",
+        Phase::Network => "g3",
+        Phase::Unread => "g4",
+        Phase::Service => "g5",
+        Phase::Response => "g6",
     }
 }
 

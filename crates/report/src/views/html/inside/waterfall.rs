@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 use maud::{Markup, html};
 use slowpath_core::trace::Call;
 use slowpath_diagnose::diagnosis::{
-    Lane, LaneState, LaneStretch, Segment, Wake, Waterfall, WaterfallSegment,
+    Lane, LaneState, LaneStretch, Phase, Wake, Waterfall, WaterfallSegment,
 };
 
 use super::super::key;
@@ -108,10 +108,10 @@ fn row(label: &str, note: &str, bars: &[Bar]) -> Markup {
     }
 }
 
-const fn is_network(segment: Segment) -> bool {
+const fn is_network(segment: Phase) -> bool {
     matches!(
         segment,
-        Segment::Network | Segment::Unread | Segment::Response
+        Phase::Network | Phase::Unread | Phase::Response
     )
 }
 
@@ -127,7 +127,7 @@ fn whole(fall: &Waterfall) -> Vec<Bar> {
 }
 
 /// The parts of the request that are wanted.
-fn parts(fall: &Waterfall, wanted: impl Fn(Segment) -> bool) -> Vec<Bar> {
+fn parts(fall: &Waterfall, wanted: impl Fn(Phase) -> bool) -> Vec<Bar> {
     let own = fall.segments.iter().filter(|part| wanted(part.segment));
     own.map(|part| bar_of(part, fall.latency_ms)).collect()
 }
@@ -148,7 +148,7 @@ fn client(fall: &Waterfall) -> Vec<Bar> {
     let own = |segment| {
         matches!(
             segment,
-            Segment::Queued | Segment::ClientLag | Segment::Connect
+            Phase::Queued | Phase::ClientLag | Phase::Connect
         )
     };
     let mut bars = parts(fall, own);
@@ -285,7 +285,7 @@ fn wakes(fall: &Waterfall) -> Markup {
 
 /// What the colours mean, of those that are there.
 fn legend(fall: &Waterfall) -> Markup {
-    let parts: BTreeSet<Segment> = fall.segments.iter().map(|part| part.segment).collect();
+    let parts: BTreeSet<Phase> = fall.segments.iter().map(|part| part.segment).collect();
     let stretches = fall.lanes.iter().flat_map(|lane| &lane.stretches);
     let states: BTreeSet<&str> = stretches.map(class).collect();
     let known = [

@@ -1,0 +1,318 @@
+//! Stations: anything with k places and a queue, found from arrivals and departures alone.
+//!
+//! In a first-come first-served station with k places, a request that arrives while m others are
+//! there starts when all but k - 1 of these have left (the recursion of Kiefer and Wolfowitz, 1955;
+//! for k = 1 that of Lindley, 1952). Departures are recorded, so no service time has to be assumed:
+//! for each k the start of every request follows, and with it what its service would have taken. The
+//! right k makes service times of one class alike, whether a request waited or not: too few places
+//! leave services that are too short (or end before they start), too many leave waiting in them.
+
+use std::collections::BTreeMap;
+
+/// More places than that are not told apart from none: a queue before 64 places takes more requests
+/// at a time than a load of this size keeps under way.
+const PLACES_MOST: usize = 64;
+/// Fewer requests that waited say nothing of k: the error of a median of absolute deviations is then
+/// a fifth.
+const QUEUED_LEAST: usize = 30;
+/// A deviation counts as e^4 (55 times) at most, so that one outlier is not the whole error.
+const DEVIATION_MOST: f64 = 4.0;
+/// A station must at least halve the scatter of what slow requests and those that waited took. A fit
+/// by chance does not: over shuffled departures the ratio stays above 0.8 (test).
+const ERROR_RATIO_MOST: f64 = 0.5;
+/// Up to this part of the requests that waited may be served faster than any that did not wait …
+const UNDERSHOOT_MOST: f64 = 0.2;
+/// … by this factor below their lower decile: what stood still and then drains does that.
+const UNDERSHOOT: f64 = 0.5;
+/// Both halves of the run must agree on k to this many places for each place: k is known to a
+/// quarter.
+const HALVES_AGREE: f64 = 0.25;
+
+/// A request at a station.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Visit {
+    /// When the server could have begun it, in nanoseconds.
+    pub arrival: u64,
+    /// When it was over.
+    pub done: u64,
+    /// Requests of one class take alike: the endpoint.
+    pub class: u16,
+    /// Requests of one line wait for each other only: 0 for all, or a level of a factor.
+    pub line: u32,
+    /// Whether it is one of those to be explained.
+    pub slow: bool,
+}
+
+/// A station that fits.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Fit {
+    /// Its places.
+    pub places: u32,
+    /// When each visit got a place, in the order given.
+    pub starts: Vec<u64>,
+    /// Requests that waited for a place.
+    pub queued: usize,
+    /// The scatter of services with the station, as a part of that without.
+    pub error_ratio: f64,
+    /// The share of the waiting of slow requests that was waiting for a place, from 0 to 1.
+    pub explained: f64,
+    /// By whom the places were held while slow requests waited: classes with their share, largest
+    /// first.
+    pub held_by: Vec<(u16, f64)>,
+}
+
+/// Fits a station to visits that are in order of arrival; `None` if none fits.
+pub fn fit(visits: &[Visit]) -> Option<Fit> {
+    let starts = starts(visits);
+    let most = starts.iter().map(Vec::len).max()?.min(PLACES_MOST);
+    let met: Vec<usize> = (0..visits.len()).filter(|&i| !starts[i].is_empty()).collect();
+    if met.len() < QUEUED_LEAST || most < 2 {
+        return None;
+    }
+    let (first, second) = met.split_at(met.len() / 2);
+    let best = |of: &[usize]| {
+        let errors = (1..most).map(|k| (error(visits, &starts, of, k), k));
+        errors.min_by(|a, b| a.0.total_cmp(&b.0))
+    };
+    let places = best(&met)?.1;
+    let waited = |&i: &usize| visits[i].slow || start(&visits[i], &starts[i], places) > visits[i].arrival;
+    let waited: Vec<usize> = met.iter().copied().filter(waited).collect();
+    let without = error(visits, &starts, &waited, usize::MAX);
+    let error_ratio = error(visits, &starts, &waited, places) / without.max(f64::MIN_POSITIVE);
+    let apart = best(first)?.1.abs_diff(best(second)?.1);
+    if error_ratio > ERROR_RATIO_MOST || apart as f64 > (places as f64 * HALVES_AGREE).max(0.5) {
+        return None;
+    }
+    let at: Vec<u64> = visits
+        .iter()
+        .zip(&starts)
+        .map(|(visit, starts)| start(visit, starts, places))
+        .collect();
+    let queued = (0..visits.len()).filter(|&i| at[i] > visits[i].arrival).count();
+    if queued < QUEUED_LEAST || undershoots(visits, &at) {
+        return None;
+    }
+    let (explained, held_by) = (explained(visits, &at), held_by(visits, &at));
+    Some(Fit {
+        places: places as u32,
+        starts: at,
+        queued,
+        error_ratio,
+        explained,
+        held_by,
+    })
+}
+
+/// For each visit the departures of those that were there when it came, latest first: with k places
+/// it starts at the k-th of them.
+fn starts(visits: &[Visit]) -> Vec<Vec<u64>> {
+    let mut there: BTreeMap<u32, Vec<u64>> = BTreeMap::new();
+    let of = |visit: &Visit| {
+        let line = there.entry(visit.line).or_default();
+        line.retain(|&done| done > visit.arrival);
+        let ahead: Vec<u64> = line.iter().rev().take(PLACES_MOST).copied().collect();
+        let place = line.partition_point(|&done| done <= visit.done);
+        line.insert(place, visit.done);
+        ahead
+    };
+    visits.iter().map(of).collect()
+}
+
+/// When a visit starts in a station of so many places.
+fn start(visit: &Visit, ahead: &[u64], places: usize) -> u64 {
+    let at = places.checked_sub(1).and_then(|k| ahead.get(k));
+    at.copied().unwrap_or(visit.arrival)
+}
+
+/// What the service of a visit takes that starts then, as a logarithm.
+fn service(visit: &Visit, start: u64) -> f64 {
+    (visit.done.saturating_sub(start).max(1) as f64).ln()
+}
+
+/// The scatter of services: the mean deviation from the median of their class.
+fn error(visits: &[Visit], starts: &[Vec<u64>], of: &[usize], places: usize) -> f64 {
+    let mut classes: BTreeMap<u16, Vec<f64>> = BTreeMap::new();
+    for (visit, ahead) in visits.iter().zip(starts) {
+        let own = service(visit, start(visit, ahead, places));
+        classes.entry(visit.class).or_default().push(own);
+    }
+    let medians: BTreeMap<u16, f64> = classes
+        .into_iter()
+        .map(|(class, all)| (class, middle(all, 0.5)))
+        .collect();
+    let deviation = |&i: &usize| {
+        let visit = &visits[i];
+        let own = service(visit, start(visit, &starts[i], places));
+        (own - medians[&visit.class]).abs().min(DEVIATION_MOST)
+    };
+    of.iter().map(deviation).sum::<f64>() / of.len().max(1) as f64
+}
+
+fn middle(mut all: Vec<f64>, p: f64) -> f64 {
+    all.sort_by(f64::total_cmp);
+    let place = ((all.len() as f64 * p) as usize).min(all.len().saturating_sub(1));
+    all.get(place).copied().unwrap_or(0.0)
+}
+
+/// Whether too many that waited are then served faster than those that did not wait.
+fn undershoots(visits: &[Visit], starts: &[u64]) -> bool {
+    let mut free: BTreeMap<u16, Vec<f64>> = BTreeMap::new();
+    for (visit, &start) in visits.iter().zip(starts) {
+        if start <= visit.arrival {
+            free.entry(visit.class).or_default().push(service(visit, start));
+        }
+    }
+    let least: BTreeMap<u16, f64> = free
+        .into_iter()
+        .map(|(class, all)| (class, middle(all, 0.1) + UNDERSHOOT.ln()))
+        .collect();
+    let (mut queued, mut below) = (0_usize, 0_usize);
+    for (visit, &start) in visits.iter().zip(starts).filter(|(v, s)| **s > v.arrival) {
+        queued += 1;
+        let short = least.get(&visit.class).is_some_and(|&least| service(visit, start) < least);
+        below += usize::from(short);
+    }
+    below as f64 > UNDERSHOOT_MOST * queued as f64
+}
+
+fn explained(visits: &[Visit], starts: &[u64]) -> f64 {
+    let mut fast: BTreeMap<u16, Vec<f64>> = BTreeMap::new();
+    for visit in visits.iter().filter(|visit| !visit.slow) {
+        let own = visit.done.saturating_sub(visit.arrival) as f64;
+        fast.entry(visit.class).or_default().push(own);
+    }
+    let usual: BTreeMap<u16, f64> = fast
+        .into_iter()
+        .map(|(class, all)| (class, middle(all, 0.5)))
+        .collect();
+    let (mut all, mut waited) = (0.0, 0.0);
+    for (visit, &start) in visits.iter().zip(starts).filter(|(visit, _)| visit.slow) {
+        let usual = usual.get(&visit.class).copied().unwrap_or(0.0);
+        let excess = (visit.done.saturating_sub(visit.arrival) as f64 - usual).max(0.0);
+        all += excess;
+        waited += (start.saturating_sub(visit.arrival) as f64).min(excess);
+    }
+    if all > 0.0 { waited / all } else { 0.0 }
+}
+
+/// Who held the places while slow visits waited.
+fn held_by(visits: &[Visit], starts: &[u64]) -> Vec<(u16, f64)> {
+    let mut held: BTreeMap<u16, f64> = BTreeMap::new();
+    let mut there: Vec<usize> = Vec::new();
+    for (i, visit) in visits.iter().enumerate() {
+        there.retain(|&other| visits[other].done > visit.arrival);
+        if visit.slow && starts[i] > visit.arrival {
+            for &other in there.iter().filter(|&&o| visits[o].line == visit.line) {
+                let begin = starts[other].max(visit.arrival);
+                let end = visits[other].done.min(starts[i]);
+                *held.entry(visits[other].class).or_default() += end.saturating_sub(begin) as f64;
+            }
+        }
+        there.push(i);
+    }
+    let total: f64 = held.values().sum();
+    let mut held: Vec<(u16, f64)> = held
+        .into_iter()
+        .map(|(class, ns)| (class, ns / total.max(1.0)))
+        .collect();
+    held.sort_by(|a, b| b.1.total_cmp(&a.1));
+    held
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A simple generator of numbers in [0, 1): tests need no more.
+    struct Numbers(u64);
+
+    impl Numbers {
+        fn next(&mut self) -> f64 {
+            self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+            (self.0 >> 11) as f64 / (1_u64 << 53) as f64
+        }
+    }
+
+    /// Requests with random gaps through k places, first come, first served.
+    fn through(places: usize, gap_ns: f64, service: impl Fn(&mut Numbers) -> (u16, u64)) -> Vec<Visit> {
+        let mut numbers = Numbers(7);
+        let mut free = vec![0_u64; places];
+        let mut at = 1_000_000;
+        let mut all = Vec::new();
+        for _ in 0..3_000 {
+            at += (-(1.0 - numbers.next()).ln() * gap_ns) as u64;
+            let (class, takes) = service(&mut numbers);
+            let next = (0..places).min_by_key(|&k| free[k]).unwrap();
+            let done = at.max(free[next]) + takes;
+            free[next] = done;
+            all.push(Visit { arrival: at, done, class, line: 0, slow: done - at > 2 * takes });
+        }
+        all
+    }
+
+    fn spread(numbers: &mut Numbers, takes: f64) -> u64 {
+        (takes * (0.8 + 0.4 * numbers.next())) as u64
+    }
+
+    #[test]
+    fn the_number_of_places_is_found() {
+        for places in [1, 2, 3, 5, 8] {
+            let gap = 20e6 / places as f64 / 0.75;
+            let visits = through(places, gap, |n| (0, spread(n, 20e6)));
+            let fit = fit(&visits).unwrap_or_else(|| panic!("{places}"));
+            assert_eq!(fit.places as usize, places);
+            assert!(fit.explained > 0.8, "{}", fit.explained);
+        }
+    }
+
+    #[test]
+    fn a_class_that_keeps_the_places_is_named() {
+        let visits = through(2, 12e6, |n| {
+            if n.next() < 0.05 { (1, spread(n, 200e6)) } else { (0, spread(n, 1e6)) }
+        });
+        let fit = fit(&visits).unwrap();
+        assert_eq!(fit.places, 2);
+        assert_eq!(fit.held_by[0].0, 1);
+        assert!(fit.held_by[0].1 > 0.9);
+    }
+
+    #[test]
+    fn where_requests_do_not_wait_for_each_other_nothing_fits() {
+        let visits = through(500, 4e6, |n| (0, (20e6 * (0.2 + 3.0 * n.next())) as u64));
+        assert_eq!(fit(&visits), None);
+    }
+
+    #[test]
+    fn what_stands_still_and_drains_at_once_is_no_station() {
+        let mut visits = through(500, 4e6, |n| (0, spread(n, 2e6)));
+        for visit in &mut visits {
+            let stall = visit.done / 500_000_000 * 500_000_000 + 100_000_000;
+            if visit.done < stall {
+                visit.done = stall + (visit.done % 1_000);
+                visit.slow = true;
+            }
+        }
+        assert_eq!(fit(&visits), None);
+    }
+
+    #[test]
+    fn lines_wait_for_themselves_only() {
+        let mut numbers = Numbers(3);
+        let mut free = [0_u64; 4];
+        let mut at = 1_000_000;
+        let mut visits = Vec::new();
+        for _ in 0..3_000 {
+            at += (-(1.0 - numbers.next()).ln() * 8e6) as u64;
+            let line = (numbers.next() * 4.0) as usize;
+            let takes = spread(&mut numbers, 20e6);
+            let done = at.max(free[line]) + takes;
+            free[line] = done;
+            visits.push(Visit { arrival: at, done, class: 0, line: line as u32, slow: done - at > 2 * takes });
+        }
+        assert_eq!(fit(&visits).map(|fit| fit.places), Some(1));
+        for visit in &mut visits {
+            visit.line = 0;
+        }
+        assert_eq!(fit(&visits), None);
+    }
+}

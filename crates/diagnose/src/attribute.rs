@@ -1,0 +1,208 @@
+//! From a case to its attribution: what the requests of each endpoint waited for, as slices that
+//! tile each request. The trace says it where there is one; what the client saw says the rest.
+
+mod classify;
+mod executor;
+mod station;
+pub(crate) mod view;
+
+use std::collections::BTreeMap;
+
+use slowpath_attribution::{
+    Actor, Basis, Breakdown, Holder, Path, Phase, Reason, Slice, State, breakdown,
+};
+use slowpath_core::nanos::Span;
+use slowpath_core::samples::SampleRef;
+
+use self::classify::Classifier;
+pub(crate) use self::station::Station;
+use crate::case::{Case, EndpointCase};
+use crate::diagnosis::Place;
+use crate::frame::Frame;
+
+/// Requests of an endpoint that are told from the client's record alone, at most, of the slow ones
+/// and of the others each.
+const UNTRACED_MOST: usize = 5_000;
+/// Slow requests of a length are spoken for by so many of them that were followed; of fewer the
+/// shares would be one request's.
+const FOLLOWED_LEAST: usize = 3;
+
+/// What the requests of one endpoint waited for.
+#[derive(Debug)]
+pub(crate) struct EndpointAttribution {
+    pub(crate) actors: Vec<Actor>,
+    /// The slow requests that were followed and a sample of the others, by position.
+    pub(crate) paths: Vec<Path>,
+    /// Whether the paths come from a trace.
+    pub(crate) traced: bool,
+    /// The station that requests were found to wait at.
+    pub(crate) station: Option<Station>,
+}
+
+/// One frame of an endpoint: its paths, weighted, and the share of its excess of which none tells.
+#[derive(Debug)]
+pub(crate) struct FramePaths {
+    pub(crate) paths: Vec<Path>,
+    pub(crate) unobserved: f64,
+}
+
+impl EndpointAttribution {
+    /// Attributes the requests of an endpoint.
+    pub(crate) fn of(case: &Case<'_>, endpoint: &EndpointCase) -> Self {
+        let station = Station::of(case, endpoint);
+        let followed = case.inside().filter(|_| case.target_hidden().is_none());
+        let followed = followed.filter(|inside| !inside.of_endpoint(endpoint).walked.is_empty());
+        let (mut paths, mut actors, traced) = match followed {
+            Some(inside) => {
+                let mut classifier = Classifier::new(case, inside);
+                let walked = &inside.of_endpoint(endpoint).walked;
+                let paths = walked.iter().map(|walked| classifier.path(walked)).collect();
+                (paths, classifier.into_actors(), true)
+            }
+            None => (untraced(case, endpoint), vec![Actor::default()], false),
+        };
+        let station = station.and_then(|station| station.lay_over(case, &mut paths, &mut actors));
+        Self {
+            actors,
+            paths,
+            traced,
+            station,
+        }
+    }
+
+    /// The paths of a frame; of a floor all count as slow, since it is held against nothing.
+    pub(crate) fn frame(&self, case: &Case<'_>, frame: &Frame, place: Place) -> FramePaths {
+        if place == Place::Floor {
+            let own = self.paths.iter().filter(|path| frame.position(path.sample).is_some());
+            let paths: Vec<Path> = own.map(|path| Path { slow: true, ..path.clone() }).collect();
+            let unobserved = if paths.is_empty() { 1.0 } else { 0.0 };
+            return FramePaths { paths, unobserved };
+        }
+        let octave = |sample: u32| case.sample(sample).latency_ns().max(1).ilog2();
+        let mut followed: BTreeMap<u32, usize> = BTreeMap::new();
+        for path in self.paths.iter().filter(|path| path.slow) {
+            *followed.entry(octave(path.sample)).or_default() += 1;
+        }
+        let (mut all, mut unobserved) = (BTreeMap::<u32, usize>::new(), 0.0);
+        for (position, &sample) in frame.requests.iter().enumerate() {
+            *all.entry(octave(sample)).or_default() += 1;
+            if followed.get(&octave(sample)).is_none_or(|&n| n < FOLLOWED_LEAST) {
+                unobserved += frame.excess_of_ns(case.record, position) as f64;
+            }
+        }
+        let weigh = |path: &Path| {
+            let octave = octave(path.sample);
+            let stands_for = all.get(&octave).copied().unwrap_or(0);
+            let of = followed.get(&octave).copied().unwrap_or(1).max(1);
+            Path {
+                weight: if path.slow { stands_for as f64 / of as f64 } else { 1.0 },
+                ..path.clone()
+            }
+        };
+        FramePaths {
+            paths: self.paths.iter().map(weigh).collect(),
+            unobserved: if frame.excess_ns > 0.0 { unobserved / frame.excess_ns } else { 0.0 },
+        }
+    }
+
+    /// Where the excess of a frame went.
+    pub(crate) fn breakdown(&self, frame: &FramePaths) -> Breakdown {
+        let reason = if self.traced { Reason::TooFew } else { Reason::NotTraced };
+        breakdown(&frame.paths, &self.actors, (frame.unobserved, State::Unknown(reason)))
+    }
+}
+
+/// Paths from the client's own record: phases, and in the server nothing but that it is not known.
+fn untraced(case: &Case<'_>, endpoint: &EndpointCase) -> Vec<Path> {
+    let slow = &endpoint.split.slow;
+    let others: Vec<u32> = endpoint
+        .completed
+        .iter()
+        .copied()
+        .filter(|sample| slow.binary_search(sample).is_err())
+        .collect();
+    let some = |of: &[u32]| -> Vec<u32> {
+        let every = of.len().div_ceil(UNTRACED_MOST).max(1);
+        of.iter().copied().step_by(every).collect()
+    };
+    let mut all: Vec<(u32, bool)> = some(slow).into_iter().map(|s| (s, true)).collect();
+    all.extend(some(&others).into_iter().map(|s| (s, false)));
+    all.sort_unstable();
+    let path = |(sample, slow)| Path {
+        sample,
+        slow,
+        weight: 1.0,
+        slices: client_slices(case.sample(sample)),
+    };
+    all.into_iter().map(path).collect()
+}
+
+/// A request as the client saw it.
+fn client_slices(sample: SampleRef<'_>) -> Vec<Slice> {
+    let dial = sample.connect_begin().unwrap_or(sample.ready());
+    let sent = sample.sent().unwrap_or(sample.done());
+    let connected = match sample.connect_begin() {
+        Some(_) => sample.connected().unwrap_or(sent),
+        None => dial,
+    };
+    let first = sample.first_byte().unwrap_or(sample.done());
+    let unknown = State::Unknown(Reason::NotTraced);
+    let parts = [
+        (Phase::Queued, sample.scheduled(), sample.ready(), State::ClientLate),
+        (Phase::ClientLag, sample.ready(), dial, State::ClientLate),
+        (Phase::Connect, dial, connected, State::Handshake),
+        (Phase::ClientLag, connected, sent, State::ClientLate),
+        (Phase::Service, sent, first, unknown),
+        (Phase::Response, first, sample.done(), unknown),
+    ];
+    let mut at = sample.scheduled().get();
+    let mut slices = Vec::new();
+    for (phase, _, end, state) in parts {
+        let end = end.get().clamp(at, sample.done().get());
+        if end > at {
+            slices.push(Slice {
+                begin: at,
+                end,
+                phase,
+                state,
+                holder: if state == State::Handshake { Holder::Kernel } else { Holder::Unknown },
+                activity: state,
+                actor: 0,
+                basis: if matches!(state, State::Unknown(_)) { Basis::Unknown } else { Basis::Pattern },
+            });
+            at = end;
+        }
+    }
+    slices
+}
+
+/// Cuts slices where `spans` (ascending, disjoint) begin and end, and changes what lies inside as
+/// `state` says; `None` leaves it as it is.
+fn overlay(slices: &mut Vec<Slice>, spans: &[Span], change: impl Fn(&Slice) -> Option<Slice>) {
+    if spans.is_empty() {
+        return;
+    }
+    let mut out = Vec::with_capacity(slices.len());
+    for slice in slices.drain(..) {
+        let Some(changed) = change(&slice) else {
+            out.push(slice);
+            continue;
+        };
+        let mut at = slice.begin;
+        let first = spans.partition_point(|span| span.end.get() <= slice.begin);
+        for span in spans[first..].iter().take_while(|span| span.begin.get() < slice.end) {
+            let (begin, end) = (span.begin.get().max(at), span.end.get().min(slice.end));
+            if begin > at {
+                out.push(Slice { begin: at, end: begin, ..slice });
+            }
+            if end > begin {
+                out.push(Slice { begin, end, ..changed });
+                at = end;
+            }
+        }
+        if at < slice.end {
+            out.push(Slice { begin: at, ..slice });
+        }
+    }
+    *slices = out;
+}

@@ -1,0 +1,458 @@
+//! Pieces of a request's time, as slices: what it waited for, who had that, and what that one did.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use slowpath_attribution::{
+    Actor, Basis, CpuUser, DiskUse, Holder, Path, Phase, Place, Reason, Slice, State,
+};
+use slowpath_core::nanos::Span;
+use slowpath_core::trace::{Call, NO_STACK};
+
+use super::executor::Executors;
+use super::overlay;
+use crate::case::Case;
+use crate::throttling::throttled_spans;
+use crate::trace::calls::{Calls, during, settled};
+use crate::trace::index::{Runner, State as Doing};
+use crate::trace::inside::{Inside, Walked};
+use crate::trace::kernel_io::Io;
+use crate::trace::locks::{Proof, held};
+use crate::trace::pieces::{Behalf, Blank, Hop, How, Leaf, LeafKind, Piece};
+use crate::trace::stacks::Waits;
+
+/// On one host a request arrives within microseconds. What takes longer waits to be accepted, or is on a
+/// network.
+const NOT_ACCEPTED_LEAST_NS: u64 = 2_000_000;
+
+/// Makes slices of the pieces of requests.
+pub(super) struct Classifier<'c, 'r> {
+    inside: &'c Inside<'r>,
+    calls: &'c Calls,
+    executors: Executors,
+    /// Threads that read and answer requests.
+    serving: BTreeSet<u32>,
+    throttled: Vec<Span>,
+    paused: Vec<Span>,
+    actors: Vec<Actor>,
+    known: BTreeMap<Who, u32>,
+}
+
+/// A thread with where it stood, and the other end of the connection that it waits at.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+struct Who {
+    tid: u32,
+    stack: u32,
+    peer: String,
+}
+
+/// What is seen in a piece.
+#[derive(Clone, Debug)]
+struct Seen {
+    state: State,
+    holder: Holder,
+    activity: State,
+    who: Who,
+}
+
+impl Seen {
+    fn of(state: State, holder: Holder, tid: u32, stack: u32) -> Self {
+        Self {
+            state,
+            holder,
+            activity: state,
+            who: Who { tid, stack, peer: String::new() },
+        }
+    }
+}
+
+/// The name of a thread without what tells those of a pool apart.
+fn without_digits(name: &str) -> String {
+    let mut out = String::with_capacity(name.len());
+    for c in name.chars() {
+        match c {
+            '0'..='9' if out.ends_with('N') => {}
+            '0'..='9' => out.push('N'),
+            c => out.push(c),
+        }
+    }
+    out
+}
+
+impl<'c, 'r> Classifier<'c, 'r> {
+    pub(super) fn new(case: &'c Case<'r>, inside: &'c Inside<'r>) -> Self {
+        let joined = inside.endpoints.iter().flat_map(|endpoint| &endpoint.joined);
+        let serving: BTreeSet<u32> = joined.flat_map(|j| [j.reader, j.writer]).collect();
+        Self {
+            inside,
+            calls: inside.calls(case),
+            executors: Executors::of(inside, &serving),
+            serving,
+            throttled: throttled_spans(case),
+            paused: case.pauses().map_or_else(Vec::new, |pauses| pauses.spans().to_vec()),
+            actors: Vec::new(),
+            known: BTreeMap::new(),
+        }
+    }
+
+    pub(super) fn into_actors(self) -> Vec<Actor> {
+        self.actors
+    }
+
+    /// The slices of a request.
+    pub(super) fn path(&mut self, walked: &Walked) -> Path {
+        let own = self.calls.own(self.inside, walked);
+        let calls = settled(&own.calls);
+        let mut slices: Vec<Slice> = Vec::with_capacity(walked.pieces.len());
+        for piece in &walked.pieces {
+            let hops = self.inside.chains.hops(piece.chain);
+            let begun = self.handed_to(walked, piece, &hops);
+            let cut = begun.map_or(piece.begin, |(_, at)| at.clamp(piece.begin, piece.end));
+            if let Some((hop, _)) = begun.filter(|_| cut > piece.begin) {
+                let leaf = self.at_rest(walked, piece, &hops[hop..]);
+                let waits = Seen {
+                    state: State::Queued(Place::Executor),
+                    holder: Holder::AnotherRequest,
+                    activity: leaf.state,
+                    who: leaf.who,
+                };
+                self.push(&mut slices, piece, (piece.begin, cut), &waits);
+            }
+            if piece.segment == Phase::Network {
+                self.not_accepted(walked, piece, &mut slices);
+                continue;
+            }
+            let seen = self.seen(walked, piece, &hops);
+            let mut at = cut;
+            if is_open(&seen, piece) {
+                for part in during(&calls, piece) {
+                    let (begin, end) = (part.begin.max(at), part.end.min(piece.end));
+                    if begin >= end {
+                        continue;
+                    }
+                    self.push(&mut slices, piece, (at, begin), &seen);
+                    let reply = Seen {
+                        state: State::Reply,
+                        holder: Holder::Peer,
+                        activity: State::Reply,
+                        who: Who {
+                            tid: 0,
+                            stack: NO_STACK,
+                            peer: self.inside.other_end(part.socket).unwrap_or_default(),
+                        },
+                    };
+                    self.push(&mut slices, piece, (begin, end), &reply);
+                    at = end;
+                }
+            }
+            self.push(&mut slices, piece, (at, piece.end), &seen);
+        }
+        overlay(&mut slices, &self.throttled, |slice| {
+            let idle = State::Runnable(CpuUser::Idle);
+            let waits = slice.state == idle || slice.state == State::Runnable(CpuUser::Unknown);
+            let throttled = State::Runnable(CpuUser::Throttled);
+            waits.then_some(Slice { state: throttled, activity: throttled, basis: Basis::Counter, ..*slice })
+        });
+        overlay(&mut slices, &self.paused, |slice| {
+            let unknown = matches!(slice.state, State::Unknown(_) | State::Lock);
+            unknown.then_some(Slice {
+                state: State::Paused,
+                holder: Holder::Background,
+                activity: State::Paused,
+                basis: Basis::Counter,
+                ..*slice
+            })
+        });
+        Path {
+            sample: walked.joined.sample,
+            slow: walked.slow,
+            weight: 1.0,
+            slices,
+        }
+    }
+
+    fn push(&mut self, slices: &mut Vec<Slice>, piece: &Piece, (begin, end): (u64, u64), seen: &Seen) {
+        if begin >= end {
+            return;
+        }
+        let slice = Slice {
+            begin,
+            end,
+            phase: piece.segment,
+            state: seen.state,
+            holder: seen.holder,
+            activity: seen.activity,
+            actor: self.actor(&seen.who),
+            basis: if matches!(seen.state, State::Unknown(_)) { Basis::Unknown } else { Basis::Traced },
+        };
+        slices.push(slice);
+    }
+
+    fn actor(&mut self, who: &Who) -> u32 {
+        if let Some(&known) = self.known.get(who) {
+            return known;
+        }
+        let next = self.actors.len() as u32;
+        let is_known = who.tid != 0;
+        self.actors.push(Actor {
+            process: if is_known { self.inside.process_name(who.tid).to_owned() } else { String::new() },
+            thread: if is_known { without_digits(&self.inside.thread_name(who.tid)) } else { String::new() },
+            peer: who.peer.clone(),
+            stack: if who.stack == NO_STACK { Vec::new() } else { self.inside.stack_words(who.stack) },
+        });
+        self.known.insert(who.clone(), next);
+        next
+    }
+
+    /// Where in the chain a thread stands that the request was handed to, and when it began with it.
+    fn handed_to(&self, walked: &Walked, piece: &Piece, hops: &[Hop]) -> Option<(usize, u64)> {
+        if piece.segment != Phase::Service {
+            return None;
+        }
+        let until = walked.joined.part(Phase::Service).1;
+        hops.iter().enumerate().skip(1).find_map(|(place, hop)| {
+            let hands = matches!(hop.how, How::Serves | How::Asked | How::Condition | How::Woke | How::Sent);
+            let begin = self.executors.job_begin(hop.tid, until).filter(|_| hands)?;
+            Some((place, begin))
+        })
+    }
+
+    /// A request that was sent and is not seen to arrive: its connection waits to be accepted. What the
+    /// thread does meanwhile that reads it later tells what for.
+    fn not_accepted(&mut self, walked: &Walked, piece: &Piece, slices: &mut Vec<Slice>) {
+        let network = Seen::of(State::Unknown(Reason::Network), Holder::Kernel, 0, NO_STACK);
+        if piece.len_ns() < NOT_ACCEPTED_LEAST_NS {
+            return self.push(slices, piece, (piece.begin, piece.end), &network);
+        }
+        let tid = walked.joined.reader;
+        let inside = self.inside;
+        let is_loop = inside.loops.has(tid) || inside.trace().parks(tid);
+        for part in inside.index.slices(tid, piece.begin, piece.end) {
+            let seen = match part.state {
+                _ if is_loop => network.clone(),
+                Doing::Blocked(off) => match inside.stacks.call_in(off) {
+                    Some(Call::Read | Call::Poll) => held_idle(tid, off.stack),
+                    Some(Call::Accept | Call::Futex | Call::FileLock) | None => network.clone(),
+                    Some(_) => busy(tid, off.stack, State::Sleep),
+                },
+                Doing::Run | Doing::Ready(_) => busy(tid, NO_STACK, State::OnCpu),
+                // The worker that reads it has not begun.
+                Doing::Gone | Doing::Unknown => Seen {
+                    holder: Holder::Unknown,
+                    ..busy(tid, NO_STACK, State::Unknown(Reason::NotSeen))
+                },
+            };
+            self.push(slices, piece, (part.begin, part.end), &seen);
+        }
+    }
+
+    /// What a piece was spent on.
+    fn seen(&self, walked: &Walked, piece: &Piece, hops: &[Hop]) -> Seen {
+        let none = |state, holder| Seen::of(state, holder, 0, NO_STACK);
+        match piece.segment {
+            Phase::Queued | Phase::ClientLag => none(State::ClientLate, Holder::Client),
+            Phase::Connect => none(State::Handshake, Holder::Kernel),
+            Phase::Network => none(State::Unknown(Reason::Network), Holder::Kernel),
+            Phase::Response => none(State::Client, Holder::Client),
+            Phase::Unread | Phase::Service => self.in_server(walked, piece, hops),
+        }
+    }
+
+    fn in_server(&self, walked: &Walked, piece: &Piece, hops: &[Hop]) -> Seen {
+        let first = hops.first().map_or(0, |hop| hop.tid);
+        let rest = self.chain(walked, piece, hops);
+        let is_loop = self.inside.loops.has(first);
+        let parks = self.inside.trace().parks(first);
+        // What is not read yet while its reader runs waits for that thread, whatever runtime it is.
+        let runs = matches!(piece.leaf.kind, LeafKind::Cpu | LeafKind::Ready(_)) && hops.len() <= 1;
+        let unread = piece.segment == Phase::Unread && runs && (is_loop || parks);
+        if unread || piece.behalf != Behalf::Own && !parks {
+            let place = if is_loop || parks { Place::EventLoop } else { Place::Workers };
+            let holder = match piece.behalf {
+                Behalf::Other | Behalf::Own => Holder::AnotherRequest,
+                Behalf::Background => Holder::Background,
+            };
+            return Seen { state: State::Queued(place), holder, ..rest };
+        }
+        rest
+    }
+
+    /// What the end of a chain of threads waits for, and what the first wait in it is for.
+    fn chain(&self, walked: &Walked, piece: &Piece, hops: &[Hop]) -> Seen {
+        let inside = self.inside;
+        let leaf = self.at_rest(walked, piece, hops);
+        if inside.stops_the_world(hops) {
+            return Seen { state: State::Paused, holder: Holder::Background, ..leaf };
+        }
+        for (place, hop) in hops.iter().enumerate().skip(1) {
+            if !inside.is_targets(hop.tid) {
+                let name = inside.process_name(hop.tid);
+                let mut who = leaf.who.clone();
+                if who.peer.is_empty() || hops.len() > place + 1 {
+                    who.peer = self.peer_of(hops[place - 1].tid, piece, name);
+                }
+                return Seen { state: State::Reply, holder: Holder::Peer, activity: leaf.state, who };
+            }
+            let is_lock = matches!(hop.how, How::Lock | How::Woke | How::Interpreter);
+            if !is_lock {
+                continue;
+            }
+            let proof = match held(hops, &piece.leaf) {
+                Some(held) if held.first == place => inside.proof(hops, &held),
+                _ => match hop.how {
+                    How::Lock => Proof::Says,
+                    How::Interpreter => Proof::Interpreter,
+                    _ => Proof::Nothing,
+                },
+            };
+            let state = match proof {
+                Proof::Says | Proof::HandedOn => State::Lock,
+                Proof::Interpreter => State::Interpreter,
+                // A thread that serves another request has what this one waits for, and gives it back.
+                Proof::Condition | Proof::Nothing if self.serves_another(walked, hop.tid) => {
+                    State::Queued(Place::Permits)
+                }
+                Proof::Condition | Proof::Nothing => continue,
+            };
+            let holder = if matches!(state, State::Queued(_)) { Holder::AnotherRequest } else { Holder::Background };
+            return Seen { state, holder, activity: leaf.state, who: leaf.who };
+        }
+        leaf
+    }
+
+    /// Whether a thread reads and answers requests, and not this one.
+    fn serves_another(&self, walked: &Walked, tid: u32) -> bool {
+        let joined = &walked.joined;
+        tid != joined.reader && tid != joined.writer && self.serving.contains(&tid)
+    }
+
+    /// The other end of what a thread waits at, or the process there.
+    fn peer_of(&self, tid: u32, piece: &Piece, process: &str) -> String {
+        let socket = self.inside.awaited_at(tid, piece.begin);
+        let end = socket.and_then(|socket| self.inside.other_end(socket));
+        end.unwrap_or_else(|| format!("process {process}"))
+    }
+
+    /// What the last thread of a chain does.
+    fn at_rest(&self, walked: &Walked, piece: &Piece, hops: &[Hop]) -> Seen {
+        let leaf = &piece.leaf;
+        let own = hops.len() <= 1;
+        let of = |state, holder| Seen::of(state, holder, leaf.tid, leaf.stack);
+        let this = if own { Holder::ThisRequest } else { Holder::Background };
+        let facts = self.inside.stacks.facts(leaf.stack);
+        match leaf.kind {
+            LeafKind::Outside => of(State::Unknown(Reason::Network), Holder::Kernel),
+            LeafKind::Cpu => of(State::OnCpu, this),
+            LeafKind::Ready(runner) => self.ready(leaf, runner),
+            LeafKind::Sleep | LeafKind::RuntimeTimer => of(State::Sleep, this),
+            LeafKind::Lock => match facts.waits {
+                Some(Waits::Lock) => of(State::Lock, Holder::Unknown),
+                Some(Waits::Interpreter) => of(State::Interpreter, Holder::Unknown),
+                _ => of(State::Unknown(Reason::Holder), Holder::Unknown),
+            },
+            LeafKind::Disk => of(disk(leaf, facts.io), Holder::Kernel),
+            LeafKind::Network | LeafKind::Data => self.data(walked, piece, facts.io),
+            LeafKind::Peer | LeafKind::Child => of(State::Reply, Holder::Peer),
+            LeafKind::RuntimeIdle => of(State::Unknown(Reason::Parked), Holder::Unknown),
+            LeafKind::Unknown(Blank::Loop) => self.loop_waits(walked, piece),
+            LeafKind::Unknown(Blank::NoWaker) => of(State::Unknown(Reason::NoWaker), Holder::Unknown),
+            LeafKind::Unknown(_) => of(State::Unknown(Reason::NotSeen), Holder::Unknown),
+        }
+    }
+
+    fn ready(&self, leaf: &Leaf, runner: Runner) -> Seen {
+        let mut seen = Seen::of(State::OnCpu, Holder::Kernel, leaf.tid, NO_STACK);
+        let user = match runner {
+            Runner::Thread(tid) if self.inside.is_targets(tid) => CpuUser::Own,
+            Runner::Thread(tid) => {
+                self.inside.process_name(tid).clone_into(&mut seen.who.peer);
+                CpuUser::Neighbour
+            }
+            Runner::Idle => CpuUser::Idle,
+            Runner::Unknown => CpuUser::Unknown,
+        };
+        seen.state = State::Runnable(user);
+        seen.activity = seen.state;
+        seen
+    }
+
+    /// A wait for data, or until data is taken.
+    fn data(&self, walked: &Walked, piece: &Piece, io: Option<Io>) -> Seen {
+        let leaf = &piece.leaf;
+        let socket = self.inside.awaited_at(leaf.tid, piece.begin);
+        let own = socket == Some(walked.joined.socket);
+        let mut seen = Seen::of(State::Unknown(Reason::OtherEnd), Holder::Unknown, leaf.tid, leaf.stack);
+        if leaf.call == Some(Call::Write) || matches!(io, Some(Io::Pipe | Io::Terminal)) {
+            let to_client = own || socket.is_none() && io.is_none();
+            (seen.state, seen.holder) = if to_client {
+                (State::Client, Holder::Client)
+            } else {
+                (State::SendBlocked, Holder::Peer)
+            };
+        } else if own && piece.segment == Phase::Service {
+            (seen.state, seen.holder) = (State::Client, Holder::Client);
+        } else if let Some(socket) = socket {
+            let clients = self.inside.index.sockets.end(socket).is_some_and(|end| self.inside.is_clients(end));
+            if clients {
+                return self.loop_waits(walked, piece);
+            }
+            seen.who.peer = self.inside.other_end(socket).unwrap_or_default();
+            // Another process of the server is no other server: what that one does is the server's doing.
+            if !self.inside.is_internal(socket) {
+                (seen.state, seen.holder) = (State::Reply, Holder::Peer);
+            }
+        }
+        seen.activity = seen.state;
+        seen
+    }
+
+    /// A thread waits for what comes on clients' connections, and not for this request: a loop does
+    /// that while something else goes on for the request; a thread that serves one connection at a
+    /// time is held by one that has no request under way.
+    fn loop_waits(&self, walked: &Walked, piece: &Piece) -> Seen {
+        let leaf = &piece.leaf;
+        let is_loop = self.inside.loops.has(leaf.tid) || self.inside.trace().parks(leaf.tid);
+        let serves = leaf.tid == walked.joined.reader;
+        let read = matches!(leaf.call, Some(Call::Read | Call::Poll));
+        if piece.segment == Phase::Unread && serves && read && !is_loop {
+            return held_idle(leaf.tid, leaf.stack);
+        }
+        Seen::of(State::Unknown(Reason::LoopWaits), Holder::Unknown, leaf.tid, leaf.stack)
+    }
+}
+
+/// A worker that waits on a kept connection which has no request under way.
+fn held_idle(tid: u32, stack: u32) -> Seen {
+    Seen {
+        activity: State::Client,
+        ..Seen::of(State::Queued(Place::HeldIdle), Holder::Client, tid, stack)
+    }
+}
+
+/// A worker that has another request.
+fn busy(tid: u32, stack: u32, activity: State) -> Seen {
+    Seen {
+        activity,
+        ..Seen::of(State::Queued(Place::Workers), Holder::AnotherRequest, tid, stack)
+    }
+}
+
+/// Whether a call of the request may say what a piece was: it waits, and for what is not known.
+fn is_open(seen: &Seen, piece: &Piece) -> bool {
+    let unknown = matches!(
+        seen.state,
+        State::Unknown(Reason::Parked | Reason::LoopWaits | Reason::OtherEnd)
+    );
+    piece.segment == Phase::Service && (unknown || seen.state == State::Reply && seen.who.peer.is_empty())
+}
+
+fn disk(leaf: &Leaf, io: Option<Io>) -> State {
+    match io {
+        Some(Io::Swap | Io::Reclaim) => State::Memory,
+        Some(Io::Sync) => State::Disk(DiskUse::Sync),
+        Some(Io::Writeback) => State::Disk(DiskUse::Write),
+        Some(Io::Pipe | Io::Terminal) => State::SendBlocked,
+        Some(Io::Read) => State::Disk(DiskUse::Read),
+        None if leaf.call == Some(Call::Sync) => State::Disk(DiskUse::Sync),
+        None => State::Disk(DiskUse::Read),
+    }
+}

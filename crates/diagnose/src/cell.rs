@@ -1,0 +1,151 @@
+//! Whether the trace agrees with what the client's record suggests.
+//!
+//! A pattern in the samples (a key, a number, an age, a constant) says *which* requests are slow, the
+//! trace says *what they wait for*. A name is a pair of the two: where the time is in states that the cause could
+//! be, the trace supports it, and where it is in others it is no such cause, whatever coincides.
+
+use slowpath_attribution::{Place as StationPlace, State, StateSet};
+
+use crate::case::{Case, EndpointCase};
+use crate::detectors::Entry;
+use crate::diagnosis::{Grade, Source};
+use crate::verdict::{Amount, Claim, Found, Verdict, evidence, percent};
+
+/// From this share of the claimed time on, the trace agrees or disagrees: most of it.
+const MOST: f64 = 0.5;
+/// Fewer followed requests that are claimed say nothing.
+const FOLLOWED_LEAST: usize = 10;
+
+/// A verdict without the time in which a station was found to keep the request, unless that is what the cause
+/// may be: a reply is not what a request waits for that has no place yet to ask from.
+pub(crate) fn without_queues(
+    case: &Case<'_>,
+    endpoint: &EndpointCase,
+    entry: &Entry,
+    verdict: Verdict,
+) -> Verdict {
+    let queued = StateSet::kind(State::Queued(StationPlace::Permits));
+    let Verdict::Found(mut found) = verdict else {
+        return verdict;
+    };
+    let Amount::Claims(claims) = &mut found.amount else {
+        return Verdict::Found(found);
+    };
+    let attribution = endpoint.attribution(case);
+    if entry.detector.could_be.has(queued) || attribution.station.is_none() {
+        return Verdict::Found(found);
+    }
+    let mut kept: Vec<Claim> = Vec::with_capacity(claims.len());
+    for claim in claims.iter() {
+        let path = attribution.paths.binary_search_by_key(&claim.sample, |path| path.sample);
+        let Ok(place) = path else {
+            kept.push(*claim);
+            continue;
+        };
+        let (begin, end) = (claim.span.begin.get(), claim.span.end.get());
+        for slice in &attribution.paths[place].slices {
+            let (from, to) = (slice.begin.max(begin), slice.end.min(end));
+            if from < to && !matches!(slice.state, State::Queued(_)) {
+                kept.push(Claim::between(claim.sample, (from, to)));
+            }
+        }
+    }
+    if kept.is_empty() && !claims.is_empty() {
+        let text = "what it would explain is time in which requests wait for a place".to_owned();
+        return Verdict::Absent(text);
+    }
+    *claims = kept;
+    Verdict::Found(found)
+}
+
+/// A verdict that rests on the client's record alone, weighed by what the trace says of the time that it
+/// claims.
+pub(crate) fn checked(
+    case: &Case<'_>,
+    endpoint: &EndpointCase,
+    entry: &Entry,
+    verdict: Verdict,
+) -> Verdict {
+    let Verdict::Found(mut found) = verdict else {
+        return verdict;
+    };
+    if entry.reads_trace() || found.grade != Grade::Suspected {
+        return Verdict::Found(found);
+    }
+    let Amount::Claims(claims) = &found.amount else {
+        return Verdict::Found(found);
+    };
+    let Some(seen) = Seen::of(case, endpoint, entry.detector.could_be, claims) else {
+        return Verdict::Found(found);
+    };
+    if seen.other >= MOST {
+        return Verdict::Absent(format!(
+            "it coincides with what is slow, and for {} of that time requests wait for something else: {}",
+            percent(seen.other),
+            seen.otherwise
+        ));
+    }
+    if seen.compatible >= MOST {
+        found.grade = Grade::Supported;
+        agree(&mut found, &seen);
+    }
+    Verdict::Found(found)
+}
+
+fn agree(found: &mut Found, seen: &Seen) {
+    let text = format!(
+        "the trace agrees: for {} of that time requests are in states that it explains",
+        percent(seen.compatible)
+    );
+    found.evidence.push(evidence(Source::Trace, "trace", text));
+}
+
+/// What the trace says of claimed time, as shares of it.
+struct Seen {
+    compatible: f64,
+    other: f64,
+    /// The state that most of the other time is spent in.
+    otherwise: &'static str,
+}
+
+impl Seen {
+    fn of(case: &Case<'_>, endpoint: &EndpointCase, could_be: StateSet, claims: &[Claim]) -> Option<Self> {
+        let attribution = endpoint.attribution(case);
+        if !attribution.traced {
+            return None;
+        }
+        let (mut sums, mut all, mut followed) = ([0.0; StateSet::KINDS], 0.0, 0);
+        let mut names = [""; StateSet::KINDS];
+        for path in &attribution.paths {
+            let first = claims.partition_point(|claim| claim.sample < path.sample);
+            let own = claims[first..].iter().take_while(|claim| claim.sample == path.sample);
+            let mut any = false;
+            for claim in own {
+                let (begin, end) = (claim.span.begin.get(), claim.span.end.get());
+                any = true;
+                for slice in &path.slices {
+                    let ns = slice.end.min(end).saturating_sub(slice.begin.max(begin)) as f64;
+                    let kind = StateSet::kind(slice.state);
+                    sums[kind] += ns;
+                    names[kind] = slice.state.name();
+                    all += ns;
+                }
+            }
+            followed += usize::from(any);
+        }
+        if followed < FOLLOWED_LEAST || all <= 0.0 {
+            return None;
+        }
+        let known = |kind: usize| !StateSet::UNKNOWN.has(kind);
+        let of = |matches: &dyn Fn(usize) -> bool| {
+            (0..StateSet::KINDS).filter(|&k| matches(k)).map(|k| sums[k]).sum::<f64>() / all
+        };
+        let other = |kind: usize| known(kind) && !could_be.has(kind);
+        let largest = (0..StateSet::KINDS).filter(|&k| other(k)).max_by(|&a, &b| sums[a].total_cmp(&sums[b]));
+        Some(Self {
+            compatible: of(&|kind| known(kind) && could_be.has(kind)),
+            other: of(&other),
+            otherwise: largest.map_or("", |kind| names[kind]),
+        })
+    }
+}

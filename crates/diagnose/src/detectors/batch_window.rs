@@ -1,0 +1,121 @@
+//! Requests wait until a batch is full or its window closes: they end in groups, and each group ends
+//! the same time after its first request came.
+
+use slowpath_attribution::StateSet;
+use slowpath_core::nanos::{MILLISECOND, Span};
+use slowpath_core::stats::median::median;
+
+use super::{Detector, Examine};
+use crate::case::{Case, EndpointCase};
+use crate::diagnosis::{Culprit, Grade, Source};
+use crate::predict::without_claims;
+use crate::verdict::{Amount, Claim, Found, Verdict, evidence, human, percent};
+
+/// Answers that follow each other within this time are of one batch: a server writes them one after the
+/// other, and is preempted in between at most once.
+const TOGETHER_NS: u64 = 3 * MILLISECOND;
+/// Fewer batches of two requests or more show no window.
+const BATCHES_LEAST: usize = 20;
+/// From this share of the requests on in such batches, it is how the server works.
+const BATCHED_LEAST: f64 = 0.5;
+/// So many of the batches last as long as the window, within a tenth: the others were full before. Groups that end
+/// at the strike of a clock last anything up to its period, so that a fifth of them lie within a tenth.
+const ALIKE_LEAST: f64 = 0.5;
+/// What counts as alike.
+const ALIKE: f64 = 0.1;
+/// A shorter window is what a wake-up takes.
+const WINDOW_LEAST_NS: f64 = 3.0 * MILLISECOND as f64;
+
+/// See the module.
+pub(super) static DETECTOR: Detector = Detector {
+    examine: Examine::Endpoint(examine),
+    could_be: StateSet::SLEEP.and(StateSet::QUEUED).and(StateSet::LOCK).and(StateSet::UNKNOWN),
+    in_trace: false,
+    may_be_the_work: false,
+};
+
+/// Requests that were answered together.
+struct Batch {
+    /// From the first arrival to the last answer.
+    lasts_ns: f64,
+    requests: Vec<u32>,
+}
+
+fn examine(case: &Case<'_>, endpoint: &EndpointCase) -> Verdict {
+    let batches = batches(case, endpoint);
+    let several: Vec<&Batch> = batches.iter().filter(|batch| batch.requests.len() > 1).collect();
+    let batched: usize = several.iter().map(|batch| batch.requests.len()).sum();
+    let share = batched as f64 / endpoint.completed.len().max(1) as f64;
+    if several.len() < BATCHES_LEAST || share < BATCHED_LEAST {
+        return Verdict::Absent(format!("{} of the requests end together with others", percent(share)));
+    }
+    let mut lengths: Vec<f64> = several.iter().map(|batch| batch.lasts_ns).collect();
+    let window = median(&mut lengths).unwrap_or(0.0);
+    let alike = |batch: &&&Batch| (batch.lasts_ns / window - 1.0).abs() <= ALIKE;
+    let alike = several.iter().filter(alike).count() as f64 / several.len() as f64;
+    if window < WINDOW_LEAST_NS || alike < ALIKE_LEAST {
+        return Verdict::Absent(format!(
+            "requests end in groups, {} of which begin as long before, {}",
+            percent(alike),
+            human(window)
+        ));
+    }
+    let mut claims: Vec<Claim> = batches
+        .iter()
+        .filter(|batch| batch.lasts_ns <= window * (1.0 + ALIKE))
+        .flat_map(|batch| &batch.requests)
+        .filter_map(|&i| {
+            let sample = case.sample(i);
+            Some(Claim { sample: i, span: Span::new(sample.sent()?, sample.first_byte()?) })
+        })
+        .collect();
+    claims.sort_unstable_by_key(|claim| claim.sample);
+    let place = endpoint.place_of(&claims);
+    let text = format!(
+        "{} of the requests end in {} groups of {:.1} on average, {} of which end {} after their first request \
+         was sent",
+        percent(share),
+        several.len(),
+        batched as f64 / several.len() as f64,
+        percent(alike),
+        human(window)
+    );
+    Verdict::Found(Found {
+        place,
+        prediction: without_claims(case, endpoint, place, &claims),
+        amount: Amount::Claims(claims),
+        grade: Grade::Suspected,
+        summary: format!(
+            "requests wait until a batch window of {} closes; shorten the window, or close the batch when it has \
+             waited for no further request",
+            human(window)
+        ),
+        evidence: vec![evidence(Source::Client, "first_byte_ns", text)],
+        culprit: Culprit {
+            constant_ms: Some(window / 1e6),
+            ..Culprit::default()
+        },
+    })
+}
+
+/// The completed requests by when their answers began, cut where none follows soon.
+fn batches(case: &Case<'_>, endpoint: &EndpointCase) -> Vec<Batch> {
+    let mut all: Vec<(u64, u64, u32)> = endpoint
+        .completed
+        .iter()
+        .filter_map(|&i| {
+            let sample = case.sample(i);
+            Some((sample.first_byte()?.get(), sample.sent()?.get(), i))
+        })
+        .collect();
+    all.sort_unstable();
+    let batch = |group: &[(u64, u64, u32)]| {
+        let first = group.iter().map(|(_, sent, _)| *sent).min().unwrap_or(0);
+        let last = group.last().map_or(first, |(end, ..)| *end);
+        Batch {
+            lasts_ns: last.saturating_sub(first) as f64,
+            requests: group.iter().map(|(.., i)| *i).collect(),
+        }
+    };
+    all.chunk_by(|a, b| b.0 - a.0 <= TOGETHER_NS).map(batch).collect()
+}

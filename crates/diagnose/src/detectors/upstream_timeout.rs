@@ -1,0 +1,107 @@
+//! Requests wait for a dependency that does not answer, until a timeout ends the wait: what was asked has no
+//! reply, and the wait is as long each time.
+
+use slowpath_attribution::StateSet;
+use slowpath_core::stats::median::median;
+
+use super::{Detector, Examine};
+use crate::case::{Case, EndpointCase};
+use crate::diagnosis::{Culprit, Grade, Place, Source};
+use crate::predict::without_waits;
+use crate::trace::calls::Unanswered;
+use crate::trace::inside::Walked;
+use crate::trace::looked::Looked;
+use crate::trace::pieces::LeafKind;
+use crate::verdict::{Amount, Claim, Found, Verdict, evidence, human, plural};
+use slowpath_attribution::Phase;
+
+/// Fewer slow requests with a question that has no reply show no timeout.
+const WAITS_LEAST: usize = 6;
+/// From this share of the followed slow requests on, it is what makes them slow.
+const SLOW_LEAST: f64 = 0.3;
+/// So many of the waits lie within a tenth of their median: a timer ends them, and no reply.
+const ALIKE_LEAST: f64 = 0.8;
+/// What counts as alike.
+const ALIKE: f64 = 0.1;
+
+/// See the module.
+pub(super) static DETECTOR: Detector = Detector {
+    examine: Examine::Followed(examine),
+    could_be: StateSet::REPLY.and(StateSet::SLEEP).and(StateSet::UNKNOWN),
+    in_trace: true,
+    may_be_the_work: false,
+};
+
+/// A request that waited for a reply that never came.
+struct Wait<'a> {
+    walked: &'a Walked,
+    question: &'a Unanswered,
+    lasts_ns: f64,
+}
+
+fn examine(case: &Case<'_>, endpoint: &EndpointCase, looked: &Looked<'_>) -> Verdict {
+    let unanswered = looked.inside.unanswered();
+    let slow: Vec<&Walked> = looked.join.walked.iter().filter(|walked| walked.slow).collect();
+    let waits: Vec<Wait<'_>> = slow.iter().filter_map(|walked| wait(walked, &unanswered)).collect();
+    let mut lengths: Vec<f64> = waits.iter().map(|wait| wait.lasts_ns).collect();
+    let usual = median(&mut lengths).unwrap_or(0.0);
+    let alike: Vec<&Wait<'_>> = waits.iter().filter(|w| (w.lasts_ns / usual - 1.0).abs() <= ALIKE).collect();
+    let enough = alike.len() >= WAITS_LEAST && alike.len() as f64 >= SLOW_LEAST * slow.len() as f64;
+    if !enough || (alike.len() as f64) < ALIKE_LEAST * waits.len() as f64 {
+        return Verdict::Absent(format!(
+            "{} of {} followed slow requests asked another server that did not answer, and went on after the \
+             same time",
+            alike.len(),
+            slow.len()
+        ));
+    }
+    let claims: Vec<Claim> = alike
+        .iter()
+        .map(|wait| {
+            let end = wait.walked.joined.part(Phase::Service).1;
+            Claim::between(wait.walked.joined.sample, (wait.question.begin, end))
+        })
+        .collect();
+    let whom = looked.inside.other_end(alike[0].question.socket).unwrap_or_default();
+    let text = format!(
+        "{} of {} followed slow requests asked {whom}, which did not answer, and went on {} later",
+        alike.len(),
+        slow.len(),
+        human(usual)
+    );
+    Verdict::Found(Found {
+        place: Place::Tail,
+        prediction: without_waits(case, endpoint, Place::Tail, looked.join, &claims),
+        amount: Amount::Claims(claims),
+        grade: Grade::Supported,
+        summary: format!(
+            "requests wait {} for {whom}, until a timeout ends the wait; find out why it does not answer, shorten the \
+             timeout, or answer without it",
+            human(usual)
+        ),
+        evidence: vec![evidence(
+            Source::Trace,
+            "trace",
+            format!("{text} ({} without a reply in all)", plural(unanswered.len() as u64, "question")),
+        )],
+        culprit: Culprit {
+            constant_ms: Some(usual / 1e6),
+            ..Culprit::default()
+        },
+    })
+}
+
+/// The question without a reply that a request asked first, if it then waited for most of its time.
+fn wait<'a>(walked: &'a Walked, unanswered: &'a [Unanswered]) -> Option<Wait<'a>> {
+    let (begin, end) = walked.joined.part(Phase::Service);
+    let first = unanswered.partition_point(|question| question.begin < begin);
+    let question = unanswered.get(first).filter(|question| question.begin < end)?;
+    let waits = walked.pieces.iter().filter(|piece| piece.begin >= question.begin);
+    let computed: u64 = waits.filter(|p| p.leaf.kind == LeafKind::Cpu).map(|p| p.len_ns()).sum();
+    let lasts_ns = end - question.begin;
+    (2 * lasts_ns > end - begin && 2 * computed < lasts_ns).then_some(Wait {
+        walked,
+        question,
+        lasts_ns: lasts_ns as f64,
+    })
+}

@@ -1,0 +1,179 @@
+//! The causes that are not named: ruled out by mass balance, or inconclusive.
+//!
+//! A detector that did not see its pattern says no more than that. A cause is ruled out for an endpoint
+//! and frame only if what it could be at most is small: what it claims itself, what was not observed,
+//! and the time in states that it could be and that no supported finding claims
+//! ([`slowpath_attribution::mass`]).
+
+use slowpath_attribution::mass::{Largest, Most};
+use slowpath_attribution::{Mass, State, StateSet};
+
+use crate::case::Case;
+use crate::diagnosis::{Blind, Cleared, Place};
+use crate::ledger::NAMED_SHARE;
+use crate::trial::{Answer, Weight};
+use crate::verdict::{Verdict, percent};
+
+/// What the excess of one endpoint and frame is made of, beside what is named for it.
+#[derive(Clone, Debug)]
+pub(crate) struct FrameMass {
+    /// The endpoint's name.
+    pub(crate) endpoint: String,
+    /// The frame.
+    pub(crate) place: Place,
+    /// Shares of its excess.
+    pub(crate) mass: Mass,
+    /// The phrase of the largest line of each kind of state, for people.
+    pub(crate) phrases: Vec<(usize, String)>,
+}
+
+/// The causes that are named for no endpoint: ruled out, or inconclusive.
+pub(crate) fn ruled_out(
+    case: &Case<'_>,
+    answers: &[Answer],
+    weights: &[Vec<Weight>],
+    masses: &[FrameMass],
+) -> (Vec<Cleared>, Vec<Blind>) {
+    let mut cleared = Vec::new();
+    let mut blind = Vec::new();
+    for (answer, weights) in answers.iter().zip(weights) {
+        if weights.iter().any(|w| matches!(w, Weight::Named)) {
+            continue;
+        }
+        let cause = answer.entry.name.to_owned();
+        let unseen = unseen(answer, weights).or_else(|| could_be(answer, weights, masses));
+        match unseen {
+            Some((missing, remedy)) => blind.push(Blind {
+                cause,
+                missing,
+                remedy,
+            }),
+            None => cleared.push(Cleared {
+                cause,
+                text: text(case, answer, weights),
+            }),
+        }
+    }
+    (cleared, blind)
+}
+
+/// What a detector could not see, and the remedy.
+fn unseen(answer: &Answer, weights: &[Weight]) -> Option<(String, String)> {
+    let mut all = answer.verdicts().zip(weights);
+    all.find_map(|(verdict, weight)| match (verdict, weight) {
+        (Verdict::Blind { missing, remedy }, _) => Some((missing.clone(), remedy.clone())),
+        (
+            Verdict::Lead {
+                missing, remedy, ..
+            },
+            weight,
+        ) if !weight.is_small() => Some((missing.clone(), remedy.clone())),
+        (Verdict::Found(_), Weight::Light { share, episodes }) if !weight.is_small() => {
+            Some(unsure(*share, *episodes))
+        }
+        _ => None,
+    })
+}
+
+/// Why mass balance does not rule a cause out, if so.
+fn could_be(
+    answer: &Answer,
+    weights: &[Weight],
+    masses: &[FrameMass],
+) -> Option<(String, String)> {
+    let claim = weights.iter().map(|weight| match weight {
+        Weight::Light { share, .. } => *share,
+        _ => 0.0,
+    });
+    let claim = claim.fold(0.0, f64::max);
+    let states = answer.entry.detector.could_be;
+    let open = masses.iter().filter_map(|frame| {
+        let most = frame.mass.rule_out(claim, states).err()?;
+        Some((frame, most))
+    });
+    let (frame, most) = open.max_by(|a, b| a.1.share.total_cmp(&b.1.share))?;
+    Some(reason(frame, &most, states))
+}
+
+/// The largest part of what a cause could be, in words, with what would show more.
+fn reason(frame: &FrameMass, most: &Most, states: StateSet) -> (String, String) {
+    let of = match frame.place {
+        Place::Floor => format!("of the time of {}", frame.endpoint),
+        _ => format!("of what makes {} slow", frame.endpoint),
+    };
+    match most.largest {
+        Largest::Claim => (format!("the rest {of}: it explains a part"), String::new()),
+        Largest::Unobserved => (
+            format!("{} {of}: not traced, or too seldom", percent(frame.mass.unobserved)),
+            "measure longer, and as root or with the capabilities that slowpath doctor names".to_owned(),
+        ),
+        Largest::Compatible => {
+            let kinds = (0..StateSet::KINDS).filter(|&kind| states.has(kind));
+            let of_kind = |kind: usize| (kind, frame.mass.unclaimed[kind]);
+            let largest = kinds.map(of_kind).max_by(|a, b| a.1.total_cmp(&b.1));
+            let (kind, share) = largest.unwrap_or_default();
+            let phrase = frame.phrases.iter().find(|(own, _)| *own == kind);
+            let phrase = phrase.map_or("not explained", |(_, phrase)| phrase.as_str());
+            (format!("{} {of}, which nothing explains: {phrase}", percent(share)), String::new())
+        }
+    }
+}
+
+/// Too much of the excess to be ruled out, and not enough to be named, or on so few episodes that it
+/// may be chance.
+fn unsure(share: f64, episodes: usize) -> (String, String) {
+    if share < NAMED_SHARE {
+        let missing = format!(
+            "the rest of what is slow: it is at work and explains {} of the excess, and a cause is \
+             named from {} on",
+            percent(share),
+            percent(NAMED_SHARE)
+        );
+        return (missing, String::new());
+    }
+    let missing = format!(
+        "too few episodes ({episodes}) to be sure that it explains {} of the excess",
+        percent(share)
+    );
+    (missing, "measure longer, or more repeats".to_owned())
+}
+
+/// Why a cause is ruled out, with the figure.
+fn text(case: &Case<'_>, answer: &Answer, weights: &[Weight]) -> String {
+    let largest = |of: fn(&Weight) -> Option<f64>| weights.iter().filter_map(of).reduce(f64::max);
+    let light = largest(|w| match w {
+        Weight::Light { share, .. } => Some(*share),
+        _ => None,
+    });
+    let rare = largest(|w| match w {
+        Weight::Rare(part) => Some(*part),
+        _ => None,
+    });
+    match (light, rare) {
+        (Some(part), _) => return format!("explains {} of the excess", percent(part)),
+        (None, Some(part)) => return format!("makes {} of the requests fail", percent(part)),
+        (None, None) => {}
+    }
+    let several = answer.endpoints.len() > 1;
+    let texts = answer.verdicts().enumerate().filter_map(|(i, v)| match v {
+        Verdict::Absent(text) if several => Some(format!("{}: {text}", case.endpoints[i].name)),
+        Verdict::Absent(text) => Some(text.clone()),
+        Verdict::Found(_) | Verdict::Lead { .. } => {
+            Some("present, but its effect is negligible".to_owned())
+        }
+        Verdict::Blind { .. } => None,
+    });
+    texts.collect::<Vec<_>>().join("; ")
+}
+
+/// The phrase of the largest line of each kind of state.
+pub(crate) fn phrases(lines: &[(State, String)]) -> Vec<(usize, String)> {
+    let mut phrases: Vec<(usize, String)> = Vec::new();
+    for (state, phrase) in lines {
+        let kind = StateSet::kind(*state);
+        if phrases.iter().all(|(known, _)| *known != kind) {
+            phrases.push((kind, phrase.clone()));
+        }
+    }
+    phrases
+}

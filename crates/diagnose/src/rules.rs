@@ -1,0 +1,212 @@
+//! Causes as rules over the attribution: a name, the slices that it matches, the least size, a
+//! sentence and a remedy.
+//!
+//! A slice has one state, so that no two rules match one slice, and none has to exclude another.
+
+use slowpath_attribution::{Basis, Holder, Line, Phase, Place as StationPlace, Slice, State};
+use slowpath_core::catalogue as name;
+use slowpath_core::nanos::MILLISECOND;
+
+use crate::attribute::EndpointAttribution;
+use crate::case::{Case, EndpointCase};
+use crate::diagnosis::{Culprit, Grade, Place, Source};
+use crate::predict::without_waits;
+use crate::trace::looked::{each_ns, touched};
+use crate::verdict::{Amount, Claim, Found, Verdict, evidence, human, percent};
+
+/// A floor of a few milliseconds is the work of most services: where all requests wait alike, shorter waits are no
+/// finding …
+const FLOOR_LEAST_NS: u64 = 5 * MILLISECOND;
+/// … and a reply that takes less is what asking takes.
+const REPLY_FLOOR_NS: u64 = 20 * MILLISECOND;
+/// A computation that keeps an event loop for so long without a break blocks it: others would be served in a tenth
+/// of that (Tokio and Node.js both ask for well below a millisecond between two returns to the loop).
+const BLOCKS_NS: u64 = 10 * MILLISECOND;
+/// Fewer followed requests are no picture of an endpoint.
+const FOLLOWED_LEAST: usize = 30;
+
+/// A cause, as a rule.
+struct Rule {
+    cause: &'static str,
+    /// The slices that are waits of this kind.
+    matches: fn(&Slice) -> bool,
+    /// Waits of slow requests that are shorter in the median are no finding.
+    least_ns: u64,
+    /// The same of waits that all requests have alike.
+    floor_least_ns: u64,
+    /// What to do.
+    remedy: &'static str,
+}
+
+static RULES: &[Rule] = &[
+    Rule {
+        cause: name::WORKER_POOL_EXHAUSTION,
+        matches: |s| {
+            matches!(s.state, State::Queued(StationPlace::Executor | StationPlace::Workers))
+                && s.holder == Holder::AnotherRequest
+        },
+        least_ns: MILLISECOND,
+        floor_least_ns: FLOOR_LEAST_NS,
+        remedy: "enlarge the pool, or shorten what holds its threads",
+    },
+    Rule {
+        cause: name::CONNECTION_POOL_EXHAUSTION,
+        matches: |s| s.state == State::Queued(StationPlace::Connections),
+        least_ns: MILLISECOND,
+        floor_least_ns: FLOOR_LEAST_NS,
+        remedy: "enlarge the pool, or give connections back sooner",
+    },
+    Rule {
+        cause: name::CONCURRENCY_LIMIT,
+        matches: |s| s.state == State::Queued(StationPlace::Permits),
+        least_ns: MILLISECOND,
+        floor_least_ns: FLOOR_LEAST_NS,
+        remedy: "raise the limit, or shorten what holds a permit",
+    },
+    Rule {
+        cause: name::WORKERS_HELD_IDLE,
+        matches: |s| s.state == State::Queued(StationPlace::HeldIdle),
+        least_ns: MILLISECOND,
+        floor_least_ns: FLOOR_LEAST_NS,
+        remedy: "shorten the keep-alive timeout, use more workers than kept connections, or an event-driven front",
+    },
+    Rule {
+        cause: name::LOCK_HELD_OVER_IO,
+        matches: |s| s.state == State::Queued(StationPlace::One) && !computes(s.activity),
+        least_ns: MILLISECOND,
+        floor_least_ns: FLOOR_LEAST_NS,
+        remedy: "release the lock before waiting, or take work out of the queue of one",
+    },
+    Rule {
+        cause: name::LOCK_CONTENTION,
+        matches: |s| s.state == State::Queued(StationPlace::One) && computes(s.activity),
+        least_ns: MILLISECOND,
+        floor_least_ns: FLOOR_LEAST_NS,
+        remedy: "shorten the critical section, or divide the lock",
+    },
+    Rule {
+        cause: name::INTERPRETER_LOCK,
+        matches: |s| s.state == State::Interpreter,
+        least_ns: MILLISECOND,
+        floor_least_ns: FLOOR_LEAST_NS,
+        remedy: "use more processes, or native code that releases the lock",
+    },
+    Rule {
+        cause: name::EVENT_LOOP_BLOCKING,
+        matches: |s| {
+            s.state == State::Queued(StationPlace::EventLoop)
+                && (waits(s.activity) || s.len_ns() >= BLOCKS_NS && s.activity == State::OnCpu)
+        },
+        least_ns: MILLISECOND,
+        floor_least_ns: FLOOR_LEAST_NS,
+        remedy: "move blocking calls off the event loop",
+    },
+    Rule {
+        cause: name::SLOW_DEPENDENCY,
+        matches: |s| s.state == State::Reply && s.phase == Phase::Service,
+        least_ns: MILLISECOND,
+        floor_least_ns: REPLY_FLOOR_NS,
+        remedy: "find out why it is slow, call it less often, or cache its replies",
+    },
+    Rule {
+        cause: name::SLOW_CLIENT,
+        matches: |s| s.state == State::Client && s.phase != Phase::Response,
+        least_ns: MILLISECOND,
+        floor_least_ns: FLOOR_LEAST_NS,
+        remedy: "buffer requests and responses in front of the workers",
+    },
+];
+
+const fn computes(activity: State) -> bool {
+    matches!(activity, State::OnCpu | State::Runnable(_))
+}
+
+const fn waits(activity: State) -> bool {
+    matches!(
+        activity,
+        State::Reply | State::Sleep | State::Disk(_) | State::Lock | State::SendBlocked
+    )
+}
+
+/// What the rule of a cause finds in the attribution of an endpoint; `None` without a rule, or if too
+/// few requests match it.
+pub(crate) fn found(case: &Case<'_>, endpoint: &EndpointCase, cause: &str) -> Option<Verdict> {
+    let rule = RULES.iter().find(|rule| rule.cause == cause)?;
+    let attribution = endpoint.attribution(case);
+    if !attribution.traced || attribution.paths.len() < FOLLOWED_LEAST {
+        return None;
+    }
+    let inside = case.inside()?;
+    // That another request has what is waited for is no kind of place: how many there are tells.
+    let station = attribution.station.as_ref().map(|station| station.place);
+    let is_found = |slice: &Slice| match slice.state {
+        State::Queued(place @ (StationPlace::Permits | StationPlace::One)) => station == Some(place),
+        _ => true,
+    };
+    let mut claims = Vec::new();
+    for path in &attribution.paths {
+        let own = path.slices.iter().filter(|s| s.basis != Basis::Unknown && is_found(s) && (rule.matches)(s));
+        claims.extend(own.map(|s| Claim::between(path.sample, (s.begin, s.end))));
+    }
+    let slow = attribution.paths.iter().filter(|path| path.slow).count();
+    let place = endpoint.place_among(&claims, slow, attribution.paths.len() - slow);
+    let counts = |claim: &&Claim| {
+        place != Place::Tail || endpoint.split.slow.binary_search(&claim.sample).is_ok()
+    };
+    let each = each_ns(claims.iter().filter(counts));
+    let least = if place == Place::Floor { rule.floor_least_ns } else { rule.least_ns };
+    if claims.is_empty() || each < least as f64 {
+        return None;
+    }
+    let line = largest(case, endpoint, attribution, place, rule)?;
+    let text = format!(
+        "{} of {} followed requests wait so, {} each in the median{}",
+        touched(&claims),
+        attribution.paths.len(),
+        human(each),
+        if place == Place::Tail { " of the slow ones" } else { "" },
+    );
+    let mut evidences = vec![evidence(Source::Trace, "trace", text)];
+    if let Some(station) = attribution.station.as_ref().filter(|s| line.state == Some(State::Queued(s.place))) {
+        let text = format!(
+            "{} places fit the recorded arrivals and departures: {} requests waited for one, which leaves {} of \
+             the scatter of service times",
+            station.fit.places,
+            station.fit.queued,
+            percent(station.fit.error_ratio)
+        );
+        evidences.push(evidence(Source::Client, "sent_ns", text));
+    }
+    Some(Verdict::Found(Found {
+        place,
+        prediction: without_waits(case, endpoint, place, inside.of_endpoint(endpoint), &claims),
+        amount: Amount::Claims(claims),
+        grade: Grade::Supported,
+        summary: format!("requests spend {} {}; {}", human(each), attribution.phrase(&line), rule.remedy),
+        evidence: evidences,
+        culprit: Culprit {
+            thread: (!line.actor.thread.is_empty()).then(|| line.actor.thread.clone()),
+            stack: line.actor.stack.clone(),
+            ..Culprit::default()
+        },
+    }))
+}
+
+/// The largest line of what a rule matches.
+fn largest(
+    case: &Case<'_>,
+    endpoint: &EndpointCase,
+    attribution: &EndpointAttribution,
+    place: Place,
+    rule: &Rule,
+) -> Option<Line> {
+    let frame = endpoint.frame(place)?;
+    let mut paths = attribution.frame(case, frame, place);
+    paths.unobserved = 0.0;
+    for path in &mut paths.paths {
+        path.slices.retain(|slice| (rule.matches)(slice));
+    }
+    attribution.breakdown(&paths).lines.into_iter().find(|line| {
+        line.state.is_some_and(|state| !matches!(state, State::Unknown(_)))
+    })
+}
