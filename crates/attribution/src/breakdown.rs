@@ -161,12 +161,15 @@ fn cells<'a>(paths: &[Path], actors: &'a [Actor]) -> BTreeMap<Key<'a>, Cell> {
     for path in paths {
         for slice in path.slices.iter().filter(|s| s.phase != Phase::Queued) {
             let of = |field: fn(&Actor) -> &str| actors.get(slice.actor as usize).map_or("", field);
+            let peer = of(|actor| &actor.peer);
+            // Who waits for a reply, and what the other server does, is no line of its own.
+            let is_reply = slice.state == State::Reply && !peer.is_empty();
             let key = Key {
                 state: slice.state,
                 holder: slice.holder,
-                process: of(|actor| &actor.process),
-                thread: of(|actor| &actor.thread),
-                peer: of(|actor| &actor.peer),
+                process: if is_reply { "" } else { of(|actor| &actor.process) },
+                thread: if is_reply { "" } else { of(|actor| &actor.thread) },
+                peer,
             };
             let cell = cells.entry(key).or_default();
             let ns = path.weight * slice.len_ns() as f64;

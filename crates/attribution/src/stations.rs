@@ -20,10 +20,15 @@ const DEVIATION_MOST: f64 = 4.0;
 /// A station must at least halve the scatter of what slow requests and those that waited took. A fit
 /// by chance does not: over shuffled departures the ratio stays above 0.8 (test).
 const ERROR_RATIO_MOST: f64 = 0.5;
+/// So many requests that met no other tell what a service of their class takes.
+const ALONE_LEAST: usize = 10;
 /// Up to this part of the requests that waited may be served faster than any that did not wait …
 const UNDERSHOOT_MOST: f64 = 0.2;
 /// … by this factor below their lower decile: what stood still and then drains does that.
 const UNDERSHOOT: f64 = 0.5;
+/// Numbers of places whose errors are within this factor of the least are not told apart: the errors of the two halves
+/// of one run differ by as much.
+const ALIKE: f64 = 1.3;
 /// Both halves of the run must agree on k to this many places for each place: k is known to a
 /// quarter.
 const HALVES_AGREE: f64 = 0.25;
@@ -48,6 +53,9 @@ pub struct Visit {
 pub struct Fit {
     /// Its places.
     pub places: u32,
+    /// The fewest and the most places that fit about as well: where order is not first come, first served, or a place is
+    /// given back a little before the answer, arrivals and departures tell no better.
+    pub plausible: (u32, u32),
     /// When each visit got a place, in the order given.
     pub starts: Vec<u64>,
     /// Requests that waited for a place.
@@ -74,7 +82,9 @@ pub fn fit(visits: &[Visit]) -> Option<Fit> {
         let errors = (1..most).map(|k| (error(visits, &starts, of, k), k));
         errors.min_by(|a, b| a.0.total_cmp(&b.0))
     };
-    let places = best(&met)?.1;
+    let (least, places) = best(&met)?;
+    let alike = (1..most).filter(|&k| error(visits, &starts, &met, k) <= least * ALIKE);
+    let plausible = alike.fold((places, places), |(low, high), k| (low.min(k), high.max(k)));
     let waited = |&i: &usize| visits[i].slow || start(&visits[i], &starts[i], places) > visits[i].arrival;
     let waited: Vec<usize> = met.iter().copied().filter(waited).collect();
     let without = error(visits, &starts, &waited, usize::MAX);
@@ -95,6 +105,7 @@ pub fn fit(visits: &[Visit]) -> Option<Fit> {
     let (explained, held_by) = (explained(visits, &at), held_by(visits, &at));
     Some(Fit {
         places: places as u32,
+        plausible: (plausible.0 as u32, plausible.1 as u32),
         starts: at,
         queued,
         error_ratio,
@@ -129,17 +140,24 @@ fn service(visit: &Visit, start: u64) -> f64 {
     (visit.done.saturating_sub(start).max(1) as f64).ln()
 }
 
-/// The scatter of services: the mean deviation from the median of their class.
+/// The scatter of services: the mean deviation from the median of those of their class that met no other request,
+/// or of all of it where these are few.
 fn error(visits: &[Visit], starts: &[Vec<u64>], of: &[usize], places: usize) -> f64 {
     let mut classes: BTreeMap<u16, Vec<f64>> = BTreeMap::new();
+    let mut alone: BTreeMap<u16, Vec<f64>> = BTreeMap::new();
     for (visit, ahead) in visits.iter().zip(starts) {
         let own = service(visit, start(visit, ahead, places));
         classes.entry(visit.class).or_default().push(own);
+        if ahead.is_empty() {
+            alone.entry(visit.class).or_default().push(own);
+        }
     }
-    let medians: BTreeMap<u16, f64> = classes
-        .into_iter()
-        .map(|(class, all)| (class, middle(all, 0.5)))
-        .collect();
+    // What a service takes is told by those that met no other, whatever k is.
+    let usual = |(class, all): (u16, Vec<f64>)| match alone.remove(&class) {
+        Some(alone) if alone.len() >= ALONE_LEAST => (class, middle(alone, 0.5)),
+        _ => (class, middle(all, 0.5)),
+    };
+    let medians: BTreeMap<u16, f64> = classes.into_iter().map(usual).collect();
     let deviation = |&i: &usize| {
         let visit = &visits[i];
         let own = service(visit, start(visit, &starts[i], places));

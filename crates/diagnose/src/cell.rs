@@ -4,11 +4,12 @@
 //! trace says *what they wait for*. A name is a pair of the two: where the time is in states that the cause could
 //! be, the trace supports it, and where it is in others it is no such cause, whatever coincides.
 
-use slowpath_attribution::{Place as StationPlace, State, StateSet};
+use slowpath_attribution::{Place as StationPlace, Slice, State, StateSet};
 
 use crate::case::{Case, EndpointCase};
 use crate::detectors::Entry;
 use crate::diagnosis::{Grade, Source};
+use crate::rules;
 use crate::verdict::{Amount, Claim, Found, Verdict, evidence, percent};
 
 /// From this share of the claimed time on, the trace agrees or disagrees: most of it.
@@ -24,7 +25,6 @@ pub(crate) fn without_queues(
     entry: &Entry,
     verdict: Verdict,
 ) -> Verdict {
-    let queued = StateSet::kind(State::Queued(StationPlace::Permits));
     let Verdict::Found(mut found) = verdict else {
         return verdict;
     };
@@ -32,7 +32,15 @@ pub(crate) fn without_queues(
         return Verdict::Found(found);
     };
     let attribution = endpoint.attribution(case);
-    if entry.detector.could_be.has(queued) || attribution.station.is_none() {
+    let may_be = |state: State, slice: &Slice| match state {
+        State::Queued(StationPlace::EventLoop | StationPlace::Workers) => {
+            entry.detector.could_be.has(StateSet::kind(state))
+        }
+        State::Queued(_) if entry.reads_trace() => rules::matches(entry.name, slice),
+        State::Queued(_) => entry.detector.could_be.has(StateSet::kind(state)),
+        _ => true,
+    };
+    if attribution.station.is_none() {
         return Verdict::Found(found);
     }
     let mut kept: Vec<Claim> = Vec::with_capacity(claims.len());
@@ -45,7 +53,7 @@ pub(crate) fn without_queues(
         let (begin, end) = (claim.span.begin.get(), claim.span.end.get());
         for slice in &attribution.paths[place].slices {
             let (from, to) = (slice.begin.max(begin), slice.end.min(end));
-            if from < to && !matches!(slice.state, State::Queued(_)) {
+            if from < to && may_be(slice.state, slice) {
                 kept.push(Claim::between(claim.sample, (from, to)));
             }
         }

@@ -86,6 +86,8 @@ pub struct Claimant<'a> {
 pub enum Trust {
     /// A trace or a counter of the target shows the mechanism.
     Supported,
+    /// It coincides, and the trace shows requests in states that it explains.
+    Agreed,
     /// It only coincides.
     Suspected,
     /// It cannot be told from others.

@@ -128,6 +128,17 @@ const fn waits(activity: State) -> bool {
     )
 }
 
+/// Whether the kind of place that a cause stands for is told by nothing but how many there are: then it rules out no other
+/// cause of waiting for a place.
+pub(crate) fn is_one_of_several(cause: &str) -> bool {
+    matches!(cause, name::CONCURRENCY_LIMIT | name::CONNECTION_POOL_EXHAUSTION)
+}
+
+/// Whether a slice is what the rule of a cause matches.
+pub(crate) fn matches(cause: &str, slice: &Slice) -> bool {
+    RULES.iter().any(|rule| rule.cause == cause && (rule.matches)(slice))
+}
+
 /// What the rule of a cause finds in the attribution of an endpoint; `None` without a rule, or if too
 /// few requests match it.
 pub(crate) fn found(case: &Case<'_>, endpoint: &EndpointCase, cause: &str) -> Option<Verdict> {

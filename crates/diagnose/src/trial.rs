@@ -220,6 +220,7 @@ impl<'a, 'r> Trial<'a, 'r> {
                 if let Some(Verdict::Found(found)) = answer.endpoints.get(position)
                     && matches!(weights.get(position), Some(Weight::Named))
                     && found.grade == Grade::Supported
+                    && !rules::is_one_of_several(answer.entry.name)
                     && let Amount::Claims(own) = &found.amount
                 {
                     for claim in own {

@@ -29,6 +29,8 @@ pub(super) struct Classifier<'c, 'r> {
     inside: &'c Inside<'r>,
     calls: &'c Calls,
     executors: Executors,
+    /// Where the programs of this host are asked that the target asks.
+    addresses: BTreeMap<String, String>,
     /// Threads that read and answer requests.
     serving: BTreeSet<u32>,
     throttled: Vec<Span>,
@@ -85,6 +87,7 @@ impl<'c, 'r> Classifier<'c, 'r> {
         Self {
             inside,
             calls: inside.calls(case),
+            addresses: addresses(inside, inside.calls(case)),
             executors: Executors::of(inside, &serving),
             serving,
             throttled: throttled_spans(case),
@@ -212,6 +215,9 @@ impl<'c, 'r> Classifier<'c, 'r> {
         hops.iter().enumerate().skip(1).find_map(|(place, hop)| {
             let hands = matches!(hop.how, How::Serves | How::Asked | How::Condition | How::Woke | How::Sent);
             let begin = self.executors.job_begin(hop.tid, until).filter(|_| hands)?;
+            if self.executors.is_idle(self.inside, hop.tid, piece.begin) {
+                return None;
+            }
             Some((place, begin))
         })
     }
@@ -285,11 +291,8 @@ impl<'c, 'r> Classifier<'c, 'r> {
         }
         for (place, hop) in hops.iter().enumerate().skip(1) {
             if !inside.is_targets(hop.tid) {
-                let name = inside.process_name(hop.tid);
                 let mut who = leaf.who.clone();
-                if who.peer.is_empty() || hops.len() > place + 1 {
-                    who.peer = self.peer_of(hops[place - 1].tid, piece, name);
-                }
+                who.peer = self.peer_of(hop.tid);
                 return Seen { state: State::Reply, holder: Holder::Peer, activity: leaf.state, who };
             }
             let is_lock = matches!(hop.how, How::Lock | How::Woke | How::Interpreter);
@@ -325,11 +328,11 @@ impl<'c, 'r> Classifier<'c, 'r> {
         tid != joined.reader && tid != joined.writer && self.serving.contains(&tid)
     }
 
-    /// The other end of what a thread waits at, or the process there.
-    fn peer_of(&self, tid: u32, piece: &Piece, process: &str) -> String {
-        let socket = self.inside.awaited_at(tid, piece.begin);
-        let end = socket.and_then(|socket| self.inside.other_end(socket));
-        end.unwrap_or_else(|| format!("process {process}"))
+    /// The address at which the process of a thread is asked, or its name.
+    fn peer_of(&self, tid: u32) -> String {
+        let process = self.inside.process_name(tid);
+        let known = self.addresses.get(process).cloned();
+        known.unwrap_or_else(|| format!("process {process}"))
     }
 
     /// What the last thread of a chain does.
@@ -418,6 +421,17 @@ impl<'c, 'r> Classifier<'c, 'r> {
         }
         Seen::of(State::Unknown(Reason::LoopWaits), Holder::Unknown, leaf.tid, leaf.stack)
     }
+}
+
+/// By program, where it is asked.
+fn addresses(inside: &Inside<'_>, calls: &Calls) -> BTreeMap<String, String> {
+    let mut all = BTreeMap::new();
+    for call in calls.all() {
+        if let (Some(program), Some(end)) = (inside.program_at(call.remote), inside.other_end(call.socket)) {
+            all.entry(program.to_owned()).or_insert(end);
+        }
+    }
+    all
 }
 
 /// A worker that waits on a kept connection which has no request under way.

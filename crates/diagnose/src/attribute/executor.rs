@@ -7,7 +7,15 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use slowpath_core::trace::Call;
+
+use crate::trace::index::Why;
 use crate::trace::inside::Inside;
+
+/// A thread that has ended a job looks for the next one at once, and is blocked within this time if there is none.
+const IDLE_AFTER_NS: u64 = 500_000;
+/// A thread of a pool waits at its queue, and in its jobs; one that waits for many files does so each time.
+const POLLS_MOST: f64 = 0.1;
 
 /// The jobs of the threads that requests are handed to.
 #[derive(Debug, Default)]
@@ -37,6 +45,7 @@ impl Executors {
                 }
             }
         }
+        executors.ends.retain(|&tid, _| !waits_for_many(inside, tid));
         for all in executors.ends.values_mut().chain(executors.begins.values_mut()) {
             all.sort_unstable();
         }
@@ -54,4 +63,26 @@ impl Executors {
         let woken = begins.partition_point(|&at| at <= end).checked_sub(1);
         before.max(woken.map(|place| begins[place]))
     }
+}
+
+impl Executors {
+    /// Whether a thread has no job at an instant: it is blocked since just after it ended one.
+    pub(super) fn is_idle(&self, inside: &Inside<'_>, tid: u32, at: u64) -> bool {
+        let offs = inside.index.offs(tid, at, at.saturating_add(1));
+        let Some(off) = offs.first().filter(|off| off.why == Why::Sleeping) else {
+            return false;
+        };
+        let ends = self.ends.get(&tid).map_or(&[][..], Vec::as_slice);
+        let last = ends.partition_point(|&end| end <= off.begin).checked_sub(1);
+        last.is_some_and(|place| off.begin - ends[place] <= IDLE_AFTER_NS)
+    }
+}
+
+/// Whether a thread waits for one of many files: it serves what comes by turns, and has no jobs.
+fn waits_for_many(inside: &Inside<'_>, tid: u32) -> bool {
+    let offs = inside.index.offs(tid, 0, u64::MAX).iter().filter(|off| off.why == Why::Sleeping);
+    // Without a stack it is not known for most calls what a thread waits in.
+    let calls: Vec<Call> = offs.filter_map(|off| inside.stacks.call_in(off)).collect();
+    let polls = calls.iter().filter(|&&call| call == Call::Poll).count();
+    polls as f64 > POLLS_MOST * calls.len() as f64
 }

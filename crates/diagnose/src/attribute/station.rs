@@ -11,6 +11,7 @@ use slowpath_core::sample::NONE;
 
 use super::overlay;
 use crate::case::{Case, EndpointCase};
+use crate::trace::calls::Asked;
 use crate::trace::index::TrafficKind;
 use crate::trace::inside::Inside;
 
@@ -103,10 +104,12 @@ impl Station {
             let sent = case.sample(path.sample).sent()?.get();
             (start > sent).then_some((sent, start))
         };
-        let ours = case.inside().is_some_and(|inside| {
+        let before = case.inside().is_some_and(|inside| {
             let waits: Vec<(u64, u64)> = paths.iter().filter(|path| path.slow).filter_map(&waits).collect();
-            is_before_the_calls(case, inside, &waits, self.fit.places)
+            is_before_the_calls(case, inside, &waits, self.fit.plausible.1)
         });
+        let places_of = case.inside().and_then(|inside| workers(inside, self.fit.plausible, before));
+        let ours = before || places_of.is_some();
         let is_open = |state: State| is_open(state) || ours && state == State::Reply;
         let (mut open_ns, mut all_ns) = (0, 0);
         let (mut places, mut held) = (BTreeMap::<Place, u64>::new(), Doing::default());
@@ -139,11 +142,12 @@ impl Station {
         match seen.filter(|(place, ns)| is_kind(*place) && 2 * ns >= open_ns) {
             Some((place, _)) => self.place = place,
             None => {
-                let workers = case.inside().and_then(|inside| workers(inside, self.fit.places));
-                if let Some(process) = workers {
-                    (self.place, self.peer) = (Place::Workers, process);
-                } else if let Some(remote) = case.inside().and_then(|inside| connections(case, inside, &self)) {
-                    (self.place, self.peer) = (Place::Connections, remote);
+                if let Some((process, count)) = places_of {
+                    (self.place, self.peer, self.fit.places) = (Place::Workers, process, count);
+                } else if let Some((remote, count)) =
+                    case.inside().and_then(|inside| connections(case, inside, self.fit.plausible))
+                {
+                    (self.place, self.peer, self.fit.places) = (Place::Connections, remote, count);
                 }
             }
         }
@@ -288,13 +292,16 @@ fn visits(case: &Case<'_>, endpoint: &EndpointCase, set: &[usize]) -> (Vec<u32>,
     all[first..first + most].iter().map(|&(_, position, visit)| (position, visit)).unzip()
 }
 
-/// The program of the target's own processes that serve others of it over sockets, if as many threads do as the
-/// station has places: they are what requests wait for.
-fn workers(inside: &Inside<'_>, places: u32) -> Option<String> {
+/// The program that serves the target over sockets, a process of its own or a dependency on this host, if as many of
+/// its threads do as the station has places: they are what requests wait for. A dependency that is asked by no more at once
+/// than there are places has as many threads at work for that reason, and is not what they wait for.
+fn workers(inside: &Inside<'_>, (least, most): (u32, u32), before: bool) -> Option<(String, u32)> {
     let sockets = &inside.index.sockets;
     let mut serving: BTreeMap<&str, BTreeSet<u32>> = BTreeMap::new();
     for socket in 0..sockets.len() {
-        if !inside.is_internal(socket) || !inside.serves(socket) {
+        let clients = sockets.end(socket).is_some_and(|end| inside.is_clients(end));
+        let internal = inside.is_internal(socket);
+        if clients || !inside.serves(socket) || before && !internal {
             continue;
         }
         let wrote = sockets.traffic(socket).iter().filter(|t| t.kind == TrafficKind::Wrote);
@@ -302,23 +309,41 @@ fn workers(inside: &Inside<'_>, places: u32) -> Option<String> {
             serving.entry(inside.process_name(traffic.tid)).or_default().insert(traffic.tid);
         }
     }
-    let alike = serving.into_iter().find(|(_, tids)| tids.len() == places as usize);
-    alike.map(|(process, _)| process.to_owned())
+    let mut counts = serving.into_iter().map(|(process, tids)| (process.to_owned(), tids.len() as u32));
+    counts.find(|(_, count)| (least..=most).contains(count) && *count > 1)
 }
 
-/// The other server to which the target has as many connections as the station has places, if one
-/// is: they are what requests wait for.
-fn connections(case: &Case<'_>, inside: &Inside<'_>, station: &Station) -> Option<String> {
-    let calls = inside.calls(case);
-    let mut sockets: BTreeMap<SocketAddr, BTreeSet<u32>> = BTreeMap::new();
-    let mut asked: BTreeMap<SocketAddr, usize> = BTreeMap::new();
-    for call in calls.all() {
-        sockets.entry(call.remote).or_default().insert(call.socket);
-        *asked.entry(call.remote).or_default() += 1;
+/// The other server that the target asks over as many connections as the station may have places, with their number: as
+/// many as it has, or as are in use at once where it makes them anew.
+fn connections(case: &Case<'_>, inside: &Inside<'_>, (least, most): (u32, u32)) -> Option<(String, u32)> {
+    let calls = inside.calls(case).all();
+    let mut by_remote: BTreeMap<SocketAddr, Vec<&Asked>> = BTreeMap::new();
+    for call in calls {
+        by_remote.entry(call.remote).or_default().push(call);
     }
-    let of = sockets.iter().filter(|(_, own)| own.len() == station.fit.places as usize);
-    let most = of.max_by_key(|(remote, _)| asked[*remote])?;
-    let by = inside.process_name(calls.all().first()?.tid);
-    let is_pooled = inside.program_at(*most.0).is_some_and(|peer| POOLED.contains(&peer)) || PROXIES.contains(&by);
-    inside.other_end(*most.1.iter().next()?).filter(|_| is_pooled)
+    let by = inside.process_name(calls.first()?.tid);
+    // A connection that is closed and one that takes its place are both there for a moment.
+    let fits = |count: u32| (least..=most + 1).contains(&count);
+    let of = by_remote.into_iter().filter_map(|(remote, own)| {
+        let peer = inside.program_at(remote);
+        if !peer.is_some_and(|peer| POOLED.contains(&peer)) && !PROXIES.contains(&by) {
+            return None;
+        }
+        let sockets: BTreeSet<u32> = own.iter().map(|call| call.socket).collect();
+        let count = Some(sockets.len() as u32).filter(|&n| fits(n)).or_else(|| Some(at_once(&own)).filter(|&n| fits(n)))?;
+        Some((own.len(), inside.other_end(own[0].socket)?, count.min(most)))
+    });
+    of.max_by_key(|(asked, ..)| *asked).map(|(_, end, count)| (end, count))
+}
+
+/// How many of the calls are under way at once, at most.
+fn at_once(calls: &[&Asked]) -> u32 {
+    let begins = calls.iter().map(|call| (call.begin, 1));
+    let mut steps: Vec<(u64, i32)> = begins.chain(calls.iter().map(|call| (call.end, -1))).collect();
+    steps.sort_unstable();
+    let under_way = steps.iter().scan(0, |now, (_, step)| {
+        *now += step;
+        Some(*now)
+    });
+    under_way.max().unwrap_or(0).max(0) as u32
 }
