@@ -2,6 +2,7 @@
 //! and of software that others wrote. It runs slowpath as a user does and reads its reports.
 
 mod build;
+mod corpus;
 mod files;
 mod first_look;
 mod host;
@@ -24,7 +25,7 @@ use std::process::ExitCode;
 use std::sync::Arc;
 use std::time::Duration;
 
-use clap::Parser;
+use clap::{Parser, Subcommand};
 
 pub(crate) use self::build::built;
 use self::files::{Mistake, Suite, Variant};
@@ -49,8 +50,14 @@ const EXIT_INTERRUPTED: u8 = 130;
 /// a line for each and a summary. Exit codes: 0 done, 1 failed, 2 usage or a mistake in a file, 3 a name on a healthy
 /// server, 130 interrupted (what was measured is kept).
 #[derive(Debug, Parser)]
-#[command(name = "lab score", max_term_width = 100)]
+#[command(
+    name = "lab score",
+    max_term_width = 100,
+    args_conflicts_with_subcommands = true
+)]
 struct Arguments {
+    #[command(subcommand)]
+    action: Option<Action>,
     /// Only variants in whose name (lab/SUITE/VARIANT, cases/SUITE/VARIANT) this is found; * stands
     /// for anything.
     #[arg(long, value_name = "GLOB")]
@@ -71,6 +78,9 @@ struct Arguments {
     /// Run the batch for the regression figures: its result.json stays as it is.
     #[arg(long, requires = "first_look")]
     regression: bool,
+    /// Judge the recorded runs of a corpus again, and print what moved since the last time.
+    #[arg(long, value_name = "DIR", conflicts_with_all = ["first_look", "again", "resume", "update", "tier", "first", "list", "json"])]
+    corpus: Option<PathBuf>,
     /// Judge the runs that are kept again instead of measuring: after a change of a detector or of
     /// what is expected. Of a first-look batch this gives regression figures.
     #[arg(long, conflicts_with = "resume")]
@@ -98,6 +108,23 @@ struct Arguments {
     scratch: PathBuf,
 }
 
+/// What is done with recorded runs.
+#[derive(Debug, Subcommand)]
+enum Action {
+    /// Copy the recorded runs of a batch, or of all variants whose name is like GLOB, into a corpus.
+    Freeze {
+        /// A batch of first-look/, or a pattern of names.
+        #[arg(value_name = "BATCH|GLOB")]
+        what: String,
+        /// The corpus; runs of the same variants are replaced.
+        #[arg(long, value_name = "DIR", default_value = "target/corpus")]
+        to: PathBuf,
+        /// Where the runs lie.
+        #[arg(long, value_name = "DIR", default_value = "target/score")]
+        scratch: PathBuf,
+    },
+}
+
 /// Does what the command line asks for.
 pub(crate) fn run(words: &[String]) -> ExitCode {
     let name = "lab score".to_owned();
@@ -119,6 +146,7 @@ pub(crate) fn run(words: &[String]) -> ExitCode {
 }
 
 /// Why something could not be done.
+#[derive(Debug)]
 pub(crate) enum Trouble {
     Usage(String),
     Io(io::Error),
@@ -141,13 +169,28 @@ fn score(arguments: &Arguments) -> Result<u8, Trouble> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"))
         .join("..")
         .canonicalize()?;
+    if let Some(Action::Freeze { what, to, scratch }) = &arguments.action {
+        corpus::freeze(&root, scratch, what, to)?;
+        return Ok(0);
+    }
+    if let Some(folder) = &arguments.corpus {
+        let slowpath = built(arguments.slowpath.as_deref(), &root)?;
+        let version = build::version(&slowpath, &root)?;
+        let setting = Setting::explain(slowpath, version, folder.canonicalize()?);
+        return corpus::run(folder, &setting, arguments.only.as_deref(), arguments.jobs);
+    }
+    measured(arguments, &root)
+}
+
+/// Measures or judges again what the command line asks for.
+fn measured(arguments: &Arguments, root: &Path) -> Result<u8, Trouble> {
     let batch = arguments.first_look.as_deref();
     let batch = batch
-        .map(|name| first_look::folder(&root, name))
+        .map(|name| first_look::folder(root, name))
         .transpose()?;
     let suites = match &batch {
-        Some(folder) => checked(files::read_batch(&root, folder)?)?,
-        None => checked(files::read_all(&root)?)?,
+        Some(folder) => checked(files::read_batch(root, folder)?)?,
+        None => checked(files::read_all(root)?)?,
     };
     let pairs = wanted(&suites, arguments.only.as_deref(), arguments.first);
     if pairs.is_empty() {
@@ -172,7 +215,7 @@ fn score(arguments: &Arguments) -> Result<u8, Trouble> {
     fs::create_dir_all(&arguments.scratch)?;
     let scratch = arguments.scratch.canonicalize()?;
     let plan = plan(arguments, &pairs, batch.as_deref(), &scratch, tier)?;
-    let slowpath = built(arguments.slowpath.as_deref(), &root)?;
+    let slowpath = built(arguments.slowpath.as_deref(), root)?;
     let lab = std::env::current_exe()?;
     fs::create_dir_all(scratch.join(&plan.runs))?;
     if let Some(file) = tier.hidden(&[&slowpath, &lab, &scratch]) {
@@ -182,7 +225,7 @@ fn score(arguments: &Arguments) -> Result<u8, Trouble> {
         )));
     }
     let setting = Setting {
-        version: build::version(&slowpath, &root)?,
+        version: build::version(&slowpath, root)?,
         slowpath,
         tier,
         calm: Duration::from_secs(arguments.calm.into()),
@@ -195,7 +238,7 @@ fn score(arguments: &Arguments) -> Result<u8, Trouble> {
     let pass = Pass {
         pairs: &pairs,
         lab: &lab,
-        root: &root,
+        root,
         setting: &setting,
         kept: &plan.kept,
         jobs: arguments.jobs,
@@ -203,7 +246,7 @@ fn score(arguments: &Arguments) -> Result<u8, Trouble> {
     };
     let code = pass.run(&plan.known, arguments.json.as_deref())?;
     if arguments.update && code != EXIT_INTERRUPTED {
-        update(&root, &setting.scratch)?;
+        update(root, &setting.scratch)?;
     }
     Ok(code)
 }

@@ -46,6 +46,22 @@ pub(crate) struct Setting {
     pub(crate) running: Arc<Running>,
 }
 
+impl Setting {
+    /// That of a pass which judges recorded runs below this folder.
+    pub(crate) fn explain(slowpath: PathBuf, version: String, folder: PathBuf) -> Self {
+        Self {
+            slowpath,
+            version,
+            tier: Tier::own(),
+            calm: Duration::ZERO,
+            scratch: folder,
+            runs: String::new(),
+            is_once: false,
+            running: Arc::default(),
+        }
+    }
+}
+
 /// `lab/SUITE/VARIANT`, `cases/SUITE/VARIANT` or `first-look/BATCH/SUITE/VARIANT`.
 pub(crate) fn id(suite: &Suite, variant: &Variant) -> String {
     format!("{}/{}/{}", suite.group, suite.name, variant.name)

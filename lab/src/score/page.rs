@@ -259,7 +259,7 @@ fn verdict(row: &Row) -> String {
 }
 
 /// A text, or a dash where there is none.
-fn or_dash(text: &str) -> String {
+pub(crate) fn or_dash(text: &str) -> String {
     if text.is_empty() { "-" } else { text }.to_owned()
 }
 

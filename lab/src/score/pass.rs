@@ -44,8 +44,10 @@ impl Pass<'_> {
             Some(before) => measure::again(variant, self.setting, before),
             None => self.measure(suite, variant).map(Some),
         };
-        each(&left, self.jobs, &self.setting.running, one, |row| {
-            self.kept.add(row)
+        watch(&self.setting.running)?;
+        each(&left, self.jobs, &self.setting.running, one, |at, row| {
+            self.kept.add(&row)?;
+            print(at, left.len(), &row)
         })?;
         self.finish(json)
     }
@@ -118,20 +120,30 @@ pub(super) fn summary(ids: &[String], rows: &[&Row], meaning: &str) -> io::Resul
     Ok(())
 }
 
-/// Does something for each item, so many at a time, until the user interrupts; keeps and prints each
-/// row as it comes. No row: the recorded run is gone.
+/// Watches for the signal with which the user interrupts.
+pub(super) fn watch(running: &Arc<Running>) -> io::Result<()> {
+    let termination = Termination::block()?;
+    let running = Arc::clone(running);
+    // Ends with the process: nothing waits for it.
+    let watcher = thread::Builder::new().name("watch".to_owned());
+    watcher.spawn(move || running.watch(&termination))?;
+    Ok(())
+}
+
+/// Prints the row of an item of so many.
+pub(super) fn print(at: usize, all: usize, row: &Row) -> io::Result<()> {
+    say(&format!("[{:>3}/{all}] {}", at + 1, line(row)))
+}
+
+/// Does something for each item, so many at a time, until the user interrupts; `keep` takes each row
+/// as it comes, with the place of its item. No row: the recorded run is gone.
 pub(super) fn each<T: Sync>(
     all: &[T],
     jobs: u8,
-    running: &Arc<Running>,
+    running: &Running,
     one: impl Fn(&T) -> io::Result<Option<Row>> + Sync,
-    keep: impl Fn(&Row) -> io::Result<()> + Sync,
+    keep: impl Fn(usize, Row) -> io::Result<()> + Sync,
 ) -> io::Result<()> {
-    let termination = Termination::block()?;
-    let watched = Arc::clone(running);
-    // Ends with the process: nothing waits for it.
-    let watcher = thread::Builder::new().name("watch".to_owned());
-    watcher.spawn(move || watched.watch(&termination))?;
     let (next, kept) = (AtomicUsize::new(0), Mutex::new(Ok(())));
     thread::scope(|scope| {
         let work = || {
@@ -141,12 +153,11 @@ pub(super) fn each<T: Sync>(
                     return;
                 };
                 let row = one(item);
-                let print = |row: &Row| format!("[{:>3}/{}] {}", at + 1, all.len(), line(row));
                 let mut kept = kept.lock().expect("nothing panics while it holds this");
                 *kept = match row {
                     _ if running.is_stopped() => return,
                     Ok(None) => Ok(()),
-                    Ok(Some(row)) => keep(&row).and_then(|()| say(&print(&row))),
+                    Ok(Some(row)) => keep(at, row),
                     Err(error) => Err(error),
                 };
                 if kept.is_err() {
