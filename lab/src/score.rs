@@ -14,6 +14,7 @@ mod pass;
 mod process;
 mod recipe;
 mod remote;
+mod sensitivity;
 mod tally;
 mod tier;
 
@@ -123,6 +124,24 @@ enum Action {
         #[arg(long, value_name = "DIR", default_value = "target/score")]
         scratch: PathBuf,
     },
+    /// Multiply constants of the judgement by 0.7 and 1.3, and judge a corpus with each: which
+    /// verdicts depend on them. Written to target/sensitivity/table.md; the same command goes on
+    /// after an interruption.
+    Sensitivity {
+        /// The recorded runs.
+        #[arg(long, value_name = "DIR", default_value = "target/corpus")]
+        corpus: PathBuf,
+        /// Which constants, as a pattern of FILE::NAME: KIND; otherwise all of f64 in detectors and
+        /// rules.
+        #[arg(long, value_name = "REGEX")]
+        constants: Option<String>,
+        /// So many constants at most.
+        #[arg(long, value_name = "N")]
+        limit: Option<usize>,
+        /// Judgements at a time.
+        #[arg(long, value_name = "N", default_value_t = 2, value_parser = clap::value_parser!(u8).range(1..=16))]
+        jobs: u8,
+    },
 }
 
 /// Does what the command line asks for.
@@ -169,9 +188,26 @@ fn score(arguments: &Arguments) -> Result<u8, Trouble> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"))
         .join("..")
         .canonicalize()?;
-    if let Some(Action::Freeze { what, to, scratch }) = &arguments.action {
-        corpus::freeze(&root, scratch, what, to)?;
-        return Ok(0);
+    match &arguments.action {
+        Some(Action::Freeze { what, to, scratch }) => {
+            corpus::freeze(&root, scratch, what, to)?;
+            return Ok(0);
+        }
+        Some(Action::Sensitivity {
+            corpus,
+            constants,
+            limit,
+            jobs,
+        }) => {
+            return sensitivity::run(&sensitivity::Request {
+                root: &root,
+                corpus,
+                constants: constants.as_deref(),
+                limit: *limit,
+                jobs: *jobs,
+            });
+        }
+        None => {}
     }
     if let Some(folder) = &arguments.corpus {
         let slowpath = built(arguments.slowpath.as_deref(), &root)?;
