@@ -47,6 +47,13 @@ impl Row {
         group(&self.id)
     }
 
+    /// Whether it is counted. On a sick server of a first look a run without a report counts as not
+    /// right; elsewhere it says nothing of the judgement.
+    pub(crate) fn is_judged(&self) -> bool {
+        let is_crash = self.verdict == Verdict::Failed && self.group() == "first-look";
+        self.verdict.counts() || is_crash && !self.is_healthy
+    }
+
     /// The first name, about the server.
     pub(crate) fn first_name(&self) -> Option<&str> {
         self.said.named.first().map(|named| named.cause.as_str())

@@ -101,7 +101,7 @@ fn is_calm(row: &Row) -> bool {
 
 /// Counts these rows, of so many variants.
 pub(crate) fn tally(rows: &[&Row], variants: usize) -> Tally {
-    let judged = || rows.iter().copied().filter(|row| row.verdict.counts());
+    let judged = || rows.iter().copied().filter(|row| row.is_judged());
     let sick = || judged().filter(|row| !row.is_healthy);
     let of = |verdict: Verdict| rows.iter().filter(|row| row.verdict == verdict).count();
     let right = || sick().filter(|row| row.verdict == Verdict::Right);
@@ -290,6 +290,13 @@ mod tests {
             found.failed,
         ];
         assert_eq!((not_judged, found.run_again), ([1, 1, 1, 1], 1));
+    }
+
+    #[test]
+    fn a_first_look_without_a_report_is_not_right() {
+        let rows = ["lab/a/x", "first-look/b/a/x"].map(|id| row(id, Verdict::Failed));
+        let found = rows.each_ref().map(|row| tally(&[row], 1).first);
+        assert_eq!(found, [Of { count: 0, all: 0 }, Of { count: 0, all: 1 }]);
     }
 
     #[test]

@@ -17,7 +17,7 @@ impl Page<'_> {
         out.push_str(
             "\n## First look\n\nThis is accuracy: scenarios on public software that slowpath had \
              not been tried against, with expectations written down before, each run once, and \
-             published whole.\n",
+             published whole. A run of a sick server without a report counts as not right.\n",
         );
         if self.batches.is_empty() {
             out.push_str("\nThere is no batch yet.\n");
