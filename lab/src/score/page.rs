@@ -240,11 +240,16 @@ fn figures(out: &mut String, columns: &[(String, Vec<(&'static str, String)>)]) 
     }
 }
 
+/// The name that must be first, and those that must be found beside it.
 fn expected(variant: &Variant) -> String {
     if variant.is_healthy() {
         "nothing".to_owned()
+    } else if variant.also == variant.expects {
+        variant.also.join(" and ")
     } else {
-        variant.wanted().join(", ")
+        let first = [variant.expects.join(" or ")];
+        let all = first.into_iter().chain(variant.also.iter().cloned());
+        all.collect::<Vec<_>>().join(" and ")
     }
 }
 

@@ -157,3 +157,21 @@ fn a_first_look_stands_on_top_and_is_published_whole() {
         "{regression}"
     );
 }
+
+#[test]
+fn alternatives_and_pairs_differ() {
+    let names = |all: &[&str]| all.iter().map(|name| (*name).to_owned()).collect();
+    for (expects, also, shown) in [
+        (&["a", "b"][..], &[][..], "a or b"),
+        (&["a", "b"], &["a", "b"], "a and b"),
+        (&["a"], &["b"], "a and b"),
+        (&[], &[], "nothing"),
+    ] {
+        let variant = Variant {
+            expects: names(expects),
+            also: names(also),
+            ..Variant::default()
+        };
+        assert_eq!(expected(&variant), shown);
+    }
+}
