@@ -1,39 +1,40 @@
 //! The scoreboard: how often slowpath names the right cause, and only that, of the lab's servers
 //! and of software that others wrote. It runs slowpath as a user does and reads its reports.
 
+mod build;
+mod corpus;
 mod files;
+mod first_look;
 mod host;
 mod keep;
 mod measure;
 mod outcome;
 mod page;
+mod pass;
 mod process;
 mod recipe;
 mod remote;
+mod sensitivity;
 mod tally;
 mod tier;
 
-use std::collections::BTreeSet;
+use std::collections::BTreeMap;
 use std::fs;
 use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
-use std::process::{Command, ExitCode, Stdio};
-use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex};
-use std::thread;
+use std::process::ExitCode;
+use std::sync::Arc;
 use std::time::Duration;
 
-use clap::Parser;
+use clap::{Parser, Subcommand};
 
-use self::files::{Suite, Variant};
+pub(crate) use self::build::built;
+use self::files::{Mistake, Suite, Variant};
 use self::keep::{Kept, Row};
 use self::measure::Setting;
-use self::outcome::Verdict;
+use self::pass::Pass;
 use self::process::Running;
-use self::recipe::Places;
-use self::tally::{percent, tally};
 use self::tier::Tier;
-use crate::sys::Termination;
 
 /// The word that asks for the scoreboard.
 pub(crate) const WORD: &str = "score";
@@ -46,12 +47,18 @@ const EXIT_INTERRUPTED: u8 = 130;
 
 /// Measures how often slowpath names the right cause, and only that.
 ///
-/// Reads lab/score/*.toml and cases/*/case.toml, runs each variant, and prints a line for each and a
-/// summary. Exit codes: 0 done, 1 failed, 2 usage or a mistake in a file, 3 a name on a healthy
+/// Reads lab/score/*.toml and cases/*/case.toml, or a first-look batch, runs each variant, and prints
+/// a line for each and a summary. Exit codes: 0 done, 1 failed, 2 usage or a mistake in a file, 3 a name on a healthy
 /// server, 130 interrupted (what was measured is kept).
 #[derive(Debug, Parser)]
-#[command(name = "lab score", max_term_width = 100)]
+#[command(
+    name = "lab score",
+    max_term_width = 100,
+    args_conflicts_with_subcommands = true
+)]
 struct Arguments {
+    #[command(subcommand)]
+    action: Option<Action>,
     /// Only variants in whose name (lab/SUITE/VARIANT, cases/SUITE/VARIANT) this is found; * stands
     /// for anything.
     #[arg(long, value_name = "GLOB")]
@@ -65,14 +72,24 @@ struct Arguments {
     /// Runs at a time: more than one says less, since they take each other's CPUs.
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u8).range(1..=16))]
     jobs: u8,
+    /// Run a batch of first-look/ once and in full, and write its result.json. BATCH is a name below
+    /// first-look/, or a path.
+    #[arg(long, value_name = "BATCH")]
+    first_look: Option<String>,
+    /// Run the batch for the regression figures: its result.json stays as it is.
+    #[arg(long, requires = "first_look")]
+    regression: bool,
+    /// Judge the recorded runs of a corpus again, and print what moved since the last time.
+    #[arg(long, value_name = "DIR", conflicts_with_all = ["first_look", "again", "resume", "update", "tier", "first", "list", "json"])]
+    corpus: Option<PathBuf>,
     /// Judge the runs that are kept again instead of measuring: after a change of a detector or of
-    /// what is expected.
+    /// what is expected. Of a first-look batch this gives regression figures.
     #[arg(long, conflicts_with = "resume")]
     again: bool,
     /// Where to put all rows as JSON.
     #[arg(long, value_name = "FILE")]
     json: Option<PathBuf>,
-    /// Write docs/accuracy.md from what is kept of all tiers.
+    /// Write docs/accuracy.md from the first-look results and what is kept of all tiers.
     #[arg(long)]
     update: bool,
     /// Go on with a pass that was interrupted: what is kept is not measured again.
@@ -90,6 +107,41 @@ struct Arguments {
     /// Where runs and rows lie.
     #[arg(long, value_name = "DIR", default_value = "target/score")]
     scratch: PathBuf,
+}
+
+/// What is done with recorded runs.
+#[derive(Debug, Subcommand)]
+enum Action {
+    /// Copy the recorded runs of a batch, or of all variants whose name is like GLOB, into a corpus.
+    Freeze {
+        /// A batch of first-look/, or a pattern of names.
+        #[arg(value_name = "BATCH|GLOB")]
+        what: String,
+        /// The corpus; runs of the same variants are replaced.
+        #[arg(long, value_name = "DIR", default_value = "target/corpus")]
+        to: PathBuf,
+        /// Where the runs lie.
+        #[arg(long, value_name = "DIR", default_value = "target/score")]
+        scratch: PathBuf,
+    },
+    /// Multiply constants of the judgement by 0.7 and 1.3, and judge a corpus with each: which
+    /// verdicts depend on them. Written to target/sensitivity/table.md; the same command goes on
+    /// after an interruption.
+    Sensitivity {
+        /// The recorded runs.
+        #[arg(long, value_name = "DIR", default_value = "target/corpus")]
+        corpus: PathBuf,
+        /// Which constants, as a pattern of FILE::NAME: KIND; otherwise all of f64 in detectors and
+        /// rules.
+        #[arg(long, value_name = "REGEX")]
+        constants: Option<String>,
+        /// So many constants at most.
+        #[arg(long, value_name = "N")]
+        limit: Option<usize>,
+        /// Judgements at a time.
+        #[arg(long, value_name = "N", default_value_t = 2, value_parser = clap::value_parser!(u8).range(1..=16))]
+        jobs: u8,
+    },
 }
 
 /// Does what the command line asks for.
@@ -113,6 +165,7 @@ pub(crate) fn run(words: &[String]) -> ExitCode {
 }
 
 /// Why something could not be done.
+#[derive(Debug)]
 pub(crate) enum Trouble {
     Usage(String),
     Io(io::Error),
@@ -135,10 +188,46 @@ fn score(arguments: &Arguments) -> Result<u8, Trouble> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"))
         .join("..")
         .canonicalize()?;
-    let suites = files::read_all(&root)?.map_err(|mistakes| {
-        let lines: Vec<String> = mistakes.iter().map(ToString::to_string).collect();
-        Trouble::Usage(format!("mistakes in files:\n{}", lines.join("\n")))
-    })?;
+    match &arguments.action {
+        Some(Action::Freeze { what, to, scratch }) => {
+            corpus::freeze(&root, scratch, what, to)?;
+            return Ok(0);
+        }
+        Some(Action::Sensitivity {
+            corpus,
+            constants,
+            limit,
+            jobs,
+        }) => {
+            return sensitivity::run(&sensitivity::Request {
+                root: &root,
+                corpus,
+                constants: constants.as_deref(),
+                limit: *limit,
+                jobs: *jobs,
+            });
+        }
+        None => {}
+    }
+    if let Some(folder) = &arguments.corpus {
+        let slowpath = built(arguments.slowpath.as_deref(), &root)?;
+        let version = build::version(&slowpath, &root)?;
+        let setting = Setting::explain(slowpath, version, folder.canonicalize()?);
+        return corpus::run(folder, &setting, arguments.only.as_deref(), arguments.jobs);
+    }
+    measured(arguments, &root)
+}
+
+/// Measures or judges again what the command line asks for.
+fn measured(arguments: &Arguments, root: &Path) -> Result<u8, Trouble> {
+    let batch = arguments.first_look.as_deref();
+    let batch = batch
+        .map(|name| first_look::folder(root, name))
+        .transpose()?;
+    let suites = match &batch {
+        Some(folder) => checked(files::read_batch(root, folder)?)?,
+        None => checked(files::read_all(root)?)?,
+    };
     let pairs = wanted(&suites, arguments.only.as_deref(), arguments.first);
     if pairs.is_empty() {
         return Err(Trouble::Usage(
@@ -156,25 +245,15 @@ fn score(arguments: &Arguments) -> Result<u8, Trouble> {
         return Ok(0);
     }
     let tier = arguments.tier.unwrap_or_else(Tier::own);
-    if let Some(refusal) = tier.refusal() {
+    if let Some(refusal) = tier.refusal().filter(|_| !arguments.again) {
         return Err(Trouble::Usage(refusal.to_owned()));
     }
     fs::create_dir_all(&arguments.scratch)?;
     let scratch = arguments.scratch.canonicalize()?;
-    let kept = Kept::of_tier(&scratch, tier.name());
-    if !arguments.resume && !arguments.again {
-        let ids = pairs
-            .iter()
-            .map(|(suite, variant)| measure::id(suite, variant));
-        if arguments.only.is_some() || arguments.first {
-            kept.forget(&ids.collect::<Vec<_>>())?;
-        } else {
-            kept.begin_again()?;
-        }
-    }
-    let slowpath = built(arguments.slowpath.as_deref(), &root)?;
+    let plan = plan(arguments, &pairs, batch.as_deref(), &scratch, tier)?;
+    let slowpath = built(arguments.slowpath.as_deref(), root)?;
     let lab = std::env::current_exe()?;
-    fs::create_dir_all(scratch.join(tier.name()))?;
+    fs::create_dir_all(scratch.join(&plan.runs))?;
     if let Some(file) = tier.hidden(&[&slowpath, &lab, &scratch]) {
         return Err(Trouble::Usage(format!(
             "user nobody cannot reach {}; put source tree and --scratch where everybody can look",
@@ -182,19 +261,107 @@ fn score(arguments: &Arguments) -> Result<u8, Trouble> {
         )));
     }
     let setting = Setting {
-        version: version(&slowpath, &root)?,
+        version: build::version(&slowpath, root)?,
         slowpath,
         tier,
         calm: Duration::from_secs(arguments.calm.into()),
-        scratch: scratch.join(tier.name()),
+        scratch,
+        runs: plan.runs,
+        is_once: plan.is_once,
         running: Arc::new(Running::default()),
     };
-    unknown_names(&setting, &pairs)?;
-    let code = pass(arguments, &pairs, &lab, &root, &setting, &kept)?;
+    build::unknown_names(&setting.slowpath, &pairs)?;
+    let pass = Pass {
+        pairs: &pairs,
+        lab: &lab,
+        root,
+        setting: &setting,
+        kept: &plan.kept,
+        jobs: arguments.jobs,
+        is_again: arguments.again,
+    };
+    let code = pass.run(&plan.known, arguments.json.as_deref())?;
     if arguments.update && code != EXIT_INTERRUPTED {
-        update(&root, &scratch, &suites)?;
+        update(root, &setting.scratch)?;
     }
     Ok(code)
+}
+
+/// Where the rows of a pass go, and which are there.
+struct Plan {
+    kept: Kept,
+    /// Below the scratch folder: where runs lie.
+    runs: String,
+    is_once: bool,
+    /// Rows that are not measured now: they stand, or are judged again.
+    known: BTreeMap<String, Row>,
+}
+
+fn plan(
+    arguments: &Arguments,
+    pairs: &[(&Suite, &Variant)],
+    batch: Option<&Path>,
+    scratch: &Path,
+    tier: Tier,
+) -> Result<Plan, Trouble> {
+    let ids = pairs
+        .iter()
+        .map(|(suite, variant)| measure::id(suite, variant));
+    let ids: Vec<String> = ids.collect();
+    let first = batch.map(|folder| Kept::first_look(folder, tier.name()));
+    if let Some(kept) = first {
+        let mut known = kept.rows()?;
+        if !arguments.regression && !arguments.again {
+            first_look::check(arguments, &ids, &known)?;
+            known.retain(|_, row| first_look::is_done(row));
+            let runs = tier.name().to_owned();
+            return Ok(Plan {
+                kept,
+                runs,
+                is_once: true,
+                known,
+            });
+        }
+        let runs = first_look::regression(tier);
+        let kept = Kept::of_tier(scratch, &runs);
+        if arguments.again {
+            known.extend(kept.rows()?);
+        } else {
+            known = left(arguments, &kept, &ids)?;
+        }
+        return Ok(Plan {
+            kept,
+            runs,
+            is_once: false,
+            known,
+        });
+    }
+    let kept = Kept::of_tier(scratch, tier.name());
+    Ok(Plan {
+        known: left(arguments, &kept, &ids)?,
+        kept,
+        runs: tier.name().to_owned(),
+        is_once: false,
+    })
+}
+
+/// Rows that stand, after those that are to be measured are taken out.
+fn left(arguments: &Arguments, kept: &Kept, ids: &[String]) -> io::Result<BTreeMap<String, Row>> {
+    if !arguments.resume && !arguments.again {
+        if arguments.only.is_some() || arguments.first || arguments.first_look.is_some() {
+            kept.forget(ids)?;
+        } else {
+            kept.begin_again()?;
+        }
+    }
+    kept.rows()
+}
+
+fn checked(read: Result<Vec<Suite>, Vec<Mistake>>) -> Result<Vec<Suite>, Trouble> {
+    read.map_err(|mistakes| {
+        let lines: Vec<String> = mistakes.iter().map(ToString::to_string).collect();
+        Trouble::Usage(format!("mistakes in files:\n{}", lines.join("\n")))
+    })
 }
 
 fn wanted<'a>(
@@ -233,237 +400,27 @@ fn is_like(text: &str, pattern: &str) -> bool {
     }
 }
 
-/// The slowpath to measure, built if it is the one beside this program.
-pub(crate) fn built(given: Option<&Path>, root: &Path) -> Result<PathBuf, Trouble> {
-    if let Some(path) = given {
-        return path
-            .canonicalize()
-            .map_err(|error| Trouble::Usage(format!("--slowpath {}: {error}", path.display())));
-    }
-    let beside = std::env::current_exe()?.with_file_name("slowpath");
-    let target = beside.parent().and_then(Path::parent).unwrap_or(root);
-    let mut cargo = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
-    cargo.args(["build", "--locked", "--package", "slowpath", "--target-dir"]);
-    cargo.arg(target).current_dir(root).stdin(Stdio::null());
-    if !cfg!(debug_assertions) {
-        cargo.arg("--release");
-    }
-    if !cargo.status()?.success() {
-        return Err(Trouble::Usage("slowpath does not build".to_owned()));
-    }
-    Ok(beside)
-}
-
-/// Version and commit, with a mark if the tree has changes.
-fn version(slowpath: &Path, root: &Path) -> io::Result<String> {
-    let says = |command: &mut Command| -> io::Result<String> {
-        let output = command.current_dir(root).stdin(Stdio::null()).output()?;
-        Ok(String::from_utf8_lossy(&output.stdout).trim().to_owned())
-    };
-    let version = says(Command::new(slowpath).arg("--version"))?;
-    let commit = says(Command::new("git").args(["rev-parse", "--short", "HEAD"]))?;
-    let changed = says(Command::new("git").args(["status", "--porcelain", "-uno", "crates"]))?;
-    let mark = if changed.is_empty() {
-        ""
-    } else {
-        " with changes"
-    };
-    let version = version.trim_start_matches("slowpath ");
-    // Of one profile with this program, unless another slowpath was given.
-    let build = if cfg!(debug_assertions) {
-        ", debug build"
-    } else {
-        ""
-    };
-    Ok(format!("{version} {commit}{mark}{build}"))
-}
-
-/// Says which expected names this slowpath has no page for: it cannot give them.
-fn unknown_names(setting: &Setting, pairs: &[(&Suite, &Variant)]) -> io::Result<()> {
-    let output = Command::new(&setting.slowpath)
-        .arg("causes")
-        .stdin(Stdio::null())
-        .output()?;
-    let pages = String::from_utf8_lossy(&output.stdout);
-    let known: Vec<&str> = pages.split_whitespace().collect();
-    let names = pairs
-        .iter()
-        .flat_map(|(_, one)| one.expects.iter().chain(&one.also));
-    let mut unknown: Vec<&str> = names
-        .map(String::as_str)
-        .filter(|name| !known.contains(name))
-        .collect();
-    unknown.sort_unstable();
-    unknown.dedup();
-    if !unknown.is_empty() {
-        say(&format!(
-            "expected, and without a page yet: {}",
-            unknown.join(", ")
-        ))?;
-    }
-    Ok(())
-}
-
-/// Measures what is wanted and prints it.
-fn pass(
-    arguments: &Arguments,
-    pairs: &[(&Suite, &Variant)],
-    lab: &Path,
-    root: &Path,
-    setting: &Setting,
-    kept: &Kept,
-) -> io::Result<u8> {
-    let known = kept.rows()?;
-    let is_left = |(suite, variant): &&(&Suite, &Variant)| {
-        let is_known = known.contains_key(&measure::id(suite, variant));
-        if arguments.again {
-            is_known
-        } else {
-            !(arguments.resume && is_known)
-        }
-    };
-    let left: Vec<_> = pairs.iter().filter(is_left).collect();
-    let termination = Termination::block()?;
-    let places = |suite: &Suite| Places {
-        lab: lab.to_owned(),
-        case: suite.folder.clone(),
-        cache: root.join("target/cases").join(&suite.name),
-    };
-    let running = Arc::clone(&setting.running);
-    // Ends with the process: nothing waits for it.
-    let watcher = thread::Builder::new().name("watch".to_owned());
-    watcher.spawn(move || running.watch(&termination))?;
-    let (next, said) = (AtomicUsize::new(0), Mutex::new(Ok(())));
-    thread::scope(|scope| {
-        let work = || {
-            while !setting.running.is_stopped() {
-                let at = next.fetch_add(1, Ordering::SeqCst);
-                let Some((suite, variant)) = left.get(at) else {
-                    return;
-                };
-                let before = known.get(&measure::id(suite, variant));
-                let row = match before.filter(|_| arguments.again) {
-                    Some(before) => measure::again(suite, variant, setting, before),
-                    None => one(suite, variant, &places(suite), setting),
-                };
-                let line = |row: &Row| format!("[{:>3}/{}] {}", at + 1, left.len(), line(row));
-                let mut said = said.lock().expect("nothing panics while it holds this");
-                *said = match row {
-                    _ if setting.running.is_stopped() => return,
-                    Ok(row) => kept.add(&row).and_then(|()| say(&line(&row))),
-                    Err(error) => Err(error),
-                };
-                if said.is_err() {
-                    return;
-                }
+/// Writes the page from the results of first looks and from what is kept of all tiers.
+fn update(root: &Path, scratch: &Path) -> Result<(), Trouble> {
+    let mut suites = checked(files::read_all(root)?)?;
+    let mut batches = Vec::new();
+    for folder in files::batches(root)? {
+        let batch = checked(files::read_batch(root, &folder)?)?;
+        if let Some(suite) = batch.first() {
+            let mut tiers = Vec::new();
+            for tier in Tier::ALL {
+                tiers.push((tier, Kept::first_look(&folder, tier.name()).rows()?));
             }
-        };
-        let workers: Vec<_> = (0..arguments.jobs).map(|_| scope.spawn(work)).collect();
-        for worker in workers {
-            // Who panics has said why.
-            let _ = worker.join();
+            tiers.retain(|(_, rows)| !rows.is_empty());
+            batches.push((suite.group.clone(), tiers));
         }
-    });
-    said.into_inner()
-        .expect("nothing panics while it holds this")?;
-    finish(arguments, pairs, setting, kept)
-}
-
-fn one(suite: &Suite, variant: &Variant, places: &Places, setting: &Setting) -> io::Result<Row> {
-    match recipe::set_up(suite, places, &setting.running) {
-        Ok(()) => measure::measure(suite, variant, places, setting),
-        Err(why) => Ok(measure::skipped(suite, variant, setting, why)),
+        suites.extend(batch);
     }
-}
-
-/// Prints the summary, and writes all rows if that is asked for.
-fn finish(
-    arguments: &Arguments,
-    pairs: &[(&Suite, &Variant)],
-    setting: &Setting,
-    kept: &Kept,
-) -> io::Result<u8> {
-    let all = kept.rows()?;
-    let ids = pairs
-        .iter()
-        .map(|(suite, variant)| measure::id(suite, variant));
-    let rows: Vec<&Row> = ids.filter_map(|id| all.get(&id)).collect();
-    for (name, is_case) in [("lab", false), ("cases", true)] {
-        let rows: Vec<&Row> = rows
-            .iter()
-            .copied()
-            .filter(|row| row.is_case == is_case)
-            .collect();
-        if !rows.is_empty() {
-            say(&format!(
-                "\n{name}, {}: {}",
-                setting.tier.name(),
-                setting.tier.meaning()
-            ))?;
-            for (what, figure) in tally(&rows).lines() {
-                say(&format!("  {what:45}{figure}"))?;
-            }
-        }
-    }
-    if let Some(file) = &arguments.json {
-        fs::write(file, serde_json::to_string_pretty(&rows)?)?;
-    }
-    if setting.running.is_stopped() {
-        say(&format!(
-            "interrupted: {} of {} are measured and kept; --resume goes on",
-            rows.len(),
-            pairs.len()
-        ))?;
-        return Ok(EXIT_INTERRUPTED);
-    }
-    let is_false = rows.iter().any(|row| row.verdict == Verdict::FalseName);
-    Ok(if is_false { EXIT_FALSE_NAME } else { 0 })
-}
-
-/// A row as it is printed.
-fn line(row: &Row) -> String {
-    let mut parts = vec![format!(
-        "{:12}{}  {}",
-        row.verdict,
-        row.id,
-        page::names(row)
-    )];
-    parts.extend(row.grade.clone());
-    parts.extend(
-        row.unexplained
-            .map(|share| format!("unexplained {}", percent(share))),
-    );
-    parts.push(format!("others {}", percent(row.said.others_share)));
-    parts.push(format!("{:.0} s", row.seconds));
-    let mut lines = vec![parts.join("  ")];
-    if !row.verdict.is_good() {
-        lines.extend(row.reason.clone());
-    }
-    // What explains it is told where the host is named.
-    if !row.said.host.is_empty() && row.verdict != Verdict::Invalid {
-        lines.extend(row.said.checks.iter().cloned());
-    }
-    if !row.verdict.is_good() {
-        lines.push(row.folder.clone());
-    }
-    lines.join("\n          ")
-}
-
-/// Writes the page from what is kept of all tiers.
-fn update(root: &Path, scratch: &Path, suites: &[Suite]) -> io::Result<()> {
-    let all = wanted(suites, None, false);
-    let ids = all
-        .iter()
-        .map(|(suite, variant)| measure::id(suite, variant));
-    let ids: BTreeSet<String> = ids.collect();
     let mut tiers = Vec::new();
     for tier in Tier::ALL {
         let mut rows = Kept::of_tier(scratch, tier.name()).rows()?;
-        // What files no longer have was measured under another name.
-        rows.retain(|id, _| ids.contains(id));
-        if !rows.is_empty() {
-            tiers.push((tier, rows));
-        }
+        rows.extend(Kept::of_tier(scratch, &first_look::regression(tier)).rows()?);
+        tiers.push((tier, rows));
     }
     let load = fs::read_to_string("/proc/loadavg").unwrap_or_default();
     let load: Vec<&str> = load.split(' ').take(3).collect();
@@ -471,9 +428,19 @@ fn update(root: &Path, scratch: &Path, suites: &[Suite]) -> io::Result<()> {
         "Load averages at the end of the last pass: {}.",
         load.join(", ")
     );
+    let all = wanted(&suites, None, false);
+    let variants = all
+        .into_iter()
+        .map(|(suite, variant)| (measure::id(suite, variant), variant));
+    let page = page::Page {
+        batches,
+        variants: variants.collect(),
+        tiers,
+        load,
+    };
     let file = root.join("docs/accuracy.md");
-    fs::write(&file, page::page(&tiers, &load))?;
-    say(&format!("written: {}", file.display()))
+    fs::write(&file, page.text())?;
+    Ok(say(&format!("written: {}", file.display()))?)
 }
 
 #[cfg(test)]
@@ -503,6 +470,7 @@ mod tests {
         let all = [sick("a"), sick("b"), healthy("c"), healthy("d"), sick("e")];
         let suite = Suite {
             origin: files::Origin::Lab,
+            group: "lab".to_owned(),
             name: "s".to_owned(),
             folder: PathBuf::new(),
             recipe: files::Recipe::default(),

@@ -1,5 +1,5 @@
-//! Reads what is to be measured and what must come of it: `lab/score/*.toml` and
-//! `cases/*/case.toml`. Strict: every mistake at once, each with its file and line.
+//! Reads what is to be measured and what must come of it: `lab/score/*.toml`, `cases/*/case.toml`
+//! and `first-look/BATCH/*/case.toml`. Strict: every mistake at once, each with its file and line.
 
 use std::fmt;
 use std::fs;
@@ -7,6 +7,7 @@ use std::io;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 
+use serde::{Deserialize, Serialize};
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
@@ -17,12 +18,16 @@ pub(crate) enum Origin {
     Lab,
     /// Software that others wrote.
     Case,
+    /// The same, in a batch that is measured once.
+    FirstLook,
 }
 
 /// One file.
 #[derive(Debug)]
 pub(crate) struct Suite {
     pub(crate) origin: Origin,
+    /// `lab`, `cases` or `first-look/BATCH`.
+    pub(crate) group: String,
     /// The cause (lab), or the folder (cases).
     pub(crate) name: String,
     /// The folder of the file.
@@ -44,7 +49,7 @@ pub(crate) struct Recipe {
 }
 
 /// One run and what must come of it.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Variant {
     pub(crate) name: String,
     /// The first finding must be one of these; none: nothing about the server may be named.
@@ -55,7 +60,61 @@ pub(crate) struct Variant {
     pub(crate) allows: Vec<String>,
     /// Why it is missed today, in a sentence.
     pub(crate) miss: Option<String>,
+    /// What is really wrong, in a sentence.
+    pub(crate) truth: Option<String>,
+    /// What the first line of the attribution must say.
+    pub(crate) line: Option<ExpectedLine>,
+    #[serde(skip)]
     pub(crate) scenario: String,
+}
+
+impl Variant {
+    /// Whether nothing is wrong with the server.
+    pub(crate) fn is_healthy(&self) -> bool {
+        self.expects.is_empty()
+    }
+
+    /// What must be found, each name once.
+    pub(crate) fn wanted(&self) -> Vec<String> {
+        let mut names = self.expects.clone();
+        let others = self.also.iter().filter(|name| !self.expects.contains(name));
+        names.extend(others.cloned());
+        names
+    }
+}
+
+/// What the first line of the attribution must say: one of the states, and one of the words in its
+/// text or its culprit.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct ExpectedLine {
+    pub(crate) state: Vec<String>,
+    pub(crate) words: Vec<String>,
+}
+
+/// What a request may wait for. A state may be said more closely: `disk-sync` is a `disk`.
+const STATES: &[&str] = &[
+    "on-cpu",
+    "runnable",
+    "lock",
+    "interpreter",
+    "queued",
+    "reply",
+    "sleep",
+    "disk",
+    "memory",
+    "send-blocked",
+    "paused",
+    "retransmit",
+    "delayed-ack",
+    "handshake",
+    "client-late",
+    "unknown",
+];
+
+/// Whether a state is this one, or this one said more closely.
+pub(crate) fn is_state(state: &str, expected: &str) -> bool {
+    let rest = state.strip_prefix(expected);
+    rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('-'))
 }
 
 /// What is wrong with a file.
@@ -73,7 +132,7 @@ impl fmt::Display for Mistake {
     }
 }
 
-/// All suites below the root of the source tree, by origin and name, or all that is wrong with them.
+/// The suites of the lab and of the cases, or all that is wrong with them.
 pub(crate) fn read_all(root: &Path) -> io::Result<Result<Vec<Suite>, Vec<Mistake>>> {
     let mut places = Vec::new();
     for entry in sorted(&root.join("lab/score"))? {
@@ -81,22 +140,54 @@ pub(crate) fn read_all(root: &Path) -> io::Result<Result<Vec<Suite>, Vec<Mistake
             .extension()
             .is_some_and(|extension| extension == "toml")
         {
-            places.push((Origin::Lab, entry));
+            places.push((Origin::Lab, "lab".to_owned(), entry));
         }
     }
-    for entry in sorted(&root.join("cases"))? {
-        let file = entry.join("case.toml");
-        if file.is_file() {
-            places.push((Origin::Case, file));
-        }
+    places.extend(cases(&root.join("cases"), Origin::Case, "cases")?);
+    read(root, places)
+}
+
+/// The suites of a first-look batch in this folder, or all that is wrong with them.
+pub(crate) fn read_batch(
+    root: &Path,
+    folder: &Path,
+) -> io::Result<Result<Vec<Suite>, Vec<Mistake>>> {
+    let name = folder.file_name().unwrap_or_default().to_string_lossy();
+    let group = format!("first-look/{name}");
+    read(root, cases(folder, Origin::FirstLook, &group)?)
+}
+
+/// The folders of all first-look batches below the root of the source tree.
+pub(crate) fn batches(root: &Path) -> io::Result<Vec<PathBuf>> {
+    let folder = root.join("first-look");
+    if !folder.is_dir() {
+        return Ok(Vec::new());
     }
+    let mut all = sorted(&folder)?;
+    all.retain(|entry| entry.is_dir());
+    Ok(all)
+}
+
+fn cases(folder: &Path, origin: Origin, group: &str) -> io::Result<Vec<(Origin, String, PathBuf)>> {
+    let files = sorted(folder)?
+        .into_iter()
+        .map(|entry| entry.join("case.toml"));
+    let files = files.filter(|file| file.is_file());
+    Ok(files.map(|file| (origin, group.to_owned(), file)).collect())
+}
+
+fn read(
+    root: &Path,
+    places: Vec<(Origin, String, PathBuf)>,
+) -> io::Result<Result<Vec<Suite>, Vec<Mistake>>> {
     let (mut suites, mut mistakes) = (Vec::new(), Vec::new());
-    for (origin, path) in places {
+    for (origin, group, path) in places {
         let shown = path.strip_prefix(root).unwrap_or(&path).display();
         let text = fs::read_to_string(&path)?;
         match parse(&text, &shown.to_string(), origin) {
             Ok((recipe, variants)) => suites.push(Suite {
                 origin,
+                group,
                 name: name_of(&path, origin),
                 folder: path.parent().map(Path::to_path_buf).unwrap_or_default(),
                 recipe,
@@ -124,7 +215,7 @@ fn sorted(folder: &Path) -> io::Result<Vec<PathBuf>> {
 fn name_of(path: &Path, origin: Origin) -> String {
     let named = match origin {
         Origin::Lab => path.file_stem(),
-        Origin::Case => path.parent().and_then(Path::file_name),
+        Origin::Case | Origin::FirstLook => path.parent().and_then(Path::file_name),
     };
     named.unwrap_or_default().to_string_lossy().into_owned()
 }
@@ -144,18 +235,18 @@ pub(crate) fn parse(
     let root = root.get_ref();
     let known: &[&str] = match origin {
         Origin::Lab => &["variant"],
-        Origin::Case => &["what", "needs", "setup", "variant"],
+        Origin::Case | Origin::FirstLook => &["what", "needs", "setup", "variant"],
     };
     notes.unknown(root, known);
     let mut recipe = Recipe::default();
-    if origin == Origin::Case {
+    if origin != Origin::Lab {
         recipe.what = notes.text(root, "what", 0, true).unwrap_or_default();
         recipe.needs = notes.texts(root, "needs");
         recipe.setup = notes.commands(root, "setup");
     }
     let mut variants: Vec<Variant> = Vec::new();
     for (table, span) in notes.tables(root, "variant") {
-        let variant = notes.variant(table, span.start);
+        let variant = notes.variant(table, span.start, origin);
         if variants.iter().any(|other| other.name == variant.name) {
             let what = format!(
                 "there are two variants {:?}; give one another name",
@@ -176,6 +267,8 @@ pub(crate) fn parse(
 }
 
 const VARIANT_KEYS: &[&str] = &["name", "expects", "also", "allows", "miss", "scenario"];
+/// Those that variants of public software may have as well.
+const TRUTH_KEYS: &[&str] = &["truth", "line"];
 
 /// The mistakes of a file, and on which line a byte of it stands.
 struct Notes<'a> {
@@ -310,8 +403,12 @@ impl<'a> Notes<'a> {
         tables
     }
 
-    fn variant(&mut self, table: &DeTable<'_>, place: usize) -> Variant {
-        self.unknown(table, VARIANT_KEYS);
+    fn variant(&mut self, table: &DeTable<'_>, place: usize, origin: Origin) -> Variant {
+        let mut keys = VARIANT_KEYS.to_vec();
+        if origin != Origin::Lab {
+            keys.extend(TRUTH_KEYS);
+        }
+        self.unknown(table, &keys);
         if !table.contains_key("expects") {
             let what = "expects is missing; for a healthy server it is []".to_owned();
             self.at(place, what);
@@ -322,6 +419,8 @@ impl<'a> Notes<'a> {
             also: self.causes(table, "also"),
             allows: self.causes(table, "allows"),
             miss: self.text(table, "miss", place, false),
+            truth: self.text(table, "truth", place, false),
+            line: self.expected_line(table),
             scenario: self
                 .text(table, "scenario", place, true)
                 .unwrap_or_default(),
@@ -330,8 +429,59 @@ impl<'a> Notes<'a> {
             let what = "also is for what is found beside what is expected; fill expects first";
             self.at(place, what.to_owned());
         }
+        if table.contains_key("expects") {
+            self.truth(table, place, origin, variant.is_healthy());
+        }
         self.scenario(table);
         variant
+    }
+
+    /// A sick variant of a first look says what is true; a healthy one has no line to expect.
+    fn truth(&mut self, table: &DeTable<'_>, place: usize, origin: Origin, is_healthy: bool) {
+        if let Some(value) = table.get("line").filter(|_| is_healthy) {
+            let what = "line is for a sick variant; a healthy one has none";
+            self.at(value.span().start, what.to_owned());
+        }
+        if origin == Origin::FirstLook && !is_healthy {
+            for key in TRUTH_KEYS.iter().filter(|key| !table.contains_key(**key)) {
+                let what = format!("{key} is missing; a sick variant of a first look has it");
+                self.at(place, what);
+            }
+        }
+    }
+
+    fn expected_line(&mut self, table: &DeTable<'_>) -> Option<ExpectedLine> {
+        let value = table.get("line")?;
+        let place = value.span().start;
+        let DeValue::Table(line) = value.get_ref() else {
+            let what = "line is { state = [\"queued\"], words = [\"gunicorn\"] }";
+            self.at(place, what.to_owned());
+            return None;
+        };
+        self.unknown(line, &["state", "words"]);
+        for key in ["state", "words"] {
+            let is_empty = |one: &Spanned<DeValue<'_>>| {
+                one.get_ref().as_array().is_some_and(|all| all.is_empty())
+            };
+            if line.get(key).is_none_or(is_empty) {
+                self.at(place, format!("line has no {key}; list at least one"));
+            }
+        }
+        let (state, words) = (self.texts(line, "state"), self.texts(line, "words"));
+        for one in &state {
+            if !STATES.iter().any(|known| is_state(one, known)) {
+                let known = STATES.join(", ");
+                let what = format!("line: there is no state {one:?}; there are {known}");
+                self.at(place, what);
+            }
+        }
+        if words.iter().any(|word| word.trim().is_empty()) {
+            self.at(
+                place,
+                "line: a word is empty, and fits every line".to_owned(),
+            );
+        }
+        Some(ExpectedLine { state, words })
     }
 
     /// Names of causes: words of small letters with dashes between them.
@@ -371,99 +521,4 @@ impl<'a> Notes<'a> {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    const GOOD: &str = "[[variant]]\nname = \"a\"\nexpects = [\"fixed-delay\"]\n\
-                        scenario = '''\n[target]\nurl = \"http://127.0.0.1:1\"\n'''\n";
-
-    fn mistakes(text: &str, origin: Origin) -> Vec<String> {
-        let all = parse(text, "f", origin).map(|_| ()).unwrap_err();
-        all.iter().map(ToString::to_string).collect()
-    }
-
-    #[test]
-    fn a_file_is_read() {
-        let (recipe, variants) = parse(GOOD, "f", Origin::Lab).unwrap();
-        assert!(recipe.setup.is_empty());
-        let variant = &variants[0];
-        assert_eq!((variant.name.as_str(), variants.len()), ("a", 1));
-        assert_eq!(variant.expects, ["fixed-delay"]);
-        assert!(variant.scenario.starts_with("[target]\n"));
-    }
-
-    #[test]
-    fn a_case_has_a_recipe() {
-        let text = "what = \"w\"\nneeds = [\"nginx\"]\nsetup = [[\"a\", \"b\"], [\"c\"]]\n";
-        let (recipe, _) = parse(&(text.to_owned() + GOOD), "f", Origin::Case).unwrap();
-        assert_eq!(
-            (recipe.what.as_str(), recipe.needs),
-            ("w", vec!["nginx".to_owned()])
-        );
-        assert_eq!(recipe.setup.len(), 2);
-    }
-
-    #[test]
-    fn every_mistake_is_told_with_its_line() {
-        let text = "[[variant]]\nname = \"a\"\nexpect = []\nscenario = '''\n[target]\nurl = \n'''\n\
-                    [[variant]]\nname = \"a\"\nexpects = [\"Fixed delay\", \"\"]\nallows = 3\n";
-        let found = mistakes(text, Origin::Lab);
-        for (line, part) in [
-            (1, "expects is missing"),
-            (3, "expect: there is no such key"),
-            (6, "the scenario is no TOML"),
-            (8, "two variants \"a\""),
-            (8, "scenario is missing"),
-            (10, "\"Fixed delay\" is no name of a cause"),
-            (11, "allows is a list of texts"),
-        ] {
-            let is_told = |m: &String| m.starts_with(&format!("f:{line}: ")) && m.contains(part);
-            assert!(found.iter().any(is_told), "{line} {part}: {found:#?}");
-        }
-    }
-
-    #[test]
-    fn what_belongs_to_cases_is_a_mistake_elsewhere() {
-        let text = "needs = []\n".to_owned() + GOOD;
-        assert!(mistakes(&text, Origin::Lab)[0].contains("there is no such key"));
-        assert!(mistakes(GOOD, Origin::Case)[0].contains("what is missing"));
-        assert!(mistakes("", Origin::Lab)[0].contains("there is no [[variant]]"));
-    }
-
-    #[test]
-    fn what_is_no_toml_is_told() {
-        let found = mistakes("[[variant]]\nname = \n", Origin::Lab);
-        assert!(
-            found.iter().any(|m| m.starts_with("f:2: this is no TOML")),
-            "{found:?}"
-        );
-    }
-
-    #[test]
-    fn what_lies_in_the_source_tree_has_no_mistake() {
-        let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap();
-        let all = read_all(root).unwrap();
-        let said = |mistakes: &Vec<Mistake>| {
-            mistakes
-                .iter()
-                .map(ToString::to_string)
-                .collect::<Vec<_>>()
-                .join(
-                    "
-",
-                )
-        };
-        assert!(
-            all.is_ok(),
-            "{}",
-            all.as_ref().map(|_| ()).map_err(said).unwrap_err()
-        );
-        assert!(
-            all.unwrap()
-                .iter()
-                .map(|suite| suite.variants.len())
-                .sum::<usize>()
-                > 30
-        );
-    }
-}
+mod tests;

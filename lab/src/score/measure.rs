@@ -1,14 +1,15 @@
-//! Runs slowpath on one variant.
+//! Runs slowpath on one variant, or judges a recorded run again.
 
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use serde_json::Value;
 
-use super::files::{Origin, Suite, Variant};
+use super::files::{Suite, Variant};
 use super::host;
 use super::keep::Row;
 use super::outcome::{self, Said, Verdict};
@@ -23,6 +24,9 @@ const PATIENCE: Duration = Duration::from_mins(4);
 const ATTEMPTS: u32 = 2;
 /// What a server says when this machine does not permit its fault.
 const NOT_PERMITTED: &str = "skipped: ";
+/// Exit codes of slowpath for a scenario with mistakes and for a target that is never ready:
+/// nothing was measured.
+const NOTHING_MEASURED: [i32; 2] = [2, 3];
 
 /// What a pass has in common.
 #[derive(Debug)]
@@ -33,22 +37,38 @@ pub(crate) struct Setting {
     pub(crate) tier: Tier,
     /// How long a run waits for a host that is calm.
     pub(crate) calm: Duration,
-    /// Below it each variant has a folder.
+    /// Folders of runs are named from here.
     pub(crate) scratch: PathBuf,
+    /// Below `scratch`: here each variant has a folder.
+    pub(crate) runs: String,
+    /// Whether each variant is run once, whatever comes of it.
+    pub(crate) is_once: bool,
     pub(crate) running: Arc<Running>,
 }
 
-/// `lab/SUITE/VARIANT` or `cases/SUITE/VARIANT`.
+impl Setting {
+    /// That of a pass which judges recorded runs below this folder.
+    pub(crate) fn explain(slowpath: PathBuf, version: String, folder: PathBuf) -> Self {
+        Self {
+            slowpath,
+            version,
+            tier: Tier::own(),
+            calm: Duration::ZERO,
+            scratch: folder,
+            runs: String::new(),
+            is_once: false,
+            running: Arc::default(),
+        }
+    }
+}
+
+/// `lab/SUITE/VARIANT`, `cases/SUITE/VARIANT` or `first-look/BATCH/SUITE/VARIANT`.
 pub(crate) fn id(suite: &Suite, variant: &Variant) -> String {
-    let origin = match suite.origin {
-        Origin::Lab => "lab",
-        Origin::Case => "cases",
-    };
-    format!("{origin}/{}/{}", suite.name, variant.name)
+    format!("{}/{}/{}", suite.group, suite.name, variant.name)
 }
 
 /// A name that every file system takes.
-fn slug(text: &str) -> String {
+pub(crate) fn slug(text: &str) -> String {
     let is_plain = |c: char| c.is_ascii_alphanumeric() || c == '-' || c == '.';
     text.chars()
         .map(|c| if is_plain(c) { c } else { '_' })
@@ -57,17 +77,11 @@ fn slug(text: &str) -> String {
 
 /// The row of a variant that cannot be measured.
 pub(crate) fn skipped(suite: &Suite, variant: &Variant, setting: &Setting, why: String) -> Row {
-    let folder = PathBuf::new();
-    row(
-        suite,
-        variant,
-        setting,
-        &folder,
-        Attempt::without(Verdict::Skipped, why),
-    )
+    let attempt = Attempt::without(Verdict::Skipped, why);
+    row(id(suite, variant), variant, setting, String::new(), attempt)
 }
 
-/// Measures a variant; an invalid run once more.
+/// Measures a variant; an invalid run once more, unless each is run once.
 pub(crate) fn measure(
     suite: &Suite,
     variant: &Variant,
@@ -75,18 +89,21 @@ pub(crate) fn measure(
     setting: &Setting,
 ) -> io::Result<Row> {
     let began = Instant::now();
-    let folder = setting.scratch.join(slug(&id(suite, variant)));
+    let id = id(suite, variant);
+    let place = format!("{}/{}", setting.runs, slug(&id));
+    let folder = setting.scratch.join(&place);
+    let most = if setting.is_once { 1 } else { ATTEMPTS };
     let mut attempts = 0;
     let attempt = loop {
         attempts += 1;
         host::wait_until_calm(setting.calm, &setting.running)?;
         let attempt = attempt(variant, places, setting, &folder)?;
         let is_void = matches!(attempt.verdict, Verdict::Invalid | Verdict::NotInduced);
-        if !is_void || attempts == ATTEMPTS || setting.running.is_stopped() {
+        if !is_void || attempts == most || setting.running.is_stopped() {
             break attempt;
         }
     };
-    let mut row = row(suite, variant, setting, &folder, attempt);
+    let mut row = row(id, variant, setting, place, attempt);
     row.seconds = began.elapsed().as_secs_f64();
     row.attempts = attempts;
     Ok(row)
@@ -109,75 +126,76 @@ impl Attempt {
     }
 }
 
-/// Judges a run that was kept again, by the slowpath of today; `before` is its row.
-pub(crate) fn again(
-    suite: &Suite,
-    variant: &Variant,
-    setting: &Setting,
-    before: &Row,
-) -> io::Result<Row> {
-    let folder = PathBuf::from(&before.folder);
-    if !folder.join("report.json").is_file() {
-        return Ok(before.clone());
+/// Judges a recorded run again, by the slowpath of today; `before` is its row. Nothing where the
+/// record is gone.
+pub(crate) fn again(variant: &Variant, setting: &Setting, before: &Row) -> io::Result<Option<Row>> {
+    let folder = setting.scratch.join(&before.folder);
+    if before.folder.is_empty() || !folder.join("run").is_dir() {
+        return Ok(None);
     }
-    let mut command = setting.tier.command(&setting.slowpath, &folder);
+    let file = folder.join("report.json");
+    match fs::remove_file(&file) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
+        _ => {}
+    }
+    let mut command = Command::new(&setting.slowpath);
     command
         .args(["explain", "run", "--json", "report.json"])
+        .env("NO_COLOR", "1")
+        .stdin(Stdio::null())
         .current_dir(&folder);
     Group::start(&mut command, &folder, "explain-", &setting.running)?.wait(PATIENCE)?;
-    let report = fs::read_to_string(folder.join("report.json"))?;
-    let report: Value = serde_json::from_str(&report)?;
+    let report = fs::read_to_string(&file).ok();
+    let attempt = match report.and_then(|text| serde_json::from_str(&text).ok()) {
+        Some(report) => judged(&report, variant, &folder),
+        None => Attempt::without(
+            Verdict::Failed,
+            last_words(&folder.join("explain-stderr.txt"), 4),
+        ),
+    };
     let mut row = row(
-        suite,
+        before.id.clone(),
         variant,
         setting,
-        &folder,
-        judged(&report, variant, &folder),
+        before.folder.clone(),
+        attempt,
     );
+    row.tier.clone_from(&before.tier);
     (row.seconds, row.attempts) = (before.seconds, before.attempts);
-    row.version = if before.version == setting.version {
-        before.version.clone()
+    let measured = before.version.split(", judged").next().unwrap_or_default();
+    row.version = if measured == setting.version {
+        measured.to_owned()
     } else {
-        let measured = before.version.split(", judged").next().unwrap_or_default();
         format!("{measured}, judged by {}", setting.version)
     };
-    Ok(row)
+    Ok(Some(row))
 }
 
-fn row(
-    suite: &Suite,
-    variant: &Variant,
-    setting: &Setting,
-    folder: &Path,
-    attempt: Attempt,
-) -> Row {
+fn row(id: String, variant: &Variant, setting: &Setting, folder: String, attempt: Attempt) -> Row {
     let Attempt {
         verdict,
         said,
         reason,
     } = attempt;
     let found = outcome::found(&said, variant).filter(|_| verdict.counts());
-    let is_sick = !variant.expects.is_empty();
-    let unexplained = (is_sick && verdict.counts()).then(|| outcome::unexplained(&said, variant));
+    let is_judged_sick = !variant.is_healthy() && verdict.counts();
+    let unexplained = is_judged_sick.then(|| outcome::unexplained(&said, variant));
+    let is_line_right = is_judged_sick.then(|| outcome::is_line_right(&said, variant));
     Row {
-        id: id(suite, variant),
-        is_case: suite.origin == Origin::Case,
-        is_healthy: !is_sick,
-        expects: variant
-            .expects
-            .iter()
-            .chain(&variant.also)
-            .cloned()
-            .collect(),
+        id,
+        tier: setting.tier.name().to_owned(),
+        is_healthy: variant.is_healthy(),
+        expects: variant.wanted(),
         verdict,
         false_names: outcome::false_names(&said, variant),
+        is_line_right: is_line_right.flatten(),
         share: found.map(|found| found.share),
         grade: found.map(|found| found.grade.clone()),
         unexplained: unexplained.flatten(),
         seconds: 0.0,
         attempts: 1,
         reason: reason.or_else(|| variant.miss.clone()),
-        folder: folder.display().to_string(),
+        folder,
         version: setting.version.clone(),
         said,
     }
@@ -229,7 +247,9 @@ fn attempt(
     let words = last_words(&folder.join("stderr.txt"), 4);
     let Some(report) = report else {
         let how = status.map_or("took too long".to_owned(), |status| status.to_string());
-        let verdict = if words.contains(NOT_PERMITTED) {
+        let code = status.and_then(|status| status.code());
+        let is_unmeasured = code.is_some_and(|code| NOTHING_MEASURED.contains(&code));
+        let verdict = if words.contains(NOT_PERMITTED) || setting.is_once && is_unmeasured {
             Verdict::Skipped
         } else {
             Verdict::Failed
@@ -296,7 +316,7 @@ mod tests {
     }
 
     #[test]
-    fn a_truth_is_found_behind_its_timestamp() {
+    fn a_truth_is_found_after_its_timestamp() {
         let line = "12.5 {\"holds\":false,\"self_check\":\"nothing waited\"}";
         assert_eq!(truth(line).unwrap()["self_check"], "nothing waited");
         assert!(truth("no object").is_none());

@@ -5,7 +5,7 @@ use std::fmt;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::files::Variant;
+use super::files::{ExpectedLine, Variant, is_state};
 
 /// Names that say something of the load generator or of the host, and nothing of the server.
 const HOST: &[&str] = &[
@@ -30,7 +30,8 @@ pub(crate) enum Verdict {
     /// The expected cause is first; all that must be found is.
     Right,
     /// It is among the first three.
-    Behind,
+    #[serde(alias = "behind")]
+    AmongThree,
     /// It is first, and what must be found beside it is not.
     Half,
     /// Nothing about the server is named, though something is wrong.
@@ -70,7 +71,7 @@ impl fmt::Display for Verdict {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.pad(match self {
             Self::Right => "right",
-            Self::Behind => "behind",
+            Self::AmongThree => "among first three",
             Self::Half => "half",
             Self::Missed => "missed",
             Self::Blind => "blind",
@@ -109,6 +110,14 @@ pub(crate) struct Said {
     /// Causes of which the report says that it cannot tell.
     #[serde(default)]
     pub(crate) blind: Vec<String>,
+    /// Expected causes that the report rules out.
+    #[serde(default)]
+    pub(crate) cleared_truth: Vec<Cleared>,
+    /// Whether the report says where the time went.
+    #[serde(default)]
+    pub(crate) is_attributed: bool,
+    /// The first line of that, for the expected finding or the slowest slow set.
+    pub(crate) first_line: Option<Line>,
     /// Unexplained shares by endpoint and place.
     pub(crate) unexplained: Vec<Unexplained>,
     /// The largest share of the CPUs that others used in a repeat.
@@ -121,7 +130,70 @@ pub(crate) struct Said {
     pub(crate) machine: String,
 }
 
-/// What nobody explains of one endpoint.
+/// A cause that is ruled out.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub(crate) struct Cleared {
+    pub(crate) cause: String,
+    pub(crate) text: String,
+}
+
+/// A line of the attribution.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub(crate) struct Line {
+    pub(crate) share: f64,
+    /// In lower case with hyphens.
+    pub(crate) state: String,
+    pub(crate) text: String,
+    /// Names of the culprit: process, thread, stack, peer.
+    pub(crate) culprit: Vec<String>,
+}
+
+impl Line {
+    fn read(line: &Value) -> Self {
+        let culprit = &line["culprit"];
+        let names = ["process", "thread", "peer"].map(|key| text(&culprit[key]));
+        let stack = list(culprit, "stack").map(text);
+        Self {
+            share: line["share"].as_f64().unwrap_or(0.0),
+            state: hyphened(&text(&line["state"])),
+            text: text(&line["text"]),
+            culprit: names
+                .into_iter()
+                .chain(stack)
+                .filter(|name| !name.is_empty())
+                .collect(),
+        }
+    }
+
+    fn is_as(&self, expected: &ExpectedLine) -> bool {
+        let said = std::iter::once(&self.text).chain(&self.culprit);
+        let said: Vec<String> = said.map(|text| text.to_lowercase()).collect();
+        let has = |word: &String| said.iter().any(|text| text.contains(&word.to_lowercase()));
+        expected
+            .state
+            .iter()
+            .any(|state| is_state(&self.state, state))
+            && expected.words.iter().any(has)
+    }
+}
+
+/// A name in lower case with hyphens between its words.
+fn hyphened(name: &str) -> String {
+    let mut out = String::new();
+    for letter in name.chars() {
+        let is_joint = !letter.is_ascii_alphanumeric();
+        let begins_word = letter.is_ascii_uppercase() || is_joint;
+        if begins_word && !out.is_empty() && !out.ends_with('-') {
+            out.push('-');
+        }
+        if !is_joint {
+            out.push(letter.to_ascii_lowercase());
+        }
+    }
+    out.trim_end_matches('-').to_owned()
+}
+
+/// What is not explained of one endpoint.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Unexplained {
     pub(crate) endpoint: Option<String>,
@@ -179,10 +251,65 @@ pub(crate) fn read(report: &Value, variant: &Variant) -> Said {
             share: entry["share"].as_f64().unwrap_or(0.0),
         });
     }
+    said.is_attributed = report["attribution"].is_array();
+    let slow_set = slow_set(report, &said, variant);
+    said.first_line = slow_set.and_then(|set| list(set, "lines").next().map(Line::read));
+    said.cleared_truth = cleared_truth(report, slow_set, &said, variant);
     let shares = list(&report["run"]["health"], "repeats");
     let shares = shares.filter_map(|repeat| repeat["others_share"].as_f64());
     said.others_share = shares.fold(0.0, f64::max);
     said
+}
+
+/// The entry of the attribution that belongs to the expected finding, or to the first one; without a
+/// finding the one with the largest excess.
+fn slow_set<'a>(report: &'a Value, said: &Said, variant: &Variant) -> Option<&'a Value> {
+    let finding = found(said, variant).or(said.named.first());
+    let is_at = |entry: &&Value, finding: &Named| {
+        let place = match finding.place.as_str() {
+            "errors" => "failures",
+            place => place,
+        };
+        let endpoint = finding.endpoint.as_deref();
+        entry["where"] == place && endpoint.is_none_or(|endpoint| entry["endpoint"] == endpoint)
+    };
+    let all = || list(report, "attribution");
+    finding
+        .and_then(|finding| all().find(|entry| is_at(entry, finding)))
+        .or_else(|| all().max_by(|a, b| excess(a).total_cmp(&excess(b))))
+}
+
+fn excess(entry: &Value) -> f64 {
+    entry["excess_s"].as_f64().unwrap_or(0.0)
+}
+
+/// Expected causes that are ruled out, for the slow endpoint or for all, and not named.
+fn cleared_truth(
+    report: &Value,
+    slow_set: Option<&Value>,
+    said: &Said,
+    variant: &Variant,
+) -> Vec<Cleared> {
+    let slow = slow_set.map(|set| &set["endpoint"]);
+    let is_there = |one: &&Value| {
+        one["endpoint"].is_null() || slow.is_none_or(|slow| one["endpoint"] == *slow)
+    };
+    let cleared = list(report, "cleared").filter(is_there).map(|one| Cleared {
+        cause: text(&one["cause"]),
+        text: text(&one["text"]),
+    });
+    let is_named = |cause: &str| said.named.iter().any(|named| named.cause == cause);
+    cleared
+        .filter(|one| is_wanted(variant, &one.cause) && !is_named(&one.cause))
+        .collect()
+}
+
+/// Whether the first line of the attribution is right; nothing where none is expected, or where the
+/// report has no attribution.
+pub(crate) fn is_line_right(said: &Said, variant: &Variant) -> Option<bool> {
+    let expected = variant.line.as_ref().filter(|_| said.is_attributed)?;
+    let line = said.first_line.as_ref();
+    Some(line.is_some_and(|line| line.is_as(expected)))
 }
 
 fn machine(host: &Value) -> String {
@@ -225,7 +352,7 @@ pub(crate) fn judge(said: &Said, variant: &Variant) -> Verdict {
     match place {
         Some(0) if variant.also.iter().all(|name| names.contains(&name)) => Verdict::Right,
         Some(0) => Verdict::Half,
-        Some(place) if place < TOP => Verdict::Behind,
+        Some(place) if place < TOP => Verdict::AmongThree,
         _ if names.iter().any(|name| !variant.allows.contains(name)) => Verdict::Wrong,
         _ if variant.expects.iter().any(|name| said.blind.contains(name)) => Verdict::Blind,
         _ => Verdict::Missed,
@@ -258,127 +385,4 @@ pub(crate) fn unexplained(said: &Said, variant: &Variant) -> Option<f64> {
 }
 
 #[cfg(test)]
-mod tests {
-    use serde_json::json;
-
-    use super::*;
-
-    fn variant(expects: &[&str], also: &[&str], allows: &[&str]) -> Variant {
-        let owned = |names: &[&str]| names.iter().map(|name| (*name).to_owned()).collect();
-        Variant {
-            expects: owned(expects),
-            also: owned(also),
-            allows: owned(allows),
-            ..Variant::default()
-        }
-    }
-
-    fn report(valid: bool, causes: &[&str]) -> Value {
-        let findings: Vec<Value> = causes
-            .iter()
-            .map(|cause| {
-                let (cause, summary) = cause.split_once('/').unwrap_or((cause, ""));
-                json!({"cause": cause, "share": 0.8, "grade": "supported", "where": "tail",
-                       "endpoint": "page", "summary": summary})
-            })
-            .collect();
-        json!({"run": {"valid": valid}, "findings": findings, "validity": [
-            {"check": "host", "status": "warn", "detail": "busy"},
-            {"check": "clock-jump", "status": "ok", "detail": ""}],
-            "unexplained": [{"endpoint": "page", "where": "tail", "share": 0.2},
-                            {"endpoint": "page", "where": "floor", "share": 0.9}]})
-    }
-
-    fn verdict(variant: &Variant, valid: bool, causes: &[&str]) -> Verdict {
-        judge(&read(&report(valid, causes), variant), variant)
-    }
-
-    #[test]
-    fn the_first_name_decides() {
-        let sick = variant(&["fixed-delay"], &[], &["queueing"]);
-        for (causes, expected) in [
-            (&["fixed-delay", "queueing"][..], Verdict::Right),
-            (&["queueing", "fixed-delay"], Verdict::Behind),
-            (&["queueing", "a", "b", "fixed-delay"], Verdict::Wrong),
-            (&["lock-contention"], Verdict::Wrong),
-            (&["queueing"], Verdict::Missed),
-            (&[], Verdict::Missed),
-        ] {
-            assert_eq!(verdict(&sick, true, causes), expected, "{causes:?}");
-        }
-    }
-
-    #[test]
-    fn to_say_that_it_cannot_be_told_is_more_than_to_miss_it() {
-        let sick = variant(&["fixed-delay"], &[], &[]);
-        let mut report = report(true, &[]);
-        report["blind"] = json!([{"cause": "fixed-delay", "missing": "", "remedy": ""}]);
-        assert_eq!(judge(&read(&report, &sick), &sick), Verdict::Blind);
-        report["blind"] = json!([{"cause": "lock-contention"}]);
-        assert_eq!(judge(&read(&report, &sick), &sick), Verdict::Missed);
-    }
-
-    #[test]
-    fn both_of_a_combination_must_be_found() {
-        let both = variant(&["fixed-delay"], &["lock-contention"], &[]);
-        let causes = &["fixed-delay", "lock-contention"];
-        assert_eq!(verdict(&both, true, causes), Verdict::Right);
-        assert_eq!(verdict(&both, true, &causes[..1]), Verdict::Half);
-    }
-
-    #[test]
-    fn nothing_may_be_named_in_a_healthy_server() {
-        let healthy = variant(&[], &[], &["queueing"]);
-        assert_eq!(verdict(&healthy, true, &[]), Verdict::Quiet);
-        assert_eq!(verdict(&healthy, true, &["queueing"]), Verdict::Quiet);
-        assert_eq!(
-            verdict(&healthy, true, &["fixed-delay"]),
-            Verdict::FalseName
-        );
-    }
-
-    #[test]
-    fn the_host_is_no_name_of_the_server() {
-        let healthy = variant(&[], &[], &[]);
-        let causes = &[
-            "client-saturation",
-            "run-queue-delay/threads wait for a CPU that others have",
-        ];
-        assert_eq!(verdict(&healthy, true, causes), Verdict::Quiet);
-        let said = read(&report(true, causes), &healthy);
-        assert_eq!((said.named.len(), said.host.len()), (0, 2));
-        assert_eq!(said.checks, ["host warn: busy"]);
-        let own = &["run-queue-delay/the server has more threads than CPUs"];
-        assert_eq!(verdict(&healthy, true, own), Verdict::FalseName);
-        let starved = variant(&["run-queue-delay"], &[], &[]);
-        assert_eq!(
-            verdict(
-                &starved,
-                true,
-                &["run-queue-delay/for a CPU that others have"]
-            ),
-            Verdict::Right
-        );
-    }
-
-    #[test]
-    fn an_invalid_run_decides_nothing_unless_that_is_expected() {
-        let sick = variant(&["fixed-delay"], &[], &[]);
-        assert_eq!(verdict(&sick, false, &["fixed-delay"]), Verdict::Invalid);
-        let jumps = variant(&["clock-jump"], &[], &[]);
-        assert_eq!(verdict(&jumps, false, &["clock-jump"]), Verdict::Right);
-    }
-
-    #[test]
-    fn what_is_unexplained_is_that_of_the_place_where_the_cause_is() {
-        let sick = variant(&["fixed-delay"], &[], &[]);
-        let said = read(&report(true, &["fixed-delay", "queueing"]), &sick);
-        assert_eq!(unexplained(&said, &sick), Some(0.2));
-        assert_eq!(false_names(&said, &sick), ["queueing"]);
-        let said = read(&report(true, &["queueing"]), &sick);
-        assert_eq!(unexplained(&said, &sick), Some(1.0));
-        let mut said = read(&report(true, &["fixed-delay"]), &sick);
-        said.named[0].place = "errors".to_owned();
-        assert_eq!(unexplained(&said, &sick), None);
-    }
-}
+mod tests;

@@ -127,6 +127,7 @@ mod tests {
     fn suite(folder: &Path, needs: &str, shell: &str) -> Suite {
         Suite {
             origin: Origin::Case,
+            group: "cases".to_owned(),
             name: "c".to_owned(),
             folder: folder.to_owned(),
             recipe: Recipe {

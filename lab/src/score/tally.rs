@@ -62,6 +62,12 @@ pub(crate) struct Tally {
     pub(crate) blind: Of,
     /// Sick: it is among the first three.
     pub(crate) among_three: Of,
+    /// Where it is expected: the first line of the attribution is right.
+    pub(crate) line: Of,
+    /// Sick: something else is named, and what is expected is not among the first three.
+    pub(crate) wrong: Of,
+    /// Sick: an expected cause is ruled out.
+    pub(crate) cleared: Of,
     /// Healthy: something about the server is named.
     pub(crate) false_on_healthy: Of,
     /// The same where the host was calm.
@@ -84,6 +90,8 @@ pub(crate) struct Tally {
     pub(crate) not_induced: usize,
     pub(crate) skipped: usize,
     pub(crate) failed: usize,
+    /// Variants without a row.
+    pub(crate) not_measured: usize,
     pub(crate) seconds: f64,
 }
 
@@ -91,9 +99,9 @@ fn is_calm(row: &Row) -> bool {
     row.said.others_share < CALM
 }
 
-/// Counts these rows.
-pub(crate) fn tally(rows: &[&Row]) -> Tally {
-    let judged = || rows.iter().copied().filter(|row| row.verdict.counts());
+/// Counts these rows, of so many variants.
+pub(crate) fn tally(rows: &[&Row], variants: usize) -> Tally {
+    let judged = || rows.iter().copied().filter(|row| row.is_judged());
     let sick = || judged().filter(|row| !row.is_healthy);
     let of = |verdict: Verdict| rows.iter().filter(|row| row.verdict == verdict).count();
     let right = || sick().filter(|row| row.verdict == Verdict::Right);
@@ -106,9 +114,14 @@ pub(crate) fn tally(rows: &[&Row]) -> Tally {
         among_three: Of::count(sick(), |row| {
             matches!(
                 row.verdict,
-                Verdict::Right | Verdict::Half | Verdict::Behind
+                Verdict::Right | Verdict::Half | Verdict::AmongThree
             )
         }),
+        line: Of::count(sick().filter(|row| row.is_line_right.is_some()), |row| {
+            row.is_line_right == Some(true)
+        }),
+        wrong: Of::count(sick(), |row| row.verdict == Verdict::Wrong),
+        cleared: Of::count(sick(), |row| !row.said.cleared_truth.is_empty()),
         false_on_healthy: Of::count(judged().filter(|row| row.is_healthy), |row| {
             row.verdict == Verdict::FalseName
         }),
@@ -130,6 +143,7 @@ pub(crate) fn tally(rows: &[&Row]) -> Tally {
         not_induced: of(Verdict::NotInduced),
         skipped: of(Verdict::Skipped),
         failed: of(Verdict::Failed),
+        not_measured: variants.saturating_sub(rows.len()),
         seconds: rows.iter().map(|row| row.seconds).sum(),
     }
 }
@@ -159,6 +173,9 @@ impl Tally {
                 self.first_on_calm.text(),
             ),
             ("right cause in the first three", self.among_three.text()),
+            ("first line of the attribution right", self.line.text()),
+            ("wrong name", self.wrong.text()),
+            ("truth printed as cleared", self.cleared.text()),
             ("nothing named, and said to be unseen", self.blind.text()),
             ("more than suspected, of the first", self.supported.text()),
             ("share of the right cause, median", share(self.share)),
@@ -183,13 +200,33 @@ impl Tally {
             (
                 "not judged",
                 format!(
-                    "{} invalid, {} not induced, {} skipped, {} failed; {} run again",
-                    self.invalid, self.not_induced, self.skipped, self.failed, self.run_again
+                    "{} invalid, {} not induced, {} skipped, {} failed, {} not measured; {} run again",
+                    self.invalid,
+                    self.not_induced,
+                    self.skipped,
+                    self.failed,
+                    self.not_measured,
+                    self.run_again
                 ),
             ),
             ("time", format!("{:.0} s", self.seconds)),
         ]
     }
+}
+
+/// The first-look accuracy in a sentence that can be copied.
+pub(crate) fn headline(rows: &[&Row], variants: usize) -> String {
+    let found = tally(rows, variants);
+    let healthy = rows.iter().filter(|row| row.is_healthy).count();
+    let days = rows.iter().filter_map(|row| row.said.began.get(..10)).max();
+    format!(
+        "First-look accuracy, {}: right cause first in {}; truth printed as cleared in {}; false \
+         name on healthy in {}. {variants} scenarios, {healthy} of them healthy, each run once.",
+        days.unwrap_or("no date"),
+        found.first.text(),
+        found.cleared.text(),
+        found.false_on_healthy.text()
+    )
 }
 
 /// A share in percent.
@@ -200,16 +237,17 @@ pub(crate) fn percent(share: f64) -> String {
 #[cfg(test)]
 mod tests {
     use super::super::keep::tests::row;
+    use super::super::outcome::Cleared;
     use super::*;
 
     #[test]
     fn each_verdict_is_counted_where_it_belongs() {
         use Verdict::{
-            Behind, Failed, FalseName, Half, Invalid, Missed, NotInduced, Quiet, Right, Skipped,
-            Wrong,
+            AmongThree, Failed, FalseName, Half, Invalid, Missed, NotInduced, Quiet, Right,
+            Skipped, Wrong,
         };
         let verdicts = [
-            Right, Right, Right, Behind, Half, Missed, Wrong, Quiet, Quiet, FalseName, Invalid,
+            Right, Right, Right, AmongThree, Half, Missed, Wrong, Quiet, Quiet, FalseName, Invalid,
             NotInduced, Skipped, Failed,
         ];
         let mut rows: Vec<Row> = verdicts.map(|verdict| row("lab/a/x", verdict)).into();
@@ -219,12 +257,23 @@ mod tests {
         rows[0].grade = Some("suspected".to_owned());
         rows[6].false_names = vec!["b".to_owned()];
         rows[10].attempts = 2;
+        let cleared = Cleared {
+            cause: "b".to_owned(),
+            text: String::new(),
+        };
+        // A right row and a wrong one, and one that is not judged.
+        for at in [0, 6, 10] {
+            rows[at].said.cleared_truth = vec![cleared.clone()];
+            rows[at].is_line_right = Some(at == 6);
+        }
         rows[1].said.others_share = 0.5;
         rows[8].said.others_share = 0.5;
-        let found = tally(&rows.iter().collect::<Vec<_>>());
+        let found = tally(&rows.iter().collect::<Vec<_>>(), 16);
         let of = |count, all| Of { count, all };
         assert_eq!(found.first, of(3, 7));
         assert_eq!(found.among_three, of(5, 7));
+        assert_eq!((found.cleared, found.line), (of(2, 7), of(1, 2)));
+        assert_eq!((found.wrong, found.not_measured), (of(1, 7), 2));
         assert_eq!(found.false_on_healthy, of(1, 3));
         assert_eq!(found.false_on_sick, of(1, 7));
         assert_eq!(found.false_on_noisy, of(0, 1));
@@ -241,6 +290,13 @@ mod tests {
             found.failed,
         ];
         assert_eq!((not_judged, found.run_again), ([1, 1, 1, 1], 1));
+    }
+
+    #[test]
+    fn a_first_look_without_a_report_is_not_right() {
+        let rows = ["lab/a/x", "first-look/b/a/x"].map(|id| row(id, Verdict::Failed));
+        let found = rows.each_ref().map(|row| tally(&[row], 1).first);
+        assert_eq!(found, [Of { count: 0, all: 0 }, Of { count: 0, all: 1 }]);
     }
 
     #[test]
