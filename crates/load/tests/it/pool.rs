@@ -305,7 +305,10 @@ fn a_warm_up_that_sends_nothing_opens_nothing_on_demand() {
         drove.connections_opened - dialled as u64
     };
     assert_eq!(opened_before(&open(50.0)), 0);
-    assert_eq!(opened_before(&as_before(open(50.0))), u64::from(CONNECTIONS));
+    assert_eq!(
+        opened_before(&as_before(open(50.0))),
+        u64::from(CONNECTIONS)
+    );
 }
 
 #[test]
