@@ -29,7 +29,7 @@ pub use gate::{
 pub use load::{
     Arrivals, ConnectionUse, Contradiction, DEFAULT_CONNECTIONS, DEFAULT_DURATION_NS,
     DEFAULT_LOOPS, DEFAULT_REPEATS, DEFAULT_REPEATS_MOST, DEFAULT_STREAMS, DEFAULT_TIMEOUT_NS,
-    DEFAULT_USERS, DEFAULT_WARMUP_NS, Load, LoadDraft, Model, ModelName,
+    DEFAULT_USERS, DEFAULT_WARMUP_NS, Load, LoadDraft, Model, ModelName, PoolOpen, PoolReuse,
 };
 pub use overrides::Overrides;
 pub use pool::{Pick, Pool, Texts};

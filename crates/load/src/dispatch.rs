@@ -1,9 +1,9 @@
 //! Brings what is due and what is free together.
 //!
-//! A slot is room for one request: a connection, or a stream of one that is shared. It waits here for something to do; whoever brings the second
-//! half of a pair (the timer a request that became due, or a slot that became free) makes the
-//! match. Slots that wait stand in line, so that the connection idle for longest goes first. A
-//! slot whose connection has to rest first joins the line when it has rested.
+//! A slot is room for one request: a connection, or a stream of one that is shared. It waits here
+//! for something to do. The second half of a pair makes the match: the timer brings a request that
+//! became due, or a slot becomes free. Which of the free slots goes first is decided in `free`. A
+//! slot whose connection has to rest first is free when it has rested.
 
 use std::cell::RefCell;
 use std::cmp::Reverse;
@@ -21,9 +21,12 @@ use crate::share::Share;
 use crate::timer::Timer;
 
 mod apart;
+mod free;
+mod grouping;
 mod order;
 mod state;
 
+pub(crate) use grouping::Grouping;
 pub(crate) use order::{End, Order, Task};
 use state::{Assigned, Rest, State};
 
@@ -63,8 +66,7 @@ impl Dispatcher {
             while state.opening.next().is_some_and(|at| at <= now) {
                 let slot = state.opening.next_slot;
                 state.opening.next_slot += 1;
-                state.hand(slot, Task::Open);
-                state.wake(slot);
+                state.open(slot);
             }
             self.hand_out(&mut state, now, None);
         }
@@ -112,7 +114,7 @@ impl Dispatcher {
         match next {
             Some(due) if self.per_user && due.scheduled <= end.done && end.done < state.closing => {
                 state.slots[slot as usize].free_since = end.done;
-                let Assigned::Withheld(after_ns) = state.assign(slot, due) else {
+                let Assigned::Withheld(after_ns) = state.assign(slot, end.done, due) else {
                     return;
                 };
                 state.ask_again(due, end.done, after_ns);
@@ -120,12 +122,21 @@ impl Dispatcher {
             Some(due) => state.demand.enqueue(due),
             None => {}
         }
-        self.set_free(&mut state, slot, end.done, rested);
+        self.set_free(&mut state, slot, (end.done, rested), end.kept);
     }
 
-    /// The slot is free from `at` on. Called by the slot's own task.
-    pub(crate) fn free(&self, slot: u32, at: Nanos) {
-        self.set_free(&mut self.state.borrow_mut(), slot, at, at);
+    /// The slot has opened its connection, or tried to, and is free from `at` on. Called by the
+    /// slot's own task.
+    pub(crate) fn opened(&self, slot: u32, at: Nanos) {
+        self.set_free(&mut self.state.borrow_mut(), slot, (at, at), true);
+    }
+
+    /// The connection of a slot that has nothing to do was closed, as noticed at `at`.
+    pub(crate) fn lost(&self, slot: u32, at: Nanos) {
+        let mut state = self.state.borrow_mut();
+        if state.lost(slot) {
+            self.hand_out(&mut state, at, None);
+        }
     }
 
     /// Whether at `now` nothing is under way and nothing will be handed out any more.
@@ -194,13 +205,19 @@ impl Dispatcher {
         self.state.borrow().spent
     }
 
-    fn set_free(&self, state: &mut State, slot: u32, at: Nanos, rested: Nanos) {
+    fn set_free(
+        &self,
+        state: &mut State,
+        slot: u32,
+        (at, rested): (Nanos, Nanos),
+        connected: bool,
+    ) {
         state.slots[slot as usize].free_since = at;
         state.slots[slot as usize].rested = rested;
         match &mut state.rest {
             _ if self.per_user => {}
             Some(rest) if rested > at => rest.slots.push(Reverse((rested, slot))),
-            _ => state.idle.push_back(slot),
+            _ => state.free.add(slot, connected),
         }
         self.hand_out(state, at, Some(slot));
     }
@@ -219,19 +236,21 @@ impl Dispatcher {
         }
         let until = now.min(state.closing.minus(1));
         state.end_rests(until);
-        while self.per_user || state.has_room(late) {
+        loop {
+            let room = state.room(late);
+            if !self.per_user && room.is_none() {
+                break;
+            }
             let Some(due) = state.demand.take(until) else {
                 break;
             };
-            let slot = if self.per_user {
-                Some(due.user)
-            } else {
-                state.idle.pop_front()
+            let (slot, since) = match room {
+                Some(room) => room,
+                None => (due.user, state.slots[due.user as usize].free_since),
             };
-            let slot = slot.expect("the line of free slots is not empty");
-            let assigned = state.assign(slot, due);
-            if assigned != Assigned::Sent && !self.per_user {
-                state.idle.push_front(slot);
+            let assigned = state.assign(slot, since, due);
+            if assigned == Assigned::Sent && !self.per_user {
+                state.free.take(slot);
             }
             match assigned {
                 Assigned::Sent if awake == Some(slot) => {}
@@ -246,7 +265,7 @@ impl Dispatcher {
     /// Sets the timer to whatever comes next. What is due while no slot is free needs no timer:
     /// the slot that becomes free takes it.
     fn arm(&self, state: &State) {
-        let has_room = self.per_user || !state.idle.is_empty();
+        let has_room = self.per_user || !state.free.is_empty();
         let due = state.demand.next().filter(|_| has_room);
         let rested = state.rest.as_ref().and_then(Rest::next);
         let next = [due, rested, state.opening.next()]

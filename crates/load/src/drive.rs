@@ -30,8 +30,9 @@ pub struct Drive<'a> {
     pub places: Places,
     /// The value of the `Host` header.
     pub host_header: String,
-    /// Sends nothing in the warm-up: connections are opened in it, and requests begin with the
-    /// measured window. A cold pass needs that, and a pass that is compared with it.
+    /// Sends nothing in the warm-up: requests begin with the measured window. A cold pass needs that,
+    /// and a pass that is compared with it. Connections are opened in it only if the plan opens
+    /// them at the start, or users keep one each; a pool that grows on demand is empty then.
     pub silent_warmup: bool,
 }
 

@@ -5,15 +5,18 @@ use std::cell::{Cell, RefCell};
 use std::future::poll_fn;
 use std::rc::Rc;
 use std::sync::Arc;
+use std::task::{Context, Poll};
 
 use slowpath_core::Nanos;
 use slowpath_core::sample::{NONE, Phase};
-use slowpath_core::scenario::{ConnectionUse, Endpoint, Http, Places, Pool, Scheme, Template};
+use slowpath_core::scenario::{
+    ConnectionUse, Endpoint, Http, Places, Pool, PoolOpen, Scheme, Template,
+};
 
 use crate::body::Wants;
 use crate::clock::now;
 use crate::connection::{Connection, Network};
-use crate::dispatch::{Dispatcher, End, Order, Task, connections};
+use crate::dispatch::{Dispatcher, End, Grouping, Order, Task, connections};
 use crate::drive::{Drive, LoadError};
 use crate::expect::Expectation;
 use crate::extract::Extractors;
@@ -70,6 +73,9 @@ pub(crate) struct Engine {
     pub(crate) timeout_ns: u64,
     pub(crate) redirects: Redirects,
     pub(crate) per_request: bool,
+    /// Whether a connection that has nothing to do is dropped as soon as the server closes it.
+    drops_closed: bool,
+    grouping: Grouping,
     /// The connections that slots share; empty over HTTP/1.1, where each slot has its own.
     pub(crate) trunks: Vec<Rc<Trunk>>,
     pub(crate) share: Share,
@@ -192,6 +198,8 @@ impl Engine {
                 authority: drive.host_header.clone(),
             },
             per_request: load.connection == ConnectionUse::PerRequest,
+            drops_closed: load.connection == ConnectionUse::Pool && load.open == PoolOpen::OnDemand,
+            grouping: Grouping::new(drive.plan, share),
             trunks: trunks(drive, share),
             share,
             joint: Arc::clone(joint),
@@ -212,22 +220,21 @@ impl Engine {
             stream: OverStream::default(),
         };
         if !self.trunks.is_empty() {
-            // Neighbours in line have different connections: the load is spread over all of them.
-            let trunk = &self.trunks[slot as usize % self.trunks.len()];
+            let trunk = &self.trunks[self.grouping.group(slot) as usize];
             desk.stream.trunk = Rc::clone(trunk);
         }
         loop {
-            match poll_fn(|cx| self.dispatcher.poll_task(slot, &mut desk.order, cx)).await {
+            match poll_fn(|cx| self.poll_task(&mut desk, cx)).await {
                 Task::Open => {
                     self.open(&mut desk).await;
-                    self.dispatcher.free(slot, now());
+                    self.dispatcher.opened(slot, now());
                 }
                 Task::Send => {
                     let sample = self.perform(&mut desk).await;
                     let end = End {
                         done: sample.done,
                         dialled: sample.phase != Phase::Connect,
-                        kept: desk.connection.is_some(),
+                        kept: desk.connection.is_some() || desk.stream.trunk.is_open(),
                     };
                     self.log.record(sample);
                     self.dispatcher.finished(slot, &mut desk.order, &end);
@@ -237,6 +244,21 @@ impl Engine {
                 }
             }
         }
+    }
+
+    /// Waits until a slot has something to do. A connection that the server closes while its slot
+    /// has nothing to do is dropped at once, so that requests take one that is open.
+    fn poll_task(&self, desk: &mut Desk, cx: &mut Context<'_>) -> Poll<Task> {
+        let task = self.dispatcher.poll_task(desk.slot, &mut desk.order, cx);
+        if self.drops_closed
+            && task.is_pending()
+            && desk.connection.as_mut().is_some_and(|c| c.is_stale(cx))
+        {
+            desk.connection = None;
+            self.stale.set(self.stale.get() + 1);
+            self.dispatcher.lost(desk.slot, now());
+        }
+        task
     }
 
     /// Opens a connection ahead of any request. If that fails, the first request that gets the

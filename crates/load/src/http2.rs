@@ -14,6 +14,11 @@
 //! - `index_on_connection` counts the streams opened before; the connection was idle before only if
 //!   no other stream was under way.
 //!
+//! A pool that grows on demand uses the streams of a connection that is open or being dialled before
+//! it dials another one, so a request may wait for that dial. How many streams a connection has is
+//! said by the plan: where a server takes fewer, requests wait for it and no other connection is
+//! dialled. A connection that the server has closed is found when a request is to use it.
+//!
 //! Nothing is retried: what the server refuses or what a connection takes down with it is recorded.
 
 mod answer;

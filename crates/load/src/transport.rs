@@ -180,16 +180,19 @@ impl Stream {
         }
     }
 
-    /// Whether the peer has closed it, or said something unasked. Costs a system call only if
-    /// something happened on it. What TLS says between responses (tickets, new keys) is neither.
+    /// Whether the peer has closed it, or said something unasked; if not, the task is woken when
+    /// that happens. Costs a system call only if something happened on it. What TLS says between responses (tickets, new keys) is neither.
     pub(crate) fn is_stale(&mut self, cx: &mut Context<'_>) -> bool {
         match self {
-            Self::Plain(stream) => match stream.poll_read_ready(cx) {
-                Poll::Pending => false,
-                Poll::Ready(Err(_)) => true,
-                Poll::Ready(Ok(())) => {
-                    let read = stream.try_read(&mut [0]);
-                    !matches!(read, Err(error) if error.kind() == io::ErrorKind::WouldBlock)
+            Self::Plain(stream) => loop {
+                match stream.poll_read_ready(cx) {
+                    Poll::Pending => return false,
+                    Poll::Ready(Err(_)) => return true,
+                    Poll::Ready(Ok(())) => match stream.try_read(&mut [0]) {
+                        // Nothing came after all; the next look asks to be woken when it does.
+                        Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
+                        _ => return true,
+                    },
                 }
             },
             Self::Tls(stream) => {

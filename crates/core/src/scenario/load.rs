@@ -36,6 +36,14 @@ pub struct Load {
     pub connections: u32,
     /// How requests share connections.
     pub connection: ConnectionUse,
+    /// Which of the free connections of a pool a request takes. Without a pool it says nothing.
+    /// Runs recorded before it could be chosen took the one that was idle for longest.
+    #[serde(default = "reuse_of_old_runs")]
+    pub reuse: PoolReuse,
+    /// When the connections of a pool are opened. Without a pool it says nothing. Runs recorded
+    /// before it could be chosen opened all of them at the start.
+    #[serde(default = "open_of_old_runs")]
+    pub open: PoolOpen,
     /// How long a pooled connection rests before it is used again; `None` lets it at once.
     pub idle: Option<Think>,
     /// Length of the measured window in nanoseconds, above 0.
@@ -65,6 +73,16 @@ pub struct Load {
     /// Streams that share a pooled connection of HTTP/2, at least 1; HTTP/1.1 has one.
     #[serde(default = "default_streams")]
     pub streams: u32,
+}
+
+/// What runs recorded before it could be chosen had.
+fn reuse_of_old_runs() -> PoolReuse {
+    PoolReuse::Oldest
+}
+
+/// What runs recorded before it could be chosen had.
+fn open_of_old_runs() -> PoolOpen {
+    PoolOpen::AtStart
 }
 
 /// What runs recorded before connections could be shared had.
@@ -113,12 +131,36 @@ pub enum Arrivals {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum ConnectionUse {
-    /// Any request takes the connection that has been idle for longest.
+    /// Any request takes any free connection; which one, [`PoolReuse`] says.
     Pool,
     /// Each user keeps one.
     PerUser,
     /// Each request opens its own and closes it.
     PerRequest,
+}
+
+/// Which of the free connections of a pool a request takes.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum PoolReuse {
+    /// The one that was used last, as HTTP clients do: a modest rate needs few connections.
+    #[default]
+    Recent,
+    /// The one that has been idle for longest: the rate is spread over all connections.
+    Oldest,
+}
+
+/// When the connections of a pool are opened.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum PoolOpen {
+    /// When a request finds none free, up to the bound. The dial is part of its latency. A
+    /// connection that is closed is not replaced until a request needs one.
+    #[default]
+    OnDemand,
+    /// All of them over the first quarter of the warm-up. One that is closed is dialled again
+    /// when its turn comes.
+    AtStart,
 }
 
 impl Default for Load {
@@ -156,6 +198,8 @@ pub struct LoadDraft {
     pub spawn_per_s: Option<f64>,
     pub think: Option<Think>,
     pub connection: Option<ConnectionUse>,
+    pub reuse: Option<PoolReuse>,
+    pub open: Option<PoolOpen>,
     pub idle: Option<Think>,
     pub duration_ns: Option<u64>,
     pub warmup_ns: Option<u64>,
@@ -200,6 +244,7 @@ impl LoadDraft {
             self.against_closed()
         };
         found.extend(self.against_streams());
+        found.extend(self.against_pool_keys(open));
         if !found.is_empty() {
             return Err(found);
         }
@@ -231,6 +276,8 @@ impl LoadDraft {
             model,
             connections: self.connections.unwrap_or(connections),
             connection: self.connection.unwrap_or(connection),
+            reuse: self.reuse.unwrap_or_default(),
+            open: self.open.unwrap_or_default(),
             idle: self.idle,
             duration_ns: self.duration_ns.unwrap_or(DEFAULT_DURATION_NS),
             warmup_ns: self.warmup_ns.unwrap_or(DEFAULT_WARMUP_NS),
@@ -333,6 +380,26 @@ impl LoadDraft {
         })
     }
 
+    /// What only a pool has room for.
+    fn against_pool_keys(&self, open: bool) -> Vec<Contradiction> {
+        let shared = self.streams.is_some_and(|streams| streams > 1);
+        let is_pool = match self.connection {
+            Some(connection) => connection == ConnectionUse::Pool,
+            None => open || shared,
+        };
+        let keys = [
+            ("reuse", self.reuse.is_some()),
+            ("open", self.open.is_some()),
+        ];
+        let written = keys.into_iter().filter(|(_, written)| *written && !is_pool);
+        let contradiction = |(key, _)| Contradiction {
+            key,
+            what: "it says how a pool uses its connections, and there is no pool",
+            remedy: "remove it, or say connection = \"pool\"",
+        };
+        written.map(contradiction).collect()
+    }
+
     fn against_idle(&self, default: ConnectionUse) -> Option<Contradiction> {
         let per_request = self.connection.unwrap_or(default) == ConnectionUse::PerRequest;
         (self.idle.is_some() && per_request).then_some(Contradiction {
@@ -410,6 +477,52 @@ mod tests {
         };
         assert_eq!((load.model, load.connection), (model, ConnectionUse::Pool));
         assert_eq!(load.connections, DEFAULT_CONNECTIONS);
+        assert_eq!(
+            (load.reuse, load.open),
+            (PoolReuse::Recent, PoolOpen::OnDemand)
+        );
+    }
+
+    #[test]
+    fn only_a_pool_says_how_it_uses_connections() {
+        let both = LoadDraft {
+            reuse: Some(PoolReuse::Oldest),
+            open: Some(PoolOpen::AtStart),
+            ..LoadDraft::default()
+        };
+        assert_eq!(keys(&both), ["reuse", "open"]);
+        let pool = LoadDraft {
+            connection: Some(ConnectionUse::Pool),
+            ..both.clone()
+        };
+        let load = pool.resolve().unwrap();
+        assert_eq!(
+            (load.reuse, load.open),
+            (PoolReuse::Oldest, PoolOpen::AtStart)
+        );
+        let open = LoadDraft {
+            rate_per_s: Some(5.0),
+            ..both.clone()
+        };
+        assert_eq!(open.resolve().unwrap().open, PoolOpen::AtStart);
+        let alone = LoadDraft {
+            connection: Some(ConnectionUse::PerRequest),
+            ..open
+        };
+        assert_eq!(keys(&alone), ["reuse", "open"]);
+    }
+
+    #[test]
+    fn a_load_recorded_before_the_pool_could_be_chosen_means_what_it_did() {
+        let mut stored = serde_json::to_value(Load::default()).unwrap();
+        for key in ["reuse", "open"] {
+            stored.as_object_mut().unwrap().remove(key);
+        }
+        let load: Load = serde_json::from_value(stored).unwrap();
+        assert_eq!(
+            (load.reuse, load.open),
+            (PoolReuse::Oldest, PoolOpen::AtStart)
+        );
     }
 
     #[test]

@@ -74,6 +74,10 @@ impl Load {
         if is_open != was_open {
             draft.drop_model();
         }
+        if draft.connection.is_none() && !is_open {
+            // Users keep a connection each then.
+            (draft.reuse, draft.open) = (None, None);
+        }
         draft.model = Some(if is_open {
             ModelName::Open
         } else {
@@ -111,9 +115,12 @@ impl Load {
     }
 
     fn draft(&self) -> LoadDraft {
+        let pooled = self.connection == ConnectionUse::Pool;
         let mut draft = LoadDraft {
             connections: Some(self.connections),
             connection: Some(self.connection),
+            reuse: pooled.then_some(self.reuse),
+            open: pooled.then_some(self.open),
             idle: self.idle,
             duration_ns: Some(self.duration_ns),
             warmup_ns: Some(self.warmup_ns),
@@ -168,7 +175,7 @@ impl LoadDraft {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::scenario::{Arrivals, DEFAULT_CONNECTIONS, Think};
+    use crate::scenario::{Arrivals, DEFAULT_CONNECTIONS, PoolOpen, PoolReuse, Think};
 
     #[test]
     fn overriding_with_nothing_changes_nothing() {
@@ -178,7 +185,15 @@ mod tests {
         }
         .resolve()
         .unwrap();
-        for load in [Load::default(), open] {
+        let oldest = LoadDraft {
+            rate_per_s: Some(5.0),
+            reuse: Some(PoolReuse::Oldest),
+            open: Some(PoolOpen::AtStart),
+            ..LoadDraft::default()
+        }
+        .resolve()
+        .unwrap();
+        for load in [Load::default(), open, oldest] {
             assert_eq!(load.overridden(&Overrides::default()).unwrap(), load);
         }
     }
@@ -223,6 +238,31 @@ mod tests {
         assert_eq!(
             Load::default().overridden(&both).unwrap_err()[0].key,
             "users"
+        );
+    }
+
+    #[test]
+    fn users_with_a_connection_each_have_no_pool() {
+        let open = LoadDraft {
+            rate_per_s: Some(5.0),
+            reuse: Some(PoolReuse::Oldest),
+            open: Some(PoolOpen::AtStart),
+            ..LoadDraft::default()
+        };
+        let users = Overrides {
+            users: Some(4),
+            ..Overrides::default()
+        };
+        let load = open.resolve().unwrap().overridden(&users).unwrap();
+        assert_eq!(load.connection, ConnectionUse::PerUser);
+        let rate = Overrides {
+            rate_per_s: Some(9.0),
+            ..Overrides::default()
+        };
+        let load = open.resolve().unwrap().overridden(&rate).unwrap();
+        assert_eq!(
+            (load.reuse, load.open),
+            (PoolReuse::Oldest, PoolOpen::AtStart)
         );
     }
 

@@ -9,8 +9,8 @@ use slowpath_core::figures::{Conditions, host_conditions};
 use slowpath_core::nanos::{MILLISECOND, SECOND};
 use slowpath_core::record::Manifest;
 use slowpath_core::scenario::{
-    Arrivals, ConnectionUse, Endpoint, Expect, Http, Load, Model, Part, Pick, Pool, Scenario,
-    Template, Think, Tls,
+    Arrivals, ConnectionUse, Endpoint, Expect, Http, Load, Model, Part, Pick, Pool, PoolOpen,
+    PoolReuse, Scenario, Template, Think, Tls,
 };
 use slowpath_core::trace::Depth;
 
@@ -188,6 +188,9 @@ fn load(load: &Load) -> Named {
         ("loops", load.loops.to_string()),
         ("streams", load.streams.to_string()),
     ]);
+    if load.connection == ConnectionUse::Pool {
+        named.extend(use_of_pool(load));
+    }
     named.extend(load.idle.as_ref().map(|idle| ("idle", think(idle))));
     if !load.passes.is_empty() {
         named.push(("passes", load.passes.join(", ")));
@@ -196,6 +199,19 @@ fn load(load: &Load) -> Named {
     named
         .map(|(name, value)| (name.to_owned(), value))
         .collect()
+}
+
+/// How a pool uses its connections. What older figures were measured with has no entry in them, so
+/// that it has none here either.
+fn use_of_pool(load: &Load) -> Vec<(&'static str, String)> {
+    let mut named = Vec::new();
+    if load.reuse != PoolReuse::Oldest {
+        named.push(("reuse", "recent".to_owned()));
+    }
+    if load.open != PoolOpen::AtStart {
+        named.push(("open", "on-demand".to_owned()));
+    }
+    named
 }
 
 fn tls(tls: &Tls) -> String {
@@ -421,5 +437,34 @@ mod tests {
         assert_eq!(changed, ["endpoint /", "pool topics"]);
         assert_eq!(before["duration"], "10s");
         assert_eq!(before["think"], "0s");
+    }
+
+    #[test]
+    fn how_a_pool_uses_its_connections_is_a_condition() {
+        let of = |reuse, open, connection| {
+            let load = Load {
+                connection,
+                reuse,
+                open,
+                ..Load::default()
+            };
+            super::load(&load)
+        };
+        let pool = ConnectionUse::Pool;
+        let recent = of(PoolReuse::Recent, PoolOpen::OnDemand, pool);
+        let oldest = of(PoolReuse::Oldest, PoolOpen::OnDemand, pool);
+        let before = of(PoolReuse::Oldest, PoolOpen::AtStart, pool);
+        assert_eq!(
+            (&*recent["reuse"], &*recent["open"]),
+            ("recent", "on-demand")
+        );
+        assert_ne!(recent, oldest);
+        assert_ne!(oldest, before);
+        assert!(!before.contains_key("reuse") && !before.contains_key("open"));
+        let users = |reuse, open| of(reuse, open, ConnectionUse::PerUser);
+        assert_eq!(
+            users(PoolReuse::Recent, PoolOpen::OnDemand),
+            users(PoolReuse::Oldest, PoolOpen::AtStart)
+        );
     }
 }

@@ -7,7 +7,7 @@ use slowpath_core::nanos::Span;
 use slowpath_core::record::RunRecord;
 use slowpath_core::sample::{NONE, Outcome, Stage};
 use slowpath_core::samples::SampleRef;
-use slowpath_core::scenario::{ConnectionUse, Model};
+use slowpath_core::scenario::{ConnectionUse, Model, PoolOpen, PoolReuse};
 use slowpath_core::signal::{
     HOST_CPU_BUSY, PROCESS_CPU_SYSTEM, PROCESS_CPU_USER, Signal, THREAD_RUN_DELAY, TOOL_CPU_SYSTEM,
     TOOL_CPU_USER, TOOL_LOOP_RUN_DELAY,
@@ -348,8 +348,12 @@ impl<'a> View<'a> {
             }
             Model::Open { .. } => false,
         };
-        let each = self.record.manifest.plan.scenario.load.connection == ConnectionUse::PerRequest;
-        if !is_closed && each {
+        let load = &self.record.manifest.plan.scenario.load;
+        // Only connections that are all open and take turns are to be served alike.
+        let take_turns = load.connection == ConnectionUse::Pool
+            && load.reuse == PoolReuse::Oldest
+            && load.open == PoolOpen::AtStart;
+        if !is_closed && !take_turns {
             return None;
         }
         for sample in self.measured() {

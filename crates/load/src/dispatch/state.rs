@@ -1,7 +1,7 @@
 //! What is due, what is free, and what was counted.
 
 use std::cmp::Reverse;
-use std::collections::{BinaryHeap, VecDeque};
+use std::collections::BinaryHeap;
 use std::task::Waker;
 
 use rand_chacha::ChaCha8Rng;
@@ -9,9 +9,11 @@ use slowpath_core::Nanos;
 use slowpath_core::nanos::{MILLISECOND, Span};
 use slowpath_core::plan::{Ask, Choices, Lane, Plan, Spent, Stream};
 use slowpath_core::sample::Stage;
-use slowpath_core::scenario::{ConnectionUse, Model, Think};
+use slowpath_core::scenario::{ConnectionUse, Model, PoolOpen, Think};
 
 use super::apart::Apart;
+use super::free::Free;
+use super::grouping::Grouping;
 use super::order::{End, Order, Task};
 use super::{connections, slots, streams};
 use crate::control::{WantedKeys, Withheld};
@@ -105,7 +107,7 @@ pub(super) struct State {
     /// Of each user of a closed loop; empty while one of its requests is under way.
     pub(super) sessions: Vec<Session>,
     pub(super) slots: Vec<Slot>,
-    pub(super) idle: VecDeque<u32>,
+    pub(super) free: Free,
     pub(super) rest: Option<Rest>,
     pub(super) opening: Opening,
     pub(super) tally: Tally,
@@ -143,8 +145,13 @@ impl State {
         let turns = vec![0; lanes.len()];
         let all_slots = u64::from(connections(plan)) * u64::from(streams(plan));
         let slots = slots(plan, share);
-        let pooled = load.connection == ConnectionUse::Pool;
-        let opens = pooled || (silent && load.connection == ConnectionUse::PerUser);
+        // In a silent warm-up a pool that grows on demand has no connection yet, since nothing was
+        // asked for: how many the load needs shows within the window.
+        let opens = match load.connection {
+            ConnectionUse::Pool => load.open == PoolOpen::AtStart,
+            ConnectionUse::PerUser => silent,
+            ConnectionUse::PerRequest => false,
+        };
         let first = if silent { window.begin } else { start };
         let rest = |pause| Rest {
             pause,
@@ -162,11 +169,7 @@ impl State {
             lanes,
             sessions: vec![Session::new(plan.scenario.variables.len()); users],
             slots: (0..slots).map(|_| Slot::new(start)).collect(),
-            idle: if pooled {
-                VecDeque::new()
-            } else {
-                (0..slots).collect()
-            },
+            free: Free::new(load, Grouping::new(plan, share), slots),
             rest: load.idle.map(rest),
             opening: Opening {
                 share,
@@ -189,15 +192,43 @@ impl State {
         }
     }
 
-    /// Whether a slot is free. After the end only those count that were free before it: what
-    /// they did not get was our delay, and what the others did not get was the target's.
-    pub(super) fn has_room(&self, late: bool) -> bool {
-        let first = self.idle.front();
-        first.is_some_and(|&slot| !late || self.slots[slot as usize].free_since < self.closing)
+    /// The slot that takes the next request, and since when any slot was free: what a request
+    /// waited from then on was our delay, whichever slot takes it. After the end only slots count
+    /// that were free before it: what they did not get was our delay, and what the others did not
+    /// get was the target's.
+    pub(super) fn room(&self, late: bool) -> Option<(u32, Nanos)> {
+        let since = |slot: u32| self.slots[slot as usize].free_since;
+        let longest = self.free.longest().min_by_key(|&slot| since(slot))?;
+        if late {
+            return (since(longest) < self.closing).then(|| (longest, since(longest)));
+        }
+        Some((self.free.next()?, since(longest)))
     }
 
-    /// Gives a slot the next request of `due`, unless that is to be withheld.
-    pub(super) fn assign(&mut self, slot: u32, mut due: Due) -> Assigned {
+    /// A slot that has nothing to do has no connection any more. Gives whether it can take a
+    /// request that it could not take before.
+    pub(super) fn lost(&mut self, slot: u32) -> bool {
+        if self.free.lost(slot) {
+            return false;
+        }
+        let Some(rest) = &mut self.rest else {
+            return false;
+        };
+        // There is no connection that had to rest.
+        let at_rest = rest.slots.len();
+        rest.slots.retain(|Reverse((_, other))| *other != slot);
+        let was_at_rest = rest.slots.len() < at_rest;
+        if was_at_rest {
+            let lost = &mut self.slots[slot as usize];
+            lost.rested = lost.free_since;
+            self.free.add(slot, false);
+        }
+        was_at_rest
+    }
+
+    /// Gives a slot the next request of `due`, unless that is to be withheld. A slot has been free
+    /// for it since `since`, if not for longer.
+    pub(super) fn assign(&mut self, slot: u32, since: Nanos, mut due: Due) -> Assigned {
         if self.sits_out(due) {
             // A user who sits out wants nothing meanwhile.
             let counts = self.sessions.is_empty() && self.tally.is_measured(due.scheduled);
@@ -249,7 +280,9 @@ impl State {
         self.latest = self.latest.max(due.scheduled);
         self.next_serial += 1;
         self.under_way += 1;
-        self.hand(slot, Task::Send);
+        let slot = &mut self.slots[slot as usize];
+        slot.order.ready = due.scheduled.max(since);
+        slot.task = Some(Task::Send);
         Assigned::Sent
     }
 
@@ -310,15 +343,16 @@ impl State {
     pub(super) fn end_rests(&mut self, now: Nanos) {
         let Some(rest) = &mut self.rest else { return };
         while rest.next().is_some_and(|at| at <= now) {
-            let slot = rest.slots.pop().map(|Reverse((_, slot))| slot);
-            self.idle.extend(slot);
+            if let Some(Reverse((_, slot))) = rest.slots.pop() {
+                self.free.add(slot, true);
+            }
         }
     }
 
-    pub(super) fn hand(&mut self, slot: u32, task: Task) {
-        let slot = &mut self.slots[slot as usize];
-        slot.order.ready = slot.order.due.scheduled.max(slot.free_since);
-        slot.task = Some(task);
+    /// A slot opens its connection.
+    pub(super) fn open(&mut self, slot: u32) {
+        self.slots[slot as usize].task = Some(Task::Open);
+        self.wake(slot);
     }
 
     pub(super) fn wake(&self, slot: u32) {

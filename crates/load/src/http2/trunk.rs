@@ -63,6 +63,11 @@ impl Trunk {
         .await
     }
 
+    /// Whether there is a connection, as far as was noticed.
+    pub(crate) fn is_open(&self) -> bool {
+        matches!(&*self.0.borrow(), State::Open(open) if open.wire.ended().is_none())
+    }
+
     /// Says what became of a dial.
     fn settle(&self, connection: Option<&Rc<Multiplexed>>) {
         let settled = match connection {

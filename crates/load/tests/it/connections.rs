@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::io::Write;
 
 use slowpath_core::sample::Outcome;
-use slowpath_core::scenario::{Arrivals, ConnectionUse, LoadDraft, Think};
+use slowpath_core::scenario::{Arrivals, ConnectionUse, LoadDraft, PoolOpen, PoolReuse, Think};
 use slowpath_load::Control;
 
 use crate::server::{After, OK, Server};
@@ -107,12 +107,14 @@ fn users_may_share_a_pool_smaller_than_they_are() {
 }
 
 #[test]
-fn a_pool_is_opened_in_the_warm_up_and_used_in_turn() {
+fn a_pool_may_be_opened_at_the_start_and_used_in_turn() {
     let server = keeping();
     let load = LoadDraft {
         rate_per_s: Some(400.0),
         arrivals: Some(Arrivals::Uniform),
         connections: Some(8),
+        reuse: Some(PoolReuse::Oldest),
+        open: Some(PoolOpen::AtStart),
         ..LoadDraft::default()
     };
     let run = run(scenario(&short(load)), server.address);

@@ -7,7 +7,9 @@ use std::time::Duration;
 
 use slowpath_core::nanos::SECOND;
 use slowpath_core::sample::{NONE, Outcome, Sample};
-use slowpath_core::scenario::{Arrivals, Endpoint, Escape, LoadDraft, Part, Pool, Template};
+use slowpath_core::scenario::{
+    Arrivals, Endpoint, Escape, LoadDraft, Part, Pool, PoolOpen, Template,
+};
 use slowpath_load::Control;
 
 use crate::planned::{assert_sent, dealt, offsets};
@@ -26,6 +28,7 @@ fn open(arrivals: Arrivals, loops: u32) -> LoadDraft {
         rate_per_s: Some(400.0),
         arrivals: Some(arrivals),
         connections: Some(8),
+        open: Some(PoolOpen::AtStart),
         duration_ns: Some(500_000_000),
         warmup_ns: Some(100_000_000),
         loops: Some(loops),

@@ -17,6 +17,7 @@ mod http2_server;
 mod loops;
 mod pacing;
 mod planned;
+mod pool;
 mod redirects;
 mod server;
 mod sessions;

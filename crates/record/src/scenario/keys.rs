@@ -55,6 +55,8 @@ const KNOWN: &[(&str, &[&str])] = &[
             "spawn",
             "think",
             "connection",
+            "reuse",
+            "open",
             "idle",
             "duration",
             "warmup",

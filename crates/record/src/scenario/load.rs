@@ -1,6 +1,8 @@
 //! `[load]` and the classes of users.
 
-use slowpath_core::scenario::{Arrivals, ConnectionUse, Load, LoadDraft, ModelName, UserClass};
+use slowpath_core::scenario::{
+    Arrivals, ConnectionUse, Load, LoadDraft, ModelName, PoolOpen, PoolReuse, UserClass,
+};
 
 use super::reader::Table;
 use super::unique;
@@ -15,6 +17,12 @@ const CONNECTION_USES: [(&str, ConnectionUse); 3] = [
     ("pool", ConnectionUse::Pool),
     ("per-user", ConnectionUse::PerUser),
     ("per-request", ConnectionUse::PerRequest),
+];
+const REUSES: [(&str, PoolReuse); 2] =
+    [("recent", PoolReuse::Recent), ("oldest", PoolReuse::Oldest)];
+const OPENS: [(&str, PoolOpen); 2] = [
+    ("on-demand", PoolOpen::OnDemand),
+    ("at-start", PoolOpen::AtStart),
 ];
 
 /// The load; the default one where nothing is said about it.
@@ -66,6 +74,8 @@ fn draft(table: &Table<'_>) -> LoadDraft {
         connection: table
             .get("connection")
             .and_then(|value| value.choice(&CONNECTION_USES)),
+        reuse: table.get("reuse").and_then(|value| value.choice(&REUSES)),
+        open: table.get("open").and_then(|value| value.choice(&OPENS)),
         idle: pause("idle"),
         duration_ns: duration("duration"),
         warmup_ns: table.get("warmup").and_then(|value| value.duration()),

@@ -92,6 +92,26 @@ const MISTAKES: &[(&str, &str, &str)] = &[
     ),
     ("[load]", "duration = \"0s\"", "7: load.duration: zero"),
     ("[load]", "repeats = 0", "7: load.repeats: out of range"),
+    (
+        "[load]",
+        "rate = \"5/s\"\nreuse = \"newest\"",
+        "8: load.reuse: \"newest\" is none of them",
+    ),
+    (
+        "[load]",
+        "rate = \"5/s\"\nopen = true",
+        "8: load.open: a boolean where",
+    ),
+    (
+        "[load]",
+        "users = 2\nreuse = \"oldest\"",
+        "8: load.reuse: it says how a pool",
+    ),
+    (
+        "[load]",
+        "rate = \"5/s\"\nconnection = \"per-request\"\nopen = \"at-start\"",
+        "9: load.open: it says how a pool",
+    ),
     ("[load]", "loops = 0", "7: load.loops: out of range"),
     ("[load]", "streams = 0", "7: load.streams: out of range"),
     (

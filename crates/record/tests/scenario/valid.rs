@@ -2,7 +2,8 @@
 
 use slowpath_core::scenario::{
     Arrivals, Condition, ConnectionUse, DEFAULT_READY_TIMEOUT_NS, Escape, Load, Metric, Model,
-    Part, Places, Profiler, Ready, SizeRange, Step, Switch, Telemetry, Template, Think, Values,
+    Part, Places, PoolOpen, PoolReuse, Profiler, Ready, SizeRange, Step, Switch, Telemetry,
+    Template, Think, Values,
 };
 
 use super::{LEAST, SHOP, read};
@@ -54,6 +55,8 @@ fn the_load_of_the_shop() {
         },
         connections: 64,
         connection: ConnectionUse::Pool,
+        reuse: PoolReuse::Recent,
+        open: PoolOpen::OnDemand,
         idle: None,
         duration_ns: 20_000_000_000,
         warmup_ns: 2_000_000_000,

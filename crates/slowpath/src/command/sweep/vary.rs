@@ -1,6 +1,8 @@
 //! The scenario of one level.
 
-use slowpath_core::scenario::{Endpoint, Escape, Overrides, Part, Scenario, Template};
+use slowpath_core::scenario::{
+    ConnectionUse, Endpoint, Escape, Overrides, Part, PoolOpen, PoolReuse, Scenario, Template,
+};
 use slowpath_experiment::sweep::{Dimension, Grid};
 
 use crate::exit::Problem;
@@ -25,6 +27,11 @@ pub(super) fn at_level(
                 ..Overrides::default()
             };
             varied.load = overridden(scenario, &by)?;
+            if varied.load.connection == ConnectionUse::Pool {
+                // A pool that grows on demand would be as large at each level as the load needs.
+                varied.load.open = PoolOpen::AtStart;
+                varied.load.reuse = PoolReuse::Oldest;
+            }
         }
         Dimension::Rate => {
             let by = Overrides {
@@ -132,6 +139,10 @@ mod tests {
         let open = Scenario { load, ..base };
         let load = at_level(&open, Dimension::Connections, 40.0).unwrap().load;
         assert!(matches!(load.model, Model::Open { .. }) && load.connections == 40);
+        assert_eq!(
+            (load.open, load.reuse),
+            (PoolOpen::AtStart, PoolReuse::Oldest)
+        );
     }
 
     #[test]
