@@ -114,7 +114,13 @@ pub fn shares(
     for path in paths {
         let side = usize::from(!path.slow);
         for slice in path.slices.iter().filter(|s| s.phase != Phase::Queued) {
-            let kind = StateSet::kind(slice.state);
+            // A queue that is seen from outside alone may be anything that makes requests wait in turn.
+            let kind = match slice.basis {
+                Basis::Pattern if matches!(slice.state, State::Queued(_)) => {
+                    StateSet::UNTRACED.first()
+                }
+                _ => StateSet::kind(slice.state),
+            };
             all[kind][side] += path.weight * slice.len_ns() as f64;
             kept[kind][side] += path.weight * left(path, slice);
         }
@@ -151,7 +157,11 @@ impl Weights {
 
     /// What a slow request has more of than another one.
     fn excess(&self, slow_ns: f64, other_ns: f64) -> f64 {
-        let usual = if self.others > 0.0 { other_ns / self.others } else { 0.0 };
+        let usual = if self.others > 0.0 {
+            other_ns / self.others
+        } else {
+            0.0
+        };
         (slow_ns / self.slow.max(1.0) - usual).max(0.0)
     }
 }
@@ -167,8 +177,16 @@ fn cells<'a>(paths: &[Path], actors: &'a [Actor]) -> BTreeMap<Key<'a>, Cell> {
             let key = Key {
                 state: slice.state,
                 holder: slice.holder,
-                process: if is_reply { "" } else { of(|actor| &actor.process) },
-                thread: if is_reply { "" } else { of(|actor| &actor.thread) },
+                process: if is_reply {
+                    ""
+                } else {
+                    of(|actor| &actor.process)
+                },
+                thread: if is_reply {
+                    ""
+                } else {
+                    of(|actor| &actor.thread)
+                },
                 peer,
             };
             let cell = cells.entry(key).or_default();
@@ -201,7 +219,9 @@ fn line(key: &Key<'_>, cell: &Cell, share: f64, actors: &[Actor]) -> Line {
 }
 
 fn most<K>(of: &BTreeMap<K, f64>) -> Option<&K> {
-    of.iter().max_by(|a, b| a.1.total_cmp(b.1)).map(|(key, _)| key)
+    of.iter()
+        .max_by(|a, b| a.1.total_cmp(b.1))
+        .map(|(key, _)| key)
 }
 
 #[cfg(test)]
@@ -229,7 +249,10 @@ mod tests {
             sample: 0,
             slow,
             weight: 1.0,
-            slices: vec![slice(0, sleep, State::Sleep), slice(sleep, sleep + cpu, State::OnCpu)],
+            slices: vec![
+                slice(0, sleep, State::Sleep),
+                slice(sleep, sleep + cpu, State::OnCpu),
+            ],
         }
     }
 

@@ -55,15 +55,19 @@ impl StateSet {
     /// Not known: a pipe, a file or a socket whose other end is not known.
     pub const OTHER_END: Self = Self(1 << 18);
     /// All that is not known of the server.
-    pub const UNKNOWN: Self = Self(
-        Self::UNTRACED.0 | Self::PARKED.0 | Self::HOLDER_UNKNOWN.0 | Self::OTHER_END.0,
-    );
+    pub const UNKNOWN: Self =
+        Self(Self::UNTRACED.0 | Self::PARKED.0 | Self::HOLDER_UNKNOWN.0 | Self::OTHER_END.0);
     /// How many kinds there are.
     pub const KINDS: usize = 19;
 
     /// The states of both.
     pub const fn and(self, other: Self) -> Self {
         Self(self.0 | other.0)
+    }
+
+    /// The first kind in it; [`StateSet::KINDS`] or more if it is empty.
+    pub const fn first(self) -> usize {
+        self.0.trailing_zeros() as usize
     }
 
     /// Whether a kind is in it.
@@ -86,7 +90,9 @@ impl StateSet {
             State::Client => Self::CLIENT,
             State::SendBlocked => Self::SEND_BLOCKED,
             State::Paused => Self::PAUSED,
-            State::Retransmit | State::DelayedAck | State::Unknown(Reason::Network) => Self::NETWORK,
+            State::Retransmit | State::DelayedAck | State::Unknown(Reason::Network) => {
+                Self::NETWORK
+            }
             State::Handshake => Self::HANDSHAKE,
             State::ClientLate => Self::CLIENT_LATE,
             State::Unknown(Reason::Parked | Reason::LoopWaits) => Self::PARKED,
@@ -94,7 +100,7 @@ impl StateSet {
             State::Unknown(Reason::OtherEnd) => Self::OTHER_END,
             State::Unknown(_) => Self::UNTRACED,
         };
-        set.0.trailing_zeros() as usize
+        set.first()
     }
 }
 
@@ -151,7 +157,11 @@ impl Mass {
     pub fn rule_out(&self, claim: f64, could_be: StateSet) -> Result<RuledOut, Most> {
         let kinds = (0..StateSet::KINDS).filter(|&kind| could_be.has(kind));
         let compatible: f64 = kinds.map(|kind| self.unclaimed[kind]).sum();
-        let unobserved = if could_be == StateSet::NONE { 0.0 } else { self.unobserved };
+        let unobserved = if could_be == StateSet::NONE {
+            0.0
+        } else {
+            self.unobserved
+        };
         let share = (claim + unobserved + compatible).min(1.0);
         if share < RULED_OUT_BELOW {
             return Ok(RuledOut { most: share });

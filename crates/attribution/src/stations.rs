@@ -73,7 +73,9 @@ pub struct Fit {
 pub fn fit(visits: &[Visit]) -> Option<Fit> {
     let starts = starts(visits);
     let most = starts.iter().map(Vec::len).max()?.min(PLACES_MOST);
-    let met: Vec<usize> = (0..visits.len()).filter(|&i| !starts[i].is_empty()).collect();
+    let met: Vec<usize> = (0..visits.len())
+        .filter(|&i| !starts[i].is_empty())
+        .collect();
     if met.len() < QUEUED_LEAST || most < 2 {
         return None;
     }
@@ -85,7 +87,8 @@ pub fn fit(visits: &[Visit]) -> Option<Fit> {
     let (least, places) = best(&met)?;
     let alike = (1..most).filter(|&k| error(visits, &starts, &met, k) <= least * ALIKE);
     let plausible = alike.fold((places, places), |(low, high), k| (low.min(k), high.max(k)));
-    let waited = |&i: &usize| visits[i].slow || start(&visits[i], &starts[i], places) > visits[i].arrival;
+    let waited =
+        |&i: &usize| visits[i].slow || start(&visits[i], &starts[i], places) > visits[i].arrival;
     let waited: Vec<usize> = met.iter().copied().filter(waited).collect();
     let without = error(visits, &starts, &waited, usize::MAX);
     let error_ratio = error(visits, &starts, &waited, places) / without.max(f64::MIN_POSITIVE);
@@ -98,7 +101,9 @@ pub fn fit(visits: &[Visit]) -> Option<Fit> {
         .zip(&starts)
         .map(|(visit, starts)| start(visit, starts, places))
         .collect();
-    let queued = (0..visits.len()).filter(|&i| at[i] > visits[i].arrival).count();
+    let queued = (0..visits.len())
+        .filter(|&i| at[i] > visits[i].arrival)
+        .count();
     if queued < QUEUED_LEAST || undershoots(visits, &at) {
         return None;
     }
@@ -177,7 +182,9 @@ fn undershoots(visits: &[Visit], starts: &[u64]) -> bool {
     let mut free: BTreeMap<u16, Vec<f64>> = BTreeMap::new();
     for (visit, &start) in visits.iter().zip(starts) {
         if start <= visit.arrival {
-            free.entry(visit.class).or_default().push(service(visit, start));
+            free.entry(visit.class)
+                .or_default()
+                .push(service(visit, start));
         }
     }
     let least: BTreeMap<u16, f64> = free
@@ -187,7 +194,9 @@ fn undershoots(visits: &[Visit], starts: &[u64]) -> bool {
     let (mut queued, mut below) = (0_usize, 0_usize);
     for (visit, &start) in visits.iter().zip(starts).filter(|(v, s)| **s > v.arrival) {
         queued += 1;
-        let short = least.get(&visit.class).is_some_and(|&least| service(visit, start) < least);
+        let short = least
+            .get(&visit.class)
+            .is_some_and(|&least| service(visit, start) < least);
         below += usize::from(short);
     }
     below as f64 > UNDERSHOOT_MOST * queued as f64
@@ -246,13 +255,20 @@ mod tests {
 
     impl Numbers {
         fn next(&mut self) -> f64 {
-            self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+            self.0 = self
+                .0
+                .wrapping_mul(6_364_136_223_846_793_005)
+                .wrapping_add(1_442_695_040_888_963_407);
             (self.0 >> 11) as f64 / (1_u64 << 53) as f64
         }
     }
 
     /// Requests with random gaps through k places, first come, first served.
-    fn through(places: usize, gap_ns: f64, service: impl Fn(&mut Numbers) -> (u16, u64)) -> Vec<Visit> {
+    fn through(
+        places: usize,
+        gap_ns: f64,
+        service: impl Fn(&mut Numbers) -> (u16, u64),
+    ) -> Vec<Visit> {
         let mut numbers = Numbers(7);
         let mut free = vec![0_u64; places];
         let mut at = 1_000_000;
@@ -263,7 +279,13 @@ mod tests {
             let next = (0..places).min_by_key(|&k| free[k]).unwrap();
             let done = at.max(free[next]) + takes;
             free[next] = done;
-            all.push(Visit { arrival: at, done, class, line: 0, slow: done - at > 2 * takes });
+            all.push(Visit {
+                arrival: at,
+                done,
+                class,
+                line: 0,
+                slow: done - at > 2 * takes,
+            });
         }
         all
     }
@@ -286,7 +308,11 @@ mod tests {
     #[test]
     fn a_class_that_keeps_the_places_is_named() {
         let visits = through(2, 12e6, |n| {
-            if n.next() < 0.05 { (1, spread(n, 200e6)) } else { (0, spread(n, 1e6)) }
+            if n.next() < 0.05 {
+                (1, spread(n, 200e6))
+            } else {
+                (0, spread(n, 1e6))
+            }
         });
         let fit = fit(&visits).unwrap();
         assert_eq!(fit.places, 2);
@@ -325,7 +351,13 @@ mod tests {
             let takes = spread(&mut numbers, 20e6);
             let done = at.max(free[line]) + takes;
             free[line] = done;
-            visits.push(Visit { arrival: at, done, class: 0, line: line as u32, slow: done - at > 2 * takes });
+            visits.push(Visit {
+                arrival: at,
+                done,
+                class: 0,
+                line: line as u32,
+                slow: done - at > 2 * takes,
+            });
         }
         assert_eq!(fit(&visits).map(|fit| fit.places), Some(1));
         for visit in &mut visits {

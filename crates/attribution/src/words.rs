@@ -1,7 +1,7 @@
 //! What a line says, in plain words.
 
 use crate::breakdown::Line;
-use crate::slice::{Actor, CpuUser, DiskUse, Holder, Place, Reason, State};
+use crate::slice::{Actor, Basis, CpuUser, DiskUse, Holder, Place, Reason, State};
 
 /// What is known of a station beside its lines.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -31,9 +31,14 @@ pub fn phrase(line: &Line, station: Option<&Station>) -> String {
             held(line, "held by"),
             doing(line.activity, actor)
         ),
+        State::Queued(_) if line.basis == Basis::Pattern => from_outside(station),
         State::Queued(place) => queued(place, line, station),
         State::Reply if actor.peer.is_empty() => {
-            format!("waiting for another process{}{}", by(actor), doing(line.activity, actor))
+            format!(
+                "waiting for another process{}{}",
+                by(actor),
+                doing(line.activity, actor)
+            )
         }
         State::Reply => format!(
             "waiting for a reply from {}{}",
@@ -58,6 +63,21 @@ pub fn phrase(line: &Line, station: Option<&Station>) -> String {
     }
 }
 
+/// A queue that is seen from arrivals and departures alone.
+fn from_outside(station: Option<&Station>) -> String {
+    let places = station.map_or(1, |station| station.places.max(1));
+    let holders = station.map_or(&[][..], |station| &station.held_by);
+    let held = if holders.is_empty() {
+        String::new()
+    } else {
+        format!(", held by {}", holders.join(" and "))
+    };
+    let s = if places == 1 { "" } else { "s" };
+    format!(
+        "waiting in turn for one of {places} place{s}{held}; of what kind is not seen from the client"
+    )
+}
+
 fn queued(place: Place, line: &Line, station: Option<&Station>) -> String {
     let actor = &line.actor;
     let places = station.map_or(0, |station| station.places);
@@ -76,14 +96,21 @@ fn queued(place: Place, line: &Line, station: Option<&Station>) -> String {
                 by(actor)
             );
         }
-        Place::Connections if actor.peer.is_empty() => one_of("connection of a pool", "connections of a pool"),
+        Place::Connections if actor.peer.is_empty() => {
+            one_of("connection of a pool", "connections of a pool")
+        }
         Place::Connections => {
             let one = format!("connection to {}", actor.peer);
             one_of(&one, &format!("connections to {}", actor.peer))
         }
         Place::One => "waiting for a lock or a queue of one".to_owned(),
-        Place::Permits if places == 0 => "waiting for something that another request holds".to_owned(),
-        Place::Permits => one_of("permit of a concurrency limit", "permits of a concurrency limit"),
+        Place::Permits if places == 0 => {
+            "waiting for something that another request holds".to_owned()
+        }
+        Place::Permits => one_of(
+            "permit of a concurrency limit",
+            "permits of a concurrency limit",
+        ),
     };
     let holders = station.map_or(&[][..], |station| &station.held_by);
     let holders = match holders {
@@ -91,7 +118,11 @@ fn queued(place: Place, line: &Line, station: Option<&Station>) -> String {
         [one] => format!(", held by {one}"),
         [one, other, ..] => format!(", held by {one} and {other}"),
     };
-    format!("{what}{}{holders}{}", by(actor), doing(line.activity, actor))
+    format!(
+        "{what}{}{holders}{}",
+        by(actor),
+        doing(line.activity, actor)
+    )
 }
 
 /// " (node, thread libuv-worker)".
@@ -115,13 +146,35 @@ fn held(line: &Line, word: &str) -> String {
 
 /// How functions begin that say little of who called them: those of standard libraries and runtimes.
 const LIBRARIES: &[&str] = &[
-    "_", "std::", "core::", "alloc::", "tokio::", "pthread_", "runtime.", "java.", "jdk.", "node::",
-    "uv_", "Py", "syscall", "clock_nanosleep", "futex", "epoll_", "poll", "read", "write", "recv", "send",
+    "_",
+    "std::",
+    "core::",
+    "alloc::",
+    "tokio::",
+    "pthread_",
+    "runtime.",
+    "java.",
+    "jdk.",
+    "node::",
+    "uv_",
+    "Py",
+    "syscall",
+    "clock_nanosleep",
+    "futex",
+    "epoll_",
+    "poll",
+    "read",
+    "write",
+    "recv",
+    "send",
 ];
 
 /// ", in bcrypt_hash": the innermost function that is no library's.
 fn within(actor: &Actor) -> String {
-    let functions = actor.stack.iter().filter_map(|frame| frame.split(" (").next());
+    let functions = actor
+        .stack
+        .iter()
+        .filter_map(|frame| frame.split(" (").next());
     let own = functions.clone().find(|function| {
         let name = function.trim_start_matches('<');
         !LIBRARIES.iter().any(|begin| name.starts_with(begin))
@@ -174,6 +227,8 @@ const fn unknown(reason: Reason) -> &'static str {
         Reason::NotSeen => "what the thread did was not recorded",
         Reason::OtherEnd => "data from a pipe, a file or a socket whose other end is not known",
         Reason::Network => "on the network",
-        Reason::TooFew => "longer than what was traced without a break, or too few alike were traced",
+        Reason::TooFew => {
+            "longer than what was traced without a break, or too few alike were traced"
+        }
     }
 }

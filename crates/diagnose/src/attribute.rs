@@ -22,7 +22,7 @@ use crate::frame::Frame;
 
 /// Requests of an endpoint that are told from the client's record alone, at most, of the slow ones
 /// and of the others each.
-const UNTRACED_MOST: usize = 5_000;
+const UNTRACED_MOST: usize = 1_000;
 /// Slow requests of a length are spoken for by so many of them that were followed; of fewer the
 /// shares would be one request's.
 const FOLLOWED_LEAST: usize = 3;
@@ -56,7 +56,10 @@ impl EndpointAttribution {
             Some(inside) => {
                 let mut classifier = Classifier::new(case, inside);
                 let walked = &inside.of_endpoint(endpoint).walked;
-                let paths = walked.iter().map(|walked| classifier.path(walked)).collect();
+                let paths = walked
+                    .iter()
+                    .map(|walked| classifier.path(walked))
+                    .collect();
                 (paths, classifier.into_actors(), true)
             }
             None => (untraced(case, endpoint), vec![Actor::default()], false),
@@ -73,8 +76,16 @@ impl EndpointAttribution {
     /// The paths of a frame; of a floor all count as slow, since it is held against nothing.
     pub(crate) fn frame(&self, case: &Case<'_>, frame: &Frame, place: Place) -> FramePaths {
         if place == Place::Floor {
-            let own = self.paths.iter().filter(|path| frame.position(path.sample).is_some());
-            let paths: Vec<Path> = own.map(|path| Path { slow: true, ..path.clone() }).collect();
+            let own = self
+                .paths
+                .iter()
+                .filter(|path| frame.position(path.sample).is_some());
+            let paths: Vec<Path> = own
+                .map(|path| Path {
+                    slow: true,
+                    ..path.clone()
+                })
+                .collect();
             let unobserved = if paths.is_empty() { 1.0 } else { 0.0 };
             return FramePaths { paths, unobserved };
         }
@@ -86,7 +97,10 @@ impl EndpointAttribution {
         let (mut all, mut unobserved) = (BTreeMap::<u32, usize>::new(), 0.0);
         for (position, &sample) in frame.requests.iter().enumerate() {
             *all.entry(octave(sample)).or_default() += 1;
-            if followed.get(&octave(sample)).is_none_or(|&n| n < FOLLOWED_LEAST) {
+            if followed
+                .get(&octave(sample))
+                .is_none_or(|&n| n < FOLLOWED_LEAST)
+            {
                 unobserved += frame.excess_of_ns(case.record, position) as f64;
             }
         }
@@ -95,38 +109,54 @@ impl EndpointAttribution {
             let stands_for = all.get(&octave).copied().unwrap_or(0);
             let of = followed.get(&octave).copied().unwrap_or(1).max(1);
             Path {
-                weight: if path.slow { stands_for as f64 / of as f64 } else { 1.0 },
+                weight: if path.slow {
+                    stands_for as f64 / of as f64
+                } else {
+                    1.0
+                },
                 ..path.clone()
             }
         };
         FramePaths {
             paths: self.paths.iter().map(weigh).collect(),
-            unobserved: if frame.excess_ns > 0.0 { unobserved / frame.excess_ns } else { 0.0 },
+            unobserved: if frame.excess_ns > 0.0 {
+                unobserved / frame.excess_ns
+            } else {
+                0.0
+            },
         }
     }
 
     /// Where the excess of a frame went.
     pub(crate) fn breakdown(&self, frame: &FramePaths) -> Breakdown {
-        let reason = if self.traced { Reason::TooFew } else { Reason::NotTraced };
-        breakdown(&frame.paths, &self.actors, (frame.unobserved, State::Unknown(reason)))
+        let reason = if self.traced {
+            Reason::TooFew
+        } else {
+            Reason::NotTraced
+        };
+        breakdown(
+            &frame.paths,
+            &self.actors,
+            (frame.unobserved, State::Unknown(reason)),
+        )
     }
 }
 
 /// Paths from the client's own record: phases, and in the server nothing but that it is not known.
 fn untraced(case: &Case<'_>, endpoint: &EndpointCase) -> Vec<Path> {
     let slow = &endpoint.split.slow;
-    let others: Vec<u32> = endpoint
+    let every = |count: usize| count.div_ceil(UNTRACED_MOST).max(1);
+    let others = endpoint
         .completed
         .iter()
-        .copied()
-        .filter(|sample| slow.binary_search(sample).is_err())
-        .collect();
-    let some = |of: &[u32]| -> Vec<u32> {
-        let every = of.len().div_ceil(UNTRACED_MOST).max(1);
-        of.iter().copied().step_by(every).collect()
-    };
-    let mut all: Vec<(u32, bool)> = some(slow).into_iter().map(|s| (s, true)).collect();
-    all.extend(some(&others).into_iter().map(|s| (s, false)));
+        .step_by(every(endpoint.completed.len()));
+    let others = others.filter(|sample| slow.binary_search(sample).is_err());
+    let mut all: Vec<(u32, bool)> = others.map(|&sample| (sample, false)).collect();
+    all.extend(
+        slow.iter()
+            .step_by(every(slow.len()))
+            .map(|&sample| (sample, true)),
+    );
     all.sort_unstable();
     let path = |(sample, slow)| Path {
         sample,
@@ -148,7 +178,12 @@ fn client_slices(sample: SampleRef<'_>) -> Vec<Slice> {
     let first = sample.first_byte().unwrap_or(sample.done());
     let unknown = State::Unknown(Reason::NotTraced);
     let parts = [
-        (Phase::Queued, sample.scheduled(), sample.ready(), State::ClientLate),
+        (
+            Phase::Queued,
+            sample.scheduled(),
+            sample.ready(),
+            State::ClientLate,
+        ),
         (Phase::ClientLag, sample.ready(), dial, State::ClientLate),
         (Phase::Connect, dial, connected, State::Handshake),
         (Phase::ClientLag, connected, sent, State::ClientLate),
@@ -165,10 +200,18 @@ fn client_slices(sample: SampleRef<'_>) -> Vec<Slice> {
                 end,
                 phase,
                 state,
-                holder: if state == State::Handshake { Holder::Kernel } else { Holder::Unknown },
+                holder: if state == State::Handshake {
+                    Holder::Kernel
+                } else {
+                    Holder::Unknown
+                },
                 activity: state,
                 actor: 0,
-                basis: if matches!(state, State::Unknown(_)) { Basis::Unknown } else { Basis::Pattern },
+                basis: if matches!(state, State::Unknown(_)) {
+                    Basis::Unknown
+                } else {
+                    Basis::Pattern
+                },
             });
             at = end;
         }
@@ -190,13 +233,24 @@ fn overlay(slices: &mut Vec<Slice>, spans: &[Span], change: impl Fn(&Slice) -> O
         };
         let mut at = slice.begin;
         let first = spans.partition_point(|span| span.end.get() <= slice.begin);
-        for span in spans[first..].iter().take_while(|span| span.begin.get() < slice.end) {
+        for span in spans[first..]
+            .iter()
+            .take_while(|span| span.begin.get() < slice.end)
+        {
             let (begin, end) = (span.begin.get().max(at), span.end.get().min(slice.end));
             if begin > at {
-                out.push(Slice { begin: at, end: begin, ..slice });
+                out.push(Slice {
+                    begin: at,
+                    end: begin,
+                    ..slice
+                });
             }
             if end > begin {
-                out.push(Slice { begin, end, ..changed });
+                out.push(Slice {
+                    begin,
+                    end,
+                    ..changed
+                });
                 at = end;
             }
         }

@@ -296,7 +296,8 @@ impl EndpointCase {
 
     /// What its requests waited for. `case` is the one that this belongs to.
     pub(crate) fn attribution(&self, case: &Case<'_>) -> &EndpointAttribution {
-        self.attribution.get_or_init(|| EndpointAttribution::of(case, self))
+        self.attribution
+            .get_or_init(|| EndpointAttribution::of(case, self))
     }
 
     /// The latencies of the completed requests.

@@ -40,12 +40,14 @@ pub(crate) fn without_queues(
         State::Queued(_) => entry.detector.could_be.has(StateSet::kind(state)),
         _ => true,
     };
-    if attribution.station.is_none() {
+    if !attribution.traced || attribution.station.is_none() {
         return Verdict::Found(found);
     }
     let mut kept: Vec<Claim> = Vec::with_capacity(claims.len());
     for claim in claims.iter() {
-        let path = attribution.paths.binary_search_by_key(&claim.sample, |path| path.sample);
+        let path = attribution
+            .paths
+            .binary_search_by_key(&claim.sample, |path| path.sample);
         let Ok(place) = path else {
             kept.push(*claim);
             continue;
@@ -117,7 +119,12 @@ struct Seen {
 }
 
 impl Seen {
-    fn of(case: &Case<'_>, endpoint: &EndpointCase, could_be: StateSet, claims: &[Claim]) -> Option<Self> {
+    fn of(
+        case: &Case<'_>,
+        endpoint: &EndpointCase,
+        could_be: StateSet,
+        claims: &[Claim],
+    ) -> Option<Self> {
         let attribution = endpoint.attribution(case);
         if !attribution.traced {
             return None;
@@ -126,7 +133,9 @@ impl Seen {
         let mut names = [""; StateSet::KINDS];
         for path in &attribution.paths {
             let first = claims.partition_point(|claim| claim.sample < path.sample);
-            let own = claims[first..].iter().take_while(|claim| claim.sample == path.sample);
+            let own = claims[first..]
+                .iter()
+                .take_while(|claim| claim.sample == path.sample);
             let mut any = false;
             for claim in own {
                 let (begin, end) = (claim.span.begin.get(), claim.span.end.get());
@@ -146,10 +155,16 @@ impl Seen {
         }
         let known = |kind: usize| !StateSet::UNKNOWN.has(kind);
         let of = |matches: &dyn Fn(usize) -> bool| {
-            (0..StateSet::KINDS).filter(|&k| matches(k)).map(|k| sums[k]).sum::<f64>() / all
+            (0..StateSet::KINDS)
+                .filter(|&k| matches(k))
+                .map(|k| sums[k])
+                .sum::<f64>()
+                / all
         };
         let other = |kind: usize| known(kind) && !could_be.has(kind);
-        let largest = (0..StateSet::KINDS).filter(|&k| other(k)).max_by(|&a, &b| sums[a].total_cmp(&sums[b]));
+        let largest = (0..StateSet::KINDS)
+            .filter(|&k| other(k))
+            .max_by(|&a, &b| sums[a].total_cmp(&sums[b]));
         Some(Self {
             compatible: of(&|kind| known(kind) && could_be.has(kind)),
             other: of(&other),

@@ -17,9 +17,6 @@ pub(crate) struct Detector {
     /// The states that a request may be in because of it: what keeps it from being ruled out while nothing
     /// else explains them.
     pub could_be: StateSet,
-    /// Whether what it claims is read from a trace, though it is asked for endpoints that were not
-    /// traced as well.
-    pub in_trace: bool,
     /// Whether the effect may simply be the work itself: such floors rank after other causes,
     /// since an endpoint may be slow by design.
     pub may_be_the_work: bool,
@@ -32,6 +29,8 @@ pub(crate) enum Examine {
     Run(fn(&Case<'_>) -> Verdict),
     /// One endpoint at a time.
     Endpoint(fn(&Case<'_>, &EndpointCase) -> Verdict),
+    /// The same; what it claims is read from a trace, and it says itself what it makes of a run without one.
+    Traced(fn(&Case<'_>, &EndpointCase) -> Verdict),
     /// The same, by requests that were followed through the server: blind where too few were.
     Followed(fn(&Case<'_>, &EndpointCase, &Looked<'_>) -> Verdict),
 }
@@ -50,8 +49,10 @@ pub struct Entry {
 impl Entry {
     /// Whether what it claims is read from a trace.
     pub(crate) fn reads_trace(&self) -> bool {
-        let detector = self.detector;
-        detector.in_trace || matches!(detector.examine, Examine::Followed(_))
+        matches!(
+            self.detector.examine,
+            Examine::Traced(_) | Examine::Followed(_)
+        )
     }
 }
 
@@ -121,8 +122,8 @@ detectors! {
     slow_client = "slow-client",
     upstream_timeout = "upstream-timeout",
     timer_granularity = "timer-granularity",
-    batch_window = "batch-window",
     poll_tick = "poll-tick",
+    batch_window = "batch-window",
     fixed_delay = "fixed-delay",
 }
 

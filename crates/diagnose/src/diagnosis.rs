@@ -33,8 +33,8 @@ pub use failures::{
 pub use health::{BlameOf, Fitness, HealthComponent, HostHealth, RepeatHealth, SpreadBlame};
 pub use inside::{
     ChainNode, ChainTree, EndpointInside, LANES_MAX, Lane, LaneState, LaneStretch, NodeKind,
-    STRETCHES_MAX, SegmentFigures, TraceView, TracingShift, Unjoined, WAKES_MAX, Wake,
-    Waterfall, WaterfallSegment,
+    STRETCHES_MAX, SegmentFigures, TraceView, TracingShift, Unjoined, WAKES_MAX, Wake, Waterfall,
+    WaterfallSegment,
 };
 pub use slowpath_attribution::Phase;
 

@@ -21,7 +21,11 @@ pub(crate) struct Factor {
 /// The factors of an endpoint's keys: each part between slashes, if all keys have as many; otherwise the whole.
 pub(crate) fn factors(case: &Case<'_>, endpoint: &EndpointCase) -> Vec<Factor> {
     let keys = &case.record.keys;
-    let mut used: Vec<u32> = endpoint.completed.iter().map(|&i| case.sample(i).key()).collect();
+    let mut used: Vec<u32> = endpoint
+        .completed
+        .iter()
+        .map(|&i| case.sample(i).key())
+        .collect();
     used.sort_unstable();
     used.dedup();
     used.retain(|&key| key != NONE && (key as usize) < keys.len());
@@ -54,5 +58,9 @@ fn factor(name: String, keys: &[String], of: impl for<'k> Fn(&'k str) -> &'k str
         at
     });
     let value_of = value_of.collect();
-    Factor { name, value_of, values }
+    Factor {
+        name,
+        value_of,
+        values,
+    }
 }

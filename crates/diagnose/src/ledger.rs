@@ -86,8 +86,6 @@ pub struct Claimant<'a> {
 pub enum Trust {
     /// A trace or a counter of the target shows the mechanism.
     Supported,
-    /// It coincides, and the trace shows requests in states that it explains.
-    Agreed,
     /// It only coincides.
     Suspected,
     /// It cannot be told from others.

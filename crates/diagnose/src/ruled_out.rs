@@ -76,11 +76,7 @@ fn unseen(answer: &Answer, weights: &[Weight]) -> Option<(String, String)> {
 }
 
 /// Why mass balance does not rule a cause out, if so.
-fn could_be(
-    answer: &Answer,
-    weights: &[Weight],
-    masses: &[FrameMass],
-) -> Option<(String, String)> {
+fn could_be(answer: &Answer, weights: &[Weight], masses: &[FrameMass]) -> Option<(String, String)> {
     let claim = weights.iter().map(|weight| match weight {
         Weight::Light { share, .. } => *share,
         _ => 0.0,
@@ -104,8 +100,12 @@ fn reason(frame: &FrameMass, most: &Most, states: StateSet) -> (String, String) 
     match most.largest {
         Largest::Claim => (format!("the rest {of}: it explains a part"), String::new()),
         Largest::Unobserved => (
-            format!("{} {of}: not traced, or too seldom", percent(frame.mass.unobserved)),
-            "measure longer, and as root or with the capabilities that slowpath doctor names".to_owned(),
+            format!(
+                "{} {of}: not traced, or too seldom",
+                percent(frame.mass.unobserved)
+            ),
+            "measure longer, and as root or with the capabilities that slowpath doctor names"
+                .to_owned(),
         ),
         Largest::Compatible => {
             let kinds = (0..StateSet::KINDS).filter(|&kind| states.has(kind));
@@ -114,7 +114,10 @@ fn reason(frame: &FrameMass, most: &Most, states: StateSet) -> (String, String) 
             let (kind, share) = largest.unwrap_or_default();
             let phrase = frame.phrases.iter().find(|(own, _)| *own == kind);
             let phrase = phrase.map_or("not explained", |(_, phrase)| phrase.as_str());
-            (format!("{} {of}, which nothing explains: {phrase}", percent(share)), String::new())
+            (
+                format!("{} {of}, which nothing explains: {phrase}", percent(share)),
+                String::new(),
+            )
         }
     }
 }

@@ -41,9 +41,13 @@ struct Rule {
 static RULES: &[Rule] = &[
     Rule {
         cause: name::WORKER_POOL_EXHAUSTION,
-        matches: |s| {
-            matches!(s.state, State::Queued(StationPlace::Executor | StationPlace::Workers))
-                && s.holder == Holder::AnotherRequest
+        // Workers that compute are short of CPUs as well: their detector tells that.
+        matches: |s| match s.state {
+            State::Queued(StationPlace::Executor) => s.holder == Holder::AnotherRequest,
+            State::Queued(StationPlace::Workers) => {
+                s.holder == Holder::AnotherRequest && !computes(s.activity)
+            }
+            _ => false,
         },
         least_ns: MILLISECOND,
         floor_least_ns: FLOOR_LEAST_NS,
@@ -131,12 +135,17 @@ const fn waits(activity: State) -> bool {
 /// Whether the kind of place that a cause stands for is told by nothing but how many there are: then it rules out no other
 /// cause of waiting for a place.
 pub(crate) fn is_one_of_several(cause: &str) -> bool {
-    matches!(cause, name::CONCURRENCY_LIMIT | name::CONNECTION_POOL_EXHAUSTION)
+    matches!(
+        cause,
+        name::CONCURRENCY_LIMIT | name::CONNECTION_POOL_EXHAUSTION
+    )
 }
 
 /// Whether a slice is what the rule of a cause matches.
 pub(crate) fn matches(cause: &str, slice: &Slice) -> bool {
-    RULES.iter().any(|rule| rule.cause == cause && (rule.matches)(slice))
+    RULES
+        .iter()
+        .any(|rule| rule.cause == cause && (rule.matches)(slice))
 }
 
 /// What the rule of a cause finds in the attribution of an endpoint; `None` without a rule, or if too
@@ -151,12 +160,17 @@ pub(crate) fn found(case: &Case<'_>, endpoint: &EndpointCase, cause: &str) -> Op
     // That another request has what is waited for is no kind of place: how many there are tells.
     let station = attribution.station.as_ref().map(|station| station.place);
     let is_found = |slice: &Slice| match slice.state {
-        State::Queued(place @ (StationPlace::Permits | StationPlace::One)) => station == Some(place),
+        State::Queued(place @ (StationPlace::Permits | StationPlace::One)) => {
+            station == Some(place)
+        }
         _ => true,
     };
     let mut claims = Vec::new();
     for path in &attribution.paths {
-        let own = path.slices.iter().filter(|s| s.basis != Basis::Unknown && is_found(s) && (rule.matches)(s));
+        let own = path
+            .slices
+            .iter()
+            .filter(|s| s.basis != Basis::Unknown && is_found(s) && (rule.matches)(s));
         claims.extend(own.map(|s| Claim::between(path.sample, (s.begin, s.end))));
     }
     let slow = attribution.paths.iter().filter(|path| path.slow).count();
@@ -165,7 +179,11 @@ pub(crate) fn found(case: &Case<'_>, endpoint: &EndpointCase, cause: &str) -> Op
         place != Place::Tail || endpoint.split.slow.binary_search(&claim.sample).is_ok()
     };
     let each = each_ns(claims.iter().filter(counts));
-    let least = if place == Place::Floor { rule.floor_least_ns } else { rule.least_ns };
+    let least = if place == Place::Floor {
+        rule.floor_least_ns
+    } else {
+        rule.least_ns
+    };
     if claims.is_empty() || each < least as f64 {
         return None;
     }
@@ -175,10 +193,18 @@ pub(crate) fn found(case: &Case<'_>, endpoint: &EndpointCase, cause: &str) -> Op
         touched(&claims),
         attribution.paths.len(),
         human(each),
-        if place == Place::Tail { " of the slow ones" } else { "" },
+        if place == Place::Tail {
+            " of the slow ones"
+        } else {
+            ""
+        },
     );
     let mut evidences = vec![evidence(Source::Trace, "trace", text)];
-    if let Some(station) = attribution.station.as_ref().filter(|s| line.state == Some(State::Queued(s.place))) {
+    if let Some(station) = attribution
+        .station
+        .as_ref()
+        .filter(|s| line.state == Some(State::Queued(s.place)))
+    {
         let text = format!(
             "{} places fit the recorded arrivals and departures: {} requests waited for one, which leaves {} of \
              the scatter of service times",
@@ -193,7 +219,12 @@ pub(crate) fn found(case: &Case<'_>, endpoint: &EndpointCase, cause: &str) -> Op
         prediction: without_waits(case, endpoint, place, inside.of_endpoint(endpoint), &claims),
         amount: Amount::Claims(claims),
         grade: Grade::Supported,
-        summary: format!("requests spend {} {}; {}", human(each), attribution.phrase(&line), rule.remedy),
+        summary: format!(
+            "requests spend {} {}; {}",
+            human(each),
+            attribution.phrase(&line),
+            rule.remedy
+        ),
         evidence: evidences,
         culprit: Culprit {
             thread: (!line.actor.thread.is_empty()).then(|| line.actor.thread.clone()),
@@ -217,7 +248,12 @@ fn largest(
     for path in &mut paths.paths {
         path.slices.retain(|slice| (rule.matches)(slice));
     }
-    attribution.breakdown(&paths).lines.into_iter().find(|line| {
-        line.state.is_some_and(|state| !matches!(state, State::Unknown(_)))
-    })
+    attribution
+        .breakdown(&paths)
+        .lines
+        .into_iter()
+        .find(|line| {
+            line.state
+                .is_some_and(|state| !matches!(state, State::Unknown(_)))
+        })
 }

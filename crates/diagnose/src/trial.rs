@@ -37,7 +37,7 @@ impl Answer {
         };
         // Where the pattern of a detector was not seen, a rule over the attribution may know the cause.
         let or_by_rule = |endpoint: &EndpointCase, verdict: Verdict| match verdict {
-            Verdict::Found(_) => verdict,
+            Verdict::Found(_) | Verdict::Lead { .. } => verdict,
             other => rules::found(case, endpoint, entry.name).unwrap_or(other),
         };
         let examine: &dyn Fn(&EndpointCase) -> Verdict = match &entry.detector.examine {
@@ -48,7 +48,9 @@ impl Answer {
                     endpoints: Vec::new(),
                 };
             }
-            Examine::Endpoint(examine) => &|endpoint| examine(case, endpoint),
+            Examine::Endpoint(examine) | Examine::Traced(examine) => {
+                &|endpoint| examine(case, endpoint)
+            }
             Examine::Followed(examine) => &|endpoint| match Looked::at(case, endpoint) {
                 Ok(looked) => examine(case, endpoint, &looked),
                 Err(blind) => *blind,
@@ -120,13 +122,15 @@ impl<'a> Hearing<'a> {
 /// What the candidates claim, each with its turn.
 fn pairs<'a>(answers: &'a [Answer], candidates: &[Candidate<'a>]) -> Vec<Claimant<'a>> {
     let claimant = |&(index, found, claims): &Candidate<'a>| {
+        let traced = answers[index].entry.reads_trace();
+        // What a trace shows is there, also where what it is called is only suspected.
         let trust = match found.grade {
-            Grade::Suspected => Trust::Suspected,
+            Grade::Suspected if !traced => Trust::Suspected,
             _ => Trust::Supported,
         };
         Claimant {
             claims,
-            traced: answers[index].entry.reads_trace(),
+            traced,
             rank: (trust, index),
         }
     };
@@ -233,7 +237,9 @@ impl<'a, 'r> Trial<'a, 'r> {
             }
             let attribution = endpoint.attribution(self.case);
             let frames = [Place::Tail, Place::Floor].into_iter();
-            masses.extend(frames.filter_map(|place| attribution.mass(self.case, endpoint, place, &claims)));
+            masses.extend(
+                frames.filter_map(|place| attribution.mass(self.case, endpoint, place, &claims)),
+            );
         }
         masses
     }
@@ -506,7 +512,11 @@ fn is_material(case: &Case<'_>, endpoint: &EndpointCase, place: Place, frame: &F
         return true;
     }
     let each = frame.excess_ns / frame.requests.len().max(1) as f64;
-    let slow: u64 = frame.requests.iter().map(|&i| case.sample(i).latency_ns()).sum();
+    let slow: u64 = frame
+        .requests
+        .iter()
+        .map(|&i| case.sample(i).latency_ns())
+        .sum();
     let fast: f64 = endpoint.latencies_ns.iter().map(|&ns| ns as f64).sum();
     let all = fast.max(slow as f64);
     each >= MATERIAL_NS && frame.excess_ns >= MATERIAL_SHARE * all

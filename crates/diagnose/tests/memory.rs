@@ -14,7 +14,7 @@ use slowpath_core::scenario::{LoadDraft, Scenario};
 use slowpath_core::timeline::Timeline;
 use slowpath_diagnose::case::Case;
 use slowpath_diagnose::judge;
-use slowpath_diagnose::ledger::{Blanks, settle};
+use slowpath_diagnose::ledger::{Blanks, Claimant, Trust, settle};
 use slowpath_diagnose::verdict::Claim;
 
 const US: u64 = 1_000;
@@ -162,7 +162,11 @@ fn claims_are_settled_where_they_are() {
         let ledger = settle(
             &record,
             frame,
-            &[("fixed-delay", &claims)],
+            &[Claimant {
+                claims: &claims,
+                traced: false,
+                rank: (Trust::Supported, 0),
+            }],
             Blanks::default(),
             7,
         );

@@ -62,7 +62,11 @@ impl Seen {
             state,
             holder,
             activity: state,
-            who: Who { tid, stack, peer: String::new() },
+            who: Who {
+                tid,
+                stack,
+                peer: String::new(),
+            },
         }
     }
 }
@@ -82,7 +86,10 @@ fn without_digits(name: &str) -> String {
 
 impl<'c, 'r> Classifier<'c, 'r> {
     pub(super) fn new(case: &'c Case<'r>, inside: &'c Inside<'r>) -> Self {
-        let joined = inside.endpoints.iter().flat_map(|endpoint| &endpoint.joined);
+        let joined = inside
+            .endpoints
+            .iter()
+            .flat_map(|endpoint| &endpoint.joined);
         let serving: BTreeSet<u32> = joined.flat_map(|j| [j.reader, j.writer]).collect();
         Self {
             inside,
@@ -91,7 +98,9 @@ impl<'c, 'r> Classifier<'c, 'r> {
             executors: Executors::of(inside, &serving),
             serving,
             throttled: throttled_spans(case),
-            paused: case.pauses().map_or_else(Vec::new, |pauses| pauses.spans().to_vec()),
+            paused: case
+                .pauses()
+                .map_or_else(Vec::new, |pauses| pauses.spans().to_vec()),
             actors: Vec::new(),
             known: BTreeMap::new(),
         }
@@ -153,7 +162,12 @@ impl<'c, 'r> Classifier<'c, 'r> {
             let idle = State::Runnable(CpuUser::Idle);
             let waits = slice.state == idle || slice.state == State::Runnable(CpuUser::Unknown);
             let throttled = State::Runnable(CpuUser::Throttled);
-            waits.then_some(Slice { state: throttled, activity: throttled, basis: Basis::Counter, ..*slice })
+            waits.then_some(Slice {
+                state: throttled,
+                activity: throttled,
+                basis: Basis::Counter,
+                ..*slice
+            })
         });
         overlay(&mut slices, &self.paused, |slice| {
             let unknown = matches!(slice.state, State::Unknown(_) | State::Lock);
@@ -173,7 +187,13 @@ impl<'c, 'r> Classifier<'c, 'r> {
         }
     }
 
-    fn push(&mut self, slices: &mut Vec<Slice>, piece: &Piece, (begin, end): (u64, u64), seen: &Seen) {
+    fn push(
+        &mut self,
+        slices: &mut Vec<Slice>,
+        piece: &Piece,
+        (begin, end): (u64, u64),
+        seen: &Seen,
+    ) {
         if begin >= end {
             return;
         }
@@ -185,7 +205,11 @@ impl<'c, 'r> Classifier<'c, 'r> {
             holder: seen.holder,
             activity: seen.activity,
             actor: self.actor(&seen.who),
-            basis: if matches!(seen.state, State::Unknown(_)) { Basis::Unknown } else { Basis::Traced },
+            basis: if matches!(seen.state, State::Unknown(_)) {
+                Basis::Unknown
+            } else {
+                Basis::Traced
+            },
         };
         slices.push(slice);
     }
@@ -197,10 +221,22 @@ impl<'c, 'r> Classifier<'c, 'r> {
         let next = self.actors.len() as u32;
         let is_known = who.tid != 0;
         self.actors.push(Actor {
-            process: if is_known { self.inside.process_name(who.tid).to_owned() } else { String::new() },
-            thread: if is_known { without_digits(&self.inside.thread_name(who.tid)) } else { String::new() },
+            process: if is_known {
+                self.inside.process_name(who.tid).to_owned()
+            } else {
+                String::new()
+            },
+            thread: if is_known {
+                without_digits(&self.inside.thread_name(who.tid))
+            } else {
+                String::new()
+            },
             peer: who.peer.clone(),
-            stack: if who.stack == NO_STACK { Vec::new() } else { self.inside.stack_words(who.stack) },
+            stack: if who.stack == NO_STACK {
+                Vec::new()
+            } else {
+                self.inside.stack_words(who.stack)
+            },
         });
         self.known.insert(who.clone(), next);
         next
@@ -213,7 +249,10 @@ impl<'c, 'r> Classifier<'c, 'r> {
         }
         let until = walked.joined.part(Phase::Service).1;
         hops.iter().enumerate().skip(1).find_map(|(place, hop)| {
-            let hands = matches!(hop.how, How::Serves | How::Asked | How::Condition | How::Woke | How::Sent);
+            let hands = matches!(
+                hop.how,
+                How::Serves | How::Asked | How::Condition | How::Woke | How::Sent
+            );
             let begin = self.executors.job_begin(hop.tid, until).filter(|_| hands)?;
             if self.executors.is_idle(self.inside, hop.tid, piece.begin) {
                 return None;
@@ -272,12 +311,20 @@ impl<'c, 'r> Classifier<'c, 'r> {
         let runs = matches!(piece.leaf.kind, LeafKind::Cpu | LeafKind::Ready(_)) && hops.len() <= 1;
         let unread = piece.segment == Phase::Unread && runs && (is_loop || parks);
         if unread || piece.behalf != Behalf::Own && !parks {
-            let place = if is_loop || parks { Place::EventLoop } else { Place::Workers };
+            let place = if is_loop || parks {
+                Place::EventLoop
+            } else {
+                Place::Workers
+            };
             let holder = match piece.behalf {
                 Behalf::Other | Behalf::Own => Holder::AnotherRequest,
                 Behalf::Background => Holder::Background,
             };
-            return Seen { state: State::Queued(place), holder, ..rest };
+            return Seen {
+                state: State::Queued(place),
+                holder,
+                ..rest
+            };
         }
         rest
     }
@@ -287,13 +334,22 @@ impl<'c, 'r> Classifier<'c, 'r> {
         let inside = self.inside;
         let leaf = self.at_rest(walked, piece, hops);
         if inside.stops_the_world(hops) {
-            return Seen { state: State::Paused, holder: Holder::Background, ..leaf };
+            return Seen {
+                state: State::Paused,
+                holder: Holder::Background,
+                ..leaf
+            };
         }
         for (place, hop) in hops.iter().enumerate().skip(1) {
             if !inside.is_targets(hop.tid) {
                 let mut who = leaf.who.clone();
                 who.peer = self.peer_of(hop.tid);
-                return Seen { state: State::Reply, holder: Holder::Peer, activity: leaf.state, who };
+                return Seen {
+                    state: State::Reply,
+                    holder: Holder::Peer,
+                    activity: leaf.state,
+                    who,
+                };
             }
             let is_lock = matches!(hop.how, How::Lock | How::Woke | How::Interpreter);
             if !is_lock {
@@ -316,8 +372,17 @@ impl<'c, 'r> Classifier<'c, 'r> {
                 }
                 Proof::Condition | Proof::Nothing => continue,
             };
-            let holder = if matches!(state, State::Queued(_)) { Holder::AnotherRequest } else { Holder::Background };
-            return Seen { state, holder, activity: leaf.state, who: leaf.who };
+            let holder = if matches!(state, State::Queued(_)) {
+                Holder::AnotherRequest
+            } else {
+                Holder::Background
+            };
+            return Seen {
+                state,
+                holder,
+                activity: leaf.state,
+                who: leaf.who,
+            };
         }
         leaf
     }
@@ -340,7 +405,11 @@ impl<'c, 'r> Classifier<'c, 'r> {
         let leaf = &piece.leaf;
         let own = hops.len() <= 1;
         let of = |state, holder| Seen::of(state, holder, leaf.tid, leaf.stack);
-        let this = if own { Holder::ThisRequest } else { Holder::Background };
+        let this = if own {
+            Holder::ThisRequest
+        } else {
+            Holder::Background
+        };
         let facts = self.inside.stacks.facts(leaf.stack);
         match leaf.kind {
             LeafKind::Outside => of(State::Unknown(Reason::Network), Holder::Kernel),
@@ -357,7 +426,9 @@ impl<'c, 'r> Classifier<'c, 'r> {
             LeafKind::Peer | LeafKind::Child => of(State::Reply, Holder::Peer),
             LeafKind::RuntimeIdle => of(State::Unknown(Reason::Parked), Holder::Unknown),
             LeafKind::Unknown(Blank::Loop) => self.loop_waits(walked, piece),
-            LeafKind::Unknown(Blank::NoWaker) => of(State::Unknown(Reason::NoWaker), Holder::Unknown),
+            LeafKind::Unknown(Blank::NoWaker) => {
+                of(State::Unknown(Reason::NoWaker), Holder::Unknown)
+            }
             LeafKind::Unknown(_) => of(State::Unknown(Reason::NotSeen), Holder::Unknown),
         }
     }
@@ -383,7 +454,12 @@ impl<'c, 'r> Classifier<'c, 'r> {
         let leaf = &piece.leaf;
         let socket = self.inside.awaited_at(leaf.tid, piece.begin);
         let own = socket == Some(walked.joined.socket);
-        let mut seen = Seen::of(State::Unknown(Reason::OtherEnd), Holder::Unknown, leaf.tid, leaf.stack);
+        let mut seen = Seen::of(
+            State::Unknown(Reason::OtherEnd),
+            Holder::Unknown,
+            leaf.tid,
+            leaf.stack,
+        );
         if leaf.call == Some(Call::Write) || matches!(io, Some(Io::Pipe | Io::Terminal)) {
             let to_client = own || socket.is_none() && io.is_none();
             (seen.state, seen.holder) = if to_client {
@@ -394,7 +470,12 @@ impl<'c, 'r> Classifier<'c, 'r> {
         } else if own && piece.segment == Phase::Service {
             (seen.state, seen.holder) = (State::Client, Holder::Client);
         } else if let Some(socket) = socket {
-            let clients = self.inside.index.sockets.end(socket).is_some_and(|end| self.inside.is_clients(end));
+            let clients = self
+                .inside
+                .index
+                .sockets
+                .end(socket)
+                .is_some_and(|end| self.inside.is_clients(end));
             if clients {
                 return self.loop_waits(walked, piece);
             }
@@ -419,7 +500,12 @@ impl<'c, 'r> Classifier<'c, 'r> {
         if piece.segment == Phase::Unread && serves && read && !is_loop {
             return held_idle(leaf.tid, leaf.stack);
         }
-        Seen::of(State::Unknown(Reason::LoopWaits), Holder::Unknown, leaf.tid, leaf.stack)
+        Seen::of(
+            State::Unknown(Reason::LoopWaits),
+            Holder::Unknown,
+            leaf.tid,
+            leaf.stack,
+        )
     }
 }
 
@@ -427,7 +513,10 @@ impl<'c, 'r> Classifier<'c, 'r> {
 fn addresses(inside: &Inside<'_>, calls: &Calls) -> BTreeMap<String, String> {
     let mut all = BTreeMap::new();
     for call in calls.all() {
-        if let (Some(program), Some(end)) = (inside.program_at(call.remote), inside.other_end(call.socket)) {
+        if let (Some(program), Some(end)) = (
+            inside.program_at(call.remote),
+            inside.other_end(call.socket),
+        ) {
             all.entry(program.to_owned()).or_insert(end);
         }
     }
@@ -446,7 +535,12 @@ fn held_idle(tid: u32, stack: u32) -> Seen {
 fn busy(tid: u32, stack: u32, activity: State) -> Seen {
     Seen {
         activity,
-        ..Seen::of(State::Queued(Place::Workers), Holder::AnotherRequest, tid, stack)
+        ..Seen::of(
+            State::Queued(Place::Workers),
+            Holder::AnotherRequest,
+            tid,
+            stack,
+        )
     }
 }
 
@@ -456,7 +550,8 @@ fn is_open(seen: &Seen, piece: &Piece) -> bool {
         seen.state,
         State::Unknown(Reason::Parked | Reason::LoopWaits | Reason::OtherEnd)
     );
-    piece.segment == Phase::Service && (unknown || seen.state == State::Reply && seen.who.peer.is_empty())
+    piece.segment == Phase::Service
+        && (unknown || seen.state == State::Reply && seen.who.peer.is_empty())
 }
 
 fn disk(leaf: &Leaf, io: Option<Io>) -> State {

@@ -41,12 +41,22 @@ impl Executors {
                 if serves && !serving.contains(&by) && inside.is_targets(by) {
                     executors.ends.entry(by).or_default().push(off.ready_from());
                 } else if !serves && serving.contains(&by) {
-                    executors.begins.entry(tid).or_default().push(off.ready_from());
+                    executors
+                        .begins
+                        .entry(tid)
+                        .or_default()
+                        .push(off.ready_from());
                 }
             }
         }
-        executors.ends.retain(|&tid, _| !waits_for_many(inside, tid));
-        for all in executors.ends.values_mut().chain(executors.begins.values_mut()) {
+        executors
+            .ends
+            .retain(|&tid, _| !waits_for_many(inside, tid));
+        for all in executors
+            .ends
+            .values_mut()
+            .chain(executors.begins.values_mut())
+        {
             all.sort_unstable();
         }
         executors
@@ -80,7 +90,11 @@ impl Executors {
 
 /// Whether a thread waits for one of many files: it serves what comes by turns, and has no jobs.
 fn waits_for_many(inside: &Inside<'_>, tid: u32) -> bool {
-    let offs = inside.index.offs(tid, 0, u64::MAX).iter().filter(|off| off.why == Why::Sleeping);
+    let offs = inside
+        .index
+        .offs(tid, 0, u64::MAX)
+        .iter()
+        .filter(|off| off.why == Why::Sleeping);
     // Without a stack it is not known for most calls what a thread waits in.
     let calls: Vec<Call> = offs.filter_map(|off| inside.stacks.call_in(off)).collect();
     let polls = calls.iter().filter(|&&call| call == Call::Poll).count();

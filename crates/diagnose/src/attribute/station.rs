@@ -16,18 +16,31 @@ use crate::trace::index::TrafficKind;
 use crate::trace::inside::Inside;
 
 /// So many requests are enough to tell the number of places, and are judged in a moment.
-const VISITS_MOST: usize = 20_000;
+const VISITS_MOST: usize = 8_000;
+/// Requests before the first slow one that are looked at: they may still be there when it comes.
+const VISITS_BEFORE: usize = 1_000;
 /// With more endpoints than that, not every set of them is tried, but each alone, with one other, and
 /// all.
 const ENDPOINTS_ALL_SETS: usize = 4;
 /// Programs that clients keep a bounded pool of connections to, by their drivers' defaults. Clients of HTTP bound none
 /// (Go, Java, Node.js, Rust), so that as many connections as places are the trace of a limit before them.
 const POOLED: &[&str] = &[
-    "postgres", "mysqld", "mariadbd", "mongod", "redis-server", "valkey-server", "memcached", "oracle", "sqlservr",
-    "clickhouse-server", "pgbouncer",
+    "postgres",
+    "mysqld",
+    "mariadbd",
+    "mongod",
+    "redis-server",
+    "valkey-server",
+    "memcached",
+    "oracle",
+    "sqlservr",
+    "clickhouse-server",
+    "pgbouncer",
 ];
 /// Programs that forward requests, and bound the connections to each server behind them.
-const PROXIES: &[&str] = &["haproxy", "nginx", "envoy", "httpd", "apache2", "traefik", "caddy", "varnishd"];
+const PROXIES: &[&str] = &[
+    "haproxy", "nginx", "envoy", "httpd", "apache2", "traefik", "caddy", "varnishd",
+];
 /// A station must account for this share of the waiting of slow requests: that of a cause that is
 /// named.
 const EXPLAINED_LEAST: f64 = 0.3;
@@ -59,7 +72,9 @@ impl Station {
             return None;
         }
         let sets = sets(case.endpoints.len(), usize::from(endpoint.index));
-        let fits = sets.iter().filter_map(|set| Self::in_set(case, endpoint, set));
+        let fits = sets
+            .iter()
+            .filter_map(|set| Self::in_set(case, endpoint, set));
         fits.max_by(|a, b| {
             let worth = |s: &Self| s.fit.explained - s.fit.error_ratio;
             worth(a).total_cmp(&worth(b))
@@ -69,14 +84,21 @@ impl Station {
     fn in_set(case: &Case<'_>, endpoint: &EndpointCase, set: &[usize]) -> Option<Self> {
         let (samples, visits) = visits(case, endpoint, set);
         let fit = fit(&visits).filter(|fit| fit.explained >= EXPLAINED_LEAST)?;
-        let holds = fit.held_by.iter().filter(|(_, share)| *share >= HOLDS_LEAST);
+        let holds = fit
+            .held_by
+            .iter()
+            .filter(|(_, share)| *share >= HOLDS_LEAST);
         let held_by = holds
             .filter_map(|(class, _)| Some(case.endpoints.get(usize::from(*class))?.name.clone()))
             .collect();
         Some(Self {
             samples,
             held_by,
-            place: if fit.places == 1 { Place::One } else { Place::Permits },
+            place: if fit.places == 1 {
+                Place::One
+            } else {
+                Place::Permits
+            },
             peer: String::new(),
             fit,
         })
@@ -97,25 +119,39 @@ impl Station {
         paths: &mut [Path],
         actors: &mut Vec<Actor>,
     ) -> Option<Self> {
-        let starts: BTreeMap<u32, u64> =
-            self.samples.iter().copied().zip(self.fit.starts.iter().copied()).collect();
+        let starts: BTreeMap<u32, u64> = self
+            .samples
+            .iter()
+            .copied()
+            .zip(self.fit.starts.iter().copied())
+            .collect();
         let waits = |path: &Path| -> Option<(u64, u64)> {
             let start = *starts.get(&path.sample)?;
             let sent = case.sample(path.sample).sent()?.get();
             (start > sent).then_some((sent, start))
         };
         let before = case.inside().is_some_and(|inside| {
-            let waits: Vec<(u64, u64)> = paths.iter().filter(|path| path.slow).filter_map(&waits).collect();
+            let waits: Vec<(u64, u64)> = paths
+                .iter()
+                .filter(|path| path.slow)
+                .filter_map(&waits)
+                .collect();
             is_before_the_calls(case, inside, &waits, self.fit.plausible.1)
         });
-        let places_of = case.inside().and_then(|inside| workers(inside, self.fit.plausible, before));
+        let places_of = case
+            .inside()
+            .and_then(|inside| workers(inside, self.fit.plausible, before));
         let ours = before || places_of.is_some();
         let is_open = |state: State| is_open(state) || ours && state == State::Reply;
         let (mut open_ns, mut all_ns) = (0, 0);
         let (mut places, mut held) = (BTreeMap::<Place, u64>::new(), Doing::default());
         for path in paths.iter() {
             let wait = waits(path);
-            for slice in path.slices.iter().filter(|slice| slice.phase != Phase::Queued) {
+            for slice in path
+                .slices
+                .iter()
+                .filter(|slice| slice.phase != Phase::Queued)
+            {
                 let within = wait.map_or(0, |(begin, end)| {
                     slice.end.min(end).saturating_sub(slice.begin.max(begin))
                 });
@@ -144,8 +180,9 @@ impl Station {
             None => {
                 if let Some((process, count)) = places_of {
                     (self.place, self.peer, self.fit.places) = (Place::Workers, process, count);
-                } else if let Some((remote, count)) =
-                    case.inside().and_then(|inside| connections(case, inside, self.fit.plausible))
+                } else if let Some((remote, count)) = case
+                    .inside()
+                    .and_then(|inside| connections(case, inside, self.fit.plausible))
                 {
                     (self.place, self.peer, self.fit.places) = (Place::Connections, remote, count);
                 }
@@ -172,7 +209,11 @@ impl Station {
                     holder: Holder::AnotherRequest,
                     activity,
                     actor,
-                    basis: if traced { Basis::Traced } else { Basis::Pattern },
+                    basis: if traced {
+                        Basis::Traced
+                    } else {
+                        Basis::Pattern
+                    },
                     ..*slice
                 })
             });
@@ -190,10 +231,16 @@ fn is_before_the_calls(
     places: u32,
 ) -> bool {
     let calls = inside.calls(case).all();
-    let longest = calls.iter().map(|call| call.end - call.begin).max().unwrap_or(0);
+    let longest = calls
+        .iter()
+        .map(|call| call.end - call.begin)
+        .max()
+        .unwrap_or(0);
     let under_way = |at: u64| {
         let first = calls.partition_point(|call| call.end <= at);
-        let later = calls[first..].iter().take_while(|call| call.end <= at.saturating_add(longest));
+        let later = calls[first..]
+            .iter()
+            .take_while(|call| call.end <= at.saturating_add(longest));
         later.filter(|call| call.begin <= at).count()
     };
     let mut counts: Vec<usize> = waits
@@ -201,7 +248,9 @@ fn is_before_the_calls(
         .map(|(begin, end)| under_way(begin + (end - begin) / 2))
         .collect();
     counts.sort_unstable();
-    counts.get(counts.len() / 2).is_some_and(|&median| median <= places as usize)
+    counts
+        .get(counts.len() / 2)
+        .is_some_and(|&median| median <= places as usize)
 }
 
 /// What requests that have a place do.
@@ -219,11 +268,17 @@ impl Doing {
         for ((state, _), ns) in &self.0 {
             *states.entry(*state).or_default() += ns;
         }
-        let state = states.into_iter().max_by_key(|(_, ns)| *ns).map(|(state, _)| state);
+        let state = states
+            .into_iter()
+            .max_by_key(|(_, ns)| *ns)
+            .map(|(state, _)| state);
         let state = state.unwrap_or(State::Unknown(Reason::NotTraced));
         let of = self.0.iter().filter(|((own, _), _)| *own == state);
         let who = of.max_by_key(|(_, ns)| **ns).map(|((_, actor), _)| *actor);
-        let mut actor = who.and_then(|at| actors.get(at as usize)).cloned().unwrap_or_default();
+        let mut actor = who
+            .and_then(|at| actors.get(at as usize))
+            .cloned()
+            .unwrap_or_default();
         if !peer.is_empty() {
             peer.clone_into(&mut actor.peer);
         }
@@ -254,7 +309,9 @@ const fn is_open(state: State) -> bool {
 fn sets(endpoints: usize, own: usize) -> Vec<Vec<usize>> {
     if endpoints <= ENDPOINTS_ALL_SETS {
         let all = (1_usize..1 << endpoints).filter(|bits| bits & (1 << own) != 0);
-        return all.map(|bits| (0..endpoints).filter(|e| bits & (1 << e) != 0).collect()).collect();
+        return all
+            .map(|bits| (0..endpoints).filter(|e| bits & (1 << e) != 0).collect())
+            .collect();
     }
     let mut sets: Vec<Vec<usize>> = (0..endpoints)
         .map(|other| BTreeSet::from([own, other]).into_iter().collect())
@@ -266,15 +323,30 @@ fn sets(endpoints: usize, own: usize) -> Vec<Vec<usize>> {
 /// The requests of a set of endpoints in order of sending, around the slow ones of one of them.
 fn visits(case: &Case<'_>, endpoint: &EndpointCase, set: &[usize]) -> (Vec<u32>, Vec<Visit>) {
     let mut all: Vec<(u64, u32, Visit)> = Vec::new();
+    let first_slow = endpoint.split.slow.first().copied().unwrap_or(0);
     for &place in set {
         let own = &case.endpoints[place];
-        let requests = own.completed.iter().chain(&own.failed);
-        for &position in requests {
+        // Positions are in order of time: those from a little before the first slow one are enough.
+        let around = |of: &[u32]| {
+            let first = of
+                .partition_point(|&position| position < first_slow)
+                .saturating_sub(VISITS_BEFORE);
+            of[first..]
+                .iter()
+                .take(VISITS_MOST)
+                .copied()
+                .collect::<Vec<u32>>()
+        };
+        for position in around(&own.completed)
+            .into_iter()
+            .chain(around(&own.failed))
+        {
             let sample = case.sample(position);
             let Some(sent) = sample.sent().filter(|_| sample.connection() != NONE) else {
                 continue;
             };
-            let slow = own.index == endpoint.index && endpoint.split.slow.binary_search(&position).is_ok();
+            let slow =
+                own.index == endpoint.index && endpoint.split.slow.binary_search(&position).is_ok();
             let visit = Visit {
                 arrival: sent.get(),
                 done: sample.done().get(),
@@ -285,11 +357,11 @@ fn visits(case: &Case<'_>, endpoint: &EndpointCase, set: &[usize]) -> (Vec<u32>,
             all.push((visit.arrival, position, visit));
         }
     }
-    all.sort_unstable_by_key(|&(at, position, _)| (at, position));
-    let most = all.len().min(VISITS_MOST);
-    let around = all.iter().position(|(.., visit)| visit.slow).unwrap_or(0);
-    let first = around.min(all.len() - most);
-    all[first..first + most].iter().map(|&(_, position, visit)| (position, visit)).unzip()
+    all.sort_unstable_by_key(|&(at, position, visit)| (at, visit.done, visit.class, position));
+    all.truncate(VISITS_MOST);
+    all.iter()
+        .map(|&(_, position, visit)| (position, visit))
+        .unzip()
 }
 
 /// The program that serves the target over sockets, a process of its own or a dependency on this host, if as many of
@@ -299,23 +371,37 @@ fn workers(inside: &Inside<'_>, (least, most): (u32, u32), before: bool) -> Opti
     let sockets = &inside.index.sockets;
     let mut serving: BTreeMap<&str, BTreeSet<u32>> = BTreeMap::new();
     for socket in 0..sockets.len() {
-        let clients = sockets.end(socket).is_some_and(|end| inside.is_clients(end));
+        let clients = sockets
+            .end(socket)
+            .is_some_and(|end| inside.is_clients(end));
         let internal = inside.is_internal(socket);
         if clients || !inside.serves(socket) || before && !internal {
             continue;
         }
-        let wrote = sockets.traffic(socket).iter().filter(|t| t.kind == TrafficKind::Wrote);
+        let wrote = sockets
+            .traffic(socket)
+            .iter()
+            .filter(|t| t.kind == TrafficKind::Wrote);
         for traffic in wrote {
-            serving.entry(inside.process_name(traffic.tid)).or_default().insert(traffic.tid);
+            serving
+                .entry(inside.process_name(traffic.tid))
+                .or_default()
+                .insert(traffic.tid);
         }
     }
-    let mut counts = serving.into_iter().map(|(process, tids)| (process.to_owned(), tids.len() as u32));
+    let mut counts = serving
+        .into_iter()
+        .map(|(process, tids)| (process.to_owned(), tids.len() as u32));
     counts.find(|(_, count)| (least..=most).contains(count) && *count > 1)
 }
 
 /// The other server that the target asks over as many connections as the station may have places, with their number: as
 /// many as it has, or as are in use at once where it makes them anew.
-fn connections(case: &Case<'_>, inside: &Inside<'_>, (least, most): (u32, u32)) -> Option<(String, u32)> {
+fn connections(
+    case: &Case<'_>,
+    inside: &Inside<'_>,
+    (least, most): (u32, u32),
+) -> Option<(String, u32)> {
     let calls = inside.calls(case).all();
     let mut by_remote: BTreeMap<SocketAddr, Vec<&Asked>> = BTreeMap::new();
     for call in calls {
@@ -330,16 +416,21 @@ fn connections(case: &Case<'_>, inside: &Inside<'_>, (least, most): (u32, u32)) 
             return None;
         }
         let sockets: BTreeSet<u32> = own.iter().map(|call| call.socket).collect();
-        let count = Some(sockets.len() as u32).filter(|&n| fits(n)).or_else(|| Some(at_once(&own)).filter(|&n| fits(n)))?;
+        let count = Some(sockets.len() as u32)
+            .filter(|&n| fits(n))
+            .or_else(|| Some(at_once(&own)).filter(|&n| fits(n)))?;
         Some((own.len(), inside.other_end(own[0].socket)?, count.min(most)))
     });
-    of.max_by_key(|(asked, ..)| *asked).map(|(_, end, count)| (end, count))
+    of.max_by_key(|(asked, ..)| *asked)
+        .map(|(_, end, count)| (end, count))
 }
 
 /// How many of the calls are under way at once, at most.
 fn at_once(calls: &[&Asked]) -> u32 {
     let begins = calls.iter().map(|call| (call.begin, 1));
-    let mut steps: Vec<(u64, i32)> = begins.chain(calls.iter().map(|call| (call.end, -1))).collect();
+    let mut steps: Vec<(u64, i32)> = begins
+        .chain(calls.iter().map(|call| (call.end, -1)))
+        .collect();
     steps.sort_unstable();
     let under_way = steps.iter().scan(0, |now, (_, step)| {
         *now += step;

@@ -90,16 +90,19 @@ impl EndpointAttribution {
         place: Place,
         claims: &BTreeMap<u32, Vec<Span>>,
     ) -> Option<FrameMass> {
-        let frame = endpoint.frame(place).filter(|frame| frame.excess_ns > 0.0)?;
+        let frame = endpoint
+            .frame(place)
+            .filter(|frame| frame.excess_ns > 0.0)?;
         let paths = self.frame(case, frame, place);
         let known = 1.0 - paths.unobserved;
-        let unclaimed = slowpath_attribution::breakdown::shares(&paths.paths, known, |path, slice| {
-            let claimed = claims.get(&path.sample).map_or(&[][..], Vec::as_slice);
-            let at = |ns: u64| slowpath_core::nanos::Nanos::new(ns.max(1));
-            let span = Span::new(at(slice.begin), at(slice.end));
-            let taken: u64 = parts(claimed, span).map(Span::len_ns).sum();
-            slice.len_ns().saturating_sub(taken) as f64
-        });
+        let unclaimed =
+            slowpath_attribution::breakdown::shares(&paths.paths, known, |path, slice| {
+                let claimed = claims.get(&path.sample).map_or(&[][..], Vec::as_slice);
+                let at = |ns: u64| slowpath_core::nanos::Nanos::new(ns.max(1));
+                let span = Span::new(at(slice.begin), at(slice.end));
+                let taken: u64 = parts(claimed, span).map(Span::len_ns).sum();
+                slice.len_ns().saturating_sub(taken) as f64
+            });
         let breakdown = self.breakdown(&paths);
         let lines: Vec<(State, String)> = breakdown
             .lines
@@ -127,7 +130,9 @@ fn unobserved(
 ) -> f64 {
     let claimed: f64 = (0..frame.requests.len())
         .map(|position| {
-            let spans = claims.get(&frame.requests[position]).map_or(&[][..], Vec::as_slice);
+            let spans = claims
+                .get(&frame.requests[position])
+                .map_or(&[][..], Vec::as_slice);
             let own: u64 = spans.iter().map(|span| span.len_ns()).sum();
             own.min(frame.excess_of_ns(case.record, position)) as f64
         })

@@ -48,11 +48,9 @@ const DROPS_EACH: f64 = 0.5;
 /// full queue is then that cause seen from the network.
 const KEPT_OFF: f64 = 0.5;
 
-/// See the module.
 pub(super) static DETECTOR: Detector = Detector {
     examine: Examine::Endpoint(examine),
     could_be: StateSet::HANDSHAKE,
-    in_trace: false,
     may_be_the_work: false,
 };
 

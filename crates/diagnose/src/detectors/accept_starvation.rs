@@ -38,7 +38,6 @@ const OVERFLOWS: f64 = 0.01;
 pub(super) static DETECTOR: Detector = Detector {
     examine: Examine::Endpoint(examine),
     could_be: StateSet::QUEUED.and(StateSet::HANDSHAKE).and(StateSet::NETWORK).and(StateSet::UNTRACED),
-    in_trace: false,
     may_be_the_work: false,
 };
 

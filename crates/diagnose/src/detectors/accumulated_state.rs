@@ -32,7 +32,6 @@ const GROWS_BY_CHANCE: f64 = 0.001;
 pub(super) static DETECTOR: Detector = Detector {
     examine: Examine::Endpoint(examine),
     could_be: StateSet::ON_CPU.and(StateSet::LOCK).and(StateSet::QUEUED).and(StateSet::DISK).and(StateSet::MEMORY).and(StateSet::REPLY).and(StateSet::SLEEP).and(StateSet::UNKNOWN),
-    in_trace: false,
     may_be_the_work: false,
 };
 

@@ -23,6 +23,9 @@ const BATCHED_LEAST: f64 = 0.5;
 const ALIKE_LEAST: f64 = 0.5;
 /// What counts as alike.
 const ALIKE: f64 = 0.1;
+/// Those that come later in a window wait for what is left of it: half on average. Requests that take a constant time
+/// and end together have begun together.
+const LATER_MOST: f64 = 0.75;
 /// A shorter window is what a wake-up takes.
 const WINDOW_LEAST_NS: f64 = 3.0 * MILLISECOND as f64;
 
@@ -30,7 +33,6 @@ const WINDOW_LEAST_NS: f64 = 3.0 * MILLISECOND as f64;
 pub(super) static DETECTOR: Detector = Detector {
     examine: Examine::Endpoint(examine),
     could_be: StateSet::SLEEP.and(StateSet::QUEUED).and(StateSet::LOCK).and(StateSet::UNKNOWN),
-    in_trace: false,
     may_be_the_work: false,
 };
 
@@ -53,11 +55,13 @@ fn examine(case: &Case<'_>, endpoint: &EndpointCase) -> Verdict {
     let window = median(&mut lengths).unwrap_or(0.0);
     let alike = |batch: &&&Batch| (batch.lasts_ns / window - 1.0).abs() <= ALIKE;
     let alike = several.iter().filter(alike).count() as f64 / several.len() as f64;
-    if window < WINDOW_LEAST_NS || alike < ALIKE_LEAST {
+    let later = later(case, &several);
+    if window < WINDOW_LEAST_NS || alike < ALIKE_LEAST || later > LATER_MOST * window {
         return Verdict::Absent(format!(
-            "requests end in groups, {} of which begin as long before, {}",
+            "requests end in groups, {} of which begin as long before, {}; those that come later wait {}",
             percent(alike),
-            human(window)
+            human(window),
+            human(later)
         ));
     }
     let mut claims: Vec<Claim> = batches
@@ -96,6 +100,21 @@ fn examine(case: &Case<'_>, endpoint: &EndpointCase) -> Verdict {
             ..Culprit::default()
         },
     })
+}
+
+/// How long those wait that are not the first of their batch, in the median.
+fn later(case: &Case<'_>, several: &[&Batch]) -> f64 {
+    let mut waits: Vec<f64> = Vec::new();
+    for batch in several {
+        let lasts = batch.requests.iter().filter_map(|&i| {
+            let sample = case.sample(i);
+            Some(sample.first_byte()?.since(sample.sent()?) as f64)
+        });
+        let mut lasts: Vec<f64> = lasts.collect();
+        lasts.sort_by(|a, b| b.total_cmp(a));
+        waits.extend(lasts.into_iter().skip(1));
+    }
+    median(&mut waits).unwrap_or(0.0)
 }
 
 /// The completed requests by when their answers began, cut where none follows soon.

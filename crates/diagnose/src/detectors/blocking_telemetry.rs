@@ -31,7 +31,6 @@ const BY_LIBRARY: f64 = 0.5;
 pub(super) static DETECTOR: Detector = Detector {
     examine: Examine::Followed(examine),
     could_be: StateSet::REPLY.and(StateSet::SEND_BLOCKED).and(StateSet::UNKNOWN),
-    in_trace: false,
     may_be_the_work: false,
 };
 

@@ -16,7 +16,6 @@ use crate::verdict::{Amount, Claim, Found, Verdict, evidence, ms, percent};
 pub(super) static DETECTOR: Detector = Detector {
     examine: Examine::Endpoint(examine),
     could_be: StateSet::ON_CPU.and(StateSet::RUNNABLE).and(StateSet::REPLY).and(StateSet::LOCK).and(StateSet::QUEUED).and(StateSet::SLEEP).and(StateSet::UNKNOWN),
-    in_trace: false,
     may_be_the_work: false,
 };
 

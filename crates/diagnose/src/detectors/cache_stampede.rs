@@ -31,7 +31,6 @@ const RELAPSED_MOST: f64 = 0.5;
 pub(super) static DETECTOR: Detector = Detector {
     examine: Examine::Endpoint(examine),
     could_be: StateSet::ON_CPU.and(StateSet::RUNNABLE).and(StateSet::REPLY).and(StateSet::LOCK).and(StateSet::QUEUED).and(StateSet::SLEEP).and(StateSet::UNKNOWN),
-    in_trace: false,
     may_be_the_work: false,
 };
 

@@ -14,7 +14,6 @@ use crate::verdict::{Amount, Found, Verdict, evidence, human, percent};
 pub(super) static DETECTOR: Detector = Detector {
     examine: Examine::Run(examine),
     could_be: StateSet::CLIENT_LATE,
-    in_trace: false,
     may_be_the_work: false,
 };
 

@@ -14,7 +14,6 @@ use crate::verdict::{Amount, Found, Verdict, evidence, human};
 pub(super) static DETECTOR: Detector = Detector {
     examine: Examine::Run(examine),
     could_be: StateSet::NONE,
-    in_trace: false,
     may_be_the_work: false,
 };
 

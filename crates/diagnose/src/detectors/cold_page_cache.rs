@@ -18,9 +18,8 @@ const FLOOR_LEAST_NS: f64 = 3.0 * MILLISECOND as f64;
 
 /// See the module.
 pub(super) static DETECTOR: Detector = Detector {
-    examine: Examine::Endpoint(examine),
+    examine: Examine::Traced(examine),
     could_be: StateSet::DISK.and(StateSet::UNTRACED),
-    in_trace: true,
     may_be_the_work: true,
 };
 

@@ -30,7 +30,6 @@ const LATER_SLOW_MOST: f64 = 0.25;
 pub(super) static DETECTOR: Detector = Detector {
     examine: Examine::Endpoint(examine),
     could_be: StateSet::ON_CPU.and(StateSet::RUNNABLE).and(StateSet::INTERPRETER).and(StateSet::REPLY).and(StateSet::DISK).and(StateSet::LOCK).and(StateSet::QUEUED).and(StateSet::SLEEP).and(StateSet::UNKNOWN),
-    in_trace: false,
     may_be_the_work: false,
 };
 

@@ -10,9 +10,8 @@ use crate::case::{Case, EndpointCase};
 use crate::verdict::Verdict;
 
 pub(super) static DETECTOR: Detector = Detector {
-    examine: Examine::Endpoint(examine),
+    examine: Examine::Traced(examine),
     could_be: StateSet::QUEUED.and(StateSet::LOCK).and(StateSet::UNKNOWN),
-    in_trace: true,
     may_be_the_work: false,
 };
 

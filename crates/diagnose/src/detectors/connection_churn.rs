@@ -37,7 +37,6 @@ const ROOM_SHARE: f64 = 0.9;
 pub(super) static DETECTOR: Detector = Detector {
     examine: Examine::Endpoint(examine),
     could_be: StateSet::HANDSHAKE,
-    in_trace: false,
     may_be_the_work: false,
 };
 

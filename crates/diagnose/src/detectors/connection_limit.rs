@@ -34,7 +34,6 @@ const OTHERWISE: f64 = 0.5;
 pub(super) static DETECTOR: Detector = Detector {
     examine: Examine::Endpoint(examine),
     could_be: StateSet::HANDSHAKE.and(StateSet::QUEUED).and(StateSet::NETWORK).and(StateSet::UNTRACED),
-    in_trace: false,
     may_be_the_work: false,
 };
 

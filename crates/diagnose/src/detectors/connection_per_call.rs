@@ -28,7 +28,6 @@ const OPENS_LEAST: f64 = 0.5;
 pub(super) static DETECTOR: Detector = Detector {
     examine: Examine::Endpoint(examine),
     could_be: StateSet::REPLY.and(StateSet::UNKNOWN),
-    in_trace: false,
     // Whoever measures what new clients meet has asked for it.
     may_be_the_work: true,
 };

@@ -40,7 +40,6 @@ const FULL_LEAST: f64 = 0.1;
 pub(super) static DETECTOR: Detector = Detector {
     examine: Examine::Followed(examine),
     could_be: StateSet::QUEUED.and(StateSet::LOCK).and(StateSet::UNKNOWN),
-    in_trace: false,
     may_be_the_work: false,
 };
 

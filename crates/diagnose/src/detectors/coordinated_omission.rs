@@ -21,7 +21,6 @@ const FEWEST: usize = 1_000;
 pub(super) static DETECTOR: Detector = Detector {
     examine: Examine::Run(examine),
     could_be: StateSet::NONE,
-    in_trace: false,
     may_be_the_work: false,
 };
 

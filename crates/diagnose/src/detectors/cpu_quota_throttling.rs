@@ -34,7 +34,6 @@ const PERIODS_ALIKE: f64 = 2.0;
 pub(super) static DETECTOR: Detector = Detector {
     examine: Examine::Endpoint(examine),
     could_be: StateSet::NONE,
-    in_trace: false,
     may_be_the_work: false,
 };
 

@@ -26,7 +26,6 @@ const SLOW_TOUCHED: f64 = 0.8;
 pub(super) static DETECTOR: Detector = Detector {
     examine: Examine::Endpoint(examine),
     could_be: StateSet::RUNNABLE,
-    in_trace: false,
     may_be_the_work: false,
 };
 

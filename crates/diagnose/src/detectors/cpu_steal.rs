@@ -30,7 +30,6 @@ const MOSTLY: f64 = 0.5;
 pub(super) static DETECTOR: Detector = Detector {
     examine: Examine::Endpoint(examine),
     could_be: StateSet::NONE,
-    in_trace: false,
     may_be_the_work: false,
 };
 

@@ -43,7 +43,6 @@ const ACKS_AGREE: f64 = 0.8;
 pub(super) static DETECTOR: Detector = Detector {
     examine: Examine::Endpoint(examine),
     could_be: StateSet::CLIENT.and(StateSet::NETWORK).and(StateSet::SEND_BLOCKED).and(StateSet::UNTRACED),
-    in_trace: false,
     may_be_the_work: false,
 };
 

@@ -22,7 +22,6 @@ const MOSTLY_LONG: f64 = 0.5;
 pub(super) static DETECTOR: Detector = Detector {
     examine: Examine::Followed(examine),
     could_be: StateSet::QUEUED.and(StateSet::UNKNOWN),
-    in_trace: false,
     may_be_the_work: false,
 };
 

@@ -24,7 +24,6 @@ const OWN_ERRORS: std::ops::RangeInclusive<u16> = 500..=599;
 pub(super) static DETECTOR: Detector = Detector {
     examine: Examine::Endpoint(examine),
     could_be: StateSet::HANDSHAKE,
-    in_trace: false,
     may_be_the_work: false,
 };
 

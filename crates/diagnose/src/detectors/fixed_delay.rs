@@ -35,7 +35,6 @@ const NOT_TOLD: &str = "; whether the server pauses there between two attempts t
 pub(super) static DETECTOR: Detector = Detector {
     examine: Examine::Endpoint(examine),
     could_be: StateSet::SLEEP.and(StateSet::UNKNOWN),
-    in_trace: false,
     may_be_the_work: true,
 };
 

@@ -29,7 +29,6 @@ const SHOWN: usize = 3;
 pub(super) static DETECTOR: Detector = Detector {
     examine: Examine::Endpoint(examine),
     could_be: StateSet::ON_CPU.and(StateSet::RUNNABLE).and(StateSet::INTERPRETER).and(StateSet::UNKNOWN),
-    in_trace: false,
     may_be_the_work: true,
 };
 

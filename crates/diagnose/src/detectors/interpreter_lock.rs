@@ -29,7 +29,6 @@ const RUNS: f64 = 0.5;
 pub(super) static DETECTOR: Detector = Detector {
     examine: Examine::Followed(examine),
     could_be: StateSet::INTERPRETER.and(StateSet::HOLDER_UNKNOWN).and(StateSet::UNTRACED),
-    in_trace: false,
     may_be_the_work: false,
 };
 

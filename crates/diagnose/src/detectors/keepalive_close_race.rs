@@ -32,7 +32,6 @@ const SERVER_ENDED: f64 = 0.8;
 pub(super) static DETECTOR: Detector = Detector {
     examine: Examine::Endpoint(examine),
     could_be: StateSet::NONE,
-    in_trace: false,
     may_be_the_work: false,
 };
 

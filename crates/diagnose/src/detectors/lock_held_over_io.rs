@@ -24,9 +24,8 @@ use crate::verdict::{Amount, Found, Verdict, evidence, human, ms};
 
 /// See the module.
 pub(super) static DETECTOR: Detector = Detector {
-    examine: Examine::Endpoint(examine),
+    examine: Examine::Traced(examine),
     could_be: StateSet::LOCK.and(StateSet::QUEUED).and(StateSet::UNKNOWN),
-    in_trace: true,
     may_be_the_work: false,
 };
 

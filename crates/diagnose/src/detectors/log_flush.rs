@@ -28,7 +28,6 @@ const FOUND_LEAST: f64 = 3.0;
 pub(super) static DETECTOR: Detector = Detector {
     examine: Examine::Followed(examine),
     could_be: StateSet::SEND_BLOCKED.and(StateSet::LOCK).and(StateSet::OTHER_END).and(StateSet::UNTRACED),
-    in_trace: false,
     may_be_the_work: false,
 };
 

@@ -28,7 +28,6 @@ const WELL: std::ops::Range<u16> = 200..300;
 pub(super) static DETECTOR: Detector = Detector {
     examine: Examine::Endpoint(examine),
     could_be: StateSet::NONE,
-    in_trace: false,
     may_be_the_work: false,
 };
 

@@ -19,7 +19,6 @@ const QUARTILES: [f64; 2] = [0.25, 0.75];
 pub(super) static DETECTOR: Detector = Detector {
     examine: Examine::Run(examine),
     could_be: StateSet::NONE,
-    in_trace: false,
     may_be_the_work: false,
 };
 

@@ -24,9 +24,8 @@ const TRACEPOINT: &str = "trace.tcp:tcp_retransmit_skb";
 
 /// See the module.
 pub(super) static DETECTOR: Detector = Detector {
-    examine: Examine::Endpoint(examine),
+    examine: Examine::Traced(examine),
     could_be: StateSet::NETWORK.and(StateSet::HANDSHAKE).and(StateSet::CLIENT).and(StateSet::UNTRACED),
-    in_trace: true,
     may_be_the_work: false,
 };
 

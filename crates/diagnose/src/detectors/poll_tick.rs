@@ -25,7 +25,6 @@ const LIKE_QUOTA: f64 = 0.03;
 pub(super) static DETECTOR: Detector = Detector {
     examine: Examine::Endpoint(examine),
     could_be: StateSet::SLEEP.and(StateSet::QUEUED).and(StateSet::UNKNOWN),
-    in_trace: false,
     may_be_the_work: true,
 };
 

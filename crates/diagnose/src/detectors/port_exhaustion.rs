@@ -26,7 +26,6 @@ const PARITY: usize = 2;
 pub(super) static DETECTOR: Detector = Detector {
     examine: Examine::Endpoint(examine),
     could_be: StateSet::HANDSHAKE,
-    in_trace: false,
     may_be_the_work: false,
 };
 

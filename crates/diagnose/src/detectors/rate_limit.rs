@@ -31,7 +31,6 @@ const SLOWER: &str = "send at random times and less than is let through, so that
 pub(super) static DETECTOR: Detector = Detector {
     examine: Examine::Endpoint(examine),
     could_be: StateSet::SLEEP.and(StateSet::QUEUED).and(StateSet::LOCK).and(StateSet::UNKNOWN),
-    in_trace: false,
     may_be_the_work: false,
 };
 

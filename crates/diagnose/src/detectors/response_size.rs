@@ -39,7 +39,6 @@ const MOST: usize = 20_000;
 pub(super) static DETECTOR: Detector = Detector {
     examine: Examine::Endpoint(examine),
     could_be: StateSet::CLIENT.and(StateSet::NETWORK).and(StateSet::SEND_BLOCKED).and(StateSet::UNTRACED),
-    in_trace: false,
     may_be_the_work: true,
 };
 

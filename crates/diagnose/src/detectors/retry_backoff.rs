@@ -40,7 +40,6 @@ const TRACEPOINTS: [&str; 2] = [
 pub(super) static DETECTOR: Detector = Detector {
     examine: Examine::Followed(examine),
     could_be: StateSet::SLEEP.and(StateSet::REPLY).and(StateSet::UNKNOWN),
-    in_trace: false,
     may_be_the_work: false,
 };
 

@@ -11,9 +11,8 @@ use crate::verdict::{Amount, Found, Verdict, percent};
 
 /// See the module.
 pub(super) static DETECTOR: Detector = Detector {
-    examine: Examine::Endpoint(examine),
+    examine: Examine::Traced(examine),
     could_be: StateSet::RUNNABLE.and(StateSet::UNTRACED),
-    in_trace: true,
     may_be_the_work: false,
 };
 

@@ -30,7 +30,6 @@ pub(super) const ONE_CONNECTION: &str =
 pub(super) static DETECTOR: Detector = Detector {
     examine: Examine::Followed(examine),
     could_be: StateSet::REPLY.and(StateSet::UNKNOWN),
-    in_trace: false,
     may_be_the_work: false,
 };
 

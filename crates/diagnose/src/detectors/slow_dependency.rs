@@ -33,7 +33,6 @@ const UNSEEN_LEAST: f64 = 0.2;
 pub(super) static DETECTOR: Detector = Detector {
     examine: Examine::Followed(examine),
     could_be: StateSet::REPLY.and(StateSet::UNKNOWN),
-    in_trace: false,
     may_be_the_work: true,
 };
 

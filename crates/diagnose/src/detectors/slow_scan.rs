@@ -39,7 +39,6 @@ const MOST: usize = 20_000;
 pub(super) static DETECTOR: Detector = Detector {
     examine: Examine::Endpoint(examine),
     could_be: StateSet::ON_CPU.and(StateSet::RUNNABLE).and(StateSet::INTERPRETER).and(StateSet::DISK).and(StateSet::REPLY).and(StateSet::UNKNOWN),
-    in_trace: false,
     may_be_the_work: true,
 };
 

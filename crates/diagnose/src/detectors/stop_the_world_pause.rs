@@ -35,11 +35,9 @@ const STOPPED: &str = "T";
 /// Less of the time is met by too few requests to be what they wait for.
 const STOPPED_LEAST: f64 = 0.01;
 
-/// See the module.
 pub(super) static DETECTOR: Detector = Detector {
     examine: Examine::Endpoint(examine),
     could_be: StateSet::PAUSED.and(StateSet::UNKNOWN),
-    in_trace: false,
     may_be_the_work: false,
 };
 

@@ -26,7 +26,6 @@ const MOSTLY: f64 = 0.8;
 pub(super) static DETECTOR: Detector = Detector {
     examine: Examine::Followed(examine),
     could_be: StateSet::SLEEP.and(StateSet::UNTRACED),
-    in_trace: false,
     may_be_the_work: true,
 };
 

@@ -28,7 +28,6 @@ const ALIKE: f64 = 0.1;
 pub(super) static DETECTOR: Detector = Detector {
     examine: Examine::Followed(examine),
     could_be: StateSet::REPLY.and(StateSet::SLEEP).and(StateSet::UNKNOWN),
-    in_trace: true,
     may_be_the_work: false,
 };
 

@@ -28,7 +28,6 @@ const REMEDY: &str = "measure with deep sleep off (hold /dev/cpu_dma_latency ope
 pub(super) static DETECTOR: Detector = Detector {
     examine: Examine::Followed(examine),
     could_be: StateSet::RUNNABLE.and(StateSet::UNTRACED),
-    in_trace: false,
     may_be_the_work: false,
 };
 

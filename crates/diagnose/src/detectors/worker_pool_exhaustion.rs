@@ -31,7 +31,6 @@ const HANDED_LEAST: f64 = 0.5;
 pub(super) static DETECTOR: Detector = Detector {
     examine: Examine::Followed(examine),
     could_be: StateSet::QUEUED.and(StateSet::LOCK).and(StateSet::UNKNOWN),
-    in_trace: false,
     may_be_the_work: true,
 };
 

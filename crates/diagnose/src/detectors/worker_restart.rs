@@ -6,7 +6,6 @@ use slowpath_core::nanos::{SECOND, Span};
 use slowpath_core::sample::Outcome;
 use slowpath_core::samples::SampleRef;
 use slowpath_core::stats::quantile::type_1;
-
 use crate::case::{Case, EndpointCase};
 use crate::detectors::{Detector, Examine};
 use crate::diagnosis::{Culprit, Evidence, Grade, Place, Source};
@@ -32,11 +31,9 @@ const COVERED_MOST: f64 = 0.5;
 /// The server's own errors of a front that has nobody behind it (RFC 9110, 15.6.3 to 15.6.5).
 const NOBODY_BEHIND: std::ops::RangeInclusive<u16> = 502..=504;
 
-/// See the module.
 pub(super) static DETECTOR: Detector = Detector {
     examine: Examine::Endpoint(examine),
     could_be: StateSet::QUEUED.and(StateSet::HANDSHAKE).and(StateSet::NETWORK).and(StateSet::ON_CPU).and(StateSet::UNKNOWN),
-    in_trace: false,
     may_be_the_work: false,
 };
 

@@ -7,9 +7,8 @@ use crate::case::{Case, EndpointCase};
 use crate::verdict::Verdict;
 
 pub(super) static DETECTOR: Detector = Detector {
-    examine: Examine::Endpoint(examine),
+    examine: Examine::Traced(examine),
     could_be: StateSet::QUEUED.and(StateSet::UNTRACED),
-    in_trace: true,
     may_be_the_work: false,
 };
 

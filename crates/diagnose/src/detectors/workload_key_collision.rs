@@ -38,7 +38,6 @@ const LONGER_LEAST: f64 = 1.25;
 pub(super) static DETECTOR: Detector = Detector {
     examine: Examine::Endpoint(examine),
     could_be: StateSet::LOCK.and(StateSet::QUEUED).and(StateSet::REPLY).and(StateSet::SLEEP).and(StateSet::UNKNOWN),
-    in_trace: false,
     may_be_the_work: false,
 };
 

@@ -356,7 +356,11 @@ impl Inside<'_> {
     /// What the target asked of others and got no reply to until tracing was left off, in order of time.
     pub(crate) fn unanswered(&self) -> Vec<Unanswered> {
         let index = &self.index;
-        let block_end = |at: u64| index.block_at(Nanos::new(at.max(1))).map(|block| block.span.end.get());
+        let block_end = |at: u64| {
+            index
+                .block_at(Nanos::new(at.max(1)))
+                .map(|block| block.span.end.get())
+        };
         let mut all = Vec::new();
         for socket in (0..index.sockets.len()).filter(|&socket| self.asks(socket)) {
             let traffic = index.sockets.traffic(socket);
@@ -369,9 +373,14 @@ impl Inside<'_> {
                     continue;
                 };
                 let later = traffic[place + 1..].iter().take_while(|t| t.at <= end);
-                let replied = later.take_while(|t| t.kind != TrafficKind::Wrote || t.at - one.at < WRITE_TOLD_LATE_NS);
+                let replied = later.take_while(|t| {
+                    t.kind != TrafficKind::Wrote || t.at - one.at < WRITE_TOLD_LATE_NS
+                });
                 if !replied.into_iter().any(|t| t.kind == TrafficKind::Read) {
-                    all.push(Unanswered { socket, begin: one.at });
+                    all.push(Unanswered {
+                        socket,
+                        begin: one.at,
+                    });
                 }
             }
         }

@@ -9,7 +9,7 @@ use super::inside::{Inside, Walked, summed};
 use super::looked::{Looked, Picked, claims};
 use super::pieces::LeafKind;
 use crate::case::{Case, EndpointCase};
-use crate::diagnosis::{Evidence, Place, Phase, Source};
+use crate::diagnosis::{Evidence, Phase, Place, Source};
 use crate::overlap::parts;
 use crate::throttling::throttled_spans;
 use crate::verdict::{Claim, Verdict, evidence, human, percent};

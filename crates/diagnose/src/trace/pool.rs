@@ -247,10 +247,7 @@ pub(crate) fn handed_to(inside: &Inside<'_>, walked: &[Walked]) -> Option<(Vec<C
     };
     let (mut claims, mut names) = (Vec::new(), Vec::new());
     for walked in walked {
-        let pieces = walked
-            .pieces
-            .iter()
-            .filter(|p| p.segment == Phase::Service);
+        let pieces = walked.pieces.iter().filter(|p| p.segment == Phase::Service);
         for piece in pieces {
             let hops = inside.chains.hops(piece.chain);
             if hops

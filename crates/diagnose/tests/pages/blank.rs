@@ -1,7 +1,7 @@
 //! Requests that a trace tells nothing of by choice, in the ledger.
 
 use slowpath_diagnose::case::Case;
-use slowpath_diagnose::ledger::{Blanks, settle};
+use slowpath_diagnose::ledger::{Blanks, Claimant, Trust, settle};
 use slowpath_diagnose::verdict::Claim;
 
 use crate::case::build;
@@ -15,9 +15,18 @@ const fn blanks(requests: &[u32]) -> Blanks<'_> {
     }
 }
 
+/// A claimant whose turn is that.
+const fn claimant(claims: &[Claim], traced: bool, turn: usize) -> Claimant<'_> {
+    Claimant {
+        claims,
+        traced,
+        rank: (Trust::Supported, turn),
+    }
+}
+
 /// What a cause is given that claims the whole of every request but of those that are blank, one
-/// in two, beside one that claims all of the first half of the requests.
-fn shares(cause: &str, other: &str) -> (f64, f64, f64) {
+/// in two, beside one that claims all of the first half of the requests and reads no trace: each with its turn.
+fn shares((traced, turn): (bool, usize), other_turn: usize) -> (f64, f64, f64) {
     let text =
         "name = \"a\"\nexpect = \"nothing\"\nduration = \"5s\"\nclass = [{ sleep = \"10ms\" }]";
     let record = build(&Text::parse(text).unwrap());
@@ -31,7 +40,10 @@ fn shares(cause: &str, other: &str) -> (f64, f64, f64) {
     let claims: Vec<Claim> = seen.iter().map(claim).collect();
     let half = &frame.requests[..frame.requests.len() / 2];
     let first: Vec<Claim> = half.iter().map(claim).collect();
-    let claimants = [(cause, claims.as_slice()), (other, first.as_slice())];
+    let claimants = [
+        claimant(&claims, traced, turn),
+        claimant(&first, false, other_turn),
+    ];
     let ledger = settle(&record, frame, &claimants, blanks(&blank), 7);
     let given = |i: usize| ledger.settled[i].unwrap().share.share;
     (given(0), given(1), ledger.unexplained)
@@ -40,7 +52,7 @@ fn shares(cause: &str, other: &str) -> (f64, f64, f64) {
 #[test]
 fn what_blank_requests_waited_for_is_like_what_the_others_did() {
     // The other one has its turn first, and needs no trace.
-    let (own, before, unexplained) = shares("lock-held-over-io", "cpu-saturation");
+    let (own, before, unexplained) = shares((true, 1), 0);
     assert!(
         (0.45..0.55).contains(&before),
         "{before}: it has its own everywhere"
@@ -54,7 +66,7 @@ fn what_blank_requests_waited_for_is_like_what_the_others_did() {
 
 #[test]
 fn only_causes_that_are_read_from_a_trace_get_a_share_of_them() {
-    let (own, other, unexplained) = shares("delayed-ack", "cpu-saturation");
+    let (own, other, unexplained) = shares((false, 0), 1);
     assert!((0.45..0.55).contains(&own), "{own}");
     assert!(
         (0.2..0.3).contains(&other),
@@ -91,10 +103,7 @@ fn of_two_lengths(seen: usize, long_seen: usize) -> slowpath_diagnose::ledger::L
     let mut blank: Vec<u32> = short.into_iter().skip(seen).collect();
     blank.extend(long.into_iter().skip(long_seen));
     blank.sort_unstable();
-    let claimants = [
-        ("lock-contention", locked.as_slice()),
-        ("fixed-delay", delayed.as_slice()),
-    ];
+    let claimants = [claimant(&locked, true, 0), claimant(&delayed, false, 1)];
     settle(&record, &frame, &claimants, blanks(&blank), 7)
 }
 
@@ -126,7 +135,7 @@ fn short_requests_say_nothing_of_those_that_are_never_traced_whole() {
 #[test]
 fn a_few_of_a_kind_do_not_speak_for_the_others() {
     let why = |ledger: &slowpath_diagnose::ledger::Ledger| ledger.split[0].why.clone();
-    let few = of_two_lengths(400, 6);
+    let few = of_two_lengths(400, 3);
     assert_eq!(why(&few), "too few that were as long were traced");
     let many = of_two_lengths(400, 60);
     assert_eq!(why(&many), "before the first byte");

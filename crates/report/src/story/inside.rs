@@ -2,8 +2,8 @@
 
 use slowpath_core::trace::Depth;
 use slowpath_diagnose::diagnosis::{
-    AttributionLine, ChainNode, ChainTree, Diagnosis, EndpointInside, FrameAttribution, NodeKind, Place,
-    TraceView,
+    AttributionLine, ChainNode, ChainTree, Diagnosis, EndpointInside, FrameAttribution, NodeKind,
+    Place, TraceView,
 };
 
 use crate::quantity;
@@ -75,7 +75,10 @@ pub(crate) fn told(diagnosis: &Diagnosis, endpoint: Option<&str>, place: Place) 
         Some(pass) => format!("{} ({pass})", one.endpoint),
         None => one.endpoint.clone(),
     };
-    let mut frames = diagnosis.attribution.iter().filter(|one| one.place == place);
+    let mut frames = diagnosis
+        .attribution
+        .iter()
+        .filter(|one| one.place == place);
     let frame = match endpoint {
         Some(endpoint) => frames.find(|one| label(one) == endpoint),
         None => frames.next().filter(|_| frames.next().is_none()),

@@ -6,7 +6,7 @@ use std::net::SocketAddr;
 use super::lookups::Lookups;
 use super::waits::{comes_unseen, waits};
 use super::{Calls, during, settled};
-use crate::diagnosis::{Place, Phase};
+use crate::diagnosis::{Phase, Place};
 use crate::trace::inside::{Inside, Walked};
 use crate::trace::looked::each_ns;
 use crate::trace::pieces::{Behalf, Hop, How, Piece};

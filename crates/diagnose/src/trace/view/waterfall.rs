@@ -6,7 +6,7 @@ use slowpath_core::trace::{Context, NO_STACK};
 use super::millis;
 use crate::case::Case;
 use crate::diagnosis::{
-    LANES_MAX, Lane, LaneState, LaneStretch, STRETCHES_MAX, Phase, WAKES_MAX, Wake, Waterfall,
+    LANES_MAX, Lane, LaneState, LaneStretch, Phase, STRETCHES_MAX, WAKES_MAX, Wake, Waterfall,
     WaterfallSegment,
 };
 use crate::figures::round;

@@ -176,7 +176,10 @@ impl Walker<'_> {
                 let asked = asked.clamp(wait.begin, wait.end);
                 let before = Wait { end: asked, ..wait };
                 Self::leaf(&before, LeafKind::Unknown(Blank::Loop), call, way);
-                let wait = Wait { begin: asked, ..wait };
+                let wait = Wait {
+                    begin: asked,
+                    ..wait
+                };
                 let sent = at.clamp(wait.begin, wait.end);
                 let hop = Hop {
                     tid,

@@ -109,10 +109,7 @@ fn row(label: &str, note: &str, bars: &[Bar]) -> Markup {
 }
 
 const fn is_network(segment: Phase) -> bool {
-    matches!(
-        segment,
-        Phase::Network | Phase::Unread | Phase::Response
-    )
+    matches!(segment, Phase::Network | Phase::Unread | Phase::Response)
 }
 
 /// All parts of the request, those with room by name.
@@ -145,12 +142,7 @@ fn bar_of(part: &WaterfallSegment, latency_ms: f64) -> Bar {
 
 /// What the client did itself, and its wait for the answer.
 fn client(fall: &Waterfall) -> Vec<Bar> {
-    let own = |segment| {
-        matches!(
-            segment,
-            Phase::Queued | Phase::ClientLag | Phase::Connect
-        )
-    };
+    let own = |segment| matches!(segment, Phase::Queued | Phase::ClientLag | Phase::Connect);
     let mut bars = parts(fall, own);
     let mut rest = fall.segments.iter().filter(|part| !own(part.segment));
     if let Some(first) = rest.next() {
