@@ -22,7 +22,7 @@ use crate::frame::Frame;
 
 /// Requests of an endpoint that are told from the client's record alone, at most, of the slow ones
 /// and of the others each.
-const UNTRACED_MOST: usize = 1_000;
+const UNTRACED_MOST: usize = 400;
 /// Slow requests of a length are spoken for by so many of them that were followed; of fewer the
 /// shares would be one request's.
 const FOLLOWED_LEAST: usize = 3;

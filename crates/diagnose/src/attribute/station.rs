@@ -16,7 +16,7 @@ use crate::trace::index::TrafficKind;
 use crate::trace::inside::Inside;
 
 /// So many requests are enough to tell the number of places, and are judged in a moment.
-const VISITS_MOST: usize = 8_000;
+const VISITS_MOST: usize = 4_000;
 /// Requests before the first slow one that are looked at: they may still be there when it comes.
 const VISITS_BEFORE: usize = 1_000;
 /// With more endpoints than that, not every set of them is tried, but each alone, with one other, and

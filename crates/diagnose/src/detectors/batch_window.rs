@@ -29,6 +29,9 @@ const LATER_MOST: f64 = 0.75;
 /// A shorter window is what a wake-up takes.
 const WINDOW_LEAST_NS: f64 = 3.0 * MILLISECOND as f64;
 
+/// Requests that are looked at, from the first on: they hold more batches than it takes.
+const MOST: usize = 20_000;
+
 /// See the module.
 pub(super) static DETECTOR: Detector = Detector {
     examine: Examine::Endpoint(examine),
@@ -47,7 +50,7 @@ fn examine(case: &Case<'_>, endpoint: &EndpointCase) -> Verdict {
     let batches = batches(case, endpoint);
     let several: Vec<&Batch> = batches.iter().filter(|batch| batch.requests.len() > 1).collect();
     let batched: usize = several.iter().map(|batch| batch.requests.len()).sum();
-    let share = batched as f64 / endpoint.completed.len().max(1) as f64;
+    let share = batched as f64 / endpoint.completed.len().clamp(1, MOST) as f64;
     if several.len() < BATCHES_LEAST || share < BATCHED_LEAST {
         return Verdict::Absent(format!("{} of the requests end together with others", percent(share)));
     }
@@ -122,6 +125,7 @@ fn batches(case: &Case<'_>, endpoint: &EndpointCase) -> Vec<Batch> {
     let mut all: Vec<(u64, u64, u32)> = endpoint
         .completed
         .iter()
+        .take(MOST)
         .filter_map(|&i| {
             let sample = case.sample(i);
             Some((sample.first_byte()?.get(), sample.sent()?.get(), i))

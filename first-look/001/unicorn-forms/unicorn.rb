@@ -1,0 +1,2 @@
+worker_processes 6
+preload_app true

@@ -1,0 +1,3 @@
+#!/bin/sh
+# start-redis.sh PORT DIR
+exec redis-server --port "$1" --bind 127.0.0.1 --dir "$2" --save "" --appendonly no --daemonize no
