@@ -61,6 +61,7 @@ impl StateSet {
     pub const KINDS: usize = 19;
 
     /// The states of both.
+    #[must_use]
     pub const fn and(self, other: Self) -> Self {
         Self(self.0 | other.0)
     }

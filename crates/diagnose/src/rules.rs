@@ -9,7 +9,7 @@ use slowpath_core::nanos::MILLISECOND;
 
 use crate::attribute::EndpointAttribution;
 use crate::case::{Case, EndpointCase};
-use crate::diagnosis::{Culprit, Grade, Place, Source};
+use crate::diagnosis::{Culprit, Evidence, Grade, Place, Source};
 use crate::predict::without_waits;
 use crate::trace::looked::{each_ns, touched};
 use crate::verdict::{Amount, Claim, Found, Verdict, evidence, human, percent};
@@ -188,7 +188,7 @@ pub(crate) fn found(case: &Case<'_>, endpoint: &EndpointCase, cause: &str) -> Op
         return None;
     }
     let line = largest(case, endpoint, attribution, place, rule)?;
-    let text = format!(
+    let claims_text = format!(
         "{} of {} followed requests wait so, {} each in the median{}",
         touched(&claims),
         attribution.paths.len(),
@@ -199,21 +199,6 @@ pub(crate) fn found(case: &Case<'_>, endpoint: &EndpointCase, cause: &str) -> Op
             ""
         },
     );
-    let mut evidences = vec![evidence(Source::Trace, "trace", text)];
-    if let Some(station) = attribution
-        .station
-        .as_ref()
-        .filter(|s| line.state == Some(State::Queued(s.place)))
-    {
-        let text = format!(
-            "{} places fit the recorded arrivals and departures: {} requests waited for one, which leaves {} of \
-             the scatter of service times",
-            station.fit.places,
-            station.fit.queued,
-            percent(station.fit.error_ratio)
-        );
-        evidences.push(evidence(Source::Client, "sent_ns", text));
-    }
     Some(Verdict::Found(Found {
         place,
         prediction: without_waits(case, endpoint, place, inside.of_endpoint(endpoint), &claims),
@@ -225,13 +210,30 @@ pub(crate) fn found(case: &Case<'_>, endpoint: &EndpointCase, cause: &str) -> Op
             attribution.phrase(&line),
             rule.remedy
         ),
-        evidence: evidences,
+        evidence: evidences(attribution, &line, &claims_text),
         culprit: Culprit {
             thread: (!line.actor.thread.is_empty()).then(|| line.actor.thread.clone()),
             stack: line.actor.stack.clone(),
             ..Culprit::default()
         },
     }))
+}
+
+/// What a rule rests on: the trace, and the station that fits if it is one.
+fn evidences(attribution: &EndpointAttribution, line: &Line, text: &str) -> Vec<Evidence> {
+    let mut all = vec![evidence(Source::Trace, "trace", text.to_owned())];
+    let station = attribution.station.as_ref();
+    if let Some(station) = station.filter(|s| line.state == Some(State::Queued(s.place))) {
+        let text = format!(
+            "{} places fit the recorded arrivals and departures: {} requests waited for one, which leaves {} of \
+             the scatter of service times",
+            station.fit.places,
+            station.fit.queued,
+            percent(station.fit.error_ratio)
+        );
+        all.push(evidence(Source::Client, "sent_ns", text));
+    }
+    all
 }
 
 /// The largest line of what a rule matches.

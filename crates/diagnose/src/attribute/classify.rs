@@ -158,7 +158,18 @@ impl<'c, 'r> Classifier<'c, 'r> {
             }
             self.push(&mut slices, piece, (at, piece.end), &seen);
         }
-        overlay(&mut slices, &self.throttled, |slice| {
+        self.lay_counters_over(&mut slices);
+        Path {
+            sample: walked.joined.sample,
+            slow: walked.slow,
+            weight: 1.0,
+            slices,
+        }
+    }
+
+    /// Intervals of the target's counters, over what the trace leaves open.
+    fn lay_counters_over(&self, slices: &mut Vec<Slice>) {
+        overlay(slices, &self.throttled, |slice| {
             let idle = State::Runnable(CpuUser::Idle);
             let waits = slice.state == idle || slice.state == State::Runnable(CpuUser::Unknown);
             let throttled = State::Runnable(CpuUser::Throttled);
@@ -169,7 +180,7 @@ impl<'c, 'r> Classifier<'c, 'r> {
                 ..*slice
             })
         });
-        overlay(&mut slices, &self.paused, |slice| {
+        overlay(slices, &self.paused, |slice| {
             let unknown = matches!(slice.state, State::Unknown(_) | State::Lock);
             unknown.then_some(Slice {
                 state: State::Paused,
@@ -179,12 +190,6 @@ impl<'c, 'r> Classifier<'c, 'r> {
                 ..*slice
             })
         });
-        Path {
-            sample: walked.joined.sample,
-            slow: walked.slow,
-            weight: 1.0,
-            slices,
-        }
     }
 
     fn push(
@@ -560,8 +565,7 @@ fn disk(leaf: &Leaf, io: Option<Io>) -> State {
         Some(Io::Sync) => State::Disk(DiskUse::Sync),
         Some(Io::Writeback) => State::Disk(DiskUse::Write),
         Some(Io::Pipe | Io::Terminal) => State::SendBlocked,
-        Some(Io::Read) => State::Disk(DiskUse::Read),
         None if leaf.call == Some(Call::Sync) => State::Disk(DiskUse::Sync),
-        None => State::Disk(DiskUse::Read),
+        Some(Io::Read) | None => State::Disk(DiskUse::Read),
     }
 }

@@ -7,6 +7,7 @@ use std::net::SocketAddr;
 use slowpath_attribution::stations::{Fit, Visit, fit};
 use slowpath_attribution::words;
 use slowpath_attribution::{Actor, Basis, Holder, Path, Phase, Place, Reason, Slice, State};
+use slowpath_core::nanos::{Nanos, Span};
 use slowpath_core::sample::NONE;
 
 use super::overlay;
@@ -54,8 +55,8 @@ const OPEN_LEAST: f64 = 0.5;
 #[derive(Debug)]
 pub(crate) struct Station {
     pub(crate) fit: Fit,
-    /// Positions of the requests that the fit is of, in its order.
-    samples: Vec<u32>,
+    /// By the position of a request, its place in the fit.
+    by_sample: BTreeMap<u32, usize>,
     /// The endpoints whose requests hold the places, the one with most time first.
     pub(crate) held_by: Vec<String>,
     /// What kind of places it has, once it was laid over paths.
@@ -92,7 +93,7 @@ impl Station {
             .filter_map(|(class, _)| Some(case.endpoints.get(usize::from(*class))?.name.clone()))
             .collect();
         Some(Self {
-            samples,
+            by_sample: samples.into_iter().zip(0..).collect(),
             held_by,
             place: if fit.places == 1 {
                 Place::One
@@ -112,6 +113,14 @@ impl Station {
         }
     }
 
+    /// From when to when a request waits for a place.
+    fn waits(&self, case: &Case<'_>, path: &Path) -> Option<(u64, u64)> {
+        let place = self.by_sample.get(&path.sample)?;
+        let start = self.fit.starts[*place];
+        let sent = case.sample(path.sample).sent()?.get();
+        (start > sent).then_some((sent, start))
+    }
+
     /// Lays it over paths where these leave open what was waited for; `None` if they say otherwise.
     pub(super) fn lay_over(
         mut self,
@@ -119,34 +128,112 @@ impl Station {
         paths: &mut [Path],
         actors: &mut Vec<Actor>,
     ) -> Option<Self> {
-        let starts: BTreeMap<u32, u64> = self
-            .samples
-            .iter()
-            .copied()
-            .zip(self.fit.starts.iter().copied())
-            .collect();
-        let waits = |path: &Path| -> Option<(u64, u64)> {
-            let start = *starts.get(&path.sample)?;
-            let sent = case.sample(path.sample).sent()?.get();
-            (start > sent).then_some((sent, start))
+        let inside = case.inside();
+        let slow = paths.iter().filter(|path| path.slow);
+        let waits: Vec<(u64, u64)> = slow.filter_map(|path| self.waits(case, path)).collect();
+        let plausible = self.fit.plausible;
+        let before =
+            inside.is_some_and(|inside| is_before_the_calls(case, inside, &waits, plausible.1));
+        let workers = inside.and_then(|inside| workers(inside, plausible, before));
+        let is_open = Open {
+            replies: before || workers.is_some(),
         };
-        let before = case.inside().is_some_and(|inside| {
-            let waits: Vec<(u64, u64)> = paths
-                .iter()
-                .filter(|path| path.slow)
-                .filter_map(&waits)
-                .collect();
-            is_before_the_calls(case, inside, &waits, self.fit.plausible.1)
-        });
-        let places_of = case
-            .inside()
-            .and_then(|inside| workers(inside, self.fit.plausible, before));
-        let ours = before || places_of.is_some();
-        let is_open = |state: State| is_open(state) || ours && state == State::Reply;
-        let (mut open_ns, mut all_ns) = (0, 0);
-        let (mut places, mut held) = (BTreeMap::<Place, u64>::new(), Doing::default());
-        for path in paths.iter() {
-            let wait = waits(path);
+        let seen = Seen::of(case, &self, paths, is_open);
+        if seen.all_ns == 0 || (seen.open_ns as f64) < OPEN_LEAST * seen.all_ns as f64 {
+            return None;
+        }
+        if let Some(place) = seen.place() {
+            self.place = place;
+        } else if let Some((process, count)) = workers {
+            (self.place, self.peer, self.fit.places) = (Place::Workers, process, count);
+        } else if let Some((remote, count)) =
+            inside.and_then(|inside| connections(case, inside, plausible))
+        {
+            (self.place, self.peer, self.fit.places) = (Place::Connections, remote, count);
+        }
+        let (activity, actor) = seen.doing.most(actors, &self.peer);
+        if self.place == Place::Workers {
+            let own = &mut actors[actor as usize];
+            own.process = std::mem::take(&mut own.peer);
+            own.thread.clear();
+        }
+        let basis = if inside.is_some() {
+            Basis::Traced
+        } else {
+            Basis::Pattern
+        };
+        for path in paths.iter_mut() {
+            let Some((begin, end)) = self.waits(case, path) else {
+                continue;
+            };
+            let at = |ns: u64| Nanos::new(ns.max(1));
+            overlay(
+                &mut path.slices,
+                &[Span::new(at(begin), at(end))],
+                |slice| {
+                    let known = matches!(slice.state, State::Queued(place) if is_kind(place));
+                    (is_open.holds(slice) && !known).then_some(Slice {
+                        state: State::Queued(self.place),
+                        holder: Holder::AnotherRequest,
+                        activity,
+                        actor,
+                        basis,
+                        ..*slice
+                    })
+                },
+            );
+        }
+        Some(self)
+    }
+}
+
+/// Whether what kind of place it is is known from more than how many there are.
+const fn is_kind(place: Place) -> bool {
+    !matches!(place, Place::Permits | Place::One)
+}
+
+/// Which slices leave open whether a request waits for a place.
+#[derive(Clone, Copy)]
+struct Open {
+    /// Replies do as well: what is waited for may be a place to ask from.
+    replies: bool,
+}
+
+impl Open {
+    fn holds(self, slice: &Slice) -> bool {
+        let open = match slice.state {
+            State::Queued(_) => true,
+            State::Reply => self.replies,
+            // A thread that sleeps for its own request waits for no place, and a lock whose holder is known is one.
+            State::Sleep => slice.holder != Holder::ThisRequest,
+            State::Lock => slice.holder == Holder::Unknown,
+            State::Unknown(reason) => {
+                !matches!(reason, Reason::Network | Reason::NotSeen | Reason::TooFew)
+            }
+            _ => false,
+        };
+        open && slice.phase != Phase::Queued
+    }
+}
+
+/// What paths say of the time in which requests wait for a place.
+#[derive(Debug, Default)]
+struct Seen {
+    /// All of it, of slow requests, and that which leaves it open.
+    all_ns: u64,
+    open_ns: u64,
+    /// Kinds of places that are known already.
+    places: BTreeMap<Place, u64>,
+    /// What requests do that have a place.
+    doing: Doing,
+}
+
+impl Seen {
+    fn of(case: &Case<'_>, station: &Station, paths: &[Path], is_open: Open) -> Self {
+        let mut seen = Self::default();
+        for path in paths {
+            let wait = station.waits(case, path);
+            let begun = wait.map_or(0, |(_, start)| start);
             for slice in path
                 .slices
                 .iter()
@@ -156,69 +243,25 @@ impl Station {
                     slice.end.min(end).saturating_sub(slice.begin.max(begin))
                 });
                 if path.slow {
-                    all_ns += within;
-                    if is_open(slice.state) {
-                        open_ns += within;
-                    }
+                    seen.all_ns += within;
+                    seen.open_ns += if is_open.holds(slice) { within } else { 0 };
                     if let State::Queued(place) = slice.state {
-                        *places.entry(place).or_default() += within;
+                        *seen.places.entry(place).or_default() += within;
                     }
                 }
-                let begun = starts.get(&path.sample).copied().unwrap_or(slice.begin);
                 if slice.begin >= begun && matches!(slice.phase, Phase::Service | Phase::Unread) {
-                    held.add(slice);
+                    seen.doing.add(slice);
                 }
             }
         }
-        if all_ns == 0 || (open_ns as f64) < OPEN_LEAST * all_ns as f64 {
-            return None;
-        }
-        let seen = places.into_iter().max_by_key(|(_, ns)| *ns);
-        let is_kind = |place: Place| !matches!(place, Place::Permits | Place::One);
-        match seen.filter(|(place, ns)| is_kind(*place) && 2 * ns >= open_ns) {
-            Some((place, _)) => self.place = place,
-            None => {
-                if let Some((process, count)) = places_of {
-                    (self.place, self.peer, self.fit.places) = (Place::Workers, process, count);
-                } else if let Some((remote, count)) = case
-                    .inside()
-                    .and_then(|inside| connections(case, inside, self.fit.plausible))
-                {
-                    (self.place, self.peer, self.fit.places) = (Place::Connections, remote, count);
-                }
-            }
-        }
-        let (activity, actor) = held.most(actors, &self.peer);
-        if self.place == Place::Workers {
-            let own = &mut actors[actor as usize];
-            own.process = std::mem::take(&mut own.peer);
-            own.thread.clear();
-        }
-        let (place, traced) = (self.place, case.inside().is_some());
-        for path in paths.iter_mut() {
-            let Some((begin, end)) = waits(path) else {
-                continue;
-            };
-            let at = |ns: u64| slowpath_core::nanos::Nanos::new(ns.max(1));
-            let span = slowpath_core::nanos::Span::new(at(begin), at(end));
-            overlay(&mut path.slices, &[span], |slice| {
-                let open = is_open(slice.state) && slice.phase != Phase::Queued;
-                let known = matches!(slice.state, State::Queued(place) if is_kind(place));
-                (open && !known).then_some(Slice {
-                    state: State::Queued(place),
-                    holder: Holder::AnotherRequest,
-                    activity,
-                    actor,
-                    basis: if traced {
-                        Basis::Traced
-                    } else {
-                        Basis::Pattern
-                    },
-                    ..*slice
-                })
-            });
-        }
-        Some(self)
+        seen
+    }
+
+    /// The kind that most of the waiting is known to be for, if it is.
+    fn place(&self) -> Option<Place> {
+        let most = self.places.iter().max_by_key(|(_, ns)| **ns);
+        most.filter(|(place, ns)| is_kind(**place) && 2 * **ns >= self.open_ns)
+            .map(|(place, _)| *place)
     }
 }
 
@@ -285,24 +328,6 @@ impl Doing {
         actors.push(actor);
         (state, (actors.len() - 1) as u32)
     }
-}
-
-/// Whether a request that is in this state may be waiting for a place.
-const fn is_open(state: State) -> bool {
-    matches!(
-        state,
-        State::Queued(_)
-            | State::Sleep
-            | State::Lock
-            | State::Unknown(
-                Reason::Parked
-                    | Reason::LoopWaits
-                    | Reason::Holder
-                    | Reason::NoWaker
-                    | Reason::NotTraced
-                    | Reason::OtherEnd
-            )
-    )
 }
 
 /// The sets of endpoints that may share a station with one.

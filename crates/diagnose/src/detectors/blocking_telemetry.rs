@@ -55,7 +55,7 @@ fn examine(case: &Case<'_>, endpoint: &EndpointCase, looked: &Looked<'_>) -> Ver
     if waited.is_empty() {
         let n = looked.join.walked.len();
         let text = format!("none of {n} requests waited for what is known as a collector of telemetry");
-        return unknown(looked, calls, known).unwrap_or_else(|| Verdict::Absent(text));
+        return unknown(looked, calls, known).unwrap_or(Verdict::Absent(text));
     }
     if is_collector(inside) {
         return Verdict::Absent("the target collects telemetry itself: to send it on is its work".to_owned());

@@ -68,7 +68,7 @@ fn examine(case: &Case<'_>, endpoint: &EndpointCase, looked: &Looked<'_>) -> Ver
     let unknown = met.unknown(looked, calls, met.known);
     if met.waited.is_empty() {
         let text = format!("none of {n} requests waited for one reply from another server");
-        return unknown.unwrap_or_else(|| Verdict::Absent(text));
+        return unknown.unwrap_or(Verdict::Absent(text));
     }
     let claims: Vec<Claim> = met.waited.iter().map(|w| w.claim).collect();
     if let Some(blind) = looked.too_small(case, endpoint, &claims) {
@@ -82,7 +82,7 @@ fn examine(case: &Case<'_>, endpoint: &EndpointCase, looked: &Looked<'_>) -> Ver
     }
     if place == Place::Tail && !met.waited.iter().any(|w| w.slow) {
         let text = "no slow request that was followed waited for one reply from another server".to_owned();
-        return unknown.unwrap_or_else(|| Verdict::Absent(text));
+        return unknown.unwrap_or(Verdict::Absent(text));
     }
     let each = typical_ns(&met.waited, place);
     if place == Place::Floor && each < FLOOR_LEAST_NS {
@@ -90,7 +90,7 @@ fn examine(case: &Case<'_>, endpoint: &EndpointCase, looked: &Looked<'_>) -> Ver
             "requests wait {} for replies from others, in the median: as much as asking takes",
             human(each)
         );
-        return unknown.unwrap_or_else(|| Verdict::Absent(text));
+        return unknown.unwrap_or(Verdict::Absent(text));
     }
     // What is seen of the few that can be followed is no bound of what all wait.
     match met.unknown(looked, calls, met.whole) {

@@ -11,7 +11,7 @@ use crate::predict::without_waits;
 use crate::trace::calls::Unanswered;
 use crate::trace::inside::Walked;
 use crate::trace::looked::Looked;
-use crate::trace::pieces::LeafKind;
+use crate::trace::pieces::{LeafKind, Piece};
 use crate::verdict::{Amount, Claim, Found, Verdict, evidence, human, plural};
 use slowpath_attribution::Phase;
 
@@ -96,7 +96,7 @@ fn wait<'a>(walked: &'a Walked, unanswered: &'a [Unanswered]) -> Option<Wait<'a>
     let first = unanswered.partition_point(|question| question.begin < begin);
     let question = unanswered.get(first).filter(|question| question.begin < end)?;
     let waits = walked.pieces.iter().filter(|piece| piece.begin >= question.begin);
-    let computed: u64 = waits.filter(|p| p.leaf.kind == LeafKind::Cpu).map(|p| p.len_ns()).sum();
+    let computed: u64 = waits.filter(|p| p.leaf.kind == LeafKind::Cpu).map(Piece::len_ns).sum();
     let lasts_ns = end - question.begin;
     (2 * lasts_ns > end - begin && 2 * computed < lasts_ns).then_some(Wait {
         walked,

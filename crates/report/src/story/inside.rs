@@ -41,26 +41,6 @@ pub(crate) struct Chain {
     waiters: Option<(usize, usize)>,
 }
 
-/// The inside of what a question is about, if it was traced.
-pub(crate) fn of<'a>(
-    diagnosis: &'a Diagnosis,
-    label: Option<&str>,
-    place: Place,
-) -> Option<(&'a EndpointInside, &'a ChainTree)> {
-    let view = diagnosis.trace.as_ref()?;
-    let mut endpoints = view.endpoints.iter();
-    let inside = match label {
-        Some(label) => endpoints.find(|one| self::label(one) == label)?,
-        None => super::questions::only(&view.endpoints)?,
-    };
-    let tree = match place {
-        Place::Tail => inside.tail.as_ref()?,
-        Place::Floor => inside.floor.as_ref()?,
-        Place::Errors | Place::Throughput => return None,
-    };
-    Some((inside, tree))
-}
-
 /// The endpoint's name, with that of its pass.
 pub(crate) fn label(inside: &EndpointInside) -> String {
     match &inside.pass {

@@ -132,6 +132,7 @@ pub(crate) fn diagnosis(other: &str) -> Diagnosis {
         users: Vec::new(),
         connections: connections(),
         logs_unseen: None,
+        attribution: Vec::new(),
         findings: findings(),
         cleared: cleared(),
         blind: vec![Blind {
