@@ -158,5 +158,5 @@ fn the_shape_check_sees_what_is_wrong() {
 #[test]
 fn json_ends_with_a_newline_and_keeps_the_order_of_the_fields() {
     let text = slowpath_report::json(&sample::diagnosis("static"));
-    assert!(text.starts_with("{\n  \"schema\": \"slowpath.report/1\",\n") && text.ends_with("}\n"));
+    assert!(text.starts_with("{\n  \"schema\": \"slowpath.report/2\",\n") && text.ends_with("}\n"));
 }
