@@ -71,8 +71,23 @@ pub struct Fit {
 
 /// Fits a station to visits that are in order of arrival; `None` if none fits.
 pub fn fit(visits: &[Visit]) -> Option<Fit> {
-    let starts = starts(visits);
-    let most = starts.iter().map(Vec::len).max()?.min(PLACES_MOST);
+    fit_by(visits, None)
+}
+
+/// Fits a station of one place that requests of one class alone hold for long: all others wait until these have
+/// gone, and not for each other. So does a lock that one endpoint holds over a call.
+pub fn fit_behind(visits: &[Visit], class: u16) -> Option<Fit> {
+    fit_by(visits, Some(class))
+}
+
+fn fit_by(visits: &[Visit], holders: Option<u16>) -> Option<Fit> {
+    let starts = starts(visits, holders);
+    let there = starts.iter().map(Vec::len).max()?.min(PLACES_MOST);
+    let most = if holders.is_some() {
+        there.min(1) + 1
+    } else {
+        there
+    };
     let met: Vec<usize> = (0..visits.len())
         .filter(|&i| !starts[i].is_empty())
         .collect();
@@ -121,14 +136,24 @@ pub fn fit(visits: &[Visit]) -> Option<Fit> {
 
 /// For each visit the departures of those that were there when it came, latest first: with k places
 /// it starts at the k-th of them.
-fn starts(visits: &[Visit]) -> Vec<Vec<u64>> {
+fn starts(visits: &[Visit], holders: Option<u16>) -> Vec<Vec<u64>> {
     let mut there: BTreeMap<u32, Vec<u64>> = BTreeMap::new();
     let of = |visit: &Visit| {
         let line = there.entry(visit.line).or_default();
         line.retain(|&done| done > visit.arrival);
-        let ahead: Vec<u64> = line.iter().rev().take(PLACES_MOST).copied().collect();
-        let place = line.partition_point(|&done| done <= visit.done);
-        line.insert(place, visit.done);
+        let holds = holders.is_none_or(|class| class == visit.class);
+        if holders.is_some() && holds {
+            line.push(visit.done);
+            return Vec::new();
+        }
+        let ahead: Vec<u64> = match holders {
+            Some(_) => line.iter().max().copied().into_iter().collect(),
+            None => line.iter().rev().take(PLACES_MOST).copied().collect(),
+        };
+        if holds {
+            let place = line.partition_point(|&done| done <= visit.done);
+            line.insert(place, visit.done);
+        }
         ahead
     };
     visits.iter().map(of).collect()
@@ -324,6 +349,33 @@ mod tests {
     fn where_requests_do_not_wait_for_each_other_nothing_fits() {
         let visits = through(500, 4e6, |n| (0, (20e6 * (0.2 + 3.0 * n.next())) as u64));
         assert_eq!(fit(&visits), None);
+    }
+
+    #[test]
+    fn a_class_that_all_others_wait_for_is_found_though_these_drain_at_once() {
+        let mut visits = through(500, 10e6, |n| {
+            if n.next() < 0.03 {
+                (1, spread(n, 120e6))
+            } else {
+                (0, spread(n, 2e6))
+            }
+        });
+        let holders: Vec<Visit> = visits.iter().filter(|v| v.class == 1).copied().collect();
+        for visit in visits.iter_mut().filter(|visit| visit.class == 0) {
+            let behind = holders
+                .iter()
+                .filter(|h| h.arrival <= visit.arrival && h.done > visit.arrival);
+            if let Some(last) = behind.map(|holder| holder.done).max() {
+                visit.done += last - visit.arrival;
+                visit.slow = true;
+            }
+        }
+        assert_eq!(fit(&visits), None);
+        let fit = fit_behind(&visits, 1).unwrap();
+        assert_eq!((fit.places, fit.held_by[0].0), (1, 1));
+        assert!(fit.explained > 0.8, "{}", fit.explained);
+        let alone = through(500, 10e6, |n| (u16::from(n.next() < 0.03), spread(n, 20e6)));
+        assert_eq!(fit_behind(&alone, 1), None);
     }
 
     #[test]

@@ -14,8 +14,8 @@ use crate::trace::inside::Inside;
 
 /// A thread that has ended a job looks for the next one at once, and is blocked within this time if there is none.
 const IDLE_AFTER_NS: u64 = 500_000;
-/// A thread of a pool waits at its queue, and in its jobs; one that waits for many files does so each time.
-const POLLS_MOST: f64 = 0.1;
+/// A thread of a pool waits at its queue, which is a futex, when it has ended a job; a selector or an event loop does not.
+const AT_QUEUE_LEAST: f64 = 0.8;
 
 /// The jobs of the threads that requests are handed to.
 #[derive(Debug, Default)]
@@ -49,9 +49,6 @@ impl Executors {
                 }
             }
         }
-        executors
-            .ends
-            .retain(|&tid, _| !waits_for_many(inside, tid));
         for all in executors
             .ends
             .values_mut()
@@ -59,6 +56,9 @@ impl Executors {
         {
             all.sort_unstable();
         }
+        executors
+            .ends
+            .retain(|&tid, ends| !waits_elsewhere(inside, tid, ends));
         executors
     }
 
@@ -73,9 +73,7 @@ impl Executors {
         let woken = begins.partition_point(|&at| at <= end).checked_sub(1);
         before.max(woken.map(|place| begins[place]))
     }
-}
 
-impl Executors {
     /// Whether a thread has no job at an instant: it is blocked since just after it ended one.
     pub(super) fn is_idle(&self, inside: &Inside<'_>, tid: u32, at: u64) -> bool {
         let offs = inside.index.offs(tid, at, at.saturating_add(1));
@@ -88,15 +86,17 @@ impl Executors {
     }
 }
 
-/// Whether a thread waits for one of many files: it serves what comes by turns, and has no jobs.
-fn waits_for_many(inside: &Inside<'_>, tid: u32) -> bool {
-    let offs = inside
-        .index
-        .offs(tid, 0, u64::MAX)
-        .iter()
-        .filter(|off| off.why == Why::Sleeping);
-    // Without a stack it is not known for most calls what a thread waits in.
-    let calls: Vec<Call> = offs.filter_map(|off| inside.stacks.call_in(off)).collect();
-    let polls = calls.iter().filter(|&&call| call == Call::Poll).count();
-    polls as f64 > POLLS_MOST * calls.len() as f64
+/// Whether a thread waits for its next job otherwise than at a queue: one that waits for many files serves what comes
+/// by turns, and has no jobs.
+fn waits_elsewhere(inside: &Inside<'_>, tid: u32, ends: &[u64]) -> bool {
+    let (mut at_queue, mut all) = (0_usize, 0_usize);
+    for off in inside.index.offs(tid, 0, u64::MAX) {
+        let last = ends.partition_point(|&end| end <= off.begin).checked_sub(1);
+        let is_after_job = last.is_some_and(|place| off.begin - ends[place] <= IDLE_AFTER_NS);
+        if off.why == Why::Sleeping && is_after_job {
+            all += 1;
+            at_queue += usize::from(inside.stacks.call_in(off) == Some(Call::Futex));
+        }
+    }
+    (at_queue as f64) < AT_QUEUE_LEAST * all as f64
 }

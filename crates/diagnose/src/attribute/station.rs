@@ -4,7 +4,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::SocketAddr;
 
-use slowpath_attribution::stations::{Fit, Visit, fit};
+use slowpath_attribution::stations::{Fit, Visit, fit, fit_behind};
 use slowpath_attribution::words;
 use slowpath_attribution::{Actor, Basis, Holder, Path, Phase, Place, Reason, Slice, State};
 use slowpath_core::nanos::{Nanos, Span};
@@ -84,7 +84,20 @@ impl Station {
 
     fn in_set(case: &Case<'_>, endpoint: &EndpointCase, set: &[usize]) -> Option<Self> {
         let (samples, visits) = visits(case, endpoint, set);
-        let fit = fit(&visits).filter(|fit| fit.explained >= EXPLAINED_LEAST)?;
+        let mut fits: Vec<Fit> = fit(&visits).into_iter().collect();
+        if let [one, other] = set {
+            let class = if *one == usize::from(endpoint.index) {
+                *other
+            } else {
+                *one
+            };
+            fits.extend(fit_behind(&visits, class as u16));
+        }
+        let worth = |fit: &Fit| fit.explained - fit.error_ratio;
+        let best = fits
+            .into_iter()
+            .max_by(|a, b| worth(a).total_cmp(&worth(b)));
+        let fit = best.filter(|fit| fit.explained >= EXPLAINED_LEAST)?;
         let holds = fit
             .held_by
             .iter()
