@@ -5,9 +5,9 @@ use std::collections::BTreeMap;
 use crate::mass::StateSet;
 use crate::slice::{Actor, Basis, Holder, Path, Phase, Slice, State};
 
-/// Lines that are told apart, at most; what is left is one line more.
+/// Lines that are listed, at most; what is left is one line more.
 const LINES_MOST: usize = 12;
-/// A line below this share is not told apart: it would say nothing that a reader acts on.
+/// A line below this share is not listed: it would say nothing that a reader acts on.
 const LINE_LEAST: f64 = 0.01;
 
 /// A part of the excess.
@@ -17,7 +17,7 @@ pub struct Line {
     pub share: f64,
     /// Where most of it lies in the request.
     pub phase: Phase,
-    /// What was waited for; `None` for the sum of what is too small to be told apart.
+    /// What was waited for; `None` for the sum of what is too small to be listed.
     pub state: Option<State>,
     /// Who had that.
     pub holder: Holder,
@@ -62,7 +62,7 @@ struct Cell {
 /// Where the excess went: what slow requests have more of than the others, on average. Where all
 /// paths are of one kind (a floor), it is all of their time. Waiting for a connection of the load
 /// generator is left out: it is waiting for what kept the connections busy. `unobserved` is the share
-/// of the excess of which no path tells, with the reason.
+/// of the excess that no path covers, with the reason.
 pub fn breakdown(paths: &[Path], actors: &[Actor], unobserved: (f64, State)) -> Breakdown {
     let cells = cells(paths, actors);
     let weights = Weights::of(paths);

@@ -9,7 +9,7 @@
 
 use std::collections::BTreeMap;
 
-/// More places than that are not told apart from none: a queue before 64 places takes more requests
+/// More places than that are not distinguished from none: a queue before 64 places takes more requests
 /// at a time than a load of this size keeps under way.
 const PLACES_MOST: usize = 64;
 /// Fewer requests that waited say nothing of k: the error of a median of absolute deviations is then
@@ -26,7 +26,7 @@ const ALONE_LEAST: usize = 10;
 const UNDERSHOOT_MOST: f64 = 0.2;
 /// … by this factor below their lower decile: what stood still and then drains does that.
 const UNDERSHOOT: f64 = 0.5;
-/// Numbers of places whose errors are within this factor of the least are not told apart: the errors of the two halves
+/// Numbers of places whose errors are within this factor of the least are not distinguished: the errors of the two halves
 /// of one run differ by as much.
 const ALIKE: f64 = 1.3;
 /// Both halves of the run must agree on k to this many places for each place: k is known to a
@@ -64,7 +64,7 @@ pub struct Fit {
     pub error_ratio: f64,
     /// The share of the waiting of slow requests that was waiting for a place, from 0 to 1.
     pub explained: f64,
-    /// By whom the places were held while slow requests waited: classes with their share, largest
+    /// Which requests held the places while slow requests waited: classes with their share, largest
     /// first.
     pub held_by: Vec<(u16, f64)>,
 }
@@ -182,7 +182,7 @@ fn error(visits: &[Visit], starts: &[Vec<u64>], of: &[usize], places: usize) -> 
             alone.entry(visit.class).or_default().push(own);
         }
     }
-    // What a service takes is told by those that met no other, whatever k is.
+    // What a service takes is known from those that met no other, whatever k is.
     let usual = |(class, all): (u16, Vec<f64>)| match alone.remove(&class) {
         Some(alone) if alone.len() >= ALONE_LEAST => (class, middle(alone, 0.5)),
         _ => (class, middle(all, 0.5)),

@@ -20,7 +20,7 @@ use crate::case::{Case, EndpointCase};
 use crate::diagnosis::Place;
 use crate::frame::Frame;
 
-/// Requests of an endpoint that are told from the client's record alone, at most, of the slow ones
+/// Requests of an endpoint that are read from the client's record alone, at most, of the slow ones
 /// and of the others each.
 const UNTRACED_MOST: usize = 400;
 /// Slow requests of a length are spoken for by so many of them that were followed; of fewer the
@@ -39,7 +39,7 @@ pub(crate) struct EndpointAttribution {
     pub(crate) station: Option<Station>,
 }
 
-/// One frame of an endpoint: its paths, weighted, and the share of its excess of which none tells.
+/// One frame of an endpoint: its paths, weighted, and the share of its excess that none covers.
 #[derive(Debug)]
 pub(crate) struct FramePaths {
     pub(crate) paths: Vec<Path>,

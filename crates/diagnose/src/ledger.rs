@@ -88,7 +88,7 @@ pub enum Trust {
     Supported,
     /// It only coincides.
     Suspected,
-    /// It cannot be told from others.
+    /// It cannot be distinguished from others.
     Lead,
 }
 

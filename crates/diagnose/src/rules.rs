@@ -41,7 +41,7 @@ struct Rule {
 static RULES: &[Rule] = &[
     Rule {
         cause: name::WORKER_POOL_EXHAUSTION,
-        // Workers that compute are short of CPUs as well: their detector tells that.
+        // Workers that compute are short of CPUs as well: their detector knows that.
         matches: |s| match s.state {
             State::Queued(StationPlace::Executor) => s.holder == Holder::AnotherRequest,
             State::Queued(StationPlace::Workers) => {
@@ -132,7 +132,7 @@ const fn waits(activity: State) -> bool {
     )
 }
 
-/// Whether the kind of place that a cause stands for is told by nothing but how many there are: then it rules out no other
+/// Whether the kind of place that a cause stands for is known from nothing but how many there are: then it rules out no other
 /// cause of waiting for a place.
 pub(crate) fn is_one_of_several(cause: &str) -> bool {
     matches!(
@@ -157,7 +157,7 @@ pub(crate) fn found(case: &Case<'_>, endpoint: &EndpointCase, cause: &str) -> Op
         return None;
     }
     let inside = case.inside()?;
-    // That another request has what is waited for is no kind of place: how many there are tells.
+    // That another request has what is waited for is no kind of place: how many there are shows that.
     let station = attribution.station.as_ref().map(|station| station.place);
     let is_found = |slice: &Slice| match slice.state {
         State::Queued(place @ (StationPlace::Permits | StationPlace::One)) => {

@@ -512,13 +512,10 @@ fn is_material(case: &Case<'_>, endpoint: &EndpointCase, place: Place, frame: &F
         return true;
     }
     let each = frame.excess_ns / frame.requests.len().max(1) as f64;
-    let slow: u64 = frame
-        .requests
-        .iter()
-        .map(|&i| case.sample(i).latency_ns())
-        .sum();
+    let latency = |&i: &u32| case.sample(i).latency_ns() as f64;
+    let slow: f64 = frame.requests.iter().map(latency).sum();
     let fast: f64 = endpoint.latencies_ns.iter().map(|&ns| ns as f64).sum();
-    let all = fast.max(slow as f64);
+    let all = fast.max(slow);
     each >= MATERIAL_NS && frame.excess_ns >= MATERIAL_SHARE * all
 }
 

@@ -71,7 +71,7 @@ impl Seen {
     }
 }
 
-/// The name of a thread without what tells those of a pool apart.
+/// The name of a thread without what distinguishes those of a pool.
 fn without_digits(name: &str) -> String {
     let mut out = String::with_capacity(name.len());
     for c in name.chars() {
@@ -267,7 +267,7 @@ impl<'c, 'r> Classifier<'c, 'r> {
     }
 
     /// A request that was sent and is not seen to arrive: its connection waits to be accepted. What the
-    /// thread does meanwhile that reads it later tells what for.
+    /// thread does in that time that reads it later shows what for.
     fn not_accepted(&mut self, walked: &Walked, piece: &Piece, slices: &mut Vec<Slice>) {
         let network = Seen::of(State::Unknown(Reason::Network), Holder::Kernel, 0, NO_STACK);
         if piece.len_ns() < NOT_ACCEPTED_LEAST_NS {

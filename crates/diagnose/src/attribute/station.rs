@@ -256,10 +256,12 @@ impl Seen {
                     slice.end.min(end).saturating_sub(slice.begin.max(begin))
                 });
                 if path.slow {
-                    seen.all_ns += within;
-                    seen.open_ns += if is_open.holds(slice) { within } else { 0 };
+                    seen.all_ns = seen.all_ns.saturating_add(within);
+                    let open = if is_open.holds(slice) { within } else { 0 };
+                    seen.open_ns = seen.open_ns.saturating_add(open);
                     if let State::Queued(place) = slice.state {
-                        *seen.places.entry(place).or_default() += within;
+                        let own = seen.places.entry(place).or_default();
+                        *own = own.saturating_add(within);
                     }
                 }
                 if slice.begin >= begun && matches!(slice.phase, Phase::Service | Phase::Unread) {
@@ -273,7 +275,7 @@ impl Seen {
     /// The kind that most of the waiting is known to be for, if it is.
     fn place(&self) -> Option<Place> {
         let most = self.places.iter().max_by_key(|(_, ns)| **ns);
-        most.filter(|(place, ns)| is_kind(**place) && 2 * **ns >= self.open_ns)
+        most.filter(|(place, ns)| is_kind(**place) && **ns >= self.open_ns / 2)
             .map(|(place, _)| *place)
     }
 }
@@ -315,14 +317,16 @@ struct Doing(BTreeMap<(State, u32), u64>);
 
 impl Doing {
     fn add(&mut self, slice: &Slice) {
-        *self.0.entry((slice.state, slice.actor)).or_default() += slice.len_ns();
+        let own = self.0.entry((slice.state, slice.actor)).or_default();
+        *own = own.saturating_add(slice.len_ns());
     }
 
     /// What they do for most of the time, and the actor for it.
     fn most(&self, actors: &mut Vec<Actor>, peer: &str) -> (State, u32) {
         let mut states: BTreeMap<State, u64> = BTreeMap::new();
         for ((state, _), ns) in &self.0 {
-            *states.entry(*state).or_default() += ns;
+            let own = states.entry(*state).or_default();
+            *own = own.saturating_add(*ns);
         }
         let state = states
             .into_iter()
@@ -434,7 +438,7 @@ fn workers(inside: &Inside<'_>, (least, most): (u32, u32), before: bool) -> Opti
 }
 
 /// The other server that the target asks over as many connections as the station may have places, with their number: as
-/// many as it has, or as are in use at once where it makes them anew.
+/// many as it has, or as are in use at once where it makes new ones each time.
 fn connections(
     case: &Case<'_>,
     inside: &Inside<'_>,

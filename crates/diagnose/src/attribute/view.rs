@@ -37,7 +37,7 @@ fn of_frame(
 ) -> FrameAttribution {
     let attribution = endpoint.attribution(case);
     let breakdown = attribution.breakdown(&attribution.frame(case, frame, place));
-    let lines = breakdown.lines.iter().map(|line| told(attribution, line));
+    let lines = breakdown.lines.iter().map(|line| view(attribution, line));
     FrameAttribution {
         endpoint: endpoint.name.clone(),
         pass: None,
@@ -48,7 +48,7 @@ fn of_frame(
     }
 }
 
-fn told(attribution: &EndpointAttribution, line: &Line) -> AttributionLine {
+fn view(attribution: &EndpointAttribution, line: &Line) -> AttributionLine {
     let some = |text: &str| (!text.is_empty()).then(|| text.to_owned());
     let actor = &line.actor;
     let name = |state: State| state.name().to_owned();
@@ -121,7 +121,7 @@ impl EndpointAttribution {
     }
 }
 
-/// The share of the excess that no path tells of and no claim explains.
+/// The share of the excess that no path covers and no claim explains.
 fn unobserved(
     case: &Case<'_>,
     frame: &Frame,

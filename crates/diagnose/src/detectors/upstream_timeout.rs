@@ -61,9 +61,9 @@ fn examine(case: &Case<'_>, endpoint: &EndpointCase, looked: &Looked<'_>) -> Ver
             Claim::between(wait.walked.joined.sample, (wait.question.begin, end))
         })
         .collect();
-    let whom = looked.inside.other_end(alike[0].question.socket).unwrap_or_default();
+    let peer = looked.inside.other_end(alike[0].question.socket).unwrap_or_default();
     let text = format!(
-        "{} of {} followed slow requests asked {whom}, which did not answer, and went on {} later",
+        "{} of {} followed slow requests asked {peer}, which did not answer, and went on {} later",
         alike.len(),
         slow.len(),
         human(usual)
@@ -74,7 +74,7 @@ fn examine(case: &Case<'_>, endpoint: &EndpointCase, looked: &Looked<'_>) -> Ver
         amount: Amount::Claims(claims),
         grade: Grade::Supported,
         summary: format!(
-            "requests wait {} for {whom}, until a timeout ends the wait; find out why it does not answer, shorten the \
+            "requests wait {} for {peer}, until a timeout ends the wait; find out why it does not answer, shorten the \
              timeout, or answer without it",
             human(usual)
         ),

@@ -8,13 +8,13 @@ use slowpath_diagnose::diagnosis::{
 
 use crate::quantity;
 
-/// Lines of the attribution that are told; the others are in the report.
+/// Lines of the attribution that are printed; the others are in the report.
 const LINES_TOLD: usize = 5;
 
 /// A line is worth its place from this share of the excess on.
 const LINE_FROM: f64 = 0.03;
 
-/// What is left is told from this share on: less is rounding.
+/// What is left is printed from this share on: less is rounding.
 const LINE_LEFT: f64 = 0.005;
 
 /// A chain is worth its place from this share of the excess on.
@@ -65,16 +65,16 @@ pub(crate) fn told(diagnosis: &Diagnosis, endpoint: Option<&str>, place: Place) 
     };
     let lines = frame.map_or(&[][..], |frame| frame.lines.as_slice());
     let worth = |line: &&AttributionLine| line.share >= LINE_FROM;
-    let mut told: Vec<String> = Vec::new();
+    let mut printed: Vec<String> = Vec::new();
     let mut left: f64 = lines.iter().map(|line| line.share).sum();
     for line in lines.iter().filter(worth).take(LINES_TOLD) {
         left -= line.share;
-        told.push(format!("{} {}", quantity::percent(line.share), line.text));
+        printed.push(format!("{} {}", quantity::percent(line.share), line.text));
     }
-    if left >= LINE_LEFT && !told.is_empty() {
-        told.push(format!("{} smaller parts", quantity::percent(left)));
+    if left >= LINE_LEFT && !printed.is_empty() {
+        printed.push(format!("{} smaller parts", quantity::percent(left)));
     }
-    told
+    printed
 }
 
 /// `61 % flusher: clock_nanosleep < flush_locked, through 1-4 waiters`.
