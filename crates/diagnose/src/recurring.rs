@@ -94,15 +94,16 @@ impl Slow {
     /// would hide a period between them.
     fn stalls(&self) -> Vec<u64> {
         let found = episodes(&self.spans);
-        let mut weights = vec![0; found.episodes.len()];
+        let mut weights = vec![0_u64; found.episodes.len()];
         for (&episode, &excess_ns) in found.of.iter().zip(&self.excess_ns) {
-            weights[episode as usize] += excess_ns;
+            let own = &mut weights[episode as usize];
+            *own = own.saturating_add(excess_ns);
         }
         let mut heaviest = weights.clone();
         heaviest.sort_unstable_by(|a, b| b.cmp(a));
-        let half = weights.iter().sum::<u64>() / 2;
-        let typical = heaviest.iter().scan(0, |held, &weight| {
-            *held += weight;
+        let half = weights.iter().copied().fold(0, u64::saturating_add) / 2;
+        let typical = heaviest.iter().scan(0_u64, |held, &weight| {
+            *held = held.saturating_add(weight);
             Some((*held, weight))
         });
         let typical = typical.skip_while(|&(held, _)| held < half);
