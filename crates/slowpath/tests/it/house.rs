@@ -128,7 +128,14 @@ fn the_pages_of_causes_that_can_be_proved_say_how() {
 
 #[test]
 fn pure_crates_switch_the_purity_lint_on() {
-    for name in ["core", "diagnose", "experiment", "lint", "report"] {
+    for name in [
+        "attribution",
+        "core",
+        "diagnose",
+        "experiment",
+        "lint",
+        "report",
+    ] {
         let text =
             std::fs::read_to_string(root().join(format!("crates/{name}/src/lib.rs"))).unwrap();
         assert!(
