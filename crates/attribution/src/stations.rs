@@ -17,8 +17,8 @@ const PLACES_MOST: usize = 64;
 const QUEUED_LEAST: usize = 30;
 /// A deviation counts as e^4 (55 times) at most, so that one outlier is not the whole error.
 const DEVIATION_MOST: f64 = 4.0;
-/// A station must at least halve the scatter of what slow requests and those that waited took. Judgement: on the
-/// simulated stations of the tests it is well below that; its sensitivity was not measured.
+/// A station must at least halve the scatter of what slow requests and those that waited took. Judgement; its
+/// sensitivity was not measured.
 const ERROR_RATIO_MOST: f64 = 0.5;
 /// So many requests that met no other tell what a service of their class takes.
 const ALONE_LEAST: usize = 10;
