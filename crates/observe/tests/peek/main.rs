@@ -298,11 +298,14 @@ fn off_is_off(trace: &Trace) {
     let mut on_cpu = BTreeMap::new();
     let mut stretches = trace.stretches.iter().peekable();
     for event in &trace.events {
-        while stretches
-            .next_if(|s| s.span.end <= event.at)
-            .is_some_and(|s| s.depth == Depth::Off)
-        {
-            on_cpu.clear();
+        // Several stretches may have ended since the event before.
+        while let Some(over) = stretches.next_if(|s| s.span.end <= event.at) {
+            let is_followed_by_the_next = stretches
+                .peek()
+                .is_some_and(|next| next.depth == over.depth && next.span.begin == over.span.end);
+            if !is_followed_by_the_next {
+                on_cpu.clear();
+            }
         }
         let (tid, on) = match event.what {
             What::On { tid } => (tid, true),
