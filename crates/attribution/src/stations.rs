@@ -17,6 +17,10 @@ const PLACES_MOST: usize = 64;
 const QUEUED_LEAST: usize = 30;
 /// A deviation counts as e^4 (55 times) at most, so that one outlier is not the whole error.
 const DEVIATION_MOST: f64 = 4.0;
+/// What writing an answer takes: a class that keeps all others waiting may let them go that much before its own answer (it
+/// releases a lock, and writes then), so that their services are told apart down to this. Where requests wait for each other,
+/// services that are too short tell a station from what stood still and drains at once.
+const RESOLUTION_NS: u64 = 200_000;
 /// A station must at least halve the scatter of what slow requests and those that waited took. Judgement; its
 /// sensitivity was not measured.
 const ERROR_RATIO_MOST: f64 = 0.5;
@@ -81,6 +85,7 @@ pub fn fit_behind(visits: &[Visit], class: u16) -> Option<Fit> {
 }
 
 fn fit_by(visits: &[Visit], holders: Option<u16>) -> Option<Fit> {
+    let resolution_ns = if holders.is_some() { RESOLUTION_NS } else { 1 };
     let starts = starts(visits, holders);
     let there = starts.iter().map(Vec::len).max()?.min(PLACES_MOST);
     let most = if holders.is_some() {
@@ -96,17 +101,17 @@ fn fit_by(visits: &[Visit], holders: Option<u16>) -> Option<Fit> {
     }
     let (first, second) = met.split_at(met.len() / 2);
     let best = |of: &[usize]| {
-        let errors = (1..most).map(|k| (error(visits, &starts, of, k), k));
+        let errors = (1..most).map(|k| (error(visits, &starts, of, k, resolution_ns), k));
         errors.min_by(|a, b| a.0.total_cmp(&b.0))
     };
     let (least, places) = best(&met)?;
-    let alike = (1..most).filter(|&k| error(visits, &starts, &met, k) <= least * ALIKE);
+    let alike = (1..most).filter(|&k| error(visits, &starts, &met, k, resolution_ns) <= least * ALIKE);
     let plausible = alike.fold((places, places), |(low, high), k| (low.min(k), high.max(k)));
     let waited =
         |&i: &usize| visits[i].slow || start(&visits[i], &starts[i], places) > visits[i].arrival;
     let waited: Vec<usize> = met.iter().copied().filter(waited).collect();
-    let without = error(visits, &starts, &waited, usize::MAX);
-    let error_ratio = error(visits, &starts, &waited, places) / without.max(f64::MIN_POSITIVE);
+    let without = error(visits, &starts, &waited, usize::MAX, resolution_ns);
+    let error_ratio = error(visits, &starts, &waited, places, resolution_ns) / without.max(f64::MIN_POSITIVE);
     let apart = best(first)?.1.abs_diff(best(second)?.1);
     if error_ratio > ERROR_RATIO_MOST || apart as f64 > (places as f64 * HALVES_AGREE).max(0.5) {
         return None;
@@ -119,7 +124,7 @@ fn fit_by(visits: &[Visit], holders: Option<u16>) -> Option<Fit> {
     let queued = (0..visits.len())
         .filter(|&i| at[i] > visits[i].arrival)
         .count();
-    if queued < QUEUED_LEAST || undershoots(visits, &at) {
+    if queued < QUEUED_LEAST || undershoots(visits, &at, resolution_ns) {
         return None;
     }
     let (explained, held_by) = (explained(visits, &at), held_by(visits, &at));
@@ -166,17 +171,23 @@ fn start(visit: &Visit, ahead: &[u64], places: usize) -> u64 {
 }
 
 /// What the service of a visit takes that starts then, as a logarithm.
-fn service(visit: &Visit, start: u64) -> f64 {
-    (visit.done.saturating_sub(start).max(1) as f64).ln()
+fn service(visit: &Visit, start: u64, resolution_ns: u64) -> f64 {
+    (visit.done.saturating_sub(start).max(resolution_ns) as f64).ln()
 }
 
 /// The scatter of services: the mean deviation from the median of those of their class that met no other request,
 /// or of all of it where these are few.
-fn error(visits: &[Visit], starts: &[Vec<u64>], of: &[usize], places: usize) -> f64 {
+fn error(
+    visits: &[Visit],
+    starts: &[Vec<u64>],
+    of: &[usize],
+    places: usize,
+    resolution_ns: u64,
+) -> f64 {
     let mut classes: BTreeMap<u16, Vec<f64>> = BTreeMap::new();
     let mut alone: BTreeMap<u16, Vec<f64>> = BTreeMap::new();
     for (visit, ahead) in visits.iter().zip(starts) {
-        let own = service(visit, start(visit, ahead, places));
+        let own = service(visit, start(visit, ahead, places), resolution_ns);
         classes.entry(visit.class).or_default().push(own);
         if ahead.is_empty() {
             alone.entry(visit.class).or_default().push(own);
@@ -190,7 +201,7 @@ fn error(visits: &[Visit], starts: &[Vec<u64>], of: &[usize], places: usize) -> 
     let medians: BTreeMap<u16, f64> = classes.into_iter().map(usual).collect();
     let deviation = |&i: &usize| {
         let visit = &visits[i];
-        let own = service(visit, start(visit, &starts[i], places));
+        let own = service(visit, start(visit, &starts[i], places), resolution_ns);
         (own - medians[&visit.class]).abs().min(DEVIATION_MOST)
     };
     of.iter().map(deviation).sum::<f64>() / of.len().max(1) as f64
@@ -203,13 +214,13 @@ fn middle(mut all: Vec<f64>, p: f64) -> f64 {
 }
 
 /// Whether too many that waited are then served faster than those that did not wait.
-fn undershoots(visits: &[Visit], starts: &[u64]) -> bool {
+fn undershoots(visits: &[Visit], starts: &[u64], resolution_ns: u64) -> bool {
     let mut free: BTreeMap<u16, Vec<f64>> = BTreeMap::new();
     for (visit, &start) in visits.iter().zip(starts) {
         if start <= visit.arrival {
             free.entry(visit.class)
                 .or_default()
-                .push(service(visit, start));
+                .push(service(visit, start, resolution_ns));
         }
     }
     let least: BTreeMap<u16, f64> = free
@@ -221,7 +232,7 @@ fn undershoots(visits: &[Visit], starts: &[u64]) -> bool {
         queued += 1;
         let short = least
             .get(&visit.class)
-            .is_some_and(|&least| service(visit, start) < least);
+            .is_some_and(|&least| service(visit, start, resolution_ns) < least);
         below += usize::from(short);
     }
     below as f64 > UNDERSHOOT_MOST * queued as f64

@@ -49,7 +49,7 @@ pub(crate) struct FramePaths {
 impl EndpointAttribution {
     /// Attributes the requests of an endpoint.
     pub(crate) fn of(case: &Case<'_>, endpoint: &EndpointCase) -> Self {
-        let station = Station::of(case, endpoint);
+        let mut station = Station::of(case, endpoint);
         let followed = case.inside().filter(|_| case.target_hidden().is_none());
         let followed = followed.filter(|inside| !inside.of_endpoint(endpoint).walked.is_empty());
         let (mut paths, mut actors, traced) = match followed {
@@ -60,6 +60,9 @@ impl EndpointAttribution {
                     .iter()
                     .map(|walked| classifier.path(walked))
                     .collect();
+                if let Some(station) = &mut station {
+                    station.note_holders(case, inside, &mut classifier);
+                }
                 (paths, classifier.into_actors(), true)
             }
             None => (untraced(case, endpoint), vec![Actor::default()], false),

@@ -68,7 +68,12 @@ fn unseen(answer: &Answer, weights: &[Weight]) -> Option<(String, String)> {
             },
             weight,
         ) if !weight.is_small() => Some((missing.clone(), remedy.clone())),
-        (Verdict::Found(_), Weight::Light { share, episodes }) if !weight.is_small() => {
+        (
+            Verdict::Found(_),
+            Weight::Light {
+                share, episodes, ..
+            },
+        ) if !weight.is_small() => {
             Some(unsure(*share, *episodes))
         }
         _ => None,
@@ -78,7 +83,7 @@ fn unseen(answer: &Answer, weights: &[Weight]) -> Option<(String, String)> {
 /// Why mass balance does not rule a cause out, if so.
 fn could_be(answer: &Answer, weights: &[Weight], masses: &[FrameMass]) -> Option<(String, String)> {
     let claim = weights.iter().map(|weight| match weight {
-        Weight::Light { share, .. } => *share,
+        Weight::Light { most, .. } => *most,
         _ => 0.0,
     });
     let claim = claim.fold(0.0, f64::max);
@@ -98,7 +103,13 @@ fn reason(frame: &FrameMass, most: &Most, states: StateSet) -> (String, String) 
         _ => format!("of what makes {} slow", frame.endpoint),
     };
     match most.largest {
-        Largest::Claim => (format!("the rest {of}: it explains a part"), String::new()),
+        Largest::Claim => (
+            format!(
+                "whether it is at work beside what is named: it could explain {} {of}",
+                percent(most.share)
+            ),
+            String::new(),
+        ),
         Largest::Unobserved => (
             format!(
                 "{} {of}: not traced, or too seldom",

@@ -76,14 +76,22 @@ static RULES: &[Rule] = &[
     },
     Rule {
         cause: name::LOCK_HELD_OVER_IO,
-        matches: |s| s.state == State::Queued(StationPlace::One) && !computes(s.activity),
+        matches: |s| match s.state {
+            State::Queued(StationPlace::One) => !computes(s.activity),
+            State::Lock => s.holder != Holder::Unknown && waits(s.activity),
+            _ => false,
+        },
         least_ns: MILLISECOND,
         floor_least_ns: FLOOR_LEAST_NS,
         remedy: "release the lock before waiting, or take work out of the queue of one",
     },
     Rule {
         cause: name::LOCK_CONTENTION,
-        matches: |s| s.state == State::Queued(StationPlace::One) && computes(s.activity),
+        matches: |s| match s.state {
+            State::Queued(StationPlace::One) => computes(s.activity),
+            State::Lock => s.holder != Holder::Unknown && computes(s.activity),
+            _ => false,
+        },
         least_ns: MILLISECOND,
         floor_least_ns: FLOOR_LEAST_NS,
         remedy: "shorten the critical section, or divide the lock",

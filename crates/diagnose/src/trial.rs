@@ -143,8 +143,10 @@ pub(crate) enum Weight {
     Named,
     /// Not enough to be named.
     Light {
-        /// Its share of the excess.
+        /// Its share of the excess, beside the others.
         share: f64,
+        /// The most that it could be if it were the only one: the upper end of that share.
+        most: f64,
         /// Independent episodes that it rests on.
         episodes: usize,
     },
@@ -157,9 +159,10 @@ pub(crate) enum Weight {
 }
 
 impl Weight {
-    fn light(settled: Option<Settled>) -> Self {
+    fn light(settled: Option<Settled>, alone: Option<Settled>) -> Self {
         Self::Light {
             share: settled.map_or(0.0, |settled| settled.share.share),
+            most: alone.map_or(0.0, |alone| alone.share.high),
             episodes: settled.map_or(0, |settled| settled.clusters),
         }
     }
@@ -302,8 +305,9 @@ impl<'a, 'r> Trial<'a, 'r> {
         let pairs = pairs(answers, &claimants);
         let record = self.case.record;
         let seed = record.manifest.plan.seed;
-        for (settled, &(index, ..)) in all.settled.iter().zip(&claimants) {
-            weights[index][position] = Weight::light(*settled);
+        for (i, &(index, ..)) in claimants.iter().enumerate() {
+            let alone = settle(record, frame, &pairs[i..=i], self.case.blank(), seed);
+            weights[index][position] = Weight::light(all.settled[i], alone.settled[0]);
         }
         // What is not named explains nothing: it is neither taken from others nor from the rest.
         let is_material = is_material(self.case, endpoint, place, frame);
@@ -365,7 +369,12 @@ impl<'a, 'r> Trial<'a, 'r> {
         );
         match ledger.settled.last().copied().flatten() {
             Some(settled) if settled.is_named() => None,
-            settled => Some(Weight::light(settled)),
+            settled => {
+                let alone = &all[all.len() - 1..];
+                let seed = record.manifest.plan.seed;
+                let alone = settle(record, frame, alone, self.case.blank(), seed);
+                Some(Weight::light(settled, alone.settled[0]))
+            }
         }
     }
 

@@ -72,7 +72,7 @@ impl Seen {
 }
 
 /// The name of a thread without what distinguishes those of a pool.
-fn without_digits(name: &str) -> String {
+pub(super) fn without_digits(name: &str) -> String {
     let mut out = String::with_capacity(name.len());
     for c in name.chars() {
         match c {
@@ -106,6 +106,11 @@ impl<'c, 'r> Classifier<'c, 'r> {
         }
     }
 
+    /// How many threads there are of each process and name that requests are handed to.
+    pub(super) fn pools(&self) -> BTreeMap<(String, String), u32> {
+        self.executors.threads(self.inside)
+    }
+
     pub(super) fn into_actors(self) -> Vec<Actor> {
         self.actors
     }
@@ -124,8 +129,7 @@ impl<'c, 'r> Classifier<'c, 'r> {
                 let waits = Seen {
                     state: State::Queued(Place::Executor),
                     holder: Holder::AnotherRequest,
-                    activity: leaf.state,
-                    who: leaf.who,
+                    ..self.doing(piece, &hops, hop, &leaf)
                 };
                 self.push(&mut slices, piece, (piece.begin, cut), &waits);
             }
@@ -315,7 +319,9 @@ impl<'c, 'r> Classifier<'c, 'r> {
         // What is not read yet while its reader runs waits for that thread, whatever runtime it is.
         let runs = matches!(piece.leaf.kind, LeafKind::Cpu | LeafKind::Ready(_)) && hops.len() <= 1;
         let unread = piece.segment == Phase::Unread && runs && (is_loop || parks);
-        if unread || piece.behalf != Behalf::Own && !parks {
+        // A runtime that is stopped serves nobody, whatever the request waits for besides.
+        let is_stopped = rest.state == State::Paused;
+        if !is_stopped && (unread || piece.behalf != Behalf::Own && !parks) {
             let place = if is_loop || parks {
                 Place::EventLoop
             } else {
@@ -347,14 +353,7 @@ impl<'c, 'r> Classifier<'c, 'r> {
         }
         for (place, hop) in hops.iter().enumerate().skip(1) {
             if !inside.is_targets(hop.tid) {
-                let mut who = leaf.who.clone();
-                who.peer = self.peer_of(hop.tid);
-                return Seen {
-                    state: State::Reply,
-                    holder: Holder::Peer,
-                    activity: leaf.state,
-                    who,
-                };
+                return self.at_peer(walked, piece, (hops, place), &leaf);
             }
             let is_lock = matches!(hop.how, How::Lock | How::Woke | How::Interpreter);
             if !is_lock {
@@ -382,14 +381,67 @@ impl<'c, 'r> Classifier<'c, 'r> {
             } else {
                 Holder::Background
             };
+            let has = held(hops, &piece.leaf).map_or(place, |held| held.holder.max(place));
             return Seen {
                 state,
                 holder,
-                activity: leaf.state,
-                who: leaf.who,
+                ..self.doing(piece, hops, has, &leaf)
             };
         }
         leaf
+    }
+
+    /// A request waits for a thread of another program. If that one waits in turn for a thread of the target which
+    /// serves another request, this request waits for what that one holds there: a row of a
+    /// database that its transaction has changed.
+    fn at_peer(
+        &self,
+        walked: &Walked,
+        piece: &Piece,
+        (hops, place): (&[Hop], usize),
+        leaf: &Seen,
+    ) -> Seen {
+        let back = (place + 1..hops.len()).find(|&at| self.serves_another(walked, hops[at].tid));
+        let (state, holder, at) = match back {
+            Some(at) => (State::Lock, Holder::AnotherRequest, at),
+            None => (State::Reply, Holder::Peer, place),
+        };
+        let mut seen = Seen {
+            state,
+            holder,
+            ..self.doing(piece, hops, at, leaf)
+        };
+        seen.who.peer = self.peer_of(hops[place].tid);
+        seen
+    }
+
+    /// What a thread of a chain does, and where: what the last one does if that is it, or what it waits for the next one
+    /// in.
+    fn doing(&self, piece: &Piece, hops: &[Hop], at: usize, leaf: &Seen) -> Seen {
+        let Some((own, next)) = hops.get(at).zip(hops.get(at + 1)) else {
+            return leaf.clone();
+        };
+        let offs = self
+            .inside
+            .index
+            .offs(own.tid, piece.begin, piece.begin.saturating_add(1));
+        let stack = offs.first().map_or(NO_STACK, |off| off.stack);
+        let writes = offs.first().is_some_and(|off| off.call == Some(Call::Write));
+        let state = match next.how {
+            How::Sent if writes => State::SendBlocked,
+            How::Sent | How::Ended => State::Reply,
+            How::Interpreter => State::Interpreter,
+            How::Lock | How::Woke => State::Lock,
+            How::Serves | How::Condition | How::Asked => {
+                let mut seen = self.doing(piece, hops, at + 1, leaf);
+                seen.who.tid = own.tid;
+                return seen;
+            }
+        };
+        Seen {
+            activity: state,
+            ..Seen::of(state, Holder::Background, own.tid, stack)
+        }
     }
 
     /// Whether a thread reads and answers requests, and not this one.

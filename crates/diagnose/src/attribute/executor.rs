@@ -9,6 +9,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use slowpath_core::trace::Call;
 
+use super::classify::without_digits;
 use crate::trace::index::Why;
 use crate::trace::inside::Inside;
 
@@ -60,6 +61,17 @@ impl Executors {
             .ends
             .retain(|&tid, ends| !waits_elsewhere(inside, tid, ends));
         executors
+    }
+
+    /// How many threads of each process and name do such jobs.
+    pub(super) fn threads(&self, inside: &Inside<'_>) -> BTreeMap<(String, String), u32> {
+        let mut threads = BTreeMap::new();
+        for &tid in self.ends.keys() {
+            let process = inside.process_name(tid).to_owned();
+            let name = without_digits(&inside.thread_name(tid));
+            *threads.entry((process, name)).or_default() += 1;
+        }
+        threads
     }
 
     /// When a thread began with the job that it ended last before `until`; `None` if it is no such

@@ -10,6 +10,7 @@ use slowpath_attribution::{Actor, Basis, Holder, Path, Phase, Place, Reason, Sli
 use slowpath_core::nanos::{Nanos, Span};
 use slowpath_core::sample::NONE;
 
+use super::classify::Classifier;
 use super::overlay;
 use crate::case::{Case, EndpointCase};
 use crate::trace::calls::Asked;
@@ -45,6 +46,8 @@ const PROXIES: &[&str] = &[
 /// A station must account for this share of the waiting of slow requests: that of a cause that is
 /// named.
 const EXPLAINED_LEAST: f64 = 0.3;
+/// So many requests of an endpoint that holds the places show what it does.
+const HOLDERS_MOST: usize = 200;
 /// An endpoint that has this share of the time in which places are held is one of those that hold
 /// them.
 const HOLDS_LEAST: f64 = 0.2;
@@ -59,6 +62,10 @@ pub(crate) struct Station {
     by_sample: BTreeMap<u32, usize>,
     /// The endpoints whose requests hold the places, the one with most time first.
     pub(crate) held_by: Vec<String>,
+    /// What requests of these do while they have a place.
+    doing: Doing,
+    /// By process and name, how many threads there are that requests are handed to.
+    pools: BTreeMap<(String, String), u32>,
     /// What kind of places it has, once it was laid over paths.
     pub(crate) place: Place,
     /// The other server, if the places are connections to it.
@@ -108,6 +115,8 @@ impl Station {
         Some(Self {
             by_sample: samples.into_iter().zip(0..).collect(),
             held_by,
+            doing: Doing::default(),
+            pools: BTreeMap::new(),
             place: if fit.places == 1 {
                 Place::One
             } else {
@@ -116,6 +125,33 @@ impl Station {
             peer: String::new(),
             fit,
         })
+    }
+
+    /// Notes what the requests do that have a place, of the endpoints that have them for most of the time.
+    pub(super) fn note_holders(
+        &mut self,
+        case: &Case<'_>,
+        inside: &Inside<'_>,
+        classifier: &mut Classifier<'_, '_>,
+    ) {
+        self.pools = classifier.pools();
+        let holders = case.endpoints.iter().filter(|e| self.held_by.contains(&e.name));
+        for holder in holders {
+            let walked = inside.of_endpoint(holder).walked.iter();
+            for walked in walked.take(HOLDERS_MOST) {
+                let Some(&place) = self.by_sample.get(&walked.joined.sample) else {
+                    continue;
+                };
+                let start = self.fit.starts[place];
+                let path = classifier.path(walked);
+                let has = |slice: &&Slice| {
+                    slice.begin >= start && matches!(slice.phase, Phase::Service | Phase::Unread)
+                };
+                for slice in path.slices.iter().filter(has) {
+                    self.doing.add(slice);
+                }
+            }
+        }
     }
 
     /// What is said of it in words.
@@ -151,7 +187,15 @@ impl Station {
         let is_open = Open {
             replies: before || workers.is_some(),
         };
-        let seen = Seen::of(case, &self, paths, is_open);
+        let mut seen = Seen::of(case, &self, paths, is_open);
+        let mut is_pool = true;
+        if let Some(pool) = seen.pool(actors) {
+            // Of a pool that has more threads than places, some are free: these are not what requests wait for.
+            is_pool = self.pools.get(&pool).is_none_or(|&threads| threads <= plausible.1);
+        }
+        if !is_pool {
+            seen.places.remove(&Place::Executor);
+        }
         if seen.all_ns == 0 || (seen.open_ns as f64) < OPEN_LEAST * seen.all_ns as f64 {
             return None;
         }
@@ -164,7 +208,7 @@ impl Station {
         {
             (self.place, self.peer, self.fit.places) = (Place::Connections, remote, count);
         }
-        let (activity, actor) = seen.doing.most(actors, &self.peer);
+        let (activity, actor) = self.doing.most(actors, &self.peer);
         if self.place == Place::Workers {
             let own = &mut actors[actor as usize];
             own.process = std::mem::take(&mut own.peer);
@@ -184,7 +228,8 @@ impl Station {
                 &mut path.slices,
                 &[Span::new(at(begin), at(end))],
                 |slice| {
-                    let known = matches!(slice.state, State::Queued(place) if is_kind(place));
+                    let known = matches!(slice.state, State::Queued(place) if is_kind(place))
+                        && (is_pool || slice.state != State::Queued(Place::Executor));
                     (is_open.holds(slice) && !known).then_some(Slice {
                         state: State::Queued(self.place),
                         holder: Holder::AnotherRequest,
@@ -237,39 +282,41 @@ struct Seen {
     open_ns: u64,
     /// Kinds of places that are known already.
     places: BTreeMap<Place, u64>,
-    /// What requests do that have a place.
-    doing: Doing,
+    /// Time in which requests wait for a thread that they are handed to, by actor.
+    pools: BTreeMap<u32, u64>,
 }
 
 impl Seen {
     fn of(case: &Case<'_>, station: &Station, paths: &[Path], is_open: Open) -> Self {
         let mut seen = Self::default();
-        for path in paths {
-            let wait = station.waits(case, path);
-            let begun = wait.map_or(0, |(_, start)| start);
-            for slice in path
-                .slices
-                .iter()
-                .filter(|slice| slice.phase != Phase::Queued)
-            {
-                let within = wait.map_or(0, |(begin, end)| {
-                    slice.end.min(end).saturating_sub(slice.begin.max(begin))
-                });
-                if path.slow {
-                    seen.all_ns = seen.all_ns.saturating_add(within);
-                    let open = if is_open.holds(slice) { within } else { 0 };
-                    seen.open_ns = seen.open_ns.saturating_add(open);
-                    if let State::Queued(place) = slice.state {
-                        let own = seen.places.entry(place).or_default();
-                        *own = own.saturating_add(within);
-                    }
+        for path in paths.iter().filter(|path| path.slow) {
+            let Some((begin, end)) = station.waits(case, path) else {
+                continue;
+            };
+            let server = |slice: &&Slice| slice.phase != Phase::Queued;
+            for slice in path.slices.iter().filter(server) {
+                let within = slice.end.min(end).saturating_sub(slice.begin.max(begin));
+                seen.all_ns = seen.all_ns.saturating_add(within);
+                let open = if is_open.holds(slice) { within } else { 0 };
+                seen.open_ns = seen.open_ns.saturating_add(open);
+                if let State::Queued(place) = slice.state {
+                    let own = seen.places.entry(place).or_default();
+                    *own = own.saturating_add(within);
                 }
-                if slice.begin >= begun && matches!(slice.phase, Phase::Service | Phase::Unread) {
-                    seen.doing.add(slice);
+                if slice.state == State::Queued(Place::Executor) {
+                    let own = seen.pools.entry(slice.actor).or_default();
+                    *own = own.saturating_add(within);
                 }
             }
         }
         seen
+    }
+
+    /// The process and name of the threads that requests wait for most which they are handed to.
+    fn pool(&self, actors: &[Actor]) -> Option<(String, String)> {
+        let most = self.pools.iter().max_by_key(|(_, ns)| **ns);
+        let actor = actors.get(*most?.0 as usize)?;
+        Some((actor.process.clone(), actor.thread.clone()))
     }
 
     /// The kind that most of the waiting is known to be for, if it is.

@@ -1,6 +1,6 @@
 //! Many requests for one key come while its entry is being filled: they wait for it, or fill it as well.
 
-use slowpath_attribution::StateSet;
+use slowpath_attribution::{Holder, Place as StationPlace, Slice, State, StateSet};
 use slowpath_core::stats::beta::clopper_pearson;
 
 use crate::case::{Case, EndpointCase};
@@ -23,6 +23,11 @@ const TIMES_OTHERS: f64 = 3.0;
 /// Where requests for one key stand in line, the first one is fast, and slow ones find it before
 /// them. Where an entry is filled, nobody is before the first slow one: of these so many.
 const NOBODY_BEFORE: f64 = 0.3;
+/// Who fills an entry works, or asks another server. Where most of the first ones wait for what another request has, they
+/// fill nothing …
+const LEADERS_WAIT_MOST: f64 = 0.5;
+/// … if so many of them were followed.
+const LEADERS_LEAST: usize = 6;
 /// Once an entry was filled, the next that come find it. Where most of the first are slow so soon behind one that
 /// has just ended, the key is slow for a while.
 const RELAPSED_MOST: f64 = 0.5;
@@ -68,6 +73,14 @@ fn examine(case: &Case<'_>, endpoint: &EndpointCase) -> Verdict {
             percent(herds.relapsed())
         ));
     }
+    let waiting = leaders_that_wait(case, endpoint, touches);
+    if waiting > LEADERS_WAIT_MOST {
+        return Verdict::Absent(format!(
+            "{compared}; but {} of the slow ones that found none wait for what another request holds: none of them fills \
+             anything",
+            percent(waiting)
+        ));
+    }
     // Entries that expire have shown that it is the key, also where all expire at once.
     if Expiry::of(touches, &|| ask_others(case, endpoint, touches)).is_err() {
         let accompanied = herds.accompanied >= NAMED_EPISODES;
@@ -87,6 +100,41 @@ fn examine(case: &Case<'_>, endpoint: &EndpointCase) -> Verdict {
         }
     }
     found(case, endpoint, touches, &herds, compared)
+}
+
+/// The share of the slow requests that found no slow one for their key which wait for what another request has, of those
+/// that were followed; 0 of too few.
+fn leaders_that_wait(case: &Case<'_>, endpoint: &EndpointCase, touches: &Touches) -> f64 {
+    let attribution = endpoint.attribution(case);
+    if !attribution.traced {
+        return 0.0;
+    }
+    let leaders = touches.all.iter();
+    let leaders = leaders.filter(|t| t.is_measured && !t.follows && t.is_slow());
+    let (mut all, mut waiting) = (0_usize, 0_usize);
+    for leader in leaders {
+        let path = attribution
+            .paths
+            .binary_search_by_key(&leader.sample, |path| path.sample);
+        let Ok(place) = path else { continue };
+        let slices = &attribution.paths[place].slices;
+        let of = |matches: &dyn Fn(&Slice) -> bool| -> u64 {
+            slices.iter().filter(|s| matches(s)).map(Slice::len_ns).sum()
+        };
+        all += 1;
+        waiting += usize::from(2 * of(&is_held_by_another) > of(&|_| true));
+    }
+    if all < LEADERS_LEAST {
+        return 0.0;
+    }
+    waiting as f64 / all as f64
+}
+
+fn is_held_by_another(slice: &Slice) -> bool {
+    matches!(
+        slice.state,
+        State::Lock | State::Queued(StationPlace::One | StationPlace::Permits | StationPlace::Connections)
+    ) && slice.holder != Holder::Unknown
 }
 
 /// What those claim that came while a slow request for their key was under way.

@@ -135,7 +135,7 @@ fn short_requests_say_nothing_of_those_that_are_never_traced_whole() {
 #[test]
 fn a_few_of_a_kind_do_not_speak_for_the_others() {
     let why = |ledger: &slowpath_diagnose::ledger::Ledger| ledger.split[0].why.clone();
-    let few = of_two_lengths(400, 3);
+    let few = of_two_lengths(400, 6);
     assert_eq!(why(&few), "too few that were as long were traced");
     let many = of_two_lengths(400, 60);
     assert_eq!(why(&many), "before the first byte");
