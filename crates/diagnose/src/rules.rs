@@ -140,6 +140,20 @@ const fn waits(activity: State) -> bool {
     )
 }
 
+/// The causes that what a station shows fits as well as the one that is named: the kind of its places is known from nothing
+/// but how many there are.
+pub(crate) fn or(case: &Case<'_>, endpoint: &EndpointCase, cause: &str) -> Vec<String> {
+    let station = endpoint.attribution(case).station.as_ref();
+    let name = |place: StationPlace| match place {
+        StationPlace::Connections => Some(name::CONNECTION_POOL_EXHAUSTION),
+        StationPlace::Permits => Some(name::CONCURRENCY_LIMIT),
+        _ => None,
+    };
+    let of = station.filter(|s| name(s.place) == Some(cause));
+    let other = of.and_then(|s| name(s.or?));
+    other.map(str::to_owned).into_iter().collect()
+}
+
 /// Whether the kind of place that a cause stands for is known from nothing but how many there are: then it rules out no other
 /// cause of waiting for a place.
 pub(crate) fn is_one_of_several(cause: &str) -> bool {
@@ -213,10 +227,14 @@ pub(crate) fn found(case: &Case<'_>, endpoint: &EndpointCase, cause: &str) -> Op
         amount: Amount::Claims(claims),
         grade: Grade::Supported,
         summary: format!(
-            "requests spend {} {}; {}",
+            "requests spend {} {}; {}{}",
             human(each),
             attribution.phrase(&line),
-            rule.remedy
+            rule.remedy,
+            match &or(case, endpoint, cause)[..] {
+                [other, ..] => format!("; or it is {other}: as many connections are in use as places"),
+                [] => String::new(),
+            }
         ),
         evidence: evidences(attribution, &line, &claims_text),
         culprit: Culprit {

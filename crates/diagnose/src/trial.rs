@@ -145,7 +145,7 @@ pub(crate) enum Weight {
     Light {
         /// Its share of the excess, beside the others.
         share: f64,
-        /// The most that it could be if it were the only one: the upper end of that share.
+        /// The most that it could be: the upper end of that share, and of what is supported if it were the only one.
         most: f64,
         /// Independent episodes that it rests on.
         episodes: usize,
@@ -159,10 +159,10 @@ pub(crate) enum Weight {
 }
 
 impl Weight {
-    fn light(settled: Option<Settled>, alone: Option<Settled>) -> Self {
+    fn light(settled: Option<Settled>, most: Option<Settled>) -> Self {
         Self::Light {
             share: settled.map_or(0.0, |settled| settled.share.share),
-            most: alone.map_or(0.0, |alone| alone.share.high),
+            most: most.map_or(0.0, |most| most.share.high),
             episodes: settled.map_or(0, |settled| settled.clusters),
         }
     }
@@ -305,9 +305,14 @@ impl<'a, 'r> Trial<'a, 'r> {
         let pairs = pairs(answers, &claimants);
         let record = self.case.record;
         let seed = record.manifest.plan.seed;
-        for (i, &(index, ..)) in claimants.iter().enumerate() {
-            let alone = settle(record, frame, &pairs[i..=i], self.case.blank(), seed);
-            weights[index][position] = Weight::light(all.settled[i], alone.settled[0]);
+        for (i, &(index, found, _)) in claimants.iter().enumerate() {
+            // What is only suspected is ruled out by what is supported and explains the same time.
+            let most = if found.grade == Grade::Supported {
+                settle(record, frame, &pairs[i..=i], self.case.blank(), seed).settled[0]
+            } else {
+                all.settled[i]
+            };
+            weights[index][position] = Weight::light(all.settled[i], most);
         }
         // What is not named explains nothing: it is neither taken from others nor from the rest.
         let is_material = is_material(self.case, endpoint, place, frame);
@@ -369,12 +374,7 @@ impl<'a, 'r> Trial<'a, 'r> {
         );
         match ledger.settled.last().copied().flatten() {
             Some(settled) if settled.is_named() => None,
-            settled => {
-                let alone = &all[all.len() - 1..];
-                let seed = record.manifest.plan.seed;
-                let alone = settle(record, frame, alone, self.case.blank(), seed);
-                Some(Weight::light(settled, alone.settled[0]))
-            }
+            settled => Some(Weight::light(settled, settled)),
         }
     }
 
@@ -442,6 +442,7 @@ impl<'a, 'r> Trial<'a, 'r> {
     ) {
         let finding = Finding {
             cause: entry.name.to_owned(),
+            or: endpoint.map_or_else(Vec::new, |e| rules::or(self.case, e, entry.name)),
             endpoint: endpoint.map(|e| e.name.clone()),
             pass: None,
             place: found.place,

@@ -45,6 +45,7 @@ mod tests {
 
     fn finding(cause: &str, endpoint: &str) -> Finding {
         Finding {
+            or: Vec::new(),
             cause: cause.to_owned(),
             endpoint: Some(endpoint.to_owned()),
             pass: None,

@@ -68,6 +68,8 @@ pub(crate) struct Station {
     pools: BTreeMap<(String, String), u32>,
     /// What kind of places it has, once it was laid over paths.
     pub(crate) place: Place,
+    /// What kind of places they may be as well.
+    pub(crate) or: Option<Place>,
     /// The other server, if the places are connections to it.
     pub(crate) peer: String,
 }
@@ -122,6 +124,7 @@ impl Station {
             } else {
                 Place::Permits
             },
+            or: None,
             peer: String::new(),
             fit,
         })
@@ -203,10 +206,13 @@ impl Station {
             self.place = place;
         } else if let Some((process, count)) = workers {
             (self.place, self.peer, self.fit.places) = (Place::Workers, process, count);
-        } else if let Some((remote, count)) =
-            inside.and_then(|inside| connections(case, inside, plausible))
-        {
-            (self.place, self.peer, self.fit.places) = (Place::Connections, remote, count);
+        } else if let Some(pool) = inside.and_then(|inside| connections(case, inside, plausible)) {
+            if pool.is_usual {
+                (self.or, self.place) = (Some(self.place), Place::Connections);
+                (self.peer, self.fit.places) = (pool.remote, pool.connections);
+            } else if pool.connections > 1 {
+                self.or = Some(Place::Connections);
+            }
         }
         let (activity, actor) = self.doing.most(actors, &self.peer);
         if self.place == Place::Workers {
@@ -484,13 +490,21 @@ fn workers(inside: &Inside<'_>, (least, most): (u32, u32), before: bool) -> Opti
     counts.find(|(_, count)| (least..=most).contains(count) && *count > 1)
 }
 
+/// Connections to another server that may be the places of a station.
+struct Pool {
+    remote: String,
+    connections: u32,
+    /// Whether clients of that program, or this client, keep a bounded pool by default.
+    is_usual: bool,
+}
+
 /// The other server that the target asks over as many connections as the station may have places, with their number: as
 /// many as it has, or as are in use at once where it makes new ones each time.
 fn connections(
     case: &Case<'_>,
     inside: &Inside<'_>,
     (least, most): (u32, u32),
-) -> Option<(String, u32)> {
+) -> Option<Pool> {
     let calls = inside.calls(case).all();
     let mut by_remote: BTreeMap<SocketAddr, Vec<&Asked>> = BTreeMap::new();
     for call in calls {
@@ -501,17 +515,18 @@ fn connections(
     let fits = |count: u32| (least..=most + 1).contains(&count);
     let of = by_remote.into_iter().filter_map(|(remote, own)| {
         let peer = inside.program_at(remote);
-        if !peer.is_some_and(|peer| POOLED.contains(&peer)) && !PROXIES.contains(&by) {
-            return None;
-        }
         let sockets: BTreeSet<u32> = own.iter().map(|call| call.socket).collect();
         let count = Some(sockets.len() as u32)
             .filter(|&n| fits(n))
             .or_else(|| Some(at_once(&own)).filter(|&n| fits(n)))?;
-        Some((own.len(), inside.other_end(own[0].socket)?, count.min(most)))
+        let pool = Pool {
+            remote: inside.other_end(own[0].socket)?,
+            connections: count.min(most),
+            is_usual: peer.is_some_and(|peer| POOLED.contains(&peer)) || PROXIES.contains(&by),
+        };
+        Some((own.len(), pool))
     });
-    of.max_by_key(|(asked, ..)| *asked)
-        .map(|(_, end, count)| (end, count))
+    of.max_by_key(|(asked, _)| *asked).map(|(_, pool)| pool)
 }
 
 /// How many of the calls are under way at once, at most.

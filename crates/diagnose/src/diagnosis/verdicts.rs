@@ -8,6 +8,9 @@ use serde::{Deserialize, Serialize};
 pub struct Finding {
     /// Its name in the catalogue.
     pub cause: String,
+    /// Causes that the same evidence fits as well: what is slow is one of these or the one above. At most two.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub or: Vec<String>,
     /// The endpoint it touches; `null` when it touches all.
     pub endpoint: Option<String>,
     /// The pass it was found in; `null` in a run without passes, and when it touches all.

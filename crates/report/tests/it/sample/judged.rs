@@ -347,6 +347,7 @@ fn findings() -> Vec<Finding> {
         text: text.into(),
     };
     let lock = Finding {
+        or: Vec::new(),
         cause: "lock-held-over-io".into(),
         endpoint: Some("search".into()),
         pass: None,
@@ -385,6 +386,7 @@ fn findings() -> Vec<Finding> {
         episodes_s: episodes(),
     };
     let queue = Finding {
+        or: Vec::new(),
         cause: "run-queue-delay".into(),
         share: 0.07,
         share_low: 0.03,
