@@ -172,6 +172,10 @@ fn start(visit: &Visit, ahead: &[u64], places: usize) -> u64 {
 
 /// What the service of a visit takes that starts then, as a logarithm.
 fn service(visit: &Visit, start: u64, resolution_ns: u64) -> f64 {
+    // What was over long before it could start did not wait there.
+    if visit.done.saturating_add(resolution_ns) < start {
+        return 0.0;
+    }
     (visit.done.saturating_sub(start).max(resolution_ns) as f64).ln()
 }
 
@@ -387,6 +391,19 @@ mod tests {
         assert!(fit.explained > 0.8, "{}", fit.explained);
         let alone = through(500, 10e6, |n| (u16::from(n.next() < 0.03), spread(n, 20e6)));
         assert_eq!(fit_behind(&alone, 1), None);
+    }
+
+    #[test]
+    fn a_class_that_has_some_of_the_places_does_not_keep_all_others_waiting() {
+        let visits = through(4, 12e6, |n| {
+            if n.next() < 0.15 {
+                (1, spread(n, 200e6))
+            } else {
+                (0, spread(n, 2e6))
+            }
+        });
+        assert_eq!(fit_behind(&visits, 1), None);
+        assert_eq!(fit(&visits).map(|fit| fit.places), Some(4));
     }
 
     #[test]

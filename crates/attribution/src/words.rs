@@ -56,7 +56,13 @@ pub fn phrase(line: &Line, station: Option<&Station>) -> String {
         State::SendBlocked => format!("waiting until a pipe or a peer takes data{}", by(actor)),
         State::Paused => format!("all threads of the runtime are stopped{}", by(actor)),
         State::Retransmit => "waiting for a lost segment to be sent again".to_owned(),
-        State::DelayedAck => "waiting for a delayed acknowledgement".to_owned(),
+        State::DelayedAck if actor.peer.is_empty() => {
+            "waiting for a delayed acknowledgement".to_owned()
+        }
+        State::DelayedAck => format!(
+            "waiting for a delayed acknowledgement on the connection to {}",
+            actor.peer
+        ),
         State::Handshake => "making the connection".to_owned(),
         State::ClientLate => "sent late by slowpath itself".to_owned(),
         State::Unknown(reason) => format!("unknown: {}", unknown(reason)),

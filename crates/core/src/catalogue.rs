@@ -109,6 +109,8 @@ pub const WORKERS_HELD_IDLE: &str = "workers-held-idle";
 pub const SLOW_CLIENT: &str = "slow-client";
 /// Some keys or inputs are expensive in themselves.
 pub const HOT_INPUT: &str = "hot-input";
+/// Requests are so large that reading and handling what they send takes the time.
+pub const REQUEST_SIZE: &str = "request-size";
 /// Requests wait until a batch is full or its window closes.
 pub const BATCH_WINDOW: &str = "batch-window";
 /// Requests wait for a dependency until a timeout ends the wait.

@@ -102,6 +102,17 @@ pub(crate) fn checked(
     Verdict::Found(found)
 }
 
+/// Which share of claimed time the trace shows to be spent in these states; `None` without a trace, or with too few followed
+/// requests.
+pub(crate) fn share_in(
+    case: &Case<'_>,
+    endpoint: &EndpointCase,
+    states: StateSet,
+    claims: &[Claim],
+) -> Option<f64> {
+    Seen::of(case, endpoint, states, claims).map(|seen| seen.compatible)
+}
+
 fn agree(found: &mut Found, seen: &Seen) {
     let text = format!(
         "the trace agrees: for {} of that time requests are in states that it explains",

@@ -93,6 +93,7 @@ detectors! {
     cold_start = "cold-start",
     cache_stampede = "cache-stampede",
     cache_expiry = "cache-expiry",
+    request_size = "request-size",
     slow_scan = "slow-scan",
     hot_input = "hot-input",
     cpu_saturation = "cpu-saturation",

@@ -5,21 +5,38 @@
 
 use std::collections::BTreeMap;
 
-use crate::case::{Case, EndpointCase};
+use slowpath_core::nanos::Span;
 use slowpath_core::sample::NONE;
+use slowpath_core::stats::median::median;
+
+use crate::case::{Case, EndpointCase};
+use crate::verdict::Claim;
+
+/// A value is expensive if so much of its requests are slow.
+const SLOW_EACH_TIME: f64 = 0.8;
+/// A value is judged by at least so many requests: two that are slow by chance are no sign, where one in ten is.
+const EACH_LEAST: usize = 3;
+/// The expensive values hold at least this part of the slow requests …
+const HELD_LEAST: f64 = 0.5;
+/// … and are at most this part of all values: where most are slow it is no value's own.
+const VALUES_MOST: f64 = 0.5;
+/// Inputs that are slow each time are large if they are so many times as long as the others in the median …
+const LARGE_TIMES: f64 = 4.0;
+/// … and at least as long as a page of memory: shorter ones are read at once.
+const LARGE_LEAST: f64 = 4_096.0;
 
 /// One factor.
-pub(crate) struct Factor {
+struct Factor {
     /// For people: "the key", or "part 2 of the key".
-    pub(crate) name: String,
+    name: String,
     /// For each key of the record, which value it has.
-    pub(crate) value_of: Vec<u32>,
+    value_of: Vec<u32>,
     /// The values.
-    pub(crate) values: Vec<String>,
+    values: Vec<String>,
 }
 
 /// The factors of an endpoint's keys: each part between slashes, if all keys have as many; otherwise the whole.
-pub(crate) fn factors(case: &Case<'_>, endpoint: &EndpointCase) -> Vec<Factor> {
+fn factors(case: &Case<'_>, endpoint: &EndpointCase) -> Vec<Factor> {
     let keys = &case.record.keys;
     let mut used: Vec<u32> = endpoint
         .completed
@@ -63,4 +80,84 @@ fn factor(name: String, keys: &[String], of: impl for<'k> Fn(&'k str) -> &'k str
         value_of,
         values,
     }
+}
+
+/// Values of a factor whose requests are slow each time.
+pub(crate) struct Hot {
+    /// The factor.
+    pub(crate) name: String,
+    pub(crate) values: Vec<String>,
+    /// Of how many values.
+    pub(crate) of: usize,
+    /// All requests for them.
+    pub(crate) requests: Vec<u32>,
+    /// The share of the slow requests that they hold.
+    pub(crate) held: f64,
+    /// Whether they are large beside the others, in bytes: the least of both in the median, if so.
+    pub(crate) large: Option<(f64, f64)>,
+}
+
+/// The values of a part of the key that are slow each time and hold most of the slow requests, if there are such.
+pub(crate) fn hottest(case: &Case<'_>, endpoint: &EndpointCase) -> Option<Hot> {
+    let all = factors(case, endpoint).into_iter();
+    all.filter_map(|factor| hot(case, endpoint, &factor))
+        .max_by(|a, b| a.held.total_cmp(&b.held))
+}
+
+impl Hot {
+    /// What these requests take beyond what others of the endpoint do.
+    pub(crate) fn claims(&self, case: &Case<'_>, endpoint: &EndpointCase) -> Vec<Claim> {
+        let usual = endpoint.split.fast_ns.unwrap_or(0);
+        let claim = |&i: &u32| {
+            let sample = case.sample(i);
+            let begin = sample.sent().unwrap_or(sample.ready()).plus(usual).min(sample.done());
+            Claim { sample: i, span: Span::new(begin, sample.done()) }
+        };
+        let mut claims: Vec<Claim> = self.requests.iter().map(claim).collect();
+        claims.sort_unstable_by_key(|claim| claim.sample);
+        claims
+    }
+}
+
+/// The values of a factor that are slow each time, in both halves of the requests.
+fn hot(case: &Case<'_>, endpoint: &EndpointCase, factor: &Factor) -> Option<Hot> {
+    let mut by_value: BTreeMap<u32, Vec<(u32, bool)>> = BTreeMap::new();
+    for &i in &endpoint.completed {
+        let key = case.sample(i).key();
+        if key == NONE {
+            continue;
+        }
+        let value = *factor.value_of.get(key as usize)?;
+        let slow = endpoint.split.slow.binary_search(&i).is_ok();
+        by_value.entry(value).or_default().push((i, slow));
+    }
+    let judged = by_value.values().filter(|all| all.len() >= EACH_LEAST).count();
+    let slow_part = |part: &[(u32, bool)]| {
+        let slow = part.iter().filter(|(_, slow)| *slow).count();
+        slow as f64 / part.len().max(1) as f64
+    };
+    let is_hot = |all: &[(u32, bool)]| {
+        let (first, second) = all.split_at(all.len() / 2);
+        all.len() >= EACH_LEAST && slow_part(first) >= SLOW_EACH_TIME && slow_part(second) >= SLOW_EACH_TIME
+    };
+    let expensive: Vec<(&u32, &Vec<(u32, bool)>)> = by_value.iter().filter(|(_, all)| is_hot(all)).collect();
+    let requests: Vec<u32> = expensive.iter().flat_map(|(_, all)| all.iter().map(|(i, _)| *i)).collect();
+    let slow = requests.iter().filter(|i| endpoint.split.slow.binary_search(i).is_ok()).count();
+    let held = slow as f64 / endpoint.split.slow.len().max(1) as f64;
+    let few = expensive.len() as f64 <= VALUES_MOST * judged as f64;
+    let bytes = |of_hot: bool| {
+        let own = by_value.iter().filter(|(_, all)| is_hot(all) == of_hot);
+        let mut all: Vec<f64> = own.map(|(value, _)| factor.values[*value as usize].len() as f64).collect();
+        median(&mut all).unwrap_or(0.0)
+    };
+    let (large, others) = (bytes(true), bytes(false));
+    let is_large = large >= LARGE_LEAST && large >= LARGE_TIMES * others;
+    (!expensive.is_empty() && held >= HELD_LEAST && few).then(|| Hot {
+        name: factor.name.clone(),
+        values: expensive.iter().map(|(value, _)| factor.values[**value as usize].clone()).collect(),
+        of: judged,
+        requests,
+        held,
+        large: is_large.then_some((large, others)),
+    })
 }

@@ -23,6 +23,8 @@ pub(crate) struct FrameMass {
     pub(crate) place: Place,
     /// Shares of its excess.
     pub(crate) mass: Mass,
+    /// Shares of its excess that a cause describes, also where another one is named for them.
+    pub(crate) described: [(&'static str, f64); 2],
     /// The phrase of the largest line of each kind of state, for people.
     pub(crate) phrases: Vec<(usize, String)>,
 }
@@ -89,6 +91,9 @@ fn could_be(answer: &Answer, weights: &[Weight], masses: &[FrameMass]) -> Option
     let claim = claim.fold(0.0, f64::max);
     let states = answer.entry.detector.could_be;
     let open = masses.iter().filter_map(|frame| {
+        let own = frame.described.iter();
+        let own = own.find(|(cause, _)| *cause == answer.entry.name);
+        let claim = own.map_or(claim, |(_, share)| share.max(claim));
         let most = frame.mass.rule_out(claim, states).err()?;
         Some((frame, most))
     });

@@ -121,6 +121,13 @@ static RULES: &[Rule] = &[
         remedy: "find out why it is slow, call it less often, or cache its replies",
     },
     Rule {
+        cause: name::DELAYED_ACK,
+        matches: |s| s.state == State::DelayedAck,
+        least_ns: MILLISECOND,
+        floor_least_ns: FLOOR_LEAST_NS,
+        remedy: "set TCP_NODELAY at the end that sends in pieces, or write each message at once",
+    },
+    Rule {
         cause: name::SLOW_CLIENT,
         matches: |s| s.state == State::Client && s.phase != Phase::Response,
         least_ns: MILLISECOND,
@@ -136,7 +143,12 @@ const fn computes(activity: State) -> bool {
 const fn waits(activity: State) -> bool {
     matches!(
         activity,
-        State::Reply | State::Sleep | State::Disk(_) | State::Lock | State::SendBlocked
+        State::Reply
+            | State::Sleep
+            | State::Disk(_)
+            | State::Lock
+            | State::SendBlocked
+            | State::Client
     )
 }
 
@@ -169,6 +181,25 @@ pub(crate) fn matches(cause: &str, slice: &Slice) -> bool {
         .iter()
         .any(|rule| rule.cause == cause && (rule.matches)(slice))
 }
+
+/// Whether a slice is what a cause is about, whatever made the holder wait: a request that waits for a lock over which a log is
+/// written waits for a lock that is held over I/O, also where the log is named.
+pub(crate) fn describes(cause: &str, slice: &Slice) -> bool {
+    let is_held = match slice.state {
+        State::Lock | State::Queued(StationPlace::One | StationPlace::Permits) => {
+            slice.holder != Holder::Unknown
+        }
+        _ => false,
+    };
+    match cause {
+        name::LOCK_HELD_OVER_IO => is_held && waits(slice.activity),
+        name::LOCK_CONTENTION => is_held && computes(slice.activity),
+        _ => false,
+    }
+}
+
+/// Causes that [`describes`] knows.
+pub(crate) const DESCRIBED: [&str; 2] = [name::LOCK_HELD_OVER_IO, name::LOCK_CONTENTION];
 
 /// What the rule of a cause finds in the attribution of an endpoint; `None` without a rule, or if too
 /// few requests match it.

@@ -12,11 +12,11 @@ const APART: f64 = 1.5;
 /// Either side of a cut between modes holds at least this share: less is a
 /// handful of stragglers, not a kind of request.
 const SIDE_SHARE: f64 = 0.005;
-/// … and at least this many requests: fewer give no interval of a share.
-const SIDE_REQUESTS: usize = 30;
-/// Without modes, slow is what takes three times the median: what a user calls slow, and the whole
+/// … and at least this many requests: two for each of the six episodes that a cause must have to be named.
+const SIDE_REQUESTS: usize = 12;
+/// Without modes, slow is what takes twice the median: a request that waited for another one like it, and the whole
 /// of each burst, of which the slowest hundredth would show a few.
-const TAIL_TIMES_MEDIAN: u64 = 3;
+const TAIL_TIMES_MEDIAN: u64 = 2;
 
 /// The requests of an endpoint, split into fast and slow.
 #[derive(Clone, Debug, Default)]

@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use slowpath_core::catalogue::PROVABLE;
+use slowpath_core::catalogue::{PROVABLE, SLOW_DEPENDENCY};
 use slowpath_core::nanos::{MILLISECOND, Span};
 use slowpath_core::spread::{Spread, map};
 
@@ -35,10 +35,18 @@ impl Answer {
             Some(imported) => blinded(verdict, imported),
             None => verdict,
         };
-        // Where the pattern of a detector was not seen, a rule over the attribution may know the cause.
-        let or_by_rule = |endpoint: &EndpointCase, verdict: Verdict| match verdict {
-            Verdict::Found(_) | Verdict::Lead { .. } => verdict,
-            other => rules::found(case, endpoint, entry.name).unwrap_or(other),
+        // Where the pattern of a detector was not seen, or in a part of the time only, a rule over the attribution may know
+        // the cause.
+        let or_by_rule = |endpoint: &EndpointCase, verdict: Verdict| {
+            let by_rule = match &verdict {
+                Verdict::Lead { .. } => None,
+                _ => rules::found(case, endpoint, entry.name),
+            };
+            match (by_rule, claimed_ns(&verdict)) {
+                (Some(rule), Some(pattern)) if claimed_ns(&rule) <= Some(WIDER * pattern) => verdict,
+                (Some(rule), _) => rule,
+                (None, _) => verdict,
+            }
         };
         let examine: &dyn Fn(&EndpointCase) -> Verdict = match &entry.detector.examine {
             Examine::Run(examine) => {
@@ -71,6 +79,21 @@ impl Answer {
 
     pub(crate) fn verdicts(&self) -> impl Iterator<Item = &Verdict> {
         self.run.iter().chain(&self.endpoints)
+    }
+}
+
+/// A rule says more than the pattern of a detector, which knows its evidence better, if it explains so many times the time.
+const WIDER: f64 = 1.5;
+
+/// The time that a verdict claims.
+fn claimed_ns(verdict: &Verdict) -> Option<f64> {
+    match verdict {
+        Verdict::Found(Found {
+            amount: Amount::Claims(claims),
+            ..
+        }) => Some(claims.iter().map(|claim| claim.span.len_ns() as f64).sum()),
+        Verdict::Found(_) => Some(f64::INFINITY),
+        _ => None,
     }
 }
 
@@ -186,13 +209,15 @@ pub(crate) struct Ranked {
 }
 
 impl Ranked {
-    /// What makes the measurement invalid; errors; the rest; floors that may be the work itself.
+    /// What makes the measurement invalid; errors; what is supported; what is suspected; floors that may be the work itself.
     pub(crate) fn order(&self) -> u8 {
         if self.invalidates {
             0
         } else if self.finding.place == Place::Errors {
             1
         } else if self.may_be_the_work && self.finding.place == Place::Floor {
+            4
+        } else if self.finding.grade == Grade::Suspected {
             3
         } else {
             2
@@ -230,8 +255,12 @@ impl<'a, 'r> Trial<'a, 'r> {
                     && !rules::is_one_of_several(answer.entry.name)
                     && let Amount::Claims(own) = &found.amount
                 {
-                    for claim in own {
-                        claims.entry(claim.sample).or_default().push(claim.span);
+                    let is_one = answer.entry.name != SLOW_DEPENDENCY;
+                    for claims_of_one in own.chunk_by(|a, b| a.sample == b.sample) {
+                        if is_one || is_one_call(claims_of_one) {
+                            let spans = claims_of_one.iter().map(|claim| claim.span);
+                            claims.entry(claims_of_one[0].sample).or_default().extend(spans);
+                        }
                     }
                 }
             }
@@ -507,6 +536,17 @@ impl<'a, 'r> Trial<'a, 'r> {
             split,
         });
     }
+}
+
+/// One of several calls takes this share of the time of all of them, where one reply is slow.
+const ONE_CALL_LEAST: f64 = 0.75;
+
+/// Whether a request waits for one slow reply. Where it waits for several, what makes it ask so often is as good an
+/// explanation, which slow replies do not rule out.
+fn is_one_call(claims: &[Claim]) -> bool {
+    let lengths = || claims.iter().map(|claim| claim.span.len_ns());
+    let longest = lengths().max().unwrap_or(0) as f64;
+    longest >= ONE_CALL_LEAST * lengths().sum::<u64>() as f64
 }
 
 /// A tail in which slow requests take less than this longer, on average, is no finding: threads that share CPUs

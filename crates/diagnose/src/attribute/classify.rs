@@ -1,13 +1,16 @@
 //! Pieces of a request's time, as slices: what it waited for, who had that, and what that one did.
 
+mod peer;
+
 use std::collections::{BTreeMap, BTreeSet};
 
 use slowpath_attribution::{
     Actor, Basis, CpuUser, DiskUse, Holder, Path, Phase, Place, Reason, Slice, State,
 };
 use slowpath_core::nanos::Span;
-use slowpath_core::trace::{Call, NO_STACK};
+use slowpath_core::trace::{Call, NO_STACK, Runtime};
 
+use self::peer::{addresses, held_back};
 use super::executor::Executors;
 use super::overlay;
 use crate::case::Case;
@@ -35,6 +38,8 @@ pub(super) struct Classifier<'c, 'r> {
     serving: BTreeSet<u32>,
     throttled: Vec<Span>,
     paused: Vec<Span>,
+    /// By connection to another server, when data was on its way for as long as an acknowledgement is delayed.
+    held_back: BTreeMap<u32, Vec<Span>>,
     actors: Vec<Actor>,
     known: BTreeMap<Who, u32>,
 }
@@ -98,12 +103,18 @@ impl<'c, 'r> Classifier<'c, 'r> {
             executors: Executors::of(inside, &serving),
             serving,
             throttled: throttled_spans(case),
+            held_back: held_back(inside, inside.calls(case)),
             paused: case
                 .pauses()
                 .map_or_else(Vec::new, |pauses| pauses.spans().to_vec()),
             actors: Vec::new(),
             known: BTreeMap::new(),
         }
+    }
+
+    /// Threads that read and answer requests.
+    pub(super) const fn serving(&self) -> &BTreeSet<u32> {
+        &self.serving
     }
 
     /// How many threads there are of each process and name that requests are handed to.
@@ -146,16 +157,7 @@ impl<'c, 'r> Classifier<'c, 'r> {
                         continue;
                     }
                     self.push(&mut slices, piece, (at, begin), &seen);
-                    let reply = Seen {
-                        state: State::Reply,
-                        holder: Holder::Peer,
-                        activity: State::Reply,
-                        who: Who {
-                            tid: 0,
-                            stack: NO_STACK,
-                            peer: self.inside.other_end(part.socket).unwrap_or_default(),
-                        },
-                    };
+                    let reply = self.reply(part.socket, (begin, end));
                     self.push(&mut slices, piece, (begin, end), &reply);
                     at = end;
                 }
@@ -163,6 +165,17 @@ impl<'c, 'r> Classifier<'c, 'r> {
             self.push(&mut slices, piece, (at, piece.end), &seen);
         }
         self.lay_counters_over(&mut slices);
+        for call in &calls {
+            let spans = self.held_back.get(&call.socket).map_or(&[][..], Vec::as_slice);
+            overlay(&mut slices, spans, |slice| {
+                (slice.state == State::Reply).then_some(Slice {
+                    state: State::DelayedAck,
+                    holder: Holder::Kernel,
+                    activity: State::DelayedAck,
+                    ..*slice
+                })
+            });
+        }
         Path {
             sample: walked.joined.sample,
             slow: walked.slow,
@@ -321,7 +334,13 @@ impl<'c, 'r> Classifier<'c, 'r> {
         let unread = piece.segment == Phase::Unread && runs && (is_loop || parks);
         // A runtime that is stopped serves nobody, whatever the request waits for besides.
         let is_stopped = rest.state == State::Paused;
-        if !is_stopped && (unread || piece.behalf != Behalf::Own && !parks) {
+        // A worker of an executor that waits in the kernel for one task keeps its others waiting; Go hands these to another
+        // thread.
+        let runtime = self.inside.trace().process_of(first).map(|p| p.runtime);
+        let is_kept = runtime == Some(Runtime::Tokio) && hops.len() <= 1 && piece.leaf.kind.waits_outside();
+        let is_free = self.inside.has_nothing_to_do(first, piece.begin);
+        let by_another = piece.behalf != Behalf::Own && (!parks || is_kept) && !is_free;
+        if !is_stopped && (unread || by_another) {
             let place = if is_loop || parks {
                 Place::EventLoop
             } else {
@@ -391,30 +410,6 @@ impl<'c, 'r> Classifier<'c, 'r> {
         leaf
     }
 
-    /// A request waits for a thread of another program. If that one waits in turn for a thread of the target which
-    /// serves another request, this request waits for what that one holds there: a row of a
-    /// database that its transaction has changed.
-    fn at_peer(
-        &self,
-        walked: &Walked,
-        piece: &Piece,
-        (hops, place): (&[Hop], usize),
-        leaf: &Seen,
-    ) -> Seen {
-        let back = (place + 1..hops.len()).find(|&at| self.serves_another(walked, hops[at].tid));
-        let (state, holder, at) = match back {
-            Some(at) => (State::Lock, Holder::AnotherRequest, at),
-            None => (State::Reply, Holder::Peer, place),
-        };
-        let mut seen = Seen {
-            state,
-            holder,
-            ..self.doing(piece, hops, at, leaf)
-        };
-        seen.who.peer = self.peer_of(hops[place].tid);
-        seen
-    }
-
     /// What a thread of a chain does, and where: what the last one does if that is it, or what it waits for the next one
     /// in.
     fn doing(&self, piece: &Piece, hops: &[Hop], at: usize, leaf: &Seen) -> Seen {
@@ -450,13 +445,6 @@ impl<'c, 'r> Classifier<'c, 'r> {
         tid != joined.reader && tid != joined.writer && self.serving.contains(&tid)
     }
 
-    /// The address at which the process of a thread is asked, or its name.
-    fn peer_of(&self, tid: u32) -> String {
-        let process = self.inside.process_name(tid);
-        let known = self.addresses.get(process).cloned();
-        known.unwrap_or_else(|| format!("process {process}"))
-    }
-
     /// What the last thread of a chain does.
     fn at_rest(&self, walked: &Walked, piece: &Piece, hops: &[Hop]) -> Seen {
         let leaf = &piece.leaf;
@@ -467,6 +455,9 @@ impl<'c, 'r> Classifier<'c, 'r> {
         } else {
             Holder::Background
         };
+        if piece.segment == Phase::Unread && self.waits_for_next(leaf, piece.begin) {
+            return held_idle(leaf.tid, leaf.stack);
+        }
         let facts = self.inside.stacks.facts(leaf.stack);
         match leaf.kind {
             LeafKind::Outside => of(State::Unknown(Reason::Network), Holder::Kernel),
@@ -488,6 +479,22 @@ impl<'c, 'r> Classifier<'c, 'r> {
             }
             LeafKind::Unknown(_) => of(State::Unknown(Reason::NotSeen), Holder::Unknown),
         }
+    }
+
+    /// Whether a thread that serves one connection at a time has answered its last request and waits for the next one on that
+    /// connection, until a timer ends the wait.
+    fn waits_for_next(&self, leaf: &Leaf, at: u64) -> bool {
+        let waits = matches!(leaf.kind, LeafKind::Sleep | LeafKind::Data | LeafKind::Network)
+            && matches!(leaf.call, Some(Call::Poll | Call::Read));
+        let inside = self.inside;
+        if !waits || inside.loops.has(leaf.tid) || inside.trace().parks(leaf.tid) {
+            return false;
+        }
+        let last = inside.index.last_mark(leaf.tid, at);
+        last.is_some_and(|mark| {
+            let end = inside.index.sockets.end(mark.socket);
+            mark.wrote && end.is_some_and(|end| inside.is_clients(end))
+        })
     }
 
     fn ready(&self, leaf: &Leaf, runner: Runner) -> Seen {
@@ -564,20 +571,6 @@ impl<'c, 'r> Classifier<'c, 'r> {
             leaf.stack,
         )
     }
-}
-
-/// By program, where it is asked.
-fn addresses(inside: &Inside<'_>, calls: &Calls) -> BTreeMap<String, String> {
-    let mut all = BTreeMap::new();
-    for call in calls.all() {
-        if let (Some(program), Some(end)) = (
-            inside.program_at(call.remote),
-            inside.other_end(call.socket),
-        ) {
-            all.entry(program.to_owned()).or_insert(end);
-        }
-    }
-    all
 }
 
 /// A worker that waits on a kept connection which has no request under way.

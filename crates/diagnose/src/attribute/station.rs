@@ -9,12 +9,13 @@ use slowpath_attribution::words;
 use slowpath_attribution::{Actor, Basis, Holder, Path, Phase, Place, Reason, Slice, State};
 use slowpath_core::nanos::{Nanos, Span};
 use slowpath_core::sample::NONE;
+use slowpath_core::trace::{Call, Role, Runtime};
 
 use super::classify::Classifier;
 use super::overlay;
 use crate::case::{Case, EndpointCase};
 use crate::trace::calls::Asked;
-use crate::trace::index::TrafficKind;
+use crate::trace::index::{State as Doing, TrafficKind};
 use crate::trace::inside::Inside;
 
 /// So many requests are enough to tell the number of places, and are judged in a moment.
@@ -46,6 +47,10 @@ const PROXIES: &[&str] = &[
 /// A station must account for this share of the waiting of slow requests: that of a cause that is
 /// named.
 const EXPLAINED_LEAST: f64 = 0.3;
+/// So many waits show which threads are busy in nearly all of them …
+const WAITS_MOST: usize = 200;
+/// … which is this share: what is between two jobs of one thread is the rest.
+const BUSY_LEAST: f64 = 0.8;
 /// So many requests of an endpoint that holds the places show what it does.
 const HOLDERS_MOST: usize = 200;
 /// An endpoint that has this share of the time in which places are held is one of those that hold
@@ -66,6 +71,8 @@ pub(crate) struct Station {
     doing: Doing,
     /// By process and name, how many threads there are that requests are handed to.
     pools: BTreeMap<(String, String), u32>,
+    /// Threads that read and answer requests.
+    serving: BTreeSet<u32>,
     /// What kind of places it has, once it was laid over paths.
     pub(crate) place: Place,
     /// What kind of places they may be as well.
@@ -78,9 +85,6 @@ impl Station {
     /// The station that explains most of what the slow requests of an endpoint wait, over sets of
     /// endpoints that may share it.
     pub(super) fn of(case: &Case<'_>, endpoint: &EndpointCase) -> Option<Self> {
-        if endpoint.split.slow.is_empty() {
-            return None;
-        }
         let sets = sets(case.endpoints.len(), usize::from(endpoint.index));
         let fits = sets
             .iter()
@@ -119,6 +123,7 @@ impl Station {
             held_by,
             doing: Doing::default(),
             pools: BTreeMap::new(),
+            serving: BTreeSet::new(),
             place: if fit.places == 1 {
                 Place::One
             } else {
@@ -138,6 +143,7 @@ impl Station {
         classifier: &mut Classifier<'_, '_>,
     ) {
         self.pools = classifier.pools();
+        self.serving.clone_from(classifier.serving());
         let holders = case.endpoints.iter().filter(|e| self.held_by.contains(&e.name));
         for holder in holders {
             let walked = inside.of_endpoint(holder).walked.iter();
@@ -176,12 +182,12 @@ impl Station {
     /// Lays it over paths where these leave open what was waited for; `None` if they say otherwise.
     pub(super) fn lay_over(
         mut self,
-        case: &Case<'_>,
+        (case, endpoint): (&Case<'_>, &EndpointCase),
         paths: &mut [Path],
         actors: &mut Vec<Actor>,
     ) -> Option<Self> {
         let inside = case.inside();
-        let slow = paths.iter().filter(|path| path.slow);
+        let slow = paths.iter().filter(|path| is_slow(endpoint, path.sample));
         let waits: Vec<(u64, u64)> = slow.filter_map(|path| self.waits(case, path)).collect();
         let plausible = self.fit.plausible;
         let before =
@@ -190,7 +196,7 @@ impl Station {
         let is_open = Open {
             replies: before || workers.is_some(),
         };
-        let mut seen = Seen::of(case, &self, paths, is_open);
+        let mut seen = Seen::of((case, endpoint), &self, paths, is_open);
         let mut is_pool = true;
         if let Some(pool) = seen.pool(actors) {
             // Of a pool that has more threads than places, some are free: these are not what requests wait for.
@@ -206,6 +212,10 @@ impl Station {
             self.place = place;
         } else if let Some((process, count)) = workers {
             (self.place, self.peer, self.fit.places) = (Place::Workers, process, count);
+        } else if let Some(threads) = inside.and_then(|inside| blocking(inside, &self.serving, &waits))
+            && (plausible.0..=plausible.1).contains(&threads)
+        {
+            (self.place, self.fit.places) = (Place::Executor, threads);
         } else if let Some(pool) = inside.and_then(|inside| connections(case, inside, plausible)) {
             if pool.is_usual {
                 (self.or, self.place) = (Some(self.place), Place::Connections);
@@ -251,6 +261,12 @@ impl Station {
     }
 }
 
+/// Whether a request is one of those that are to be explained: where none is slow beside the others, all are.
+fn is_slow(endpoint: &EndpointCase, sample: u32) -> bool {
+    let slow = &endpoint.split.slow;
+    slow.is_empty() || slow.binary_search(&sample).is_ok()
+}
+
 /// Whether what kind of place it is is known from more than how many there are.
 const fn is_kind(place: Place) -> bool {
     !matches!(place, Place::Permits | Place::One)
@@ -293,9 +309,14 @@ struct Seen {
 }
 
 impl Seen {
-    fn of(case: &Case<'_>, station: &Station, paths: &[Path], is_open: Open) -> Self {
+    fn of(
+        (case, endpoint): (&Case<'_>, &EndpointCase),
+        station: &Station,
+        paths: &[Path],
+        is_open: Open,
+    ) -> Self {
         let mut seen = Self::default();
-        for path in paths.iter().filter(|path| path.slow) {
+        for path in paths.iter().filter(|path| is_slow(endpoint, path.sample)) {
             let Some((begin, end)) = station.waits(case, path) else {
                 continue;
             };
@@ -440,8 +461,7 @@ fn visits(case: &Case<'_>, endpoint: &EndpointCase, set: &[usize]) -> (Vec<u32>,
             let Some(sent) = sample.sent().filter(|_| sample.connection() != NONE) else {
                 continue;
             };
-            let slow =
-                own.index == endpoint.index && endpoint.split.slow.binary_search(&position).is_ok();
+            let slow = own.index == endpoint.index && is_slow(endpoint, position);
             let visit = Visit {
                 arrival: sent.get(),
                 done: sample.done().get(),
@@ -490,6 +510,40 @@ fn workers(inside: &Inside<'_>, (least, most): (u32, u32), before: bool) -> Opti
     counts.find(|(_, count)| (least..=most).contains(count) && *count > 1)
 }
 
+/// How many threads of an executor's pool for blocking work are at work while requests wait, if these are several: threads that
+/// serve no connection themselves, and are busy in nearly all waits.
+fn blocking(inside: &Inside<'_>, serving: &BTreeSet<u32>, waits: &[(u64, u64)]) -> Option<u32> {
+    let is_executor = |tid: u32| {
+        let process = inside.trace().process_of(tid);
+        process.is_some_and(|p| p.role == Role::Target && p.runtime == Runtime::Tokio)
+    };
+    let every = waits.len().div_ceil(WAITS_MOST).max(1);
+    let middles: Vec<u64> = waits
+        .iter()
+        .step_by(every)
+        .map(|(begin, end)| begin + (end - begin) / 2)
+        .collect();
+    let is_busy = |tid: u32, at: u64| {
+        let slices = inside.index.slices(tid, at, at.saturating_add(1));
+        slices.first().is_some_and(|slice| match slice.state {
+            Doing::Run | Doing::Ready(_) => true,
+            Doing::Blocked(off) => !matches!(
+                inside.stacks.call_in(off),
+                None | Some(Call::Futex | Call::Poll)
+            ),
+            Doing::Gone | Doing::Unknown => false,
+        })
+    };
+    let of = |tid: &u32| {
+        let busy = middles.iter().filter(|&&at| is_busy(*tid, at)).count();
+        busy as f64 >= BUSY_LEAST * middles.len().max(1) as f64
+    };
+    let tids = inside.index.tids();
+    let pool = tids.filter(|&tid| is_executor(tid) && !serving.contains(&tid));
+    let count = pool.filter(of).count() as u32;
+    (count > 1).then_some(count)
+}
+
 /// Connections to another server that may be the places of a station.
 struct Pool {
     remote: String,
@@ -511,8 +565,9 @@ fn connections(
         by_remote.entry(call.remote).or_default().push(call);
     }
     let by = inside.process_name(calls.first()?.tid);
-    // A connection that is closed and one that takes its place are both there for a moment.
-    let fits = |count: u32| (least..=most + 1).contains(&count);
+    // A connection that is closed and one that takes its place are both there for a moment; one that is given back before the
+    // answer serves the next request meanwhile.
+    let fits = |count: u32| (least.saturating_sub(1).max(1)..=most + 1).contains(&count);
     let of = by_remote.into_iter().filter_map(|(remote, own)| {
         let peer = inside.program_at(remote);
         let sockets: BTreeSet<u32> = own.iter().map(|call| call.socket).collect();

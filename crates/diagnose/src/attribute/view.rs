@@ -9,6 +9,7 @@ use crate::diagnosis::{AttributionLine, FrameAttribution, LineCulprit, Place};
 use crate::figures::{round, share};
 use crate::frame::Frame;
 use crate::overlap::parts;
+use crate::rules::{DESCRIBED, describes};
 use crate::ruled_out::{FrameMass, phrases};
 use slowpath_core::nanos::Span;
 use std::collections::BTreeMap;
@@ -103,6 +104,16 @@ impl EndpointAttribution {
                 let taken: u64 = parts(claimed, span).map(Span::len_ns).sum();
                 slice.len_ns().saturating_sub(taken) as f64
             });
+        let described = DESCRIBED.map(|cause| {
+            let shares = slowpath_attribution::breakdown::shares(&paths.paths, known, |_, slice| {
+                if describes(cause, slice) {
+                    slice.len_ns() as f64
+                } else {
+                    0.0
+                }
+            });
+            (cause, shares.iter().sum())
+        });
         let breakdown = self.breakdown(&paths);
         let lines: Vec<(State, String)> = breakdown
             .lines
@@ -116,6 +127,7 @@ impl EndpointAttribution {
                 unclaimed,
                 unobserved: unobserved(case, frame, claims, paths.unobserved),
             },
+            described,
             phrases: phrases(&lines),
         })
     }

@@ -7,6 +7,7 @@ use slowpath_core::stats::median::median;
 
 use super::{Detector, Examine};
 use crate::case::{Case, EndpointCase};
+use crate::cell::share_in;
 use crate::diagnosis::{Culprit, Grade, Source};
 use crate::predict::without_claims;
 use crate::verdict::{Amount, Claim, Found, Verdict, evidence, human, percent};
@@ -26,6 +27,9 @@ const ALIKE: f64 = 0.1;
 /// Those that come later in a window wait for what is left of it: half on average. Requests that take a constant time
 /// and end together have begun together.
 const LATER_MOST: f64 = 0.75;
+/// Where the trace shows what requests wait for, it is a timer for this share of the time at least: the window of the first
+/// request of a batch, of which the loop may do other things for a part.
+const TIMER_LEAST: f64 = 0.3;
 /// A shorter window is what a wake-up takes.
 const WINDOW_LEAST_NS: f64 = 3.0 * MILLISECOND as f64;
 
@@ -78,6 +82,19 @@ fn examine(case: &Case<'_>, endpoint: &EndpointCase) -> Verdict {
         .collect();
     claims.sort_unstable_by_key(|claim| claim.sample);
     let place = endpoint.place_of(&claims);
+    // Requests that share one answer of another server end together as well: a window is a timer.
+    if share_in(case, endpoint, StateSet::SLEEP, &claims).is_some_and(|share| share < TIMER_LEAST) {
+        return Verdict::Lead {
+            place,
+            claims,
+            missing: format!(
+                "whether a timer ends the wait: requests end together, {} after the first of them was sent, as they do \
+                 where one answer of another server is shared",
+                human(window)
+            ),
+            remedy: "look at what the server waits for at that time".to_owned(),
+        };
+    }
     let text = format!(
         "{} of the requests end in {} groups of {:.1} on average, {} of which end {} after their first request \
          was sent",

@@ -14,7 +14,8 @@ use crate::verdict::{Amount, Found, Verdict, percent};
 /// See the module.
 pub(super) static DETECTOR: Detector = Detector {
     examine: Examine::Traced(examine),
-    could_be: StateSet::LOCK.and(StateSet::QUEUED).and(StateSet::UNKNOWN),
+    // A lock that is polled is waited for asleep.
+    could_be: StateSet::LOCK.and(StateSet::QUEUED).and(StateSet::SLEEP).and(StateSet::UNKNOWN),
     may_be_the_work: false,
 };
 

@@ -1,10 +1,10 @@
 //! Threads of the server that could run wait for a CPU that somebody else has: its own threads, or
 //! several of the host, of which none stands out.
 
-use slowpath_attribution::StateSet;
+use slowpath_attribution::{State, StateSet};
 use crate::case::{Case, EndpointCase};
 use crate::detectors::{Detector, Examine};
-use crate::diagnosis::{Culprit, Grade};
+use crate::diagnosis::{Culprit, Grade, Place};
 use crate::predict::without_waits;
 use crate::trace::cpu_waits::{in_words, CpuWaits, NAMED_LEAST};
 use crate::verdict::{Amount, Found, Verdict, percent};
@@ -26,8 +26,32 @@ fn examine(case: &Case<'_>, endpoint: &EndpointCase) -> Verdict {
             "the server's threads wait for CPUs that one other process has for {} of that: {name}",
             percent(*share)
         )),
+        None if waits.place == Place::Floor && shares_cpus(case, endpoint) => Verdict::Absent(
+            "the server's threads share the CPUs: requests are computed for longer than they wait for a CPU".to_owned(),
+        ),
         None => found(case, endpoint, waits),
     }
+}
+
+/// Whether the usual request is computed, by itself or for those before it, for longer than it waits for a CPU: threads that
+/// share CPUs wait for each other, and only where they get less than half of what they could use are the CPUs too few.
+fn shares_cpus(case: &Case<'_>, endpoint: &EndpointCase) -> bool {
+    let Some(frame) = endpoint.frame(Place::Floor) else {
+        return false;
+    };
+    let attribution = endpoint.attribution(case);
+    let breakdown = attribution.breakdown(&attribution.frame(case, frame, Place::Floor));
+    let (mut computed, mut ready) = (0.0, 0.0);
+    for line in &breakdown.lines {
+        match (line.state, line.activity) {
+            (Some(State::Runnable(_)), _) => ready += line.share,
+            (Some(State::OnCpu), _) | (Some(State::Queued(_) | State::Lock | State::Interpreter), State::OnCpu) => {
+                computed += line.share;
+            }
+            _ => {}
+        }
+    }
+    computed > ready
 }
 
 fn found(case: &Case<'_>, endpoint: &EndpointCase, waits: CpuWaits<'_>) -> Verdict {

@@ -152,11 +152,20 @@ pub(crate) fn behind_the_loop<'c>(looked: &Looked<'c>) -> Vec<Picked<'c>> {
             && hops
                 .first()
                 .is_some_and(|hop| hop.tid == walked.joined.reader)
+            && !looked.inside.has_nothing_to_do(walked.joined.reader, piece.begin)
             && looked
                 .inside
                 .loops
                 .serves(walked.joined.reader, walked.joined.socket)
     })
+}
+
+impl Inside<'_> {
+    /// Whether a loop waits for events at an instant: whatever comes next, it keeps nobody waiting.
+    pub(crate) fn has_nothing_to_do(&self, tid: u32, at: u64) -> bool {
+        let offs = self.index.offs(tid, at, at.saturating_add(1));
+        self.loops.has(tid) && offs.first().is_some_and(|off| self.stacks.facts(off.stack).events)
+    }
 }
 
 /// What a request takes of its loop, in the median of those that are not slow, and from which length on it is

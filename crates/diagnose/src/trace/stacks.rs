@@ -20,6 +20,9 @@ pub(crate) struct Facts {
     pub(crate) io: Option<Io>,
     /// Whether it is a scheduler in user space that has nothing to run.
     pub(crate) idle: bool,
+    /// Whether it waits for events of many files (`epoll`): where an event loop waits when it has nothing to do. A call that
+    /// blocks a loop waits for one file (`poll`, `read`).
+    pub(crate) events: bool,
     /// Whether the functions of the program have names.
     pub(crate) named: bool,
 }
@@ -393,6 +396,7 @@ impl Facts {
                 (Some(inner), outer) => Some(inner.with_outer(outer)),
                 (None, outer) => outer,
             };
+            facts.events |= own.facts.events;
             facts.idle |= own.facts.idle || (leaf && own.kind == Kind::TokioIdle);
             facts.named |= own.facts.named;
             condition |= own.condition && leaf;
@@ -430,6 +434,7 @@ impl Own {
                 disk: false,
                 io: None,
                 idle: GO_IDLE.contains(&function) || known(IDLE),
+                events: function.starts_with("epoll_"),
                 named: !library && !function.starts_with("0x") && !function.starts_with('['),
             },
             condition: known(CONDITIONS),
@@ -453,6 +458,7 @@ impl Own {
                 waits: KERNEL_LOCKS.contains(&plain).then_some(Waits::Lock),
                 disk: DISK.contains(&plain),
                 io: io_of(plain),
+                events: ["ep_poll", "do_epoll_wait"].contains(&plain),
                 ..Facts::default()
             },
             condition: false,

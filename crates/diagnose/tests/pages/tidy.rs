@@ -21,13 +21,14 @@ const HEADINGS: [&str; 7] = [
 /// from what is.
 const NEVER_FOUND: &[&str] = &["coordinated-omission", "wake-placement"];
 /// What the simulated server cannot bring about yet: places that no kernel object shows, workers held by idle
-/// connections, clients that are slow, inputs that are expensive, batches, and dependencies that do not answer. It is
+/// connections, clients that are slow, inputs that are expensive or large, batches, and dependencies that do not answer. It is
 /// found on public software.
 const NOT_SIMULATED: &[&str] = &[
     "concurrency-limit",
     "workers-held-idle",
     "slow-client",
     "hot-input",
+    "request-size",
     "batch-window",
     "upstream-timeout",
 ];

@@ -72,6 +72,7 @@ const NOT_PROVOKED: &[&str] = &[
     "workers-held-idle",
     "slow-client",
     "hot-input",
+    "request-size",
     "batch-window",
     "upstream-timeout",
 ];

@@ -12,6 +12,10 @@ use crate::verdict::Claim;
 /// a transaction of four (begin, look up, change, commit) has two that are answered at once and one that
 /// waits for a disk: what asks four times alike asks the same.
 pub(crate) const CALLS_LEAST: usize = 4;
+/// Of calls that are felt each by itself three are enough: a greeting and a login are answered at once …
+const LONG_CALLS_LEAST: usize = 3;
+/// … and what takes less than this is what asking takes.
+const LONG_CALL_NS: f64 = 20.0 * MILLISECOND as f64;
 /// Calls are alike that take between the middle of them divided by this and times this: replies to one
 /// question on one network spread by less, but for the slow ones.
 const ALIKE: f64 = 2.0;
@@ -57,7 +61,12 @@ pub(crate) fn is_fanout(row: &[Asked], latency_ns: u64) -> bool {
     let lengths = row.iter().map(|call| call.end - call.begin);
     let (sum, longest) = (lengths.clone().sum::<u64>() as f64, lengths.max());
     let longest = longest.unwrap_or(0) as f64;
-    alike(row) >= CALLS_LEAST
+    let least = if sum >= LONG_CALL_NS * row.len() as f64 {
+        LONG_CALLS_LEAST
+    } else {
+        CALLS_LEAST
+    };
+    alike(row) >= least
         && sum >= SHARE_LEAST * latency_ns as f64
         && longest <= LONGEST_MOST * sum
 }
@@ -126,6 +135,7 @@ mod tests {
         };
         assert!(is_row(&[10, 12, 9, 11]));
         assert!(is_row(&[1, 10, 12, 9, 11, 14]));
+        assert!(is_row(&[35, 33, 36]), "three that are felt each by itself");
         assert!(!is_row(&[10, 12, 9]), "a greeting, a login and a question");
         assert!(!is_row(&[1, 10, 11, 4]), "begin, look up, change, commit");
         assert!(!is_row(&[5, 5, 5, 5, 60]), "one of them is slow");
