@@ -7,7 +7,7 @@
 
 use std::collections::BTreeMap;
 use std::fmt;
-use std::net::SocketAddr;
+use std::net::{IpAddr, Ipv6Addr, SocketAddr};
 
 use serde::{Deserialize, Serialize};
 
@@ -40,6 +40,8 @@ pub struct Trace {
     /// Names of the reasons in [`What::Reset`], as the kernel that ran calls them; empty if it tells
     /// no reasons.
     pub reset_reasons: BTreeMap<u32, String>,
+    /// The paths that the addresses of Unix sockets stand for ([`unix_server`]).
+    pub unix_paths: BTreeMap<IpAddr, String>,
 }
 
 /// How closely a stretch of time was recorded.
@@ -163,6 +165,47 @@ pub struct Socket {
     pub remote: SocketAddr,
 }
 
+/// The first half of addresses that stand for Unix sockets: the prefix to which nothing is ever sent (RFC 6666).
+const UNIX_PREFIX: u128 = 0x0100 << 112;
+/// The bit that tells who makes a connection over a Unix socket from who listens.
+const UNIX_CLIENT: u128 = 1 << 63;
+/// The port that stands for one at which a Unix socket listens; no server of the network has it (`tcpmux`).
+const UNIX_PORT: u16 = 1;
+/// The first of the ports that stand for who makes a connection, and how many there are: those that Linux gives.
+const UNIX_CLIENT_PORTS: (u16, u16) = (32_768, 28_232);
+
+/// The address that stands for a Unix socket that listens at a path, so that its connections are told apart as
+/// those of the network are.
+pub fn unix_server(path: &str) -> SocketAddr {
+    // FNV-1a: the same for the same path in every run.
+    let hash = path.bytes().fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| {
+        (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
+    });
+    let ip = UNIX_PREFIX | (u128::from(hash) & !UNIX_CLIENT);
+    SocketAddr::new(IpAddr::V6(Ipv6Addr::from(ip)), UNIX_PORT)
+}
+
+/// The address that stands for the end that made a connection over a Unix socket, by its inode.
+pub fn unix_client(inode: u32) -> SocketAddr {
+    let ip = UNIX_PREFIX | UNIX_CLIENT | u128::from(inode);
+    let (first, count) = UNIX_CLIENT_PORTS;
+    let port = first + (inode % u32::from(count)) as u16;
+    SocketAddr::new(IpAddr::V6(Ipv6Addr::from(ip)), port)
+}
+
+/// Whether an address stands for a Unix socket.
+pub fn is_unix(address: SocketAddr) -> bool {
+    match address.ip() {
+        IpAddr::V6(ip) => u128::from(ip) >> 64 == UNIX_PREFIX >> 64,
+        IpAddr::V4(_) => false,
+    }
+}
+
+/// Whether an address stands for a Unix socket that listens.
+pub fn is_unix_server(address: SocketAddr) -> bool {
+    is_unix(address) && address.port() == UNIX_PORT
+}
+
 /// A function on a stack.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -278,14 +321,16 @@ pub enum What {
         /// Bytes of data.
         bytes: u32,
     },
-    /// A thread took data out of a socket (`tcp:tcp_rcv_space_adjust`, of UDP `sock:sock_recv_length`).
+    /// A thread took data out of a socket (`tcp:tcp_rcv_space_adjust`; of UDP and Unix sockets
+    /// `sock:sock_recv_length`).
     Read {
         /// Who.
         tid: u32,
         /// The end that it read from.
         socket: u32,
     },
-    /// A thread put data into a socket (`sock:sock_send_length`).
+    /// A thread put data into a socket (`sock:sock_send_length`; before Linux 6.3 it is inferred from
+    /// `raw_syscalls`).
     Wrote {
         /// Who.
         tid: u32,
@@ -427,6 +472,15 @@ impl Trace {
         deepest.filter(|&depth| depth != Depth::Off)
     }
 
+    /// An address for people: a path if it stands for one.
+    pub fn address(&self, address: SocketAddr) -> String {
+        match self.unix_paths.get(&address.ip()) {
+            Some(path) => path.clone(),
+            None if is_unix(address) => "a Unix socket".to_owned(),
+            None => address.to_string(),
+        }
+    }
+
     /// The thread with that id, if it was met.
     pub fn thread(&self, tid: u32) -> Option<&Thread> {
         let place = self.threads.binary_search_by_key(&tid, |t| t.tid).ok()?;
@@ -464,6 +518,7 @@ impl Trace {
             ..event
         }));
         self.reset_reasons.extend(later.reset_reasons);
+        self.unix_paths.extend(later.unix_paths);
         merge(&mut self.threads, later.threads, |t| t.tid);
         merge(&mut self.processes, later.processes, |p| p.pid);
     }
@@ -570,6 +625,26 @@ mod tests {
                 _ => panic!("{place}"),
             }
         }
+    }
+
+    #[test]
+    fn unix_sockets_have_addresses_that_nobody_else_has() {
+        let (server, other) = (unix_server("/run/db.sock"), unix_server("/run/cache.sock"));
+        let client = unix_client(4_294_967_295);
+        for address in [server, other, client] {
+            assert!(is_unix(address), "{address}");
+        }
+        assert!(server != other && server.ip() != client.ip());
+        assert!(!is_unix(SocketAddr::from(([127, 0, 0, 1], 1))));
+        assert!(!is_unix("[::1]:1".parse().unwrap()));
+        assert!(client.port() >= 32_768 && client.port() < 61_000);
+        let trace = Trace {
+            unix_paths: [(server.ip(), "/run/db.sock".to_owned())].into(),
+            ..Trace::default()
+        };
+        assert_eq!(trace.address(server), "/run/db.sock");
+        assert_eq!(trace.address(client), "a Unix socket");
+        assert_eq!(trace.address("[::1]:1".parse().unwrap()), "[::1]:1");
     }
 
     #[test]

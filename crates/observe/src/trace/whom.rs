@@ -46,6 +46,7 @@ pub(super) fn scope(
     Scope {
         tids: Tids::covering(&members.tids(), unborn.into_iter().flatten()),
         ports: upstream.ports(),
+        by_file: upstream.has_unix(),
     }
 }
 
