@@ -5,13 +5,17 @@
 //! ready to run, when it was blocked and who ended that. It is recorded in [`Stretch`]es; what lies
 //! outside of them is not known, and never taken for idle.
 
+mod append;
+mod unix;
+
 use std::collections::BTreeMap;
 use std::fmt;
-use std::net::{IpAddr, Ipv6Addr, SocketAddr};
+use std::net::{IpAddr, SocketAddr};
 
 use serde::{Deserialize, Serialize};
 
 use crate::nanos::{Nanos, Span};
+pub use unix::{is_unix, is_unix_server, unix_client, unix_server};
 
 /// No stack was taken; stands in [`What::Switch`] and [`What::Sample`].
 pub const NO_STACK: u32 = u32::MAX;
@@ -165,47 +169,6 @@ pub struct Socket {
     pub remote: SocketAddr,
 }
 
-/// The first half of addresses that stand for Unix sockets: the prefix to which nothing is ever sent (RFC 6666).
-const UNIX_PREFIX: u128 = 0x0100 << 112;
-/// The bit that tells who makes a connection over a Unix socket from who listens.
-const UNIX_CLIENT: u128 = 1 << 63;
-/// The port that stands for one at which a Unix socket listens; no server of the network has it (`tcpmux`).
-const UNIX_PORT: u16 = 1;
-/// The first of the ports that stand for who makes a connection, and how many there are: those that Linux gives.
-const UNIX_CLIENT_PORTS: (u16, u16) = (32_768, 28_232);
-
-/// The address that stands for a Unix socket that listens at a path, so that its connections are told apart as
-/// those of the network are.
-pub fn unix_server(path: &str) -> SocketAddr {
-    // FNV-1a: the same for the same path in every run.
-    let hash = path.bytes().fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| {
-        (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
-    });
-    let ip = UNIX_PREFIX | (u128::from(hash) & !UNIX_CLIENT);
-    SocketAddr::new(IpAddr::V6(Ipv6Addr::from(ip)), UNIX_PORT)
-}
-
-/// The address that stands for the end that made a connection over a Unix socket, by its inode.
-pub fn unix_client(inode: u32) -> SocketAddr {
-    let ip = UNIX_PREFIX | UNIX_CLIENT | u128::from(inode);
-    let (first, count) = UNIX_CLIENT_PORTS;
-    let port = first + (inode % u32::from(count)) as u16;
-    SocketAddr::new(IpAddr::V6(Ipv6Addr::from(ip)), port)
-}
-
-/// Whether an address stands for a Unix socket.
-pub fn is_unix(address: SocketAddr) -> bool {
-    match address.ip() {
-        IpAddr::V6(ip) => u128::from(ip) >> 64 == UNIX_PREFIX >> 64,
-        IpAddr::V4(_) => false,
-    }
-}
-
-/// Whether an address stands for a Unix socket that listens.
-pub fn is_unix_server(address: SocketAddr) -> bool {
-    is_unix(address) && address.port() == UNIX_PORT
-}
-
 /// A function on a stack.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -321,8 +284,7 @@ pub enum What {
         /// Bytes of data.
         bytes: u32,
     },
-    /// A thread took data out of a socket (`tcp:tcp_rcv_space_adjust`; of UDP and Unix sockets
-    /// `sock:sock_recv_length`).
+    /// A thread took data out of a socket (`tcp:tcp_rcv_space_adjust`, of others `sock:sock_recv_length`).
     Read {
         /// Who.
         tid: u32,
@@ -472,15 +434,6 @@ impl Trace {
         deepest.filter(|&depth| depth != Depth::Off)
     }
 
-    /// An address for people: a path if it stands for one.
-    pub fn address(&self, address: SocketAddr) -> String {
-        match self.unix_paths.get(&address.ip()) {
-            Some(path) => path.clone(),
-            None if is_unix(address) => "a Unix socket".to_owned(),
-            None => address.to_string(),
-        }
-    }
-
     /// The thread with that id, if it was met.
     pub fn thread(&self, tid: u32) -> Option<&Thread> {
         let place = self.threads.binary_search_by_key(&tid, |t| t.tid).ok()?;
@@ -498,68 +451,6 @@ impl Trace {
     pub fn parks(&self, tid: u32) -> bool {
         let process = self.process_of(tid);
         process.is_some_and(|process| process.runtime.parks_in_user_space())
-    }
-
-    /// Appends what was traced later; its positions are made ours. Threads and processes that both
-    /// know keep what the later one says.
-    pub fn append(&mut self, later: Self) {
-        let sockets = self.sockets.len() as u32;
-        let frames = self.frames.len() as u32;
-        let stacks = self.stacks.len() as u32;
-        self.stretches.extend(later.stretches);
-        self.sockets.extend(later.sockets);
-        self.frames.extend(later.frames);
-        let moved = later.stacks.into_iter();
-        self.stacks
-            .extend(moved.map(|stack| stack.into_iter().map(|f| f + frames).collect()));
-        let moved = later.events.into_iter();
-        self.events.extend(moved.map(|event| Event {
-            what: event.what.moved(sockets, stacks),
-            ..event
-        }));
-        self.reset_reasons.extend(later.reset_reasons);
-        self.unix_paths.extend(later.unix_paths);
-        merge(&mut self.threads, later.threads, |t| t.tid);
-        merge(&mut self.processes, later.processes, |p| p.pid);
-    }
-}
-
-/// Puts `later` into `all`, both sorted by `key`; of two with one key the later stays.
-fn merge<T>(all: &mut Vec<T>, later: Vec<T>, key: impl Fn(&T) -> u32) {
-    for item in later {
-        match all.binary_search_by_key(&key(&item), &key) {
-            Ok(place) => all[place] = item,
-            Err(place) => all.insert(place, item),
-        }
-    }
-}
-
-impl What {
-    /// The same with its positions moved up.
-    fn moved(self, sockets: u32, stacks: u32) -> Self {
-        let stack_of = |stack: u32| {
-            if stack == NO_STACK {
-                stack
-            } else {
-                stack + stacks
-            }
-        };
-        let mut moved = self;
-        match &mut moved {
-            Self::Switch { stack, .. } | Self::Sample { stack, .. } => *stack = stack_of(*stack),
-            Self::Arrived { socket, .. }
-            | Self::Read { socket, .. }
-            | Self::Wrote { socket, .. }
-            | Self::Reset { socket, .. }
-            | Self::Retransmit { socket }
-            | Self::State { socket, .. } => *socket += sockets,
-            Self::Waking { .. }
-            | Self::Call { .. }
-            | Self::On { .. }
-            | Self::Off { .. }
-            | Self::Peek { .. } => {}
-        }
-        moved
     }
 }
 
@@ -625,26 +516,6 @@ mod tests {
                 _ => panic!("{place}"),
             }
         }
-    }
-
-    #[test]
-    fn unix_sockets_have_addresses_that_nobody_else_has() {
-        let (server, other) = (unix_server("/run/db.sock"), unix_server("/run/cache.sock"));
-        let client = unix_client(4_294_967_295);
-        for address in [server, other, client] {
-            assert!(is_unix(address), "{address}");
-        }
-        assert!(server != other && server.ip() != client.ip());
-        assert!(!is_unix(SocketAddr::from(([127, 0, 0, 1], 1))));
-        assert!(!is_unix("[::1]:1".parse().unwrap()));
-        assert!(client.port() >= 32_768 && client.port() < 61_000);
-        let trace = Trace {
-            unix_paths: [(server.ip(), "/run/db.sock".to_owned())].into(),
-            ..Trace::default()
-        };
-        assert_eq!(trace.address(server), "/run/db.sock");
-        assert_eq!(trace.address(client), "a Unix socket");
-        assert_eq!(trace.address("[::1]:1".parse().unwrap()), "[::1]:1");
     }
 
     #[test]

@@ -9,7 +9,7 @@ use slowpath_core::Nanos;
 use slowpath_core::nanos::MILLISECOND;
 use slowpath_core::timeline::Gap;
 use slowpath_core::trace::{
-    Call, Context, Depth, Event, IDLE, Left, NO_STACK, RESOLVER_PORTS, Socket, Stretch, Trace, What,
+    Context, Depth, Event, IDLE, Left, NO_STACK, RESOLVER_PORTS, Socket, Stretch, Trace, What,
 };
 
 use super::ends::Ends;
@@ -280,31 +280,10 @@ impl Collector {
                 if !self.is_followed(tid) || self.members.has_narrow_calls(tid) {
                     return;
                 }
-                self.files.leave(tid);
-                if call == Call::Connect {
-                    self.files.closed((sample.pid, about as u32));
-                }
+                self.enters(sample.pid, tid, (call, about));
                 What::Call { tid, call, about }
             }
-            Fact::File { tid, does, fd } => {
-                if self.is_followed(tid) && !self.members.has_narrow_calls(tid) {
-                    let is_target = self.members.is_target(sample.pid);
-                    self.files.enter(tid, (sample.pid, fd), does, is_target);
-                }
-                return;
-            }
-            Fact::Moved { tid, bytes } => return self.moved(at, sample.cpu, tid, bytes),
-            Fact::Wrote {
-                tid,
-                bytes,
-                sort: Sort::Unix,
-                ..
-            } => return self.moved(at, sample.cpu, tid, bytes),
-            Fact::Received {
-                tid,
-                sort: Sort::Unix,
-                ..
-            } => return self.moved(at, sample.cpu, tid, 0),
+            _ if fact.is_by_file() => return self.by_file(at, sample, fact),
             Fact::Wrote {
                 tid,
                 key,
@@ -326,10 +305,7 @@ impl Collector {
             Fact::Read { tid, key, ends } => {
                 let socket = self.ends.certain(key, ends);
                 self.members.meet(tid, sample.pid, [0; 16]);
-                let is_target = self.members.is_target(sample.pid);
-                for write in self.files.read(tid, socket, is_target) {
-                    self.keep_write(write, socket);
-                }
+                self.read_tcp(sample.pid, tid, socket);
                 What::Read { tid, socket }
             }
             Fact::Arrived { key, ends, bytes } => {

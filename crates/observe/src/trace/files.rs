@@ -12,7 +12,7 @@ use slowpath_core::Nanos;
 use slowpath_core::nanos::SECOND;
 
 use super::calls::Does;
-use super::unix::{UnixTable, inode_of};
+use super::unix::{Found, UnixTable, inode_of};
 use crate::clock;
 use slowpath_core::trace::Socket;
 
@@ -192,13 +192,16 @@ impl Files {
                 return Err(None);
             }
             Some(inode) => self.unix.end(inode, clock::now()),
-            None => None,
+            None => Found::NotYet,
         };
-        if end == Some(None) {
-            self.know(file, Meant::Socket);
-            return Err(None);
+        match end {
+            Found::End(end) => Err(Some(end)),
+            Found::Other => {
+                self.know(file, Meant::Socket);
+                Err(None)
+            }
+            Found::NotYet => Err(self.before.get(&file).copied()),
         }
-        Err(end.flatten().or_else(|| self.before.get(&file).copied()))
     }
 
     /// Notes where an end of a Unix connection was put.

@@ -113,8 +113,10 @@ pub(super) struct Scope {
     pub(super) tids: Tids,
     /// The ports whose connections are followed.
     pub(super) ports: BTreeSet<u16>,
-    /// Whether calls that give and take data by descriptors are told.
-    pub(super) by_file: bool,
+    /// Whether the target has a connection over a Unix socket.
+    pub(super) has_unix: bool,
+    /// Whether writes are told by calls, since no tracepoint tells of them.
+    pub(super) infers: bool,
 }
 
 impl Scope {
@@ -126,17 +128,18 @@ impl Scope {
             Kind::Switch => Some(tids(&["prev_pid", "next_pid"])),
             Kind::Waking => Some(tids(&["pid"])),
             Kind::Call => {
-                let by_file = calls::by_file().filter(|_| self.by_file);
+                let by_file = calls::by_file().filter(|_| self.has_unix || self.infers);
                 let calls = either_call(calls::numbers().chain(by_file));
                 Some(format!("({})&&({calls})", tids(&["common_pid"])))
             }
             Kind::Moved => {
-                let calls = either_call(calls::moving());
+                // What is taken from TCP has a tracepoint of its own.
+                let calls = either_call(calls::moving(self.has_unix));
                 Some(format!("ret>0&&({})&&({calls})", tids(&["common_pid"])))
             }
             Kind::Wrote => Some(format!("ret>0&&({})", tids(&["common_pid"]))),
             Kind::Received => {
-                let sorts = if self.by_file {
+                let sorts = if self.has_unix {
                     "(protocol==17||family==1)"
                 } else {
                     "protocol==17"
@@ -222,7 +225,8 @@ mod tests {
         let scope = Scope {
             tids: tids([5], None),
             ports: BTreeSet::from([80, 5432]),
-            by_file: false,
+            has_unix: false,
+            infers: false,
         };
         let arrived = scope.condition(Kind::Arrived, true).unwrap();
         assert_eq!(
@@ -275,7 +279,8 @@ mod tests {
                 prop_assert_eq!(wide, meant.len());
             }
             prop_assert!(Scope::stacks(&tids).len() <= MOST_BYTES);
-            let scope = Scope { tids, ports, by_file: true };
+            let scope = Scope { tids, ports, has_unix: true,
+                infers: true };
             for point in Kind::TRACEPOINTS {
                 if let Some(text) = scope.condition(point.kind, true) {
                     prop_assert!(text.len() <= MOST_BYTES, "{}", text.len());

@@ -168,6 +168,15 @@ pub(super) enum Sort {
 pub(super) const SWITCH: usize = 0;
 
 impl Fact {
+    /// Whether it is told of a descriptor, or of a socket that only its descriptor tells from others.
+    pub(super) const fn is_by_file(&self) -> bool {
+        match self {
+            Self::File { .. } | Self::Moved { .. } => true,
+            Self::Wrote { sort, .. } | Self::Received { sort, .. } => matches!(sort, Sort::Unix),
+            _ => false,
+        }
+    }
+
     /// A small number of its own for each kind of fact.
     pub(super) const fn place(&self) -> usize {
         match self {
@@ -343,19 +352,10 @@ impl Layout {
                 protocol,
                 family,
             } => {
-                let (tid, key) = (id(tid)?, key.unsigned(raw)?);
-                let bytes = positive(bytes, raw)?;
                 let of = |field: Option<Field>| field.and_then(|field| field.unsigned(raw));
                 let sort = sort(of(family), of(protocol));
-                Some(match kind {
-                    Kind::Received => Fact::Received { tid, key, sort },
-                    _ => Fact::Wrote {
-                        tid,
-                        key,
-                        bytes,
-                        sort,
-                    },
-                })
+                let (tid, key) = (id(tid)?, key.unsigned(raw)?);
+                Some(given(kind, (tid, key), positive(bytes, raw)?, sort))
             }
             Self::Socket {
                 kind,
@@ -366,19 +366,26 @@ impl Layout {
                 more,
             } => {
                 let ends = addresses.read(raw)?;
-                let key = match key {
-                    Some(key) => key.unsigned(raw)?,
-                    None => 0,
-                };
-                let more = match more {
-                    Some(more) => more.unsigned(raw)?,
-                    None => 0,
-                };
+                let or_nothing = |field: Option<Field>| field.map_or(Some(0), |f| f.unsigned(raw));
+                let (key, more) = (or_nothing(key)?, or_nothing(more)?);
                 let by = flags.and_then(|flags| flags.unsigned(raw)).map(context);
                 let is_thread = by == Some(Context::Thread);
                 Some(about_socket(kind, (id(tid)?, is_thread), key, ends, more))
             }
         }
+    }
+}
+
+/// So many bytes were given to a socket, or taken from it.
+const fn given(kind: Kind, (tid, key): (u32, u64), bytes: u32, sort: Sort) -> Fact {
+    match kind {
+        Kind::Received => Fact::Received { tid, key, sort },
+        _ => Fact::Wrote {
+            tid,
+            key,
+            bytes,
+            sort,
+        },
     }
 }
 

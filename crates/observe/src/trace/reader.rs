@@ -345,7 +345,7 @@ impl Reader {
         let missed = |tid: &u32| !known.tids.contains(*tid);
         let foreign = std::mem::take(&mut self.collector.foreign);
         if ports != known.ports
-            || self.upstream.has_unix() && !known.by_file
+            || self.upstream.has_unix() && !known.has_unix
             || foreign > MOST_FOREIGN
             || self.collector.members.tids().iter().any(missed)
         {

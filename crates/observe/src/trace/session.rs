@@ -145,12 +145,12 @@ impl Session {
         }
         let bytes = ring_bytes(numbers.len());
         let rings = numbers.iter().map(|number| Cpu::open(*number, bytes));
-        let by_file = scope.by_file || means.infers();
+        let infers = means.infers();
         let mut session = Self {
             cpus: rings.collect::<Result<_, _>>()?,
             means,
             sources: BTreeMap::new(),
-            scope: Scope { by_file, ..scope },
+            scope: Scope { infers, ..scope },
             enabled: false,
             lost: Some(0),
         };
@@ -230,8 +230,8 @@ impl Session {
     /// nothing is missed. After an error some events still follow whom they did; trying again is
     /// worth it, and does what is left.
     pub(super) fn follow(&mut self, scope: Scope) -> Result<(), SessionError> {
-        let by_file = scope.by_file || self.infers();
-        let scope = Scope { by_file, ..scope };
+        let infers = self.infers();
+        let scope = Scope { infers, ..scope };
         let mut done = Ok(());
         for (place, point) in self.means.points.iter().enumerate() {
             let condition = scope.condition(point.kind, point.with_ports);

@@ -65,7 +65,8 @@ fn one_tracepoint_that_is_refused_takes_nothing_else_with_it() {
     let scope = Scope {
         tids,
         ports: BTreeSet::from([80]),
-        by_file: false,
+        has_unix: false,
+        infers: false,
     };
     session.follow(scope.clone()).unwrap();
     assert_eq!(*session.scope(), scope);
@@ -87,7 +88,8 @@ fn whom_to_follow_is_told_again_where_it_was_refused() {
     let scope = Scope {
         tids,
         ports: BTreeSet::new(),
-        by_file: false,
+        has_unix: false,
+        infers: false,
     };
     // As if the kernel had no room for some event: it has none of that number.
     let (last, id) = (session.means.points.len() - 1, session.means.points[0].id);

@@ -20,6 +20,17 @@ use crate::sockets::{SockDiag, UnixSocket};
 /// a millisecond.
 const ASK_EVERY_NS: u64 = 100 * MILLISECOND;
 
+/// What a socket is found to be.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Found {
+    /// An end of a Unix connection to a name.
+    End(Socket),
+    /// Nothing of that kind.
+    Other,
+    /// The kernel was asked too lately to be asked again.
+    NotYet,
+}
+
 /// What was found out of the Unix sockets of this host.
 #[derive(Debug, Default)]
 pub(super) struct UnixTable {
@@ -31,18 +42,18 @@ pub(super) struct UnixTable {
 }
 
 impl UnixTable {
-    /// The end of a connection that has that inode; `Some(None)` if it is none to a name, and `None` if
-    /// the kernel was asked too lately to be asked again.
-    pub(super) fn end(&mut self, inode: u32, now: Nanos) -> Option<Option<Socket>> {
-        if let Some(end) = self.ends.get(&inode) {
-            return Some(Some(*end));
-        }
+    /// What the socket with that inode is.
+    pub(super) fn end(&mut self, inode: u32, now: Nanos) -> Found {
         let is_due = |asked: Nanos| now.since(asked) >= ASK_EVERY_NS;
-        self.asked.is_none_or(is_due).then(|| {
+        let is_known = self.ends.contains_key(&inode);
+        if !is_known && self.asked.is_none_or(is_due) {
             self.asked = Some(now);
             self.take(&all());
-            self.ends.get(&inode).copied()
-        })
+        } else if !is_known {
+            return Found::NotYet;
+        }
+        let end = self.ends.get(&inode);
+        end.map_or(Found::Other, |end| Found::End(*end))
     }
 
     /// The paths that the addresses of these ends stand for.

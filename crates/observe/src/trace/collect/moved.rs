@@ -2,17 +2,52 @@
 
 use slowpath_core::Nanos;
 use slowpath_core::timeline::Gap;
-use slowpath_core::trace::{Socket, What};
+use slowpath_core::trace::{Call, Socket, What};
 
 use super::Collector;
 use crate::trace::calls::Does;
 use crate::trace::files::{File, Write};
 use crate::trace::gap;
-use crate::trace::kinds::Kind;
+use crate::trace::kinds::{Fact, Kind};
+use crate::trace::records::Sample;
 
 impl Collector {
+    /// What is told of a descriptor, or of a socket that only its descriptor tells from others.
+    pub(super) fn by_file(&mut self, at: Nanos, sample: &Sample, fact: Fact) {
+        match fact {
+            Fact::File { tid, does, fd }
+                if self.is_followed(tid) && !self.members.has_narrow_calls(tid) =>
+            {
+                let is_target = self.members.is_target(sample.pid);
+                self.files.enter(tid, (sample.pid, fd), does, is_target);
+            }
+            Fact::Moved { tid, bytes } | Fact::Wrote { tid, bytes, .. } => {
+                self.moved(at, sample.cpu, tid, bytes);
+            }
+            Fact::Received { tid, .. } => self.moved(at, sample.cpu, tid, 0),
+            _ => {}
+        }
+    }
+
+    /// A thread enters a call that is none of those by descriptors. One that makes a connection makes another
+    /// thing of its descriptor.
+    pub(super) fn enters(&mut self, pid: u32, tid: u32, (call, about): (Call, u64)) {
+        self.files.leave(tid);
+        if call == Call::Connect {
+            self.files.closed((pid, about as u32));
+        }
+    }
+
+    /// A thread read from an end of a TCP connection, which tells what was written there before.
+    pub(super) fn read_tcp(&mut self, pid: u32, tid: u32, socket: u32) {
+        let is_target = self.members.is_target(pid);
+        for write in self.files.read(tid, socket, is_target) {
+            self.keep_write(write, socket);
+        }
+    }
+
     /// A thread gave or took data by the descriptor of the call that it is in.
-    pub(super) fn moved(&mut self, at: Nanos, cpu: u32, tid: u32, bytes: u32) {
+    fn moved(&mut self, at: Nanos, cpu: u32, tid: u32, bytes: u32) {
         let Some((does, file)) = self.files.at(tid).filter(|_| self.is_followed(tid)) else {
             return;
         };
@@ -47,7 +82,7 @@ impl Collector {
     }
 
     /// Tells of a write that was kept back.
-    pub(super) fn keep_write(&mut self, write: Write, socket: u32) {
+    fn keep_write(&mut self, write: Write, socket: u32) {
         let Write { tid, bytes, .. } = write;
         self.keep(write.at, write.cpu, What::Wrote { tid, socket, bytes });
     }
