@@ -43,6 +43,19 @@ enum Meant {
     Other,
 }
 
+/// What is known of a descriptor that something was given to or taken from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Told {
+    /// It is an end that was met, by its position.
+    Known(u32),
+    /// It was looked up, and is this end.
+    Found(Socket),
+    /// It could not be looked up, and was this end before.
+    Before(Socket),
+    /// Nothing.
+    Nothing,
+}
+
 /// A write that was made before it was known what to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Write {
@@ -171,37 +184,42 @@ impl Files {
         found
     }
 
-    /// What a descriptor is known to be: `Ok` is the position of an end that was met, `Err` one that was not, if it
-    /// is one.
-    pub(super) fn end(&mut self, file: File) -> Result<u32, Option<Socket>> {
+    /// What a descriptor is known to be.
+    pub(super) fn end(&mut self, file: File) -> Told {
         match self.known.get(&file) {
-            Some(Meant::End(end)) => return Ok(*end),
-            Some(_) => return Err(None),
+            Some(Meant::End(end)) => return Told::Known(*end),
+            Some(_) => return Told::Nothing,
             None => {}
         }
         if !self.has_unix {
-            return Err(None);
+            return Told::Nothing;
         }
         if self.lookups >= MOST_LOOKUPS {
-            return Err(self.before.get(&file).copied());
+            return self.before(file);
         }
         self.lookups += 1;
         let end = match inode_of(&self.proc_root, file.0, file.1) {
             Some(0) => {
                 self.know(file, Meant::Other);
-                return Err(None);
+                return Told::Nothing;
             }
             Some(inode) => self.unix.end(inode, clock::now()),
             None => Found::NotYet,
         };
         match end {
-            Found::End(end) => Err(Some(end)),
+            Found::End(end) => Told::Found(end),
             Found::Other => {
                 self.know(file, Meant::Socket);
-                Err(None)
+                Told::Nothing
             }
-            Found::NotYet => Err(self.before.get(&file).copied()),
+            Found::NotYet => self.before(file),
         }
+    }
+
+    /// What a descriptor was before. Where calls alone are told it may be of TCP by now.
+    fn before(&self, file: File) -> Told {
+        let before = self.before.get(&file).filter(|_| !self.infers);
+        before.map_or(Told::Nothing, |end| Told::Before(*end))
     }
 
     /// Notes where an end of a Unix connection was put.
@@ -265,14 +283,18 @@ mod tests {
         let mut files = files();
         let file = (5, 9);
         files.enter(7, file, Does::Gives, true);
-        assert_eq!(files.end(file), Err(None));
+        assert_eq!(files.end(file), Told::Nothing);
         files.keep_back(file, write(100));
         files.enter(7, file, Does::Takes, true);
         assert_eq!(files.read(7, 3, true), [write(100)]);
-        assert_eq!(files.end(file), Ok(3));
+        assert_eq!(files.end(file), Told::Known(3));
         assert_eq!(files.read(7, 3, true), []);
         files.enter(7, file, Does::Closes, true);
-        assert_eq!(files.end(file), Err(None), "another one may have it now");
+        assert_eq!(
+            files.end(file),
+            Told::Nothing,
+            "another one may have it now"
+        );
         assert_eq!(files.missed(), None);
     }
 

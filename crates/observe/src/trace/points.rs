@@ -106,12 +106,14 @@ impl Means {
     /// Leaves out a tracepoint that could not be opened; nothing may be open of it any more.
     pub(super) fn leave_out(&mut self, place: usize, why: &str) {
         let point = self.points.remove(place);
-        if point.kind == Kind::Call {
-            // Without the calls' begins it is not known what they gave to.
-            self.points.retain(|point| point.kind != Kind::Moved);
-        }
         let remedy = "run slowpath as root or with CAP_PERFMON, CAP_SYS_PTRACE and CAP_IPC_LOCK";
         self.gaps.push(refused(point.kind, why, remedy));
+        let ends = self.points.iter().position(|of| of.kind == Kind::Moved);
+        if let Some(ends) = ends.filter(|_| point.kind == Kind::Call) {
+            // Without the begins of calls it is not known what they gave to.
+            self.points.remove(ends);
+            self.gaps.push(refused(Kind::Wrote, why, remedy));
+        }
     }
 }
 

@@ -79,6 +79,28 @@ fn one_tracepoint_that_is_refused_takes_nothing_else_with_it() {
 }
 
 #[test]
+fn writes_are_not_inferred_where_the_begins_of_calls_are_refused() {
+    let Some(mut formats) = formats() else { return };
+    formats.retain(|(kind, _)| *kind != Kind::Wrote);
+    let Some(session) = permitted(open_with(&formats, 4096)) else {
+        return;
+    };
+    assert!(session.infers());
+    spoil(&mut formats, Kind::Call);
+    let session = open_with(&formats, 4096).unwrap();
+    assert!(!session.infers());
+    let signals: Vec<&str> = session.gaps().iter().map(|g| g.signal.as_str()).collect();
+    let both = [
+        "trace.raw_syscalls:sys_enter",
+        "trace.sock:sock_send_length",
+    ];
+    assert!(
+        both.iter().all(|signal| signals.contains(signal)),
+        "{signals:?}"
+    );
+}
+
+#[test]
 fn whom_to_follow_is_told_again_where_it_was_refused() {
     let Some(formats) = formats() else { return };
     let Some(mut session) = permitted(open_with(&formats, 4096)) else {

@@ -87,13 +87,16 @@ impl UnixTable {
     }
 }
 
+/// Where what services print is taken, which nobody answers: almost every service has such a connection.
+const NEVER_ANSWERED: &str = "/run/systemd/journal/";
 /// Paths that are remembered; more are made up by whoever has one for each connection.
 const MOST_PATHS: usize = 1024;
 
 /// The path that a connection was made to and the inode of the end that made it.
 fn connection<'a>(socket: &'a UnixSocket, other: Option<&'a UnixSocket>) -> Option<(&'a str, u32)> {
     let path = |of: &'a UnixSocket| Some(of.name.as_str()).filter(|name| !name.is_empty());
-    if !socket.is_stream {
+    let prints = |of: &UnixSocket| of.name.starts_with(NEVER_ANSWERED);
+    if !socket.is_stream || prints(socket) || other.is_some_and(prints) {
         return None;
     }
     match (path(socket), other.and_then(path)) {
@@ -152,6 +155,8 @@ mod tests {
             socket(21, 22, ""),
             socket(22, 21, ""),
             socket(32, 31, "/run/log"),
+            socket(41, 42, ""),
+            socket(42, 41, "/run/systemd/journal/stdout"),
         ];
         sockets[4].is_stream = false;
         let mut table = UnixTable::default();
@@ -164,7 +169,7 @@ mod tests {
         assert_eq!(
             table.ends.len(),
             2,
-            "a pair has no name, a datagram no connection"
+            "a pair has no name, a datagram no connection, and what is printed no reply"
         );
         assert!(has_connection(&sockets, |inode| inode == 11));
         assert!(!has_connection(&sockets, |inode| inode > 12));

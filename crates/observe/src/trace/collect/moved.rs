@@ -6,7 +6,7 @@ use slowpath_core::trace::{Call, Socket, What};
 
 use super::Collector;
 use crate::trace::calls::Does;
-use crate::trace::files::{File, Write};
+use crate::trace::files::{File, Told, Write};
 use crate::trace::gap;
 use crate::trace::kinds::{Fact, Kind};
 use crate::trace::records::Sample;
@@ -52,8 +52,10 @@ impl Collector {
             return;
         };
         let end = match self.files.end(file) {
-            Ok(end) => Some(end),
-            Err(found) => found.map(|socket| self.meet_unix(file, socket)),
+            Told::Known(end) => Some(end),
+            Told::Found(socket) => Some(self.meet_unix(file, socket)),
+            Told::Before(socket) => Some(self.ends.place(socket)),
+            Told::Nothing => None,
         };
         match (does, end) {
             // What is read from others is told as such.
