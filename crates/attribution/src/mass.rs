@@ -57,6 +57,9 @@ impl StateSet {
     /// All that is not known of the server.
     pub const UNKNOWN: Self =
         Self(Self::UNTRACED.0 | Self::PARKED.0 | Self::HOLDER_UNKNOWN.0 | Self::OTHER_END.0);
+    /// The states that only who wrote on which connection tells: whom a thread asked, and which request it
+    /// had in hand. Where that is not recorded they pass for others.
+    pub const BY_WRITES: Self = Self(Self::REPLY.0 | Self::QUEUED.0);
     /// How many kinds there are.
     pub const KINDS: usize = 19;
 
@@ -64,6 +67,11 @@ impl StateSet {
     #[must_use]
     pub const fn and(self, other: Self) -> Self {
         Self(self.0 | other.0)
+    }
+
+    /// Whether a state is in both.
+    pub const fn meets(self, other: Self) -> bool {
+        self.0 & other.0 != 0
     }
 
     /// The first kind in it; [`StateSet::KINDS`] or more if it is empty.

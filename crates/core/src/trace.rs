@@ -5,13 +5,17 @@
 //! ready to run, when it was blocked and who ended that. It is recorded in [`Stretch`]es; what lies
 //! outside of them is not known, and never taken for idle.
 
+mod append;
+mod unix;
+
 use std::collections::BTreeMap;
 use std::fmt;
-use std::net::SocketAddr;
+use std::net::{IpAddr, SocketAddr};
 
 use serde::{Deserialize, Serialize};
 
 use crate::nanos::{Nanos, Span};
+pub use unix::{is_unix, is_unix_server, unix_client, unix_server};
 
 /// No stack was taken; stands in [`What::Switch`] and [`What::Sample`].
 pub const NO_STACK: u32 = u32::MAX;
@@ -40,6 +44,8 @@ pub struct Trace {
     /// Names of the reasons in [`What::Reset`], as the kernel that ran calls them; empty if it tells
     /// no reasons.
     pub reset_reasons: BTreeMap<u32, String>,
+    /// The paths that the addresses of Unix sockets stand for ([`unix_server`]).
+    pub unix_paths: BTreeMap<IpAddr, String>,
 }
 
 /// How closely a stretch of time was recorded.
@@ -278,14 +284,15 @@ pub enum What {
         /// Bytes of data.
         bytes: u32,
     },
-    /// A thread took data out of a socket (`tcp:tcp_rcv_space_adjust`, of UDP `sock:sock_recv_length`).
+    /// A thread took data out of a socket (`tcp:tcp_rcv_space_adjust`, of others `sock:sock_recv_length`).
     Read {
         /// Who.
         tid: u32,
         /// The end that it read from.
         socket: u32,
     },
-    /// A thread put data into a socket (`sock:sock_send_length`).
+    /// A thread put data into a socket (`sock:sock_send_length`; before Linux 6.3 it is inferred from
+    /// `raw_syscalls`).
     Wrote {
         /// Who.
         tid: u32,
@@ -444,67 +451,6 @@ impl Trace {
     pub fn parks(&self, tid: u32) -> bool {
         let process = self.process_of(tid);
         process.is_some_and(|process| process.runtime.parks_in_user_space())
-    }
-
-    /// Appends what was traced later; its positions are made ours. Threads and processes that both
-    /// know keep what the later one says.
-    pub fn append(&mut self, later: Self) {
-        let sockets = self.sockets.len() as u32;
-        let frames = self.frames.len() as u32;
-        let stacks = self.stacks.len() as u32;
-        self.stretches.extend(later.stretches);
-        self.sockets.extend(later.sockets);
-        self.frames.extend(later.frames);
-        let moved = later.stacks.into_iter();
-        self.stacks
-            .extend(moved.map(|stack| stack.into_iter().map(|f| f + frames).collect()));
-        let moved = later.events.into_iter();
-        self.events.extend(moved.map(|event| Event {
-            what: event.what.moved(sockets, stacks),
-            ..event
-        }));
-        self.reset_reasons.extend(later.reset_reasons);
-        merge(&mut self.threads, later.threads, |t| t.tid);
-        merge(&mut self.processes, later.processes, |p| p.pid);
-    }
-}
-
-/// Puts `later` into `all`, both sorted by `key`; of two with one key the later stays.
-fn merge<T>(all: &mut Vec<T>, later: Vec<T>, key: impl Fn(&T) -> u32) {
-    for item in later {
-        match all.binary_search_by_key(&key(&item), &key) {
-            Ok(place) => all[place] = item,
-            Err(place) => all.insert(place, item),
-        }
-    }
-}
-
-impl What {
-    /// The same with its positions moved up.
-    fn moved(self, sockets: u32, stacks: u32) -> Self {
-        let stack_of = |stack: u32| {
-            if stack == NO_STACK {
-                stack
-            } else {
-                stack + stacks
-            }
-        };
-        let mut moved = self;
-        match &mut moved {
-            Self::Switch { stack, .. } | Self::Sample { stack, .. } => *stack = stack_of(*stack),
-            Self::Arrived { socket, .. }
-            | Self::Read { socket, .. }
-            | Self::Wrote { socket, .. }
-            | Self::Reset { socket, .. }
-            | Self::Retransmit { socket }
-            | Self::State { socket, .. } => *socket += sockets,
-            Self::Waking { .. }
-            | Self::Call { .. }
-            | Self::On { .. }
-            | Self::Off { .. }
-            | Self::Peek { .. } => {}
-        }
-        moved
     }
 }
 

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use std::net::SocketAddr;
 
 use slowpath_core::stats::median::median;
+use slowpath_core::trace::is_unix;
 
 use crate::case::{Case, EndpointCase};
 use crate::trace::calls::Asked;
@@ -37,7 +38,8 @@ pub fn asks(case: &Case<'_>, endpoint: &EndpointCase) -> Vec<Asks> {
         let own = calls.own(inside, walked);
         if own.whole {
             let mut by_remote: BTreeMap<SocketAddr, Vec<&Asked>> = BTreeMap::new();
-            for call in own.calls {
+            // No proxy can stand between the target and a Unix socket that it has open.
+            for call in own.calls.into_iter().filter(|call| !is_unix(call.remote)) {
                 by_remote.entry(call.remote).or_default().push(call);
             }
             each.push(by_remote);

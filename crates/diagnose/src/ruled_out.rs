@@ -3,7 +3,8 @@
 //! A detector that did not see its pattern says no more than that. A cause is ruled out for an endpoint
 //! and frame only if what it could be at most is small: what it claims itself, what was not observed,
 //! and the time in states that it could be and that no supported finding claims
-//! ([`slowpath_attribution::mass`]).
+//! ([`slowpath_attribution::mass`]). Where the kernel did not tell who wrote on which connection, the states of
+//! the trace are not what they were, and no cause is ruled out that could be one of those it would have told.
 
 use slowpath_attribution::mass::{Largest, Most};
 use slowpath_attribution::{Mass, State, StateSet};
@@ -13,6 +14,9 @@ use crate::diagnosis::{Blind, Cleared, Place};
 use crate::ledger::NAMED_SHARE;
 use crate::trial::{Answer, Weight};
 use crate::verdict::{Verdict, percent};
+
+/// The gap of the tracepoint that tells who wrote on which connection (Linux 6.3).
+const WRITES: &str = "trace.sock:sock_send_length";
 
 /// What the excess of one endpoint and frame is made of, beside what is named for it.
 #[derive(Clone, Debug)]
@@ -43,7 +47,9 @@ pub(crate) fn ruled_out(
             continue;
         }
         let cause = answer.entry.name.to_owned();
-        let unseen = unseen(answer, weights).or_else(|| could_be(answer, weights, masses));
+        let unseen = unseen(answer, weights)
+            .or_else(|| unwritten(case, answer))
+            .or_else(|| could_be(answer, weights, masses));
         match unseen {
             Some((missing, remedy)) => blind.push(Blind {
                 cause,
@@ -82,6 +88,20 @@ fn unseen(answer: &Answer, weights: &[Weight]) -> Option<(String, String)> {
     })
 }
 
+/// That the kernel did not tell who wrote what, if the cause takes that to be ruled out: a thread that asks
+/// others looks then as if it asked nobody, and one that serves many by turns as if it served one.
+fn unwritten(case: &Case<'_>, answer: &Answer) -> Option<(String, String)> {
+    let gap = case.timeline().gap_named(&[WRITES])?;
+    let by_writes = answer.entry.detector.could_be.meets(StateSet::BY_WRITES);
+    by_writes.then(|| {
+        let missing = format!(
+            "who wrote on which connection, which tells whom threads ask and which request they have in hand: {}",
+            gap.reason
+        );
+        (missing, gap.remedy.clone())
+    })
+}
+
 /// Why mass balance does not rule a cause out, if so.
 fn could_be(answer: &Answer, weights: &[Weight], masses: &[FrameMass]) -> Option<(String, String)> {
     let claim = weights.iter().map(|weight| match weight {
@@ -91,7 +111,7 @@ fn could_be(answer: &Answer, weights: &[Weight], masses: &[FrameMass]) -> Option
     let claim = claim.fold(0.0, f64::max);
     let states = answer.entry.detector.could_be;
     let open = masses.iter().filter_map(|frame| {
-        let own = frame.described.iter();
+        let mut own = frame.described.iter();
         let own = own.find(|(cause, _)| *cause == answer.entry.name);
         let claim = own.map_or(claim, |(_, share)| share.max(claim));
         let most = frame.mass.rule_out(claim, states).err()?;

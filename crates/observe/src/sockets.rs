@@ -29,7 +29,11 @@ const REQUEST_BYTES: usize = NLMSG_HEADER_BYTES + 56;
 const INET_DIAG_MSG_BYTES: usize = 72;
 const UNIX_REQUEST_BYTES: usize = NLMSG_HEADER_BYTES + 24;
 const UNIX_DIAG_MSG_BYTES: usize = 16;
+const UNIX_DIAG_NAME: u16 = 0;
 const UNIX_DIAG_PEER: u16 = 2;
+/// `enum sock_type` of the kernel.
+const SOCK_STREAM: u8 = 1;
+const SOCK_SEQPACKET: u8 = 5;
 const IPPROTO_TCP: u8 = 6;
 const INET_DIAG_INFO: u16 = 2;
 const INET_DIAG_SKMEMINFO: u16 = 7;
@@ -101,6 +105,18 @@ pub(crate) struct TcpInfo {
     pub(crate) send_window: Option<u32>,
 }
 
+/// One Unix socket that is connected.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct UnixSocket {
+    pub(crate) inode: u32,
+    /// The inode of its other end; 0 if nobody has that yet.
+    pub(crate) other: u32,
+    /// What it is bound to, as people write it; empty if nothing.
+    pub(crate) name: String,
+    /// Whether it is a connection, and not for datagrams.
+    pub(crate) is_stream: bool,
+}
+
 /// An open channel to the kernel.
 #[derive(Debug)]
 pub(crate) struct SockDiag {
@@ -136,13 +152,13 @@ impl SockDiag {
         })
     }
 
-    /// Hands every connected Unix socket to `each`: its inode and that of its other end.
-    pub(crate) fn unix_pairs(&mut self, mut each: impl FnMut(u32, u32)) -> Result<(), Errno> {
+    /// Hands every connected Unix socket to `each`.
+    pub(crate) fn unix_sockets(&mut self, mut each: impl FnMut(UnixSocket)) -> Result<(), Errno> {
         self.sequence = self.sequence.wrapping_add(1);
         let request = unix_request(self.sequence);
         self.ask(&request, &mut |body| {
-            if let Some((inode, other)) = parse_unix(body) {
-                each(inode, other);
+            if let Some(socket) = parse_unix(body) {
+                each(socket);
             }
         })
     }
@@ -176,14 +192,14 @@ fn header<const N: usize>(sequence: u32) -> [u8; N] {
     bytes
 }
 
-/// A `struct unix_diag_req` for the other ends of all connected sockets.
+/// A `struct unix_diag_req` for the names and other ends of all connected sockets.
 fn unix_request(sequence: u32) -> [u8; UNIX_REQUEST_BYTES] {
-    /// `UDIAG_SHOW_PEER`.
-    const SHOW_PEER: u32 = 0x4;
+    /// `UDIAG_SHOW_NAME | UDIAG_SHOW_PEER`.
+    const SHOW: u32 = 0x1 | 0x4;
     let mut bytes = header(sequence);
     bytes[16] = rustix::net::AddressFamily::UNIX.as_raw() as u8;
     bytes[20..24].copy_from_slice(&(1_u32 << ESTABLISHED).to_ne_bytes());
-    bytes[28..32].copy_from_slice(&SHOW_PEER.to_ne_bytes());
+    bytes[28..32].copy_from_slice(&SHOW.to_ne_bytes());
     // `udiag_cookie`: no cookie in both words.
     bytes[32..40].fill(0xff);
     bytes
@@ -243,18 +259,39 @@ fn parse_answer(
     Ok(Progress::More)
 }
 
-/// Reads a `struct unix_diag_msg`: the inode, and that of the other end if there is one.
-fn parse_unix(body: &[u8]) -> Option<(u32, u32)> {
+/// Reads a `struct unix_diag_msg`; `None` if the socket has no other end.
+fn parse_unix(body: &[u8]) -> Option<UnixSocket> {
     let (head, mut attributes) = body.split_at_checked(UNIX_DIAG_MSG_BYTES)?;
+    let is_stream = [SOCK_STREAM, SOCK_SEQPACKET].contains(&head[1]);
     let inode = u32_at(head, 4)?;
+    let (mut name, mut other) = (String::new(), None);
     while let (Some(length), Some(kind)) = (u16_at(attributes, 0), u16_at(attributes, 2)) {
-        let value = attributes.get(4..usize::from(length))?;
-        if kind == UNIX_DIAG_PEER {
-            return Some((inode, u32_at(value, 0)?));
+        let length = usize::from(length);
+        let value = attributes.get(4..length)?;
+        match kind {
+            UNIX_DIAG_NAME => name = unix_name(value),
+            UNIX_DIAG_PEER => other = u32_at(value, 0),
+            _ => {}
         }
-        attributes = attributes.get(aligned(usize::from(length))..)?;
+        // The last one need not be filled up.
+        attributes = attributes.get(aligned(length)..).unwrap_or(&[]);
     }
-    None
+    Some(UnixSocket {
+        inode,
+        other: other?,
+        name,
+        is_stream,
+    })
+}
+
+/// A name as people write it: that of no file begins with `@`.
+fn unix_name(bytes: &[u8]) -> String {
+    let (first, rest) = match bytes {
+        [0, rest @ ..] => ("@", rest),
+        _ => ("", bytes),
+    };
+    let text = rest.split(|&byte| byte == 0).next().unwrap_or_default();
+    format!("{first}{}", String::from_utf8_lossy(text))
 }
 
 /// Reads a `struct inet_diag_msg` and the attributes behind it.
@@ -453,14 +490,28 @@ mod tests {
         };
         let (one, other) = UnixStream::pair().unwrap();
         let (one, other) = (inode(&one), inode(&other));
-        let mut pairs = Vec::new();
+        let mut sockets = Vec::new();
         let listed =
-            SockDiag::open().and_then(|mut kernel| kernel.unix_pairs(|a, b| pairs.push((a, b))));
+            SockDiag::open().and_then(|mut kernel| kernel.unix_sockets(|s| sockets.push(s)));
         if let Err(error) = listed {
             println!("skipped: sock_diag answers {error}");
             return;
         }
-        assert!(pairs.contains(&(one, other)) && pairs.contains(&(other, one)));
+        let pair = |inode, other| UnixSocket {
+            inode,
+            other,
+            name: String::new(),
+            is_stream: true,
+        };
+        assert!(sockets.contains(&pair(one, other)) && sockets.contains(&pair(other, one)));
+    }
+
+    #[test]
+    fn names_are_told_as_people_write_them() {
+        assert_eq!(unix_name(b"/run/db.sock\0"), "/run/db.sock");
+        assert_eq!(unix_name(b"/run/db.sock"), "/run/db.sock");
+        assert_eq!(unix_name(b"\0bus"), "@bus");
+        assert_eq!(unix_name(b""), "");
     }
 
     proptest! {

@@ -9,6 +9,7 @@ mod calls;
 mod collect;
 pub(crate) mod cost;
 mod ends;
+mod files;
 mod filters;
 pub mod format;
 mod idle;
@@ -23,6 +24,7 @@ mod session;
 pub(crate) mod slots;
 mod stacks;
 mod tracefs;
+mod unix;
 mod upstream;
 mod whom;
 

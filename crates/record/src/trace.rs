@@ -23,6 +23,7 @@
 
 use std::collections::BTreeMap;
 use std::fs;
+use std::net::IpAddr;
 use std::path::Path;
 
 use parquet::basic::Encoding;
@@ -69,6 +70,8 @@ struct Tables {
     stacks: Vec<Vec<u32>>,
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     reset_reasons: BTreeMap<u32, String>,
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    unix_paths: BTreeMap<IpAddr, String>,
 }
 
 /// The names of the two files of a repeat.
@@ -95,6 +98,7 @@ pub(crate) fn write(dir: &Path, repeat: u16, trace: &Trace) -> Result<(), Record
         frames: trace.frames.clone(),
         stacks: trace.stacks.clone(),
         reset_reasons: trace.reset_reasons.clone(),
+        unix_paths: trace.unix_paths.clone(),
     });
     files::replace(
         &tables_path,
@@ -170,6 +174,7 @@ fn read_repeat(dir: &Path, events: &str, tables: &str) -> Result<Trace, RecordEr
         frames: tables.frames,
         stacks: tables.stacks,
         reset_reasons: tables.reset_reasons,
+        unix_paths: tables.unix_paths,
         events: Vec::new(),
     };
     let frames = trace.frames.len();

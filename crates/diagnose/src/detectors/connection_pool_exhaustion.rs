@@ -221,7 +221,7 @@ fn found(
     let own = remote.and_then(|remote| lines.get(&remote));
     let count = own.map_or(0, |own| own.count);
     let call_ns = own.map_or(0.0, Lines::median_ns);
-    let to = remote.map_or_else(String::new, |remote| remote.to_string());
+    let to = remote.map_or_else(String::new, |remote| looked.inside.trace().address(remote));
     let over = waited.iter().filter(|w| w.taken_over).count();
     let text = format!(
         "{} of {} followed requests waited, {} on average, while others had all {count} connections \

@@ -19,8 +19,8 @@ use crate::verdict::{Amount, Claim, Found, Verdict, evidence, human, plural};
 /// No timer of TCP goes off earlier for a segment that has none behind it. Where it has, what is lost is
 /// noticed sooner.
 const TIMER_LEAST_NS: u64 = 200 * MILLISECOND;
-/// What tells of it.
-const TRACEPOINT: &str = "trace.tcp:tcp_retransmit_skb";
+/// What tells of it, and of what had left before.
+const TRACEPOINTS: [&str; 2] = ["trace.tcp:tcp_retransmit_skb", "trace.sock:sock_send_length"];
 
 /// See the module.
 pub(super) static DETECTOR: Detector = Detector {
@@ -42,7 +42,7 @@ fn examine(case: &Case<'_>, endpoint: &EndpointCase) -> Verdict {
         Ok(looked) => looked,
         Err(blind) => return ruled_out(endpoint, &candidates).unwrap_or(*blind),
     };
-    if let Some(gap) = case.timeline().gap_named(&[TRACEPOINT]) {
+    if let Some(gap) = case.timeline().gap_named(&TRACEPOINTS) {
         return ruled_out(endpoint, &candidates).unwrap_or_else(|| Verdict::Blind {
             missing: format!("what was sent again: {}", gap.reason),
             remedy: gap.remedy.clone(),

@@ -104,7 +104,7 @@ fn found(
     let counts = |a: &&Asked| place != Place::Tail || a.slow;
     let own = || met.asked.iter().filter(counts);
     let who = summed(own().map(|a| (a.again.remote, 1.0)));
-    let whom = who.first().map_or_else(String::new, |(remote, _)| remote.to_string());
+    let whom = who.first().map_or_else(String::new, |(remote, _)| looked.inside.trace().address(*remote));
     let mut pauses: Vec<f64> = own().map(|a| a.again.len_ns() as f64).collect();
     let (each, all) = (human(median(&mut pauses).unwrap_or(0.0)), pauses.len());
     let of = |is: fn(Fate) -> bool| own().filter(|a| is(a.again.fate)).count();

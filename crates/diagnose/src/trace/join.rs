@@ -6,6 +6,7 @@
 
 use slowpath_core::nanos::Nanos;
 use slowpath_core::samples::SampleRef;
+use slowpath_core::trace::is_unix;
 
 use super::index::{Index, Traffic, TrafficKind};
 use super::ports::Ports;
@@ -153,7 +154,7 @@ impl<'a> Joiner<'a> {
     /// Whether an end of a connection is one that the target accepted.
     fn is_target(&self, end: u32) -> bool {
         let own = self.index.sockets.end(end);
-        own.is_some_and(|own| self.ports.may_hold(own.local.port()))
+        own.is_some_and(|own| self.ports.may_hold(own.local.port()) && !is_unix(own.local))
     }
 
     /// When the last of the answer came to the client's own end, where that was recorded.

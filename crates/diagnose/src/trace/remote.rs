@@ -4,7 +4,7 @@ use std::cmp::Ordering;
 use std::net::SocketAddr;
 use std::ops::RangeInclusive;
 
-use slowpath_core::trace::{Call, Socket};
+use slowpath_core::trace::{Call, Socket, is_unix, is_unix_server};
 
 use super::index::{Index, Off, Traffic, TrafficKind};
 use super::inside::Inside;
@@ -126,6 +126,9 @@ impl Inside<'_> {
     pub(crate) fn serves(&self, socket: u32) -> bool {
         let sockets = &self.index.sockets;
         sockets.end(socket).is_some_and(|end| {
+            if is_unix(end.local) {
+                return is_unix_server(end.local);
+            }
             let own = sockets.with_local_port(end.local.port()).len();
             let others = sockets.with_remote_port(end.remote.port()).len();
             self.is_clients(end)
@@ -165,10 +168,12 @@ impl Inside<'_> {
         let mut processes = threads.filter_map(|t| self.trace().process_of(t.tid));
         let name = processes.next().map_or("", |p| p.executable.as_str());
         // The port that the side which connects was given says nothing.
-        let whom = if self.serves(socket) {
+        let whom = if is_unix_server(end.local) {
+            format!("a client of {}", self.trace().address(end.local))
+        } else if self.serves(socket) {
             format!("a client of port {}", end.local.port())
         } else {
-            end.remote.to_string()
+            self.trace().address(end.remote)
         };
         let here = beyond.is_some() || self.is_here(end.remote);
         Some(match (name, here) {
@@ -180,6 +185,9 @@ impl Inside<'_> {
 
     /// Whether an address is this host's, as far as its connections tell.
     fn is_here(&self, address: SocketAddr) -> bool {
+        if is_unix(address) {
+            return true;
+        }
         let ip = address.ip().to_canonical();
         let mut sockets = self.trace().sockets.iter();
         ip.is_loopback() || sockets.any(|socket| socket.local.ip().to_canonical() == ip)

@@ -214,6 +214,8 @@ const WAITS: &[(Waits, &[&str])] = &[
             "condvar",
             "condition_variable",
             "ObjectMonitor::wait",
+            // The same, where the virtual machine has no other names than those that it exports.
+            "JVM_MonitorWait",
             "Object.wait",
             "CompletableFuture",
             "FutureTask",
@@ -271,6 +273,9 @@ const CONDITIONS: &[&str] = &["pthread_cond_", "thread::park"];
 /// What both locks and conditions of Java's library end in (`LockSupport.park`): where the functions above
 /// have no names, as those that were compiled while the program ran, it cannot be told which.
 const EITHER: &[&str] = &["Parker::park", "PlatformEvent::park"];
+/// Files whose functions without a name may be any of those: distributions strip Java's virtual machine, whose
+/// monitors wait in conditions of the C library.
+const EITHER_FILES: &[&str] = &["libjvm"];
 
 /// Functions that Go's scheduler has on its stack, and goroutines never (`runtime/proc.go`).
 const GO_IDLE: &[&str] = &[
@@ -425,6 +430,7 @@ impl Own {
             || of_file(LIBRARY_FILES)
             || of_file(INTERPRETERS)
             || ["syscall", "futex_wait"].contains(&function);
+        let nameless = function.starts_with("0x") || function.starts_with('[');
         let tokio = function.contains("tokio::runtime::")
             && known(&["::park", "::Driver::", "::run_worker"]);
         Self {
@@ -435,11 +441,11 @@ impl Own {
                 io: None,
                 idle: GO_IDLE.contains(&function) || known(IDLE),
                 events: function.starts_with("epoll_"),
-                named: !library && !function.starts_with("0x") && !function.starts_with('['),
+                named: !library && !nameless,
             },
             condition: known(CONDITIONS),
             let_in: of_file(WAITS_TO_BE_LET_IN),
-            either: known(EITHER),
+            either: known(EITHER) || nameless && of_file(EITHER_FILES),
             kind: match (tokio, library) {
                 (true, _) => Kind::TokioIdle,
                 (false, true) => Kind::Library,

@@ -75,6 +75,19 @@ fn locks_are_told_that_are_made_of_conditions() {
         ("0x7f10a4", "perf-7.map"),
     ]);
     assert_eq!(nameless.waits, None, "both end there");
+    let stripped = facts(&[
+        ("___pthread_cond_wait", "libc.so.6"),
+        ("0xc8a1f0", "libjvm.so"),
+        ("0xc0f2b2", "libjvm.so"),
+        ("Shop.serve", "perf-7.map"),
+    ]);
+    assert_eq!(stripped.waits, None, "monitors end there too");
+    let waits = facts(&[
+        ("___pthread_cond_wait", "libc.so.6"),
+        ("0xc8a1f0", "libjvm.so"),
+        ("JVM_MonitorWait", "libjvm.so"),
+    ]);
+    assert_eq!(waits.waits, Some(Waits::Condition));
     let further_out = facts(&[
         ("__futex_abstimed_wait_common", "libc.so.6"),
         ("do_wait_for_slot", "server"),

@@ -5,7 +5,7 @@ use std::net::SocketAddr;
 use slowpath_core::nanos::Nanos;
 use slowpath_core::trace::{
     Call, Context, Event, Frame, IDLE, Left, NO_STACK, Process, Role, Runtime, Socket, Thread,
-    Trace, What,
+    Trace, What, unix_client, unix_server,
 };
 
 /// Who ends a wait.
@@ -114,10 +114,21 @@ impl Script {
 
     pub(crate) fn socket(&mut self, local: u16, remote: u16) -> u32 {
         let address = |port| SocketAddr::from(([127, 0, 0, 1], port));
-        let socket = Socket {
+        self.end(Socket {
             local: address(local),
             remote: address(remote),
-        };
+        })
+    }
+
+    /// The end of a connection over a Unix socket that was made to a path; a port tells which.
+    pub(crate) fn unix_socket(&mut self, port: u16, path: &str) -> u32 {
+        let (local, remote) = (unix_client(port.into()), unix_server(path));
+        let paths = &mut self.trace.unix_paths;
+        paths.insert(remote.ip(), path.to_owned());
+        self.end(Socket { local, remote })
+    }
+
+    fn end(&mut self, socket: Socket) -> u32 {
         let known = self.trace.sockets.iter().position(|s| *s == socket);
         let place = known.unwrap_or_else(|| {
             self.trace.sockets.push(socket);

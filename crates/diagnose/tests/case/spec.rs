@@ -94,6 +94,8 @@ pub(crate) struct Case {
     /// The port of the server that the target asks.
     #[serde(default = "database")]
     pub(crate) upstream_port: u16,
+    /// The path of the Unix socket at which the target asks it, in place of a port.
+    pub(crate) upstream_path: Option<String>,
     /// The target's environment, as far as it is kept.
     #[serde(default)]
     pub(crate) environment: std::collections::BTreeMap<String, String>,

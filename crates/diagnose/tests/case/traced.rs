@@ -22,6 +22,11 @@ const LOCK: u64 = 0x7F00;
 const TALKER: u32 = 700;
 /// A thread that accepts, and hands on what comes.
 const ACCEPTOR: u32 = 701;
+/// A process that is asked over a Unix socket, and its thread.
+const DATABASE_PID: u32 = 102;
+const DATABASE: u32 = 702;
+/// The tracepoint that tells who wrote on which connection: without it nobody is seen to.
+const WRITES: &str = "trace.sock:sock_send_length";
 /// A reason of a reset.
 const ABORTED: u32 = 7;
 /// The state of an end that its process closed (`include/net/tcp_states.h`).
@@ -48,6 +53,10 @@ pub(super) fn trace(case: &Case, run: &Run) -> Trace {
     script.thread(OTHER, OTHER, "neighbour");
     script.thread(TALKER, PID, "talker");
     script.thread(ACCEPTOR, PID, "acceptor");
+    if case.upstream_path.is_some() {
+        script.process(DATABASE_PID, Role::Peer, Runtime::Native);
+        script.thread(DATABASE, DATABASE_PID, "database");
+    }
     let mut threads: BTreeMap<u32, Vec<&Did>> = BTreeMap::new();
     for did in &run.seen.acts {
         match did.act {
@@ -92,6 +101,10 @@ pub(super) fn trace(case: &Case, run: &Run) -> Trace {
         without_privilege(&mut trace, run);
     }
     cut(&mut trace, traced);
+    if case.gap.iter().any(|gap| gap.signal == WRITES) {
+        let is_write = |event: &Event| matches!(event.what, What::Wrote { .. });
+        trace.events.retain(|event| !is_write(event));
+    }
     trace
 }
 
@@ -217,11 +230,11 @@ fn act(script: &mut Script, case: &Case, stacks: &Stacks, did: &Did) {
             script.wrote(begin, tid, socket);
         }
         &Act::Sends(port, bytes) => {
-            let socket = script.socket(port, case.upstream_port);
+            let socket = upstream(script, case, port);
             script.event(begin, tid, What::Wrote { tid, socket, bytes });
         }
         Act::Gets(port) => {
-            let socket = script.socket(*port, case.upstream_port);
+            let socket = upstream(script, case, *port);
             script.read(begin, tid, socket);
         }
         Act::Runs | Act::Locked => {
@@ -269,6 +282,14 @@ fn act(script: &mut Script, case: &Case, stacks: &Stacks, did: &Did) {
                 });
             }
         }
+    }
+}
+
+/// The target's end of a connection to the server that it asks.
+fn upstream(script: &mut Script, case: &Case, port: u16) -> u32 {
+    match &case.upstream_path {
+        Some(path) => script.unix_socket(port, path),
+        None => script.socket(port, case.upstream_port),
     }
 }
 
@@ -321,6 +342,8 @@ fn call(did: &Did, name: &str) -> Wait {
         "clock_nanosleep" | "nanosleep" => (Call::Sleep, By::Hardirq),
         "epoll_wait" | "poll" => (Call::Poll, By::Softirq),
         "recvfrom" => (Call::Read, By::Softirq),
+        // Over a Unix socket the one who answers wakes the one who asked.
+        "recvfrom_unix" => (Call::Read, By::Thread(DATABASE)),
         "connect" => (Call::Connect, By::Softirq),
         "fsync" => (Call::Sync, By::Hardirq),
         "futex" => (Call::Futex, By::Nobody),

@@ -2,9 +2,13 @@
 
 use std::fmt::Write;
 
-use slowpath_core::trace::{Call, Context, Depth, IDLE, Left, NO_STACK, What};
+use slowpath_core::nanos::Nanos;
+use slowpath_core::sample::Sample;
+use slowpath_core::samples::Samples;
+use slowpath_core::trace::{Call, Context, Depth, IDLE, Left, NO_STACK, Socket, What};
 use slowpath_diagnose::trace::Index;
 use slowpath_diagnose::trace::index::{State, Why};
+use slowpath_diagnose::trace::join::{Joiner, Unjoined};
 
 use crate::script::{By, Script, Wait};
 
@@ -279,4 +283,28 @@ fn without_privilege_only_running_and_not_running_are_told() {
     assert_eq!(story(&index, 7, 100, 500), "R100 q50 R50 b100 R100");
     assert_eq!(index.peeks(7, 300, 400)[0].owner, 9);
     assert!(index.peeks(7, 300, 350).is_empty());
+}
+
+#[test]
+fn what_goes_over_a_unix_socket_is_no_connection_of_a_client() {
+    let mut script = Script::over(10, 1_000, Depth::Light);
+    let asked = script.unix_socket(7, "/run/db.sock");
+    let end = script.trace.sockets[asked as usize];
+    script.trace.sockets.push(Socket {
+        local: end.remote,
+        remote: end.local,
+    });
+    // The target reads there as if it were asked; the client of a request happens to have that port.
+    script.read(200, 7, asked + 1);
+    script.wrote(300, 7, asked + 1);
+    let trace = script.done();
+    let index = Index::new(&trace);
+    assert_eq!(index.sockets.other(asked), Some(asked + 1));
+    assert_eq!(trace.address(end.remote), "/run/db.sock");
+    let mut sample = Sample::due(Nanos::new(100));
+    (sample.sent, sample.done) = (Some(Nanos::new(150)), Nanos::new(350));
+    sample.local_port = end.local.port();
+    let samples: Samples = vec![sample].into();
+    let joined = Joiner::new(&index, [].into_iter().collect()).join(0, samples.at(0));
+    assert_eq!(joined, Err(Unjoined::NoConnection));
 }

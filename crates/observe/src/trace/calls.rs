@@ -27,6 +27,75 @@ const NUMBERS: [libc::c_long; 16] = [
     libc::SYS_waitid,
 ];
 
+/// The numbers here of calls that give or take data by a descriptor, or end one. They come with every request,
+/// and are asked for only where nothing else tells what they do.
+const BY_FILE: [libc::c_long; 18] = [
+    libc::SYS_read,
+    libc::SYS_readv,
+    libc::SYS_preadv2,
+    libc::SYS_recvfrom,
+    libc::SYS_recvmsg,
+    libc::SYS_recvmmsg,
+    libc::SYS_write,
+    libc::SYS_writev,
+    libc::SYS_pwritev2,
+    libc::SYS_sendto,
+    libc::SYS_sendmsg,
+    libc::SYS_sendmmsg,
+    libc::SYS_sendfile,
+    libc::SYS_splice,
+    libc::SYS_close,
+    libc::SYS_dup3,
+    libc::SYS_io_uring_enter,
+    libc::SYS_io_uring_setup,
+];
+
+/// What a call does with a descriptor.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Does {
+    /// It takes data.
+    Takes,
+    /// It gives data.
+    Gives,
+    /// The descriptor means something else from then on.
+    Closes,
+    /// It gives and takes by a ring, of which nothing else tells.
+    Rings,
+}
+
+/// The numbers of calls that give or take data by a descriptor.
+pub(super) fn by_file() -> impl Iterator<Item = libc::c_long> {
+    BY_FILE.into_iter()
+}
+
+/// The numbers of calls that return how much they gave, and of those that return how much they took if
+/// that is asked for.
+pub(super) fn moving(takes_too: bool) -> impl Iterator<Item = libc::c_long> {
+    by_file().filter(move |&number| {
+        let does = of_file(number, [0; 3]).map(|(does, _)| does);
+        does == Some(Does::Gives) || takes_too && does == Some(Does::Takes)
+    })
+}
+
+/// What a call does with which descriptor, by its number and its first arguments.
+pub(super) fn of_file(number: i64, arguments: [u64; 3]) -> Option<(Does, u32)> {
+    if !BY_FILE.contains(&number) {
+        return None;
+    }
+    let does = match number {
+        libc::SYS_io_uring_enter | libc::SYS_io_uring_setup => Does::Rings,
+        libc::SYS_close => Does::Closes,
+        // The old descriptor comes first.
+        libc::SYS_dup3 => return Some((Does::Closes, arguments[1] as u32)),
+        _ => match calls::classify(number, &arguments) {
+            (Call::Read, file) => return Some((Does::Takes, file as u32)),
+            (Call::Write, file) => return Some((Does::Gives, file as u32)),
+            _ => return None,
+        },
+    };
+    Some((does, arguments[0] as u32))
+}
+
 /// The numbers of all of them.
 pub(super) fn numbers() -> impl Iterator<Item = libc::c_long> {
     NUMBERS.into_iter()
@@ -80,6 +149,20 @@ mod tests {
             classify(SYS_FUTEX_WAIT, 0x7000, 0),
             Some((Call::Futex, 0x7000))
         );
+    }
+
+    #[test]
+    fn what_moves_data_says_by_which_descriptor() {
+        for number in by_file() {
+            assert!(of_file(number, [5, 6, 7]).is_some(), "{number}");
+            assert!(numbers().all(|other| other != number), "{number}");
+        }
+        assert_eq!(of_file(libc::SYS_read, [5, 6, 7]), Some((Does::Takes, 5)));
+        assert_eq!(of_file(libc::SYS_splice, [5, 6, 7]), Some((Does::Gives, 7)));
+        assert_eq!(of_file(libc::SYS_dup3, [5, 6, 7]), Some((Does::Closes, 6)));
+        assert_eq!(of_file(libc::SYS_futex, [5, 6, 7]), None);
+        assert!(moving(true).all(|number| number != libc::SYS_close));
+        assert_eq!((moving(true).count(), moving(false).count()), (14, 8));
     }
 
     #[test]

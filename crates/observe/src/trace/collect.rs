@@ -1,5 +1,7 @@
 //! Makes events of records: who is meant, which connection, whether it was told already.
 
+mod moved;
+
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::net::SocketAddr;
 
@@ -11,8 +13,9 @@ use slowpath_core::trace::{
 };
 
 use super::ends::Ends;
+use super::files::Files;
 use super::filters::{TCP_CLOSE, TCP_SYN_SENT};
-use super::kinds::{Comm, Fact, Kind, SWITCH};
+use super::kinds::{Comm, Fact, Kind, SWITCH, Sort};
 use super::members::Members;
 use super::records::{Record, Sample, Stack};
 use super::session::Source;
@@ -55,6 +58,8 @@ pub(super) struct Collector {
     /// How often each followed thread has begun to wait.
     pub(super) waits: HashMap<u32, u64>,
     pub(super) stacks: Stacks,
+    /// What file descriptors are.
+    pub(super) files: Files,
     /// What the kernel calls the reasons for resets.
     pub(super) reset_reasons: BTreeMap<u32, String>,
     /// Whom the target began to make connections to since that was taken last.
@@ -72,6 +77,7 @@ struct Told {
 impl Collector {
     pub(super) fn new(members: Members) -> Self {
         Self {
+            files: Files::new(members.proc_root()),
             members,
             ends: Ends::default(),
             ports: BTreeSet::new(),
@@ -124,7 +130,10 @@ impl Collector {
             Record::Lost { count } => self.lost.push((at, count)),
             Record::Named { pid, tid, name } => self.members.named(pid, tid, name),
             Record::Born { pid, parent, tid } => self.members.born(pid, parent, tid),
-            Record::Ended { tid, .. } => self.members.ended(tid),
+            Record::Ended { tid, .. } => {
+                self.files.ended(tid);
+                self.members.ended(tid);
+            }
             Record::Got {
                 tid,
                 pid,
@@ -271,20 +280,22 @@ impl Collector {
                 if !self.is_followed(tid) || self.members.has_narrow_calls(tid) {
                     return;
                 }
+                self.enters(sample.pid, tid, (call, about));
                 What::Call { tid, call, about }
             }
+            _ if fact.is_by_file() => return self.by_file(at, sample, fact),
             Fact::Wrote {
                 tid,
                 key,
                 bytes,
-                datagram,
+                sort,
             } => {
-                let Some(socket) = self.socket_of(at, tid, (key, datagram)) else {
+                let Some(socket) = self.socket_of(at, tid, (key, sort == Sort::Datagram)) else {
                     return;
                 };
                 What::Wrote { tid, socket, bytes }
             }
-            Fact::Received { tid, key } => {
+            Fact::Received { tid, key, .. } => {
                 let Some(socket) = self.socket_of(at, tid, (key, false)) else {
                     return;
                 };
@@ -294,6 +305,7 @@ impl Collector {
             Fact::Read { tid, key, ends } => {
                 let socket = self.ends.certain(key, ends);
                 self.members.meet(tid, sample.pid, [0; 16]);
+                self.read_tcp(sample.pid, tid, socket);
                 What::Read { tid, socket }
             }
             Fact::Arrived { key, ends, bytes } => {
@@ -429,6 +441,7 @@ impl Collector {
 
     /// Everything that lies in a stretch, in order of time, and what could not be told of stacks.
     pub(super) fn finish(mut self, mut stretches: Vec<Stretch>) -> (Trace, Vec<Gap>) {
+        let inferred = self.inferred();
         let (sockets, turned) = self.ends.finish();
         let named = self.stacks.finish();
         for event in &mut self.events {
@@ -458,9 +471,11 @@ impl Collector {
             stretch.is_some_and(|s| s.depth != Depth::Off && event.at <= s.span.end)
         });
         let mut gaps = named.gaps;
+        gaps.extend(inferred);
         gaps.extend(untold_calls(&self.members.narrow()));
         gaps.extend(self.members.gap());
         let (processes, threads) = self.members.finish();
+        let unix_paths = self.files.unix.paths_of(&sockets);
         let trace = Trace {
             stretches,
             processes,
@@ -470,6 +485,7 @@ impl Collector {
             stacks: named.stacks,
             events: self.events,
             reset_reasons: self.reset_reasons,
+            unix_paths,
         };
         (trace, gaps)
     }

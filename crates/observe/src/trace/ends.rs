@@ -6,7 +6,7 @@
 
 use std::collections::HashMap;
 
-use slowpath_core::trace::Socket;
+use slowpath_core::trace::{Socket, is_unix};
 
 /// All ends that were met.
 #[derive(Debug, Default)]
@@ -72,6 +72,12 @@ impl Ends {
     /// The end with that key, if any event has told of it.
     pub(super) fn known(&self, key: u64) -> Option<u32> {
         self.by_key.get(&key).copied()
+    }
+
+    /// Whether an end is that of a Unix connection.
+    pub(super) fn is_unix(&self, end: u32) -> bool {
+        let socket = self.sockets.get(end as usize);
+        socket.is_some_and(|socket| is_unix(socket.local))
     }
 
     /// Whether arrivals tell the sender's side first, and for that case where each position of an

@@ -78,6 +78,12 @@ impl Tids {
     }
 }
 
+/// That a call is one of these.
+fn either_call(numbers: impl Iterator<Item = libc::c_long>) -> String {
+    let calls: Vec<_> = numbers.map(|n| format!("id=={n}")).collect();
+    calls.join("||")
+}
+
 /// The ranges with the smallest gaps closed until few enough are left.
 fn merged(ranges: Vec<(u32, u32)>) -> Vec<(u32, u32)> {
     let Some(too_many) = ranges.len().checked_sub(MOST_RANGES).filter(|n| *n > 0) else {
@@ -107,6 +113,10 @@ pub(super) struct Scope {
     pub(super) tids: Tids,
     /// The ports whose connections are followed.
     pub(super) ports: BTreeSet<u16>,
+    /// Whether the target has a connection over a Unix socket.
+    pub(super) has_unix: bool,
+    /// Whether writes are told by calls, since no tracepoint tells of them.
+    pub(super) infers: bool,
 }
 
 impl Scope {
@@ -118,12 +128,24 @@ impl Scope {
             Kind::Switch => Some(tids(&["prev_pid", "next_pid"])),
             Kind::Waking => Some(tids(&["pid"])),
             Kind::Call => {
-                let calls: Vec<_> = calls::numbers().map(|n| format!("id=={n}")).collect();
-                let calls = calls.join("||");
+                let by_file = calls::by_file().filter(|_| self.has_unix || self.infers);
+                let calls = either_call(calls::numbers().chain(by_file));
                 Some(format!("({})&&({calls})", tids(&["common_pid"])))
             }
+            Kind::Moved => {
+                // What is taken from TCP has a tracepoint of its own.
+                let calls = either_call(calls::moving(self.has_unix));
+                Some(format!("ret>0&&({})&&({calls})", tids(&["common_pid"])))
+            }
             Kind::Wrote => Some(format!("ret>0&&({})", tids(&["common_pid"]))),
-            Kind::Received => Some(format!("ret>0&&protocol==17&&({})", tids(&["common_pid"]))),
+            Kind::Received => {
+                let sorts = if self.has_unix {
+                    "(protocol==17||family==1)"
+                } else {
+                    "protocol==17"
+                };
+                Some(format!("ret>0&&{sorts}&&({})", tids(&["common_pid"])))
+            }
             Kind::Routed | Kind::Routed6 => Some(format!("proto==17&&({})", tids(&["common_pid"]))),
             _ if !with_ports => None,
             Kind::Arrived => Some(format!("data_len>0&&({})", self.ports())),
@@ -203,6 +225,8 @@ mod tests {
         let scope = Scope {
             tids: tids([5], None),
             ports: BTreeSet::from([80, 5432]),
+            has_unix: false,
+            infers: false,
         };
         let arrived = scope.condition(Kind::Arrived, true).unwrap();
         assert_eq!(
@@ -255,7 +279,8 @@ mod tests {
                 prop_assert_eq!(wide, meant.len());
             }
             prop_assert!(Scope::stacks(&tids).len() <= MOST_BYTES);
-            let scope = Scope { tids, ports };
+            let scope = Scope { tids, ports, has_unix: true,
+                infers: true };
             for point in Kind::TRACEPOINTS {
                 if let Some(text) = scope.condition(point.kind, true) {
                     prop_assert!(text.len() <= MOST_BYTES, "{}", text.len());

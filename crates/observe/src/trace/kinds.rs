@@ -4,7 +4,7 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 
 use slowpath_core::trace::{Call, Context, Left, Socket};
 
-use super::calls;
+use super::calls::{self, Does};
 use super::format::{Field, Format};
 
 /// A name of a thread as the kernel keeps it: 15 bytes and an end.
@@ -19,6 +19,8 @@ pub(super) enum Kind {
     Arrived,
     Read,
     Wrote,
+    /// A call that gave or took data is over: what tells of writes where [`Kind::Wrote`] is missing.
+    Moved,
     SentReset,
     ReceivedReset,
     Retransmit,
@@ -39,13 +41,14 @@ pub(super) struct Tracepoint {
 
 impl Kind {
     /// Everything that is listened to.
-    pub(super) const TRACEPOINTS: [Tracepoint; 13] = [
+    pub(super) const TRACEPOINTS: [Tracepoint; 14] = [
         tracepoint(Self::Switch, "sched/sched_switch"),
         tracepoint(Self::Waking, "sched/sched_waking"),
         tracepoint(Self::Call, "raw_syscalls/sys_enter"),
         tracepoint(Self::Arrived, "tcp/tcp_probe"),
         tracepoint(Self::Read, "tcp/tcp_rcv_space_adjust"),
         tracepoint(Self::Wrote, "sock/sock_send_length"),
+        tracepoint(Self::Moved, "raw_syscalls/sys_exit"),
         tracepoint(Self::SentReset, "tcp/tcp_send_reset"),
         tracepoint(Self::ReceivedReset, "tcp/tcp_receive_reset"),
         tracepoint(Self::Retransmit, "tcp/tcp_retransmit_skb"),
@@ -96,6 +99,17 @@ pub(super) enum Fact {
         call: Call,
         about: u64,
     },
+    /// A thread entered a call that gives or takes data by a descriptor, or ends one.
+    File {
+        tid: u32,
+        does: Does,
+        fd: u32,
+    },
+    /// Such a call is over, and moved so much.
+    Moved {
+        tid: u32,
+        bytes: u32,
+    },
     Arrived {
         key: u64,
         ends: Socket,
@@ -110,12 +124,12 @@ pub(super) enum Fact {
         tid: u32,
         key: u64,
         bytes: u32,
-        /// Whether it is a datagram, of which nothing else tells.
-        datagram: bool,
+        sort: Sort,
     },
     Received {
         tid: u32,
         key: u64,
+        sort: Sort,
     },
     Routed {
         /// 0 if that was no thread's doing.
@@ -139,10 +153,30 @@ pub(super) enum Fact {
     },
 }
 
+/// What sort of socket something is given to or taken from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Sort {
+    /// Of TCP, and all others.
+    Stream,
+    /// Of datagrams: nothing else tells of these.
+    Datagram,
+    /// A Unix socket: only its descriptor tells whose it is.
+    Unix,
+}
+
 /// [`Fact::place`] of a switch.
 pub(super) const SWITCH: usize = 0;
 
 impl Fact {
+    /// Whether it is told of a descriptor, or of a socket that only its descriptor tells from others.
+    pub(super) const fn is_by_file(&self) -> bool {
+        match self {
+            Self::File { .. } | Self::Moved { .. } => true,
+            Self::Wrote { sort, .. } | Self::Received { sort, .. } => matches!(sort, Sort::Unix),
+            _ => false,
+        }
+    }
+
     /// A small number of its own for each kind of fact.
     pub(super) const fn place(&self) -> usize {
         match self {
@@ -157,6 +191,8 @@ impl Fact {
             Self::State { .. } => 8,
             Self::Received { .. } => 9,
             Self::Routed { .. } => 10,
+            Self::File { .. } => 11,
+            Self::Moved { .. } => 12,
         }
     }
 }
@@ -188,6 +224,11 @@ pub(super) enum Layout {
         key: Field,
         bytes: Field,
         protocol: Option<Field>,
+        family: Option<Field>,
+    },
+    Moved {
+        tid: Field,
+        bytes: Field,
     },
     Socket {
         kind: Kind,
@@ -231,6 +272,11 @@ impl Layout {
                 key: field("sk")?,
                 bytes: field("ret")?,
                 protocol: field("protocol"),
+                family: field("family"),
+            },
+            Kind::Moved => Self::Moved {
+                tid,
+                bytes: field("ret")?,
             },
             Kind::Routed | Kind::Routed6 => Self::Socket {
                 kind,
@@ -286,29 +332,30 @@ impl Layout {
             Self::Call { tid, number, args } => {
                 let number = number.signed(raw)?;
                 let arg = |place| args.word(raw, place);
-                let (call, about) = calls::classify(number, arg(0)?, arg(1)?)?;
+                let arguments = [arg(0)?, arg(1)?, arg(2)?];
                 let tid = id(tid)?;
+                if let Some((does, fd)) = calls::of_file(number, arguments) {
+                    return Some(Fact::File { tid, does, fd });
+                }
+                let (call, about) = calls::classify(number, arguments[0], arguments[1])?;
                 Some(Fact::Call { tid, call, about })
             }
+            Self::Moved { tid, bytes } => Some(Fact::Moved {
+                tid: id(tid)?,
+                bytes: positive(bytes, raw)?,
+            }),
             Self::Wrote {
                 kind,
                 tid,
                 key,
                 bytes,
                 protocol,
+                family,
             } => {
+                let of = |field: Option<Field>| field.and_then(|field| field.unsigned(raw));
+                let sort = sort(of(family), of(protocol));
                 let (tid, key) = (id(tid)?, key.unsigned(raw)?);
-                let bytes = u32::try_from(bytes.signed(raw)?).ok().filter(|&b| b > 0)?;
-                let protocol = protocol.and_then(|protocol| protocol.unsigned(raw));
-                Some(match kind {
-                    Kind::Received => Fact::Received { tid, key },
-                    _ => Fact::Wrote {
-                        tid,
-                        key,
-                        bytes,
-                        datagram: protocol == Some(libc::IPPROTO_UDP as u64),
-                    },
-                })
+                Some(given(kind, (tid, key), positive(bytes, raw)?, sort))
             }
             Self::Socket {
                 kind,
@@ -319,19 +366,41 @@ impl Layout {
                 more,
             } => {
                 let ends = addresses.read(raw)?;
-                let key = match key {
-                    Some(key) => key.unsigned(raw)?,
-                    None => 0,
-                };
-                let more = match more {
-                    Some(more) => more.unsigned(raw)?,
-                    None => 0,
-                };
+                let or_nothing = |field: Option<Field>| field.map_or(Some(0), |f| f.unsigned(raw));
+                let (key, more) = (or_nothing(key)?, or_nothing(more)?);
                 let by = flags.and_then(|flags| flags.unsigned(raw)).map(context);
                 let is_thread = by == Some(Context::Thread);
                 Some(about_socket(kind, (id(tid)?, is_thread), key, ends, more))
             }
         }
+    }
+}
+
+/// So many bytes were given to a socket, or taken from it.
+const fn given(kind: Kind, (tid, key): (u32, u64), bytes: u32, sort: Sort) -> Fact {
+    match kind {
+        Kind::Received => Fact::Received { tid, key, sort },
+        _ => Fact::Wrote {
+            tid,
+            key,
+            bytes,
+            sort,
+        },
+    }
+}
+
+/// So many bytes, if any.
+fn positive(bytes: Field, raw: &[u8]) -> Option<u32> {
+    u32::try_from(bytes.signed(raw)?).ok().filter(|&b| b > 0)
+}
+
+fn sort(family: Option<u64>, protocol: Option<u64>) -> Sort {
+    if family == Some(libc::AF_UNIX as u64) {
+        Sort::Unix
+    } else if protocol == Some(libc::IPPROTO_UDP as u64) {
+        Sort::Datagram
+    } else {
+        Sort::Stream
     }
 }
 

@@ -338,27 +338,35 @@ fn the_way_of_a_datagram_is_read_over_both_protocols() {
 #[test]
 fn datagrams_are_told_from_what_is_sent_on_connections() {
     let read = |kind, protocol: u16, bytes: i32| {
+        let family: u16 = if protocol == 0 { 1 } else { 2 };
         let raw = record(
             28,
             &[
                 (4, &9_i32.to_ne_bytes()),
                 (8, &5_u64.to_ne_bytes()),
+                (16, &family.to_ne_bytes()),
                 (18, &protocol.to_ne_bytes()),
                 (20, &bytes.to_ne_bytes()),
             ],
         );
         layout(kind, WROTE).read(&raw)
     };
-    let wrote = |datagram| Fact::Wrote {
+    let wrote = |sort| Fact::Wrote {
         tid: 9,
         key: 5,
         bytes: 31,
-        datagram,
+        sort,
     };
-    assert_eq!(read(Kind::Wrote, 17, 31), Some(wrote(true)));
-    assert_eq!(read(Kind::Wrote, 6, 31), Some(wrote(false)));
+    assert_eq!(read(Kind::Wrote, 17, 31), Some(wrote(Sort::Datagram)));
+    assert_eq!(read(Kind::Wrote, 6, 31), Some(wrote(Sort::Stream)));
+    assert_eq!(read(Kind::Wrote, 0, 31), Some(wrote(Sort::Unix)));
     assert_eq!(read(Kind::Wrote, 17, -11), None);
-    let received = Fact::Received { tid: 9, key: 5 };
+    let sort = Sort::Datagram;
+    let received = Fact::Received {
+        tid: 9,
+        key: 5,
+        sort,
+    };
     assert_eq!(read(Kind::Received, 17, 31), Some(received));
 }
 

@@ -67,14 +67,20 @@ impl Means {
         let all = Kind::TRACEPOINTS.into_iter().map(|point| point.kind);
         let mut points: Vec<Point> = all
             .clone()
+            .filter(|kind| *kind != Kind::Moved || !tells_writes(formats))
             .filter_map(|kind| {
                 let (_, format) = formats.iter().find(|(of, _)| *of == kind)?;
                 Point::of(kind, format)
             })
             .collect();
         let has = |kind: &Kind| points.iter().any(|point| point.kind == *kind);
-        // A kernel without IPv6 has nothing to tell of it.
-        let missing = all.filter(|kind| !has(kind) && *kind != Kind::Routed6);
+        let infers = has(&Kind::Moved) && has(&Kind::Call);
+        let missing = all.filter(|kind| match kind {
+            // A kernel without IPv6 has nothing to tell of it.
+            Kind::Routed6 | Kind::Moved => false,
+            Kind::Wrote if infers => false,
+            kind => !has(kind),
+        });
         let mut gaps: Vec<Gap> = missing.map(not_there).collect();
         let fit = Fit::within(most_files, cpus, points.len())?;
         for left_out in points.drain(fit.points..) {
@@ -91,12 +97,30 @@ impl Means {
         })
     }
 
+    /// Whether writes are told by system calls, since the kernel has no tracepoint for them.
+    pub(super) fn infers(&self) -> bool {
+        let has = |kind| self.points.iter().any(|point| point.kind == kind);
+        has(Kind::Moved) && has(Kind::Call)
+    }
+
     /// Leaves out a tracepoint that could not be opened; nothing may be open of it any more.
     pub(super) fn leave_out(&mut self, place: usize, why: &str) {
         let point = self.points.remove(place);
         let remedy = "run slowpath as root or with CAP_PERFMON, CAP_SYS_PTRACE and CAP_IPC_LOCK";
         self.gaps.push(refused(point.kind, why, remedy));
+        let ends = self.points.iter().position(|of| of.kind == Kind::Moved);
+        if let Some(ends) = ends.filter(|_| point.kind == Kind::Call) {
+            // Without the begins of calls it is not known what they gave to.
+            self.points.remove(ends);
+            self.gaps.push(refused(Kind::Wrote, why, remedy));
+        }
     }
+}
+
+/// Whether the kernel tells of writes.
+fn tells_writes(formats: &[(Kind, Format)]) -> bool {
+    let mut formats = formats.iter();
+    formats.any(|(kind, format)| *kind == Kind::Wrote && Layout::of(*kind, format).is_some())
 }
 
 /// Why something is left out that the kernel would give.
@@ -108,6 +132,12 @@ fn not_there(kind: Kind) -> Gap {
 }
 
 fn refused(kind: Kind, reason: &str, remedy: &str) -> Gap {
+    // What stands in for it is nobody's matter.
+    let kind = if kind == Kind::Moved {
+        Kind::Wrote
+    } else {
+        kind
+    };
     gap(&format!("trace.{}", kind.name()), reason.to_owned(), remedy)
 }
 

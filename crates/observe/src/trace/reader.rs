@@ -86,12 +86,19 @@ impl Reader {
             gap(KERNEL, reason, "mount procfs: mount -t proc proc /proc")
         })?;
         let formats = formats(&watch.proc_root)?;
+        Self::open_with(watch, &formats)
+    }
+
+    /// The same, for a kernel that has these tracepoints.
+    fn open_with(watch: TraceWatch, formats: &[(Kind, Format)]) -> Result<Self, Gap> {
         let (members, upstream, scope) = whom::meet(&watch);
-        let session = Session::open(&watch.proc_root, &formats, scope, watch.most_files);
+        let session = Session::open(&watch.proc_root, formats, scope, watch.most_files);
         let session = session.map_err(|error| gap(KERNEL, error.to_string(), error.remedy()))?;
         let mut collector = Collector::new(members);
         collector.ports = upstream.ports();
-        collector.reset_reasons = reset_reasons(&formats);
+        collector.files.infers = session.infers();
+        collector.files.has_unix = upstream.has_unix();
+        collector.reset_reasons = reset_reasons(formats);
         let for_stacks = watch.most_files.saturating_sub(session.files());
         collector.stacks.most_files = for_stacks;
         Ok(Self {
@@ -180,6 +187,7 @@ impl Reader {
         let mut at = clock::now();
         self.close(at);
         if self.session.is_on() != on {
+            self.collector.files.forget();
             self.session.switch(on);
             at = clock::now();
         }
@@ -292,6 +300,7 @@ impl Reader {
     /// Takes all records that are older than `horizon`, of all CPUs in order.
     fn drain(&mut self, horizon: Nanos) {
         self.session.drain(&mut self.buffers);
+        self.collector.files.turn();
         let mut order: Vec<(Nanos, u32, u32)> = Vec::new();
         let mut taken = vec![0; self.buffers.len()];
         for (cpu, buffer) in self.buffers.iter().enumerate() {
@@ -331,10 +340,12 @@ impl Reader {
         self.collector.members.scan();
         whom::meet_peers(&mut self.collector.members, &mut self.upstream);
         let ports = self.upstream.ports();
+        self.collector.files.has_unix = self.upstream.has_unix();
         let known = self.session.scope();
         let missed = |tid: &u32| !known.tids.contains(*tid);
         let foreign = std::mem::take(&mut self.collector.foreign);
         if ports != known.ports
+            || self.upstream.has_unix() && !known.has_unix
             || foreign > MOST_FOREIGN
             || self.collector.members.tids().iter().any(missed)
         {
@@ -428,6 +439,10 @@ fn in_first_namespaces(proc_root: &Path) -> Result<(), Gap> {
     }
     Ok(())
 }
+
+#[cfg(test)]
+#[path = "reader_tests.rs"]
+mod reading;
 
 #[cfg(test)]
 mod tests {

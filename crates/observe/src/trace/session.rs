@@ -145,11 +145,12 @@ impl Session {
         }
         let bytes = ring_bytes(numbers.len());
         let rings = numbers.iter().map(|number| Cpu::open(*number, bytes));
+        let infers = means.infers();
         let mut session = Self {
             cpus: rings.collect::<Result<_, _>>()?,
             means,
             sources: BTreeMap::new(),
-            scope,
+            scope: Scope { infers, ..scope },
             enabled: false,
             lost: Some(0),
         };
@@ -161,6 +162,11 @@ impl Session {
     /// What is left out.
     pub(super) fn gaps(&self) -> &[Gap] {
         &self.means.gaps
+    }
+
+    /// Whether writes are told by system calls, since the kernel has no tracepoint for them.
+    pub(super) fn infers(&self) -> bool {
+        self.means.infers()
     }
 
     /// Files that are open at most.
@@ -224,6 +230,8 @@ impl Session {
     /// nothing is missed. After an error some events still follow whom they did; trying again is
     /// worth it, and does what is left.
     pub(super) fn follow(&mut self, scope: Scope) -> Result<(), SessionError> {
+        let infers = self.infers();
+        let scope = Scope { infers, ..scope };
         let mut done = Ok(());
         for (place, point) in self.means.points.iter().enumerate() {
             let condition = scope.condition(point.kind, point.with_ports);

@@ -65,6 +65,8 @@ fn one_tracepoint_that_is_refused_takes_nothing_else_with_it() {
     let scope = Scope {
         tids,
         ports: BTreeSet::from([80]),
+        has_unix: false,
+        infers: false,
     };
     session.follow(scope.clone()).unwrap();
     assert_eq!(*session.scope(), scope);
@@ -73,6 +75,28 @@ fn one_tracepoint_that_is_refused_takes_nothing_else_with_it() {
     assert!(
         refused.to_string().contains("sched:sched_waking"),
         "{refused}"
+    );
+}
+
+#[test]
+fn writes_are_not_inferred_where_the_begins_of_calls_are_refused() {
+    let Some(mut formats) = formats() else { return };
+    formats.retain(|(kind, _)| *kind != Kind::Wrote);
+    let Some(session) = permitted(open_with(&formats, 4096)) else {
+        return;
+    };
+    assert!(session.infers());
+    spoil(&mut formats, Kind::Call);
+    let session = open_with(&formats, 4096).unwrap();
+    assert!(!session.infers());
+    let signals: Vec<&str> = session.gaps().iter().map(|g| g.signal.as_str()).collect();
+    let both = [
+        "trace.raw_syscalls:sys_enter",
+        "trace.sock:sock_send_length",
+    ];
+    assert!(
+        both.iter().all(|signal| signals.contains(signal)),
+        "{signals:?}"
     );
 }
 
@@ -86,6 +110,8 @@ fn whom_to_follow_is_told_again_where_it_was_refused() {
     let scope = Scope {
         tids,
         ports: BTreeSet::new(),
+        has_unix: false,
+        infers: false,
     };
     // As if the kernel had no room for some event: it has none of that number.
     let (last, id) = (session.means.points.len() - 1, session.means.points[0].id);
@@ -126,7 +152,9 @@ fn with_few_files_less_is_traced_and_with_fewer_nothing() {
     assert_eq!(session.means.points.len(), 2);
     assert!(!session.may_take_stacks());
     let gaps = session.gaps().iter();
-    assert!(gaps.filter(|gap| gap.reason.contains("files")).count() >= formats.len() - 1);
+    // Where writes are told no other tracepoint stands in for that.
+    let least = formats.len() - 2;
+    assert!(gaps.filter(|gap| gap.reason.contains("files")).count() >= least);
     let refused = open_with(&formats, cpus * 4 + 1).unwrap_err();
     assert!(matches!(refused, SessionError::NoFiles { .. }), "{refused}");
 }

@@ -8,8 +8,9 @@ use std::path::{Path, PathBuf};
 use procfs::net::{TcpNetEntry, TcpState};
 
 use super::filters::MOST_PORTS;
+use super::unix;
 use crate::probes::descriptors;
-use crate::sockets::SockDiag;
+use crate::sockets::UnixSocket;
 use crate::target::{holders, tcp_entries};
 
 /// Other ends that are remembered: a target that opens a connection for each request has new ones
@@ -28,6 +29,8 @@ pub(super) struct Upstream {
     resolved: HashSet<u64>,
     /// Whom the target began to make connections to, one for each of the ports.
     dialled: Vec<SocketAddr>,
+    /// Whether the target was seen to have a connection over a Unix socket.
+    has_unix: bool,
 }
 
 impl Upstream {
@@ -38,7 +41,13 @@ impl Upstream {
             ports: Vec::new(),
             resolved: HashSet::new(),
             dialled: Vec::new(),
+            has_unix: false,
         }
+    }
+
+    /// Whether the target was seen to have a connection over a Unix socket.
+    pub(super) const fn has_unix(&self) -> bool {
+        self.has_unix
     }
 
     /// The target begins to make a connection, which may be over before the next look; gives
@@ -89,7 +98,9 @@ impl Upstream {
             // Those that are still there are looked for once more.
             self.resolved.clear();
         }
-        let inodes = found.inodes.into_iter().chain(unix_other_ends(&own));
+        let all = unix::all();
+        self.has_unix |= unix::has_connection(&all, |inode| own.contains(&inode));
+        let inodes = found.inodes.into_iter().chain(unix_other_ends(&all, &own));
         let new: BTreeSet<u64> = inodes
             .filter(|inode| self.resolved.insert(*inode))
             .collect();
@@ -102,18 +113,15 @@ impl Upstream {
     }
 }
 
-/// The sockets at the other ends of Unix sockets that have the inodes `own`, as far as they are in
-/// our network namespace.
-fn unix_other_ends(own: &HashSet<u32>) -> Vec<u64> {
-    let mut others = Vec::new();
-    let each = |inode: u32, other: u32| {
-        if own.contains(&inode) && !own.contains(&other) {
-            others.push(u64::from(other));
-        }
-    };
-    // A kernel that does not list them leaves them unknown.
-    let _ = SockDiag::open().and_then(|mut kernel| kernel.unix_pairs(each));
+/// The sockets at the other ends of Unix sockets that have the inodes `own`.
+fn unix_other_ends(all: &[UnixSocket], own: &HashSet<u32>) -> Vec<u64> {
+    let is_own = |inode: u32| own.contains(&inode);
+    let own = all.iter().filter(|socket| is_own(socket.inode));
+    let others = own.map(|socket| socket.other);
     others
+        .filter(|other| !is_own(*other))
+        .map(u64::from)
+        .collect()
 }
 
 /// A socket that listens or is connected.

@@ -46,6 +46,8 @@ pub(super) fn scope(
     Scope {
         tids: Tids::covering(&members.tids(), unborn.into_iter().flatten()),
         ports: upstream.ports(),
+        has_unix: upstream.has_unix(),
+        infers: false,
     }
 }
 

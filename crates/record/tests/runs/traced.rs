@@ -7,7 +7,7 @@ use proptest::prelude::*;
 use slowpath_core::nanos::{Nanos, Span};
 use slowpath_core::trace::{
     Call, Context, Depth, Event, Frame, Left, NO_STACK, Process, Role, Runtime, Socket, Stretch,
-    Thread, Trace, What,
+    Thread, Trace, What, unix_server,
 };
 use slowpath_record::RunWriter;
 
@@ -128,6 +128,7 @@ fn trace(repeat: u16) -> impl Strategy<Value = Trace> {
                 })
                 .collect(),
             reset_reasons: [(u32::from(repeat), "NO_SOCKET".to_owned())].into(),
+            unix_paths: [(unix_server("/run/db").ip(), "/run/db".to_owned())].into(),
         }
     })
 }

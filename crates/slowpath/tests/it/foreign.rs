@@ -88,6 +88,19 @@ pub(crate) fn python(folder: &Path) -> Option<Vec<String>> {
     run(folder, &["python3"], "threads.py")
 }
 
+/// `unix.py`, with the service that it asks at a path in the folder.
+pub(crate) fn unix(folder: &Path) -> Option<(Vec<String>, String)> {
+    let command = run(folder, &["python3"], "unix.py")?;
+    let path = folder.join("db.sock").display().to_string();
+    let with = |words: [&str; 3]| {
+        let words = words.map(str::to_owned);
+        command.iter().cloned().chain(words).collect::<Vec<_>>()
+    };
+    let database = with(["database", "{port}", &path]);
+    let service = format!("[[service]]\nname = \"db\"\nready = \"tcp\"\ncommand = {database:?}\n");
+    Some((with(["ask", "{port}", &path]), service))
+}
+
 /// `resets.py`.
 pub(crate) fn resets(folder: &Path) -> Option<Vec<String>> {
     run(folder, &["python3"], "resets.py")

@@ -29,6 +29,9 @@ const PAUSE_MS: u32 = 170;
 /// Enough connections for a convoy, and a rate at which most requests meet no trouble.
 const OPEN: &str = "model = \"open\"\nrate = \"80/s\"\nconnections = 8";
 
+/// As many requests as two connections to a database that answers in 25 ms are just not enough for.
+const BUSY: &str = "model = \"open\"\nrate = \"78/s\"\nconnections = 12";
+
 /// Runs a test in a folder that every user of the machine may look into; it ends early where
 /// something that it needs is missing.
 fn in_folder(test: impl FnOnce(&Path) -> Option<()>) {
@@ -385,6 +388,35 @@ fn a_lock_of_python_threads_is_found() {
         let report = judged(folder, &with(server.clone(), &background("lock")));
         found(&report, "lock-held-over-io");
         clean(&judged(folder, &with(server, &background("beside"))));
+        Some(())
+    });
+}
+
+#[test]
+fn a_database_that_is_asked_over_a_unix_socket_is_asked() {
+    in_folder(|folder| {
+        let (server, service) = foreign::unix(folder)?;
+        let modes = [
+            ("one", "slow-dependency"),
+            ("row", "sequential-fanout"),
+            ("pool", "connection-pool-exhaustion"),
+        ];
+        for (mode, cause) in modes {
+            let command = with(server.clone(), mode);
+            let report = report_of(run_scenario(folder, &scenario(&command, &service, BUSY)));
+            if !is_root() {
+                return None;
+            }
+            let all = causes(&report);
+            let why = unfit(&report);
+            if !all.contains(&cause.to_owned()) && !why.is_empty() {
+                skipped(&format!("{cause} over a Unix socket: {}", why.join("; ")));
+                continue;
+            }
+            assert!(all.contains(&cause.to_owned()), "{mode}: {all:?}");
+            let told = report["findings"].to_string();
+            assert!(told.contains("db.sock"), "{mode}: {told}");
+        }
         Some(())
     });
 }

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::net::SocketAddr;
 
 use super::lookups::Lookups;
-use super::waits::{comes_unseen, waits};
+use super::waits::{may_be_names, waits};
 use super::{Calls, during, settled};
 use crate::diagnosis::{Phase, Place};
 use crate::trace::inside::{Inside, Walked};
@@ -63,7 +63,7 @@ impl Met {
             if waits(inside, piece, &hops, joined.socket).is_none() {
                 continue;
             }
-            if comes_unseen(inside, piece) {
+            if may_be_names(inside, piece) {
                 unseen_ns += piece.len_ns();
             }
             if thread.is_none() {
