@@ -21,6 +21,9 @@ const DEVIATION_MOST: f64 = 4.0;
 /// releases a lock, and writes then), so that their services are told apart down to this. Where requests wait for each other,
 /// services that are too short tell a station from what stood still and drains at once.
 const RESOLUTION_NS: u64 = 200_000;
+/// Of the visits that come while the class is there that keeps all others waiting, up to this share may be over before: it does not
+/// hold the lock all the time. Where it has one of several places most are.
+const OUTLASTED_MOST: f64 = 0.6;
 /// A station must at least halve the scatter of what slow requests and those that waited took. Judgement; its
 /// sensitivity was not measured.
 const ERROR_RATIO_MOST: f64 = 0.5;
@@ -85,6 +88,9 @@ pub fn fit_behind(visits: &[Visit], class: u16) -> Option<Fit> {
 }
 
 fn fit_by(visits: &[Visit], holders: Option<u16>) -> Option<Fit> {
+    if holders.is_some_and(|class| outlasted(visits, class) > OUTLASTED_MOST) {
+        return None;
+    }
     let resolution_ns = if holders.is_some() { RESOLUTION_NS } else { 1 };
     let starts = starts(visits, holders);
     let there = starts.iter().map(Vec::len).max()?.min(PLACES_MOST);
@@ -139,11 +145,29 @@ fn fit_by(visits: &[Visit], holders: Option<u16>) -> Option<Fit> {
     })
 }
 
+/// Of the visits that come while one of a class is there, the share that is over before all of these are.
+fn outlasted(visits: &[Visit], class: u16) -> f64 {
+    let mut there: BTreeMap<u32, Vec<u64>> = BTreeMap::new();
+    let (mut met, mut over) = (0_usize, 0_usize);
+    for visit in visits {
+        let line = there.entry(visit.line).or_default();
+        line.retain(|&done| done > visit.arrival);
+        if visit.class == class {
+            line.push(visit.done);
+        } else if let Some(&last) = line.iter().max() {
+            met += 1;
+            over += usize::from(visit.done.saturating_add(RESOLUTION_NS) < last);
+        }
+    }
+    over as f64 / met.max(1) as f64
+}
+
 /// For each visit the departures of those that were there when it came, latest first: with k places
 /// it starts at the k-th of them.
 fn starts(visits: &[Visit], holders: Option<u16>) -> Vec<Vec<u64>> {
     let mut there: BTreeMap<u32, Vec<u64>> = BTreeMap::new();
-    let of = |visit: &Visit| {
+    let mut last: Option<(Visit, Vec<u64>)> = None;
+    let mut of = |visit: &Visit| {
         let line = there.entry(visit.line).or_default();
         line.retain(|&done| done > visit.arrival);
         let holds = holders.is_none_or(|class| class == visit.class);
@@ -151,8 +175,9 @@ fn starts(visits: &[Visit], holders: Option<u16>) -> Vec<Vec<u64>> {
             line.push(visit.done);
             return Vec::new();
         }
+        let waited_for = |done: &&u64| **done <= visit.done.saturating_add(RESOLUTION_NS);
         let ahead: Vec<u64> = match holders {
-            Some(_) => line.iter().max().copied().into_iter().collect(),
+            Some(_) => line.iter().filter(waited_for).max().copied().into_iter().collect(),
             None => line.iter().rev().take(PLACES_MOST).copied().collect(),
         };
         if holds {
@@ -161,7 +186,22 @@ fn starts(visits: &[Visit], holders: Option<u16>) -> Vec<Vec<u64>> {
         }
         ahead
     };
-    visits.iter().map(of).collect()
+    visits
+        .iter()
+        .map(|visit| {
+            let own = of(visit);
+            // Of two that are alike in all, neither comes first.
+            let same = last.take().filter(|(other, _)| is_twin(other, visit));
+            let ahead = same.map_or(own, |(_, ahead)| ahead);
+            last = Some((*visit, ahead.clone()));
+            ahead
+        })
+        .collect()
+}
+
+/// Whether two visits cannot be told apart.
+fn is_twin(a: &Visit, b: &Visit) -> bool {
+    (a.arrival, a.done, a.class, a.line) == (b.arrival, b.done, b.class, b.line)
 }
 
 /// When a visit starts in a station of so many places.
@@ -172,10 +212,6 @@ fn start(visit: &Visit, ahead: &[u64], places: usize) -> u64 {
 
 /// What the service of a visit takes that starts then, as a logarithm.
 fn service(visit: &Visit, start: u64, resolution_ns: u64) -> f64 {
-    // What was over long before it could start did not wait there.
-    if visit.done.saturating_add(resolution_ns) < start {
-        return 0.0;
-    }
     (visit.done.saturating_sub(start).max(resolution_ns) as f64).ln()
 }
 

@@ -4,6 +4,7 @@
 //! trace says *what they wait for*. A name is a pair of the two: where the time is in states that the cause could
 //! be, the trace supports it, and where it is in others it is no such cause, whatever coincides.
 
+use slowpath_core::catalogue::CONNECTION_POOL_EXHAUSTION;
 use slowpath_attribution::{Place as StationPlace, Slice, State, StateSet};
 
 use crate::case::{Case, EndpointCase};
@@ -14,6 +15,8 @@ use crate::verdict::{Amount, Claim, Found, Verdict, evidence, percent};
 
 /// From this share of the claimed time on, the trace agrees or disagrees: most of it.
 const MOST: f64 = 0.5;
+/// Below this share it shows nothing of the kind.
+const SOME: f64 = 0.3;
 /// Fewer followed requests that are claimed say nothing.
 const FOLLOWED_LEAST: usize = 10;
 
@@ -32,7 +35,14 @@ pub(crate) fn without_queues(
         return Verdict::Found(found);
     };
     let attribution = endpoint.attribution(case);
+    let by_pattern = attribution.station.as_ref().is_some_and(|s| s.by_pattern);
     let may_be = |state: State, slice: &Slice| match state {
+        // The pattern of a pool's connections that are taken over tells what their number leaves open.
+        State::Queued(StationPlace::Permits | StationPlace::One)
+            if by_pattern && entry.name == CONNECTION_POOL_EXHAUSTION =>
+        {
+            true
+        }
         State::Queued(StationPlace::EventLoop | StationPlace::Workers) => {
             entry.detector.could_be.has(StateSet::kind(state))
         }
@@ -86,7 +96,9 @@ pub(crate) fn checked(
         return Verdict::Found(found);
     };
     let Some(seen) = Seen::of(case, endpoint, entry.detector.could_be, claims) else {
-        return Verdict::Found(found);
+        // Of a server that is traced, too few of these requests were followed to say what they wait for.
+        let traced = endpoint.attribution(case).traced;
+        return if traced { unseen(found) } else { Verdict::Found(found) };
     };
     if seen.other >= MOST {
         return Verdict::Absent(format!(
@@ -98,8 +110,26 @@ pub(crate) fn checked(
     if seen.compatible >= MOST {
         found.grade = Grade::Supported;
         agree(&mut found, &seen);
+    } else if seen.compatible < SOME {
+        return unseen(found);
     }
     Verdict::Found(found)
+}
+
+/// What coincides, and is not seen in the trace of the server, is a lead.
+fn unseen(found: Found) -> Verdict {
+    let Amount::Claims(claims) = found.amount else {
+        return Verdict::Found(found);
+    };
+    Verdict::Lead {
+        place: found.place,
+        claims,
+        missing: format!(
+            "what these requests wait for: it coincides with what is slow ({}), and the trace does not show it",
+            found.summary
+        ),
+        remedy: "measure longer, so that more of these requests are followed".to_owned(),
+    }
 }
 
 /// Which share of claimed time the trace shows to be spent in these states; `None` without a trace, or with too few followed

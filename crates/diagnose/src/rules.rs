@@ -22,6 +22,9 @@ const REPLY_FLOOR_NS: u64 = 20 * MILLISECOND;
 /// A computation that keeps an event loop for so long without a break blocks it: others would be served in a tenth
 /// of that (Tokio and Node.js both ask for well below a millisecond between two returns to the loop).
 const BLOCKS_NS: u64 = 10 * MILLISECOND;
+/// From so many sleeps in one request on it looks for something again and again: one is a delay, two are a delay at each of two
+/// places.
+const LOOKS_LEAST: usize = 3;
 /// Fewer followed requests are no picture of an endpoint.
 const FOLLOWED_LEAST: usize = 30;
 
@@ -30,6 +33,8 @@ struct Rule {
     cause: &'static str,
     /// The slices that are waits of this kind.
     matches: fn(&Slice) -> bool,
+    /// A request that has fewer of these waits is none of it.
+    least_times: usize,
     /// Waits of slow requests that are shorter in the median are no finding.
     least_ns: u64,
     /// The same of waits that all requests have alike.
@@ -49,6 +54,7 @@ static RULES: &[Rule] = &[
             }
             _ => false,
         },
+        least_times: 1,
         least_ns: MILLISECOND,
         floor_least_ns: FLOOR_LEAST_NS,
         remedy: "enlarge the pool, or shorten what holds its threads",
@@ -56,6 +62,7 @@ static RULES: &[Rule] = &[
     Rule {
         cause: name::CONNECTION_POOL_EXHAUSTION,
         matches: |s| s.state == State::Queued(StationPlace::Connections),
+        least_times: 1,
         least_ns: MILLISECOND,
         floor_least_ns: FLOOR_LEAST_NS,
         remedy: "enlarge the pool, or give connections back sooner",
@@ -63,6 +70,7 @@ static RULES: &[Rule] = &[
     Rule {
         cause: name::CONCURRENCY_LIMIT,
         matches: |s| s.state == State::Queued(StationPlace::Permits),
+        least_times: 1,
         least_ns: MILLISECOND,
         floor_least_ns: FLOOR_LEAST_NS,
         remedy: "raise the limit, or shorten what holds a permit",
@@ -70,6 +78,7 @@ static RULES: &[Rule] = &[
     Rule {
         cause: name::WORKERS_HELD_IDLE,
         matches: |s| s.state == State::Queued(StationPlace::HeldIdle),
+        least_times: 1,
         least_ns: MILLISECOND,
         floor_least_ns: FLOOR_LEAST_NS,
         remedy: "shorten the keep-alive timeout, use more workers than kept connections, or an event-driven front",
@@ -81,6 +90,7 @@ static RULES: &[Rule] = &[
             State::Lock => s.holder != Holder::Unknown && waits(s.activity),
             _ => false,
         },
+        least_times: 1,
         least_ns: MILLISECOND,
         floor_least_ns: FLOOR_LEAST_NS,
         remedy: "release the lock before waiting, or take work out of the queue of one",
@@ -92,6 +102,7 @@ static RULES: &[Rule] = &[
             State::Lock => s.holder != Holder::Unknown && computes(s.activity),
             _ => false,
         },
+        least_times: 1,
         least_ns: MILLISECOND,
         floor_least_ns: FLOOR_LEAST_NS,
         remedy: "shorten the critical section, or divide the lock",
@@ -99,6 +110,7 @@ static RULES: &[Rule] = &[
     Rule {
         cause: name::INTERPRETER_LOCK,
         matches: |s| s.state == State::Interpreter,
+        least_times: 1,
         least_ns: MILLISECOND,
         floor_least_ns: FLOOR_LEAST_NS,
         remedy: "use more processes, or native code that releases the lock",
@@ -109,6 +121,7 @@ static RULES: &[Rule] = &[
             s.state == State::Queued(StationPlace::EventLoop)
                 && (waits(s.activity) || s.len_ns() >= BLOCKS_NS && s.activity == State::OnCpu)
         },
+        least_times: 1,
         least_ns: MILLISECOND,
         floor_least_ns: FLOOR_LEAST_NS,
         remedy: "move blocking calls off the event loop",
@@ -116,13 +129,24 @@ static RULES: &[Rule] = &[
     Rule {
         cause: name::SLOW_DEPENDENCY,
         matches: |s| s.state == State::Reply && s.phase == Phase::Service,
+        least_times: 1,
         least_ns: MILLISECOND,
         floor_least_ns: REPLY_FLOOR_NS,
         remedy: "find out why it is slow, call it less often, or cache its replies",
     },
     Rule {
+        cause: name::POLL_TICK,
+        // It sleeps, looks, and sleeps again: what it waits for tells nobody that it is there.
+        matches: |s| s.state == State::Sleep && s.holder == Holder::ThisRequest,
+        least_times: LOOKS_LEAST,
+        least_ns: MILLISECOND,
+        floor_least_ns: FLOOR_LEAST_NS,
+        remedy: "wait for a notification, or look more often",
+    },
+    Rule {
         cause: name::DELAYED_ACK,
         matches: |s| s.state == State::DelayedAck,
+        least_times: 1,
         least_ns: MILLISECOND,
         floor_least_ns: FLOOR_LEAST_NS,
         remedy: "set TCP_NODELAY at the end that sends in pieces, or write each message at once",
@@ -130,6 +154,7 @@ static RULES: &[Rule] = &[
     Rule {
         cause: name::SLOW_CLIENT,
         matches: |s| s.state == State::Client && s.phase != Phase::Response,
+        least_times: 1,
         least_ns: MILLISECOND,
         floor_least_ns: FLOOR_LEAST_NS,
         remedy: "buffer requests and responses in front of the workers",
@@ -224,6 +249,9 @@ pub(crate) fn found(case: &Case<'_>, endpoint: &EndpointCase, cause: &str) -> Op
             .slices
             .iter()
             .filter(|s| s.basis != Basis::Unknown && is_found(s) && (rule.matches)(s));
+        if own.clone().count() < rule.least_times {
+            continue;
+        }
         claims.extend(own.map(|s| Claim::between(path.sample, (s.begin, s.end))));
     }
     let slow = attribution.paths.iter().filter(|path| path.slow).count();

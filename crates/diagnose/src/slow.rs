@@ -12,11 +12,18 @@ const APART: f64 = 1.5;
 /// Either side of a cut between modes holds at least this share: less is a
 /// handful of stragglers, not a kind of request.
 const SIDE_SHARE: f64 = 0.005;
-/// … and at least this many requests: two for each of the six episodes that a cause must have to be named.
-const SIDE_REQUESTS: usize = 12;
-/// Without modes, slow is what takes twice the median: a request that waited for another one like it, and the whole
+/// … and at least this many requests: fewer give no interval of a share.
+const SIDE_REQUESTS: usize = 30;
+/// Fewer are slow beside the others where they take so much more that a user feels each of them: two for each of the six episodes
+/// that a cause must have to be named.
+const FELT_REQUESTS: usize = 12;
+/// Without modes, slow is what takes three times the median: what a user calls slow, and the whole
 /// of each burst, of which the slowest hundredth would show a few.
-const TAIL_TIMES_MEDIAN: u64 = 2;
+const TAIL_TIMES_MEDIAN: u64 = 3;
+/// Where too few take that long, it is twice the median, and so much more: in a queue for one of k places a request waits for
+/// another one like it.
+const QUEUE_TIMES_MEDIAN: u64 = 2;
+const FELT_NS: u64 = 10_000_000;
 
 /// The requests of an endpoint, split into fast and slow.
 #[derive(Clone, Debug, Default)]
@@ -92,7 +99,17 @@ fn valley(sorted_ns: &[u64], modes: &[Mode]) -> Option<u64> {
 }
 
 fn tail_cut(sorted_ns: &[u64]) -> Option<u64> {
-    let cut = type_1(sorted_ns, 0.5)?.saturating_mul(TAIL_TIMES_MEDIAN);
+    let median = type_1(sorted_ns, 0.5)?;
+    let felt = median.saturating_add(FELT_NS);
+    let cut = median.saturating_mul(TAIL_TIMES_MEDIAN);
+    let queue = median.saturating_mul(QUEUE_TIMES_MEDIAN).max(felt);
+    slow_from(sorted_ns, cut, SIDE_REQUESTS)
+        .or_else(|| slow_from(sorted_ns, cut.max(felt), FELT_REQUESTS))
+        .or_else(|| slow_from(sorted_ns, queue, FELT_REQUESTS))
+}
+
+/// The cut, if at least so many requests take longer.
+fn slow_from(sorted_ns: &[u64], cut: u64, least: usize) -> Option<u64> {
     let slow = sorted_ns.len() - sorted_ns.partition_point(|&ns| ns < cut);
-    (slow >= SIDE_REQUESTS).then_some(cut)
+    (slow >= least).then_some(cut)
 }

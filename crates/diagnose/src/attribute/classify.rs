@@ -20,6 +20,7 @@ use crate::trace::index::{Runner, State as Doing};
 use crate::trace::inside::{Inside, Walked};
 use crate::trace::kernel_io::Io;
 use crate::trace::locks::{Proof, held};
+use crate::trace::loops::IdleWaits;
 use crate::trace::pieces::{Behalf, Blank, Hop, How, Leaf, LeafKind, Piece};
 use crate::trace::stacks::Waits;
 
@@ -36,6 +37,8 @@ pub(super) struct Classifier<'c, 'r> {
     addresses: BTreeMap<String, String>,
     /// Threads that read and answer requests.
     serving: BTreeSet<u32>,
+    /// Where event loops wait that have nothing to do.
+    idle: IdleWaits,
     throttled: Vec<Span>,
     paused: Vec<Span>,
     /// By connection to another server, when data was on its way for as long as an acknowledgement is delayed.
@@ -102,6 +105,7 @@ impl<'c, 'r> Classifier<'c, 'r> {
             addresses: addresses(inside, inside.calls(case)),
             executors: Executors::of(inside, &serving),
             serving,
+            idle: IdleWaits::of(inside),
             throttled: throttled_spans(case),
             held_back: held_back(inside, inside.calls(case)),
             paused: case
@@ -129,7 +133,9 @@ impl<'c, 'r> Classifier<'c, 'r> {
     /// The slices of a request.
     pub(super) fn path(&mut self, walked: &Walked) -> Path {
         let own = self.calls.own(self.inside, walked);
-        let calls = settled(&own.calls);
+        // Of a loop it is not sure which of the calls under way are this request's.
+        let is_sure = own.whole || !self.inside.loops.has(walked.joined.reader);
+        let calls = if is_sure { settled(&own.calls) } else { Vec::new() };
         let mut slices: Vec<Slice> = Vec::with_capacity(walked.pieces.len());
         for piece in &walked.pieces {
             let hops = self.inside.chains.hops(piece.chain);
@@ -338,7 +344,7 @@ impl<'c, 'r> Classifier<'c, 'r> {
         // thread.
         let runtime = self.inside.trace().process_of(first).map(|p| p.runtime);
         let is_kept = runtime == Some(Runtime::Tokio) && hops.len() <= 1 && piece.leaf.kind.waits_outside();
-        let is_free = self.inside.has_nothing_to_do(first, piece.begin);
+        let is_free = self.idle.has(self.inside, first, piece.begin);
         let by_another = piece.behalf != Behalf::Own && (!parks || is_kept) && !is_free;
         if !is_stopped && (unread || by_another) {
             let place = if is_loop || parks {

@@ -19,6 +19,8 @@ use crate::trace::inside::Inside;
 
 /// So many requests are enough to tell the number of places, and are judged in a moment.
 const VISITS_MOST: usize = 4_000;
+/// Where no request is slow beside the others, all are alike, and fewer tell.
+const VISITS_OF_A_FLOOR: usize = 400;
 /// Requests before the first slow one that are looked at: they may still be there when it comes.
 const VISITS_BEFORE: usize = 1_000;
 /// With more endpoints than that, not every set of them is tried, but each alone, with one other, and
@@ -53,6 +55,8 @@ pub(crate) struct Station {
     pub(crate) place: Place,
     /// What kind of places they may be as well.
     pub(crate) or: Option<Place>,
+    /// Whether it is not known which program is asked there, so that the pattern in which connections are taken over tells.
+    pub(crate) by_pattern: bool,
     /// The other server, if the places are connections to it.
     pub(crate) peer: String,
 }
@@ -106,6 +110,7 @@ impl Station {
                 Place::Permits
             },
             or: None,
+            by_pattern: false,
             peer: String::new(),
             fit,
         })
@@ -198,6 +203,7 @@ impl Station {
                 (self.peer, self.fit.places) = (pool.remote, pool.connections);
             } else if pool.connections > 1 {
                 self.or = Some(Place::Connections);
+                self.by_pattern = pool.is_unknown;
             }
         }
         let (activity, actor) = self.doing.most(actors, &self.peer);
@@ -449,7 +455,12 @@ fn visits(case: &Case<'_>, endpoint: &EndpointCase, set: &[usize]) -> (Vec<u32>,
         }
     }
     all.sort_unstable_by_key(|&(at, position, visit)| (at, visit.done, visit.class, position));
-    all.truncate(VISITS_MOST);
+    let most = if endpoint.split.slow.is_empty() {
+        VISITS_OF_A_FLOOR
+    } else {
+        VISITS_MOST
+    };
+    all.truncate(most);
     all.iter()
         .map(|&(_, position, visit)| (position, visit))
         .unzip()

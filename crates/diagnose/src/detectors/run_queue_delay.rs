@@ -7,7 +7,12 @@ use crate::detectors::{Detector, Examine};
 use crate::diagnosis::{Culprit, Grade, Place};
 use crate::predict::without_waits;
 use crate::trace::cpu_waits::{in_words, CpuWaits, NAMED_LEAST};
+use crate::trace::looked::each_ns;
 use crate::verdict::{Amount, Found, Verdict, percent};
+
+/// Threads of one server that share CPUs wait for each other for some of the kernel's slices (`base_slice_ns`, 3 ms and less);
+/// what makes requests slow is longer.
+const FELT_NS: f64 = 10e6;
 
 /// See the module.
 pub(super) static DETECTOR: Detector = Detector {
@@ -28,6 +33,9 @@ fn examine(case: &Case<'_>, endpoint: &EndpointCase) -> Verdict {
         )),
         None if waits.place == Place::Floor && shares_cpus(case, endpoint) => Verdict::Absent(
             "the server's threads share the CPUs: requests are computed for longer than they wait for a CPU".to_owned(),
+        ),
+        None if waits.is_own() && waits.place == Place::Tail && each_ns(waits.claims.iter()) < FELT_NS => Verdict::Absent(
+            "the server's threads share the CPUs: slow requests wait for a CPU for less than is felt".to_owned(),
         ),
         None => found(case, endpoint, waits),
     }

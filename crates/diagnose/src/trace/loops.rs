@@ -139,6 +139,7 @@ impl Turns {
 /// The parts of requests that went by while their loop did something else. A loop that could run, and is kept
 /// from it, keeps nobody waiting by what it does.
 pub(crate) fn behind_the_loop<'c>(looked: &Looked<'c>) -> Vec<Picked<'c>> {
+    let idle = IdleWaits::of(looked.inside);
     looked.pick(|walked, piece, hops| {
         piece.behalf != Behalf::Own
             && matches!(piece.segment, Phase::Unread | Phase::Service)
@@ -152,7 +153,7 @@ pub(crate) fn behind_the_loop<'c>(looked: &Looked<'c>) -> Vec<Picked<'c>> {
             && hops
                 .first()
                 .is_some_and(|hop| hop.tid == walked.joined.reader)
-            && !looked.inside.has_nothing_to_do(walked.joined.reader, piece.begin)
+            && !idle.has(looked.inside, walked.joined.reader, piece.begin)
             && looked
                 .inside
                 .loops
@@ -160,11 +161,36 @@ pub(crate) fn behind_the_loop<'c>(looked: &Looked<'c>) -> Vec<Picked<'c>> {
     })
 }
 
-impl Inside<'_> {
-    /// Whether a loop waits for events at an instant: whatever comes next, it keeps nobody waiting.
-    pub(crate) fn has_nothing_to_do(&self, tid: u32, at: u64) -> bool {
-        let offs = self.index.offs(tid, at, at.saturating_add(1));
-        self.loops.has(tid) && offs.first().is_some_and(|off| self.stacks.facts(off.stack).events)
+/// So many of a loop's waits for events stand where it waits when it has nothing to do: a call that blocks it may wait for events
+/// as well (of a child process, in a loop of its own), and is rare.
+const USUAL_LEAST: f64 = 0.2;
+
+/// Where loops wait for events when they have nothing to do.
+pub(crate) struct IdleWaits(BTreeMap<u32, BTreeSet<u32>>);
+
+impl IdleWaits {
+    /// Finds where each loop usually stands.
+    pub(crate) fn of(inside: &Inside<'_>) -> Self {
+        let stacks_of = |&tid: &u32| {
+            let mut counts: BTreeMap<u32, u32> = BTreeMap::new();
+            for off in inside.index.offs(tid, 0, u64::MAX) {
+                if inside.stacks.facts(off.stack).events {
+                    *counts.entry(off.stack).or_default() += 1;
+                }
+            }
+            let all: u32 = counts.values().sum();
+            let is_usual = |n: u32| f64::from(n) >= USUAL_LEAST * f64::from(all);
+            counts.retain(|_, n| is_usual(*n));
+            (tid, counts.into_keys().collect())
+        };
+        Self(inside.loops.0.keys().map(stacks_of).collect())
+    }
+
+    /// Whether a loop has nothing to do at an instant: whatever comes next, it keeps no request waiting.
+    pub(crate) fn has(&self, inside: &Inside<'_>, tid: u32, at: u64) -> bool {
+        let offs = inside.index.offs(tid, at, at.saturating_add(1));
+        let own = self.0.get(&tid);
+        own.is_some_and(|own| offs.first().is_some_and(|off| own.contains(&off.stack)))
     }
 }
 

@@ -18,6 +18,11 @@ use crate::trace::pieces::{Hop, Piece};
 /// `TCP_DELACK_MAX`, include/net/tcp.h).
 const DELAYED_NS: RangeInclusive<u64> = 36_000_000..=190_000_000;
 
+/// On one host data arrives within this …
+const AT_ONCE_NS: u64 = 5_000_000;
+/// … for this share of what is written at least, where arrivals are recorded: of two pieces the first.
+const AT_ONCE_LEAST: f64 = 0.3;
+
 impl Classifier<'_, '_> {
     /// A wait for a reply on a connection: for a lock of that server, if the thread that reads the question there waits for most
     /// of the time until another thread of it wakes it up.
@@ -122,13 +127,34 @@ pub(super) fn held_back(inside: &Inside<'_>, calls: &Calls) -> BTreeMap<u32, Vec
                 own.filter(move |t| t.kind == kind).map(|t| t.at)
             };
             let arrivals: Vec<u64> = of(to, TrafficKind::Arrived).collect();
-            for wrote in of(from, TrafficKind::Wrote) {
+            let next = |wrote: u64| {
                 let next = arrivals.partition_point(|&at| at < wrote);
-                let gap = arrivals.get(next).map(|&at| (at, at - wrote));
-                if let Some((at, _)) = gap.filter(|(_, ns)| DELAYED_NS.contains(ns)) {
-                    spans.push(Span::new(Nanos::new(wrote), Nanos::new(at)));
-                }
+                arrivals.get(next).map(|&at| (wrote, at))
+            };
+            let ways: Vec<(u64, u64)> = of(from, TrafficKind::Wrote).filter_map(next).collect();
+            let is_second = |wrote: u64| {
+                let own = sockets.traffic(from);
+                let before = own[..own.partition_point(|t| t.at < wrote)]
+                    .iter()
+                    .rfind(|t| t.kind != TrafficKind::Arrived);
+                before.is_some_and(|t| {
+                    t.kind == TrafficKind::Wrote && wrote - t.at < *DELAYED_NS.start()
+                })
+            };
+            // What is sent in pieces arrives at once, but for the last piece. Where nothing does, arrivals are not recorded.
+            let at_once = ways.iter().filter(|(wrote, at)| at - wrote < AT_ONCE_NS);
+            if (at_once.count() as f64) < AT_ONCE_LEAST * ways.len() as f64 {
+                continue;
             }
+            // The other end goes on only when it has all of it: what it writes before was written with that in hand.
+            let went_on = |wrote: u64, at: u64| {
+                let own = sockets.between(to, wrote, at).iter();
+                own.filter(|t| t.kind == TrafficKind::Wrote).count() > 0
+            };
+            let held = ways.into_iter().filter(|&(wrote, at)| {
+                DELAYED_NS.contains(&(at - wrote)) && is_second(wrote) && !went_on(wrote, at)
+            });
+            spans.extend(held.map(|(wrote, at)| Span::new(Nanos::new(wrote), Nanos::new(at))));
         }
         spans.sort_unstable_by_key(|span| span.begin);
         all.insert(socket, merged(spans));

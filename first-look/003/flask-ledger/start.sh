@@ -1,0 +1,4 @@
+#!/bin/sh
+rm -rf "$(dirname "$DB")"
+mkdir -p "$(dirname "$DB")"
+exec "$@"

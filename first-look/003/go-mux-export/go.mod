@@ -1,0 +1,5 @@
+module board
+
+go 1.21
+
+require github.com/gorilla/mux v1.8.1

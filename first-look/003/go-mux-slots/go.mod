@@ -1,0 +1,5 @@
+module labels
+
+go 1.22
+
+require github.com/gorilla/mux v1.8.1

@@ -1,0 +1,10 @@
+SET application_name = 'settlement';
+DO $$
+BEGIN
+  FOR i IN 1..200 LOOP
+    UPDATE events SET seats_left = seats_left + 1 WHERE id <= 5;
+    PERFORM pg_sleep(0.3);     -- waits for the ledger's answer
+    COMMIT;
+    PERFORM pg_sleep(0.4);
+  END LOOP;
+END $$;

@@ -1,0 +1,3 @@
+module articles
+
+go 1.22

@@ -1,0 +1,3 @@
+module metals
+
+go 1.22

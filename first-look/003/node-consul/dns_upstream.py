@@ -1,0 +1,13 @@
+"""name server of the service registry: answers every question after DELAY seconds, ttl 0"""
+import os, socket, struct, sys, threading, time
+port = int(sys.argv[1]); delay = float(os.environ.get("DELAY", "0.06"))
+s = socket.socket(socket.AF_INET, socket.SOCK_DGRAM); s.bind(("127.0.0.1", port))
+t = socket.socket(); t.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1); t.bind(("127.0.0.1", port)); t.listen(5)
+def answer(q, peer):
+    time.sleep(delay)
+    end = q.index(b"\0", 12) + 5
+    a = b"\xc0\x0c" + struct.pack(">HHIH", 1, 1, 0, 4) + bytes([127, 0, 0, 1])
+    s.sendto(q[:2] + b"\x85\x80" + struct.pack(">HHHH", 1, 1, 0, 0) + q[12:end] + a, peer)
+while True:
+    q, peer = s.recvfrom(1500)
+    threading.Thread(target=answer, args=(q, peer), daemon=True).start()
