@@ -235,6 +235,11 @@ pub(crate) fn found(case: &Case<'_>, endpoint: &EndpointCase, cause: &str) -> Op
         return None;
     }
     let inside = case.inside()?;
+    // A runtime that parks waits for its own timers, whatever its requests wait for.
+    let mut walked = inside.of_endpoint(endpoint).walked.iter();
+    if rule.least_times > 1 && walked.any(|w| inside.trace().parks(w.joined.reader)) {
+        return None;
+    }
     // That another request has what is waited for is no kind of place: how many there are shows that.
     let station = attribution.station.as_ref().map(|station| station.place);
     let is_found = |slice: &Slice| match slice.state {

@@ -171,9 +171,12 @@ impl<'c, 'r> Classifier<'c, 'r> {
             self.push(&mut slices, piece, (at, piece.end), &seen);
         }
         self.lay_counters_over(&mut slices);
-        for call in &calls {
+        for call in &own.calls {
             let spans = self.held_back.get(&call.socket).map_or(&[][..], Vec::as_slice);
-            overlay(&mut slices, spans, |slice| {
+            // What was written before the question is of another answer.
+            let first = spans.partition_point(|span| span.begin.get() < call.begin);
+            let last = spans.partition_point(|span| span.begin.get() < call.end);
+            overlay(&mut slices, &spans[first.min(last)..last], |slice| {
                 (slice.state == State::Reply).then_some(Slice {
                     state: State::DelayedAck,
                     holder: Holder::Kernel,

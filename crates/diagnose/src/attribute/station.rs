@@ -65,6 +65,10 @@ impl Station {
     /// The station that explains most of what the slow requests of an endpoint wait, over sets of
     /// endpoints that may share it.
     pub(super) fn of(case: &Case<'_>, endpoint: &EndpointCase) -> Option<Self> {
+        // Where no request is slow, only a trace shows what all of them wait for.
+        if endpoint.split.slow.is_empty() && case.inside().is_none() {
+            return None;
+        }
         let sets = sets(case.endpoints.len(), usize::from(endpoint.index));
         let fits = sets
             .iter()
@@ -422,6 +426,11 @@ fn sets(endpoints: usize, own: usize) -> Vec<Vec<usize>> {
 fn visits(case: &Case<'_>, endpoint: &EndpointCase, set: &[usize]) -> (Vec<u32>, Vec<Visit>) {
     let mut all: Vec<(u64, u32, Visit)> = Vec::new();
     let first_slow = endpoint.split.slow.first().copied().unwrap_or(0);
+    let most = if endpoint.split.slow.is_empty() {
+        VISITS_OF_A_FLOOR
+    } else {
+        VISITS_MOST
+    };
     for &place in set {
         let own = &case.endpoints[place];
         // Positions are in order of time: those from a little before the first slow one are enough.
@@ -431,7 +440,7 @@ fn visits(case: &Case<'_>, endpoint: &EndpointCase, set: &[usize]) -> (Vec<u32>,
                 .saturating_sub(VISITS_BEFORE);
             of[first..]
                 .iter()
-                .take(VISITS_MOST)
+                .take(most)
                 .copied()
                 .collect::<Vec<u32>>()
         };
@@ -455,11 +464,6 @@ fn visits(case: &Case<'_>, endpoint: &EndpointCase, set: &[usize]) -> (Vec<u32>,
         }
     }
     all.sort_unstable_by_key(|&(at, position, visit)| (at, visit.done, visit.class, position));
-    let most = if endpoint.split.slow.is_empty() {
-        VISITS_OF_A_FLOOR
-    } else {
-        VISITS_MOST
-    };
     all.truncate(most);
     all.iter()
         .map(|&(_, position, visit)| (position, visit))

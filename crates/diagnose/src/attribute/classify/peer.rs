@@ -146,14 +146,9 @@ pub(super) fn held_back(inside: &Inside<'_>, calls: &Calls) -> BTreeMap<u32, Vec
             if (at_once.count() as f64) < AT_ONCE_LEAST * ways.len() as f64 {
                 continue;
             }
-            // The other end goes on only when it has all of it: what it writes before was written with that in hand.
-            let went_on = |wrote: u64, at: u64| {
-                let own = sockets.between(to, wrote, at).iter();
-                own.filter(|t| t.kind == TrafficKind::Wrote).count() > 0
-            };
-            let held = ways.into_iter().filter(|&(wrote, at)| {
-                DELAYED_NS.contains(&(at - wrote)) && is_second(wrote) && !went_on(wrote, at)
-            });
+            let held = ways
+                .into_iter()
+                .filter(|(wrote, at)| DELAYED_NS.contains(&(at - wrote)) && is_second(*wrote));
             spans.extend(held.map(|(wrote, at)| Span::new(Nanos::new(wrote), Nanos::new(at))));
         }
         spans.sort_unstable_by_key(|span| span.begin);
