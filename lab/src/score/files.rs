@@ -269,6 +269,9 @@ pub(crate) fn parse(
 const VARIANT_KEYS: &[&str] = &["name", "expects", "also", "allows", "miss", "scenario"];
 /// Those that variants of public software may have as well.
 const TRUTH_KEYS: &[&str] = &["truth", "line"];
+/// What is noted of them for readers: the row of a list that the batch follows, and `named = false` where no name in the catalogue
+/// fits, so that the first line alone is judged.
+const NOTED_KEYS: &[&str] = &["mechanism", "named"];
 
 /// The mistakes of a file, and on which line a byte of it stands.
 struct Notes<'a> {
@@ -407,6 +410,7 @@ impl<'a> Notes<'a> {
         let mut keys = VARIANT_KEYS.to_vec();
         if origin != Origin::Lab {
             keys.extend(TRUTH_KEYS);
+            keys.extend(NOTED_KEYS);
         }
         self.unknown(table, &keys);
         if !table.contains_key("expects") {
@@ -430,7 +434,8 @@ impl<'a> Notes<'a> {
             self.at(place, what.to_owned());
         }
         if table.contains_key("expects") {
-            self.truth(table, place, origin, variant.is_healthy());
+            let is_nameless = table.contains_key("named");
+            self.truth(table, place, origin, variant.is_healthy() && !is_nameless);
         }
         self.scenario(table);
         variant

@@ -1,0 +1,3 @@
+<?php
+require 'db.php';
+echo db()->query('SELECT COUNT(*) FROM items')->fetchColumn();
