@@ -144,6 +144,14 @@ static RULES: &[Rule] = &[
         remedy: "wait for a notification, or look more often",
     },
     Rule {
+        cause: name::STOP_THE_WORLD_PAUSE,
+        matches: |s| s.state == State::Paused,
+        least_times: 1,
+        least_ns: MILLISECOND,
+        floor_least_ns: FLOOR_LEAST_NS,
+        remedy: "keep fewer objects alive, collect outside of requests, or give the heap more room",
+    },
+    Rule {
         cause: name::DELAYED_ACK,
         matches: |s| s.state == State::DelayedAck,
         least_times: 1,

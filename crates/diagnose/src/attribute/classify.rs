@@ -470,6 +470,7 @@ impl<'c, 'r> Classifier<'c, 'r> {
         let facts = self.inside.stacks.facts(leaf.stack);
         match leaf.kind {
             LeafKind::Outside => of(State::Unknown(Reason::Network), Holder::Kernel),
+            LeafKind::Cpu if facts.collects => of(State::Paused, Holder::Background),
             LeafKind::Cpu => of(State::OnCpu, this),
             LeafKind::Ready(runner) => self.ready(leaf, runner),
             LeafKind::Sleep | LeafKind::RuntimeTimer => of(State::Sleep, this),

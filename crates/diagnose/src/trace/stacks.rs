@@ -20,6 +20,8 @@ pub(crate) struct Facts {
     pub(crate) io: Option<Io>,
     /// Whether it is a scheduler in user space that has nothing to run.
     pub(crate) idle: bool,
+    /// Whether it collects garbage while the program, or its interpreter, stands still.
+    pub(crate) collects: bool,
     /// Whether it waits for events of many files (`epoll`): where an event loop waits when it has nothing to do. A call that
     /// blocks a loop waits for one file (`poll`, `read`).
     pub(crate) events: bool,
@@ -166,6 +168,21 @@ const KERNEL: &[(Call, &[&str])] = &[
         ],
     ),
     (Call::Wait, &["do_wait", "kernel_wait4", "kernel_waitid"]),
+];
+
+/// Beginnings of functions that collect garbage while all else in the program stands still: CPython (`Modules/gcmodule.c`), Ruby
+/// (`gc.c`), V8 (`src/heap`).
+const COLLECTORS: &[&str] = &[
+    "gc_collect_main",
+    "gc_collect_generations",
+    "visit_reachable",
+    "visit_decref",
+    "deduce_unreachable",
+    "gc_start",
+    "gc_marks",
+    "v8::internal::Heap::CollectGarbage",
+    "v8::internal::MarkCompactCollector",
+    "v8::internal::Scavenger",
 ];
 
 /// Functions of the kernel that wait for a disk.
@@ -402,6 +419,7 @@ impl Facts {
                 (None, outer) => outer,
             };
             facts.events |= own.facts.events;
+            facts.collects |= own.facts.collects;
             facts.idle |= own.facts.idle || (leaf && own.kind == Kind::TokioIdle);
             facts.named |= own.facts.named;
             condition |= own.condition && leaf;
@@ -441,6 +459,7 @@ impl Own {
                 io: None,
                 idle: GO_IDLE.contains(&function) || known(IDLE),
                 events: function.starts_with("epoll_"),
+                collects: COLLECTORS.iter().any(|name| function.starts_with(name)),
                 named: !library && !nameless,
             },
             condition: known(CONDITIONS),

@@ -3,14 +3,14 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::RangeInclusive;
 
-use slowpath_attribution::{DiskUse, Holder, Reason, State};
+use slowpath_attribution::{Holder, Place, State};
 use slowpath_core::nanos::{Nanos, Span};
 use slowpath_core::trace::{Call, NO_STACK};
 
 use super::{Classifier, Seen};
 use crate::overlap::merged;
 use crate::trace::calls::Calls;
-use crate::trace::index::{State as Doing, TrafficKind};
+use crate::trace::index::{Off, State as Doing, Traffic, TrafficKind};
 use crate::trace::inside::{Inside, Walked};
 use crate::trace::pieces::{Hop, Piece};
 
@@ -37,45 +37,41 @@ impl Classifier<'_, '_> {
         let Some(asked) = traffic.iter().find(|t| t.kind == TrafficKind::Read) else {
             return seen;
         };
-        let offs = inside.index.offs(asked.tid, begin, end);
-        let Some(longest) = offs.iter().max_by_key(|off| off.end.saturating_sub(off.begin)) else {
-            return seen;
-        };
-        let is_most = 2 * longest.end.min(end).saturating_sub(longest.begin.max(begin)) > end - begin;
-        let program = inside.process_name(asked.tid);
-        let of_program = |tid: &u32| {
-            *tid != asked.tid && inside.process_name(*tid) == program && !inside.is_targets(*tid)
-        };
-        if let Some(holder) = longest.woken_by().filter(|tid| is_most && of_program(tid)) {
-            let (from, until) = (longest.begin.max(begin), longest.end.min(end));
+        if let Some(holder) = self.open_transaction(asked.tid, (begin, end)) {
             seen.state = State::Lock;
             seen.holder = Holder::AnotherRequest;
-            seen.activity = self.most_of(holder, (from, until));
+            seen.activity = State::Client;
             seen.who.tid = holder;
         }
         seen
     }
 
-    /// What a thread of another program did for most of a time.
-    fn most_of(&self, tid: u32, (begin, end): (u64, u64)) -> State {
-        let mut sums: BTreeMap<State, u64> = BTreeMap::new();
-        for slice in self.inside.index.slices(tid, begin, end) {
-            let state = match slice.state {
-                Doing::Run | Doing::Ready(_) => State::OnCpu,
-                Doing::Blocked(off) => match self.inside.stacks.call_in(off) {
-                    Some(Call::Read | Call::Poll) => State::Client,
-                    Some(Call::Sleep) => State::Sleep,
-                    Some(Call::Sync) => State::Disk(DiskUse::Sync),
-                    Some(Call::Futex) => State::Lock,
-                    _ => State::Unknown(Reason::NotSeen),
-                },
-                Doing::Gone | Doing::Unknown => State::Unknown(Reason::NotSeen),
-            };
-            let own = sums.entry(state).or_default();
-            *own = own.saturating_add(slice.end - slice.begin);
-        }
-        let most = sums.into_iter().max_by_key(|(_, ns)| *ns);
-        most.map_or(State::Unknown(Reason::NotSeen), |(state, _)| state)
+    /// The session that keeps a thread of another program waiting: that one waits for most of a time until another thread of its
+    /// program wakes it up, which waits for its own client meanwhile: it has a transaction open.
+    fn open_transaction(&self, tid: u32, (begin, end): (u64, u64)) -> Option<u32> {
+        let inside = self.inside;
+        let offs = inside.index.offs(tid, begin, end);
+        let within = |off: &Off| off.end.min(end).saturating_sub(off.begin.max(begin));
+        let longest = offs.iter().max_by_key(|off| within(off))?;
+        let holder = longest.woken_by()?;
+        let is_session = holder != tid
+            && inside.process_name(holder) == inside.process_name(tid)
+            && !inside.is_targets(holder)
+            && 2 * within(longest) > end - begin;
+        let is_open = || self.waits_for_data(holder, (longest.begin, longest.end));
+        (is_session && is_open()).then_some(holder)
+    }
+
+    /// Whether a thread waits for data for most of a time.
+    fn waits_for_data(&self, tid: u32, (begin, end): (u64, u64)) -> bool {
+        let slices = self.inside.index.slices(tid, begin, end);
+        let waits = slices.iter().filter(|slice| match slice.state {
+            Doing::Blocked(off) => {
+                matches!(self.inside.stacks.call_in(off), Some(Call::Read | Call::Poll))
+            }
+            _ => false,
+        });
+        2 * waits.map(|slice| slice.end - slice.begin).sum::<u64>() > end - begin
     }
 
     /// A request waits for a thread of another program. If that one waits in turn for a thread of the target which
@@ -90,9 +86,20 @@ impl Classifier<'_, '_> {
     ) -> Seen {
         let back = (place + 1..hops.len()).find(|&at| self.serves_another(walked, hops[at].tid));
         let (state, holder, at) = match back {
+            // The thread that was asked serves the other request itself.
+            Some(at) if at == place + 1 => {
+                (State::Queued(Place::Workers), Holder::AnotherRequest, at)
+            }
             Some(at) => (State::Lock, Holder::AnotherRequest, at),
             None => (State::Reply, Holder::Peer, place),
         };
+        let asked = hops[place].tid;
+        if let (None, Some(holder)) = (back, self.open_transaction(asked, (piece.begin, piece.end))) {
+            let mut seen = Seen::of(State::Lock, Holder::AnotherRequest, holder, NO_STACK);
+            seen.activity = State::Client;
+            seen.who.peer = self.peer_of(asked);
+            return seen;
+        }
         let mut seen = Seen {
             state,
             holder,
@@ -126,7 +133,13 @@ pub(super) fn held_back(inside: &Inside<'_>, calls: &Calls) -> BTreeMap<u32, Vec
                 let own = sockets.traffic(end).iter();
                 own.filter(move |t| t.kind == kind).map(|t| t.at)
             };
-            let arrivals: Vec<u64> = of(to, TrafficKind::Arrived).collect();
+            let mut arrivals: Vec<u64> = of(to, TrafficKind::Arrived).collect();
+            if arrivals.is_empty() {
+                // Of another program's end it is not recorded when data came, but when it was read by a thread that waited for it.
+                let reads = sockets.traffic(to).iter();
+                let reads = reads.filter(|t| t.kind == TrafficKind::Read && has_waited(inside, t));
+                arrivals = reads.map(|t| t.at).collect();
+            }
             let next = |wrote: u64| {
                 let next = arrivals.partition_point(|&at| at < wrote);
                 arrivals.get(next).map(|&at| (wrote, at))
@@ -155,6 +168,13 @@ pub(super) fn held_back(inside: &Inside<'_>, calls: &Calls) -> BTreeMap<u32, Vec
         all.insert(socket, merged(spans));
     }
     all
+}
+
+/// Whether a thread that reads has just been woken.
+fn has_waited(inside: &Inside<'_>, read: &Traffic) -> bool {
+    let before = read.at.saturating_sub(AT_ONCE_NS);
+    let offs = inside.index.offs(read.tid, before, read.at);
+    offs.last().is_some_and(|off| off.woken_at().is_some())
 }
 
 /// By program, where it is asked.
