@@ -111,13 +111,15 @@ fn fit_by(visits: &[Visit], holders: Option<u16>) -> Option<Fit> {
         errors.min_by(|a, b| a.0.total_cmp(&b.0))
     };
     let (least, places) = best(&met)?;
-    let alike = (1..most).filter(|&k| error(visits, &starts, &met, k, resolution_ns) <= least * ALIKE);
+    let alike =
+        (1..most).filter(|&k| error(visits, &starts, &met, k, resolution_ns) <= least * ALIKE);
     let plausible = alike.fold((places, places), |(low, high), k| (low.min(k), high.max(k)));
     let waited =
         |&i: &usize| visits[i].slow || start(&visits[i], &starts[i], places) > visits[i].arrival;
     let waited: Vec<usize> = met.iter().copied().filter(waited).collect();
     let without = error(visits, &starts, &waited, usize::MAX, resolution_ns);
-    let error_ratio = error(visits, &starts, &waited, places, resolution_ns) / without.max(f64::MIN_POSITIVE);
+    let error_ratio =
+        error(visits, &starts, &waited, places, resolution_ns) / without.max(f64::MIN_POSITIVE);
     let apart = best(first)?.1.abs_diff(best(second)?.1);
     if error_ratio > ERROR_RATIO_MOST || apart as f64 > (places as f64 * HALVES_AGREE).max(0.5) {
         return None;
@@ -177,7 +179,13 @@ fn starts(visits: &[Visit], holders: Option<u16>) -> Vec<Vec<u64>> {
         }
         let waited_for = |done: &&u64| **done <= visit.done.saturating_add(RESOLUTION_NS);
         let ahead: Vec<u64> = match holders {
-            Some(_) => line.iter().filter(waited_for).max().copied().into_iter().collect(),
+            Some(_) => line
+                .iter()
+                .filter(waited_for)
+                .max()
+                .copied()
+                .into_iter()
+                .collect(),
             None => line.iter().rev().take(PLACES_MOST).copied().collect(),
         };
         if holds {

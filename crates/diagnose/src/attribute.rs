@@ -67,7 +67,8 @@ impl EndpointAttribution {
             }
             None => (untraced(case, endpoint), vec![Actor::default()], false),
         };
-        let station = station.and_then(|station| station.lay_over((case, endpoint), &mut paths, &mut actors));
+        let station =
+            station.and_then(|station| station.lay_over((case, endpoint), &mut paths, &mut actors));
         Self {
             actors,
             paths,

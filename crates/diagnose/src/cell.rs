@@ -4,8 +4,8 @@
 //! trace says *what they wait for*. A name is a pair of the two: where the time is in states that the cause could
 //! be, the trace supports it, and where it is in others it is no such cause, whatever coincides.
 
-use slowpath_core::catalogue::CONNECTION_POOL_EXHAUSTION;
 use slowpath_attribution::{Place as StationPlace, Slice, State, StateSet};
+use slowpath_core::catalogue::CONNECTION_POOL_EXHAUSTION;
 
 use crate::case::{Case, EndpointCase};
 use crate::detectors::Entry;
@@ -98,7 +98,11 @@ pub(crate) fn checked(
     let Some(seen) = Seen::of(case, endpoint, entry.detector.could_be, claims) else {
         // Of a server that is traced, too few of these requests were followed to say what they wait for.
         let traced = endpoint.attribution(case).traced;
-        return if traced { unseen(found) } else { Verdict::Found(found) };
+        return if traced {
+            unseen(found)
+        } else {
+            Verdict::Found(found)
+        };
     };
     if seen.other >= MOST {
         return Verdict::Absent(format!(

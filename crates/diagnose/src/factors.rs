@@ -110,8 +110,15 @@ impl Hot {
         let usual = endpoint.split.fast_ns.unwrap_or(0);
         let claim = |&i: &u32| {
             let sample = case.sample(i);
-            let begin = sample.sent().unwrap_or(sample.ready()).plus(usual).min(sample.done());
-            Claim { sample: i, span: Span::new(begin, sample.done()) }
+            let begin = sample
+                .sent()
+                .unwrap_or(sample.ready())
+                .plus(usual)
+                .min(sample.done());
+            Claim {
+                sample: i,
+                span: Span::new(begin, sample.done()),
+            }
         };
         let mut claims: Vec<Claim> = self.requests.iter().map(claim).collect();
         claims.sort_unstable_by_key(|claim| claim.sample);
@@ -131,30 +138,47 @@ fn hot(case: &Case<'_>, endpoint: &EndpointCase, factor: &Factor) -> Option<Hot>
         let slow = endpoint.split.slow.binary_search(&i).is_ok();
         by_value.entry(value).or_default().push((i, slow));
     }
-    let judged = by_value.values().filter(|all| all.len() >= EACH_LEAST).count();
+    let judged = by_value
+        .values()
+        .filter(|all| all.len() >= EACH_LEAST)
+        .count();
     let slow_part = |part: &[(u32, bool)]| {
         let slow = part.iter().filter(|(_, slow)| *slow).count();
         slow as f64 / part.len().max(1) as f64
     };
     let is_hot = |all: &[(u32, bool)]| {
         let (first, second) = all.split_at(all.len() / 2);
-        all.len() >= EACH_LEAST && slow_part(first) >= SLOW_EACH_TIME && slow_part(second) >= SLOW_EACH_TIME
+        all.len() >= EACH_LEAST
+            && slow_part(first) >= SLOW_EACH_TIME
+            && slow_part(second) >= SLOW_EACH_TIME
     };
-    let expensive: Vec<(&u32, &Vec<(u32, bool)>)> = by_value.iter().filter(|(_, all)| is_hot(all)).collect();
-    let requests: Vec<u32> = expensive.iter().flat_map(|(_, all)| all.iter().map(|(i, _)| *i)).collect();
-    let slow = requests.iter().filter(|i| endpoint.split.slow.binary_search(i).is_ok()).count();
+    let expensive: Vec<(&u32, &Vec<(u32, bool)>)> =
+        by_value.iter().filter(|(_, all)| is_hot(all)).collect();
+    let requests: Vec<u32> = expensive
+        .iter()
+        .flat_map(|(_, all)| all.iter().map(|(i, _)| *i))
+        .collect();
+    let slow = requests
+        .iter()
+        .filter(|i| endpoint.split.slow.binary_search(i).is_ok())
+        .count();
     let held = slow as f64 / endpoint.split.slow.len().max(1) as f64;
     let few = expensive.len() as f64 <= VALUES_MOST * judged as f64;
     let bytes = |of_hot: bool| {
         let own = by_value.iter().filter(|(_, all)| is_hot(all) == of_hot);
-        let mut all: Vec<f64> = own.map(|(value, _)| factor.values[*value as usize].len() as f64).collect();
+        let mut all: Vec<f64> = own
+            .map(|(value, _)| factor.values[*value as usize].len() as f64)
+            .collect();
         median(&mut all).unwrap_or(0.0)
     };
     let (large, others) = (bytes(true), bytes(false));
     let is_large = large >= LARGE_LEAST && large >= LARGE_TIMES * others;
     (!expensive.is_empty() && held >= HELD_LEAST && few).then(|| Hot {
         name: factor.name.clone(),
-        values: expensive.iter().map(|(value, _)| factor.values[**value as usize].clone()).collect(),
+        values: expensive
+            .iter()
+            .map(|(value, _)| factor.values[**value as usize].clone())
+            .collect(),
         of: judged,
         requests,
         held,

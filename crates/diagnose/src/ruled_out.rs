@@ -81,9 +81,7 @@ fn unseen(answer: &Answer, weights: &[Weight]) -> Option<(String, String)> {
             Weight::Light {
                 share, episodes, ..
             },
-        ) if !weight.is_small() => {
-            Some(unsure(*share, *episodes))
-        }
+        ) if !weight.is_small() => Some(unsure(*share, *episodes)),
         _ => None,
     })
 }

@@ -199,12 +199,12 @@ pub(crate) fn or(case: &Case<'_>, endpoint: &EndpointCase, cause: &str) -> Vec<S
     other.map(str::to_owned).into_iter().collect()
 }
 
-/// Whether the kind of place that a cause stands for is known from nothing but how many there are: then it rules out no other
-/// cause of waiting for a place.
+/// Whether a finding leaves open what is waited for: the kind of place is known from nothing but how many there are, or
+/// what is polled for is not known (a lock in a file, a row of a table). It rules out nothing else.
 pub(crate) fn is_one_of_several(cause: &str) -> bool {
     matches!(
         cause,
-        name::CONCURRENCY_LIMIT | name::CONNECTION_POOL_EXHAUSTION
+        name::CONCURRENCY_LIMIT | name::CONNECTION_POOL_EXHAUSTION | name::POLL_TICK
     )
 }
 
@@ -248,25 +248,7 @@ pub(crate) fn found(case: &Case<'_>, endpoint: &EndpointCase, cause: &str) -> Op
     if rule.least_times > 1 && walked.any(|w| inside.trace().parks(w.joined.reader)) {
         return None;
     }
-    // That another request has what is waited for is no kind of place: how many there are shows that.
-    let station = attribution.station.as_ref().map(|station| station.place);
-    let is_found = |slice: &Slice| match slice.state {
-        State::Queued(place @ (StationPlace::Permits | StationPlace::One)) => {
-            station == Some(place)
-        }
-        _ => true,
-    };
-    let mut claims = Vec::new();
-    for path in &attribution.paths {
-        let own = path
-            .slices
-            .iter()
-            .filter(|s| s.basis != Basis::Unknown && is_found(s) && (rule.matches)(s));
-        if own.clone().count() < rule.least_times {
-            continue;
-        }
-        claims.extend(own.map(|s| Claim::between(path.sample, (s.begin, s.end))));
-    }
+    let claims = claims(attribution, rule);
     let slow = attribution.paths.iter().filter(|path| path.slow).count();
     let place = endpoint.place_among(&claims, slow, attribution.paths.len() - slow);
     let counts = |claim: &&Claim| {
@@ -304,7 +286,8 @@ pub(crate) fn found(case: &Case<'_>, endpoint: &EndpointCase, cause: &str) -> Op
             attribution.phrase(&line),
             rule.remedy,
             match &or(case, endpoint, cause)[..] {
-                [other, ..] => format!("; or it is {other}: as many connections are in use as places"),
+                [other, ..] =>
+                    format!("; or it is {other}: as many connections are in use as places"),
                 [] => String::new(),
             }
         ),
@@ -315,6 +298,29 @@ pub(crate) fn found(case: &Case<'_>, endpoint: &EndpointCase, cause: &str) -> Op
             ..Culprit::default()
         },
     }))
+}
+
+/// The time of requests that a rule matches.
+fn claims(attribution: &EndpointAttribution, rule: &Rule) -> Vec<Claim> {
+    // That another request has what is waited for is no kind of place: how many there are shows that.
+    let station = attribution.station.as_ref().map(|station| station.place);
+    let is_found = |slice: &Slice| match slice.state {
+        State::Queued(place @ (StationPlace::Permits | StationPlace::One)) => {
+            station == Some(place)
+        }
+        _ => true,
+    };
+    let mut claims = Vec::new();
+    for path in &attribution.paths {
+        let own = path
+            .slices
+            .iter()
+            .filter(|s| s.basis != Basis::Unknown && is_found(s) && (rule.matches)(s));
+        if own.clone().count() >= rule.least_times {
+            claims.extend(own.map(|s| Claim::between(path.sample, (s.begin, s.end))));
+        }
+    }
+    claims
 }
 
 /// What a rule rests on: the trace, and the station that fits if it is one.

@@ -43,7 +43,9 @@ impl Answer {
                 _ => rules::found(case, endpoint, entry.name),
             };
             match (by_rule, claimed_ns(&verdict)) {
-                (Some(rule), Some(pattern)) if claimed_ns(&rule) <= Some(WIDER * pattern) => verdict,
+                (Some(rule), Some(pattern)) if claimed_ns(&rule) <= Some(WIDER * pattern) => {
+                    verdict
+                }
                 (Some(rule), _) => rule,
                 (None, _) => verdict,
             }
@@ -259,7 +261,10 @@ impl<'a, 'r> Trial<'a, 'r> {
                     for claims_of_one in own.chunk_by(|a, b| a.sample == b.sample) {
                         if is_one || is_one_call(claims_of_one) {
                             let spans = claims_of_one.iter().map(|claim| claim.span);
-                            claims.entry(claims_of_one[0].sample).or_default().extend(spans);
+                            claims
+                                .entry(claims_of_one[0].sample)
+                                .or_default()
+                                .extend(spans);
                         }
                     }
                 }

@@ -135,7 +135,11 @@ impl<'c, 'r> Classifier<'c, 'r> {
         let own = self.calls.own(self.inside, walked);
         // Of a loop it is not sure which of the calls under way are this request's.
         let is_sure = own.whole || !self.inside.loops.has(walked.joined.reader);
-        let calls = if is_sure { settled(&own.calls) } else { Vec::new() };
+        let calls = if is_sure {
+            settled(&own.calls)
+        } else {
+            Vec::new()
+        };
         let mut slices: Vec<Slice> = Vec::with_capacity(walked.pieces.len());
         for piece in &walked.pieces {
             let hops = self.inside.chains.hops(piece.chain);
@@ -172,7 +176,10 @@ impl<'c, 'r> Classifier<'c, 'r> {
         }
         self.lay_counters_over(&mut slices);
         for call in &own.calls {
-            let spans = self.held_back.get(&call.socket).map_or(&[][..], Vec::as_slice);
+            let spans = self
+                .held_back
+                .get(&call.socket)
+                .map_or(&[][..], Vec::as_slice);
             // What was written before the question is of another answer.
             let first = spans.partition_point(|span| span.begin.get() < call.begin);
             let last = spans.partition_point(|span| span.begin.get() < call.end);
@@ -346,7 +353,8 @@ impl<'c, 'r> Classifier<'c, 'r> {
         // A worker of an executor that waits in the kernel for one task keeps its others waiting; Go hands these to another
         // thread.
         let runtime = self.inside.trace().process_of(first).map(|p| p.runtime);
-        let is_kept = runtime == Some(Runtime::Tokio) && hops.len() <= 1 && piece.leaf.kind.waits_outside();
+        let is_kept =
+            runtime == Some(Runtime::Tokio) && hops.len() <= 1 && piece.leaf.kind.waits_outside();
         let is_free = self.idle.has(self.inside, first, piece.begin);
         let by_another = piece.behalf != Behalf::Own && (!parks || is_kept) && !is_free;
         if !is_stopped && (unread || by_another) {
@@ -430,7 +438,9 @@ impl<'c, 'r> Classifier<'c, 'r> {
             .index
             .offs(own.tid, piece.begin, piece.begin.saturating_add(1));
         let stack = offs.first().map_or(NO_STACK, |off| off.stack);
-        let writes = offs.first().is_some_and(|off| off.call == Some(Call::Write));
+        let writes = offs
+            .first()
+            .is_some_and(|off| off.call == Some(Call::Write));
         let state = match next.how {
             How::Sent if writes => State::SendBlocked,
             How::Sent | How::Ended => State::Reply,
@@ -494,8 +504,10 @@ impl<'c, 'r> Classifier<'c, 'r> {
     /// Whether a thread that serves one connection at a time has answered its last request and waits for the next one on that
     /// connection, until a timer ends the wait.
     fn waits_for_next(&self, leaf: &Leaf, at: u64) -> bool {
-        let waits = matches!(leaf.kind, LeafKind::Sleep | LeafKind::Data | LeafKind::Network)
-            && matches!(leaf.call, Some(Call::Poll | Call::Read));
+        let waits = matches!(
+            leaf.kind,
+            LeafKind::Sleep | LeafKind::Data | LeafKind::Network
+        ) && matches!(leaf.call, Some(Call::Poll | Call::Read));
         let inside = self.inside;
         if !waits || inside.loops.has(leaf.tid) || inside.trace().parks(leaf.tid) {
             return false;

@@ -129,7 +129,10 @@ impl Station {
     ) {
         self.pools = classifier.pools();
         self.serving.clone_from(classifier.serving());
-        let holders = case.endpoints.iter().filter(|e| self.held_by.contains(&e.name));
+        let holders = case
+            .endpoints
+            .iter()
+            .filter(|e| self.held_by.contains(&e.name));
         for holder in holders {
             let walked = inside.of_endpoint(holder).walked.iter();
             for walked in walked.take(HOLDERS_MOST) {
@@ -185,7 +188,10 @@ impl Station {
         let mut is_pool = true;
         if let Some(pool) = seen.pool(actors) {
             // Of a pool that has more threads than places, some are free: these are not what requests wait for.
-            is_pool = self.pools.get(&pool).is_none_or(|&threads| threads <= plausible.1);
+            is_pool = self
+                .pools
+                .get(&pool)
+                .is_none_or(|&threads| threads <= plausible.1);
         }
         if !is_pool {
             seen.places.remove(&Place::Executor);
@@ -197,18 +203,8 @@ impl Station {
             self.place = place;
         } else if let Some((process, count)) = workers {
             (self.place, self.peer, self.fit.places) = (Place::Workers, process, count);
-        } else if let Some(threads) = inside.and_then(|inside| blocking(inside, &self.serving, &waits))
-            && (plausible.0..=plausible.1).contains(&threads)
-        {
-            (self.place, self.fit.places) = (Place::Executor, threads);
-        } else if let Some(pool) = inside.and_then(|inside| connections(case, inside, plausible)) {
-            if pool.is_usual {
-                (self.or, self.place) = (Some(self.place), Place::Connections);
-                (self.peer, self.fit.places) = (pool.remote, pool.connections);
-            } else if pool.connections > 1 {
-                self.or = Some(Place::Connections);
-                self.by_pattern = pool.is_unknown;
-            }
+        } else if let Some(inside) = inside {
+            self.tell_kind(case, inside, &waits);
         }
         let (activity, actor) = self.doing.most(actors, &self.peer);
         if self.place == Place::Workers {
@@ -221,29 +217,45 @@ impl Station {
         } else {
             Basis::Pattern
         };
+        let queued = |slice: &Slice| {
+            let known = matches!(slice.state, State::Queued(place) if is_kind(place))
+                && (is_pool || slice.state != State::Queued(Place::Executor));
+            (is_open.holds(slice) && !known).then_some(Slice {
+                state: State::Queued(self.place),
+                holder: Holder::AnotherRequest,
+                activity,
+                actor,
+                basis,
+                ..*slice
+            })
+        };
         for path in paths.iter_mut() {
-            let Some((begin, end)) = self.waits(case, path) else {
-                continue;
-            };
-            let at = |ns: u64| Nanos::new(ns.max(1));
-            overlay(
-                &mut path.slices,
-                &[Span::new(at(begin), at(end))],
-                |slice| {
-                    let known = matches!(slice.state, State::Queued(place) if is_kind(place))
-                        && (is_pool || slice.state != State::Queued(Place::Executor));
-                    (is_open.holds(slice) && !known).then_some(Slice {
-                        state: State::Queued(self.place),
-                        holder: Holder::AnotherRequest,
-                        activity,
-                        actor,
-                        basis,
-                        ..*slice
-                    })
-                },
-            );
+            if let Some((begin, end)) = self.waits(case, path) {
+                let at = |ns: u64| Nanos::new(ns.max(1));
+                overlay(&mut path.slices, &[Span::new(at(begin), at(end))], queued);
+            }
         }
         Some(self)
+    }
+
+    /// What its places are, where no slice says so, from what there are as many of.
+    fn tell_kind(&mut self, case: &Case<'_>, inside: &Inside<'_>, waits: &[(u64, u64)]) {
+        let (least, most) = self.fit.plausible;
+        let threads = blocking(inside, &self.serving, waits);
+        if let Some(threads) = threads.filter(|threads| (least..=most).contains(threads)) {
+            (self.place, self.fit.places) = (Place::Executor, threads);
+            return;
+        }
+        let Some(pool) = connections(case, inside, self.fit.plausible) else {
+            return;
+        };
+        if pool.is_usual {
+            (self.or, self.place) = (Some(self.place), Place::Connections);
+            (self.peer, self.fit.places) = (pool.remote, pool.connections);
+        } else if pool.connections > 1 {
+            self.or = Some(Place::Connections);
+            self.by_pattern = pool.is_unknown;
+        }
     }
 }
 
@@ -438,11 +450,7 @@ fn visits(case: &Case<'_>, endpoint: &EndpointCase, set: &[usize]) -> (Vec<u32>,
             let first = of
                 .partition_point(|&position| position < first_slow)
                 .saturating_sub(VISITS_BEFORE);
-            of[first..]
-                .iter()
-                .take(most)
-                .copied()
-                .collect::<Vec<u32>>()
+            of[first..].iter().take(most).copied().collect::<Vec<u32>>()
         };
         for position in around(&own.completed)
             .into_iter()

@@ -9,8 +9,8 @@ use crate::diagnosis::{AttributionLine, FrameAttribution, LineCulprit, Place};
 use crate::figures::{round, share};
 use crate::frame::Frame;
 use crate::overlap::parts;
-use crate::rules::{DESCRIBED, describes};
 use crate::ruled_out::{FrameMass, phrases};
+use crate::rules::{DESCRIBED, describes};
 use slowpath_core::nanos::Span;
 use std::collections::BTreeMap;
 
@@ -105,13 +105,14 @@ impl EndpointAttribution {
                 slice.len_ns().saturating_sub(taken) as f64
             });
         let described = DESCRIBED.map(|cause| {
-            let shares = slowpath_attribution::breakdown::shares(&paths.paths, known, |_, slice| {
-                if describes(cause, slice) {
-                    slice.len_ns() as f64
-                } else {
-                    0.0
-                }
-            });
+            let shares =
+                slowpath_attribution::breakdown::shares(&paths.paths, known, |_, slice| {
+                    if describes(cause, slice) {
+                        slice.len_ns() as f64
+                    } else {
+                        0.0
+                    }
+                });
             (cause, shares.iter().sum())
         });
         let breakdown = self.breakdown(&paths);

@@ -67,7 +67,10 @@ impl Classifier<'_, '_> {
         let slices = self.inside.index.slices(tid, begin, end);
         let waits = slices.iter().filter(|slice| match slice.state {
             Doing::Blocked(off) => {
-                matches!(self.inside.stacks.call_in(off), Some(Call::Read | Call::Poll))
+                matches!(
+                    self.inside.stacks.call_in(off),
+                    Some(Call::Read | Call::Poll)
+                )
             }
             _ => false,
         });
@@ -94,7 +97,8 @@ impl Classifier<'_, '_> {
             None => (State::Reply, Holder::Peer, place),
         };
         let asked = hops[place].tid;
-        if let (None, Some(holder)) = (back, self.open_transaction(asked, (piece.begin, piece.end))) {
+        if let (None, Some(holder)) = (back, self.open_transaction(asked, (piece.begin, piece.end)))
+        {
             let mut seen = Seen::of(State::Lock, Holder::AnotherRequest, holder, NO_STACK);
             seen.activity = State::Client;
             seen.who.peer = self.peer_of(asked);

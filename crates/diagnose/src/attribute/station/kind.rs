@@ -38,7 +38,11 @@ const BUSY_LEAST: f64 = 0.8;
 /// The program that serves the target over sockets, a process of its own or a dependency on this host, if as many of
 /// its threads do as the station has places: they are what requests wait for. A dependency that is asked by no more at once
 /// than there are places has as many threads at work for that reason, and is not what they wait for.
-pub(super) fn workers(inside: &Inside<'_>, (least, most): (u32, u32), before: bool) -> Option<(String, u32)> {
+pub(super) fn workers(
+    inside: &Inside<'_>,
+    (least, most): (u32, u32),
+    before: bool,
+) -> Option<(String, u32)> {
     let sockets = &inside.index.sockets;
     let mut serving: BTreeMap<&str, BTreeSet<u32>> = BTreeMap::new();
     for socket in 0..sockets.len() {
@@ -68,7 +72,11 @@ pub(super) fn workers(inside: &Inside<'_>, (least, most): (u32, u32), before: bo
 
 /// How many threads of an executor's pool for blocking work are at work while requests wait, if these are several: threads that
 /// serve no connection themselves, and are busy in nearly all waits.
-pub(super) fn blocking(inside: &Inside<'_>, serving: &BTreeSet<u32>, waits: &[(u64, u64)]) -> Option<u32> {
+pub(super) fn blocking(
+    inside: &Inside<'_>,
+    serving: &BTreeSet<u32>,
+    waits: &[(u64, u64)],
+) -> Option<u32> {
     let is_executor = |tid: u32| {
         let process = inside.trace().process_of(tid);
         process.is_some_and(|p| {

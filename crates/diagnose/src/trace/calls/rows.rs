@@ -66,9 +66,7 @@ pub(crate) fn is_fanout(row: &[Asked], latency_ns: u64) -> bool {
     } else {
         CALLS_LEAST
     };
-    alike(row) >= least
-        && sum >= SHARE_LEAST * latency_ns as f64
-        && longest <= LONGEST_MOST * sum
+    alike(row) >= least && sum >= SHARE_LEAST * latency_ns as f64 && longest <= LONGEST_MOST * sum
 }
 
 /// How many of the calls take about as long as the middle one.
