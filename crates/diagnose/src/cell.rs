@@ -114,7 +114,7 @@ pub(crate) fn checked(
     if seen.compatible >= MOST {
         found.grade = Grade::Supported;
         agree(&mut found, &seen);
-    } else if seen.compatible < SOME {
+    } else if seen.compatible + seen.open < SOME {
         return unseen(found);
     }
     Verdict::Found(found)
@@ -158,6 +158,8 @@ fn agree(found: &mut Found, seen: &Seen) {
 /// What the trace says of claimed time, as shares of it.
 struct Seen {
     compatible: f64,
+    /// Not known, and it may be that.
+    open: f64,
     other: f64,
     /// The state that most of the other time is spent in.
     otherwise: &'static str,
@@ -212,6 +214,7 @@ impl Seen {
             .max_by(|&a, &b| sums[a].total_cmp(&sums[b]));
         Some(Self {
             compatible: of(&|kind| known(kind) && could_be.has(kind)),
+            open: of(&|kind| !known(kind) && could_be.has(kind)),
             other: of(&other),
             otherwise: largest.map_or("", |kind| names[kind]),
         })

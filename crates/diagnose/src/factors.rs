@@ -86,6 +86,7 @@ fn factor(name: String, keys: &[String], of: impl for<'k> Fn(&'k str) -> &'k str
 pub(crate) struct Hot {
     /// The factor.
     pub(crate) name: String,
+    /// Its values whose requests are slow each time.
     pub(crate) values: Vec<String>,
     /// Of how many values.
     pub(crate) of: usize,

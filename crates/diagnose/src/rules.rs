@@ -137,7 +137,9 @@ static RULES: &[Rule] = &[
     Rule {
         cause: name::POLL_TICK,
         // It sleeps, looks, and sleeps again: what it waits for tells nobody that it is there.
-        matches: |s| s.state == State::Sleep && s.holder == Holder::ThisRequest,
+        matches: |s| {
+            s.state == State::Sleep && s.holder == Holder::ThisRequest && s.phase == Phase::Service
+        },
         least_times: LOOKS_LEAST,
         least_ns: MILLISECOND,
         floor_least_ns: FLOOR_LEAST_NS,
@@ -316,9 +318,22 @@ fn claims(attribution: &EndpointAttribution, rule: &Rule) -> Vec<Claim> {
             .slices
             .iter()
             .filter(|s| s.basis != Basis::Unknown && is_found(s) && (rule.matches)(s));
-        if own.clone().count() >= rule.least_times {
+        if rule.least_times == 1 {
             claims.extend(own.map(|s| Claim::between(path.sample, (s.begin, s.end))));
+            continue;
         }
+        // Between the looks of one that polls it asks no other server: that would be a retry. It sleeps at one place.
+        let asks = path.slices.iter().any(|slice| slice.state == State::Reply);
+        let long = || own.clone().filter(|slice| slice.len_ns() >= rule.least_ns);
+        let again = |s: &&Slice| {
+            let same = long().filter(|other| other.actor == s.actor);
+            !asks && same.count() >= rule.least_times
+        };
+        claims.extend(
+            long()
+                .filter(again)
+                .map(|s| Claim::between(path.sample, (s.begin, s.end))),
+        );
     }
     claims
 }

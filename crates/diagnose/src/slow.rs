@@ -23,7 +23,9 @@ const TAIL_TIMES_MEDIAN: u64 = 3;
 /// Where too few take that long, it is twice the median, and so much more: in a queue for one of k places a request waits for
 /// another one like it.
 const QUEUE_TIMES_MEDIAN: u64 = 2;
-const FELT_NS: u64 = 10_000_000;
+/// So much more is felt: several of the slices that the kernel gives threads in turn (`base_slice_ns`, 3 ms and less), and a tenth
+/// of what a user perceives as instant (100 ms).
+pub(crate) const FELT_NS: u64 = 10_000_000;
 
 /// The requests of an endpoint, split into fast and slow.
 #[derive(Clone, Debug, Default)]
@@ -103,7 +105,9 @@ fn tail_cut(sorted_ns: &[u64]) -> Option<u64> {
     let felt = median.saturating_add(FELT_NS);
     let cut = median.saturating_mul(TAIL_TIMES_MEDIAN);
     let queue = median.saturating_mul(QUEUE_TIMES_MEDIAN).max(felt);
-    slow_from(sorted_ns, cut, SIDE_REQUESTS)
+    let slow = sorted_ns.len() - sorted_ns.partition_point(|&ns| ns < cut);
+    (slow >= SIDE_REQUESTS)
+        .then_some(cut)
         .or_else(|| slow_from(sorted_ns, cut.max(felt), FELT_REQUESTS))
         .or_else(|| slow_from(sorted_ns, queue, FELT_REQUESTS))
 }
@@ -111,5 +115,6 @@ fn tail_cut(sorted_ns: &[u64]) -> Option<u64> {
 /// The cut, if at least so many requests take longer.
 fn slow_from(sorted_ns: &[u64], cut: u64, least: usize) -> Option<u64> {
     let slow = sorted_ns.len() - sorted_ns.partition_point(|&ns| ns < cut);
-    (slow >= least).then_some(cut)
+    let fewest = ((sorted_ns.len() as f64 * SIDE_SHARE) as usize).max(least);
+    (slow >= fewest).then_some(cut)
 }

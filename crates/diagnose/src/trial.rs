@@ -549,7 +549,9 @@ const ONE_CALL_LEAST: f64 = 0.75;
 /// Whether a request waits for one slow reply. Where it waits for several, what makes it ask so often is as good an
 /// explanation, which slow replies do not rule out.
 fn is_one_call(claims: &[Claim]) -> bool {
-    let lengths = || claims.iter().map(|claim| claim.span.len_ns());
+    // A call in which the other server's thread does one thing after the other is claimed in pieces.
+    let calls = merged(claims.iter().map(|claim| claim.span).collect());
+    let lengths = || calls.iter().map(|span| span.len_ns());
     let longest = lengths().max().unwrap_or(0) as f64;
     longest >= ONE_CALL_LEAST * lengths().sum::<u64>() as f64
 }

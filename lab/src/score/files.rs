@@ -434,7 +434,10 @@ impl<'a> Notes<'a> {
             self.at(place, what.to_owned());
         }
         if table.contains_key("expects") {
-            let is_nameless = table.contains_key("named");
+            let named = table
+                .get("named")
+                .and_then(|value| value.get_ref().as_bool());
+            let is_nameless = named == Some(false);
             self.truth(table, place, origin, variant.is_healthy() && !is_nameless);
         }
         self.scenario(table);

@@ -1,5 +1,6 @@
 //! Pieces of a request's time, as slices: what it waited for, who had that, and what that one did.
 
+mod held;
 mod peer;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -10,23 +11,20 @@ use slowpath_attribution::{
 use slowpath_core::nanos::Span;
 use slowpath_core::trace::{Call, NO_STACK, Runtime};
 
+use self::held::held_idle;
 use self::peer::{addresses, held_back};
 use super::executor::Executors;
 use super::overlay;
 use crate::case::Case;
 use crate::throttling::throttled_spans;
 use crate::trace::calls::{Calls, during, settled};
-use crate::trace::index::{Runner, State as Doing};
+use crate::trace::index::Runner;
 use crate::trace::inside::{Inside, Walked};
 use crate::trace::kernel_io::Io;
 use crate::trace::locks::{Proof, held};
 use crate::trace::loops::IdleWaits;
 use crate::trace::pieces::{Behalf, Blank, Hop, How, Leaf, LeafKind, Piece};
 use crate::trace::stacks::Waits;
-
-/// On one host a request arrives within microseconds. What takes longer waits to be accepted, or is on a
-/// network.
-const NOT_ACCEPTED_LEAST_NS: u64 = 2_000_000;
 
 /// Makes slices of the pieces of requests.
 pub(super) struct Classifier<'c, 'r> {
@@ -175,7 +173,7 @@ impl<'c, 'r> Classifier<'c, 'r> {
             self.push(&mut slices, piece, (at, piece.end), &seen);
         }
         self.lay_counters_over(&mut slices);
-        for call in &own.calls {
+        for call in own.calls.iter().filter(|_| is_sure) {
             let spans = self
                 .held_back
                 .get(&call.socket)
@@ -297,35 +295,6 @@ impl<'c, 'r> Classifier<'c, 'r> {
             }
             Some((place, begin))
         })
-    }
-
-    /// A request that was sent and is not seen to arrive: its connection waits to be accepted. What the
-    /// thread does in that time that reads it later shows what for.
-    fn not_accepted(&mut self, walked: &Walked, piece: &Piece, slices: &mut Vec<Slice>) {
-        let network = Seen::of(State::Unknown(Reason::Network), Holder::Kernel, 0, NO_STACK);
-        if piece.len_ns() < NOT_ACCEPTED_LEAST_NS {
-            return self.push(slices, piece, (piece.begin, piece.end), &network);
-        }
-        let tid = walked.joined.reader;
-        let inside = self.inside;
-        let is_loop = inside.loops.has(tid) || inside.trace().parks(tid);
-        for part in inside.index.slices(tid, piece.begin, piece.end) {
-            let seen = match part.state {
-                _ if is_loop => network.clone(),
-                Doing::Blocked(off) => match inside.stacks.call_in(off) {
-                    Some(Call::Read | Call::Poll) => held_idle(tid, off.stack),
-                    Some(Call::Accept | Call::Futex | Call::FileLock) | None => network.clone(),
-                    Some(_) => busy(tid, off.stack, State::Sleep),
-                },
-                Doing::Run | Doing::Ready(_) => busy(tid, NO_STACK, State::OnCpu),
-                // The worker that reads it has not begun.
-                Doing::Gone | Doing::Unknown => Seen {
-                    holder: Holder::Unknown,
-                    ..busy(tid, NO_STACK, State::Unknown(Reason::NotSeen))
-                },
-            };
-            self.push(slices, piece, (part.begin, part.end), &seen);
-        }
     }
 
     /// What a piece was spent on.
@@ -480,7 +449,9 @@ impl<'c, 'r> Classifier<'c, 'r> {
         let facts = self.inside.stacks.facts(leaf.stack);
         match leaf.kind {
             LeafKind::Outside => of(State::Unknown(Reason::Network), Holder::Kernel),
-            LeafKind::Cpu if facts.collects => of(State::Paused, Holder::Background),
+            LeafKind::Cpu if self.collects(leaf.tid, (piece.begin, piece.end)) => {
+                of(State::Paused, Holder::Background)
+            }
             LeafKind::Cpu => of(State::OnCpu, this),
             LeafKind::Ready(runner) => self.ready(leaf, runner),
             LeafKind::Sleep | LeafKind::RuntimeTimer => of(State::Sleep, this),
@@ -501,22 +472,12 @@ impl<'c, 'r> Classifier<'c, 'r> {
         }
     }
 
-    /// Whether a thread that serves one connection at a time has answered its last request and waits for the next one on that
-    /// connection, until a timer ends the wait.
-    fn waits_for_next(&self, leaf: &Leaf, at: u64) -> bool {
-        let waits = matches!(
-            leaf.kind,
-            LeafKind::Sleep | LeafKind::Data | LeafKind::Network
-        ) && matches!(leaf.call, Some(Call::Poll | Call::Read));
-        let inside = self.inside;
-        if !waits || inside.loops.has(leaf.tid) || inside.trace().parks(leaf.tid) {
-            return false;
-        }
-        let last = inside.index.last_mark(leaf.tid, at);
-        last.is_some_and(|mark| {
-            let end = inside.index.sockets.end(mark.socket);
-            mark.wrote && end.is_some_and(|end| inside.is_clients(end))
-        })
+    /// Whether a thread that runs collects garbage for most of a time, by where it was found.
+    fn collects(&self, tid: u32, (begin, end): (u64, u64)) -> bool {
+        let samples = self.inside.index.samples(tid, begin, end);
+        let of = samples.iter();
+        let collects = of.filter(|(_, stack)| self.inside.stacks.facts(*stack).collects);
+        2 * collects.count() > samples.len()
     }
 
     fn ready(&self, leaf: &Leaf, runner: Runner) -> Seen {
@@ -573,46 +534,6 @@ impl<'c, 'r> Classifier<'c, 'r> {
         }
         seen.activity = seen.state;
         seen
-    }
-
-    /// A thread waits for what comes on clients' connections, and not for this request: a loop does
-    /// that while something else goes on for the request; a thread that serves one connection at a
-    /// time is held by one that has no request under way.
-    fn loop_waits(&self, walked: &Walked, piece: &Piece) -> Seen {
-        let leaf = &piece.leaf;
-        let is_loop = self.inside.loops.has(leaf.tid) || self.inside.trace().parks(leaf.tid);
-        let serves = leaf.tid == walked.joined.reader;
-        let read = matches!(leaf.call, Some(Call::Read | Call::Poll));
-        if piece.segment == Phase::Unread && serves && read && !is_loop {
-            return held_idle(leaf.tid, leaf.stack);
-        }
-        Seen::of(
-            State::Unknown(Reason::LoopWaits),
-            Holder::Unknown,
-            leaf.tid,
-            leaf.stack,
-        )
-    }
-}
-
-/// A worker that waits on a kept connection which has no request under way.
-fn held_idle(tid: u32, stack: u32) -> Seen {
-    Seen {
-        activity: State::Client,
-        ..Seen::of(State::Queued(Place::HeldIdle), Holder::Client, tid, stack)
-    }
-}
-
-/// A worker that has another request.
-fn busy(tid: u32, stack: u32, activity: State) -> Seen {
-    Seen {
-        activity,
-        ..Seen::of(
-            State::Queued(Place::Workers),
-            Holder::AnotherRequest,
-            tid,
-            stack,
-        )
     }
 }
 

@@ -19,8 +19,6 @@ use crate::trace::inside::Inside;
 
 /// So many requests are enough to tell the number of places, and are judged in a moment.
 const VISITS_MOST: usize = 4_000;
-/// Where no request is slow beside the others, all are alike, and fewer tell.
-const VISITS_OF_A_FLOOR: usize = 400;
 /// Requests before the first slow one that are looked at: they may still be there when it comes.
 const VISITS_BEFORE: usize = 1_000;
 /// With more endpoints than that, not every set of them is tried, but each alone, with one other, and
@@ -66,7 +64,8 @@ impl Station {
     /// endpoints that may share it.
     pub(super) fn of(case: &Case<'_>, endpoint: &EndpointCase) -> Option<Self> {
         // Where no request is slow, only a trace shows what all of them wait for.
-        if endpoint.split.slow.is_empty() && case.inside().is_none() {
+        let is_seen = case.inside().is_some() && case.target_hidden().is_none();
+        if endpoint.split.slow.is_empty() && !is_seen {
             return None;
         }
         let sets = sets(case.endpoints.len(), usize::from(endpoint.index));
@@ -135,10 +134,11 @@ impl Station {
             .filter(|e| self.held_by.contains(&e.name));
         for holder in holders {
             let walked = inside.of_endpoint(holder).walked.iter();
-            for walked in walked.take(HOLDERS_MOST) {
-                let Some(&place) = self.by_sample.get(&walked.joined.sample) else {
-                    continue;
-                };
+            let known = walked.filter_map(|walked| {
+                let place = self.by_sample.get(&walked.joined.sample)?;
+                Some((walked, *place))
+            });
+            for (walked, place) in known.take(HOLDERS_MOST) {
                 let start = self.fit.starts[place];
                 let path = classifier.path(walked);
                 let has = |slice: &&Slice| {
@@ -249,7 +249,7 @@ impl Station {
         let Some(pool) = connections(case, inside, self.fit.plausible) else {
             return;
         };
-        if pool.is_usual {
+        if pool.is_usual && pool.connections > 1 {
             (self.or, self.place) = (Some(self.place), Place::Connections);
             (self.peer, self.fit.places) = (pool.remote, pool.connections);
         } else if pool.connections > 1 {
@@ -438,11 +438,6 @@ fn sets(endpoints: usize, own: usize) -> Vec<Vec<usize>> {
 fn visits(case: &Case<'_>, endpoint: &EndpointCase, set: &[usize]) -> (Vec<u32>, Vec<Visit>) {
     let mut all: Vec<(u64, u32, Visit)> = Vec::new();
     let first_slow = endpoint.split.slow.first().copied().unwrap_or(0);
-    let most = if endpoint.split.slow.is_empty() {
-        VISITS_OF_A_FLOOR
-    } else {
-        VISITS_MOST
-    };
     for &place in set {
         let own = &case.endpoints[place];
         // Positions are in order of time: those from a little before the first slow one are enough.
@@ -450,7 +445,11 @@ fn visits(case: &Case<'_>, endpoint: &EndpointCase, set: &[usize]) -> (Vec<u32>,
             let first = of
                 .partition_point(|&position| position < first_slow)
                 .saturating_sub(VISITS_BEFORE);
-            of[first..].iter().take(most).copied().collect::<Vec<u32>>()
+            of[first..]
+                .iter()
+                .take(VISITS_MOST)
+                .copied()
+                .collect::<Vec<u32>>()
         };
         for position in around(&own.completed)
             .into_iter()
@@ -472,7 +471,7 @@ fn visits(case: &Case<'_>, endpoint: &EndpointCase, set: &[usize]) -> (Vec<u32>,
         }
     }
     all.sort_unstable_by_key(|&(at, position, visit)| (at, visit.done, visit.class, position));
-    all.truncate(most);
+    all.truncate(VISITS_MOST);
     all.iter()
         .map(|&(_, position, visit)| (position, visit))
         .unzip()

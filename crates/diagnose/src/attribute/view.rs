@@ -1,7 +1,8 @@
 //! The attribution as reports hold it.
 
+use slowpath_attribution::breakdown::shares;
 use slowpath_attribution::words::phrase;
-use slowpath_attribution::{Line, Mass, State};
+use slowpath_attribution::{Line, Mass, Path, Slice, State};
 
 use super::EndpointAttribution;
 use crate::case::{Case, EndpointCase};
@@ -96,23 +97,23 @@ impl EndpointAttribution {
             .filter(|frame| frame.excess_ns > 0.0)?;
         let paths = self.frame(case, frame, place);
         let known = 1.0 - paths.unobserved;
-        let unclaimed =
-            slowpath_attribution::breakdown::shares(&paths.paths, known, |path, slice| {
-                let claimed = claims.get(&path.sample).map_or(&[][..], Vec::as_slice);
-                let at = |ns: u64| slowpath_core::nanos::Nanos::new(ns.max(1));
-                let span = Span::new(at(slice.begin), at(slice.end));
-                let taken: u64 = parts(claimed, span).map(Span::len_ns).sum();
-                slice.len_ns().saturating_sub(taken) as f64
-            });
+        let taken = |path: &Path, slice: &Slice| -> u64 {
+            let claimed = claims.get(&path.sample).map_or(&[][..], Vec::as_slice);
+            let at = |ns: u64| slowpath_core::nanos::Nanos::new(ns.max(1));
+            let span = Span::new(at(slice.begin), at(slice.end));
+            parts(claimed, span).map(Span::len_ns).sum()
+        };
+        let unclaimed = shares(&paths.paths, known, |path, slice| {
+            slice.len_ns().saturating_sub(taken(path, slice)) as f64
+        });
         let described = DESCRIBED.map(|cause| {
-            let shares =
-                slowpath_attribution::breakdown::shares(&paths.paths, known, |_, slice| {
-                    if describes(cause, slice) {
-                        slice.len_ns() as f64
-                    } else {
-                        0.0
-                    }
-                });
+            let shares = shares(&paths.paths, known, |path, slice| {
+                if describes(cause, slice) {
+                    taken(path, slice) as f64
+                } else {
+                    0.0
+                }
+            });
             (cause, shares.iter().sum())
         });
         let breakdown = self.breakdown(&paths);

@@ -133,7 +133,7 @@ fn leaders_that_wait(case: &Case<'_>, endpoint: &EndpointCase, touches: &Touches
 fn is_held_by_another(slice: &Slice) -> bool {
     matches!(
         slice.state,
-        State::Lock | State::Queued(StationPlace::One | StationPlace::Permits | StationPlace::Connections)
+        State::Lock | State::Queued(StationPlace::One)
     ) && slice.holder != Holder::Unknown
 }
 

@@ -6,13 +6,10 @@ use crate::case::{Case, EndpointCase};
 use crate::detectors::{Detector, Examine};
 use crate::diagnosis::{Culprit, Grade, Place};
 use crate::predict::without_waits;
+use crate::slow::FELT_NS;
 use crate::trace::cpu_waits::{in_words, CpuWaits, NAMED_LEAST};
 use crate::trace::looked::each_ns;
 use crate::verdict::{Amount, Found, Verdict, percent};
-
-/// Threads of one server that share CPUs wait for each other for some of the kernel's slices (`base_slice_ns`, 3 ms and less);
-/// what makes requests slow is longer.
-const FELT_NS: f64 = 10e6;
 
 /// See the module.
 pub(super) static DETECTOR: Detector = Detector {
@@ -31,14 +28,20 @@ fn examine(case: &Case<'_>, endpoint: &EndpointCase) -> Verdict {
             "the server's threads wait for CPUs that one other process has for {} of that: {name}",
             percent(*share)
         )),
-        None if waits.place == Place::Floor && shares_cpus(case, endpoint) => Verdict::Absent(
+        None if waits.is_own() && waits.place == Place::Floor && shares_cpus(case, endpoint) => Verdict::Absent(
             "the server's threads share the CPUs: requests are computed for longer than they wait for a CPU".to_owned(),
         ),
-        None if waits.is_own() && waits.place == Place::Tail && each_ns(waits.claims.iter()) < FELT_NS => Verdict::Absent(
+        None if waits.is_own() && waits.place == Place::Tail && each_slow_ns(endpoint, &waits) < FELT_NS as f64 => Verdict::Absent(
             "the server's threads share the CPUs: slow requests wait for a CPU for less than is felt".to_owned(),
         ),
         None => found(case, endpoint, waits),
     }
+}
+
+/// How long slow requests wait for a CPU, in the median of those that do.
+fn each_slow_ns(endpoint: &EndpointCase, waits: &CpuWaits<'_>) -> f64 {
+    let slow = &endpoint.split.slow;
+    each_ns(waits.claims.iter().filter(|claim| slow.binary_search(&claim.sample).is_ok()))
 }
 
 /// Whether the usual request is computed, by itself or for those before it, for longer than it waits for a CPU: threads that

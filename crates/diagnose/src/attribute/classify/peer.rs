@@ -5,6 +5,7 @@ use std::ops::RangeInclusive;
 
 use slowpath_attribution::{Holder, Place, State};
 use slowpath_core::nanos::{Nanos, Span};
+use slowpath_core::trace::is_unix;
 use slowpath_core::trace::{Call, NO_STACK};
 
 use super::{Classifier, Seen};
@@ -50,6 +51,9 @@ impl Classifier<'_, '_> {
     /// program wakes it up, which waits for its own client meanwhile: it has a transaction open.
     fn open_transaction(&self, tid: u32, (begin, end): (u64, u64)) -> Option<u32> {
         let inside = self.inside;
+        if inside.trace().parks(tid) {
+            return None;
+        }
         let offs = inside.index.offs(tid, begin, end);
         let within = |off: &Off| off.end.min(end).saturating_sub(off.begin.max(begin));
         let longest = offs.iter().max_by_key(|off| within(off))?;
@@ -58,7 +62,14 @@ impl Classifier<'_, '_> {
             && inside.process_name(holder) == inside.process_name(tid)
             && !inside.is_targets(holder)
             && 2 * within(longest) > end - begin;
-        let is_open = || self.waits_for_data(holder, (longest.begin, longest.end));
+        // It has answered its client and waits for what that one says next.
+        let middle = longest.begin + (longest.end - longest.begin) / 2;
+        let has_answered = || {
+            let last = inside.index.last_mark(holder, middle);
+            last.is_some_and(|mark| mark.wrote && inside.serves(mark.socket))
+        };
+        let is_open =
+            || has_answered() && self.waits_for_data(holder, (longest.begin, longest.end));
         (is_session && is_open()).then_some(holder)
     }
 
@@ -128,7 +139,9 @@ pub(super) fn held_back(inside: &Inside<'_>, calls: &Calls) -> BTreeMap<u32, Vec
     let asked: BTreeSet<u32> = calls.all().iter().map(|call| call.socket).collect();
     let mut all = BTreeMap::new();
     for socket in asked {
-        let Some(other) = sockets.other(socket) else {
+        // What goes over Unix sockets is not acknowledged.
+        let is_tcp = sockets.end(socket).is_some_and(|end| !is_unix(end.remote));
+        let Some(other) = sockets.other(socket).filter(|_| is_tcp) else {
             continue;
         };
         let mut spans: Vec<Span> = Vec::new();
@@ -174,11 +187,14 @@ pub(super) fn held_back(inside: &Inside<'_>, calls: &Calls) -> BTreeMap<u32, Vec
     all
 }
 
-/// Whether a thread that reads has just been woken.
+/// Whether a thread that reads waited for data just before.
 fn has_waited(inside: &Inside<'_>, read: &Traffic) -> bool {
     let before = read.at.saturating_sub(AT_ONCE_NS);
-    let offs = inside.index.offs(read.tid, before, read.at);
-    offs.last().is_some_and(|off| off.woken_at().is_some())
+    let last = inside.index.offs(read.tid, before, read.at).last();
+    last.is_some_and(|off| {
+        matches!(inside.stacks.call_in(off), Some(Call::Read | Call::Poll))
+            && off.woken_at().is_some()
+    })
 }
 
 /// By program, where it is asked.

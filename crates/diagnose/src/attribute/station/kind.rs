@@ -4,6 +4,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::SocketAddr;
 
+use slowpath_core::trace::is_unix;
 use slowpath_core::trace::{Call, Role, Runtime};
 
 use crate::case::Case;
@@ -70,18 +71,17 @@ pub(super) fn workers(
     counts.find(|(_, count)| (least..=most).contains(count) && *count > 1)
 }
 
-/// How many threads of an executor's pool for blocking work are at work while requests wait, if these are several: threads that
+/// How many threads of an executor's pool for blocking work are at work while requests wait: threads that
 /// serve no connection themselves, and are busy in nearly all waits.
 pub(super) fn blocking(
     inside: &Inside<'_>,
     serving: &BTreeSet<u32>,
     waits: &[(u64, u64)],
 ) -> Option<u32> {
-    let is_executor = |tid: u32| {
+    let runtime = |tid: u32| {
         let process = inside.trace().process_of(tid);
-        process.is_some_and(|p| {
-            p.role == Role::Target && matches!(p.runtime, Runtime::Tokio | Runtime::Node)
-        })
+        let own = process.filter(|process| process.role == Role::Target);
+        own.map(|process| process.runtime)
     };
     let every = waits.len().div_ceil(WAITS_MOST).max(1);
     let middles: Vec<u64> = waits
@@ -93,10 +93,12 @@ pub(super) fn blocking(
         let slices = inside.index.slices(tid, at, at.saturating_add(1));
         slices.first().is_some_and(|slice| match slice.state {
             Doing::Run | Doing::Ready(_) => true,
-            Doing::Blocked(off) => !matches!(
-                inside.stacks.call_in(off),
-                None | Some(Call::Futex | Call::Poll)
-            ),
+            Doing::Blocked(off) => match inside.stacks.call_in(off) {
+                None | Some(Call::Futex | Call::Poll) => false,
+                // libuv's pool is for work, and not for waiting.
+                Some(Call::Sleep) => runtime(tid) == Some(Runtime::Tokio),
+                Some(_) => true,
+            },
             Doing::Gone | Doing::Unknown => false,
         })
     };
@@ -105,9 +107,13 @@ pub(super) fn blocking(
         busy as f64 >= BUSY_LEAST * middles.len().max(1) as f64
     };
     let tids = inside.index.tids();
-    let pool = tids.filter(|&tid| is_executor(tid) && !serving.contains(&tid));
-    let count = pool.filter(of).count() as u32;
-    (count > 0).then_some(count)
+    let pool: Vec<u32> = tids
+        .filter(|&tid| matches!(runtime(tid), Some(Runtime::Tokio | Runtime::Node)))
+        .filter(|tid| !serving.contains(tid) && of(tid))
+        .collect();
+    // One thread of tokio that blocks may hold a lock; libuv's pool may be of one.
+    let is_pool = pool.len() > 1 || pool.iter().all(|&tid| runtime(tid) == Some(Runtime::Node));
+    Some(pool.len() as u32).filter(|&count| count > 0 && is_pool)
 }
 
 /// Connections to another server that may be the places of a station.
@@ -147,7 +153,8 @@ pub(super) fn connections(
         let pool = Pool {
             remote: inside.other_end(own[0].socket)?,
             connections: count.min(most),
-            is_unknown: peer.is_none(),
+            // Over a Unix socket a database is asked, or an application server.
+            is_unknown: peer.is_none() || is_unix(own[0].remote),
             is_usual: peer.is_some_and(|peer| POOLED.contains(&peer)) || PROXIES.contains(&by),
         };
         Some((own.len(), pool))
