@@ -197,7 +197,7 @@ fn client_slices(sample: SampleRef<'_>) -> Vec<Slice> {
     let mut at = sample.scheduled().get();
     let mut slices = Vec::new();
     for (phase, _, end, state) in parts {
-        let end = end.get().clamp(at, sample.done().get());
+        let end = end.get().min(sample.done().get()).max(at);
         if end > at {
             slices.push(Slice {
                 begin: at,

@@ -250,7 +250,7 @@ pub(crate) fn found(case: &Case<'_>, endpoint: &EndpointCase, cause: &str) -> Op
     if rule.least_times > 1 && walked.any(|w| inside.trace().parks(w.joined.reader)) {
         return None;
     }
-    let claims = claims(attribution, rule);
+    let claims = claims(case, attribution, rule);
     let slow = attribution.paths.iter().filter(|path| path.slow).count();
     let place = endpoint.place_among(&claims, slow, attribution.paths.len() - slow);
     let counts = |claim: &&Claim| {
@@ -303,7 +303,7 @@ pub(crate) fn found(case: &Case<'_>, endpoint: &EndpointCase, cause: &str) -> Op
 }
 
 /// The time of requests that a rule matches.
-fn claims(attribution: &EndpointAttribution, rule: &Rule) -> Vec<Claim> {
+fn claims(case: &Case<'_>, attribution: &EndpointAttribution, rule: &Rule) -> Vec<Claim> {
     // That another request has what is waited for is no kind of place: how many there are shows that.
     let station = attribution.station.as_ref().map(|station| station.place);
     let is_found = |slice: &Slice| match slice.state {
@@ -322,8 +322,10 @@ fn claims(attribution: &EndpointAttribution, rule: &Rule) -> Vec<Claim> {
             claims.extend(own.map(|s| Claim::between(path.sample, (s.begin, s.end))));
             continue;
         }
-        // Between the looks of one that polls it asks no other server: that would be a retry. It sleeps at one place.
-        let asks = path.slices.iter().any(|slice| slice.state == State::Reply);
+        // Between the looks of one that polls it asks no other server, which would be a retry, and tells its client nothing,
+        // which would be a stream. It sleeps at one place.
+        let asks = path.slices.iter().any(|slice| slice.state == State::Reply)
+            || case.sample(path.sample).events() > 0;
         let long = || own.clone().filter(|slice| slice.len_ns() >= rule.least_ns);
         let again = |s: &&Slice| {
             let same = long().filter(|other| other.actor == s.actor);

@@ -27,8 +27,9 @@ pub(super) struct Account {
     claimed: Vec<Vec<f64>>,
     /// Unclaimed waiting for a connection, by cluster: shared out at the end.
     queued: Vec<f64>,
-    /// Excess by cluster.
-    excess: Vec<f64>,
+    /// Excess outside the queue, by cluster: a sum of its own, since that of all less the queue loses small requests beside
+    /// very long ones.
+    rest: Vec<f64>,
     /// Unclaimed time outside the queue, by the phase it lies in.
     phases: Phases,
     /// The requests by what they are like, if some are blank.
@@ -43,7 +44,7 @@ impl Account {
         Self {
             claimed: vec![vec![0.0; clusters]; turns.len()],
             queued: vec![0.0; clusters],
-            excess: vec![0.0; clusters],
+            rest: vec![0.0; clusters],
             phases: Phases::default(),
             like,
             given: Vec::new(),
@@ -65,7 +66,6 @@ impl Account {
         let sample = record.samples.at(frame.requests[position] as usize);
         let cluster = frame.cluster[position];
         let excess = sample.latency_ns().saturating_sub(frame.reference_ns) as f64;
-        self.excess[cluster as usize] += excess;
         free.clear();
         free.push(sample.span());
         self.given.clear();
@@ -84,6 +84,7 @@ impl Account {
         let part = |span: Span| free.iter().map(|s| s.overlap_ns(span)).sum::<u64>() as f64 * scale;
         let queued = part(Span::new(sample.scheduled(), sample.ready()));
         self.queued[cluster as usize] += queued;
+        self.rest[cluster as usize] += excess - queued;
         let own = phases(sample).map(part);
         let kept = |turn| !(is_blank && turn == Turn::Late);
         for &(claimant, ns) in &self.given {
@@ -132,9 +133,8 @@ impl Account {
 
     /// Shares what blank requests waited for and the queue out, and turns sums into shares.
     pub(super) fn close(self, frame: &Frame, seed: u64) -> Ledger {
-        let (clusters, claimants) = (self.excess.len(), self.turns.len());
+        let (clusters, claimants) = (self.rest.len(), self.turns.len());
         let total = frame.excess_ns;
-        let queued: f64 = self.queued.iter().sum();
         if total <= 0.0 {
             return Ledger {
                 settled: vec![None; claimants],
@@ -148,7 +148,7 @@ impl Account {
         let shares = |of: &mut dyn Iterator<Item = usize>| {
             let of: Vec<usize> = of.collect();
             let sum = |all: &[f64]| of.iter().map(|&c| all[c]).sum::<f64>();
-            let rest = sum(&self.excess) - sum(&self.queued);
+            let rest = sum(&self.rest);
             let guess = like.guess(of.iter().flat_map(|&c| &cells[c]), claimants);
             let claimed = self.claimed.iter().zip(&guess.claimed);
             let shares = claimed.map(|(own, guessed)| (sum(own) + guessed) / rest);
@@ -185,7 +185,7 @@ impl Account {
         Ledger {
             settled,
             unexplained: (1.0 - explained).max(0.0),
-            split: split(&phases, &others, total - queued),
+            split: split(&phases, &others, self.rest.iter().sum()),
         }
     }
 }

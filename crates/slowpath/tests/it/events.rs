@@ -129,10 +129,10 @@ fn whole_streams_are_clean() {
         left.report["endpoints"][0]["errors"],
         Value::Array(Vec::new())
     );
-    assert!(left.report["findings"].as_array().unwrap().iter().all(|f| {
-        // Of a noisy machine only.
-        f["cause"] == "client-saturation"
-    }));
+    let findings = left.report["findings"].as_array().unwrap();
+    // Of a noisy machine only.
+    let is_clean = findings.iter().all(|f| f["cause"] == "client-saturation");
+    assert!(is_clean, "{findings:#?}");
     let stream = left.figures();
     assert_eq!(stream["offered"], stream["delivered"]);
     is_timed(stream);

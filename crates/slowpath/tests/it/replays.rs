@@ -28,7 +28,7 @@ const RUNS: [(&str, Option<&str>); 11] = [
     ("healthy-nginx", None),
     // Requests wait in a line inside of the program before one that asks another server 9 ms each: what the
     // server is asked meanwhile is for others, and its replies are no slower for those who wait longer.
-    ("line-in-python", None),
+    ("line-in-python", Some("lock-held-over-io")),
     // The queue of one fits what arrives and leaves: what holds it waits for the other server.
     ("line-in-node", Some("lock-held-over-io")),
 ];
