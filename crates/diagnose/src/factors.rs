@@ -3,7 +3,7 @@
 //! A default key is the product of all pool values of a request, `tenant/item`. What goes by the tenant alone is not
 //! seen in the product, of which each value may occur once.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use slowpath_core::nanos::Span;
 use slowpath_core::sample::NONE;
@@ -38,14 +38,8 @@ struct Factor {
 /// The factors of an endpoint's keys: each part between slashes, if all keys have as many; otherwise the whole.
 fn factors(case: &Case<'_>, endpoint: &EndpointCase) -> Vec<Factor> {
     let keys = &case.record.keys;
-    let mut used: Vec<u32> = endpoint
-        .completed
-        .iter()
-        .map(|&i| case.sample(i).key())
-        .collect();
-    used.sort_unstable();
-    used.dedup();
-    used.retain(|&key| key != NONE && (key as usize) < keys.len());
+    let all = endpoint.completed.iter().map(|&i| case.sample(i).key());
+    let used: BTreeSet<u32> = all.filter(|&key| (key as usize) < keys.len()).collect();
     let parts = |key: u32| keys[key as usize].split('/').count();
     let Some(&first) = used.first() else {
         return Vec::new();
@@ -100,6 +94,9 @@ pub(crate) struct Hot {
 
 /// The values of a part of the key that are slow each time and hold most of the slow requests, if there are such.
 pub(crate) fn hottest(case: &Case<'_>, endpoint: &EndpointCase) -> Option<Hot> {
+    if endpoint.split.slow.is_empty() {
+        return None;
+    }
     let all = factors(case, endpoint).into_iter();
     all.filter_map(|factor| hot(case, endpoint, &factor))
         .max_by(|a, b| a.held.total_cmp(&b.held))
@@ -165,6 +162,9 @@ fn hot(case: &Case<'_>, endpoint: &EndpointCase, factor: &Factor) -> Option<Hot>
         .count();
     let held = slow as f64 / endpoint.split.slow.len().max(1) as f64;
     let few = expensive.len() as f64 <= VALUES_MOST * judged as f64;
+    if expensive.is_empty() || held < HELD_LEAST || !few {
+        return None;
+    }
     let bytes = |of_hot: bool| {
         let own = by_value.iter().filter(|(_, all)| is_hot(all) == of_hot);
         let mut all: Vec<f64> = own
@@ -174,7 +174,7 @@ fn hot(case: &Case<'_>, endpoint: &EndpointCase, factor: &Factor) -> Option<Hot>
     };
     let (large, others) = (bytes(true), bytes(false));
     let is_large = large >= LARGE_LEAST && large >= LARGE_TIMES * others;
-    (!expensive.is_empty() && held >= HELD_LEAST && few).then(|| Hot {
+    Some(Hot {
         name: factor.name.clone(),
         values: expensive
             .iter()

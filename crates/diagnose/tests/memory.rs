@@ -27,7 +27,7 @@ const GAP_NS: u64 = 100 * US;
 const RECORD_BYTES: f64 = 60.0;
 /// Bytes for each request that judging adds at its peak, where nothing is found. The latencies
 /// that are sorted take 8, and the positions of requests 4 for each set that they are in.
-const JUDGING_BYTES: u64 = 52;
+const JUDGING_BYTES: u64 = 50;
 /// How long the server takes for the request number `n`.
 type Server = fn(n: u32) -> u64;
 
