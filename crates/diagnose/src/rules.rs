@@ -22,9 +22,6 @@ const REPLY_FLOOR_NS: u64 = 20 * MILLISECOND;
 /// A computation that keeps an event loop for so long without a break blocks it: others would be served in a tenth
 /// of that (Tokio and Node.js both ask for well below a millisecond between two returns to the loop).
 const BLOCKS_NS: u64 = 10 * MILLISECOND;
-/// From so many sleeps in one request on it looks for something again and again: one is a delay, two are a delay at each of two
-/// places.
-const LOOKS_LEAST: usize = 3;
 /// Fewer followed requests are no picture of an endpoint.
 const FOLLOWED_LEAST: usize = 30;
 
@@ -33,8 +30,6 @@ struct Rule {
     cause: &'static str,
     /// The slices that are waits of this kind.
     matches: fn(&Slice) -> bool,
-    /// A request that has fewer of these waits is none of it.
-    least_times: usize,
     /// Waits of slow requests that are shorter in the median are no finding.
     least_ns: u64,
     /// The same of waits that all requests have alike.
@@ -54,7 +49,6 @@ static RULES: &[Rule] = &[
             }
             _ => false,
         },
-        least_times: 1,
         least_ns: MILLISECOND,
         floor_least_ns: FLOOR_LEAST_NS,
         remedy: "enlarge the pool, or shorten what holds its threads",
@@ -62,7 +56,6 @@ static RULES: &[Rule] = &[
     Rule {
         cause: name::CONNECTION_POOL_EXHAUSTION,
         matches: |s| s.state == State::Queued(StationPlace::Connections),
-        least_times: 1,
         least_ns: MILLISECOND,
         floor_least_ns: FLOOR_LEAST_NS,
         remedy: "enlarge the pool, or give connections back sooner",
@@ -70,7 +63,6 @@ static RULES: &[Rule] = &[
     Rule {
         cause: name::CONCURRENCY_LIMIT,
         matches: |s| s.state == State::Queued(StationPlace::Permits),
-        least_times: 1,
         least_ns: MILLISECOND,
         floor_least_ns: FLOOR_LEAST_NS,
         remedy: "raise the limit, or shorten what holds a permit",
@@ -78,7 +70,6 @@ static RULES: &[Rule] = &[
     Rule {
         cause: name::WORKERS_HELD_IDLE,
         matches: |s| s.state == State::Queued(StationPlace::HeldIdle),
-        least_times: 1,
         least_ns: MILLISECOND,
         floor_least_ns: FLOOR_LEAST_NS,
         remedy: "shorten the keep-alive timeout, use more workers than kept connections, or an event-driven front",
@@ -90,7 +81,6 @@ static RULES: &[Rule] = &[
             State::Lock => s.holder != Holder::Unknown && waits(s.activity),
             _ => false,
         },
-        least_times: 1,
         least_ns: MILLISECOND,
         floor_least_ns: FLOOR_LEAST_NS,
         remedy: "release the lock before waiting, or take work out of the queue of one",
@@ -102,7 +92,6 @@ static RULES: &[Rule] = &[
             State::Lock => s.holder != Holder::Unknown && computes(s.activity),
             _ => false,
         },
-        least_times: 1,
         least_ns: MILLISECOND,
         floor_least_ns: FLOOR_LEAST_NS,
         remedy: "shorten the critical section, or divide the lock",
@@ -110,7 +99,6 @@ static RULES: &[Rule] = &[
     Rule {
         cause: name::INTERPRETER_LOCK,
         matches: |s| s.state == State::Interpreter,
-        least_times: 1,
         least_ns: MILLISECOND,
         floor_least_ns: FLOOR_LEAST_NS,
         remedy: "use more processes, or native code that releases the lock",
@@ -121,7 +109,6 @@ static RULES: &[Rule] = &[
             s.state == State::Queued(StationPlace::EventLoop)
                 && (waits(s.activity) || s.len_ns() >= BLOCKS_NS && s.activity == State::OnCpu)
         },
-        least_times: 1,
         least_ns: MILLISECOND,
         floor_least_ns: FLOOR_LEAST_NS,
         remedy: "move blocking calls off the event loop",
@@ -129,26 +116,13 @@ static RULES: &[Rule] = &[
     Rule {
         cause: name::SLOW_DEPENDENCY,
         matches: |s| s.state == State::Reply && s.phase == Phase::Service,
-        least_times: 1,
         least_ns: MILLISECOND,
         floor_least_ns: REPLY_FLOOR_NS,
         remedy: "find out why it is slow, call it less often, or cache its replies",
     },
     Rule {
-        cause: name::POLL_TICK,
-        // It sleeps, looks, and sleeps again: what it waits for tells nobody that it is there.
-        matches: |s| {
-            s.state == State::Sleep && s.holder == Holder::ThisRequest && s.phase == Phase::Service
-        },
-        least_times: LOOKS_LEAST,
-        least_ns: MILLISECOND,
-        floor_least_ns: FLOOR_LEAST_NS,
-        remedy: "wait for a notification, or look more often",
-    },
-    Rule {
         cause: name::STOP_THE_WORLD_PAUSE,
         matches: |s| s.state == State::Paused,
-        least_times: 1,
         least_ns: MILLISECOND,
         floor_least_ns: FLOOR_LEAST_NS,
         remedy: "keep fewer objects alive, collect outside of requests, or give the heap more room",
@@ -156,7 +130,6 @@ static RULES: &[Rule] = &[
     Rule {
         cause: name::DELAYED_ACK,
         matches: |s| s.state == State::DelayedAck,
-        least_times: 1,
         least_ns: MILLISECOND,
         floor_least_ns: FLOOR_LEAST_NS,
         remedy: "set TCP_NODELAY at the end that sends in pieces, or write each message at once",
@@ -164,7 +137,6 @@ static RULES: &[Rule] = &[
     Rule {
         cause: name::SLOW_CLIENT,
         matches: |s| s.state == State::Client && s.phase != Phase::Response,
-        least_times: 1,
         least_ns: MILLISECOND,
         floor_least_ns: FLOOR_LEAST_NS,
         remedy: "buffer requests and responses in front of the workers",
@@ -201,12 +173,12 @@ pub(crate) fn or(case: &Case<'_>, endpoint: &EndpointCase, cause: &str) -> Vec<S
     other.map(str::to_owned).into_iter().collect()
 }
 
-/// Whether a finding leaves open what is waited for: the kind of place is known from nothing but how many there are, or
-/// what is polled for is not known (a lock in a file, a row of a table). It rules out nothing else.
+/// Whether the kind of place that a cause stands for is known from nothing but how many there are: then it rules out no other
+/// cause of waiting for a place.
 pub(crate) fn is_one_of_several(cause: &str) -> bool {
     matches!(
         cause,
-        name::CONCURRENCY_LIMIT | name::CONNECTION_POOL_EXHAUSTION | name::POLL_TICK
+        name::CONCURRENCY_LIMIT | name::CONNECTION_POOL_EXHAUSTION
     )
 }
 
@@ -240,17 +212,12 @@ pub(crate) const DESCRIBED: [&str; 2] = [name::LOCK_HELD_OVER_IO, name::LOCK_CON
 /// few requests match it.
 pub(crate) fn found(case: &Case<'_>, endpoint: &EndpointCase, cause: &str) -> Option<Verdict> {
     let rule = RULES.iter().find(|rule| rule.cause == cause)?;
+    let inside = case.inside()?;
     let attribution = endpoint.attribution(case);
     if !attribution.traced || attribution.paths.len() < FOLLOWED_LEAST {
         return None;
     }
-    let inside = case.inside()?;
-    // A runtime that parks waits for its own timers, whatever its requests wait for.
-    let mut walked = inside.of_endpoint(endpoint).walked.iter();
-    if rule.least_times > 1 && walked.any(|w| inside.trace().parks(w.joined.reader)) {
-        return None;
-    }
-    let claims = claims(case, attribution, rule);
+    let claims = claims(attribution, rule);
     let slow = attribution.paths.iter().filter(|path| path.slow).count();
     let place = endpoint.place_among(&claims, slow, attribution.paths.len() - slow);
     let counts = |claim: &&Claim| {
@@ -303,7 +270,7 @@ pub(crate) fn found(case: &Case<'_>, endpoint: &EndpointCase, cause: &str) -> Op
 }
 
 /// The time of requests that a rule matches.
-fn claims(case: &Case<'_>, attribution: &EndpointAttribution, rule: &Rule) -> Vec<Claim> {
+fn claims(attribution: &EndpointAttribution, rule: &Rule) -> Vec<Claim> {
     // That another request has what is waited for is no kind of place: how many there are shows that.
     let station = attribution.station.as_ref().map(|station| station.place);
     let is_found = |slice: &Slice| match slice.state {
@@ -318,24 +285,7 @@ fn claims(case: &Case<'_>, attribution: &EndpointAttribution, rule: &Rule) -> Ve
             .slices
             .iter()
             .filter(|s| s.basis != Basis::Unknown && is_found(s) && (rule.matches)(s));
-        if rule.least_times == 1 {
-            claims.extend(own.map(|s| Claim::between(path.sample, (s.begin, s.end))));
-            continue;
-        }
-        // Between the looks of one that polls it asks no other server, which would be a retry, and tells its client nothing,
-        // which would be a stream. It sleeps at one place.
-        let asks = path.slices.iter().any(|slice| slice.state == State::Reply)
-            || case.sample(path.sample).events() > 0;
-        let long = || own.clone().filter(|slice| slice.len_ns() >= rule.least_ns);
-        let again = |s: &&Slice| {
-            let same = long().filter(|other| other.actor == s.actor);
-            !asks && same.count() >= rule.least_times
-        };
-        claims.extend(
-            long()
-                .filter(again)
-                .map(|s| Claim::between(path.sample, (s.begin, s.end))),
-        );
+        claims.extend(own.map(|s| Claim::between(path.sample, (s.begin, s.end))));
     }
     claims
 }
