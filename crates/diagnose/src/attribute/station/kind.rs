@@ -1,11 +1,10 @@
-//! What the places of a station are, told by how many of a kind there are: programs' workers, threads of an executor's pool for
+//! What the places of a station are, from how many of a kind there are: programs' workers, threads of an executor's pool for
 //! blocking work, or connections.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::SocketAddr;
 
-use slowpath_core::trace::is_unix;
-use slowpath_core::trace::{Call, Role, Runtime};
+use slowpath_core::trace::{Call, is_unix};
 
 use crate::case::Case;
 use crate::trace::calls::Asked;
@@ -71,49 +70,42 @@ pub(super) fn workers(
     counts.find(|(_, count)| (least..=most).contains(count) && *count > 1)
 }
 
-/// How many threads of an executor's pool for blocking work are at work while requests wait: threads that
-/// serve no connection themselves, and are busy in nearly all waits.
+/// How many threads that serve no connection themselves are at work in nearly all waits, behind threads that hand work over:
+/// event loops, and runtimes that park. One that sleeps or waits for a lock is not at work.
 pub(super) fn blocking(
     inside: &Inside<'_>,
     serving: &BTreeSet<u32>,
     waits: &[(u64, u64)],
 ) -> Option<u32> {
-    let runtime = |tid: u32| {
-        let process = inside.trace().process_of(tid);
-        let own = process.filter(|process| process.role == Role::Target);
-        own.map(|process| process.runtime)
-    };
+    let trace = inside.trace();
+    let hands_over = |&tid: &u32| inside.loops.has(tid) || trace.parks(tid);
+    if !serving.iter().any(hands_over) {
+        return None;
+    }
     let every = waits.len().div_ceil(WAITS_MOST).max(1);
     let middles: Vec<u64> = waits
         .iter()
         .step_by(every)
         .map(|(begin, end)| begin + (end - begin) / 2)
         .collect();
-    let is_busy = |tid: u32, at: u64| {
+    let is_at_work = |tid: u32, at: u64| {
         let slices = inside.index.slices(tid, at, at.saturating_add(1));
         slices.first().is_some_and(|slice| match slice.state {
             Doing::Run | Doing::Ready(_) => true,
-            Doing::Blocked(off) => match inside.stacks.call_in(off) {
-                None | Some(Call::Futex | Call::Poll) => false,
-                // libuv's pool is for work, and not for waiting.
-                Some(Call::Sleep) => runtime(tid) == Some(Runtime::Tokio),
-                Some(_) => true,
-            },
+            Doing::Blocked(off) => !matches!(
+                inside.stacks.call_in(off),
+                None | Some(Call::Futex | Call::Poll | Call::Sleep)
+            ),
             Doing::Gone | Doing::Unknown => false,
         })
     };
-    let of = |tid: &u32| {
-        let busy = middles.iter().filter(|&&at| is_busy(*tid, at)).count();
+    let is_busy = |tid: &u32| {
+        let busy = middles.iter().filter(|&&at| is_at_work(*tid, at)).count();
         busy as f64 >= BUSY_LEAST * middles.len().max(1) as f64
     };
     let tids = inside.index.tids();
-    let pool: Vec<u32> = tids
-        .filter(|&tid| matches!(runtime(tid), Some(Runtime::Tokio | Runtime::Node)))
-        .filter(|tid| !serving.contains(tid) && of(tid))
-        .collect();
-    // One thread of tokio that blocks may hold a lock; libuv's pool may be of one.
-    let is_pool = pool.len() > 1 || pool.iter().all(|&tid| runtime(tid) == Some(Runtime::Node));
-    Some(pool.len() as u32).filter(|&count| count > 0 && is_pool)
+    let others = tids.filter(|&tid| inside.is_targets(tid) && !serving.contains(&tid));
+    Some(others.filter(is_busy).count() as u32).filter(|&count| count > 0)
 }
 
 /// Connections to another server that may be the places of a station.
@@ -142,7 +134,7 @@ pub(super) fn connections(
     }
     let by = inside.process_name(calls.first()?.tid);
     // A connection that is closed and one that takes its place are both there for a moment; one that is given back before the
-    // answer serves the next request meanwhile.
+    // answer may serve the next request before that.
     let fits = |count: u32| (least.saturating_sub(1).max(1)..=most + 1).contains(&count);
     let of = by_remote.into_iter().filter_map(|(remote, own)| {
         let peer = inside.program_at(remote);
