@@ -5,7 +5,6 @@
 //! be, the trace supports it, and where it is in others it is no such cause, whatever coincides.
 
 use slowpath_attribution::{Place as StationPlace, Slice, State, StateSet};
-use slowpath_core::catalogue::CONNECTION_POOL_EXHAUSTION;
 
 use crate::case::{Case, EndpointCase};
 use crate::detectors::Entry;
@@ -35,22 +34,24 @@ pub(crate) fn without_queues(
         return Verdict::Found(found);
     };
     let attribution = endpoint.attribution(case);
-    let by_pattern = attribution.station.as_ref().is_some_and(|s| s.by_pattern);
+    let station = attribution.station.as_ref();
+    // Where the number of places leaves open what they are, a detector that knows more of them decides.
+    let or = station.filter(|s| s.by_pattern).and_then(|s| s.or);
     let may_be = |state: State, slice: &Slice| match state {
-        // The pattern of a pool's connections that are taken over tells what their number leaves open.
-        State::Queued(StationPlace::Permits | StationPlace::One)
-            if by_pattern && entry.name == CONNECTION_POOL_EXHAUSTION =>
-        {
-            true
-        }
         State::Queued(StationPlace::EventLoop | StationPlace::Workers) => {
             entry.detector.could_be.has(StateSet::kind(state))
         }
-        State::Queued(_) if entry.reads_trace() => rules::matches(entry.name, slice),
+        State::Queued(place) if entry.reads_trace() => {
+            let of = |place| {
+                let state = State::Queued(place);
+                rules::matches(entry.name, &Slice { state, ..*slice })
+            };
+            of(place) || or.is_some_and(of)
+        }
         State::Queued(_) => entry.detector.could_be.has(StateSet::kind(state)),
         _ => true,
     };
-    if !attribution.traced || attribution.station.is_none() {
+    if !attribution.traced || station.is_none() {
         return Verdict::Found(found);
     }
     let mut kept: Vec<Claim> = Vec::with_capacity(claims.len());
