@@ -5,13 +5,12 @@ use std::ops::RangeInclusive;
 
 use slowpath_attribution::{Holder, Place, State};
 use slowpath_core::nanos::{Nanos, Span};
-use slowpath_core::trace::is_unix;
-use slowpath_core::trace::{Call, NO_STACK};
+use slowpath_core::trace::{Call, NO_STACK, is_unix};
 
 use super::{Classifier, Seen};
 use crate::overlap::merged;
 use crate::trace::calls::Calls;
-use crate::trace::index::{Off, State as Doing, Traffic, TrafficKind};
+use crate::trace::index::{Off, State as Doing, TrafficKind};
 use crate::trace::inside::{Inside, Walked};
 use crate::trace::pieces::{Hop, Piece};
 
@@ -29,26 +28,22 @@ impl Classifier<'_, '_> {
     /// of the time until another thread of it wakes it up.
     pub(super) fn reply(&self, socket: u32, (begin, end): (u64, u64)) -> Seen {
         let inside = self.inside;
-        let mut seen = Seen::of(State::Reply, Holder::Peer, 0, NO_STACK);
-        seen.who.peer = inside.other_end(socket).unwrap_or_default();
         let other = inside.index.sockets.other(socket);
         let traffic = other.map_or(&[][..], |other| {
             inside.index.sockets.between(other, begin, end)
         });
-        let Some(asked) = traffic.iter().find(|t| t.kind == TrafficKind::Read) else {
-            return seen;
-        };
-        if let Some(holder) = self.open_transaction(asked.tid, (begin, end)) {
-            seen.state = State::Lock;
-            seen.holder = Holder::AnotherRequest;
-            seen.activity = State::Client;
-            seen.who.tid = holder;
-        }
+        let asked = traffic.iter().find(|t| t.kind == TrafficKind::Read);
+        let holder = asked.and_then(|asked| self.open_transaction(asked.tid, (begin, end)));
+        let mut seen = holder.map_or_else(
+            || Seen::of(State::Reply, Holder::Peer, 0, NO_STACK),
+            Self::held_open,
+        );
+        seen.who.peer = inside.other_end(socket).unwrap_or_default();
         seen
     }
 
     /// The session that keeps a thread of another program waiting: that one waits for most of a time until another thread of its
-    /// program wakes it up, which waits for its own client meanwhile: it has a transaction open.
+    /// program wakes it up, and that one waits for its own client until then: it has a transaction open.
     fn open_transaction(&self, tid: u32, (begin, end): (u64, u64)) -> Option<u32> {
         let inside = self.inside;
         if inside.trace().parks(tid) {
@@ -98,30 +93,39 @@ impl Classifier<'_, '_> {
         (hops, place): (&[Hop], usize),
         leaf: &Seen,
     ) -> Seen {
-        let back = (place + 1..hops.len()).find(|&at| self.serves_another(walked, hops[at].tid));
-        let (state, holder, at) = match back {
-            // The thread that was asked serves the other request itself.
-            Some(at) if at == place + 1 => {
-                (State::Queued(Place::Workers), Holder::AnotherRequest, at)
-            }
-            Some(at) => (State::Lock, Holder::AnotherRequest, at),
-            None => (State::Reply, Holder::Peer, place),
-        };
         let asked = hops[place].tid;
-        if let (None, Some(holder)) = (back, self.open_transaction(asked, (piece.begin, piece.end)))
-        {
-            let mut seen = Seen::of(State::Lock, Holder::AnotherRequest, holder, NO_STACK);
-            seen.activity = State::Client;
-            seen.who.peer = self.peer_of(asked);
-            return seen;
-        }
-        let mut seen = Seen {
-            state,
-            holder,
-            ..self.doing(piece, hops, at, leaf)
+        let back = (place + 1..hops.len()).find(|&at| self.serves_another(walked, hops[at].tid));
+        let mut seen = match back {
+            // The thread that was asked serves the other request itself.
+            Some(at) if at == place + 1 => Seen {
+                state: State::Queued(Place::Workers),
+                holder: Holder::AnotherRequest,
+                ..self.doing(piece, hops, at, leaf)
+            },
+            Some(at) => Seen {
+                state: State::Lock,
+                holder: Holder::AnotherRequest,
+                ..self.doing(piece, hops, at, leaf)
+            },
+            None => match self.open_transaction(asked, (piece.begin, piece.end)) {
+                Some(holder) => Self::held_open(holder),
+                None => Seen {
+                    state: State::Reply,
+                    holder: Holder::Peer,
+                    ..self.doing(piece, hops, place, leaf)
+                },
+            },
         };
-        seen.who.peer = self.peer_of(hops[place].tid);
+        seen.who.peer = self.peer_of(asked);
         seen
+    }
+
+    /// A lock that a session holds which waits for its client.
+    fn held_open(session: u32) -> Seen {
+        Seen {
+            activity: State::Client,
+            ..Seen::of(State::Lock, Holder::AnotherRequest, session, NO_STACK)
+        }
     }
 
     /// The address at which the process of a thread is asked, or its name.
@@ -150,13 +154,7 @@ pub(super) fn held_back(inside: &Inside<'_>, calls: &Calls) -> BTreeMap<u32, Vec
                 let own = sockets.traffic(end).iter();
                 own.filter(move |t| t.kind == kind).map(|t| t.at)
             };
-            let mut arrivals: Vec<u64> = of(to, TrafficKind::Arrived).collect();
-            if arrivals.is_empty() {
-                // Of another program's end it is not recorded when data came, but when it was read by a thread that waited for it.
-                let reads = sockets.traffic(to).iter();
-                let reads = reads.filter(|t| t.kind == TrafficKind::Read && has_waited(inside, t));
-                arrivals = reads.map(|t| t.at).collect();
-            }
+            let arrivals: Vec<u64> = of(to, TrafficKind::Arrived).collect();
             let next = |wrote: u64| {
                 let next = arrivals.partition_point(|&at| at < wrote);
                 arrivals.get(next).map(|&at| (wrote, at))
@@ -185,16 +183,6 @@ pub(super) fn held_back(inside: &Inside<'_>, calls: &Calls) -> BTreeMap<u32, Vec
         all.insert(socket, merged(spans));
     }
     all
-}
-
-/// Whether a thread that reads waited for data just before.
-fn has_waited(inside: &Inside<'_>, read: &Traffic) -> bool {
-    let before = read.at.saturating_sub(AT_ONCE_NS);
-    let last = inside.index.offs(read.tid, before, read.at).last();
-    last.is_some_and(|off| {
-        matches!(inside.stacks.call_in(off), Some(Call::Read | Call::Poll))
-            && off.woken_at().is_some()
-    })
 }
 
 /// By program, where it is asked.
