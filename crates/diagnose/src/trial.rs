@@ -257,12 +257,12 @@ impl<'a, 'r> Trial<'a, 'r> {
                     && !rules::is_one_of_several(answer.entry.name)
                     && let Amount::Claims(own) = &found.amount
                 {
-                    let is_one = answer.entry.name != SLOW_DEPENDENCY;
-                    for claims_of_one in own.chunk_by(|a, b| a.sample == b.sample) {
-                        if is_one || is_one_call(claims_of_one) {
-                            let spans = claims_of_one.iter().map(|claim| claim.span);
+                    let of_replies = answer.entry.name == SLOW_DEPENDENCY;
+                    for of_request in own.chunk_by(|a, b| a.sample == b.sample) {
+                        if !of_replies || is_one_call(of_request) {
+                            let spans = of_request.iter().map(|claim| claim.span);
                             claims
-                                .entry(claims_of_one[0].sample)
+                                .entry(of_request[0].sample)
                                 .or_default()
                                 .extend(spans);
                         }
