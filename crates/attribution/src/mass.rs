@@ -57,8 +57,8 @@ impl StateSet {
     /// All that is not known of the server.
     pub const UNKNOWN: Self =
         Self(Self::UNTRACED.0 | Self::PARKED.0 | Self::HOLDER_UNKNOWN.0 | Self::OTHER_END.0);
-    /// The states that only who wrote on which connection tells: whom a thread asked, and which request it
-    /// had in hand. Where that is not recorded they pass for others.
+    /// The states that are known from writes on connections: which server a thread asked, and which request it
+    /// was serving. Where writes are not recorded such time looks like other states.
     pub const BY_WRITES: Self = Self(Self::REPLY.0 | Self::QUEUED.0);
     /// How many kinds there are.
     pub const KINDS: usize = 19;

@@ -18,7 +18,7 @@ const QUEUED_LEAST: usize = 30;
 /// A deviation counts as e^4 (55 times) at most, so that one outlier is not the whole error.
 const DEVIATION_MOST: f64 = 4.0;
 /// What writing an answer takes: a class that keeps all others waiting may let them go that much before its own answer (it
-/// releases a lock, and writes then), so that their services are told apart down to this. Where requests wait for each other,
+/// releases a lock, and writes then), so that shorter services count as this long. Where requests wait for each other,
 /// services that are too short tell a station from what stood still and drains at once.
 const RESOLUTION_NS: u64 = 200_000;
 /// Of the visits that come while the class is there that keeps all others waiting, up to this share may be over before: it does not
@@ -198,7 +198,7 @@ fn starts(visits: &[Visit], holders: Option<u16>) -> Vec<Vec<u64>> {
         .iter()
         .map(|visit| {
             let own = of(visit);
-            // Of two that are alike in all, neither comes first.
+            // Of two such visits neither comes first.
             let same = last.take().filter(|(other, _)| is_twin(other, visit));
             let ahead = same.map_or(own, |(_, ahead)| ahead);
             last = Some((*visit, ahead.clone()));
@@ -207,7 +207,7 @@ fn starts(visits: &[Visit], holders: Option<u16>) -> Vec<Vec<u64>> {
         .collect()
 }
 
-/// Whether two visits cannot be told apart.
+/// Whether two visits are alike in all that is known of them.
 fn is_twin(a: &Visit, b: &Visit) -> bool {
     (a.arrival, a.done, a.class, a.line) == (b.arrival, b.done, b.class, b.line)
 }

@@ -3,8 +3,8 @@
 //! A detector that did not see its pattern says no more than that. A cause is ruled out for an endpoint
 //! and frame only if what it could be at most is small: what it claims itself, what was not observed,
 //! and the time in states that it could be and that no supported finding claims
-//! ([`slowpath_attribution::mass`]). Where the kernel did not tell who wrote on which connection, the states of
-//! the trace are not what they were, and no cause is ruled out that could be one of those it would have told.
+//! ([`slowpath_attribution::mass`]). Where the kernel did not record writes on connections, states of the trace
+//! look like others, and no cause is ruled out that could be one of those that writes show.
 
 use slowpath_attribution::mass::{Largest, Most};
 use slowpath_attribution::{Mass, State, StateSet};
@@ -15,7 +15,7 @@ use crate::ledger::NAMED_SHARE;
 use crate::trial::{Answer, Weight};
 use crate::verdict::{Verdict, percent};
 
-/// The gap of the tracepoint that tells who wrote on which connection (Linux 6.3).
+/// The gap of the tracepoint that records writes on connections (Linux 6.3).
 const WRITES: &str = "trace.sock:sock_send_length";
 
 /// What the excess of one endpoint and frame is made of, beside what is named for it.
@@ -86,14 +86,14 @@ fn unseen(answer: &Answer, weights: &[Weight]) -> Option<(String, String)> {
     })
 }
 
-/// That the kernel did not tell who wrote what, if the cause takes that to be ruled out: a thread that asks
-/// others looks then as if it asked nobody, and one that serves many by turns as if it served one.
+/// That the kernel did not record writes, if the cause takes that to be ruled out: a thread that asks
+/// others looks then as if it asked none, and one that serves many by turns as if it served one.
 fn unwritten(case: &Case<'_>, answer: &Answer) -> Option<(String, String)> {
     let gap = case.timeline().gap_named(&[WRITES])?;
     let by_writes = answer.entry.detector.could_be.meets(StateSet::BY_WRITES);
     by_writes.then(|| {
         let missing = format!(
-            "who wrote on which connection, which tells whom threads ask and which request they have in hand: {}",
+            "writes on connections, which show which server threads ask and which request they serve: {}",
             gap.reason
         );
         (missing, gap.remedy.clone())

@@ -109,7 +109,7 @@ pub(crate) struct TcpInfo {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct UnixSocket {
     pub(crate) inode: u32,
-    /// The inode of its other end; 0 if nobody has that yet.
+    /// The inode of its other end; 0 if that is not accepted yet.
     pub(crate) other: u32,
     /// What it is bound to, as people write it; empty if nothing.
     pub(crate) name: String,

@@ -1,5 +1,5 @@
-//! Unix sockets as ends of connections: they have addresses that stand for them, so that whatever tells connections
-//! of the network apart tells these apart too.
+//! Unix sockets as ends of connections: they have addresses that stand for them, so that code which distinguishes
+//! connections of the network distinguishes these too.
 
 use std::net::{IpAddr, Ipv6Addr, SocketAddr};
 
@@ -7,14 +7,14 @@ use super::Trace;
 
 /// The first half of addresses that stand for Unix sockets: the prefix to which nothing is ever sent (RFC 6666).
 const UNIX_PREFIX: u128 = 0x0100 << 112;
-/// The bit that tells who makes a connection over a Unix socket from who listens.
+/// The bit that is set for the end that makes a connection over a Unix socket, and not for the one that listens.
 const UNIX_CLIENT: u128 = 1 << 63;
 /// The port that stands for one at which a Unix socket listens; no server of the network has it (`tcpmux`).
 const UNIX_PORT: u16 = 1;
 /// The first of the ports that stand for who makes a connection, and how many there are: those that Linux gives.
 const UNIX_CLIENT_PORTS: (u16, u16) = (32_768, 28_232);
 
-/// The address that stands for a Unix socket that listens at a path, so that its connections are told apart as
+/// The address that stands for a Unix socket that listens at a path, so that its connections are distinguished as
 /// those of the network are.
 pub fn unix_server(path: &str) -> SocketAddr {
     // FNV-1a: the same for the same path in every run.

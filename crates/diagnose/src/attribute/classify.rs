@@ -317,7 +317,7 @@ impl<'c, 'r> Classifier<'c, 'r> {
         // What is not read yet while its reader runs waits for that thread, whatever runtime it is.
         let runs = matches!(piece.leaf.kind, LeafKind::Cpu | LeafKind::Ready(_)) && hops.len() <= 1;
         let unread = piece.segment == Phase::Unread && runs && (is_loop || parks);
-        // A runtime that is stopped serves nobody, whatever the request waits for besides.
+        // A runtime that is stopped serves no request, whatever the request waits for besides.
         let is_stopped = rest.state == State::Paused;
         // A worker of an executor that waits in the kernel for one task keeps its others waiting; Go hands these to another
         // thread.

@@ -79,13 +79,13 @@ fn examine(case: &Case<'_>, endpoint: &EndpointCase, looked: &Looked<'_>) -> Ver
     let Some((remote, (why, grade))) = most_waited_for(&collectors, waited.iter().filter(counts)) else {
         return Verdict::Absent("no slow request waited for a collector".to_owned());
     };
-    let whom = inside.trace().address(remote);
+    let collector = inside.trace().address(remote);
     let (of, whose) = match place {
         Place::Tail => (known[1], " slow"),
         _ => (known[0] + known[1], ""),
     };
     let text = format!(
-        "{} of {of} followed{whose} requests wait for replies from {whom}, {} each in the mean",
+        "{} of {of} followed{whose} requests wait for replies from {collector}, {} each in the mean",
         touched.len(),
         human(each)
     );
@@ -97,7 +97,7 @@ fn examine(case: &Case<'_>, endpoint: &EndpointCase, looked: &Looked<'_>) -> Ver
         amount: Amount::Claims(claims),
         grade: *grade,
         summary: format!(
-            "requests wait {} while telemetry is sent to {whom} before they are answered; hand it to a \
+            "requests wait {} while telemetry is sent to {collector} before they are answered; hand it to a \
              queue that a thread in the background empties, and that drops when it is full",
             human(each)
         ),

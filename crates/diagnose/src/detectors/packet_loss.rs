@@ -19,7 +19,7 @@ use crate::verdict::{Amount, Claim, Found, Verdict, evidence, human, plural};
 /// No timer of TCP goes off earlier for a segment that has none behind it. Where it has, what is lost is
 /// noticed sooner.
 const TIMER_LEAST_NS: u64 = 200 * MILLISECOND;
-/// What tells of it, and of what had left before.
+/// What records it, and what had left before.
 const TRACEPOINTS: [&str; 2] = ["trace.tcp:tcp_retransmit_skb", "trace.sock:sock_send_length"];
 
 /// See the module.

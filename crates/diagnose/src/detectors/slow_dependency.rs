@@ -26,7 +26,7 @@ const FLOOR_LEAST_NS: f64 = 20.0 * MILLISECOND as f64;
 /// Whom requests wait for is told down to this share of the time.
 const NAMED_LEAST: f64 = 0.2;
 /// Requests that wait for this share of their time for what comes over no connection may wait for
-/// another server over UDP, or on a Unix socket that was not seen: nobody is acquitted then.
+/// another server over UDP, or on a Unix socket that was not seen: nothing is ruled out then.
 const UNSEEN_LEAST: f64 = 0.2;
 
 /// See the module.
@@ -220,7 +220,7 @@ impl Met {
         let share = self.unseen_ns as f64 / self.whole_ns.max(1) as f64;
         (share >= UNSEEN_LEAST).then(|| Verdict::Blind {
             missing: format!(
-                "whom requests wait for in {} of their time: what they wait for came over no \
+                "which server requests wait for in {} of their time: what they wait for came over no \
                  connection that was seen (UDP, a pipe, a Unix socket of another network namespace)",
                 percent(share)
             ),

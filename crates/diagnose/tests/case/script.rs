@@ -120,7 +120,7 @@ impl Script {
         })
     }
 
-    /// The end of a connection over a Unix socket that was made to a path; a port tells which.
+    /// The end of a connection over a Unix socket that was made to a path; the port says which.
     pub(crate) fn unix_socket(&mut self, port: u16, path: &str) -> u32 {
         let (local, remote) = (unix_client(port.into()), unix_server(path));
         let paths = &mut self.trace.unix_paths;

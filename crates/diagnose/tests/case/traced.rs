@@ -25,7 +25,7 @@ const ACCEPTOR: u32 = 701;
 /// A process that is asked over a Unix socket, and its thread.
 const DATABASE_PID: u32 = 102;
 const DATABASE: u32 = 702;
-/// The tracepoint that tells who wrote on which connection: without it nobody is seen to.
+/// The tracepoint that records writes on connections: without it no write is seen.
 const WRITES: &str = "trace.sock:sock_send_length";
 /// A reason of a reset.
 const ABORTED: u32 = 7;

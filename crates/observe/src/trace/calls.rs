@@ -28,7 +28,7 @@ const NUMBERS: [libc::c_long; 16] = [
 ];
 
 /// The numbers here of calls that give or take data by a descriptor, or end one. They come with every request,
-/// and are asked for only where nothing else tells what they do.
+/// and are asked for only where nothing else records what they do.
 const BY_FILE: [libc::c_long; 18] = [
     libc::SYS_read,
     libc::SYS_readv,
@@ -59,7 +59,7 @@ pub(super) enum Does {
     Gives,
     /// The descriptor means something else from then on.
     Closes,
-    /// It gives and takes by a ring, of which nothing else tells.
+    /// It gives and takes by a ring, which nothing else records.
     Rings,
 }
 

@@ -1,7 +1,7 @@
 //! What threads give and take by file descriptors: which of these is which end of a connection.
 //!
-//! It is needed for what no tracepoint tells: writes, before Linux 6.3, and Unix sockets, on every kernel.
-//! A thread that is in a call with a descriptor when the kernel tells that it read from a connection reads
+//! It is needed for what no tracepoint records: writes, before Linux 6.3, and Unix sockets, on every kernel.
+//! A thread that is in a call with a descriptor when the kernel records that it read from a connection reads
 //! there: so descriptors of TCP are learned, and what was written before the first read is kept back until then.
 //! Descriptors of Unix sockets are looked up in `/proc`. A descriptor means what it meant until it is closed.
 
@@ -45,7 +45,7 @@ enum Meant {
 
 /// What is known of a descriptor that something was given to or taken from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Told {
+pub(super) enum Meaning {
     /// It is an end that was met, by its position.
     Known(u32),
     /// It was looked up, and is this end.
@@ -69,7 +69,7 @@ pub(super) struct Write {
 #[derive(Debug)]
 pub(super) struct Files {
     proc_root: PathBuf,
-    /// Whether writes to TCP are told by calls alone.
+    /// Whether writes to TCP are known from calls alone.
     pub(super) infers: bool,
     /// Whether there is a connection over a Unix socket to be found.
     pub(super) has_unix: bool,
@@ -110,7 +110,7 @@ impl Files {
         self.lookups = 0;
     }
 
-    /// Closes were not told for a while: what descriptors are is not known any more.
+    /// Closes were not recorded for a while: what descriptors are is not known any more.
     pub(super) fn forget(&mut self) {
         self.inside.clear();
         self.known.clear();
@@ -185,14 +185,14 @@ impl Files {
     }
 
     /// What a descriptor is known to be.
-    pub(super) fn end(&mut self, file: File) -> Told {
+    pub(super) fn end(&mut self, file: File) -> Meaning {
         match self.known.get(&file) {
-            Some(Meant::End(end)) => return Told::Known(*end),
-            Some(_) => return Told::Nothing,
+            Some(Meant::End(end)) => return Meaning::Known(*end),
+            Some(_) => return Meaning::Nothing,
             None => {}
         }
         if !self.has_unix {
-            return Told::Nothing;
+            return Meaning::Nothing;
         }
         if self.lookups >= MOST_LOOKUPS {
             return self.before(file);
@@ -201,25 +201,25 @@ impl Files {
         let end = match inode_of(&self.proc_root, file.0, file.1) {
             Some(0) => {
                 self.know(file, Meant::Other);
-                return Told::Nothing;
+                return Meaning::Nothing;
             }
             Some(inode) => self.unix.end(inode, clock::now()),
             None => Found::NotYet,
         };
         match end {
-            Found::End(end) => Told::Found(end),
+            Found::End(end) => Meaning::Found(end),
             Found::Other => {
                 self.know(file, Meant::Socket);
-                Told::Nothing
+                Meaning::Nothing
             }
             Found::NotYet => self.before(file),
         }
     }
 
-    /// What a descriptor was before. Where calls alone are told it may be of TCP by now.
-    fn before(&self, file: File) -> Told {
+    /// What a descriptor was before. Where writes are known from calls alone it may be of TCP by now.
+    fn before(&self, file: File) -> Meaning {
         let before = self.before.get(&file).filter(|_| !self.infers);
-        before.map_or(Told::Nothing, |end| Told::Before(*end))
+        before.map_or(Meaning::Nothing, |end| Meaning::Before(*end))
     }
 
     /// Notes where an end of a Unix connection was put.
@@ -254,7 +254,7 @@ impl Files {
         let by_ring = self.rings || outside as f64 > BY_RING_LEAST * reads as f64;
         by_ring.then_some(
             "the kernel has no such tracepoint, and the target reads and writes by io_uring, of which no \
-             system call tells",
+             system call shows",
         )
     }
 }
@@ -283,16 +283,16 @@ mod tests {
         let mut files = files();
         let file = (5, 9);
         files.enter(7, file, Does::Gives, true);
-        assert_eq!(files.end(file), Told::Nothing);
+        assert_eq!(files.end(file), Meaning::Nothing);
         files.keep_back(file, write(100));
         files.enter(7, file, Does::Takes, true);
         assert_eq!(files.read(7, 3, true), [write(100)]);
-        assert_eq!(files.end(file), Told::Known(3));
+        assert_eq!(files.end(file), Meaning::Known(3));
         assert_eq!(files.read(7, 3, true), []);
         files.enter(7, file, Does::Closes, true);
         assert_eq!(
             files.end(file),
-            Told::Nothing,
+            Meaning::Nothing,
             "another one may have it now"
         );
         assert_eq!(files.missed(), None);

@@ -115,7 +115,7 @@ pub(super) struct Scope {
     pub(super) ports: BTreeSet<u16>,
     /// Whether the target has a connection over a Unix socket.
     pub(super) has_unix: bool,
-    /// Whether writes are told by calls, since no tracepoint tells of them.
+    /// Whether writes are inferred from calls, since no tracepoint records them.
     pub(super) infers: bool,
 }
 

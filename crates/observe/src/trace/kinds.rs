@@ -19,7 +19,7 @@ pub(super) enum Kind {
     Arrived,
     Read,
     Wrote,
-    /// A call that gave or took data is over: what tells of writes where [`Kind::Wrote`] is missing.
+    /// A call that gave or took data is over: what shows writes where [`Kind::Wrote`] is missing.
     Moved,
     SentReset,
     ReceivedReset,
@@ -158,9 +158,9 @@ pub(super) enum Fact {
 pub(super) enum Sort {
     /// Of TCP, and all others.
     Stream,
-    /// Of datagrams: nothing else tells of these.
+    /// Of datagrams: nothing else records these.
     Datagram,
-    /// A Unix socket: only its descriptor tells whose it is.
+    /// A Unix socket: only its descriptor shows whose it is.
     Unix,
 }
 
@@ -168,7 +168,7 @@ pub(super) enum Sort {
 pub(super) const SWITCH: usize = 0;
 
 impl Fact {
-    /// Whether it is told of a descriptor, or of a socket that only its descriptor tells from others.
+    /// Whether it is of a descriptor, or of a socket that is known by its descriptor alone.
     pub(super) const fn is_by_file(&self) -> bool {
         match self {
             Self::File { .. } | Self::Moved { .. } => true,

@@ -67,7 +67,7 @@ impl Means {
         let all = Kind::TRACEPOINTS.into_iter().map(|point| point.kind);
         let mut points: Vec<Point> = all
             .clone()
-            .filter(|kind| *kind != Kind::Moved || !tells_writes(formats))
+            .filter(|kind| *kind != Kind::Moved || !records_writes(formats))
             .filter_map(|kind| {
                 let (_, format) = formats.iter().find(|(of, _)| *of == kind)?;
                 Point::of(kind, format)
@@ -97,7 +97,7 @@ impl Means {
         })
     }
 
-    /// Whether writes are told by system calls, since the kernel has no tracepoint for them.
+    /// Whether writes are inferred from system calls, since the kernel has no tracepoint for them.
     pub(super) fn infers(&self) -> bool {
         let has = |kind| self.points.iter().any(|point| point.kind == kind);
         has(Kind::Moved) && has(Kind::Call)
@@ -117,8 +117,8 @@ impl Means {
     }
 }
 
-/// Whether the kernel tells of writes.
-fn tells_writes(formats: &[(Kind, Format)]) -> bool {
+/// Whether the kernel records writes.
+fn records_writes(formats: &[(Kind, Format)]) -> bool {
     let mut formats = formats.iter();
     formats.any(|(kind, format)| *kind == Kind::Wrote && Layout::of(*kind, format).is_some())
 }
@@ -132,7 +132,7 @@ fn not_there(kind: Kind) -> Gap {
 }
 
 fn refused(kind: Kind, reason: &str, remedy: &str) -> Gap {
-    // What stands in for it is nobody's matter.
+    // The gap is that of writes: what they are inferred from is a detail.
     let kind = if kind == Kind::Moved {
         Kind::Wrote
     } else {

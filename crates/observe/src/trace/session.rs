@@ -164,7 +164,7 @@ impl Session {
         &self.means.gaps
     }
 
-    /// Whether writes are told by system calls, since the kernel has no tracepoint for them.
+    /// Whether writes are inferred from system calls, since the kernel has no tracepoint for them.
     pub(super) fn infers(&self) -> bool {
         self.means.infers()
     }

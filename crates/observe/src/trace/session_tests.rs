@@ -152,7 +152,7 @@ fn with_few_files_less_is_traced_and_with_fewer_nothing() {
     assert_eq!(session.means.points.len(), 2);
     assert!(!session.may_take_stacks());
     let gaps = session.gaps().iter();
-    // Where writes are told no other tracepoint stands in for that.
+    // Where writes are recorded no other tracepoint stands in for that.
     let least = formats.len() - 2;
     assert!(gaps.filter(|gap| gap.reason.contains("files")).count() >= least);
     let refused = open_with(&formats, cpus * 4 + 1).unwrap_err();

@@ -1,6 +1,6 @@
 //! Unix sockets as ends of connections: which path a connection was made to, and by whom.
 //!
-//! No tracepoint tells the address of a Unix socket. `/proc` tells which descriptor is which socket,
+//! No tracepoint has the address of a Unix socket. `/proc` says which descriptor is which socket,
 //! and `NETLINK_SOCK_DIAG` which two sockets are one connection and which name each has: the one with a
 //! name was accepted where that name is listened on. Two without a name are a pair that one process made, and no
 //! connection to anybody.
@@ -87,9 +87,9 @@ impl UnixTable {
     }
 }
 
-/// Where what services print is taken, which nobody answers: almost every service has such a connection.
+/// Where what services print goes, which is never answered: almost every service has such a connection.
 const NEVER_ANSWERED: &str = "/run/systemd/journal/";
-/// Paths that are remembered; more are made up by whoever has one for each connection.
+/// Paths that are remembered; a program that makes up one for each connection has more.
 const MOST_PATHS: usize = 1024;
 
 /// The path that a connection was made to and the inode of the end that made it.
@@ -115,7 +115,7 @@ pub(super) fn all() -> Vec<UnixSocket> {
     all
 }
 
-/// Whether one of the sockets with the inodes `own` is a connection to a name, or from whoever asks there.
+/// Whether one of the sockets with the inodes `own` is a connection to a name, or from a client that asks there.
 pub(super) fn has_connection(sockets: &[UnixSocket], own: impl Fn(u32) -> bool) -> bool {
     let by_inode: HashMap<u32, &UnixSocket> = sockets.iter().map(|s| (s.inode, s)).collect();
     let mut own = sockets.iter().filter(|socket| own(socket.inode));

@@ -414,8 +414,8 @@ fn a_database_that_is_asked_over_a_unix_socket_is_asked() {
                 continue;
             }
             assert!(all.contains(&cause.to_owned()), "{mode}: {all:?}");
-            let told = report["findings"].to_string();
-            assert!(told.contains("db.sock"), "{mode}: {told}");
+            let findings = report["findings"].to_string();
+            assert!(findings.contains("db.sock"), "{mode}: {findings}");
         }
         Some(())
     });

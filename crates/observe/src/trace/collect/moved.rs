@@ -1,4 +1,4 @@
-//! What threads give and take by descriptors of files: Unix sockets, and writes that no tracepoint tells.
+//! What threads give and take by descriptors of files: Unix sockets, and writes that no tracepoint records.
 
 use slowpath_core::Nanos;
 use slowpath_core::timeline::Gap;
@@ -6,13 +6,13 @@ use slowpath_core::trace::{Call, Socket, What};
 
 use super::Collector;
 use crate::trace::calls::Does;
-use crate::trace::files::{File, Told, Write};
+use crate::trace::files::{File, Meaning, Write};
 use crate::trace::gap;
 use crate::trace::kinds::{Fact, Kind};
 use crate::trace::records::Sample;
 
 impl Collector {
-    /// What is told of a descriptor, or of a socket that only its descriptor tells from others.
+    /// A record of a descriptor, or of a socket that is known by its descriptor alone.
     pub(super) fn by_file(&mut self, at: Nanos, sample: &Sample, fact: Fact) {
         match fact {
             Fact::File { tid, does, fd }
@@ -38,7 +38,7 @@ impl Collector {
         }
     }
 
-    /// A thread read from an end of a TCP connection, which tells what was written there before.
+    /// A thread read from an end of a TCP connection, which shows what was written there before.
     pub(super) fn read_tcp(&mut self, pid: u32, tid: u32, socket: u32) {
         let is_target = self.members.is_target(pid);
         for write in self.files.read(tid, socket, is_target) {
@@ -52,13 +52,13 @@ impl Collector {
             return;
         };
         let end = match self.files.end(file) {
-            Told::Known(end) => Some(end),
-            Told::Found(socket) => Some(self.meet_unix(file, socket)),
-            Told::Before(socket) => Some(self.ends.place(socket)),
-            Told::Nothing => None,
+            Meaning::Known(end) => Some(end),
+            Meaning::Found(socket) => Some(self.meet_unix(file, socket)),
+            Meaning::Before(socket) => Some(self.ends.place(socket)),
+            Meaning::Nothing => None,
         };
         match (does, end) {
-            // What is read from others is told as such.
+            // What is read from other sockets has records of its own.
             (Does::Takes, Some(socket)) if self.ends.is_unix(socket) => {
                 self.keep(at, cpu, What::Read { tid, socket });
             }
@@ -83,13 +83,13 @@ impl Collector {
         end
     }
 
-    /// Tells of a write that was kept back.
+    /// Records a write that was kept back.
     fn keep_write(&mut self, write: Write, socket: u32) {
         let Write { tid, bytes, .. } = write;
         self.keep(write.at, write.cpu, What::Wrote { tid, socket, bytes });
     }
 
-    /// What is not told of writes, where they are inferred.
+    /// What is not known of writes, where they are inferred.
     pub(super) fn inferred(&self) -> Option<Gap> {
         if !self.files.infers {
             return None;
@@ -98,14 +98,16 @@ impl Collector {
         let remedy = format!("Linux {} or later", Kind::Wrote.since());
         let narrow = !self.members.narrow().is_empty();
         let narrow = narrow.then_some(
-            "the kernel has no such tracepoint, and calls of 32-bit programs, which would tell instead, are not told",
+            "the kernel has no such tracepoint, and calls of 32-bit programs, which would show them, are not recorded",
         );
-        let told = gap(
+        let inferred = gap(
             "trace.writes",
-            format!("{signal} is not there: writes are told by system calls and their descriptors"),
+            format!(
+                "{signal} is not there: writes are inferred from system calls and their descriptors"
+            ),
             &remedy,
         );
         let missed = self.files.missed().or(narrow);
-        Some(missed.map_or(told, |reason| gap(&signal, reason.to_owned(), &remedy)))
+        Some(missed.map_or(inferred, |reason| gap(&signal, reason.to_owned(), &remedy)))
     }
 }

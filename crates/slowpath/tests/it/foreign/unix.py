@@ -75,7 +75,7 @@ def main():
             os.unlink(path)
         server = ThreadingUnixStreamServer(path, Database)
         threading.Thread(target=server.serve_forever, daemon=True).start()
-        # That it is there is told by its port.
+        # Its port shows that it is there.
         ThreadingTCPServer.allow_reuse_address = True
         ThreadingTCPServer(("127.0.0.1", int(port)), Database).serve_forever()
     Handler.path_of_database, Handler.mode = path, sys.argv[4]
