@@ -4,7 +4,7 @@
 //! trace says *what they wait for*. A name is a pair of the two: where the time is in states that the cause could
 //! be, the trace supports it, and where it is in others it is no such cause, whatever coincides.
 
-use slowpath_attribution::{Place as StationPlace, Slice, State, StateSet};
+use slowpath_attribution::{Holder, Place as StationPlace, Slice, State, StateSet};
 
 use crate::case::{Case, EndpointCase};
 use crate::detectors::Entry;
@@ -19,9 +19,10 @@ const SOME: f64 = 0.3;
 /// Fewer followed requests that are claimed say nothing.
 const FOLLOWED_LEAST: usize = 10;
 
-/// A verdict without the time in which a station was found to keep the request, unless that is what the cause
-/// may be: a reply is not what a request waits for that has no place yet to ask from.
-pub(crate) fn without_queues(
+/// A verdict without the time in which something else was found to keep the request, unless that is what the cause
+/// may be: a reply is not what a request waits for that has no place yet to ask from, nor where an acknowledgement or a
+/// lock keeps the reply.
+pub(crate) fn without_others(
     case: &Case<'_>,
     endpoint: &EndpointCase,
     entry: &Entry,
@@ -38,6 +39,7 @@ pub(crate) fn without_queues(
     // Where the number of places leaves open what they are, a detector that knows more of them decides.
     let or = station.filter(|s| s.by_pattern).and_then(|s| s.or);
     let may_be = |state: State, slice: &Slice| match state {
+        State::Queued(_) if station.is_none() => true,
         State::Queued(StationPlace::EventLoop | StationPlace::Workers) => {
             entry.detector.could_be.has(StateSet::kind(state))
         }
@@ -48,10 +50,16 @@ pub(crate) fn without_queues(
             };
             of(place) || or.is_some_and(of)
         }
-        State::Queued(_) => entry.detector.could_be.has(StateSet::kind(state)),
+        State::Queued(_) | State::DelayedAck => entry.detector.could_be.has(StateSet::kind(state)),
+        State::Lock => {
+            slice.holder != Holder::AnotherRequest
+                || entry.detector.could_be.has(StateSet::kind(state))
+        }
         _ => true,
     };
-    if !attribution.traced || station.is_none() {
+    let is_other = |slice: &Slice| !may_be(slice.state, slice);
+    let mut slices = attribution.paths.iter().flat_map(|path| &path.slices);
+    if !attribution.traced || !slices.any(|slice| is_other(slice)) {
         return Verdict::Found(found);
     }
     let mut kept: Vec<Claim> = Vec::with_capacity(claims.len());
@@ -72,7 +80,8 @@ pub(crate) fn without_queues(
         }
     }
     if kept.is_empty() && !claims.is_empty() {
-        let text = "what it would explain is time in which requests wait for a place".to_owned();
+        let text =
+            "what it would explain is time in which requests wait for something else".to_owned();
         return Verdict::Absent(text);
     }
     *claims = kept;

@@ -8,7 +8,7 @@ use slowpath_core::nanos::{MILLISECOND, Span};
 use slowpath_core::spread::{Spread, map};
 
 use crate::case::{Case, EndpointCase};
-use crate::cell::{checked, without_queues};
+use crate::cell::{checked, without_others};
 use crate::detectors::{Entry, Examine};
 use crate::diagnosis::{Culprit, EPISODES_MAX, Finding, Grade, Place, Prediction, Unexplained};
 use crate::figures::{round, share};
@@ -68,7 +68,7 @@ impl Answer {
         };
         let endpoints = case.endpoints.iter();
         let judged = |e| {
-            let verdict = without_queues(case, e, entry, or_by_rule(e, examine(e)));
+            let verdict = without_others(case, e, entry, or_by_rule(e, examine(e)));
             checked(case, e, entry, verdict)
         };
         let endpoints = endpoints.map(|e| worth(judged(e))).collect();

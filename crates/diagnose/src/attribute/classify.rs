@@ -131,13 +131,8 @@ impl<'c, 'r> Classifier<'c, 'r> {
     /// The slices of a request.
     pub(super) fn path(&mut self, walked: &Walked) -> Path {
         let own = self.calls.own(self.inside, walked);
-        // Of a loop it is not sure which of the calls under way are this request's.
-        let is_sure = own.whole || !self.inside.loops.has(walked.joined.reader);
-        let calls = if is_sure {
-            settled(&own.calls)
-        } else {
-            Vec::new()
-        };
+        let calls = settled(&own.calls);
+        let is_shared = self.inside.loops.has(walked.joined.reader) || self.inside.parks(walked);
         let mut slices: Vec<Slice> = Vec::with_capacity(walked.pieces.len());
         for piece in &walked.pieces {
             let hops = self.inside.chains.hops(piece.chain);
@@ -158,14 +153,16 @@ impl<'c, 'r> Classifier<'c, 'r> {
             }
             let seen = self.seen(walked, piece, &hops);
             let mut at = cut;
-            if is_open(&seen, piece) {
+            // A loop is woken up by replies to all of its requests.
+            let by_any = is_shared && seen.state == State::Reply && piece.segment == Phase::Service;
+            if by_any || is_open(&seen, piece) {
                 for part in during(&calls, piece) {
                     let (begin, end) = (part.begin.max(at), part.end.min(piece.end));
                     if begin >= end {
                         continue;
                     }
                     self.push(&mut slices, piece, (at, begin), &seen);
-                    let reply = self.reply(part.socket, (begin, end));
+                    let reply = self.reply(part.socket, (part.begin, part.end));
                     self.push(&mut slices, piece, (begin, end), &reply);
                     at = end;
                 }
@@ -173,7 +170,7 @@ impl<'c, 'r> Classifier<'c, 'r> {
             self.push(&mut slices, piece, (at, piece.end), &seen);
         }
         self.lay_counters_over(&mut slices);
-        for call in own.calls.iter().filter(|_| is_sure) {
+        for call in own.calls {
             let spans = self
                 .held_back
                 .get(&call.socket)

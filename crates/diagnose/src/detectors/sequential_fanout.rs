@@ -12,7 +12,7 @@ use crate::detectors::{Detector, Examine};
 use crate::diagnosis::{Culprit, Grade, Place, Phase, Source};
 use crate::predict::without_waits;
 use crate::trace::calls::rows::{CALLS_LEAST, Row, is_fanout, longest_row};
-use crate::trace::calls::{Asked, Calls};
+use crate::trace::calls::{Asked, Calls, Own};
 use crate::trace::inside::{Walked, summed};
 use crate::trace::looked::Looked;
 use crate::verdict::{Amount, Claim, Found, Verdict, evidence, human, percent};
@@ -119,15 +119,15 @@ impl Met {
         let mut met = Self::default();
         for walked in &looked.join.walked {
             let own = calls.own(looked.inside, walked);
-            if own.whole {
-                met.take(looked, calls, walked, &own.calls);
-            }
+            met.take(looked, calls, walked, &own);
         }
         met
     }
 
-    fn take(&mut self, looked: &Looked<'_>, calls: &Calls, walked: &Walked, own: &[&Asked]) {
+    fn take(&mut self, looked: &Looked<'_>, calls: &Calls, walked: &Walked, own: &Own<'_>) {
         let joined = &walked.joined;
+        let is_whole = own.whole;
+        let own = &own.calls[..];
         let row = |calls: &[&Asked]| {
             let row = longest_row(calls)?;
             Some((is_fanout(&row, joined.latency_ns()), row))
@@ -145,6 +145,10 @@ impl Met {
         let is_row = |row: &Option<(bool, Vec<Asked>)>| row.as_ref().is_some_and(|row| row.0);
         if !is_row(&kept) && old.len() < own.len() && is_row(&row(own)) {
             self.connect += 1;
+            return;
+        }
+        // A row is one, whatever was asked beside it.
+        if !is_whole && !is_row(&kept) {
             return;
         }
         self.known[usize::from(walked.slow)] += 1;

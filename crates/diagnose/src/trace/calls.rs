@@ -1,13 +1,13 @@
 //! What the target asked of others, by its own connections: from the first byte that it wrote to the
 //! last of the reply.
 //!
-//! A thread that serves one connection at a time asks for the request that it has in hand. A loop, or
+//! A thread that serves one connection at a time asks for the request that it serves. A loop, or
 //! a runtime that parks what waits in user space, asks for many at once: what belongs to which is then
 //! known of requests that have the target for themselves. So it is of a thread that talks to others for
 //! those that serve. A loop asks again, or answers, when it has read a reply: if what it read before each
-//! step leads back to the request, the steps are the request's (`steps`). Of others the call alone is known whose
-//! reply was read last, by the thread that answered at once, without anything else in between. Whom the target asks
-//! as much when it has no request is nobody's.
+//! step leads back to the request, the steps are the request's (`steps`). Of the others a call is the request's that it
+//! fits in time, if it fits no other (`owner`), and the one whose reply was read last, by the thread that answered at
+//! once, without anything else in between. What the target asks as often when it has no request belongs to none.
 //!
 //! What is asked of a resolver is a call like any other, and is kept apart: names are looked up on the way
 //! to somebody else.
@@ -17,6 +17,7 @@ mod background;
 pub(crate) mod lines;
 pub(crate) mod lookups;
 pub(crate) mod names;
+mod owner;
 pub(crate) mod questions;
 pub(crate) mod rows;
 mod settled;
@@ -31,6 +32,7 @@ use slowpath_core::trace::{RESOLVER_PORTS, Role};
 
 pub(crate) use settled::{Part, during, settled};
 
+use self::owner::Owners;
 use super::index::{Mark, TrafficKind};
 use super::inside::{Inside, Walked};
 use super::join::WRITE_TOLD_LATE_NS;
@@ -77,6 +79,8 @@ pub(crate) struct Calls {
     background: BTreeSet<SocketAddr>,
     /// Whether anybody is asked who is no resolver.
     are_others: bool,
+    /// For which requests calls were made, where threads do not say.
+    owners: Owners,
 }
 
 /// What a request asked of others.
@@ -111,6 +115,7 @@ impl Calls {
         };
         let background = background::of(case, &index.blocks, &all);
         let are_others = all.iter().any(|call| !is_resolver(call.remote));
+        let owners = Owners::of(case, inside, &all, &background);
         Self {
             all,
             by_thread,
@@ -118,6 +123,7 @@ impl Calls {
             alone,
             background,
             are_others,
+            owners,
         }
     }
 
@@ -170,14 +176,25 @@ impl Calls {
         }
         let (begin, end) = joined.part(Phase::Service);
         let first = self.all.partition_point(|call| call.end < begin);
-        let calls = self.all[first..].iter().take_while(|call| call.end <= end);
-        let mut calls: Vec<&Asked> = calls.filter(|call| call.begin >= begin).collect();
-        let all = calls.len();
-        calls.retain(|call| !self.background.contains(&call.remote));
-        let whole = alone && calls.len() == all;
-        if !alone {
-            calls = self.last_step(inside, walked).into_iter().collect();
+        let calls = (first..self.all.len()).take_while(|&call| self.all[call].end <= end);
+        let within: Vec<usize> = calls
+            .filter(|&call| self.all[call].begin >= begin)
+            .collect();
+        let is_background = |&call: &usize| self.background.contains(&self.all[call].remote);
+        if alone {
+            let own = within.iter().filter(|call| !is_background(call));
+            let calls: Vec<&Asked> = own.map(|&call| &self.all[call]).collect();
+            let whole = calls.len() == within.len();
+            return Own { calls, whole };
         }
+        let own = self.owners.calls(joined.sample);
+        let mut calls: Vec<&Asked> = own.iter().map(|&call| &self.all[call]).collect();
+        let last = self.last_step(inside, walked);
+        if let Some(last) = last.filter(|last| !calls.contains(last)) {
+            calls.push(last);
+        }
+        calls.sort_unstable_by_key(|call| (call.end, call.begin, call.socket));
+        let whole = within.iter().all(|&call| self.owners.is_known(call));
         Own { calls, whole }
     }
 
@@ -232,7 +249,7 @@ impl Calls {
         self.alone.binary_search(&walked.joined.sample).is_ok()
     }
 
-    /// Whether something else than these calls was asked on their connections meanwhile.
+    /// Whether something else than these calls was asked on their connections meanwhile, and it is not known for which request.
     pub(crate) fn are_shared(&self, calls: &[Asked]) -> bool {
         let (Some(first), Some(last)) = (calls.first(), calls.last()) else {
             return false;
@@ -241,10 +258,12 @@ impl Calls {
         let meanwhile = sockets.iter().map(|socket| {
             let own = self.by_socket.get(socket).map_or(&[][..], Vec::as_slice);
             let from = own.partition_point(|&place| self.all[place].end <= first.begin);
-            let own = own[from..].iter().map(|&place| &self.all[place]);
-            own.take_while(|call| call.begin < last.end).count()
+            let own = own[from..].iter();
+            let own = own.take_while(|&&place| self.all[place].begin < last.end);
+            own.filter(|&&place| !self.owners.is_known(place) && !calls.contains(&self.all[place]))
+                .count()
         });
-        meanwhile.sum::<usize>() > calls.len()
+        meanwhile.sum::<usize>() > 0
     }
 
     /// The call whose reply the thread read that answered the request, just before it did: between the two it

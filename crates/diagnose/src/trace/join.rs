@@ -14,7 +14,7 @@ use crate::diagnosis::Phase;
 
 /// How much later than the client has read the answer the server's write may be told to have
 /// happened: it is recorded when the call returns, and on one host the client may be faster.
-pub(super) const WRITE_TOLD_LATE_NS: u64 = 2_000_000;
+pub(crate) const WRITE_TOLD_LATE_NS: u64 = 2_000_000;
 
 /// A request with what the server did for it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -10,17 +10,20 @@ use slowpath_core::trace::{Call, NO_STACK, is_unix};
 use super::{Classifier, Seen};
 use crate::overlap::merged;
 use crate::trace::calls::Calls;
-use crate::trace::index::{Off, State as Doing, TrafficKind};
+use crate::trace::index::{Off, Slice as Did, State as Doing, TrafficKind};
 use crate::trace::inside::{Inside, Walked};
+use crate::trace::join::WRITE_TOLD_LATE_NS;
 use crate::trace::pieces::{Hop, Piece};
 
 /// For so long an acknowledgement is delayed: 40 ms at least less a jiffy, and less than 200 ms (`TCP_DELACK_MIN` and
 /// `TCP_DELACK_MAX`, include/net/tcp.h).
 const DELAYED_NS: RangeInclusive<u64> = 36_000_000..=190_000_000;
 
+/// So many sessions that wait in front of each other are followed: a lock's queue is rarely longer.
+const SESSIONS_MOST: usize = 8;
 /// On one host data arrives within this …
 const AT_ONCE_NS: u64 = 5_000_000;
-/// … for this share of what is written at least, where arrivals are recorded: of two pieces the first.
+/// … for this share of what arrives at least: of two pieces the first.
 const AT_ONCE_LEAST: f64 = 0.3;
 
 impl Classifier<'_, '_> {
@@ -43,44 +46,54 @@ impl Classifier<'_, '_> {
     }
 
     /// The session that keeps a thread of another program waiting: that one waits for most of a time until another thread of its
-    /// program wakes it up, and that one waits for its own client until then: it has a transaction open.
-    fn open_transaction(&self, tid: u32, (begin, end): (u64, u64)) -> Option<u32> {
+    /// program wakes it up, and for most of that time this one, or those that it waited for itself, wait for their own
+    /// clients: they have a transaction open.
+    fn open_transaction(&self, tid: u32, span: (u64, u64)) -> Option<u32> {
+        let (first, waited) = self.session_before(tid, span)?;
+        if 2 * (waited.1 - waited.0) <= span.1 - span.0 {
+            return None;
+        }
+        let (mut session, mut open_ns) = (first, 0);
+        for _ in 0..SESSIONS_MOST {
+            open_ns += self.open_ns(session, waited);
+            if 2 * open_ns > waited.1 - waited.0 {
+                return Some(first);
+            }
+            session = self.session_before(session, waited)?.0;
+        }
+        None
+    }
+
+    /// The thread of the same program that ends the longest wait of a thread in a time, and when that wait is.
+    fn session_before(&self, tid: u32, (begin, end): (u64, u64)) -> Option<(u32, (u64, u64))> {
         let inside = self.inside;
         if inside.trace().parks(tid) {
             return None;
         }
         let offs = inside.index.offs(tid, begin, end);
-        let within = |off: &Off| off.end.min(end).saturating_sub(off.begin.max(begin));
-        let longest = offs.iter().max_by_key(|off| within(off))?;
+        let within = |off: &Off| (off.begin.max(begin), off.end.min(end));
+        let length = |off: &Off| within(off).1.saturating_sub(within(off).0);
+        let longest = offs.iter().max_by_key(|off| length(off))?;
         let holder = longest.woken_by()?;
         let is_session = holder != tid
             && inside.process_name(holder) == inside.process_name(tid)
             && !inside.is_targets(holder)
-            && 2 * within(longest) > end - begin;
-        // It has answered its client and waits for what that one says next.
-        let middle = longest.begin + (longest.end - longest.begin) / 2;
-        let has_answered = || {
-            let last = inside.index.last_mark(holder, middle);
-            last.is_some_and(|mark| mark.wrote && inside.serves(mark.socket))
-        };
-        let is_open =
-            || has_answered() && self.waits_for_data(holder, (longest.begin, longest.end));
-        (is_session && is_open()).then_some(holder)
+            && length(longest) > 0;
+        is_session.then(|| (holder, within(longest)))
     }
 
-    /// Whether a thread waits for data for most of a time.
-    fn waits_for_data(&self, tid: u32, (begin, end): (u64, u64)) -> bool {
-        let slices = self.inside.index.slices(tid, begin, end);
-        let waits = slices.iter().filter(|slice| match slice.state {
-            Doing::Blocked(off) => {
-                matches!(
-                    self.inside.stacks.call_in(off),
-                    Some(Call::Read | Call::Poll)
-                )
-            }
-            _ => false,
-        });
-        2 * waits.map(|slice| slice.end - slice.begin).sum::<u64>() > end - begin
+    /// For how long of a time a session has answered its client, and waits for what that one says next.
+    fn open_ns(&self, session: u32, (begin, end): (u64, u64)) -> u64 {
+        let inside = self.inside;
+        let has_answered = |at: u64| {
+            let last = inside.index.last_mark(session, at);
+            last.is_some_and(|mark| mark.wrote && inside.serves(mark.socket))
+        };
+        let slices = inside.index.slices(session, begin, end);
+        let open = slices
+            .iter()
+            .filter(|slice| waits_for_data(inside, slice) && has_answered(slice.end));
+        open.map(|slice| slice.end - slice.begin).sum()
     }
 
     /// A request waits for a thread of another program. If that one waits in turn for a thread of the target which
@@ -136,6 +149,21 @@ impl Classifier<'_, '_> {
     }
 }
 
+/// Whether a thread waits for data.
+fn waits_for_data(inside: &Inside<'_>, slice: &Did<'_>) -> bool {
+    match slice.state {
+        Doing::Blocked(off) => matches!(inside.stacks.call_in(off), Some(Call::Read | Call::Poll)),
+        _ => false,
+    }
+}
+
+/// Whether a thread waits for data for most of a time.
+fn has_waited(inside: &Inside<'_>, tid: u32, (begin, end): (u64, u64)) -> bool {
+    let slices = inside.index.slices(tid, begin, end);
+    let waits = slices.iter().filter(|slice| waits_for_data(inside, slice));
+    2 * waits.map(|slice| slice.end - slice.begin).sum::<u64>() > end - begin
+}
+
 /// When data was on its way between the target and another server on this host, in either direction, for as long as an
 /// acknowledgement is delayed: the sender had written it, and its kernel kept it until what was sent before was acknowledged.
 pub(super) fn held_back(inside: &Inside<'_>, calls: &Calls) -> BTreeMap<u32, Vec<Span>> {
@@ -154,12 +182,18 @@ pub(super) fn held_back(inside: &Inside<'_>, calls: &Calls) -> BTreeMap<u32, Vec
                 let own = sockets.traffic(end).iter();
                 own.filter(move |t| t.kind == kind).map(|t| t.at)
             };
+            let wrote: Vec<u64> = of(from, TrafficKind::Wrote).collect();
             let arrivals: Vec<u64> = of(to, TrafficKind::Arrived).collect();
-            let next = |wrote: u64| {
-                let next = arrivals.partition_point(|&at| at < wrote);
-                arrivals.get(next).map(|&at| (wrote, at))
+            let at_once = |&&at: &&u64| {
+                let first = wrote.partition_point(|&wrote| wrote < at - AT_ONCE_NS.min(at));
+                wrote
+                    .get(first)
+                    .is_some_and(|&wrote| wrote < at + WRITE_TOLD_LATE_NS)
             };
-            let ways: Vec<(u64, u64)> = of(from, TrafficKind::Wrote).filter_map(next).collect();
+            let count = arrivals.iter().filter(at_once).count();
+            if (count as f64) < AT_ONCE_LEAST * arrivals.len() as f64 {
+                continue;
+            }
             let is_second = |wrote: u64| {
                 let own = sockets.traffic(from);
                 let before = own[..own.partition_point(|t| t.at < wrote)]
@@ -169,15 +203,26 @@ pub(super) fn held_back(inside: &Inside<'_>, calls: &Calls) -> BTreeMap<u32, Vec
                     t.kind == TrafficKind::Wrote && wrote - t.at < *DELAYED_NS.start()
                 })
             };
-            // What is sent in pieces arrives at once, but for the last piece. Where nothing does, arrivals are not recorded.
-            let at_once = ways.iter().filter(|(wrote, at)| at - wrote < AT_ONCE_NS);
-            if (at_once.count() as f64) < AT_ONCE_LEAST * ways.len() as f64 {
-                continue;
-            }
-            let held = ways
-                .into_iter()
-                .filter(|(wrote, at)| DELAYED_NS.contains(&(at - wrote)) && is_second(*wrote));
-            spans.extend(held.map(|(wrote, at)| Span::new(Nanos::new(wrote), Nanos::new(at))));
+            // What arrives now was written last then, and lay in the sender's kernel since. Not every arrival is recorded:
+            // a thread that waits for data reads it as soon as it is there.
+            let held = sockets.traffic(to).iter().filter_map(|t| {
+                let last = wrote
+                    .partition_point(|&wrote| wrote <= t.at)
+                    .checked_sub(1)?;
+                let wrote = wrote[last];
+                let way = (wrote, t.at);
+                // The piece before may be read after this one was written.
+                let later = || sockets.between(to, wrote + AT_ONCE_NS, t.at + 1);
+                let is_first = || later().first() == Some(t);
+                let arrives = || match t.kind {
+                    TrafficKind::Arrived => true,
+                    TrafficKind::Read => is_first() && has_waited(inside, t.tid, way),
+                    TrafficKind::Wrote => false,
+                };
+                (DELAYED_NS.contains(&(t.at - wrote)) && is_second(wrote) && arrives())
+                    .then(|| Span::new(Nanos::new(wrote), Nanos::new(t.at)))
+            });
+            spans.extend(held);
         }
         spans.sort_unstable_by_key(|span| span.begin);
         all.insert(socket, merged(spans));
