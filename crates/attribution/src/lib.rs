@@ -15,4 +15,4 @@ pub mod words;
 pub use breakdown::{Breakdown, Line, breakdown};
 pub use mass::{Mass, RuledOut, StateSet};
 pub use slice::{Actor, Basis, CpuUser, DiskUse, Holder, Path, Phase, Place, Reason, Slice, State};
-pub use stations::{Fit, Visit, fit, fit_behind};
+pub use stations::{Fit, Visit, fit, fit_behind, fit_places_of};

@@ -5,7 +5,7 @@ mod kind;
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use slowpath_attribution::stations::{Fit, Visit, fit, fit_behind};
+use slowpath_attribution::stations::{Fit, Visit, fit, fit_behind, fit_places_of};
 use slowpath_attribution::words;
 use slowpath_attribution::{Actor, Basis, Holder, Path, Phase, Place, Reason, Slice, State};
 use slowpath_core::nanos::{Nanos, Span};
@@ -88,6 +88,7 @@ impl Station {
                 *one
             };
             fits.extend(fit_behind(&visits, class as u16));
+            fits.extend(fit_places_of(&visits, class as u16));
         }
         let worth = |fit: &Fit| fit.explained - fit.error_ratio;
         let best = fits
