@@ -152,7 +152,8 @@ fn fit_by(visits: &[Visit], held: Held) -> Option<Fit> {
     let queued = (0..visits.len())
         .filter(|&i| at[i] > visits[i].arrival)
         .count();
-    if queued < QUEUED_LEAST || undershoots(visits, &at, resolution_ns) {
+    let drains = || held == Held::ByAll && undershoots(visits, &at, resolution_ns);
+    if queued < QUEUED_LEAST || drains() {
         return None;
     }
     let (explained, held_by) = (explained(visits, &at), held_by(visits, &at));

@@ -314,8 +314,8 @@ impl<'c, 'r> Classifier<'c, 'r> {
         // What is not read yet while its reader runs waits for that thread, whatever runtime it is.
         let runs = matches!(piece.leaf.kind, LeafKind::Cpu | LeafKind::Ready(_)) && hops.len() <= 1;
         let unread = piece.segment == Phase::Unread && runs && (is_loop || parks);
-        // A runtime that is stopped serves no request, whatever the request waits for besides.
-        let is_stopped = rest.state == State::Paused;
+        // A runtime that is stopped, or whose thread may not run, serves no request, whatever the request waits for besides.
+        let is_stopped = matches!(rest.state, State::Paused | State::Interpreter);
         // A worker of an executor that waits in the kernel for one task keeps its others waiting; Go hands these to another
         // thread.
         let runtime = self.inside.trace().process_of(first).map(|p| p.runtime);
