@@ -162,24 +162,51 @@ const fn waits(activity: State) -> bool {
 /// The causes that what a station shows fits as well as the one that is named: the kind of its places is known from nothing
 /// but how many there are.
 pub(crate) fn or(case: &Case<'_>, endpoint: &EndpointCase, cause: &str) -> Vec<String> {
-    let station = endpoint.attribution(case).station.as_ref();
     let name = |place: StationPlace| match place {
         StationPlace::Connections => Some(name::CONNECTION_POOL_EXHAUSTION),
         StationPlace::Permits => Some(name::CONCURRENCY_LIMIT),
         _ => None,
     };
-    let of = station.filter(|s| name(s.place) == Some(cause));
-    let other = of.and_then(|s| name(s.or?));
+    let attribution = endpoint.attribution(case);
+    let other = attribution
+        .station
+        .as_ref()
+        .and_then(|station| match station.place {
+            StationPlace::One if DESCRIBED.contains(&cause) => {
+                is_station(case, endpoint, cause).then_some(name::CONCURRENCY_LIMIT)
+            }
+            place if name(place) == Some(cause) => name(station.or?),
+            _ => None,
+        });
     other.map(str::to_owned).into_iter().collect()
+}
+
+/// What a finding says of a cause that fits as well.
+fn or_words(other: &str) -> String {
+    if other == name::CONCURRENCY_LIMIT {
+        format!("; or it is {other}, of one place")
+    } else {
+        format!("; or it is {other}: as many connections are in use as places")
+    }
+}
+
+/// Whether the rule of a cause matches time in which requests wait for the station that was found.
+pub(crate) fn is_station(case: &Case<'_>, endpoint: &EndpointCase, cause: &str) -> bool {
+    let attribution = endpoint.attribution(case);
+    let Some(station) = &attribution.station else {
+        return false;
+    };
+    let mut slices = attribution.paths.iter().flat_map(|path| &path.slices);
+    slices.any(|slice| slice.state == State::Queued(station.place) && matches(cause, slice))
 }
 
 /// Whether the kind of place that a cause stands for is known from nothing but how many there are: then it rules out no other
 /// cause of waiting for a place.
-pub(crate) fn is_one_of_several(cause: &str) -> bool {
+pub(crate) fn is_one_of_several(case: &Case<'_>, endpoint: &EndpointCase, cause: &str) -> bool {
     matches!(
         cause,
         name::CONCURRENCY_LIMIT | name::CONNECTION_POOL_EXHAUSTION
-    )
+    ) || !or(case, endpoint, cause).is_empty()
 }
 
 /// Whether a slice is what the rule of a cause matches.
@@ -255,8 +282,7 @@ pub(crate) fn found(case: &Case<'_>, endpoint: &EndpointCase, cause: &str) -> Op
             attribution.phrase(&line),
             rule.remedy,
             match &or(case, endpoint, cause)[..] {
-                [other, ..] =>
-                    format!("; or it is {other}: as many connections are in use as places"),
+                [other, ..] => or_words(other),
                 [] => String::new(),
             }
         ),

@@ -39,7 +39,8 @@ impl Answer {
         // the cause.
         let or_by_rule = |endpoint: &EndpointCase, verdict: Verdict| {
             let by_rule = match &verdict {
-                Verdict::Lead { .. } => None,
+                // Whether it is a lock that is waited for, or work that was handed on, a station shows.
+                Verdict::Lead { .. } if !rules::is_station(case, endpoint, entry.name) => None,
                 _ => rules::found(case, endpoint, entry.name),
             };
             match (by_rule, claimed_ns(&verdict)) {
@@ -254,7 +255,7 @@ impl<'a, 'r> Trial<'a, 'r> {
                 if let Some(Verdict::Found(found)) = answer.endpoints.get(position)
                     && matches!(weights.get(position), Some(Weight::Named))
                     && found.grade == Grade::Supported
-                    && !rules::is_one_of_several(answer.entry.name)
+                    && !rules::is_one_of_several(self.case, endpoint, answer.entry.name)
                     && let Amount::Claims(own) = &found.amount
                 {
                     let of_replies = answer.entry.name == SLOW_DEPENDENCY;

@@ -1,11 +1,14 @@
 //! Processes of the target end under load and others take their place: what they had in hand is
 //! lost, or waits until the new one serves.
 
+mod firsts;
+
 use slowpath_attribution::StateSet;
 use slowpath_core::nanos::{SECOND, Span};
 use slowpath_core::sample::Outcome;
 use slowpath_core::samples::SampleRef;
 use slowpath_core::stats::quantile::type_1;
+use self::firsts::Firsts;
 use crate::case::{Case, EndpointCase};
 use crate::detectors::{Detector, Examine};
 use crate::diagnosis::{Culprit, Evidence, Grade, Place, Source};
@@ -44,6 +47,9 @@ fn examine(case: &Case<'_>, endpoint: &EndpointCase) -> Verdict {
             return Verdict::Absent("no request failed or was slow".to_owned());
         }
         return Verdict::Blind { missing, remedy };
+    }
+    if let Some(firsts) = Firsts::of(case, endpoint) {
+        return firsts.found(case, endpoint);
     }
     let restarts = restarts(case);
     if restarts.is_empty() {

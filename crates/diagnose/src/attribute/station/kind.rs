@@ -4,7 +4,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::SocketAddr;
 
-use slowpath_core::trace::{Call, is_unix};
+use slowpath_core::trace::{Call, Runtime, is_unix};
 
 use crate::case::Case;
 use crate::trace::calls::Asked;
@@ -34,6 +34,10 @@ const PROXIES: &[&str] = &[
 const WAITS_MOST: usize = 200;
 /// … which is this share: what is between two jobs of one thread is the rest.
 const BUSY_LEAST: f64 = 0.8;
+/// So many instants of the whole run say when there is least to do …
+const INSTANTS: u64 = 400;
+/// … and there a thread of a pool mostly stands where it waits for a job.
+const AT_REST_LEAST: f64 = 0.5;
 
 /// The program that serves the target over sockets, a process of its own or a dependency on this host, if as many of
 /// its threads do as the station has places: they are what requests wait for. A dependency that is asked by no more at once
@@ -70,9 +74,10 @@ pub(super) fn workers(
     counts.find(|(_, count)| (least..=most).contains(count) && *count > 1)
 }
 
-/// How many threads that serve no connection themselves are at work in nearly all waits, behind threads that hand work over:
-/// event loops, and runtimes that park. One that sleeps or waits for a lock is not at work.
+/// How many threads that serve no connection themselves are at work in nearly all waits, and at rest when there is least to do,
+/// behind threads that hand work over: event loops, and runtimes that park.
 pub(super) fn blocking(
+    case: &Case<'_>,
     inside: &Inside<'_>,
     serving: &BTreeSet<u32>,
     waits: &[(u64, u64)],
@@ -83,29 +88,79 @@ pub(super) fn blocking(
         return None;
     }
     let every = waits.len().div_ceil(WAITS_MOST).max(1);
-    let middles: Vec<u64> = waits
-        .iter()
-        .step_by(every)
-        .map(|(begin, end)| begin + (end - begin) / 2)
-        .collect();
-    let is_at_work = |tid: u32, at: u64| {
-        let slices = inside.index.slices(tid, at, at.saturating_add(1));
-        slices.first().is_some_and(|slice| match slice.state {
-            Doing::Run | Doing::Ready(_) => true,
-            Doing::Blocked(off) => !matches!(
-                inside.stacks.call_in(off),
-                None | Some(Call::Futex | Call::Poll | Call::Sleep)
-            ),
-            Doing::Gone | Doing::Unknown => false,
-        })
-    };
+    let waits = waits.iter().step_by(every);
+    let waits: Vec<u64> = waits.map(|(begin, end)| begin + (end - begin) / 2).collect();
+    let quiet = quiet(case, inside);
     let is_busy = |tid: &u32| {
-        let busy = middles.iter().filter(|&&at| is_at_work(*tid, at)).count();
-        busy as f64 >= BUSY_LEAST * middles.len().max(1) as f64
+        let Some((rest, share)) = most(quiet.iter().map(|&at| Stands::at(inside, *tid, at))) else {
+            return false;
+        };
+        let at_work = waits
+            .iter()
+            .filter(|&&at| !matches!(Stands::at(inside, *tid, at), s if s == rest || s == Stands::Nowhere));
+        share >= AT_REST_LEAST
+            && matches!(rest, Stands::Blocked(..))
+            && at_work.count() as f64 >= BUSY_LEAST * waits.len().max(1) as f64
     };
     let tids = inside.index.tids();
-    let others = tids.filter(|&tid| inside.is_targets(tid) && !serving.contains(&tid));
+    // A thread of Go is of no pool: it runs whatever is ready.
+    let is_go = |tid: u32| trace.process_of(tid).is_some_and(|p| p.runtime == Runtime::Go);
+    let others =
+        tids.filter(|&tid| inside.is_targets(tid) && !serving.contains(&tid) && !is_go(tid));
     Some(others.filter(is_busy).count() as u32).filter(|&count| count > 0)
+}
+
+/// Where a thread stands at an instant.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Stands {
+    /// It is not known, or not there.
+    Nowhere,
+    /// It runs, or could.
+    Runs,
+    /// It waits in a call, about what, and with this stack.
+    Blocked(Option<Call>, u64, u32),
+}
+
+impl Stands {
+    fn at(inside: &Inside<'_>, tid: u32, at: u64) -> Self {
+        let slices = inside.index.slices(tid, at, at.saturating_add(1));
+        slices.first().map_or(Self::Nowhere, |slice| match slice.state {
+            Doing::Run | Doing::Ready(_) => Self::Runs,
+            Doing::Blocked(off) => Self::Blocked(inside.stacks.call_in(off), off.about, off.stack),
+            Doing::Gone | Doing::Unknown => Self::Nowhere,
+        })
+    }
+}
+
+/// What occurs most often, and its share.
+fn most(all: impl Iterator<Item = Stands>) -> Option<(Stands, f64)> {
+    let mut counts: BTreeMap<Stands, usize> = BTreeMap::new();
+    for stands in all {
+        *counts.entry(stands).or_default() += 1;
+    }
+    let sum: usize = counts.values().sum();
+    let most = counts.into_iter().max_by_key(|(_, count)| *count)?;
+    Some((most.0, most.1 as f64 / sum as f64))
+}
+
+/// The quarter of so many instants in which the fewest requests are under way.
+fn quiet(case: &Case<'_>, inside: &Inside<'_>) -> Vec<u64> {
+    let samples = case.record.samples.iter();
+    let spans = samples.filter_map(|s| Some((s.sent()?.get(), s.done().get())));
+    let (mut begins, mut ends): (Vec<u64>, Vec<u64>) = spans.unzip();
+    begins.sort_unstable();
+    ends.sort_unstable();
+    let under_way = |at: &u64| {
+        begins.partition_point(|begin| begin <= at) - ends.partition_point(|end| end <= at)
+    };
+    let step = (inside.traced_ns() / INSTANTS).max(1) as usize;
+    let blocks = inside.index.blocks.iter();
+    let mut all: Vec<u64> = blocks
+        .flat_map(|block| (block.span.begin.get()..block.span.end.get()).step_by(step))
+        .collect();
+    all.sort_by_key(under_way);
+    all.truncate(all.len().div_ceil(4));
+    all
 }
 
 /// Connections to another server that may be the places of a station.

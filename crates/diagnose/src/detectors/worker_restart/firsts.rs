@@ -1,0 +1,111 @@
+//! First requests of processes that began under load: a worker that takes the place of another loads and compiles its
+//! program when it is asked for the first time.
+
+use std::collections::BTreeSet;
+
+use slowpath_core::nanos::{SECOND, Span};
+
+use crate::case::{Case, EndpointCase};
+use crate::diagnosis::{Culprit, Grade, Phase, Place, Source};
+use crate::predict::without_claims;
+use crate::trace::inside::Inside;
+use crate::verdict::{Amount, Claim, Found, Verdict, evidence, human};
+
+/// Processes that serve in the first second of the trace, or are older than those, were there before.
+const BEFORE_NS: u64 = SECOND;
+/// Fewer new processes are no habit of the server.
+const WORKERS_LEAST: usize = 10;
+/// At least this share of the slow requests are first ones, and of the first ones slow: where others are slow as well it is
+/// something else, and workers that are ready when they begin cost nothing.
+const MOST: f64 = 0.5;
+
+/// The slow requests of an endpoint that are the first of a process.
+pub(super) struct Firsts {
+    /// Their positions in the record, ascending.
+    slow: Vec<u32>,
+    /// Of so many slow requests that were joined with a process.
+    of: usize,
+    /// Processes that began under load and served.
+    workers: usize,
+}
+
+impl Firsts {
+    /// Finds them; `None` without a trace, or if they are not most of what is slow.
+    pub(super) fn of(case: &Case<'_>, endpoint: &EndpointCase) -> Option<Self> {
+        let inside = case.inside()?;
+        let firsts = firsts(inside);
+        let is_slow = |sample: &u32| endpoint.split.slow.binary_search(sample).is_ok();
+        let joined = &inside.of_endpoint(endpoint).joined;
+        let own: Vec<u32> = joined
+            .iter()
+            .map(|joined| joined.sample)
+            .filter(|sample| firsts.contains(sample))
+            .collect();
+        let of = joined.iter().filter(|joined| is_slow(&joined.sample)).count();
+        let slow: Vec<u32> = own.iter().copied().filter(|sample| is_slow(sample)).collect();
+        let is_most = |part: usize, of: usize| part as f64 >= MOST * of.max(1) as f64;
+        let found = slow.len() >= WORKERS_LEAST
+            && is_most(slow.len(), of)
+            && is_most(slow.len(), own.len());
+        found.then(|| Self {
+            slow,
+            of,
+            workers: firsts.len(),
+        })
+    }
+
+    /// The verdict.
+    pub(super) fn found(&self, case: &Case<'_>, endpoint: &EndpointCase) -> Verdict {
+        let usual = endpoint.split.fast_ns.unwrap_or(0);
+        let claim = |&i: &u32| {
+            let sample = case.sample(i);
+            let begin = sample.sent().unwrap_or(sample.ready()).plus(usual);
+            Claim {
+                sample: i,
+                span: Span::new(begin.min(sample.done()), sample.done()),
+            }
+        };
+        let claims: Vec<Claim> = self.slow.iter().map(claim).collect();
+        let sum: u64 = claims.iter().map(|claim| claim.span.len_ns()).sum();
+        let each = sum as f64 / claims.len().max(1) as f64;
+        let text = format!(
+            "{} of {} slow requests that were traced are the first of their process; {} processes that served began \
+             under load",
+            self.slow.len(),
+            self.of,
+            self.workers
+        );
+        Verdict::Found(Found {
+            place: Place::Tail,
+            prediction: without_claims(case, endpoint, Place::Tail, &claims),
+            amount: Amount::Claims(claims),
+            grade: Grade::Supported,
+            summary: format!(
+                "the first request of each new process of the server takes {} longer; let workers live longer, or load \
+                 the program before they are forked",
+                human(each)
+            ),
+            evidence: vec![evidence(Source::Trace, "trace", text)],
+            culprit: Culprit::default(),
+        })
+    }
+}
+
+/// The first requests of processes that began under load.
+fn firsts(inside: &Inside<'_>) -> BTreeSet<u32> {
+    let joined = inside.endpoints.iter().flat_map(|endpoint| &endpoint.joined);
+    let mut all: Vec<(u64, u32, u32)> = joined
+        .filter_map(|joined| {
+            let pid = inside.trace().process_of(joined.reader)?.pid;
+            let read = joined.part(Phase::Service).0;
+            Some((read, pid, joined.sample))
+        })
+        .collect();
+    all.sort_unstable();
+    let until = all.first().map_or(0, |first| first.0) + BEFORE_NS;
+    let (before, after) = all.split_at(all.partition_point(|one| one.0 < until));
+    let youngest = before.iter().map(|one| one.1).max().unwrap_or(u32::MAX);
+    let mut seen = BTreeSet::new();
+    let mut is_first = |one: &&(u64, u32, u32)| one.1 > youngest && seen.insert(one.1);
+    after.iter().filter(|one| is_first(one)).map(|one| one.2).collect()
+}
