@@ -412,7 +412,11 @@ fn update(root: &Path, scratch: &Path) -> Result<(), Trouble> {
                 tiers.push((tier, Kept::first_look(&folder, tier.name()).rows()?));
             }
             tiers.retain(|(_, rows)| !rows.is_empty());
-            batches.push((suite.group.clone(), tiers));
+            batches.push(page::Batch {
+                group: suite.group.clone(),
+                tiers,
+                first_run: fs::read_to_string(folder.join("first-run.md")).ok(),
+            });
         }
         suites.extend(batch);
     }

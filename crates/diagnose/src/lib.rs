@@ -42,6 +42,7 @@ pub mod ledger;
 mod lives;
 mod logs;
 mod modes;
+mod new_workers;
 mod over_repeats;
 mod overlap;
 mod paced;

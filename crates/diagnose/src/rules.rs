@@ -7,7 +7,7 @@ use slowpath_attribution::{Basis, Holder, Line, Phase, Place as StationPlace, Sl
 use slowpath_core::catalogue as name;
 use slowpath_core::nanos::MILLISECOND;
 
-use crate::attribute::EndpointAttribution;
+use crate::attribute::{EndpointAttribution, Station};
 use crate::case::{Case, EndpointCase};
 use crate::diagnosis::{Culprit, Evidence, Grade, Place, Source};
 use crate::predict::without_waits;
@@ -172,8 +172,8 @@ pub(crate) fn or(case: &Case<'_>, endpoint: &EndpointCase, cause: &str) -> Vec<S
         .station
         .as_ref()
         .and_then(|station| match station.place {
-            StationPlace::One if DESCRIBED.contains(&cause) => {
-                is_station(case, endpoint, cause).then_some(name::CONCURRENCY_LIMIT)
+            StationPlace::One => {
+                is_lock_of_one(case, endpoint, cause).then_some(name::CONCURRENCY_LIMIT)
             }
             place if name(place) == Some(cause) => name(station.or?),
             _ => None,
@@ -190,14 +190,15 @@ fn or_words(other: &str) -> String {
     }
 }
 
-/// Whether the rule of a cause matches time in which requests wait for the station that was found.
-pub(crate) fn is_station(case: &Case<'_>, endpoint: &EndpointCase, cause: &str) -> bool {
+/// Whether a cause is that of a lock, and its rule matches time in which requests wait for the only place of a station.
+pub(crate) fn is_lock_of_one(case: &Case<'_>, endpoint: &EndpointCase, cause: &str) -> bool {
+    let one = State::Queued(StationPlace::One);
     let attribution = endpoint.attribution(case);
-    let Some(station) = &attribution.station else {
-        return false;
-    };
+    let is_one = |station: &Station| station.place == StationPlace::One;
     let mut slices = attribution.paths.iter().flat_map(|path| &path.slices);
-    slices.any(|slice| slice.state == State::Queued(station.place) && matches(cause, slice))
+    DESCRIBED.contains(&cause)
+        && attribution.station.as_ref().is_some_and(is_one)
+        && slices.any(|slice| slice.state == one && matches(cause, slice))
 }
 
 /// Whether the kind of place that a cause stands for is known from nothing but how many there are: then it rules out no other

@@ -15,6 +15,17 @@ use super::tier::Tier;
 /// The rows of each tier, by id.
 pub(crate) type Tiers = Vec<(Tier, BTreeMap<String, Row>)>;
 
+/// A batch of first looks.
+#[derive(Debug, Default)]
+pub(crate) struct Batch {
+    /// `first-look/BATCH`.
+    pub(crate) group: String,
+    /// Its rows, of tiers that have some.
+    pub(crate) tiers: Tiers,
+    /// Its `first-run.md`, where it was measured by other means than this program.
+    pub(crate) first_run: Option<String>,
+}
+
 /// What stands for a row that is not there.
 const NOT_MEASURED: &str = "not measured";
 
@@ -28,8 +39,8 @@ const GROUPS: [(&str, &str); 3] = [
 /// What the page is made of.
 #[derive(Debug)]
 pub(crate) struct Page<'a> {
-    /// The results of first looks, by `first-look/BATCH`.
-    pub(crate) batches: Vec<(String, Tiers)>,
+    /// The results of first looks, by name.
+    pub(crate) batches: Vec<Batch>,
     /// Every variant that exists, by its id.
     pub(crate) variants: BTreeMap<String, &'a Variant>,
     /// What is kept for regression, of every tier.

@@ -1,19 +1,17 @@
 //! Processes of the target end under load and others take their place: what they had in hand is
 //! lost, or waits until the new one serves.
 
-mod firsts;
-
 use slowpath_attribution::StateSet;
 use slowpath_core::nanos::{SECOND, Span};
 use slowpath_core::sample::Outcome;
 use slowpath_core::samples::SampleRef;
 use slowpath_core::stats::quantile::type_1;
-use self::firsts::Firsts;
 use crate::case::{Case, EndpointCase};
 use crate::detectors::{Detector, Examine};
 use crate::diagnosis::{Culprit, Evidence, Grade, Place, Source};
 use crate::ledger::NAMED_ERRORS;
 use crate::lives::{Restart, restarts, spans};
+use crate::new_workers::NewWorkers;
 use crate::overlap::{claims_of, coverage, parts, touched};
 use crate::predict::without_claims;
 use crate::verdict::{Amount, Found, Verdict, evidence, human, percent, plural};
@@ -48,8 +46,8 @@ fn examine(case: &Case<'_>, endpoint: &EndpointCase) -> Verdict {
         }
         return Verdict::Blind { missing, remedy };
     }
-    if let Some(firsts) = Firsts::of(case, endpoint) {
-        return firsts.found(case, endpoint);
+    if let Some(new) = NewWorkers::of(case, endpoint) {
+        return new.found(case, endpoint);
     }
     let restarts = restarts(case);
     if restarts.is_empty() {
@@ -73,12 +71,8 @@ fn examine(case: &Case<'_>, endpoint: &EndpointCase) -> Verdict {
 /// Whether it failed as requests do whose server goes away.
 fn is_broken(sample: SampleRef<'_>) -> bool {
     match sample.outcome() {
-        Outcome::Reset
-        | Outcome::Closed
-        | Outcome::Truncated
-        | Outcome::BrokenPipe
-        | Outcome::Refused
-        | Outcome::Timeout => true,
+        Outcome::Reset | Outcome::Closed | Outcome::Truncated | Outcome::BrokenPipe => true,
+        Outcome::Refused | Outcome::Timeout => true,
         Outcome::Status => NOBODY_BEHIND.contains(&sample.status()),
         _ => false,
     }

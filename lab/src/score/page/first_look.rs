@@ -22,8 +22,17 @@ impl Page<'_> {
         if self.batches.is_empty() {
             out.push_str("\nThere is no batch yet.\n");
         }
-        for (group, tiers) in self.batches.iter().rev() {
+        for batch in self.batches.iter().rev() {
+            let (group, tiers) = (&batch.group, &batch.tiers);
             let _ = writeln!(out, "\n### {}", short(group));
+            if let Some(text) = batch.first_run.as_ref().filter(|_| tiers.is_empty()) {
+                let _ = writeln!(
+                    out,
+                    "\n{}\n\nEvery row is in [{group}/first-run.md](../{group}/first-run.md).",
+                    above_rows(text)
+                );
+                continue;
+            }
             let start = format!("{group}/");
             let own = self
                 .variants
@@ -64,6 +73,15 @@ impl Page<'_> {
             }
         }
     }
+}
+
+/// What a published first run says above its rows: figures, conditions and notes, without its heading.
+fn above_rows(first_run: &str) -> String {
+    let lines = first_run.lines().filter(|line| !line.starts_with("# "));
+    let lines: Vec<&str> = lines
+        .take_while(|line| !line.starts_with("| scenario"))
+        .collect();
+    lines.join("\n").trim().to_owned()
 }
 
 fn table(out: &mut String, own: &[(&str, &Variant)], rows: &BTreeMap<String, Row>, start: &str) {

@@ -27,7 +27,7 @@ fn sick(name: &str) -> Variant {
     }
 }
 
-fn page(batches: Vec<(String, Tiers)>, variants: &[(&str, &Variant)], tiers: Tiers) -> String {
+fn page(batches: Vec<Batch>, variants: &[(&str, &Variant)], tiers: Tiers) -> String {
     let variants = variants.iter().map(|(id, one)| ((*id).to_owned(), *one));
     let page = Page {
         batches,
@@ -129,10 +129,11 @@ fn a_first_look_stands_on_top_and_is_published_whole() {
     let (ill, healthy) = (sick("fixed-delay"), Variant::default());
     let [a, b, c, d] = ["a", "b", "c", "d"].map(id);
     let variants = [(a.as_str(), &ill), (&b, &ill), (&c, &healthy), (&d, &ill)];
-    let batches = vec![(
-        start.to_owned(),
-        vec![tier(Tier::T2, &[right, wrong, quiet])],
-    )];
+    let batches = vec![Batch {
+        group: start.to_owned(),
+        tiers: vec![tier(Tier::T2, &[right, wrong, quiet])],
+        first_run: None,
+    }];
     let page = page(batches, &variants, vec![tier(Tier::T2, &[again])]);
     let (first, regression) = page.split_once("\n## Regression\n").unwrap();
     for line in [
@@ -174,4 +175,34 @@ fn alternatives_and_pairs_differ() {
         };
         assert_eq!(expected(&variant), shown);
     }
+}
+
+#[test]
+fn a_batch_that_was_measured_otherwise_shows_what_its_first_run_says() {
+    let first_run = "# Batch two: the first run, whole\n\n3 scenarios.\n\n| figure | value |\n|---|---|\n\
+                     | right cause first | 1 of 2 |\n\n| scenario | expected |\n|---|---|\n| s/a | queueing |\n";
+    let batch = || Batch {
+        group: "first-look/two".to_owned(),
+        first_run: Some(first_run.to_owned()),
+        ..Batch::default()
+    };
+    let shown = page(vec![batch()], &[], Vec::new());
+    let (first, _) = shown.split_once("\n## Regression\n").unwrap();
+    for line in [
+        "### two",
+        "3 scenarios.",
+        "| right cause first | 1 of 2 |",
+        "Every row is in [first-look/two/first-run.md](../first-look/two/first-run.md).",
+    ] {
+        assert!(first.lines().any(|l| l == line), "{line} in {first}");
+    }
+    assert!(
+        !first.contains("s/a") && !first.contains("# Batch two"),
+        "{first}"
+    );
+    // Rows say more.
+    let rows = [row("first-look/two/s/a", Verdict::Right)];
+    let mut measured = batch();
+    measured.tiers = vec![tier(Tier::T2, &rows)];
+    assert!(!page(vec![measured], &[], Vec::new()).contains("3 scenarios.\n\n| figure"));
 }

@@ -89,22 +89,28 @@ pub(super) fn blocking(
     }
     let every = waits.len().div_ceil(WAITS_MOST).max(1);
     let waits = waits.iter().step_by(every);
-    let waits: Vec<u64> = waits.map(|(begin, end)| begin + (end - begin) / 2).collect();
+    let waits: Vec<u64> = waits
+        .map(|(begin, end)| begin + (end - begin) / 2)
+        .collect();
     let quiet = quiet(case, inside);
     let is_busy = |tid: &u32| {
         let Some((rest, share)) = most(quiet.iter().map(|&at| Stands::at(inside, *tid, at))) else {
             return false;
         };
-        let at_work = waits
-            .iter()
-            .filter(|&&at| !matches!(Stands::at(inside, *tid, at), s if s == rest || s == Stands::Nowhere));
+        let at_work = waits.iter().filter(
+            |&&at| !matches!(Stands::at(inside, *tid, at), s if s == rest || s == Stands::Nowhere),
+        );
         share >= AT_REST_LEAST
             && matches!(rest, Stands::Blocked(..))
             && at_work.count() as f64 >= BUSY_LEAST * waits.len().max(1) as f64
     };
     let tids = inside.index.tids();
     // A thread of Go is of no pool: it runs whatever is ready.
-    let is_go = |tid: u32| trace.process_of(tid).is_some_and(|p| p.runtime == Runtime::Go);
+    let is_go = |tid: u32| {
+        trace
+            .process_of(tid)
+            .is_some_and(|p| p.runtime == Runtime::Go)
+    };
     let others =
         tids.filter(|&tid| inside.is_targets(tid) && !serving.contains(&tid) && !is_go(tid));
     Some(others.filter(is_busy).count() as u32).filter(|&count| count > 0)
@@ -124,11 +130,15 @@ enum Stands {
 impl Stands {
     fn at(inside: &Inside<'_>, tid: u32, at: u64) -> Self {
         let slices = inside.index.slices(tid, at, at.saturating_add(1));
-        slices.first().map_or(Self::Nowhere, |slice| match slice.state {
-            Doing::Run | Doing::Ready(_) => Self::Runs,
-            Doing::Blocked(off) => Self::Blocked(inside.stacks.call_in(off), off.about, off.stack),
-            Doing::Gone | Doing::Unknown => Self::Nowhere,
-        })
+        slices
+            .first()
+            .map_or(Self::Nowhere, |slice| match slice.state {
+                Doing::Run | Doing::Ready(_) => Self::Runs,
+                Doing::Blocked(off) => {
+                    Self::Blocked(inside.stacks.call_in(off), off.about, off.stack)
+                }
+                Doing::Gone | Doing::Unknown => Self::Nowhere,
+            })
     }
 }
 

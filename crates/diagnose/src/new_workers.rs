@@ -20,7 +20,7 @@ const WORKERS_LEAST: usize = 10;
 const MOST: f64 = 0.5;
 
 /// The slow requests of an endpoint that are the first of a process.
-pub(super) struct Firsts {
+pub(crate) struct NewWorkers {
     /// Their positions in the record, ascending.
     slow: Vec<u32>,
     /// Of so many slow requests that were joined with a process.
@@ -29,9 +29,9 @@ pub(super) struct Firsts {
     workers: usize,
 }
 
-impl Firsts {
+impl NewWorkers {
     /// Finds them; `None` without a trace, or if they are not most of what is slow.
-    pub(super) fn of(case: &Case<'_>, endpoint: &EndpointCase) -> Option<Self> {
+    pub(crate) fn of(case: &Case<'_>, endpoint: &EndpointCase) -> Option<Self> {
         let inside = case.inside()?;
         let firsts = firsts(inside);
         let is_slow = |sample: &u32| endpoint.split.slow.binary_search(sample).is_ok();
@@ -41,8 +41,15 @@ impl Firsts {
             .map(|joined| joined.sample)
             .filter(|sample| firsts.contains(sample))
             .collect();
-        let of = joined.iter().filter(|joined| is_slow(&joined.sample)).count();
-        let slow: Vec<u32> = own.iter().copied().filter(|sample| is_slow(sample)).collect();
+        let of = joined
+            .iter()
+            .filter(|joined| is_slow(&joined.sample))
+            .count();
+        let slow: Vec<u32> = own
+            .iter()
+            .copied()
+            .filter(|sample| is_slow(sample))
+            .collect();
         let is_most = |part: usize, of: usize| part as f64 >= MOST * of.max(1) as f64;
         let found = slow.len() >= WORKERS_LEAST
             && is_most(slow.len(), of)
@@ -55,7 +62,7 @@ impl Firsts {
     }
 
     /// The verdict.
-    pub(super) fn found(&self, case: &Case<'_>, endpoint: &EndpointCase) -> Verdict {
+    pub(crate) fn found(&self, case: &Case<'_>, endpoint: &EndpointCase) -> Verdict {
         let usual = endpoint.split.fast_ns.unwrap_or(0);
         let claim = |&i: &u32| {
             let sample = case.sample(i);
@@ -91,21 +98,61 @@ impl Firsts {
     }
 }
 
+/// A request with the process that served it, in order of time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+struct Served {
+    read: u64,
+    pid: u32,
+    sample: u32,
+}
+
 /// The first requests of processes that began under load.
 fn firsts(inside: &Inside<'_>) -> BTreeSet<u32> {
-    let joined = inside.endpoints.iter().flat_map(|endpoint| &endpoint.joined);
-    let mut all: Vec<(u64, u32, u32)> = joined
-        .filter_map(|joined| {
-            let pid = inside.trace().process_of(joined.reader)?.pid;
-            let read = joined.part(Phase::Service).0;
-            Some((read, pid, joined.sample))
+    let joined = inside
+        .endpoints
+        .iter()
+        .flat_map(|endpoint| &endpoint.joined);
+    let served = joined.filter_map(|joined| {
+        Some(Served {
+            read: joined.part(Phase::Service).0,
+            pid: inside.trace().process_of(joined.reader)?.pid,
+            sample: joined.sample,
         })
-        .collect();
+    });
+    of_new(served.collect())
+}
+
+/// The first of each process that is younger than those that serve at the beginning.
+fn of_new(mut all: Vec<Served>) -> BTreeSet<u32> {
     all.sort_unstable();
-    let until = all.first().map_or(0, |first| first.0) + BEFORE_NS;
-    let (before, after) = all.split_at(all.partition_point(|one| one.0 < until));
-    let youngest = before.iter().map(|one| one.1).max().unwrap_or(u32::MAX);
+    let until = all.first().map_or(0, |first| first.read) + BEFORE_NS;
+    let (before, after) = all.split_at(all.partition_point(|one| one.read < until));
+    let youngest = before.iter().map(|one| one.pid).max().unwrap_or(u32::MAX);
     let mut seen = BTreeSet::new();
-    let mut is_first = |one: &&(u64, u32, u32)| one.1 > youngest && seen.insert(one.1);
-    after.iter().filter(|one| is_first(one)).map(|one| one.2).collect()
+    let new = after.iter().filter(|one| one.pid > youngest);
+    new.filter(|one| seen.insert(one.pid))
+        .map(|one| one.sample)
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_first_request_of_each_process_that_began_later_counts() {
+        let served = |sample: u32, pid| Served {
+            read: 1 + u64::from(sample) * SECOND / 4,
+            pid,
+            sample,
+        };
+        // 10 and 12 are there at the beginning, 11 is as old and idle until then.
+        let pids = [10, 12, 10, 12, 10, 11, 13, 13, 12, 14, 13, 14];
+        let all = (0..)
+            .zip(pids)
+            .map(|(sample, pid)| served(sample, pid))
+            .collect();
+        assert_eq!(of_new(all), BTreeSet::from([6, 9]));
+        assert!(of_new(Vec::new()).is_empty());
+    }
 }
