@@ -1,0 +1,4 @@
+#!/bin/sh
+# redis.sh PORT TMP RDB
+cp "$3" "$2/dump.rdb"
+exec redis-server --port "$1" --bind 127.0.0.1 --dir "$2" --save "" --appendonly no --daemonize no
