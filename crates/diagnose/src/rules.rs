@@ -191,14 +191,26 @@ fn or_words(other: &str) -> String {
 }
 
 /// Whether a cause is that of a lock, and its rule matches time in which requests wait for the only place of a station.
-pub(crate) fn is_lock_of_one(case: &Case<'_>, endpoint: &EndpointCase, cause: &str) -> bool {
-    let one = State::Queued(StationPlace::One);
+fn is_lock_of_one(case: &Case<'_>, endpoint: &EndpointCase, cause: &str) -> bool {
     let attribution = endpoint.attribution(case);
     let is_one = |station: &Station| station.place == StationPlace::One;
+    let one = State::Queued(StationPlace::One);
+    attribution.station.as_ref().is_some_and(is_one) && is_lock(attribution, cause, one)
+}
+
+/// Whether a rule settles what a lead of its cause left open, whether requests wait for a lock or for work that they handed
+/// on: a station of one place is no work, nor is what another request holds at another server.
+pub(crate) fn settles(case: &Case<'_>, endpoint: &EndpointCase, cause: &str) -> bool {
+    is_lock_of_one(case, endpoint, cause) || is_lock(endpoint.attribution(case), cause, State::Lock)
+}
+
+/// Whether a cause is that of a lock, and its rule matches time in this state which another request has.
+fn is_lock(attribution: &EndpointAttribution, cause: &str, state: State) -> bool {
     let mut slices = attribution.paths.iter().flat_map(|path| &path.slices);
     DESCRIBED.contains(&cause)
-        && attribution.station.as_ref().is_some_and(is_one)
-        && slices.any(|slice| slice.state == one && matches(cause, slice))
+        && slices.any(|slice| {
+            slice.state == state && slice.holder == Holder::AnotherRequest && matches(cause, slice)
+        })
 }
 
 /// Whether the kind of place that a cause stands for is known from nothing but how many there are: then it rules out no other

@@ -39,8 +39,7 @@ impl Answer {
         // the cause.
         let or_by_rule = |endpoint: &EndpointCase, verdict: Verdict| {
             let by_rule = match &verdict {
-                // Whether it is a lock that is waited for, or work that was handed on, a station shows.
-                Verdict::Lead { .. } if !rules::is_lock_of_one(case, endpoint, entry.name) => None,
+                Verdict::Lead { .. } if !rules::settles(case, endpoint, entry.name) => None,
                 _ => rules::found(case, endpoint, entry.name),
             };
             match (by_rule, claimed_ns(&verdict)) {

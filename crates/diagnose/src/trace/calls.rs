@@ -249,21 +249,23 @@ impl Calls {
         self.alone.binary_search(&walked.joined.sample).is_ok()
     }
 
-    /// Whether something else than these calls was asked on their connections meanwhile, and it is not known for which request.
+    /// Whether something else than these calls was asked on their connections meanwhile, where it is not known of each for which
+    /// request it was asked.
     pub(crate) fn are_shared(&self, calls: &[Asked]) -> bool {
         let (Some(first), Some(last)) = (calls.first(), calls.last()) else {
             return false;
         };
         let sockets: BTreeSet<u32> = calls.iter().map(|call| call.socket).collect();
-        let meanwhile = sockets.iter().map(|socket| {
+        let meanwhile = sockets.iter().flat_map(|socket| {
             let own = self.by_socket.get(socket).map_or(&[][..], Vec::as_slice);
             let from = own.partition_point(|&place| self.all[place].end <= first.begin);
             let own = own[from..].iter();
-            let own = own.take_while(|&&place| self.all[place].begin < last.end);
-            own.filter(|&&place| !self.owners.is_known(place) && !calls.contains(&self.all[place]))
-                .count()
+            own.take_while(|&&place| self.all[place].begin < last.end)
         });
-        meanwhile.sum::<usize>() > 0
+        let (own, others): (Vec<usize>, Vec<usize>) = meanwhile
+            .copied()
+            .partition(|&place| calls.contains(&self.all[place]));
+        !others.is_empty() && !own.iter().all(|&place| self.owners.is_known(place))
     }
 
     /// The call whose reply the thread read that answered the request, just before it did: between the two it
