@@ -12,6 +12,7 @@ use slowpath_core::stats::quantile::type_1;
 use slowpath_core::timeline::{Point, Series, Subject};
 
 use crate::case::{Case, EndpointCase};
+use crate::diagnosis::Phase;
 use crate::ledger::NAMED_EPISODES;
 use crate::verdict::Claim;
 
@@ -332,6 +333,33 @@ impl Beside {
             longer_ns,
         })
     }
+}
+
+/// Whether the server had read most of these requests within so many nanoseconds after they were sent, as far as they were
+/// traced. Drops of listeners are counted for a whole network namespace, and other listeners drop as well: what the target
+/// read at once had waited for nothing to be repeated.
+pub(crate) fn is_read_within(
+    case: &Case<'_>,
+    endpoint: &EndpointCase,
+    samples: &[u32],
+    within_ns: u64,
+) -> bool {
+    let Some(inside) = case.inside() else {
+        return false;
+    };
+    let joined = inside.of_endpoint(endpoint).joined.iter();
+    let own = joined.filter(|joined| samples.binary_search(&joined.sample).is_ok());
+    let (mut at_once, mut late) = (0, 0);
+    for joined in own {
+        let read = joined.part(Phase::Service).0;
+        let sent = case.sample(joined.sample).sent().map_or(read, Nanos::get);
+        if read.saturating_sub(sent) < within_ns {
+            at_once += 1;
+        } else {
+            late += 1;
+        }
+    }
+    at_once > late
 }
 
 #[cfg(test)]

@@ -88,8 +88,8 @@ pub(crate) fn without_others(
     Verdict::Found(found)
 }
 
-/// A verdict that rests on the client's record and on counters of the whole host, weighed by what the trace says of the time
-/// that it claims.
+/// A verdict that rests on the client's record alone, weighed by what the trace says of the time that it
+/// claims.
 pub(crate) fn checked(
     case: &Case<'_>,
     endpoint: &EndpointCase,
@@ -99,18 +99,16 @@ pub(crate) fn checked(
     let Verdict::Found(mut found) = verdict else {
         return verdict;
     };
-    // A cause that a counter bounds has no states, and its counter decides.
-    if entry.reads_trace() || entry.detector.could_be == StateSet::NONE {
+    if entry.reads_trace() || found.grade != Grade::Suspected {
         return Verdict::Found(found);
     }
-    let is_suspected = found.grade == Grade::Suspected;
     let Amount::Claims(claims) = &found.amount else {
         return Verdict::Found(found);
     };
     let Some(seen) = Seen::of(case, endpoint, entry.detector.could_be, claims) else {
         // Of a server that is traced, too few of these requests were followed to say what they wait for.
         let traced = endpoint.attribution(case).traced;
-        return if traced && is_suspected {
+        return if traced {
             unseen(found)
         } else {
             Verdict::Found(found)
@@ -122,9 +120,6 @@ pub(crate) fn checked(
             percent(seen.other),
             seen.otherwise
         ));
-    }
-    if !is_suspected {
-        return Verdict::Found(found);
     }
     if seen.compatible >= MOST {
         found.grade = Grade::Supported;

@@ -9,6 +9,7 @@ use slowpath_core::samples::SampleRef;
 use slowpath_core::signal::{LISTENER_BACKLOG, LISTENER_DROPS, LISTENER_QUEUE};
 use slowpath_core::timeline::Subject;
 
+use crate::accepting::is_read_within;
 use crate::case::{Case, EndpointCase};
 use crate::detectors::{Detector, Examine};
 use crate::diagnosis::{Culprit, Evidence, Grade, Place, Source};
@@ -73,7 +74,7 @@ fn examine(case: &Case<'_>, endpoint: &EndpointCase) -> Verdict {
     };
     let loads = case.record.manifest.repeats.iter();
     let drops: f64 = loads.filter_map(|r| series.increase(r.load)).sum();
-    let slow = credited(case, slow, drops);
+    let slow = credited(case, endpoint, slow, drops);
     let count = slow.len() + failed.len();
     if count == 0 {
         return Verdict::Absent(format!(
@@ -129,17 +130,15 @@ fn victims(case: &Case<'_>, endpoint: &EndpointCase) -> (Vec<u32>, Vec<u32>) {
 
 /// Without those whose first data seems repeated, unless the listener dropped more than the SYNs
 /// that were: a handler may take as long on every connection.
-fn credited(case: &Case<'_>, mut slow: Vec<u32>, drops: f64) -> Vec<u32> {
-    let completed = || {
-        case.endpoints
-            .iter()
-            .flat_map(|e| &e.completed)
-            .map(|&i| case.sample(i))
-    };
+fn credited(case: &Case<'_>, endpoint: &EndpointCase, slow: Vec<u32>, drops: f64) -> Vec<u32> {
+    let mut slow = slow;
+    let all = case.endpoints.iter().flat_map(|e| &e.completed);
+    let completed = || all.clone().map(|&i| case.sample(i));
     let dials = completed().filter(|s| repeated_dial(*s).is_some()).count();
     let only_data = |s: SampleRef<'_>| repeated_dial(s).is_none() && repeated_data(s).is_some();
     let data = completed().filter(|s| only_data(*s)).count();
-    if drops - (dials as f64) < DROPS_EACH * data as f64 {
+    let is_known = drops - (dials as f64) >= DROPS_EACH * data as f64;
+    if !is_known || is_read_within(case, endpoint, &slow, REPEATED_DATA_NS[0]) {
         slow.retain(|&i| !only_data(case.sample(i)));
     }
     slow
