@@ -152,7 +152,8 @@ fn fit_by(visits: &[Visit], held: Held) -> Option<Fit> {
     let queued = (0..visits.len())
         .filter(|&i| at[i] > visits[i].arrival)
         .count();
-    let drains = || held == Held::ByAll && undershoots(visits, &at, resolution_ns);
+    // What waits for all of a class may drain at once, when that class is done.
+    let drains = || !matches!(held, Held::AllBy(_)) && undershoots(visits, &at, resolution_ns);
     if queued < QUEUED_LEAST || drains() {
         return None;
     }

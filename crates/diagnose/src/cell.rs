@@ -59,7 +59,7 @@ pub(crate) fn without_others(
     };
     let is_other = |slice: &Slice| !may_be(slice.state, slice);
     let mut slices = attribution.paths.iter().flat_map(|path| &path.slices);
-    if !attribution.traced || !slices.any(|slice| is_other(slice)) {
+    if !attribution.traced || !slices.any(is_other) {
         return Verdict::Found(found);
     }
     let mut kept: Vec<Claim> = Vec::with_capacity(claims.len());

@@ -54,7 +54,7 @@ impl NewWorkers {
         let found = slow.len() >= WORKERS_LEAST
             && is_most(slow.len(), of)
             && is_most(slow.len(), own.len());
-        found.then(|| Self {
+        found.then_some(Self {
             slow,
             of,
             workers: firsts.len(),

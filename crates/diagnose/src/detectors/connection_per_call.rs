@@ -24,6 +24,8 @@ const SHARE_LEAST: f64 = 0.2;
 /// replaces what was closed, makes far fewer.
 const OPENS_LEAST: f64 = 0.5;
 
+/// Fewer requests that wait for a connection are no habit of the target.
+const WAITED_LEAST: usize = 10;
 /// So many questions on a new connection make it ready, at most: those that follow may be what it is for.
 const GREETING_MOST: usize = 2;
 /// A greeting that is answered sooner is what asking takes.
@@ -103,8 +105,8 @@ fn of_the_target(case: &Case<'_>, endpoint: &EndpointCase, own: &str) -> Verdict
     let asks = |walked: &&Walked| !calls.own(looked.inside, walked).calls.is_empty();
     let asking = looked.join.walked.iter().filter(asks).count();
     // Of the requests that ask at all: others are answered from a cache.
-    let is_usual = waited.len() as f64 >= OPENS_LEAST * n.min(asking) as f64;
-    if is_usual && !waited.is_empty() {
+    let is_usual = waited.len() as f64 >= OPENS_LEAST * asking.max(waited.len()) as f64;
+    if is_usual && waited.len() >= WAITED_LEAST {
         return found(case, endpoint, &looked, claims, waited.len());
     }
     let opens = |walked: &&Walked| opens(&looked, calls, walked);

@@ -71,8 +71,8 @@ fn examine(case: &Case<'_>, endpoint: &EndpointCase) -> Verdict {
 /// Whether it failed as requests do whose server goes away.
 fn is_broken(sample: SampleRef<'_>) -> bool {
     match sample.outcome() {
-        Outcome::Reset | Outcome::Closed | Outcome::Truncated | Outcome::BrokenPipe => true,
-        Outcome::Refused | Outcome::Timeout => true,
+        Outcome::Reset | Outcome::Closed | Outcome::Truncated | Outcome::BrokenPipe
+        | Outcome::Refused | Outcome::Timeout => true,
         Outcome::Status => NOBODY_BEHIND.contains(&sample.status()),
         _ => false,
     }

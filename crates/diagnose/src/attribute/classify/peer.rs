@@ -54,7 +54,8 @@ impl Classifier<'_, '_> {
             return None;
         }
         let (mut session, mut open_ns) = (first, 0);
-        for _ in 0..SESSIONS_MOST {
+        let mut met = BTreeSet::from([tid]);
+        while met.insert(session) && met.len() <= SESSIONS_MOST {
             open_ns += self.open_ns(session, waited);
             if 2 * open_ns > waited.1 - waited.0 {
                 return Some(first);

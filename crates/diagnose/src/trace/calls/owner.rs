@@ -120,13 +120,19 @@ pub(super) struct Owners {
 }
 
 impl Owners {
-    /// Finds them; `all` are in order of their ends.
+    /// Finds them, if the target has loops or parks what waits; `all` are in order of their ends.
     pub(super) fn of(
         case: &Case<'_>,
         inside: &Inside<'_>,
         all: &[Asked],
         background: &BTreeSet<SocketAddr>,
     ) -> Self {
+        let joined = inside.endpoints.iter().flat_map(|e| &e.joined);
+        let readers: BTreeSet<u32> = joined.map(|joined| joined.reader).collect();
+        let is_shared = |&tid: &u32| inside.loops.has(tid) || inside.trace().parks(tid);
+        if !readers.iter().any(is_shared) {
+            return Self::default();
+        }
         let mut requests = requests(case, inside);
         let open = under_way(&requests, all, |call| !background.contains(&call.remote));
         let of = settled(&mut requests, all, open);
@@ -146,7 +152,7 @@ impl Owners {
 
     /// Whether it is known for which request a call was made.
     pub(super) fn is_known(&self, call: usize) -> bool {
-        self.of[call].is_some()
+        self.of.get(call).is_some_and(Option::is_some)
     }
 }
 
@@ -176,9 +182,6 @@ fn settled(
 
 /// The one that a call is made for, if it can be no other.
 fn only(requests: &[Request], call: &Asked, candidates: &[usize]) -> Option<usize> {
-    if let [one] = candidates {
-        return Some(*one);
-    }
     let fits = candidates.iter().map(|&r| requests[r].fits(call));
     let mut best = (FITS_LEAST - 1, None);
     for (fit, &request) in fits.zip(candidates) {
@@ -283,11 +286,12 @@ mod tests {
     }
 
     #[test]
-    fn a_call_that_fits_two_is_nobodys() {
+    fn a_call_that_fits_two_belongs_to_none() {
         let spans = [(10 * MS, 30 * MS), (10 * MS, 30 * MS)];
         let calls = [call(1, 10 * MS + 1, 30 * MS - 1)];
         assert_eq!(owners(&spans, &calls), [None]);
-        // Nor one that fits none of those which may have asked.
+        // Nor one that fits none of those which may have asked, be it one or several.
+        assert_eq!(owners(&spans[..1], &[call(1, 15 * MS, 25 * MS)]), [None]);
         let spans = [(10 * MS, 50 * MS), (11 * MS, 51 * MS)];
         assert_eq!(owners(&spans, &[call(1, 20 * MS, 30 * MS)]), [None]);
     }
