@@ -4,12 +4,12 @@
 use slowpath_attribution::StateSet;
 use std::collections::BTreeSet;
 
-use slowpath_core::nanos::{MILLISECOND, Nanos, Span};
+use slowpath_core::nanos::{Nanos, Span};
 use slowpath_core::trace::Call;
 
 use crate::case::{Case, EndpointCase};
 use crate::detectors::{Detector, Examine};
-use crate::diagnosis::{Culprit, Grade, Phase, Place, Source};
+use crate::diagnosis::{Culprit, Grade, Place, Source};
 use crate::handshakes::{are_kept, cost};
 use crate::predict::{without_claims, without_waits};
 use crate::trace::calls::Calls;
@@ -23,13 +23,6 @@ const SHARE_LEAST: f64 = 0.2;
 /// The target makes a connection for each request from so many of them on: a pool that grows, or
 /// replaces what was closed, makes far fewer.
 const OPENS_LEAST: f64 = 0.5;
-
-/// Fewer requests that wait for a connection are no habit of the target.
-const WAITED_LEAST: usize = 10;
-/// So many questions on a new connection make it ready, at most: those that follow may be what it is for.
-const GREETING_MOST: usize = 2;
-/// A greeting that is answered sooner is what asking takes.
-const GREETING_LEAST_NS: u64 = 5 * MILLISECOND;
 
 /// See the module.
 pub(super) static DETECTOR: Detector = Detector {
@@ -97,18 +90,12 @@ fn of_the_target(case: &Case<'_>, endpoint: &EndpointCase, own: &str) -> Verdict
         Err(blind) => return *blind,
     };
     let n = looked.join.walked.len();
-    let calls = looked.inside.calls(case);
-    let mut claims = connecting(&looked);
-    claims.extend(greeting(&looked, calls));
-    claims.sort_unstable_by_key(|claim| (claim.sample, claim.span));
+    let claims = connecting(&looked);
     let waited: BTreeSet<u32> = claims.iter().map(|claim| claim.sample).collect();
-    let asks = |walked: &&Walked| !calls.own(looked.inside, walked).calls.is_empty();
-    let asking = looked.join.walked.iter().filter(asks).count();
-    // Of the requests that ask at all: others are answered from a cache.
-    let is_usual = waited.len() as f64 >= OPENS_LEAST * asking.max(waited.len()) as f64;
-    if is_usual && waited.len() >= WAITED_LEAST {
+    if waited.len() as f64 >= OPENS_LEAST * n as f64 {
         return found(case, endpoint, &looked, claims, waited.len());
     }
+    let calls = looked.inside.calls(case);
     let opens = |walked: &&Walked| opens(&looked, calls, walked);
     let opened = looked.join.walked.iter().filter(opens).count();
     if opened as f64 >= OPENS_LEAST * n as f64 {
@@ -146,38 +133,10 @@ fn connecting(looked: &Looked<'_>) -> Vec<Claim> {
     picked.iter().map(claim).collect()
 }
 
-/// The parts of requests in which a connection that the target made for them is not ready yet: of what it asks there the
-/// first is a greeting, keys or a login. What takes less than a few milliseconds is what asking takes.
-fn greeting(looked: &Looked<'_>, calls: &Calls) -> Vec<Claim> {
-    let mut claims = Vec::new();
-    for walked in &looked.join.walked {
-        let (begin, end) = walked.joined.part(Phase::Service);
-        let own = calls.own(looked.inside, walked).calls;
-        let sockets: BTreeSet<u32> = own.iter().map(|call| call.socket).collect();
-        for socket in sockets {
-            let mut traffic = looked.inside.index.sockets.traffic(socket).iter();
-            let mut asked: Vec<u64> = own
-                .iter()
-                .filter(|call| call.socket == socket)
-                .map(|call| call.begin)
-                .collect();
-            asked.sort_unstable();
-            let is_new = traffic.all(|t| (begin..=end).contains(&t.at));
-            let ready = asked.get(GREETING_MOST.min(asked.len().saturating_sub(1)));
-            if let (true, Some(&first), Some(&ready)) = (is_new, asked.first(), ready)
-                && ready - first >= GREETING_LEAST_NS
-            {
-                claims.push(Claim::between(walked.joined.sample, (first, ready)));
-            }
-        }
-    }
-    claims
-}
-
 /// Whether a request was asked for on a connection that nothing else was seen on.
 fn opens(looked: &Looked<'_>, calls: &Calls, walked: &Walked) -> bool {
     let sockets = &looked.inside.index.sockets;
-    let sample_span = walked.joined.part(Phase::Service);
+    let sample_span = walked.joined.part(crate::diagnosis::Phase::Service);
     let own = calls.own(looked.inside, walked);
     own.calls.iter().any(|call| {
         let mut traffic = sockets.traffic(call.socket).iter();
