@@ -26,6 +26,10 @@ const FLOOR_LEAST_NS: f64 = 5.0 * MILLISECOND as f64;
 pub(super) const ONE_CONNECTION: &str =
     "measure with one connection, or send spans (OTLP) to slowpath";
 
+/// What would tell questions from the making of connections.
+const KEEP: &str =
+    "let the target keep its connections to that server, or send spans (OTLP) to slowpath";
+
 /// See the module.
 pub(super) static DETECTOR: Detector = Detector {
     examine: Examine::Followed(examine),
@@ -51,8 +55,7 @@ pub(crate) fn named(
     let (verdict, rows) = judged(case, endpoint, looked, calls);
     let is_named = matches!(verdict, Verdict::Found(_));
     let rows = rows.iter().filter(|_| is_named);
-    rows.filter_map(|row| Some((row.sample, row.calls.first()?.remote)))
-        .collect()
+    rows.filter_map(|row| Some((row.sample, row.calls.first()?.remote))).collect()
 }
 
 /// What is said, and the rows of requests that consist of one.
@@ -64,25 +67,21 @@ fn judged(
 ) -> (Verdict, Vec<Row>) {
     let met = Met::of(looked, calls);
     let n = looked.join.walked.len();
-    if !looked.are_most(met.known) {
-        return (met.hidden(n), Vec::new());
-    }
     let claims: Vec<Claim> = met.rows.iter().flat_map(|row| row.claims(None)).collect();
     let place = endpoint.place_among(&claims, met.known[1], met.known[0]);
-    let of = match place {
-        Place::Tail => met.known[1],
-        _ => met.known[0] + met.known[1],
-    };
-    let told = |row: &&Row| place != Place::Tail || row.slow;
-    let rows: Vec<&Row> = met.rows.iter().filter(told).collect();
-    let verdict = if rows.is_empty() || (rows.len() as f64) < REQUESTS_LEAST * of as f64 {
-        let text = format!(
+    let counts = |row: &&Row| place != Place::Tail || row.slow;
+    let rows: Vec<&Row> = met.rows.iter().filter(counts).collect();
+    let is_usual = met.is_usual(looked, place);
+    if !is_usual && !looked.are_most(met.whole) {
+        return (met.hidden(n), Vec::new());
+    }
+    let verdict = if !is_usual {
+        Verdict::Absent(format!(
             "{} of {n} requests ask one server {CALLS_LEAST} times or more, one after the other, for most \
              of their time (at most {} times in a row)",
             rows.len(),
             met.most
-        );
-        Verdict::Absent(text)
+        ))
     } else if let Some(blind) = looked.too_small(case, endpoint, &claims) {
         blind
     } else if 2 * rows.iter().filter(|row| row.shared).count() > rows.len() {
@@ -90,9 +89,7 @@ fn judged(
             place,
             claims,
             missing:
-                "which calls belong to which request: others ask on the same connections at that \
-                      time"
-                    .to_owned(),
+                "which calls belong to which request: others ask on the same connections at that time".into(),
             remedy: ONE_CONNECTION.to_owned(),
         }
     } else {
@@ -107,6 +104,8 @@ struct Met {
     /// Of those that consist of a row of calls.
     rows: Vec<Row>,
     /// Requests of which all calls are known: of the others, and of the slow ones.
+    whole: [usize; 2],
+    /// With those of which a row is known.
     known: [usize; 2],
     /// Requests of whose calls some make the connection first.
     connect: usize,
@@ -151,44 +150,50 @@ impl Met {
         if !is_whole && !is_row(&kept) {
             return;
         }
+        self.whole[usize::from(walked.slow)] += usize::from(is_whole);
         self.known[usize::from(walked.slow)] += 1;
-        let Some((is_fanout, kept)) = kept else {
-            return;
-        };
+        let Some((is_fanout, kept)) = kept else { return };
         self.most = self.most.max(kept.len());
         if is_fanout {
             self.rows.push(Row {
                 sample: joined.sample,
                 slow: walked.slow,
+                whole: is_whole,
                 shared: calls.are_shared(&kept),
                 calls: kept,
             });
         }
     }
 
+    /// Whether most requests have a row, or of a tail most slow ones: of all of them at least, or of those of which all calls
+    /// are known, if these are most.
+    fn is_usual(&self, looked: &Looked<'_>, place: Place) -> bool {
+        let is_of = |slow: bool| place != Place::Tail || slow;
+        let rows = || self.rows.iter().filter(|row| is_of(row.slow));
+        let of_whole = rows().filter(|row| row.whole).count();
+        let all = looked.join.walked.iter().filter(|w| is_of(w.slow)).count();
+        let whole = self.whole[1] + if place == Place::Tail { 0 } else { self.whole[0] };
+        let is_most = |part: usize, of: usize| part > 0 && part as f64 >= REQUESTS_LEAST * of as f64;
+        is_most(rows().count(), all) || looked.are_most(self.whole) && is_most(of_whole, whole)
+    }
+
     /// Too little is known of `n` requests.
     fn hidden(&self, n: usize) -> Verdict {
-        let unknown = n - self.known[0] - self.known[1];
-        if 2 * self.connect >= unknown {
-            return Verdict::Blind {
-                missing: format!(
-                    "which calls are questions, and which make a connection: {} of {n} requests ask on \
-                     connections that they make",
-                    self.connect
-                ),
-                remedy:
-                    "let the target keep its connections to that server, or send spans (OTLP) to \
-                         slowpath"
-                        .to_owned(),
-            };
-        }
-        Verdict::Blind {
-            missing: format!(
+        let unknown = n - self.whole[0] - self.whole[1];
+        let connect = self.connect;
+        let (missing, remedy) = if 2 * connect >= unknown {
+            let what = "which calls are questions, and which make a connection";
+            let text = format!("{what}: {connect} of {n} requests ask on connections that they make");
+            (text, KEEP)
+        } else {
+            let text = format!(
                 "which calls belong to which request: {unknown} of {n} were under way with others in one \
                  loop or runtime, or asked through a thread that asks for many"
-            ),
-            remedy: ONE_CONNECTION.to_owned(),
-        }
+            );
+            (text, ONE_CONNECTION)
+        };
+        let remedy = remedy.to_owned();
+        Verdict::Blind { missing, remedy }
     }
 }
 
@@ -207,20 +212,17 @@ fn found(
     let each_ns = middle(&|row| row.sum_ns() as f64 / row.calls.len() as f64);
     let sum_ns = middle(&|row| row.sum_ns() as f64);
     if place == Place::Floor && sum_ns < FLOOR_LEAST_NS {
-        let text = format!(
-            "requests ask {count:.0} times one after the other, but all of it takes {}",
-            human(sum_ns)
-        );
-        return Verdict::Absent(text);
+        let all = human(sum_ns);
+        return Verdict::Absent(format!(
+            "requests ask {count:.0} times one after the other, but all of it takes {all}"
+        ));
     }
     let calls = || rows.iter().flat_map(|row| &row.calls);
     let whom = summed(calls().map(|call| (call.remote, 1.0)));
-    let whom = whom.first().and_then(|(most, _)| calls().find(|call| call.remote == *most));
+    let whom = whom.first().and_then(|(most, _)| calls().find(|c| c.remote == *most));
     let whom = whom.and_then(|call| looked.inside.other_end(call.socket)).unwrap_or_default();
-    let fewer: Vec<Claim> = rows
-        .iter()
-        .flat_map(|row| row.claims(row.longest()))
-        .collect();
+    let fewer = rows.iter().flat_map(|row| row.claims(row.longest()));
+    let fewer: Vec<Claim> = fewer.collect();
     let text = format!(
         "{} requests ask {whom} {count:.0} times in the median, each time when the reply before is there: \
          {} a call, {} in all, {} of the request",

@@ -31,6 +31,8 @@ const PAUSE_LEAST_NS: u64 = MILLISECOND;
 pub(crate) struct Row {
     pub(crate) sample: u32,
     pub(crate) slow: bool,
+    /// Whether all calls of the request are known.
+    pub(crate) whole: bool,
     /// Whether other requests ask on its connections at the time.
     pub(crate) shared: bool,
     pub(crate) calls: Vec<Asked>,
