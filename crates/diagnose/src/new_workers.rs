@@ -13,6 +13,8 @@ use crate::verdict::{Amount, Claim, Found, Verdict, evidence, human};
 
 /// Processes that serve in the first second of the trace, or are older than those, were there before.
 const BEFORE_NS: u64 = SECOND;
+/// What serves in this last share of the time serves at the end.
+const AT_THE_END: f64 = 0.25;
 /// Fewer new processes are no habit of the server.
 const WORKERS_LEAST: usize = 10;
 /// At least this share of the slow requests are first ones, and of the first ones slow: where others are slow as well it is
@@ -122,12 +124,23 @@ fn firsts(inside: &Inside<'_>) -> BTreeSet<u32> {
     of_new(served.collect())
 }
 
-/// The first of each process that is younger than those that serve at the beginning.
+/// The first of each process that is younger than those that serve at the beginning, if these are replaced: most of them serve no
+/// more at the end. A server that forks more workers as it needs them keeps the first ones.
 fn of_new(mut all: Vec<Served>) -> BTreeSet<u32> {
     all.sort_unstable();
-    let until = all.first().map_or(0, |first| first.read) + BEFORE_NS;
+    let (Some(first), Some(last)) = (all.first(), all.last()) else {
+        return BTreeSet::new();
+    };
+    let late = last.read - ((last.read - first.read) as f64 * AT_THE_END) as u64;
+    let until = first.read + BEFORE_NS;
     let (before, after) = all.split_at(all.partition_point(|one| one.read < until));
-    let youngest = before.iter().map(|one| one.pid).max().unwrap_or(u32::MAX);
+    let pids = |all: &[Served]| -> BTreeSet<u32> { all.iter().map(|one| one.pid).collect() };
+    let at_first = pids(before);
+    let at_the_end = pids(&all[all.partition_point(|one| one.read < late)..]);
+    if 2 * at_first.intersection(&at_the_end).count() >= at_first.len() {
+        return BTreeSet::new();
+    }
+    let youngest = at_first.last().copied().unwrap_or(u32::MAX);
     let mut seen = BTreeSet::new();
     let new = after.iter().filter(|one| one.pid > youngest);
     new.filter(|one| seen.insert(one.pid))
@@ -154,5 +167,12 @@ mod tests {
             .collect();
         assert_eq!(of_new(all), BTreeSet::from([6, 9]));
         assert!(of_new(Vec::new()).is_empty());
+        // More are forked, and the first ones serve on.
+        let pids = [10, 12, 10, 12, 10, 11, 13, 13, 12, 10, 12, 14];
+        let all = (0..)
+            .zip(pids)
+            .map(|(sample, pid)| served(sample, pid))
+            .collect();
+        assert!(of_new(all).is_empty());
     }
 }

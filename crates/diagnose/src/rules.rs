@@ -204,13 +204,18 @@ pub(crate) fn settles(case: &Case<'_>, endpoint: &EndpointCase, cause: &str) -> 
     is_lock_of_one(case, endpoint, cause) || is_lock(endpoint.attribution(case), cause, State::Lock)
 }
 
-/// Whether a cause is that of a lock, and its rule matches time in this state which another request has.
+/// Whether a cause is that of a lock, and most of the time that its rule matches is in this state, with another request as
+/// the holder.
 fn is_lock(attribution: &EndpointAttribution, cause: &str, state: State) -> bool {
-    let mut slices = attribution.paths.iter().flat_map(|path| &path.slices);
-    DESCRIBED.contains(&cause)
-        && slices.any(|slice| {
-            slice.state == state && slice.holder == Holder::AnotherRequest && matches(cause, slice)
-        })
+    let slices = attribution.paths.iter().flat_map(|path| &path.slices);
+    let (mut all_ns, mut of_state_ns) = (0, 0);
+    for slice in slices.filter(|slice| matches(cause, slice)) {
+        all_ns += slice.len_ns();
+        if slice.state == state && slice.holder == Holder::AnotherRequest {
+            of_state_ns += slice.len_ns();
+        }
+    }
+    DESCRIBED.contains(&cause) && 2 * of_state_ns > all_ns
 }
 
 /// Whether the kind of place that a cause stands for is known from nothing but how many there are: then it rules out no other

@@ -242,7 +242,7 @@ impl Station {
     /// What its places are, where no slice says so, from what there are as many of.
     fn tell_kind(&mut self, case: &Case<'_>, inside: &Inside<'_>, waits: &[(u64, u64)]) {
         let (least, most) = self.fit.plausible;
-        let threads = blocking(case, inside, &self.serving, waits);
+        let threads = blocking(case, inside, &self.serving, (waits, least));
         if let Some(threads) = threads.filter(|threads| (least..=most).contains(threads)) {
             (self.place, self.fit.places) = (Place::Executor, threads);
             return;

@@ -46,24 +46,25 @@ fn examine(case: &Case<'_>, endpoint: &EndpointCase) -> Verdict {
         }
         return Verdict::Blind { missing, remedy };
     }
+    let restarts = restarts(case);
+    let spans = spans(&restarts);
+    let covered = coverage(case, &spans);
+    let lost: Vec<u32> = broken.iter().copied().filter(|&i| meets(case.sample(i), &spans)).collect();
+    let is_clear = !restarts.is_empty() && covered <= COVERED_MOST;
+    if is_clear && lost.len() as f64 >= NAMED_ERRORS * endpoint.offered as f64 {
+        return errors(case, endpoint, (&broken, &lost), &restarts, &spans);
+    }
     if let Some(new) = NewWorkers::of(case, endpoint) {
         return new.found(case, endpoint);
     }
-    let restarts = restarts(case);
     if restarts.is_empty() {
         return Verdict::Absent("no process of the target ended under load".to_owned());
     }
-    let spans = spans(&restarts);
-    let covered = coverage(case, &spans);
     if covered > COVERED_MOST {
         return Verdict::Absent(format!(
             "processes of the target came and went in {} of the time, so that anything would coincide",
             percent(covered)
         ));
-    }
-    let lost: Vec<u32> = broken.iter().copied().filter(|&i| meets(case.sample(i), &spans)).collect();
-    if lost.len() as f64 >= NAMED_ERRORS * endpoint.offered as f64 {
-        return errors(case, endpoint, (&broken, &lost), &restarts, &spans);
     }
     tail(case, endpoint, &restarts, &spans)
 }

@@ -189,9 +189,9 @@ impl Calls {
         }
         let own = self.owners.calls(joined.sample);
         let mut calls: Vec<&Asked> = own.iter().map(|&call| &self.all[call]).collect();
-        let last = self.last_step(inside, walked);
-        if let Some(last) = last.filter(|last| !calls.contains(last)) {
-            calls.push(last);
+        let last = self.last_place(inside, walked);
+        if let Some(last) = last.filter(|&last| !self.owners.is_known(last)) {
+            calls.push(&self.all[last]);
         }
         calls.sort_unstable_by_key(|call| (call.end, call.begin, call.socket));
         let whole = within.iter().all(|&call| self.owners.is_known(call));
@@ -219,8 +219,8 @@ impl Calls {
             })
             .collect();
         let calls = places.into_iter().map(|place| &self.all[place]);
-        // A thread that answered another one meanwhile had that one in hand until then.
-        let in_hand_since = |tid: u32| {
+        // A thread that answered another one in between worked on that one until then.
+        let own_since = |tid: u32| {
             let marks = inside.index.marks(tid, begin, end);
             let answered = |mark: &&Mark| mark.wrote && mark.socket != joined.socket;
             let others = marks.iter().rev().filter(answered);
@@ -230,7 +230,7 @@ impl Calls {
             });
             to_clients.next().map_or(begin, |mark| mark.at)
         };
-        let since: BTreeMap<u32, u64> = threads.iter().map(|&t| (t, in_hand_since(t))).collect();
+        let since: BTreeMap<u32, u64> = threads.iter().map(|&t| (t, own_since(t))).collect();
         let is_after = |call: &&Asked| since.get(&call.tid).is_some_and(|&at| call.begin >= at);
         let mut calls: Vec<&Asked> = calls.filter(is_after).collect();
         let all = calls.len();
@@ -249,20 +249,20 @@ impl Calls {
         self.alone.binary_search(&walked.joined.sample).is_ok()
     }
 
-    /// Whether something else than these calls was asked on their connections meanwhile, where it is not known of each for which
-    /// request it was asked.
+    /// Whether something else than these calls was asked on their connections at the same time, where it is not known of each for
+    /// which request it was asked.
     pub(crate) fn are_shared(&self, calls: &[Asked]) -> bool {
         let (Some(first), Some(last)) = (calls.first(), calls.last()) else {
             return false;
         };
         let sockets: BTreeSet<u32> = calls.iter().map(|call| call.socket).collect();
-        let meanwhile = sockets.iter().flat_map(|socket| {
+        let on_those = sockets.iter().flat_map(|socket| {
             let own = self.by_socket.get(socket).map_or(&[][..], Vec::as_slice);
             let from = own.partition_point(|&place| self.all[place].end <= first.begin);
             let own = own[from..].iter();
             own.take_while(|&&place| self.all[place].begin < last.end)
         });
-        let (own, others): (Vec<usize>, Vec<usize>) = meanwhile
+        let (own, others): (Vec<usize>, Vec<usize>) = on_those
             .copied()
             .partition(|&place| calls.contains(&self.all[place]));
         !others.is_empty() && !own.iter().all(|&place| self.owners.is_known(place))
@@ -270,8 +270,13 @@ impl Calls {
 
     /// The call whose reply the thread read that answered the request, just before it did: between the two it
     /// read and wrote nothing else, and did not leave its CPU. What was read is what the request waited
-    /// for, since whoever waits in user space goes on where what it waits for was read.
+    /// for, since what waits in user space goes on where what it waits for was read.
     fn last_step(&self, inside: &Inside<'_>, walked: &Walked) -> Option<&Asked> {
+        self.last_place(inside, walked).map(|place| &self.all[place])
+    }
+
+    /// The position of that call.
+    fn last_place(&self, inside: &Inside<'_>, walked: &Walked) -> Option<usize> {
         let joined = &walked.joined;
         let (begin, end) = joined.part(Phase::Service);
         let late = end.saturating_add(WRITE_TOLD_LATE_NS);
@@ -286,12 +291,13 @@ impl Calls {
         self.read_by(read, begin).filter(|_| stayed)
     }
 
-    /// The call whose reply, or a part of it, a thread read, if it was asked since `begin`.
-    fn read_by(&self, read: &Mark, begin: u64) -> Option<&Asked> {
+    /// The position of the call whose reply, or a part of it, a thread read, if it was asked since `begin`.
+    fn read_by(&self, read: &Mark, begin: u64) -> Option<usize> {
         let own = self.by_socket.get(&read.socket)?;
-        let place = own.partition_point(|&place| self.all[place].end < read.at);
-        let call = &self.all[*own.get(place)?];
-        (begin..=read.at).contains(&call.begin).then_some(call)
+        let first = own.partition_point(|&place| self.all[place].end < read.at);
+        let place = *own.get(first)?;
+        let is_since = (begin..=read.at).contains(&self.all[place].begin);
+        is_since.then_some(place)
     }
 }
 

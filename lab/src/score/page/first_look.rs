@@ -26,10 +26,12 @@ impl Page<'_> {
             let (group, tiers) = (&batch.group, &batch.tiers);
             let _ = writeln!(out, "\n### {}", short(group));
             if let Some(text) = batch.first_run.as_ref().filter(|_| tiers.is_empty()) {
+                if let Some(text) = above_rows(text) {
+                    let _ = writeln!(out, "\n{text}");
+                }
                 let _ = writeln!(
                     out,
-                    "\n{}\n\nEvery row is in [{group}/first-run.md](../{group}/first-run.md).",
-                    above_rows(text)
+                    "\nEvery row is in [{group}/first-run.md](../{group}/first-run.md)."
                 );
                 continue;
             }
@@ -75,13 +77,12 @@ impl Page<'_> {
     }
 }
 
-/// What a published first run says above its rows: figures, conditions and notes, without its heading.
-fn above_rows(first_run: &str) -> String {
-    let lines = first_run.lines().filter(|line| !line.starts_with("# "));
-    let lines: Vec<&str> = lines
-        .take_while(|line| !line.starts_with("| scenario"))
-        .collect();
-    lines.join("\n").trim().to_owned()
+/// What a published first run says above its rows: figures, conditions and notes, without its heading. `None` if it has no rows.
+fn above_rows(first_run: &str) -> Option<String> {
+    let rows = first_run.lines().position(|line| line.starts_with("| scenario"))?;
+    let lines = first_run.lines().take(rows);
+    let lines: Vec<&str> = lines.filter(|line| !line.starts_with("# ")).collect();
+    Some(lines.join("\n").trim().to_owned())
 }
 
 fn table(out: &mut String, own: &[(&str, &Variant)], rows: &BTreeMap<String, Row>, start: &str) {

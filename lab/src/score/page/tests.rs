@@ -200,6 +200,11 @@ fn a_batch_that_was_measured_otherwise_shows_what_its_first_run_says() {
         !first.contains("s/a") && !first.contains("# Batch two"),
         "{first}"
     );
+    // What has no rows is not repeated: it is one click away.
+    let mut other = batch();
+    other.first_run = Some("# Batch two\n\nOnly words.\n".to_owned());
+    let shown = page(vec![other], &[], Vec::new());
+    assert!(shown.contains("first-look/two/first-run.md") && !shown.contains("Only words"));
     // Rows say more.
     let rows = [row("first-look/two/s/a", Verdict::Right)];
     let mut measured = batch();

@@ -80,7 +80,7 @@ pub(super) fn blocking(
     case: &Case<'_>,
     inside: &Inside<'_>,
     serving: &BTreeSet<u32>,
-    waits: &[(u64, u64)],
+    (waits, least): (&[(u64, u64)], u32),
 ) -> Option<u32> {
     let trace = inside.trace();
     let hands_over = |&tid: &u32| inside.loops.has(tid) || trace.parks(tid);
@@ -92,7 +92,7 @@ pub(super) fn blocking(
     let waits: Vec<u64> = waits
         .map(|(begin, end)| begin + (end - begin) / 2)
         .collect();
-    let quiet = quiet(case, inside);
+    let quiet = quiet(case, inside, least as usize);
     let is_busy = |tid: &u32| {
         let Some((rest, share)) = most(quiet.iter().map(|&at| Stands::at(inside, *tid, at))) else {
             return false;
@@ -153,8 +153,9 @@ fn most(all: impl Iterator<Item = Stands>) -> Option<(Stands, f64)> {
     Some((most.0, most.1 as f64 / sum as f64))
 }
 
-/// The quarter of so many instants in which the fewest requests are under way.
-fn quiet(case: &Case<'_>, inside: &Inside<'_>) -> Vec<u64> {
+/// The quarter of so many instants in which the fewest requests are under way: of those with fewer than a pool of so many
+/// threads could be busy with, so that one is at rest.
+fn quiet(case: &Case<'_>, inside: &Inside<'_>, least: usize) -> Vec<u64> {
     let samples = case.record.samples.iter();
     let spans = samples.filter_map(|s| Some((s.sent()?.get(), s.done().get())));
     let (mut begins, mut ends): (Vec<u64>, Vec<u64>) = spans.unzip();
@@ -171,6 +172,7 @@ fn quiet(case: &Case<'_>, inside: &Inside<'_>) -> Vec<u64> {
         .collect();
     all.sort_by_cached_key(under_way);
     all.truncate(all.len().div_ceil(4));
+    all.retain(|at| under_way(at) < least);
     all
 }
 

@@ -6,7 +6,6 @@
 //! it holds for one only of those that were under way during the whole call. Which calls are known says
 //! more of the others, so that this is done until nothing changes.
 
-use std::cmp::Ordering;
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::SocketAddr;
 
@@ -20,7 +19,8 @@ use crate::trace::inside::Inside;
 const NEXT_NS: u64 = 500_000;
 /// So many of its calls before one are looked at, at most: more at the same time are met rarely.
 const BESIDE_MOST: usize = 8;
-/// It fits on one side at least.
+/// It fits on one side at least, and better than any other. To ask for both sides, or for a lead of a whole side over the next, loses
+/// sequences in runtimes that park, whose steps are each known from the one before (two of two N+1 queries in Go).
 const FITS_LEAST: u32 = 2;
 /// Where more requests are under way nothing sets one apart.
 const UNDER_WAY_MOST: usize = 256;
@@ -76,7 +76,7 @@ impl Request {
     /// How well a call fits in between what is known to have happened to the request, from 0 to 6. For each side: two where
     /// the nearest event is near and the right one, and one more if it was on the same connection, which a pool gives again
     /// to the one that has just given it back; one where another near event is the right one: of several calls at the same time.
-    /// One less if it asks something else meanwhile.
+    /// One less if it asks something else at the same time.
     fn fits(&self, call: &Asked) -> u32 {
         let near = |at: u64, from: u64| at.abs_diff(from) <= NEXT_NS;
         let side = |goes_on: bool, from: u64, events: &mut dyn Iterator<Item = &Event>| {
@@ -182,16 +182,16 @@ fn settled(
 
 /// The one that a call is made for, if it can be no other.
 fn only(requests: &[Request], call: &Asked, candidates: &[usize]) -> Option<usize> {
-    let fits = candidates.iter().map(|&r| requests[r].fits(call));
-    let mut best = (FITS_LEAST - 1, None);
-    for (fit, &request) in fits.zip(candidates) {
-        match fit.cmp(&best.0) {
-            Ordering::Greater => best = (fit, Some(request)),
-            Ordering::Equal => best.1 = None,
-            Ordering::Less => {}
+    let (mut best, mut second, mut owner) = (0, 0, None);
+    for &request in candidates {
+        let fit = requests[request].fits(call);
+        if fit > best {
+            (best, second, owner) = (fit, best, Some(request));
+        } else {
+            second = second.max(fit);
         }
     }
-    best.1
+    owner.filter(|_| best >= FITS_LEAST && best > second)
 }
 
 /// The requests of a run while the target had them, by their beginnings.

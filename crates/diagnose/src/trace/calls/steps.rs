@@ -35,7 +35,7 @@ impl Calls {
                 steps.reverse();
                 return Some(steps);
             }
-            let call = self.read_by(&mark, begin)?;
+            let call = &self.all[self.read_by(&mark, begin)?];
             steps.push(call);
             at = marks.partition_point(|mark| mark.at < call.begin);
         }
