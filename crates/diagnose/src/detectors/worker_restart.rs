@@ -1,5 +1,4 @@
-//! Processes of the target end under load and others take their place: what they had in hand is
-//! lost, or waits until the new one serves.
+//! Processes of the target end under load and others take their place: requests are lost, or wait until the new one serves.
 
 use slowpath_attribution::StateSet;
 use slowpath_core::nanos::{SECOND, Span};

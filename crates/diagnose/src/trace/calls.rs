@@ -35,7 +35,7 @@ pub(crate) use settled::{Part, during, settled};
 use self::owner::Owners;
 use super::index::{Mark, TrafficKind};
 use super::inside::{Inside, Walked};
-use super::join::WRITE_TOLD_LATE_NS;
+use super::join::{Joined, WRITE_TOLD_LATE_NS};
 use super::pieces::{Hop, How};
 use crate::case::Case;
 use crate::diagnosis::Phase;
@@ -115,16 +115,17 @@ impl Calls {
         };
         let background = background::of(case, &index.blocks, &all);
         let are_others = all.iter().any(|call| !is_resolver(call.remote));
-        let owners = Owners::of(case, inside, &all, &background);
-        Self {
+        let mut calls = Self {
             all,
             by_thread,
             by_socket,
             alone,
             background,
             are_others,
-            owners,
-        }
+            owners: Owners::default(),
+        };
+        calls.owners = Owners::of(case, inside, &calls);
+        calls
     }
 
     /// Every call, in order of their ends.
@@ -189,10 +190,6 @@ impl Calls {
         }
         let own = self.owners.calls(joined.sample);
         let mut calls: Vec<&Asked> = own.iter().map(|&call| &self.all[call]).collect();
-        let last = self.last_place(inside, walked);
-        if let Some(last) = last.filter(|&last| !self.owners.is_known(last)) {
-            calls.push(&self.all[last]);
-        }
         calls.sort_unstable_by_key(|call| (call.end, call.begin, call.socket));
         let whole = within.iter().all(|&call| self.owners.is_known(call));
         Own { calls, whole }
@@ -272,12 +269,12 @@ impl Calls {
     /// read and wrote nothing else, and did not leave its CPU. What was read is what the request waited
     /// for, since what waits in user space goes on where what it waits for was read.
     fn last_step(&self, inside: &Inside<'_>, walked: &Walked) -> Option<&Asked> {
-        self.last_place(inside, walked).map(|place| &self.all[place])
+        let place = self.last_place(inside, &walked.joined)?;
+        Some(&self.all[place])
     }
 
     /// The position of that call.
-    fn last_place(&self, inside: &Inside<'_>, walked: &Walked) -> Option<usize> {
-        let joined = &walked.joined;
+    fn last_place(&self, inside: &Inside<'_>, joined: &Joined) -> Option<usize> {
         let (begin, end) = joined.part(Phase::Service);
         let late = end.saturating_add(WRITE_TOLD_LATE_NS);
         let marks = inside.index.marks(joined.writer, begin, late);

@@ -7,12 +7,12 @@
 //! more of the others, so that this is done until nothing changes.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::net::SocketAddr;
 
-use super::Asked;
+use super::{Asked, Calls};
 use crate::case::Case;
 use crate::diagnosis::Phase;
 use crate::trace::inside::Inside;
+use crate::trace::join::Joined;
 
 /// Between what happens to a request and what it does next, at most: a handler that does hardly anything in between takes
 /// some tens of microseconds, and as long again where its thread has to wait for a CPU.
@@ -120,22 +120,22 @@ pub(super) struct Owners {
 }
 
 impl Owners {
-    /// Finds them, if the target has loops or parks what waits; `all` are in order of their ends.
-    pub(super) fn of(
-        case: &Case<'_>,
-        inside: &Inside<'_>,
-        all: &[Asked],
-        background: &BTreeSet<SocketAddr>,
-    ) -> Self {
-        let joined = inside.endpoints.iter().flat_map(|e| &e.joined);
-        let readers: BTreeSet<u32> = joined.map(|joined| joined.reader).collect();
+    /// Finds them, if the target has loops or parks what waits.
+    pub(super) fn of(case: &Case<'_>, inside: &Inside<'_>, calls: &Calls) -> Self {
+        let all = &calls.all[..];
+        let joined = || inside.endpoints.iter().flat_map(|e| &e.joined);
+        let readers: BTreeSet<u32> = joined().map(|joined| joined.reader).collect();
         let is_shared = |&tid: &u32| inside.loops.has(tid) || inside.trace().parks(tid);
         if !readers.iter().any(is_shared) {
             return Self::default();
         }
         let mut requests = requests(case, inside);
-        let open = under_way(&requests, all, |call| !background.contains(&call.remote));
-        let of = settled(&mut requests, all, open);
+        let open = under_way(&requests, all, |call| {
+            !calls.background.contains(&call.remote)
+        });
+        let last = |joined: &Joined| Some((joined.sample, calls.last_place(inside, joined)?));
+        let known = joined().filter_map(last).collect();
+        let of = settled(&mut requests, all, open, &known);
         let mut by_sample: BTreeMap<u32, Vec<usize>> = BTreeMap::new();
         for (call, owner) in of.iter().enumerate() {
             if let Some(sample) = owner {
@@ -156,13 +156,21 @@ impl Owners {
     }
 }
 
-/// For each call the request that it was made for: what is known of some says more of the others.
+/// For each call the request that it was made for: what is known of some, by the request, says more of the others.
 fn settled(
     requests: &mut [Request],
     all: &[Asked],
     mut open: Vec<(usize, Vec<usize>)>,
+    known: &BTreeMap<u32, usize>,
 ) -> Vec<Option<u32>> {
     let mut of = vec![None; all.len()];
+    for request in requests.iter_mut() {
+        if let Some(&call) = known.get(&request.sample).filter(|&&call| of[call].is_none()) {
+            of[call] = Some(request.sample);
+            request.note(&all[call]);
+        }
+    }
+    open.retain(|(call, _)| of[*call].is_none());
     for _ in 0..ROUNDS_MOST {
         let before = open.len();
         open.retain(|(call, candidates)| {
@@ -240,6 +248,8 @@ fn under_way(
 
 #[cfg(test)]
 mod tests {
+    use std::net::SocketAddr;
+
     use super::*;
 
     const MS: u64 = slowpath_core::nanos::MILLISECOND;
@@ -259,7 +269,7 @@ mod tests {
         let requests = (0..).zip(spans);
         let mut requests: Vec<Request> = requests.map(|(n, &span)| Request::new(n, span)).collect();
         let open = under_way(&requests, all, |_| true);
-        settled(&mut requests, all, open)
+        settled(&mut requests, all, open, &BTreeMap::new())
     }
 
     #[test]
