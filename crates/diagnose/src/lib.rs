@@ -40,6 +40,7 @@ pub mod instrument;
 mod judge;
 pub mod ledger;
 mod lives;
+mod materiality;
 mod logs;
 mod modes;
 mod new_workers;

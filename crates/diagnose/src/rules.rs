@@ -198,15 +198,25 @@ fn is_lock_of_one(case: &Case<'_>, endpoint: &EndpointCase, cause: &str) -> bool
     attribution.station.as_ref().is_some_and(is_one) && is_lock(attribution, cause, one)
 }
 
-/// Whether a rule settles what a lead of its cause left open, whether requests wait for a lock or for work that they handed
-/// on: a station of one place is no work, nor is what another request holds at another server.
+/// Whether a rule settles what a lead of its cause left open: whether requests wait for a lock or for work that they handed
+/// on (a station of one place is no work, nor is what another request holds at another server), and whether the threads that
+/// they were handed to had others.
 pub(crate) fn settles(case: &Case<'_>, endpoint: &EndpointCase, cause: &str) -> bool {
-    is_lock_of_one(case, endpoint, cause) || is_lock(endpoint.attribution(case), cause, State::Lock)
+    let attribution = endpoint.attribution(case);
+    let executor = State::Queued(StationPlace::Executor);
+    is_lock_of_one(case, endpoint, cause)
+        || is_lock(attribution, cause, State::Lock)
+        || cause == name::WORKER_POOL_EXHAUSTION && is_mostly(attribution, cause, executor)
 }
 
 /// Whether a cause is that of a lock, and most of the time that its rule matches is in this state, with another request as
 /// the holder.
 fn is_lock(attribution: &EndpointAttribution, cause: &str, state: State) -> bool {
+    DESCRIBED.contains(&cause) && is_mostly(attribution, cause, state)
+}
+
+/// Whether most of the time that the rule of a cause matches is in this state, with another request as the holder.
+fn is_mostly(attribution: &EndpointAttribution, cause: &str, state: State) -> bool {
     let slices = attribution.paths.iter().flat_map(|path| &path.slices);
     let (mut all_ns, mut of_state_ns) = (0, 0);
     for slice in slices.filter(|slice| matches(cause, slice)) {
@@ -215,7 +225,7 @@ fn is_lock(attribution: &EndpointAttribution, cause: &str, state: State) -> bool
             of_state_ns += slice.len_ns();
         }
     }
-    DESCRIBED.contains(&cause) && 2 * of_state_ns > all_ns
+    2 * of_state_ns > all_ns
 }
 
 /// Whether the kind of place that a cause stands for is known from nothing but how many there are: then it rules out no other

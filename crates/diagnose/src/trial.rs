@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 
 use slowpath_core::catalogue::{PROVABLE, SLOW_DEPENDENCY};
-use slowpath_core::nanos::{MILLISECOND, Span};
+use slowpath_core::nanos::Span;
 use slowpath_core::spread::{Spread, map};
 
 use crate::case::{Case, EndpointCase};
@@ -15,10 +15,10 @@ use crate::figures::{round, share};
 use crate::frame::Frame;
 use crate::imported::blinded;
 use crate::ledger::{Claimant, Ledger, NAMED_ERRORS, NAMED_SHARE_LOW, Settled, Trust, settle};
+use crate::materiality::is_material;
 use crate::overlap::merged;
 use crate::ruled_out::FrameMass;
 use crate::rules;
-use crate::slow::FELT_NS;
 use crate::trace::looked::Looked;
 use crate::verdict::{Amount, Claim, Found, Verdict};
 
@@ -558,36 +558,6 @@ fn is_one_call(claims: &[Claim]) -> bool {
     let lengths = || calls.iter().map(|span| span.len_ns());
     let longest = lengths().max().unwrap_or(0) as f64;
     longest >= ONE_CALL_LEAST * lengths().sum::<u64>() as f64
-}
-
-/// What adds less than this to a slow request of a tail, on average, is no finding: threads that share CPUs
-/// for a fraction of a millisecond do that on any machine. What a floor has to be is in its frame.
-const MATERIAL_NS: f64 = MILLISECOND as f64;
-/// A tail that is less than this part of the time of all requests of its endpoint is no finding either: a p99
-/// that is twice the p50 is one hundredth of it.
-const MATERIAL_SHARE: f64 = 0.02;
-
-/// Whether this share of what a frame holds is worth a name. It is attributed in any case. What adds less than is felt ([`FELT_NS`]),
-/// and less than a request takes anyway, would not make it slow by itself: a p99 that is twice the p50 is what requests that
-/// compute do to each other. Of 105 tails that were named rightly on software that the rules had not been written with, one
-/// adds less than is felt, and that is 27 times what its requests take anyway.
-fn is_material(
-    case: &Case<'_>,
-    endpoint: &EndpointCase,
-    place: Place,
-    (frame, share): (&Frame, f64),
-) -> bool {
-    if place != Place::Tail {
-        return true;
-    }
-    let part = share.min(1.0) * frame.excess_ns;
-    let each = part / frame.requests.len().max(1) as f64;
-    let latency = |&i: &u32| case.sample(i).latency_ns() as f64;
-    let slow: f64 = frame.requests.iter().map(latency).sum();
-    let fast: f64 = endpoint.latencies_ns.iter().map(|&ns| ns as f64).sum();
-    let all = fast.max(slow);
-    let least = frame.reference_ns.min(FELT_NS) as f64;
-    each >= MATERIAL_NS.max(least) && frame.excess_ns >= MATERIAL_SHARE * all
 }
 
 fn rounded(culprit: &Culprit) -> Culprit {

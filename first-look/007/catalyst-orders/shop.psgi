@@ -1,0 +1,4 @@
+use strict; use warnings;
+use FindBin;
+use Shop;
+Shop->psgi_app;

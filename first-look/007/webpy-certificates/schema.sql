@@ -1,0 +1,11 @@
+create table course (id int primary key, title text, seats int, taken int, teacher int);
+create table teacher (id int primary key, name text);
+create table lesson (id int primary key, course int, title text, minutes int);
+create table review (id int primary key, course int, stars int, body text);
+insert into course select i, 'Course ' || i, 20 + i % 10, i % 20, i % 40 + 1 from generate_series(1, 400) i;
+insert into teacher select i, 'Teacher ' || i from generate_series(1, 40) i;
+insert into lesson select i, i % 400 + 1, 'Lesson ' || i, 30 + i % 60 from generate_series(1, 4000) i;
+insert into review select i, i % 400 + 1, i % 5 + 1, 'good, number ' || i from generate_series(1, 4000) i;
+create index on lesson (course);
+create index on review (course);
+analyze;
