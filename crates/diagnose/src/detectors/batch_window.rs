@@ -83,7 +83,8 @@ fn examine(case: &Case<'_>, endpoint: &EndpointCase) -> Verdict {
     claims.sort_unstable_by_key(|claim| claim.sample);
     let place = endpoint.place_of(&claims);
     // Requests that share one answer of another server end together as well: a window is a timer.
-    if share_in(case, endpoint, StateSet::SLEEP, &claims).is_some_and(|share| share < TIMER_LEAST) {
+    let asks = case.inside().is_none_or(|inside| !inside.calls(case).is_empty());
+    if asks && share_in(case, endpoint, StateSet::SLEEP, &claims).is_some_and(|share| share < TIMER_LEAST) {
         return Verdict::Lead {
             place,
             claims,

@@ -14,6 +14,7 @@
 
 pub(crate) mod again;
 mod background;
+mod in_turn;
 pub(crate) mod lines;
 pub(crate) mod lookups;
 pub(crate) mod names;
@@ -96,9 +97,10 @@ impl Calls {
     pub(crate) fn of(case: &Case<'_>, inside: &Inside<'_>) -> Self {
         let index = &inside.index;
         let mut all = Vec::new();
-        for socket in 0..index.sockets.len() {
-            if inside.asks(socket) {
-                replies(inside, socket, &mut all);
+        for socket in (0..index.sockets.len()).filter(|&socket| inside.asks(socket)) {
+            match in_turn::calls(inside, socket) {
+                Some(calls) => all.extend(calls),
+                None => replies(inside, socket, &mut all),
             }
         }
         all.sort_unstable_by_key(|call| (call.end, call.begin, call.socket));

@@ -171,7 +171,8 @@ const KERNEL: &[(Call, &[&str])] = &[
 ];
 
 /// Beginnings of functions that collect garbage while all else in the program stands still: CPython (`Modules/gcmodule.c`), Ruby
-/// (`gc.c`), V8 (`src/heap`).
+/// (`gc.c`), V8 (`src/heap`), GHC (`rts/sm`), OCaml (`runtime/major_gc.c`, `minor_gc.c`, `compact.c`), the collector of Boehm, Demers
+/// and Weiser.
 const COLLECTORS: &[&str] = &[
     "gc_collect_main",
     "gc_collect_generations",
@@ -183,6 +184,16 @@ const COLLECTORS: &[&str] = &[
     "v8::internal::Heap::CollectGarbage",
     "v8::internal::MarkCompactCollector",
     "v8::internal::Scavenger",
+    "GarbageCollect",
+    "scavenge_",
+    "evacuate",
+    "caml_empty_minor_heap",
+    "caml_major_collection_slice",
+    "caml_finish_major_cycle",
+    "caml_compact",
+    "GC_stopped_mark",
+    "GC_mark_",
+    "GC_try_to_collect",
 ];
 
 /// Functions of the kernel that wait for a disk.
