@@ -126,13 +126,33 @@ fn fit_by(visits: &[Visit], held: Held) -> Option<Fit> {
         return None;
     }
     let (first, second) = met.split_at(met.len() / 2);
+    let starts_at = |places: usize| -> Vec<u64> {
+        let all = visits.iter().zip(&starts);
+        all.map(|(visit, starts)| start(visit, starts, places)).collect()
+    };
+    let errors: Vec<f64> = (0..most)
+        .map(|k| error(visits, &starts, &met, k.max(1), resolution_ns))
+        .collect();
+    // What waits for all of a class may drain at once, when that class is done.
+    let drains = |places: usize| {
+        !matches!(held, Held::AllBy(_)) && undershoots(visits, &starts_at(places), resolution_ns)
+    };
+    let least = (1..most).min_by(|&a, &b| errors[a].total_cmp(&errors[b]))?;
+    // So few places that services seem to take no time leave them alike too: the right number is a valley of its own then.
+    let is_valley = |k: usize| {
+        errors[k - 1] > ALIKE * errors[k] && errors.get(k + 1).is_some_and(|&e| e > errors[k])
+    };
+    let from = if drains(least) {
+        (least + 1..most).find(|&k| is_valley(k) && !drains(k))?
+    } else {
+        1
+    };
     let best = |of: &[usize]| {
-        let errors = (1..most).map(|k| (error(visits, &starts, of, k, resolution_ns), k));
+        let errors = (from..most).map(|k| (error(visits, &starts, of, k, resolution_ns), k));
         errors.min_by(|a, b| a.0.total_cmp(&b.0))
     };
     let (least, places) = best(&met)?;
-    let alike =
-        (1..most).filter(|&k| error(visits, &starts, &met, k, resolution_ns) <= least * ALIKE);
+    let alike = (from..most).filter(|&k| errors[k] <= least * ALIKE);
     let plausible = alike.fold((places, places), |(low, high), k| (low.min(k), high.max(k)));
     let waited =
         |&i: &usize| visits[i].slow || start(&visits[i], &starts[i], places) > visits[i].arrival;
@@ -144,17 +164,11 @@ fn fit_by(visits: &[Visit], held: Held) -> Option<Fit> {
     if error_ratio > ERROR_RATIO_MOST || apart as f64 > (places as f64 * HALVES_AGREE).max(0.5) {
         return None;
     }
-    let at: Vec<u64> = visits
-        .iter()
-        .zip(&starts)
-        .map(|(visit, starts)| start(visit, starts, places))
-        .collect();
+    let at = starts_at(places);
     let queued = (0..visits.len())
         .filter(|&i| at[i] > visits[i].arrival)
         .count();
-    // What waits for all of a class may drain at once, when that class is done.
-    let drains = || !matches!(held, Held::AllBy(_)) && undershoots(visits, &at, resolution_ns);
-    if queued < QUEUED_LEAST || drains() {
+    if queued < QUEUED_LEAST || drains(places) {
         return None;
     }
     let (explained, held_by) = (explained(visits, &at), held_by(visits, &at));
@@ -426,6 +440,21 @@ mod tests {
         assert_eq!(fit.places, 2);
         assert_eq!(fit.held_by[0].0, 1);
         assert!(fit.held_by[0].1 > 0.9);
+    }
+
+    #[test]
+    fn the_right_number_is_found_though_fewer_places_leave_services_that_take_no_time() {
+        // Most requests need a place for a moment, so that with too few places nearly all of them seem to take nothing.
+        let visits = through(5, 15e6, |n| {
+            if n.next() < 0.26 {
+                (1, spread(n, 210e6))
+            } else {
+                (0, spread(n, 1e6))
+            }
+        });
+        let fit = fit_places_of(&visits, 1).unwrap();
+        assert_eq!(fit.places, 5, "{:?}", fit.plausible);
+        assert!(fit.explained > 0.8, "{}", fit.explained);
     }
 
     #[test]
