@@ -17,8 +17,10 @@ use slowpath_core::samples::SampleRef;
 use self::classify::Classifier;
 pub(crate) use self::station::Station;
 use crate::case::{Case, EndpointCase};
+use crate::detectors::unanswered_waits;
 use crate::diagnosis::Place;
 use crate::frame::Frame;
+use crate::trace::inside::{Inside, Walked};
 
 /// Requests of an endpoint that are read from the client's record alone, at most, of the slow ones
 /// and of the others each.
@@ -56,14 +58,14 @@ impl EndpointAttribution {
             Some(inside) => {
                 let mut classifier = Classifier::new(case, inside);
                 let walked = &inside.of_endpoint(endpoint).walked;
-                let paths = walked
-                    .iter()
-                    .map(|walked| classifier.path(walked))
-                    .collect();
+                let paths = walked.iter().map(|walked| classifier.path(walked));
+                let mut paths: Vec<Path> = paths.collect();
                 if let Some(station) = &mut station {
                     station.note_holders(case, inside, &mut classifier);
                 }
-                (paths, classifier.into_actors(), true)
+                let mut actors = classifier.into_actors();
+                lay_unanswered_over(inside, walked, &mut paths, &mut actors);
+                (paths, actors, true)
             }
             None => (untraced(case, endpoint), vec![Actor::default()], false),
         };
@@ -221,6 +223,42 @@ fn client_slices(sample: SampleRef<'_>) -> Vec<Slice> {
         }
     }
     slices
+}
+
+/// What ends the wait for a reply that never comes is a timer, and what requests wait for is the reply.
+fn lay_unanswered_over(
+    inside: &Inside<'_>,
+    walked: &[Walked],
+    paths: &mut [Path],
+    actors: &mut Vec<Actor>,
+) {
+    let waits = unanswered_waits(inside, walked);
+    let mut known: BTreeMap<String, u32> = BTreeMap::new();
+    for path in paths {
+        let Some((socket, span)) = waits.get(&path.sample) else {
+            continue;
+        };
+        let peer = inside.other_end(*socket).unwrap_or_default();
+        let actor = *known.entry(peer.clone()).or_insert_with(|| {
+            actors.push(Actor {
+                peer,
+                ..Actor::default()
+            });
+            actors.len() as u32 - 1
+        });
+        overlay(&mut path.slices, &[*span], |slice| {
+            let is_open = matches!(slice.state, State::Sleep | State::Unknown(_));
+            is_open.then_some(Slice {
+                state: State::Reply,
+                // Whether the other end has it is not known.
+                holder: Holder::Unknown,
+                activity: State::Unknown(Reason::Network),
+                actor,
+                basis: Basis::Traced,
+                ..*slice
+            })
+        });
+    }
 }
 
 /// Cuts slices where `spans` (ascending, disjoint) begin and end, and changes what lies inside as

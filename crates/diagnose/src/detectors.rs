@@ -8,6 +8,7 @@ use crate::trace::looked::Looked;
 use crate::verdict::Verdict;
 
 pub(crate) use sequential_fanout::named as rows_of_calls;
+pub(crate) use upstream_timeout::waits as unanswered_waits;
 
 /// What looks for one cause.
 #[derive(Debug)]

@@ -1,7 +1,10 @@
 //! Requests wait for a dependency that does not answer, until a timeout ends the wait: what was asked has no
 //! reply, and the wait is as long each time.
 
-use slowpath_attribution::StateSet;
+use std::collections::BTreeMap;
+
+use slowpath_attribution::{Phase, StateSet};
+use slowpath_core::nanos::{Nanos, Span};
 use slowpath_core::stats::median::median;
 
 use super::{Detector, Examine};
@@ -9,11 +12,10 @@ use crate::case::{Case, EndpointCase};
 use crate::diagnosis::{Culprit, Grade, Place, Source};
 use crate::predict::without_waits;
 use crate::trace::calls::Unanswered;
-use crate::trace::inside::Walked;
+use crate::trace::inside::{Inside, Walked};
 use crate::trace::looked::Looked;
 use crate::trace::pieces::{LeafKind, Piece};
 use crate::verdict::{Amount, Claim, Found, Verdict, evidence, human, plural};
-use slowpath_attribution::Phase;
 
 /// Fewer slow requests with a question that has no reply show no timeout.
 const WAITS_LEAST: usize = 6;
@@ -38,15 +40,50 @@ struct Wait<'a> {
     lasts_ns: f64,
 }
 
+/// The waits of the slow requests of an endpoint that are as long as each other.
+struct Alike<'a> {
+    waits: Vec<Wait<'a>>,
+    usual_ns: f64,
+    /// Whether they are enough to be what makes requests slow.
+    are_enough: bool,
+}
+
+impl<'a> Alike<'a> {
+    fn of(slow: &[&'a Walked], unanswered: &'a [Unanswered]) -> Self {
+        let mut waits: Vec<Wait<'_>> = slow.iter().filter_map(|walked| wait(walked, unanswered)).collect();
+        let all = waits.len();
+        let mut lengths: Vec<f64> = waits.iter().map(|wait| wait.lasts_ns).collect();
+        let usual_ns = median(&mut lengths).unwrap_or(0.0);
+        waits.retain(|wait| (wait.lasts_ns / usual_ns - 1.0).abs() <= ALIKE);
+        let are_enough = waits.len() >= WAITS_LEAST
+            && waits.len() as f64 >= SLOW_LEAST * slow.len() as f64
+            && waits.len() as f64 >= ALIKE_LEAST * all as f64;
+        Self { waits, usual_ns, are_enough }
+    }
+}
+
+fn slow<'a>(walked: &'a [Walked]) -> Vec<&'a Walked> {
+    walked.iter().filter(|walked| walked.slow).collect()
+}
+
+/// When slow requests waited for a reply that never came, by their positions in the record, and the connections on which they had
+/// asked; none if this is not what makes requests slow.
+pub(crate) fn waits(inside: &Inside<'_>, walked: &[Walked]) -> BTreeMap<u32, (u32, Span)> {
+    let unanswered = inside.unanswered();
+    let alike = Alike::of(&slow(walked), &unanswered);
+    let waits = alike.waits.iter().filter(|_| alike.are_enough);
+    let span = |wait: &Wait<'_>| {
+        let end = wait.walked.joined.part(Phase::Service).1;
+        Span::new(Nanos::new(wait.question.begin.max(1)), Nanos::new(end.max(1)))
+    };
+    waits.map(|wait| (wait.walked.joined.sample, (wait.question.socket, span(wait)))).collect()
+}
+
 fn examine(case: &Case<'_>, endpoint: &EndpointCase, looked: &Looked<'_>) -> Verdict {
     let unanswered = looked.inside.unanswered();
-    let slow: Vec<&Walked> = looked.join.walked.iter().filter(|walked| walked.slow).collect();
-    let waits: Vec<Wait<'_>> = slow.iter().filter_map(|walked| wait(walked, &unanswered)).collect();
-    let mut lengths: Vec<f64> = waits.iter().map(|wait| wait.lasts_ns).collect();
-    let usual = median(&mut lengths).unwrap_or(0.0);
-    let alike: Vec<&Wait<'_>> = waits.iter().filter(|w| (w.lasts_ns / usual - 1.0).abs() <= ALIKE).collect();
-    let enough = alike.len() >= WAITS_LEAST && alike.len() as f64 >= SLOW_LEAST * slow.len() as f64;
-    if !enough || (alike.len() as f64) < ALIKE_LEAST * waits.len() as f64 {
+    let slow = slow(&looked.join.walked);
+    let Alike { waits: alike, usual_ns: usual, are_enough } = Alike::of(&slow, &unanswered);
+    if !are_enough {
         return Verdict::Absent(format!(
             "{} of {} followed slow requests asked another server that did not answer, and went on after the \
              same time",
