@@ -229,12 +229,12 @@ fn is_mostly(attribution: &EndpointAttribution, cause: &str, state: State) -> bo
     2 * of_state_ns > all_ns
 }
 
-/// Whether the kind of place that a cause stands for is known from nothing but how many there are: then it rules out no other
-/// cause of waiting for a place.
+/// Whether the kind of place that a cause stands for is known from nothing but how many there are, or what keeps requests from
+/// nothing but when they end: then it rules out no other cause of such a wait.
 pub(crate) fn is_one_of_several(case: &Case<'_>, endpoint: &EndpointCase, cause: &str) -> bool {
     matches!(
         cause,
-        name::CONCURRENCY_LIMIT | name::CONNECTION_POOL_EXHAUSTION
+        name::CONCURRENCY_LIMIT | name::CONNECTION_POOL_EXHAUSTION | name::POLL_TICK
     ) || !or(case, endpoint, cause).is_empty()
 }
 

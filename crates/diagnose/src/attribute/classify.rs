@@ -281,7 +281,16 @@ impl<'c, 'r> Classifier<'c, 'r> {
             return None;
         }
         let until = walked.joined.part(Phase::Service).1;
+        let pool = |hop: &Hop| {
+            let inside = self.inside;
+            (inside.process_name(hop.tid), without_digits(&inside.thread_name(hop.tid)))
+        };
         hops.iter().enumerate().skip(1).find_map(|(place, hop)| {
+            // A thread that waits for another one of its pool has the request, and waits for what that one holds; a loop hands it on.
+            let before = &hops[place - 1];
+            if !self.inside.loops.has(before.tid) && pool(before) == pool(hop) {
+                return None;
+            }
             let hands = matches!(
                 hop.how,
                 How::Serves | How::Asked | How::Condition | How::Woke | How::Sent
@@ -333,9 +342,15 @@ impl<'c, 'r> Classifier<'c, 'r> {
                 Behalf::Other | Behalf::Own => Holder::AnotherRequest,
                 Behalf::Background => Holder::Background,
             };
+            // A loop that waits for a reply is blocked by that, whatever the other end does.
+            let activity = match rest.state {
+                State::Reply => State::Reply,
+                _ => rest.activity,
+            };
             return Seen {
                 state: State::Queued(place),
                 holder,
+                activity,
                 ..rest
             };
         }

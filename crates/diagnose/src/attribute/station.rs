@@ -243,8 +243,8 @@ impl Station {
     fn tell_kind(&mut self, case: &Case<'_>, inside: &Inside<'_>, waits: &[(u64, u64)]) {
         let (least, most) = self.fit.plausible;
         let threads = blocking(case, inside, &self.serving, (waits, least));
-        if let Some(threads) = threads.filter(|threads| (least..=most).contains(threads)) {
-            (self.place, self.fit.places) = (Place::Executor, threads);
+        if let Some((place, count)) = threads.filter(|(_, n)| (least..=most).contains(n)) {
+            (self.place, self.fit.places) = (place, count);
             return;
         }
         let Some(pool) = connections(case, inside, self.fit.plausible) else {

@@ -201,7 +201,7 @@ fn waits_in_user_space(
     (!claims.is_empty()).then(|| Waited {
         claims,
         remote: call.remote,
-        taken_over: before.is_some_and(|at| call.begin - at <= TAKEN_OVER_NS),
+        taken_over: before.is_some_and(|at| (at..=at + TAKEN_OVER_NS).contains(&call.begin)),
     })
 }
 

@@ -4,6 +4,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::SocketAddr;
 
+use slowpath_attribution::Place;
 use slowpath_core::trace::{Call, Runtime, is_unix};
 
 use crate::case::Case;
@@ -75,13 +76,14 @@ pub(super) fn workers(
 }
 
 /// How many threads that serve no connection themselves are at work in nearly all waits, and at rest when there is least to do,
-/// behind threads that hand work over: event loops, and runtimes that park.
+/// behind threads that hand work over: event loops, and runtimes that park. One that rests where it waits for many files is
+/// a loop of its own.
 pub(super) fn blocking(
     case: &Case<'_>,
     inside: &Inside<'_>,
     serving: &BTreeSet<u32>,
     (waits, least): (&[(u64, u64)], u32),
-) -> Option<u32> {
+) -> Option<(Place, u32)> {
     let trace = inside.trace();
     let hands_over = |&tid: &u32| inside.loops.has(tid) || trace.parks(tid);
     if !serving.iter().any(hands_over) {
@@ -93,8 +95,9 @@ pub(super) fn blocking(
         .map(|(begin, end)| begin + (end - begin) / 2)
         .collect();
     let quiet = quiet(case, inside, least as usize);
+    let rests = |tid: u32| most(quiet.iter().map(|&at| Stands::at(inside, tid, at)));
     let is_busy = |tid: &u32| {
-        let Some((rest, share)) = most(quiet.iter().map(|&at| Stands::at(inside, *tid, at))) else {
+        let Some((rest, share)) = rests(*tid) else {
             return false;
         };
         let at_work = waits.iter().filter(
@@ -113,7 +116,16 @@ pub(super) fn blocking(
     };
     let others =
         tids.filter(|&tid| inside.is_targets(tid) && !serving.contains(&tid) && !is_go(tid));
-    Some(others.filter(is_busy).count() as u32).filter(|&count| count > 0)
+    let busy: Vec<u32> = others.filter(is_busy).collect();
+    let polls = |tid: u32| {
+        let rest = rests(tid).map(|(rest, _)| rest);
+        matches!(rest, Some(Stands::Blocked(Some(Call::Poll), ..)))
+    };
+    match busy[..] {
+        [] => None,
+        [only] if polls(only) => Some((Place::EventLoop, 1)),
+        _ => Some((Place::Executor, busy.len() as u32)),
+    }
 }
 
 /// Where a thread stands at an instant.

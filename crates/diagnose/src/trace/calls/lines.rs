@@ -29,7 +29,13 @@ impl Calls {
         for call in self.all.iter().filter(|call| !is_resolver(call.remote)) {
             let lines = all.entry(call.remote).or_default();
             let own = lines.busy.entry(call.socket).or_default();
-            own.push((call.begin, call.end));
+            // Several questions may be under way on one (`in_turn`).
+            match own.last_mut() {
+                Some(last) if call.begin < last.1 => {
+                    *last = (last.0.min(call.begin), last.1.max(call.end));
+                }
+                _ => own.push((call.begin, call.end)),
+            }
         }
         for lines in all.values_mut() {
             lines.fill();
