@@ -128,7 +128,8 @@ fn fit_by(visits: &[Visit], held: Held) -> Option<Fit> {
     let (first, second) = met.split_at(met.len() / 2);
     let starts_at = |places: usize| -> Vec<u64> {
         let all = visits.iter().zip(&starts);
-        all.map(|(visit, starts)| start(visit, starts, places)).collect()
+        all.map(|(visit, starts)| start(visit, starts, places))
+            .collect()
     };
     let errors: Vec<f64> = (0..most)
         .map(|k| error(visits, &starts, &met, k.max(1), resolution_ns))
@@ -137,16 +138,7 @@ fn fit_by(visits: &[Visit], held: Held) -> Option<Fit> {
     let drains = |places: usize| {
         !matches!(held, Held::AllBy(_)) && undershoots(visits, &starts_at(places), resolution_ns)
     };
-    let least = (1..most).min_by(|&a, &b| errors[a].total_cmp(&errors[b]))?;
-    // So few places that services seem to take no time leave them alike too: the right number is a valley of its own then.
-    let is_valley = |k: usize| {
-        errors[k - 1] > ALIKE * errors[k] && errors.get(k + 1).is_some_and(|&e| e > errors[k])
-    };
-    let from = if drains(least) {
-        (least + 1..most).find(|&k| is_valley(k) && !drains(k))?
-    } else {
-        1
-    };
+    let from = fewest(&errors, drains)?;
     let best = |of: &[usize]| {
         let errors = (from..most).map(|k| (error(visits, &starts, of, k, resolution_ns), k));
         errors.min_by(|a, b| a.0.total_cmp(&b.0))
@@ -181,6 +173,19 @@ fn fit_by(visits: &[Visit], held: Held) -> Option<Fit> {
         explained,
         held_by,
     })
+}
+
+/// The fewest places to be tried, from the errors of each number from 1 on. So few that services seem to take no time leave them
+/// alike too: the right number is a valley of its own then.
+fn fewest(errors: &[f64], drains: impl Fn(usize) -> bool) -> Option<usize> {
+    let least = (1..errors.len()).min_by(|&a, &b| errors[a].total_cmp(&errors[b]))?;
+    if !drains(least) {
+        return Some(1);
+    }
+    let is_valley = |k: usize| {
+        errors[k - 1] > ALIKE * errors[k] && errors.get(k + 1).is_some_and(|&e| e > errors[k])
+    };
+    (least + 1..errors.len()).find(|&k| is_valley(k) && !drains(k))
 }
 
 /// Of the visits that come while one of a class is there, the share that is over before all of these are.
@@ -455,6 +460,16 @@ mod tests {
         let fit = fit_places_of(&visits, 1).unwrap();
         assert_eq!(fit.places, 5, "{:?}", fit.plausible);
         assert!(fit.explained > 0.8, "{}", fit.explained);
+    }
+
+    #[test]
+    fn too_few_places_are_passed_over_for_a_valley() {
+        // The first is of no number of places.
+        let errors = [0.33, 0.33, 0.28, 0.52, 0.79, 0.33, 0.70, 0.78];
+        assert_eq!(fewest(&errors, |_| false), Some(1));
+        assert_eq!(fewest(&errors, |k| k < 5), Some(5));
+        assert_eq!(fewest(&errors, |k| k < 6), None, "it is no valley");
+        assert_eq!(fewest(&errors[..1], |_| false), None);
     }
 
     #[test]

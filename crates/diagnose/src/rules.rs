@@ -116,7 +116,9 @@ static RULES: &[Rule] = &[
     Rule {
         cause: name::SLOW_DEPENDENCY,
         // A reply that never comes is not slow.
-        matches: |s| s.state == State::Reply && s.phase == Phase::Service && s.holder == Holder::Peer,
+        matches: |s| {
+            s.state == State::Reply && s.phase == Phase::Service && s.holder == Holder::Peer
+        },
         least_ns: MILLISECOND,
         floor_least_ns: REPLY_FLOOR_NS,
         remedy: "find out why it is slow, call it less often, or cache its replies",

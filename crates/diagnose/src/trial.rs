@@ -353,7 +353,9 @@ impl<'a, 'r> Trial<'a, 'r> {
         let mut named: Vec<usize> = (0..pairs.len())
             .filter(|&i| all.settled[i].is_some_and(|settled| settled.is_named()))
             .collect();
-        let shares = named.iter().filter_map(|&i| Some(all.settled[i]?.share.share));
+        let shares = named
+            .iter()
+            .filter_map(|&i| Some(all.settled[i]?.share.share));
         if !is_material(self.case, endpoint, place, (frame, shares.sum())) {
             named.clear();
         }

@@ -283,7 +283,10 @@ impl<'c, 'r> Classifier<'c, 'r> {
         let until = walked.joined.part(Phase::Service).1;
         let pool = |hop: &Hop| {
             let inside = self.inside;
-            (inside.process_name(hop.tid), without_digits(&inside.thread_name(hop.tid)))
+            (
+                inside.process_name(hop.tid),
+                without_digits(&inside.thread_name(hop.tid)),
+            )
         };
         hops.iter().enumerate().skip(1).find_map(|(place, hop)| {
             // A thread that waits for another one of its pool has the request, and waits for what that one holds; a loop hands it on.

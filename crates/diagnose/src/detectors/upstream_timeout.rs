@@ -62,7 +62,7 @@ impl<'a> Alike<'a> {
     }
 }
 
-fn slow<'a>(walked: &'a [Walked]) -> Vec<&'a Walked> {
+fn slow(walked: &[Walked]) -> Vec<&Walked> {
     walked.iter().filter(|walked| walked.slow).collect()
 }
 

@@ -79,7 +79,9 @@ impl Page<'_> {
 
 /// What a published first run says above its rows: figures, conditions and notes, without its heading. `None` if it has no rows.
 fn above_rows(first_run: &str) -> Option<String> {
-    let rows = first_run.lines().position(|line| line.starts_with("| scenario"))?;
+    let rows = first_run
+        .lines()
+        .position(|line| line.starts_with("| scenario"))?;
     let lines = first_run.lines().take(rows);
     let lines: Vec<&str> = lines.filter(|line| !line.starts_with("# ")).collect();
     Some(lines.join("\n").trim().to_owned())

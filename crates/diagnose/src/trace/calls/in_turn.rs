@@ -45,7 +45,11 @@ pub(super) fn calls(inside: &Inside<'_>, socket: u32) -> Option<Vec<Asked>> {
         if block.is_none_or(|block| end > block.span.end.get()) {
             continue;
         }
-        ahead += usize::from(calls.last().is_some_and(|last| one.at < last.end && last.end <= end));
+        ahead += usize::from(
+            calls
+                .last()
+                .is_some_and(|last| one.at < last.end && last.end <= end),
+        );
         calls.push(Asked {
             socket,
             remote,
@@ -76,8 +80,11 @@ fn answers_in_turn(traffic: &[Traffic]) -> bool {
 /// one reads anything else.
 fn reply(own: &[Traffic], other: &[Traffic], asked: u64) -> Option<u64> {
     let before = other.partition_point(|t| t.at < asked);
-    let last = other[..before].iter().rfind(|t| t.kind != TrafficKind::Arrived);
-    let is_late = last.is_some_and(|t| t.kind == TrafficKind::Wrote && asked - t.at <= WRITE_TOLD_LATE_NS)
+    let last = other[..before]
+        .iter()
+        .rfind(|t| t.kind != TrafficKind::Arrived);
+    let is_late = last
+        .is_some_and(|t| t.kind == TrafficKind::Wrote && asked - t.at <= WRITE_TOLD_LATE_NS)
         && next(own, TrafficKind::Read, asked) < next(other, TrafficKind::Read, asked);
     if is_late {
         return next(own, TrafficKind::Read, asked);
@@ -114,7 +121,13 @@ mod tests {
         use TrafficKind::{Read, Wrote};
         // The first keeps the other end busy; two are asked before it has its reply, and are answered together.
         let ms = |at: u64, kind| (at * slowpath_core::nanos::MILLISECOND, kind);
-        let own = [ms(10, Wrote), ms(20, Wrote), ms(40, Wrote), ms(102, Read), ms(122, Read)];
+        let own = [
+            ms(10, Wrote),
+            ms(20, Wrote),
+            ms(40, Wrote),
+            ms(102, Read),
+            ms(122, Read),
+        ];
         let other = [ms(12, Read), ms(100, Wrote), ms(104, Read), ms(120, Wrote)];
         let (own, other) = (traffic(&own), traffic(&other));
         assert!(answers_in_turn(&other));
@@ -128,7 +141,14 @@ mod tests {
     #[test]
     fn an_end_that_reads_on_serves_several_at_a_time() {
         use TrafficKind::{Read, Wrote};
-        let several = [(1, Read), (2, Read), (3, Read), (4, Wrote), (5, Wrote), (6, Wrote)];
+        let several = [
+            (1, Read),
+            (2, Read),
+            (3, Read),
+            (4, Wrote),
+            (5, Wrote),
+            (6, Wrote),
+        ];
         assert!(!answers_in_turn(&traffic(&several)));
         assert!(!answers_in_turn(&[]));
     }

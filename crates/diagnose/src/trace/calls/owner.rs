@@ -165,7 +165,10 @@ fn settled(
 ) -> Vec<Option<u32>> {
     let mut of = vec![None; all.len()];
     for request in requests.iter_mut() {
-        if let Some(&call) = known.get(&request.sample).filter(|&&call| of[call].is_none()) {
+        if let Some(&call) = known
+            .get(&request.sample)
+            .filter(|&&call| of[call].is_none())
+        {
             of[call] = Some(request.sample);
             request.note(&all[call]);
         }
