@@ -194,6 +194,8 @@ pub enum Holder {
     Background,
     /// Another process or host.
     Peer,
+    /// A name server (DNS).
+    Resolver,
     /// The kernel.
     Kernel,
     /// The client.

@@ -33,6 +33,9 @@ pub fn phrase(line: &Line, station: Option<&Station>) -> String {
         ),
         State::Queued(_) if line.basis == Basis::Pattern => from_outside(station),
         State::Queued(place) => queued(place, line, station),
+        State::Reply if line.holder == Holder::Resolver => {
+            format!("waiting for the name server {}", actor.peer)
+        }
         State::Reply if actor.peer.is_empty() => {
             format!(
                 "waiting for another process{}{}",

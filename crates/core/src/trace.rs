@@ -8,7 +8,7 @@
 mod append;
 mod unix;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::net::{IpAddr, SocketAddr};
 
@@ -46,6 +46,8 @@ pub struct Trace {
     pub reset_reasons: BTreeMap<u32, String>,
     /// The paths that the addresses of Unix sockets stand for ([`unix_server`]).
     pub unix_paths: BTreeMap<IpAddr, String>,
+    /// Addresses that answer the target's datagrams ([`Trace::is_resolver`]).
+    pub resolvers: BTreeSet<SocketAddr>,
 }
 
 /// How closely a stretch of time was recorded.
@@ -423,6 +425,11 @@ impl Call {
 }
 
 impl Trace {
+    /// Whether names are looked up at an address: it is at a usual port for that, or it answers the target's datagrams.
+    pub fn is_resolver(&self, remote: SocketAddr) -> bool {
+        RESOLVER_PORTS.contains(&remote.port()) || self.resolvers.contains(&remote)
+    }
+
     /// Whether nothing was recorded.
     pub fn is_empty(&self) -> bool {
         self.depth().is_none()

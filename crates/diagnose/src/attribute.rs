@@ -14,7 +14,7 @@ use slowpath_attribution::{
 use slowpath_core::nanos::Span;
 use slowpath_core::samples::SampleRef;
 
-use self::classify::Classifier;
+use self::classify::{Classifier, DELAYED_NS};
 pub(crate) use self::station::Station;
 use crate::case::{Case, EndpointCase};
 use crate::detectors::unanswered_waits;
@@ -65,6 +65,7 @@ impl EndpointAttribution {
                 }
                 let mut actors = classifier.into_actors();
                 lay_unanswered_over(inside, walked, &mut paths, &mut actors);
+                lay_held_responses_over(case, endpoint, &mut paths);
                 (paths, actors, true)
             }
             None => (untraced(case, endpoint), vec![Actor::default()], false),
@@ -223,6 +224,34 @@ fn client_slices(sample: SampleRef<'_>) -> Vec<Slice> {
         }
     }
     slices
+}
+
+/// The target has written the whole response, and its end arrives as late as an acknowledgement is delayed: the
+/// target's kernel keeps it until the client has acknowledged what was sent before (Nagle's algorithm).
+fn lay_held_responses_over(case: &Case<'_>, endpoint: &EndpointCase, paths: &mut [Path]) {
+    let asked = &case.record.manifest.plan.scenario.endpoints;
+    let own = asked.get(usize::from(endpoint.index));
+    if own.is_some_and(|own| own.read_bytes_per_s.is_some()) {
+        return;
+    }
+    for path in paths {
+        let sample = case.sample(path.sample);
+        let Some(begin) = sample.gap_begin() else {
+            continue;
+        };
+        if !DELAYED_NS.contains(&sample.gap_ns()) {
+            continue;
+        }
+        let silent = Span::new(begin, begin.plus(sample.gap_ns()));
+        overlay(&mut path.slices, &[silent], |slice| {
+            (slice.phase == Phase::Response && slice.state == State::Client).then_some(Slice {
+                state: State::DelayedAck,
+                holder: Holder::Kernel,
+                activity: State::DelayedAck,
+                ..*slice
+            })
+        });
+    }
 }
 
 /// What ends the wait for a reply that never comes is a timer, and what requests wait for is the reply.

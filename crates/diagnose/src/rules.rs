@@ -124,6 +124,13 @@ static RULES: &[Rule] = &[
         remedy: "find out why it is slow, call it less often, or cache its replies",
     },
     Rule {
+        cause: name::DNS_LOOKUP,
+        matches: |s| s.state == State::Reply && s.holder == Holder::Resolver,
+        least_ns: MILLISECOND,
+        floor_least_ns: FLOOR_LEAST_NS,
+        remedy: "keep connections, or the addresses, for longer than a request, or ask a cache on the host",
+    },
+    Rule {
         cause: name::STOP_THE_WORLD_PAUSE,
         matches: |s| s.state == State::Paused,
         least_ns: MILLISECOND,

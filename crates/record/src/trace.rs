@@ -21,9 +21,9 @@
 //! Sockets and stacks are positions in the tables of the JSON file, codes are positions in `ALL` of
 //! [`Left`], [`Context`] and [`Call`]. The JSON file is written last and seals the other.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
-use std::net::IpAddr;
+use std::net::{IpAddr, SocketAddr};
 use std::path::Path;
 
 use parquet::basic::Encoding;
@@ -72,6 +72,8 @@ struct Tables {
     reset_reasons: BTreeMap<u32, String>,
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     unix_paths: BTreeMap<IpAddr, String>,
+    #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
+    resolvers: BTreeSet<SocketAddr>,
 }
 
 /// The names of the two files of a repeat.
@@ -99,6 +101,7 @@ pub(crate) fn write(dir: &Path, repeat: u16, trace: &Trace) -> Result<(), Record
         stacks: trace.stacks.clone(),
         reset_reasons: trace.reset_reasons.clone(),
         unix_paths: trace.unix_paths.clone(),
+        resolvers: trace.resolvers.clone(),
     });
     files::replace(
         &tables_path,
@@ -175,6 +178,7 @@ fn read_repeat(dir: &Path, events: &str, tables: &str) -> Result<Trace, RecordEr
         stacks: tables.stacks,
         reset_reasons: tables.reset_reasons,
         unix_paths: tables.unix_paths,
+        resolvers: tables.resolvers,
         events: Vec::new(),
     };
     let frames = trace.frames.len();

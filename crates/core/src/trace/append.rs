@@ -22,6 +22,7 @@ impl Trace {
         }));
         self.reset_reasons.extend(later.reset_reasons);
         self.unix_paths.extend(later.unix_paths);
+        self.resolvers.extend(later.resolvers);
         merge(&mut self.threads, later.threads, |t| t.tid);
         merge(&mut self.processes, later.processes, |p| p.pid);
     }

@@ -12,6 +12,7 @@ use slowpath_core::nanos::Span;
 use slowpath_core::trace::{Call, NO_STACK, Runtime};
 
 use self::held::held_idle;
+pub(super) use self::peer::DELAYED_NS;
 use self::peer::{addresses, held_back};
 use super::executor::Executors;
 use super::overlay;
@@ -130,7 +131,7 @@ impl<'c, 'r> Classifier<'c, 'r> {
 
     /// The slices of a request.
     pub(super) fn path(&mut self, walked: &Walked) -> Path {
-        let own = self.calls.own(self.inside, walked);
+        let own = self.calls.known(self.inside, walked);
         let calls = settled(&own.calls);
         let is_shared = self.inside.loops.has(walked.joined.reader) || self.inside.parks(walked);
         let mut slices: Vec<Slice> = Vec::with_capacity(walked.pieces.len());
@@ -544,7 +545,7 @@ impl<'c, 'r> Classifier<'c, 'r> {
             seen.who.peer = self.inside.other_end(socket).unwrap_or_default();
             // Another process of the server is no other server: what that one does is the server's doing.
             if !self.inside.is_internal(socket) {
-                (seen.state, seen.holder) = (State::Reply, Holder::Peer);
+                (seen.state, seen.holder) = (State::Reply, self.replier(socket));
             }
         }
         seen.activity = seen.state;

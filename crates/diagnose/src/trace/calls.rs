@@ -29,7 +29,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::net::SocketAddr;
 
 use slowpath_core::nanos::Nanos;
-use slowpath_core::trace::{RESOLVER_PORTS, Role};
+use slowpath_core::trace::Role;
 
 pub(crate) use settled::{Part, during, settled};
 
@@ -78,7 +78,9 @@ pub(crate) struct Calls {
     alone: Vec<u32>,
     /// Who is asked whether or not there is a request.
     background: BTreeSet<SocketAddr>,
-    /// Whether anybody is asked who is no resolver.
+    /// Those that are asked for names.
+    resolvers: BTreeSet<SocketAddr>,
+    /// Whether any other server is asked.
     are_others: bool,
     /// For which requests calls were made, where threads do not say.
     owners: Owners,
@@ -116,14 +118,18 @@ impl Calls {
             alone(case)
         };
         let background = background::of(case, &index.blocks, &all);
-        let are_others = all.iter().any(|call| !is_resolver(call.remote));
+        let remotes: BTreeSet<SocketAddr> = all.iter().map(|call| call.remote).collect();
+        let (resolvers, others): (BTreeSet<SocketAddr>, BTreeSet<SocketAddr>) = remotes
+            .into_iter()
+            .partition(|&remote| inside.trace().is_resolver(remote));
         let mut calls = Self {
             all,
             by_thread,
             by_socket,
             alone,
             background,
-            are_others,
+            resolvers,
+            are_others: !others.is_empty(),
             owners: Owners::default(),
         };
         calls.owners = Owners::of(case, inside, &calls);
@@ -154,19 +160,19 @@ impl Calls {
     /// What is known to have been asked for a request, but for names.
     pub(crate) fn own(&self, inside: &Inside<'_>, walked: &Walked) -> Own<'_> {
         let mut own = self.known(inside, walked);
-        own.calls.retain(|call| !is_resolver(call.remote));
+        own.calls.retain(|call| !self.resolvers.contains(&call.remote));
         own
     }
 
     /// The names that are known to have been asked for a request.
     pub(crate) fn names(&self, inside: &Inside<'_>, walked: &Walked) -> Own<'_> {
         let mut own = self.known(inside, walked);
-        own.calls.retain(|call| is_resolver(call.remote));
+        own.calls.retain(|call| self.resolvers.contains(&call.remote));
         own
     }
 
-    /// What is known to have been asked for a request.
-    fn known(&self, inside: &Inside<'_>, walked: &Walked) -> Own<'_> {
+    /// What is known to have been asked for a request, names among it.
+    pub(crate) fn known(&self, inside: &Inside<'_>, walked: &Walked) -> Own<'_> {
         let joined = &walked.joined;
         let parks = inside.parks(walked);
         let is_loop = inside.loops.has(joined.reader);
@@ -298,11 +304,6 @@ impl Calls {
         let is_since = (begin..=read.at).contains(&self.all[place].begin);
         is_since.then_some(place)
     }
-}
-
-/// Whether names are looked up at an address.
-pub(crate) fn is_resolver(remote: SocketAddr) -> bool {
-    RESOLVER_PORTS.contains(&remote.port())
 }
 
 /// The calls on one connection: a reply is over when the next is asked for.

@@ -1,17 +1,18 @@
 //! Makes events of records: who is meant, which connection, whether it was told already.
 
+mod datagrams;
 mod moved;
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::net::SocketAddr;
 
 use slowpath_core::Nanos;
-use slowpath_core::nanos::MILLISECOND;
 use slowpath_core::timeline::Gap;
 use slowpath_core::trace::{
-    Context, Depth, Event, IDLE, Left, NO_STACK, RESOLVER_PORTS, Socket, Stretch, Trace, What,
+    Context, Depth, Event, IDLE, Left, NO_STACK, Socket, Stretch, Trace, What,
 };
 
+use self::datagrams::Datagrams;
 use super::ends::Ends;
 use super::files::Files;
 use super::filters::{TCP_CLOSE, TCP_SYN_SENT};
@@ -24,8 +25,6 @@ use super::stacks::{Handed, Stacks};
 /// Two events of one tracepoint that tell of the same moment do so within this.
 const SAME_MOMENT_NS: u64 = 50_000;
 
-/// A thread that connects a socket for datagrams, or sends one, has looked for the way within this.
-const ROUTED_WITHIN_NS: u64 = MILLISECOND;
 
 /// Connections that are begun between two turns of the reader, at most: of more than these the
 /// regular looks tell.
@@ -53,6 +52,7 @@ pub(super) struct Collector {
     /// The ways for datagrams that threads looked for last, and when: no record of a datagram has
     /// addresses.
     routed: HashMap<u32, (Nanos, Socket)>,
+    datagrams: Datagrams,
     /// Threads that were woken and have not got a CPU since, as far as that is told.
     woken: HashSet<u32>,
     /// How often each followed thread has begun to wait.
@@ -88,6 +88,7 @@ impl Collector {
             latest: Vec::new(),
             foreign: 0,
             routed: HashMap::new(),
+            datagrams: Datagrams::default(),
             woken: HashSet::new(),
             waits: HashMap::new(),
             stacks: Stacks::default(),
@@ -290,15 +291,19 @@ impl Collector {
                 bytes,
                 sort,
             } => {
-                let Some(socket) = self.socket_of(at, tid, (key, sort == Sort::Datagram)) else {
+                if sort == Sort::Datagram && self.members.is_followed(tid) {
+                    self.sends_datagram(at, (sample.pid, tid), (key, bytes));
+                }
+                let Some(socket) = self.socket_of(tid, key) else {
                     return;
                 };
                 What::Wrote { tid, socket, bytes }
             }
             Fact::Received { tid, key, .. } => {
-                let Some(socket) = self.socket_of(at, tid, (key, false)) else {
+                let Some(socket) = self.socket_of(tid, key) else {
                     return;
                 };
+                self.datagrams.received(socket);
                 What::Read { tid, socket }
             }
             Fact::Routed { tid, ends } => return self.looks_for_way(at, tid, ends),
@@ -353,36 +358,9 @@ impl Collector {
     }
 
     /// The end at which a followed thread gives or takes something, by the key of its socket.
-    fn socket_of(&mut self, at: Nanos, tid: u32, (key, sends): (u64, bool)) -> Option<u32> {
+    fn socket_of(&mut self, tid: u32, key: u64) -> Option<u32> {
         let followed = self.is_followed(tid);
-        if sends && followed {
-            self.sends_datagram(at, tid, key);
-        }
         self.ends.known(key).filter(|_| followed)
-    }
-
-    /// A thread looks for the way of a datagram.
-    fn looks_for_way(&mut self, at: Nanos, tid: u32, ends: Socket) {
-        if tid != IDLE && self.is_followed(tid) {
-            self.routed.insert(tid, (at, ends));
-        }
-    }
-
-    /// A thread sends a datagram from a socket that has that key: if it has just looked for the way, it is
-    /// there that it goes, and what else was known of the key was another socket's. Datagrams are followed
-    /// to where names are looked up.
-    fn sends_datagram(&mut self, at: Nanos, tid: u32, key: u64) {
-        let Some((since, ends)) = self.routed.remove(&tid) else {
-            return;
-        };
-        if at.since(since) > ROUTED_WITHIN_NS {
-            return;
-        }
-        if RESOLVER_PORTS.contains(&ends.remote.port()) {
-            self.ends.certain(key, ends);
-        } else {
-            self.ends.forget(key);
-        }
     }
 
     /// Events of connections alone; their tracepoints may tell of all connections on the host.
@@ -443,6 +421,7 @@ impl Collector {
     pub(super) fn finish(mut self, mut stretches: Vec<Stretch>) -> (Trace, Vec<Gap>) {
         let inferred = self.inferred();
         let (sockets, turned) = self.ends.finish();
+        let datagrams = self.datagrams.sort(&sockets);
         let named = self.stacks.finish();
         for event in &mut self.events {
             match &mut event.what {
@@ -468,7 +447,10 @@ impl Collector {
         }
         self.events.retain(|event| {
             let stretch = place_of(event.at, &stretches).map(|place| stretches[place]);
-            stretch.is_some_and(|s| s.depth != Depth::Off && event.at <= s.span.end)
+            let (What::Wrote { socket, .. } | What::Read { socket, .. }) = event.what else {
+                return is_traced(stretch, event.at);
+            };
+            is_traced(stretch, event.at) && !datagrams.other.contains(&socket)
         });
         let mut gaps = named.gaps;
         gaps.extend(inferred);
@@ -486,9 +468,15 @@ impl Collector {
             events: self.events,
             reset_reasons: self.reset_reasons,
             unix_paths,
+            resolvers: datagrams.resolvers,
         };
         (trace, gaps)
     }
+}
+
+/// Whether an instant lies in a stretch that was traced.
+fn is_traced(stretch: Option<Stretch>, at: Nanos) -> bool {
+    stretch.is_some_and(|s| s.depth != Depth::Off && at <= s.span.end)
 }
 
 /// The last stretch that has begun at an instant.

@@ -129,6 +129,7 @@ fn trace(repeat: u16) -> impl Strategy<Value = Trace> {
                 .collect(),
             reset_reasons: [(u32::from(repeat), "NO_SOCKET".to_owned())].into(),
             unix_paths: [(unix_server("/run/db").ip(), "/run/db".to_owned())].into(),
+            resolvers: [([127, 0, 0, 1], 8_600 + repeat).into()].into(),
         }
     })
 }

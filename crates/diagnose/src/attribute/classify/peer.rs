@@ -17,7 +17,7 @@ use crate::trace::pieces::{Hop, Piece};
 
 /// For so long an acknowledgement is delayed: 40 ms at least less a jiffy, and less than 200 ms (`TCP_DELACK_MIN` and
 /// `TCP_DELACK_MAX`, include/net/tcp.h).
-const DELAYED_NS: RangeInclusive<u64> = 36_000_000..=190_000_000;
+pub(crate) const DELAYED_NS: RangeInclusive<u64> = 36_000_000..=190_000_000;
 
 /// So many sessions that wait in front of each other are followed: a lock's queue is rarely longer.
 const SESSIONS_MOST: usize = 8;
@@ -38,11 +38,21 @@ impl Classifier<'_, '_> {
         let asked = traffic.iter().find(|t| t.kind == TrafficKind::Read);
         let holder = asked.and_then(|asked| self.open_transaction(asked.tid, (begin, end)));
         let mut seen = holder.map_or_else(
-            || Seen::of(State::Reply, Holder::Peer, 0, NO_STACK),
+            || Seen::of(State::Reply, self.replier(socket), 0, NO_STACK),
             Self::held_open,
         );
         seen.who.peer = inside.other_end(socket).unwrap_or_default();
         seen
+    }
+
+    /// Who replies on a connection.
+    pub(super) fn replier(&self, socket: u32) -> Holder {
+        let inside = self.inside;
+        let end = inside.index.sockets.end(socket);
+        match end.is_some_and(|end| inside.trace().is_resolver(end.remote)) {
+            true => Holder::Resolver,
+            false => Holder::Peer,
+        }
     }
 
     /// The session that keeps a thread of another program waiting: that one waits for most of a time until another thread of its

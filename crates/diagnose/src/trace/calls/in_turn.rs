@@ -1,6 +1,10 @@
 //! Calls on a connection that many requests share and whose other end answers in turn: a client asks before it has the replies to
 //! what was asked before (pipelining, as clients of Redis in event loops do). What each question waited for is seen
-//! at the other end, which reads it and answers it.
+//! at the other end, which reads it and answers it. A name server that is asked by datagrams is seen from this end alone: each answer
+//! is one, and so is each question.
+
+use std::collections::VecDeque;
+use std::net::SocketAddr;
 
 use slowpath_core::nanos::Nanos;
 
@@ -25,6 +29,9 @@ const PART_NS: u64 = 100_000;
 pub(super) fn calls(inside: &Inside<'_>, socket: u32) -> Option<Vec<Asked>> {
     let sockets = &inside.index.sockets;
     let remote = sockets.end(socket)?.remote;
+    if inside.trace().is_resolver(remote) {
+        return lookups(inside, socket, remote);
+    }
     let other = sockets.traffic(sockets.other(socket)?);
     if !answers_in_turn(other) {
         return None;
@@ -60,6 +67,36 @@ pub(super) fn calls(inside: &Inside<'_>, socket: u32) -> Option<Vec<Asked>> {
     }
     let is_habit = ahead as f64 >= AHEAD_LEAST * calls.len().max(CALLS_LEAST) as f64;
     is_habit.then_some(calls)
+}
+
+/// The questions for names that are sent from a socket, if nearly all are answered: then the first of them has the first answer.
+fn lookups(inside: &Inside<'_>, socket: u32, remote: SocketAddr) -> Option<Vec<Asked>> {
+    let mut open: VecDeque<&Traffic> = VecDeque::new();
+    let mut asked = 0_usize;
+    let mut calls: Vec<Asked> = Vec::new();
+    for one in inside.index.sockets.traffic(socket) {
+        match one.kind {
+            TrafficKind::Arrived => {}
+            TrafficKind::Wrote => {
+                asked += 1;
+                open.push_back(one);
+            }
+            TrafficKind::Read => {
+                // What was asked before a hole in the record was answered in it.
+                let block = inside.index.block_at(Nanos::new(one.at.max(1)));
+                let since = block.map_or(one.at, |block| block.span.begin.get());
+                open.retain(|question| question.at >= since);
+                calls.extend(open.pop_front().map(|question| Asked {
+                    socket,
+                    remote,
+                    tid: question.tid,
+                    begin: question.at,
+                    end: one.at,
+                }));
+            }
+        }
+    }
+    (calls.len() as f64 >= ANSWERED_LEAST * asked as f64).then_some(calls)
 }
 
 /// Whether an end writes after nearly each of its reads.

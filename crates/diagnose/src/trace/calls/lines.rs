@@ -5,7 +5,7 @@ use std::net::SocketAddr;
 
 use slowpath_core::stats::median::median;
 
-use super::{Asked, Calls, is_resolver, settled};
+use super::{Asked, Calls, settled};
 use crate::diagnosis::Phase;
 use crate::trace::inside::Walked;
 
@@ -26,7 +26,8 @@ impl Calls {
     /// The connections that the target has to each server that it asks.
     pub(crate) fn lines(&self) -> BTreeMap<SocketAddr, Lines> {
         let mut all: BTreeMap<SocketAddr, Lines> = BTreeMap::new();
-        for call in self.all.iter().filter(|call| !is_resolver(call.remote)) {
+        let is_name = |call: &&Asked| self.resolvers.contains(&call.remote);
+        for call in self.all.iter().filter(|call| !is_name(call)) {
             let lines = all.entry(call.remote).or_default();
             let own = lines.busy.entry(call.socket).or_default();
             // Several questions may be under way on one (`in_turn`).

@@ -10,7 +10,6 @@ use std::net::SocketAddr;
 use slowpath_core::nanos::{MILLISECOND, Nanos};
 use slowpath_core::trace::Context;
 
-use super::is_resolver;
 use crate::trace::index::Mark;
 use crate::trace::inside::Inside;
 
@@ -39,7 +38,7 @@ impl Lookups {
         let index = &inside.index;
         let resolver = |mark: &Mark| {
             let end = index.sockets.end(mark.socket)?;
-            Some(end.remote).filter(|remote| is_resolver(*remote) && !inside.is_clients(end))
+            Some(end.remote).filter(|remote| inside.trace().is_resolver(*remote) && !inside.is_clients(end))
         };
         let until = |at: u64| {
             let block = index.block_at(Nanos::new(at.max(1)));

@@ -9,7 +9,7 @@ use std::net::SocketAddr;
 use slowpath_core::nanos::Nanos;
 use slowpath_core::trace::What;
 
-use super::{Calls, is_resolver};
+use super::Calls;
 use crate::diagnosis::Phase;
 use crate::trace::index::{Mark, TrafficKind};
 use crate::trace::inside::{Inside, Walked};
@@ -71,7 +71,7 @@ impl Questions {
                 .into_iter()
                 .map(|question| (u32::MAX, question)),
         );
-        met.retain(|(_, question)| !is_resolver(question.remote));
+        met.retain(|(_, question)| !inside.trace().is_resolver(question.remote));
         Self::from_all(met)
     }
 
