@@ -139,12 +139,8 @@ fn fit_by(visits: &[Visit], held: Held) -> Option<Fit> {
         !matches!(held, Held::AllBy(_)) && undershoots(visits, &starts_at(places), resolution_ns)
     };
     let from = fewest(&errors, drains)?;
-    let best = |of: &[usize]| {
-        let errors = (from..most).map(|k| (error(visits, &starts, of, k, resolution_ns), k));
-        errors.min_by(|a, b| a.0.total_cmp(&b.0))
-    };
-    let (least, places) = best(&met)?;
-    let alike = (from..most).filter(|&k| errors[k] <= least * ALIKE);
+    let places = (from..most).min_by(|&a, &b| errors[a].total_cmp(&errors[b]))?;
+    let alike = (from..most).filter(|&k| errors[k] <= errors[places] * ALIKE);
     let plausible = alike.fold((places, places), |(low, high), k| (low.min(k), high.max(k)));
     let waited =
         |&i: &usize| visits[i].slow || start(&visits[i], &starts[i], places) > visits[i].arrival;
@@ -152,7 +148,11 @@ fn fit_by(visits: &[Visit], held: Held) -> Option<Fit> {
     let without = error(visits, &starts, &waited, usize::MAX, resolution_ns);
     let error_ratio =
         error(visits, &starts, &waited, places, resolution_ns) / without.max(f64::MIN_POSITIVE);
-    let apart = best(first)?.1.abs_diff(best(second)?.1);
+    let best = |of: &[usize]| {
+        let errors = (from..most).map(|k| (error(visits, &starts, of, k, resolution_ns), k));
+        errors.min_by(|a, b| a.0.total_cmp(&b.0)).map(|(_, k)| k)
+    };
+    let apart = best(first)?.abs_diff(best(second)?);
     if error_ratio > ERROR_RATIO_MOST || apart as f64 > (places as f64 * HALVES_AGREE).max(0.5) {
         return None;
     }
@@ -448,7 +448,7 @@ mod tests {
     }
 
     #[test]
-    fn the_right_number_is_found_though_fewer_places_leave_services_that_take_no_time() {
+    fn the_places_of_one_class_are_found_beside_requests_that_need_them_for_a_moment() {
         // Most requests need a place for a moment, so that with too few places nearly all of them seem to take nothing.
         let visits = through(5, 15e6, |n| {
             if n.next() < 0.26 {

@@ -43,6 +43,7 @@ pub fn phrase(line: &Line, station: Option<&Station>) -> String {
                 doing(line.activity, actor)
             )
         }
+        State::Reply if line.activity == State::Reply => format!("waiting for a reply from {}", actor.peer),
         State::Reply => format!(
             "waiting for a reply from {}{}",
             actor.peer,
@@ -127,11 +128,12 @@ fn queued(place: Place, line: &Line, station: Option<&Station>) -> String {
         [one] => format!(", held by {one}"),
         [one, other, ..] => format!(", held by {one} and {other}"),
     };
-    format!(
-        "{what}{}{holders}{}",
-        by(actor),
-        doing(line.activity, actor)
-    )
+    // Who uses a connection waits at its other end, which is named already.
+    let does = match (place, line.activity) {
+        (Place::Connections, State::Reply) => String::new(),
+        (_, activity) => doing(activity, actor),
+    };
+    format!("{what}{}{holders}{does}", by(actor))
 }
 
 /// " (node, thread libuv-worker)".
@@ -205,7 +207,7 @@ fn doing(activity: State, actor: &Actor) -> String {
         State::Disk(_) => "which waits for a disk",
         State::Memory => "which waits for memory",
         State::Reply if !actor.peer.is_empty() => {
-            return String::new();
+            return format!(", which waits for a reply from {}", actor.peer);
         }
         State::Reply => "which waits for a reply",
         State::Client => "which waits for a client",

@@ -3,6 +3,7 @@
 
 mod classify;
 mod executor;
+mod released;
 mod station;
 pub(crate) mod view;
 
@@ -72,6 +73,10 @@ impl EndpointAttribution {
         };
         let station =
             station.and_then(|station| station.lay_over((case, endpoint), &mut paths, &mut actors));
+        if let Some(inside) = followed.filter(|_| station.is_none()) {
+            let walked = &inside.of_endpoint(endpoint).walked;
+            released::lay_over((case, inside), walked, &mut paths, &mut actors);
+        }
         Self {
             actors,
             paths,
@@ -226,6 +231,24 @@ fn client_slices(sample: SampleRef<'_>) -> Vec<Slice> {
     slices
 }
 
+/// Other servers as actors of their own, each once.
+#[derive(Default)]
+struct Peers(BTreeMap<String, u32>);
+
+impl Peers {
+    /// The position among the actors of the one at the other end of a connection.
+    fn actor(&mut self, inside: &Inside<'_>, socket: u32, actors: &mut Vec<Actor>) -> u32 {
+        let peer = inside.other_end(socket).unwrap_or_default();
+        *self.0.entry(peer.clone()).or_insert_with(|| {
+            actors.push(Actor {
+                peer,
+                ..Actor::default()
+            });
+            actors.len() as u32 - 1
+        })
+    }
+}
+
 /// The target has written the whole response, and its end arrives as late as an acknowledgement is delayed: the
 /// target's kernel keeps it until the client has acknowledged what was sent before (Nagle's algorithm).
 fn lay_held_responses_over(case: &Case<'_>, endpoint: &EndpointCase, paths: &mut [Path]) {
@@ -262,19 +285,12 @@ fn lay_unanswered_over(
     actors: &mut Vec<Actor>,
 ) {
     let waits = unanswered_waits(inside, walked);
-    let mut known: BTreeMap<String, u32> = BTreeMap::new();
+    let mut peers = Peers::default();
     for path in paths {
         let Some((socket, span)) = waits.get(&path.sample) else {
             continue;
         };
-        let peer = inside.other_end(*socket).unwrap_or_default();
-        let actor = *known.entry(peer.clone()).or_insert_with(|| {
-            actors.push(Actor {
-                peer,
-                ..Actor::default()
-            });
-            actors.len() as u32 - 1
-        });
+        let actor = peers.actor(inside, *socket, actors);
         overlay(&mut path.slices, &[*span], |slice| {
             let is_open = matches!(slice.state, State::Sleep | State::Unknown(_));
             is_open.then_some(Slice {

@@ -137,7 +137,9 @@ impl Expiry {
         if !enough || (found_before as f64) < FOUND_BEFORE * expiry.slow as f64 {
             return Err(NoExpiry::Unrelated);
         }
-        if found_before < NAMED_EPISODES || expiry.keys < 2 {
+        // What one entry does may as well be a clock's doing, but a clock asks nobody for what it has lost.
+        let is_enough = expiry.keys > 1 || touches.is_one_entry && fill();
+        if found_before < NAMED_EPISODES || !is_enough {
             return Err(NoExpiry::Few);
         }
         let by_use = threshold(&self::rows(&told, |t| t.rest_ns));

@@ -1,6 +1,7 @@
 //! Whether slow requests wait for what their own key needs, or all of them for one thing.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
+use std::net::SocketAddr;
 
 use slowpath_core::stats::beta::clopper_pearson;
 
@@ -88,8 +89,9 @@ pub(crate) fn ask_others(case: &Case<'_>, endpoint: &EndpointCase, touches: &Tou
         return false;
     };
     let calls = looked.inside.calls(case);
-    let (mut slow, mut slow_ask) = (0_u64, 0_u64);
-    let (mut fast, mut fast_ask) = (0_u64, 0_u64);
+    let (mut slow, mut fast) = (0_u64, 0_u64);
+    // By server, how many of the slow and of the fast ones ask it: a cache may be a server as well, which all ask.
+    let mut asked: BTreeMap<SocketAddr, [u64; 2]> = BTreeMap::new();
     let follow = touches.all.iter().filter(|t| t.follows);
     let follow: BTreeSet<u32> = follow.map(|t| t.sample).collect();
     for walked in &looked.join.walked {
@@ -101,18 +103,17 @@ pub(crate) fn ask_others(case: &Case<'_>, endpoint: &EndpointCase, touches: &Tou
         if !asks && !own.whole {
             continue;
         }
-        let (all, ask) = if walked.slow {
-            (&mut slow, &mut slow_ask)
-        } else {
-            (&mut fast, &mut fast_ask)
-        };
-        *all += 1;
-        *ask += u64::from(asks);
+        let remotes: BTreeSet<SocketAddr> = own.calls.iter().map(|call| call.remote).collect();
+        for remote in remotes {
+            asked.entry(remote).or_default()[usize::from(!walked.slow)] += 1;
+        }
+        *if walked.slow { &mut slow } else { &mut fast } += 1;
     }
     let mostly = |some: u64, all: u64| clopper_pearson(some, all).0 > SLOW_ASK;
-    slow >= NAMED_EPISODES as u64
-        && mostly(slow_ask, slow)
-        && fast_ask as f64 <= FAST_ASK * fast as f64
+    let fills = |[slow_ask, fast_ask]: [u64; 2]| {
+        mostly(slow_ask, slow) && fast_ask as f64 <= FAST_ASK * fast as f64
+    };
+    slow >= NAMED_EPISODES as u64 && asked.into_values().any(fills)
 }
 
 /// Whether those that follow a slow request for their key end with it, however late they came. Who stands in

@@ -213,10 +213,11 @@ fn is_lock_of_one(case: &Case<'_>, endpoint: &EndpointCase, cause: &str) -> bool
 /// they were handed to had others.
 pub(crate) fn settles(case: &Case<'_>, endpoint: &EndpointCase, cause: &str) -> bool {
     let attribution = endpoint.attribution(case);
-    let executor = State::Queued(StationPlace::Executor);
+    let pools = [StationPlace::Executor, StationPlace::Workers].map(State::Queued);
     is_lock_of_one(case, endpoint, cause)
         || is_lock(attribution, cause, State::Lock)
-        || cause == name::WORKER_POOL_EXHAUSTION && is_mostly(attribution, cause, executor)
+        || cause == name::WORKER_POOL_EXHAUSTION
+            && pools.iter().any(|&pool| is_mostly(attribution, cause, pool))
 }
 
 /// Whether a cause is that of a lock, and most of the time that its rule matches is in this state, with another request as

@@ -389,6 +389,8 @@ impl<'c, 'r> Classifier<'c, 'r> {
                 },
             };
             let state = match proof {
+                // The holder collects garbage: until it has, no thread runs in the interpreter.
+                Proof::Interpreter if leaf.state == State::Paused => return leaf,
                 Proof::Says | Proof::HandedOn => State::Lock,
                 Proof::Interpreter => State::Interpreter,
                 // A thread that serves another request has what this one waits for, and gives it back.

@@ -9,7 +9,7 @@ use slowpath_core::trace::Call;
 
 use crate::case::{Case, EndpointCase};
 use crate::detectors::{Detector, Examine};
-use crate::diagnosis::{Culprit, Grade, Place, Source};
+use crate::diagnosis::{Culprit, Grade, Phase, Place, Source};
 use crate::handshakes::{are_kept, cost};
 use crate::predict::{without_claims, without_waits};
 use crate::trace::calls::Calls;
@@ -136,7 +136,7 @@ fn connecting(looked: &Looked<'_>) -> Vec<Claim> {
 /// Whether a request was asked for on a connection that nothing else was seen on.
 fn opens(looked: &Looked<'_>, calls: &Calls, walked: &Walked) -> bool {
     let sockets = &looked.inside.index.sockets;
-    let sample_span = walked.joined.part(crate::diagnosis::Phase::Service);
+    let sample_span = walked.joined.part(Phase::Service);
     let own = calls.own(looked.inside, walked);
     own.calls.iter().any(|call| {
         let mut traffic = sockets.traffic(call.socket).iter();
