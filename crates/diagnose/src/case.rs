@@ -80,8 +80,6 @@ pub struct EndpointCase {
     pub floor: Option<Frame>,
     /// See [`EndpointCase::touches`].
     touches: OnceLock<Option<Touches>>,
-    /// See [`EndpointCase::entries`].
-    one_entry: OnceLock<Option<Touches>>,
     /// See [`EndpointCase::attribution`].
     attribution: OnceLock<EndpointAttribution>,
 }
@@ -276,7 +274,6 @@ impl EndpointCase {
             tail: None,
             floor: None,
             touches: OnceLock::new(),
-            one_entry: OnceLock::new(),
             attribution: OnceLock::new(),
         };
         for tally in &record.manifest.repeats {
@@ -295,13 +292,6 @@ impl EndpointCase {
     pub(crate) fn touches(&self, case: &Case<'_>) -> Option<&Touches> {
         let touches = self.touches.get_or_init(|| Touches::of(case, self));
         touches.as_ref()
-    }
-
-    /// The same by what a cache may keep: an entry for each key, or one for all requests where none has a key.
-    pub(crate) fn entries(&self, case: &Case<'_>) -> Option<&Touches> {
-        let one = || Touches::of_one_entry(case, self);
-        self.touches(case)
-            .or_else(|| self.one_entry.get_or_init(one).as_ref())
     }
 
     /// What its requests waited for. `case` is the one that this belongs to.

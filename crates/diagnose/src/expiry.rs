@@ -138,7 +138,7 @@ impl Expiry {
             return Err(NoExpiry::Unrelated);
         }
         // What one entry does may as well be a clock's doing, but a clock asks nobody for what it has lost.
-        let is_enough = expiry.keys > 1 || touches.is_one_entry && fill();
+        let is_enough = expiry.keys > 1 || touches.keys == 1 && fill();
         if found_before < NAMED_EPISODES || !is_enough {
             return Err(NoExpiry::Few);
         }

@@ -79,8 +79,6 @@ pub(crate) struct Touches {
     pub(crate) all: Vec<Touch>,
     /// How many different keys there are.
     pub(crate) keys: usize,
-    /// Whether no request has a key: then all of them are for one entry, the answer of the endpoint.
-    pub(crate) is_one_entry: bool,
     /// From which latency on a request is slow.
     cut_ns: u64,
 }
@@ -91,29 +89,12 @@ impl Touches {
         Self::without(case, endpoint, &[])
     }
 
-    /// The requests of an endpoint without keys, as those for one entry. `None` with keys, or if none is slow.
-    pub(crate) fn of_one_entry(case: &Case<'_>, endpoint: &EndpointCase) -> Option<Self> {
-        let mut all = endpoint.completed.iter().chain(&endpoint.warmed_up);
-        let has_keys = all.any(|&sample| case.sample(sample).key() != NONE);
-        (!has_keys).then(|| Self::by(case, endpoint, &[], Some(0)))?
-    }
-
     /// The same, where some requests are slow for a reason that has to do with no key: those at these
     /// positions, ascending.
     pub(crate) fn without(
         case: &Case<'_>,
         endpoint: &EndpointCase,
         otherwise: &[u32],
-    ) -> Option<Self> {
-        Self::by(case, endpoint, otherwise, None)
-    }
-
-    /// By their keys, or all by one.
-    fn by(
-        case: &Case<'_>,
-        endpoint: &EndpointCase,
-        otherwise: &[u32],
-        one: Option<u32>,
     ) -> Option<Self> {
         let fast_ns = endpoint.split.fast_ns?;
         let cut_ns = endpoint.split.cut_ns?;
@@ -122,10 +103,7 @@ impl Touches {
             case.sample(i).outcome() == Outcome::Timeout
         });
         let most = MOST / case.record.manifest.repeats.len().max(1);
-        let of = |&sample: &u32| {
-            let key = one.or_else(|| Some(case.sample(sample).key()).filter(|&key| key != NONE))?;
-            touch(case, (sample, key), (fast_ns, cut_ns))
-        };
+        let of = |&sample: &u32| touch(case, sample, (fast_ns, cut_ns));
         let completed = endpoint.completed.iter().filter_map(of);
         let mut all = first_of_each(case, completed, most);
         all.extend(endpoint.warmed_up.iter().chain(timed_out).filter_map(of));
@@ -146,7 +124,6 @@ impl Touches {
         let mut touches = Self {
             all,
             keys: 0,
-            is_one_entry: one.is_some(),
             cut_ns,
         };
         touches.tell_histories(case);
@@ -267,11 +244,7 @@ impl History {
     }
 }
 
-fn touch(
-    case: &Case<'_>,
-    (sample, key): (u32, u32),
-    (fast_ns, cut_ns): (u64, u64),
-) -> Option<Touch> {
+fn touch(case: &Case<'_>, sample: u32, (fast_ns, cut_ns): (u64, u64)) -> Option<Touch> {
     let request = case.sample(sample);
     let latency_ns = request.latency_ns();
     let sent = request.sent()?.get();
@@ -279,9 +252,9 @@ fn touch(
     let window = case.windows.get(usize::from(request.repeat()))?;
     let into_ns = request.scheduled().since(window.begin);
     let block = scaled(into_ns, BLOCKS, window.len_ns().max(1)).min(BLOCKS - 1);
-    Some(Touch {
+    (request.key() != NONE).then(|| Touch {
         sample,
-        key,
+        key: request.key(),
         sent,
         done: request.done().get(),
         excess_ns: if is_slow {

@@ -13,10 +13,13 @@ use crate::trace::calls::Asked;
 use crate::trace::inside::{Inside, Walked};
 
 /// Shorter waits end with some reply by chance.
-const WAIT_LEAST_NS: u64 = 5 * MILLISECOND;
-/// Between the reading of a reply and what goes on with it, at most, as between the steps of one request
-/// ([`crate::trace::calls`]).
-const NEXT_NS: u64 = 500_000;
+const WAIT_LEAST_NS: u64 = 10 * MILLISECOND;
+/// Between the reading of a reply and what goes on with it, at most: many requests that are released at once go on one after the
+/// other, and each takes some tenths of a millisecond.
+const NEXT_NS: u64 = 3 * MILLISECOND;
+/// A thread that serves many does something for others in between, for as long at most; and so long before it has read a reply it
+/// is woken up for it.
+const BREAK_NS: u64 = MILLISECOND;
 /// A reply explains a wait if its call was under way for this part of it at least.
 const COVERS_LEAST: f64 = 0.5;
 /// Fewer waits show no habit.
@@ -27,7 +30,7 @@ const ENDS_LEAST: f64 = 0.5;
 /// a second seem to end waits; three times leaves a margin for their scatter.
 const OVER_CHANCE: f64 = 3.0;
 /// How much earlier it is looked whether a reply was read, to see how often one is by chance.
-const EARLIER_NS: [u64; 3] = [2 * MILLISECOND, 3 * MILLISECOND, 4 * MILLISECOND];
+const EARLIER_NS: [u64; 3] = [5 * MILLISECOND, 7 * MILLISECOND, 9 * MILLISECOND];
 /// If so many requests go on at each reply, in the mean, all of them waited for the same: a place of a pool is given to one.
 const AT_ONCE_LEAST: f64 = 1.5;
 
@@ -120,7 +123,7 @@ fn open(path: &Path) -> Vec<(u64, u64)> {
     let mut all: Vec<(u64, u64)> = Vec::new();
     for slice in path.slices.iter().filter(|slice| is_open(slice)) {
         match all.last_mut() {
-            Some(last) if last.1 == slice.begin => last.1 = slice.end,
+            Some(last) if slice.begin - last.1 <= BREAK_NS => last.1 = slice.end,
             _ => all.push((slice.begin, slice.end)),
         }
     }
@@ -132,9 +135,9 @@ fn open(path: &Path) -> Vec<(u64, u64)> {
 /// the wait.
 fn ended_by(all: &[Asked], (begin, end): (u64, u64), is_own: impl Fn(&Asked) -> bool) -> Option<usize> {
     let first = all.partition_point(|call| call.end + NEXT_NS < end);
-    let until = all.partition_point(|call| call.end <= end);
+    let until = all.partition_point(|call| call.end <= end + BREAK_NS);
     let covers = |call: &Asked| {
-        let covered = call.end.saturating_sub(call.begin.max(begin));
+        let covered = call.end.min(end).saturating_sub(call.begin.max(begin));
         covered as f64 >= COVERS_LEAST * (end - begin) as f64
     };
     (first..until.max(first)).rev().find(|&place| covers(&all[place]) && !is_own(&all[place]))

@@ -20,7 +20,7 @@ pub(super) static DETECTOR: Detector = Detector {
 };
 
 fn examine(case: &Case<'_>, endpoint: &EndpointCase) -> Verdict {
-    let Some(touches) = endpoint.entries(case) else {
+    let Some(touches) = endpoint.touches(case) else {
         let text = "no requests for keys are slow beside others";
         return Verdict::Absent(text.to_owned());
     };
@@ -30,7 +30,7 @@ fn examine(case: &Case<'_>, endpoint: &EndpointCase) -> Verdict {
         return found;
     }
     match of_all {
-        Err(_) if touches.is_one_entry => Verdict::Absent(
+        Err(_) if touches.keys == 1 => Verdict::Absent(
             "requests are not slow by the time since one was slow, and then asked others for an answer".to_owned(),
         ),
         Ok(expiry) => found(case, endpoint, touches, &expiry),

@@ -40,7 +40,7 @@ pub(super) static DETECTOR: Detector = Detector {
 };
 
 fn examine(case: &Case<'_>, endpoint: &EndpointCase) -> Verdict {
-    let Some(touches) = endpoint.entries(case) else {
+    let Some(touches) = endpoint.touches(case) else {
         let text = "no requests for keys are slow beside others";
         return Verdict::Absent(text.to_owned());
     };
@@ -83,7 +83,7 @@ fn examine(case: &Case<'_>, endpoint: &EndpointCase) -> Verdict {
     }
     // Entries that expire have shown that it is the key, also where all expire at once.
     if Expiry::of(touches, &|| ask_others(case, endpoint, touches)).is_err() {
-        if touches.is_one_entry {
+        if touches.keys == 1 {
             return Verdict::Absent(format!(
                 "{compared}; but there is one key, and nothing shows that its entry becomes too old"
             ));

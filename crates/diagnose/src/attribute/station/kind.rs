@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::net::SocketAddr;
 
 use slowpath_attribution::Place;
-use slowpath_core::trace::{Call, Runtime, is_unix};
+use slowpath_core::trace::{Call, NO_STACK, Runtime, is_unix};
 
 use crate::case::Case;
 use crate::trace::calls::Asked;
@@ -35,6 +35,9 @@ const PROXIES: &[&str] = &[
 const WAITS_MOST: usize = 200;
 /// … which is this share: what is between two jobs of one thread is the rest.
 const BUSY_LEAST: f64 = 0.8;
+/// The two words of a condition variable that its waiters wait at by turns (`__g_signals` of glibc's `pthread_cond_t`, aligned to 8
+/// bytes) differ in these bits of their addresses.
+const CONDITION_WORDS: u64 = 7;
 /// So many instants of the whole run say when there is least to do …
 const INSTANTS: u64 = 400;
 /// … and there a thread of a pool mostly stands where it waits for a job.
@@ -146,8 +149,15 @@ impl Stands {
             .first()
             .map_or(Self::Nowhere, |slice| match slice.state {
                 Doing::Run | Doing::Ready(_) => Self::Runs,
+                // It has waited since before it was recorded for what.
+                Doing::Blocked(off) if off.call.is_none() && off.stack == NO_STACK => Self::Nowhere,
                 Doing::Blocked(off) => {
-                    Self::Blocked(inside.stacks.call_in(off), off.about, off.stack)
+                    let call = inside.stacks.call_in(off);
+                    let about = match call {
+                        Some(Call::Futex) => off.about & !CONDITION_WORDS,
+                        _ => off.about,
+                    };
+                    Self::Blocked(call, about, off.stack)
                 }
                 Doing::Gone | Doing::Unknown => Self::Nowhere,
             })
