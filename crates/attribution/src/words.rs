@@ -36,6 +36,12 @@ pub fn phrase(line: &Line, station: Option<&Station>) -> String {
         State::Reply if line.holder == Holder::Resolver => {
             format!("waiting for the name server {}", actor.peer)
         }
+        State::Reply if line.holder == Holder::AnotherRequest => {
+            format!(
+                "waiting for a reply from {} that another request asked for",
+                actor.peer
+            )
+        }
         State::Reply if actor.peer.is_empty() => {
             format!(
                 "waiting for another process{}{}",
@@ -43,7 +49,9 @@ pub fn phrase(line: &Line, station: Option<&Station>) -> String {
                 doing(line.activity, actor)
             )
         }
-        State::Reply if line.activity == State::Reply => format!("waiting for a reply from {}", actor.peer),
+        State::Reply if line.activity == State::Reply => {
+            format!("waiting for a reply from {}", actor.peer)
+        }
         State::Reply => format!(
             "waiting for a reply from {}{}",
             actor.peer,

@@ -1,7 +1,6 @@
 //! Whether slow requests wait for what their own key needs, or all of them for one thing.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::net::SocketAddr;
 
 use slowpath_core::stats::beta::clopper_pearson;
 
@@ -90,8 +89,9 @@ pub(crate) fn ask_others(case: &Case<'_>, endpoint: &EndpointCase, touches: &Tou
     };
     let calls = looked.inside.calls(case);
     let (mut slow, mut fast) = (0_u64, 0_u64);
+    let attribution = endpoint.attribution(case);
     // By server, how many of the slow and of the fast ones ask it: a cache may be a server as well, which all ask.
-    let mut asked: BTreeMap<SocketAddr, [u64; 2]> = BTreeMap::new();
+    let mut asked: BTreeMap<String, [u64; 2]> = BTreeMap::new();
     let follow = touches.all.iter().filter(|t| t.follows);
     let follow: BTreeSet<u32> = follow.map(|t| t.sample).collect();
     for walked in &looked.join.walked {
@@ -99,13 +99,23 @@ pub(crate) fn ask_others(case: &Case<'_>, endpoint: &EndpointCase, touches: &Tou
             continue;
         }
         let own = calls.own(looked.inside, walked);
-        let asks = !own.calls.is_empty();
-        if !asks && !own.whole {
+        let ends = own
+            .calls
+            .iter()
+            .filter_map(|call| looked.inside.other_end(call.socket));
+        let mut peers: BTreeSet<String> = ends.collect();
+        if walked.slow {
+            peers.extend(
+                attribution
+                    .repliers(walked.joined.sample)
+                    .map(str::to_owned),
+            );
+        }
+        if peers.is_empty() && !own.whole {
             continue;
         }
-        let remotes: BTreeSet<SocketAddr> = own.calls.iter().map(|call| call.remote).collect();
-        for remote in remotes {
-            asked.entry(remote).or_default()[usize::from(!walked.slow)] += 1;
+        for peer in peers {
+            asked.entry(peer).or_default()[usize::from(!walked.slow)] += 1;
         }
         *if walked.slow { &mut slow } else { &mut fast } += 1;
     }

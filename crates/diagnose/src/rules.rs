@@ -124,6 +124,14 @@ static RULES: &[Rule] = &[
         remedy: "find out why it is slow, call it less often, or cache its replies",
     },
     Rule {
+        cause: name::CACHE_STAMPEDE,
+        // What one request asked for, another one waits for.
+        matches: |s| s.state == State::Reply && s.holder == Holder::AnotherRequest,
+        least_ns: MILLISECOND,
+        floor_least_ns: FLOOR_LEAST_NS,
+        remedy: "answer with the old entry while the new one is fetched, or fetch it before it expires",
+    },
+    Rule {
         cause: name::DNS_LOOKUP,
         matches: |s| s.state == State::Reply && s.holder == Holder::Resolver,
         least_ns: MILLISECOND,
@@ -217,7 +225,9 @@ pub(crate) fn settles(case: &Case<'_>, endpoint: &EndpointCase, cause: &str) -> 
     is_lock_of_one(case, endpoint, cause)
         || is_lock(attribution, cause, State::Lock)
         || cause == name::WORKER_POOL_EXHAUSTION
-            && pools.iter().any(|&pool| is_mostly(attribution, cause, pool))
+            && pools
+                .iter()
+                .any(|&pool| is_mostly(attribution, cause, pool))
 }
 
 /// Whether a cause is that of a lock, and most of the time that its rule matches is in this state, with another request as

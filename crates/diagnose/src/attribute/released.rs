@@ -1,10 +1,11 @@
 //! Waits in user space that the reply to another request's call ends: requests of a loop or of a runtime that parks wait for an
-//! entry that another one fetches (single flight), or for a lock that it holds while it asks. The kernel sees none of that, but
+//! entry that another one fetches (single flight: they are answered then), or for a lock that it holds while it asks (they go on
+//! then). The kernel sees none of that, but
 //! that they go on as soon as that reply is read, and at no other time.
 
 use std::collections::BTreeMap;
 
-use slowpath_attribution::{Actor, Basis, Holder, Path, Phase, Reason, Slice, State};
+use slowpath_attribution::{Actor, Basis, Holder, Path, Phase, Place, Reason, Slice, State};
 use slowpath_core::nanos::{MILLISECOND, Nanos, Span};
 
 use super::{Peers, overlay};
@@ -31,6 +32,9 @@ const ENDS_LEAST: f64 = 0.5;
 const OVER_CHANCE: f64 = 3.0;
 /// How much earlier it is looked whether a reply was read, to see how often one is by chance.
 const EARLIER_NS: [u64; 3] = [5 * MILLISECOND, 7 * MILLISECOND, 9 * MILLISECOND];
+/// What a request waits beyond the reply for so long may be a reply to a call of its own, which takes some tenths of a millisecond
+/// on one host.
+const ASKS_LEAST_NS: u64 = 300_000;
 /// If so many requests go on at each reply, in the mean, all of them waited for the same: a place of a pool is given to one.
 const AT_ONCE_LEAST: f64 = 1.5;
 
@@ -56,7 +60,10 @@ pub(super) fn lay_over(
     let mut by_chance = 0.0;
     for (place, (path, walked)) in paths.iter().zip(walked).enumerate() {
         let own = calls.known(inside, walked).calls;
-        let is_own = |call: &Asked| own.iter().any(|own| (own.socket, own.begin) == (call.socket, call.begin));
+        let is_own = |call: &Asked| {
+            own.iter()
+                .any(|own| (own.socket, own.begin) == (call.socket, call.begin))
+        };
         for span in open(path) {
             let ended = |at: u64| ended_by(all, (span.0, at), is_own);
             by_chance += EARLIER_NS
@@ -86,10 +93,17 @@ pub(super) fn lay_over(
     for call in waits.iter().filter_map(|wait| wait.call) {
         *released.entry(call).or_default() += 1;
     }
-    let state = if n as f64 >= AT_ONCE_LEAST * released.len() as f64 {
-        State::Lock
+    let is_answered = |wait: &&Wait| {
+        let read = wait.call.map_or(0, |call| all[call].end);
+        wait.span.1 <= read + ASKS_LEAST_NS && is_last(&paths[wait.path], wait.span.1)
+    };
+    let answered = waits.iter().filter(is_answered).count();
+    let state = if (n as f64) < AT_ONCE_LEAST * released.len() as f64 {
+        State::Queued(Place::Permits)
+    } else if 2 * answered > n {
+        State::Reply
     } else {
-        State::Queued(slowpath_attribution::Place::Permits)
+        State::Lock
     };
     let mut peers = Peers::default();
     for wait in &waits {
@@ -131,14 +145,91 @@ fn open(path: &Path) -> Vec<(u64, u64)> {
     all
 }
 
+/// Whether a request asks no other server after an instant.
+fn is_last(path: &Path, at: u64) -> bool {
+    let mut later = path.slices.iter().filter(|slice| slice.begin >= at);
+    !later.any(|slice| slice.state == State::Reply)
+}
+
 /// The call whose reply ended a wait, by calls in order of their ends: it was read just before, and had been asked for during most of
 /// the wait.
-fn ended_by(all: &[Asked], (begin, end): (u64, u64), is_own: impl Fn(&Asked) -> bool) -> Option<usize> {
+fn ended_by(
+    all: &[Asked],
+    (begin, end): (u64, u64),
+    is_own: impl Fn(&Asked) -> bool,
+) -> Option<usize> {
     let first = all.partition_point(|call| call.end + NEXT_NS < end);
     let until = all.partition_point(|call| call.end <= end + BREAK_NS);
     let covers = |call: &Asked| {
         let covered = call.end.min(end).saturating_sub(call.begin.max(begin));
         covered as f64 >= COVERS_LEAST * (end - begin) as f64
     };
-    (first..until.max(first)).rev().find(|&place| covers(&all[place]) && !is_own(&all[place]))
+    (first..until.max(first))
+        .rev()
+        .find(|&place| covers(&all[place]) && !is_own(&all[place]))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::net::SocketAddr;
+
+    use super::*;
+
+    const MS: u64 = MILLISECOND;
+
+    fn call(socket: u32, begin: u64, end: u64) -> Asked {
+        Asked {
+            socket,
+            remote: SocketAddr::from(([10, 0, 0, 1], 80)),
+            tid: 1,
+            begin,
+            end,
+        }
+    }
+
+    fn slice(begin: u64, end: u64, state: State) -> Slice {
+        Slice {
+            begin,
+            end,
+            phase: Phase::Service,
+            state,
+            holder: Holder::Unknown,
+            activity: state,
+            actor: 0,
+            basis: Basis::Traced,
+        }
+    }
+
+    #[test]
+    fn a_wait_ends_with_the_call_that_was_under_way_for_most_of_it() {
+        let all = [call(1, 90 * MS, 99 * MS), call(2, 10 * MS, 100 * MS)];
+        let none = |_: &Asked| false;
+        assert_eq!(ended_by(&all, (20 * MS, 101 * MS), none), Some(1));
+        // The thread is woken up for the reply before it has read it.
+        assert_eq!(ended_by(&all, (20 * MS, 100 * MS - MS / 5), none), Some(1));
+        assert_eq!(ended_by(&all, (20 * MS, 110 * MS), none), None, "too late");
+        let own = |call: &Asked| call.socket == 2;
+        assert_eq!(ended_by(&all, (20 * MS, 101 * MS), own), None, "its own");
+    }
+
+    #[test]
+    fn what_a_thread_does_for_others_in_between_does_not_end_a_wait() {
+        let waits = State::Unknown(Reason::Parked);
+        let slices = vec![
+            slice(0, MS, State::OnCpu),
+            slice(MS, 20 * MS, waits),
+            slice(20 * MS, 20 * MS + MS / 2, State::OnCpu),
+            slice(20 * MS + MS / 2, 40 * MS, waits),
+            slice(40 * MS, 43 * MS, State::OnCpu),
+            slice(43 * MS, 45 * MS, waits),
+        ];
+        let path = Path {
+            sample: 0,
+            slow: true,
+            weight: 1.0,
+            slices,
+        };
+        assert_eq!(open(&path), [(MS, 40 * MS)]);
+        assert!(is_last(&path, 40 * MS));
+    }
 }

@@ -160,14 +160,16 @@ impl Calls {
     /// What is known to have been asked for a request, but for names.
     pub(crate) fn own(&self, inside: &Inside<'_>, walked: &Walked) -> Own<'_> {
         let mut own = self.known(inside, walked);
-        own.calls.retain(|call| !self.resolvers.contains(&call.remote));
+        own.calls
+            .retain(|call| !self.resolvers.contains(&call.remote));
         own
     }
 
     /// The names that are known to have been asked for a request.
     pub(crate) fn names(&self, inside: &Inside<'_>, walked: &Walked) -> Own<'_> {
         let mut own = self.known(inside, walked);
-        own.calls.retain(|call| self.resolvers.contains(&call.remote));
+        own.calls
+            .retain(|call| self.resolvers.contains(&call.remote));
         own
     }
 

@@ -25,7 +25,6 @@ use super::stacks::{Handed, Stacks};
 /// Two events of one tracepoint that tell of the same moment do so within this.
 const SAME_MOMENT_NS: u64 = 50_000;
 
-
 /// Connections that are begun between two turns of the reader, at most: of more than these the
 /// regular looks tell.
 const MOST_DIALLED: usize = 64;

@@ -38,7 +38,8 @@ impl Lookups {
         let index = &inside.index;
         let resolver = |mark: &Mark| {
             let end = index.sockets.end(mark.socket)?;
-            Some(end.remote).filter(|remote| inside.trace().is_resolver(*remote) && !inside.is_clients(end))
+            Some(end.remote)
+                .filter(|remote| inside.trace().is_resolver(*remote) && !inside.is_clients(end))
         };
         let until = |at: u64| {
             let block = index.block_at(Nanos::new(at.max(1)));

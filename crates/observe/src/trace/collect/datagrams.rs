@@ -80,7 +80,12 @@ impl Collector {
     /// A thread of a process sends a datagram from a socket that has that key: if it has just looked for the way, it
     /// is there that it goes, and what else was known of the key was another socket's. Datagrams of other programs
     /// than the target are followed to name servers at their usual ports.
-    pub(super) fn sends_datagram(&mut self, at: Nanos, (pid, tid): (u32, u32), (key, bytes): (u64, u32)) {
+    pub(super) fn sends_datagram(
+        &mut self,
+        at: Nanos,
+        (pid, tid): (u32, u32),
+        (key, bytes): (u64, u32),
+    ) {
         if let Some((since, ends)) = self.routed.remove(&tid)
             && at.since(since) <= ROUTED_WITHIN_NS
         {
