@@ -218,16 +218,18 @@ fn is_lock_of_one(case: &Case<'_>, endpoint: &EndpointCase, cause: &str) -> bool
 
 /// Whether a rule settles what a lead of its cause left open: whether requests wait for a lock or for work that they handed
 /// on (a station of one place is no work, nor is what another request holds at another server), and whether the threads that
-/// they were handed to had others.
+/// they were handed to had others: so they had where as many places fit as there are workers, and there are several.
 pub(crate) fn settles(case: &Case<'_>, endpoint: &EndpointCase, cause: &str) -> bool {
     let attribution = endpoint.attribution(case);
-    let pools = [StationPlace::Executor, StationPlace::Workers].map(State::Queued);
+    let is_mostly = |place| is_mostly(attribution, cause, State::Queued(place));
+    let are_workers =
+        |station: &Station| station.place == StationPlace::Workers && station.fit.places > 1;
     is_lock_of_one(case, endpoint, cause)
         || is_lock(attribution, cause, State::Lock)
         || cause == name::WORKER_POOL_EXHAUSTION
-            && pools
-                .iter()
-                .any(|&pool| is_mostly(attribution, cause, pool))
+            && (is_mostly(StationPlace::Executor)
+                || attribution.station.as_ref().is_some_and(are_workers)
+                    && is_mostly(StationPlace::Workers))
 }
 
 /// Whether a cause is that of a lock, and most of the time that its rule matches is in this state, with another request as
