@@ -57,6 +57,9 @@ pub fn phrase(line: &Line, station: Option<&Station>) -> String {
             actor.peer,
             doing(line.activity, actor)
         ),
+        State::Sleep if !actor.peer.is_empty() => {
+            format!("sleeping until a timer fires, to ask {} again", actor.peer)
+        }
         State::Sleep => format!("sleeping until a timer fires{}{}", by(actor), within(actor)),
         State::Disk(DiskUse::Read) => format!("waiting for a disk to read{}", by(actor)),
         State::Disk(DiskUse::Write) => format!("waiting for a disk to write{}", by(actor)),

@@ -21,6 +21,7 @@ use crate::case::{Case, EndpointCase};
 use crate::detectors::unanswered_waits;
 use crate::diagnosis::Place;
 use crate::frame::Frame;
+use crate::trace::calls::retried::pauses;
 use crate::trace::inside::{Inside, Walked};
 
 /// Requests of an endpoint that are read from the client's record alone, at most, of the slow ones
@@ -66,6 +67,7 @@ impl EndpointAttribution {
                 }
                 let mut actors = classifier.into_actors();
                 lay_unanswered_over(inside, walked, &mut paths, &mut actors);
+                lay_retries_over((case, endpoint), inside, &mut paths, &mut actors);
                 lay_held_responses_over(case, endpoint, &mut paths);
                 (paths, actors, true)
             }
@@ -246,7 +248,11 @@ struct Peers(BTreeMap<String, u32>);
 impl Peers {
     /// The position among the actors of the one at the other end of a connection.
     fn actor(&mut self, inside: &Inside<'_>, socket: u32, actors: &mut Vec<Actor>) -> u32 {
-        let peer = inside.other_end(socket).unwrap_or_default();
+        self.at(inside.other_end(socket).unwrap_or_default(), actors)
+    }
+
+    /// The position among the actors of the one at an address.
+    fn at(&mut self, peer: String, actors: &mut Vec<Actor>) -> u32 {
         *self.0.entry(peer.clone()).or_insert_with(|| {
             actors.push(Actor {
                 peer,
@@ -254,6 +260,35 @@ impl Peers {
             });
             actors.len() as u32 - 1
         })
+    }
+}
+
+/// What a request that tries again waits for in a loop, or in a runtime that parks it, is a timer.
+fn lay_retries_over(
+    (case, endpoint): (&Case<'_>, &EndpointCase),
+    inside: &Inside<'_>,
+    paths: &mut [Path],
+    actors: &mut Vec<Actor>,
+) {
+    let mut peers = Peers::default();
+    for asked in pauses(case, endpoint) {
+        let path = paths.binary_search_by_key(&asked.sample, |path| path.sample);
+        let Ok(place) = path else { continue };
+        let actor = peers.at(inside.trace().address(asked.again.remote), actors);
+        overlay(&mut paths[place].slices, &[asked.claim().span], |slice| {
+            let is_timer = matches!(
+                slice.state,
+                State::Sleep | State::Unknown(Reason::Parked | Reason::LoopWaits)
+            );
+            is_timer.then_some(Slice {
+                state: State::Sleep,
+                holder: Holder::ThisRequest,
+                activity: State::Sleep,
+                actor,
+                basis: Basis::Traced,
+                ..*slice
+            })
+        });
     }
 }
 

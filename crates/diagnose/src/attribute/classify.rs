@@ -27,6 +27,9 @@ use crate::trace::loops::IdleWaits;
 use crate::trace::pieces::{Behalf, Blank, Hop, How, Leaf, LeafKind, Piece};
 use crate::trace::stacks::Waits;
 
+/// Within so long before and after a wait for a CPU a thread that runs is found twice, two periods of the clock that samples (49 Hz).
+const NEAR_NS: u64 = 41_000_000;
+
 /// Makes slices of the pieces of requests.
 pub(super) struct Classifier<'c, 'r> {
     inside: &'c Inside<'r>,
@@ -152,10 +155,15 @@ impl<'c, 'r> Classifier<'c, 'r> {
                 self.not_accepted(walked, piece, &mut slices);
                 continue;
             }
-            let seen = self.seen(walked, piece, &hops);
+            let mut seen = self.seen(walked, piece, &hops);
             let mut at = cut;
             // A loop is woken up by replies to all of its requests.
             let by_any = is_shared && seen.state == State::Reply && piece.segment == Phase::Service;
+            if by_any && own.whole {
+                let leaf = &piece.leaf;
+                let waits = State::Unknown(Reason::LoopWaits);
+                seen = Seen::of(waits, Holder::Unknown, leaf.tid, leaf.stack);
+            }
             if by_any || is_open(&seen, piece) {
                 for part in during(&calls, piece) {
                     let (begin, end) = (part.begin.max(at), part.end.min(piece.end));
@@ -471,6 +479,12 @@ impl<'c, 'r> Classifier<'c, 'r> {
                 of(State::Paused, Holder::Background)
             }
             LeafKind::Cpu => of(State::OnCpu, this),
+            // A collection goes on where its thread waits for a CPU that its helpers have.
+            LeafKind::Ready(Runner::Thread(by))
+                if self.inside.is_targets(by) && self.is_in_collection(leaf.tid, piece) =>
+            {
+                of(State::Paused, Holder::Background)
+            }
             LeafKind::Ready(runner) => self.ready(leaf, runner),
             LeafKind::Sleep | LeafKind::RuntimeTimer => of(State::Sleep, this),
             LeafKind::Lock => match facts.waits {
@@ -496,6 +510,15 @@ impl<'c, 'r> Classifier<'c, 'r> {
         let of = samples.iter();
         let collects = of.filter(|(_, stack)| self.inside.stacks.facts(*stack).collects);
         2 * collects.count() > samples.len()
+    }
+
+    /// Whether a thread that waits for a CPU was found collecting garbage last, and is so again.
+    fn is_in_collection(&self, tid: u32, piece: &Piece) -> bool {
+        let collects = |&(_, stack): &(u64, u32)| self.inside.stacks.facts(stack).collects;
+        let near = |begin: u64, end: u64| self.inside.index.samples(tid, begin, end);
+        let before = near(piece.begin.saturating_sub(NEAR_NS), piece.begin);
+        let after = near(piece.end, piece.end.saturating_add(NEAR_NS));
+        before.last().is_some_and(collects) && after.first().is_some_and(collects)
     }
 
     fn ready(&self, leaf: &Leaf, runner: Runner) -> Seen {

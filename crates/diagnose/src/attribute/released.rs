@@ -4,10 +4,12 @@
 //! that they go on as soon as that reply is read, and at no other time.
 
 use std::collections::BTreeMap;
+use std::net::SocketAddr;
 
 use slowpath_attribution::{Actor, Basis, Holder, Path, Phase, Place, Reason, Slice, State};
 use slowpath_core::nanos::{MILLISECOND, Nanos, Span};
 
+use super::station::{at_once, is_pooled};
 use super::{Peers, overlay};
 use crate::case::Case;
 use crate::trace::calls::Asked;
@@ -98,7 +100,9 @@ pub(super) fn lay_over(
         wait.span.1 <= read + ASKS_LEAST_NS && is_last(&paths[wait.path], wait.span.1)
     };
     let answered = waits.iter().filter(is_answered).count();
-    let state = if (n as f64) < AT_ONCE_LEAST * released.len() as f64 {
+    let state = if let Some(place) = pool(inside, all, &waits) {
+        State::Queued(place)
+    } else if (n as f64) < AT_ONCE_LEAST * released.len() as f64 {
         State::Queued(Place::Permits)
     } else if 2 * answered > n {
         State::Reply
@@ -121,6 +125,31 @@ pub(super) fn lay_over(
             })
         });
     }
+}
+
+/// The places that requests wait for, if all of several are taken while they do: as many calls are under way as there ever are.
+fn pool(inside: &Inside<'_>, all: &[Asked], waits: &[Wait]) -> Option<Place> {
+    let mut ends: BTreeMap<SocketAddr, usize> = BTreeMap::new();
+    for call in waits.iter().filter_map(|wait| wait.call) {
+        *ends.entry(all[call].remote).or_default() += 1;
+    }
+    let (remote, _) = ends.into_iter().max_by_key(|(_, n)| *n)?;
+    let own: Vec<&Asked> = all.iter().filter(|call| call.remote == remote).collect();
+    let under_way = |wait: &Wait| {
+        let at = wait.span.0.midpoint(wait.span.1);
+        let then = own
+            .iter()
+            .filter(|call| (call.begin..call.end).contains(&at));
+        then.count() as u32
+    };
+    let mut counts: Vec<u32> = waits.iter().map(under_way).collect();
+    counts.sort_unstable();
+    let places = *counts.get(counts.len() / 2)?;
+    let is_pool = places > 1 && places >= at_once(&own);
+    is_pool.then(|| match is_pooled(inside, own[0]) {
+        true => Place::Connections,
+        false => Place::Permits,
+    })
 }
 
 /// Whether a slice is a wait in user space of which nothing is known.
@@ -171,8 +200,6 @@ fn ended_by(
 
 #[cfg(test)]
 mod tests {
-    use std::net::SocketAddr;
-
     use super::*;
 
     const MS: u64 = MILLISECOND;

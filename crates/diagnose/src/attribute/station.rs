@@ -11,7 +11,8 @@ use slowpath_attribution::{Actor, Basis, Holder, Path, Phase, Place, Reason, Sli
 use slowpath_core::nanos::{Nanos, Span};
 use slowpath_core::sample::NONE;
 
-use self::kind::{blocking, connections, workers};
+use self::kind::{Work, connections, workers};
+pub(super) use self::kind::{at_once, is_pooled};
 use super::classify::Classifier;
 use super::overlay;
 use crate::case::{Case, EndpointCase};
@@ -242,7 +243,9 @@ impl Station {
     /// What its places are, where no slice says so, from what there are as many of.
     fn tell_kind(&mut self, case: &Case<'_>, inside: &Inside<'_>, waits: &[(u64, u64)]) {
         let (least, most) = self.fit.plausible;
-        let threads = blocking(case, inside, &self.serving, (waits, least));
+        let work = Work::of(case, inside, waits, least);
+        let only = work.only_server(&self.serving).map(|place| (place, 1));
+        let threads = only.or_else(|| work.blocking(&self.serving));
         if let Some((place, count)) = threads.filter(|(_, n)| (least..=most).contains(n)) {
             (self.place, self.fit.places) = (place, count);
             return;

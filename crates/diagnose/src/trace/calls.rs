@@ -12,7 +12,7 @@
 //! What is asked of a resolver is a call like any other, and is kept apart: names are looked up on the way
 //! to somebody else.
 
-pub(crate) mod again;
+mod again;
 mod background;
 mod in_turn;
 pub(crate) mod lines;
@@ -20,6 +20,7 @@ pub(crate) mod lookups;
 pub(crate) mod names;
 mod owner;
 pub(crate) mod questions;
+pub(crate) mod retried;
 pub(crate) mod rows;
 mod settled;
 mod steps;

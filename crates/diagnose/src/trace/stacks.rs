@@ -1,5 +1,6 @@
 //! What a stack tells of the wait that it was taken in.
 
+use std::borrow::Cow;
 use std::collections::BTreeSet;
 
 use slowpath_core::trace::{Call, Frame, NO_STACK, Trace};
@@ -222,7 +223,9 @@ const WAITS: &[(Waits, &[&str])] = &[
             "lll_lock_wait",
             "lll_mutex_lock",
             "pthread_rwlock_",
-            "lock_contended",
+            // Rust's mutexes and reader-writer locks: `lock_contended`, `read_contended`, `write_contended`.
+            "_contended",
+            "sync::once::",
             "RawMutex::lock_slow",
             "RawRwLock::lock_",
             "ReentrantLock",
@@ -233,6 +236,11 @@ const WAITS: &[(Waits, &[&str])] = &[
             "PyMutex_Lock",
             "uv_mutex_lock",
             "uv_rwlock_",
+            "g_mutex_lock_slowpath",
+            "g_rw_lock_",
+            "Mutex::LockSlow",
+            "mutex_lock_slow",
+            "StampedLock",
         ],
     ),
     (
@@ -254,6 +262,7 @@ const WAITS: &[(Waits, &[&str])] = &[
             "_queue_SimpleQueue_get",
             "pthread_barrier_wait",
             "mpsc",
+            "mpmc",
             "crossbeam_channel",
             "pthread_join",
             "pthread_clockjoin",
@@ -444,12 +453,37 @@ impl Facts {
     }
 }
 
+/// The path of a function, as older compilers write it: `<a::Type>::method` and `<a::Type as Trait>::method` are `a::Type::method`
+/// (Rust's symbol names of version 0, RFC 2603).
+fn path(function: &str) -> Cow<'_, str> {
+    let Some(rest) = function.strip_prefix('<') else {
+        return Cow::Borrowed(function);
+    };
+    let (mut depth, mut before) = (1_u32, ' ');
+    let close = rest.char_indices().find(|&(_, c)| {
+        match c {
+            '<' => depth += 1,
+            '>' if before != '-' => depth -= 1,
+            _ => {}
+        }
+        before = c;
+        depth == 0
+    });
+    let Some((close, _)) = close else {
+        return Cow::Borrowed(function);
+    };
+    let own = &rest[..close];
+    let own = own.split_once(" as ").map_or(own, |(own, _)| own);
+    Cow::Owned(format!("{own}{}", &rest[close + 1..]))
+}
+
 impl Own {
     fn of(frame: &Frame) -> Self {
         if frame.module == "kernel" {
             return Self::of_kernel(&frame.function);
         }
-        let function = frame.function.as_str();
+        let function = path(&frame.function);
+        let function = function.as_ref();
         let known = |names: &[&str]| names.iter().any(|name| function.contains(name));
         let sleeps = function.ends_with("nanosleep")
             || ["usleep", "JVM_Sleep"].contains(&function)

@@ -122,6 +122,29 @@ fn a_worker_of_tokio_is_idle_only_where_it_waits_for_tasks() {
 }
 
 #[test]
+fn methods_are_known_as_either_version_of_symbol_names_writes_them() {
+    let read = "<std::sys::sync::rwlock::futex::RwLock>::read_contended";
+    assert_eq!(
+        path(read),
+        "std::sys::sync::rwlock::futex::RwLock::read_contended"
+    );
+    let trait_of = "<alloc::vec::Vec<fn(u8) -> u8> as core::clone::Clone>::clone";
+    assert_eq!(path(trait_of), "alloc::vec::Vec<fn(u8) -> u8>::clone");
+    for same in ["serve", "<unclosed", "a::b<c>::d"] {
+        assert_eq!(path(same), same);
+    }
+    let slow = "<parking_lot::raw_mutex::RawMutex>::lock_slow";
+    for lock in [read, slow] {
+        let facts = facts(&[
+            ("syscall", "libc.so.6"),
+            (lock, "server"),
+            ("handle", "server"),
+        ]);
+        assert_eq!(facts.waits, Some(Waits::Lock), "{lock}");
+    }
+}
+
+#[test]
 fn runtimes_disks_and_sleeps_are_known() {
     let go = facts(&[("futex_wait", "kernel"), ("runtime.stopm", "server")]);
     assert!(go.idle);

@@ -78,56 +78,77 @@ pub(super) fn workers(
     counts.find(|(_, count)| (least..=most).contains(count) && *count > 1)
 }
 
-/// How many threads that serve no connection themselves are at work in nearly all waits, and at rest when there is least to do,
-/// behind threads that hand work over: event loops, and runtimes that park. One that rests where it waits for many files is
-/// a loop of its own.
-pub(super) fn blocking(
-    case: &Case<'_>,
-    inside: &Inside<'_>,
-    serving: &BTreeSet<u32>,
-    (waits, least): (&[(u64, u64)], u32),
-) -> Option<(Place, u32)> {
-    let trace = inside.trace();
-    let hands_over = |&tid: &u32| inside.loops.has(tid) || trace.parks(tid);
-    if !serving.iter().any(hands_over) {
-        return None;
+/// Which threads are at work in nearly all waits, and at rest when there is least to do.
+pub(super) struct Work<'a, 'r> {
+    inside: &'a Inside<'r>,
+    /// So many instants at which requests wait, and at which the fewest are under way.
+    waits: Vec<u64>,
+    quiet: Vec<u64>,
+}
+
+impl<'a, 'r> Work<'a, 'r> {
+    pub(super) fn of(
+        case: &Case<'_>,
+        inside: &'a Inside<'r>,
+        waits: &[(u64, u64)],
+        least: u32,
+    ) -> Self {
+        let every = waits.len().div_ceil(WAITS_MOST).max(1);
+        let waits = waits.iter().step_by(every);
+        Self {
+            inside,
+            waits: waits.map(|(begin, end)| begin.midpoint(*end)).collect(),
+            quiet: quiet(case, inside, least as usize),
+        }
     }
-    let every = waits.len().div_ceil(WAITS_MOST).max(1);
-    let waits = waits.iter().step_by(every);
-    let waits: Vec<u64> = waits
-        .map(|(begin, end)| begin + (end - begin) / 2)
-        .collect();
-    let quiet = quiet(case, inside, least as usize);
-    let rests = |tid: u32| most(quiet.iter().map(|&at| Stands::at(inside, tid, at)));
-    let is_busy = |tid: &u32| {
-        let Some((rest, share)) = rests(*tid) else {
-            return false;
-        };
-        let at_work = waits.iter().filter(
-            |&&at| !matches!(Stands::at(inside, *tid, at), s if s == rest || s == Stands::Nowhere),
-        );
-        share >= AT_REST_LEAST
+
+    /// Where a thread rests, if it is at work in nearly all waits.
+    fn rest_of_busy(&self, tid: u32) -> Option<Stands> {
+        let at = |&at: &u64| Stands::at(self.inside, tid, at);
+        let (rest, share) = most(self.quiet.iter().map(at))?;
+        let at_work = self
+            .waits
+            .iter()
+            .map(at)
+            .filter(|&stands| stands != rest && stands != Stands::Nowhere);
+        let is_busy = share >= AT_REST_LEAST
             && matches!(rest, Stands::Blocked(..))
-            && at_work.count() as f64 >= BUSY_LEAST * waits.len().max(1) as f64
-    };
-    let tids = inside.index.tids();
-    // A thread of Go is of no pool: it runs whatever is ready.
-    let is_go = |tid: u32| {
-        trace
-            .process_of(tid)
-            .is_some_and(|p| p.runtime == Runtime::Go)
-    };
-    let others =
-        tids.filter(|&tid| inside.is_targets(tid) && !serving.contains(&tid) && !is_go(tid));
-    let busy: Vec<u32> = others.filter(is_busy).collect();
-    let polls = |tid: u32| {
-        let rest = rests(tid).map(|(rest, _)| rest);
-        matches!(rest, Some(Stands::Blocked(Some(Call::Poll), ..)))
-    };
-    match busy[..] {
-        [] => None,
-        [only] if polls(only) => Some((Place::EventLoop, 1)),
-        _ => Some((Place::Executor, busy.len() as u32)),
+            && at_work.count() as f64 >= BUSY_LEAST * self.waits.len().max(1) as f64;
+        is_busy.then_some(rest)
+    }
+
+    /// What the only thread is that reads and answers requests, if it is what they wait for.
+    pub(super) fn only_server(&self, serving: &BTreeSet<u32>) -> Option<Place> {
+        let only = serving.first().filter(|_| serving.len() == 1)?;
+        self.rest_of_busy(*only).map(|rest| match rest {
+            Stands::Blocked(Some(Call::Poll), ..) => Place::EventLoop,
+            _ => Place::Workers,
+        })
+    }
+
+    /// How many threads that serve no connection themselves are at work, behind threads that hand work over: event loops, and
+    /// runtimes that park. One that rests where it waits for many files is a loop of its own.
+    pub(super) fn blocking(&self, serving: &BTreeSet<u32>) -> Option<(Place, u32)> {
+        let (inside, trace) = (self.inside, self.inside.trace());
+        let hands_over = |&tid: &u32| inside.loops.has(tid) || trace.parks(tid);
+        if !serving.iter().any(hands_over) {
+            return None;
+        }
+        // A thread of Go is of no pool: it runs whatever is ready.
+        let is_go = |tid: u32| {
+            let process = trace.process_of(tid);
+            process.is_some_and(|p| p.runtime == Runtime::Go)
+        };
+        let others = inside
+            .index
+            .tids()
+            .filter(|&tid| inside.is_targets(tid) && !serving.contains(&tid) && !is_go(tid));
+        let busy: Vec<Stands> = others.filter_map(|tid| self.rest_of_busy(tid)).collect();
+        match busy[..] {
+            [] => None,
+            [Stands::Blocked(Some(Call::Poll), ..)] => Some((Place::EventLoop, 1)),
+            _ => Some((Place::Executor, busy.len() as u32)),
+        }
     }
 }
 
@@ -222,7 +243,6 @@ pub(super) fn connections(
     for call in calls {
         by_remote.entry(call.remote).or_default().push(call);
     }
-    let by = inside.process_name(calls.first()?.tid);
     // A connection that is closed and one that takes its place are both there for a moment; one that is given back before the
     // answer may serve the next request before that.
     let fits = |count: u32| (least.saturating_sub(1).max(1)..=most + 1).contains(&count);
@@ -237,15 +257,22 @@ pub(super) fn connections(
             connections: count.min(most),
             // Over a Unix socket a database is asked, or an application server.
             is_unknown: peer.is_none() || is_unix(own[0].remote),
-            is_usual: peer.is_some_and(|peer| POOLED.contains(&peer)) || PROXIES.contains(&by),
+            is_usual: is_pooled(inside, own[0]),
         };
         Some((own.len(), pool))
     });
     of.max_by_key(|(asked, _)| *asked).map(|(_, pool)| pool)
 }
 
+/// Whether clients of the program that is asked, or this client, keep a bounded pool of connections by default.
+pub(crate) fn is_pooled(inside: &Inside<'_>, call: &Asked) -> bool {
+    let peer = inside.program_at(call.remote);
+    peer.is_some_and(|peer| POOLED.contains(&peer))
+        || PROXIES.contains(&inside.process_name(call.tid))
+}
+
 /// How many of the calls are under way at once, at most.
-fn at_once(calls: &[&Asked]) -> u32 {
+pub(crate) fn at_once(calls: &[&Asked]) -> u32 {
     let begins = calls.iter().map(|call| (call.begin, 1));
     let mut steps: Vec<(u64, i32)> = begins
         .chain(calls.iter().map(|call| (call.end, -1)))

@@ -1,0 +1,146 @@
+//! What the requests of an endpoint ask again after a pause, and whether that is since the first attempt failed.
+
+use std::collections::BTreeSet;
+use std::net::SocketAddr;
+
+use slowpath_core::nanos::{Nanos, Span};
+
+use super::again::{Again, told};
+use super::questions::{Fate, Questions};
+use crate::case::{Case, EndpointCase};
+use crate::diagnosis::Place;
+use crate::trace::looked::Looked;
+use crate::verdict::{Claim, percent};
+
+/// From this share of the requests on that are not slow, asking the same twice is how it is done.
+const OTHERS_MOST: f64 = 0.2;
+/// Whoever asks again so often in one request looks whether something is done: those who try again after an
+/// error give up before (three to five attempts in what clients of HTTP, gRPC and clouds set by default).
+const LOOKS_LEAST: f64 = 5.0;
+/// Pauses that become longer by this each time are those of somebody who tries again: they are doubled, and
+/// half of that is left to chance.
+const GROWS: f64 = 1.4;
+/// A question that a request asked again.
+pub(crate) struct Asked {
+    pub(crate) sample: u32,
+    pub(crate) slow: bool,
+    pub(crate) again: Again,
+}
+
+/// What requests were seen to ask.
+#[derive(Default)]
+pub(crate) struct Met {
+    /// In order of the requests, and within one of time.
+    pub(crate) asked: Vec<Asked>,
+    /// Requests of which that is known: of the others, and of the slow ones.
+    pub(crate) known: [usize; 2],
+    /// Of the others, those that ask somebody the same twice, whether or not there is a pause.
+    repeat: usize,
+    /// Requests that ask one of those only once who are asked again by others.
+    once: usize,
+}
+
+impl Met {
+    pub(crate) fn of(case: &Case<'_>, looked: &Looked<'_>, questions: &Questions) -> Self {
+        let calls = looked.inside.calls(case);
+        let mut met = Self::default();
+        let mut once = Vec::new();
+        for walked in &looked.join.walked {
+            let Some(told) = told(questions, calls, looked.inside, walked) else {
+                continue;
+            };
+            met.known[usize::from(walked.slow)] += 1;
+            met.repeat += usize::from(told.repeats && !walked.slow);
+            if told.again.is_empty() {
+                once.push(told.asked);
+            }
+            met.asked.extend(told.again.into_iter().map(|again| Asked {
+                sample: walked.joined.sample,
+                slow: walked.slow,
+                again,
+            }));
+        }
+        let again: BTreeSet<u16> = met.asked.iter().map(|a| a.again.remote.port()).collect();
+        let asks = |asked: &&Vec<SocketAddr>| asked.iter().any(|to| again.contains(&to.port()));
+        met.once = once.iter().filter(asks).count();
+        met
+    }
+
+    /// How many requests asked again, of the slow ones or of the others.
+    pub(crate) fn touched(&self, slow: bool) -> usize {
+        let own = self.asked.iter().filter(|a| a.slow == slow);
+        own.map(|a| a.sample).collect::<BTreeSet<u32>>().len()
+    }
+
+    /// The pauses of each request that asked again.
+    fn of_requests(&self) -> impl Iterator<Item = &[Asked]> {
+        self.asked.chunk_by(|a, b| a.sample == b.sample)
+    }
+
+    /// Whether a request that asks again more than once waits longer each time, for the most part.
+    pub(crate) fn grows(&self) -> bool {
+        let several = || self.of_requests().filter(|own| own.len() > 1);
+        let grow = several().filter(|own| {
+            let mut pairs = own.windows(2);
+            pairs.all(|p| p[1].again.len_ns() as f64 >= GROWS * p[0].again.len_ns() as f64)
+        });
+        2 * grow.count() > several().count()
+    }
+
+    /// Why it may be no failure that is asked again for, if so.
+    pub(crate) fn doubt(&self, place: Place) -> Option<String> {
+        let all = self.asked.len();
+        let failed = self
+            .asked
+            .iter()
+            .filter(|a| !matches!(a.again.fate, Fate::Answered(_)));
+        if 2 * failed.count() > all {
+            return None;
+        }
+        if place != Place::Tail {
+            return Some("all requests do, and what is asked first is answered".to_owned());
+        }
+        let share = self.repeat as f64 / self.known[0].max(1) as f64;
+        if share > OTHERS_MOST {
+            return Some(format!(
+                "{} of the others ask the same twice",
+                percent(share)
+            ));
+        }
+        let touched = self.touched(true) + self.touched(false);
+        if self.once < touched {
+            return Some(format!("{} ask there only once", self.once));
+        }
+        let often = all as f64 / touched.max(1) as f64;
+        let looks = often >= LOOKS_LEAST && !self.grows();
+        looks.then(|| {
+            format!("they ask {often:.0} times more each, as who waits until something is done")
+        })
+    }
+}
+
+impl Asked {
+    pub(crate) fn claim(&self) -> Claim {
+        let at = |ns: u64| Nanos::new(ns.max(1));
+        Claim {
+            sample: self.sample,
+            span: Span::new(at(self.again.begin), at(self.again.end)),
+        }
+    }
+}
+
+/// The pauses before requests of an endpoint ask again, where it is known of most requests what they ask and the first attempts
+/// seem to fail.
+pub(crate) fn pauses(case: &Case<'_>, endpoint: &EndpointCase) -> Vec<Asked> {
+    let Ok(looked) = Looked::at(case, endpoint) else {
+        return Vec::new();
+    };
+    let met = Met::of(case, &looked, &Questions::of(looked.inside));
+    let claims: Vec<Claim> = met.asked.iter().map(Asked::claim).collect();
+    let place = endpoint.place_among(&claims, met.known[1], met.known[0]);
+    if looked.are_most(met.known) && met.doubt(place).is_none() {
+        met.asked
+    } else {
+        Vec::new()
+    }
+}
