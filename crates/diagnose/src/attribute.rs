@@ -276,11 +276,11 @@ fn lay_retries_over(
         let Ok(place) = path else { continue };
         let actor = peers.at(inside.trace().address(asked.again.remote), actors);
         overlay(&mut paths[place].slices, &[asked.claim().span], |slice| {
-            let is_timer = matches!(
+            let is_parked = matches!(
                 slice.state,
-                State::Sleep | State::Unknown(Reason::Parked | Reason::LoopWaits)
+                State::Unknown(Reason::Parked | Reason::LoopWaits)
             );
-            is_timer.then_some(Slice {
+            is_parked.then_some(Slice {
                 state: State::Sleep,
                 holder: Holder::ThisRequest,
                 activity: State::Sleep,

@@ -186,6 +186,10 @@ pub(crate) fn or(case: &Case<'_>, endpoint: &EndpointCase, cause: &str) -> Vec<S
         _ => None,
     };
     let attribution = endpoint.attribution(case);
+    // A lock around a cache, and single flight: those that wait are answered when the entry is there.
+    if cause == name::CACHE_STAMPEDE && is_mostly(attribution, cause, State::Reply) {
+        return vec![name::LOCK_HELD_OVER_IO.to_owned()];
+    }
     let other = attribution
         .station
         .as_ref()
@@ -201,10 +205,12 @@ pub(crate) fn or(case: &Case<'_>, endpoint: &EndpointCase, cause: &str) -> Vec<S
 
 /// What a finding says of a cause that fits as well.
 fn or_words(other: &str) -> String {
-    if other == name::CONCURRENCY_LIMIT {
-        format!("; or it is {other}, of one place")
-    } else {
-        format!("; or it is {other}: as many connections are in use as places")
+    match other {
+        name::CONCURRENCY_LIMIT => format!("; or it is {other}, of one place"),
+        name::LOCK_HELD_OVER_IO => format!(
+            "; or it is {other}: those that wait find what the holder of the lock has fetched"
+        ),
+        _ => format!("; or it is {other}: as many connections are in use as places"),
     }
 }
 
