@@ -46,7 +46,7 @@ pub struct Trace {
     pub reset_reasons: BTreeMap<u32, String>,
     /// The paths that the addresses of Unix sockets stand for ([`unix_server`]).
     pub unix_paths: BTreeMap<IpAddr, String>,
-    /// Addresses that answer the target's datagrams ([`Trace::is_resolver`]).
+    /// Addresses that answer short datagrams of the target, taken for name servers ([`Trace::is_resolver`]).
     pub resolvers: BTreeSet<SocketAddr>,
 }
 
@@ -425,7 +425,7 @@ impl Call {
 }
 
 impl Trace {
-    /// Whether names are looked up at an address: it is at a usual port for that, or it answers the target's datagrams.
+    /// Whether names are looked up at an address: it is at a usual port for that, or it answers short datagrams of the target.
     pub fn is_resolver(&self, remote: SocketAddr) -> bool {
         RESOLVER_PORTS.contains(&remote.port()) || self.resolvers.contains(&remote)
     }

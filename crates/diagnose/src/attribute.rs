@@ -87,12 +87,16 @@ impl EndpointAttribution {
         }
     }
 
-    /// The servers whose replies a request waits for.
+    /// The servers, besides name servers, whose replies a request waits for.
     pub(crate) fn repliers(&self, sample: u32) -> impl Iterator<Item = &str> {
         let path = self.paths.binary_search_by_key(&sample, |path| path.sample);
         let slices = path.map_or(&[][..], |place| &self.paths[place].slices);
-        let waits = slices.iter().filter(|slice| slice.state == State::Reply);
-        waits.filter_map(|slice| Some(self.actors.get(slice.actor as usize)?.peer.as_str()))
+        let waits = slices
+            .iter()
+            .filter(|slice| slice.state == State::Reply && slice.holder != Holder::Resolver);
+        let peers =
+            waits.filter_map(|slice| Some(self.actors.get(slice.actor as usize)?.peer.as_str()));
+        peers.filter(|peer| !peer.is_empty())
     }
 
     /// The paths of a frame; of a floor all count as slow, since it is held against nothing.

@@ -104,13 +104,8 @@ pub(crate) fn ask_others(case: &Case<'_>, endpoint: &EndpointCase, touches: &Tou
             .iter()
             .filter_map(|call| looked.inside.other_end(call.socket));
         let mut peers: BTreeSet<String> = ends.collect();
-        if walked.slow {
-            peers.extend(
-                attribution
-                    .repliers(walked.joined.sample)
-                    .map(str::to_owned),
-            );
-        }
+        let repliers = attribution.repliers(walked.joined.sample);
+        peers.extend(repliers.map(str::to_owned));
         if peers.is_empty() && !own.whole {
             continue;
         }

@@ -11,6 +11,9 @@ use crate::slow::FELT_NS;
 /// preempted once (`base_slice_ns`, kernel/sched/fair.c: 0.75 ms for each doubling of the CPUs, 3 ms from eight on), or
 /// that shares CPUs or a loop with one short computation. What a floor has to be is in its frame.
 const MATERIAL_NS: f64 = 3.0 * MILLISECOND as f64;
+/// Where most requests are slow, it is no accident of some: they take longer for what is added, from what a thread waits on that is
+/// preempted once on two CPUs (the same, 1.5 ms, less a jiffy).
+const MATERIAL_OF_MOST_NS: f64 = MILLISECOND as f64;
 /// A tail that is less than this part of the time of all requests of its endpoint is no finding either: a p99
 /// that is twice the p50 is one hundredth of it.
 const MATERIAL_SHARE: f64 = 0.02;
@@ -34,12 +37,17 @@ pub(crate) fn is_material(
     let slow: f64 = frame.requests.iter().map(latency).sum();
     let fast: f64 = endpoint.latencies_ns.iter().map(|&ns| ns as f64).sum();
     let all = fast.max(slow);
-    adds_enough(each, frame.reference_ns) && frame.excess_ns >= MATERIAL_SHARE * all
+    let least_ns = if 2 * frame.requests.len() > endpoint.latencies_ns.len() {
+        MATERIAL_OF_MOST_NS
+    } else {
+        MATERIAL_NS
+    };
+    adds_enough(each, frame.reference_ns, least_ns) && frame.excess_ns >= MATERIAL_SHARE * all
 }
 
 /// Whether a request is slow for what is added to what it takes anyway.
-fn adds_enough(added_ns: f64, usual_ns: u64) -> bool {
-    added_ns >= MATERIAL_NS.max(usual_ns.min(FELT_NS) as f64)
+fn adds_enough(added_ns: f64, usual_ns: u64, least_ns: f64) -> bool {
+    added_ns >= least_ns.max(usual_ns.min(FELT_NS) as f64)
 }
 
 #[cfg(test)]
@@ -49,8 +57,13 @@ mod tests {
     #[test]
     fn what_is_added_is_felt_or_as_much_as_a_request_takes() {
         let adds = |added_ms: f64, usual_ms: u64| {
-            adds_enough(added_ms * MILLISECOND as f64, usual_ms * MILLISECOND)
+            let added_ns = added_ms * MILLISECOND as f64;
+            adds_enough(added_ns, usual_ms * MILLISECOND, MATERIAL_NS)
         };
+        let adds_to_most = |added_ms: f64, usual_ns: u64| {
+            adds_enough(added_ms * MILLISECOND as f64, usual_ns, MATERIAL_OF_MOST_NS)
+        };
+        assert!(adds_to_most(1.4, MILLISECOND / 2) && !adds_to_most(1.4, 2 * MILLISECOND));
         assert!(!adds(2.9, 0) && adds(3.1, 0), "beside hardly any time");
         assert!(!adds(5.0, 8) && adds(9.0, 8), "beside what is not felt");
         assert!(!adds(9.0, 100) && adds(11.0, 100), "beside much");

@@ -227,15 +227,16 @@ fn is_lock_of_one(case: &Case<'_>, endpoint: &EndpointCase, cause: &str) -> bool
 /// they were handed to had others: so they had where as many places fit as there are workers, and there are several.
 pub(crate) fn settles(case: &Case<'_>, endpoint: &EndpointCase, cause: &str) -> bool {
     let attribution = endpoint.attribution(case);
-    let is_mostly = |place| is_mostly(attribution, cause, State::Queued(place));
+    let is_mostly = |state| is_mostly(attribution, cause, state);
     let are_workers =
         |station: &Station| station.place == StationPlace::Workers && station.fit.places > 1;
     is_lock_of_one(case, endpoint, cause)
         || is_lock(attribution, cause, State::Lock)
+        || cause == name::CACHE_STAMPEDE && is_mostly(State::Reply)
         || cause == name::WORKER_POOL_EXHAUSTION
-            && (is_mostly(StationPlace::Executor)
+            && (is_mostly(State::Queued(StationPlace::Executor))
                 || attribution.station.as_ref().is_some_and(are_workers)
-                    && is_mostly(StationPlace::Workers))
+                    && is_mostly(State::Queued(StationPlace::Workers)))
 }
 
 /// Whether a cause is that of a lock, and most of the time that its rule matches is in this state, with another request as

@@ -1,6 +1,7 @@
 //! Pieces of a request's time, as slices: what it waited for, who had that, and what that one did.
 
 mod held;
+mod on_cpu;
 mod peer;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -26,9 +27,6 @@ use crate::trace::locks::{Proof, held};
 use crate::trace::loops::IdleWaits;
 use crate::trace::pieces::{Behalf, Blank, Hop, How, Leaf, LeafKind, Piece};
 use crate::trace::stacks::Waits;
-
-/// Within so long before and after a wait for a CPU a thread that runs is found twice, two periods of the clock that samples (49 Hz).
-const NEAR_NS: u64 = 41_000_000;
 
 /// Makes slices of the pieces of requests.
 pub(super) struct Classifier<'c, 'r> {
@@ -157,10 +155,11 @@ impl<'c, 'r> Classifier<'c, 'r> {
             }
             let mut seen = self.seen(walked, piece, &hops);
             let mut at = cut;
-            // A loop is woken up by replies to all of its requests.
+            // A loop is woken up by replies to all of its requests, unless its thread waits for one of them, or for a child.
             let by_any = is_shared && seen.state == State::Reply && piece.segment == Phase::Service;
-            if by_any && own.whole {
-                let leaf = &piece.leaf;
+            let leaf = &piece.leaf;
+            let is_blocked = leaf.call == Some(Call::Read) || leaf.kind == LeafKind::Child;
+            if by_any && own.whole && !is_blocked {
                 let waits = State::Unknown(Reason::LoopWaits);
                 seen = Seen::of(waits, Holder::Unknown, leaf.tid, leaf.stack);
             }
@@ -502,39 +501,6 @@ impl<'c, 'r> Classifier<'c, 'r> {
             }
             LeafKind::Unknown(_) => of(State::Unknown(Reason::NotSeen), Holder::Unknown),
         }
-    }
-
-    /// Whether a thread that runs collects garbage for most of a time, by where it was found.
-    fn collects(&self, tid: u32, (begin, end): (u64, u64)) -> bool {
-        let samples = self.inside.index.samples(tid, begin, end);
-        let of = samples.iter();
-        let collects = of.filter(|(_, stack)| self.inside.stacks.facts(*stack).collects);
-        2 * collects.count() > samples.len()
-    }
-
-    /// Whether a thread that waits for a CPU was found collecting garbage last, and is so again.
-    fn is_in_collection(&self, tid: u32, piece: &Piece) -> bool {
-        let collects = |&(_, stack): &(u64, u32)| self.inside.stacks.facts(stack).collects;
-        let near = |begin: u64, end: u64| self.inside.index.samples(tid, begin, end);
-        let before = near(piece.begin.saturating_sub(NEAR_NS), piece.begin);
-        let after = near(piece.end, piece.end.saturating_add(NEAR_NS));
-        before.last().is_some_and(collects) && after.first().is_some_and(collects)
-    }
-
-    fn ready(&self, leaf: &Leaf, runner: Runner) -> Seen {
-        let mut seen = Seen::of(State::OnCpu, Holder::Kernel, leaf.tid, NO_STACK);
-        let user = match runner {
-            Runner::Thread(tid) if self.inside.is_targets(tid) => CpuUser::Own,
-            Runner::Thread(tid) => {
-                self.inside.process_name(tid).clone_into(&mut seen.who.peer);
-                CpuUser::Neighbour
-            }
-            Runner::Idle => CpuUser::Idle,
-            Runner::Unknown => CpuUser::Unknown,
-        };
-        seen.state = State::Runnable(user);
-        seen.activity = seen.state;
-        seen
     }
 
     /// A wait for data, or until data is taken.

@@ -1,7 +1,7 @@
 //! Waits in user space that the reply to another request's call ends: requests of a loop or of a runtime that parks wait for an
-//! entry that another one fetches (single flight: they are answered then), or for a lock that it holds while it asks (they go on
-//! then). The kernel sees none of that, but
-//! that they go on as soon as that reply is read, and at no other time.
+//! entry that another one fetches (single flight: they are answered then), for a lock that it holds while it asks (they go on
+//! then), or for a place of a pool. The kernel sees none of that, but that they go on as soon as that reply is read, and at no
+//! other time.
 
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
@@ -37,6 +37,8 @@ const EARLIER_NS: [u64; 3] = [5 * MILLISECOND, 7 * MILLISECOND, 9 * MILLISECOND]
 /// What a request waits beyond the reply for so long may be a reply to a call of its own, which takes some tenths of a millisecond
 /// on one host.
 const ASKS_LEAST_NS: u64 = 300_000;
+/// So many waits show how many calls are under way during them.
+const WAITS_MOST: usize = 200;
 /// If so many requests go on at each reply, in the mean, all of them waited for the same: a place of a pool is given to one.
 const AT_ONCE_LEAST: f64 = 1.5;
 
@@ -61,11 +63,8 @@ pub(super) fn lay_over(
     let mut waits: Vec<Wait> = Vec::new();
     let mut by_chance = 0.0;
     for (place, (path, walked)) in paths.iter().zip(walked).enumerate() {
-        let own = calls.known(inside, walked).calls;
-        let is_own = |call: &Asked| {
-            own.iter()
-                .any(|own| (own.socket, own.begin) == (call.socket, call.begin))
-        };
+        let own = calls.known(inside, walked);
+        let is_own = |call: usize| calls.may_be_of(&own, walked, call);
         for span in open(path) {
             let ended = |at: u64| ended_by(all, (span.0, at), is_own);
             by_chance += EARLIER_NS
@@ -103,7 +102,7 @@ pub(super) fn lay_over(
     let state = if let Some(place) = pool(inside, all, &waits) {
         State::Queued(place)
     } else if (n as f64) < AT_ONCE_LEAST * released.len() as f64 {
-        State::Queued(Place::Permits)
+        one_by_one(all, &waits)
     } else if 2 * answered > n {
         State::Reply
     } else {
@@ -127,14 +126,33 @@ pub(super) fn lay_over(
     }
 }
 
-/// The places that requests wait for, if all of several are taken while they do: as many calls are under way as there ever are.
-fn pool(inside: &Inside<'_>, all: &[Asked], waits: &[Wait]) -> Option<Place> {
+/// What is given to one request at a time: a lock, if no two calls to the server are under way at once; else one of several places,
+/// of which it is not known what they are.
+fn one_by_one(all: &[Asked], waits: &[Wait]) -> State {
+    if at_once(&to_most(all, waits)) <= 1 {
+        State::Lock
+    } else {
+        State::Queued(Place::Permits)
+    }
+}
+
+/// The calls to the server whose replies end most waits.
+fn to_most<'a>(all: &'a [Asked], waits: &[Wait]) -> Vec<&'a Asked> {
     let mut ends: BTreeMap<SocketAddr, usize> = BTreeMap::new();
     for call in waits.iter().filter_map(|wait| wait.call) {
         *ends.entry(all[call].remote).or_default() += 1;
     }
-    let (remote, _) = ends.into_iter().max_by_key(|(_, n)| *n)?;
-    let own: Vec<&Asked> = all.iter().filter(|call| call.remote == remote).collect();
+    let remote = ends
+        .into_iter()
+        .max_by_key(|(_, n)| *n)
+        .map(|(remote, _)| remote);
+    let is_its = |call: &&Asked| Some(call.remote) == remote;
+    all.iter().filter(is_its).collect()
+}
+
+/// The places that requests wait for, if all of several are taken while they do: as many calls are under way as there ever are.
+fn pool(inside: &Inside<'_>, all: &[Asked], waits: &[Wait]) -> Option<Place> {
+    let own = to_most(all, waits);
     let under_way = |wait: &Wait| {
         let at = wait.span.0.midpoint(wait.span.1);
         let then = own
@@ -142,13 +160,17 @@ fn pool(inside: &Inside<'_>, all: &[Asked], waits: &[Wait]) -> Option<Place> {
             .filter(|call| (call.begin..call.end).contains(&at));
         then.count() as u32
     };
-    let mut counts: Vec<u32> = waits.iter().map(under_way).collect();
+    let every = waits.len().div_ceil(WAITS_MOST).max(1);
+    let mut counts: Vec<u32> = waits.iter().step_by(every).map(under_way).collect();
     counts.sort_unstable();
     let places = *counts.get(counts.len() / 2)?;
     let is_pool = places > 1 && places >= at_once(&own);
-    is_pool.then(|| match is_pooled(inside, own[0]) {
-        true => Place::Connections,
-        false => Place::Permits,
+    is_pool.then(|| {
+        if is_pooled(inside, own[0]) {
+            Place::Connections
+        } else {
+            Place::Permits
+        }
     })
 }
 
@@ -185,7 +207,7 @@ fn is_last(path: &Path, at: u64) -> bool {
 fn ended_by(
     all: &[Asked],
     (begin, end): (u64, u64),
-    is_own: impl Fn(&Asked) -> bool,
+    is_own: impl Fn(usize) -> bool,
 ) -> Option<usize> {
     let first = all.partition_point(|call| call.end + NEXT_NS < end);
     let until = all.partition_point(|call| call.end <= end + BREAK_NS);
@@ -195,7 +217,7 @@ fn ended_by(
     };
     (first..until.max(first))
         .rev()
-        .find(|&place| covers(&all[place]) && !is_own(&all[place]))
+        .find(|&place| covers(&all[place]) && !is_own(place))
 }
 
 #[cfg(test)]
@@ -230,12 +252,12 @@ mod tests {
     #[test]
     fn a_wait_ends_with_the_call_that_was_under_way_for_most_of_it() {
         let all = [call(1, 90 * MS, 99 * MS), call(2, 10 * MS, 100 * MS)];
-        let none = |_: &Asked| false;
+        let none = |_: usize| false;
         assert_eq!(ended_by(&all, (20 * MS, 101 * MS), none), Some(1));
         // The thread is woken up for the reply before it has read it.
         assert_eq!(ended_by(&all, (20 * MS, 100 * MS - MS / 5), none), Some(1));
         assert_eq!(ended_by(&all, (20 * MS, 110 * MS), none), None, "too late");
-        let own = |call: &Asked| call.socket == 2;
+        let own = |call: usize| call == 1;
         assert_eq!(ended_by(&all, (20 * MS, 101 * MS), own), None, "its own");
     }
 

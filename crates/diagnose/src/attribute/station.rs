@@ -244,9 +244,10 @@ impl Station {
     fn tell_kind(&mut self, case: &Case<'_>, inside: &Inside<'_>, waits: &[(u64, u64)]) {
         let (least, most) = self.fit.plausible;
         let work = Work::of(case, inside, waits, least);
+        let fits = |threads: &(Place, u32)| (least..=most).contains(&threads.1);
         let only = work.only_server(&self.serving).map(|place| (place, 1));
-        let threads = only.or_else(|| work.blocking(&self.serving));
-        if let Some((place, count)) = threads.filter(|(_, n)| (least..=most).contains(n)) {
+        let threads = only.filter(fits).or_else(|| work.blocking(&self.serving));
+        if let Some((place, count)) = threads.filter(fits) {
             (self.place, self.fit.places) = (place, count);
             return;
         }

@@ -83,11 +83,6 @@ fn examine(case: &Case<'_>, endpoint: &EndpointCase) -> Verdict {
     }
     // Entries that expire have shown that it is the key, also where all expire at once.
     if Expiry::of(touches, &|| ask_others(case, endpoint, touches)).is_err() {
-        if touches.keys == 1 {
-            return Verdict::Absent(format!(
-                "{compared}; but there is one key, and nothing shows that its entry becomes too old"
-            ));
-        }
         let accompanied = herds.accompanied >= NAMED_EPISODES;
         if accompanied && same < TIMES_OTHERS * other {
             return Verdict::Absent(compared);

@@ -137,7 +137,7 @@ fn nothing(met: &Met, looked: &Looked<'_>, is_none_asked: bool) -> Verdict {
         };
     }
     if is_none_asked {
-        let text = "no thread of the target was seen to ask a resolver for a name (ports 53, 853 and 5353)";
+        let text = "no thread of the target was seen to ask a name server";
         return Verdict::Absent(text.to_owned());
     }
     if !looked.are_most(met.known) {

@@ -38,7 +38,8 @@ const MOST: usize = 20_000;
 /// See the module.
 pub(super) static DETECTOR: Detector = Detector {
     examine: Examine::Endpoint(examine),
-    could_be: StateSet::CLIENT.and(StateSet::NETWORK).and(StateSet::SEND_BLOCKED).and(StateSet::UNTRACED),
+    // A server that limits the bandwidth of each response sleeps between its parts.
+    could_be: StateSet::CLIENT.and(StateSet::NETWORK).and(StateSet::SEND_BLOCKED).and(StateSet::SLEEP).and(StateSet::UNTRACED),
     may_be_the_work: true,
 };
 

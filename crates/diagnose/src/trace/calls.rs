@@ -174,6 +174,16 @@ impl Calls {
         own
     }
 
+    /// Whether a call, by its position in [`Self::all`], is one of a request or may be: it was begun while the request was served,
+    /// and nothing says for which one.
+    pub(crate) fn may_be_of(&self, own: &Own<'_>, walked: &Walked, call: usize) -> bool {
+        let asked = &self.all[call];
+        let is_this = |own: &&Asked| (own.socket, own.begin) == (asked.socket, asked.begin);
+        let (begin, end) = walked.joined.part(Phase::Service);
+        own.calls.iter().any(is_this)
+            || !self.owners.is_known(call) && (begin..end).contains(&asked.begin)
+    }
+
     /// What is known to have been asked for a request, names among it.
     pub(crate) fn known(&self, inside: &Inside<'_>, walked: &Walked) -> Own<'_> {
         let joined = &walked.joined;

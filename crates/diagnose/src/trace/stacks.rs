@@ -343,13 +343,9 @@ const IDLE: &[&str] = &[
 /// libraries, by the beginnings of their functions …
 const LIBRARIES: &[&str] = &[
     "std::",
-    "<std::",
     "core::",
-    "<core::",
     "mio::",
-    "<mio::",
     "parking_lot",
-    "<parking_lot",
     "lock_api::",
     // The C library, if it is part of the program.
     "__",
@@ -453,27 +449,34 @@ impl Facts {
     }
 }
 
-/// The path of a function, as older compilers write it: `<a::Type>::method` and `<a::Type as Trait>::method` are `a::Type::method`
-/// (Rust's symbol names of version 0, RFC 2603).
+/// The path of a function as Rust wrote it before its symbol names of version 0 (RFC 2603): `<a::Type>::method` and
+/// `<a::Type as Trait>::method` are `a::Type::method`.
 fn path(function: &str) -> Cow<'_, str> {
     let Some(rest) = function.strip_prefix('<') else {
         return Cow::Borrowed(function);
     };
     let (mut depth, mut before) = (1_u32, ' ');
-    let close = rest.char_indices().find(|&(_, c)| {
+    let (mut own_end, mut close) = (None, None);
+    for (at, c) in rest.char_indices() {
         match c {
             '<' => depth += 1,
+            // An arrow is no bracket: `fn() -> T`.
             '>' if before != '-' => depth -= 1,
+            ' ' if depth == 1 && own_end.is_none() && rest[at..].starts_with(" as ") => {
+                own_end = Some(at);
+            }
             _ => {}
         }
         before = c;
-        depth == 0
-    });
-    let Some((close, _)) = close else {
+        if depth == 0 {
+            close = Some(at);
+            break;
+        }
+    }
+    let Some(close) = close else {
         return Cow::Borrowed(function);
     };
-    let own = &rest[..close];
-    let own = own.split_once(" as ").map_or(own, |(own, _)| own);
+    let own = &rest[..own_end.unwrap_or(close)];
     Cow::Owned(format!("{own}{}", &rest[close + 1..]))
 }
 

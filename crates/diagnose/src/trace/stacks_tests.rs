@@ -130,6 +130,9 @@ fn methods_are_known_as_either_version_of_symbol_names_writes_them() {
     );
     let trait_of = "<alloc::vec::Vec<fn(u8) -> u8> as core::clone::Clone>::clone";
     assert_eq!(path(trait_of), "alloc::vec::Vec<fn(u8) -> u8>::clone");
+    // The first `as` belongs to the argument.
+    let nested = "<a::Cell<<b::T as c::U>::V> as d::E>::get";
+    assert_eq!(path(nested), "a::Cell<<b::T as c::U>::V>::get");
     for same in ["serve", "<unclosed", "a::b<c>::d"] {
         assert_eq!(path(same), same);
     }

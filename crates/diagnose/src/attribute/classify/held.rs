@@ -24,9 +24,12 @@ impl Classifier<'_, '_> {
         let tid = walked.joined.reader;
         let inside = self.inside;
         let is_loop = inside.loops.has(tid) || inside.trace().parks(tid);
+        let own = Some(walked.joined.socket);
         for part in inside.index.slices(tid, piece.begin, piece.end) {
             let seen = match part.state {
                 _ if is_loop => network.clone(),
+                // It waits for this very request, which was lost on the way.
+                Doing::Blocked(_) if inside.awaited_at(tid, part.begin) == own => network.clone(),
                 Doing::Blocked(off) => match inside.stacks.call_in(off) {
                     Some(Call::Read | Call::Poll) => held_idle(tid, off.stack),
                     Some(Call::Accept | Call::Futex | Call::FileLock) | None => network.clone(),

@@ -49,9 +49,10 @@ impl Classifier<'_, '_> {
     pub(super) fn replier(&self, socket: u32) -> Holder {
         let inside = self.inside;
         let end = inside.index.sockets.end(socket);
-        match end.is_some_and(|end| inside.trace().is_resolver(end.remote)) {
-            true => Holder::Resolver,
-            false => Holder::Peer,
+        if end.is_some_and(|end| inside.trace().is_resolver(end.remote)) {
+            Holder::Resolver
+        } else {
+            Holder::Peer
         }
     }
 

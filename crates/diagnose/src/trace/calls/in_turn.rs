@@ -3,10 +3,9 @@
 //! at the other end, which reads it and answers it. A name server that is asked by datagrams is seen from this end alone: each answer
 //! is one, and so is each question.
 
-use std::collections::VecDeque;
 use std::net::SocketAddr;
 
-use slowpath_core::nanos::Nanos;
+use slowpath_core::nanos::{Nanos, SECOND};
 
 use super::Asked;
 use crate::trace::index::{Traffic, TrafficKind};
@@ -22,6 +21,8 @@ const CALLS_LEAST: usize = 30;
 /// The other end answers in turn if it writes after so many of its reads, before it reads again: one that serves several at a time
 /// reads on (HTTP/2).
 const ANSWERED_LEAST: f64 = 0.9;
+/// A question without an answer is lost after so long: the timeout of glibc's stub resolver (`options timeout:5`, resolv.conf(5)).
+const LOST_NS: u64 = 5 * SECOND;
 /// What is written this soon after something else is a part of the same question.
 const PART_NS: u64 = 100_000;
 
@@ -69,34 +70,57 @@ pub(super) fn calls(inside: &Inside<'_>, socket: u32) -> Option<Vec<Asked>> {
     is_habit.then_some(calls)
 }
 
-/// The questions for names that are sent from a socket, if nearly all are answered: then the first of them has the first answer.
+/// The questions for names that are sent from a socket, if nearly all are answered. What an answer says is not recorded: it is for
+/// the last question that is as old as the fastest exchange, so that a slow question does not take the answers of those that
+/// overtake it. One that is not answered within [`LOST_NS`] is lost.
 fn lookups(inside: &Inside<'_>, socket: u32, remote: SocketAddr) -> Option<Vec<Asked>> {
-    let mut open: VecDeque<&Traffic> = VecDeque::new();
+    let traffic = inside.index.sockets.traffic(socket);
+    let fastest_ns = fastest(traffic);
+    let mut open: Vec<&Traffic> = Vec::new();
     let mut asked = 0_usize;
     let mut calls: Vec<Asked> = Vec::new();
-    for one in inside.index.sockets.traffic(socket) {
+    for one in traffic {
         match one.kind {
             TrafficKind::Arrived => {}
             TrafficKind::Wrote => {
                 asked += 1;
-                open.push_back(one);
+                open.push(one);
             }
             TrafficKind::Read => {
                 // What was asked before a hole in the record was answered in it.
                 let block = inside.index.block_at(Nanos::new(one.at.max(1)));
-                let since = block.map_or(one.at, |block| block.span.begin.get());
+                let recorded = block.map_or(one.at, |block| block.span.begin.get());
+                let since = recorded.max(one.at.saturating_sub(LOST_NS));
                 open.retain(|question| question.at >= since);
-                calls.extend(open.pop_front().map(|question| Asked {
+                let old_enough = open.partition_point(|q| one.at - q.at >= fastest_ns);
+                if old_enough == 0 {
+                    continue;
+                }
+                let question = open.remove(old_enough - 1);
+                calls.push(Asked {
                     socket,
                     remote,
                     tid: question.tid,
                     begin: question.at,
                     end: one.at,
-                }));
+                });
             }
         }
     }
     (calls.len() as f64 >= ANSWERED_LEAST * asked as f64).then_some(calls)
+}
+
+/// How long the fastest exchange takes, of those that nothing else is sent or read during.
+fn fastest(traffic: &[Traffic]) -> u64 {
+    let moves: Vec<&Traffic> = traffic
+        .iter()
+        .filter(|t| t.kind != TrafficKind::Arrived)
+        .collect();
+    let exchanges = moves.windows(2).filter_map(|pair| {
+        let is_one = pair[0].kind == TrafficKind::Wrote && pair[1].kind == TrafficKind::Read;
+        is_one.then(|| pair[1].at - pair[0].at)
+    });
+    exchanges.min().unwrap_or(0)
 }
 
 /// Whether an end writes after nearly each of its reads.

@@ -14,12 +14,13 @@ use crate::verdict::{Claim, percent};
 
 /// From this share of the requests on that are not slow, asking the same twice is how it is done.
 const OTHERS_MOST: f64 = 0.2;
-/// Whoever asks again so often in one request looks whether something is done: those who try again after an
-/// error give up before (three to five attempts in what clients of HTTP, gRPC and clouds set by default).
+/// A request that asks again so often polls until something is done: a retry after an error gives up before
+/// (three to five attempts are the defaults of clients of HTTP, gRPC and clouds).
 const LOOKS_LEAST: f64 = 5.0;
-/// Pauses that become longer by this each time are those of somebody who tries again: they are doubled, and
-/// half of that is left to chance.
+/// Pauses that become longer by this each time are a back-off: clients double them, and leave half of that to
+/// chance.
 const GROWS: f64 = 1.4;
+
 /// A question that a request asked again.
 pub(crate) struct Asked {
     pub(crate) sample: u32,
@@ -34,7 +35,7 @@ pub(crate) struct Met {
     pub(crate) asked: Vec<Asked>,
     /// Requests of which that is known: of the others, and of the slow ones.
     pub(crate) known: [usize; 2],
-    /// Of the others, those that ask somebody the same twice, whether or not there is a pause.
+    /// Of the others, those that ask a server the same twice, whether or not there is a pause.
     repeat: usize,
     /// Requests that ask one of those only once who are asked again by others.
     once: usize,

@@ -14,6 +14,13 @@ const ROUTED_WITHIN_NS: u64 = 1_000_000;
 /// with 1,200 (RFC 9000, 14.1).
 const QUESTION_MOST: u32 = 512;
 
+/// Ports at which short datagrams are answered that are no questions for names (IANA, and the defaults of the programs): NTP, SNMP,
+/// IKE, RADIUS, STUN, SIP, DHCP, memcached, statsd, and the gossip of Serf, Consul and memberlist.
+const OTHER_PORTS: [u16; 16] = [
+    67, 68, 123, 161, 162, 500, 1_812, 1_813, 3_478, 5_060, 7_946, 8_125, 8_301, 8_302, 4_500,
+    11_211,
+];
+
 /// What the target sends and gets as datagrams, by the end that sends it.
 #[derive(Debug, Default)]
 pub(super) struct Datagrams(BTreeMap<u32, Exchange>);
@@ -27,7 +34,7 @@ struct Exchange {
 /// What [`Datagrams`] are, once all are known.
 #[derive(Debug, Default, PartialEq)]
 pub(super) struct Sorted {
-    /// Addresses that answer short questions: name servers.
+    /// Addresses that answer short questions: they are taken for name servers.
     pub(super) resolvers: BTreeSet<SocketAddr>,
     /// Ends from which anything else is sent.
     pub(super) other: BTreeSet<u32>,
@@ -60,7 +67,9 @@ impl Datagrams {
         }
         let answers = |(remote, all): (SocketAddr, Exchange)| {
             let is_usual = RESOLVER_PORTS.contains(&remote.port());
-            (is_usual || all.is_answered && all.longest <= QUESTION_MOST).then_some(remote)
+            let is_short = all.is_answered && all.longest <= QUESTION_MOST;
+            let is_known_else = OTHER_PORTS.contains(&remote.port());
+            (is_usual || is_short && !is_known_else).then_some(remote)
         };
         let resolvers: BTreeSet<SocketAddr> = by_remote.into_iter().filter_map(answers).collect();
         let is_other = |&end: &u32| !remote(end).is_some_and(|r| resolvers.contains(&r));
@@ -112,18 +121,18 @@ mod tests {
             local,
             remote: SocketAddr::from(([127, 0, 0, 1], port)),
         };
-        // A name server at another port, metrics without an answer, QUIC, and a name server that is silent.
-        let sockets = [to(8_600), to(8_125), to(4_433), to(53)];
+        // A name server at another port, metrics without an answer, QUIC, a name server that is silent, and a clock.
+        let sockets = [to(8_600), to(9_125), to(4_433), to(53), to(123)];
         let mut all = Datagrams::default();
-        for (end, bytes) in [(0, 44), (1, 60), (2, 1_200), (3, 44), (2, 40)] {
+        for (end, bytes) in [(0, 44), (1, 60), (2, 1_200), (3, 44), (2, 40), (4, 48)] {
             all.sent(end, bytes);
         }
-        for end in [0, 2, 7] {
+        for end in [0, 2, 4, 7] {
             all.received(end);
         }
         let sorted = all.sort(&sockets);
         let resolvers = [sockets[0].remote, sockets[3].remote];
         assert_eq!(sorted.resolvers, resolvers.into());
-        assert_eq!(sorted.other, [1, 2].into());
+        assert_eq!(sorted.other, [1, 2, 4].into());
     }
 }
