@@ -2,6 +2,7 @@
 //! tile each request. The trace says it where there is one; what the client saw says the rest.
 
 mod classify;
+mod ended;
 mod executor;
 mod released;
 mod station;
@@ -16,6 +17,7 @@ use slowpath_core::nanos::Span;
 use slowpath_core::samples::SampleRef;
 
 use self::classify::{Classifier, DELAYED_NS};
+use self::ended::Ended;
 pub(crate) use self::station::Station;
 use crate::case::{Case, EndpointCase};
 use crate::detectors::unanswered_waits;
@@ -56,12 +58,13 @@ impl EndpointAttribution {
         let mut station = Station::of(case, endpoint);
         let followed = case.inside().filter(|_| case.target_hidden().is_none());
         let followed = followed.filter(|inside| !inside.of_endpoint(endpoint).walked.is_empty());
-        let (mut paths, mut actors, traced) = match followed {
+        let (mut paths, mut actors, ended) = match followed {
             Some(inside) => {
                 let mut classifier = Classifier::new(case, inside);
                 let walked = &inside.of_endpoint(endpoint).walked;
                 let paths = walked.iter().map(|walked| classifier.path(walked));
                 let mut paths: Vec<Path> = paths.collect();
+                let ended = Ended::find((case, endpoint), inside, &mut classifier, &paths);
                 if let Some(station) = &mut station {
                     station.note_holders(case, inside, &mut classifier);
                 }
@@ -69,20 +72,23 @@ impl EndpointAttribution {
                 lay_unanswered_over(inside, walked, &mut paths, &mut actors);
                 lay_retries_over((case, endpoint), inside, &mut paths, &mut actors);
                 lay_held_responses_over(case, endpoint, &mut paths);
-                (paths, actors, true)
+                (paths, actors, ended)
             }
-            None => (untraced(case, endpoint), vec![Actor::default()], false),
+            None => (untraced(case, endpoint), vec![Actor::default()], None),
         };
         let station =
             station.and_then(|station| station.lay_over((case, endpoint), &mut paths, &mut actors));
         if let Some(inside) = followed.filter(|_| station.is_none()) {
             let walked = &inside.of_endpoint(endpoint).walked;
             released::lay_over((case, inside), walked, &mut paths, &mut actors);
+            if let Some(ended) = ended {
+                ended.lay_over(inside, endpoint, &mut paths, &mut actors);
+            }
         }
         Self {
             actors,
             paths,
-            traced,
+            traced: followed.is_some(),
             station,
         }
     }

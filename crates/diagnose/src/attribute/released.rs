@@ -16,13 +16,13 @@ use crate::trace::calls::Asked;
 use crate::trace::inside::{Inside, Walked};
 
 /// Shorter waits end with some reply by chance.
-const WAIT_LEAST_NS: u64 = 10 * MILLISECOND;
+pub(super) const WAIT_LEAST_NS: u64 = 10 * MILLISECOND;
 /// Between the reading of a reply and what goes on with it, at most: many requests that are released at once go on one after the
 /// other, and each takes some tenths of a millisecond.
-const NEXT_NS: u64 = 3 * MILLISECOND;
+pub(super) const NEXT_NS: u64 = 3 * MILLISECOND;
 /// A thread that serves many does something for others in between, for as long at most; and so long before it has read a reply it
 /// is woken up for it.
-const BREAK_NS: u64 = MILLISECOND;
+pub(super) const BREAK_NS: u64 = MILLISECOND;
 /// A reply explains a wait if its call was under way for this part of it at least.
 const COVERS_LEAST: f64 = 0.5;
 /// Fewer waits show no habit.
@@ -51,6 +51,38 @@ struct Wait {
     call: Option<usize>,
 }
 
+/// Whether waits end with something for more than chance.
+#[derive(Default)]
+pub(super) struct Habit {
+    all_ns: u64,
+    ended_ns: u64,
+    ended: usize,
+    by_chance: f64,
+}
+
+impl Habit {
+    /// Adds a wait; it is said what ends one like it that ends at an instant.
+    pub(super) fn add(&mut self, span: (u64, u64), ended: impl Fn(u64) -> Option<usize>) {
+        let ns = span.1 - span.0;
+        self.all_ns += ns;
+        if ended(span.1).is_some() {
+            self.ended_ns += ns;
+            self.ended += 1;
+        }
+        let earlier = EARLIER_NS
+            .iter()
+            .filter(|&&ns| ended(span.1 - ns).is_some());
+        self.by_chance += earlier.count() as f64 / EARLIER_NS.len() as f64;
+    }
+
+    /// Whether many do, most of them, and more than would by chance.
+    pub(super) fn is_one(&self) -> bool {
+        self.ended >= WAITS_LEAST
+            && self.ended_ns as f64 >= ENDS_LEAST * self.all_ns as f64
+            && self.ended as f64 >= OVER_CHANCE * self.by_chance
+    }
+}
+
 /// Lays them over what the trace leaves open.
 pub(super) fn lay_over(
     (case, inside): (&Case<'_>, &Inside<'_>),
@@ -60,18 +92,15 @@ pub(super) fn lay_over(
 ) {
     let calls = inside.calls(case);
     let all = calls.all();
+    let spans: Vec<(u64, u64)> = all.iter().map(|call| (call.begin, call.end)).collect();
     let mut waits: Vec<Wait> = Vec::new();
-    let mut by_chance = 0.0;
+    let mut habit = Habit::default();
     for (place, (path, walked)) in paths.iter().zip(walked).enumerate() {
         let own = calls.known(inside, walked);
         let is_own = |call: usize| calls.may_be_of(&own, walked, call);
         for span in open(path) {
-            let ended = |at: u64| ended_by(all, (span.0, at), is_own);
-            by_chance += EARLIER_NS
-                .iter()
-                .filter(|&&earlier| ended(span.1 - earlier).is_some())
-                .count() as f64
-                / EARLIER_NS.len() as f64;
+            let ended = |at: u64| enders(&spans, (span.0, at)).find(|&call| !is_own(call));
+            habit.add(span, ended);
             waits.push(Wait {
                 path: place,
                 span,
@@ -79,15 +108,9 @@ pub(super) fn lay_over(
             });
         }
     }
-    let ns = |wait: &Wait| wait.span.1 - wait.span.0;
-    let all_ns: u64 = waits.iter().map(ns).sum();
     waits.retain(|wait| wait.call.is_some());
-    let ended_ns: u64 = waits.iter().map(ns).sum();
     let n = waits.len();
-    if n < WAITS_LEAST
-        || (ended_ns as f64) < ENDS_LEAST * all_ns as f64
-        || (n as f64) < OVER_CHANCE * by_chance
-    {
+    if !habit.is_one() {
         return;
     }
     let mut released: BTreeMap<usize, usize> = BTreeMap::new();
@@ -175,7 +198,7 @@ fn pool(inside: &Inside<'_>, all: &[Asked], waits: &[Wait]) -> Option<Place> {
 }
 
 /// Whether a slice is a wait in user space of which nothing is known.
-fn is_open(slice: &Slice) -> bool {
+pub(super) fn is_open(slice: &Slice) -> bool {
     slice.phase == Phase::Service
         && matches!(
             slice.state,
@@ -184,7 +207,7 @@ fn is_open(slice: &Slice) -> bool {
 }
 
 /// The waits of a request of which nothing is known.
-fn open(path: &Path) -> Vec<(u64, u64)> {
+pub(super) fn open(path: &Path) -> Vec<(u64, u64)> {
     let mut all: Vec<(u64, u64)> = Vec::new();
     for slice in path.slices.iter().filter(|slice| is_open(slice)) {
         match all.last_mut() {
@@ -202,22 +225,18 @@ fn is_last(path: &Path, at: u64) -> bool {
     !later.any(|slice| slice.state == State::Reply)
 }
 
-/// The call whose reply ended a wait, by calls in order of their ends: it was read just before, and had been asked for during most of
-/// the wait.
-fn ended_by(
-    all: &[Asked],
-    (begin, end): (u64, u64),
-    is_own: impl Fn(usize) -> bool,
-) -> Option<usize> {
-    let first = all.partition_point(|call| call.end + NEXT_NS < end);
-    let until = all.partition_point(|call| call.end <= end + BREAK_NS);
-    let covers = |call: &Asked| {
-        let covered = call.end.min(end).saturating_sub(call.begin.max(begin));
+/// What may have ended a wait, of spans in order of their ends, the last one first: it ended just before, and had been under way for
+/// most of the wait.
+pub(super) fn enders(all: &[(u64, u64)], (begin, end): (u64, u64)) -> impl Iterator<Item = usize> {
+    let first = all.partition_point(|other| other.1 + NEXT_NS < end);
+    let until = all.partition_point(|other| other.1 <= end + BREAK_NS);
+    let covers = move |other: (u64, u64)| {
+        let covered = other.1.min(end).saturating_sub(other.0.max(begin));
         covered as f64 >= COVERS_LEAST * (end - begin) as f64
     };
     (first..until.max(first))
         .rev()
-        .find(|&place| covers(&all[place]) && !is_own(place))
+        .filter(move |&place| covers(all[place]))
 }
 
 #[cfg(test)]
@@ -225,16 +244,6 @@ mod tests {
     use super::*;
 
     const MS: u64 = MILLISECOND;
-
-    fn call(socket: u32, begin: u64, end: u64) -> Asked {
-        Asked {
-            socket,
-            remote: SocketAddr::from(([10, 0, 0, 1], 80)),
-            tid: 1,
-            begin,
-            end,
-        }
-    }
 
     fn slice(begin: u64, end: u64, state: State) -> Slice {
         Slice {
@@ -251,14 +260,12 @@ mod tests {
 
     #[test]
     fn a_wait_ends_with_the_call_that_was_under_way_for_most_of_it() {
-        let all = [call(1, 90 * MS, 99 * MS), call(2, 10 * MS, 100 * MS)];
-        let none = |_: usize| false;
-        assert_eq!(ended_by(&all, (20 * MS, 101 * MS), none), Some(1));
+        let all = [(90 * MS, 99 * MS), (10 * MS, 100 * MS)];
+        let ended_by = |begin: u64, end: u64| enders(&all, (begin, end)).next();
+        assert_eq!(ended_by(20 * MS, 101 * MS), Some(1));
         // The thread is woken up for the reply before it has read it.
-        assert_eq!(ended_by(&all, (20 * MS, 100 * MS - MS / 5), none), Some(1));
-        assert_eq!(ended_by(&all, (20 * MS, 110 * MS), none), None, "too late");
-        let own = |call: usize| call == 1;
-        assert_eq!(ended_by(&all, (20 * MS, 101 * MS), own), None, "its own");
+        assert_eq!(ended_by(20 * MS, 100 * MS - MS / 5), Some(1));
+        assert_eq!(ended_by(20 * MS, 110 * MS), None, "too late");
     }
 
     #[test]
@@ -280,5 +287,17 @@ mod tests {
         };
         assert_eq!(open(&path), [(MS, 40 * MS)]);
         assert!(is_last(&path, 40 * MS));
+    }
+
+    #[test]
+    fn waits_that_would_end_so_at_any_time_are_no_habit() {
+        let ends = (1..=WAITS_LEAST as u64).map(|n| n * 100 * MS);
+        let (mut habit, mut chance) = (Habit::default(), Habit::default());
+        for end in ends {
+            let span = (end - 20 * MS, end);
+            habit.add(span, |at| (at == end).then_some(0));
+            chance.add(span, |_| Some(0));
+        }
+        assert!(habit.is_one() && !chance.is_one());
     }
 }

@@ -390,16 +390,16 @@ fn is_before_the_calls(
 
 /// What requests that have a place do.
 #[derive(Debug, Default)]
-struct Doing(BTreeMap<(State, u32), u64>);
+pub(super) struct Doing(BTreeMap<(State, u32), u64>);
 
 impl Doing {
-    fn add(&mut self, slice: &Slice) {
+    pub(super) fn add(&mut self, slice: &Slice) {
         let own = self.0.entry((slice.state, slice.actor)).or_default();
         *own = own.saturating_add(slice.len_ns());
     }
 
     /// What they do for most of the time, and the actor for it.
-    fn most(&self, actors: &mut Vec<Actor>, peer: &str) -> (State, u32) {
+    pub(super) fn most(&self, actors: &mut Vec<Actor>, peer: &str) -> (State, u32) {
         let mut states: BTreeMap<State, u64> = BTreeMap::new();
         for ((state, _), ns) in &self.0 {
             let own = states.entry(*state).or_default();
