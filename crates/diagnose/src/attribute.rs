@@ -4,6 +4,7 @@
 mod classify;
 mod ended;
 mod executor;
+mod lost;
 mod released;
 mod station;
 pub(crate) mod view;
@@ -72,6 +73,7 @@ impl EndpointAttribution {
                 lay_unanswered_over(inside, walked, &mut paths, &mut actors);
                 lay_retries_over((case, endpoint), inside, &mut paths, &mut actors);
                 lay_held_responses_over(case, endpoint, &mut paths);
+                lost::lay_over((case, inside), walked, &mut paths);
                 (paths, actors, ended)
             }
             None => (untraced(case, endpoint), vec![Actor::default()], None),

@@ -8,7 +8,7 @@ use slowpath_core::nanos::{MILLISECOND, Nanos, Span};
 use slowpath_core::record::RunRecord;
 use slowpath_core::sample::{Outcome, Stage};
 use slowpath_core::samples::SampleRef;
-use slowpath_core::signal::Signal;
+use slowpath_core::signal::{LISTENER_DROPS, Signal};
 use slowpath_core::spread::{InTurn, Spread, both, map};
 use slowpath_core::stats::quantile;
 use slowpath_core::timeline::{Series, Subject, Timeline};
@@ -169,6 +169,13 @@ impl<'a> Case<'a> {
     /// The one series of a signal.
     pub fn series(&self, signal: &Signal, subject: &Subject, label: &str) -> Option<&'a Series> {
         self.timeline().one(signal, subject, label)
+    }
+
+    /// Whether the target's listener dropped connections while load was driven.
+    pub(crate) fn listener_drops(&self) -> bool {
+        let series = self.series(&LISTENER_DROPS, &Subject::Target, "");
+        let mut loads = self.record.manifest.repeats.iter();
+        series.is_some_and(|series| loads.any(|r| series.increase(r.load) > Some(0.0)))
     }
 
     /// What a counter counted in all measured windows; `None` if it was not observed.

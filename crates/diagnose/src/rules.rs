@@ -153,6 +153,13 @@ static RULES: &[Rule] = &[
         remedy: "set TCP_NODELAY at the end that sends in pieces, or write each message at once",
     },
     Rule {
+        cause: name::PACKET_LOSS,
+        matches: |s| s.state == State::Retransmit,
+        least_ns: MILLISECOND,
+        floor_least_ns: FLOOR_LEAST_NS,
+        remedy: "look at the path: a full queue, a policer, a bad link, a firewall",
+    },
+    Rule {
         cause: name::SLOW_CLIENT,
         matches: |s| s.state == State::Client && s.phase != Phase::Response,
         least_ns: MILLISECOND,

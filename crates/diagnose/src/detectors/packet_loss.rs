@@ -3,9 +3,6 @@
 //! `TCP_RTO_MIN`).
 
 use slowpath_attribution::StateSet;
-use slowpath_core::nanos::MILLISECOND;
-use slowpath_core::signal::LISTENER_DROPS;
-use slowpath_core::timeline::Subject;
 
 use crate::case::{Case, EndpointCase};
 use crate::detectors::{Detector, Examine};
@@ -13,12 +10,9 @@ use crate::diagnosis::{Culprit, Grade, Place, Source};
 use crate::ledger::{NAMED_EPISODES, NAMED_SHARE_LOW};
 use crate::predict::without_waits;
 use crate::trace::looked::{Looked, each_ns, touched};
-use crate::trace::repeated::{Repeated, SEGMENT_BYTES, Wait};
+use crate::trace::repeated::{Repeated, SEGMENT_BYTES, TIMER_LEAST_NS, Wait};
 use crate::verdict::{Amount, Claim, Found, Verdict, evidence, human, plural};
 
-/// No timer of TCP goes off earlier for a segment that has none behind it. Where it has, what is lost is
-/// noticed sooner.
-const TIMER_LEAST_NS: u64 = 200 * MILLISECOND;
 /// What records it, and what had left before.
 const TRACEPOINTS: [&str; 2] = ["trace.tcp:tcp_retransmit_skb", "trace.sock:sock_send_length"];
 
@@ -62,10 +56,7 @@ fn examine(case: &Case<'_>, endpoint: &EndpointCase) -> Verdict {
 /// What followed requests waited for until it was sent again. The first request of a connection that the
 /// listener dropped is repeated too: that is its queue's doing.
 fn waited(case: &Case<'_>, looked: &Looked<'_>) -> Vec<Waited> {
-    let series = case.series(&LISTENER_DROPS, &Subject::Target, "");
-    let loads = case.record.manifest.repeats.iter();
-    let drops = series.map(|series| loads.filter_map(|r| series.increase(r.load)).sum::<f64>());
-    let listener_drops = drops.is_some_and(|drops| drops > 0.0);
+    let listener_drops = case.listener_drops();
     let again = Repeated::of(looked.inside);
     let mut all = Vec::new();
     for walked in &looked.join.walked {

@@ -31,17 +31,20 @@ fn examine(case: &Case<'_>, endpoint: &EndpointCase) -> Verdict {
         None if waits.is_own() && waits.place == Place::Floor && shares_cpus(case, endpoint) => Verdict::Absent(
             "the server's threads share the CPUs: requests are computed for longer than they wait for a CPU".to_owned(),
         ),
-        None if waits.is_own() && waits.place == Place::Tail && each_slow_ns(endpoint, &waits) < FELT_NS as f64 => Verdict::Absent(
+        None if waits.is_own() && waits.place == Place::Tail && is_hardly_felt(case, endpoint, &waits) => Verdict::Absent(
             "the server's threads share the CPUs: slow requests wait for a CPU for less than is felt".to_owned(),
         ),
         None => found(case, endpoint, waits),
     }
 }
 
-/// How long slow requests wait for a CPU, in the median of those that do.
-fn each_slow_ns(endpoint: &EndpointCase, waits: &CpuWaits<'_>) -> f64 {
+/// Whether slow requests wait for a CPU for less than is felt, in the median of those that do, and it is some that do: most
+/// requests do so only where the CPUs are too few.
+fn is_hardly_felt(case: &Case<'_>, endpoint: &EndpointCase, waits: &CpuWaits<'_>) -> bool {
     let slow = &endpoint.split.slow;
-    each_ns(waits.claims.iter().filter(|claim| slow.binary_search(&claim.sample).is_ok()))
+    let each = each_ns(waits.claims.iter().filter(|claim| slow.binary_search(&claim.sample).is_ok()));
+    let are_most = 2 * slow.len() > endpoint.completed.len() && !shares_cpus(case, endpoint);
+    each < FELT_NS as f64 && !are_most
 }
 
 /// Whether the usual request is computed, by itself or for those before it, for longer than it waits for a CPU: threads that

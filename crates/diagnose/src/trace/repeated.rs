@@ -17,6 +17,8 @@ use crate::diagnosis::Phase;
 /// What takes no more bytes is one segment: Ethernet's 1500 less the headers of IP and TCP and its
 /// timestamps.
 pub(crate) const SEGMENT_BYTES: u64 = 1_448;
+/// No timer of TCP goes off earlier for a segment that has none behind it (`TCP_RTO_MIN`, include/net/tcp.h).
+pub(crate) const TIMER_LEAST_NS: u64 = 200 * MILLISECOND;
 /// A repetition that ends a shorter wait was no timer's: what was lost was noticed by what came behind
 /// it, and cost a round trip.
 const WAITED_LEAST_NS: u64 = MILLISECOND;
