@@ -10,7 +10,7 @@ use slowpath_core::timeline::{Series, Subject};
 use super::overlay;
 use crate::case::Case;
 use crate::trace::inside::{Inside, Walked};
-use crate::trace::repeated::{Repeated, TIMER_LEAST_NS};
+use crate::trace::repeated::{Repeated, TIMER_LEAST_NS, Wait};
 
 /// What the counter is read for at an end of a wait may have been counted so long before and after: the counters are read every
 /// 100 ms.
@@ -32,7 +32,7 @@ pub(super) fn lay_over(
             continue;
         }
         let waits = again.waits(inside, &walked.joined, sample);
-        let traced: Vec<Span> = waits.iter().map(|wait| wait.span()).collect();
+        let traced: Vec<Span> = waits.iter().map(Wait::span).collect();
         lay(path, &traced, Basis::Traced);
         if let Some(sent_again) = sent_again {
             let counted = counted(path, sent_again);
