@@ -7,16 +7,19 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use slowpath_core::trace::Call;
+use slowpath_core::trace::{Call, NO_STACK};
 
 use super::classify::without_digits;
-use crate::trace::index::Why;
+use crate::trace::index::{Off, Why};
 use crate::trace::inside::Inside;
 
 /// A thread that has ended a job looks for the next one at once, and is blocked within this time if there is none.
 const IDLE_AFTER_NS: u64 = 500_000;
 /// A thread of a pool waits at its queue, which is a futex, when it has ended a job; a selector or an event loop does not.
 const AT_QUEUE_LEAST: f64 = 0.8;
+
+/// Fewer waits just after a job do not show where a thread rests.
+const RESTS_LEAST: usize = 5;
 
 /// The jobs of the threads that requests are handed to.
 #[derive(Debug, Default)]
@@ -25,6 +28,8 @@ pub(super) struct Executors {
     ends: BTreeMap<u32, Vec<u64>>,
     /// By thread: when a thread that serves clients woke it, ascending.
     begins: BTreeMap<u32, Vec<u64>>,
+    /// By thread: where it waits for its next job, by the stack.
+    rests: BTreeMap<u32, u32>,
 }
 
 impl Executors {
@@ -60,6 +65,10 @@ impl Executors {
         executors
             .ends
             .retain(|&tid, ends| !waits_elsewhere(inside, tid, ends));
+        let rests = executors.ends.iter();
+        executors.rests = rests
+            .filter_map(|(&tid, ends)| Some((tid, rest(inside, tid, ends)?)))
+            .collect();
         executors
     }
 
@@ -86,16 +95,34 @@ impl Executors {
         before.max(woken.map(|place| begins[place]))
     }
 
-    /// Whether a thread has no job at an instant: it is blocked since just after it ended one.
+    /// Whether a thread has no job at an instant: it is blocked since just after it ended one, or where it then waits. A thread may
+    /// do a part of a job (it reads a reply that is not whole) without ending any.
     pub(super) fn is_idle(&self, inside: &Inside<'_>, tid: u32, at: u64) -> bool {
         let offs = inside.index.offs(tid, at, at.saturating_add(1));
         let Some(off) = offs.first().filter(|off| off.why == Why::Sleeping) else {
             return false;
         };
         let ends = self.ends.get(&tid).map_or(&[][..], Vec::as_slice);
-        let last = ends.partition_point(|&end| end <= off.begin).checked_sub(1);
-        last.is_some_and(|place| off.begin - ends[place] <= IDLE_AFTER_NS)
+        is_after_job(off, ends) || self.rests.get(&tid) == Some(&off.stack)
     }
+}
+
+/// Whether a thread is blocked since just after it ended a job.
+fn is_after_job(off: &Off, ends: &[u64]) -> bool {
+    let last = ends.partition_point(|&end| end <= off.begin).checked_sub(1);
+    off.why == Why::Sleeping && last.is_some_and(|place| off.begin - ends[place] <= IDLE_AFTER_NS)
+}
+
+/// The stack with which a thread waits just after most of its jobs.
+fn rest(inside: &Inside<'_>, tid: u32, ends: &[u64]) -> Option<u32> {
+    let offs = inside.index.offs(tid, 0, u64::MAX).iter();
+    let mut stacks: BTreeMap<u32, usize> = BTreeMap::new();
+    for off in offs.filter(|off| off.stack != NO_STACK && is_after_job(off, ends)) {
+        *stacks.entry(off.stack).or_default() += 1;
+    }
+    let all: usize = stacks.values().sum();
+    let (stack, n) = stacks.into_iter().max_by_key(|(_, n)| *n)?;
+    (2 * n > all && n >= RESTS_LEAST).then_some(stack)
 }
 
 /// Whether a thread waits for its next job otherwise than at a queue: one that waits for many files serves what comes
@@ -103,9 +130,7 @@ impl Executors {
 fn waits_elsewhere(inside: &Inside<'_>, tid: u32, ends: &[u64]) -> bool {
     let (mut at_queue, mut all) = (0_usize, 0_usize);
     for off in inside.index.offs(tid, 0, u64::MAX) {
-        let last = ends.partition_point(|&end| end <= off.begin).checked_sub(1);
-        let is_after_job = last.is_some_and(|place| off.begin - ends[place] <= IDLE_AFTER_NS);
-        if off.why == Why::Sleeping && is_after_job {
+        if is_after_job(off, ends) {
             all += 1;
             at_queue += usize::from(inside.stacks.call_in(off) == Some(Call::Futex));
         }
