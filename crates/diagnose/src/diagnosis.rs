@@ -14,6 +14,7 @@ mod attribution;
 mod collections;
 mod failing;
 mod failures;
+mod headline;
 mod health;
 mod inside;
 mod passes;
@@ -30,6 +31,7 @@ pub use failures::{
     KernelEnd, KernelFacts, LogNote, Quantiles,
 };
 
+pub use headline::{Headline, Standing};
 pub use health::{BlameOf, Fitness, HealthComponent, HostHealth, RepeatHealth, SpreadBlame};
 pub use inside::{
     ChainNode, ChainTree, EndpointInside, LANES_MAX, Lane, LaneState, LaneStretch, NodeKind,
@@ -68,6 +70,9 @@ pub struct Diagnosis {
     pub schema: String,
     /// The version of slowpath that judged.
     pub version: String,
+    /// The answer in one sentence.
+    #[serde(default)]
+    pub headline: Headline,
     /// Which run.
     pub run: RunSummary,
     /// Whether the measurement itself can be trusted, check by check.

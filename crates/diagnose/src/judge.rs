@@ -11,7 +11,7 @@ use crate::classes::classes;
 use crate::connections::connections;
 use crate::detectors::REGISTRY;
 use crate::diagnosis::{
-    Blind, Cleared, Diagnosis, EndpointFigures, FrameAttribution, GapNote, HostHealth, RunSummary,
+    Blind, Cleared, Diagnosis, EndpointFigures, FrameAttribution, GapNote, Headline, HostHealth, RunSummary,
     SCHEMA, Status, TraceView, Unexplained,
 };
 use crate::figures::figures_by;
@@ -62,9 +62,10 @@ pub fn judge_by(record: &RunRecord, spread: &dyn Spread) -> Diagnosis {
     judged
         .findings
         .sort_by(|a, b| a.order().cmp(&b.order()).then(b.harm.total_cmp(&a.harm)));
-    Diagnosis {
+    let mut diagnosis = Diagnosis {
         schema: SCHEMA.to_owned(),
         version: VERSION.to_owned(),
+        headline: Headline::default(),
         run: run_summary(&case, load, valid, health),
         validity,
         profile: profiled::view(&case, &judged.endpoints),
@@ -81,7 +82,9 @@ pub fn judge_by(record: &RunRecord, spread: &dyn Spread) -> Diagnosis {
         trace: judged.trace,
         gaps: gaps(record),
         gates: Vec::new(),
-    }
+    };
+    diagnosis.headline = Headline::of(&diagnosis);
+    diagnosis
 }
 
 /// What was found in a run, pass by pass where it has some.

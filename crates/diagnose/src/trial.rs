@@ -544,6 +544,8 @@ impl<'a, 'r> Trial<'a, 'r> {
             slow: frame.requests.len() as u64,
             of: (endpoint.completed.len() + endpoint.failed.len()) as u64,
             fast_ms: round(frame.reference_ns as f64 / 1e6, 1e6),
+            material: place == Place::Tail
+                && is_material(self.case, endpoint, place, (frame, ledger.unexplained)),
             split,
         });
     }

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{EndpointFigures, Finding, Unexplained};
+use super::{EndpointFigures, Finding, FrameAttribution, Unexplained};
 
 /// A pass over the workload.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -85,6 +85,13 @@ impl Finding {
     /// The endpoint and its pass: `search (cold)`; `None` when it touches all.
     pub fn label(&self) -> Option<String> {
         Some(labelled(self.endpoint.as_ref()?, self.pass.as_deref()))
+    }
+}
+
+impl FrameAttribution {
+    /// The endpoint and its pass: `search (cold)`.
+    pub fn label(&self) -> String {
+        labelled(&self.endpoint, self.pass.as_deref())
     }
 }
 

@@ -174,6 +174,10 @@ pub struct Unexplained {
     pub of: u64,
     /// Where the fast class lies, in milliseconds.
     pub fast_ms: f64,
+    /// Whether that is worth looking into: what is not explained of a tail adds enough to a request that it is felt, or as
+    /// much as requests take anyway.
+    #[serde(default)]
+    pub material: bool,
     /// The parts of the unexplained share, largest first.
     pub split: Vec<Part>,
 }

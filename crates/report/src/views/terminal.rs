@@ -1,6 +1,8 @@
 //! The answer on a terminal.
 
-use slowpath_diagnose::diagnosis::{Diagnosis, EndpointFigures, Finding, Grade, Status};
+use slowpath_diagnose::diagnosis::{
+    Diagnosis, EndpointFigures, Finding, Grade, Headline, Standing, Status,
+};
 use slowpath_experiment::{Experiment, Verdict};
 
 use crate::quantity;
@@ -58,6 +60,7 @@ pub fn terminal(
     report: Option<&str>,
 ) -> String {
     let mut page = Page::new(style);
+    headline(&mut page, &diagnosis.headline);
     invalid(&mut page, diagnosis);
     endpoints(&mut page, diagnosis);
     passes(&mut page, diagnosis);
@@ -79,6 +82,23 @@ pub fn terminal(
     conditions(&mut page, diagnosis);
     steps(&mut page, diagnosis, report);
     page.finish()
+}
+
+/// The answer, before all figures; reports of earlier versions have none.
+fn headline(page: &mut Page, headline: &Headline) {
+    if headline.sentence.is_empty() {
+        return;
+    }
+    let tint = match headline.standing {
+        Standing::Healthy => Tint::Good,
+        Standing::Invalid => Tint::Alarm,
+        Standing::Named | Standing::Failing | Standing::Unexplained | Standing::Unknown => {
+            Tint::Bold
+        }
+    };
+    page.words(&headline.sentence, tint);
+    page.end();
+    page.blank();
 }
 
 fn invalid(page: &mut Page, diagnosis: &Diagnosis) {

@@ -5,9 +5,9 @@ use rand_core::SeedableRng;
 use slowpath_diagnose::diagnosis::ShapeFigures;
 use slowpath_diagnose::diagnosis::{
     Blind, Check, Cleared, Connections, Culprit, Diagnosis, DialFailure, EndpointFigures,
-    ErrorCount, ErrorExample, Evidence, Finding, GapNote, Grade, IdleBin, IdleGaps, Instrument,
+    ErrorCount, ErrorExample, Evidence, Finding, GapNote, Grade, Headline, IdleBin, IdleGaps, Instrument,
     LogNote, Mode, Part, Percentile, Percentiles, Place, Prediction, Quantiles, RunSummary, SCHEMA,
-    Settling, Source, Status, StreamFigures, Unexplained,
+    Settling, Source, Standing, Status, StreamFigures, Unexplained,
 };
 use slowpath_experiment::{
     Arm, BlockMeasurement, Design, Experiment, FORMAT, Hypothesis, Intervention, judge,
@@ -114,6 +114,10 @@ pub(crate) fn diagnosis(other: &str) -> Diagnosis {
     Diagnosis {
         schema: SCHEMA.into(),
         version: "0.1.0".into(),
+        headline: Headline {
+            standing: Standing::Named,
+            sentence: "search is slow because of lock-held-over-io: 88 % of the excess of its slow requests".into(),
+        },
         run: summary(),
         validity: vec![
             check(
@@ -149,6 +153,7 @@ pub(crate) fn diagnosis(other: &str) -> Diagnosis {
             slow: 252,
             of: 12_000,
             fast_ms: 3.1,
+            material: false,
             split: vec![Part {
                 why: "no cause overlaps".into(),
                 share: 0.05,
