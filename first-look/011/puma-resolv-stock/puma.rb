@@ -1,0 +1,4 @@
+threads 12, 12
+environment "production"
+log_requests false
+quiet
