@@ -101,6 +101,9 @@ struct Arguments {
     /// Say what would be measured, and whether the files have mistakes.
     #[arg(long)]
     list: bool,
+    /// Run the setups and measure nothing, so that nothing is compiled or installed between the measurements.
+    #[arg(long, conflicts_with_all = ["again", "update", "list", "json"])]
+    prepare: bool,
     /// The slowpath to measure; otherwise that which cargo builds beside this program.
     #[arg(long, value_name = "PATH")]
     slowpath: Option<PathBuf>,
@@ -280,6 +283,9 @@ fn measured(arguments: &Arguments, root: &Path) -> Result<u8, Trouble> {
         jobs: arguments.jobs,
         is_again: arguments.again,
     };
+    if arguments.prepare {
+        return Ok(pass.prepare()?);
+    }
     let code = pass.run(&plan.known, arguments.json.as_deref())?;
     if arguments.update && code != EXIT_INTERRUPTED {
         update(root, &setting.scratch)?;

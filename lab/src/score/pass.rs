@@ -15,7 +15,7 @@ use super::outcome::Verdict;
 use super::process::Running;
 use super::recipe::{self, Places};
 use super::tally::{headline, percent, tally};
-use super::{EXIT_FALSE_NAME, EXIT_INTERRUPTED, page, say};
+use super::{EXIT_FAILED, EXIT_FALSE_NAME, EXIT_INTERRUPTED, page, say};
 use crate::sys::Termination;
 
 /// What is measured, with what, and where its rows go.
@@ -52,8 +52,30 @@ impl Pass<'_> {
         self.finish(json)
     }
 
-    fn measure(&self, suite: &Suite, variant: &Variant) -> io::Result<Row> {
-        let places = Places {
+    /// Sets every suite up and measures nothing; the exit code says whether all of them can be measured.
+    pub(super) fn prepare(&self) -> io::Result<u8> {
+        watch(&self.setting.running)?;
+        let suites: BTreeMap<&Path, &Suite> = self
+            .pairs
+            .iter()
+            .map(|(suite, _)| (suite.folder.as_path(), *suite))
+            .collect();
+        let mut code = 0;
+        for suite in suites.values() {
+            let name = format!("{}/{}", suite.group, suite.name);
+            match recipe::set_up(suite, &self.places(suite), &self.setting.running) {
+                Ok(()) => say(&format!("{name}: ready"))?,
+                Err(why) => {
+                    say(&format!("{name}: {why}"))?;
+                    code = EXIT_FAILED;
+                }
+            }
+        }
+        Ok(code)
+    }
+
+    fn places(&self, suite: &Suite) -> Places {
+        Places {
             lab: self.lab.to_owned(),
             case: suite.folder.clone(),
             cache: self
@@ -61,7 +83,11 @@ impl Pass<'_> {
                 .join("target")
                 .join(&suite.group)
                 .join(&suite.name),
-        };
+        }
+    }
+
+    fn measure(&self, suite: &Suite, variant: &Variant) -> io::Result<Row> {
+        let places = self.places(suite);
         match recipe::set_up(suite, &places, &self.setting.running) {
             Ok(()) => measure::measure(suite, variant, &places, self.setting),
             Err(why) => Ok(measure::skipped(suite, variant, self.setting, why)),
