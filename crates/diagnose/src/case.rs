@@ -295,6 +295,13 @@ impl EndpointCase {
         case
     }
 
+    /// Whether its requests ask for what others ask for as well: a keyless request is its own.
+    pub(crate) fn is_keyed(&self, case: &Case<'_>) -> bool {
+        let endpoints = &case.record.manifest.plan.scenario.endpoints;
+        let own = endpoints.get(usize::from(self.index));
+        own.is_some_and(|own| own.key.is_some())
+    }
+
     /// The requests for keys with what had become of these; `None` without keys, or if none is slow.
     pub(crate) fn touches(&self, case: &Case<'_>) -> Option<&Touches> {
         let touches = self.touches.get_or_init(|| Touches::of(case, self));

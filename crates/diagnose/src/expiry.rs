@@ -5,7 +5,8 @@ use std::cell::OnceCell;
 use slowpath_core::nanos::SECOND;
 use slowpath_core::stats::explain::{Explained, Row, threshold};
 
-use crate::fillings;
+use crate::case::{Case, EndpointCase};
+use crate::fillings::{self, ask_others};
 use crate::ledger::NAMED_EPISODES;
 use crate::touches::{Touch, Touches};
 use crate::verdict::human;
@@ -117,6 +118,28 @@ impl Expiry {
         let ticks = phases.filter_map(|age| Self::by(touches, age, fill).ok());
         let best = ticks.max_by(|a, b| a.explained.removed.total_cmp(&b.explained.removed));
         best.ok_or(NoExpiry::Unrelated).or(first)
+    }
+
+    /// Looks for entries that are for a part of the key, or for all requests of the endpoint; gives those whose age tells most.
+    pub(crate) fn of_other_entries(
+        case: &Case<'_>,
+        endpoint: &EndpointCase,
+    ) -> Option<(Touches, Self)> {
+        let entries = Touches::otherwise(case, endpoint).into_iter();
+        let expired = entries.filter_map(|touches| {
+            let expiry = Self::of(&touches, &|| ask_others(case, endpoint, &touches)).ok()?;
+            Some((touches, expiry))
+        });
+        let removed = |(_, expiry): &(Touches, Self)| expiry.explained.removed;
+        expired.max_by(|a, b| removed(a).total_cmp(&removed(b)))
+    }
+
+    /// Whether entries of a cache are seen to expire, whatever they are for.
+    pub(crate) fn is_seen(case: &Case<'_>, endpoint: &EndpointCase) -> bool {
+        let of_keys = endpoint.touches(case).is_some_and(|touches| {
+            Self::of(touches, &|| ask_others(case, endpoint, touches)).is_ok()
+        });
+        of_keys || Self::of_other_entries(case, endpoint).is_some()
     }
 
     fn by(touches: &Touches, age: Age, fill: &dyn Fn() -> bool) -> Result<Self, NoExpiry> {

@@ -26,7 +26,7 @@ const LARGE_TIMES: f64 = 4.0;
 const LARGE_LEAST: f64 = 4_096.0;
 
 /// One factor.
-struct Factor {
+pub(crate) struct Factor {
     /// For people: "the key", or "part 2 of the key".
     name: String,
     /// For each key of the record, which value it has.
@@ -35,8 +35,15 @@ struct Factor {
     values: Vec<String>,
 }
 
+impl Factor {
+    /// The number of the value that a key has of it; `None` for a key that the record does not have.
+    pub(crate) fn value_of(&self, key: u32) -> Option<u32> {
+        self.value_of.get(key as usize).copied()
+    }
+}
+
 /// The factors of an endpoint's keys: each part between slashes, if all keys have as many; otherwise the whole.
-fn factors(case: &Case<'_>, endpoint: &EndpointCase) -> Vec<Factor> {
+pub(crate) fn factors(case: &Case<'_>, endpoint: &EndpointCase) -> Vec<Factor> {
     let keys = &case.record.keys;
     let all = endpoint.completed.iter().map(|&i| case.sample(i).key());
     let used: BTreeSet<u32> = all.filter(|&key| (key as usize) < keys.len()).collect();
@@ -132,7 +139,7 @@ fn hot(case: &Case<'_>, endpoint: &EndpointCase, factor: &Factor) -> Option<Hot>
         if key == NONE {
             continue;
         }
-        let value = *factor.value_of.get(key as usize)?;
+        let value = factor.value_of(key)?;
         let slow = endpoint.split.slow.binary_search(&i).is_ok();
         by_value.entry(value).or_default().push((i, slow));
     }

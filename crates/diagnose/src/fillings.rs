@@ -17,7 +17,8 @@ const OWN: std::ops::RangeInclusive<f64> = 0.75..=1.25;
 /// Whoever waits for somebody else's filling ends with it, however late it came.
 const WITH: std::ops::RangeInclusive<f64> = -0.25..=0.25;
 
-/// Of the first slow requests for their keys so many ask others: they fill the entry.
+/// Those of the first slow requests for their keys that ask others have so much of the excess of these: they fill the entry.
+/// By time, since many more may be a little slow for another reason.
 const SLOW_ASK: f64 = 0.5;
 /// Of fast ones so many do: what is kept needs nobody.
 const FAST_ASK: f64 = 0.05;
@@ -88,10 +89,11 @@ pub(crate) fn ask_others(case: &Case<'_>, endpoint: &EndpointCase, touches: &Tou
         return false;
     };
     let calls = looked.inside.calls(case);
-    let (mut slow, mut fast) = (0_u64, 0_u64);
+    let (mut slow_ns, mut fast) = (0_u64, 0_u64);
+    let fast_ns = endpoint.split.fast_ns.unwrap_or(0);
     let attribution = endpoint.attribution(case);
-    // By server, how many of the slow and of the fast ones ask it: a cache may be a server as well, which all ask.
-    let mut asked: BTreeMap<String, [u64; 2]> = BTreeMap::new();
+    // A cache may be a server as well, which all ask.
+    let mut asked: BTreeMap<String, Askers> = BTreeMap::new();
     let follow = touches.all.iter().filter(|t| t.follows);
     let follow: BTreeSet<u32> = follow.map(|t| t.sample).collect();
     for walked in &looked.join.walked {
@@ -109,16 +111,38 @@ pub(crate) fn ask_others(case: &Case<'_>, endpoint: &EndpointCase, touches: &Tou
         if peers.is_empty() && !own.whole {
             continue;
         }
+        let latency_ns = case.sample(walked.joined.sample).latency_ns();
+        let excess_ns = latency_ns.saturating_sub(fast_ns);
         for peer in peers {
-            asked.entry(peer).or_default()[usize::from(!walked.slow)] += 1;
+            let own = asked.entry(peer).or_default();
+            if walked.slow {
+                own.slow += 1;
+                own.slow_ns += excess_ns;
+            } else {
+                own.fast += 1;
+            }
         }
-        *if walked.slow { &mut slow } else { &mut fast } += 1;
+        if walked.slow {
+            slow_ns += excess_ns;
+        } else {
+            fast += 1;
+        }
     }
-    let mostly = |some: u64, all: u64| clopper_pearson(some, all).0 > SLOW_ASK;
-    let fills = |[slow_ask, fast_ask]: [u64; 2]| {
-        mostly(slow_ask, slow) && fast_ask as f64 <= FAST_ASK * fast as f64
+    let fills = |own: Askers| {
+        own.slow >= NAMED_EPISODES
+            && own.slow_ns as f64 > SLOW_ASK * slow_ns as f64
+            && own.fast as f64 <= FAST_ASK * fast as f64
     };
-    slow >= NAMED_EPISODES as u64 && asked.into_values().any(fills)
+    asked.into_values().any(fills)
+}
+
+/// The requests that ask one server.
+#[derive(Default)]
+struct Askers {
+    slow: usize,
+    /// What the slow ones take beyond fast ones.
+    slow_ns: u64,
+    fast: u64,
 }
 
 /// Whether those that follow a slow request for their key end with it, however late they came. Who stands in

@@ -123,7 +123,7 @@ impl Judged {
         let mut trial = Trial::of(case);
         let weighed = trial.weigh(&answers, spread);
         let masses = trial.masses(&answers, &weighed);
-        let (cleared, blind) = ruled_out(case, &answers, &weighed, &masses);
+        let (cleared, blind) = ruled_out(case, (&answers, &trial.findings), &weighed, &masses);
         Self {
             endpoints,
             attribution: attribution_view::frames(case),

@@ -170,11 +170,17 @@ fn figures(endpoint: String, found: &FirstTouches, cold: Option<bool>) -> FirstT
 
 /// The measured requests of a window that have keys and were answered, or were given up.
 fn touches(record: &RunRecord, window: u16) -> Touches {
+    let endpoints = &record.manifest.plan.scenario.endpoints;
+    let is_keyed = |endpoint: u16| {
+        let own = endpoints.get(usize::from(endpoint));
+        own.is_some_and(|own| own.key.is_some())
+    };
     let counts = |sample: &SampleRef<'_>| {
         let ended = matches!(sample.outcome(), Outcome::Ok | Outcome::Timeout);
         sample.repeat() == window
             && sample.stage() == Stage::Measured
             && sample.key() != NONE
+            && is_keyed(sample.endpoint())
             && ended
     };
     let mut touches = Touches::new();

@@ -12,7 +12,7 @@ use slowpath_attribution::{Mass, State, StateSet};
 use crate::case::Case;
 use crate::diagnosis::{Blind, Cleared, Place};
 use crate::ledger::NAMED_SHARE;
-use crate::trial::{Answer, Weight};
+use crate::trial::{Answer, Ranked, Weight};
 use crate::verdict::{Verdict, percent};
 
 /// The gap of the tracepoint that records writes on connections (Linux 6.3).
@@ -36,7 +36,7 @@ pub(crate) struct FrameMass {
 /// The causes that are named for no endpoint: ruled out, or inconclusive.
 pub(crate) fn ruled_out(
     case: &Case<'_>,
-    answers: &[Answer],
+    (answers, findings): (&[Answer], &[Ranked]),
     weights: &[Vec<Weight>],
     masses: &[FrameMass],
 ) -> (Vec<Cleared>, Vec<Blind>) {
@@ -47,7 +47,8 @@ pub(crate) fn ruled_out(
             continue;
         }
         let cause = answer.entry.name.to_owned();
-        let unseen = unseen(answer, weights)
+        let unseen = alternative(findings, answer.entry.name)
+            .or_else(|| unseen(answer, weights))
             .or_else(|| unwritten(case, answer))
             .or_else(|| could_be(answer, weights, masses));
         match unseen {
@@ -63,6 +64,14 @@ pub(crate) fn ruled_out(
         }
     }
     (cleared, blind)
+}
+
+/// That the evidence of what is named fits a cause as well, which is ruled out by nothing then.
+fn alternative(findings: &[Ranked], cause: &str) -> Option<(String, String)> {
+    let mut named = findings.iter().map(|ranked| &ranked.finding);
+    let named = named.find(|finding| finding.or.iter().any(|or| or == cause))?;
+    let missing = format!("what distinguishes it from {}, which is named", named.cause);
+    Some((missing, String::new()))
 }
 
 /// What a detector could not see, and the remedy.

@@ -5,11 +5,14 @@
 
 use slowpath_attribution::{Basis, Holder, Line, Phase, Place as StationPlace, Slice, State};
 use slowpath_core::catalogue as name;
-use slowpath_core::nanos::MILLISECOND;
+use slowpath_core::nanos::{MILLISECOND, Nanos, Span};
+use slowpath_core::stats::median::median;
 
 use crate::attribute::{EndpointAttribution, Station};
 use crate::case::{Case, EndpointCase};
 use crate::diagnosis::{Culprit, Evidence, Grade, Place, Source};
+use crate::expiry::Expiry;
+use crate::overlap::merged;
 use crate::predict::without_waits;
 use crate::trace::looked::{each_ns, touched};
 use crate::verdict::{Amount, Claim, Found, Verdict, evidence, human, percent};
@@ -22,6 +25,10 @@ const REPLY_FLOOR_NS: u64 = 20 * MILLISECOND;
 /// A computation that keeps an event loop for so long without a break blocks it: others would be served in a tenth
 /// of that (Tokio and Node.js both ask for well below a millisecond between two returns to the loop).
 const BLOCKS_NS: u64 = 10 * MILLISECOND;
+/// Slow requests ask for more than fast ones if they wait for so many times as many replies, in the median …
+const MORE_TIMES: f64 = 2.0;
+/// … and each is no slower if it takes so many times what those of fast ones do, at most, in the median.
+const LONGER_MOST: f64 = 1.5;
 /// Fewer followed requests are no picture of an endpoint.
 const FOLLOWED_LEAST: usize = 30;
 
@@ -79,7 +86,7 @@ static RULES: &[Rule] = &[
         matches: |s| match s.state {
             State::Queued(StationPlace::One) => !computes(s.activity),
             State::Lock => s.holder != Holder::Unknown && waits(s.activity),
-            _ => false,
+            _ => is_of_a_fill(s),
         },
         least_ns: MILLISECOND,
         floor_least_ns: FLOOR_LEAST_NS,
@@ -124,14 +131,6 @@ static RULES: &[Rule] = &[
         remedy: "find out why it is slow, call it less often, or cache its replies",
     },
     Rule {
-        cause: name::CACHE_STAMPEDE,
-        // What one request asked for, another one waits for.
-        matches: |s| s.state == State::Reply && s.holder == Holder::AnotherRequest,
-        least_ns: MILLISECOND,
-        floor_least_ns: FLOOR_LEAST_NS,
-        remedy: "answer with the old entry while the new one is fetched, or fetch it before it expires",
-    },
-    Rule {
         cause: name::DNS_LOOKUP,
         matches: |s| s.state == State::Reply && s.holder == Holder::Resolver,
         least_ns: MILLISECOND,
@@ -168,6 +167,11 @@ static RULES: &[Rule] = &[
     },
 ];
 
+/// Whether a request waits for what another one has asked for: it holds a lock until the reply is there, or fills an entry for all.
+fn is_of_a_fill(slice: &Slice) -> bool {
+    slice.state == State::Reply && slice.holder == Holder::AnotherRequest
+}
+
 const fn computes(activity: State) -> bool {
     matches!(activity, State::OnCpu | State::Runnable(_))
 }
@@ -194,8 +198,8 @@ pub(crate) fn or(case: &Case<'_>, endpoint: &EndpointCase, cause: &str) -> Vec<S
     };
     let attribution = endpoint.attribution(case);
     // A lock around a cache, and single flight: those that wait are answered when the entry is there.
-    if cause == name::CACHE_STAMPEDE && is_mostly(attribution, cause, State::Reply) {
-        return vec![name::LOCK_HELD_OVER_IO.to_owned()];
+    if cause == name::LOCK_HELD_OVER_IO && is_mostly(attribution, cause, State::Reply) {
+        return vec![name::CACHE_STAMPEDE.to_owned()];
     }
     let other = attribution
         .station
@@ -214,8 +218,8 @@ pub(crate) fn or(case: &Case<'_>, endpoint: &EndpointCase, cause: &str) -> Vec<S
 fn or_words(other: &str) -> String {
     match other {
         name::CONCURRENCY_LIMIT => format!("; or it is {other}, of one place"),
-        name::LOCK_HELD_OVER_IO => format!(
-            "; or it is {other}: those that wait find what the holder of the lock has fetched"
+        name::CACHE_STAMPEDE => format!(
+            "; or it is {other}: those that wait are answered with what the one before them has fetched"
         ),
         _ => format!("; or it is {other}: as many connections are in use as places"),
     }
@@ -239,7 +243,7 @@ pub(crate) fn settles(case: &Case<'_>, endpoint: &EndpointCase, cause: &str) -> 
         |station: &Station| station.place == StationPlace::Workers && station.fit.places > 1;
     is_lock_of_one(case, endpoint, cause)
         || is_lock(attribution, cause, State::Lock)
-        || cause == name::CACHE_STAMPEDE && is_mostly(State::Reply)
+        || cause == name::LOCK_HELD_OVER_IO && is_mostly(State::Reply)
         || cause == name::WORKER_POOL_EXHAUSTION
             && (is_mostly(State::Queued(StationPlace::Executor))
                 || attribution.station.as_ref().is_some_and(are_workers)
@@ -291,7 +295,7 @@ pub(crate) fn describes(cause: &str, slice: &Slice) -> bool {
         _ => false,
     };
     match cause {
-        name::LOCK_HELD_OVER_IO => is_held && waits(slice.activity),
+        name::LOCK_HELD_OVER_IO => is_held && waits(slice.activity) || is_of_a_fill(slice),
         name::LOCK_CONTENTION => is_held && computes(slice.activity),
         _ => false,
     }
@@ -310,6 +314,19 @@ pub(crate) fn found(case: &Case<'_>, endpoint: &EndpointCase, cause: &str) -> Op
         return None;
     }
     let claims = claims(attribution, rule);
+    if claims.is_empty() {
+        return None;
+    }
+    // What is fetched again whenever it has become too old is the entry of a cache: its name says more than the lock around it.
+    if cause == name::LOCK_HELD_OVER_IO
+        && is_mostly(attribution, cause, State::Reply)
+        && Expiry::is_seen(case, endpoint)
+    {
+        return None;
+    }
+    if cause == name::SLOW_DEPENDENCY && asks_more(attribution) {
+        return None;
+    }
     let slow = attribution.paths.iter().filter(|path| path.slow).count();
     let place = endpoint.place_among(&claims, slow, attribution.paths.len() - slow);
     let counts = |claim: &&Claim| {
@@ -321,7 +338,7 @@ pub(crate) fn found(case: &Case<'_>, endpoint: &EndpointCase, cause: &str) -> Op
     } else {
         rule.least_ns
     };
-    if claims.is_empty() || each < least as f64 {
+    if each < least as f64 {
         return None;
     }
     let line = largest(case, endpoint, attribution, place, rule)?;
@@ -358,6 +375,27 @@ pub(crate) fn found(case: &Case<'_>, endpoint: &EndpointCase, cause: &str) -> Op
             ..Culprit::default()
         },
     }))
+}
+
+/// Whether slow requests wait for more replies than fast ones, and for none of them longer: no server is slow then.
+fn asks_more(attribution: &EndpointAttribution) -> bool {
+    let of = |slow: bool| {
+        let (mut counts, mut lengths) = (Vec::new(), Vec::new());
+        for path in attribution.paths.iter().filter(|path| path.slow == slow) {
+            let replies = path.slices.iter().filter(|s| s.state == State::Reply);
+            let spans = replies.map(|s| Span::new(Nanos::new(s.begin), Nanos::new(s.end)));
+            let waits = merged(spans.collect());
+            counts.push(waits.len() as f64);
+            lengths.extend(waits.iter().map(|wait| wait.len_ns() as f64));
+        }
+        median(&mut counts).zip(median(&mut lengths))
+    };
+    match (of(true), of(false)) {
+        (Some((many, slow_ns)), Some((few, fast_ns))) => {
+            many >= MORE_TIMES * few.max(1.0) && slow_ns <= LONGER_MOST * fast_ns
+        }
+        _ => false,
+    }
 }
 
 /// The time of requests that a rule matches.

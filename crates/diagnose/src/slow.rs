@@ -23,6 +23,11 @@ const TAIL_TIMES_MEDIAN: u64 = 3;
 /// Where too few take that long, it is twice the median, and so much more: in a queue for one of k places a request waits for
 /// another one like it.
 const QUEUE_TIMES_MEDIAN: u64 = 2;
+/// Where too few take that long as well, it is so many times the median, and so much more that it is felt: one that comes to two
+/// places in use waits for half of the time that one takes …
+const PLACES_TIMES_MEDIAN: f64 = 1.5;
+/// … if so many do: single ones are stragglers of work whose time scatters.
+const PLACES_SHARE: f64 = 0.05;
 /// So much more is felt: several of the slices that the kernel gives threads in turn (`base_slice_ns`, 3 ms and less), and a tenth
 /// of what a user perceives as instant (100 ms).
 pub(crate) const FELT_NS: u64 = 10_000_000;
@@ -105,10 +110,14 @@ fn tail_cut(sorted_ns: &[u64]) -> Option<u64> {
     let felt = median.saturating_add(FELT_NS);
     let cut = median.saturating_mul(TAIL_TIMES_MEDIAN);
     let queue = median.saturating_mul(QUEUE_TIMES_MEDIAN).max(felt);
+    let places = ((median as f64 * PLACES_TIMES_MEDIAN) as u64).max(felt);
+    let many = ((sorted_ns.len() as f64 * PLACES_SHARE) as usize).max(SIDE_REQUESTS);
     let slow = sorted_ns.len() - sorted_ns.partition_point(|&ns| ns < cut);
     (slow >= SIDE_REQUESTS)
         .then_some(cut)
         .or_else(|| slow_from(sorted_ns, cut.max(felt), FELT_REQUESTS))
+        .or_else(|| slow_from(sorted_ns, queue, many))
+        .or_else(|| slow_from(sorted_ns, places, many))
         .or_else(|| slow_from(sorted_ns, queue, FELT_REQUESTS))
 }
 

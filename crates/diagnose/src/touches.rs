@@ -4,8 +4,10 @@ use std::collections::BTreeMap;
 
 use slowpath_core::nanos::{Span, scaled};
 use slowpath_core::sample::{NONE, Outcome, Stage};
+use slowpath_core::samples::SampleRef;
 
 use crate::case::{Case, EndpointCase};
+use crate::factors::{Factor, factors};
 use crate::verdict::Claim;
 
 /// Requests that are looked at, of each endpoint: enough for any constant that a run can show, and
@@ -83,17 +85,52 @@ pub(crate) struct Touches {
     cut_ns: u64,
 }
 
+/// What the entry of a cache is for, of the requests that may share one.
+#[derive(Clone, Copy)]
+pub(crate) enum EntryFor<'f> {
+    /// A key.
+    Key,
+    /// A value of one factor of the key.
+    Value(&'f Factor),
+    /// The endpoint: all of its requests share the one entry.
+    Endpoint,
+}
+
+impl EntryFor<'_> {
+    /// The number of the entry that a request asks for; `None` if it asks for none.
+    fn number(self, request: SampleRef<'_>) -> Option<u32> {
+        let key = Some(request.key()).filter(|&key| key != NONE);
+        match self {
+            Self::Key => key,
+            Self::Value(factor) => factor.value_of(key?),
+            Self::Endpoint => Some(0),
+        }
+    }
+}
+
 impl Touches {
     /// The warm-up belongs to them: what it filled is there. `None` without keys, or if none is slow.
     pub(crate) fn of(case: &Case<'_>, endpoint: &EndpointCase) -> Option<Self> {
-        Self::without(case, endpoint, &[])
+        Self::without(case, endpoint, EntryFor::Key, &[])
     }
 
-    /// The same, where some requests are slow for a reason that has to do with no key: those at these
+    /// The same, by what else than the whole key entries may be for: each factor of it, and the endpoint.
+    pub(crate) fn otherwise(case: &Case<'_>, endpoint: &EndpointCase) -> Vec<Self> {
+        let factors = factors(case, endpoint);
+        // One factor is the key.
+        let factors = factors.iter().filter(|_| factors.len() > 1);
+        let entries = factors.map(EntryFor::Value).chain([EntryFor::Endpoint]);
+        entries
+            .filter_map(|entry| Self::without(case, endpoint, entry, &[]))
+            .collect()
+    }
+
+    /// Requests by what their entries are for, where some are slow for a reason that has to do with no entry: those at these
     /// positions, ascending.
     pub(crate) fn without(
         case: &Case<'_>,
         endpoint: &EndpointCase,
+        entry: EntryFor<'_>,
         otherwise: &[u32],
     ) -> Option<Self> {
         let fast_ns = endpoint.split.fast_ns?;
@@ -103,7 +140,7 @@ impl Touches {
             case.sample(i).outcome() == Outcome::Timeout
         });
         let most = MOST / case.record.manifest.repeats.len().max(1);
-        let of = |&sample: &u32| touch(case, sample, (fast_ns, cut_ns));
+        let of = |&sample: &u32| touch(case, sample, entry, (fast_ns, cut_ns));
         let completed = endpoint.completed.iter().filter_map(of);
         let mut all = first_of_each(case, completed, most);
         all.extend(endpoint.warmed_up.iter().chain(timed_out).filter_map(of));
@@ -244,7 +281,12 @@ impl History {
     }
 }
 
-fn touch(case: &Case<'_>, sample: u32, (fast_ns, cut_ns): (u64, u64)) -> Option<Touch> {
+fn touch(
+    case: &Case<'_>,
+    sample: u32,
+    entry: EntryFor<'_>,
+    (fast_ns, cut_ns): (u64, u64),
+) -> Option<Touch> {
     let request = case.sample(sample);
     let latency_ns = request.latency_ns();
     let sent = request.sent()?.get();
@@ -252,9 +294,10 @@ fn touch(case: &Case<'_>, sample: u32, (fast_ns, cut_ns): (u64, u64)) -> Option<
     let window = case.windows.get(usize::from(request.repeat()))?;
     let into_ns = request.scheduled().since(window.begin);
     let block = scaled(into_ns, BLOCKS, window.len_ns().max(1)).min(BLOCKS - 1);
-    (request.key() != NONE).then(|| Touch {
+    let key = entry.number(request)?;
+    Some(Touch {
         sample,
-        key: request.key(),
+        key,
         sent,
         done: request.done().get(),
         excess_ns: if is_slow {

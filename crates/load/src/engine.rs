@@ -100,7 +100,7 @@ pub(crate) fn prepare(
         for_header[variable] = true;
     }
     let one = |(endpoint, file): (&Endpoint, &Option<Arc<[u8]>>)| {
-        let key = match &endpoint.key {
+        let key = match endpoint.key.as_ref().or(endpoint.factor.as_ref()) {
             None => KeyOf::Fixed(NONE),
             Some(key) if key.is_of_request() => KeyOf::Varying(key.clone()),
             Some(key) => KeyOf::Fixed(keys.number(&key.expand(places))),

@@ -11,7 +11,7 @@
 //! | `serial` | int64 | | number within the repeat, in order of schedule |
 //! | `stage` | string | | `warmup` or `measured` |
 //! | `endpoint` | string | | the endpoint's name |
-//! | `key` | string | keyless | what a cache in the server would key on |
+//! | `key` | string | none | what a cache in the server would key on; of a keyless request the values of its pools |
 //! | `user` | int64 | open loop | which user sent it |
 //! | `scheduled_ns` | int64 | | when the plan wanted it sent; latency begins here |
 //! | `ready_ns` | int64 | | when a connection was free for it |

@@ -25,6 +25,9 @@ pub struct Endpoint {
     /// What a cache in the server would key on. `None`: every request is its own key (keyless);
     /// an empty template: all requests share one key.
     pub key: Option<Template>,
+    /// Of a keyless request, the values of the pools in it: what else it may be slow by. `None` if it has none, or a key.
+    #[serde(default)]
+    pub factor: Option<Template>,
     /// What the answer must look like.
     pub expect: Expect,
     /// What is taken from the answer for later requests of the same user.
@@ -51,6 +54,7 @@ impl Endpoint {
             body: None,
             body_file: None,
             key: Some(Template::literal("", Escape::None)),
+            factor: None,
             expect: Expect::default(),
             extract: Vec::new(),
             rate_per_s: None,

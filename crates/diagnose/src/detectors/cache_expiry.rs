@@ -9,7 +9,7 @@ use crate::diagnosis::{Culprit, Grade, Place, Source};
 use crate::expiry::{Expiry, NoExpiry};
 use crate::fillings::ask_others;
 use crate::predict::without_claims;
-use crate::touches::Touches;
+use crate::touches::{EntryFor, Touches};
 use crate::verdict::{Amount, Claim, Found, Verdict, evidence, ms, percent};
 
 /// See the module.
@@ -22,12 +22,15 @@ pub(super) static DETECTOR: Detector = Detector {
 fn examine(case: &Case<'_>, endpoint: &EndpointCase) -> Verdict {
     let Some(touches) = endpoint.touches(case) else {
         let text = "no requests for keys are slow beside others";
-        return Verdict::Absent(text.to_owned());
+        return of_other_entries(case, endpoint).unwrap_or(Verdict::Absent(text.to_owned()));
     };
     let fill = || ask_others(case, endpoint, touches);
     let of_all = Expiry::of(touches, &fill);
-    if let (Err(NoExpiry::Unrelated), Some(found)) = (of_all, beside_a_delay(case, endpoint)) {
-        return found;
+    if matches!(of_all, Err(NoExpiry::Unrelated)) {
+        let found = beside_a_delay(case, endpoint).or_else(|| of_other_entries(case, endpoint));
+        if let Some(found) = found {
+            return found;
+        }
     }
     match of_all {
         Ok(expiry) => found(case, endpoint, touches, &expiry),
@@ -77,13 +80,19 @@ fn claims(of: impl Iterator<Item = Claim>) -> Vec<Claim> {
     claims
 }
 
+/// What is found if entries are for something else than the whole key.
+fn of_other_entries(case: &Case<'_>, endpoint: &EndpointCase) -> Option<Verdict> {
+    let expired = Expiry::of_other_entries(case, endpoint);
+    expired.map(|(touches, expiry)| found(case, endpoint, &touches, &expiry))
+}
+
 /// What is found if those requests are left out that are slow by a constant, whatever they ask for: they
 /// say nothing of when an entry was filled.
 fn beside_a_delay(case: &Case<'_>, endpoint: &EndpointCase) -> Option<Verdict> {
     let delay = constant(case, endpoint).filter(|delay| delay.place == Place::Tail)?;
     let mut otherwise: Vec<u32> = delay.waits.iter().map(|&(sample, _)| sample).collect();
     otherwise.sort_unstable();
-    let touches = Touches::without(case, endpoint, &otherwise)?;
+    let touches = Touches::without(case, endpoint, EntryFor::Key, &otherwise)?;
     let expiry = Expiry::of(&touches, &|| ask_others(case, endpoint, &touches)).ok()?;
     Some(found(case, endpoint, &touches, &expiry))
 }

@@ -28,6 +28,9 @@ const NOBODY_BEFORE: f64 = 0.3;
 const LEADERS_WAIT_MOST: f64 = 0.5;
 /// … if so many of them were followed.
 const LEADERS_LEAST: usize = 6;
+/// Those that follow a first one stampede if they fill the entry as well. Where most of them wait for the first one to fill it
+/// (single flight, a lock for each key), they do not.
+const FOLLOWERS_WAIT_MOST: f64 = 0.5;
 /// Once an entry was filled, the next that come find it. Where most of the first are slow so soon behind one that
 /// has just ended, the key is slow for a while.
 const RELAPSED_MOST: f64 = 0.5;
@@ -73,7 +76,7 @@ fn examine(case: &Case<'_>, endpoint: &EndpointCase) -> Verdict {
             percent(herds.relapsed())
         ));
     }
-    let waiting = leaders_that_wait(case, endpoint, touches);
+    let waiting = that_wait(case, endpoint, (touches, false), is_held_by_another);
     if waiting > LEADERS_WAIT_MOST {
         return Verdict::Absent(format!(
             "{compared}; but {} of the slow ones that found none wait for what another request holds: none of them fills \
@@ -82,7 +85,16 @@ fn examine(case: &Case<'_>, endpoint: &EndpointCase) -> Verdict {
         ));
     }
     // Entries that expire have shown that it is the key, also where all expire at once.
-    if Expiry::of(touches, &|| ask_others(case, endpoint, touches)).is_err() {
+    let expires = Expiry::of(touches, &|| ask_others(case, endpoint, touches)).is_ok();
+    let waiting = that_wait(case, endpoint, (touches, true), waits_for_another);
+    if expires && waiting > FOLLOWERS_WAIT_MOST {
+        return Verdict::Absent(format!(
+            "{compared}; but {} of those that come while an entry is filled wait for the one that fills it and do not \
+             fill it as well: what makes them wait is that entries expire",
+            percent(waiting)
+        ));
+    }
+    if !expires {
         let accompanied = herds.accompanied >= NAMED_EPISODES;
         if accompanied && same < TIMES_OTHERS * other {
             return Verdict::Absent(compared);
@@ -102,32 +114,46 @@ fn examine(case: &Case<'_>, endpoint: &EndpointCase) -> Verdict {
     found(case, endpoint, touches, &herds, compared)
 }
 
-/// The share of the slow requests that found no slow one for their key which wait for what another request has, of those
-/// that were followed; 0 of too few.
-fn leaders_that_wait(case: &Case<'_>, endpoint: &EndpointCase, touches: &Touches) -> f64 {
+/// The share of the slow requests that found no slow one for their key (or of those that did: `follow`) which wait for what
+/// another request has, of those that were traced; 0 of too few.
+fn that_wait(
+    case: &Case<'_>,
+    endpoint: &EndpointCase,
+    (touches, follow): (&Touches, bool),
+    is_wait: fn(&Slice) -> bool,
+) -> f64 {
     let attribution = endpoint.attribution(case);
     if !attribution.traced {
         return 0.0;
     }
-    let leaders = touches.all.iter();
-    let leaders = leaders.filter(|t| t.is_measured && !t.follows && t.is_slow());
+    let of_them = touches.all.iter();
+    let of_them = of_them.filter(|t| t.is_measured && t.follows == follow && t.is_slow());
     let (mut all, mut waiting) = (0_usize, 0_usize);
-    for leader in leaders {
+    for touch in of_them {
         let path = attribution
             .paths
-            .binary_search_by_key(&leader.sample, |path| path.sample);
+            .binary_search_by_key(&touch.sample, |path| path.sample);
         let Ok(place) = path else { continue };
         let slices = &attribution.paths[place].slices;
         let of = |matches: &dyn Fn(&Slice) -> bool| -> u64 {
             slices.iter().filter(|s| matches(s)).map(Slice::len_ns).sum()
         };
         all += 1;
-        waiting += usize::from(2 * of(&is_held_by_another) > of(&|_| true));
+        waiting += usize::from(2 * of(&is_wait) > of(&|_| true));
     }
     if all < LEADERS_LEAST {
         return 0.0;
     }
     waiting as f64 / all as f64
+}
+
+/// Whether a request waits for what another one does or has.
+fn waits_for_another(slice: &Slice) -> bool {
+    match slice.state {
+        State::Lock => slice.holder != Holder::Unknown,
+        State::Queued(_) | State::Reply => slice.holder == Holder::AnotherRequest,
+        _ => false,
+    }
 }
 
 fn is_held_by_another(slice: &Slice) -> bool {

@@ -42,7 +42,8 @@ pub(super) static DETECTOR: Detector = Detector {
 };
 
 fn examine(case: &Case<'_>, endpoint: &EndpointCase) -> Verdict {
-    let Some(touches) = endpoint.touches(case) else {
+    let touches = endpoint.touches(case).filter(|_| endpoint.is_keyed(case));
+    let Some(touches) = touches else {
         let text = "no requests for keys are slow beside others";
         return Verdict::Absent(text.to_owned());
     };

@@ -87,15 +87,19 @@ fn endpoint(table: &Table<'_>, scope: Scope<'_>, pools: &[Pool]) -> Option<Endpo
             .chain(headers.iter().map(|(_, text)| text))
             .chain(&body)
     };
-    let key = match key {
-        Some(key) => Some(key?),
-        None => default_key(texts()),
+    let (key, factor) = match key {
+        Some(key) => (Some(key?), None),
+        None if texts().any(Template::is_unique) => {
+            (None, Some(pool_values(texts())).filter(Template::is_of_request))
+        }
+        None => (Some(pool_values(texts())), None),
     };
     Some(Endpoint {
         name: name?.to_owned(),
         weight: weight.unwrap_or(1.0),
         method: method.to_owned(),
         key,
+        factor,
         path,
         headers,
         body,
@@ -217,13 +221,9 @@ fn form(table: &Table<'_>, scope: Scope<'_>) -> Option<Template> {
 }
 
 /// The values of the pools in the request, each once, in the order in which they first appear.
-/// `None` where every request is its own.
-fn default_key<'t>(texts: impl Iterator<Item = &'t Template>) -> Option<Template> {
+fn pool_values<'t>(texts: impl Iterator<Item = &'t Template>) -> Template {
     let mut key = Template::literal("", Escape::None);
     for text in texts {
-        if text.is_unique() {
-            return None;
-        }
         for pool in text.pools() {
             if key.parts.contains(&Part::Pool(pool)) {
                 continue;
@@ -234,5 +234,5 @@ fn default_key<'t>(texts: impl Iterator<Item = &'t Template>) -> Option<Template
             key.parts.push(Part::Pool(pool));
         }
     }
-    Some(key)
+    key
 }

@@ -195,7 +195,12 @@ fn keys_are_pool_values_unless_the_request_is_unique() {
     let key = endpoint("request = \"GET /{b}/{a}/{b}\"").key.unwrap();
     let slash = Part::Literal("/".to_owned());
     assert_eq!(key.parts, [Part::Pool(1), slash, Part::Pool(0)]);
-    assert_eq!(endpoint("request = \"GET /{b}/{seq}\"").key, None);
+    let unique = endpoint("request = \"GET /{b}/{seq}\"");
+    assert_eq!(unique.key, None);
+    // What it may be slow by all the same.
+    assert_eq!(unique.factor.unwrap().parts, [Part::Pool(1)]);
+    assert_eq!(endpoint("request = \"GET /{seq}\"").factor, None);
+    assert_eq!(endpoint("request = \"GET /{b}\"").factor, None);
     assert_eq!(
         endpoint("request = \"GET /{b}\"\nheaders = { Id = \"{uuid}\" }").key,
         None
