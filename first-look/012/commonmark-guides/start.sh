@@ -38,5 +38,5 @@ http {
   }
 }
 END
-php-fpm8.2 --allow-to-run-as-root --nodaemonize --fpm-config "$2/fpm.conf" &
-exec nginx -c "$2/nginx.conf"
+nginx -c "$2/nginx.conf" &
+exec php-fpm8.2 --allow-to-run-as-root --nodaemonize --fpm-config "$2/fpm.conf"

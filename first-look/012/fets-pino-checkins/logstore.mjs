@@ -7,7 +7,7 @@ http.createServer((req, res) => {
   let size = 0
   req.on('data', d => { size += d.length }).on('end', () => {
     held += size
-    if (held > 220000) { held = 0; until = Date.now() + flush }
+    if (held > 180000) { held = 0; until = Date.now() + flush }
     const left = until - Date.now()
     const done = () => res.writeHead(204).end()
     if (left > 0) setTimeout(done, left)

@@ -1,5 +1,5 @@
 #!/bin/sh
-# $1 cache folder: fills the SQLite database of PowerDNS once (50 zones of 2000 records and 40 small ones)
+# $1 cache folder: fills the SQLite database of PowerDNS once (50 zones of 3500 records and 40 small ones)
 set -e
 rm -f "$1/pdns.db"
 sqlite3 "$1/pdns.db" < /usr/share/pdns-backend-sqlite3/schema/schema.sqlite3.sql
@@ -7,7 +7,7 @@ sqlite3 "$1/pdns.db" <<'SQL'
 BEGIN;
 WITH RECURSIVE z(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM z WHERE i < 50)
 INSERT INTO domains (id, name, type) SELECT i, 'branch' || i || '.example', 'NATIVE' FROM z;
-WITH RECURSIVE h(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM h WHERE i < 2000)
+WITH RECURSIVE h(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM h WHERE i < 3500)
 INSERT INTO records (domain_id, name, type, content, ttl, prio, disabled, auth)
 SELECT d.id, 'host' || h.i || '.' || d.name, 'A', '10.' || d.id || '.' || (h.i / 250) || '.' || (h.i % 250), 3600, 0, 0, 1
 FROM domains d, h;

@@ -1,6 +1,7 @@
 package Tickets;
 use Web::Simple;
 use DBI;
+use DBD::mysql;
 use HTTP::Tiny;
 use JSON::PP;
 

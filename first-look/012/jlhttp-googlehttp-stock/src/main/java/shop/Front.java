@@ -52,11 +52,12 @@ public class Front {
                 return new ServerSocket(port, 128, InetAddress.getLoopbackAddress());
             }
         };
+        server.setSocketTimeout(60_000);
         server.setExecutor(Executors.newCachedThreadPool());
         HTTPServer.VirtualHost host = server.getVirtualHost(null);
         host.addContext("/health", (q, r) -> send(r, "{}"));
-        host.addContext("/product", (q, r) -> send(r, stock(Integer.toString(number(q)))));
-        host.addContext("/basket", (q, r) -> send(r, basket(number(q))));
+        host.addContext("/product/{id}", (q, r) -> send(r, stock(Integer.toString(number(q)))));
+        host.addContext("/basket/{id}", (q, r) -> send(r, basket(number(q))));
         server.start();
     }
 }
