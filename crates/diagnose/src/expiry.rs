@@ -125,13 +125,10 @@ impl Expiry {
         case: &Case<'_>,
         endpoint: &EndpointCase,
     ) -> Option<(Touches, Self)> {
-        let entries = Touches::otherwise(case, endpoint).into_iter();
-        let expired = entries.filter_map(|touches| {
-            let expiry = Self::of(&touches, &|| ask_others(case, endpoint, &touches)).ok()?;
-            Some((touches, expiry))
-        });
-        let removed = |(_, expiry): &(Touches, Self)| expiry.explained.removed;
-        expired.max_by(|a, b| removed(a).total_cmp(&removed(b)))
+        let expired =
+            |touches: &Touches| Self::of(touches, &|| ask_others(case, endpoint, touches)).ok();
+        let removed = |expiry: &Self| expiry.explained.removed;
+        Touches::best_otherwise(case, endpoint, expired, removed)
     }
 
     /// Whether entries of a cache are seen to expire, whatever they are for.

@@ -20,7 +20,7 @@ const CENTRAL: (f64, f64) = (0.25, 0.75);
 
 /// A floor closer to the wire than this is not worth a name: wake-ups and a few system calls on a
 /// shared machine take as long.
-const FLOOR_LEAST_NS: u64 = MILLISECOND;
+pub(crate) const FLOOR_LEAST_NS: u64 = MILLISECOND;
 
 /// Stretches of time that a repeat is cut into: as many as batches of an interval.
 const STRETCHES: u64 = 30;

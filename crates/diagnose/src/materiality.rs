@@ -4,16 +4,18 @@ use slowpath_core::nanos::MILLISECOND;
 
 use crate::case::{Case, EndpointCase};
 use crate::diagnosis::Place;
-use crate::frame::Frame;
+use crate::frame::{FLOOR_LEAST_NS, Frame};
 use crate::slow::FELT_NS;
 
 /// What adds less than this to a slow request of a tail, on average, is no finding: it is what a thread waits that is
 /// preempted once (`base_slice_ns`, kernel/sched/fair.c: 0.75 ms for each doubling of the CPUs, 3 ms from eight on), or
-/// that shares CPUs or a loop with one short computation. What a floor has to be is in its frame.
+/// that shares CPUs or a loop with one short computation.
 const MATERIAL_NS: f64 = 3.0 * MILLISECOND as f64;
 /// Where most requests are slow, it is no accident of some: they take longer for what is added, from what a thread waits on that is
 /// preempted once on two CPUs (the same, 1.5 ms, less a jiffy).
 const MATERIAL_OF_MOST_NS: f64 = MILLISECOND as f64;
+/// What adds less than this to all requests is no finding: half of the least floor that is looked at, so that it is most of one.
+const MATERIAL_OF_ALL_NS: f64 = 0.5 * FLOOR_LEAST_NS as f64;
 /// A tail that is less than this part of the time of all requests of its endpoint is no finding either: a p99
 /// that is twice the p50 is one hundredth of it.
 const MATERIAL_SHARE: f64 = 0.02;
@@ -28,11 +30,11 @@ pub(crate) fn is_material(
     place: Place,
     (frame, share): (&Frame, f64),
 ) -> bool {
-    if place != Place::Tail {
-        return true;
-    }
     let part = share.min(1.0) * frame.excess_ns;
     let each = part / frame.requests.len().max(1) as f64;
+    if place != Place::Tail {
+        return each >= MATERIAL_OF_ALL_NS;
+    }
     let latency = |&i: &u32| case.sample(i).latency_ns() as f64;
     let slow: f64 = frame.requests.iter().map(latency).sum();
     let fast: f64 = endpoint.latencies_ns.iter().map(|&ns| ns as f64).sum();

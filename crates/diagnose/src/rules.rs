@@ -324,11 +324,11 @@ pub(crate) fn found(case: &Case<'_>, endpoint: &EndpointCase, cause: &str) -> Op
     {
         return None;
     }
-    if cause == name::SLOW_DEPENDENCY && asks_more(attribution) {
-        return None;
-    }
     let slow = attribution.paths.iter().filter(|path| path.slow).count();
     let place = endpoint.place_among(&claims, slow, attribution.paths.len() - slow);
+    if cause == name::SLOW_DEPENDENCY && place == Place::Tail && asks_more(attribution) {
+        return None;
+    }
     let counts = |claim: &&Claim| {
         place != Place::Tail || endpoint.split.slow.binary_search(&claim.sample).is_ok()
     };

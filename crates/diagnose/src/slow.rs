@@ -26,8 +26,11 @@ const QUEUE_TIMES_MEDIAN: u64 = 2;
 /// Where too few take that long as well, it is so many times the median, and so much more that it is felt: one that comes to two
 /// places in use waits for half of the time that one takes …
 const PLACES_TIMES_MEDIAN: f64 = 1.5;
-/// … if so many do: single ones are stragglers of work whose time scatters.
+/// … if so many do, since single ones are stragglers …
 const PLACES_SHARE: f64 = 0.05;
+/// … and a quarter of the requests take less than the median by no more than this part of it: where times scatter, half as much
+/// again is no other kind of request.
+const ALIKE_WITHIN: f64 = 0.1;
 /// So much more is felt: several of the slices that the kernel gives threads in turn (`base_slice_ns`, 3 ms and less), and a tenth
 /// of what a user perceives as instant (100 ms).
 pub(crate) const FELT_NS: u64 = 10_000_000;
@@ -116,8 +119,11 @@ fn tail_cut(sorted_ns: &[u64]) -> Option<u64> {
     (slow >= SIDE_REQUESTS)
         .then_some(cut)
         .or_else(|| slow_from(sorted_ns, cut.max(felt), FELT_REQUESTS))
-        .or_else(|| slow_from(sorted_ns, queue, many))
-        .or_else(|| slow_from(sorted_ns, places, many))
+        .or_else(|| {
+            let alike = (median as f64 * (1.0 - ALIKE_WITHIN)) as u64;
+            let is_constant = type_1(sorted_ns, 0.25).is_some_and(|lower| lower >= alike);
+            slow_from(sorted_ns, places, many).filter(|_| is_constant)
+        })
         .or_else(|| slow_from(sorted_ns, queue, FELT_REQUESTS))
 }
 

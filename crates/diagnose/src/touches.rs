@@ -114,15 +114,25 @@ impl Touches {
         Self::without(case, endpoint, EntryFor::Key, &[])
     }
 
-    /// The same, by what else than the whole key entries may be for: each factor of it, and the endpoint.
-    pub(crate) fn otherwise(case: &Case<'_>, endpoint: &EndpointCase) -> Vec<Self> {
+    /// Looks for the best answer of those that the requests give by what else than the whole key entries may be for: each factor
+    /// of it, and the endpoint, of which only a trace shows that an entry is filled.
+    pub(crate) fn best_otherwise<T>(
+        case: &Case<'_>,
+        endpoint: &EndpointCase,
+        answer: impl Fn(&Self) -> Option<T>,
+        worth: impl Fn(&T) -> f64,
+    ) -> Option<(Self, T)> {
         let factors = factors(case, endpoint);
         // One factor is the key.
-        let factors = factors.iter().filter(|_| factors.len() > 1);
-        let entries = factors.map(EntryFor::Value).chain([EntryFor::Endpoint]);
-        entries
-            .filter_map(|entry| Self::without(case, endpoint, entry, &[]))
-            .collect()
+        let of_factors = factors.iter().filter(|_| factors.len() > 1);
+        let of_endpoint = case.inside().map(|_| EntryFor::Endpoint);
+        let entries = of_factors.map(EntryFor::Value).chain(of_endpoint);
+        let answers = entries.filter_map(|entry| {
+            let touches = Self::without(case, endpoint, entry, &[])?;
+            let answer = answer(&touches)?;
+            Some((touches, answer))
+        });
+        answers.max_by(|a, b| worth(&a.1).total_cmp(&worth(&b.1)))
     }
 
     /// Requests by what their entries are for, where some are slow for a reason that has to do with no entry: those at these
