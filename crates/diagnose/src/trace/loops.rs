@@ -170,7 +170,7 @@ impl Holding {
         let offs = index.offs(tid, from, to).iter();
         let mut waits = offs.filter(|off| off.why == Why::Sleeping && off.end <= to);
         let was_woken = waits.next().is_some_and(|off| off.ready_from() >= from);
-        let Some(last) = waits.last().filter(|_| was_woken) else {
+        let Some(last) = waits.next_back().filter(|_| was_woken) else {
             return;
         };
         if stacks.facts(last.stack).events {

@@ -106,8 +106,8 @@ impl<'d, 'f, O: Object<'d>> Memory<'f, O> {
 
     /// Whether a name stands there: elsewhere the layout is another one.
     fn is_name(&self, at: u64) -> bool {
-        let lengths = (1..=MOST_NAME_BYTES).rev();
-        let bytes = lengths.filter_map(|count| self.bytes(at, count)).next();
+        let mut lengths = (1..=MOST_NAME_BYTES).rev();
+        let bytes = lengths.find_map(|count| self.bytes(at, count));
         let Some(bytes) = bytes else { return false };
         let end = bytes.iter().position(|byte| *byte == 0);
         let is_word = |byte: &u8| byte.is_ascii_alphanumeric() || b"_.- ".contains(byte);
