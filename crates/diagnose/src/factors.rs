@@ -16,7 +16,8 @@ use crate::verdict::Claim;
 const SLOW_EACH_TIME: f64 = 0.8;
 /// A value is judged by at least so many requests: two that are slow by chance are no sign, where one in ten is.
 const EACH_LEAST: usize = 3;
-/// The expensive values hold at least this part of the slow requests …
+/// The expensive values hold at least this part of what slow requests take beyond others (their number says nothing: those
+/// that wait behind a few expensive ones may be more) …
 const HELD_LEAST: f64 = 0.5;
 /// … and are at most this part of all values: where most are slow it is no value's own.
 const VALUES_MOST: f64 = 0.5;
@@ -93,7 +94,7 @@ pub(crate) struct Hot {
     pub(crate) of: usize,
     /// All requests for them.
     pub(crate) requests: Vec<u32>,
-    /// The share of the slow requests that they hold.
+    /// The share that they hold of what slow requests take beyond others.
     pub(crate) held: f64,
     /// Whether they are large beside the others, in bytes: the least of both in the median, if so.
     pub(crate) large: Option<(f64, f64)>,
@@ -163,11 +164,13 @@ fn hot(case: &Case<'_>, endpoint: &EndpointCase, factor: &Factor) -> Option<Hot>
         .iter()
         .flat_map(|(_, all)| all.iter().map(|(i, _)| *i))
         .collect();
+    let usual = endpoint.split.fast_ns.unwrap_or(0);
+    let beyond = |i: &u32| case.sample(*i).latency_ns().saturating_sub(usual) as f64;
     let slow = requests
         .iter()
-        .filter(|i| endpoint.split.slow.binary_search(i).is_ok())
-        .count();
-    let held = slow as f64 / endpoint.split.slow.len().max(1) as f64;
+        .filter(|i| endpoint.split.slow.binary_search(i).is_ok());
+    let all: f64 = endpoint.split.slow.iter().map(beyond).sum();
+    let held = slow.map(beyond).sum::<f64>() / all.max(1.0);
     let few = expensive.len() as f64 <= VALUES_MOST * judged as f64;
     if expensive.is_empty() || held < HELD_LEAST || !few {
         return None;

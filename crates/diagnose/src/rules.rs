@@ -15,6 +15,7 @@ use crate::expiry::Expiry;
 use crate::overlap::merged;
 use crate::predict::without_waits;
 use crate::trace::looked::{each_ns, touched};
+use crate::trace::pool::Pool;
 use crate::verdict::{Amount, Claim, Found, Verdict, evidence, human, percent};
 
 /// A floor of a few milliseconds is the work of most services: where all requests wait alike, shorter waits are no
@@ -201,6 +202,9 @@ pub(crate) fn or(case: &Case<'_>, endpoint: &EndpointCase, cause: &str) -> Vec<S
     if cause == name::LOCK_HELD_OVER_IO && is_mostly(attribution, cause, State::Reply) {
         return vec![name::CACHE_STAMPEDE.to_owned()];
     }
+    if cause == name::WORKER_POOL_EXHAUSTION && is_one_that_may_be_a_loop(case, attribution) {
+        return vec![name::EVENT_LOOP_BLOCKING.to_owned()];
+    }
     let other = attribution
         .station
         .as_ref()
@@ -212,6 +216,18 @@ pub(crate) fn or(case: &Case<'_>, endpoint: &EndpointCase, cause: &str) -> Vec<S
             _ => None,
         });
     other.map(str::to_owned).into_iter().collect()
+}
+
+/// Whether requests wait for the only thread that serves, and it is not seen whether that has several connections at once.
+fn is_one_that_may_be_a_loop(case: &Case<'_>, attribution: &EndpointAttribution) -> bool {
+    let slices = attribution.paths.iter().flat_map(|path| &path.slices);
+    let waits = slices.filter(|slice| slice.state == State::Queued(StationPlace::Workers));
+    let waits_ns: u64 = waits.map(Slice::len_ns).sum();
+    waits_ns > 0
+        && case.inside().is_some_and(|inside| {
+            let pool = Pool::of(inside);
+            pool.len() == 1 && pool.may_be_loops(inside)
+        })
 }
 
 /// What a finding says of a cause that fits as well.

@@ -24,6 +24,7 @@ mod modules;
 mod names;
 mod numbered;
 mod perf_map;
+mod python_types;
 mod runtime;
 mod space;
 mod unwind;

@@ -8,15 +8,11 @@ use crate::case::{Case, EndpointCase};
 use crate::detectors::{Detector, Examine};
 use crate::diagnosis::{Culprit, Grade, Source};
 use crate::predict::without_waits;
-use crate::trace::loops::{behind_the_loop, busy_ns, usual_and_long_ns};
+use crate::trace::loops::{MOSTLY_LONG, behind_the_loop, busy_ns, usual_and_long_ns};
 use crate::trace::looked::{Looked, Picked, claims};
 use crate::trace::pieces::Behalf;
 use crate::trace::own_code::own_frame;
 use crate::verdict::{Amount, Found, Verdict, evidence, human, percent};
-
-/// From this share of the time on, it is long ones that requests wait for, and not a queue of
-/// short ones.
-const MOSTLY_LONG: f64 = 0.5;
 
 /// See the module.
 pub(super) static DETECTOR: Detector = Detector {

@@ -31,8 +31,8 @@ fn examine(case: &Case<'_>, endpoint: &EndpointCase) -> Verdict {
     let place = endpoint.place_of(&claims);
     let shown: Vec<&str> = hot.values.iter().take(SHOWN).map(String::as_str).collect();
     let text = format!(
-        "{} of {} values of {} are slow each time, in both halves of the run ({}); they hold {} of the slow \
-         requests",
+        "{} of {} values of {} are slow each time, in both halves of the run ({}); they hold {} of what slow \
+         requests take beyond others",
         hot.values.len(),
         hot.of,
         hot.name,

@@ -12,6 +12,7 @@ use crate::predict::without_waits;
 use crate::throttling::cpus;
 use crate::trace::inside::{Inside, Walked, summed};
 use crate::trace::looked::{Looked, does};
+use crate::trace::loops::are_mostly_long;
 use crate::trace::pieces::{How, LeafKind, Piece};
 use crate::trace::pool::{Pool, are_handed_on, handed_to};
 use crate::verdict::{Amount, Claim, Found, Verdict, evidence, human, percent};
@@ -53,7 +54,9 @@ fn examine(case: &Case<'_>, endpoint: &EndpointCase, looked: &Looked<'_>) -> Ver
         return lead;
     }
     let place = looked.place(endpoint, &claims);
-    if pool.may_be_loops(looked.inside) {
+    // A worker or a loop, the only thread that serves has no time for others, and either name says so.
+    let is_kept = pool.len() == 1 && are_mostly_long(looked, &claims);
+    if pool.may_be_loops(looked.inside) && !is_kept {
         return Verdict::Lead {
             place,
             claims,
@@ -222,8 +225,9 @@ fn found(
         summary: format!(
             "{many} a request in hand, and the next ones wait until one is free, for {} on average; a \
              request keeps its thread while it {what} ({most}); raise their number, or let requests \
-             keep them for less",
-            human(each_ns)
+             keep them for less{}",
+            human(each_ns),
+            if pool.may_be_loops(inside) { OR_A_LOOP } else { "" }
         ),
         evidence: vec![evidence(Source::Trace, "trace", text)],
         culprit: Culprit {
@@ -232,6 +236,10 @@ fn found(
         },
     })
 }
+
+/// What is said where it is not seen whether a thread has several connections at once.
+const OR_A_LOOP: &str = "; or it is event-loop-blocking: each request came on a connection of its own, so that it is not \
+                         seen whether the thread has several at once";
 
 /// What a thread does with a request in hand, completing "while it …".
 fn kept_by(piece: &Piece) -> &'static str {

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::OnceLock;
 
-use slowpath_core::nanos::Span;
+use slowpath_core::nanos::{Nanos, Span};
 use slowpath_core::sample::NONE;
 use slowpath_core::samples::SampleRef;
 use slowpath_core::trace::{Depth, Socket, Stretch, Trace};
@@ -12,7 +12,7 @@ use super::calls::Calls;
 use super::index::Index;
 use super::join::{Joined, Joiner, Unjoined};
 use super::locks::Addresses;
-use super::loops::Loops;
+use super::loops::{Dialled, Loops};
 use super::pieces::{Chains, Piece};
 use super::ports::Ports;
 use super::stacks::Stacks;
@@ -109,11 +109,14 @@ impl<'a> Inside<'a> {
         let all = endpoints.iter().flat_map(|e| &e.joined);
         let ends = all.map(|joined| joined.socket).collect();
         let connections = Connections::of(case);
-        let loops = Loops::of(&index, &ends, |end, at| {
+        let stacks = Stacks::of(trace);
+        let loops = Loops::with(&index, &stacks, &ends, |end, at| {
             let socket = index.sockets.end(end);
-            socket.map_or(0, |socket| connections.at(socket.remote.port(), at))
+            socket.map_or_else(Dialled::default, |socket| {
+                connections.at(socket.remote.port(), at)
+            })
         });
-        let mut walker = Walker::new(&index, &loops);
+        let mut walker = Walker::with(&index, &loops, stacks);
         for (endpoint, join) in case.endpoints.iter().zip(&mut endpoints) {
             join.walk(endpoint, &mut walker, &mut blank);
         }
@@ -325,34 +328,34 @@ fn left_out(stretches: &[Stretch], place: usize) -> Span {
 }
 
 /// By the client's port, from when on it was which connection.
-struct Connections(BTreeMap<u16, Vec<(u64, u64)>>);
+struct Connections(BTreeMap<u16, Vec<(u64, Dialled)>>);
 
 impl Connections {
     fn of(case: &Case<'_>) -> Self {
-        let mut all: BTreeMap<u16, Vec<(u64, u64)>> = BTreeMap::new();
+        let mut all: BTreeMap<u16, Vec<(u64, Dialled)>> = BTreeMap::new();
         for sample in &case.record.samples {
             if sample.local_port() == 0 || sample.connection() == NONE {
                 continue;
             }
-            let connection = u64::from(sample.repeat()) << 32 | u64::from(sample.connection());
-            let begin = sample.connect_begin().unwrap_or(sample.ready()).get();
+            let id = u64::from(sample.repeat()) << 32 | u64::from(sample.connection());
+            let at = sample.connect_begin().map(Nanos::get);
             let of_port = all.entry(sample.local_port()).or_default();
-            if of_port.last().is_none_or(|last| last.1 != connection) {
-                of_port.push((begin, connection));
+            if of_port.last().is_none_or(|last| last.1.id != id) {
+                of_port.push((at.unwrap_or(sample.ready().get()), Dialled { id, at }));
             }
         }
         for of_port in all.values_mut() {
-            of_port.sort_unstable();
+            of_port.sort_unstable_by_key(|&(begin, dialled)| (begin, dialled.id));
         }
         Self(all)
     }
 
     /// The connection that a port was then.
-    fn at(&self, port: u16, at: u64) -> u64 {
+    fn at(&self, port: u16, at: u64) -> Dialled {
         let of_port = self.0.get(&port).map_or(&[][..], Vec::as_slice);
         let behind = of_port.partition_point(|&(begin, _)| begin <= at);
         let own = behind.checked_sub(1).or((!of_port.is_empty()).then_some(0));
-        own.map_or(0, |place| of_port[place].1)
+        own.map_or_else(Dialled::default, |place| of_port[place].1)
     }
 }
 

@@ -4,6 +4,10 @@
 //! connection to its end before it takes the next one (prefork, a thread that accepts and serves) is
 //! no loop, however many connections it serves one after the other, nor is a thread that waits
 //! for the next request of the one connection that it has.
+//!
+//! Where each request comes on a connection of its own, no connection is taken up again. Where a thread waits while it
+//! has a connection tells then: a loop goes back to its wait for events of all files after it has accepted one, and a
+//! worker waits for what comes on that one.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -15,7 +19,9 @@ use super::index::{Index, State, Why};
 use super::inside::{Inside, Walked};
 use super::looked::{Looked, Picked};
 use super::pieces::{Behalf, LeafKind};
+use super::stacks::Stacks;
 use crate::diagnosis::Phase;
+use crate::verdict::Claim;
 
 /// A connection belongs to a loop if it reads this share of what comes on it, and so does what comes
 /// next on all that it has read: threads of a pool take connections as they come.
@@ -28,6 +34,17 @@ const NEXT_LEAST: u32 = 10;
 const TIMES_USUAL: f64 = 5.0;
 /// … and at least this: what is shorter is a queue of small requests, however many there are.
 const LONG_LEAST_NS: f64 = MILLISECOND as f64;
+/// From this share of the waiting on, it is for long ones that requests wait, and not for a queue of short ones.
+pub(crate) const MOSTLY_LONG: f64 = 0.5;
+
+/// A connection of the client.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Dialled {
+    /// What distinguishes it from others with the same port.
+    pub id: u64,
+    /// When the client began to make it, if that is known.
+    pub at: Option<u64>,
+}
 
 /// The loops of a target, with their connections.
 #[derive(Debug, Default)]
@@ -40,7 +57,17 @@ impl Loops {
     pub fn of(
         index: &Index<'_>,
         ends: &BTreeSet<u32>,
-        connection: impl Fn(u32, u64) -> u64,
+        connection: impl Fn(u32, u64) -> Dialled,
+    ) -> Self {
+        Self::with(index, &Stacks::of(index.trace), ends, connection)
+    }
+
+    /// The same, where it is known what the stacks of the trace tell.
+    pub(crate) fn with(
+        index: &Index<'_>,
+        stacks: &Stacks,
+        ends: &BTreeSet<u32>,
+        connection: impl Fn(u32, u64) -> Dialled,
     ) -> Self {
         let mut reads: BTreeMap<(u32, u64), Vec<(u64, u32)>> = BTreeMap::new();
         let mut turns: BTreeMap<u32, Turns> = BTreeMap::new();
@@ -48,7 +75,11 @@ impl Loops {
             let mut own = Turns::default();
             let marks = index.marks(tid, 0, u64::MAX).iter();
             for mark in marks.filter(|mark| ends.contains(&mark.socket)) {
-                let which = (mark.socket, connection(mark.socket, mark.at));
+                let dialled = connection(mark.socket, mark.at);
+                let which = (mark.socket, dialled.id);
+                if let Some(at) = dialled.at.filter(|_| !own.met.contains_key(&which)) {
+                    own.holding.look(index, stacks, tid, (at, mark.at));
+                }
                 own.take(which, mark.wrote);
                 if !mark.wrote {
                     reads.entry(which).or_default().push((mark.at, tid));
@@ -58,6 +89,7 @@ impl Loops {
                 turns.insert(tid, own);
             }
         }
+        let only = only_readers(index, &reads);
         let mut of_end: BTreeMap<u32, BTreeMap<u32, u32>> = BTreeMap::new();
         for (&(socket, _), reads) in &mut reads {
             reads.sort_unstable();
@@ -82,7 +114,11 @@ impl Loops {
                 loops.entry(tid).or_default().insert(socket);
             }
         }
-        loops.retain(|tid, _| turns.get(tid).is_some_and(Turns::are_a_loops));
+        loops.retain(|tid, _| {
+            let holds_in_loop = |own: &Turns| only.contains(tid) && own.holding.is_a_loops();
+            let own = turns.get(tid);
+            own.is_some_and(|own| own.are_a_loops() || holds_in_loop(own))
+        });
         Self(loops)
     }
 
@@ -102,9 +138,60 @@ impl Loops {
     }
 }
 
+/// The threads that read nearly all that clients send to their process: of several that wait for the same events, another one
+/// takes up what comes while one is busy.
+fn only_readers(index: &Index<'_>, reads: &BTreeMap<(u32, u64), Vec<(u64, u32)>>) -> BTreeSet<u32> {
+    let mut by_process: BTreeMap<u32, BTreeMap<u32, u32>> = BTreeMap::new();
+    for &(_, tid) in reads.values().flatten() {
+        let own = by_process.entry(index.pid_of(tid)).or_default();
+        *own.entry(tid).or_default() += 1;
+    }
+    let only = by_process.into_values().filter_map(|own| {
+        let all: u32 = own.values().sum();
+        let (tid, most) = own.into_iter().max_by_key(|(_, n)| *n)?;
+        (f64::from(most) >= BELONGS * f64::from(all)).then_some(tid)
+    });
+    only.collect()
+}
+
+/// Where a thread waits while it has a connection that it has not read yet.
+#[derive(Debug, Default)]
+struct Holding {
+    /// Connections during which it waited for events of many files, and for something else.
+    events: u32,
+    others: u32,
+}
+
+impl Holding {
+    /// Looks at a connection that the client began to make at `from` and that the thread first read at `to`. A thread that
+    /// was woken in between, and waits once more before it reads, has accepted it: workers have no other reason
+    /// to be woken.
+    fn look(&mut self, index: &Index<'_>, stacks: &Stacks, tid: u32, (from, to): (u64, u64)) {
+        let offs = index.offs(tid, from, to).iter();
+        let mut waits = offs.filter(|off| off.why == Why::Sleeping && off.end <= to);
+        let was_woken = waits.next().is_some_and(|off| off.ready_from() >= from);
+        let Some(last) = waits.next_back().filter(|_| was_woken) else {
+            return;
+        };
+        if stacks.facts(last.stack).events {
+            self.events += 1;
+        } else if matches!(stacks.call_in(last), Some(Call::Poll | Call::Read)) {
+            self.others += 1;
+        }
+    }
+
+    /// Whether only a thread waits so that has several connections at once.
+    fn is_a_loops(&self) -> bool {
+        let all = self.events + self.others;
+        self.events >= NEXT_LEAST && f64::from(self.events) >= BELONGS * f64::from(all)
+    }
+}
+
 /// In what order a thread takes connections up.
 #[derive(Debug, Default)]
 struct Turns {
+    /// Where it waits while it has one.
+    holding: Holding,
     /// The connections that it has read, each with whether it has answered since.
     met: BTreeMap<(u32, u64), bool>,
     last: Option<(u32, u64)>,
@@ -201,6 +288,14 @@ pub(crate) fn usual_and_long_ns(looked: &Looked<'_>) -> (f64, f64) {
     let mut all: Vec<f64> = fast.map(|walked| taken_ns(looked.inside, walked)).collect();
     let usual_ns = median(&mut all).unwrap_or(0.0);
     (usual_ns, LONG_LEAST_NS.max(TIMES_USUAL * usual_ns))
+}
+
+/// Whether most of this waiting is behind something long that a thread does, and no queue of short requests.
+pub(crate) fn are_mostly_long(looked: &Looked<'_>, claims: &[Claim]) -> bool {
+    let (_, long_ns) = usual_and_long_ns(looked);
+    let lengths = || claims.iter().map(|claim| claim.span.len_ns() as f64);
+    let long: f64 = lengths().filter(|ns| *ns >= long_ns).sum();
+    long >= MOSTLY_LONG * lengths().sum::<f64>()
 }
 
 /// The share of the time in which what a loop did is known that it did not wait for something to do, nor for

@@ -1,5 +1,7 @@
 //! What a stack tells of the wait that it was taken in.
 
+mod collectors;
+
 use std::borrow::Cow;
 use std::collections::BTreeSet;
 
@@ -53,7 +55,12 @@ impl Stacks {
     }
 
     pub(crate) fn of(trace: &Trace) -> Self {
-        let frames: Vec<Own> = trace.frames.iter().map(Own::of).collect();
+        let mut frames: Vec<Own> = trace.frames.iter().map(Own::of).collect();
+        let mut collects: Vec<bool> = frames.iter().map(|own| own.facts.collects).collect();
+        collectors::mark(trace, &mut collects);
+        for (own, collects) in frames.iter_mut().zip(collects) {
+            own.facts.collects = collects;
+        }
         let stack = |stack: &Vec<u32>| {
             let known = stack.iter().filter_map(|&f| frames.get(f as usize));
             Facts::of(known)
@@ -172,7 +179,7 @@ const KERNEL: &[(Call, &[&str])] = &[
 ];
 
 /// Beginnings of functions that collect garbage while all else in the program stands still: CPython (`Modules/gcmodule.c`), Ruby
-/// (`gc.c`), V8 (`src/heap`), GHC (`rts/sm`), OCaml (`runtime/major_gc.c`, `minor_gc.c`, `compact.c`), the collector of Boehm, Demers
+/// (`gc.c`, with those that extensions mark objects by), PHP (`Zend/zend_gc.c`), V8 (`src/heap`), GHC (`rts/sm`), OCaml (`runtime/major_gc.c`, `minor_gc.c`, `compact.c`), the collector of Boehm, Demers
 /// and Weiser.
 const COLLECTORS: &[&str] = &[
     "gc_collect_main",
@@ -182,6 +189,10 @@ const COLLECTORS: &[&str] = &[
     "deduce_unreachable",
     "gc_start",
     "gc_marks",
+    "rb_gc_start",
+    "rb_gc_mark",
+    "rb_mark_",
+    "zend_gc_collect_cycles",
     "v8::internal::Heap::CollectGarbage",
     "v8::internal::MarkCompactCollector",
     "v8::internal::Scavenger",
@@ -196,6 +207,10 @@ const COLLECTORS: &[&str] = &[
     "GC_mark_",
     "GC_try_to_collect",
 ];
+
+/// The end of the names that functions of CPython have which visit what an object refers to: the collector alone calls
+/// them.
+const VISITORS: &str = ".tp_traverse";
 
 /// Functions of the kernel that wait for a disk.
 const DISK: &[&str] = &[
@@ -507,7 +522,8 @@ impl Own {
                 io: None,
                 idle: GO_IDLE.contains(&function) || known(IDLE),
                 events: function.starts_with("epoll_"),
-                collects: COLLECTORS.iter().any(|name| function.starts_with(name)),
+                collects: COLLECTORS.iter().any(|name| function.starts_with(name))
+                    || function.ends_with(VISITORS),
                 named: !library && !nameless,
             },
             condition: known(CONDITIONS),

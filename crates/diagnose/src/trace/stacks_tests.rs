@@ -224,3 +224,48 @@ fn rubys_functions_without_names_are_known_by_where_else_they_stand() {
     let let_in = Some(Waits::Interpreter);
     assert_eq!(told, [let_in, let_in, Some(Waits::Condition)]);
 }
+
+/// Which of the stacks collect garbage: functions of an interpreter, innermost first.
+fn collect(stacks: &[&str]) -> Vec<bool> {
+    let mut trace = Trace::default();
+    for stack in stacks {
+        let mut places = Vec::new();
+        for function in stack.split(' ') {
+            let frame = Frame {
+                function: function.to_owned(),
+                module: "python3.11".to_owned(),
+                source: String::new(),
+            };
+            let known = trace.frames.iter().position(|f| *f == frame);
+            places.push(known.unwrap_or_else(|| {
+                trace.frames.push(frame);
+                trace.frames.len() - 1
+            }) as u32);
+        }
+        trace.stacks.push(places);
+    }
+    let all = Stacks::of(&trace);
+    (0..trace.stacks.len() as u32)
+        .map(|stack| all.facts(stack).collects)
+        .collect()
+}
+
+#[test]
+fn a_stripped_collector_is_known_by_the_functions_of_types_that_it_calls() {
+    let eval = "_PyEval_EvalFrameDefault";
+    let of = |inner: &str| format!("{inner} 0xde 0x9c 0xca {eval}");
+    let dict = of("PyDict_Type.tp_traverse");
+    // What visits references, and visitors of types that programs make.
+    let visit = of("0x1d PyTuple_Type.tp_traverse");
+    let own = of("0x1d 0x5b");
+    let itself = format!("0x9c 0xca {eval}");
+    // What calls functions of all kinds calls the collector as well.
+    let call = format!("PyObject_Repr 0xca {eval}");
+    let stacks = [
+        &dict, &visit, &visit, &dict, &own, &own, &own, &itself, &call, &call, &call, &call,
+    ];
+    let stacks: Vec<&str> = stacks.iter().map(|stack| stack.as_str()).collect();
+    let collects = collect(&stacks);
+    assert_eq!(collects, [[true; 8].as_slice(), &[false; 4]].concat());
+    assert_eq!(collect(&[&own, &itself, &call]), [false; 3]);
+}

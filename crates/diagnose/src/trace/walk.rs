@@ -76,7 +76,11 @@ struct Wait<'b> {
 impl<'a> Walker<'a> {
     /// Follows the threads of an index, of which some serve connections by turns.
     pub fn new(index: &'a Index<'a>, loops: &'a Loops) -> Self {
-        let stacks = Stacks::of(index.trace);
+        Self::with(index, loops, Stacks::of(index.trace))
+    }
+
+    /// The same, where it is known what the stacks of the trace tell.
+    pub(crate) fn with(index: &'a Index<'a>, loops: &'a Loops, stacks: Stacks) -> Self {
         let interpreters = interpreters(index, &stacks);
         Self {
             index,

@@ -11,7 +11,7 @@ use slowpath_core::trace::{
 use slowpath_diagnose::diagnosis::Phase;
 use slowpath_diagnose::trace::Index;
 use slowpath_diagnose::trace::join::{Joined, Joiner};
-use slowpath_diagnose::trace::loops::Loops;
+use slowpath_diagnose::trace::loops::{Dialled, Loops};
 use slowpath_diagnose::trace::walk::Walker;
 
 use crate::script::Script;
@@ -166,7 +166,10 @@ proptest! {
     fn pieces_are_a_partition_of_the_request(trace in trace(), joined in joined()) {
         let index = Index::new(&trace);
         let ends = index.sockets.with_local_port(PORT).iter().copied().collect();
-    let loops = Loops::of(&index, &ends, |end, _| end.into());
+    let loops = Loops::of(&index, &ends, |end, _| Dialled {
+        id: end.into(),
+        at: None,
+    });
     let mut walker = Walker::new(&index, &loops);
         let mut pieces = Vec::new();
         walker.request(&joined, &mut pieces);

@@ -2,11 +2,11 @@
 
 use std::collections::BTreeSet;
 
-use slowpath_core::trace::{Depth, Role, Runtime};
+use slowpath_core::trace::{Call, Depth, Role, Runtime};
 use slowpath_diagnose::trace::Index;
-use slowpath_diagnose::trace::loops::Loops;
+use slowpath_diagnose::trace::loops::{Dialled, Loops};
 
-use crate::script::Script;
+use crate::script::{By, Script, Wait};
 
 const PORT: u16 = 8_080;
 const SERVER: u32 = 100;
@@ -48,7 +48,8 @@ fn loops(runtime: Runtime, script_of: &str) -> Vec<u32> {
         .collect();
     let loops = Loops::of(&index, &ends, |end, at| {
         let port = index.sockets.end(end).unwrap().remote.port();
-        u64::from(capitals.contains(&((port - 40_000) as u8, at)))
+        let id = u64::from(capitals.contains(&((port - 40_000) as u8, at)));
+        Dialled { id, at: None }
     });
     tids.into_iter().filter(|&tid| loops.has(tid)).collect()
 }
@@ -93,4 +94,56 @@ fn threads_of_a_pool_and_of_runtimes_with_a_scheduler_are_no_loops() {
     let all: Vec<String> = twice.chain(again).collect();
     assert!(loops(Runtime::Native, &all.join(" ")).is_empty());
     assert!(loops(Runtime::Go, &by_turns()).is_empty());
+}
+
+/// Whether a thread is a loop that has a request of each of so many connections, and stands at `idle` when it has none and
+/// at `holding` when it has accepted one. Every second of them is served by another thread of its process if there
+/// are two.
+fn of_connections_of_their_own(threads: u64, idle: &str, holding: &str) -> bool {
+    let mut script = Script::over(1, 1_000_000, Depth::Full);
+    script.process(SERVER, Role::Target, Runtime::Native);
+    for tid in 1..=threads {
+        script.thread(tid as u32, SERVER, "serves");
+        script.starts(10, tid as u32);
+    }
+    let (idle, holding) = (script.stack(idle), script.stack(holding));
+    for n in 0..24_u64 {
+        let (at, tid) = (1_000 * (n + 1), (1 + n % threads) as u32);
+        let socket = script.socket(PORT, 40_000 + n as u16);
+        let wait = |begin, end, stack| Wait {
+            stack,
+            ..Wait::new(tid, begin, end, Call::Poll, By::Hardirq)
+        };
+        // The client dials at 0.
+        script.waits(wait(at - 100, at + 10, idle));
+        script.waits(wait(at + 20, at + 30, holding));
+        script.read(at + 40, tid, socket);
+        script.wrote(at + 50, tid, socket);
+    }
+    let trace = script.done();
+    let index = Index::new(&trace);
+    let ends = index
+        .sockets
+        .with_local_port(PORT)
+        .iter()
+        .copied()
+        .collect();
+    let loops = Loops::of(&index, &ends, |end, _| {
+        let port = index.sockets.end(end).unwrap().remote.port();
+        let n = u64::from(port - 40_000);
+        let at = Some(1_000 * (n + 1));
+        Dialled { id: n, at }
+    });
+    loops.has(1)
+}
+
+#[test]
+fn a_loop_waits_for_all_files_while_it_has_a_connection() {
+    let events = "ep_poll do_epoll_wait|epoll_wait ev_run";
+    let own = "do_poll do_sys_poll|poll recv_timeout serve";
+    assert!(of_connections_of_their_own(1, events, events));
+    // A worker may wait for the next connection so, and waits for the request at that one.
+    assert!(!of_connections_of_their_own(1, events, own));
+    // Whoever is free takes the next connection.
+    assert!(!of_connections_of_their_own(2, events, events));
 }

@@ -10,7 +10,7 @@ use slowpath_diagnose::diagnosis::Phase;
 use slowpath_diagnose::trace::Index;
 use slowpath_diagnose::trace::index::Runner;
 use slowpath_diagnose::trace::join::Joiner;
-use slowpath_diagnose::trace::loops::Loops;
+use slowpath_diagnose::trace::loops::{Dialled, Loops};
 use slowpath_diagnose::trace::pieces::{Behalf, Blank, How, LeafKind, Piece};
 use slowpath_diagnose::trace::walk::Walker;
 
@@ -91,7 +91,10 @@ pub(super) fn told(trace: &Trace, request: &Request) -> Vec<String> {
         .iter()
         .copied()
         .collect();
-    let loops = Loops::of(&index, &ends, |end, _| end.into());
+    let loops = Loops::of(&index, &ends, |end, _| Dialled {
+        id: end.into(),
+        at: None,
+    });
     let mut walker = Walker::new(&index, &loops);
     let mut pieces = Vec::new();
     walker.request(&joined, &mut pieces);

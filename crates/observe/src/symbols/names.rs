@@ -18,6 +18,7 @@ use slowpath_core::trace::{Frame, Runtime};
 use super::modules::{MOST_MODULES, MOST_UNWIND_BYTES, Module, Modules, open_regular};
 use super::numbered::Numbered;
 use super::perf_map::tail;
+use super::python_types::visitors;
 use super::space::{Home, Space};
 use super::{
     GoTable, Lost, MOST_DEEP, MOST_PLACES, MOST_PROCESSES, MOST_STACKS, PerfMap, Symbolizer,
@@ -152,12 +153,14 @@ fn of_file(naming: &Naming, module: &Module, at: &[u64]) -> Vec<Named> {
     let mut symbols = symbols.unwrap_or_default().into_iter();
     // Read when something has no name otherwise, and then once.
     let go = LazyCell::new(|| GoTable::of(module).ok().flatten());
+    let python = LazyCell::new(|| visitors(&module.file).unwrap_or_default());
     let named = at.iter().map(|at| match symbols.next() {
         Some(Symbolized::Sym(sym)) => functions(&sym, &module.name),
         Some(Symbolized::Unknown(_)) | None => {
-            let name = go.as_ref().and_then(|go| go.name(*at));
             // Where the function begins is the same for all places in it.
             let start = module.image.function_start(*at).unwrap_or(*at);
+            let name = go.as_ref().and_then(|go| go.name(*at));
+            let name = name.or_else(|| python.get(&start).cloned());
             let nameless = address(start, &module.name);
             vec![match name {
                 Some(function) => Frame {

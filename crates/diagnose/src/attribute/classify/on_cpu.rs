@@ -7,14 +7,25 @@ use super::{Classifier, Seen};
 use crate::trace::index::Runner;
 use crate::trace::pieces::{Leaf, Piece};
 
-/// Within so long before and after a wait for a CPU a thread that runs is found twice, at the slowest two periods of the clock that
+/// Within so long before and after an instant a thread that runs is found twice, at the slowest two periods of the clock that
 /// samples (49 Hz).
 const NEAR_NS: u64 = 41_000_000;
 
 impl Classifier<'_, '_> {
-    /// Whether a thread that runs collects garbage for most of a time, by where it was found.
+    /// Whether a thread that runs collects garbage for most of a time, by where it was found; where it was not found in that
+    /// time, by where it was before and after, as long as it read and wrote nothing.
     pub(super) fn collects(&self, tid: u32, (begin, end): (u64, u64)) -> bool {
-        let samples = self.inside.index.samples(tid, begin, end);
+        let index = &self.inside.index;
+        let mut samples = index.samples(tid, begin, end);
+        if samples.is_empty() {
+            let before = index.last_mark(tid, begin).map_or(0, |mark| mark.at);
+            let since = before.max(index.at_work_since(tid, begin));
+            let next = index.marks(tid, end, u64::MAX).first();
+            let until = next.map_or(u64::MAX, |mark| mark.at);
+            let (near_begin, near_end) =
+                (begin.saturating_sub(NEAR_NS), end.saturating_add(NEAR_NS));
+            samples = index.samples(tid, since.max(near_begin), until.min(near_end));
+        }
         let of = samples.iter();
         let collects = of.filter(|(_, stack)| self.inside.stacks.facts(*stack).collects);
         2 * collects.count() > samples.len()
