@@ -8,6 +8,7 @@ mod lost;
 mod released;
 mod station;
 pub(crate) mod view;
+mod woken;
 
 use std::collections::BTreeMap;
 
@@ -74,6 +75,7 @@ impl EndpointAttribution {
                 lay_retries_over((case, endpoint), inside, &mut paths, &mut actors);
                 lay_held_responses_over(case, endpoint, &mut paths);
                 lost::lay_over((case, inside), walked, &mut paths);
+                woken::lay_over((case, inside), walked, &mut paths, &mut actors);
                 (paths, actors, ended)
             }
             None => (untraced(case, endpoint), vec![Actor::default()], None),
