@@ -203,17 +203,19 @@ impl Station {
         }
         if let Some(place) = seen.place() {
             self.place = place;
+        } else if seen.is_untaken() {
+            // A thread for each connection, and so many threads, are the same limit.
+            let has_threads = paths
+                .iter()
+                .any(|path| path.slices.iter().any(is_not_begun));
+            (self.place, self.or) = (Place::Served, has_threads.then_some(Place::Workers));
         } else if let Some((process, count)) = workers {
             (self.place, self.peer, self.fit.places) = (Place::Workers, process, count);
         } else if let Some(inside) = inside {
             self.tell_kind(case, inside, &waits);
         }
         let (activity, actor) = self.doing.most(actors, &self.peer);
-        if self.place == Place::Workers {
-            let own = &mut actors[actor as usize];
-            own.process = std::mem::take(&mut own.peer);
-            own.thread.clear();
-        }
+        self.name_holder(inside, &mut actors[actor as usize]);
         let basis = if inside.is_some() {
             Basis::Traced
         } else {
@@ -240,6 +242,21 @@ impl Station {
         Some(self)
     }
 
+    /// Whose places they are, where that is a program and no thread of it.
+    fn name_holder(&self, inside: Option<&Inside<'_>>, actor: &mut Actor) {
+        match self.place {
+            Place::Workers => actor.process = std::mem::take(&mut actor.peer),
+            Place::Served => {
+                let serving = inside.zip(self.serving.first());
+                actor.process = serving.map_or_else(String::new, |(inside, tid)| {
+                    inside.process_name(*tid).to_owned()
+                });
+            }
+            _ => return,
+        }
+        actor.thread.clear();
+    }
+
     /// What its places are, where no slice says so, from what there are as many of.
     fn tell_kind(&mut self, case: &Case<'_>, inside: &Inside<'_>, waits: &[(u64, u64)]) {
         let (least, most) = self.fit.plausible;
@@ -262,6 +279,11 @@ impl Station {
             self.by_pattern = pool.is_unknown;
         }
     }
+}
+
+/// Whether the thread that takes a connection up has not begun.
+fn is_not_begun(slice: &Slice) -> bool {
+    slice.state == State::Unknown(Reason::NotTaken)
 }
 
 /// Whether a request is one of those that are to be explained: where none is slow beside the others, all are.
@@ -305,6 +327,8 @@ struct Seen {
     /// All of it, of slow requests, and that which leaves it open.
     all_ns: u64,
     open_ns: u64,
+    /// That in which the connection is a new one, and nothing is read from it.
+    untaken_ns: u64,
     /// Kinds of places that are known already.
     places: BTreeMap<Place, u64>,
     /// Time in which requests wait for a thread that they are handed to, by actor.
@@ -324,11 +348,15 @@ impl Seen {
                 continue;
             };
             let server = |slice: &&Slice| slice.phase != Phase::Queued;
+            let is_new = case.sample(path.sample).index_on_connection() == 0;
             for slice in path.slices.iter().filter(server) {
                 let within = slice.end.min(end).saturating_sub(slice.begin.max(begin));
                 seen.all_ns = seen.all_ns.saturating_add(within);
                 let open = if is_open.holds(slice) { within } else { 0 };
                 seen.open_ns = seen.open_ns.saturating_add(open);
+                if is_new && slice.phase == Phase::Unread {
+                    seen.untaken_ns = seen.untaken_ns.saturating_add(open);
+                }
                 if let State::Queued(place) = slice.state {
                     let own = seen.places.entry(place).or_default();
                     *own = own.saturating_add(within);
@@ -340,6 +368,11 @@ impl Seen {
             }
         }
         seen
+    }
+
+    /// Whether most of the waiting is for the server to take new connections up: it serves so many, and no more.
+    const fn is_untaken(&self) -> bool {
+        2 * self.untaken_ns > self.open_ns
     }
 
     /// The process and name of the threads that requests wait for most which they are handed to.
