@@ -93,6 +93,8 @@ pub enum Place {
     One,
     /// Several places that no kernel object shows: a semaphore or a limiter in user space.
     Permits,
+    /// Connections of clients that the server serves at a time: it takes up no more.
+    Served,
 }
 
 /// Why it is not known what a request waited for.
@@ -110,6 +112,8 @@ pub enum Reason {
     NoWaker,
     /// Nothing was recorded of the thread then.
     NotSeen,
+    /// No thread has taken the connection up: the one that will has not begun.
+    NotTaken,
     /// It waits for data from a pipe, a file or a socket whose other end is not known.
     OtherEnd,
     /// Time on the network between client and server.

@@ -132,6 +132,11 @@ fn queued(place: Place, line: &Line, station: Option<&Station>) -> String {
             "permit of a concurrency limit",
             "permits of a concurrency limit",
         ),
+        Place::Served => match places {
+            0 => "waiting until the server takes the connection up".to_owned(),
+            1 => "waiting to be the only connection that the server serves at a time".to_owned(),
+            n => format!("waiting to be one of {n} connections that the server serves at a time"),
+        },
     };
     let holders = station.map_or(&[][..], |station| &station.held_by);
     let holders = match holders {
@@ -247,6 +252,7 @@ const fn unknown(reason: Reason) -> &'static str {
         Reason::Holder => "a lock or a condition whose holder is not known",
         Reason::NoWaker => "what ended the wait was not recorded",
         Reason::NotSeen => "what the thread did was not recorded",
+        Reason::NotTaken => "no thread has taken the connection up, and why is not known",
         Reason::OtherEnd => "data from a pipe, a file or a socket whose other end is not known",
         Reason::Network => "on the network",
         Reason::TooFew => {

@@ -8,6 +8,7 @@ mod lost;
 mod released;
 mod station;
 pub(crate) mod view;
+mod woken;
 
 use std::collections::BTreeMap;
 
@@ -74,6 +75,7 @@ impl EndpointAttribution {
                 lay_retries_over((case, endpoint), inside, &mut paths, &mut actors);
                 lay_held_responses_over(case, endpoint, &mut paths);
                 lost::lay_over((case, inside), walked, &mut paths);
+                woken::lay_over((case, inside), walked, &mut paths, &mut actors);
                 (paths, actors, ended)
             }
             None => (untraced(case, endpoint), vec![Actor::default()], None),
@@ -128,14 +130,17 @@ impl EndpointAttribution {
         for path in self.paths.iter().filter(|path| path.slow) {
             *followed.entry(octave(path.sample)).or_default() += 1;
         }
+        let mut own: BTreeMap<u32, usize> = BTreeMap::new();
+        for &sample in &frame.requests {
+            *own.entry(octave(sample)).or_default() += 1;
+        }
+        let shortest_ns = shortest_block_ns(case);
         let (mut all, mut unobserved) = (BTreeMap::<u32, usize>::new(), 0.0);
         for (position, &sample) in frame.requests.iter().enumerate() {
-            *all.entry(octave(sample)).or_default() += 1;
-            if followed
-                .get(&octave(sample))
-                .is_none_or(|&n| n < FOLLOWED_LEAST)
-            {
-                unobserved += frame.excess_of_ns(case.record, position) as f64;
+            let may_be_followed = 2 * case.sample(sample).latency_ns() <= shortest_ns;
+            match spoken_for_by(octave(sample), &followed, &own, may_be_followed) {
+                Some(octave) => *all.entry(octave).or_default() += 1,
+                None => unobserved += frame.excess_of_ns(case.record, position) as f64,
             }
         }
         let weigh = |path: &Path| {
@@ -174,6 +179,32 @@ impl EndpointAttribution {
             (frame.unobserved, State::Unknown(reason)),
         )
     }
+}
+
+/// The octave of latencies whose followed requests speak for the requests of one: it is that one, or the one below, if none could be
+/// followed by bad luck (they lie in stretches that were left untraced), and those there are as many as they are.
+fn spoken_for_by(
+    octave: u32,
+    followed: &BTreeMap<u32, usize>,
+    own: &BTreeMap<u32, usize>,
+    may_be_followed: bool,
+) -> Option<u32> {
+    let of = |counts: &BTreeMap<u32, usize>, octave: u32| counts.get(&octave).copied().unwrap_or(0);
+    if of(followed, octave) >= FOLLOWED_LEAST {
+        return Some(octave);
+    }
+    let below = octave.checked_sub(1).filter(|_| may_be_followed)?;
+    (of(followed, below) >= FOLLOWED_LEAST.max(of(own, octave))).then_some(below)
+}
+
+/// How long the shortest stretch is that was traced without a break.
+fn shortest_block_ns(case: &Case<'_>) -> u64 {
+    let blocks = case.inside().map_or(&[][..], |inside| &inside.index.blocks);
+    blocks
+        .iter()
+        .map(|block| block.span.len_ns())
+        .min()
+        .unwrap_or(0)
 }
 
 /// Paths from the client's own record: phases, and in the server nothing but that it is not known.
@@ -401,4 +432,26 @@ fn overlay(slices: &mut Vec<Slice>, spans: &[Span], change: impl Fn(&Slice) -> O
         }
     }
     *slices = out;
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn those_of_half_the_length_speak_for_requests_that_were_left_out_by_bad_luck() {
+        let followed = BTreeMap::from([(25, 5), (26, 1)]);
+        let own = BTreeMap::from([(25, 6), (26, 5), (27, 1)]);
+        let by = |octave, may| spoken_for_by(octave, &followed, &own, may);
+        assert_eq!(by(25, false), Some(25));
+        assert_eq!(by(26, true), Some(25));
+        assert_eq!(by(26, false), None, "too long to be followed");
+        assert_eq!(by(27, true), None, "too few are followed there");
+        let many = BTreeMap::from([(26, 9)]);
+        assert_eq!(
+            spoken_for_by(26, &followed, &many, true),
+            None,
+            "more than speak for them"
+        );
+    }
 }

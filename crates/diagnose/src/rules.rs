@@ -76,6 +76,13 @@ static RULES: &[Rule] = &[
         remedy: "raise the limit, or shorten what holds a permit",
     },
     Rule {
+        cause: name::CONNECTION_LIMIT,
+        matches: |s| s.state == State::Queued(StationPlace::Served),
+        least_ns: MILLISECOND,
+        floor_least_ns: FLOOR_LEAST_NS,
+        remedy: "raise the number of connections that it serves at a time, or shorten what holds them",
+    },
+    Rule {
         cause: name::WORKERS_HELD_IDLE,
         matches: |s| s.state == State::Queued(StationPlace::HeldIdle),
         least_ns: MILLISECOND,
@@ -195,6 +202,8 @@ pub(crate) fn or(case: &Case<'_>, endpoint: &EndpointCase, cause: &str) -> Vec<S
     let name = |place: StationPlace| match place {
         StationPlace::Connections => Some(name::CONNECTION_POOL_EXHAUSTION),
         StationPlace::Permits => Some(name::CONCURRENCY_LIMIT),
+        StationPlace::Served => Some(name::CONNECTION_LIMIT),
+        StationPlace::Workers => Some(name::WORKER_POOL_EXHAUSTION),
         _ => None,
     };
     let attribution = endpoint.attribution(case);
@@ -234,6 +243,9 @@ fn is_one_that_may_be_a_loop(case: &Case<'_>, attribution: &EndpointAttribution)
 fn or_words(other: &str) -> String {
     match other {
         name::CONCURRENCY_LIMIT => format!("; or it is {other}, of one place"),
+        name::WORKER_POOL_EXHAUSTION => {
+            format!("; or it is {other}: each connection has a thread of its own")
+        }
         name::CACHE_STAMPEDE => format!(
             "; or it is {other}: those that wait are answered with what the one before them has fetched"
         ),

@@ -20,7 +20,7 @@ use super::overlay;
 use crate::case::Case;
 use crate::throttling::throttled_spans;
 use crate::trace::calls::{Calls, during, settled};
-use crate::trace::index::Runner;
+use crate::trace::index::{Off, Runner, Why};
 use crate::trace::inside::{Inside, Walked};
 use crate::trace::kernel_io::Io;
 use crate::trace::locks::{Proof, held};
@@ -485,6 +485,9 @@ impl<'c, 'r> Classifier<'c, 'r> {
                 of(State::Paused, Holder::Background)
             }
             LeafKind::Ready(runner) => self.ready(leaf, runner),
+            LeafKind::Sleep if piece.segment == Phase::Unread && self.is_first_met(leaf, piece) => {
+                of(State::Unknown(Reason::NotTaken), Holder::Unknown)
+            }
             LeafKind::Sleep | LeafKind::RuntimeTimer => of(State::Sleep, this),
             LeafKind::Lock => match facts.waits {
                 Some(Waits::Lock) => of(State::Lock, Holder::Unknown),
@@ -499,8 +502,27 @@ impl<'c, 'r> Classifier<'c, 'r> {
             LeafKind::Unknown(Blank::NoWaker) => {
                 of(State::Unknown(Reason::NoWaker), Holder::Unknown)
             }
+            LeafKind::Unknown(Blank::NotBegun) => {
+                of(State::Unknown(Reason::NotTaken), Holder::Unknown)
+            }
             LeafKind::Unknown(_) => of(State::Unknown(Reason::NotSeen), Holder::Unknown),
         }
+    }
+
+    /// Whether a thread is met for the first time when it goes on after a wait of which nothing is known: it may as well have begun
+    /// then.
+    fn is_first_met(&self, leaf: &Leaf, piece: &Piece) -> bool {
+        let index = &self.inside.index;
+        let known = |off: &&Off| off.why != Why::Unknown;
+        leaf.call.is_none()
+            && leaf.stack == NO_STACK
+            && index
+                .offs(leaf.tid, 0, piece.end)
+                .iter()
+                .filter(known)
+                .count()
+                <= 1
+            && index.last_mark(leaf.tid, piece.end).is_none()
     }
 
     /// A wait for data, or until data is taken.

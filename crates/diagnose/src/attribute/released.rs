@@ -31,7 +31,7 @@ const WAITS_LEAST: usize = 20;
 const ENDS_LEAST: f64 = 0.5;
 /// … and so many times as many waits as end with a reply by chance. With twice as many, replies of a server that is asked a hundred times
 /// a second seem to end waits; three times leaves a margin for their scatter.
-const OVER_CHANCE: f64 = 3.0;
+pub(super) const OVER_CHANCE: f64 = 3.0;
 /// How much earlier it is looked whether a reply was read, to see how often one is by chance.
 const EARLIER_NS: [u64; 3] = [5 * MILLISECOND, 7 * MILLISECOND, 9 * MILLISECOND];
 /// What a request waits beyond the reply for so long may be a reply to a call of its own, which takes some tenths of a millisecond
@@ -77,9 +77,14 @@ impl Habit {
 
     /// Whether many do, most of them, and more than would by chance.
     pub(super) fn is_one(&self) -> bool {
-        self.ended >= WAITS_LEAST
+        self.is_one_of(WAITS_LEAST, OVER_CHANCE)
+    }
+
+    /// The same, where so many are enough, and so many times as many as by chance.
+    pub(super) fn is_one_of(&self, least: usize, over_chance: f64) -> bool {
+        self.ended >= least
             && self.ended_ns as f64 >= ENDS_LEAST * self.all_ns as f64
-            && self.ended as f64 >= OVER_CHANCE * self.by_chance
+            && self.ended as f64 >= over_chance * self.by_chance
     }
 }
 
@@ -206,14 +211,29 @@ pub(super) fn is_open(slice: &Slice) -> bool {
         )
 }
 
+/// Whether the loop of a request is busy with something else.
+pub(super) fn is_behind_others(slice: &Slice) -> bool {
+    slice.phase == Phase::Service && slice.state == State::Queued(Place::EventLoop)
+}
+
 /// The waits of a request of which nothing is known.
 pub(super) fn open(path: &Path) -> Vec<(u64, u64)> {
     let mut all: Vec<(u64, u64)> = Vec::new();
-    for slice in path.slices.iter().filter(|slice| is_open(slice)) {
+    let mut between_ns = 0;
+    for slice in &path.slices {
+        // While its loop is busy with another one the request goes on waiting, however long that is.
+        if is_behind_others(slice) {
+            continue;
+        }
+        if !is_open(slice) {
+            between_ns += slice.len_ns();
+            continue;
+        }
         match all.last_mut() {
-            Some(last) if slice.begin - last.1 <= BREAK_NS => last.1 = slice.end,
+            Some(last) if between_ns <= BREAK_NS => last.1 = slice.end,
             _ => all.push((slice.begin, slice.end)),
         }
+        between_ns = 0;
     }
     all.retain(|span| span.1 - span.0 >= WAIT_LEAST_NS);
     all
@@ -287,6 +307,24 @@ mod tests {
         };
         assert_eq!(open(&path), [(MS, 40 * MS)]);
         assert!(is_last(&path, 40 * MS));
+    }
+
+    #[test]
+    fn a_loop_that_is_busy_with_others_does_not_end_a_wait() {
+        let waits = State::Unknown(Reason::LoopWaits);
+        let path = |between: State| Path {
+            sample: 0,
+            slow: true,
+            weight: 1.0,
+            slices: vec![
+                slice(0, 20 * MS, waits),
+                slice(20 * MS, 25 * MS, between),
+                slice(25 * MS, 40 * MS, waits),
+            ],
+        };
+        assert_eq!(open(&path(State::Queued(Place::EventLoop))), [(0, 40 * MS)]);
+        let apart = [(0, 20 * MS), (25 * MS, 40 * MS)];
+        assert_eq!(open(&path(State::OnCpu)), apart);
     }
 
     #[test]

@@ -161,6 +161,12 @@ impl Station {
         }
     }
 
+    /// Whether those that are to hold a thread of a pool wait for one themselves for most of the time: then they hold something else.
+    fn keeps_itself_waiting(&self) -> bool {
+        let all: u64 = self.doing.0.values().sum();
+        2 * self.doing.ns(State::Queued(Place::Executor)) > all
+    }
+
     /// From when to when a request waits for a place.
     fn waits(&self, case: &Case<'_>, path: &Path) -> Option<(u64, u64)> {
         let place = self.by_sample.get(&path.sample)?;
@@ -187,15 +193,8 @@ impl Station {
             replies: before || workers.is_some(),
         };
         let mut seen = Seen::of((case, endpoint), &self, paths, is_open);
-        let mut is_pool = true;
-        if let Some(pool) = seen.pool(actors) {
-            // Of a pool that has more threads than places, some are free: these are not what requests wait for.
-            is_pool = self
-                .pools
-                .get(&pool)
-                .is_none_or(|&threads| threads <= plausible.1);
-        }
-        if !is_pool {
+        let free = self.free_pool((case, inside), &waits, seen.pool(actors));
+        if free.is_some() {
             seen.places.remove(&Place::Executor);
         }
         if seen.all_ns == 0 || (seen.open_ns as f64) < OPEN_LEAST * seen.all_ns as f64 {
@@ -203,17 +202,19 @@ impl Station {
         }
         if let Some(place) = seen.place() {
             self.place = place;
+        } else if seen.is_untaken() {
+            // A thread for each connection, and so many threads, are the same limit.
+            let has_threads = paths
+                .iter()
+                .any(|path| path.slices.iter().any(is_not_begun));
+            (self.place, self.or) = (Place::Served, has_threads.then_some(Place::Workers));
         } else if let Some((process, count)) = workers {
             (self.place, self.peer, self.fit.places) = (Place::Workers, process, count);
         } else if let Some(inside) = inside {
             self.tell_kind(case, inside, &waits);
         }
         let (activity, actor) = self.doing.most(actors, &self.peer);
-        if self.place == Place::Workers {
-            let own = &mut actors[actor as usize];
-            own.process = std::mem::take(&mut own.peer);
-            own.thread.clear();
-        }
+        self.name_holder(inside, &mut actors[actor as usize]);
         let basis = if inside.is_some() {
             Basis::Traced
         } else {
@@ -221,7 +222,7 @@ impl Station {
         };
         let queued = |slice: &Slice| {
             let known = matches!(slice.state, State::Queued(place) if is_kind(place))
-                && (is_pool || slice.state != State::Queued(Place::Executor));
+                && (free.is_none() || slice.state != State::Queued(Place::Executor));
             (is_open.holds(slice) && !known).then_some(Slice {
                 state: State::Queued(self.place),
                 holder: Holder::AnotherRequest,
@@ -237,7 +238,51 @@ impl Station {
                 overlay(&mut path.slices, &[Span::new(at(begin), at(end))], queued);
             }
         }
+        if let Some(pool) = free.filter(|pool| !self.has_more_threads(pool)) {
+            forget_pool(&pool, paths, actors);
+        }
         Some(self)
+    }
+
+    /// Whether there are more threads in a pool than places.
+    fn has_more_threads(&self, pool: &(String, String)) -> bool {
+        let threads = self.pools.get(pool);
+        threads.is_some_and(|&threads| threads > self.fit.plausible.1)
+    }
+
+    /// The pool that requests seem to wait for, if it has threads that are free: these are not what they wait for then. It has more
+    /// threads than there are places, or all of them mostly rest while those that are to hold them wait for one.
+    fn free_pool(
+        &mut self,
+        (case, inside): (&Case<'_>, Option<&Inside<'_>>),
+        waits: &[(u64, u64)],
+        pool: Option<(String, String)>,
+    ) -> Option<(String, String)> {
+        let pool = pool?;
+        if self.has_more_threads(&pool) {
+            return Some(pool);
+        }
+        let rests = self.keeps_itself_waiting()
+            && Work::of(case, inside?, waits, self.fit.plausible.0).is_at_rest(&pool);
+        rests.then(|| {
+            self.doing.forget(State::Queued(Place::Executor));
+            pool
+        })
+    }
+
+    /// Whose places they are, where that is a program and no thread of it.
+    fn name_holder(&self, inside: Option<&Inside<'_>>, actor: &mut Actor) {
+        match self.place {
+            Place::Workers => actor.process = std::mem::take(&mut actor.peer),
+            Place::Served => {
+                let serving = inside.zip(self.serving.first());
+                actor.process = serving.map_or_else(String::new, |(inside, tid)| {
+                    inside.process_name(*tid).to_owned()
+                });
+            }
+            _ => return,
+        }
+        actor.thread.clear();
     }
 
     /// What its places are, where no slice says so, from what there are as many of.
@@ -260,6 +305,26 @@ impl Station {
         } else if pool.connections > 1 {
             self.or = Some(Place::Connections);
             self.by_pattern = pool.is_unknown;
+        }
+    }
+}
+
+/// Whether the thread that takes a connection up has not begun.
+fn is_not_begun(slice: &Slice) -> bool {
+    slice.state == State::Unknown(Reason::NotTaken)
+}
+
+/// Leaves open what requests wait for that seem to wait for a thread of a pool which rests, unless that one computes.
+fn forget_pool((process, thread): &(String, String), paths: &mut [Path], actors: &[Actor]) {
+    for slice in paths.iter_mut().flat_map(|path| &mut path.slices) {
+        let actor = &actors[slice.actor as usize];
+        let computes = matches!(slice.activity, State::OnCpu | State::Runnable(_));
+        let is_its = actor.process == *process && actor.thread == *thread;
+        if is_its && !computes && slice.state == State::Queued(Place::Executor) {
+            slice.state = State::Unknown(Reason::LoopWaits);
+            slice.activity = slice.state;
+            slice.holder = Holder::Unknown;
+            slice.basis = Basis::Unknown;
         }
     }
 }
@@ -305,6 +370,8 @@ struct Seen {
     /// All of it, of slow requests, and that which leaves it open.
     all_ns: u64,
     open_ns: u64,
+    /// That in which the connection is a new one, and nothing is read from it.
+    untaken_ns: u64,
     /// Kinds of places that are known already.
     places: BTreeMap<Place, u64>,
     /// Time in which requests wait for a thread that they are handed to, by actor.
@@ -324,11 +391,15 @@ impl Seen {
                 continue;
             };
             let server = |slice: &&Slice| slice.phase != Phase::Queued;
+            let is_new = case.sample(path.sample).index_on_connection() == 0;
             for slice in path.slices.iter().filter(server) {
                 let within = slice.end.min(end).saturating_sub(slice.begin.max(begin));
                 seen.all_ns = seen.all_ns.saturating_add(within);
                 let open = if is_open.holds(slice) { within } else { 0 };
                 seen.open_ns = seen.open_ns.saturating_add(open);
+                if is_new && slice.phase == Phase::Unread {
+                    seen.untaken_ns = seen.untaken_ns.saturating_add(open);
+                }
                 if let State::Queued(place) = slice.state {
                     let own = seen.places.entry(place).or_default();
                     *own = own.saturating_add(within);
@@ -340,6 +411,11 @@ impl Seen {
             }
         }
         seen
+    }
+
+    /// Whether most of the waiting is for the server to take new connections up: it serves so many, and no more.
+    const fn is_untaken(&self) -> bool {
+        2 * self.untaken_ns > self.open_ns
     }
 
     /// The process and name of the threads that requests wait for most which they are handed to.
@@ -396,6 +472,17 @@ impl Doing {
     pub(super) fn add(&mut self, slice: &Slice) {
         let own = self.0.entry((slice.state, slice.actor)).or_default();
         *own = own.saturating_add(slice.len_ns());
+    }
+
+    /// For how long they do something.
+    fn ns(&self, state: State) -> u64 {
+        let own = self.0.iter().filter(|((of, _), _)| *of == state);
+        own.map(|(_, ns)| ns).sum()
+    }
+
+    /// Leaves out what was found to be something else.
+    fn forget(&mut self, state: State) {
+        self.0.retain(|(of, _), _| *of != state);
     }
 
     /// What they do for most of the time, and the actor for it.

@@ -256,6 +256,12 @@ impl<'a> Index<'a> {
         marks.get(behind.checked_sub(1)?).copied()
     }
 
+    /// Whether a thread was not met before an instant.
+    pub(crate) fn is_new(&self, tid: u32, at: u64) -> bool {
+        let mut before = self.offs(tid, 0, at).iter();
+        before.all(|off| off.why == Why::Unknown) && self.last_mark(tid, at).is_none()
+    }
+
     /// Where a thread was found running from `begin` to `end`.
     pub fn samples(&self, tid: u32, begin: u64, end: u64) -> &[(u64, u32)] {
         let samples = self.life(tid).map_or(&[][..], |life| &life.samples);

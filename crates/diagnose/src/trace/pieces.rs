@@ -92,6 +92,8 @@ pub enum Blank {
     NoWaker,
     /// It had ended.
     Gone,
+    /// It had not begun: it is the one that takes the connection up.
+    NotBegun,
     /// More threads wait for each other than are followed.
     TooDeep,
     /// An event loop waits, and for what cannot be told.
@@ -121,6 +123,7 @@ impl LeafKind {
             Self::Unknown(Blank::NotSeen) => "what the thread did was not recorded",
             Self::Unknown(Blank::NoWaker) => "who ended the wait was not recorded",
             Self::Unknown(Blank::Gone) => "the thread had ended",
+            Self::Unknown(Blank::NotBegun) => "no thread had taken the connection up",
             Self::Unknown(Blank::TooDeep) => "more threads wait for each other than are followed",
             Self::Unknown(Blank::Loop) => "an event loop waits, and for what cannot be told",
             _ => return None,

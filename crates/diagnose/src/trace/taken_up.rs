@@ -74,11 +74,7 @@ fn followed<'b>(
 /// Whether a thread was not there yet, or waited until another one gave it something to do.
 fn is_free(inside: &Inside<'_>, tid: u32, begin: u64, end: u64) -> bool {
     let index = &inside.index;
-    let is_new = index.last_mark(tid, begin).is_none()
-        && index
-            .offs(tid, 0, begin)
-            .iter()
-            .all(|off| off.why == Why::Unknown);
+    let is_new = index.is_new(tid, begin);
     let slices = index.slices(tid, begin, end).into_iter();
     let busy = slices.filter(|slice| match slice.state {
         State::Unknown => !is_new,

@@ -295,6 +295,10 @@ impl<'a> Walker<'a> {
                     way.push(from, to, chain, ready);
                 }
             }
+            State::Gone | State::Unknown if self.has_not_begun(tid, &slice, way) => {
+                let kind = LeafKind::Unknown(Blank::NotBegun);
+                way.push(begin, end, chain, leaf(kind, NO_STACK));
+            }
             State::Gone => {
                 let kind = LeafKind::Unknown(Blank::Gone);
                 way.push(begin, end, chain, leaf(kind, NO_STACK));
@@ -304,6 +308,14 @@ impl<'a> Walker<'a> {
                 way.push(begin, end, chain, leaf(kind, NO_STACK));
             }
         }
+    }
+
+    /// Whether the thread that reads a request had not begun then: it was not met before, or another one of the same number had
+    /// ended.
+    fn has_not_begun(&self, tid: u32, slice: &Slice<'_>, way: &Way<'_>) -> bool {
+        way.segment == Phase::Unread
+            && tid == way.reader
+            && (slice.state == State::Gone || self.index.is_new(tid, slice.begin))
     }
 
     /// The port of an end of a connection.

@@ -7,6 +7,7 @@ use std::net::SocketAddr;
 use slowpath_attribution::Place;
 use slowpath_core::trace::{Call, NO_STACK, Runtime, is_unix};
 
+use crate::attribute::classify::without_digits;
 use crate::case::Case;
 use crate::trace::calls::Asked;
 use crate::trace::index::{State as Doing, TrafficKind};
@@ -117,6 +118,29 @@ impl<'a, 'r> Work<'a, 'r> {
         is_busy.then_some(rest)
     }
 
+    /// Whether all threads of a pool, by process and name, mostly wait while requests do where they wait when there is least to do:
+    /// they have no job. Not every wait has a stack.
+    pub(super) fn is_at_rest(&self, pool: &(String, String)) -> bool {
+        let inside = self.inside;
+        let mut own = inside.index.tids().filter(|&tid| {
+            inside.process_name(tid) == pool.0 && without_digits(&inside.thread_name(tid)) == pool.1
+        });
+        own.all(|tid| {
+            let at = |&at: &u64| Stands::at(inside, tid, at).without_stack();
+            let rest = most(self.quiet.iter().map(at));
+            let Some((rest @ Stands::Blocked(..), _)) = rest else {
+                return false;
+            };
+            let known = self
+                .waits
+                .iter()
+                .map(at)
+                .filter(|&stands| stands != Stands::Nowhere);
+            let (idle, others): (Vec<Stands>, Vec<Stands>) = known.partition(|&s| s == rest);
+            idle.len() > others.len()
+        })
+    }
+
     /// What the only thread is that reads and answers requests, if it is what they wait for.
     pub(super) fn only_server(&self, serving: &BTreeSet<u32>) -> Option<Place> {
         let only = serving.first().filter(|_| serving.len() == 1)?;
@@ -164,6 +188,13 @@ enum Stands {
 }
 
 impl Stands {
+    const fn without_stack(self) -> Self {
+        match self {
+            Self::Blocked(call, about, _) => Self::Blocked(call, about, NO_STACK),
+            other => other,
+        }
+    }
+
     fn at(inside: &Inside<'_>, tid: u32, at: u64) -> Self {
         let slices = inside.index.slices(tid, at, at.saturating_add(1));
         slices
