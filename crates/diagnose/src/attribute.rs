@@ -4,6 +4,7 @@
 mod classify;
 mod ended;
 mod executor;
+mod goroutines;
 mod lost;
 mod released;
 mod station;
@@ -70,6 +71,7 @@ impl EndpointAttribution {
                     station.note_holders(case, inside, &mut classifier);
                 }
                 let mut actors = classifier.into_actors();
+                goroutines::lay_over(inside, walked, &mut paths, &mut actors);
                 lay_unanswered_over(inside, walked, &mut paths, &mut actors);
                 lay_retries_over((case, endpoint), inside, &mut paths, &mut actors);
                 lay_held_responses_over(case, endpoint, &mut paths);

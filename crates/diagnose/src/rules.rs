@@ -403,6 +403,8 @@ fn claims(attribution: &EndpointAttribution, rule: &Rule) -> Vec<Claim> {
     // That another request has what is waited for is no kind of place: how many there are shows that.
     let station = attribution.station.as_ref().map(|station| station.place);
     let is_found = |slice: &Slice| match slice.state {
+        // Of a runtime that was read it is known what is waited for.
+        _ if slice.basis == Basis::Sampled => true,
         State::Queued(place @ (StationPlace::Permits | StationPlace::One)) => {
             station == Some(place)
         }

@@ -222,6 +222,8 @@ impl Station {
         let queued = |slice: &Slice| {
             let known = matches!(slice.state, State::Queued(place) if is_kind(place))
                 && (is_pool || slice.state != State::Queued(Place::Executor));
+            // Of a runtime that was read it is known who has the place.
+            let known = known || slice.basis == Basis::Sampled;
             (is_open.holds(slice) && !known).then_some(Slice {
                 state: State::Queued(self.place),
                 holder: Holder::AnotherRequest,
