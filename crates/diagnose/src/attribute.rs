@@ -78,7 +78,13 @@ impl EndpointAttribution {
                 lost::lay_over((case, inside), walked, &mut paths);
                 (paths, actors, ended)
             }
-            None => (untraced(case, endpoint), vec![Actor::default()], None),
+            None => {
+                let (mut paths, mut actors) = (untraced(case, endpoint), vec![Actor::default()]);
+                if let Some(inside) = case.inside().filter(|_| case.target_hidden().is_none()) {
+                    goroutines::lay_over_untraced((case, inside), &mut paths, &mut actors);
+                }
+                (paths, actors, None)
+            }
         };
         let station =
             station.and_then(|station| station.lay_over((case, endpoint), &mut paths, &mut actors));

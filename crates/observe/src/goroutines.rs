@@ -8,6 +8,7 @@
 //! It looks in the slots in which the kernel is traced as well, so that what both cost is seen within the run.
 
 mod course;
+mod debug_info;
 mod header;
 mod layout;
 mod memory;

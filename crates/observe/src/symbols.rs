@@ -32,6 +32,7 @@ pub use go_table::GoTable;
 pub use perf_map::PerfMap;
 pub use runtime::runtime;
 
+pub(crate) use elf::{Bytes as SectionBytes, section};
 pub(crate) use modules::open_regular;
 use modules::{MOST_MODULES as MOST_FILES, Modules};
 use numbered::Numbered;

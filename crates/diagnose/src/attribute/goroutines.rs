@@ -17,6 +17,7 @@ use slowpath_core::trace::{Does, NO_SOCKET, Stay};
 use self::index::{Index, Task};
 use self::stands::Door;
 use super::overlay;
+use crate::case::Case;
 use crate::trace::inside::{Inside, Walked};
 
 /// What was found at a look holds for so long before and after it, unless another look says otherwise: looks are 10 ms apart, and some
@@ -56,6 +57,10 @@ impl Found {
     const fn is_known(&self) -> bool {
         !matches!(self.state, State::Unknown(_))
     }
+
+    const fn computes(&self) -> bool {
+        matches!(self.state, State::OnCpu | State::Runnable(_))
+    }
 }
 
 /// What goroutines were found doing, to be asked for requests.
@@ -75,78 +80,146 @@ pub(super) fn lay_over(
         return;
     };
     let all = Goroutines { inside, index };
-    let mut known: BTreeMap<(u32, String, u32), u32> = BTreeMap::new();
+    let mut known = BTreeMap::new();
     for (path, walked) in paths.iter_mut().zip(walked) {
-        let cells = all.cells(path, walked);
-        for (span, found) in cells {
-            let process = walked.joined.reader;
-            let who = (found.stack, found.peer.clone(), process);
-            let actor = *known.entry(who).or_insert_with(|| {
-                actors.push(all.actor(&found, process));
-                actors.len() as u32 - 1
-            });
-            let span = Span::new(Nanos::new(span.0), Nanos::new(span.1));
-            overlay(&mut path.slices, &[span], |slice| {
-                is_open(slice).then_some(Slice {
-                    state: found.state,
-                    holder: found.holder,
-                    activity: found.activity,
-                    actor,
-                    basis: Basis::Sampled,
-                    ..*slice
-                })
-            });
+        let service = walked.joined.part(Phase::Service);
+        let server = all.index.server(walked.joined.socket, service);
+        if let Some(server) = server {
+            all.lay(path, server, service, (actors, &mut known));
         }
     }
 }
 
+/// The same where requests were not followed, for what threads read was not recorded: a request has the client's port.
+pub(super) fn lay_over_untraced(
+    (case, inside): (&Case<'_>, &Inside<'_>),
+    paths: &mut [Path],
+    actors: &mut Vec<Actor>,
+) {
+    let Some(index) = Index::of(inside) else {
+        return;
+    };
+    let all = Goroutines { inside, index };
+    let mut known = BTreeMap::new();
+    for path in paths {
+        let sample = case.sample(path.sample);
+        let (Some(sent), true) = (sample.sent(), sample.local_port() != 0) else {
+            continue;
+        };
+        let end = sample.first_byte().unwrap_or(sample.done());
+        let service = (sent.get(), end.get());
+        let ends = inside.index.sockets.with_remote_port(sample.local_port());
+        let mut servers = ends.iter().filter_map(|end| all.index.server(*end, service));
+        if let Some(server) = servers.next() {
+            all.lay(path, server, service, (actors, &mut known));
+        }
+    }
+}
+
+/// The positions of actors, by where they stand, whom they ask, and their process.
+type Known = BTreeMap<(u32, String, u32), u32>;
+
 /// Whether a slice is a wait in user space of which nothing is known.
 fn is_open(slice: &Slice) -> bool {
-    slice.phase == Phase::Service && slice.state == State::Unknown(Reason::Parked)
+    let unknown = matches!(slice.state, State::Unknown(Reason::Parked | Reason::NotTraced));
+    slice.phase == Phase::Service && unknown
+}
+
+/// Whether a slice is what a thread was seen doing, which is not the request's doing where its goroutine was parked meanwhile: a
+/// thread runs other goroutines then, is woken by their timers, and reads replies to their questions.
+fn is_doubtful(slice: &Slice) -> bool {
+    let of_thread = matches!(
+        slice.state,
+        State::OnCpu | State::Runnable(_) | State::Sleep | State::Reply | State::Unknown(_)
+    );
+    slice.phase == Phase::Service && slice.basis != Basis::Sampled && of_thread
+}
+
+/// What a request waited for around a look.
+struct Cell {
+    /// From when to when it is taken to be so.
+    span: (u64, u64),
+    /// From when to when the goroutine was parked for certain.
+    sure: Option<(u64, u64)>,
+    found: Found,
 }
 
 impl Goroutines<'_, '_> {
-    /// What a request waited for, as far as it was found, from when to when.
-    fn cells(&self, path: &Path, walked: &Walked) -> Vec<((u64, u64), Found)> {
-        let pid = self.inside.trace().process_of(walked.joined.reader);
-        let service = walked.joined.part(Phase::Service);
-        let server = self.index.server(walked.joined.socket, service);
-        let (Some(pid), Some(server)) = (pid.map(|p| p.pid), server) else {
-            return Vec::new();
-        };
+    /// Lays over a request what its goroutine waited for.
+    fn lay(
+        &self,
+        path: &mut Path,
+        server: Task,
+        service: (u64, u64),
+        (actors, known): (&mut Vec<Actor>, &mut Known),
+    ) {
+        let as_span = |(begin, end)| Span::new(Nanos::new(begin), Nanos::new(end));
+        for Cell { span, sure, found } in self.cells(server, service) {
+            let who = (found.stack, found.peer.clone(), server.0);
+            let actor = *known.entry(who).or_insert_with(|| {
+                actors.push(self.actor(&found, server.0));
+                actors.len() as u32 - 1
+            });
+            let laid = |slice: &Slice| Slice {
+                state: found.state,
+                holder: found.holder,
+                activity: found.activity,
+                actor,
+                basis: Basis::Sampled,
+                ..*slice
+            };
+            overlay(&mut path.slices, &[as_span(span)], |slice| {
+                is_open(slice).then(|| laid(slice))
+            });
+            if let Some(sure) = sure.filter(|_| !found.computes()) {
+                overlay(&mut path.slices, &[as_span(sure)], |slice| {
+                    (is_doubtful(slice) && slice.state != found.state).then(|| laid(slice))
+                });
+            }
+        }
+    }
+
+    /// What a request waited for that a goroutine serves, as far as it was found, from when to when.
+    fn cells(&self, server: Task, service: (u64, u64)) -> Vec<Cell> {
+        // What was found before and behind it may have been for another request of the connection.
+        let looks = self.index.looks(server.0, service);
         let mut cells = Vec::new();
-        for slice in path.slices.iter().filter(|slice| is_open(slice)) {
-            let around = (
-                slice.begin.saturating_sub(HOLDS_NS),
-                slice.end.saturating_add(HOLDS_NS),
-            );
-            let looks = self.index.looks(pid, around);
-            for (place, &at) in looks.iter().enumerate() {
-                let before = place.checked_sub(1).map(|before| looks[before]);
-                let next = looks.get(place + 1);
-                let begin = before.map_or(at - HOLDS_NS.min(at), |before| before.midpoint(at));
-                let end = next.map_or(at + HOLDS_NS, |next| at.midpoint(*next));
-                let (begin, end) = (begin.max(slice.begin), end.min(slice.end));
-                if begin >= end {
-                    continue;
-                }
-                if let Some(found) = self.of_request(server, at).filter(Found::is_known) {
-                    cells.push(((begin, end), found));
-                }
+        for (place, &at) in looks.iter().enumerate() {
+            let before = place.checked_sub(1).map(|before| looks[before]);
+            let next = looks.get(place + 1);
+            let begin = before.map_or(0, |before| before.midpoint(at));
+            let begin = begin.max(at.saturating_sub(HOLDS_NS)).max(service.0);
+            let end = next.map_or(u64::MAX, |next| at.midpoint(*next));
+            let end = end.min(at.saturating_add(HOLDS_NS)).min(service.1);
+            if begin >= end {
+                continue;
+            }
+            let Some((stay, found)) = self.of_request(server, at) else {
+                continue;
+            };
+            if found.is_known() {
+                let (first, last) = (stay.first.get().max(begin), stay.last.get().min(end));
+                cells.push(Cell {
+                    span: (begin, end),
+                    sure: (first < last && stay.does.is_parked()).then_some((first, last)),
+                    found,
+                });
             }
         }
         cells
     }
 
     /// What the request waited for that a goroutine serves, at a look.
-    fn of_request(&self, server: Task, at: u64) -> Option<Found> {
+    fn of_request(&self, server: Task, at: u64) -> Option<(&Stay, Found)> {
         let stay = self.index.task_at(server, at)?;
         // A goroutine that reads the connection meanwhile has handed the request on.
         let reads = stay.does == Does::Data && self.is_clients(stay);
-        if reads || self.index.facts(stay.stack).door == Some(Door::Children) {
-            return self.of_child(server, at, 0);
-        }
-        self.found(stay, at, 0)
+        let found = if reads {
+            self.of_child(server, at, 0)
+        } else {
+            self.found(stay, at, 0)
+        };
+        Some((stay, found?))
     }
 
     /// What the only goroutine waits for that another one has started, or what all of them do.
@@ -345,9 +418,12 @@ impl Goroutines<'_, '_> {
     }
 
     /// The one that has what is waited for, in words.
-    fn actor(&self, found: &Found, thread: u32) -> Actor {
+    fn actor(&self, found: &Found, pid: u32) -> Actor {
+        let processes = &self.index.trace.processes;
+        let place = processes.binary_search_by_key(&pid, |process| process.pid);
+        let process = place.map_or_else(|_| String::new(), |at| processes[at].executable.clone());
         Actor {
-            process: self.inside.process_name(thread).to_owned(),
+            process,
             thread: String::new(),
             peer: found.peer.clone(),
             stack: self.words(found.stack),

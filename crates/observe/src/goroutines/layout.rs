@@ -2,6 +2,8 @@
 
 use slowpath_core::trace::Does;
 
+use super::debug_info::Structures;
+
 /// Offsets in bytes, for a 64-bit machine.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Layout {
@@ -75,23 +77,26 @@ pub(super) struct Poll {
 }
 
 impl G {
-    /// So much of it is read.
-    pub(super) const fn bytes(&self) -> usize {
-        // It is the last of the fields in all versions.
-        self.waiting + 8
+    /// So much of it is read: to the end of the field that lies last.
+    pub(super) fn bytes(&self) -> usize {
+        let all = [self.bp, self.call_sp + 8, self.id, self.parent, self.waiting];
+        let last = all.into_iter().chain(self.call_bp).max().unwrap_or(0);
+        last.max(self.reason) + 8
     }
 }
 
 impl Sudog {
     /// So much of it is read.
-    pub(super) const fn bytes(&self) -> usize {
-        self.channel + 8
+    pub(super) fn bytes(&self) -> usize {
+        self.channel.max(self.link).max(self.elem) + 8
     }
 }
 
 impl Channel {
     /// So much of it is read.
-    pub(super) const BYTES: usize = 40;
+    pub(super) fn bytes(&self) -> usize {
+        self.element.max(self.timer.map_or(0, |timer| timer.at)) + 8
+    }
 }
 
 impl Poll {
@@ -149,6 +154,67 @@ impl Layout {
     }
 }
 
+impl Layout {
+    /// That of a program whose debug information has these structures, and whose runtime gives reasons to wait these words; `None` if
+    /// something is missing.
+    pub(super) fn in_words(all: &Structures, words: &[String]) -> Option<Self> {
+        let field = |of: &str, name: &str| all.get(of)?.field(name);
+        let sched = field("runtime.g", "sched")?;
+        // Two words where the collector sees one of them: the other one counts.
+        let second = |begin: usize, end: usize| begin + end.saturating_sub(begin + 8);
+        let elem = field("runtime.sudog", "elem")?;
+        let channel = field("runtime.sudog", "c")?;
+        let timer = field("runtime.hchan", "timer").zip(field("runtime.timer", "when"));
+        Some(Self {
+            g: G {
+                sp: sched + field("runtime.gobuf", "sp")?,
+                bp: sched + field("runtime.gobuf", "bp")?,
+                call_sp: field("runtime.g", "syscallsp")?,
+                call_bp: field("runtime.g", "syscallbp"),
+                status: field("runtime.g", "atomicstatus")?,
+                id: field("runtime.g", "goid")?,
+                reason: field("runtime.g", "waitreason")?,
+                parent: field("runtime.g", "parentGoid")?,
+                waiting: field("runtime.g", "waiting")?,
+            },
+            sudog: Sudog {
+                elem: second(elem, field("runtime.sudog", "acquiretime")?),
+                link: field("runtime.sudog", "waitlink")?,
+                channel: second(channel, all.get("runtime.sudog")?.bytes),
+            },
+            channel: Channel {
+                element: field("runtime.hchan", "elemsize")?,
+                timer: timer.map(|(at, when)| Timer { at, when }),
+            },
+            poll: Poll {
+                fd: field("runtime.pollDesc", "fd")?,
+                readers: field("runtime.pollDesc", "rg")?,
+            },
+            reasons: words.iter().map(|word| by_word(word)).collect(),
+        })
+    }
+}
+
+/// What a goroutine does that gives this reason to wait (`waitReasonStrings`).
+fn by_word(word: &str) -> Does {
+    match word {
+        "IO wait" => Does::Data,
+        "sleep" => Does::Sleep,
+        "semacquire" => Does::Semaphore,
+        "sync.Cond.Wait" => Does::Condition,
+        "chan send" => Does::Send,
+        "chan receive" => Does::Receive,
+        "select" => Does::Select,
+        _ if word.starts_with("sync.Mutex.") || word.starts_with("sync.RWMutex.") => Does::Lock,
+        _ if word.starts_with("sync.WaitGroup.") => Does::Group,
+        _ if word.starts_with("GC assist") || word.starts_with("garbage collection") => {
+            Does::Collects
+        }
+        "GC worker (active)" | "GC worker (idle)" => Does::Collects,
+        _ => Does::Waits,
+    }
+}
+
 /// What a goroutine does, by its reason to wait; the numbers are those of `runtime.waitReason`.
 fn reasons(minor: u32) -> Vec<Does> {
     use Does::{
@@ -188,6 +254,7 @@ pub(super) fn minor(version: &str) -> Option<u32> {
 
 #[cfg(test)]
 mod tests {
+    use super::super::debug_info::Structure;
     use super::*;
 
     #[test]
@@ -214,6 +281,30 @@ mod tests {
         assert_eq!(of(25), ([96, 104, 144, 152, 176, 272, 312], Some(120), 80));
         assert_eq!(of(26), ([96, 104, 144, 152, 176, 280, 320], Some(120), 96));
         assert_eq!((Layout::of(21), Layout::of(27)), (None, None));
+    }
+
+    #[test]
+    fn debug_information_tells_what_the_table_does() {
+        let structure = Structure::with;
+        let g = [
+            ("sched", 56), ("syscallsp", 104), ("syscallbp", 120), ("atomicstatus", 144),
+            ("goid", 152), ("waitreason", 176), ("parentGoid", 280), ("waiting", 320),
+        ];
+        let sudog = [("elem", 24), ("acquiretime", 40), ("waitlink", 72), ("c", 88)];
+        let mut all = Structures::from([
+            ("runtime.g", structure(456, &g)),
+            ("runtime.gobuf", structure(48, &[("sp", 0), ("pc", 8), ("bp", 40)])),
+            ("runtime.sudog", structure(104, &sudog)),
+            ("runtime.hchan", structure(112, &[("elemsize", 24), ("timer", 32)])),
+            ("runtime.timer", structure(96, &[("when", 24)])),
+            ("runtime.pollDesc", structure(296, &[("fd", 8), ("rg", 32)])),
+        ]);
+        let words = ["", "GC assist marking", "IO wait", "sync.RWMutex.RLock", "select"];
+        let told = Layout::in_words(&all, &words.map(str::to_owned)).unwrap();
+        let reasons = vec![Does::Waits, Does::Collects, Does::Data, Does::Lock, Does::Select];
+        assert_eq!(told, Layout { reasons, ..Layout::of(26).unwrap() });
+        all.remove("runtime.g");
+        assert_eq!(Layout::in_words(&all, &[]), None);
     }
 
     #[test]

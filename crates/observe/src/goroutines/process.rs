@@ -3,7 +3,7 @@
 //! The process runs on while it is read: what is read in one call may not fit what the next one reads. Each goroutine is
 //! therefore looked at again once its stack was read, and one that has moved on has no stack then.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 
 use rustix::io::Errno;
 use slowpath_core::Nanos;
@@ -24,6 +24,8 @@ const MOST_LOOKED_AT: usize = 2_000;
 const MOST_KNOWN: usize = 65_536;
 /// Stacks read in one look: with eight kilobytes each they are two megabytes.
 const MOST_STACKS: usize = 256;
+/// Stacks whose numbers are remembered: a server shows some hundreds.
+const MOST_CHAINS: usize = 16_384;
 /// So much of a stack is read: thirty functions take some six kilobytes.
 const STACK_BYTES: u64 = 8_192;
 /// The stack of a goroutine that seems to wait on is read again for so long: one that waits in the same function as before
@@ -52,17 +54,20 @@ pub(super) struct Process {
     all: Vec<u64>,
     /// By number.
     known: BTreeMap<u64, Known>,
+    /// The numbers of stacks that were met.
+    chains: HashMap<Box<[u64]>, u32>,
     /// Looks so far.
     turn: u64,
 }
 
 impl Process {
-    pub(super) const fn new(pid: u32, program: Program) -> Self {
+    pub(super) fn new(pid: u32, program: Program) -> Self {
         Self {
             pid,
             program,
             all: Vec::new(),
             known: BTreeMap::new(),
+            chains: HashMap::new(),
             turn: 0,
         }
     }
@@ -99,8 +104,7 @@ impl Process {
             let stack = read.get(place).map_or(NO_STACK, |bytes| {
                 let sp = header.at.sp;
                 let chain = Piece { sp, bytes }.frames(header.at.pc, header.at.bp);
-                let user = User::Chain(&chain);
-                symbolizer.add(self.pid, &RawStack { kernel: &[], user })
+                self.number(symbolizer, chain)
             });
             fresh.insert(header.id, (stack, queued[place]));
         }
@@ -179,6 +183,19 @@ impl Process {
             Header::parse(layout, at, bytes)
         };
         Ok(places.iter().enumerate().map(header).collect())
+    }
+
+    /// The number of a stack.
+    fn number(&mut self, symbolizer: &mut Symbolizer, chain: Vec<u64>) -> u32 {
+        if let Some(&known) = self.chains.get(&chain[..]) {
+            return known;
+        }
+        let user = User::Chain(&chain);
+        let number = symbolizer.add(self.pid, &RawStack { kernel: &[], user });
+        if self.chains.len() < MOST_CHAINS {
+            self.chains.insert(chain.into(), number);
+        }
+        number
     }
 
     /// Whether the stack of a goroutine is to be read.

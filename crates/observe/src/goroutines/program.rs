@@ -8,12 +8,19 @@ use object::elf::PF_W;
 use object::read::ReadCache;
 use object::{Object, ObjectSection, ObjectSegment, ObjectSymbol, SegmentFlags};
 
+use super::debug_info;
 use super::layout::{KNOWN, Layout, minor};
 use super::memory::{Range, read, read_one, read_word, word};
 use crate::symbols::open_regular;
 
 /// The symbol of the list of all goroutines, a slice of pointers.
 const ALL: &str = "runtime.allgs";
+/// The symbol of the words for reasons to wait, an array of strings.
+const REASONS: &str = "runtime.waitReasonStrings";
+/// A reason is one byte.
+const MOST_REASONS: usize = 256;
+/// The longest words have some thirty letters.
+const MOST_REASON_BYTES: usize = 128;
 /// Where in the section the version stands, behind its length, since Go 1.18 (`debug/buildinfo`).
 const VERSION_AT: usize = 32;
 /// The flag that it does.
@@ -50,7 +57,7 @@ pub(super) enum Unreadable {
     #[error("its program does not say which version of Go has built it")]
     NoVersion,
     /// A version that is not known.
-    #[error("it was built by {0}, and the structures of go1.{first} to go1.{last} are known", first = KNOWN[0], last = KNOWN[1])]
+    #[error("it was built by {0} without debug information, and the structures of go1.{first} to go1.{last} are known", first = KNOWN[0], last = KNOWN[1])]
     Version(String),
     /// The list was not found.
     #[error("its list of goroutines was not found")]
@@ -64,7 +71,7 @@ impl Unreadable {
             Self::Refused(_) => {
                 "run slowpath as the server's user (with kernel.yama.ptrace_scope=0, or let slowpath start it) or as root"
             }
-            Self::NoVersion | Self::Version(_) => "a build with Go 1.22 to 1.26, or a newer slowpath",
+            Self::NoVersion | Self::Version(_) => "a build that keeps its debug information (without -ldflags=-w), or a newer slowpath",
             Self::NoList => "a build that keeps its symbols (without -ldflags=-s)",
         }
     }
@@ -78,11 +85,14 @@ impl Program {
         let cache = ReadCache::new(&file);
         let object = object::File::parse(&cache).map_err(io::Error::other)?;
         let version = version(&object).ok_or(Unreadable::NoVersion)?;
-        let layout = minor(&version).and_then(Layout::of);
-        let layout = layout.ok_or(Unreadable::Version(version))?;
         let entry = entry(&process)?.ok_or(Unreadable::NoList)?;
         // A program may lie anywhere.
         let bias = entry.wrapping_sub(object.entry());
+        let layout = minor(&version).and_then(Layout::of).or_else(|| {
+            let words = words(pid, &object, bias)?;
+            Layout::in_words(&debug_info::structures(&file), &words)
+        });
+        let layout = layout.ok_or(Unreadable::Version(version))?;
         let named = object.symbols().find(|symbol| symbol.name() == Ok(ALL));
         let named = named.map(|symbol| symbol.address().wrapping_add(bias));
         let is_list = |&at: &u64| {
@@ -97,6 +107,22 @@ impl Program {
         let all = all.ok_or(Unreadable::NoList)?;
         Ok(Self { all, layout })
     }
+}
+
+/// What the runtime calls its reasons to wait.
+fn words<'a>(pid: u32, object: &impl Object<'a>, bias: u64) -> Option<Vec<String>> {
+    let mut symbols = object.symbols();
+    let symbol = symbols.find(|symbol| symbol.name() == Ok(REASONS))?;
+    let bytes = (symbol.size() as usize).min(16 * MOST_REASONS);
+    let table = read_one(pid, symbol.address().wrapping_add(bias), bytes)?;
+    let text = |at: usize| {
+        let length = (word(&table, at + 8)? as usize).min(MOST_REASON_BYTES);
+        let text = read_one(pid, word(&table, at)?, length)?;
+        String::from_utf8(text).ok()
+    };
+    // The first one is empty.
+    let all = (0..table.len()).step_by(16);
+    Some(all.map(|at| text(at).unwrap_or_default()).collect())
 }
 
 /// The version that a program says it was built by.

@@ -10,7 +10,7 @@ use rustix::io::Errno;
 use slowpath_core::trace::Does;
 
 use super::header::Header;
-use super::layout::{Channel, Layout, Timer};
+use super::layout::{Layout, Timer};
 use super::memory::{Bytes, Range, half, read, word};
 use super::stack::Piece;
 
@@ -170,7 +170,7 @@ fn channels(
     cases: &[(usize, u64)],
     all: &mut [Queued],
 ) -> Result<(), Errno> {
-    let bytes = read(pid, &ranges(cases, Channel::BYTES))?;
+    let bytes = read(pid, &ranges(cases, layout.channel.bytes()))?;
     let timer_of = |n: usize, timer: &Timer| word(bytes.get(n)?, timer.at);
     let timer = layout.channel.timer;
     let timers: Vec<(usize, u64)> = (0..cases.len())

@@ -26,6 +26,16 @@ pub(super) struct Descriptor {
     pub(super) turn: u64,
 }
 
+/// What is known of an inode.
+#[derive(Clone, Copy, Debug)]
+enum Ends {
+    Known((SocketAddr, SocketAddr)),
+    /// It is no connection of TCP, or it listens.
+    Other,
+    /// The tables were read too short a time ago.
+    NotRead,
+}
+
 /// The connections that goroutines were found at.
 #[derive(Debug)]
 pub(super) struct Sockets {
@@ -63,8 +73,9 @@ impl Sockets {
             // A pipe, a file, an event.
             Some(0) => NO_SOCKET,
             Some(inode) => match self.ends(descriptor.pid, inode.into()) {
-                Some(ends) => self.number_of(ends),
-                None => return NO_SOCKET,
+                Ends::Known(ends) => self.number_of(ends),
+                Ends::Other => NO_SOCKET,
+                Ends::NotRead => return NO_SOCKET,
             },
         };
         if self.known.len() >= MOST_DESCRIPTORS {
@@ -90,13 +101,13 @@ impl Sockets {
     }
 
     /// The ends of a connection, by its inode.
-    fn ends(&mut self, pid: u32, inode: u64) -> Option<(SocketAddr, SocketAddr)> {
+    fn ends(&mut self, pid: u32, inode: u64) -> Ends {
         let known = self.by_inode.get(&inode).filter(|_| self.of == pid);
-        if known.is_some() {
-            return known.copied();
+        if let Some(&known) = known {
+            return Ends::Known(known);
         }
         if clock::now() < self.next_reading {
-            return None;
+            return Ends::NotRead;
         }
         let before = clock::thread_cpu_ns();
         let net = self.proc_root.join(format!("{pid}/net"));
@@ -111,7 +122,9 @@ impl Sockets {
         self.of = pid;
         let took = clock::thread_cpu_ns().saturating_sub(before);
         self.next_reading = clock::now().plus(took.saturating_mul(REST_TIMES));
-        self.by_inode.get(&inode).copied()
+        // A connection stands there before the program is given its descriptor.
+        let known = self.by_inode.get(&inode).copied();
+        known.map_or(Ends::Other, Ends::Known)
     }
 
     /// All connections, by number.

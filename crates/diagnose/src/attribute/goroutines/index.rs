@@ -182,12 +182,6 @@ impl<'r> Index<'r> {
         spans.map_or_else(Vec::new, |spans| spans.at(self.trace, at).collect())
     }
 
-    /// Goroutines that wait for what lies at an address, at an instant.
-    pub(super) fn waiters(&self, pid: u32, about: u64, at: u64) -> Vec<&'r Stay> {
-        let spans = self.by_about.get(&(pid, about));
-        spans.map_or_else(Vec::new, |spans| spans.at(self.trace, at).collect())
-    }
-
     /// All goroutines that ever waited for what lies at an address.
     pub(super) fn all_waiters(&self, pid: u32, about: u64) -> impl Iterator<Item = &'r Stay> {
         let spans = self.by_about.get(&(pid, about));
