@@ -300,7 +300,8 @@ fn lay_retries_over(
                 slice.state,
                 State::Unknown(Reason::Parked | Reason::LoopWaits)
             );
-            is_parked.then_some(Slice {
+            let is_sleep = slice.state == State::Sleep && slice.basis == Basis::Sampled;
+            (is_parked || is_sleep).then_some(Slice {
                 state: State::Sleep,
                 holder: Holder::ThisRequest,
                 activity: State::Sleep,

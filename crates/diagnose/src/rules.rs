@@ -121,6 +121,16 @@ static RULES: &[Rule] = &[
         remedy: "move blocking calls off the event loop",
     },
     Rule {
+        cause: name::FIXED_DELAY,
+        // That its goroutine sleeps is known for this request; a thread that sleeps may do so for another one.
+        matches: |s| {
+            s.state == State::Sleep && s.basis == Basis::Sampled && s.holder == Holder::ThisRequest
+        },
+        least_ns: MILLISECOND,
+        floor_least_ns: FLOOR_LEAST_NS,
+        remedy: "wait for what is needed, and not for a time",
+    },
+    Rule {
         cause: name::SLOW_DEPENDENCY,
         // A reply that never comes is not slow.
         matches: |s| {

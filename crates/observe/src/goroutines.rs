@@ -69,17 +69,19 @@ impl Seen {
             .stacks
             .extend(moved.map(|stack| stack.into_iter().map(|f| f + frames).collect()));
         trace.looks.extend(self.looks);
-        trace.stays.extend(self.stays.into_iter().map(|stay| Stay {
-            stack: if stay.stack == NO_STACK {
-                NO_STACK
-            } else {
-                stay.stack + stacks
-            },
-            socket: places
-                .get(stay.socket as usize)
-                .copied()
-                .unwrap_or(NO_SOCKET),
-            ..stay
+        trace.stays.extend(self.stays.into_iter().map(|stay| {
+            Stay {
+                stack: if stay.stack == NO_STACK {
+                    NO_STACK
+                } else {
+                    stay.stack + stacks
+                },
+                socket: places
+                    .get(stay.socket as usize)
+                    .copied()
+                    .unwrap_or(NO_SOCKET),
+                ..stay
+            }
         }));
         trace.looks.sort_by_key(|look| look.at);
         trace

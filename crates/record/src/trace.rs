@@ -38,7 +38,8 @@ use parquet::schema::types::ColumnPath;
 use serde::{Deserialize, Serialize};
 use slowpath_core::nanos::Nanos;
 use slowpath_core::trace::{
-    Call, Context, Event, Frame, Left, Look, NO_STACK, Process, Socket, Stretch, Thread, Trace, What,
+    Call, Context, Event, Frame, Left, Look, NO_STACK, Process, Socket, Stretch, Thread, Trace,
+    What,
 };
 
 use crate::columnar::{

@@ -170,7 +170,11 @@ mod tests {
             socket,
         };
         let mut all = Trace::default();
-        all.append_tasks(Vec::new(), vec![stay(1, NO_STACK), stay(NO_SOCKET, 2)], (10, 20));
+        all.append_tasks(
+            Vec::new(),
+            vec![stay(1, NO_STACK), stay(NO_SOCKET, 2)],
+            (10, 20),
+        );
         assert_eq!(all.stays, [stay(11, NO_STACK), stay(NO_SOCKET, 22)]);
         assert!(all.stays[1].points_inside(0, 23) && !all.stays[1].points_inside(0, 22));
     }

@@ -10,7 +10,9 @@ mod stands;
 
 use std::collections::BTreeMap;
 
-use slowpath_attribution::{Actor, Basis, CpuUser, DiskUse, Holder, Path, Phase, Place, Reason, Slice, State};
+use slowpath_attribution::{
+    Actor, Basis, CpuUser, DiskUse, Holder, Path, Phase, Place, Reason, Slice, State,
+};
 use slowpath_core::nanos::{MILLISECOND, Nanos, Span};
 use slowpath_core::trace::{Does, NO_SOCKET, Stay};
 
@@ -109,19 +111,24 @@ pub(super) fn lay_over_untraced(
         let end = sample.first_byte().unwrap_or(sample.done());
         let service = (sent.get(), end.get());
         let ends = inside.index.sockets.with_remote_port(sample.local_port());
-        let mut servers = ends.iter().filter_map(|end| all.index.server(*end, service));
+        let mut servers = ends
+            .iter()
+            .filter_map(|end| all.index.server(*end, service));
         if let Some(server) = servers.next() {
             all.lay(path, server, service, (actors, &mut known));
         }
     }
 }
 
-/// The positions of actors, by where they stand, whom they ask, and their process.
-type Known = BTreeMap<(u32, String, u32), u32>;
+/// The positions of actors, by where they stand, whom they ask, their process, and whether that has places.
+type Known = BTreeMap<(u32, String, u32, bool), u32>;
 
 /// Whether a slice is a wait in user space of which nothing is known.
 fn is_open(slice: &Slice) -> bool {
-    let unknown = matches!(slice.state, State::Unknown(Reason::Parked | Reason::NotTraced));
+    let unknown = matches!(
+        slice.state,
+        State::Unknown(Reason::Parked | Reason::NotTraced)
+    );
     slice.phase == Phase::Service && unknown
 }
 
@@ -155,7 +162,8 @@ impl Goroutines<'_, '_> {
     ) {
         let as_span = |(begin, end)| Span::new(Nanos::new(begin), Nanos::new(end));
         for Cell { span, sure, found } in self.cells(server, service) {
-            let who = (found.stack, found.peer.clone(), server.0);
+            let is_queued = matches!(found.state, State::Queued(_));
+            let who = (found.stack, found.peer.clone(), server.0, is_queued);
             let actor = *known.entry(who).or_insert_with(|| {
                 actors.push(self.actor(&found, server.0));
                 actors.len() as u32 - 1
@@ -173,7 +181,8 @@ impl Goroutines<'_, '_> {
             });
             if let Some(sure) = sure.filter(|_| !found.computes()) {
                 overlay(&mut path.slices, &[as_span(sure)], |slice| {
-                    (is_doubtful(slice) && slice.state != found.state).then(|| laid(slice))
+                    let tells_more = slice.state != found.state || slice.state == State::Sleep;
+                    (is_doubtful(slice) && tells_more).then(|| laid(slice))
                 });
             }
         }
@@ -201,7 +210,9 @@ impl Goroutines<'_, '_> {
                 let (first, last) = (stay.first.get().max(begin), stay.last.get().min(end));
                 cells.push(Cell {
                     span: (begin, end),
-                    sure: (first < last && stay.does.is_parked()).then_some((first, last)),
+                    // What is done for one that reads on may change while it does.
+                    sure: (first < last && stay.does.is_parked() && !self.is_clients(stay))
+                        .then_some((first, last)),
                     found,
                 });
             }
@@ -228,10 +239,17 @@ impl Goroutines<'_, '_> {
             return None;
         }
         let children = self.index.children(task, at);
-        let own = children.iter().filter(|stay| {
-            // Those of libraries stay for later requests.
+        // Those of libraries stay for later requests. One that runs has no stack: where it was before tells.
+        let is_own = |stay: &Stay| {
             let facts = self.index.facts(stay.stack);
-            !facts.reads_for_parent && (facts.own.is_some() || stay.does == Does::Runs)
+            !facts.reads_for_parent && facts.own.is_some()
+        };
+        let own = children.iter().filter(|stay| {
+            let before = || {
+                let before = self.index.before((stay.pid, stay.task), stay.first.get());
+                before.is_some_and(is_own)
+            };
+            is_own(stay) || stay.does == Does::Runs && before()
         });
         let mut all = own.filter_map(|stay| self.found(stay, at, hops + 1));
         let first = all.next()?;
@@ -347,9 +365,14 @@ impl Goroutines<'_, '_> {
         let is_dial = |stay: &&Stay| {
             let facts = self.index.facts(stay.stack);
             let mut names = facts.frames.iter();
-            names.any(|&f| stands::name(self.index.trace, f).starts_with("net/http.(*Transport).dialConn"))
+            names.any(|&f| {
+                stands::name(self.index.trace, f).starts_with("net/http.(*Transport).dialConn")
+            })
         };
-        self.index.children(task, at).iter().any(|stay| is_dial(stay))
+        self.index
+            .children(task, at)
+            .iter()
+            .any(|stay| is_dial(stay))
     }
 
     /// A wait for a channel: for a place, if others wait for the same one, or for what a goroutine does that was started for it.
@@ -358,8 +381,11 @@ impl Goroutines<'_, '_> {
         if matches!(stay.does, Does::Send | Does::Receive) && self.is_shared(stay) {
             return Some(self.place(stay, State::Queued(Place::Permits), at, hops));
         }
-        matches!(stay.does, Does::Receive | Does::Select | Does::Group | Does::Condition)
-            .then(|| self.of_child(task, at, hops))?
+        matches!(
+            stay.does,
+            Does::Receive | Does::Select | Does::Group | Does::Condition
+        )
+        .then(|| self.of_child(task, at, hops))?
     }
 
     /// Whether goroutines that serve different requests wait for what lies at an address.
@@ -375,7 +401,9 @@ impl Goroutines<'_, '_> {
     /// Whether a goroutine waits for data of a client.
     fn is_clients(&self, stay: &Stay) -> bool {
         let sockets = &self.inside.index.sockets;
-        let end = sockets.end_at(stay.socket).filter(|_| stay.socket != NO_SOCKET);
+        let end = sockets
+            .end_at(stay.socket)
+            .filter(|_| stay.socket != NO_SOCKET);
         let end = end.and_then(|end| sockets.end(end));
         end.is_some_and(|end| self.inside.is_clients(end))
     }
@@ -421,7 +449,10 @@ impl Goroutines<'_, '_> {
     fn actor(&self, found: &Found, pid: u32) -> Actor {
         let processes = &self.index.trace.processes;
         let place = processes.binary_search_by_key(&pid, |process| process.pid);
-        let process = place.map_or_else(|_| String::new(), |at| processes[at].executable.clone());
+        // Places are the program's own, which need not be said.
+        let is_queued = matches!(found.state, State::Queued(_));
+        let process = place.ok().filter(|_| !is_queued);
+        let process = process.map_or_else(String::new, |at| processes[at].executable.clone());
         Actor {
             process,
             thread: String::new(),

@@ -22,8 +22,12 @@ use crate::target::processes_below;
 use crate::trace::cost::Cost;
 use crate::trace::slots::{self, Turn};
 
+/// The label of what it costs.
+const LABEL: &str = "goroutines";
 /// How often it is asked whether there is a window, or an end.
 const ASK_NS: u64 = 10 * MILLISECOND;
+/// The same where no Go program is known: one that is started later is found at the next slot.
+const ASK_IDLE_NS: u64 = 50 * MILLISECOND;
 /// Between two looks: a wait of 20 ms is seen twice.
 const PERIOD_NS: u64 = 10 * MILLISECOND;
 /// After a look there is none for so many times the CPU time that it took: all looks together take a thirtieth of a CPU at
@@ -115,8 +119,9 @@ impl Course {
                 Some(Turn::Over) => self.switch(false, now),
                 None => {}
             }
-            let mut wake = now.plus(ASK_NS);
-            if self.is_on {
+            let has_any = !self.processes.is_empty();
+            let mut wake = now.plus(if has_any { ASK_NS } else { ASK_IDLE_NS });
+            if self.is_on && has_any {
                 if now >= next_turn {
                     let cpu_ns = self.turn(now);
                     let free_at = now.plus(cpu_ns.saturating_mul(REST_TIMES));
@@ -184,7 +189,7 @@ impl Course {
     /// Looks at all processes once and gives the CPU time that it took.
     fn turn(&mut self, now: Nanos) -> u64 {
         let before = clock::thread_cpu_ns();
-        let cost = self.cost.get_or_insert_with(Cost::new);
+        let cost = self.cost.get_or_insert_with(|| Cost::of(LABEL));
         if now >= self.next_following {
             cost.note();
             self.follow(now);
@@ -211,7 +216,8 @@ impl Course {
             let reason = format!(
                 "what goroutines wait for is not read to the end: {MOST_STAYS} waits were kept"
             );
-            self.gaps.push(gap(reason, "a shorter run, or a lower rate"));
+            self.gaps
+                .push(gap(reason, "a shorter run, or a lower rate"));
         }
         self.turns += 1;
         clock::thread_cpu_ns().saturating_sub(before)
@@ -225,7 +231,8 @@ impl Course {
                 "goroutines were looked at {} times of {meant:.0}: a look at all of them takes long",
                 self.turns
             );
-            self.gaps.push(gap(reason, "fewer goroutines, or a host with more CPUs"));
+            self.gaps
+                .push(gap(reason, "fewer goroutines, or a host with more CPUs"));
         }
         let left_out: u64 = self.looks.iter().map(|look| u64::from(look.left_out)).sum();
         let found: u64 = self.looks.iter().map(|look| u64::from(look.found)).sum();

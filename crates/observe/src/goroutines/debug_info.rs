@@ -6,8 +6,8 @@ use std::fs::File;
 
 use gimli::{
     AttributeValue, DW_AT_byte_size, DW_AT_data_member_location, DW_AT_name, DW_TAG_member,
-    DW_TAG_structure_type, DebuggingInformationEntry, Dwarf, EndianSlice, NativeEndian, Operation,
-    Unit,
+    DW_TAG_structure_type, DebuggingInformationEntry, Dwarf, DwarfSections, EndianSlice,
+    NativeEndian, Operation, Unit,
 };
 
 use crate::symbols::{SectionBytes, section};
@@ -50,7 +50,7 @@ pub(super) fn structures(file: &File) -> Structures {
 }
 
 fn read(file: &File, found: &mut Structures) -> gimli::Result<()> {
-    let sections = Dwarf::<SectionBytes>::load(|id| {
+    let sections = DwarfSections::<SectionBytes>::load(|id| {
         let bytes = section(file, id.name()).ok().flatten();
         Ok::<_, gimli::Error>(bytes.unwrap_or_else(|| Vec::new().into()))
     })?;
@@ -83,7 +83,9 @@ fn of_unit<'b>(
             }
         }
         let name = || {
-            let name = dwarf.attr_string(unit, entry.attr_value(DW_AT_name)?).ok()?;
+            let name = dwarf
+                .attr_string(unit, entry.attr_value(DW_AT_name)?)
+                .ok()?;
             std::str::from_utf8(name.slice()).ok()
         };
         if entry.tag() == DW_TAG_structure_type {
@@ -111,16 +113,14 @@ fn of_unit<'b>(
 }
 
 /// Where a member lies: a number, or an expression that adds one.
-fn location(
-    unit: &Unit<Slice<'_>>,
-    entry: &DebuggingInformationEntry<Slice<'_>>,
-) -> Option<usize> {
+fn location(unit: &Unit<Slice<'_>>, entry: &DebuggingInformationEntry<Slice<'_>>) -> Option<usize> {
     let value = entry.attr_value(DW_AT_data_member_location)?;
     if let AttributeValue::Exprloc(expression) = value {
         let mut operations = expression.operations(unit.encoding());
         return match operations.next().ok()?? {
-            Operation::PlusConstant { value } => usize::try_from(value).ok(),
-            Operation::UnsignedConstant { value } => usize::try_from(value).ok(),
+            Operation::PlusConstant { value } | Operation::UnsignedConstant { value } => {
+                usize::try_from(value).ok()
+            }
             _ => None,
         };
     }

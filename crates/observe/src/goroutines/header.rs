@@ -95,8 +95,7 @@ impl Header {
 
     /// Whether it is the same goroutine, and has done nothing since as far as that shows.
     pub(super) fn is_still(&self, other: &Self) -> bool {
-        (self.id, self.does, self.at, self.sudog)
-            == (other.id, other.does, other.at, other.sudog)
+        (self.id, self.does, self.at, self.sudog) == (other.id, other.does, other.at, other.sudog)
     }
 }
 
@@ -136,7 +135,10 @@ mod tests {
         assert_eq!((found.id, found.parent, found.does), (33, 7, Does::Lock));
         assert_eq!((found.at.pc, found.sudog), (0x40_1000, 0xc000_9000));
         let call = parsed(&goroutine(CALL, 0)).unwrap();
-        assert_eq!((call.does, call.at.pc, call.sudog), (Does::Call, 0x40_2000, 0));
+        assert_eq!(
+            (call.does, call.at.pc, call.sudog),
+            (Does::Call, 0x40_2000, 0)
+        );
         let runs = parsed(&goroutine(RUNNING, 22)).unwrap();
         assert_eq!((runs.does, runs.at), (Does::Runs, Standing::default()));
     }

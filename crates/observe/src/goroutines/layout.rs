@@ -79,7 +79,13 @@ pub(super) struct Poll {
 impl G {
     /// So much of it is read: to the end of the field that lies last.
     pub(super) fn bytes(&self) -> usize {
-        let all = [self.bp, self.call_sp + 8, self.id, self.parent, self.waiting];
+        let all = [
+            self.bp,
+            self.call_sp + 8,
+            self.id,
+            self.parent,
+            self.waiting,
+        ];
         let last = all.into_iter().chain(self.call_bp).max().unwrap_or(0);
         last.max(self.reason) + 8
     }
@@ -121,7 +127,11 @@ impl Layout {
         let call_bp = (minor >= 23).then_some(128 - short);
         // `syscallbp` came in between.
         let later = if minor >= 23 { 8 } else { 0 };
-        let parent = if minor >= 26 { 280 } else { 272 + later - short };
+        let parent = if minor >= 26 {
+            280
+        } else {
+            272 + later - short
+        };
         let wide = minor >= 26;
         Some(Self {
             g: G {
@@ -229,7 +239,10 @@ fn reasons(minor: u32) -> Vec<Does> {
         // Garbage collection and its scan; the wait for help.
         put(4, &[Collects, Collects, Waits, Collects]);
         put(13, &[Semaphore, Sleep]);
-        put(18, &[Select, Receive, Send, Condition, Lock, Lock, Lock, Group]);
+        put(
+            18,
+            &[Select, Receive, Send, Condition, Lock, Lock, Lock, Group],
+        );
         put(27, &[Collects, Collects]);
         return all;
     }
@@ -272,7 +285,9 @@ mod tests {
         let of = |minor| {
             let all = Layout::of(minor).unwrap();
             let g = all.g;
-            let numbers = [g.bp, g.call_sp, g.status, g.id, g.reason, g.parent, g.waiting];
+            let numbers = [
+                g.bp, g.call_sp, g.status, g.id, g.reason, g.parent, g.waiting,
+            ];
             (numbers, g.call_bp, all.sudog.channel)
         };
         assert_eq!(of(22), ([104, 112, 144, 152, 176, 272, 312], None, 80));
@@ -287,22 +302,57 @@ mod tests {
     fn debug_information_tells_what_the_table_does() {
         let structure = Structure::with;
         let g = [
-            ("sched", 56), ("syscallsp", 104), ("syscallbp", 120), ("atomicstatus", 144),
-            ("goid", 152), ("waitreason", 176), ("parentGoid", 280), ("waiting", 320),
+            ("sched", 56),
+            ("syscallsp", 104),
+            ("syscallbp", 120),
+            ("atomicstatus", 144),
+            ("goid", 152),
+            ("waitreason", 176),
+            ("parentGoid", 280),
+            ("waiting", 320),
         ];
-        let sudog = [("elem", 24), ("acquiretime", 40), ("waitlink", 72), ("c", 88)];
+        let sudog = [
+            ("elem", 24),
+            ("acquiretime", 40),
+            ("waitlink", 72),
+            ("c", 88),
+        ];
         let mut all = Structures::from([
             ("runtime.g", structure(456, &g)),
-            ("runtime.gobuf", structure(48, &[("sp", 0), ("pc", 8), ("bp", 40)])),
+            (
+                "runtime.gobuf",
+                structure(48, &[("sp", 0), ("pc", 8), ("bp", 40)]),
+            ),
             ("runtime.sudog", structure(104, &sudog)),
-            ("runtime.hchan", structure(112, &[("elemsize", 24), ("timer", 32)])),
+            (
+                "runtime.hchan",
+                structure(112, &[("elemsize", 24), ("timer", 32)]),
+            ),
             ("runtime.timer", structure(96, &[("when", 24)])),
             ("runtime.pollDesc", structure(296, &[("fd", 8), ("rg", 32)])),
         ]);
-        let words = ["", "GC assist marking", "IO wait", "sync.RWMutex.RLock", "select"];
+        let words = [
+            "",
+            "GC assist marking",
+            "IO wait",
+            "sync.RWMutex.RLock",
+            "select",
+        ];
         let told = Layout::in_words(&all, &words.map(str::to_owned)).unwrap();
-        let reasons = vec![Does::Waits, Does::Collects, Does::Data, Does::Lock, Does::Select];
-        assert_eq!(told, Layout { reasons, ..Layout::of(26).unwrap() });
+        let reasons = vec![
+            Does::Waits,
+            Does::Collects,
+            Does::Data,
+            Does::Lock,
+            Does::Select,
+        ];
+        assert_eq!(
+            told,
+            Layout {
+                reasons,
+                ..Layout::of(26).unwrap()
+            }
+        );
         all.remove("runtime.g");
         assert_eq!(Layout::in_words(&all, &[]), None);
     }
@@ -310,10 +360,19 @@ mod tests {
     #[test]
     fn reasons_are_those_of_the_versions() {
         let of = |minor: u32, reason: usize| reasons(minor)[reason];
-        assert_eq!((of(26, 22), of(25, 22), of(24, 21)), (Does::Lock, Does::Lock, Does::Lock));
-        assert_eq!((of(26, 14), of(25, 20), of(22, 19)), (Does::Sleep, Does::Sleep, Does::Sleep));
+        assert_eq!(
+            (of(26, 22), of(25, 22), of(24, 21)),
+            (Does::Lock, Does::Lock, Does::Lock)
+        );
+        assert_eq!(
+            (of(26, 14), of(25, 20), of(22, 19)),
+            (Does::Sleep, Does::Sleep, Does::Sleep)
+        );
         assert_eq!((of(26, 18), of(23, 9)), (Does::Select, Does::Select));
-        assert_eq!((of(26, 25), of(25, 25), of(24, 24)), (Does::Group, Does::Group, Does::Group));
+        assert_eq!(
+            (of(26, 25), of(25, 25), of(24, 24)),
+            (Does::Group, Does::Group, Does::Group)
+        );
         assert_eq!((of(23, 24), of(26, 2)), (Does::Waits, Does::Data));
         assert_eq!((of(26, 7), of(25, 11)), (Does::Collects, Does::Collects));
     }

@@ -14,7 +14,7 @@ use super::header::{Header, is_there};
 use super::memory::{Bytes, Range, half, read, read_one, word};
 use super::program::Program;
 use super::queued::{self, Queued};
-use super::sockets::{Descriptor, Sockets};
+use super::sockets::Sockets;
 use super::stack::Piece;
 use crate::symbols::{RawStack, Symbolizer, User};
 
@@ -122,7 +122,11 @@ impl Process {
 
     /// Ends all stays: what comes next is not looked at.
     pub(super) fn leave(&mut self, out: &mut Vec<Stay>) {
-        out.extend(std::mem::take(&mut self.known).into_values().map(|k| k.stay));
+        out.extend(
+            std::mem::take(&mut self.known)
+                .into_values()
+                .map(|k| k.stay),
+        );
     }
 
     /// Reads where goroutines lie that are new. The list only grows, and keeps its order.
@@ -237,14 +241,9 @@ impl Process {
         out: &mut Vec<Stay>,
     ) {
         let pid = self.pid;
-        let mut at_socket = |queued: &Queued| match queued.descriptor {
-            Some((fd, place, turn)) => sockets.number(Descriptor {
-                pid,
-                fd,
-                place,
-                turn,
-            }),
-            None => NO_SOCKET,
+        let mut at_socket = |queued: &Queued| {
+            let descriptor = queued.descriptor;
+            descriptor.map_or(NO_SOCKET, |descriptor| sockets.number(descriptor))
         };
         if let Some(known) = self.known.get_mut(&header.id) {
             let mut goes_on = known.turn + 1 == self.turn && known.header.is_still(header);
@@ -280,7 +279,11 @@ impl Process {
             // One whose stack was not read, for it moved or was one too many, is next.
             read_at: fresh.map_or(Nanos::new(0), |_| now),
         };
-        out.extend(self.known.insert(header.id, known).map(|before| before.stay));
+        out.extend(
+            self.known
+                .insert(header.id, known)
+                .map(|before| before.stay),
+        );
     }
 
     /// Ends the stays of goroutines that were not found.

@@ -71,7 +71,9 @@ impl Unreadable {
             Self::Refused(_) => {
                 "run slowpath as the server's user (with kernel.yama.ptrace_scope=0, or let slowpath start it) or as root"
             }
-            Self::NoVersion | Self::Version(_) => "a build that keeps its debug information (without -ldflags=-w), or a newer slowpath",
+            Self::NoVersion | Self::Version(_) => {
+                "a build that keeps its debug information (without -ldflags=-w), or a newer slowpath"
+            }
             Self::NoList => "a build that keeps its symbols (without -ldflags=-s)",
         }
     }
@@ -159,9 +161,7 @@ fn data<'a>(segment: &impl ObjectSegment<'a>) -> Option<(u64, usize)> {
         return None;
     };
     let bytes = (segment.size() as usize).min(MOST_DATA_BYTES);
-    p_flags
-        .contains(PF_W)
-        .then(|| (segment.address(), bytes))
+    p_flags.contains(PF_W).then(|| (segment.address(), bytes))
 }
 
 /// A slice in memory: where its elements lie, how many there are and how many there is room for.
@@ -225,7 +225,10 @@ fn search(pid: u32, layout: &Layout, at: u64, bytes: usize) -> Option<u64> {
         let first = firsts.get(place).and_then(|bytes| word(bytes, 0));
         first.is_some_and(|first| first != 0 && first.is_multiple_of(8))
     };
-    let own = may_be.iter().enumerate().filter(|(place, _)| begins(*place));
+    let own = may_be
+        .iter()
+        .enumerate()
+        .filter(|(place, _)| begins(*place));
     let mut own = own.map(|(_, found)| found);
     let found = own.find(|(_, slice)| is_list(pid, layout, *slice))?;
     Some(at.saturating_add(found.0 as u64))

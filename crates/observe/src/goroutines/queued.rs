@@ -12,6 +12,7 @@ use slowpath_core::trace::Does;
 use super::header::Header;
 use super::layout::{Layout, Timer};
 use super::memory::{Bytes, Range, half, read, word};
+use super::sockets::Descriptor;
 use super::stack::Piece;
 
 /// Channels of a `select` that are looked at.
@@ -26,8 +27,16 @@ pub(super) struct Queued {
     pub(super) does: Option<Does>,
     /// The address, or the time, that it waits for; 0 if it is not known.
     pub(super) about: u64,
-    /// The descriptor that it waits at, where the runtime keeps that, and how often that place was used.
-    pub(super) descriptor: Option<(u32, u64, u64)>,
+    /// The descriptor that it waits at.
+    pub(super) descriptor: Option<Descriptor>,
+}
+
+/// A pointer to something that may be a goroutine's.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Pointer {
+    /// The goroutine's position among those that are looked at.
+    of: usize,
+    at: u64,
 }
 
 /// Looks what goroutines wait for whose stacks were read.
@@ -38,43 +47,46 @@ pub(super) fn of(
     stacks: &Bytes,
 ) -> Result<Vec<Queued>, Errno> {
     let mut all = vec![Queued::default(); due.len()];
-    let mut found: Vec<(usize, u64)> = Vec::new();
-    let mut hidden: Vec<(usize, u64)> = Vec::new();
-    for (place, header) in due.iter().enumerate() {
+    let mut found: Vec<Pointer> = Vec::new();
+    let mut hidden: Vec<Pointer> = Vec::new();
+    for (of, header) in due.iter().enumerate() {
         let is_hidden = match header.does {
             Does::Data => true,
             Does::Lock | Does::Semaphore | Does::Group => header.sudog == 0,
             _ => false,
         };
         if is_hidden {
-            let bytes = stacks.get(place).unwrap_or_default();
+            let bytes = stacks.get(of).unwrap_or_default();
             let sp = header.at.sp;
             let pointers = Piece { sp, bytes }.pointers((header.low, header.high));
-            hidden.extend(pointers.into_iter().map(|pointer| (place, pointer)));
+            hidden.extend(pointers.into_iter().map(|at| Pointer { of, at }));
         } else if header.sudog != 0 {
-            found.push((place, header.sudog));
+            found.push(Pointer {
+                of,
+                at: header.sudog,
+            });
         }
     }
     let back = read(pid, &ranges(&hidden, 8))?;
     let points_back = |n: &usize| {
         let owner = back.get(*n).and_then(|bytes| word(bytes, 0));
-        owner == Some(due[hidden[*n].0].address)
+        owner == Some(due[hidden[*n].of].address)
     };
-    let own: Vec<(usize, u64)> = (0..hidden.len())
-        .filter(points_back)
-        .map(|n| hidden[n])
-        .collect();
-    let is_data = |place: usize| due[place].does == Does::Data;
-    let polls: Vec<(usize, u64)> = own.iter().copied().filter(|(p, _)| is_data(*p)).collect();
-    found.extend(own.iter().filter(|(place, _)| !is_data(*place)));
-    descriptors(pid, layout, (&polls, &hidden), &mut all)?;
+    let own = (0..hidden.len()).filter(points_back).map(|n| hidden[n]);
+    let is_data = |pointer: &Pointer| due[pointer.of].does == Does::Data;
+    let (polls, semaphores): (Vec<Pointer>, Vec<Pointer>) = own.partition(is_data);
+    found.extend(semaphores);
+    descriptors(pid, layout, &polls, &hidden, &mut all)?;
     sudogs(pid, layout, due, &found, &mut all)?;
     Ok(all)
 }
 
-fn ranges(at: &[(usize, u64)], bytes: usize) -> Vec<Range> {
-    let range = |&(_, address): &(usize, u64)| Range { address, bytes };
-    at.iter().map(range).collect()
+fn ranges(pointers: &[Pointer], bytes: usize) -> Vec<Range> {
+    let range = |pointer: &Pointer| Range {
+        address: pointer.at,
+        bytes,
+    };
+    pointers.iter().map(range).collect()
 }
 
 /// The descriptors of goroutines that wait for data: `polls` point to what points back to them, one of two fields that follow
@@ -82,33 +94,36 @@ fn ranges(at: &[(usize, u64)], bytes: usize) -> Vec<Range> {
 fn descriptors(
     pid: u32,
     layout: &Layout,
-    (polls, pointers): (&[(usize, u64)], &[(usize, u64)]),
+    polls: &[Pointer],
+    pointers: &[Pointer],
     all: &mut [Queued],
 ) -> Result<(), Errno> {
     let poll = &layout.poll;
-    let back = |field: usize| (poll.readers + 8 * field) as u64;
+    let begin = |pointer: &Pointer, field: usize| Pointer {
+        at: pointer.at.saturating_sub((poll.readers + 8 * field) as u64),
+        ..*pointer
+    };
     // From where it begins if that is the second field.
-    let begin = |&(place, at): &(usize, u64)| (place, at.saturating_sub(back(1)));
-    let begins: Vec<(usize, u64)> = polls.iter().map(begin).collect();
+    let begins: Vec<Pointer> = polls.iter().map(|pointer| begin(pointer, 1)).collect();
     let read = read(pid, &ranges(&begins, 8 + poll.bytes()))?;
-    for (n, &(place, at)) in polls.iter().enumerate() {
+    for (n, pointer) in polls.iter().enumerate() {
         let Some(bytes) = read.get(n) else { continue };
         let as_field = |field: usize| {
             let offset = 8 * (1 - field);
             let fd = word(bytes, offset + poll.fd)?;
             let turn = word(bytes, offset + poll.fd + 8)?;
-            let begin = at.saturating_sub(back(field));
-            (fd > 0 && fd < MOST_DESCRIPTORS).then_some((fd as u32, begin, turn))
+            (fd > 0 && fd < MOST_DESCRIPTORS).then_some(Descriptor {
+                pid,
+                fd: fd as u32,
+                place: begin(pointer, field).at,
+                turn,
+            })
         };
         // Its begin stands on the stack as well, as a rule.
-        let is_seen = |field: &usize| {
-            let begin = at.saturating_sub(back(*field));
-            pointers.contains(&(place, begin))
-        };
+        let is_seen = |field: &usize| pointers.contains(&begin(pointer, *field));
         let field = [0, 1].into_iter().find(is_seen).unwrap_or(0);
-        if all[place].descriptor.is_none() {
-            all[place].descriptor = as_field(field);
-        }
+        let own = &mut all[pointer.of].descriptor;
+        *own = own.or_else(|| as_field(field));
     }
     Ok(())
 }
@@ -118,30 +133,30 @@ fn sudogs(
     pid: u32,
     layout: &Layout,
     due: &[Header],
-    first: &[(usize, u64)],
+    first: &[Pointer],
     all: &mut [Queued],
 ) -> Result<(), Errno> {
-    let mut cases: Vec<(usize, u64)> = Vec::new();
+    let mut cases: Vec<Pointer> = Vec::new();
     let mut next = first.to_vec();
     for _ in 0..MOST_CASES {
         let bytes = read(pid, &ranges(&next, layout.sudog.bytes()))?;
         let mut later = Vec::new();
-        for (n, &(place, _)) in next.iter().enumerate() {
+        for (n, &Pointer { of, .. }) in next.iter().enumerate() {
             let Some(bytes) = bytes.get(n) else { continue };
-            let at = |offset: usize| word(bytes, offset).unwrap_or(0);
+            let word_at = |offset: usize| word(bytes, offset).unwrap_or(0);
             // Another one may have it by now.
-            if at(0) != due[place].address {
+            if word_at(0) != due[of].address {
                 continue;
             }
-            let channel = at(layout.sudog.channel);
+            let channel = word_at(layout.sudog.channel);
             if channel == 0 {
-                all[place].about = at(layout.sudog.elem);
+                all[of].about = word_at(layout.sudog.elem);
                 continue;
             }
-            cases.push((place, channel));
-            let link = at(layout.sudog.link);
-            if due[place].does == Does::Select && link != 0 {
-                later.push((place, link));
+            cases.push(Pointer { of, at: channel });
+            let link = word_at(layout.sudog.link);
+            if due[of].does == Does::Select && link != 0 {
+                later.push(Pointer { of, at: link });
             }
         }
         if later.is_empty() {
@@ -167,38 +182,35 @@ fn channels(
     pid: u32,
     layout: &Layout,
     due: &[Header],
-    cases: &[(usize, u64)],
+    cases: &[Pointer],
     all: &mut [Queued],
 ) -> Result<(), Errno> {
     let bytes = read(pid, &ranges(cases, layout.channel.bytes()))?;
-    let timer_of = |n: usize, timer: &Timer| word(bytes.get(n)?, timer.at);
     let timer = layout.channel.timer;
-    let timers: Vec<(usize, u64)> = (0..cases.len())
-        .map(|n| {
-            let at = timer.as_ref().and_then(|timer| timer_of(n, timer));
-            (n, at.unwrap_or(0))
+    let timer_of = |n: usize, timer: &Timer| word(bytes.get(n)?, timer.at);
+    let timers: Vec<Pointer> = (0..cases.len())
+        .map(|n| Pointer {
+            of: n,
+            at: timer.as_ref().and_then(|t| timer_of(n, t)).unwrap_or(0),
         })
         .collect();
     let when = timer.map_or(0, |timer| timer.when);
     let times = read(pid, &ranges(&timers, when + 8))?;
-    let case = |(n, &(_, address)): (usize, &(usize, u64))| {
+    let mut by_goroutine: BTreeMap<usize, Vec<Case>> = BTreeMap::new();
+    for (n, pointer) in cases.iter().enumerate() {
         let element = bytes.get(n).and_then(|b| half(b, layout.channel.element));
-        let is_timed = timers[n].1 != 0;
         let at = times.get(n).and_then(|bytes| word(bytes, when));
-        Case {
-            address,
-            is_signal: element.is_some_and(|bytes| bytes & 0xffff == 0),
-            when: at.filter(|_| is_timed).unwrap_or(0),
-        }
-    };
-    let mut by_place: BTreeMap<usize, Vec<Case>> = BTreeMap::new();
-    for (n, of) in cases.iter().enumerate() {
-        by_place.entry(of.0).or_default().push(case((n, of)));
+        by_goroutine.entry(pointer.of).or_default().push(Case {
+            address: pointer.at,
+            // Its size has two bytes.
+            is_signal: element.is_some_and(|bytes| bytes as u16 == 0),
+            when: at.filter(|_| timers[n].at != 0).unwrap_or(0),
+        });
     }
-    for (place, own) in by_place {
-        let (does, about) = for_channels(due[place].does, &own);
-        all[place].does = does;
-        all[place].about = about;
+    for (of, own) in by_goroutine {
+        let (does, about) = for_channels(due[of].does, &own);
+        all[of].does = does;
+        all[of].about = about;
     }
     Ok(())
 }
@@ -243,8 +255,16 @@ mod tests {
         let poll = [0_u64, 11, 3, 0, goroutine, 0];
         let at = std::ptr::from_ref(&poll) as u64;
         let mut all = vec![Queued::default()];
-        let pointers = [(0, at), (0, at + 32)];
-        descriptors(std::process::id(), &layout, (&[(0, at + 32)], &pointers), &mut all).unwrap();
-        assert_eq!(all[0].descriptor, Some((11, at, 3)));
+        let pointer = |at| Pointer { of: 0, at };
+        let (poll, reader) = (pointer(at), pointer(at + 32));
+        let own = std::process::id();
+        descriptors(own, &layout, &[reader], &[poll, reader], &mut all).unwrap();
+        let expected = Descriptor {
+            pid: own,
+            fd: 11,
+            place: at,
+            turn: 3,
+        };
+        assert_eq!(all[0].descriptor, Some(expected));
     }
 }

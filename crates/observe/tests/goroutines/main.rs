@@ -36,11 +36,20 @@ impl Program {
     /// Builds and starts it; `None` where there is no compiler.
     fn start(folder: &Path, flags: &[&str]) -> Option<Self> {
         let system = Path::new("/usr/local/go/bin/go");
-        let compiler = if system.is_file() { system } else { Path::new("go") };
+        let compiler = if system.is_file() {
+            system
+        } else {
+            Path::new("go")
+        };
         let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/goroutines/waits.go");
         let binary = folder.join("waits");
         let mut command = Command::new(compiler);
-        command.arg("build").args(flags).arg("-o").arg(&binary).arg(source);
+        command
+            .arg("build")
+            .args(flags)
+            .arg("-o")
+            .arg(&binary)
+            .arg(source);
         let Ok(output) = command.stdin(Stdio::null()).output() else {
             println!("skipped: go is not installed");
             return None;
@@ -79,7 +88,10 @@ impl Program {
 
 /// Whether the goroutines were read. Not, if this user may not look at others' memory.
 fn are_read(traced: &Traced) -> bool {
-    let gap = traced.gaps.iter().find(|gap| gap.signal == "trace.goroutines");
+    let gap = traced
+        .gaps
+        .iter()
+        .find(|gap| gap.signal == "trace.goroutines");
     let Some(gap) = gap else { return true };
     assert!(gap.reason.contains("permitted"), "{gap:?}");
     println!("skipped: {}", gap.reason);
@@ -104,7 +116,12 @@ fn each_wait_is_told(program: &Program) {
     }
     let trace = &traced.trace;
     assert!(trace.looks.len() >= 10, "{}", trace.looks.len());
-    assert!(trace.looks.iter().all(|look| look.found >= 10 && look.left_out == 0));
+    assert!(
+        trace
+            .looks
+            .iter()
+            .all(|look| look.found >= 10 && look.left_out == 0)
+    );
     let expected = [
         ("main.holdsTheLock", Does::Sleep),
         ("main.wantsTheLock", Does::Lock),

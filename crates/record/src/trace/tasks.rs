@@ -82,7 +82,9 @@ pub(super) fn write(path: &Path, stays: &[Stay]) -> Result<(), RecordError> {
 /// Reads the stays of a repeat; there are so many sockets and stacks.
 pub(super) fn read(path: &Path, room: (usize, usize)) -> Result<Vec<Stay>, RecordError> {
     let mut stays = Vec::new();
-    read_groups(path, |group, rows| read_group(group, rows, room, &mut stays))?;
+    read_groups(path, |group, rows| {
+        read_group(group, rows, room, &mut stays)
+    })?;
     stays.sort_by_key(|stay: &Stay| (stay.first, stay.pid, stay.task));
     Ok(stays)
 }
@@ -145,6 +147,8 @@ fn position(cell: i64, none: u32) -> Option<u32> {
     if cell == NONE {
         Some(none)
     } else {
-        u32::try_from(cell).ok().filter(|position| *position != none)
+        u32::try_from(cell)
+            .ok()
+            .filter(|position| *position != none)
     }
 }

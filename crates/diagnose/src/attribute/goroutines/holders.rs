@@ -35,7 +35,9 @@ impl Goroutines<'_, '_> {
         let holders = self.holders(stay, at);
         // One that was found waiting for it before has it by now.
         let waited = holders.iter().find(|other| {
-            let before = self.index.before((other.pid, other.task), other.first.get());
+            let before = self
+                .index
+                .before((other.pid, other.task), other.first.get());
             let own = self.index.facts(stay.stack);
             before.is_some_and(|b| stay.about != 0 && related(stay.about, &own).contains(&b.about))
         });
@@ -165,7 +167,9 @@ impl Goroutines<'_, '_> {
         };
         let function = super::stands::name(self.index.trace, frame);
         let frames = &self.index.facts(other.stack).frames;
-        let mut names = frames.iter().map(|&f| super::stands::name(self.index.trace, f));
+        let mut names = frames
+            .iter()
+            .map(|&f| super::stands::name(self.index.trace, f));
         names.any(|name| name == function)
     }
 

@@ -96,7 +96,9 @@ impl<'r> Index<'r> {
             index.note(inside, position, stay);
         }
         for served in index.served.values() {
-            index.serving.extend(served.iter().map(|served| served.task));
+            index
+                .serving
+                .extend(served.iter().map(|served| served.task));
         }
         Some(index)
     }

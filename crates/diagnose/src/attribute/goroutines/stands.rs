@@ -40,7 +40,10 @@ const DOORS: &[(&str, Door)] = &[
         "go.mongodb.org/mongo-driver/x/mongo/driver/topology.(*pool).checkOut",
         Door::Connections,
     ),
-    ("golang.org/x/sync/semaphore.(*Weighted).Acquire", Door::Permits),
+    (
+        "golang.org/x/sync/semaphore.(*Weighted).Acquire",
+        Door::Permits,
+    ),
     ("golang.org/x/time/rate.(*Limiter).wait", Door::Sleep),
     ("golang.org/x/sync/singleflight.(*Group).Do", Door::Shared),
     ("golang.org/x/sync/errgroup.(*Group).Wait", Door::Children),
@@ -77,11 +80,56 @@ const READ_FOR_PARENT: &[&str] = &[
 
 /// The first parts of the paths of packages in Go's standard library (`go list std`): a program's own are not called so.
 const STANDARD: &[&str] = &[
-    "archive", "bufio", "bytes", "cmp", "compress", "container", "context", "crypto", "database",
-    "debug", "embed", "encoding", "errors", "expvar", "flag", "fmt", "go", "hash", "html", "image",
-    "index", "internal", "io", "iter", "log", "maps", "math", "mime", "net", "os", "path",
-    "plugin", "reflect", "regexp", "runtime", "slices", "sort", "strconv", "strings", "structs",
-    "sync", "syscall", "testing", "text", "time", "unicode", "unique", "unsafe", "vendor", "weak",
+    "archive",
+    "bufio",
+    "bytes",
+    "cmp",
+    "compress",
+    "container",
+    "context",
+    "crypto",
+    "database",
+    "debug",
+    "embed",
+    "encoding",
+    "errors",
+    "expvar",
+    "flag",
+    "fmt",
+    "go",
+    "hash",
+    "html",
+    "image",
+    "index",
+    "internal",
+    "io",
+    "iter",
+    "log",
+    "maps",
+    "math",
+    "mime",
+    "net",
+    "os",
+    "path",
+    "plugin",
+    "reflect",
+    "regexp",
+    "runtime",
+    "slices",
+    "sort",
+    "strconv",
+    "strings",
+    "structs",
+    "sync",
+    "syscall",
+    "testing",
+    "text",
+    "time",
+    "unicode",
+    "unique",
+    "unsafe",
+    "vendor",
+    "weak",
 ];
 
 /// How names begin of libraries that stand between a program and what it waits for.
@@ -195,7 +243,11 @@ mod tests {
 
     #[test]
     fn a_function_is_the_programs_own_or_not() {
-        for own in ["main.refresh", "example.com/shop/cart.(*Cart).Add", "shop/cart.Total"] {
+        for own in [
+            "main.refresh",
+            "example.com/shop/cart.(*Cart).Add",
+            "shop/cart.Total",
+        ] {
             assert!(is_own(own), "{own}");
         }
         let others = [

@@ -7,7 +7,8 @@
 //
 //	lock      a mutex that another request holds while it asks the other server
 //	permits   one of two places in a channel, held while a request asks the other server
-//	backoff   a sleep before the other server is asked again, every tenth time
+//	backoff   a sleep before the other server is asked again, which has refused every tenth time
+//	sleep     a sleep, every tenth time
 //	pool      one of two connections of a database/sql pool, used to ask the other server
 //	conns     one of two connections that net/http keeps to the other server
 //	reply     the other server, which answers later every tenth time
@@ -44,14 +45,15 @@ var (
 )
 
 //go:noinline
-func ask(client *http.Client, path string) {
+func ask(client *http.Client, path string) bool {
 	response, err := client.Get("http://" + other + path)
 	if err != nil {
 		log.Print(err)
-		return
+		return false
 	}
 	_, _ = io.Copy(io.Discard, response.Body)
 	_ = response.Body.Close()
+	return response.StatusCode == http.StatusOK
 }
 
 //go:noinline
@@ -70,9 +72,9 @@ func limited() {
 
 //go:noinline
 func askAgain() {
-	ask(client, "/now")
-	time.Sleep(40 * time.Millisecond)
-	ask(client, "/now")
+	for !ask(client, "/flaky") {
+		time.Sleep(40 * time.Millisecond)
+	}
 }
 
 //go:noinline
@@ -92,8 +94,10 @@ func handle(mode string) http.HandlerFunc {
 		case "permits":
 			limited()
 		case "backoff":
+			askAgain()
+		case "sleep":
 			if tenth {
-				askAgain()
+				time.Sleep(40 * time.Millisecond)
 			}
 		case "pool":
 			query()
@@ -168,7 +172,10 @@ func main() {
 			time.Sleep(time.Duration(millis) * time.Millisecond)
 			_, _ = io.WriteString(w, "ok\n")
 		})
-		http.HandleFunc("/now", func(w http.ResponseWriter, _ *http.Request) {
+		http.HandleFunc("/flaky", func(w http.ResponseWriter, _ *http.Request) {
+			if served.Add(1)%10 == 0 {
+				w.WriteHeader(http.StatusServiceUnavailable)
+			}
 			_, _ = io.WriteString(w, "ok\n")
 		})
 	} else {
