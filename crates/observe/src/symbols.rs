@@ -302,7 +302,7 @@ impl Symbolizer {
 
 /// What `read` gives; nothing if it panics. Libraries that parse files of any make do so over some that
 /// are broken (gimli where builds check for overflow), and neither file nor library is ours.
-fn unbroken<T>(read: impl FnOnce() -> T) -> Option<T> {
+pub(crate) fn unbroken<T>(read: impl FnOnce() -> T) -> Option<T> {
     // What it leaves half done belongs to that file or that stack alone.
     catch_unwind(AssertUnwindSafe(read)).ok()
 }

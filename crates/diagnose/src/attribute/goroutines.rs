@@ -176,8 +176,11 @@ impl Goroutines<'_, '_> {
                 basis: Basis::Sampled,
                 ..*slice
             };
+            // A thread that was woken by a timer is known to have slept, and its stack says nothing of where.
+            let is_sleep = |slice: &Slice| slice.state == State::Sleep && is_doubtful(slice);
             overlay(&mut path.slices, &[as_span(span)], |slice| {
-                is_open(slice).then(|| laid(slice))
+                let sleeps = found.state == State::Sleep && is_sleep(slice);
+                (is_open(slice) || sleeps).then(|| laid(slice))
             });
             if let Some(sure) = sure.filter(|_| !found.computes()) {
                 overlay(&mut path.slices, &[as_span(sure)], |slice| {
@@ -369,10 +372,7 @@ impl Goroutines<'_, '_> {
                 stands::name(self.index.trace, f).starts_with("net/http.(*Transport).dialConn")
             })
         };
-        self.index
-            .children(task, at)
-            .iter()
-            .any(|stay| is_dial(stay))
+        self.index.children(task, at).iter().any(is_dial)
     }
 
     /// A wait for a channel: for a place, if others wait for the same one, or for what a goroutine does that was started for it.

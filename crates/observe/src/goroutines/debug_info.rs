@@ -10,7 +10,7 @@ use gimli::{
     NativeEndian, Operation, Unit,
 };
 
-use crate::symbols::{SectionBytes, section};
+use crate::symbols::{SectionBytes, section, unbroken};
 
 type Slice<'b> = EndianSlice<'b, NativeEndian>;
 
@@ -44,8 +44,8 @@ pub(super) type Structures = BTreeMap<&'static str, Structure>;
 /// Reads the structures from the debug information of a program; those that it does not have are left out.
 pub(super) fn structures(file: &File) -> Structures {
     let mut found = Structures::new();
-    // What a program says of itself may be broken; then nothing is known.
-    let _ = read(file, &mut found);
+    // What a program says of itself may be broken; then nothing more is known.
+    let _ = unbroken(|| read(file, &mut found));
     found
 }
 

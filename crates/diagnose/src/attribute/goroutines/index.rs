@@ -71,10 +71,18 @@ pub(super) struct Index<'r> {
 impl<'r> Index<'r> {
     /// `None` if no goroutines were looked at.
     pub(super) fn of(inside: &Inside<'r>) -> Option<Self> {
+        let sockets = &inside.index.sockets;
+        let client = |socket: u32| {
+            let end = sockets.end_at(socket)?;
+            let is_clients = sockets.end(end).is_some_and(|s| inside.is_clients(s));
+            is_clients.then_some(end)
+        };
         let trace = inside.trace();
-        if trace.stays.is_empty() {
-            return None;
-        }
+        (!trace.stays.is_empty()).then(|| Self::new(trace, client))
+    }
+
+    /// `client` says which end of a connection to a client a position in the trace's table is, if it is one.
+    fn new(trace: &'r Trace, client: impl Fn(u32) -> Option<u32>) -> Self {
         let mut index = Self {
             trace,
             facts: RefCell::default(),
@@ -93,17 +101,17 @@ impl<'r> Index<'r> {
             index.looks.entry(look.pid).or_default().push(look.at.get());
         }
         for (position, stay) in trace.stays.iter().enumerate() {
-            index.note(inside, position, stay);
+            index.note(&client, position, stay);
         }
         for served in index.served.values() {
             index
                 .serving
                 .extend(served.iter().map(|served| served.task));
         }
-        Some(index)
+        index
     }
 
-    fn note(&mut self, inside: &Inside<'_>, position: usize, stay: &Stay) {
+    fn note(&mut self, client: &impl Fn(u32) -> Option<u32>, position: usize, stay: &Stay) {
         let (pid, own) = (stay.pid, (stay.pid, stay.task));
         let put = |spans: &mut Spans| spans.push(position, stay);
         put(self.by_task.entry(own).or_default());
@@ -119,13 +127,9 @@ impl<'r> Index<'r> {
             return;
         }
         put(self.data.entry(pid).or_default());
-        let Some(end) = inside.index.sockets.end_at(stay.socket) else {
+        let Some(end) = client(stay.socket) else {
             return;
         };
-        let socket = inside.index.sockets.end(end);
-        if !socket.is_some_and(|socket| inside.is_clients(socket)) {
-            return;
-        }
         let facts = self.facts(stay.stack);
         if facts.writes {
             return;
@@ -256,5 +260,114 @@ impl<'r> Index<'r> {
             }
         }
         false
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use slowpath_core::nanos::{MILLISECOND, Nanos};
+    use slowpath_core::trace::{Frame, Look, NO_STACK};
+
+    use super::*;
+
+    const MS: u64 = MILLISECOND;
+
+    /// A stay of process 1; its stack is the function of that position.
+    fn stay(task: u64, parent: u64, does: Does, span_ms: (u64, u64), stack: u32) -> Stay {
+        Stay {
+            first: Nanos::new(span_ms.0 * MS),
+            last: Nanos::new(span_ms.1 * MS),
+            pid: 1,
+            task,
+            parent,
+            does,
+            about: 0,
+            stack,
+            socket: NO_SOCKET,
+        }
+    }
+
+    fn trace(mut stays: Vec<Stay>) -> Trace {
+        let names = [
+            "net/http.(*connReader).backgroundRead",
+            "net/http.(*conn).serve",
+            "main.refresh",
+        ];
+        let frame = |name: &str| Frame {
+            function: name.to_owned(),
+            module: String::new(),
+            source: String::new(),
+        };
+        stays.sort_by_key(|stay| (stay.first, stay.pid, stay.task));
+        Trace {
+            frames: names.map(frame).to_vec(),
+            stacks: (0..3).map(|frame| vec![frame]).collect(),
+            looks: (1..=9)
+                .map(|at| Look {
+                    at: Nanos::new(10 * at * MS),
+                    pid: 1,
+                    found: 3,
+                    left_out: 0,
+                })
+                .collect(),
+            stays,
+            ..Trace::default()
+        }
+    }
+
+    #[test]
+    fn who_reads_in_the_background_does_so_for_the_one_that_serves() {
+        let reads = |task, parent, span, stack| Stay {
+            socket: 0,
+            ..stay(task, parent, Does::Data, span, stack)
+        };
+        let trace = trace(vec![
+            reads(5, 1, (10, 20), 1),
+            reads(9, 5, (30, 40), 0),
+            stay(5, 1, Does::Lock, (30, 40), 2),
+            stay(6, 9, Does::Sleep, (30, 40), 2),
+            stay(7, 2, Does::Sleep, (30, 40), 2),
+        ]);
+        let index = Index::new(&trace, |socket| (socket == 0).then_some(4));
+        let at = |begin: u64, end: u64| index.server(4, (begin * MS, end * MS));
+        assert_eq!((at(28, 45), at(8, 15)), (Some((1, 5)), Some((1, 5))));
+        assert_eq!(index.server(3, (0, 90 * MS)), None);
+        assert!(
+            index.serves((1, 5)) && index.serves((1, 6)),
+            "it was started for it"
+        );
+        assert!(!index.serves((1, 7)));
+        assert_eq!(
+            index.task_at((1, 5), 35 * MS).map(|s| s.does),
+            Some(Does::Lock)
+        );
+        assert_eq!(
+            index.task_at((1, 5), 25 * MS),
+            None,
+            "it was not looked at then"
+        );
+        assert_eq!(
+            index.before((1, 5), 30 * MS).map(|s| s.does),
+            Some(Does::Data)
+        );
+    }
+
+    #[test]
+    fn those_that_stand_somewhere_are_found_at_that_time() {
+        let long = stay(3, 1, Does::Sleep, (10, 90), 2);
+        let short = stay(4, 1, Does::Sleep, (20, 30), 2);
+        let runs = stay(8, 1, Does::Runs, (40, 50), NO_STACK);
+        let trace = trace(vec![long, short, runs]);
+        let index = Index::new(&trace, |_| None);
+        let tasks = |stays: Vec<&Stay>| stays.iter().map(|stay| stay.task).collect::<Vec<_>>();
+        assert_eq!(tasks(index.standing_in(1, 2, 25 * MS)), [4, 3]);
+        assert_eq!(tasks(index.standing_in(1, 2, 60 * MS)), [3]);
+        assert_eq!(tasks(index.standing_in(2, 2, 60 * MS)), [] as [u64; 0]);
+        assert_eq!(tasks(index.running(1, 45 * MS)), [8]);
+        assert_eq!(tasks(index.children((1, 1), 45 * MS)), [8, 3]);
+        assert_eq!(
+            index.looks(1, (15 * MS, 40 * MS)),
+            [20 * MS, 30 * MS, 40 * MS]
+        );
     }
 }
