@@ -11,6 +11,8 @@
 //	sleep     a sleep, every tenth time
 //	pool      one of two connections of a database/sql pool, used to ask the other server
 //	conns     one of two connections that net/http keeps to the other server
+//	table     a lock of readers and writers that a goroutine in the background holds while it asks the other server
+//	group     goroutines that ask the other server, every tenth time
 //	reply     the other server, which answers later every tenth time
 package main
 
@@ -37,6 +39,7 @@ const places = 2
 var (
 	other   string
 	mu      sync.Mutex
+	table   sync.RWMutex
 	permits = make(chan struct{}, places)
 	served  atomic.Int64
 	client  = &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: 64}}
@@ -61,6 +64,32 @@ func refresh() {
 	mu.Lock()
 	defer mu.Unlock()
 	ask(client, "/")
+}
+
+//go:noinline
+func look() {
+	table.RLock()
+	defer table.RUnlock()
+}
+
+//go:noinline
+func reload() {
+	table.Lock()
+	defer table.Unlock()
+	ask(client, "/")
+}
+
+//go:noinline
+func fanOut() {
+	var group sync.WaitGroup
+	for range 3 {
+		group.Add(1)
+		go func() {
+			defer group.Done()
+			ask(client, "/")
+		}()
+	}
+	group.Wait()
 }
 
 //go:noinline
@@ -98,6 +127,12 @@ func handle(mode string) http.HandlerFunc {
 		case "sleep":
 			if tenth {
 				time.Sleep(40 * time.Millisecond)
+			}
+		case "table":
+			look()
+		case "group":
+			if tenth {
+				fanOut()
 			}
 		case "pool":
 			query()
@@ -185,6 +220,14 @@ func main() {
 		db.SetMaxOpenConns(places)
 		db.SetMaxIdleConns(places)
 		http.HandleFunc("/", handle(mode))
+		if mode == "table" {
+			go func() {
+				for {
+					time.Sleep(100 * time.Millisecond)
+					reload()
+				}
+			}()
+		}
 	}
 	log.Fatal(http.ListenAndServe("127.0.0.1:"+os.Args[1], nil))
 }
