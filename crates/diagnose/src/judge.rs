@@ -11,8 +11,8 @@ use crate::classes::classes;
 use crate::connections::connections;
 use crate::detectors::REGISTRY;
 use crate::diagnosis::{
-    Blind, Cleared, Diagnosis, EndpointFigures, FrameAttribution, GapNote, Headline, HostHealth,
-    RunSummary, SCHEMA, Status, TraceView, Unexplained,
+    Blind, Cleared, Diagnosis, EndpointFigures, FrameAttribution, GapNote, Headline, HostHealth, RunSummary,
+    SCHEMA, Status, TraceView, Unexplained,
 };
 use crate::figures::figures_by;
 use crate::health;

@@ -5,9 +5,9 @@ use rand_core::SeedableRng;
 use slowpath_diagnose::diagnosis::ShapeFigures;
 use slowpath_diagnose::diagnosis::{
     Blind, Check, Cleared, Connections, Culprit, Diagnosis, DialFailure, EndpointFigures,
-    ErrorCount, ErrorExample, Evidence, Finding, GapNote, Grade, Headline, IdleBin, IdleGaps,
-    Instrument, LogNote, Mode, Part, Percentile, Percentiles, Place, Prediction, Quantiles,
-    RunSummary, SCHEMA, Settling, Source, Standing, Status, StreamFigures, Unexplained,
+    ErrorCount, ErrorExample, Evidence, Finding, GapNote, Grade, Headline, IdleBin, IdleGaps, Instrument,
+    LogNote, Mode, Part, Percentile, Percentiles, Place, Prediction, Quantiles, RunSummary, SCHEMA,
+    Settling, Source, Standing, Status, StreamFigures, Unexplained,
 };
 use slowpath_experiment::{
     Arm, BlockMeasurement, Design, Experiment, FORMAT, Hypothesis, Intervention, judge,
