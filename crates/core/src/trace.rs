@@ -6,6 +6,7 @@
 //! outside of them is not known, and never taken for idle.
 
 mod append;
+mod tasks;
 mod unix;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -15,6 +16,7 @@ use std::net::{IpAddr, SocketAddr};
 use serde::{Deserialize, Serialize};
 
 use crate::nanos::{Nanos, Span};
+pub use tasks::{Does, Look, NO_SOCKET, Stay};
 pub use unix::{is_unix, is_unix_server, unix_client, unix_server};
 
 /// No stack was taken; stands in [`What::Switch`] and [`What::Sample`].
@@ -48,6 +50,10 @@ pub struct Trace {
     pub unix_paths: BTreeMap<IpAddr, String>,
     /// Addresses that answer short datagrams of the target, taken for name servers ([`Trace::is_resolver`]).
     pub resolvers: BTreeSet<SocketAddr>,
+    /// When the tasks of runtimes that park them in user space were looked at, in order of time.
+    pub looks: Vec<Look>,
+    /// What these tasks were found doing, in order of their first looks.
+    pub stays: Vec<Stay>,
 }
 
 /// How closely a stretch of time was recorded.

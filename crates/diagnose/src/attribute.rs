@@ -4,6 +4,7 @@
 mod classify;
 mod ended;
 mod executor;
+mod goroutines;
 mod lost;
 mod released;
 mod station;
@@ -60,25 +61,29 @@ impl EndpointAttribution {
         let mut station = Station::of(case, endpoint);
         let followed = case.inside().filter(|_| case.target_hidden().is_none());
         let followed = followed.filter(|inside| !inside.of_endpoint(endpoint).walked.is_empty());
-        let (mut paths, mut actors, ended) = match followed {
-            Some(inside) => {
-                let mut classifier = Classifier::new(case, inside);
-                let walked = &inside.of_endpoint(endpoint).walked;
-                let paths = walked.iter().map(|walked| classifier.path(walked));
-                let mut paths: Vec<Path> = paths.collect();
-                let ended = Ended::find((case, endpoint), inside, &mut classifier, &paths);
-                if let Some(station) = &mut station {
-                    station.note_holders(case, inside, &mut classifier);
-                }
-                let mut actors = classifier.into_actors();
-                lay_unanswered_over(inside, walked, &mut paths, &mut actors);
-                lay_retries_over((case, endpoint), inside, &mut paths, &mut actors);
-                lay_held_responses_over(case, endpoint, &mut paths);
-                lost::lay_over((case, inside), walked, &mut paths);
-                woken::lay_over((case, inside), walked, &mut paths, &mut actors);
-                (paths, actors, ended)
+        let (mut paths, mut actors, ended) = if let Some(inside) = followed {
+            let mut classifier = Classifier::new(case, inside);
+            let walked = &inside.of_endpoint(endpoint).walked;
+            let paths = walked.iter().map(|walked| classifier.path(walked));
+            let mut paths: Vec<Path> = paths.collect();
+            let ended = Ended::find((case, endpoint), inside, &mut classifier, &paths);
+            if let Some(station) = &mut station {
+                station.note_holders(case, inside, &mut classifier);
             }
-            None => (untraced(case, endpoint), vec![Actor::default()], None),
+            let mut actors = classifier.into_actors();
+            goroutines::lay_over(inside, walked, &mut paths, &mut actors);
+            lay_unanswered_over(inside, walked, &mut paths, &mut actors);
+            lay_retries_over((case, endpoint), inside, &mut paths, &mut actors);
+            lay_held_responses_over(case, endpoint, &mut paths);
+            lost::lay_over((case, inside), walked, &mut paths);
+            woken::lay_over((case, inside), walked, &mut paths, &mut actors);
+            (paths, actors, ended)
+        } else {
+            let (mut paths, mut actors) = (untraced(case, endpoint), vec![Actor::default()]);
+            if let Some(inside) = case.inside().filter(|_| case.target_hidden().is_none()) {
+                goroutines::lay_over_untraced((case, inside), &mut paths, &mut actors);
+            }
+            (paths, actors, None)
         };
         let station =
             station.and_then(|station| station.lay_over((case, endpoint), &mut paths, &mut actors));
@@ -323,7 +328,8 @@ fn lay_retries_over(
                 slice.state,
                 State::Unknown(Reason::Parked | Reason::LoopWaits)
             );
-            is_parked.then_some(Slice {
+            let is_sleep = slice.state == State::Sleep && slice.basis == Basis::Sampled;
+            (is_parked || is_sleep).then_some(Slice {
                 state: State::Sleep,
                 holder: Holder::ThisRequest,
                 activity: State::Sleep,

@@ -129,6 +129,16 @@ static RULES: &[Rule] = &[
         remedy: "move blocking calls off the event loop",
     },
     Rule {
+        cause: name::FIXED_DELAY,
+        // That its goroutine sleeps is known for this request; a thread that sleeps may do so for another one.
+        matches: |s| {
+            s.state == State::Sleep && s.basis == Basis::Sampled && s.holder == Holder::ThisRequest
+        },
+        least_ns: MILLISECOND,
+        floor_least_ns: FLOOR_LEAST_NS,
+        remedy: "wait for what is needed, and not for a time",
+    },
+    Rule {
         cause: name::SLOW_DEPENDENCY,
         // A reply that never comes is not slow.
         matches: |s| {
@@ -245,6 +255,9 @@ fn or_words(other: &str) -> String {
         name::CONCURRENCY_LIMIT => format!("; or it is {other}, of one place"),
         name::WORKER_POOL_EXHAUSTION => {
             format!("; or it is {other}: each connection has a thread of its own")
+        }
+        name::EVENT_LOOP_BLOCKING => {
+            format!("; or it is {other}: the thread may have several connections at once")
         }
         name::CACHE_STAMPEDE => format!(
             "; or it is {other}: those that wait are answered with what the one before them has fetched"
@@ -431,6 +444,8 @@ fn claims(attribution: &EndpointAttribution, rule: &Rule) -> Vec<Claim> {
     // That another request has what is waited for is no kind of place: how many there are shows that.
     let station = attribution.station.as_ref().map(|station| station.place);
     let is_found = |slice: &Slice| match slice.state {
+        // Of a runtime that was read it is known what is waited for.
+        _ if slice.basis == Basis::Sampled => true,
         State::Queued(place @ (StationPlace::Permits | StationPlace::One)) => {
             station == Some(place)
         }

@@ -9,6 +9,7 @@
 mod calls;
 pub mod clock;
 mod cpus;
+mod goroutines;
 pub mod guardian;
 pub mod host;
 pub mod interventions;

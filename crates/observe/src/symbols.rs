@@ -33,6 +33,8 @@ pub use go_table::GoTable;
 pub use perf_map::PerfMap;
 pub use runtime::runtime;
 
+pub(crate) use elf::{Bytes as SectionBytes, section};
+pub(crate) use modules::open_regular;
 use modules::{MOST_MODULES as MOST_FILES, Modules};
 use numbered::Numbered;
 use space::{Home, Space};
@@ -301,7 +303,7 @@ impl Symbolizer {
 
 /// What `read` gives; nothing if it panics. Libraries that parse files of any make do so over some that
 /// are broken (gimli where builds check for overflow), and neither file nor library is ours.
-fn unbroken<T>(read: impl FnOnce() -> T) -> Option<T> {
+pub(crate) fn unbroken<T>(read: impl FnOnce() -> T) -> Option<T> {
     // What it leaves half done belongs to that file or that stack alone.
     catch_unwind(AssertUnwindSafe(read)).ok()
 }

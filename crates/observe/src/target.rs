@@ -26,6 +26,7 @@ pub(crate) use listener::{entries as tcp_entries, holders};
 pub use launch::{Launch, start, start_apart};
 pub use listener::{Hidden, find_listener, find_unix_listener, free_port};
 pub use process::Identity;
+pub(crate) use process::below as processes_below;
 pub use ready::{Dial, ReadyCheck, Wire};
 pub use running::{Running, Stopped};
 

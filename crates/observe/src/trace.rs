@@ -24,7 +24,7 @@ mod session;
 pub(crate) mod slots;
 mod stacks;
 mod tracefs;
-mod unix;
+pub(crate) mod unix;
 mod upstream;
 mod whom;
 
@@ -36,6 +36,7 @@ use slowpath_core::nanos::Span;
 use slowpath_core::timeline::{Gap, Reading};
 use slowpath_core::trace::Trace;
 
+use crate::goroutines;
 use crate::peek::{PeekWatch, Peeker, USUAL_HERTZ};
 use reader::{Command, Reader};
 
@@ -81,6 +82,7 @@ pub struct Tracer {
     commands: Sender<Command>,
     thread: Option<JoinHandle<Traced>>,
     peeker: Option<Peeker>,
+    goroutines: goroutines::Reader,
     gaps: Vec<Gap>,
 }
 
@@ -97,6 +99,12 @@ impl Tracer {
             hertz: USUAL_HERTZ,
             most_files: watch.most_files,
         };
+        let goroutines = goroutines::Reader::start(goroutines::Watch {
+            proc_root: watch.proc_root.clone(),
+            pids: watch.pids.clone(),
+            repeat: watch.repeat,
+            seed: watch.seed,
+        });
         let opened = Reader::open(watch).and_then(|reader| {
             let thread = Builder::new().name("slowpath-trace".to_owned());
             thread
@@ -118,6 +126,7 @@ impl Tracer {
             commands,
             thread,
             peeker,
+            goroutines,
             gaps,
         }
     }
@@ -128,6 +137,7 @@ impl Tracer {
         if let Some(peeker) = &self.peeker {
             peeker.window(measured);
         }
+        self.goroutines.window(measured);
         // The thread ends only when it is stopped.
         let _ = self.commands.send(Command::Window(measured));
     }
@@ -147,7 +157,11 @@ impl Tracer {
                 Traced::default()
             }
         };
+        let mut seen = self.goroutines.stop();
         self.gaps.append(&mut traced.gaps);
+        self.gaps.append(&mut seen.gaps);
+        traced.cost.append(&mut seen.cost);
+        seen.put_into(&mut traced.trace);
         traced.gaps = self.gaps;
         traced
     }

@@ -18,8 +18,13 @@
 //! | 11 | off | who left it | | 1 if it could have gone on | |
 //! | 12 | peek | who was seen | owner of the lock | the call | futex or file |
 //!
+//! What tasks of a runtime were found doing (goroutines) lies in `trace/tasks-N.parquet`, where any were looked at; see
+//! [`tasks`].
+//!
 //! Sockets and stacks are positions in the tables of the JSON file, codes are positions in `ALL` of
-//! [`Left`], [`Context`] and [`Call`]. The JSON file is written last and seals the other.
+//! [`Left`], [`Context`] and [`Call`]. The JSON file is written last and seals the others.
+
+mod tasks;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -33,7 +38,8 @@ use parquet::schema::types::ColumnPath;
 use serde::{Deserialize, Serialize};
 use slowpath_core::nanos::Nanos;
 use slowpath_core::trace::{
-    Call, Context, Event, Frame, Left, NO_STACK, Process, Socket, Stretch, Thread, Trace, What,
+    Call, Context, Event, Frame, Left, Look, NO_STACK, Process, Socket, Stretch, Thread, Trace,
+    What,
 };
 
 use crate::columnar::{
@@ -74,6 +80,11 @@ struct Tables {
     unix_paths: BTreeMap<IpAddr, String>,
     #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
     resolvers: BTreeSet<SocketAddr>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    looks: Vec<Look>,
+    /// Length and checksum of the file of what tasks did, if there is one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    tasks: Option<Seal>,
 }
 
 /// The names of the two files of a repeat.
@@ -90,6 +101,11 @@ pub(crate) fn write(dir: &Path, repeat: u16, trace: &Trace) -> Result<(), Record
     fs::create_dir_all(&folder).map_err(RecordError::io("create", &folder))?;
     let [events, tables] = names(repeat);
     write_events(&dir.join(&events), &trace.events)?;
+    let tasks = tasks::name(repeat);
+    if !trace.stays.is_empty() {
+        tasks::write(&dir.join(&tasks), &trace.stays)?;
+    }
+    let has_tasks = (!trace.stays.is_empty()).then(|| Seal::of(dir, &tasks));
     let tables_path = dir.join(&tables);
     let text = serde_json::to_vec(&Tables {
         events: Seal::of(dir, &events)?,
@@ -102,6 +118,8 @@ pub(crate) fn write(dir: &Path, repeat: u16, trace: &Trace) -> Result<(), Record
         reset_reasons: trace.reset_reasons.clone(),
         unix_paths: trace.unix_paths.clone(),
         resolvers: trace.resolvers.clone(),
+        looks: trace.looks.clone(),
+        tasks: has_tasks.transpose()?,
     });
     files::replace(
         &tables_path,
@@ -137,7 +155,11 @@ fn write_events(path: &Path, events: &[Event]) -> Result<(), RecordError> {
 
 /// The names of all files that hold a trace in a run directory, in order.
 pub(crate) fn recorded(dir: &Path) -> Result<Vec<String>, RecordError> {
-    let all = repeats(dir)?.into_iter().flat_map(names);
+    let with_tasks = |repeat: u16| {
+        let tasks = Some(tasks::name(repeat)).filter(|name| dir.join(name).exists());
+        names(repeat).into_iter().chain(tasks)
+    };
+    let all = repeats(dir)?.into_iter().flat_map(with_tasks);
     Ok(all.collect())
 }
 
@@ -179,7 +201,9 @@ fn read_repeat(dir: &Path, events: &str, tables: &str) -> Result<Trace, RecordEr
         reset_reasons: tables.reset_reasons,
         unix_paths: tables.unix_paths,
         resolvers: tables.resolvers,
+        looks: tables.looks,
         events: Vec::new(),
+        stays: Vec::new(),
     };
     let frames = trace.frames.len();
     let whole = |stack: &Vec<u32>| stack.iter().all(|&frame| (frame as usize) < frames);
@@ -196,6 +220,10 @@ fn read_repeat(dir: &Path, events: &str, tables: &str) -> Result<Trace, RecordEr
     })?;
     found.sort_by_key(|event| event.at);
     trace.events = found;
+    if let Some(tasks) = tables.tasks {
+        Seal::check(std::slice::from_ref(&tasks), dir, &tasks.name)?;
+        trace.stays = tasks::read(&dir.join(&tasks.name), room)?;
+    }
     Ok(trace)
 }
 

@@ -20,6 +20,7 @@ impl Trace {
             what: event.what.moved(sockets, stacks),
             ..event
         }));
+        self.append_tasks(later.looks, later.stays, (sockets, stacks));
         self.reset_reasons.extend(later.reset_reasons);
         self.unix_paths.extend(later.unix_paths);
         self.resolvers.extend(later.resolvers);

@@ -36,6 +36,9 @@ const HOLDS_LEAST: f64 = 0.2;
 /// At least this part of the waiting must be time of which the trace does not say otherwise.
 const OPEN_LEAST: f64 = 0.5;
 
+/// Where goroutines were read for this part of the waiting, what they wait for is what requests wait for in the rest as well.
+const READ_LEAST: f64 = 0.25;
+
 /// A station with who waits there.
 #[derive(Debug)]
 pub(crate) struct Station {
@@ -202,6 +205,8 @@ impl Station {
         }
         if let Some(place) = seen.place() {
             self.place = place;
+        } else if let Some(place) = seen.read_place() {
+            self.place = place;
         } else if seen.is_untaken() {
             // A thread for each connection, and so many threads, are the same limit.
             let has_threads = paths
@@ -223,6 +228,8 @@ impl Station {
         let queued = |slice: &Slice| {
             let known = matches!(slice.state, State::Queued(place) if is_kind(place))
                 && (free.is_none() || slice.state != State::Queued(Place::Executor));
+            // Of a runtime that was read it is known who has the place.
+            let known = known || slice.basis == Basis::Sampled;
             (is_open.holds(slice) && !known).then_some(Slice {
                 state: State::Queued(self.place),
                 holder: Holder::AnotherRequest,
@@ -374,6 +381,8 @@ struct Seen {
     untaken_ns: u64,
     /// Kinds of places that are known already.
     places: BTreeMap<Place, u64>,
+    /// The same, of a runtime that was read.
+    read: BTreeMap<Place, u64>,
     /// Time in which requests wait for a thread that they are handed to, by actor.
     pools: BTreeMap<u32, u64>,
 }
@@ -403,6 +412,10 @@ impl Seen {
                 if let State::Queued(place) = slice.state {
                     let own = seen.places.entry(place).or_default();
                     *own = own.saturating_add(within);
+                    if slice.basis == Basis::Sampled {
+                        let own = seen.read.entry(place).or_default();
+                        *own = own.saturating_add(within);
+                    }
                 }
                 if slice.state == State::Queued(Place::Executor) {
                     let own = seen.pools.entry(slice.actor).or_default();
@@ -423,6 +436,15 @@ impl Seen {
         let most = self.pools.iter().max_by_key(|(_, ns)| **ns);
         let actor = actors.get(*most?.0 as usize)?;
         Some((actor.process.clone(), actor.thread.clone()))
+    }
+
+    /// The kind that a runtime was read to keep, if that was seen for as much of the waiting as says so: looks miss what lies between
+    /// them.
+    fn read_place(&self) -> Option<Place> {
+        let most = self.read.iter().max_by_key(|(_, ns)| **ns);
+        let enough = (self.open_ns as f64 * READ_LEAST) as u64;
+        most.filter(|(_, ns)| **ns > enough)
+            .map(|(place, _)| *place)
     }
 
     /// The kind that most of the waiting is known to be for, if it is.

@@ -14,7 +14,7 @@ use object::read::ReadCache;
 use object::{CompressionFormat, Object, ObjectSection, ObjectSegment, SegmentFlags};
 
 /// Bytes of a section as the unwinder holds them.
-pub(super) type Bytes = Arc<[u8]>;
+pub(crate) type Bytes = Arc<[u8]>;
 
 /// The largest section that is read, packed or not: that of Chromium has 30 MB.
 const MOST_SECTION_BYTES: u64 = 256 << 20;
@@ -142,6 +142,13 @@ pub(super) fn go_sections(file: &File, names: &[&str]) -> io::Result<Option<(Byt
     let object = object::File::parse(&cache).map_err(io::Error::other)?;
     let bytes = names.iter().find_map(|name| data(&object, name));
     Ok(bytes.map(|bytes| (bytes, go_text(&object).unwrap_or(0))))
+}
+
+/// A section of a file, unpacked; nothing if the file has none of that name.
+pub(crate) fn section(file: &File, name: &str) -> io::Result<Option<Bytes>> {
+    let cache = ReadCache::new(file);
+    let object = object::File::parse(&cache).map_err(io::Error::other)?;
+    Ok(data(&object, name))
 }
 
 /// Where the code of Go's own begins: as its description of the module says (since Go 1.26 in a

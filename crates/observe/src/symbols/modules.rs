@@ -194,7 +194,7 @@ impl Modules {
 }
 
 /// Opens a regular file to read; nothing that would block or act when it is opened.
-pub(super) fn open_regular(path: &Path) -> io::Result<File> {
+pub(crate) fn open_regular(path: &Path) -> io::Result<File> {
     let file = OpenOptions::new()
         .read(true)
         .custom_flags(libc::O_NONBLOCK | libc::O_CLOEXEC)

@@ -159,6 +159,14 @@ fn row(entry: &fs::DirEntry) -> Option<Row> {
     })
 }
 
+/// The processes of these pids and all that descend from them, those that are there.
+pub(crate) fn below(proc_root: &Path, pids: &[u32]) -> Vec<u32> {
+    let table = Table::read(proc_root);
+    let rows = table.map_or_else(|_| Vec::new(), |table| table.with_descendants(pids));
+    let alive = rows.into_iter().filter(|row| !row.zombie);
+    alive.map(|row| row.identity.pid).collect()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

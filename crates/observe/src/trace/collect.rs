@@ -468,6 +468,7 @@ impl Collector {
             reset_reasons: self.reset_reasons,
             unix_paths,
             resolvers: datagrams.resolvers,
+            ..Trace::default()
         };
         (trace, gaps)
     }

@@ -6,12 +6,13 @@ use slowpath_core::timeline::{Point, Reading, Subject, Window};
 
 use crate::clock;
 
-/// The label of the readings.
+/// The label of the readings of who traces.
 const LABEL: &str = "trace";
 
 /// CPU time of the calling thread, piece by piece.
 #[derive(Debug)]
 pub(crate) struct Cost {
+    label: &'static str,
     since: Nanos,
     cpu_ns: u64,
     readings: Vec<Reading>,
@@ -19,7 +20,13 @@ pub(crate) struct Cost {
 
 impl Cost {
     pub(crate) fn new() -> Self {
+        Self::of(LABEL)
+    }
+
+    /// That of another thread.
+    pub(crate) fn of(label: &'static str) -> Self {
         Self {
+            label,
             since: clock::now(),
             cpu_ns: clock::thread_cpu_ns(),
             readings: Vec::new(),
@@ -36,7 +43,7 @@ impl Cost {
         self.readings.push(Reading {
             signal: &PROBE_COST,
             subject: Subject::Tool,
-            label: LABEL.to_owned(),
+            label: self.label.to_owned(),
             point,
         });
         (self.since, self.cpu_ns) = (now, cpu_ns);

@@ -123,7 +123,7 @@ pub(super) fn has_connection(sockets: &[UnixSocket], own: impl Fn(u32) -> bool) 
 }
 
 /// The inode of the socket that a descriptor of a process is; 0 if it is none, and `None` if there is none such now.
-pub(super) fn inode_of(proc_root: &Path, pid: u32, fd: u32) -> Option<u32> {
+pub(crate) fn inode_of(proc_root: &Path, pid: u32, fd: u32) -> Option<u32> {
     let link = fs::read_link(proc_root.join(format!("{pid}/fd/{fd}"))).ok()?;
     let inode = link.to_str().and_then(|link| {
         link.strip_prefix("socket:[")?

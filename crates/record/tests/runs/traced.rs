@@ -4,10 +4,11 @@ use std::net::SocketAddr;
 
 use proptest::collection::vec;
 use proptest::prelude::*;
+use proptest::sample::select;
 use slowpath_core::nanos::{Nanos, Span};
 use slowpath_core::trace::{
-    Call, Context, Depth, Event, Frame, Left, NO_STACK, Process, Role, Runtime, Socket, Stretch,
-    Thread, Trace, What, unix_server,
+    Call, Context, Depth, Does, Event, Frame, Left, Look, NO_SOCKET, NO_STACK, Process, Role,
+    Runtime, Socket, Stay, Stretch, Thread, Trace, What, unix_server,
 };
 use slowpath_record::RunWriter;
 
@@ -81,8 +82,9 @@ fn what() -> impl Strategy<Value = What> {
 fn trace(repeat: u16) -> impl Strategy<Value = Trace> {
     let first = 1_000 * (u64::from(repeat) + 1);
     let event = (0..900_u64, any::<u16>(), what());
-    vec(event, 0..60).prop_map(move |mut events| {
+    (vec(event, 0..60), vec(stay(first), 0..20)).prop_map(move |(mut events, mut stays)| {
         events.sort_by_key(|&(at, ..)| at);
+        stays.sort_by_key(|stay| (stay.first, stay.pid, stay.task));
         let span = Span::new(Nanos::new(first), Nanos::new(first + 900));
         let socket = |port: u32| {
             let local = SocketAddr::from(([127, 0, 0, 1], repeat + port as u16));
@@ -130,8 +132,35 @@ fn trace(repeat: u16) -> impl Strategy<Value = Trace> {
             reset_reasons: [(u32::from(repeat), "NO_SOCKET".to_owned())].into(),
             unix_paths: [(unix_server("/run/db").ip(), "/run/db".to_owned())].into(),
             resolvers: [([127, 0, 0, 1], 8_600 + repeat).into()].into(),
+            looks: vec![Look {
+                at: Nanos::new(first),
+                pid: 7,
+                found: 3,
+                left_out: 1,
+            }],
+            stays,
         }
     })
+}
+
+/// What a task did from `first` on; its position in the list of what a task may do is any.
+fn stay(first: u64) -> impl Strategy<Value = Stay> {
+    let socket = prop_oneof![Just(NO_SOCKET), 0..SOCKETS];
+    let ids = (any::<u32>(), any::<u64>(), any::<u64>(), any::<u64>());
+    let does = select(&Does::ALL[..]);
+    (0..400_u64, 0..400_u64, ids, does, stack(), socket).prop_map(
+        move |(begin, length, (pid, task, parent, about), does, stack, socket)| Stay {
+            first: Nanos::new(first + begin),
+            last: Nanos::new(first + begin + length),
+            pid,
+            task,
+            parent,
+            does,
+            about,
+            stack,
+            socket,
+        },
+    )
 }
 
 proptest! {

@@ -67,6 +67,11 @@ pub(crate) fn profiled(folder: &Path) -> Option<Vec<String>> {
     of_go(folder, "profiled")
 }
 
+/// `waits.go`, compiled in the folder.
+pub(crate) fn waits(folder: &Path) -> Option<Vec<String>> {
+    of_go(folder, "waits")
+}
+
 fn of_go(folder: &Path, name: &str) -> Option<Vec<String>> {
     let compiler = program(&["go"])?;
     let binary = folder.join(name);

@@ -16,6 +16,7 @@ mod faulty;
 mod foreign;
 mod garbage;
 mod gates;
+mod goroutines;
 mod histories;
 mod house;
 mod lab;
