@@ -27,7 +27,7 @@ fn examine(case: &Case<'_>, endpoint: &EndpointCase) -> Verdict {
     let place = endpoint.place_of(&claims);
     let text = format!(
         "{} of {} values of {} are slow each time, in both halves of the run: those of {} in the median, beside {} of the \
-         others; they hold {} of the slow requests",
+         others; they hold {} of what slow requests take beyond others",
         hot.values.len(),
         hot.of,
         hot.name,
