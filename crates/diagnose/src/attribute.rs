@@ -142,7 +142,7 @@ impl EndpointAttribution {
         let shortest_ns = shortest_block_ns(case);
         let (mut all, mut unobserved) = (BTreeMap::<u32, usize>::new(), 0.0);
         for (position, &sample) in frame.requests.iter().enumerate() {
-            let may_be_followed = 2 * case.sample(sample).latency_ns() <= shortest_ns;
+            let may_be_followed = case.sample(sample).latency_ns() <= shortest_ns / 2;
             match spoken_for_by(octave(sample), &followed, &own, may_be_followed) {
                 Some(octave) => *all.entry(octave).or_default() += 1,
                 None => unobserved += frame.excess_of_ns(case.record, position) as f64,
