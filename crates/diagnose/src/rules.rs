@@ -216,6 +216,10 @@ pub(crate) fn or(case: &Case<'_>, endpoint: &EndpointCase, cause: &str) -> Vec<S
         StationPlace::Workers => Some(name::WORKER_POOL_EXHAUSTION),
         _ => None,
     };
+    // What takes a log from a pipe is telemetry if it is a collector, which is not seen.
+    if cause == name::LOG_FLUSH {
+        return vec![name::BLOCKING_TELEMETRY.to_owned()];
+    }
     let attribution = endpoint.attribution(case);
     // A lock around a cache, and single flight: those that wait are answered when the entry is there.
     if cause == name::LOCK_HELD_OVER_IO && is_mostly(attribution, cause, State::Reply) {
