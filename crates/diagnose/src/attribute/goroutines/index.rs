@@ -39,6 +39,9 @@ impl Spans {
     }
 }
 
+/// By process and address, positions in the trace's frames.
+type Callers = BTreeMap<(u32, u64), Rc<Vec<u32>>>;
+
 /// The goroutine that serves a connection, from an instant on.
 #[derive(Clone, Copy, Debug)]
 struct Served {
@@ -56,7 +59,7 @@ pub(super) struct Index<'r> {
     /// Those that stand in a function, by process and frame; made when it is asked for.
     by_frame: RefCell<BTreeMap<(u32, u32), Rc<Spans>>>,
     /// The functions from which goroutines wait for what lies at an address; made when it is asked for.
-    callers: RefCell<BTreeMap<(u32, u64), Rc<Vec<u32>>>>,
+    callers: RefCell<Callers>,
     /// Whether goroutines that serve different requests wait for it at once.
     shared: RefCell<BTreeMap<(u32, u64), bool>>,
     /// Those that run.
