@@ -378,7 +378,8 @@ impl Goroutines<'_, '_> {
     /// A wait for a channel: for a place, if others wait for the same one, or for what a goroutine does that was started for it.
     fn channel(&self, stay: &Stay, at: u64, hops: usize) -> Option<Found> {
         let task = (stay.pid, stay.task);
-        if matches!(stay.does, Does::Send | Does::Receive) && self.is_shared(stay) {
+        let is_shared = stay.about != 0 && self.index.is_shared(stay.pid, stay.about);
+        if matches!(stay.does, Does::Send | Does::Receive) && is_shared {
             return Some(self.place(stay, State::Queued(Place::Permits), at, hops));
         }
         matches!(
@@ -386,16 +387,6 @@ impl Goroutines<'_, '_> {
             Does::Receive | Does::Select | Does::Group | Does::Condition
         )
         .then(|| self.of_child(task, at, hops))?
-    }
-
-    /// Whether goroutines that serve different requests wait for what lies at an address.
-    fn is_shared(&self, stay: &Stay) -> bool {
-        let mut others = self.index.all_waiters(stay.pid, stay.about);
-        stay.about != 0
-            && others.any(|other| {
-                let at_once = other.first <= stay.last && stay.first <= other.last;
-                other.task != stay.task && at_once && self.index.serves((other.pid, other.task))
-            })
     }
 
     /// Whether a goroutine waits for data of a client.

@@ -142,6 +142,11 @@ pub(super) fn lay_over(
         let actor = peers.actor(inside, all[call].socket, actors);
         let span = Span::new(Nanos::new(wait.span.0), Nanos::new(wait.span.1));
         overlay(&mut paths[wait.path].slices, &[span], |slice| {
+            let state = if is_anyones(slice) {
+                State::Lock
+            } else {
+                state
+            };
             is_open(slice).then_some(Slice {
                 state,
                 holder: Holder::AnotherRequest,
@@ -202,13 +207,19 @@ fn pool(inside: &Inside<'_>, all: &[Asked], waits: &[Wait]) -> Option<Place> {
     })
 }
 
-/// Whether a slice is a wait in user space of which nothing is known.
+/// Whether a slice is a wait in user space of which nothing is known, or for a lock that it is not known who has.
 pub(super) fn is_open(slice: &Slice) -> bool {
-    slice.phase == Phase::Service
-        && matches!(
-            slice.state,
-            State::Unknown(Reason::Parked | Reason::LoopWaits)
-        )
+    let is_unknown = matches!(
+        slice.state,
+        State::Unknown(Reason::Parked | Reason::LoopWaits)
+    );
+    slice.phase == Phase::Service && (is_unknown || is_anyones(slice))
+}
+
+/// Whether a goroutine was found waiting for a lock, and none that may have it.
+pub(super) fn is_anyones(slice: &Slice) -> bool {
+    let is_read = slice.basis == Basis::Sampled;
+    is_read && slice.state == State::Lock && slice.holder == Holder::Unknown
 }
 
 /// Whether the loop of a request is busy with something else.

@@ -15,6 +15,7 @@ use self::kind::{Work, connections, workers};
 pub(super) use self::kind::{at_once, is_pooled};
 use super::classify::Classifier;
 use super::overlay;
+use super::released::is_anyones;
 use crate::case::{Case, EndpointCase};
 use crate::trace::inside::Inside;
 
@@ -229,7 +230,7 @@ impl Station {
             let known = matches!(slice.state, State::Queued(place) if is_kind(place))
                 && (free.is_none() || slice.state != State::Queued(Place::Executor));
             // Of a runtime that was read it is known who has the place.
-            let known = known || slice.basis == Basis::Sampled;
+            let known = known || slice.basis == Basis::Sampled && !is_anyones(slice);
             (is_open.holds(slice) && !known).then_some(Slice {
                 state: State::Queued(self.place),
                 holder: Holder::AnotherRequest,

@@ -30,9 +30,11 @@ const ASK_NS: u64 = 10 * MILLISECOND;
 const ASK_IDLE_NS: u64 = 50 * MILLISECOND;
 /// Between two looks: a wait of 20 ms is seen twice.
 const PERIOD_NS: u64 = 10 * MILLISECOND;
-/// After a look there is none for so many times the CPU time that it took: all looks together take a thirtieth of a CPU at
-/// most.
-const REST_TIMES: u64 = 29;
+/// A look is worth so many times the CPU time that it took: all looks together take a thirtieth of a CPU at most.
+const WORTH_TIMES: u64 = 30;
+/// What looks have left of that is kept for so long: one that reads the tables of all connections costs as much as ten others, and
+/// a pause behind it would hide the waits that begin then.
+const CREDIT_NS: u64 = 200 * MILLISECOND;
 /// How often it is looked which processes there are.
 const FOLLOW_NS: u64 = SECOND;
 /// Stays that are kept of a repeat: at 48 bytes each some tens of megabytes.
@@ -109,6 +111,8 @@ impl Course {
         self.follow(clock::now());
         let mut slots = slots::Course::default();
         let mut next_turn = Nanos::new(1);
+        // Looks so far are worth the time until then.
+        let mut paid_until = Nanos::new(1);
         while !orders.stop.load(Ordering::Relaxed) {
             if let Some(window) = orders.take_window() {
                 slots = slots::Course::over(window, self.watch.seed, self.watch.repeat);
@@ -124,7 +128,11 @@ impl Course {
             if self.is_on && has_any {
                 if now >= next_turn {
                     let cpu_ns = self.turn(now);
-                    let free_at = now.plus(cpu_ns.saturating_mul(REST_TIMES));
+                    let least = Nanos::new(now.get().saturating_sub(CREDIT_NS).max(1));
+                    paid_until = paid_until
+                        .max(least)
+                        .plus(cpu_ns.saturating_mul(WORTH_TIMES));
+                    let free_at = paid_until.max(now);
                     next_turn = following(next_turn.max(now), PERIOD_NS, free_at);
                 }
                 wake = wake.min(next_turn);

@@ -82,15 +82,9 @@ impl Goroutines<'_, '_> {
         let mut frames: Vec<u32> = callers.copied().collect();
         // Other functions that take the same lock come before the caller's caller.
         if stay.about != 0 {
-            let at = related(stay.about, &own);
-            let others = at.into_iter();
-            let mut others: Vec<u32> = others
-                .flat_map(|about| self.index.all_waiters(stay.pid, about))
-                .filter_map(|other| {
-                    let facts = self.index.facts(other.stack);
-                    facts.own.map(|place| facts.frames[place])
-                })
-                .collect();
+            let others = related(stay.about, &own).into_iter();
+            let others = others.flat_map(|about| self.index.callers(stay.pid, about).to_vec());
+            let mut others: Vec<u32> = others.collect();
             others.sort_unstable();
             others.dedup();
             let at = frames.len().min(1);

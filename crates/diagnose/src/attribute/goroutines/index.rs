@@ -39,6 +39,9 @@ impl Spans {
     }
 }
 
+/// By process and address, positions in the trace's frames.
+type Callers = BTreeMap<(u32, u64), Rc<Vec<u32>>>;
+
 /// The goroutine that serves a connection, from an instant on.
 #[derive(Clone, Copy, Debug)]
 struct Served {
@@ -55,6 +58,10 @@ pub(super) struct Index<'r> {
     by_about: BTreeMap<(u32, u64), Spans>,
     /// Those that stand in a function, by process and frame; made when it is asked for.
     by_frame: RefCell<BTreeMap<(u32, u32), Rc<Spans>>>,
+    /// The functions from which goroutines wait for what lies at an address; made when it is asked for.
+    callers: RefCell<Callers>,
+    /// Whether goroutines that serve different requests wait for it at once.
+    shared: RefCell<BTreeMap<(u32, u64), bool>>,
     /// Those that run.
     running: BTreeMap<u32, Spans>,
     /// Those that wait for data of a connection.
@@ -90,6 +97,8 @@ impl<'r> Index<'r> {
             by_parent: BTreeMap::new(),
             by_about: BTreeMap::new(),
             by_frame: RefCell::default(),
+            callers: RefCell::default(),
+            shared: RefCell::default(),
             running: BTreeMap::new(),
             data: BTreeMap::new(),
             looks: BTreeMap::new(),
@@ -189,11 +198,50 @@ impl<'r> Index<'r> {
     }
 
     /// All goroutines that ever waited for what lies at an address.
-    pub(super) fn all_waiters(&self, pid: u32, about: u64) -> impl Iterator<Item = &'r Stay> {
+    fn all_waiters(&self, pid: u32, about: u64) -> impl Iterator<Item = &'r Stay> {
         let spans = self.by_about.get(&(pid, about));
         let trace = self.trace;
         let all = spans.into_iter().flat_map(|spans| &spans.all);
         all.map(move |&(position, _)| &trace.stays[position])
+    }
+
+    /// The program's own functions from which goroutines ever waited for what lies at an address: positions in the trace's frames.
+    pub(super) fn callers(&self, pid: u32, about: u64) -> Rc<Vec<u32>> {
+        if let Some(known) = self.callers.borrow().get(&(pid, about)) {
+            return Rc::clone(known);
+        }
+        let stacks: BTreeSet<u32> = self.all_waiters(pid, about).map(|s| s.stack).collect();
+        let own = stacks.into_iter().filter_map(|stack| {
+            let facts = self.facts(stack);
+            facts.own.map(|place| facts.frames[place])
+        });
+        let frames: BTreeSet<u32> = own.collect();
+        let frames = Rc::new(frames.into_iter().collect::<Vec<u32>>());
+        let mut known = self.callers.borrow_mut();
+        known.insert((pid, about), Rc::clone(&frames));
+        frames
+    }
+
+    /// Whether goroutines that serve different requests ever waited at once for what lies at an address.
+    pub(super) fn is_shared(&self, pid: u32, about: u64) -> bool {
+        if let Some(&known) = self.shared.borrow().get(&(pid, about)) {
+            return known;
+        }
+        // They come in order of their begins: of those before, the one that waits longest overlaps if any does.
+        let mut longest: Option<&Stay> = None;
+        let is_shared = self.all_waiters(pid, about).any(|stay| {
+            if !self.serves((pid, stay.task)) {
+                return false;
+            }
+            let other = longest.filter(|other| other.task != stay.task);
+            let overlaps = other.is_some_and(|other| stay.first <= other.last);
+            if longest.is_none_or(|longest| longest.last < stay.last) {
+                longest = Some(stay);
+            }
+            overlaps
+        });
+        self.shared.borrow_mut().insert((pid, about), is_shared);
+        is_shared
     }
 
     /// Goroutines that run, or could, at an instant.
@@ -350,6 +398,30 @@ mod tests {
             index.before((1, 5), 30 * MS).map(|s| s.does),
             Some(Does::Data)
         );
+    }
+
+    #[test]
+    fn what_several_wait_for_at_once_is_shared() {
+        let at = |task, about, span| Stay {
+            about,
+            ..stay(task, 5, Does::Send, span, 2)
+        };
+        let reads = Stay {
+            socket: 0,
+            ..stay(5, 1, Does::Data, (10, 10), 1)
+        };
+        let trace = trace(vec![
+            reads,
+            at(6, 70, (20, 40)),
+            at(7, 70, (30, 50)),
+            at(6, 80, (60, 70)),
+            at(7, 80, (80, 90)),
+        ]);
+        let index = Index::new(&trace, |socket| (socket == 0).then_some(4));
+        assert!(index.is_shared(1, 70));
+        assert!(!index.is_shared(1, 80), "one after the other");
+        assert_eq!(*index.callers(1, 70), [2]);
+        assert_eq!(*index.callers(1, 90), [] as [u32; 0]);
     }
 
     #[test]
