@@ -89,9 +89,10 @@ fn endpoint(table: &Table<'_>, scope: Scope<'_>, pools: &[Pool]) -> Option<Endpo
     };
     let (key, factor) = match key {
         Some(key) => (Some(key?), None),
-        None if texts().any(Template::is_unique) => {
-            (None, Some(pool_values(texts())).filter(Template::is_of_request))
-        }
+        None if texts().any(Template::is_unique) => (
+            None,
+            Some(pool_values(texts())).filter(Template::is_of_request),
+        ),
         None => (Some(pool_values(texts())), None),
     };
     Some(Endpoint {
