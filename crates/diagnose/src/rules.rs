@@ -346,6 +346,16 @@ pub(crate) fn describes(cause: &str, slice: &Slice) -> bool {
     }
 }
 
+/// Whether a request waits for what another thread does, for which it is not seen whether that has a lock: it may.
+pub(crate) fn may_be_held(cause: &str, slice: &Slice) -> bool {
+    let by_another = slice.holder == Holder::Background;
+    match cause {
+        name::LOCK_CONTENTION => by_another && slice.state == State::OnCpu,
+        name::LOCK_HELD_OVER_IO => by_another && slice.state == State::Sleep,
+        _ => false,
+    }
+}
+
 /// Causes that [`describes`] knows.
 pub(crate) const DESCRIBED: [&str; 2] = [name::LOCK_HELD_OVER_IO, name::LOCK_CONTENTION];
 

@@ -11,7 +11,7 @@ use crate::figures::{round, share};
 use crate::frame::Frame;
 use crate::overlap::parts;
 use crate::ruled_out::{FrameMass, phrases};
-use crate::rules::{DESCRIBED, describes};
+use crate::rules::{DESCRIBED, describes, may_be_held};
 use slowpath_core::nanos::Span;
 use std::collections::BTreeMap;
 
@@ -108,7 +108,9 @@ impl EndpointAttribution {
         });
         let described = DESCRIBED.map(|cause| {
             let shares = shares(&paths.paths, known, |path, slice| {
-                if describes(cause, slice) {
+                if may_be_held(cause, slice) {
+                    slice.len_ns() as f64
+                } else if describes(cause, slice) {
                     taken(path, slice) as f64
                 } else {
                     0.0
