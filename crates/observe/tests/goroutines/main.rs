@@ -98,14 +98,15 @@ fn are_read(traced: &Traced) -> bool {
     false
 }
 
-/// What the goroutine does that stands in a function.
+/// What the goroutine does that stands in a function: for the longest time, if it was found at several things.
 fn of<'t>(trace: &'t Trace, function: &str) -> &'t Stay {
     let stands = |stay: &&Stay| {
         let frames = trace.stacks.get(stay.stack as usize).into_iter().flatten();
         let mut names = frames.map(|&frame| trace.frames[frame as usize].function.as_str());
         names.any(|name| name == function)
     };
-    let found = trace.stays.iter().find(stands);
+    let lasted = |stay: &&Stay| stay.last.get() - stay.first.get();
+    let found = trace.stays.iter().filter(stands).max_by_key(lasted);
     found.unwrap_or_else(|| panic!("{function}: {:?}", trace.stays))
 }
 
