@@ -46,6 +46,9 @@ fn named(report: &Value, cause: &str, function: &str) {
 
 #[test]
 fn a_mutex_that_another_request_holds_over_a_call_is_told() {
+    if !of_the_long_list() {
+        return;
+    }
     let folder = tempfile::tempdir().unwrap();
     if let Some(report) = judged(folder.path(), "lock", 10, 60) {
         named(&report, "lock-held-over-io", "main.");
