@@ -120,7 +120,7 @@ impl Expiry {
         best.ok_or(NoExpiry::Unrelated).or(first)
     }
 
-    /// Looks for entries that are for a part of the key, or for all requests of the endpoint; gives those whose age tells most.
+    /// Looks for entries that are for a part of the key, or for all requests of the endpoint; gives those whose age explains most.
     pub(crate) fn of_other_entries(
         case: &Case<'_>,
         endpoint: &EndpointCase,

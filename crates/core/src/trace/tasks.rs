@@ -1,7 +1,7 @@
 //! Tasks of a runtime that parks them in user space (goroutines), as they were read from the memory of their process.
 //!
 //! The kernel sees that a thread of such a runtime is idle, and not what the tasks wait for that it would run. A [`Look`] at
-//! all tasks of a process tells that at an instant; what a task was found doing at one look, or at several one after the
+//! all tasks of a process shows that at an instant; what a task was found doing at one look, or at several one after the
 //! other, is a [`Stay`].
 
 use serde::{Deserialize, Serialize};
@@ -38,7 +38,7 @@ pub enum Does {
     Call,
     /// It waits for a lock.
     Lock,
-    /// It waits for a semaphore of the runtime, and whose is not told.
+    /// It waits for a semaphore of the runtime, and whose is not known.
     Semaphore,
     /// It waits until a condition holds.
     Condition,

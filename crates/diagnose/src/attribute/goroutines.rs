@@ -1,7 +1,7 @@
 //! Waits in user space of a Go program, by what its goroutines were found waiting for.
 //!
 //! Where a request waits in user space, the kernel's chain ends at threads that are idle. The goroutine that serves the request's
-//! connection was looked at meanwhile, and what it was found waiting for says what the request waited for. Who has that is told by
+//! connection was looked at in between, and what it was found waiting for says what the request waited for. Who has that is known by
 //! where other goroutines stand at the same instant ([`holders`]).
 
 mod holders;
@@ -25,7 +25,7 @@ use crate::trace::inside::{Inside, Walked};
 /// What was found at a look holds for so long before and after it, unless another look says otherwise: looks are 10 ms apart, and some
 /// come late.
 const HOLDS_NS: u64 = 15 * MILLISECOND;
-/// Functions of a stack that are told, as of those of threads.
+/// Functions of a stack that are shown, as of those of threads.
 const FRAMES_MOST: usize = 16;
 /// Goroutines wait for one another at most so many times.
 const MOST_HOPS: usize = 4;
@@ -120,7 +120,7 @@ pub(super) fn lay_over_untraced(
     }
 }
 
-/// The positions of actors, by where they stand, whom they ask, their process, and whether that has places.
+/// The positions of actors, by where they stand, who is asked, their process, and whether that has places.
 type Known = BTreeMap<(u32, String, u32, bool), u32>;
 
 /// Whether a slice is a wait in user space of which nothing is known.
@@ -132,7 +132,7 @@ fn is_open(slice: &Slice) -> bool {
     slice.phase == Phase::Service && unknown
 }
 
-/// Whether a slice is what a thread was seen doing, which is not the request's doing where its goroutine was parked meanwhile: a
+/// Whether a slice is what a thread was seen doing, which is not the request's doing where its goroutine was parked at that time: a
 /// thread runs other goroutines then, is woken by their timers, and reads replies to their questions.
 fn is_doubtful(slice: &Slice) -> bool {
     let of_thread = matches!(
@@ -226,7 +226,7 @@ impl Goroutines<'_, '_> {
     /// What the request waited for that a goroutine serves, at a look.
     fn of_request(&self, server: Task, at: u64) -> Option<(&Stay, Found)> {
         let stay = self.index.task_at(server, at)?;
-        // A goroutine that reads the connection meanwhile has handed the request on.
+        // A goroutine that reads the connection at that time has handed the request on.
         let reads = stay.does == Does::Data && self.is_clients(stay);
         let found = if reads {
             self.of_child(server, at, 0)
@@ -242,7 +242,7 @@ impl Goroutines<'_, '_> {
             return None;
         }
         let children = self.index.children(task, at);
-        // Those of libraries stay for later requests. One that runs has no stack: where it was before tells.
+        // Those of libraries stay for later requests. One that runs has no stack: where it was before shows that.
         let is_own = |stay: &Stay| {
             let facts = self.index.facts(stay.stack);
             !facts.reads_for_parent && facts.own.is_some()

@@ -1,4 +1,4 @@
-//! Waits in user space that end with what a loop or a runtime that parks is woken up for, where that tells what the request waited
+//! Waits in user space that end with what a loop or a runtime that parks is woken up for, where that shows what the request waited
 //! for: the reply of a name server, or a time.
 //!
 //! A resolver asks for many requests over one socket, several kinds of address for each name, and lets those that want the same name

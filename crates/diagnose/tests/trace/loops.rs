@@ -144,6 +144,6 @@ fn a_loop_waits_for_all_files_while_it_has_a_connection() {
     assert!(of_connections_of_their_own(1, events, events));
     // A worker may wait for the next connection so, and waits for the request at that one.
     assert!(!of_connections_of_their_own(1, events, own));
-    // Whoever is free takes the next connection.
+    // The one that is free takes the next connection.
     assert!(!of_connections_of_their_own(2, events, events));
 }

@@ -42,7 +42,7 @@ const MOST_STAYS: usize = 500_000;
 /// With fewer looks than this share of those that were meant, short waits are missed.
 const FEW_LOOKS: f64 = 0.5;
 
-/// What the one who started the looking may change meanwhile.
+/// What the one who started the looking may change during it.
 #[derive(Debug, Default)]
 pub(super) struct Orders {
     pub(super) stop: AtomicBool,
@@ -186,7 +186,7 @@ impl Course {
     /// Notes that the goroutines of a process cannot be read.
     fn give_up(&mut self, pid: u32, error: &Unreadable) {
         self.others.insert(pid);
-        // It ended meanwhile.
+        // It has ended since.
         if !self.watch.proc_root.join(pid.to_string()).exists() {
             return;
         }

@@ -68,7 +68,7 @@ impl Sockets {
             return known;
         }
         let number = match inode_of(&self.proc_root, descriptor.pid, descriptor.fd) {
-            // It was closed meanwhile.
+            // It has been closed since.
             None => return NO_SOCKET,
             // A pipe, a file, an event.
             Some(0) => NO_SOCKET,
