@@ -243,6 +243,7 @@ mod tests {
             pid,
             role,
             executable: String::new(),
+            program: String::new(),
             runtime: Runtime::Native,
         };
         let thread = |tid, pid| Thread {

@@ -151,8 +151,20 @@ pub struct Process {
     pub role: Role,
     /// The file name of its executable, without its path; empty if it cannot be seen.
     pub executable: String,
+    /// What an interpreter or a virtual machine executes there: the file name of a script or an archive, or the name of a module or
+    /// a class; empty if it is no such program, or that cannot be seen.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub program: String,
     /// What runs its code.
     pub runtime: Runtime,
+}
+
+impl Process {
+    /// What people call it: its executable, and what that executes (`python3.11 app.py`).
+    pub fn title(&self) -> String {
+        let words = [self.executable.as_str(), self.program.as_str()];
+        words.map(str::trim).join(" ").trim().to_owned()
+    }
 }
 
 /// A thread.

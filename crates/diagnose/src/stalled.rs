@@ -124,10 +124,7 @@ fn who(looked: &Looked<'_>, p: &Picked<'_>) -> String {
     let thread = format!("thread {}", inside.thread_name(tid));
     let process = inside.trace().process_of(tid);
     match process.filter(|process| process.role != Role::Target) {
-        Some(process) => format!(
-            "{thread} of process {}, which was asked",
-            process.executable
-        ),
+        Some(process) => format!("{thread} of process {}, which was asked", process.title()),
         None => thread,
     }
 }

@@ -404,6 +404,11 @@ impl<'c, 'r> Classifier<'c, 'r> {
                 Proof::Condition | Proof::Nothing if self.serves_another(walked, hop.tid) => {
                     State::Queued(Place::Permits)
                 }
+                Proof::Condition | Proof::Nothing
+                    if self.is_kept(piece, hops[place - 1].tid, hop.tid) =>
+                {
+                    State::Lock
+                }
                 Proof::Condition | Proof::Nothing => continue,
             };
             let holder = if matches!(state, State::Queued(_)) {
@@ -450,6 +455,16 @@ impl<'c, 'r> Classifier<'c, 'r> {
             activity: state,
             ..Seen::of(state, Holder::Background, own.tid, stack)
         }
+    }
+
+    /// Whether a thread keeps another one waiting with work that no request has asked for: it has what that one waits for.
+    fn is_kept(&self, piece: &Piece, waiter: u32, holder: u32) -> bool {
+        let offs = self
+            .inside
+            .index
+            .offs(waiter, piece.begin, piece.begin.saturating_add(1));
+        let waited = offs.first().filter(|off| off.call == Some(Call::Futex));
+        waited.is_some_and(|off| self.executors.is_background(self.inside, holder, off))
     }
 
     /// Whether a thread reads and answers requests, and not this one.

@@ -28,6 +28,8 @@ pub(super) struct Executors {
     ends: BTreeMap<u32, Vec<u64>>,
     /// By thread: when a thread that serves clients woke it, ascending.
     begins: BTreeMap<u32, Vec<u64>>,
+    /// By thread that serves no client: the addresses that it waited at when one that does woke it.
+    woken_at: BTreeMap<u32, BTreeSet<u64>>,
     /// By thread: where it waits for its next job, by the stack.
     rests: BTreeMap<u32, u32>,
 }
@@ -52,6 +54,7 @@ impl Executors {
                         .entry(tid)
                         .or_default()
                         .push(off.ready_from());
+                    executors.woken_at.entry(tid).or_default().insert(off.about);
                 }
             }
         }
@@ -93,6 +96,23 @@ impl Executors {
         let begins = self.begins.get(&tid).map_or(&[][..], Vec::as_slice);
         let woken = begins.partition_point(|&at| at <= end).checked_sub(1);
         before.max(woken.map(|place| begins[place]))
+    }
+
+    /// Whether a thread does what no request has asked it for, and has what is waited for at an address since before it was waited
+    /// for: no thread that serves clients ever woke it anywhere else, and it was at work all the time. One that wakes up by itself to
+    /// look for requests sleeps while they wait.
+    pub(super) fn is_background(&self, inside: &Inside<'_>, tid: u32, waited: &Off) -> bool {
+        let by_request = self
+            .woken_at
+            .get(&tid)
+            .is_some_and(|at| at.iter().any(|&at| at != waited.about));
+        let offs = inside.index.offs(tid, waited.begin, waited.ready_from());
+        let rests = |off: &Off| match inside.stacks.call_in(off) {
+            Some(Call::Sleep) => true,
+            Some(Call::Futex | Call::Poll) => off.woken_by().is_none(),
+            _ => false,
+        };
+        waited.about != 0 && !by_request && !offs.iter().any(rests)
     }
 
     /// Whether a thread has no job at an instant: it is blocked since just after it ended one, or where it then waits. A thread may

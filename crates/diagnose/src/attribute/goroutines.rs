@@ -443,7 +443,7 @@ impl Goroutines<'_, '_> {
         // Places are the program's own, which need not be said.
         let is_queued = matches!(found.state, State::Queued(_));
         let process = place.ok().filter(|_| !is_queued);
-        let process = process.map_or_else(String::new, |at| processes[at].executable.clone());
+        let process = process.map_or_else(String::new, |at| processes[at].title());
         Actor {
             process,
             thread: String::new(),

@@ -30,6 +30,7 @@ fn trace(events: &[(u64, What)]) -> Trace {
             pid: PID,
             role: Role::Target,
             executable: "server".to_owned(),
+            program: String::new(),
             runtime: Runtime::Native,
         }],
         threads: vec![thread(PID), thread(PID + 1)],

@@ -45,6 +45,8 @@ pub struct Inside<'a> {
     ports: Ports,
     /// The ports of others that the target is told.
     told: Ports,
+    /// What people call each process, by its id.
+    titles: BTreeMap<u32, String>,
     /// See [`Inside::calls`].
     calls: OnceLock<Calls>,
 }
@@ -124,7 +126,10 @@ impl<'a> Inside<'a> {
         let (chains, stacks) = walker.done();
         let walked = endpoints.iter().flat_map(|e| &e.walked);
         let addresses = Addresses::of(walked.flat_map(|w| &w.pieces), &chains, &index);
+        let processes = trace.processes.iter();
+        let titles = processes.map(|process| (process.pid, process.title()));
         Some(Self {
+            titles: titles.collect(),
             index,
             chains,
             addresses,
@@ -191,10 +196,11 @@ impl<'a> Inside<'a> {
         }
     }
 
-    /// The executable of a thread's process; empty if it is not known.
+    /// What people call a thread's process ([`Process::title`]); empty if it is not known.
     pub(crate) fn process_name(&self, tid: u32) -> &str {
         let process = self.trace().process_of(tid);
-        process.map_or("", |process| process.executable.as_str())
+        let title = process.and_then(|process| self.titles.get(&process.pid));
+        title.map_or("", String::as_str)
     }
 
     /// A stack for people, innermost function first: the kernel's own are left out, as what a

@@ -165,8 +165,8 @@ impl Inside<'_> {
         }
         let beyond = sockets.other(socket);
         let threads = beyond.into_iter().flat_map(|end| sockets.traffic(end));
-        let mut processes = threads.filter_map(|t| self.trace().process_of(t.tid));
-        let name = processes.next().map_or("", |p| p.executable.as_str());
+        let mut names = threads.map(|t| self.process_name(t.tid));
+        let name = names.find(|name| !name.is_empty()).unwrap_or("");
         // The port that the side which connects was given says nothing.
         let whom = if is_unix_server(end.local) {
             format!("a client of {}", self.trace().address(end.local))

@@ -62,6 +62,7 @@ impl Script {
             pid,
             role,
             executable: format!("p{pid}"),
+            program: String::new(),
             runtime,
         });
     }

@@ -96,6 +96,7 @@ fn trace() -> impl Strategy<Value = Trace> {
                     pid: 100 + place,
                     role: role[place as usize],
                     executable: String::new(),
+                    program: String::new(),
                     runtime: runtime[kind],
                 });
             }

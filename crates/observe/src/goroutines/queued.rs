@@ -173,6 +173,8 @@ struct Case {
     address: u64,
     /// Whether what is sent on it holds nothing: that it is sent, or that the channel is closed, is all.
     is_signal: bool,
+    /// Whether it has a buffer and that is full: only those wait for it that send.
+    is_full: bool,
     /// When it is sent by a timer; 0 if it is not.
     when: u64,
 }
@@ -204,6 +206,7 @@ fn channels(
             address: pointer.at,
             // Its size has two bytes.
             is_signal: element.is_some_and(|bytes| bytes as u16 == 0),
+            is_full: bytes.get(n).is_some_and(is_full),
             when: at.filter(|_| timers[n].at != 0).unwrap_or(0),
         });
     }
@@ -215,13 +218,28 @@ fn channels(
     Ok(())
 }
 
+/// Whether a channel has a buffer that holds as much as it can: `qcount` and `dataqsiz` are its first two fields.
+fn is_full(channel: &[u8]) -> bool {
+    let count = word(channel, 0);
+    count.is_some_and(|count| count > 0) && count == word(channel, 8)
+}
+
 /// What a goroutine does that waits for channels, if that says more than its reason to wait, and what it waits for.
 fn for_channels(does: Does, cases: &[Case]) -> (Option<Does>, u64) {
     let timed = cases.iter().find(|case| case.when != 0);
+    // A `select` mostly waits for one thing, and beside it for a time or the end of the request.
+    let only = |is_it: fn(&Case) -> bool| {
+        let mut all = cases.iter().filter(|case| is_it(case));
+        all.next().filter(|_| all.next().is_none())
+    };
+    let full = only(|case| case.is_full);
+    let result = only(|case| !case.is_signal && case.when == 0);
     let others_signal = cases.iter().all(|case| case.when != 0 || case.is_signal);
-    match (timed, does) {
-        (Some(timed), Does::Receive) => (Some(Does::Sleep), timed.when),
-        (Some(timed), Does::Select) if others_signal => (Some(Does::Until), timed.when),
+    match (does, timed, full, result) {
+        (Does::Receive, Some(timed), ..) => (Some(Does::Sleep), timed.when),
+        (Does::Select, _, Some(full), _) => (Some(Does::Send), full.address),
+        (Does::Select, Some(timed), ..) if others_signal => (Some(Does::Until), timed.when),
+        (Does::Select, _, _, Some(result)) => (Some(Does::Receive), result.address),
         _ => (None, cases.first().map_or(0, |case| case.address)),
     }
 }
@@ -235,15 +253,39 @@ mod tests {
         let case = |address, is_signal, when| Case {
             address,
             is_signal,
+            is_full: false,
             when,
         };
         let (done, result, timer) = (case(1, true, 0), case(2, false, 0), case(3, false, 70));
         let of = for_channels;
         assert_eq!(of(Does::Receive, &[timer]), (Some(Does::Sleep), 70));
         assert_eq!(of(Does::Select, &[done, timer]), (Some(Does::Until), 70));
-        assert_eq!(of(Does::Select, &[result, timer]), (None, 2));
         assert_eq!(of(Does::Send, &[result]), (None, 2));
         assert_eq!(of(Does::Select, &[done]), (None, 1));
+    }
+
+    #[test]
+    fn a_select_waits_for_its_only_place_or_result() {
+        let case = |address, is_signal, is_full, when| Case {
+            address,
+            is_signal,
+            is_full,
+            when,
+        };
+        let (done, timer) = (case(1, true, false, 0), case(3, false, false, 70));
+        let (result, place) = (case(2, false, false, 0), case(4, true, true, 0));
+        let of = |cases: &[Case]| for_channels(Does::Select, cases);
+        assert_eq!(of(&[done, place, timer]), (Some(Does::Send), 4));
+        assert_eq!(of(&[done, result, timer]), (Some(Does::Receive), 2));
+        assert_eq!(of(&[result, case(5, false, false, 0)]), (None, 2));
+    }
+
+    #[test]
+    fn a_channel_is_full_that_has_a_buffer() {
+        let channel = |count: u64, size: u64| [count.to_ne_bytes(), size.to_ne_bytes()].concat();
+        assert!(is_full(&channel(2, 2)));
+        assert!(!is_full(&channel(1, 2)) && !is_full(&channel(0, 0)));
+        assert!(!is_full(&[0; 9]));
     }
 
     /// The memory that is read is this process's own.

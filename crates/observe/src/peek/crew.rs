@@ -8,7 +8,7 @@ use rustix::fd::OwnedFd;
 use rustix::fs::{Mode, OFlags, open};
 use rustix::io::{Errno, pread};
 use slowpath_core::Nanos;
-use slowpath_core::trace::{Call, Process, Role, Runtime, Thread};
+use slowpath_core::trace::{Call, Process, Role, Thread};
 
 use super::text;
 use crate::clock;
@@ -205,12 +205,7 @@ impl Crew {
         };
         self.programs.insert(pid, program);
         if self.processes.len() < MOST_MET {
-            let process = Process {
-                pid,
-                role: Role::Target,
-                executable: programs::name(&self.root, pid),
-                runtime: Runtime::Unknown,
-            };
+            let process = programs::process(&self.root, pid, Role::Target);
             self.processes.insert(pid, process);
         }
     }

@@ -113,12 +113,7 @@ impl Members {
     fn add(&mut self, pid: u32, followed: Followed) {
         let before = self.processes.insert(pid, followed);
         if before.is_none_or(|before| before.role != followed.role) {
-            let process = Process {
-                pid,
-                role: followed.role,
-                executable: programs::name(&self.proc_root, pid),
-                runtime: Runtime::Unknown,
-            };
+            let process = programs::process(&self.proc_root, pid, followed.role);
             if self.known.len() < MOST_MET || self.known.contains_key(&pid) {
                 self.known.insert(pid, process);
                 self.look_at_program(pid);
@@ -249,9 +244,10 @@ impl Members {
         }
         self.remember(tid, pid, comm(name));
         if let Some(process) = self.known.get_mut(&pid).filter(|_| pid == tid) {
-            let now = programs::name(&self.proc_root, pid);
-            if !now.is_empty() {
-                process.executable = now;
+            let now = programs::process(&self.proc_root, pid, process.role);
+            if !now.executable.is_empty() {
+                process.executable = now.executable;
+                process.program = now.program;
             }
             self.look_at_program(pid);
         }
@@ -320,16 +316,14 @@ impl Members {
         threads.sort_unstable_by_key(|thread| thread.tid);
         for thread in threads.iter().filter(|thread| thread.pid != 0) {
             let pid = thread.pid;
-            self.known.entry(pid).or_insert_with(|| Process {
-                pid,
-                role: if pid == std::process::id() {
-                    Role::Tool
-                } else {
-                    Role::Other
-                },
-                executable: programs::name(&self.proc_root, pid),
-                runtime: Runtime::Unknown,
-            });
+            let role = if pid == std::process::id() {
+                Role::Tool
+            } else {
+                Role::Other
+            };
+            self.known
+                .entry(pid)
+                .or_insert_with(|| programs::process(&self.proc_root, pid, role));
         }
         (self.known.into_values().collect(), threads)
     }

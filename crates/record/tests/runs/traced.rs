@@ -109,6 +109,7 @@ fn trace(repeat: u16) -> impl Strategy<Value = Trace> {
                 pid: 7,
                 role: Role::Target,
                 executable: "server".to_owned(),
+                program: String::new(),
                 runtime: Runtime::Native,
             }],
             threads: vec![Thread {

@@ -66,6 +66,7 @@ fn record(samples: Vec<Sample>, events: Vec<Event>, stretches: Vec<Stretch>) -> 
         pid,
         role,
         executable: executable.into(),
+        program: String::new(),
         runtime: Runtime::Native,
     };
     let socket = |connection: u16| Socket {

@@ -113,10 +113,10 @@ impl<W: Write> Drawing<'_, W> {
             let shown = self.tracks.values().any(|track| track.pid == process.pid);
             if shown {
                 let name = match process.role {
-                    Role::Target => format!("{} (target)", process.executable),
-                    Role::Peer => format!("{} (peer)", process.executable),
+                    Role::Target => format!("{} (target)", process.title()),
+                    Role::Peer => format!("{} (peer)", process.title()),
                     Role::Tool => "slowpath".to_owned(),
-                    Role::Other => process.executable.clone(),
+                    Role::Other => process.title(),
                 };
                 self.out.process(process.pid, &name, rank(process.role))?;
             }
