@@ -405,7 +405,12 @@ impl<'c, 'r> Classifier<'c, 'r> {
                     State::Queued(Place::Permits)
                 }
                 Proof::Condition | Proof::Nothing
-                    if self.is_kept(piece, hops[place - 1].tid, hop.tid) =>
+                    if self.executors.keeps(
+                        self.inside,
+                        hop.tid,
+                        hops[place - 1].tid,
+                        piece.begin,
+                    ) =>
                 {
                     State::Lock
                 }
@@ -455,16 +460,6 @@ impl<'c, 'r> Classifier<'c, 'r> {
             activity: state,
             ..Seen::of(state, Holder::Background, own.tid, stack)
         }
-    }
-
-    /// Whether a thread keeps another one waiting with work that no request has asked for: it has what that one waits for.
-    fn is_kept(&self, piece: &Piece, waiter: u32, holder: u32) -> bool {
-        let offs = self
-            .inside
-            .index
-            .offs(waiter, piece.begin, piece.begin.saturating_add(1));
-        let waited = offs.first().filter(|off| off.call == Some(Call::Futex));
-        waited.is_some_and(|off| self.executors.is_background(self.inside, holder, off))
     }
 
     /// Whether a thread reads and answers requests, and not this one.

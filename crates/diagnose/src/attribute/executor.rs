@@ -98,21 +98,26 @@ impl Executors {
         before.max(woken.map(|place| begins[place]))
     }
 
-    /// Whether a thread does what no request has asked it for, and has what is waited for at an address since before it was waited
-    /// for: no thread that serves clients ever woke it anywhere else, and it was at work all the time. One that wakes up by itself to
-    /// look for requests sleeps while they wait.
-    pub(super) fn is_background(&self, inside: &Inside<'_>, tid: u32, waited: &Off) -> bool {
+    /// Whether a thread keeps another one waiting at a futex with work that no request has asked for: no thread that serves clients
+    /// ever woke it at another address, and it has been at work since the wait began. One that wakes up by itself to look for
+    /// requests sleeps while they wait.
+    pub(super) fn keeps(&self, inside: &Inside<'_>, tid: u32, waiter: u32, at: u64) -> bool {
+        let offs = inside.index.offs(waiter, at, at.saturating_add(1));
+        let at_futex = |off: &&Off| off.call == Some(Call::Futex) && off.about != 0;
+        let Some(waited) = offs.first().filter(at_futex) else {
+            return false;
+        };
         let by_request = self
             .woken_at
             .get(&tid)
             .is_some_and(|at| at.iter().any(|&at| at != waited.about));
-        let offs = inside.index.offs(tid, waited.begin, waited.ready_from());
         let rests = |off: &Off| match inside.stacks.call_in(off) {
             Some(Call::Sleep) => true,
             Some(Call::Futex | Call::Poll) => off.woken_by().is_none(),
             _ => false,
         };
-        waited.about != 0 && !by_request && !offs.iter().any(rests)
+        let during = inside.index.offs(tid, waited.begin, waited.ready_from());
+        !by_request && !during.iter().any(rests)
     }
 
     /// Whether a thread has no job at an instant: it is blocked since just after it ended one, or where it then waits. A thread may

@@ -129,6 +129,7 @@ fn each_wait_is_told(program: &Program) {
         ("main.wantsTheTable", Does::Lock),
         ("main.sends", Does::Send),
         ("main.selects", Does::Select),
+        ("main.receivesForATime", Does::Receive),
         ("main.waitsForTimeOrEnd", Does::Until),
         ("main.waitsForTimer", Does::Sleep),
         ("main.reads", Does::Data),

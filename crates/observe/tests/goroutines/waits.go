@@ -44,6 +44,15 @@ func sends() { queue <- 1 }
 func selects() {
 	select {
 	case <-make(chan int):
+	case <-make(chan string):
+	case <-time.After(time.Hour):
+	}
+}
+
+//go:noinline
+func receivesForATime() {
+	select {
+	case <-make(chan int):
 	case <-time.After(time.Hour):
 	}
 }
@@ -81,7 +90,7 @@ func main() {
 	go holdsTheLock()
 	time.Sleep(50 * time.Millisecond)
 	for _, f := range []func(){
-		wantsTheLock, wantsTheTable, sends, selects, waitsForTimeOrEnd, waitsForTimer, waitsForGroup,
+		wantsTheLock, wantsTheTable, sends, selects, receivesForATime, waitsForTimeOrEnd, waitsForTimer, waitsForGroup,
 	} {
 		go f()
 	}
