@@ -444,7 +444,7 @@ impl<'c, 'r> Classifier<'c, 'r> {
         let stack = offs.first().map_or(NO_STACK, |off| off.stack);
         let writes = offs
             .first()
-            .is_some_and(|off| off.call == Some(Call::Write));
+            .is_some_and(|off| self.inside.stacks.call_in(off) == Some(Call::Write));
         let state = match next.how {
             How::Sent if writes => State::SendBlocked,
             How::Sent | How::Ended => State::Reply,
@@ -484,10 +484,7 @@ impl<'c, 'r> Classifier<'c, 'r> {
         let facts = self.inside.stacks.facts(leaf.stack);
         match leaf.kind {
             LeafKind::Outside => of(State::Unknown(Reason::Network), Holder::Kernel),
-            LeafKind::Cpu if self.collects(leaf.tid, (piece.begin, piece.end)) => {
-                of(State::Paused, Holder::Background)
-            }
-            LeafKind::Cpu => of(State::OnCpu, this),
+            LeafKind::Cpu => self.runs(piece, this),
             // A collection goes on where its thread waits for a CPU that its helpers have.
             LeafKind::Ready(Runner::Thread(by))
                 if self.inside.is_targets(by) && self.is_in_collection(leaf.tid, piece) =>

@@ -11,7 +11,7 @@ use slowpath_attribution::{Actor, Basis, Holder, Path, Phase, Place, Reason, Sli
 use slowpath_core::nanos::{Nanos, Span};
 use slowpath_core::sample::NONE;
 
-use self::kind::{Work, connections, workers};
+use self::kind::{Work, connections, is_before_the_calls, workers};
 pub(super) use self::kind::{at_once, is_pooled};
 use super::classify::Classifier;
 use super::overlay;
@@ -197,7 +197,9 @@ impl Station {
             replies: before || workers.is_some(),
         };
         let mut seen = Seen::of((case, endpoint), &self, paths, is_open);
-        let free = self.free_pool((case, inside), &waits, seen.pool(actors));
+        let pool = seen.pool(actors);
+        let free = self.free_pool((case, inside), &waits, pool.clone());
+        let busy = pool.filter(|_| free.is_none());
         if free.is_some() {
             seen.places.remove(&Place::Executor);
         }
@@ -208,6 +210,8 @@ impl Station {
             self.place = place;
         } else if let Some(place) = seen.read_place() {
             self.place = place;
+        } else if let Some(threads) = busy.and_then(|pool| self.fitting_threads(&pool)) {
+            (self.place, self.fit.places) = (Place::Executor, threads);
         } else if seen.is_untaken() {
             // A thread for each connection, and so many threads, are the same limit.
             let has_threads = paths
@@ -250,6 +254,14 @@ impl Station {
             forget_pool(&pool, paths, actors);
         }
         Some(self)
+    }
+
+    /// How many threads a pool has, if that is as many as there may be places: requests that are seen to wait for them, if only for
+    /// a part of their time, wait for them.
+    fn fitting_threads(&self, pool: &(String, String)) -> Option<u32> {
+        let (least, most) = self.fit.plausible;
+        let threads = self.pools.get(pool).copied();
+        threads.filter(|threads| (least..=most).contains(threads))
     }
 
     /// Whether there are more threads in a pool than places.
@@ -454,37 +466,6 @@ impl Seen {
         most.filter(|(place, ns)| is_kind(**place) && **ns >= self.open_ns / 2)
             .map(|(place, _)| *place)
     }
-}
-
-/// Whether requests wait before they ask another server, and not in that server's own queue: while they wait, no
-/// more calls are under way than there are places.
-fn is_before_the_calls(
-    case: &Case<'_>,
-    inside: &Inside<'_>,
-    waits: &[(u64, u64)],
-    places: u32,
-) -> bool {
-    let calls = inside.calls(case).all();
-    let longest = calls
-        .iter()
-        .map(|call| call.end - call.begin)
-        .max()
-        .unwrap_or(0);
-    let under_way = |at: u64| {
-        let first = calls.partition_point(|call| call.end <= at);
-        let later = calls[first..]
-            .iter()
-            .take_while(|call| call.end <= at.saturating_add(longest));
-        later.filter(|call| call.begin <= at).count()
-    };
-    let mut counts: Vec<usize> = waits
-        .iter()
-        .map(|(begin, end)| under_way(begin + (end - begin) / 2))
-        .collect();
-    counts.sort_unstable();
-    counts
-        .get(counts.len() / 2)
-        .is_some_and(|&median| median <= places as usize)
 }
 
 /// What requests that have a place do.

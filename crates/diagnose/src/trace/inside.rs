@@ -203,6 +203,12 @@ impl<'a> Inside<'a> {
         title.map_or("", String::as_str)
     }
 
+    /// The executable of a thread's process; empty if it is not known.
+    pub(crate) fn executable(&self, tid: u32) -> &str {
+        let process = self.trace().process_of(tid);
+        process.map_or("", |process| process.executable.as_str())
+    }
+
     /// A stack for people, innermost function first: the kernel's own are left out, as what a
     /// thread waits for is told in words.
     pub(crate) fn stack_words(&self, stack: u32) -> Vec<String> {

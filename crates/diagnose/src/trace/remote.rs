@@ -100,18 +100,20 @@ impl Inside<'_> {
         Some(format!("waits for data from {}", self.other_end(socket)?))
     }
 
-    /// The program that is asked at an address, if it runs on this host and was seen there.
+    /// The executable that is asked at an address, if it runs on this host and was seen there.
     pub(crate) fn program_at(&self, remote: SocketAddr) -> Option<&str> {
+        self.asked_at(remote).map(|tid| self.executable(tid))
+    }
+
+    /// A thread that is asked at an address, of a process whose executable is known.
+    pub(crate) fn asked_at(&self, remote: SocketAddr) -> Option<u32> {
         let sockets = &self.index.sockets;
         let ends = sockets.with_local_port(remote.port()).iter();
         let ends = ends.filter(|&&end| sockets.end(end).is_some_and(|s| s.local == remote));
-        let mut programs = ends
+        let mut tids = ends
             .flat_map(|&end| sockets.traffic(end))
-            .filter_map(|traffic| {
-                let process = self.trace().process_of(traffic.tid)?;
-                Some(process.executable.as_str()).filter(|name| !name.is_empty())
-            });
-        programs.next()
+            .map(|traffic| traffic.tid);
+        tids.find(|&tid| !self.executable(tid).is_empty())
     }
 
     /// The end of a connection at which a thread that is off the CPUs at an instant waits for data.

@@ -25,6 +25,8 @@ pub(crate) struct Facts {
     pub(crate) idle: bool,
     /// Whether it collects garbage while the program, or its interpreter, stands still.
     pub(crate) collects: bool,
+    /// Whether it tries again and again to take a lock, without being blocked.
+    pub(crate) spins: bool,
     /// Whether it waits for events of many files (`epoll`): where an event loop waits when it has nothing to do. A call that
     /// blocks a loop waits for one file (`poll`, `read`).
     pub(crate) events: bool,
@@ -329,6 +331,18 @@ const EITHER: &[&str] = &["Parker::park", "PlatformEvent::park"];
 /// monitors wait in conditions of the C library.
 const EITHER_FILES: &[&str] = &["libjvm"];
 
+/// Locks that are waited for on a CPU: of POSIX, of glib, folly and abseil, of the Rust crate `spin`, of .NET, and by the usual name.
+const SPIN_LOCKS: &[&str] = &[
+    "pthread_spin_lock",
+    "spin::mutex::",
+    "spin::rwlock::",
+    "SpinLock",
+    "SpinMutex",
+    "spin_lock",
+    "spinlock",
+    "SpinWait",
+];
+
 /// Functions that Go's scheduler has on its stack, and goroutines never (`runtime/proc.go`).
 const GO_IDLE: &[&str] = &[
     "runtime.schedule",
@@ -451,6 +465,7 @@ impl Facts {
             };
             facts.events |= own.facts.events;
             facts.collects |= own.facts.collects;
+            facts.spins |= own.facts.spins;
             facts.idle |= own.facts.idle || (leaf && own.kind == Kind::TokioIdle);
             facts.named |= own.facts.named;
             condition |= own.condition && leaf;
@@ -524,6 +539,7 @@ impl Own {
                 events: function.starts_with("epoll_"),
                 collects: COLLECTORS.iter().any(|name| function.starts_with(name))
                     || function.ends_with(VISITORS),
+                spins: known(SPIN_LOCKS),
                 named: !library && !nameless,
             },
             condition: known(CONDITIONS),

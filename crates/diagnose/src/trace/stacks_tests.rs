@@ -225,8 +225,8 @@ fn rubys_functions_without_names_are_known_by_where_else_they_stand() {
     assert_eq!(told, [let_in, let_in, Some(Waits::Condition)]);
 }
 
-/// Which of the stacks collect garbage: functions of an interpreter, innermost first.
-fn collect(stacks: &[&str]) -> Vec<bool> {
+/// What stacks of functions of an interpreter tell, innermost first.
+fn facts_of(stacks: &[&str]) -> Vec<Facts> {
     let mut trace = Trace::default();
     for stack in stacks {
         let mut places = Vec::new();
@@ -246,8 +246,28 @@ fn collect(stacks: &[&str]) -> Vec<bool> {
     }
     let all = Stacks::of(&trace);
     (0..trace.stacks.len() as u32)
-        .map(|stack| all.facts(stack).collects)
+        .map(|stack| all.facts(stack))
         .collect()
+}
+
+/// Which of the stacks collect garbage.
+fn collect(stacks: &[&str]) -> Vec<bool> {
+    facts_of(stacks)
+        .iter()
+        .map(|facts| facts.collects)
+        .collect()
+}
+
+#[test]
+fn a_spin_lock_is_known_by_the_function_that_takes_it() {
+    let stacks = [
+        "core::sync::atomic::atomic_load spin::mutex::spin::SpinMutex<T,R>::lock index::row",
+        "pthread_spin_lock find",
+        "index::rebuild index::main",
+        "pthread_spin_unlock find",
+    ];
+    let spins: Vec<bool> = facts_of(&stacks).iter().map(|facts| facts.spins).collect();
+    assert_eq!(spins, [true, true, false, false]);
 }
 
 #[test]

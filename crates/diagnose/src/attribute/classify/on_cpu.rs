@@ -4,17 +4,64 @@ use slowpath_attribution::{CpuUser, Holder, State};
 use slowpath_core::trace::NO_STACK;
 
 use super::{Classifier, Seen};
-use crate::trace::index::Runner;
+use crate::trace::index::{Runner, Slice as Did, State as Doing};
 use crate::trace::pieces::{Leaf, Piece};
+use crate::trace::stacks::Facts;
 
 /// Within so long before and after an instant a thread that runs is found twice, at the slowest two periods of the clock that
 /// samples (49 Hz).
 const NEAR_NS: u64 = 41_000_000;
 
 impl Classifier<'_, '_> {
-    /// Whether a thread that runs collects garbage for most of a time, by where it was found; where it was not found in that
+    /// What the last thread of a chain runs for.
+    pub(super) fn runs(&self, piece: &Piece, holder: Holder) -> Seen {
+        let leaf = &piece.leaf;
+        let of = |state, holder| Seen::of(state, holder, leaf.tid, leaf.stack);
+        let is_found = |has| self.is_found(leaf.tid, (piece.begin, piece.end), has);
+        if is_found(|facts| facts.collects) {
+            of(State::Paused, Holder::Background)
+        } else if is_found(|facts| facts.spins) {
+            self.spin_lock(piece)
+        } else {
+            of(State::OnCpu, holder)
+        }
+    }
+
+    /// A thread runs round and round until a lock is free: the one that has it is at work, or waits for a CPU, as a rule. If threads
+    /// of the target were so all the time that do not spin themselves, it is one of them.
+    fn spin_lock(&self, piece: &Piece) -> Seen {
+        let leaf = &piece.leaf;
+        let span = (piece.begin, piece.end);
+        let index = &self.inside.index;
+        let is_blocked =
+            |part: &Did<'_>| matches!(part.state, Doing::Blocked(_) | Doing::Gone | Doing::Unknown);
+        let holder = index.tids().find(|&tid| {
+            tid != leaf.tid
+                && self.inside.is_targets(tid)
+                && !index.slices(tid, span.0, span.1).iter().any(is_blocked)
+                && !self.is_found(tid, span, |facts| facts.spins)
+        });
+        let by = holder.map_or(Holder::Unknown, |tid| {
+            if self.serving.contains(&tid) {
+                Holder::AnotherRequest
+            } else {
+                Holder::Background
+            }
+        });
+        let activity = if holder.is_some() {
+            State::OnCpu
+        } else {
+            State::Lock
+        };
+        Seen {
+            activity,
+            ..Seen::of(State::Lock, by, holder.unwrap_or(leaf.tid), leaf.stack)
+        }
+    }
+
+    /// Whether a thread that runs was found in a function that has something for most of a time; where it was not found in that
     /// time, by where it was before and after, as long as it read and wrote nothing.
-    pub(super) fn collects(&self, tid: u32, (begin, end): (u64, u64)) -> bool {
+    fn is_found(&self, tid: u32, (begin, end): (u64, u64), has: fn(&Facts) -> bool) -> bool {
         let index = &self.inside.index;
         let mut samples = index.samples(tid, begin, end);
         if samples.is_empty() {
@@ -27,8 +74,8 @@ impl Classifier<'_, '_> {
             samples = index.samples(tid, since.max(near_begin), until.min(near_end));
         }
         let of = samples.iter();
-        let collects = of.filter(|(_, stack)| self.inside.stacks.facts(*stack).collects);
-        2 * collects.count() > samples.len()
+        let having = of.filter(|(_, stack)| has(&self.inside.stacks.facts(*stack)));
+        2 * having.count() > samples.len()
     }
 
     /// Whether a thread that waits for a CPU was found collecting garbage last, and is so again.

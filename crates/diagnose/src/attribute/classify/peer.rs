@@ -242,15 +242,16 @@ pub(super) fn held_back(inside: &Inside<'_>, calls: &Calls) -> BTreeMap<u32, Vec
     all
 }
 
-/// By program, where it is asked.
+/// By process ([`Inside::process_name`]), where it is asked.
 pub(super) fn addresses(inside: &Inside<'_>, calls: &Calls) -> BTreeMap<String, String> {
     let mut all = BTreeMap::new();
     for call in calls.all() {
-        if let (Some(program), Some(end)) = (
-            inside.program_at(call.remote),
-            inside.other_end(call.socket),
-        ) {
-            all.entry(program.to_owned()).or_insert(end);
+        if let Some((tid, end)) = inside
+            .asked_at(call.remote)
+            .zip(inside.other_end(call.socket))
+        {
+            all.entry(inside.process_name(tid).to_owned())
+                .or_insert(end);
         }
     }
     all

@@ -299,7 +299,38 @@ pub(super) fn connections(
 pub(crate) fn is_pooled(inside: &Inside<'_>, call: &Asked) -> bool {
     let peer = inside.program_at(call.remote);
     peer.is_some_and(|peer| POOLED.contains(&peer))
-        || PROXIES.contains(&inside.process_name(call.tid))
+        || PROXIES.contains(&inside.executable(call.tid))
+}
+
+/// Whether requests wait before they ask another server, and not in that server's own queue: while they wait, no
+/// more calls are under way than there are places.
+pub(super) fn is_before_the_calls(
+    case: &Case<'_>,
+    inside: &Inside<'_>,
+    waits: &[(u64, u64)],
+    places: u32,
+) -> bool {
+    let calls = inside.calls(case).all();
+    let longest = calls
+        .iter()
+        .map(|call| call.end - call.begin)
+        .max()
+        .unwrap_or(0);
+    let under_way = |at: u64| {
+        let first = calls.partition_point(|call| call.end <= at);
+        let later = calls[first..]
+            .iter()
+            .take_while(|call| call.end <= at.saturating_add(longest));
+        later.filter(|call| call.begin <= at).count()
+    };
+    let mut counts: Vec<usize> = waits
+        .iter()
+        .map(|(begin, end)| under_way(begin + (end - begin) / 2))
+        .collect();
+    counts.sort_unstable();
+    counts
+        .get(counts.len() / 2)
+        .is_some_and(|&median| median <= places as usize)
 }
 
 /// How many of the calls are under way at once, at most.
