@@ -10,7 +10,7 @@ use crate::slow::FELT_NS;
 /// What adds less than this to a slow request of a tail, on average, is no finding: it is what a thread waits that is
 /// preempted once (`base_slice_ns`, kernel/sched/fair.c: 0.75 ms for each doubling of the CPUs, 3 ms from eight on), or
 /// that shares CPUs or a loop with one short computation.
-const MATERIAL_NS: f64 = 3.0 * MILLISECOND as f64;
+pub(crate) const MATERIAL_NS: f64 = 3.0 * MILLISECOND as f64;
 /// Where most requests are slow, it is no accident of some: they take longer for what is added, from what a thread waits on that is
 /// preempted once on two CPUs (the same, 1.5 ms, less a jiffy).
 const MATERIAL_OF_MOST_NS: f64 = MILLISECOND as f64;

@@ -5,6 +5,7 @@ use slowpath_attribution::{State, StateSet};
 use crate::case::{Case, EndpointCase};
 use crate::detectors::{Detector, Examine};
 use crate::diagnosis::{Culprit, Grade, Place};
+use crate::materiality::MATERIAL_NS;
 use crate::predict::without_waits;
 use crate::slow::FELT_NS;
 use crate::trace::cpu_waits::{in_words, CpuWaits, NAMED_LEAST};
@@ -31,6 +32,12 @@ fn examine(case: &Case<'_>, endpoint: &EndpointCase) -> Verdict {
         None if waits.is_own() && waits.place == Place::Floor && shares_cpus(case, endpoint) => Verdict::Absent(
             "the server's threads share the CPUs: requests are computed for longer than they wait for a CPU".to_owned(),
         ),
+        None if waits.is_own() && waits.place == Place::Floor && each_ns(waits.claims.iter()) < MATERIAL_NS => {
+            Verdict::Absent(
+                "the server's threads share the CPUs: requests wait for one for less than a thread does that is preempted once"
+                    .to_owned(),
+            )
+        }
         None if waits.is_own() && waits.place == Place::Tail && is_hardly_felt(case, endpoint, &waits) => Verdict::Absent(
             "the server's threads share the CPUs: slow requests wait for a CPU for less than is felt".to_owned(),
         ),
