@@ -10,6 +10,7 @@ use slowpath_core::sample::{Outcome, Stage};
 use slowpath_core::samples::SampleRef;
 use slowpath_core::signal::{LISTENER_DROPS, Signal};
 use slowpath_core::spread::{InTurn, Spread, both, map};
+use slowpath_core::stats::fisher::at_least_of;
 use slowpath_core::stats::quantile;
 use slowpath_core::timeline::{Series, Subject, Timeline};
 
@@ -49,6 +50,15 @@ pub struct Case<'a> {
     inside: OnceLock<Option<Box<Inside<'a>>>>,
     /// See [`Case::pauses`].
     pauses: OnceLock<Option<Pauses>>,
+}
+
+/// The requests of which it could be known whether they wait for something.
+#[derive(Clone, Debug)]
+pub(crate) struct Known {
+    pub(crate) slow: usize,
+    pub(crate) others: usize,
+    /// Episodes that the slow ones belong to.
+    pub(crate) episodes: usize,
 }
 
 /// The requests of one endpoint in the measured windows.
@@ -345,12 +355,40 @@ impl EndpointCase {
             .split
             .sorted_ns
             .partition_point(|&ns| self.split.cut_ns.is_none_or(|cut| ns < cut));
-        self.place_among(claims, slow, others)
+        let episodes = self.tail.as_ref().map_or(0, |tail| tail.clusters as usize);
+        self.place_among(
+            claims,
+            &Known {
+                slow,
+                others,
+                episodes,
+            },
+        )
     }
 
-    /// The same, of claims that could only be made on so many of the slow requests and of the
-    /// others.
-    pub(crate) fn place_among(&self, claims: &[Claim], slow: usize, others: usize) -> Place {
+    /// Of how many requests it could be known whether they wait for something, if it could be of these.
+    pub(crate) fn known(&self, requests: impl Iterator<Item = u32>) -> Known {
+        let (mut slow, mut others) = (0, 0);
+        let mut clusters = BTreeSet::new();
+        let tail = self.tail.as_ref();
+        for request in requests {
+            match tail.and_then(|tail| Some(tail.cluster[tail.position(request)?])) {
+                Some(cluster) => {
+                    slow += 1;
+                    clusters.insert(cluster);
+                }
+                None => others += 1,
+            }
+        }
+        Known {
+            slow,
+            others,
+            episodes: clusters.len(),
+        }
+    }
+
+    /// The same, of claims that could only be made on some requests.
+    pub(crate) fn place_among(&self, claims: &[Claim], known: &Known) -> Place {
         let Some(tail) = &self.tail else {
             return Place::Floor;
         };
@@ -367,10 +405,12 @@ impl EndpointCase {
             }
         }
         // Where there is no floor either, it is not named, but told of the tail.
-        if clusters.len() < NAMED_EPISODES && self.floor.is_some() {
+        let [all, seen, having] =
+            [tail.clusters as usize, known.episodes, clusters.len()].map(|n| n as u64);
+        if (at_least_of(all, seen, having) as usize) < NAMED_EPISODES && self.floor.is_some() {
             return Place::Floor;
         }
-        if slow_ns * others as f64 >= TAIL_HAS_MORE * others_ns * slow as f64 {
+        if slow_ns * known.others as f64 >= TAIL_HAS_MORE * others_ns * known.slow as f64 {
             Place::Tail
         } else {
             Place::Floor

@@ -37,6 +37,8 @@ pub struct Settled {
     pub share: ShareInterval,
     /// Clusters in which it has a part.
     pub clusters: usize,
+    /// Clusters in which it has a part at the least, judged by those of which requests were followed.
+    pub least: usize,
 }
 
 impl Settled {
@@ -44,7 +46,7 @@ impl Settled {
     pub fn is_named(&self) -> bool {
         self.share.share >= NAMED_SHARE
             && self.share.low >= NAMED_SHARE_LOW
-            && self.clusters >= NAMED_EPISODES
+            && self.least >= NAMED_EPISODES
     }
 }
 

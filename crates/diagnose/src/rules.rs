@@ -379,8 +379,8 @@ pub(crate) fn found(case: &Case<'_>, endpoint: &EndpointCase, cause: &str) -> Op
     {
         return None;
     }
-    let slow = attribution.paths.iter().filter(|path| path.slow).count();
-    let place = endpoint.place_among(&claims, slow, attribution.paths.len() - slow);
+    let followed = attribution.paths.iter().map(|path| path.sample);
+    let place = endpoint.place_among(&claims, &endpoint.known(followed));
     if cause == name::SLOW_DEPENDENCY && place == Place::Tail && asks_more(attribution) {
         return None;
     }

@@ -39,17 +39,16 @@ impl Answer {
         // Where the pattern of a detector was not seen, or in a part of the time only, a rule over the attribution may know
         // the cause.
         let or_by_rule = |endpoint: &EndpointCase, verdict: Verdict| {
-            let by_rule = match &verdict {
-                Verdict::Lead { .. } if !rules::settles(case, endpoint, entry.name) => None,
-                _ => rules::found(case, endpoint, entry.name),
+            let Some(rule) = rules::found(case, endpoint, entry.name) else {
+                return verdict;
             };
-            match (by_rule, claimed_ns(&verdict)) {
-                (Some(rule), Some(pattern)) if claimed_ns(&rule) <= Some(WIDER * pattern) => {
-                    verdict
-                }
-                (Some(rule), _) => rule,
-                (None, _) => verdict,
-            }
+            // What a lead leaves open is not settled by more of the same.
+            let is_open = match &verdict {
+                Verdict::Lead { .. } => !rules::settles(case, endpoint, entry.name),
+                verdict => matches!(verdict, Verdict::Found(_)),
+            };
+            let is_wider = claimed_ns(&rule) > claimed_ns(&verdict).map(|pattern| WIDER * pattern);
+            if is_open && !is_wider { verdict } else { rule }
         };
         let examine: &dyn Fn(&EndpointCase) -> Verdict = match &entry.detector.examine {
             Examine::Run(examine) => {
@@ -94,10 +93,15 @@ fn claimed_ns(verdict: &Verdict) -> Option<f64> {
         Verdict::Found(Found {
             amount: Amount::Claims(claims),
             ..
-        }) => Some(claims.iter().map(|claim| claim.span.len_ns() as f64).sum()),
+        })
+        | Verdict::Lead { claims, .. } => Some(sum_ns(claims)),
         Verdict::Found(_) => Some(f64::INFINITY),
         _ => None,
     }
+}
+
+fn sum_ns(claims: &[Claim]) -> f64 {
+    claims.iter().map(|claim| claim.span.len_ns() as f64).sum()
 }
 
 /// All that is claimed of one frame, settled as if each cause were named.

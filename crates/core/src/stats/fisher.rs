@@ -7,6 +7,9 @@ use statrs::function::factorial::ln_factorial;
 /// rounding must not decide which tables are "as extreme" (the tolerance of R's `fisher.test`).
 const EQUALLY_LIKELY: f64 = 1e-7;
 
+/// What is drawn by chance less often than this is not taken for what was drawn.
+const UNLIKELY: f64 = 0.05;
+
 /// Counts of two groups of episodes, say those of one endpoint and the rest.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Table {
@@ -64,6 +67,33 @@ pub fn fisher(table: Table) -> Fisher {
         less: sums.less.min(1.0),
         two_sided: sums.two_sided.min(1.0),
     }
+}
+
+/// How many of `all` have something at the least, if `hits` of `drawn` that were taken at random have it: the fewest of which
+/// so many hits are drawn with a chance of 5 % or more (the exact lower bound of the hypergeometric distribution,
+/// Buonaccorsi 1987). `hits <= drawn <= all`; all of them drawn, it is `hits`.
+pub fn at_least_of(all: u64, drawn: u64, hits: u64) -> u64 {
+    let (drawn, hits) = (drawn.min(all), hits.min(drawn).min(all));
+    let chance = |having: u64| {
+        fisher(Table {
+            with_hit: hits,
+            with_miss: having - hits,
+            without_hit: drawn - hits,
+            without_miss: (all - having).saturating_sub(drawn - hits),
+        })
+        .greater
+    };
+    // The misses that were drawn do not have it, and more that have it make more hits likelier.
+    let (mut low, mut high) = (hits, all - (drawn - hits));
+    while low < high {
+        let middle = low.midpoint(high);
+        if chance(middle) >= UNLIKELY {
+            high = middle;
+        } else {
+            low = middle + 1;
+        }
+    }
+    low
 }
 
 fn ln_choose(n: u64, k: u64) -> f64 {

@@ -1,5 +1,5 @@
 use proptest::prelude::*;
-use slowpath_core::stats::fisher::{Fisher, Table, fisher};
+use slowpath_core::stats::fisher::{Fisher, Table, at_least_of, fisher};
 
 use super::laws::laws;
 use super::vectors::assert_close;
@@ -71,5 +71,26 @@ proptest! {
         let swapped = table(without_hit, without_miss, with_hit, with_miss);
         prop_assert!((found.greater - swapped.less).abs() < 1e-9);
         prop_assert!((found.two_sided - swapped.two_sided).abs() < 1e-9);
+    }
+}
+
+#[test]
+fn as_many_have_it_at_least_as_make_what_was_drawn_likely() {
+    // All five of seven that were drawn have it: of five it would be a chance of 1 in 21, of six 6 in 21.
+    assert_eq!(at_least_of(7, 5, 5), 6);
+    // Three of three: of eight of twenty it would be 56 of 1140 draws, of nine 84.
+    assert_eq!(at_least_of(20, 3, 3), 9);
+    assert_eq!(at_least_of(20, 20, 4), 4);
+    assert_eq!(at_least_of(20, 0, 0), 0);
+    assert_eq!(at_least_of(20, 10, 0), 0);
+}
+
+proptest! {
+    #[test]
+    fn at_least_what_was_seen_have_it_and_at_most_what_could(all in 0_u64..60, drawn in 0_u64..60, hits in 0_u64..60) {
+        let drawn = drawn.min(all);
+        let hits = hits.min(drawn);
+        let least = at_least_of(all, drawn, hits);
+        prop_assert!((hits..=all - (drawn - hits)).contains(&least));
     }
 }

@@ -64,7 +64,7 @@ fn examine(case: &Case<'_>, endpoint: &EndpointCase, looked: &Looked<'_>) -> Ver
     if let Some(lead) = looked.too_small(case, endpoint, &claims) {
         return lead;
     }
-    let place = endpoint.place_among(&claims, known[1], known[0]);
+    let place = looked.place_within(endpoint, &claims, known);
     let counts = |w: &&Waited| place != Place::Tail || w.slow;
     let touched: BTreeSet<u32> = waited.iter().filter(counts).map(|w| w.claim.sample).collect();
     let total: u64 = waited.iter().filter(counts).map(|w| w.claim.span.len_ns()).sum();

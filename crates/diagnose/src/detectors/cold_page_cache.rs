@@ -40,7 +40,7 @@ fn proof(case: &Case<'_>, _: &[(Io, f64)]) -> Vec<Evidence> {
     let all = case.timeline().all(&PROCESS_FAULTS_MAJOR);
     let faults: f64 = all.filter_map(|series| case.measured_increase(series)).sum();
     let text = format!(
-        "the kernel's stack says so (filemap_read, filemap_fault); the target had {faults:.0} major \
+        "the kernel's stack says so (filemap_read, filemap_fault, or a read with O_DIRECT, which no cache serves); the target had {faults:.0} major \
          faults in the measured time"
     );
     vec![evidence(Source::Proc, PROCESS_FAULTS_MAJOR.id, text)]

@@ -56,7 +56,7 @@ fn examine(case: &Case<'_>, endpoint: &EndpointCase, looked: &Looked<'_>) -> Ver
     if let Some(blind) = looked.too_small(case, endpoint, &claims) {
         return blind;
     }
-    let place = endpoint.place_among(&claims, met.known[1], met.known[0]);
+    let place = looked.place_within(endpoint, &claims, met.known);
     if place == Place::Tail && !met.waited.iter().any(|w| w.slow) {
         let text = "no slow request that was followed waited for names".to_owned();
         return Verdict::Absent(text);

@@ -71,7 +71,7 @@ fn examine(case: &Case<'_>, endpoint: &EndpointCase, looked: &Looked<'_>) -> Ver
     if let Some(lead) = looked.too_small(case, endpoint, &claims) {
         return lead;
     }
-    let place = endpoint.place_among(&claims, met.known[1], met.known[0]);
+    let place = looked.place_within(endpoint, &claims, met.known);
     match met.doubt(place) {
         Some(doubt) => Verdict::Lead {
             place,

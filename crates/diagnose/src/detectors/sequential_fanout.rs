@@ -68,7 +68,7 @@ fn judged(
     let met = Met::of(looked, calls);
     let n = looked.join.walked.len();
     let claims: Vec<Claim> = met.rows.iter().flat_map(|row| row.claims(None)).collect();
-    let place = endpoint.place_among(&claims, met.known[1], met.known[0]);
+    let place = looked.place_within(endpoint, &claims, met.known);
     let counts = |row: &&Row| place != Place::Tail || row.slow;
     let rows: Vec<&Row> = met.rows.iter().filter(counts).collect();
     let is_usual = met.is_usual(looked, place);

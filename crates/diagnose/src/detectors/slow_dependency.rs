@@ -74,7 +74,7 @@ fn examine(case: &Case<'_>, endpoint: &EndpointCase, looked: &Looked<'_>) -> Ver
     if let Some(blind) = looked.too_small(case, endpoint, &claims) {
         return blind;
     }
-    let mut place = endpoint.place_among(&claims, met.known[1], met.known[0]);
+    let mut place = looked.place_within(endpoint, &claims, met.known);
     // All of the tail in too few episodes to be named for it, and next to nothing of the others, is of the tail.
     let of_tail = endpoint.share_at_most(Place::Tail, &claims);
     if typical_ns(&met.waited, Place::Floor) < FLOOR_LEAST_NS && of_tail.is_some_and(|s| s >= NAMED_SHARE) {

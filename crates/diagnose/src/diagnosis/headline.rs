@@ -3,6 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::{AttributionLine, Diagnosis, EndpointFigures, Finding, Place, Status};
+use crate::detectors::REGISTRY;
 use crate::verdict::{human, percent};
 
 /// From this on a person notices that something takes time (Miller 1968, "Response time in man-computer conversational
@@ -76,10 +77,23 @@ fn named(diagnosis: &Diagnosis) -> Option<Headline> {
         Place::Errors => format!("{of} fails because of {cause}: {share} of the failures"),
         Place::Throughput => format!("less is done than is asked of {of} because of {cause}"),
     };
+    // What all requests wait for may be what they are for: those that are slow are the question.
+    let is_first = may_be_the_work(finding);
+    let sentence = match slow_without_a_cause(diagnosis).filter(|_| is_first) {
+        Some(tail) => format!("{tail}; {sentence}"),
+        None => sentence,
+    };
     Some(Headline {
         standing: Standing::Named,
         sentence,
     })
+}
+
+/// Whether a finding is of what all requests wait for, and that may be what they are for.
+fn may_be_the_work(finding: &Finding) -> bool {
+    let mut entries = REGISTRY.iter();
+    let entry = entries.find(|entry| entry.name == finding.cause);
+    finding.place == Place::Floor && entry.is_some_and(|entry| entry.detector.may_be_the_work)
 }
 
 /// `connection-pool-exhaustion`, or with what fits as well: `concurrency-limit or connection-pool-exhaustion`.
@@ -110,6 +124,14 @@ fn failing(diagnosis: &Diagnosis) -> Option<Headline> {
 }
 
 fn unexplained(diagnosis: &Diagnosis) -> Option<Headline> {
+    Some(Headline {
+        standing: Standing::Unexplained,
+        sentence: slow_without_a_cause(diagnosis)?,
+    })
+}
+
+/// How many requests are slow of the endpoint of which most is not explained, and where their time goes.
+fn slow_without_a_cause(diagnosis: &Diagnosis) -> Option<String> {
     let open = diagnosis.unexplained.iter().filter(|one| one.material);
     let most = open.max_by(|a, b| {
         let excess = |one: &&super::Unexplained| one.share * one.excess_s;
@@ -117,18 +139,15 @@ fn unexplained(diagnosis: &Diagnosis) -> Option<Headline> {
     })?;
     let share = percent(most.slow as f64 / most.of.max(1) as f64);
     let time = line(diagnosis, &most.label(), most.place);
-    Some(Headline {
-        standing: Standing::Unexplained,
-        sentence: format!(
-            "{share} of the requests of {} are slow, and no cause is named{}",
-            most.label(),
-            time.map_or_else(String::new, |line| format!(
-                ": {} of their excess is {}",
-                percent(line.share),
-                line.text
-            ))
-        ),
-    })
+    Some(format!(
+        "{share} of the requests of {} are slow, and no cause is named{}",
+        most.label(),
+        time.map_or_else(String::new, |line| format!(
+            ": {} of their excess is {}",
+            percent(line.share),
+            line.text
+        ))
+    ))
 }
 
 /// Without a completed request nothing was judged.

@@ -3,6 +3,7 @@
 use slowpath_core::nanos::Span;
 use slowpath_core::record::RunRecord;
 use slowpath_core::stats::bootstrap::share_intervals;
+use slowpath_core::stats::fisher::at_least_of;
 
 use super::like::Like;
 use super::phases::{Phases, phases, split};
@@ -163,8 +164,21 @@ impl Account {
             let any = (0..clusters).any(own);
             let has = |&c: &usize| any && (self.queued[c] > 0.0 || own(c));
             let share = *shares.get(claimant)?;
-            let clusters = (0..clusters).filter(has).count();
-            (clusters > 0).then_some(Settled { share, clusters })
+            let having = (0..clusters).filter(has).count();
+            let is_seen = |&c: &usize| cells[c].iter().any(|(_, sums)| sums.seen > 0.0) || has(&c);
+            let least = match self.turns[claimant] {
+                // What is traced was chosen at random.
+                Turn::Traced if like.any_seen() => {
+                    let seen = (0..clusters).filter(is_seen).count();
+                    at_least_of(clusters as u64, seen as u64, having as u64) as usize
+                }
+                _ => having,
+            };
+            (having > 0).then_some(Settled {
+                share,
+                clusters: having,
+                least,
+            })
         };
         let settled: Vec<Option<Settled>> = (0..claimants).map(settled).collect();
         let explained: f64 = settled.iter().flatten().map(|s| s.share.share).sum();

@@ -94,6 +94,14 @@ const FUNCTIONS: &[(Io, &[&str])] = &[
             "page_cache_sync_ra",
             "do_read_cache_folio",
             "ext4_mpage_readpages",
+            // Reads that pass the page cache by (O_DIRECT).
+            "ext4_dio_read_iter",
+            "ext4_file_read_iter",
+            "xfs_file_dio_read",
+            "xfs_file_read_iter",
+            "btrfs_file_read_iter",
+            "f2fs_file_read_iter",
+            "blkdev_read_iter",
             "__ext4_iget",
             "__ext4_find_entry",
         ],
@@ -199,6 +207,7 @@ mod tests {
             (&fault, Some(Io::Read)),
             (&swap, Some(Io::Swap)),
             (&full, Some(Io::Reclaim)),
+            (&["__iomap_dio_rw", "ext4_dio_read_iter"], Some(Io::Read)),
             (&["anon_pipe_write", "vfs_write"], Some(Io::Pipe)),
             (&["futex_do_wait"], None),
         ] {

@@ -9,7 +9,7 @@ use super::inside::{EndpointJoin, Inside, Walked, summed};
 use super::join::Unjoined;
 use super::pieces::{Hop, Leaf, LeafKind, Piece};
 use super::shift::shift_of;
-use crate::case::{Case, EndpointCase};
+use crate::case::{Case, EndpointCase, Known};
 use crate::diagnosis::Place;
 use crate::verdict::{Claim, Verdict, human, percent};
 
@@ -94,8 +94,24 @@ impl<'c> Looked<'c> {
 
     /// Where pieces lie: what slow requests have more of, or what all have.
     pub(crate) fn place(&self, endpoint: &EndpointCase, claims: &[Claim]) -> Place {
-        let slow = self.join.walked.iter().filter(|w| w.slow).count();
-        endpoint.place_among(claims, slow, self.join.walked.len() - slow)
+        let followed = self.join.walked.iter().map(|w| w.joined.sample);
+        endpoint.place_among(claims, &endpoint.known(followed))
+    }
+
+    /// The same, of claims that could only be made on so many of them (of the others, and of the slow ones).
+    pub(crate) fn place_within(
+        &self,
+        endpoint: &EndpointCase,
+        claims: &[Claim],
+        [others, slow]: [usize; 2],
+    ) -> Place {
+        let followed = self.join.walked.iter().map(|w| w.joined.sample);
+        let known = Known {
+            slow,
+            others,
+            ..endpoint.known(followed)
+        };
+        endpoint.place_among(claims, &known)
     }
 
     /// Whether so many of the followed requests (of the others, and of the slow ones) are most of

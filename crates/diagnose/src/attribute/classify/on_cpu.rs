@@ -33,12 +33,13 @@ impl Classifier<'_, '_> {
         let leaf = &piece.leaf;
         let span = (piece.begin, piece.end);
         let index = &self.inside.index;
-        let is_blocked =
-            |part: &Did<'_>| matches!(part.state, Doing::Blocked(_) | Doing::Gone | Doing::Unknown);
+        let is_at_work = |part: &Did<'_>| matches!(part.state, Doing::Run | Doing::Ready(_));
         let holder = index.tids().find(|&tid| {
+            let parts = index.slices(tid, span.0, span.1);
             tid != leaf.tid
                 && self.inside.is_targets(tid)
-                && !index.slices(tid, span.0, span.1).iter().any(is_blocked)
+                && !parts.is_empty()
+                && parts.iter().all(is_at_work)
                 && !self.is_found(tid, span, |facts| facts.spins)
         });
         let by = holder.map_or(Holder::Unknown, |tid| {

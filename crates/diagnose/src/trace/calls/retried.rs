@@ -138,7 +138,7 @@ pub(crate) fn pauses(case: &Case<'_>, endpoint: &EndpointCase) -> Vec<Asked> {
     };
     let met = Met::of(case, &looked, &Questions::of(looked.inside));
     let claims: Vec<Claim> = met.asked.iter().map(Asked::claim).collect();
-    let place = endpoint.place_among(&claims, met.known[1], met.known[0]);
+    let place = looked.place_within(endpoint, &claims, met.known);
     if looked.are_most(met.known) && met.doubt(place).is_none() {
         met.asked
     } else {
