@@ -34,7 +34,7 @@ pub(crate) use over::{latency, over};
 pub(crate) use passes::{classes, label, passes};
 pub(crate) use questions::{Question, questions};
 pub(crate) use shape::{effective, modes, settling, shape};
-pub(crate) use spans::spans;
+pub(crate) use spans::{spans, where_it_went};
 pub(crate) use streams::streams;
 pub(crate) use trials::{experiment, intervention, tests, value_of, values_of};
 

@@ -34,6 +34,10 @@ pub(crate) use others::{BenchArgs, ImportArgs};
 pub(crate) struct Cli {
     #[command(subcommand)]
     pub(crate) verb: Verb,
+    /// Print all figures with the answer: every cause that was ruled out or could not be judged, what the load and the tool
+    /// did.
+    #[arg(short, long, global = true)]
+    pub(crate) verbose: bool,
 }
 
 #[derive(Debug, Subcommand)]

@@ -41,6 +41,7 @@ fn main() -> ExitCode {
     slowpath_observe::limits::raise_open_files();
     let words: Vec<_> = std::env::args_os().collect();
     let cli = cli::parse(&words).unwrap_or_else(|error| error.exit());
+    out::verbosely(cli.verbose);
     let done = match cli.verb {
         Verb::Run(args) => command::run::run(&args),
         Verb::Explain(args) => command::explain::explain(&args),

@@ -2,10 +2,20 @@
 #![expect(clippy::print_stderr, reason = "this is where printing happens")]
 
 use std::io::{IsTerminal, Write};
+use std::sync::OnceLock;
 
 use slowpath_report::Style;
 
 use crate::exit::Problem;
+
+/// Whether answers are printed with all figures: asked for once, for all of them.
+static VERBOSE: OnceLock<bool> = OnceLock::new();
+
+/// Prints answers with all figures from now on.
+pub(crate) fn verbosely(verbose: bool) {
+    // Only the first word counts, and there is but one.
+    let _ = VERBOSE.set(verbose);
+}
 
 /// Prints a part of the answer. A reader that has gone away is no error of ours.
 pub(crate) fn answer(text: &str) {
@@ -58,6 +68,7 @@ pub(crate) fn style() -> Style {
     Style {
         color: terminal && !plain,
         width: width.unwrap_or(WIDTH_IN_A_PIPE),
+        verbose: VERBOSE.get().copied().unwrap_or(false),
     }
 }
 

@@ -24,6 +24,15 @@ pub(crate) fn spans(figures: &EndpointFigures) -> Vec<String> {
     if let Some(spans) = &figures.spans {
         lines.push(coverage(spans));
         lines.extend(own(spans));
+    }
+    lines.extend(where_it_went(figures));
+    lines
+}
+
+/// The lines of these that say where the time of slow requests goes.
+pub(crate) fn where_it_went(figures: &EndpointFigures) -> Vec<String> {
+    let mut lines = Vec::new();
+    if let Some(spans) = &figures.spans {
         lines.extend(spans.gaps.first().and_then(|one| gap(spans, one)));
         lines.extend(spans.repeated.first().map(repeated));
     }

@@ -10,6 +10,7 @@ use crate::story::{self, Question};
 
 mod ab;
 mod bench;
+mod brief;
 mod comparison;
 mod flow;
 mod gates;
@@ -34,6 +35,8 @@ pub struct Style {
     pub color: bool,
     /// Columns to fill; lines are wrapped at words, and fewer than 40 are treated as 40.
     pub width: usize,
+    /// Whether the answer to a run is printed with all figures, also those that seldom matter.
+    pub verbose: bool,
 }
 
 /// Width of the labels `cleared`, `blind`, ….
@@ -61,6 +64,11 @@ pub fn terminal(
 ) -> String {
     let mut page = Page::new(style);
     headline(&mut page, &diagnosis.headline);
+    if !style.verbose {
+        brief::brief(&mut page, diagnosis, experiments, report);
+        return page.finish();
+    }
+    page.blank();
     invalid(&mut page, diagnosis);
     endpoints(&mut page, diagnosis);
     passes(&mut page, diagnosis);
@@ -80,7 +88,12 @@ pub fn terminal(
     profile(&mut page, diagnosis);
     gates::gates(&mut page, &diagnosis.gates);
     conditions(&mut page, diagnosis);
-    steps(&mut page, diagnosis, report);
+    steps(&mut page, diagnosis);
+    if let Some(report) = report {
+        page.labelled("report", Tint::Plain, LABEL);
+        page.unbroken(report, 0, Tint::Plain);
+        page.end();
+    }
     page.finish()
 }
 
@@ -98,7 +111,6 @@ fn headline(page: &mut Page, headline: &Headline) {
     };
     page.words(&headline.sentence, tint);
     page.end();
-    page.blank();
 }
 
 fn invalid(page: &mut Page, diagnosis: &Diagnosis) {
@@ -397,7 +409,7 @@ fn conditions(page: &mut Page, diagnosis: &Diagnosis) {
     page.end();
 }
 
-fn steps(page: &mut Page, diagnosis: &Diagnosis, report: Option<&str>) {
+fn steps(page: &mut Page, diagnosis: &Diagnosis) {
     let mut shown: Vec<String> = Vec::new();
     for next in diagnosis.findings.iter().filter_map(story::next_step) {
         if shown.len() < NEXT_STEPS && !shown.contains(&next) {
@@ -406,10 +418,5 @@ fn steps(page: &mut Page, diagnosis: &Diagnosis, report: Option<&str>) {
             page.end();
             shown.push(next);
         }
-    }
-    if let Some(report) = report {
-        page.labelled("report", Tint::Plain, LABEL);
-        page.unbroken(report, 0, Tint::Plain);
-        page.end();
     }
 }

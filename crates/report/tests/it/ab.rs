@@ -84,6 +84,7 @@ fn every_view_says_what_differs_and_what_is_open() {
     let style = Style {
         color: false,
         width: 120,
+        verbose: false,
     };
     let found = ab(1.25);
     let terminal = slowpath_report::ab_terminal(&found, style, "here");

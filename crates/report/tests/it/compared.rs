@@ -12,6 +12,7 @@ use crate::shape_check::check;
 const STYLE: Style = Style {
     color: false,
     width: 100,
+    verbose: false,
 };
 
 /// A run of an endpoint whose name no view may print as it is; `ms` are the p99 of its repeats.

@@ -33,6 +33,7 @@ fn gates_are_told_with_what_they_rest_on_and_what_they_would_take() {
     let style = Style {
         color: false,
         width: 160,
+        verbose: false,
     };
     let terminal = slowpath_report::terminal(&diagnosis, &[], style, None);
     let gates = slowpath_report::gates_terminal(&diagnosis.gates, style);

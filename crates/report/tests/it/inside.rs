@@ -8,6 +8,7 @@ use crate::sample;
 const PLAIN: Style = Style {
     color: false,
     width: 100,
+    verbose: true,
 };
 
 fn page(holder: &str) -> String {

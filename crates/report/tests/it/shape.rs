@@ -12,6 +12,7 @@ fn wide(diagnosis: &Diagnosis) -> String {
     let style = Style {
         color: false,
         width: 1000,
+        verbose: true,
     };
     terminal(diagnosis, &[], style, None)
 }

@@ -153,6 +153,7 @@ fn terminal(width: usize) -> String {
         Style {
             color: false,
             width,
+            verbose: false,
         },
         ".slowpath/runs/01JD",
     )

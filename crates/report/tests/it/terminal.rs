@@ -9,6 +9,14 @@ fn plain(width: usize) -> Style {
     Style {
         color: false,
         width,
+        verbose: false,
+    }
+}
+
+fn verbose(width: usize) -> Style {
+    Style {
+        verbose: true,
+        ..plain(width)
     }
 }
 
@@ -18,6 +26,8 @@ fn a_tail_with_causes() {
     let report = Some(".slowpath/runs/01JD/report.html");
     insta::assert_snapshot!("tail_120", terminal(&diagnosis, &[], plain(120), report));
     insta::assert_snapshot!("tail_80", terminal(&diagnosis, &[], plain(80), report));
+    let all = terminal(&diagnosis, &[], verbose(120), report);
+    insta::assert_snapshot!("tail_verbose_120", all);
 }
 
 #[test]
@@ -92,9 +102,11 @@ fn no_line_is_wider_than_the_terminal() {
         sample::invalid(),
     ] {
         for width in [40, 60, 80, 120, 200] {
-            for line in terminal(&diagnosis, &[sample::experiment()], plain(width), None).lines() {
-                let columns = unicode_width::UnicodeWidthStr::width(line);
-                assert!(columns <= width, "{columns} columns of {width}: {line}");
+            for style in [plain(width), verbose(width)] {
+                for line in terminal(&diagnosis, &[sample::experiment()], style, None).lines() {
+                    let columns = unicode_width::UnicodeWidthStr::width(line);
+                    assert!(columns <= width, "{columns} columns of {width}: {line}");
+                }
             }
         }
     }
@@ -106,7 +118,7 @@ fn colour_adds_codes_and_nothing_else() {
     let plainly = terminal(&diagnosis, &[], plain(100), None);
     let style = Style {
         color: true,
-        width: 100,
+        ..plain(100)
     };
     let colored = terminal(&diagnosis, &[], style, None);
     assert!(colored.contains("\x1b[1m") && !plainly.contains('\x1b'));

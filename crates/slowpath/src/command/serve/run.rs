@@ -35,6 +35,7 @@ pub(super) fn report(served: &Served, ask: &Ask) -> Result<Answer, Trouble> {
             let style = Style {
                 color: false,
                 width: COLUMNS,
+                verbose: false,
             };
             let text = slowpath_report::ab_terminal(&ab, style, &dir.display().to_string());
             let title = format!("Comparison of {}", of.name);
