@@ -46,6 +46,7 @@ mod modes;
 mod new_workers;
 mod over_repeats;
 mod overlap;
+mod own_sleeps;
 mod paced;
 mod passes;
 mod precision;

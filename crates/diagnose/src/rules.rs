@@ -13,8 +13,9 @@ use crate::case::{Case, EndpointCase};
 use crate::diagnosis::{Culprit, Evidence, Grade, Place, Source};
 use crate::expiry::Expiry;
 use crate::overlap::merged;
+use crate::own_sleeps;
 use crate::predict::without_waits;
-use crate::trace::looked::{each_ns, touched};
+use crate::trace::looked::{WALKED_LEAST, each_ns, touched};
 use crate::trace::pool::Pool;
 use crate::verdict::{Amount, Claim, Found, Verdict, evidence, human, percent};
 
@@ -30,8 +31,6 @@ const BLOCKS_NS: u64 = 10 * MILLISECOND;
 const MORE_TIMES: f64 = 2.0;
 /// … and each is no slower if it takes so many times what those of fast ones do, at most, in the median.
 const LONGER_MOST: f64 = 1.5;
-/// Fewer followed requests are no picture of an endpoint.
-const FOLLOWED_LEAST: usize = 30;
 
 /// A cause, as a rule.
 struct Rule {
@@ -129,11 +128,15 @@ static RULES: &[Rule] = &[
         remedy: "move blocking calls off the event loop",
     },
     Rule {
+        cause: name::POLL_TICK,
+        matches: |s| s.state == State::Sleep && s.holder == Holder::ThisRequest,
+        least_ns: MILLISECOND,
+        floor_least_ns: FLOOR_LEAST_NS,
+        remedy: "wait until it is reported that one may go on, or look more often",
+    },
+    Rule {
         cause: name::FIXED_DELAY,
-        // That its goroutine sleeps is known for this request; a thread that sleeps may do so for another one.
-        matches: |s| {
-            s.state == State::Sleep && s.basis == Basis::Sampled && s.holder == Holder::ThisRequest
-        },
+        matches: |s| s.state == State::Sleep && s.holder == Holder::ThisRequest,
         least_ns: MILLISECOND,
         floor_least_ns: FLOOR_LEAST_NS,
         remedy: "wait for what is needed, and not for a time",
@@ -286,7 +289,9 @@ pub(crate) fn settles(case: &Case<'_>, endpoint: &EndpointCase, cause: &str) -> 
     let is_mostly = |state| is_mostly(attribution, cause, state);
     let are_workers =
         |station: &Station| station.place == StationPlace::Workers && station.fit.places > 1;
-    is_lock_of_one(case, endpoint, cause)
+    // That the thread of the request itself sleeps is what was not seen.
+    matches!(cause, name::FIXED_DELAY | name::POLL_TICK)
+        || is_lock_of_one(case, endpoint, cause)
         || is_lock(attribution, cause, State::Lock)
         || cause == name::LOCK_HELD_OVER_IO && is_mostly(State::Reply)
         || cause == name::WORKER_POOL_EXHAUSTION
@@ -365,11 +370,11 @@ pub(crate) fn found(case: &Case<'_>, endpoint: &EndpointCase, cause: &str) -> Op
     let rule = RULES.iter().find(|rule| rule.cause == cause)?;
     let inside = case.inside()?;
     let attribution = endpoint.attribution(case);
-    if !attribution.traced || attribution.paths.len() < FOLLOWED_LEAST {
+    if !attribution.traced || attribution.paths.len() < WALKED_LEAST {
         return None;
     }
     let claims = claims(attribution, rule);
-    if claims.is_empty() {
+    if claims.is_empty() || own_sleeps::is_other(cause, inside, endpoint, attribution) {
         return None;
     }
     // What is fetched again whenever it has become too old is the entry of a cache: its name says more than the lock around it.

@@ -10,7 +10,9 @@ use slowpath_core::spread::{Spread, map};
 use crate::case::{Case, EndpointCase};
 use crate::cell::{checked, without_others};
 use crate::detectors::{Entry, Examine};
-use crate::diagnosis::{Culprit, EPISODES_MAX, Finding, Grade, Place, Prediction, Unexplained};
+use crate::diagnosis::{
+    Culprit, EPISODES_MAX, Finding, Grade, Place, Prediction, Source, Unexplained,
+};
 use crate::figures::{round, share};
 use crate::frame::Frame;
 use crate::imported::blinded;
@@ -152,7 +154,9 @@ impl<'a> Hearing<'a> {
 /// What the candidates claim, each with its turn.
 fn pairs<'a>(answers: &'a [Answer], candidates: &[Candidate<'a>]) -> Vec<Claimant<'a>> {
     let claimant = |&(index, found, claims): &Candidate<'a>| {
-        let traced = answers[index].entry.reads_trace();
+        // A rule rests on the trace whatever its detector reads.
+        let by_rule = found.evidence.first().map(|first| first.source) == Some(Source::Trace);
+        let traced = by_rule || answers[index].entry.reads_trace();
         // What a trace shows is there, also where what it is called is only suspected.
         let trust = match found.grade {
             Grade::Suspected if !traced => Trust::Suspected,

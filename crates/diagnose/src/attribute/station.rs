@@ -210,7 +210,12 @@ impl Station {
             self.place = place;
         } else if let Some(place) = seen.read_place() {
             self.place = place;
-        } else if let Some(threads) = busy.and_then(|pool| self.fitting_threads(&pool)) {
+        } else if let Some(threads) = busy.and_then(|pool| {
+            // Where they are not at work meanwhile, threads are as many as places by chance.
+            let work = Work::of(case, inside?, &waits, plausible.0);
+            self.fitting_threads(&pool)
+                .filter(|_| work.is_at_work(&pool))
+        }) {
             (self.place, self.fit.places) = (Place::Executor, threads);
         } else if seen.is_untaken() {
             // A thread for each connection, and so many threads, are the same limit.

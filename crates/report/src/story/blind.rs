@@ -10,7 +10,21 @@ pub(crate) struct Blind<'a> {
     pub(crate) remedy: &'a str,
 }
 
+/// Causes that are listed in short; the others are counted.
+const LISTED: usize = 3;
+
 impl Blind<'_> {
+    /// The same with a few of many causes.
+    pub(crate) fn in_short(&self) -> String {
+        let listed = self.causes.iter().take(LISTED).copied();
+        let listed: Vec<&str> = listed.collect();
+        let more = match self.causes.len().saturating_sub(LISTED) {
+            0 => String::new(),
+            more => format!(" and {more} more"),
+        };
+        format!("{}{more}: {}", listed.join(", "), self.missing)
+    }
+
     /// The causes, and what is missing to judge them.
     pub(crate) fn text(&self) -> String {
         format!("{}: {}", self.causes.join(", "), self.missing)

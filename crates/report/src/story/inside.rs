@@ -14,6 +14,9 @@ const LINES_TOLD: usize = 5;
 /// A line is worth its place from this share of the excess on.
 const LINE_FROM: f64 = 0.03;
 
+/// What the attribution calls the parts that it does not list.
+const SMALLER: &str = "smaller parts";
+
 /// What is left is printed from this share on: less is rounding.
 const LINE_LEFT: f64 = 0.005;
 
@@ -64,7 +67,7 @@ pub(crate) fn told(diagnosis: &Diagnosis, endpoint: Option<&str>, place: Place) 
         None => frames.next().filter(|_| frames.next().is_none()),
     };
     let lines = frame.map_or(&[][..], |frame| frame.lines.as_slice());
-    let worth = |line: &&AttributionLine| line.share >= LINE_FROM;
+    let worth = |line: &&AttributionLine| line.share >= LINE_FROM && line.text != SMALLER;
     let mut printed: Vec<String> = Vec::new();
     let mut left: f64 = lines.iter().map(|line| line.share).sum();
     for line in lines.iter().filter(worth).take(LINES_TOLD) {
@@ -72,7 +75,7 @@ pub(crate) fn told(diagnosis: &Diagnosis, endpoint: Option<&str>, place: Place) 
         printed.push(format!("{} {}", quantity::percent(line.share), line.text));
     }
     if left >= LINE_LEFT && !printed.is_empty() {
-        printed.push(format!("{} smaller parts", quantity::percent(left)));
+        printed.push(format!("{} {SMALLER}", quantity::percent(left)));
     }
     printed
 }

@@ -20,6 +20,8 @@ pub(crate) struct Question<'a> {
     pub(crate) rest: Option<Rest>,
     /// What tracing showed of it, in a few lines.
     pub(crate) inside: Vec<String>,
+    /// Whether it is worth an answer: a cause is named, requests fail, or what is slow and not explained is felt.
+    pub(crate) matters: bool,
 }
 
 /// What no cause explains.
@@ -67,8 +69,10 @@ pub(crate) fn questions(diagnosis: &Diagnosis) -> Vec<Question<'_>> {
             let excess = excess_of(diagnosis, place, endpoint.as_deref(), &own);
             let title = title(diagnosis, place, endpoint.as_deref(), &excess);
             let is_unanswered = place == Place::Errors && findings.is_empty();
+            let is_felt = excess.iter().any(|unexplained| unexplained.material);
             Question {
                 title,
+                matters: is_unanswered || is_felt || !findings.is_empty(),
                 findings,
                 rest: if is_unanswered {
                     Some(failed(diagnosis, endpoint.as_deref()))

@@ -122,10 +122,7 @@ impl<'a, 'r> Work<'a, 'r> {
     /// they have no job. Not every wait has a stack.
     pub(super) fn is_at_rest(&self, pool: &(String, String)) -> bool {
         let inside = self.inside;
-        let mut own = inside.index.tids().filter(|&tid| {
-            inside.process_name(tid) == pool.0 && without_digits(&inside.thread_name(tid)) == pool.1
-        });
-        own.all(|tid| {
+        self.of_pool(pool).all(|tid| {
             let at = |&at: &u64| Stands::at(inside, tid, at).without_stack();
             let rest = most(self.quiet.iter().map(at));
             let Some((rest @ Stands::Blocked(..), _)) = rest else {
@@ -138,6 +135,27 @@ impl<'a, 'r> Work<'a, 'r> {
                 .filter(|&stands| stands != Stands::Nowhere);
             let (idle, others): (Vec<Stands>, Vec<Stands>) = known.partition(|&s| s == rest);
             idle.len() > others.len()
+        })
+    }
+
+    /// Whether the threads of a pool do mostly something else while requests wait than when there is least to do.
+    pub(super) fn is_at_work(&self, pool: &(String, String)) -> bool {
+        let (mut at_work, mut all) = (0, 0);
+        for tid in self.of_pool(pool) {
+            let at = |&at: &u64| Stands::at(self.inside, tid, at).without_stack();
+            let rest = most(self.quiet.iter().map(at)).map(|(rest, _)| rest);
+            let busy = |stands: &Stands| Some(*stands) != rest && *stands != Stands::Nowhere;
+            at_work += self.waits.iter().map(at).filter(busy).count();
+            all += self.waits.len();
+        }
+        2 * at_work > all
+    }
+
+    /// The threads of a pool, by process and name.
+    fn of_pool<'p>(&'p self, pool: &'p (String, String)) -> impl Iterator<Item = u32> + 'p {
+        let inside = self.inside;
+        inside.index.tids().filter(move |&tid| {
+            inside.process_name(tid) == pool.0 && without_digits(&inside.thread_name(tid)) == pool.1
         })
     }
 

@@ -31,7 +31,8 @@ pub(super) fn brief(
 ) {
     remedies(page, diagnosis);
     page.blank();
-    let questions = story::questions(diagnosis);
+    let mut questions = story::questions(diagnosis);
+    questions.retain(|question| question.matters);
     for question in questions.iter().take(QUESTIONS) {
         answer(page, question, experiments);
         page.blank();
@@ -205,7 +206,7 @@ fn notes(page: &mut Page, diagnosis: &Diagnosis, questions: &[Question<'_>]) {
         let unseen = story::blind(diagnosis)
             .into_iter()
             .find(|blind| !blind.remedy.is_empty());
-        notes.extend(unseen.map(|blind| format!("{} ({})", blind.text(), blind.remedy)));
+        notes.extend(unseen.map(|blind| format!("{} ({})", blind.in_short(), blind.remedy)));
     }
     for note in notes.iter().take(NOTES) {
         page.labelled("note", Tint::Plain, LABEL);
