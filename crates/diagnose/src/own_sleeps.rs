@@ -1,43 +1,48 @@
 //! Requests whose own thread sleeps: whether it looks again and again whether it may go on, or waits for a time.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
-use slowpath_attribution::{Basis, Holder, Path, Slice, State};
+use slowpath_attribution::{Basis, Holder, Path, Phase, Slice, State};
 use slowpath_core::catalogue as name;
 
 use crate::attribute::EndpointAttribution;
-use crate::case::EndpointCase;
+use crate::case::{Case, EndpointCase};
 use crate::trace::inside::Inside;
 
-/// From this share of the requests that sleep on, sleeping more than once is how they wait: fewer meet the same pause twice by chance,
-/// where a request has two.
+/// From this share of the requests that sleep on, sleeping more than once is how they wait: fewer meet the same pause twice by
+/// chance, where a request has two.
 const AGAIN_LEAST: f64 = 0.2;
-
-/// From this share of the sleeping requests on, it is by threads that have one at a time that they are served: what is not joined
-/// rightly is less.
+/// Where more of them sleep the same number of times, that is what each of them does, and no poll.
+const SAME_MOST: f64 = 0.8;
+/// From this share of the sleeping requests on, they are served by threads that have one at a time: what is not joined rightly is
+/// less.
 const ALONE_LEAST: f64 = 0.9;
 
 /// Whether sleeps of requests are not what a cause is about: a poll is repeated, and nothing is asked between; a delay is not. What
 /// is not about sleeps is not judged here.
 pub(crate) fn is_other(
     cause: &str,
-    inside: &Inside<'_>,
+    (case, inside): (&Case<'_>, &Inside<'_>),
     endpoint: &EndpointCase,
     attribution: &EndpointAttribution,
 ) -> bool {
     let wanted = match cause {
-        name::POLL_TICK => Sleeps::Again,
+        name::POLL_TICK => Waits::Poll,
         name::FIXED_DELAY => {
             // That its goroutine sleeps is known for this request.
             let mut slices = attribution.paths.iter().flat_map(|path| &path.slices);
             if slices.any(|s| s.state == State::Sleep && s.basis == Basis::Sampled) {
                 return false;
             }
-            Sleeps::Once
+            Waits::Delay
         }
         _ => return false,
     };
-    usual(&attribution.paths) != Some(wanted) || !is_served_by_itself(inside, endpoint, attribution)
+    let mut paths = attribution.paths.iter();
+    // Pauses between events are what a stream is made of.
+    paths.any(|path| case.sample(path.sample).events() > 0)
+        || usual(&attribution.paths) != Some(wanted)
+        || !is_served_by_itself(inside, endpoint, attribution)
 }
 
 /// Whether the threads that read the requests that sleep have no others meanwhile, nearly all: a loop that sleeps may do so for
@@ -61,60 +66,76 @@ fn is_served_by_itself(
     alone.len() as f64 >= ALONE_LEAST * (alone.len() + others.len()).max(1) as f64
 }
 
-fn is_asleep(slice: &Slice) -> bool {
-    slice.state == State::Sleep && slice.holder == Holder::ThisRequest
+/// Whether a request sleeps while it is served.
+pub(crate) fn is_asleep(slice: &Slice) -> bool {
+    let is_own = slice.state == State::Sleep && slice.holder == Holder::ThisRequest;
+    is_own && slice.phase == Phase::Service
+}
+
+/// What requests that sleep wait for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Waits {
+    /// A time.
+    Delay,
+    /// That they may go on, for which they look again and again: how often differs.
+    Poll,
 }
 
 /// How a request sleeps.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Sleeps {
-    Never,
-    Once,
-    /// More than once, and it asks no other server between.
-    Again,
+    /// So many times, and it asks no other server between.
+    Times(usize),
     /// Between two questions: it may be that the first one failed.
     BetweenQuestions,
 }
 
 impl Sleeps {
     fn of(path: &Path) -> Self {
-        let (mut sleeps, mut asks_before, mut asks_after, mut was_asleep) =
-            (0, false, false, false);
+        let (mut times, mut asks_before, mut asks_after, mut was_asleep) = (0, false, false, false);
         for slice in &path.slices {
             let asks = slice.state == State::Reply;
-            asks_before |= asks && sleeps == 0;
-            asks_after |= asks && sleeps > 0;
-            sleeps += usize::from(is_asleep(slice) && !was_asleep);
+            asks_before |= asks && times == 0;
+            asks_after |= asks && times > 0;
+            times += usize::from(is_asleep(slice) && !was_asleep);
             was_asleep = is_asleep(slice);
         }
-        match sleeps {
-            0 => Self::Never,
-            _ if asks_before && asks_after => Self::BetweenQuestions,
-            1 => Self::Once,
-            _ if asks_after => Self::BetweenQuestions,
-            _ => Self::Again,
+        if asks_after && (asks_before || times > 1) {
+            Self::BetweenQuestions
+        } else {
+            Self::Times(times)
         }
     }
 }
 
-/// How the requests sleep that do; `None` if most may try again what has failed.
-fn usual(paths: &[Path]) -> Option<Sleeps> {
-    let all: Vec<Sleeps> = paths.iter().map(Sleeps::of).collect();
-    let count = |sleeps: Sleeps| all.iter().filter(|&&one| one == sleeps).count();
-    let [once, again, between] = [Sleeps::Once, Sleeps::Again, Sleeps::BetweenQuestions].map(count);
-    if 2 * between > once + again + between {
+/// What the requests wait for that sleep; `None` if most may try again what has failed.
+fn usual(paths: &[Path]) -> Option<Waits> {
+    let (mut between, mut sleeping, mut again) = (0_u32, 0_u32, 0_u32);
+    let mut numbers: BTreeMap<usize, usize> = BTreeMap::new();
+    for sleeps in paths.iter().map(Sleeps::of) {
+        match sleeps {
+            Sleeps::Times(0) => {}
+            Sleeps::Times(times) => {
+                sleeping += 1;
+                again += u32::from(times > 1);
+                *numbers.entry(times).or_default() += 1;
+            }
+            Sleeps::BetweenQuestions => between += 1,
+        }
+    }
+    let same = numbers.values().max().copied().unwrap_or(0);
+    let differ = same as f64 <= SAME_MOST * f64::from(sleeping);
+    if between > sleeping {
         None
-    } else if again as f64 >= AGAIN_LEAST * (once + again).max(1) as f64 {
-        Some(Sleeps::Again)
+    } else if differ && f64::from(again) >= AGAIN_LEAST * f64::from(sleeping.max(1)) {
+        Some(Waits::Poll)
     } else {
-        Some(Sleeps::Once)
+        Some(Waits::Delay)
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use slowpath_attribution::Phase;
-
     use super::*;
 
     /// A request that does these one after the other, each for a millisecond.
@@ -138,12 +159,14 @@ mod tests {
     }
 
     #[test]
-    fn who_looks_again_and_asks_nobody_polls() {
+    fn requests_that_look_again_and_ask_no_server_between_poll() {
         use State::{OnCpu, Reply, Sleep};
         let once = [path(&[OnCpu, Sleep, OnCpu]), path(&[OnCpu, Sleep, Sleep])];
-        assert_eq!(usual(&once), Some(Sleeps::Once));
-        let polls = [path(&[Sleep, OnCpu, Sleep, OnCpu]), path(&[OnCpu])];
-        assert_eq!(usual(&polls), Some(Sleeps::Again));
+        assert_eq!(usual(&once), Some(Waits::Delay));
+        let twice = path(&[Sleep, OnCpu, Sleep, OnCpu]);
+        let thrice = path(&[Sleep, OnCpu, Sleep, OnCpu, Sleep]);
+        assert_eq!(usual(&[twice.clone(), thrice]), Some(Waits::Poll));
+        assert_eq!(usual(&[twice.clone(), twice]), Some(Waits::Delay));
         let tries = [
             path(&[Reply, Sleep, OnCpu, Reply, Sleep, OnCpu, Reply]),
             path(&[Reply, Sleep, Reply]),
@@ -153,6 +176,6 @@ mod tests {
         for slice in &mut others.slices {
             slice.holder = Holder::Background;
         }
-        assert_eq!(Sleeps::of(&others), Sleeps::Never);
+        assert_eq!(Sleeps::of(&others), Sleeps::Times(0));
     }
 }

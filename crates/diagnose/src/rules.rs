@@ -129,14 +129,14 @@ static RULES: &[Rule] = &[
     },
     Rule {
         cause: name::POLL_TICK,
-        matches: |s| s.state == State::Sleep && s.holder == Holder::ThisRequest,
+        matches: own_sleeps::is_asleep,
         least_ns: MILLISECOND,
         floor_least_ns: FLOOR_LEAST_NS,
         remedy: "wait until it is reported that one may go on, or look more often",
     },
     Rule {
         cause: name::FIXED_DELAY,
-        matches: |s| s.state == State::Sleep && s.holder == Holder::ThisRequest,
+        matches: own_sleeps::is_asleep,
         least_ns: MILLISECOND,
         floor_least_ns: FLOOR_LEAST_NS,
         remedy: "wait for what is needed, and not for a time",
@@ -374,7 +374,7 @@ pub(crate) fn found(case: &Case<'_>, endpoint: &EndpointCase, cause: &str) -> Op
         return None;
     }
     let claims = claims(attribution, rule);
-    if claims.is_empty() || own_sleeps::is_other(cause, inside, endpoint, attribution) {
+    if claims.is_empty() || own_sleeps::is_other(cause, (case, inside), endpoint, attribution) {
         return None;
     }
     // What is fetched again whenever it has become too old is the entry of a cache: its name says more than the lock around it.
