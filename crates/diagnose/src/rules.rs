@@ -257,9 +257,12 @@ fn is_one_that_may_be_a_loop(case: &Case<'_>, attribution: &EndpointAttribution)
 }
 
 /// What a finding says of a cause that fits as well.
-fn or_words(other: &str) -> String {
+fn or_words(cause: &str, other: &str) -> String {
     match other {
-        name::CONCURRENCY_LIMIT => format!("; or it is {other}, of one place"),
+        name::CONCURRENCY_LIMIT if DESCRIBED.contains(&cause) => {
+            format!("; or it is {other}, of one place")
+        }
+        name::CONCURRENCY_LIMIT => format!("; or it is {other}, of as many places"),
         name::WORKER_POOL_EXHAUSTION => {
             format!("; or it is {other}: each connection has a thread of its own")
         }
@@ -424,7 +427,7 @@ pub(crate) fn found(case: &Case<'_>, endpoint: &EndpointCase, cause: &str) -> Op
             attribution.phrase(&line),
             rule.remedy,
             match &or(case, endpoint, cause)[..] {
-                [other, ..] => or_words(other),
+                [other, ..] => or_words(cause, other),
                 [] => String::new(),
             }
         ),
