@@ -34,6 +34,7 @@ use self::keep::{Kept, Row};
 use self::measure::Setting;
 use self::pass::Pass;
 use self::process::Running;
+use self::recipe::Places;
 use self::tier::Tier;
 
 /// The word that asks for the scoreboard.
@@ -237,14 +238,11 @@ fn measured(arguments: &Arguments, root: &Path) -> Result<u8, Trouble> {
             "no variant has such a name; see --list".to_owned(),
         ));
     }
+    let lab = std::env::current_exe()?;
     if arguments.list {
-        for (suite, variant) in &pairs {
-            say(&format!(
-                "{}: {:?}",
-                measure::id(suite, variant),
-                variant.expects
-            ))?;
-        }
+        list(&pairs)?;
+        let slowpath = built(arguments.slowpath.as_deref(), root)?;
+        accepted(&slowpath, &pairs, &lab, root)?;
         return Ok(0);
     }
     let tier = arguments.tier.unwrap_or_else(Tier::own);
@@ -255,7 +253,9 @@ fn measured(arguments: &Arguments, root: &Path) -> Result<u8, Trouble> {
     let scratch = arguments.scratch.canonicalize()?;
     let plan = plan(arguments, &pairs, batch.as_deref(), &scratch, tier)?;
     let slowpath = built(arguments.slowpath.as_deref(), root)?;
-    let lab = std::env::current_exe()?;
+    if !arguments.again {
+        accepted(&slowpath, &pairs, &lab, root)?;
+    }
     fs::create_dir_all(scratch.join(&plan.runs))?;
     if let Some(file) = tier.hidden(&[&slowpath, &lab, &scratch]) {
         return Err(Trouble::Usage(format!(
@@ -291,6 +291,32 @@ fn measured(arguments: &Arguments, root: &Path) -> Result<u8, Trouble> {
         update(root, &setting.scratch)?;
     }
     Ok(code)
+}
+
+/// Says what would be measured.
+fn list(pairs: &[(&Suite, &Variant)]) -> io::Result<()> {
+    for (suite, variant) in pairs {
+        let id = measure::id(suite, variant);
+        say(&format!("{id}: {:?}", variant.expects))?;
+    }
+    Ok(())
+}
+
+/// Refuses to begin where slowpath refuses a scenario: a pass of half its variants would have to be measured twice.
+fn accepted(
+    slowpath: &Path,
+    pairs: &[(&Suite, &Variant)],
+    lab: &Path,
+    root: &Path,
+) -> Result<(), Trouble> {
+    let refused = build::refused(slowpath, pairs, |suite| Places::of(suite, lab, root))?;
+    if refused.is_empty() {
+        return Ok(());
+    }
+    let all = refused.join("\n");
+    Err(Trouble::Usage(format!(
+        "scenarios that slowpath refuses:\n{all}"
+    )))
 }
 
 /// Where the rows of a pass go, and which are there.

@@ -4,8 +4,6 @@
 //! trace says *what they wait for*. A name is a pair of the two: where the time is in states that the cause could
 //! be, the trace supports it, and where it is in others it is no such cause, whatever coincides.
 
-use std::collections::BTreeSet;
-
 use slowpath_attribution::{Holder, Place as StationPlace, Slice, State, StateSet};
 
 use crate::case::{Case, EndpointCase};
@@ -159,33 +157,6 @@ pub(crate) fn share_in(
     claims: &[Claim],
 ) -> Option<f64> {
     Seen::of(case, endpoint, states, claims).map(|seen| seen.compatible)
-}
-
-/// Which share of claimed time is spent as `is_own` says, of that of which the trace shows how it is spent; `None` without a trace,
-/// or with too few followed requests.
-pub(crate) fn share_where(
-    case: &Case<'_>,
-    endpoint: &EndpointCase,
-    claims: &[Claim],
-    is_own: impl Fn(&Slice) -> bool,
-) -> Option<f64> {
-    let attribution = endpoint.attribution(case);
-    let (mut own_ns, mut all_ns, mut followed) = (0, 0, BTreeSet::new());
-    for claim in claims.iter().filter(|_| attribution.traced) {
-        let path = attribution
-            .paths
-            .binary_search_by_key(&claim.sample, |path| path.sample);
-        let Ok(place) = path else { continue };
-        followed.insert(place);
-        let (begin, end) = (claim.span.begin.get(), claim.span.end.get());
-        let known = attribution.paths[place].slices.iter();
-        for slice in known.filter(|slice| !matches!(slice.state, State::Unknown(_))) {
-            let ns = slice.end.min(end).saturating_sub(slice.begin.max(begin));
-            all_ns += ns;
-            own_ns += if is_own(slice) { ns } else { 0 };
-        }
-    }
-    (followed.len() >= FOLLOWED_LEAST && all_ns > 0).then(|| own_ns as f64 / all_ns as f64)
 }
 
 fn agree(found: &mut Found, seen: &Seen) {

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use slowpath_attribution::{Basis, Holder, Path, Phase, Slice, State};
+use slowpath_attribution::{Holder, Path, Phase, Slice, State};
 use slowpath_core::catalogue as name;
 
 use crate::attribute::EndpointAttribution;
@@ -18,34 +18,26 @@ const SAME_MOST: f64 = 0.8;
 /// less.
 const ALONE_LEAST: f64 = 0.9;
 
-/// Whether sleeps of requests are not what a cause is about: a poll is repeated, and nothing is asked between; a delay is not. What
-/// is not about sleeps is not judged here.
-pub(crate) fn is_other(
-    cause: &str,
+/// What the sleeps of threads are called that serve these requests; `None` if a thread may sleep for another request, or to try
+/// again what failed. Pauses between events are what a stream is made of.
+pub(crate) fn cause(
     (case, inside): (&Case<'_>, &Inside<'_>),
     endpoint: &EndpointCase,
     attribution: &EndpointAttribution,
-) -> bool {
-    let wanted = match cause {
-        name::POLL_TICK => Waits::Poll,
-        name::FIXED_DELAY => {
-            // That its goroutine sleeps is known for this request.
-            let mut slices = attribution.paths.iter().flat_map(|path| &path.slices);
-            if slices.any(|s| s.state == State::Sleep && s.basis == Basis::Sampled) {
-                return false;
-            }
-            Waits::Delay
-        }
-        _ => return false,
-    };
+) -> Option<&'static str> {
     let mut paths = attribution.paths.iter();
-    // Pauses between events are what a stream is made of.
-    paths.any(|path| case.sample(path.sample).events() > 0)
-        || usual(&attribution.paths) != Some(wanted)
+    if paths.any(|path| case.sample(path.sample).events() > 0)
         || !is_served_by_itself(inside, endpoint, attribution)
+    {
+        return None;
+    }
+    Some(match usual(&attribution.paths)? {
+        Waits::Poll => name::POLL_TICK,
+        Waits::Delay => name::FIXED_DELAY,
+    })
 }
 
-/// Whether the threads that read the requests that sleep have no others meanwhile, nearly all: a loop that sleeps may do so for
+/// Whether the threads that read the requests that sleep have no other request, nearly all: a loop that sleeps may do so for
 /// another one.
 fn is_served_by_itself(
     inside: &Inside<'_>,
@@ -136,6 +128,8 @@ fn usual(paths: &[Path]) -> Option<Waits> {
 
 #[cfg(test)]
 mod tests {
+    use slowpath_attribution::Basis;
+
     use super::*;
 
     /// A request that does these one after the other, each for a millisecond.

@@ -9,8 +9,6 @@
 use slowpath_attribution::mass::{Largest, Most};
 use slowpath_attribution::{Mass, State, StateSet};
 
-use slowpath_core::catalogue::{BLOCKING_TELEMETRY, SLOW_DEPENDENCY};
-
 use crate::case::Case;
 use crate::diagnosis::{Blind, Cleared, Place};
 use crate::ledger::NAMED_SHARE;
@@ -50,7 +48,6 @@ pub(crate) fn ruled_out(
         }
         let cause = answer.entry.name.to_owned();
         let unseen = alternative(findings, answer.entry.name)
-            .or_else(|| purpose(findings, answer.entry.name))
             .or_else(|| unseen(answer, weights))
             .or_else(|| unwritten(case, answer))
             .or_else(|| could_be(answer, weights, masses));
@@ -75,17 +72,6 @@ fn alternative(findings: &[Ranked], cause: &str) -> Option<(String, String)> {
     let named = named.find(|finding| finding.or.iter().any(|or| or == cause))?;
     let missing = format!("what distinguishes it from {}, which is named", named.cause);
     Some((missing, String::new()))
-}
-
-/// That requests wait for another server, and what that is for is not seen: it may take logs or metrics.
-fn purpose(findings: &[Ranked], cause: &str) -> Option<(String, String)> {
-    let mut named = findings.iter().map(|ranked| &ranked.finding);
-    let is_named = named.any(|finding| finding.cause == SLOW_DEPENDENCY);
-    (cause == BLOCKING_TELEMETRY && is_named).then(|| {
-        let missing = "what the server is for that requests wait for (slow-dependency is named): one that takes telemetry is \
-                       known by its port or its name only";
-        (missing.to_owned(), String::new())
-    })
 }
 
 /// What a detector could not see, and the remedy.

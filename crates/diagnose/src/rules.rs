@@ -376,8 +376,9 @@ pub(crate) fn found(case: &Case<'_>, endpoint: &EndpointCase, cause: &str) -> Op
     if !attribution.traced || attribution.paths.len() < WALKED_LEAST {
         return None;
     }
-    let claims = claims(attribution, rule);
-    if claims.is_empty() || own_sleeps::is_other(cause, (case, inside), endpoint, attribution) {
+    let sleeps = own_sleeps::cause((case, inside), endpoint, attribution);
+    let claims = claims(attribution, rule, sleeps);
+    if claims.is_empty() {
         return None;
     }
     // What is fetched again whenever it has become too old is the entry of a cache: its name says more than the lock around it.
@@ -461,13 +462,19 @@ fn asks_more(attribution: &EndpointAttribution) -> bool {
     }
 }
 
-/// The time of requests that a rule matches.
-fn claims(attribution: &EndpointAttribution, rule: &Rule) -> Vec<Claim> {
+/// The time of requests that a rule matches; `sleeps` is what sleeps of their threads are called.
+fn claims(
+    attribution: &EndpointAttribution,
+    rule: &Rule,
+    sleeps: Option<&'static str>,
+) -> Vec<Claim> {
     // That another request has what is waited for is no kind of place: how many there are shows that.
     let station = attribution.station.as_ref().map(|station| station.place);
     let is_found = |slice: &Slice| match slice.state {
-        // Of a runtime that was read it is known what is waited for.
+        // Of a runtime that was read it is known what is waited for, and that it is this request which sleeps.
+        State::Sleep if slice.basis == Basis::Sampled => rule.cause == name::FIXED_DELAY,
         _ if slice.basis == Basis::Sampled => true,
+        State::Sleep => sleeps == Some(rule.cause),
         State::Queued(place @ (StationPlace::Permits | StationPlace::One)) => {
             station == Some(place)
         }

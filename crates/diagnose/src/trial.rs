@@ -10,9 +10,7 @@ use slowpath_core::spread::{Spread, map};
 use crate::case::{Case, EndpointCase};
 use crate::cell::{checked, without_others};
 use crate::detectors::{Entry, Examine};
-use crate::diagnosis::{
-    Culprit, EPISODES_MAX, Finding, Grade, Place, Prediction, Source, Unexplained,
-};
+use crate::diagnosis::{Culprit, EPISODES_MAX, Finding, Grade, Place, Prediction, Unexplained};
 use crate::figures::{round, share};
 use crate::frame::Frame;
 use crate::imported::blinded;
@@ -29,6 +27,9 @@ pub(crate) struct Answer {
     pub(crate) entry: &'static Entry,
     pub(crate) run: Option<Verdict>,
     pub(crate) endpoints: Vec<Verdict>,
+    /// For each endpoint, whether what is claimed could be claimed of followed requests only: a rule rests on the trace, whatever its
+    /// detector reads.
+    traced: Vec<bool>,
 }
 
 impl Answer {
@@ -41,8 +42,9 @@ impl Answer {
         // Where the pattern of a detector was not seen, or in a part of the time only, a rule over the attribution may know
         // the cause.
         let or_by_rule = |endpoint: &EndpointCase, verdict: Verdict| {
+            let by_detector = entry.reads_trace();
             let Some(rule) = rules::found(case, endpoint, entry.name) else {
-                return verdict;
+                return (verdict, by_detector);
             };
             // What a lead leaves open is not settled by more of the same.
             let is_open = match &verdict {
@@ -50,7 +52,11 @@ impl Answer {
                 verdict => matches!(verdict, Verdict::Found(_)),
             };
             let is_wider = claimed_ns(&rule) > claimed_ns(&verdict).map(|pattern| WIDER * pattern);
-            if is_open && !is_wider { verdict } else { rule }
+            if is_open && !is_wider {
+                (verdict, by_detector)
+            } else {
+                (rule, true)
+            }
         };
         let examine: &dyn Fn(&EndpointCase) -> Verdict = match &entry.detector.examine {
             Examine::Run(examine) => {
@@ -58,6 +64,7 @@ impl Answer {
                     entry,
                     run: Some(worth(examine(case))),
                     endpoints: Vec::new(),
+                    traced: Vec::new(),
                 };
             }
             Examine::Endpoint(examine) | Examine::Traced(examine) => {
@@ -70,14 +77,16 @@ impl Answer {
         };
         let endpoints = case.endpoints.iter();
         let judged = |e| {
-            let verdict = without_others(case, e, entry, or_by_rule(e, examine(e)));
-            checked(case, e, entry, verdict)
+            let (verdict, traced) = or_by_rule(e, examine(e));
+            let verdict = without_others(case, e, entry, verdict);
+            (worth(checked(case, e, entry, verdict)), traced)
         };
-        let endpoints = endpoints.map(|e| worth(judged(e))).collect();
+        let (endpoints, traced) = endpoints.map(judged).unzip();
         Self {
             entry,
             run: None,
             endpoints,
+            traced,
         }
     }
 
@@ -138,7 +147,7 @@ impl<'a> Hearing<'a> {
         let ledger = settle(
             case.record,
             frame,
-            &pairs(answers, &claimants),
+            &pairs(answers, position, &claimants),
             case.blank(),
             seed,
         );
@@ -151,12 +160,14 @@ impl<'a> Hearing<'a> {
     }
 }
 
-/// What the candidates claim, each with its turn.
-fn pairs<'a>(answers: &'a [Answer], candidates: &[Candidate<'a>]) -> Vec<Claimant<'a>> {
+/// What the candidates claim of the endpoint at a position, each with its turn.
+fn pairs<'a>(
+    answers: &'a [Answer],
+    position: usize,
+    candidates: &[Candidate<'a>],
+) -> Vec<Claimant<'a>> {
     let claimant = |&(index, found, claims): &Candidate<'a>| {
-        // A rule rests on the trace whatever its detector reads.
-        let by_rule = found.evidence.first().map(|first| first.source) == Some(Source::Trace);
-        let traced = by_rule || answers[index].entry.reads_trace();
+        let traced = answers[index].traced[position];
         // What a trace shows is there, also where what it is called is only suspected.
         let trust = match found.grade {
             Grade::Suspected if !traced => Trust::Suspected,
@@ -345,7 +356,7 @@ impl<'a, 'r> Trial<'a, 'r> {
             claimants,
             ledger: all,
         } = hearing;
-        let pairs = pairs(answers, &claimants);
+        let pairs = pairs(answers, position, &claimants);
         let record = self.case.record;
         let seed = record.manifest.plan.seed;
         for (i, &(index, found, _)) in claimants.iter().enumerate() {

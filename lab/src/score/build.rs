@@ -1,11 +1,15 @@
 //! The slowpath that is measured: its build, its version, and which causes it knows.
 
-use std::io;
+use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use super::files::{Suite, Variant};
-use super::{Trouble, say};
+use super::recipe::Places;
+use super::{Trouble, measure, say};
+
+/// Exit code of slowpath for a scenario that it refuses.
+const REFUSED: i32 = 2;
 
 /// The slowpath to measure, built if it is the one beside this program.
 pub(crate) fn built(given: Option<&Path>, root: &Path) -> Result<PathBuf, Trouble> {
@@ -76,4 +80,35 @@ pub(super) fn unknown_names(slowpath: &Path, pairs: &[(&Suite, &Variant)]) -> io
         ))?;
     }
     Ok(())
+}
+
+/// What slowpath says of the scenarios that it refuses, each with the name of its variant: none of these could be measured.
+pub(super) fn refused(
+    slowpath: &Path,
+    pairs: &[(&Suite, &Variant)],
+    places: impl Fn(&Suite) -> Places,
+) -> io::Result<Vec<String>> {
+    let mut all = Vec::new();
+    for (suite, variant) in pairs {
+        let mut lint = Command::new(slowpath)
+            .args(["lint", "/dev/stdin"])
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()?;
+        if let Some(mut input) = lint.stdin.take() {
+            input.write_all(places(suite).fill(&variant.scenario).as_bytes())?;
+        }
+        let output = lint.wait_with_output()?;
+        if output.status.code() == Some(REFUSED) {
+            let said = [output.stdout, output.stderr].concat();
+            let said = String::from_utf8_lossy(&said).replace("/dev/stdin", "scenario");
+            all.push(format!(
+                "{}:\n{}",
+                measure::id(suite, variant),
+                said.trim_end()
+            ));
+        }
+    }
+    Ok(all)
 }

@@ -75,15 +75,7 @@ impl Pass<'_> {
     }
 
     fn places(&self, suite: &Suite) -> Places {
-        Places {
-            lab: self.lab.to_owned(),
-            case: suite.folder.clone(),
-            cache: self
-                .root
-                .join("target")
-                .join(&suite.group)
-                .join(&suite.name),
-        }
+        Places::of(suite, self.lab, self.root)
     }
 
     fn measure(&self, suite: &Suite, variant: &Variant) -> io::Result<Row> {

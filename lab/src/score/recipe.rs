@@ -26,6 +26,15 @@ pub(crate) struct Places {
 }
 
 impl Places {
+    /// Those of a suite, with this lab and below this root.
+    pub(super) fn of(suite: &Suite, lab: &Path, root: &Path) -> Self {
+        Self {
+            lab: lab.to_owned(),
+            case: suite.folder.clone(),
+            cache: root.join("target").join(&suite.group).join(&suite.name),
+        }
+    }
+
     /// A text with `{lab}`, `{case}` and `{cache}` filled in.
     pub(crate) fn fill(&self, text: &str) -> String {
         let of = |path: &Path| path.display().to_string();

@@ -211,7 +211,7 @@ impl Station {
         } else if let Some(place) = seen.read_place() {
             self.place = place;
         } else if let Some(threads) = busy.and_then(|pool| {
-            // Where they are not at work meanwhile, threads are as many as places by chance.
+            // Threads that rest while requests wait are as many as the places by chance.
             let work = Work::of(case, inside?, &waits, plausible.0);
             self.fitting_threads(&pool)
                 .filter(|_| work.is_at_work(&pool))

@@ -13,6 +13,7 @@ use slowpath_core::trace::NO_STACK;
 use crate::case::{Case, EndpointCase};
 use crate::detectors::{Detector, Examine, sequential_fanout};
 use crate::diagnosis::{Culprit, Grade, Place, Phase, Source};
+use crate::ledger::NAMED_SHARE_LOW;
 use crate::predict::without_waits;
 use crate::telemetry;
 use crate::trace::calls::waits::waits;
@@ -45,17 +46,18 @@ struct Waited {
 fn examine(case: &Case<'_>, endpoint: &EndpointCase, looked: &Looked<'_>) -> Verdict {
     let inside = looked.inside;
     let calls = inside.calls(case);
-    let Met { mut waited, known } = Met::of(looked, calls);
+    let Met { waited, known } = Met::of(looked, calls);
     let all: BTreeSet<SocketAddr> = waited.iter().map(|w| w.remote).collect();
     let collectors: Collectors = all
         .into_iter()
         .filter_map(|remote| Some((remote, collector(case, inside, remote, &waited)?)))
         .collect();
-    waited.retain(|w| collectors.contains_key(&w.remote));
+    let (waited, others): (Vec<Waited>, Vec<Waited>) =
+        waited.into_iter().partition(|w| collectors.contains_key(&w.remote));
     if waited.is_empty() {
-        let n = looked.join.walked.len();
-        let text = format!("none of {n} requests waited for what is known as a collector of telemetry");
-        return unknown(looked, calls, known).unwrap_or(Verdict::Absent(text));
+        return unknown(looked, calls, known)
+            .or_else(|| hidden(endpoint, looked, &others))
+            .unwrap_or_else(|| none(looked));
     }
     if is_collector(inside) {
         return Verdict::Absent("the target collects telemetry itself: to send it on is its work".to_owned());
@@ -109,6 +111,30 @@ fn examine(case: &Case<'_>, endpoint: &EndpointCase, looked: &Looked<'_>) -> Ver
             stack: stack.map_or_else(Vec::new, |stack| inside.stack_words(stack)),
             ..Culprit::default()
         },
+    })
+}
+
+fn none(looked: &Looked<'_>) -> Verdict {
+    let n = looked.join.walked.len();
+    Verdict::Absent(format!("none of {n} requests waited for what is known as a collector of telemetry"))
+}
+
+/// That it is not seen which library asks, where requests wait for replies for long enough: an interpreter or a virtual machine
+/// executes the target, and its own functions are on the stack.
+fn hidden(endpoint: &EndpointCase, looked: &Looked<'_>, waited: &[Waited]) -> Option<Verdict> {
+    let inside = looked.inside;
+    let target = looked.join.walked.first()?.joined.reader;
+    let claims: Vec<Claim> = waited.iter().map(|w| w.claim).collect();
+    let mut places = [Place::Tail, Place::Floor].into_iter();
+    let is_much = places.any(|place| endpoint.share_at_most(place, &claims) >= Some(NAMED_SHARE_LOW));
+    let is_executed = inside.process_name(target) != inside.executable(target);
+    (is_executed && is_much).then(|| Verdict::Blind {
+        missing: format!(
+            "which library asks: {} is executed by {}, whose functions are on the stacks of the waits",
+            inside.process_name(target),
+            inside.executable(target)
+        ),
+        remedy: "send spans (OTLP) to slowpath, or take a profile (slowpath run --profile)".to_owned(),
     })
 }
 

@@ -1,12 +1,11 @@
 //! The target used all the CPU that it could: a thread that never stopped, all CPUs it may run
 //! on, or one CPU's worth shared between threads that take turns. Requests queue for it.
 
-use slowpath_attribution::{Slice, State, StateSet};
+use slowpath_attribution::StateSet;
 use slowpath_core::nanos::Span;
 use slowpath_core::signal::THREAD_RUN;
 
 use crate::case::{Case, EndpointCase};
-use crate::cell::share_where;
 use crate::detectors::{Detector, Examine};
 use crate::diagnosis::{Culprit, Grade, Place, Source};
 use crate::overlap::{claims_of, merged, touched};
@@ -22,9 +21,6 @@ const QUEUE_LEAST: u32 = 2;
 const USUAL: f64 = 0.5;
 /// So many of the slow requests must overlap a saturated stretch.
 const SLOW_TOUCHED: f64 = 0.8;
-
-/// Where a trace shows how requests spend the time in which CPUs are short, they wait for one in most of it.
-const SHORT_LEAST: f64 = 0.5;
 
 /// See the module.
 pub(super) static DETECTOR: Detector = Detector {
@@ -108,16 +104,6 @@ struct Facts {
     limit: Limit,
 }
 
-/// Whether a request waits for a CPU, or for what does or has one: what computes for itself has all that it needs.
-fn waits_for_a_cpu(slice: &Slice) -> bool {
-    let computes = matches!(slice.activity, State::OnCpu | State::Runnable(_));
-    match slice.state {
-        State::Runnable(_) => true,
-        State::Lock | State::Interpreter | State::Queued(_) => computes,
-        _ => false,
-    }
-}
-
 fn found(case: &Case<'_>, endpoint: &EndpointCase, spans: &[Span], facts: &Facts) -> Verdict {
     let own = case.target_cpu_per_request_ns().unwrap_or_default() as u64;
     // A request's own CPU time is work, not waiting: it stays unclaimed, at the request's end.
@@ -132,15 +118,6 @@ fn found(case: &Case<'_>, endpoint: &EndpointCase, spans: &[Span], facts: &Facts
             })
         })
         .collect();
-    let all = claims_of(case, endpoint, spans);
-    if let Some(short) = share_where(case, endpoint, &all, waits_for_a_cpu)
-        && short < SHORT_LEAST
-    {
-        return Verdict::Absent(format!(
-            "all CPUs that the target may use were in use at times, but then requests wait for one in {} of their time",
-            percent(short)
-        ));
-    }
     let place = if facts.usual {
         Place::Floor
     } else {

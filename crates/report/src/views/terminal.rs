@@ -88,12 +88,7 @@ pub fn terminal(
     profile(&mut page, diagnosis);
     gates::gates(&mut page, &diagnosis.gates);
     conditions(&mut page, diagnosis);
-    steps(&mut page, diagnosis);
-    if let Some(report) = report {
-        page.labelled("report", Tint::Plain, LABEL);
-        page.unbroken(report, 0, Tint::Plain);
-        page.end();
-    }
+    steps(&mut page, diagnosis, report);
     page.finish()
 }
 
@@ -323,8 +318,8 @@ fn tint_of_experiment(experiment: &Experiment) -> Tint {
     }
 }
 
-/// What stands beside the answer: stray experiments, the cleared, the blind, warnings.
-fn beside(page: &mut Page, diagnosis: &Diagnosis, experiments: &[Experiment]) {
+/// Experiments on causes that are not found.
+fn strays(page: &mut Page, diagnosis: &Diagnosis, experiments: &[Experiment]) {
     let stray = |one: &&Experiment| !diagnosis.findings.iter().any(|f| story::tests(one, f));
     for experiment in experiments.iter().filter(stray) {
         page.labelled("proved", Tint::Plain, LABEL);
@@ -335,6 +330,11 @@ fn beside(page: &mut Page, diagnosis: &Diagnosis, experiments: &[Experiment]) {
         );
         page.end();
     }
+}
+
+/// What stands beside the answer: stray experiments, the cleared, the blind, warnings.
+fn beside(page: &mut Page, diagnosis: &Diagnosis, experiments: &[Experiment]) {
+    strays(page, diagnosis, experiments);
     if !diagnosis.cleared.is_empty() {
         page.labelled("cleared", Tint::Plain, LABEL);
         for cleared in &diagnosis.cleared {
@@ -409,7 +409,7 @@ fn conditions(page: &mut Page, diagnosis: &Diagnosis) {
     page.end();
 }
 
-fn steps(page: &mut Page, diagnosis: &Diagnosis) {
+fn steps(page: &mut Page, diagnosis: &Diagnosis, report: Option<&str>) {
     let mut shown: Vec<String> = Vec::new();
     for next in diagnosis.findings.iter().filter_map(story::next_step) {
         if shown.len() < NEXT_STEPS && !shown.contains(&next) {
@@ -418,5 +418,10 @@ fn steps(page: &mut Page, diagnosis: &Diagnosis) {
             page.end();
             shown.push(next);
         }
+    }
+    if let Some(report) = report {
+        page.labelled("report", Tint::Plain, LABEL);
+        page.unbroken(report, 0, Tint::Plain);
+        page.end();
     }
 }

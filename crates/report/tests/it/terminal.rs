@@ -70,6 +70,28 @@ fn an_experiment_on_a_cause_that_is_not_found_is_told_too() {
 }
 
 #[test]
+fn each_finding_has_its_sentence_once() {
+    for diagnosis in [sample::diagnosis("static"), sample::invalid()] {
+        let mut other = diagnosis.clone();
+        // Of another endpoint: a question of its own.
+        for finding in &mut other.findings {
+            finding.endpoint = Some("static".to_owned());
+            finding.summary = format!("{} there", finding.summary);
+        }
+        let mut both = diagnosis;
+        both.findings.extend(other.findings);
+        let text = terminal(&both, &[], plain(200), None);
+        let flat: Vec<&str> = text.split_whitespace().collect();
+        let flat = flat.join(" ");
+        for finding in &both.findings {
+            let begins = flat.matches(&finding.summary).count();
+            let longer = flat.matches(&format!("{} there", finding.summary)).count();
+            assert_eq!(begins - longer, 1, "{}: {text}", finding.summary);
+        }
+    }
+}
+
+#[test]
 fn failures_that_no_cause_explains_are_a_question_in_every_view() {
     let mut diagnosis = sample::diagnosis("static");
     diagnosis.findings.clear();

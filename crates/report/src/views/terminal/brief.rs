@@ -22,6 +22,9 @@ const NOTES: usize = 3;
 /// to be named.
 const OPEN_FROM: f64 = 0.30;
 
+/// Less than this is rounding.
+const OPEN_LEAST: f64 = 0.005;
+
 /// The answer, after the first line.
 pub(super) fn brief(
     page: &mut Page,
@@ -34,38 +37,22 @@ pub(super) fn brief(
     let mut questions = story::questions(diagnosis);
     questions.retain(|question| question.matters);
     for question in questions.iter().take(QUESTIONS) {
-        answer(page, question, experiments);
+        answer(page, diagnosis, question, experiments);
         page.blank();
     }
-    if let Some(more) = questions.len().checked_sub(QUESTIONS).filter(|&n| n > 0) {
-        page.words(&format!("and {more} questions more"), Tint::Dim);
-        page.end();
+    if count_rest(page, questions.len(), QUESTIONS, "question") {
         page.blank();
     }
     figures(page, diagnosis);
     super::passes(page, diagnosis);
-    let stray = |one: &&Experiment| !diagnosis.findings.iter().any(|f| story::tests(one, f));
-    for experiment in experiments.iter().filter(stray) {
-        page.labelled("proved", Tint::Plain, LABEL);
-        page.words(&format!("{}:", experiment.cause), Tint::Bold);
-        page.words(
-            &story::experiment(experiment),
-            tint_of_experiment(experiment),
-        );
-        page.end();
-    }
+    super::strays(page, diagnosis, experiments);
     super::gates::gates(page, &diagnosis.gates);
     notes(page, diagnosis, &questions);
-    super::steps(page, diagnosis);
     page.labelled("more", Tint::Plain, LABEL);
     let all = format!("slowpath explain {} --verbose", diagnosis.run.id);
     page.words(&all, Tint::Plain);
     page.end();
-    if let Some(report) = report {
-        page.labelled("report", Tint::Plain, LABEL);
-        page.unbroken(report, 0, Tint::Plain);
-        page.end();
-    }
+    super::steps(page, diagnosis, report);
 }
 
 /// What to do: about the measurement if it is invalid, else about the first cause.
@@ -77,17 +64,37 @@ fn remedies(page: &mut Page, diagnosis: &Diagnosis) {
         page.words(story::remedy(diagnosis, check), Tint::Plain);
         page.end();
     }
-    if diagnosis.headline.standing == Standing::Named
-        && let Some(finding) = diagnosis.findings.first()
-    {
+    if let Some(finding) = said_above(diagnosis) {
         page.indent(2);
         page.words(&finding.summary, Tint::Plain);
         page.end();
     }
 }
 
+/// The finding whose sentence follows the first line.
+fn said_above(diagnosis: &Diagnosis) -> Option<&Finding> {
+    let is_named = diagnosis.headline.standing == Standing::Named;
+    diagnosis.findings.first().filter(|_| is_named)
+}
+
+/// Counts what is not printed of so many; whether there is any.
+fn count_rest(page: &mut Page, all: usize, printed: usize, what: &str) -> bool {
+    let left = all.saturating_sub(printed);
+    if left > 0 {
+        let left = quantity::plural(left as u64, what);
+        page.words(&format!("and {left} more"), Tint::Dim);
+        page.end();
+    }
+    left > 0
+}
+
 /// Where the time went, and what that is called.
-fn answer(page: &mut Page, question: &Question<'_>, experiments: &[Experiment]) {
+fn answer(
+    page: &mut Page,
+    diagnosis: &Diagnosis,
+    question: &Question<'_>,
+    experiments: &[Experiment],
+) {
     page.words(&question.title, Tint::Bold);
     page.end();
     for line in &question.inside {
@@ -96,8 +103,10 @@ fn answer(page: &mut Page, question: &Question<'_>, experiments: &[Experiment]) 
         page.words(line, Tint::Plain);
         page.end();
     }
-    for (at, finding) in question.findings.iter().enumerate() {
-        cause(page, finding, at == 0);
+    let above = said_above(diagnosis);
+    for finding in &question.findings {
+        let is_above = above.is_some_and(|above| std::ptr::eq(above, *finding));
+        cause(page, finding, is_above);
         for experiment in experiments.iter().filter(|one| story::tests(one, finding)) {
             page.indent(4);
             page.words(
@@ -107,7 +116,11 @@ fn answer(page: &mut Page, question: &Question<'_>, experiments: &[Experiment]) 
             page.end();
         }
     }
-    if let Some(rest) = question.rest.as_ref().filter(|rest| rest.share >= 0.005) {
+    if let Some(rest) = question
+        .rest
+        .as_ref()
+        .filter(|rest| rest.share >= OPEN_LEAST)
+    {
         page.labelled("  open", Tint::Plain, LABEL);
         page.words(
             &format!("{} unexplained", quantity::percent(rest.share)),
@@ -120,8 +133,8 @@ fn answer(page: &mut Page, question: &Question<'_>, experiments: &[Experiment]) 
     }
 }
 
-/// A cause that is named; the sentence of the first stands above, in the answer.
-fn cause(page: &mut Page, finding: &Finding, is_first: bool) {
+/// A cause that is named, with its sentence if that was not printed before.
+fn cause(page: &mut Page, finding: &Finding, is_above: bool) {
     page.labelled("  cause", Tint::Plain, LABEL);
     let share = quantity::percent(finding.share);
     page.words(&format!("{share} {}", finding.cause), Tint::Bold);
@@ -129,7 +142,7 @@ fn cause(page: &mut Page, finding: &Finding, is_first: bool) {
         &format!("({})", story::grade(finding.grade)),
         tint_of(finding.grade),
     );
-    if !is_first {
+    if !is_above {
         page.words(&finding.summary, Tint::Plain);
     }
     page.end();
@@ -144,15 +157,7 @@ fn figures(page: &mut Page, diagnosis: &Diagnosis) {
     for row in &rows {
         page.fields(row, &widths, BETWEEN, indent);
     }
-    if let Some(more) = diagnosis
-        .endpoints
-        .len()
-        .checked_sub(ENDPOINTS)
-        .filter(|&n| n > 0)
-    {
-        page.words(&format!("and {more} endpoints more"), Tint::Dim);
-        page.end();
-    }
+    count_rest(page, diagnosis.endpoints.len(), ENDPOINTS, "endpoint");
     if rows.is_empty() {
         page.words("no request was measured", Tint::Plain);
         page.end();
@@ -213,4 +218,5 @@ fn notes(page: &mut Page, diagnosis: &Diagnosis, questions: &[Question<'_>]) {
         page.words(note, Tint::Plain);
         page.end();
     }
+    count_rest(page, notes.len(), NOTES, "note");
 }
