@@ -5,6 +5,9 @@ use slowpath_core::nanos::Span;
 use crate::case::{Case, EndpointCase};
 use crate::verdict::Claim;
 
+/// One of several calls takes this share of the time of all of them, where one reply is slow.
+const ONE_CALL_LEAST: f64 = 0.75;
+
 /// The parts of `spans` (ascending, disjoint) that lie in `within`.
 pub(crate) fn parts(spans: &[Span], within: Span) -> impl Iterator<Item = Span> + '_ {
     let from = spans.partition_point(|s| s.end <= within.begin);
@@ -62,6 +65,16 @@ pub(crate) fn merged(mut spans: Vec<Span>) -> Vec<Span> {
         }
     }
     out
+}
+
+/// Whether a request waits for one slow reply. Where it waits for several, what makes it ask so often is as good an
+/// explanation, which slow replies do not rule out.
+pub(crate) fn is_one_call(claims: &[Claim]) -> bool {
+    // A call in which the other server's thread does one thing after the other is claimed in pieces.
+    let calls = merged(claims.iter().map(|claim| claim.span).collect());
+    let lengths = || calls.iter().map(|span| span.len_ns());
+    let longest = lengths().max().unwrap_or(0) as f64;
+    longest >= ONE_CALL_LEAST * lengths().sum::<u64>() as f64
 }
 
 #[cfg(test)]

@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use slowpath_attribution::{Holder, Path, Phase, Slice, State};
 use slowpath_core::catalogue as name;
+use slowpath_core::stats::median::median;
 
 use crate::attribute::EndpointAttribution;
 use crate::case::{Case, EndpointCase};
@@ -14,6 +15,15 @@ use crate::trace::inside::Inside;
 const AGAIN_LEAST: f64 = 0.2;
 /// Where more of them sleep the same number of times, that is what each of them does, and no poll.
 const SAME_MOST: f64 = 0.8;
+/// All sleeps are of one length where nine in ten differ from the median by less than this part of it: a timer fires some
+/// milliseconds late, and what wakes a thread early makes them shorter.
+const ALIKE_WITHIN: f64 = 0.1;
+/// So many of the sleeps must be alike.
+const ALIKE_LEAST: f64 = 0.9;
+/// Requests that were not followed have slept where so many of them took whole numbers of that length longer than usual: by chance
+/// one in five does (twice [`ALIKE_WITHIN`]).
+const WHOLE_LEAST: f64 = 0.8;
+
 /// From this share of the sleeping requests on, they are served by threads that have one at a time: what is not joined rightly is
 /// less.
 const ALONE_LEAST: f64 = 0.9;
@@ -31,10 +41,70 @@ pub(crate) fn cause(
     {
         return None;
     }
-    Some(match usual(&attribution.paths)? {
+    let unseen = unseen(case, endpoint, &attribution.paths);
+    Some(match usual(&attribution.paths, &unseen)? {
         Waits::Poll => name::POLL_TICK,
         Waits::Delay => name::FIXED_DELAY,
     })
+}
+
+/// Whether requests of an endpoint are seen to sleep again and again until they may go on.
+pub(crate) fn polls(case: &Case<'_>, endpoint: &EndpointCase) -> bool {
+    let attribution = endpoint.attribution(case);
+    let inside = case.inside().filter(|_| attribution.traced);
+    inside.and_then(|inside| cause((case, inside), endpoint, attribution)) == Some(name::POLL_TICK)
+}
+
+/// How often slow requests slept that were not followed, as their time says: those that sleep longest are followed least.
+fn unseen(case: &Case<'_>, endpoint: &EndpointCase, paths: &[Path]) -> Vec<usize> {
+    let (Some(fast_ns), Some(one_ns)) = (endpoint.split.fast_ns, one_sleep_ns(paths)) else {
+        return Vec::new();
+    };
+    let is_followed = |sample: &u32| {
+        paths
+            .binary_search_by_key(sample, |path| path.sample)
+            .is_ok()
+    };
+    let slow = endpoint
+        .split
+        .slow
+        .iter()
+        .filter(|sample| !is_followed(sample));
+    let excess = |&sample: &u32| case.sample(sample).latency_ns().saturating_sub(fast_ns) as f64;
+    let all: Vec<f64> = slow.map(|sample| excess(sample) / one_ns).collect();
+    let is_whole =
+        |times: &&f64| times.round() >= 1.0 && (*times - times.round()).abs() <= ALIKE_WITHIN;
+    let whole: Vec<usize> = all
+        .iter()
+        .filter(is_whole)
+        .map(|times| times.round() as usize)
+        .collect();
+    if whole.len() as f64 >= WHOLE_LEAST * all.len() as f64 {
+        whole
+    } else {
+        Vec::new()
+    }
+}
+
+/// How long requests sleep at a time, where that is always the same.
+fn one_sleep_ns(paths: &[Path]) -> Option<f64> {
+    let mut lengths: Vec<f64> = Vec::new();
+    for path in paths {
+        let mut was_asleep = false;
+        for slice in &path.slices {
+            let ns = slice.end.saturating_sub(slice.begin) as f64;
+            match lengths.last_mut().filter(|_| was_asleep) {
+                _ if !is_asleep(slice) => {}
+                Some(last) => *last += ns,
+                None => lengths.push(ns),
+            }
+            was_asleep = is_asleep(slice);
+        }
+    }
+    let middle = median(&mut lengths)?;
+    let is_alike = |ns: &&f64| (*ns - middle).abs() <= ALIKE_WITHIN * middle;
+    let alike = lengths.iter().filter(is_alike).count();
+    (alike as f64 >= ALIKE_LEAST * lengths.len() as f64).then_some(middle)
 }
 
 /// Whether the threads that read the requests that sleep have no other request, nearly all: a loop that sleeps may do so for
@@ -100,8 +170,9 @@ impl Sleeps {
     }
 }
 
-/// What the requests wait for that sleep; `None` if most may try again what has failed.
-fn usual(paths: &[Path]) -> Option<Waits> {
+/// What the requests wait for that sleep; `None` if most may try again what has failed. `unseen` is how often those slept that were
+/// not followed.
+fn usual(paths: &[Path], unseen: &[usize]) -> Option<Waits> {
     let (mut between, mut sleeping, mut again) = (0_u32, 0_u32, 0_u32);
     let mut numbers: BTreeMap<usize, usize> = BTreeMap::new();
     for sleeps in paths.iter().map(Sleeps::of) {
@@ -115,9 +186,17 @@ fn usual(paths: &[Path]) -> Option<Waits> {
             Sleeps::BetweenQuestions => between += 1,
         }
     }
+    let followed = sleeping;
+    if followed > 0 {
+        for &times in unseen {
+            sleeping += 1;
+            again += u32::from(times > 1);
+            *numbers.entry(times).or_default() += 1;
+        }
+    }
     let same = numbers.values().max().copied().unwrap_or(0);
     let differ = same as f64 <= SAME_MOST * f64::from(sleeping);
-    if between > sleeping {
+    if between > followed {
         None
     } else if differ && f64::from(again) >= AGAIN_LEAST * f64::from(sleeping.max(1)) {
         Some(Waits::Poll)
@@ -156,20 +235,33 @@ mod tests {
     fn requests_that_look_again_and_ask_no_server_between_poll() {
         use State::{OnCpu, Reply, Sleep};
         let once = [path(&[OnCpu, Sleep, OnCpu]), path(&[OnCpu, Sleep, Sleep])];
-        assert_eq!(usual(&once), Some(Waits::Delay));
+        assert_eq!(usual(&once, &[]), Some(Waits::Delay));
         let twice = path(&[Sleep, OnCpu, Sleep, OnCpu]);
         let thrice = path(&[Sleep, OnCpu, Sleep, OnCpu, Sleep]);
-        assert_eq!(usual(&[twice.clone(), thrice]), Some(Waits::Poll));
-        assert_eq!(usual(&[twice.clone(), twice]), Some(Waits::Delay));
+        assert_eq!(usual(&[twice.clone(), thrice], &[]), Some(Waits::Poll));
+        assert_eq!(usual(&[twice.clone(), twice], &[]), Some(Waits::Delay));
+        // What was not followed sleeps as often as its time says.
+        assert_eq!(usual(&once, &[2, 1, 3]), Some(Waits::Poll));
+        assert_eq!(usual(&once, &[1, 1, 1]), Some(Waits::Delay));
         let tries = [
             path(&[Reply, Sleep, OnCpu, Reply, Sleep, OnCpu, Reply]),
             path(&[Reply, Sleep, Reply]),
         ];
-        assert_eq!(usual(&tries), None);
+        assert_eq!(usual(&tries, &[]), None);
         let mut others = path(&[Sleep, OnCpu, Sleep]);
         for slice in &mut others.slices {
             slice.holder = Holder::Background;
         }
         assert_eq!(Sleeps::of(&others), Sleeps::Times(0));
+    }
+
+    #[test]
+    fn sleeps_of_one_length_are_known_by_it() {
+        use State::{OnCpu, Sleep};
+        let alike = [path(&[OnCpu, Sleep, OnCpu, Sleep]), path(&[Sleep])];
+        assert_eq!(one_sleep_ns(&alike), Some(1e6));
+        let differ = [path(&[Sleep, OnCpu]), path(&[Sleep, Sleep, OnCpu])];
+        assert_eq!(one_sleep_ns(&differ), None);
+        assert_eq!(one_sleep_ns(&[path(&[OnCpu])]), None);
     }
 }

@@ -16,7 +16,7 @@ use crate::frame::Frame;
 use crate::imported::blinded;
 use crate::ledger::{Claimant, Ledger, NAMED_ERRORS, NAMED_SHARE_LOW, Settled, Trust, settle};
 use crate::materiality::is_material;
-use crate::overlap::merged;
+use crate::overlap::{is_one_call, merged};
 use crate::ruled_out::FrameMass;
 use crate::rules;
 use crate::trace::looked::Looked;
@@ -568,19 +568,6 @@ impl<'a, 'r> Trial<'a, 'r> {
             split,
         });
     }
-}
-
-/// One of several calls takes this share of the time of all of them, where one reply is slow.
-const ONE_CALL_LEAST: f64 = 0.75;
-
-/// Whether a request waits for one slow reply. Where it waits for several, what makes it ask so often is as good an
-/// explanation, which slow replies do not rule out.
-fn is_one_call(claims: &[Claim]) -> bool {
-    // A call in which the other server's thread does one thing after the other is claimed in pieces.
-    let calls = merged(claims.iter().map(|claim| claim.span).collect());
-    let lengths = || calls.iter().map(|span| span.len_ns());
-    let longest = lengths().max().unwrap_or(0) as f64;
-    longest >= ONE_CALL_LEAST * lengths().sum::<u64>() as f64
 }
 
 fn rounded(culprit: &Culprit) -> Culprit {

@@ -12,6 +12,7 @@ use crate::computing::{Computing, computing};
 use crate::constant::{Delay, constant};
 use crate::detectors::{Detector, Examine};
 use crate::diagnosis::{Culprit, Evidence, Grade, Place, Source};
+use crate::own_sleeps;
 use crate::predict::without_claims;
 use crate::sleepers::{Sleepers, sleepers};
 use crate::trace::slept::slept;
@@ -46,6 +47,10 @@ fn examine(case: &Case<'_>, endpoint: &EndpointCase) -> Verdict {
         let constant = human(delay.constant_ns as f64);
         let missing = format!("{missing}; a constant of {constant} may be a timer or the work");
         return Verdict::Blind { missing, remedy };
+    }
+    if own_sleeps::polls(case, endpoint) {
+        let constant = human(delay.constant_ns as f64);
+        return Verdict::Absent(format!("{constant} recurs, but requests sleep as often as it takes (poll-tick)"));
     }
     if let Some(proof) = slept(case, endpoint, &delay.claims()) {
         return found(case, endpoint, &delay, Grade::Supported, vec![proof]);
