@@ -208,8 +208,16 @@ fn within(actor: &Actor) -> String {
     });
     let function = own.or_else(|| functions.clone().next());
     function.map_or_else(String::new, |function| {
-        format!(", in {}", function.trim_end_matches("::{{closure}}"))
+        let place = nameless(actor, function).unwrap_or(function);
+        format!(", in {}", place.trim_end_matches("::{{closure}}"))
     })
+}
+
+/// The library or the executable of an address that no symbol names: that says more than the address.
+fn nameless<'a>(actor: &'a Actor, function: &str) -> Option<&'a str> {
+    let mut frames = actor.stack.iter().filter(|_| function.starts_with("0x"));
+    let frame = frames.find(|frame| frame.split(" (").next() == Some(function))?;
+    frame.split_once(" (")?.1.strip_suffix(')')
 }
 
 /// What the holder does, as a relative clause.
@@ -258,5 +266,25 @@ const fn unknown(reason: Reason) -> &'static str {
         Reason::TooFew => {
             "longer than what was traced without a break, or too few alike were traced"
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_address_is_said_by_its_library() {
+        let on = |frames: &[&str]| Actor {
+            stack: frames.iter().map(|&frame| frame.to_owned()).collect(),
+            ..Actor::default()
+        };
+        let stripped = on(&["0xa9d50 (libsqlite3.so.0)", "0x77f0 (server)"]);
+        assert_eq!(within(&stripped), ", in libsqlite3.so.0");
+        assert_eq!(within(&on(&["0xa9d50"])), ", in 0xa9d50");
+        assert_eq!(
+            within(&on(&["_read (libc.so.6)", "render (server)"])),
+            ", in render"
+        );
     }
 }

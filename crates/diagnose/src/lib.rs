@@ -20,6 +20,7 @@ mod connections;
 mod constant;
 pub mod detectors;
 pub mod diagnosis;
+mod engines;
 mod errno;
 mod expiry;
 mod factors;

@@ -3,7 +3,7 @@
 //!
 //! A slice has one state, so that no two rules match one slice, and none has to exclude another.
 
-use slowpath_attribution::{Basis, Holder, Line, Phase, Place as StationPlace, Slice, State};
+use slowpath_attribution::{Basis, Holder, Line, Path, Phase, Place as StationPlace, Slice, State};
 use slowpath_core::catalogue as name;
 use slowpath_core::nanos::{MILLISECOND, Nanos, Span};
 use slowpath_core::stats::median::median;
@@ -11,10 +11,12 @@ use slowpath_core::stats::median::median;
 use crate::attribute::{EndpointAttribution, Station};
 use crate::case::{Case, EndpointCase};
 use crate::diagnosis::{Culprit, Evidence, Grade, Place, Source};
+use crate::engines::Engines;
 use crate::expiry::Expiry;
 use crate::overlap::merged;
 use crate::own_sleeps;
 use crate::predict::without_waits;
+use crate::trace::inside::Inside;
 use crate::trace::looked::{WALKED_LEAST, each_ns, touched};
 use crate::trace::pool::Pool;
 use crate::verdict::{Amount, Claim, Found, Verdict, evidence, human, percent};
@@ -140,6 +142,21 @@ static RULES: &[Rule] = &[
         least_ns: MILLISECOND,
         floor_least_ns: FLOOR_LEAST_NS,
         remedy: "wait for what is needed, and not for a time",
+    },
+    Rule {
+        cause: name::SLOW_SCAN,
+        // Which of these are queries is known of an endpoint's requests together.
+        matches: |s| {
+            s.phase == Phase::Service
+                && match s.state {
+                    State::Reply => s.holder == Holder::Peer,
+                    State::OnCpu => s.holder == Holder::ThisRequest,
+                    _ => false,
+                }
+        },
+        least_ns: MILLISECOND,
+        floor_least_ns: REPLY_FLOOR_NS,
+        remedy: "look at the plan of the query, add an index, or ask for fewer rows",
     },
     Rule {
         cause: name::SLOW_DEPENDENCY,
@@ -376,8 +393,8 @@ pub(crate) fn found(case: &Case<'_>, endpoint: &EndpointCase, cause: &str) -> Op
     if !attribution.traced || attribution.paths.len() < WALKED_LEAST {
         return None;
     }
-    let sleeps = own_sleeps::cause((case, inside), endpoint, attribution);
-    let claims = claims(attribution, rule, sleeps);
+    let scope = Scope::of((case, inside), endpoint, rule);
+    let claims = scope.claims();
     if claims.is_empty() {
         return None;
     }
@@ -405,7 +422,7 @@ pub(crate) fn found(case: &Case<'_>, endpoint: &EndpointCase, cause: &str) -> Op
     if each < least as f64 {
         return None;
     }
-    let line = largest(case, endpoint, attribution, place, rule)?;
+    let line = scope.largest(case, endpoint, place)?;
     let claims_text = format!(
         "{} of {} followed requests wait so, {} each in the median{}",
         touched(&claims),
@@ -462,33 +479,91 @@ fn asks_more(attribution: &EndpointAttribution) -> bool {
     }
 }
 
-/// The time of requests that a rule matches; `sleeps` is what sleeps of their threads are called.
-fn claims(
-    attribution: &EndpointAttribution,
-    rule: &Rule,
+/// What a rule is held against: what an endpoint's requests show together decides which of several rules matches a slice.
+struct Scope<'a> {
+    attribution: &'a EndpointAttribution,
+    rule: &'a Rule,
+    /// What sleeps of their threads are called.
     sleeps: Option<&'static str>,
-) -> Vec<Claim> {
-    // That another request has what is waited for is no kind of place: how many there are shows that.
-    let station = attribution.station.as_ref().map(|station| station.place);
-    let is_found = |slice: &Slice| match slice.state {
-        // Of a runtime that was read it is known what is waited for, and that it is this request which sleeps.
-        State::Sleep if slice.basis == Basis::Sampled => rule.cause == name::FIXED_DELAY,
-        _ if slice.basis == Basis::Sampled => true,
-        State::Sleep => sleeps == Some(rule.cause),
-        State::Queued(place @ (StationPlace::Permits | StationPlace::One)) => {
-            station == Some(place)
+    /// The database engines that compute for their answers.
+    engines: Engines,
+}
+
+impl<'a> Scope<'a> {
+    fn of(
+        (case, inside): (&Case<'_>, &Inside<'_>),
+        endpoint: &'a EndpointCase,
+        rule: &'a Rule,
+    ) -> Self {
+        let attribution = endpoint.attribution(case);
+        Self {
+            attribution,
+            rule,
+            sleeps: own_sleeps::cause((case, inside), endpoint, attribution),
+            engines: Engines::of(&attribution.actors, &attribution.paths),
         }
-        _ => true,
-    };
-    let mut claims = Vec::new();
-    for path in &attribution.paths {
-        let own = path
-            .slices
-            .iter()
-            .filter(|s| s.basis != Basis::Unknown && is_found(s) && (rule.matches)(s));
-        claims.extend(own.map(|s| Claim::between(path.sample, (s.begin, s.end))));
     }
-    claims
+
+    /// The parts of a request that the rule matches.
+    fn matched<'p>(&self, path: &'p Path) -> Vec<&'p Slice> {
+        let queries = match self.rule.cause {
+            name::SLOW_SCAN | name::SLOW_DEPENDENCY => {
+                self.engines.queries(&self.attribution.actors, path)
+            }
+            _ => Vec::new(),
+        };
+        if self.rule.cause == name::SLOW_SCAN {
+            return queries;
+        }
+        let slices = path.slices.iter();
+        let own = slices.filter(|slice| (self.rule.matches)(slice) && self.is_found(slice));
+        own.filter(|slice| !queries.contains(slice)).collect()
+    }
+
+    fn is_found(&self, slice: &Slice) -> bool {
+        // That another request has what is waited for is no kind of place: how many there are shows that.
+        let station = self
+            .attribution
+            .station
+            .as_ref()
+            .map(|station| station.place);
+        match slice.state {
+            // Of a runtime that was read it is known what is waited for, and that it is this request which sleeps.
+            State::Sleep if slice.basis == Basis::Sampled => self.rule.cause == name::FIXED_DELAY,
+            _ if slice.basis == Basis::Sampled => true,
+            State::Sleep => self.sleeps == Some(self.rule.cause),
+            State::Queued(place @ (StationPlace::Permits | StationPlace::One)) => {
+                station == Some(place)
+            }
+            _ => true,
+        }
+    }
+
+    /// The time of requests that the rule matches.
+    fn claims(&self) -> Vec<Claim> {
+        let mut claims = Vec::new();
+        for path in &self.attribution.paths {
+            let own = self.matched(path).into_iter();
+            let known = own.filter(|slice| slice.basis != Basis::Unknown);
+            claims.extend(known.map(|s| Claim::between(path.sample, (s.begin, s.end))));
+        }
+        claims
+    }
+
+    /// The largest line of what the rule matches.
+    fn largest(&self, case: &Case<'_>, endpoint: &EndpointCase, place: Place) -> Option<Line> {
+        let frame = endpoint.frame(place)?;
+        let mut paths = self.attribution.frame(case, frame, place);
+        paths.unobserved = 0.0;
+        for path in &mut paths.paths {
+            path.slices = self.matched(path).into_iter().copied().collect();
+        }
+        let lines = self.attribution.breakdown(&paths).lines;
+        lines.into_iter().find(|line| {
+            line.state
+                .is_some_and(|state| !matches!(state, State::Unknown(_)))
+        })
+    }
 }
 
 /// What a rule rests on: the trace, and the station that fits if it is one.
@@ -506,28 +581,4 @@ fn evidences(attribution: &EndpointAttribution, line: &Line, text: &str) -> Vec<
         all.push(evidence(Source::Client, "sent_ns", text));
     }
     all
-}
-
-/// The largest line of what a rule matches.
-fn largest(
-    case: &Case<'_>,
-    endpoint: &EndpointCase,
-    attribution: &EndpointAttribution,
-    place: Place,
-    rule: &Rule,
-) -> Option<Line> {
-    let frame = endpoint.frame(place)?;
-    let mut paths = attribution.frame(case, frame, place);
-    paths.unobserved = 0.0;
-    for path in &mut paths.paths {
-        path.slices.retain(|slice| (rule.matches)(slice));
-    }
-    attribution
-        .breakdown(&paths)
-        .lines
-        .into_iter()
-        .find(|line| {
-            line.state
-                .is_some_and(|state| !matches!(state, State::Unknown(_)))
-        })
 }

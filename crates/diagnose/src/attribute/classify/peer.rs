@@ -41,6 +41,11 @@ impl Classifier<'_, '_> {
             || Seen::of(State::Reply, self.replier(socket), 0, NO_STACK),
             Self::held_open,
         );
+        let computes = asked.filter(|asked| has_computed(inside, asked.tid, (begin, end)));
+        if let Some(asked) = computes.filter(|_| seen.state == State::Reply) {
+            seen.activity = State::OnCpu;
+            seen.who.tid = asked.tid;
+        }
         seen.who.peer = inside.other_end(socket).unwrap_or_default();
         seen
     }
@@ -167,6 +172,15 @@ fn waits_for_data(inside: &Inside<'_>, slice: &Did<'_>) -> bool {
         Doing::Blocked(off) => matches!(inside.stacks.call_in(off), Some(Call::Read | Call::Poll)),
         _ => false,
     }
+}
+
+/// Whether a thread computes for most of a time.
+fn has_computed(inside: &Inside<'_>, tid: u32, (begin, end): (u64, u64)) -> bool {
+    let slices = inside.index.slices(tid, begin, end);
+    let runs = slices
+        .iter()
+        .filter(|slice| matches!(slice.state, Doing::Run));
+    2 * runs.map(|slice| slice.end - slice.begin).sum::<u64>() > end - begin
 }
 
 /// Whether a thread waits for data for most of a time.
