@@ -78,9 +78,17 @@ pub fn phrase(line: &Line, station: Option<&Station>) -> String {
             "waiting for a delayed acknowledgement on the connection to {}",
             actor.peer
         ),
-        State::Handshake => "making the connection".to_owned(),
+        State::Handshake => connecting(actor),
         State::ClientLate => "sent late by slowpath itself".to_owned(),
         State::Unknown(reason) => format!("unknown: {}", unknown(reason)),
+    }
+}
+
+/// A connection that is being made; one of the target's own has another end.
+fn connecting(actor: &Actor) -> String {
+    match actor.peer.as_str() {
+        "" => "making the connection".to_owned(),
+        peer => format!("connecting to {peer}, which takes no connection (SYN sent again)"),
     }
 }
 

@@ -78,10 +78,24 @@ static RULES: &[Rule] = &[
     },
     Rule {
         cause: name::CONNECTION_LIMIT,
-        matches: |s| s.state == State::Queued(StationPlace::Served),
+        // A server that takes no connection and does not compute has as many as it takes.
+        matches: |s| match s.state {
+            State::Queued(StationPlace::Served) => true,
+            State::Handshake => s.holder == Holder::Peer && !computes(s.activity),
+            _ => false,
+        },
         least_ns: MILLISECOND,
         floor_least_ns: FLOOR_LEAST_NS,
         remedy: "raise the number of connections that it serves at a time, or shorten what holds them",
+    },
+    Rule {
+        cause: name::ACCEPT_QUEUE_OVERFLOW,
+        matches: |s| {
+            s.state == State::Handshake && s.holder == Holder::Peer && computes(s.activity)
+        },
+        least_ns: MILLISECOND,
+        floor_least_ns: FLOOR_LEAST_NS,
+        remedy: "let it accept in a thread of its own, or enlarge its queue (listen(2), net.core.somaxconn)",
     },
     Rule {
         cause: name::WORKERS_HELD_IDLE,

@@ -1,5 +1,6 @@
 //! Pieces of a request's time, as slices: what it waited for, who had that, and what that one did.
 
+mod dials;
 mod held;
 mod on_cpu;
 mod peer;
@@ -12,6 +13,7 @@ use slowpath_attribution::{
 use slowpath_core::nanos::Span;
 use slowpath_core::trace::{Call, NO_STACK, Runtime};
 
+use self::dials::Dials;
 use self::held::held_idle;
 pub(super) use self::peer::DELAYED_NS;
 use self::peer::{addresses, held_back};
@@ -43,6 +45,7 @@ pub(super) struct Classifier<'c, 'r> {
     paused: Vec<Span>,
     /// By connection to another server, when data was on its way for as long as an acknowledgement is delayed.
     held_back: BTreeMap<u32, Vec<Span>>,
+    dials: Dials,
     actors: Vec<Actor>,
     known: BTreeMap<Who, u32>,
 }
@@ -108,6 +111,7 @@ impl<'c, 'r> Classifier<'c, 'r> {
             idle: IdleWaits::of(inside),
             throttled: throttled_spans(case),
             held_back: held_back(inside, inside.calls(case)),
+            dials: Dials::of(inside, inside.calls(case)),
             paused: case
                 .pauses()
                 .map_or_else(Vec::new, |pauses| pauses.spans().to_vec()),
@@ -179,21 +183,8 @@ impl<'c, 'r> Classifier<'c, 'r> {
         }
         self.lay_counters_over(&mut slices);
         for call in own.calls {
-            let spans = self
-                .held_back
-                .get(&call.socket)
-                .map_or(&[][..], Vec::as_slice);
-            // What was written before the question is of another answer.
-            let first = spans.partition_point(|span| span.begin.get() < call.begin);
-            let last = spans.partition_point(|span| span.begin.get() < call.end);
-            overlay(&mut slices, &spans[first.min(last)..last], |slice| {
-                (slice.state == State::Reply).then_some(Slice {
-                    state: State::DelayedAck,
-                    holder: Holder::Kernel,
-                    activity: State::DelayedAck,
-                    ..*slice
-                })
-            });
+            self.lay_acknowledgements_over(call, &mut slices);
+            self.lay_dials_over(call, &mut slices);
         }
         Path {
             sample: walked.joined.sample,

@@ -49,8 +49,9 @@ struct Alike<'a> {
 }
 
 impl<'a> Alike<'a> {
-    fn of(slow: &[&'a Walked], unanswered: &'a [Unanswered]) -> Self {
-        let mut waits: Vec<Wait<'_>> = slow.iter().filter_map(|walked| wait(walked, unanswered)).collect();
+    fn of(inside: &Inside<'_>, slow: &[&'a Walked], unanswered: &'a [Unanswered]) -> Self {
+        let waits = slow.iter().filter_map(|walked| wait(inside, walked, unanswered));
+        let mut waits: Vec<Wait<'_>> = waits.collect();
         let all = waits.len();
         let mut lengths: Vec<f64> = waits.iter().map(|wait| wait.lasts_ns).collect();
         let usual_ns = median(&mut lengths).unwrap_or(0.0);
@@ -70,7 +71,7 @@ fn slow(walked: &[Walked]) -> Vec<&Walked> {
 /// asked; none if this is not what makes requests slow.
 pub(crate) fn waits(inside: &Inside<'_>, walked: &[Walked]) -> BTreeMap<u32, (u32, Span)> {
     let unanswered = inside.unanswered();
-    let alike = Alike::of(&slow(walked), &unanswered);
+    let alike = Alike::of(inside, &slow(walked), &unanswered);
     let waits = alike.waits.iter().filter(|_| alike.are_enough);
     let span = |wait: &Wait<'_>| {
         let end = wait.walked.joined.part(Phase::Service).1;
@@ -82,7 +83,7 @@ pub(crate) fn waits(inside: &Inside<'_>, walked: &[Walked]) -> BTreeMap<u32, (u3
 fn examine(case: &Case<'_>, endpoint: &EndpointCase, looked: &Looked<'_>) -> Verdict {
     let unanswered = looked.inside.unanswered();
     let slow = slow(&looked.join.walked);
-    let Alike { waits: alike, usual_ns: usual, are_enough } = Alike::of(&slow, &unanswered);
+    let Alike { waits: alike, usual_ns: usual, are_enough } = Alike::of(looked.inside, &slow, &unanswered);
     if !are_enough {
         return Verdict::Absent(format!(
             "{} of {} followed slow requests asked another server that did not answer, and went on after the \
@@ -128,10 +129,11 @@ fn examine(case: &Case<'_>, endpoint: &EndpointCase, looked: &Looked<'_>) -> Ver
 }
 
 /// The question without a reply that a request asked first, if it then waited for most of its time.
-fn wait<'a>(walked: &'a Walked, unanswered: &'a [Unanswered]) -> Option<Wait<'a>> {
+fn wait<'a>(inside: &Inside<'_>, walked: &'a Walked, unanswered: &'a [Unanswered]) -> Option<Wait<'a>> {
     let (begin, end) = walked.joined.part(Phase::Service);
     let first = unanswered.partition_point(|question| question.begin < begin);
-    let question = unanswered.get(first).filter(|question| question.begin < end)?;
+    let mut asked = unanswered[first..].iter().take_while(|question| question.begin < end);
+    let question = asked.find(|question| inside.may_ask_for(question.tid, walked))?;
     let waits = walked.pieces.iter().filter(|piece| piece.begin >= question.begin);
     let computed: u64 = waits.filter(|p| p.leaf.kind == LeafKind::Cpu).map(Piece::len_ns).sum();
     let lasts_ns = end - question.begin;

@@ -62,6 +62,8 @@ pub(crate) struct Asked {
 pub(crate) struct Unanswered {
     /// The target's end of the connection.
     pub(crate) socket: u32,
+    /// The thread that asked.
+    pub(crate) tid: u32,
     /// When it was asked.
     pub(crate) begin: u64,
 }
@@ -220,12 +222,7 @@ impl Calls {
     fn of_threads(&self, inside: &Inside<'_>, walked: &Walked) -> Own<'_> {
         let joined = &walked.joined;
         let (begin, end) = joined.part(Phase::Service);
-        let mut threads = BTreeSet::from([joined.reader, joined.writer]);
-        for piece in &walked.pieces {
-            let hops = inside.chains.hops(piece.chain);
-            let own = hops.iter().take_while(|hop| inside.stays_inside(hop));
-            threads.extend(own.map(|hop| hop.tid));
-        }
+        let threads = inside.threads_of(walked);
         let of_thread = |tid: &u32| self.by_thread.get(tid).map_or(&[][..], Vec::as_slice);
         let places: BTreeSet<usize> = threads
             .iter()
@@ -388,6 +385,24 @@ fn alone(case: &Case<'_>) -> Vec<u32> {
 }
 
 impl Inside<'_> {
+    /// The threads of the target that read and answer a request, and those that they wait for meanwhile.
+    fn threads_of(&self, walked: &Walked) -> BTreeSet<u32> {
+        let mut threads = BTreeSet::from([walked.joined.reader, walked.joined.writer]);
+        for piece in &walked.pieces {
+            let hops = self.chains.hops(piece.chain);
+            let own = hops.iter().take_while(|hop| self.stays_inside(hop));
+            threads.extend(own.map(|hop| hop.tid));
+        }
+        threads
+    }
+
+    /// Whether a thread may ask for a request: one of the request's own, or any where threads have several requests at once.
+    pub(crate) fn may_ask_for(&self, tid: u32, walked: &Walked) -> bool {
+        self.loops.has(walked.joined.reader)
+            || self.parks(walked)
+            || self.threads_of(walked).contains(&tid)
+    }
+
     /// Whether the runtime that reads a request parks what waits in user space.
     pub(crate) fn parks(&self, walked: &Walked) -> bool {
         self.trace().parks(walked.joined.reader)
@@ -419,6 +434,7 @@ impl Inside<'_> {
                 if !replied.into_iter().any(|t| t.kind == TrafficKind::Read) {
                     all.push(Unanswered {
                         socket,
+                        tid: one.tid,
                         begin: one.at,
                     });
                 }

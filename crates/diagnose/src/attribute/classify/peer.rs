@@ -3,13 +3,14 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::RangeInclusive;
 
-use slowpath_attribution::{Holder, Place, State};
+use slowpath_attribution::{Holder, Place, Slice, State};
 use slowpath_core::nanos::{Nanos, Span};
 use slowpath_core::trace::{Call, NO_STACK, is_unix};
 
 use super::{Classifier, Seen};
+use crate::attribute::overlay;
 use crate::overlap::merged;
-use crate::trace::calls::Calls;
+use crate::trace::calls::{Asked, Calls};
 use crate::trace::index::{Off, Slice as Did, State as Doing, TrafficKind};
 use crate::trace::inside::{Inside, Walked};
 use crate::trace::join::WRITE_TOLD_LATE_NS;
@@ -148,6 +149,23 @@ impl Classifier<'_, '_> {
         };
         seen.who.peer = self.peer_of(asked);
         seen
+    }
+
+    /// Lays the time in which data was held back until what was sent before was acknowledged over the wait for a reply.
+    pub(super) fn lay_acknowledgements_over(&self, call: &Asked, slices: &mut Vec<Slice>) {
+        let spans = self.held_back.get(&call.socket);
+        let spans = spans.map_or(&[][..], Vec::as_slice);
+        // What was written before the question is of another answer.
+        let first = spans.partition_point(|span| span.begin.get() < call.begin);
+        let last = spans.partition_point(|span| span.begin.get() < call.end);
+        overlay(slices, &spans[first.min(last)..last], |slice| {
+            (slice.state == State::Reply).then_some(Slice {
+                state: State::DelayedAck,
+                holder: Holder::Kernel,
+                activity: State::DelayedAck,
+                ..*slice
+            })
+        });
     }
 
     /// A lock that a session holds which waits for its client.

@@ -1,0 +1,183 @@
+//! Connections of the target that another server was slow to take: its kernel dropped the first segment (SYN), since the queue of
+//! the listener was full (`tcp_conn_request`, net/ipv4/tcp_input.c), and the target's kernel sent it again.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use slowpath_attribution::{Basis, Holder, Phase, Slice, State};
+use slowpath_core::nanos::{Nanos, SECOND, Span};
+use slowpath_core::trace::{NO_STACK, What};
+
+use super::{Classifier, Who};
+use crate::attribute::overlay;
+use crate::trace::calls::{Asked, Calls};
+use crate::trace::index::State as Doing;
+use crate::trace::inside::Inside;
+
+/// The first segment is sent again after this time (`TCP_TIMEOUT_INIT`, include/net/tcp.h).
+const AGAIN_NS: u64 = SECOND;
+/// A connection has been made (`TCP_ESTABLISHED`, include/net/tcp_states.h).
+const ESTABLISHED: u8 = 1;
+
+/// When the target waited until another server took its connection, by the target's end.
+pub(super) struct Dials(BTreeMap<u32, Vec<Span>>);
+
+impl Dials {
+    /// Finds them among the connections on which something was asked.
+    pub(super) fn of(inside: &Inside<'_>, calls: &Calls) -> Self {
+        let asked: BTreeSet<u32> = calls.all().iter().map(|call| call.socket).collect();
+        let mut steps: BTreeMap<u32, Vec<(u64, Step)>> = BTreeMap::new();
+        for event in &inside.trace().events {
+            let (socket, step) = match event.what {
+                What::Retransmit { socket } => (socket, Step::Repeated),
+                What::State {
+                    socket,
+                    state: ESTABLISHED,
+                    ..
+                } => (socket, Step::Made),
+                _ => continue,
+            };
+            let end = inside.index.sockets.end_at(socket);
+            if let Some(end) = end.filter(|end| asked.contains(end)) {
+                steps.entry(end).or_default().push((event.at.get(), step));
+            }
+        }
+        let of_end = |(end, mut steps): (u32, Vec<(u64, Step)>)| {
+            let moved = inside.index.sockets.traffic(end);
+            steps.extend(moved.iter().map(|t| (t.at, Step::Moved)));
+            steps.sort_unstable_by_key(|step| step.0);
+            let spans = waits(&steps);
+            (!spans.is_empty()).then_some((end, spans))
+        };
+        Self(steps.into_iter().filter_map(of_end).collect())
+    }
+}
+
+/// What happens at an end of a connection.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Step {
+    /// Something is sent again.
+    Repeated,
+    /// The connection is made.
+    Made,
+    /// Data is written, comes, or is read.
+    Moved,
+}
+
+/// From when a first segment was sent, which was sent again, to when the connection was made. What is sent again soon after data
+/// has moved is data.
+fn waits(steps: &[(u64, Step)]) -> Vec<Span> {
+    let mut spans = Vec::new();
+    let (mut dialled, mut moved): (Option<u64>, Option<u64>) = (None, None);
+    for &(at, step) in steps {
+        match step {
+            Step::Repeated if moved.is_none_or(|moved| moved + AGAIN_NS < at) => {
+                dialled.get_or_insert(at.saturating_sub(AGAIN_NS));
+            }
+            Step::Repeated => {}
+            Step::Made | Step::Moved => {
+                let begun = dialled.take();
+                spans.extend(begun.map(|begin| Span::new(Nanos::new(begin), Nanos::new(at))));
+                if step == Step::Moved {
+                    moved = Some(at);
+                }
+            }
+        }
+    }
+    spans
+}
+
+impl Classifier<'_, '_> {
+    /// Lays the waits for a connection over what a request did, for a call on it.
+    pub(super) fn lay_dials_over(&mut self, call: &Asked, slices: &mut Vec<Slice>) {
+        let Some(spans) = self.dials.0.get(&call.socket) else {
+            return;
+        };
+        let own = spans.iter().rfind(|span| span.begin.get() <= call.begin);
+        let (Some(&span), Some(&first)) = (own, slices.first()) else {
+            return;
+        };
+        let peer = self.inside.other_end(call.socket).unwrap_or_default();
+        let actor = self.actor(&Who {
+            tid: 0,
+            stack: NO_STACK,
+            peer,
+        });
+        // On the way from another host it may have been lost.
+        let is_here = self.inside.index.sockets.other(call.socket).is_some();
+        let seen = Slice {
+            state: State::Handshake,
+            holder: if is_here {
+                Holder::Peer
+            } else {
+                Holder::Kernel
+            },
+            activity: if self.computes(call.socket, span) {
+                State::OnCpu
+            } else {
+                State::Handshake
+            },
+            actor,
+            basis: Basis::Traced,
+            ..first
+        };
+        overlay(slices, &[span], |slice| {
+            let is_open = slice.phase == Phase::Service
+                && matches!(slice.state, State::Unknown(_) | State::Reply);
+            is_open.then_some(Slice {
+                begin: slice.begin,
+                end: slice.end,
+                phase: slice.phase,
+                ..seen
+            })
+        });
+    }
+
+    /// Whether the program at the other end of a connection computes for most of a time.
+    fn computes(&self, socket: u32, span: Span) -> bool {
+        let index = &self.inside.index;
+        let beyond = index
+            .sockets
+            .other(socket)
+            .map_or(&[][..], |end| index.sockets.traffic(end));
+        let Some(pid) = beyond
+            .iter()
+            .map(|t| index.pid_of(t.tid))
+            .find(|&pid| pid != 0)
+        else {
+            return false;
+        };
+        let own = index.tids().filter(|&tid| index.pid_of(tid) == pid);
+        let slices = own.flat_map(|tid| index.slices(tid, span.begin.get(), span.end.get()));
+        let runs = slices.filter(|slice| matches!(slice.state, Doing::Run));
+        2 * runs.map(|slice| slice.end - slice.begin).sum::<u64>() > span.len_ns()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn seconds(steps: &[(f64, Step)]) -> Vec<(f64, f64)> {
+        let ns = |s: f64| (s * 1e9) as u64;
+        let steps: Vec<(u64, Step)> = steps.iter().map(|&(at, step)| (ns(at), step)).collect();
+        let spans = waits(&steps);
+        let s = |at: Nanos| at.get() as f64 / 1e9;
+        spans
+            .iter()
+            .map(|span| (s(span.begin), s(span.end)))
+            .collect()
+    }
+
+    #[test]
+    fn a_connection_is_waited_for_from_its_first_segment_on() {
+        use Step::{Made, Moved, Repeated};
+        let twice = [(3.0, Repeated), (4.0, Repeated), (4.1, Made), (4.2, Moved)];
+        assert_eq!(seconds(&twice), [(2.0, 4.1)]);
+        let unseen = [(3.0, Repeated), (4.5, Moved)];
+        assert_eq!(seconds(&unseen), [(2.0, 4.5)]);
+        assert!(seconds(&[(1.0, Made), (1.1, Moved), (1.4, Repeated), (1.6, Moved)]).is_empty());
+        // The same addresses once more.
+        let again = [(1.0, Made), (1.1, Moved), (9.0, Repeated), (9.5, Made)];
+        assert_eq!(seconds(&again), [(8.0, 9.5)]);
+    }
+}
