@@ -1,7 +1,8 @@
 //! Causes as rules over the attribution: a name, the slices that it matches, the least size, a
 //! sentence and a remedy.
 //!
-//! A slice has one state, so that no two rules match one slice, and none has to exclude another.
+//! A slice has one state, so that no two rules match one slice, and none has to exclude another. Where two causes share a state,
+//! what an endpoint's requests show together divides it ([`Scope`]).
 
 use slowpath_attribution::{Basis, Holder, Line, Path, Phase, Place as StationPlace, Slice, State};
 use slowpath_core::catalogue as name;

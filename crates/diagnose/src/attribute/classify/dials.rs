@@ -155,29 +155,50 @@ impl Classifier<'_, '_> {
 
 #[cfg(test)]
 mod tests {
+    use slowpath_core::nanos::MILLISECOND;
+
     use super::*;
 
-    fn seconds(steps: &[(f64, Step)]) -> Vec<(f64, f64)> {
-        let ns = |s: f64| (s * 1e9) as u64;
-        let steps: Vec<(u64, Step)> = steps.iter().map(|&(at, step)| (ns(at), step)).collect();
+    /// The waits, in milliseconds.
+    fn waited(steps: &[(u64, Step)]) -> Vec<(u64, u64)> {
+        let steps: Vec<(u64, Step)> = steps
+            .iter()
+            .map(|&(ms, step)| (ms * MILLISECOND, step))
+            .collect();
+        let ms = |at: Nanos| at.get() / MILLISECOND;
         let spans = waits(&steps);
-        let s = |at: Nanos| at.get() as f64 / 1e9;
         spans
             .iter()
-            .map(|span| (s(span.begin), s(span.end)))
+            .map(|span| (ms(span.begin), ms(span.end)))
             .collect()
     }
 
     #[test]
     fn a_connection_is_waited_for_from_its_first_segment_on() {
         use Step::{Made, Moved, Repeated};
-        let twice = [(3.0, Repeated), (4.0, Repeated), (4.1, Made), (4.2, Moved)];
-        assert_eq!(seconds(&twice), [(2.0, 4.1)]);
-        let unseen = [(3.0, Repeated), (4.5, Moved)];
-        assert_eq!(seconds(&unseen), [(2.0, 4.5)]);
-        assert!(seconds(&[(1.0, Made), (1.1, Moved), (1.4, Repeated), (1.6, Moved)]).is_empty());
+        let twice = [
+            (3_000, Repeated),
+            (4_000, Repeated),
+            (4_100, Made),
+            (4_200, Moved),
+        ];
+        assert_eq!(waited(&twice), [(2_000, 4_100)]);
+        let unseen = [(3_000, Repeated), (4_500, Moved)];
+        assert_eq!(waited(&unseen), [(2_000, 4_500)]);
+        let data = [
+            (1_000, Made),
+            (1_100, Moved),
+            (1_400, Repeated),
+            (1_600, Moved),
+        ];
+        assert!(waited(&data).is_empty());
         // The same addresses once more.
-        let again = [(1.0, Made), (1.1, Moved), (9.0, Repeated), (9.5, Made)];
-        assert_eq!(seconds(&again), [(8.0, 9.5)]);
+        let again = [
+            (1_000, Made),
+            (1_100, Moved),
+            (9_000, Repeated),
+            (9_500, Made),
+        ];
+        assert_eq!(waited(&again), [(8_000, 9_500)]);
     }
 }
