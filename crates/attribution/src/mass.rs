@@ -119,6 +119,9 @@ pub struct Mass {
     /// By kind of state, the share of the excess that no supported finding claims. With
     /// [`Mass::unobserved`] these are the unexplained share.
     pub unclaimed: [f64; StateSet::KINDS],
+    /// By kind of what the other server does while requests wait for its reply, the share of the excess in [`Mass::unclaimed`] of
+    /// which that is known: a cause may be at work there.
+    pub beyond: [f64; StateSet::KINDS],
     /// The share of the excess of which nothing was traced.
     pub unobserved: f64,
 }
@@ -164,8 +167,17 @@ impl Mass {
     ///
     /// What it could be at most, if that is [`RULED_OUT_BELOW`] or more.
     pub fn rule_out(&self, claim: f64, could_be: StateSet) -> Result<RuledOut, Most> {
-        let kinds = (0..StateSet::KINDS).filter(|&kind| could_be.has(kind));
-        let compatible: f64 = kinds.map(|kind| self.unclaimed[kind]).sum();
+        let sum = |shares: &[f64; StateSet::KINDS]| -> f64 {
+            let kinds = (0..StateSet::KINDS).filter(|&kind| could_be.has(kind));
+            kinds.map(|kind| shares[kind]).sum()
+        };
+        // What could be a wait for a reply has that time already.
+        let beyond = if could_be.meets(StateSet::REPLY) {
+            0.0
+        } else {
+            sum(&self.beyond)
+        };
+        let compatible = sum(&self.unclaimed) + beyond;
         let unobserved = if could_be == StateSet::NONE {
             0.0
         } else {
@@ -204,7 +216,7 @@ mod tests {
         ) {
             let mut unclaimed = [0.0; StateSet::KINDS];
             unclaimed.copy_from_slice(&parts);
-            let mass = Mass { unclaimed, unobserved };
+            let mass = Mass { unclaimed, unobserved, ..Mass::default() };
             let set = StateSet(bits);
             let compatible: f64 = (0..StateSet::KINDS).filter(|&k| set.has(k)).map(|k| parts[k]).sum();
             let ruled = mass.rule_out(claim, set);
@@ -215,5 +227,17 @@ mod tests {
                 prop_assert!(ruled.most() < RULED_OUT_BELOW);
             }
         }
+    }
+
+    #[test]
+    fn what_another_server_does_may_be_the_cause() {
+        let mut mass = Mass::default();
+        mass.unclaimed[StateSet::REPLY.first()] = 0.9;
+        assert!(mass.rule_out(0.0, StateSet::SLEEP).is_ok());
+        mass.beyond[StateSet::SLEEP.first()] = 0.6;
+        assert!(mass.rule_out(0.0, StateSet::SLEEP).is_err());
+        assert!(mass.rule_out(0.0, StateSet::DISK).is_ok());
+        let both = mass.rule_out(0.0, StateSet::REPLY.and(StateSet::SLEEP));
+        assert_eq!(both.map_err(|most| most.share), Err(0.9));
     }
 }

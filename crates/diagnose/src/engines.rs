@@ -55,7 +55,7 @@ impl Engines {
                 continue;
             };
             if is_reply(slice) && !actor.peer.is_empty() {
-                let computes = slice.activity == State::OnCpu && is_program(&actor.process);
+                let computes = slice.activity == State::OnCpu && is_program(actor);
                 waits.entry(&actor.peer).or_default().add(slice, computes);
             } else if is_own(slice) && !actor.stack.is_empty() {
                 own.add(slice, actor.stack.iter().any(|frame| is_library(frame)));
@@ -106,9 +106,11 @@ fn is_own(slice: &Slice) -> bool {
         && slice.holder == Holder::ThisRequest
 }
 
-fn is_program(process: &str) -> bool {
-    let name = process.split(' ').next().unwrap_or(process);
-    PROGRAMS.contains(&name)
+/// Whether the thread that a request waits for is one of such a program, or the other end of the connection is.
+fn is_program(actor: &Actor) -> bool {
+    let process = actor.process.split(' ').next().unwrap_or_default();
+    let is_other_end = |name: &str| actor.peer.contains(&format!("(process {name} "));
+    PROGRAMS.contains(&process) || PROGRAMS.iter().any(|name| is_other_end(name))
 }
 
 fn is_library(frame: &str) -> bool {

@@ -8,7 +8,8 @@ use slowpath_core::stats::median::median;
 
 use crate::attribute::EndpointAttribution;
 use crate::case::{Case, EndpointCase};
-use crate::trace::inside::Inside;
+use crate::trace::inside::{Inside, Walked};
+use crate::trace::pieces::LeafKind;
 
 /// From this share of the requests that sleep on, sleeping more than once is how they wait: fewer meet the same pause twice by
 /// chance, where a request has two.
@@ -107,8 +108,7 @@ fn one_sleep_ns(paths: &[Path]) -> Option<f64> {
     (alike as f64 >= ALIKE_LEAST * lengths.len() as f64).then_some(middle)
 }
 
-/// Whether the threads that read the requests that sleep have no other request, nearly all: a loop that sleeps may do so for
-/// another one.
+/// Whether the threads that sleep for requests have no other request, nearly all: a loop that sleeps may do so for another one.
 fn is_served_by_itself(
     inside: &Inside<'_>,
     endpoint: &EndpointCase,
@@ -123,8 +123,19 @@ fn is_served_by_itself(
     let walked = inside.of_endpoint(endpoint).walked.iter();
     let own = walked.filter(|w| sleeping.contains(&w.joined.sample));
     let has_one = |tid: u32| !inside.loops.has(tid) && !inside.trace().parks(tid);
-    let (alone, others): (Vec<u32>, Vec<u32>) =
-        own.map(|w| w.joined.reader).partition(|&tid| has_one(tid));
+    // A loop that hands the request to a thread of a pool does not sleep itself.
+    let alone = |walked: &Walked| {
+        let asleep = walked
+            .pieces
+            .iter()
+            .filter(|piece| piece.leaf.kind == LeafKind::Sleep);
+        let mut sleepers = asleep.map(|piece| piece.leaf.tid).peekable();
+        match sleepers.peek() {
+            Some(_) => sleepers.all(has_one),
+            None => has_one(walked.joined.reader),
+        }
+    };
+    let (alone, others): (Vec<&Walked>, Vec<&Walked>) = own.partition(|walked| alone(walked));
     alone.len() as f64 >= ALONE_LEAST * (alone.len() + others.len()).max(1) as f64
 }
 

@@ -151,9 +151,11 @@ fn reason(frame: &FrameMass, most: &Most, states: StateSet) -> (String, String) 
                 .to_owned(),
         ),
         Largest::Compatible => {
-            let kinds = (0..StateSet::KINDS).filter(|&kind| states.has(kind));
-            let of_kind = |kind: usize| (kind, frame.mass.unclaimed[kind]);
-            let largest = kinds.map(of_kind).max_by(|a, b| a.1.total_cmp(&b.1));
+            let kinds = || (0..StateSet::KINDS).filter(|&kind| states.has(kind));
+            let own = kinds().map(|kind| (kind, frame.mass.unclaimed[kind]));
+            let reply = StateSet::REPLY.first();
+            let beyond = kinds().map(|kind| (reply, frame.mass.beyond[kind]));
+            let largest = own.chain(beyond).max_by(|a, b| a.1.total_cmp(&b.1));
             let (kind, share) = largest.unwrap_or_default();
             let phrase = frame.phrases.iter().find(|(own, _)| *own == kind);
             let phrase = phrase.map_or("not explained", |(_, phrase)| phrase.as_str());

@@ -2,7 +2,7 @@
 
 use slowpath_attribution::breakdown::shares;
 use slowpath_attribution::words::phrase;
-use slowpath_attribution::{Line, Mass, Path, Slice, State};
+use slowpath_attribution::{Line, Mass, Path, Slice, State, StateSet};
 
 use super::EndpointAttribution;
 use crate::case::{Case, EndpointCase};
@@ -103,9 +103,11 @@ impl EndpointAttribution {
             let span = Span::new(at(slice.begin), at(slice.end));
             parts(claimed, span).map(Span::len_ns).sum()
         };
-        let unclaimed = shares(&paths.paths, known, |path, slice| {
-            slice.len_ns().saturating_sub(taken(path, slice)) as f64
-        });
+        let left =
+            |path: &Path, slice: &Slice| slice.len_ns().saturating_sub(taken(path, slice)) as f64;
+        let unclaimed = shares(&paths.paths, known, left);
+        let mut beyond = shares(&others_do(&paths.paths), known, left);
+        beyond[StateSet::REPLY.first()] = 0.0;
         let described = DESCRIBED.map(|cause| {
             let shares = shares(&paths.paths, known, |path, slice| {
                 if may_be_held(cause, slice) {
@@ -129,12 +131,25 @@ impl EndpointAttribution {
             place,
             mass: Mass {
                 unclaimed,
+                beyond,
                 unobserved: unobserved(case, frame, claims, paths.unobserved),
             },
             described,
             phrases: phrases(&lines),
         })
     }
+}
+
+/// Paths with what the other server does in place of the wait for its reply, and of all else a reply.
+fn others_do(paths: &[Path]) -> Vec<Path> {
+    let mut paths = paths.to_vec();
+    for slice in paths.iter_mut().flat_map(|path| &mut path.slices) {
+        slice.state = match slice.state {
+            State::Reply => slice.activity,
+            _ => State::Reply,
+        };
+    }
+    paths
 }
 
 /// The share of the excess that no path covers and no claim explains.

@@ -5,7 +5,7 @@ use std::ops::RangeInclusive;
 
 use slowpath_attribution::{Holder, Place, Slice, State};
 use slowpath_core::nanos::{Nanos, Span};
-use slowpath_core::trace::{Call, NO_STACK, is_unix};
+use slowpath_core::trace::{Call, Context, NO_STACK, is_unix};
 
 use super::{Classifier, Seen};
 use crate::attribute::overlay;
@@ -42,10 +42,9 @@ impl Classifier<'_, '_> {
             || Seen::of(State::Reply, self.replier(socket), 0, NO_STACK),
             Self::held_open,
         );
-        let computes = asked.filter(|asked| has_computed(inside, asked.tid, (begin, end)));
-        if let Some(asked) = computes.filter(|_| seen.state == State::Reply) {
-            seen.activity = State::OnCpu;
-            seen.who.tid = asked.tid;
+        let activity = asked.and_then(|asked| does_mostly(inside, asked.tid, (begin, end)));
+        if let Some(activity) = activity.filter(|_| seen.state == State::Reply) {
+            seen.activity = activity;
         }
         seen.who.peer = inside.other_end(socket).unwrap_or_default();
         seen
@@ -192,13 +191,32 @@ fn waits_for_data(inside: &Inside<'_>, slice: &Did<'_>) -> bool {
     }
 }
 
-/// Whether a thread computes for most of a time.
-fn has_computed(inside: &Inside<'_>, tid: u32, (begin, end): (u64, u64)) -> bool {
-    let slices = inside.index.slices(tid, begin, end);
-    let runs = slices
-        .iter()
-        .filter(|slice| matches!(slice.state, Doing::Run));
-    2 * runs.map(|slice| slice.end - slice.begin).sum::<u64>() > end - begin
+/// What a thread does for most of a time, if it computes or waits for a time to come: timers of the kernel fire in the hard
+/// interrupt.
+fn does_mostly(inside: &Inside<'_>, tid: u32, (begin, end): (u64, u64)) -> Option<State> {
+    let (mut runs_ns, mut sleeps_ns) = (0, 0);
+    for slice in inside.index.slices(tid, begin, end) {
+        let ns = slice.end - slice.begin;
+        match slice.state {
+            Doing::Run => runs_ns += ns,
+            Doing::Blocked(off) => {
+                let call = inside.stacks.call_in(off);
+                let by_timer = off.context == Some(Context::Hardirq) && call == Some(Call::Poll);
+                sleeps_ns += if by_timer || call == Some(Call::Sleep) {
+                    ns
+                } else {
+                    0
+                };
+            }
+            _ => {}
+        }
+    }
+    let is_most = |ns: u64| 2 * ns > end - begin;
+    if is_most(runs_ns) {
+        Some(State::OnCpu)
+    } else {
+        is_most(sleeps_ns).then_some(State::Sleep)
+    }
 }
 
 /// Whether a thread waits for data for most of a time.
