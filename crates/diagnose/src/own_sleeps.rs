@@ -1,6 +1,6 @@
 //! Requests whose own thread sleeps: whether it looks again and again whether it may go on, or waits for a time.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 use slowpath_attribution::{Holder, Path, Phase, Slice, State};
 use slowpath_core::catalogue as name;
@@ -114,28 +114,22 @@ fn is_served_by_itself(
     endpoint: &EndpointCase,
     attribution: &EndpointAttribution,
 ) -> bool {
-    let sleeping: BTreeSet<u32> = attribution
-        .paths
-        .iter()
-        .filter(|path| path.slices.iter().any(is_asleep))
-        .map(|path| path.sample)
-        .collect();
-    let walked = inside.of_endpoint(endpoint).walked.iter();
-    let own = walked.filter(|w| sleeping.contains(&w.joined.sample));
     let has_one = |tid: u32| !inside.loops.has(tid) && !inside.trace().parks(tid);
-    // A loop that hands the request to a thread of a pool does not sleep itself.
-    let alone = |walked: &Walked| {
-        let asleep = walked
+    let walked = inside.of_endpoint(endpoint).walked.iter();
+    let walked: BTreeMap<u32, &Walked> = walked.map(|own| (own.joined.sample, own)).collect();
+    let of_path = |path: &Path| {
+        let at = path.slices.iter().find(|slice| is_asleep(slice))?.begin;
+        let own = walked.get(&path.sample)?;
+        // A loop that hands the request to a thread of a pool does not sleep itself.
+        let mut pieces = own
             .pieces
             .iter()
             .filter(|piece| piece.leaf.kind == LeafKind::Sleep);
-        let mut sleepers = asleep.map(|piece| piece.leaf.tid).peekable();
-        match sleepers.peek() {
-            Some(_) => sleepers.all(has_one),
-            None => has_one(walked.joined.reader),
-        }
+        let piece = pieces.find(|piece| (piece.begin..piece.end).contains(&at));
+        Some(piece.map_or(own.joined.reader, |piece| piece.leaf.tid))
     };
-    let (alone, others): (Vec<&Walked>, Vec<&Walked>) = own.partition(|walked| alone(walked));
+    let sleepers = attribution.paths.iter().filter_map(of_path);
+    let (alone, others): (Vec<u32>, Vec<u32>) = sleepers.partition(|&tid| has_one(tid));
     alone.len() as f64 >= ALONE_LEAST * (alone.len() + others.len()).max(1) as f64
 }
 

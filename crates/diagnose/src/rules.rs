@@ -4,11 +4,14 @@
 //! A slice has one state, so that no two rules match one slice, and none has to exclude another. Where two causes share a state,
 //! what an endpoint's requests show together divides it ([`Scope`]).
 
-use slowpath_attribution::{Basis, Holder, Line, Path, Phase, Place as StationPlace, Slice, State};
+mod scope;
+
+use slowpath_attribution::{Holder, Line, Phase, Place as StationPlace, Slice, State};
 use slowpath_core::catalogue as name;
 use slowpath_core::nanos::{MILLISECOND, Nanos, Span};
 use slowpath_core::stats::median::median;
 
+use self::scope::Scope;
 use crate::attribute::{EndpointAttribution, Station};
 use crate::case::{Case, EndpointCase};
 use crate::diagnosis::{Culprit, Evidence, Grade, Place, Source};
@@ -17,7 +20,6 @@ use crate::expiry::Expiry;
 use crate::overlap::merged;
 use crate::own_sleeps;
 use crate::predict::without_waits;
-use crate::trace::inside::Inside;
 use crate::trace::looked::{WALKED_LEAST, each_ns, touched};
 use crate::trace::pool::Pool;
 use crate::verdict::{Amount, Claim, Found, Verdict, evidence, human, percent};
@@ -79,24 +81,17 @@ static RULES: &[Rule] = &[
     },
     Rule {
         cause: name::CONNECTION_LIMIT,
-        // A server that takes no connection and does not compute has as many as it takes.
-        matches: |s| match s.state {
-            State::Queued(StationPlace::Served) => true,
-            State::Handshake => s.holder == Holder::Peer && !computes(s.activity),
-            _ => false,
-        },
+        matches: |s| s.state == State::Queued(StationPlace::Served),
         least_ns: MILLISECOND,
         floor_least_ns: FLOOR_LEAST_NS,
         remedy: "raise the number of connections that it serves at a time, or shorten what holds them",
     },
     Rule {
         cause: name::ACCEPT_QUEUE_OVERFLOW,
-        matches: |s| {
-            s.state == State::Handshake && s.holder == Holder::Peer && computes(s.activity)
-        },
+        matches: |s| s.state == State::Handshake && s.holder == Holder::Peer,
         least_ns: MILLISECOND,
         floor_least_ns: FLOOR_LEAST_NS,
-        remedy: "let it accept in a thread of its own, or enlarge its queue (listen(2), net.core.somaxconn)",
+        remedy: "keep connections to it, and see why it takes none: what its thread that accepts is busy with, or how many it takes",
     },
     Rule {
         cause: name::WORKERS_HELD_IDLE,
@@ -256,6 +251,15 @@ pub(crate) fn or(case: &Case<'_>, endpoint: &EndpointCase, cause: &str) -> Vec<S
         return vec![name::BLOCKING_TELEMETRY.to_owned()];
     }
     let attribution = endpoint.attribution(case);
+    // A server that has as many connections as it takes rests, and leaves the others in its queue.
+    if cause == name::ACCEPT_QUEUE_OVERFLOW && rests(attribution) {
+        return vec![name::CONNECTION_LIMIT.to_owned()];
+    }
+    // Of queries within the target it is not seen where one ends.
+    if cause == name::SLOW_SCAN && Engines::of(&attribution.actors, &attribution.paths).are_within()
+    {
+        return vec![name::SEQUENTIAL_FANOUT.to_owned()];
+    }
     // A lock around a cache, and single flight: those that wait are answered when the entry is there.
     if cause == name::LOCK_HELD_OVER_IO && is_mostly(attribution, cause, State::Reply) {
         return vec![name::CACHE_STAMPEDE.to_owned()];
@@ -274,6 +278,22 @@ pub(crate) fn or(case: &Case<'_>, endpoint: &EndpointCase, cause: &str) -> Vec<S
             _ => None,
         });
     other.map(str::to_owned).into_iter().collect()
+}
+
+/// Whether a server that does not take the target's connections computes for less than half of that time; `false` if there is none.
+fn rests(attribution: &EndpointAttribution) -> bool {
+    let slices = attribution.paths.iter().flat_map(|path| &path.slices);
+    let waits = slices.filter(|slice| matches(name::ACCEPT_QUEUE_OVERFLOW, slice));
+    let (mut all_ns, mut computes_ns) = (0, 0);
+    for slice in waits {
+        all_ns += slice.len_ns();
+        computes_ns += if computes(slice.activity) {
+            slice.len_ns()
+        } else {
+            0
+        };
+    }
+    all_ns > 2 * computes_ns
 }
 
 /// Whether requests wait for the only thread that serves, and it is not seen whether that has several connections at once.
@@ -300,6 +320,12 @@ fn or_words(cause: &str, other: &str) -> String {
         }
         name::EVENT_LOOP_BLOCKING => {
             format!("; or it is {other}: the thread may have several connections at once")
+        }
+        name::CONNECTION_LIMIT if cause == name::ACCEPT_QUEUE_OVERFLOW => {
+            format!("; or it is {other} of that server, which does not compute in that time")
+        }
+        name::SEQUENTIAL_FANOUT => {
+            format!("; or it is {other}: many short queries look like a long one there")
         }
         name::CACHE_STAMPEDE => format!(
             "; or it is {other}: those that wait are answered with what the one before them has fetched"
@@ -491,93 +517,6 @@ fn asks_more(attribution: &EndpointAttribution) -> bool {
             many >= MORE_TIMES * few.max(1.0) && slow_ns <= LONGER_MOST * fast_ns
         }
         _ => false,
-    }
-}
-
-/// What a rule is held against: what an endpoint's requests show together decides which of several rules matches a slice.
-struct Scope<'a> {
-    attribution: &'a EndpointAttribution,
-    rule: &'a Rule,
-    /// What sleeps of their threads are called.
-    sleeps: Option<&'static str>,
-    /// The database engines that compute for their answers.
-    engines: Engines,
-}
-
-impl<'a> Scope<'a> {
-    fn of(
-        (case, inside): (&Case<'_>, &Inside<'_>),
-        endpoint: &'a EndpointCase,
-        rule: &'a Rule,
-    ) -> Self {
-        let attribution = endpoint.attribution(case);
-        Self {
-            attribution,
-            rule,
-            sleeps: own_sleeps::cause((case, inside), endpoint, attribution),
-            engines: Engines::of(&attribution.actors, &attribution.paths),
-        }
-    }
-
-    /// The parts of a request that the rule matches.
-    fn matched<'p>(&self, path: &'p Path) -> Vec<&'p Slice> {
-        let queries = match self.rule.cause {
-            name::SLOW_SCAN | name::SLOW_DEPENDENCY => {
-                self.engines.queries(&self.attribution.actors, path)
-            }
-            _ => Vec::new(),
-        };
-        if self.rule.cause == name::SLOW_SCAN {
-            return queries;
-        }
-        let slices = path.slices.iter();
-        let own = slices.filter(|slice| (self.rule.matches)(slice) && self.is_found(slice));
-        own.filter(|slice| !queries.contains(slice)).collect()
-    }
-
-    fn is_found(&self, slice: &Slice) -> bool {
-        // That another request has what is waited for is no kind of place: how many there are shows that.
-        let station = self
-            .attribution
-            .station
-            .as_ref()
-            .map(|station| station.place);
-        match slice.state {
-            // Of a runtime that was read it is known what is waited for, and that it is this request which sleeps.
-            State::Sleep if slice.basis == Basis::Sampled => self.rule.cause == name::FIXED_DELAY,
-            _ if slice.basis == Basis::Sampled => true,
-            State::Sleep => self.sleeps == Some(self.rule.cause),
-            State::Queued(place @ (StationPlace::Permits | StationPlace::One)) => {
-                station == Some(place)
-            }
-            _ => true,
-        }
-    }
-
-    /// The time of requests that the rule matches.
-    fn claims(&self) -> Vec<Claim> {
-        let mut claims = Vec::new();
-        for path in &self.attribution.paths {
-            let own = self.matched(path).into_iter();
-            let known = own.filter(|slice| slice.basis != Basis::Unknown);
-            claims.extend(known.map(|s| Claim::between(path.sample, (s.begin, s.end))));
-        }
-        claims
-    }
-
-    /// The largest line of what the rule matches.
-    fn largest(&self, case: &Case<'_>, endpoint: &EndpointCase, place: Place) -> Option<Line> {
-        let frame = endpoint.frame(place)?;
-        let mut paths = self.attribution.frame(case, frame, place);
-        paths.unobserved = 0.0;
-        for path in &mut paths.paths {
-            path.slices = self.matched(path).into_iter().copied().collect();
-        }
-        let lines = self.attribution.breakdown(&paths).lines;
-        lines.into_iter().find(|line| {
-            line.state
-                .is_some_and(|state| !matches!(state, State::Unknown(_)))
-        })
     }
 }
 

@@ -112,3 +112,41 @@ pub(super) fn refused(
     }
     Ok(all)
 }
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+    use std::os::unix::fs::PermissionsExt;
+
+    use super::super::files::{Origin, Recipe};
+    use super::*;
+
+    #[test]
+    fn scenarios_that_are_refused_are_said_with_their_variant() {
+        let folder = std::env::temp_dir().join(format!("lab-refused-{}", std::process::id()));
+        fs::create_dir_all(&folder).unwrap();
+        let slowpath = folder.join("slowpath");
+        let says = "#!/bin/sh\ngrep -q pools && { echo \"$2:1: no such key\"; exit 2; }\nexit 0\n";
+        fs::write(&slowpath, says).unwrap();
+        fs::set_permissions(&slowpath, fs::Permissions::from_mode(0o755)).unwrap();
+        let variant = |(name, scenario): (&str, &str)| Variant {
+            name: name.to_owned(),
+            scenario: scenario.to_owned(),
+            ..Variant::default()
+        };
+        let variants = [("good", ""), ("bad", "pools = 1")].map(variant);
+        let suite = Suite {
+            origin: Origin::Case,
+            group: "cases".to_owned(),
+            name: "one".to_owned(),
+            folder: folder.clone(),
+            recipe: Recipe::default(),
+            variants: Vec::new(),
+        };
+        let pairs: Vec<(&Suite, &Variant)> = variants.iter().map(|v| (&suite, v)).collect();
+        let places = |suite: &Suite| Places::of(suite, &folder, &folder);
+        let said = refused(&slowpath, &pairs, places).unwrap();
+        fs::remove_dir_all(&folder).unwrap();
+        assert_eq!(said, ["cases/one/bad:\nscenario:1: no such key"]);
+    }
+}

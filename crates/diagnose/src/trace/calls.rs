@@ -385,7 +385,7 @@ fn alone(case: &Case<'_>) -> Vec<u32> {
 }
 
 impl Inside<'_> {
-    /// The threads of the target that read and answer a request, and those that they wait for meanwhile.
+    /// The threads of the target that read and answer a request, and those that they wait for.
     fn threads_of(&self, walked: &Walked) -> BTreeSet<u32> {
         let mut threads = BTreeSet::from([walked.joined.reader, walked.joined.writer]);
         for piece in &walked.pieces {

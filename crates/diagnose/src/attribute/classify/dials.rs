@@ -15,8 +15,10 @@ use crate::trace::inside::Inside;
 
 /// The first segment is sent again after this time (`TCP_TIMEOUT_INIT`, include/net/tcp.h).
 const AGAIN_NS: u64 = SECOND;
-/// A connection has been made (`TCP_ESTABLISHED`, include/net/tcp_states.h).
+/// A connection has been made (`TCP_ESTABLISHED`, include/net/tcp_states.h) …
 const ESTABLISHED: u8 = 1;
+/// … and given up, or ended (`TCP_CLOSE`): its addresses may be used again.
+const CLOSED: u8 = 7;
 
 /// When the target waited until another server took its connection, by the target's end.
 pub(super) struct Dials(BTreeMap<u32, Vec<Span>>);
@@ -34,6 +36,11 @@ impl Dials {
                     state: ESTABLISHED,
                     ..
                 } => (socket, Step::Made),
+                What::State {
+                    socket,
+                    state: CLOSED,
+                    ..
+                } => (socket, Step::Closed),
                 _ => continue,
             };
             let end = inside.index.sockets.end_at(socket);
@@ -59,6 +66,8 @@ enum Step {
     Repeated,
     /// The connection is made.
     Made,
+    /// It is given up, or over.
+    Closed,
     /// Data is written, comes, or is read.
     Moved,
 }
@@ -74,6 +83,7 @@ fn waits(steps: &[(u64, Step)]) -> Vec<Span> {
                 dialled.get_or_insert(at.saturating_sub(AGAIN_NS));
             }
             Step::Repeated => {}
+            Step::Closed => dialled = None,
             Step::Made | Step::Moved => {
                 let begun = dialled.take();
                 spans.extend(begun.map(|begin| Span::new(Nanos::new(begin), Nanos::new(at))));
@@ -175,7 +185,7 @@ mod tests {
 
     #[test]
     fn a_connection_is_waited_for_from_its_first_segment_on() {
-        use Step::{Made, Moved, Repeated};
+        use Step::{Closed, Made, Moved, Repeated};
         let twice = [
             (3_000, Repeated),
             (4_000, Repeated),
@@ -192,7 +202,10 @@ mod tests {
             (1_600, Moved),
         ];
         assert!(waited(&data).is_empty());
-        // The same addresses once more.
+        // The same addresses once more, of a connection that was given up before.
+        let given_up = [(1_000, Repeated), (2_000, Closed), (8_000, Made)];
+        assert!(waited(&given_up).is_empty());
+        // The same addresses once more, after a connection that was made.
         let again = [
             (1_000, Made),
             (1_100, Moved),

@@ -1,0 +1,112 @@
+//! A rule, held against the requests of an endpoint.
+
+use slowpath_attribution::{Basis, Line, Path, Place as StationPlace, Slice, State};
+use slowpath_core::catalogue as name;
+
+use super::Rule;
+use crate::attribute::EndpointAttribution;
+use crate::case::{Case, EndpointCase};
+use crate::diagnosis::Place;
+use crate::engines::Engines;
+use crate::own_sleeps;
+use crate::trace::inside::Inside;
+use crate::verdict::Claim;
+
+/// What a rule is held against: what an endpoint's requests show together decides which of several rules matches a slice.
+pub(super) struct Scope<'a> {
+    attribution: &'a EndpointAttribution,
+    rule: &'a Rule,
+    /// What sleeps of their threads are called, where the rule is about sleeps.
+    sleeps: Option<&'static str>,
+    /// The database engines that compute for their answers, where the rule is about replies or queries; none otherwise.
+    engines: Engines,
+}
+
+impl<'a> Scope<'a> {
+    pub(super) fn of(
+        (case, inside): (&Case<'_>, &Inside<'_>),
+        endpoint: &'a EndpointCase,
+        rule: &'a Rule,
+    ) -> Self {
+        let attribution = endpoint.attribution(case);
+        let sleeps = match rule.cause {
+            name::FIXED_DELAY | name::POLL_TICK => {
+                own_sleeps::cause((case, inside), endpoint, attribution)
+            }
+            _ => None,
+        };
+        let engines = match rule.cause {
+            name::SLOW_SCAN | name::SLOW_DEPENDENCY => {
+                Engines::of(&attribution.actors, &attribution.paths)
+            }
+            _ => Engines::default(),
+        };
+        Self {
+            attribution,
+            rule,
+            sleeps,
+            engines,
+        }
+    }
+
+    /// The parts of a request that the rule matches.
+    fn matched<'p>(&self, path: &'p Path) -> Vec<&'p Slice> {
+        let queries = self.engines.queries(&self.attribution.actors, path);
+        if self.rule.cause == name::SLOW_SCAN {
+            return queries;
+        }
+        let slices = path.slices.iter();
+        let own = slices.filter(|slice| (self.rule.matches)(slice) && self.is_found(slice));
+        own.filter(|slice| !queries.contains(slice)).collect()
+    }
+
+    fn is_found(&self, slice: &Slice) -> bool {
+        // That another request has what is waited for is no kind of place: how many there are shows that.
+        let station = self
+            .attribution
+            .station
+            .as_ref()
+            .map(|station| station.place);
+        match slice.state {
+            // Of a runtime that was read it is known what is waited for, and that it is this request which sleeps.
+            State::Sleep if slice.basis == Basis::Sampled => self.rule.cause == name::FIXED_DELAY,
+            _ if slice.basis == Basis::Sampled => true,
+            State::Sleep => self.sleeps == Some(self.rule.cause),
+            State::Queued(place @ (StationPlace::Permits | StationPlace::One)) => {
+                station == Some(place)
+            }
+            _ => true,
+        }
+    }
+
+    /// The time of requests that the rule matches.
+    pub(super) fn claims(&self) -> Vec<Claim> {
+        let mut claims = Vec::new();
+        for path in &self.attribution.paths {
+            let own = self.matched(path).into_iter();
+            let known = own.filter(|slice| slice.basis != Basis::Unknown);
+            claims.extend(known.map(|s| Claim::between(path.sample, (s.begin, s.end))));
+        }
+        claims
+    }
+
+    /// The largest line of what the rule matches.
+    pub(super) fn largest(
+        &self,
+        case: &Case<'_>,
+        endpoint: &EndpointCase,
+        place: Place,
+    ) -> Option<Line> {
+        let frame = endpoint.frame(place)?;
+        let mut paths = self.attribution.frame(case, frame, place);
+        paths.unobserved = 0.0;
+        for path in &mut paths.paths {
+            path.slices = self.matched(path).into_iter().copied().collect();
+        }
+        let lines = self.attribution.breakdown(&paths).lines;
+        lines.into_iter().find(|line| {
+            line.state
+                .is_some_and(|state| !matches!(state, State::Unknown(_)))
+        })
+    }
+}
