@@ -16,7 +16,7 @@ use crate::support::{is_root, root, stderr};
 const NOBODY: u32 = 65_534;
 
 /// What each run must be blamed on; nothing for one in which all is well, or nothing can be told.
-const RUNS: [(&str, Option<&str>); 11] = [
+const RUNS: [(&str, Option<&str>); 14] = [
     ("lock-in-c", Some("lock-held-over-io")),
     ("lock-in-c-unprivileged", Some("lock-held-over-io")),
     ("lock-in-go", None),
@@ -31,6 +31,12 @@ const RUNS: [(&str, Option<&str>); 11] = [
     ("line-in-python", Some("lock-held-over-io")),
     // The queue of one fits what arrives and leaves: what holds it waits for the other server.
     ("line-in-node", Some("lock-held-over-io")),
+    // A query without an index, in SQLite within the target.
+    ("scan-in-sqlite", Some("slow-scan")),
+    // SQLite looks again and again whether another thread's transaction is over (`sqlite3_busy_timeout`).
+    ("poll-in-python", Some("poll-tick")),
+    // The target connects for each request, and the queue of the other server, which sleeps now and then, is full.
+    ("dial-not-taken", Some("accept-queue-overflow")),
 ];
 
 pub(crate) fn fixture(name: &str) -> PathBuf {
