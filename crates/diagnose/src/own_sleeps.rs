@@ -1,6 +1,6 @@
 //! Requests whose own thread sleeps: whether it looks again and again whether it may go on, or waits for a time.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use slowpath_attribution::{Holder, Path, Phase, Slice, State};
 use slowpath_core::catalogue as name;
@@ -8,8 +8,7 @@ use slowpath_core::stats::median::median;
 
 use crate::attribute::EndpointAttribution;
 use crate::case::{Case, EndpointCase};
-use crate::trace::inside::{Inside, Walked};
-use crate::trace::pieces::LeafKind;
+use crate::trace::inside::Inside;
 
 /// From this share of the requests that sleep on, sleeping more than once is how they wait: fewer meet the same pause twice by
 /// chance, where a request has two.
@@ -108,28 +107,24 @@ fn one_sleep_ns(paths: &[Path]) -> Option<f64> {
     (alike as f64 >= ALIKE_LEAST * lengths.len() as f64).then_some(middle)
 }
 
-/// Whether the threads that sleep for requests have no other request, nearly all: a loop that sleeps may do so for another one.
+/// Whether the threads that read the requests that sleep have no other request, nearly all: a loop that sleeps may do so for
+/// another one.
 fn is_served_by_itself(
     inside: &Inside<'_>,
     endpoint: &EndpointCase,
     attribution: &EndpointAttribution,
 ) -> bool {
-    let has_one = |tid: u32| !inside.loops.has(tid) && !inside.trace().parks(tid);
+    let sleeping: BTreeSet<u32> = attribution
+        .paths
+        .iter()
+        .filter(|path| path.slices.iter().any(is_asleep))
+        .map(|path| path.sample)
+        .collect();
     let walked = inside.of_endpoint(endpoint).walked.iter();
-    let walked: BTreeMap<u32, &Walked> = walked.map(|own| (own.joined.sample, own)).collect();
-    let of_path = |path: &Path| {
-        let at = path.slices.iter().find(|slice| is_asleep(slice))?.begin;
-        let own = walked.get(&path.sample)?;
-        // A loop that hands the request to a thread of a pool does not sleep itself.
-        let mut pieces = own
-            .pieces
-            .iter()
-            .filter(|piece| piece.leaf.kind == LeafKind::Sleep);
-        let piece = pieces.find(|piece| (piece.begin..piece.end).contains(&at));
-        Some(piece.map_or(own.joined.reader, |piece| piece.leaf.tid))
-    };
-    let sleepers = attribution.paths.iter().filter_map(of_path);
-    let (alone, others): (Vec<u32>, Vec<u32>) = sleepers.partition(|&tid| has_one(tid));
+    let own = walked.filter(|w| sleeping.contains(&w.joined.sample));
+    let has_one = |tid: u32| !inside.loops.has(tid) && !inside.trace().parks(tid);
+    let (alone, others): (Vec<u32>, Vec<u32>) =
+        own.map(|w| w.joined.reader).partition(|&tid| has_one(tid));
     alone.len() as f64 >= ALONE_LEAST * (alone.len() + others.len()).max(1) as f64
 }
 
