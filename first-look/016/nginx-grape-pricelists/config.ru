@@ -1,0 +1,5 @@
+require_relative 'app'
+
+PriceList.start
+use Traced if TRACE
+run Prices
