@@ -384,8 +384,13 @@ fn lay_unanswered_over(
         };
         let actor = peers.actor(inside, *socket, actors);
         overlay(&mut path.slices, &[*span], |slice| {
+            // A runtime that was read says who is asked, and not that there is no answer.
+            let is_asked = || {
+                let of = |actor: u32| actors.get(actor as usize).map(|actor| &actor.peer);
+                slice.state == State::Reply && of(slice.actor) == of(actor)
+            };
             let is_open = matches!(slice.state, State::Sleep | State::Unknown(_));
-            is_open.then_some(Slice {
+            (is_open || is_asked()).then_some(Slice {
                 state: State::Reply,
                 // Whether the other end has it is not known.
                 holder: Holder::Unknown,

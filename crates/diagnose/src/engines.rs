@@ -7,9 +7,11 @@ use slowpath_attribution::{Actor, Holder, Path, Phase, Slice, State};
 use slowpath_core::nanos::{MILLISECOND, Nanos, Span};
 
 use crate::overlap::merged;
+use crate::trace::index::State as Doing;
+use crate::trace::inside::Inside;
 
 /// What programs are called that answer queries, each with a thread or a process that has no other client then: what that one computes
-/// is for this question. Redis is none of them, as its loop computes for all clients.
+/// is for this question.
 const PROGRAMS: &[&str] = &[
     "postgres",
     "mysqld",
@@ -19,6 +21,9 @@ const PROGRAMS: &[&str] = &[
     "clickhouse",
     "firebird",
 ];
+/// What programs are called that answer all clients in one thread, one command after the other: what that one computes without
+/// reading or writing between is one command, whoever asked for it (`aeProcessEvents`, src/ae.c of Redis).
+const LOOPS: &[&str] = &["redis-server", "valkey-server", "keydb-server"];
 /// Parts of the names of functions and of the modules that they are in, of libraries that answer queries.
 const LIBRARIES: &[&str] = &[
     "sqlite3",
@@ -44,7 +49,8 @@ pub(crate) struct Engines {
 }
 
 impl Engines {
-    pub(crate) fn of(actors: &[Actor], paths: &[Path]) -> Self {
+    /// The engines that requests wait for; `commands` are the spans of [`long_commands`].
+    pub(crate) fn of(actors: &[Actor], paths: &[Path], commands: &[Span]) -> Self {
         let mut waits: BTreeMap<&str, Part> = BTreeMap::new();
         let mut own = Part::default();
         for slice in paths.iter().flat_map(|path| &path.slices) {
@@ -52,7 +58,9 @@ impl Engines {
                 continue;
             };
             if is_reply(slice) && !actor.peer.is_empty() {
-                let computes = slice.activity == State::OnCpu && is_program(actor);
+                let is_engine =
+                    is_of(PROGRAMS, actor) || is_of(LOOPS, actor) && is_within(slice, commands);
+                let computes = slice.activity == State::OnCpu && is_engine;
                 waits.entry(&actor.peer).or_default().add(slice, computes);
             } else if is_own(slice) && !actor.stack.is_empty() {
                 own.add(slice, is_in_library(actor));
@@ -114,11 +122,47 @@ fn is_own(slice: &Slice) -> bool {
         && slice.holder == Holder::ThisRequest
 }
 
-/// Whether the thread that a request waits for is one of such a program, or the other end of the connection is.
-fn is_program(actor: &Actor) -> bool {
-    let process = actor.process.split(' ').next().unwrap_or_default();
+/// Whether the thread that a request waits for is one of these programs, or the other end of the connection is.
+fn is_of(programs: &[&str], actor: &Actor) -> bool {
+    let process = program_of(&actor.process);
     let is_other_end = |name: &str| actor.peer.contains(&format!("(process {name} "));
-    PROGRAMS.contains(&process) || PROGRAMS.iter().any(|name| is_other_end(name))
+    programs.contains(&process) || programs.iter().any(|name| is_other_end(name))
+}
+
+/// The executable in the name of a process.
+fn program_of(process: &str) -> &str {
+    process.split(' ').next().unwrap_or_default()
+}
+
+/// Whether most of a slice lies in these spans.
+fn is_within(slice: &Slice, spans: &[Span]) -> bool {
+    let own = Span::new(Nanos::new(slice.begin), Nanos::new(slice.end));
+    let first = spans.partition_point(|span| span.end <= own.begin);
+    let within = spans[first..]
+        .iter()
+        .take_while(|span| span.begin < own.end);
+    2 * within.map(|span| span.overlap_ns(own)).sum::<u64>() > own.len_ns()
+}
+
+/// When servers that answer all clients in one thread computed for one command for long, in order of time.
+pub(crate) fn long_commands(inside: &Inside<'_>) -> Vec<Span> {
+    let index = &inside.index;
+    let is_loop = |tid: &u32| LOOPS.contains(&program_of(inside.process_name(*tid)));
+    let mut all = Vec::new();
+    for tid in index.tids().filter(is_loop) {
+        for pair in index.marks(tid, 0, u64::MAX).windows(2) {
+            let (begin, end) = (pair[0].at, pair[1].at);
+            if end.saturating_sub(begin) < ONE_LEAST_NS {
+                continue;
+            }
+            let slices = index.slices(tid, begin, end);
+            let runs = slices.iter().filter(|s| matches!(s.state, Doing::Run));
+            if runs.map(|s| s.end - s.begin).sum::<u64>() >= ONE_LEAST_NS {
+                all.push(Span::new(Nanos::new(begin), Nanos::new(end)));
+            }
+        }
+    }
+    merged(all)
 }
 
 fn is_in_library(actor: &Actor) -> bool {
@@ -169,6 +213,7 @@ mod tests {
             of("python3.11", "another server", ""),
             of("server", "", "0xa9d50 (libsqlite3.so.0.8.6)"),
             of("server", "", "render (server)"),
+            of("", "127.0.0.1:6379 (process redis-server on this host)", ""),
         ]
     }
 
@@ -177,7 +222,7 @@ mod tests {
         let mut at = 0;
         let mut slices = Vec::new();
         for &(actor, activity, ns) in parts {
-            let is_own = actor > 1;
+            let is_own = actor == 2 || actor == 3;
             slices.push(Slice {
                 begin: at,
                 end: at + ns,
@@ -204,8 +249,13 @@ mod tests {
 
     /// For how long engines compute for a request.
     fn queried_ns(parts: &[(u32, State, u64)]) -> u64 {
+        queried_beside(parts, &[])
+    }
+
+    /// The same, where a loop computes for one command in these spans.
+    fn queried_beside(parts: &[(u32, State, u64)], commands: &[Span]) -> u64 {
         let path = [path(parts)];
-        let engines = Engines::of(&actors(), &path);
+        let engines = Engines::of(&actors(), &path, commands);
         engines
             .queries(&actors(), &path[0])
             .iter()
@@ -228,6 +278,16 @@ mod tests {
         // Many short ones, with something else between.
         let short = [(0, OnCpu, MS), (3, OnCpu, MS)].repeat(30);
         assert_eq!(queried_ns(&short), 0);
+    }
+
+    #[test]
+    fn a_loop_that_computes_for_one_command_keeps_all_clients_waiting() {
+        use State::OnCpu;
+        let wait = [(4, OnCpu, 30 * MS)];
+        let command = |end: u64| [Span::new(Nanos::new(1), Nanos::new(end * MS))];
+        assert_eq!(queried_beside(&wait, &command(50)), 30 * MS);
+        // Many commands, of which one is long.
+        assert_eq!(queried_beside(&wait, &command(10)), 0);
     }
 
     #[test]

@@ -44,6 +44,7 @@ mod lives;
 mod logs;
 mod materiality;
 mod modes;
+mod multiples;
 mod new_workers;
 mod over_repeats;
 mod overlap;

@@ -55,6 +55,24 @@ pub(crate) fn polls(case: &Case<'_>, endpoint: &EndpointCase) -> bool {
     inside.and_then(|inside| cause((case, inside), endpoint, attribution)) == Some(name::POLL_TICK)
 }
 
+/// Whether most requests for which some thread sleeps ask another server before and after: they may try again what has failed.
+pub(crate) fn sleep_between_questions(attribution: &EndpointAttribution) -> bool {
+    let is_asleep = |slice: &Slice| {
+        slice.state == State::Sleep
+            && slice.phase == Phase::Service
+            && matches!(slice.holder, Holder::ThisRequest | Holder::Background)
+    };
+    let (mut between, mut sleeping) = (0, 0);
+    for path in &attribution.paths {
+        match Sleeps::of(path, is_asleep) {
+            Sleeps::Times(0) => {}
+            Sleeps::Times(_) => sleeping += 1,
+            Sleeps::BetweenQuestions => between += 1,
+        }
+    }
+    between > sleeping
+}
+
 /// How often slow requests slept that were not followed, as their time says: those that sleep longest are followed least.
 fn unseen(case: &Case<'_>, endpoint: &EndpointCase, paths: &[Path]) -> Vec<usize> {
     let (Some(fast_ns), Some(one_ns)) = (endpoint.split.fast_ns, one_sleep_ns(paths)) else {
@@ -153,7 +171,7 @@ enum Sleeps {
 }
 
 impl Sleeps {
-    fn of(path: &Path) -> Self {
+    fn of(path: &Path, is_asleep: fn(&Slice) -> bool) -> Self {
         let (mut times, mut asks_before, mut asks_after, mut was_asleep) = (0, false, false, false);
         for slice in &path.slices {
             let asks = slice.state == State::Reply;
@@ -175,7 +193,7 @@ impl Sleeps {
 fn usual(paths: &[Path], unseen: &[usize]) -> Option<Waits> {
     let (mut between, mut sleeping, mut again) = (0_u32, 0_u32, 0_u32);
     let mut numbers: BTreeMap<usize, usize> = BTreeMap::new();
-    for sleeps in paths.iter().map(Sleeps::of) {
+    for sleeps in paths.iter().map(|path| Sleeps::of(path, is_asleep)) {
         match sleeps {
             Sleeps::Times(0) => {}
             Sleeps::Times(times) => {
@@ -252,7 +270,7 @@ mod tests {
         for slice in &mut others.slices {
             slice.holder = Holder::Background;
         }
-        assert_eq!(Sleeps::of(&others), Sleeps::Times(0));
+        assert_eq!(Sleeps::of(&others, is_asleep), Sleeps::Times(0));
     }
 
     #[test]

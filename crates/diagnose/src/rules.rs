@@ -14,6 +14,7 @@ use slowpath_core::stats::median::median;
 use self::scope::Scope;
 use crate::attribute::{EndpointAttribution, Station};
 use crate::case::{Case, EndpointCase};
+use crate::detectors::has_sessions_anew;
 use crate::diagnosis::{Culprit, Evidence, Grade, Place, Source};
 use crate::engines::Engines;
 use crate::expiry::Expiry;
@@ -250,13 +251,17 @@ pub(crate) fn or(case: &Case<'_>, endpoint: &EndpointCase, cause: &str) -> Vec<S
     if cause == name::LOG_FLUSH {
         return vec![name::BLOCKING_TELEMETRY.to_owned()];
     }
+    if cause == name::SLOW_DEPENDENCY && has_sessions_anew(case, endpoint) {
+        return vec![name::CONNECTION_PER_CALL.to_owned()];
+    }
     let attribution = endpoint.attribution(case);
     // A server that has as many connections as it takes rests, and leaves the others in its queue.
     if cause == name::ACCEPT_QUEUE_OVERFLOW && rests(attribution) {
         return vec![name::CONNECTION_LIMIT.to_owned()];
     }
     // Of queries within the target it is not seen where one ends.
-    if cause == name::SLOW_SCAN && Engines::of(&attribution.actors, &attribution.paths).are_within()
+    if cause == name::SLOW_SCAN
+        && Engines::of(&attribution.actors, &attribution.paths, &[]).are_within()
     {
         return vec![name::SEQUENTIAL_FANOUT.to_owned()];
     }
@@ -327,6 +332,10 @@ fn or_words(cause: &str, other: &str) -> String {
         name::SEQUENTIAL_FANOUT => {
             format!("; or it is {other}: many short queries look like a long one there")
         }
+        name::CONNECTION_PER_CALL => format!(
+            "; or it is {other}: each of these requests makes a connection of its own and asks several times on it, as for a login; \
+             keep it"
+        ),
         name::CACHE_STAMPEDE => format!(
             "; or it is {other}: those that wait are answered with what the one before them has fetched"
         ),

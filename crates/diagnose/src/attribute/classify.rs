@@ -180,6 +180,9 @@ impl<'c, 'r> Classifier<'c, 'r> {
                 }
             }
             self.push(&mut slices, piece, (at, piece.end), &seen);
+            if seen.state == State::Reply {
+                self.lay_acknowledgements_over_piece(piece, &hops, &mut slices);
+            }
         }
         self.lay_counters_over(&mut slices);
         for call in own.calls {

@@ -24,6 +24,10 @@ const SHARE_LEAST: f64 = 0.2;
 /// replaces what was closed, makes far fewer.
 const OPENS_LEAST: f64 = 0.5;
 
+/// A session is set up in so many turns at least: TLS 1.3 and a question are two, and the login of a database or a mail server
+/// has more (RFC 5321, section 4.1.4; PostgreSQL, section 55.2.1 of its manual).
+const TURNS_LEAST: usize = 3;
+
 /// See the module.
 pub(super) static DETECTOR: Detector = Detector {
     examine: Examine::Endpoint(examine),
@@ -142,6 +146,34 @@ fn opens(looked: &Looked<'_>, calls: &Calls, walked: &Walked) -> bool {
         let mut traffic = sockets.traffic(call.socket).iter();
         traffic.all(|t| (sample_span.0..=sample_span.1).contains(&t.at))
     })
+}
+
+/// Whether slow requests wait for replies mostly on connections that each of them has opened, on which it asks several times:
+/// greeting, encryption and login of such a session would be spared if the connection were kept, and where they end is not seen.
+pub(crate) fn has_sessions_anew(case: &Case<'_>, endpoint: &EndpointCase) -> bool {
+    let Ok(looked) = Looked::at(case, endpoint) else {
+        return false;
+    };
+    let calls = looked.inside.calls(case);
+    let (mut all_ns, mut anew_ns) = (0, 0);
+    for walked in looked.join.walked.iter().filter(|walked| walked.slow) {
+        let (begin, end) = walked.joined.part(Phase::Service);
+        let own = calls.known(looked.inside, walked);
+        let turns = |socket: u32| own.calls.iter().filter(|c| c.socket == socket).count();
+        for call in &own.calls {
+            let ns = call.end.saturating_sub(call.begin);
+            // What is said on it after the request, as a farewell, changes nothing.
+            let first = looked.inside.index.sockets.traffic(call.socket).first();
+            let is_anew = first.is_some_and(|t| (begin..=end).contains(&t.at));
+            all_ns += ns;
+            anew_ns += if is_anew && turns(call.socket) >= TURNS_LEAST {
+                ns
+            } else {
+                0
+            };
+        }
+    }
+    2 * anew_ns > all_ns
 }
 
 fn found(

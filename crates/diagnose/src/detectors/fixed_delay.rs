@@ -10,7 +10,7 @@ use slowpath_core::trace::Depth;
 use crate::case::{Case, EndpointCase};
 use crate::computing::{Computing, computing};
 use crate::constant::{Delay, constant};
-use crate::detectors::{Detector, Examine};
+use crate::detectors::{Detector, Examine, poll_tick};
 use crate::diagnosis::{Culprit, Evidence, Grade, Place, Source};
 use crate::own_sleeps;
 use crate::predict::without_claims;
@@ -48,7 +48,7 @@ fn examine(case: &Case<'_>, endpoint: &EndpointCase) -> Verdict {
         let missing = format!("{missing}; a constant of {constant} may be a timer or the work");
         return Verdict::Blind { missing, remedy };
     }
-    if own_sleeps::polls(case, endpoint) {
+    if own_sleeps::polls(case, endpoint) || poll_tick::looks_again(case, endpoint).is_some() {
         let constant = human(delay.constant_ns as f64);
         return Verdict::Absent(format!("{constant} recurs, but requests sleep as often as it takes (poll-tick)"));
     }

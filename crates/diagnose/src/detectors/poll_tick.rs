@@ -8,7 +8,9 @@ use slowpath_core::timeline::Subject;
 use crate::case::{Case, EndpointCase};
 use crate::detectors::{Detector, Examine};
 use crate::diagnosis::{Culprit, Grade, Source};
+use crate::multiples::{Multiples, multiples};
 use crate::overlap::coverage;
+use crate::own_sleeps;
 use crate::predict::without_claims;
 use crate::throttling::{period_ns, throttled_spans};
 use crate::ticks::{Ticks, ticks};
@@ -30,7 +32,10 @@ pub(super) static DETECTOR: Detector = Detector {
 
 fn examine(case: &Case<'_>, endpoint: &EndpointCase) -> Verdict {
     let Some(ticks) = ticks(case, endpoint) else {
-        return Verdict::Absent("requests do not end when a clock strikes".to_owned());
+        return match looks_again(case, endpoint) {
+            Some(looks) => found_again(case, endpoint, looks),
+            None => Verdict::Absent("requests do not end when a clock strikes".to_owned()),
+        };
     };
     let period = human(ticks.period_ns);
     let kept_off = coverage(case, &throttled_spans(case));
@@ -61,6 +66,62 @@ fn examine(case: &Case<'_>, endpoint: &EndpointCase) -> Verdict {
         };
     }
     found(case, endpoint, ticks, grade, text, stack)
+}
+
+/// Requests that wait for a whole number of times the same length, in which a thread sleeps.
+pub(super) struct Looks {
+    multiples: Multiples,
+    /// What the trace says, and where the thread stands.
+    text: String,
+    stack: Vec<String>,
+}
+
+/// Whether requests sleep again and again until they may go on, as their lengths say. What sleeps between two questions may
+/// try again what has failed.
+pub(super) fn looks_again(case: &Case<'_>, endpoint: &EndpointCase) -> Option<Looks> {
+    let multiples = multiples(case, endpoint)?;
+    let Word::Sleeps(text, stack) = word(case, endpoint, &multiples.waits) else {
+        return None;
+    };
+    let attribution = endpoint.attribution(case);
+    (!own_sleeps::sleep_between_questions(attribution)).then_some(Looks {
+        multiples,
+        text,
+        stack,
+    })
+}
+
+fn found_again(case: &Case<'_>, endpoint: &EndpointCase, looks: Looks) -> Verdict {
+    let Looks {
+        multiples,
+        text,
+        stack,
+    } = looks;
+    let place = endpoint.place_of(&multiples.waits);
+    let step = human(multiples.step_ns);
+    let lengths = format!(
+        "{} requests take {step} longer than usual, and {} more of them a whole number of times as long",
+        multiples.once, multiples.again
+    );
+    Verdict::Found(Found {
+        place,
+        prediction: without_claims(case, endpoint, place, &multiples.waits),
+        amount: Amount::Claims(multiples.waits),
+        grade: Grade::Supported,
+        summary: format!(
+            "requests look every {step} whether they may go on, and sleep meanwhile; wait until it is reported that one \
+             may (a condition, a channel, an eventfd), or look more often"
+        ),
+        evidence: vec![
+            evidence(Source::Client, "first_byte_ns", lengths),
+            evidence(Source::Trace, "trace", text),
+        ],
+        culprit: Culprit {
+            period_ms: Some(ms(multiples.step_ns)),
+            stack,
+            ..Culprit::default()
+        },
+    })
 }
 
 fn found(

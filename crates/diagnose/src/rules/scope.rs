@@ -7,7 +7,8 @@ use super::Rule;
 use crate::attribute::EndpointAttribution;
 use crate::case::{Case, EndpointCase};
 use crate::diagnosis::Place;
-use crate::engines::Engines;
+use crate::engines::{Engines, long_commands};
+use crate::multiples::multiples;
 use crate::own_sleeps;
 use crate::trace::inside::Inside;
 use crate::verdict::Claim;
@@ -18,6 +19,8 @@ pub(super) struct Scope<'a> {
     rule: &'a Rule,
     /// What sleeps of their threads are called, where the rule is about sleeps.
     sleeps: Option<&'static str>,
+    /// … and what those of a runtime's own threads are called, where that was read.
+    sampled_sleeps: Option<&'static str>,
     /// The database engines that compute for their answers, where the rule is about replies or queries; none otherwise.
     engines: Engines,
 }
@@ -35,9 +38,22 @@ impl<'a> Scope<'a> {
             }
             _ => None,
         };
+        let sampled_sleeps = match rule.cause {
+            name::FIXED_DELAY | name::POLL_TICK => {
+                let again = !own_sleeps::sleep_between_questions(attribution)
+                    && multiples(case, endpoint).is_some();
+                Some(if again {
+                    name::POLL_TICK
+                } else {
+                    name::FIXED_DELAY
+                })
+            }
+            _ => None,
+        };
         let engines = match rule.cause {
             name::SLOW_SCAN | name::SLOW_DEPENDENCY => {
-                Engines::of(&attribution.actors, &attribution.paths)
+                let commands = long_commands(inside);
+                Engines::of(&attribution.actors, &attribution.paths, &commands)
             }
             _ => Engines::default(),
         };
@@ -45,6 +61,7 @@ impl<'a> Scope<'a> {
             attribution,
             rule,
             sleeps,
+            sampled_sleeps,
             engines,
         }
     }
@@ -69,7 +86,9 @@ impl<'a> Scope<'a> {
             .map(|station| station.place);
         match slice.state {
             // Of a runtime that was read it is known what is waited for, and that it is this request which sleeps.
-            State::Sleep if slice.basis == Basis::Sampled => self.rule.cause == name::FIXED_DELAY,
+            State::Sleep if slice.basis == Basis::Sampled => {
+                self.sampled_sleeps == Some(self.rule.cause)
+            }
             _ if slice.basis == Basis::Sampled => true,
             State::Sleep => self.sleeps == Some(self.rule.cause),
             State::Queued(place @ (StationPlace::Permits | StationPlace::One)) => {

@@ -22,6 +22,9 @@ pub(crate) const DELAYED_NS: RangeInclusive<u64> = 36_000_000..=190_000_000;
 
 /// So many sessions that wait in front of each other are followed: a lock's queue is rarely longer.
 const SESSIONS_MOST: usize = 8;
+/// A write is recorded when the call returns, and by then the data has arrived on the same host: so much earlier at most, where the
+/// sender is not kept off its CPU between (tens of microseconds were seen).
+const TOLD_AFTER_ARRIVAL_NS: u64 = 200_000;
 /// On one host data arrives within this …
 const AT_ONCE_NS: u64 = 5_000_000;
 /// … for this share of what arrives at least: of two pieces the first.
@@ -158,12 +161,31 @@ impl Classifier<'_, '_> {
         let first = spans.partition_point(|span| span.begin.get() < call.begin);
         let last = spans.partition_point(|span| span.begin.get() < call.end);
         overlay(slices, &spans[first.min(last)..last], |slice| {
-            (slice.state == State::Reply).then_some(Slice {
-                state: State::DelayedAck,
-                holder: Holder::Kernel,
-                activity: State::DelayedAck,
-                ..*slice
-            })
+            (slice.state == State::Reply).then_some(acknowledged(slice))
+        });
+    }
+
+    /// The same for a part of a request in which a thread waits for what another program says: that one is asked on the
+    /// connection on which the thread, or the last one of the target's that the request waits for, wrote last.
+    pub(super) fn lay_acknowledgements_over_piece(
+        &self,
+        piece: &Piece,
+        hops: &[Hop],
+        slices: &mut Vec<Slice>,
+    ) {
+        let mut targets = hops.iter().rev();
+        let Some(waits) = targets.find(|hop| self.inside.is_targets(hop.tid)) else {
+            return;
+        };
+        let until = piece.begin + WRITE_TOLD_LATE_NS;
+        let asked = self.inside.index.last_mark(waits.tid, until.min(piece.end));
+        let spans = asked
+            .filter(|mark| mark.wrote)
+            .and_then(|mark| self.held_back.get(&mark.socket));
+        let spans = spans.map_or(&[][..], Vec::as_slice);
+        overlay(slices, spans, |slice| {
+            let is_within = slice.begin >= piece.begin && slice.end <= piece.end;
+            (is_within && slice.state == State::Reply).then_some(acknowledged(slice))
         });
     }
 
@@ -180,6 +202,16 @@ impl Classifier<'_, '_> {
         let process = self.inside.process_name(tid);
         let known = self.addresses.get(process).cloned();
         known.unwrap_or_else(|| format!("process {process}"))
+    }
+}
+
+/// A wait for a reply that is one for an acknowledgement.
+const fn acknowledged(slice: &Slice) -> Slice {
+    Slice {
+        state: State::DelayedAck,
+        holder: Holder::Kernel,
+        activity: State::DelayedAck,
+        ..*slice
     }
 }
 
@@ -268,10 +300,12 @@ pub(super) fn held_back(inside: &Inside<'_>, calls: &Calls) -> BTreeMap<u32, Vec
             // What arrives now was written last then, and lay in the sender's kernel since. Not every arrival is recorded:
             // a thread that waits for data reads it as soon as it is there.
             let held = sockets.traffic(to).iter().filter_map(|t| {
-                let last = wrote
-                    .partition_point(|&wrote| wrote <= t.at)
-                    .checked_sub(1)?;
-                let wrote = wrote[last];
+                let next = wrote.partition_point(|&wrote| wrote <= t.at);
+                let is_told_next = |&next: &u64| next - t.at <= TOLD_AFTER_ARRIVAL_NS;
+                if wrote.get(next).is_some_and(is_told_next) {
+                    return None;
+                }
+                let wrote = wrote[next.checked_sub(1)?];
                 let way = (wrote, t.at);
                 // The piece before may be read after this one was written.
                 let later = || sockets.between(to, wrote + AT_ONCE_NS, t.at + 1);
