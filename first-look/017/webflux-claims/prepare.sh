@@ -1,0 +1,9 @@
+#!/bin/sh
+# prepare.sh CACHE CASE
+set -e
+mkdir -p "$1"
+[ -f "$1/built" ] && [ -z "$(find "$2/src" "$2/pom.xml" -newer "$1/built")" ] && exit 0
+cd "$2"
+rm -rf "$1/lib"
+mvn -q -B -Dbuild.dir="$1/target" clean compile dependency:copy-dependencies -DincludeScope=runtime -DoutputDirectory="$1/lib"
+touch "$1/built"
