@@ -23,7 +23,14 @@ const PROGRAMS: &[&str] = &[
 ];
 /// What programs are called that answer all clients in one thread, one command after the other: what that one computes without
 /// reading or writing between is one command, whoever asked for it (`aeProcessEvents`, src/ae.c of Redis).
-const LOOPS: &[&str] = &["redis-server", "valkey-server", "keydb-server"];
+/// On Debian the executable of `redis-server` is `redis-check-rdb`.
+const LOOPS: &[&str] = &[
+    "redis-server",
+    "redis-check-rdb",
+    "valkey-server",
+    "valkey-check-rdb",
+    "keydb-server",
+];
 /// Parts of the names of functions and of the modules that they are in, of libraries that answer queries.
 const LIBRARIES: &[&str] = &[
     "sqlite3",

@@ -24,6 +24,8 @@ const SHARE_LEAST: f64 = 0.2;
 /// replaces what was closed, makes far fewer.
 const OPENS_LEAST: f64 = 0.5;
 
+/// Fewer slow requests that make one may have met a pool that grew.
+const SLOW_FEWEST: usize = 6;
 /// A session is set up in so many turns at least: TLS 1.3 and a question are two, and the login of a database or a mail server
 /// has more (RFC 5321, section 4.1.4; PostgreSQL, section 55.2.1 of its manual).
 const TURNS_LEAST: usize = 3;
@@ -100,9 +102,9 @@ fn of_the_target(case: &Case<'_>, endpoint: &EndpointCase, own: &str) -> Verdict
         return found(case, endpoint, &looked, claims, waited.len());
     }
     let calls = looked.inside.calls(case);
-    let opens = |walked: &&Walked| opens(&looked, calls, walked);
-    let opened = looked.join.walked.iter().filter(opens).count();
-    if opened as f64 >= OPENS_LEAST * n as f64 {
+    let opens = |walked: &Walked| opens(&looked, calls, walked);
+    if are_usual(&looked, opens) {
+        let opened = looked.join.walked.iter().filter(|w| opens(w)).count();
         return Verdict::Blind {
             missing: format!(
                 "what the connections cost that the target makes anew: {opened} of {n} followed \
@@ -121,6 +123,16 @@ fn of_the_target(case: &Case<'_>, endpoint: &EndpointCase, own: &str) -> Verdict
     Verdict::Absent(text)
 }
 
+/// Whether most followed requests are of a kind, or most of the slow ones.
+fn are_usual(looked: &Looked<'_>, is: impl Fn(&Walked) -> bool) -> bool {
+    let walked = &looked.join.walked;
+    let most = |part: usize, of: usize| part as f64 >= OPENS_LEAST * of as f64;
+    let are = walked.iter().filter(|walked| is(walked)).count();
+    let slow = || walked.iter().filter(|walked| walked.slow);
+    let slow_are = slow().filter(|walked| is(walked)).count();
+    most(are, walked.len()) || slow_are >= SLOW_FEWEST && most(slow_are, slow().count())
+}
+
 /// The parts of requests in which their thread, or one of the target that it asked, connects.
 fn connecting(looked: &Looked<'_>) -> Vec<Claim> {
     let picked = looked.pick(|_, piece, hops| {
@@ -137,14 +149,15 @@ fn connecting(looked: &Looked<'_>) -> Vec<Claim> {
     picked.iter().map(claim).collect()
 }
 
-/// Whether a request was asked for on a connection that nothing else was seen on.
+/// Whether a request was asked for on a connection that was not seen before; what is said on it after the request, as a farewell,
+/// changes nothing.
 fn opens(looked: &Looked<'_>, calls: &Calls, walked: &Walked) -> bool {
     let sockets = &looked.inside.index.sockets;
     let sample_span = walked.joined.part(Phase::Service);
     let own = calls.own(looked.inside, walked);
     own.calls.iter().any(|call| {
-        let mut traffic = sockets.traffic(call.socket).iter();
-        traffic.all(|t| (sample_span.0..=sample_span.1).contains(&t.at))
+        let first = sockets.traffic(call.socket).first();
+        first.is_some_and(|t| (sample_span.0..=sample_span.1).contains(&t.at))
     })
 }
 
@@ -162,7 +175,6 @@ pub(crate) fn has_sessions_anew(case: &Case<'_>, endpoint: &EndpointCase) -> boo
         let turns = |socket: u32| own.calls.iter().filter(|c| c.socket == socket).count();
         for call in &own.calls {
             let ns = call.end.saturating_sub(call.begin);
-            // What is said on it after the request, as a farewell, changes nothing.
             let first = looked.inside.index.sockets.traffic(call.socket).first();
             let is_anew = first.is_some_and(|t| (begin..=end).contains(&t.at));
             all_ns += ns;

@@ -13,7 +13,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use slowpath_core::nanos::MILLISECOND;
 use slowpath_core::stats::median::median;
-use slowpath_core::trace::Call;
+use slowpath_core::trace::{Call, NO_STACK};
 
 use super::index::{Index, State, Why};
 use super::inside::{Inside, Walked};
@@ -252,15 +252,28 @@ pub(crate) fn behind_the_loop<'c>(looked: &Looked<'c>) -> Vec<Picked<'c>> {
 /// as well (of a child process, in a loop of its own), and is rare.
 const USUAL_LEAST: f64 = 0.2;
 
+/// From this share of the waits of which it is known where the loop stands on, one of which it is not known stands at a usual place.
+const NEARLY_ALL: f64 = 0.9;
+
 /// Where loops wait for events when they have nothing to do.
-pub(crate) struct IdleWaits(BTreeMap<u32, BTreeSet<u32>>);
+pub(crate) struct IdleWaits(BTreeMap<u32, Usual>);
+
+/// Where a loop usually waits.
+#[derive(Default)]
+struct Usual {
+    stacks: BTreeSet<u32>,
+    /// Whether it hardly ever waits elsewhere.
+    always: bool,
+}
 
 impl IdleWaits {
     /// Finds where each loop usually stands.
     pub(crate) fn of(inside: &Inside<'_>) -> Self {
         let stacks_of = |&tid: &u32| {
             let mut counts: BTreeMap<u32, u32> = BTreeMap::new();
+            let mut known = 0;
             for off in inside.index.offs(tid, 0, u64::MAX) {
+                known += u32::from(off.stack != NO_STACK);
                 if inside.stacks.facts(off.stack).events {
                     *counts.entry(off.stack).or_default() += 1;
                 }
@@ -268,7 +281,10 @@ impl IdleWaits {
             let all: u32 = counts.values().sum();
             let is_usual = |n: u32| f64::from(n) >= USUAL_LEAST * f64::from(all);
             counts.retain(|_, n| is_usual(*n));
-            (tid, counts.into_keys().collect())
+            let usual: u32 = counts.values().sum();
+            let always = usual > 0 && f64::from(usual) >= NEARLY_ALL * f64::from(known);
+            let stacks = counts.into_keys().collect();
+            (tid, Usual { stacks, always })
         };
         Self(inside.loops.0.keys().map(stacks_of).collect())
     }
@@ -276,8 +292,12 @@ impl IdleWaits {
     /// Whether a loop has nothing to do at an instant: whatever comes next, it keeps no request waiting.
     pub(crate) fn has(&self, inside: &Inside<'_>, tid: u32, at: u64) -> bool {
         let offs = inside.index.offs(tid, at, at.saturating_add(1));
-        let own = self.0.get(&tid);
-        own.is_some_and(|own| offs.first().is_some_and(|off| own.contains(&off.stack)))
+        let Some((own, off)) = self.0.get(&tid).zip(offs.first()) else {
+            return false;
+        };
+        let call = inside.stacks.call_in(off);
+        let is_unseen = off.stack == NO_STACK && matches!(call, None | Some(Call::Poll));
+        own.stacks.contains(&off.stack) || own.always && is_unseen
     }
 }
 

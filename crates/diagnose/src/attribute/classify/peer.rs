@@ -40,11 +40,9 @@ impl Classifier<'_, '_> {
             inside.index.sockets.between(other, begin, end)
         });
         let asked = traffic.iter().find(|t| t.kind == TrafficKind::Read);
-        let holder = asked.and_then(|asked| self.open_transaction(asked.tid, (begin, end)));
-        let mut seen = holder.map_or_else(
-            || Seen::of(State::Reply, self.replier(socket), 0, NO_STACK),
-            Self::held_open,
-        );
+        let held = asked.and_then(|asked| self.held_by_session(asked.tid, (begin, end)));
+        let mut seen =
+            held.unwrap_or_else(|| Seen::of(State::Reply, self.replier(socket), 0, NO_STACK));
         let activity = asked.and_then(|asked| does_mostly(inside, asked.tid, (begin, end)));
         if let Some(activity) = activity.filter(|_| seen.state == State::Reply) {
             seen.activity = activity;
@@ -62,6 +60,31 @@ impl Classifier<'_, '_> {
         } else {
             Holder::Peer
         }
+    }
+
+    /// What a thread of another program waits for, if another session there has it: a lock, for most of a time.
+    fn held_by_session(&self, tid: u32, span: (u64, u64)) -> Option<Seen> {
+        let open = self.open_transaction(tid, span).map(Self::held_open);
+        open.or_else(|| self.busy_session(tid, span))
+    }
+
+    /// A session that computes for a client of its own while it keeps a thread waiting. One that has no client is a helper of that
+    /// thread; one that sleeps, or waits for a disk, may do so for both (a commit that others join).
+    fn busy_session(&self, tid: u32, span: (u64, u64)) -> Option<Seen> {
+        let inside = self.inside;
+        let (session, waited) = self.session_before(tid, span)?;
+        if 2 * (waited.1 - waited.0) <= span.1 - span.0 {
+            return None;
+        }
+        let last = inside.index.last_mark(session, waited.1);
+        last.filter(|mark| inside.serves(mark.socket))?;
+        let activity = does_mostly(inside, session, waited);
+        activity
+            .filter(|does| *does == State::OnCpu)
+            .map(|activity| Seen {
+                activity,
+                ..Seen::of(State::Lock, Holder::AnotherRequest, session, NO_STACK)
+            })
     }
 
     /// The session that keeps a thread of another program waiting: that one waits for most of a time until another thread of its
@@ -140,8 +163,8 @@ impl Classifier<'_, '_> {
                 holder: Holder::AnotherRequest,
                 ..self.doing(piece, hops, at, leaf)
             },
-            None => match self.open_transaction(asked, (piece.begin, piece.end)) {
-                Some(holder) => Self::held_open(holder),
+            None => match self.held_by_session(asked, (piece.begin, piece.end)) {
+                Some(seen) => seen,
                 None => Seen {
                     state: State::Reply,
                     holder: Holder::Peer,
