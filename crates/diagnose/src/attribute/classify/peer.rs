@@ -68,7 +68,7 @@ impl Classifier<'_, '_> {
         open.or_else(|| self.busy_session(tid, span))
     }
 
-    /// A session that computes for a client of its own while it keeps a thread waiting. One that has no client is a helper of that
+    /// A session that computes for a question of its own client while it keeps a thread waiting. One that has no client is a helper of that
     /// thread; one that sleeps, or waits for a disk, may do so for both (a commit that others join).
     fn busy_session(&self, tid: u32, span: (u64, u64)) -> Option<Seen> {
         let inside = self.inside;
@@ -77,7 +77,7 @@ impl Classifier<'_, '_> {
             return None;
         }
         let last = inside.index.last_mark(session, waited.1);
-        last.filter(|mark| inside.serves(mark.socket))?;
+        last.filter(|mark| !mark.wrote && inside.serves(mark.socket))?;
         let activity = does_mostly(inside, session, waited);
         activity
             .filter(|does| *does == State::OnCpu)
