@@ -343,10 +343,13 @@ fn a_large_request_waits_for_the_servers_grants() {
     });
     let large = Template::literal(&"x".repeat(4 * BYTES), Escape::None);
     let run = crate::run(posting(&shared(), large), server.address);
+    let unheard: Vec<_> = run.samples.iter().filter(|s| s.status != 413).collect();
     assert!(
-        run.samples.iter().all(|s| s.status == 413),
-        "{:?}",
-        run.samples[0]
+        unheard.is_empty(),
+        "{} of {}: {:?}",
+        unheard.len(),
+        run.samples.len(),
+        unheard[0]
     );
 }
 

@@ -105,6 +105,9 @@ async fn serve<F: Fn(Asked, Answering) -> Work + 'static>(
 ) {
     stream.set_nodelay(true).unwrap();
     let mut builder = Builder::new();
+    // What still arrives for a stream that was answered early counts as an error of the client; from
+    // 1,024 of them on, which a fast run reaches, h2 takes it for an attack and ends the connection.
+    builder.max_local_error_reset_streams(None);
     if let Some(most) = manner.most_streams {
         builder.max_concurrent_streams(most);
     }
