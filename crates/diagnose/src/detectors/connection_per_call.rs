@@ -13,6 +13,7 @@ use crate::diagnosis::{Culprit, Grade, Phase, Place, Source};
 use crate::handshakes::{are_kept, cost};
 use crate::predict::{without_claims, without_waits};
 use crate::trace::calls::Calls;
+use crate::trace::index::{Sockets, TrafficKind};
 use crate::trace::inside::Walked;
 use crate::trace::looked::Looked;
 use crate::trace::pieces::{Behalf, LeafKind};
@@ -29,6 +30,9 @@ const SLOW_FEWEST: usize = 6;
 /// A session is set up in so many turns at least: TLS 1.3 and a question are two, and the login of a database or a mail server
 /// has more (RFC 5321, section 4.1.4; PostgreSQL, section 55.2.1 of its manual).
 const TURNS_LEAST: usize = 3;
+/// So much may still be written on a connection after the request that it was made for: a farewell (`QUIT`, a Terminate message)
+/// and the close_notify of TLS.
+const FAREWELL_MOST: usize = 2;
 
 /// See the module.
 pub(super) static DETECTOR: Detector = Detector {
@@ -102,9 +106,11 @@ fn of_the_target(case: &Case<'_>, endpoint: &EndpointCase, own: &str) -> Verdict
         return found(case, endpoint, &looked, claims, waited.len());
     }
     let calls = looked.inside.calls(case);
-    let opens = |walked: &Walked| opens(&looked, calls, walked);
-    if are_usual(&looked, opens) {
-        let opened = looked.join.walked.iter().filter(|w| opens(w)).count();
+    let walked = &looked.join.walked;
+    let opening = |w: &&Walked| opens(&looked, calls, w);
+    let opening: Vec<&Walked> = walked.iter().filter(opening).collect();
+    if are_usual(walked, &opening) {
+        let opened = opening.len();
         return Verdict::Blind {
             missing: format!(
                 "what the connections cost that the target makes anew: {opened} of {n} followed \
@@ -124,13 +130,11 @@ fn of_the_target(case: &Case<'_>, endpoint: &EndpointCase, own: &str) -> Verdict
 }
 
 /// Whether most followed requests are of a kind, or most of the slow ones.
-fn are_usual(looked: &Looked<'_>, is: impl Fn(&Walked) -> bool) -> bool {
-    let walked = &looked.join.walked;
+fn are_usual(walked: &[Walked], of_kind: &[&Walked]) -> bool {
     let most = |part: usize, of: usize| part as f64 >= OPENS_LEAST * of as f64;
-    let are = walked.iter().filter(|walked| is(walked)).count();
-    let slow = || walked.iter().filter(|walked| walked.slow);
-    let slow_are = slow().filter(|walked| is(walked)).count();
-    most(are, walked.len()) || slow_are >= SLOW_FEWEST && most(slow_are, slow().count())
+    let slow = walked.iter().filter(|w| w.slow).count();
+    let slow_of_kind = of_kind.iter().filter(|w| w.slow).count();
+    most(of_kind.len(), walked.len()) || slow_of_kind >= SLOW_FEWEST && most(slow_of_kind, slow)
 }
 
 /// The parts of requests in which their thread, or one of the target that it asked, connects.
@@ -149,16 +153,23 @@ fn connecting(looked: &Looked<'_>) -> Vec<Claim> {
     picked.iter().map(claim).collect()
 }
 
-/// Whether a request was asked for on a connection that was not seen before; what is said on it after the request, as a farewell,
-/// changes nothing.
+/// Whether a connection is made for one request, which is served in a time: the first that is said on it is said then, and no
+/// further request is asked for on it. A pool that grows keeps what it has made.
+fn is_opened_for(sockets: &Sockets, socket: u32, (begin, end): (u64, u64)) -> bool {
+    let traffic = sockets.traffic(socket);
+    let first = traffic.first();
+    let after = traffic.iter().filter(|t| t.at > end);
+    let written = after.filter(|t| t.kind == TrafficKind::Wrote).count();
+    first.is_some_and(|t| (begin..=end).contains(&t.at)) && written <= FAREWELL_MOST
+}
+
+/// Whether a request was asked for on a connection of its own.
 fn opens(looked: &Looked<'_>, calls: &Calls, walked: &Walked) -> bool {
-    let sockets = &looked.inside.index.sockets;
-    let sample_span = walked.joined.part(Phase::Service);
+    let service = walked.joined.part(Phase::Service);
     let own = calls.own(looked.inside, walked);
-    own.calls.iter().any(|call| {
-        let first = sockets.traffic(call.socket).first();
-        first.is_some_and(|t| (sample_span.0..=sample_span.1).contains(&t.at))
-    })
+    own.calls
+        .iter()
+        .any(|call| is_opened_for(&looked.inside.index.sockets, call.socket, service))
 }
 
 /// Whether slow requests wait for replies mostly on connections that each of them has opened, on which it asks several times:
@@ -168,15 +179,18 @@ pub(crate) fn has_sessions_anew(case: &Case<'_>, endpoint: &EndpointCase) -> boo
         return false;
     };
     let calls = looked.inside.calls(case);
+    let slow: Vec<&Walked> = looked.join.walked.iter().filter(|w| w.slow).collect();
+    if slow.len() < SLOW_FEWEST {
+        return false;
+    }
     let (mut all_ns, mut anew_ns) = (0, 0);
-    for walked in looked.join.walked.iter().filter(|walked| walked.slow) {
-        let (begin, end) = walked.joined.part(Phase::Service);
+    for walked in slow {
+        let service = walked.joined.part(Phase::Service);
         let own = calls.known(looked.inside, walked);
         let turns = |socket: u32| own.calls.iter().filter(|c| c.socket == socket).count();
         for call in &own.calls {
             let ns = call.end.saturating_sub(call.begin);
-            let first = looked.inside.index.sockets.traffic(call.socket).first();
-            let is_anew = first.is_some_and(|t| (begin..=end).contains(&t.at));
+            let is_anew = is_opened_for(&looked.inside.index.sockets, call.socket, service);
             all_ns += ns;
             anew_ns += if is_anew && turns(call.socket) >= TURNS_LEAST {
                 ns

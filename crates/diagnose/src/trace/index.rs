@@ -10,8 +10,7 @@ use slowpath_core::trace::{Call, Context, Depth, IDLE, Trace};
 
 use cpus::Cpus;
 pub use cpus::Runner;
-use sockets::Sockets;
-pub use sockets::{Traffic, TrafficKind};
+pub use sockets::{Sockets, Traffic, TrafficKind};
 use tids::Tids;
 
 /// Stands for an instant that is not known in [`Off::wake`].
