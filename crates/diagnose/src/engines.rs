@@ -22,7 +22,7 @@ const PROGRAMS: &[&str] = &[
     "firebird",
 ];
 /// What programs are called that answer all clients in one thread, one command after the other: what that one computes without
-/// reading or writing between is one command, whoever asked for it (`aeProcessEvents`, src/ae.c of Redis).
+/// reading or writing between is one command, for one of them (`aeProcessEvents`, src/ae.c of Redis).
 /// On Debian the executable of `redis-server` is `redis-check-rdb`.
 const LOOPS: &[&str] = &[
     "redis-server",

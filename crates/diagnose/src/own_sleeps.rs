@@ -57,20 +57,42 @@ pub(crate) fn polls(case: &Case<'_>, endpoint: &EndpointCase) -> bool {
 
 /// Whether most requests for which some thread sleeps ask another server before and after: they may try again what has failed.
 pub(crate) fn sleep_between_questions(attribution: &EndpointAttribution) -> bool {
-    let is_asleep = |slice: &Slice| {
-        slice.state == State::Sleep
-            && slice.phase == Phase::Service
-            && matches!(slice.holder, Holder::ThisRequest | Holder::Background)
-    };
     let (mut between, mut sleeping) = (0, 0);
     for path in &attribution.paths {
-        match Sleeps::of(path, is_asleep) {
+        match Sleeps::of(path, is_slept_for) {
             Sleeps::Times(0) => {}
             Sleeps::Times(_) => sleeping += 1,
             Sleeps::BetweenQuestions => between += 1,
         }
     }
     between > sleeping
+}
+
+/// Whether those that sleep for slow requests are mostly threads that have none of their own.
+pub(crate) fn are_of_others(attribution: &EndpointAttribution) -> bool {
+    let by_others = |slice: &Slice| is_slept_for(slice) && slice.holder == Holder::Background;
+    2 * slow_ns(&attribution.paths, by_others) > slow_ns(&attribution.paths, is_slept_for)
+}
+
+/// Whether slow requests wait longer until a thread has slept for other requests than some thread sleeps for them.
+pub(crate) fn wait_for_sleeps_of_others(attribution: &EndpointAttribution) -> bool {
+    slow_ns(&attribution.paths, is_queued_behind_sleep) > slow_ns(&attribution.paths, is_slept_for)
+}
+
+/// How long slow requests are in slices of a kind.
+fn slow_ns(paths: &[Path], is: fn(&Slice) -> bool) -> u64 {
+    let slow = paths.iter().filter(|path| path.slow);
+    let slices = slow.flat_map(|path| path.slices.iter().filter(|slice| is(slice)));
+    slices
+        .map(|slice| slice.end.saturating_sub(slice.begin))
+        .sum()
+}
+
+/// Whether a request waits for a thread that sleeps for another one.
+fn is_queued_behind_sleep(slice: &Slice) -> bool {
+    matches!(slice.state, State::Queued(_))
+        && slice.holder == Holder::AnotherRequest
+        && slice.activity == State::Sleep
 }
 
 /// How often slow requests slept that were not followed, as their time says: those that sleep longest are followed least.
@@ -150,6 +172,13 @@ fn is_served_by_itself(
 pub(crate) fn is_asleep(slice: &Slice) -> bool {
     let is_own = slice.state == State::Sleep && slice.holder == Holder::ThisRequest;
     is_own && slice.phase == Phase::Service
+}
+
+/// Whether some thread sleeps while a request is served, and not for another one.
+fn is_slept_for(slice: &Slice) -> bool {
+    slice.state == State::Sleep
+        && slice.phase == Phase::Service
+        && matches!(slice.holder, Holder::ThisRequest | Holder::Background)
 }
 
 /// What requests that sleep wait for.
@@ -271,6 +300,23 @@ mod tests {
             slice.holder = Holder::Background;
         }
         assert_eq!(Sleeps::of(&others, is_asleep), Sleeps::Times(0));
+    }
+
+    #[test]
+    fn a_queue_before_a_thread_that_sleeps_is_no_sleep_of_the_request() {
+        use State::{OnCpu, Sleep};
+        let own = path(&[Sleep, OnCpu]);
+        let mut queued = path(&[Sleep, Sleep, Sleep, OnCpu]);
+        for slice in &mut queued.slices[..2] {
+            slice.state = State::Queued(slowpath_attribution::Place::Workers);
+            slice.holder = Holder::AnotherRequest;
+        }
+        let times = |paths: &[Path]| {
+            let others = slow_ns(paths, is_queued_behind_sleep);
+            (others / 1_000_000, slow_ns(paths, is_slept_for) / 1_000_000)
+        };
+        assert_eq!(times(&[own.clone(), own.clone()]), (0, 2));
+        assert_eq!(times(&[own, queued]), (2, 2));
     }
 
     #[test]

@@ -21,7 +21,7 @@ pub(crate) const WAIT_LEAST_NS: f64 = MILLISECOND as f64;
 /// The first requests that are looked at: enough for any pace.
 const WAYS_MOST: usize = 30_000;
 /// Fewer that wait, and fewer that do not, show no rule.
-const WAITERS_FEWEST: usize = 50;
+const WAITERS_FEWEST: usize = 20;
 const PASSERS_FEWEST: usize = 20;
 /// The period is looked for this near to the usual distance of answers, and then nearer.
 const NEAR: [f64; 2] = [0.15, 0.01];

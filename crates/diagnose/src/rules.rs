@@ -255,6 +255,10 @@ pub(crate) fn or(case: &Case<'_>, endpoint: &EndpointCase, cause: &str) -> Vec<S
         return vec![name::CONNECTION_PER_CALL.to_owned()];
     }
     let attribution = endpoint.attribution(case);
+    // What one thread sleeps for the requests of others may be that it collects them.
+    if cause == name::FIXED_DELAY && own_sleeps::are_of_others(attribution) {
+        return vec![name::BATCH_WINDOW.to_owned()];
+    }
     // A server that has as many connections as it takes rests, and leaves the others in its queue.
     if cause == name::ACCEPT_QUEUE_OVERFLOW && rests(attribution) {
         return vec![name::CONNECTION_LIMIT.to_owned()];
@@ -336,6 +340,11 @@ fn or_words(cause: &str, other: &str) -> String {
             "; or it is {other}: each of these requests makes a connection of its own and asks several times on it, as for a login; \
              keep it"
         ),
+        name::BATCH_WINDOW => {
+            format!(
+                "; or it is {other}: the thread that sleeps may collect what requests hand to it"
+            )
+        }
         name::CACHE_STAMPEDE => format!(
             "; or it is {other}: those that wait are answered with what the one before them has fetched"
         ),

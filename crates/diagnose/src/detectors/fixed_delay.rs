@@ -8,6 +8,7 @@ use slowpath_attribution::StateSet;
 use slowpath_core::trace::Depth;
 
 use crate::case::{Case, EndpointCase};
+use crate::cell::share_in;
 use crate::computing::{Computing, computing};
 use crate::constant::{Delay, constant};
 use crate::detectors::{Detector, Examine, poll_tick};
@@ -25,6 +26,9 @@ const CPU_SHARE: f64 = 0.5;
 /// computing if the target uses fewer CPUs more than this for each more of them: a request that
 /// computes uses a whole one.
 const SLOPE_IDLE: f64 = 0.5;
+/// From this share of the delay on that followed requests are seen to sleep, by whichever thread, the delay is that sleep: what is
+/// left is the work before and after.
+const SLEEPS_LEAST: f64 = 0.6;
 /// What settles it when nothing that was observed does.
 const TRACE: &str = "strace -f -tt -p PID shows which call takes that long";
 
@@ -55,6 +59,9 @@ fn examine(case: &Case<'_>, endpoint: &EndpointCase) -> Verdict {
     if let Some(proof) = slept(case, endpoint, &delay.claims()) {
         return found(case, endpoint, &delay, Grade::Supported, vec![proof]);
     }
+    if let Some(proof) = seen_to_sleep(case, endpoint, &delay) {
+        return found(case, endpoint, &delay, Grade::Supported, vec![proof]);
+    }
     // Threads that sleep just then may do so for somebody else.
     if let Word::Other(text) = word(case, endpoint, &delay.claims()) {
         return Verdict::Absent(format!("{} recurs, but {text}", human(delay.constant_ns as f64)));
@@ -71,6 +78,20 @@ fn examine(case: &Case<'_>, endpoint: &EndpointCase) -> Verdict {
     } else {
         busy(case, endpoint, &delay, computing, &sleepers)
     }
+}
+
+/// The trace's word that requests wait for a timer, whichever thread keeps it. A thread that asks a server before and after may
+/// try again what failed.
+fn seen_to_sleep(case: &Case<'_>, endpoint: &EndpointCase, delay: &Delay) -> Option<Evidence> {
+    let share = share_in(case, endpoint, StateSet::SLEEP, &delay.claims())?;
+    let tries_again = own_sleeps::sleep_between_questions(endpoint.attribution(case));
+    (share >= SLEEPS_LEAST && !tries_again).then(|| {
+        let text = format!(
+            "in {} of that time followed requests wait until a timer fires",
+            percent(share)
+        );
+        evidence(Source::Trace, "trace", text)
+    })
 }
 
 /// The requests cannot have computed: weighs what the target's threads and sockets say.

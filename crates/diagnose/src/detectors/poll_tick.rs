@@ -77,14 +77,16 @@ pub(super) struct Looks {
 }
 
 /// Whether requests sleep again and again until they may go on, as their lengths say. What sleeps between two questions may
-/// try again what has failed.
+/// try again what has failed; and a queue before a thread that sleeps for each request has such lengths too.
 pub(super) fn looks_again(case: &Case<'_>, endpoint: &EndpointCase) -> Option<Looks> {
     let multiples = multiples(case, endpoint)?;
     let Word::Sleeps(text, stack) = word(case, endpoint, &multiples.waits) else {
         return None;
     };
     let attribution = endpoint.attribution(case);
-    (!own_sleeps::sleep_between_questions(attribution)).then_some(Looks {
+    let is_own = !own_sleeps::sleep_between_questions(attribution)
+        && !own_sleeps::wait_for_sleeps_of_others(attribution);
+    is_own.then_some(Looks {
         multiples,
         text,
         stack,
@@ -109,8 +111,8 @@ fn found_again(case: &Case<'_>, endpoint: &EndpointCase, looks: Looks) -> Verdic
         amount: Amount::Claims(multiples.waits),
         grade: Grade::Supported,
         summary: format!(
-            "requests look every {step} whether they may go on, and sleep meanwhile; wait until it is reported that one \
-             may (a condition, a channel, an eventfd), or look more often"
+            "requests look every {step} whether they may go on, and sleep until they look again; let them wait for a \
+             notification (a condition, a channel, an eventfd), or look more often"
         ),
         evidence: vec![
             evidence(Source::Client, "first_byte_ns", lengths),

@@ -40,7 +40,8 @@ impl<'a> Scope<'a> {
         };
         let sampled_sleeps = match rule.cause {
             name::FIXED_DELAY | name::POLL_TICK => {
-                let again = !own_sleeps::sleep_between_questions(attribution)
+                let again = has_sampled_sleeps(attribution)
+                    && !own_sleeps::sleep_between_questions(attribution)
                     && multiples(case, endpoint).is_some();
                 Some(if again {
                     name::POLL_TICK
@@ -128,4 +129,11 @@ impl<'a> Scope<'a> {
                 .is_some_and(|state| !matches!(state, State::Unknown(_)))
         })
     }
+}
+
+/// Whether requests are seen to sleep where a runtime's own threads were read.
+fn has_sampled_sleeps(attribution: &EndpointAttribution) -> bool {
+    let is_one = |slice: &Slice| slice.state == State::Sleep && slice.basis == Basis::Sampled;
+    let mut paths = attribution.paths.iter();
+    paths.any(|path| path.slices.iter().any(is_one))
 }
