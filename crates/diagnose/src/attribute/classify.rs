@@ -142,7 +142,9 @@ impl<'c, 'r> Classifier<'c, 'r> {
         let mut slices: Vec<Slice> = Vec::with_capacity(walked.pieces.len());
         for piece in &walked.pieces {
             let hops = self.inside.chains.hops(piece.chain);
-            let begun = self.handed_to(walked, piece, &hops);
+            let begun = self
+                .executors
+                .handed_to((self.inside, self.calls), walked, piece, &hops);
             let cut = begun.map_or(piece.begin, |(_, at)| at.clamp(piece.begin, piece.end));
             if let Some((hop, _)) = begun.filter(|_| cut > piece.begin) {
                 let leaf = self.at_rest(walked, piece, &hops[hop..]);
@@ -158,7 +160,7 @@ impl<'c, 'r> Classifier<'c, 'r> {
                 continue;
             }
             let mut seen = self.seen(walked, piece, &hops);
-            let mut at = cut;
+            let (mut at, before) = (cut, slices.len());
             // A loop is woken up by replies to all of its requests, unless its thread waits for one of them, or for a child.
             let by_any = is_shared && seen.state == State::Reply && piece.segment == Phase::Service;
             let leaf = &piece.leaf;
@@ -181,7 +183,9 @@ impl<'c, 'r> Classifier<'c, 'r> {
             }
             self.push(&mut slices, piece, (at, piece.end), &seen);
             if seen.state == State::Reply {
-                self.lay_acknowledgements_over_piece(piece, &hops, &mut slices);
+                let mut of_piece = slices.split_off(before);
+                self.lay_acknowledgements_over_piece(piece, &hops, &mut of_piece);
+                slices.append(&mut of_piece);
             }
         }
         self.lay_counters_over(&mut slices);
@@ -275,37 +279,6 @@ impl<'c, 'r> Classifier<'c, 'r> {
         });
         self.known.insert(who.clone(), next);
         next
-    }
-
-    /// Where in the chain a thread stands that the request was handed to, and when it began with it.
-    fn handed_to(&self, walked: &Walked, piece: &Piece, hops: &[Hop]) -> Option<(usize, u64)> {
-        if piece.segment != Phase::Service {
-            return None;
-        }
-        let until = walked.joined.part(Phase::Service).1;
-        let pool = |hop: &Hop| {
-            let inside = self.inside;
-            (
-                inside.process_name(hop.tid),
-                without_digits(&inside.thread_name(hop.tid)),
-            )
-        };
-        hops.iter().enumerate().skip(1).find_map(|(place, hop)| {
-            // A thread that waits for another one of its pool has the request, and waits for what that one holds; a loop hands it on.
-            let before = &hops[place - 1];
-            if !self.inside.loops.has(before.tid) && pool(before) == pool(hop) {
-                return None;
-            }
-            let hands = matches!(
-                hop.how,
-                How::Serves | How::Asked | How::Condition | How::Woke | How::Sent
-            );
-            let begin = self.executors.job_begin(hop.tid, until).filter(|_| hands)?;
-            if self.executors.is_idle(self.inside, hop.tid, piece.begin) {
-                return None;
-            }
-            Some((place, begin))
-        })
     }
 
     /// What a piece was spent on.

@@ -10,8 +10,11 @@ use std::collections::{BTreeMap, BTreeSet};
 use slowpath_core::trace::{Call, NO_STACK};
 
 use super::classify::without_digits;
+use crate::diagnosis::Phase;
+use crate::trace::calls::{Asked, Calls};
 use crate::trace::index::{Off, Why};
-use crate::trace::inside::Inside;
+use crate::trace::inside::{Inside, Walked};
+use crate::trace::pieces::{Hop, How, Piece};
 
 /// A thread that has ended a job looks for the next one at once, and is blocked within this time if there is none.
 const IDLE_AFTER_NS: u64 = 500_000;
@@ -86,9 +89,50 @@ impl Executors {
         threads
     }
 
+    /// Where in the chain of a piece a thread stands that the request was handed to, and when it began with it.
+    pub(super) fn handed_to(
+        &self,
+        (inside, calls): (&Inside<'_>, &Calls),
+        walked: &Walked,
+        piece: &Piece,
+        hops: &[Hop],
+    ) -> Option<(usize, u64)> {
+        if piece.segment != Phase::Service {
+            return None;
+        }
+        let (came, until) = walked.joined.part(Phase::Service);
+        let pool = |hop: &Hop| {
+            let name = without_digits(&inside.thread_name(hop.tid));
+            (inside.process_name(hop.tid), name)
+        };
+        let own_call = |hop: &Hop| {
+            let is_reader = hop.tid == walked.joined.reader;
+            let asked = calls.in_call(hop.tid, came).filter(|_| !is_reader)?;
+            is_blocked_in(inside, asked, came).then_some(asked.end)
+        };
+        hops.iter().enumerate().find_map(|(place, hop)| {
+            let Some(before) = place.checked_sub(1).map(|before| &hops[before]) else {
+                return own_call(hop).map(|at| (place, at));
+            };
+            // A thread that waits for another one of its pool has the request, and waits for what that one holds; a loop hands it on.
+            if !inside.loops.has(before.tid) && pool(before) == pool(hop) {
+                return None;
+            }
+            let hands = matches!(
+                hop.how,
+                How::Serves | How::Asked | How::Condition | How::Woke | How::Sent
+            );
+            let begin = self.job_begin(hop.tid, until).filter(|_| hands)?;
+            if self.is_idle(inside, hop.tid, piece.begin) {
+                return None;
+            }
+            Some((place, own_call(hop).map_or(begin, |at| at.max(begin))))
+        })
+    }
+
     /// When a thread began with the job that it ended last before `until`; `None` if it is no such
     /// thread, or ended none.
-    pub(super) fn job_begin(&self, tid: u32, until: u64) -> Option<u64> {
+    fn job_begin(&self, tid: u32, until: u64) -> Option<u64> {
         let ends = self.ends.get(&tid)?;
         let last = ends.partition_point(|&at| at <= until).checked_sub(1)?;
         let end = ends[last];
@@ -122,7 +166,7 @@ impl Executors {
 
     /// Whether a thread has no job at an instant: it is blocked since just after it ended one, or where it then waits. A thread may
     /// do a part of a job (it reads a reply that is not whole) without ending any.
-    pub(super) fn is_idle(&self, inside: &Inside<'_>, tid: u32, at: u64) -> bool {
+    fn is_idle(&self, inside: &Inside<'_>, tid: u32, at: u64) -> bool {
         let offs = inside.index.offs(tid, at, at.saturating_add(1));
         let Some(off) = offs.first().filter(|off| off.why == Why::Sleeping) else {
             return false;
@@ -130,6 +174,19 @@ impl Executors {
         let ends = self.ends.get(&tid).map_or(&[][..], Vec::as_slice);
         is_after_job(off, ends) || self.rests.get(&tid) == Some(&off.stack)
     }
+}
+
+/// Whether the thread that asked waits for the reply at an instant, and does nothing else: what it asked before a request came was
+/// not asked for that one.
+fn is_blocked_in(inside: &Inside<'_>, asked: &Asked, at: u64) -> bool {
+    let waits = |off: &Off| matches!(inside.stacks.call_in(off), Some(Call::Read | Call::Poll));
+    let is_within = |off: &Off| off.begin >= asked.begin && off.end <= asked.end;
+    let offs = inside.index.offs(asked.tid, at, at.saturating_add(1));
+    let waits_for_many = inside.loops.has(asked.tid) || inside.trace().parks(asked.tid);
+    !waits_for_many
+        && offs
+            .first()
+            .is_some_and(|off| off.begin < at && waits(off) && is_within(off))
 }
 
 /// Whether a thread is blocked since just after it ended a job.

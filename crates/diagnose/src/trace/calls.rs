@@ -42,6 +42,9 @@ use super::pieces::{Hop, How};
 use crate::case::Case;
 use crate::diagnosis::Phase;
 
+/// So many calls that a thread has under way at a time are looked at.
+const AT_ONCE_MOST: usize = 16;
+
 /// Something that was asked of another, and the reply.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Asked {
@@ -142,6 +145,14 @@ impl Calls {
     /// Every call, in order of their ends.
     pub(crate) fn all(&self) -> &[Asked] {
         &self.all
+    }
+
+    /// What a thread had asked at an instant, of which it had not read the whole reply; the one that ends first.
+    pub(crate) fn in_call(&self, tid: u32, at: u64) -> Option<&Asked> {
+        let own = self.by_thread.get(&tid)?;
+        let first = own.partition_point(|&place| self.all[place].end <= at);
+        let later = own[first..].iter().map(|&place| &self.all[place]);
+        later.take(AT_ONCE_MOST).find(|call| call.begin < at)
     }
 
     /// Whether the target was not seen to ask anybody, but for names.
