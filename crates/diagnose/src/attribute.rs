@@ -386,8 +386,9 @@ fn lay_unanswered_over(
         overlay(&mut path.slices, &[*span], |slice| {
             // A runtime that was read says who is asked, and not that there is no answer.
             let is_asked = || {
-                let of = |actor: u32| actors.get(actor as usize).map(|actor| &actor.peer);
-                slice.state == State::Reply && of(slice.actor) == of(actor)
+                let peer = |actor: u32| actors.get(actor as usize).map_or("", |own| &own.peer);
+                let asked = peer(actor);
+                slice.state == State::Reply && !asked.is_empty() && peer(slice.actor) == asked
             };
             let is_open = matches!(slice.state, State::Sleep | State::Unknown(_));
             (is_open || is_asked()).then_some(Slice {

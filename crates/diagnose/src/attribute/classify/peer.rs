@@ -23,8 +23,9 @@ pub(crate) const DELAYED_NS: RangeInclusive<u64> = 36_000_000..=190_000_000;
 /// So many sessions that wait in front of each other are followed: a lock's queue is rarely longer.
 const SESSIONS_MOST: usize = 8;
 /// A write is recorded when the call returns, and by then the data has arrived on the same host: so much earlier at most, where the
-/// sender is not kept off its CPU between (tens of microseconds were seen).
-const TOLD_AFTER_ARRIVAL_NS: u64 = 200_000;
+/// sender is not kept off its CPU between. Of 146,154 writes of 52 recorded runs half were recorded 6 us after their arrival, 99.9 %
+/// within 53 us, and 0.03 % later than this.
+const RECORDED_AFTER_ARRIVAL_NS: u64 = 200_000;
 /// On one host data arrives within this …
 const AT_ONCE_NS: u64 = 5_000_000;
 /// … for this share of what arrives at least: of two pieces the first.
@@ -188,7 +189,7 @@ impl Classifier<'_, '_> {
         });
     }
 
-    /// The same for a part of a request in which a thread waits for what another program says: that one is asked on the
+    /// The same for the slices of a part of a request in which a thread waits for what another program says: that one is asked on the
     /// connection on which the thread, or the last one of the target's that the request waits for, wrote last.
     pub(super) fn lay_acknowledgements_over_piece(
         &self,
@@ -207,8 +208,7 @@ impl Classifier<'_, '_> {
             .and_then(|mark| self.held_back.get(&mark.socket));
         let spans = spans.map_or(&[][..], Vec::as_slice);
         overlay(slices, spans, |slice| {
-            let is_within = slice.begin >= piece.begin && slice.end <= piece.end;
-            (is_within && slice.state == State::Reply).then_some(acknowledged(slice))
+            (slice.state == State::Reply).then_some(acknowledged(slice))
         });
     }
 
@@ -324,8 +324,8 @@ pub(super) fn held_back(inside: &Inside<'_>, calls: &Calls) -> BTreeMap<u32, Vec
             // a thread that waits for data reads it as soon as it is there.
             let held = sockets.traffic(to).iter().filter_map(|t| {
                 let next = wrote.partition_point(|&wrote| wrote <= t.at);
-                let is_told_next = |&next: &u64| next - t.at <= TOLD_AFTER_ARRIVAL_NS;
-                if wrote.get(next).is_some_and(is_told_next) {
+                let is_of_next = |&next: &u64| next - t.at <= RECORDED_AFTER_ARRIVAL_NS;
+                if wrote.get(next).is_some_and(is_of_next) {
                     return None;
                 }
                 let wrote = wrote[next.checked_sub(1)?];
