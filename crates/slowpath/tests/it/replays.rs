@@ -16,7 +16,7 @@ use crate::support::{is_root, root, stderr};
 const NOBODY: u32 = 65_534;
 
 /// What each run must be blamed on; nothing for one in which all is well, or nothing can be told.
-const RUNS: [(&str, Option<&str>); 14] = [
+const RUNS: [(&str, Option<&str>); 20] = [
     ("lock-in-c", Some("lock-held-over-io")),
     ("lock-in-c-unprivileged", Some("lock-held-over-io")),
     ("lock-in-go", None),
@@ -37,6 +37,18 @@ const RUNS: [(&str, Option<&str>); 14] = [
     ("poll-in-python", Some("poll-tick")),
     // The target connects for each request, and the queue of the other server, which sleeps now and then, is full.
     ("dial-not-taken", Some("accept-queue-overflow")),
+    // A statement of another session has locked the rows, and computes (`REFRESH MATERIALIZED VIEW`); the target is in Go.
+    ("lock-in-postgres", Some("lock-contention")),
+    // One command of another client occupies Redis (`KEYS`).
+    ("keys-in-redis", Some("slow-scan")),
+    // Of five servers that goroutines ask, one takes questions and never answers.
+    ("hanging-memcached", Some("upstream-timeout")),
+    // A front sends a head and a body in two writes over a kept connection, and the server behind it acknowledges late.
+    ("nagle-behind-nginx", Some("delayed-ack")),
+    // Each mail has a session of its own with the server: `slow-dependency or connection-per-call`.
+    ("mail-without-pool", Some("slow-dependency")),
+    // A thread of a pool behind an event loop looks every 50 ms for a lock file.
+    ("file-lock-in-daphne", Some("poll-tick")),
 ];
 
 pub(crate) fn fixture(name: &str) -> PathBuf {
