@@ -1,10 +1,12 @@
 //! Whether the server does nothing while requests wait that are let go one by one.
 
+use slowpath_attribution::StateSet;
 use slowpath_core::signal::{PROCESS_THREADS_CALL, SERVER_SOCKETS_UNREAD, UPSTREAM_SOCKETS};
 use slowpath_core::timeline::Subject;
 
 use crate::beat::Beat;
 use crate::case::{Case, EndpointCase};
+use crate::cell::share_in;
 use crate::paced::Pace;
 use crate::sleepers::by_label;
 use crate::trace::ticked::{Word, word};
@@ -21,6 +23,8 @@ const IN_LOCKS: f64 = 0.3;
 /// From so many calls for each request that waits on, it may wait for those. Where a limit is the server's own, it
 /// asks for nobody who waits.
 const ASKED: f64 = 0.3;
+/// From this share of the waits on that followed requests are seen to wait for a timer, it is what lets them go.
+const TIMED: f64 = 0.5;
 /// The call in which threads wait for each other.
 const LOCK_CALL: &str = "futex:untimed";
 
@@ -121,7 +125,10 @@ pub(crate) fn untold(
             "run slowpath on the target's host, as its user",
         ));
     }
-    if in_locks(case, endpoint, &pace.waits) {
+    // Where requests wait for a timer, they do not wait for a lock, and it is a clock that lets them go.
+    let slept = share_in(case, endpoint, StateSet::SLEEP, &pace.waits);
+    let is_timed = slept.is_some_and(|share| share >= TIMED);
+    if !is_timed && in_locks(case, endpoint, &pace.waits) {
         return Some((
             "the server makes threads wait for a lock",
             "trace it, as root",
@@ -139,6 +146,7 @@ pub(crate) fn untold(
             "anything but the one before says when the next may go (lateness adds up, as that of a clock does not)",
             "look what the server does behind an answer before it takes the next request",
         )),
+        Beat::Untold if is_timed => None,
         Beat::Untold => Some((
             "they go by a clock",
             "send more, up to the pace, or for longer",

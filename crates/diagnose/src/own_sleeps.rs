@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use slowpath_attribution::{Holder, Path, Phase, Slice, State};
+use slowpath_attribution::{Actor, Holder, Path, Phase, Slice, State};
 use slowpath_core::catalogue as name;
 use slowpath_core::stats::median::median;
 
@@ -42,10 +42,12 @@ pub(crate) fn cause(
         return None;
     }
     let unseen = unseen(case, endpoint, &attribution.paths);
-    Some(match usual(&attribution.paths, &unseen)? {
-        Waits::Poll => name::POLL_TICK,
-        Waits::Delay => name::FIXED_DELAY,
-    })
+    Some(
+        match usual(&attribution.paths, &attribution.actors, &unseen)? {
+            Waits::Poll => name::POLL_TICK,
+            Waits::Delay => name::FIXED_DELAY,
+        },
+    )
 }
 
 /// Whether requests of an endpoint are seen to sleep again and again until they may go on.
@@ -55,11 +57,11 @@ pub(crate) fn polls(case: &Case<'_>, endpoint: &EndpointCase) -> bool {
     inside.and_then(|inside| cause((case, inside), endpoint, attribution)) == Some(name::POLL_TICK)
 }
 
-/// Whether most requests for which some thread sleeps ask another server before and after: they may try again what has failed.
+/// Whether most requests for which some thread sleeps ask one server before and after: they may try again what has failed.
 pub(crate) fn sleep_between_questions(attribution: &EndpointAttribution) -> bool {
     let (mut between, mut sleeping) = (0, 0);
     for path in &attribution.paths {
-        match Sleeps::of(path, is_slept_for) {
+        match Sleeps::of(path, &attribution.actors, is_slept_for) {
             Sleeps::Times(0) => {}
             Sleeps::Times(_) => sleeping += 1,
             Sleeps::BetweenQuestions => between += 1,
@@ -195,21 +197,27 @@ enum Waits {
 enum Sleeps {
     /// So many times, and it asks no other server between.
     Times(usize),
-    /// Between two questions: it may be that the first one failed.
+    /// Between two questions to one server: it may be that the first one failed.
     BetweenQuestions,
 }
 
 impl Sleeps {
-    fn of(path: &Path, is_asleep: fn(&Slice) -> bool) -> Self {
-        let (mut times, mut asks_before, mut asks_after, mut was_asleep) = (0, false, false, false);
+    fn of(path: &Path, actors: &[Actor], is_asleep: fn(&Slice) -> bool) -> Self {
+        let peer = |slice: &Slice| actors.get(slice.actor as usize).map_or("", |own| &own.peer);
+        let (mut times, mut was_asleep, mut asks_again) = (0, false, false);
+        let (mut before, mut since) = (BTreeSet::new(), BTreeSet::new());
         for slice in &path.slices {
-            let asks = slice.state == State::Reply;
-            asks_before |= asks && times == 0;
-            asks_after |= asks && times > 0;
-            times += usize::from(is_asleep(slice) && !was_asleep);
+            if slice.state == State::Reply {
+                asks_again |= before.contains(peer(slice));
+                since.insert(peer(slice));
+            }
+            if is_asleep(slice) && !was_asleep {
+                times += 1;
+                before.append(&mut since);
+            }
             was_asleep = is_asleep(slice);
         }
-        if asks_after && (asks_before || times > 1) {
+        if asks_again {
             Self::BetweenQuestions
         } else {
             Self::Times(times)
@@ -219,10 +227,10 @@ impl Sleeps {
 
 /// What the requests wait for that sleep; `None` if most may try again what has failed. `unseen` is how often those slept that were
 /// not followed.
-fn usual(paths: &[Path], unseen: &[usize]) -> Option<Waits> {
+fn usual(paths: &[Path], actors: &[Actor], unseen: &[usize]) -> Option<Waits> {
     let (mut between, mut sleeping, mut again) = (0_u32, 0_u32, 0_u32);
     let mut numbers: BTreeMap<usize, usize> = BTreeMap::new();
-    for sleeps in paths.iter().map(|path| Sleeps::of(path, is_asleep)) {
+    for sleeps in paths.iter().map(|path| Sleeps::of(path, actors, is_asleep)) {
         match sleeps {
             Sleeps::Times(0) => {}
             Sleeps::Times(times) => {
@@ -282,24 +290,24 @@ mod tests {
     fn requests_that_look_again_and_ask_no_server_between_poll() {
         use State::{OnCpu, Reply, Sleep};
         let once = [path(&[OnCpu, Sleep, OnCpu]), path(&[OnCpu, Sleep, Sleep])];
-        assert_eq!(usual(&once, &[]), Some(Waits::Delay));
+        assert_eq!(usual(&once, &[], &[]), Some(Waits::Delay));
         let twice = path(&[Sleep, OnCpu, Sleep, OnCpu]);
         let thrice = path(&[Sleep, OnCpu, Sleep, OnCpu, Sleep]);
-        assert_eq!(usual(&[twice.clone(), thrice], &[]), Some(Waits::Poll));
-        assert_eq!(usual(&[twice.clone(), twice], &[]), Some(Waits::Delay));
+        assert_eq!(usual(&[twice.clone(), thrice], &[], &[]), Some(Waits::Poll));
+        assert_eq!(usual(&[twice.clone(), twice], &[], &[]), Some(Waits::Delay));
         // What was not followed sleeps as often as its time says.
-        assert_eq!(usual(&once, &[2, 1, 3]), Some(Waits::Poll));
-        assert_eq!(usual(&once, &[1, 1, 1]), Some(Waits::Delay));
+        assert_eq!(usual(&once, &[], &[2, 1, 3]), Some(Waits::Poll));
+        assert_eq!(usual(&once, &[], &[1, 1, 1]), Some(Waits::Delay));
         let tries = [
             path(&[Reply, Sleep, OnCpu, Reply, Sleep, OnCpu, Reply]),
             path(&[Reply, Sleep, Reply]),
         ];
-        assert_eq!(usual(&tries, &[]), None);
+        assert_eq!(usual(&tries, &[], &[]), None);
         let mut others = path(&[Sleep, OnCpu, Sleep]);
         for slice in &mut others.slices {
             slice.holder = Holder::Background;
         }
-        assert_eq!(Sleeps::of(&others, is_asleep), Sleeps::Times(0));
+        assert_eq!(Sleeps::of(&others, &[], is_asleep), Sleeps::Times(0));
     }
 
     #[test]

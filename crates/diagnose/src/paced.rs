@@ -290,11 +290,14 @@ fn usual_distance(ways: &[Way], waits: &[f64]) -> Option<f64> {
     if (0..ways.len()).filter(|&i| waited(i)).count() < WAITERS_FEWEST {
         return None;
     }
-    let pairs =
-        (1..ways.len()).filter(|&i| waited(i) && waited(i - 1) && ways[i].is_behind(&ways[i - 1]));
-    let mut distances: Selection = pairs
-        .map(|i| ways[i].end.saturating_sub(ways[i - 1].end))
-        .collect();
+    let in_line = |&i: &usize| waited(i) && waited(i - 1) && ways[i].is_behind(&ways[i - 1]);
+    let after_any = |&i: &usize| waited(i) && ways[i].lane == ways[i - 1].lane;
+    let distance = |i: usize| ways[i].end.saturating_sub(ways[i - 1].end);
+    let mut distances: Selection = (1..ways.len()).filter(in_line).map(distance).collect();
+    // Where there is hardly ever a line, those wait that come soon after one that was let through at once.
+    if distances.len() < WAITERS_FEWEST / 2 {
+        distances = (1..ways.len()).filter(after_any).map(distance).collect();
+    }
     if distances.len() < WAITERS_FEWEST / 2 {
         return None;
     }
@@ -343,7 +346,12 @@ impl Fit {
             all += wait;
             left += (wait - (level - fit.burst).max(0.0) * period_ns).abs();
         }
-        fit.untold = if all > 0.0 { left / all } else { 1.0 };
+        // A rule that makes others wait than those that do accounts for none of it.
+        fit.untold = if all > 0.0 {
+            (left / all).min(1.0)
+        } else {
+            1.0
+        };
         Some(fit)
     }
 
