@@ -145,8 +145,8 @@ impl<'c, 'r> Classifier<'c, 'r> {
             let begun = self
                 .executors
                 .handed_to((self.inside, self.calls), walked, piece, &hops);
-            let cut = begun.map_or(piece.begin, |(_, at)| at.clamp(piece.begin, piece.end));
-            if let Some((hop, _)) = begun.filter(|_| cut > piece.begin) {
+            let cut = begun.map_or(piece.begin, |(_, at)| at.min(piece.end));
+            if let Some((hop, _)) = begun {
                 let leaf = self.at_rest(walked, piece, &hops[hop..]);
                 let waits = Seen {
                     state: State::Queued(Place::Executor),

@@ -89,7 +89,8 @@ impl Executors {
         threads
     }
 
-    /// Where in the chain of a piece a thread stands that the request was handed to, and when it began with it.
+    /// Where in the chain of a piece a thread stands that the request was handed to, and when it began with it, if that was after the
+    /// piece's beginning.
     pub(super) fn handed_to(
         &self,
         (inside, calls): (&Inside<'_>, &Calls),
@@ -105,14 +106,15 @@ impl Executors {
             let name = without_digits(&inside.thread_name(hop.tid));
             (inside.process_name(hop.tid), name)
         };
-        let own_call = |hop: &Hop| {
+        // Until when it waits for what it had asked before the request came.
+        let busy_until = |hop: &Hop| {
             let is_reader = hop.tid == walked.joined.reader;
             let asked = calls.in_call(hop.tid, came).filter(|_| !is_reader)?;
             is_blocked_in(inside, asked, came).then_some(asked.end)
         };
-        hops.iter().enumerate().find_map(|(place, hop)| {
+        let began = |(place, hop): (usize, &Hop)| {
             let Some(before) = place.checked_sub(1).map(|before| &hops[before]) else {
-                return own_call(hop).map(|at| (place, at));
+                return busy_until(hop);
             };
             // A thread that waits for another one of its pool has the request, and waits for what that one holds; a loop hands it on.
             if !inside.loops.has(before.tid) && pool(before) == pool(hop) {
@@ -122,12 +124,15 @@ impl Executors {
                 hop.how,
                 How::Serves | How::Asked | How::Condition | How::Woke | How::Sent
             );
-            let begin = self.job_begin(hop.tid, until).filter(|_| hands)?;
-            if self.is_idle(inside, hop.tid, piece.begin) {
+            if !hands || self.is_idle(inside, hop.tid, piece.begin) {
                 return None;
             }
-            Some((place, own_call(hop).map_or(begin, |at| at.max(begin))))
-        })
+            self.job_begin(hop.tid, until).max(busy_until(hop))
+        };
+        let mut began = hops.iter().enumerate().map(|at| (at.0, began(at)));
+        let later =
+            |(place, at): (usize, Option<u64>)| Some((place, at.filter(|at| *at > piece.begin)?));
+        began.find_map(later)
     }
 
     /// When a thread began with the job that it ended last before `until`; `None` if it is no such
