@@ -16,6 +16,13 @@ use crate::verdict::{Amount, Claim, Found, Verdict, evidence, percent};
 const MOST: f64 = 0.5;
 /// Below this share it shows nothing of the kind.
 const SOME: f64 = 0.3;
+/// The states of requests that wait for something that is known.
+const WAITS: StateSet = StateSet::LOCK
+    .and(StateSet::QUEUED)
+    .and(StateSet::REPLY)
+    .and(StateSet::SLEEP)
+    .and(StateSet::DISK)
+    .and(StateSet::PAUSED);
 /// Fewer followed requests that are claimed say nothing.
 const FOLLOWED_LEAST: usize = 10;
 
@@ -126,7 +133,7 @@ pub(crate) fn checked(
     if seen.compatible >= MOST {
         found.grade = Grade::Supported;
         agree(&mut found, &seen);
-    } else if seen.compatible + seen.open < SOME {
+    } else if seen.compatible + seen.open < SOME || seen.idle >= MOST {
         return unseen(found);
     }
     Verdict::Found(found)
@@ -172,6 +179,8 @@ struct Seen {
     compatible: f64,
     /// Not known, and it may be that.
     open: f64,
+    /// Of that, what the runtime's threads are idle in, if the cause is work and no wait: it may be done elsewhere, and nothing says so.
+    idle: f64,
     other: f64,
     /// The state that most of the other time is spent in.
     otherwise: &'static str,
@@ -227,6 +236,7 @@ impl Seen {
         Some(Self {
             compatible: of(&|kind| known(kind) && could_be.has(kind)),
             open: of(&|kind| !known(kind) && could_be.has(kind)),
+            idle: of(&|kind| StateSet::PARKED.has(kind) && !could_be.meets(WAITS)),
             other: of(&other),
             otherwise: largest.map_or("", |kind| names[kind]),
         })

@@ -27,6 +27,12 @@ const LONGEST_MOST: f64 = 0.5;
 /// A pause between two calls that is longer than the longest of them, and than this, is no loop that
 /// asks on at once: who tries again waits before.
 const PAUSE_LEAST_NS: u64 = MILLISECOND;
+/// From so many calls on, what the request does between two of them is the work for one: a row of a result is read, and made an
+/// object (an ORM asks for what belongs to each row).
+const MANY_CALLS: usize = 20;
+/// A thread that asks so often is kept off its CPU now and then, or its runtime collects garbage: for less than this, it asks on.
+const MANY_PAUSE_NS: u64 = 10 * MILLISECOND;
+
 /// The calls of one request that follow each other.
 pub(crate) struct Row {
     pub(crate) sample: u32,
@@ -47,12 +53,17 @@ impl Row {
         self.calls.iter().max_by_key(|call| call.end - call.begin)
     }
 
+    /// What the calls take of the request, with the work for each where they are many.
     pub(crate) fn claims(&self, without: Option<&Asked>) -> Vec<Claim> {
-        let kept = self.calls.iter().filter(|call| without != Some(call));
-        let span = |call: &Asked| Span::new(Nanos::new(call.begin), Nanos::new(call.end));
-        let claim = |call: &Asked| Claim {
+        let ends = self
+            .calls
+            .iter()
+            .enumerate()
+            .map(|(place, call)| (call, end(&self.calls, place)));
+        let kept = ends.filter(|(call, _)| without != Some(call));
+        let claim = |(call, end): (&Asked, u64)| Claim {
             sample: self.sample,
-            span: span(call),
+            span: Span::new(Nanos::new(call.begin), Nanos::new(end)),
         };
         kept.map(claim).collect()
     }
@@ -68,7 +79,21 @@ pub(crate) fn is_fanout(row: &[Asked], latency_ns: u64) -> bool {
     } else {
         CALLS_LEAST
     };
-    alike(row) >= least && sum >= SHARE_LEAST * latency_ns as f64 && longest <= LONGEST_MOST * sum
+    let with_work: u64 = (0..row.len())
+        .map(|place| end(row, place) - row[place].begin)
+        .sum();
+    alike(row) >= least
+        && with_work as f64 >= SHARE_LEAST * latency_ns as f64
+        && longest <= LONGEST_MOST * sum
+}
+
+/// When what a call of a row is for is done: with its reply, or, where calls are many, when the next one is asked, if that is soon.
+fn end(row: &[Asked], place: usize) -> u64 {
+    let own = &row[place];
+    let next = row
+        .get(place + 1)
+        .filter(|next| row.len() >= MANY_CALLS && follows(own, next));
+    next.map_or(own.end, |next| next.begin)
 }
 
 /// How many of the calls take about as long as the middle one.
@@ -83,6 +108,14 @@ fn alike(row: &[Asked]) -> usize {
 /// Of calls in order of their ends, the row to one server that takes longest, each of which begins when
 /// the one before is over.
 pub(crate) fn longest_row(calls: &[&Asked]) -> Option<Vec<Asked>> {
+    let soon = |last: &Asked, call: &Asked| {
+        call.begin >= last.end && call.begin - last.end <= MANY_PAUSE_NS
+    };
+    let many = longest_row_of(calls, soon).filter(|row| row.len() >= MANY_CALLS);
+    many.or_else(|| longest_row_of(calls, follows))
+}
+
+fn longest_row_of(calls: &[&Asked], follows: fn(&Asked, &Asked) -> bool) -> Option<Vec<Asked>> {
     let mut rows: Vec<(SocketAddr, Vec<Asked>)> = Vec::new();
     for call in calls {
         let place = rows.iter().rposition(|(remote, _)| *remote == call.remote);
@@ -125,6 +158,26 @@ mod tests {
             }
         };
         lengths.iter().map(call).collect()
+    }
+
+    #[test]
+    fn the_work_for_each_of_many_calls_is_theirs() {
+        let mut many = row(&[1; 24]);
+        for (place, call) in (0..).zip(&mut many) {
+            call.begin += place * MILLISECOND;
+            call.end = call.begin + MILLISECOND;
+        }
+        let latency_ns = 50 * MILLISECOND;
+        assert!(is_fanout(&many, latency_ns), "half of it is work between");
+        assert!(!is_fanout(&many[..12], latency_ns / 2), "so few may pause");
+        // Kept off its CPU once.
+        for call in &mut many[12..] {
+            call.begin += 4 * MILLISECOND;
+            call.end += 4 * MILLISECOND;
+        }
+        let calls: Vec<&Asked> = many.iter().collect();
+        assert_eq!(longest_row(&calls).map(|row| row.len()), Some(24));
+        assert_eq!(longest_row(&calls[..16]).map(|row| row.len()), Some(12));
     }
 
     #[test]
