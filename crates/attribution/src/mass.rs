@@ -119,8 +119,8 @@ pub struct Mass {
     /// By kind of state, the share of the excess that no supported finding claims. With
     /// [`Mass::unobserved`] these are the unexplained share.
     pub unclaimed: [f64; StateSet::KINDS],
-    /// By kind of what the other server does while requests wait for its reply, the share of the excess in [`Mass::unclaimed`] of
-    /// which that is known: a cause may be at work there.
+    /// By kind of what the other server does while requests wait for its reply, the share of the excess of which that is known and
+    /// of which no supported finding says more than that the other server is slow: a cause may be at work there.
     pub beyond: [f64; StateSet::KINDS],
     /// The share of the excess of which nothing was traced.
     pub unobserved: f64,
@@ -171,9 +171,9 @@ impl Mass {
             let kinds = (0..StateSet::KINDS).filter(|&kind| could_be.has(kind));
             kinds.map(|kind| shares[kind]).sum()
         };
-        // What could be a wait for a reply has that time already.
+        // What could be a wait for a reply has that part of it already which is unclaimed.
         let beyond = if could_be.meets(StateSet::REPLY) {
-            0.0
+            (sum(&self.beyond) - self.unclaimed[StateSet::REPLY.first()]).max(0.0)
         } else {
             sum(&self.beyond)
         };
@@ -239,5 +239,9 @@ mod tests {
         assert!(mass.rule_out(0.0, StateSet::DISK).is_ok());
         let both = mass.rule_out(0.0, StateSet::REPLY.and(StateSet::SLEEP));
         assert_eq!(both.map_err(|most| most.share), Err(0.9));
+        // That it is slow is named, and not why.
+        mass.unclaimed[StateSet::REPLY.first()] = 0.0;
+        let both = mass.rule_out(0.0, StateSet::REPLY.and(StateSet::SLEEP));
+        assert_eq!(both.map_err(|most| most.share), Err(0.6));
     }
 }

@@ -141,6 +141,11 @@ fn program_of(process: &str) -> &str {
     process.split(' ').next().unwrap_or_default()
 }
 
+/// Whether a process is a database of which each thread (or process) answers one client.
+pub(crate) fn is_engine(process: &str) -> bool {
+    PROGRAMS.contains(&program_of(process))
+}
+
 /// Whether most of a slice lies in these spans.
 fn is_within(slice: &Slice, spans: &[Span]) -> bool {
     let own = Span::new(Nanos::new(slice.begin), Nanos::new(slice.end));
@@ -159,12 +164,14 @@ pub(crate) fn long_commands(inside: &Inside<'_>) -> Vec<Span> {
     for tid in index.tids().filter(is_loop) {
         for pair in index.marks(tid, 0, u64::MAX).windows(2) {
             let (begin, end) = (pair[0].at, pair[1].at);
-            if end.saturating_sub(begin) < ONE_LEAST_NS {
+            // What it computes after an answer is for no client: it forks for a copy, expires keys.
+            if pair[0].wrote || end.saturating_sub(begin) < ONE_LEAST_NS {
                 continue;
             }
             let slices = index.slices(tid, begin, end);
+            let waits = slices.iter().any(|s| matches!(s.state, Doing::Blocked(_)));
             let runs = slices.iter().filter(|s| matches!(s.state, Doing::Run));
-            if runs.map(|s| s.end - s.begin).sum::<u64>() >= ONE_LEAST_NS {
+            if !waits && runs.map(|s| s.end - s.begin).sum::<u64>() >= ONE_LEAST_NS {
                 all.push(Span::new(Nanos::new(begin), Nanos::new(end)));
             }
         }

@@ -2,8 +2,8 @@
 //! after each such length.
 //!
 //! A pause that each slow request meets once has one length. Where it is met again, it is met because the wait was not over: of
-//! those that waited once as large a part waits again as of all that waited at all. Of requests that meet a pause at two places
-//! by chance half as many meet it twice.
+//! those that waited once as large a part waits again as of all that waited at all. Where requests meet pauses by chance, fewer do: a
+//! quarter of that part where there are two places for them, and up to half where there are many.
 
 use slowpath_core::nanos::Span;
 use slowpath_core::stats::median::median;
@@ -22,9 +22,11 @@ const LATE_MOST: f64 = 0.2;
 const WHOLE_LEAST: f64 = 0.8;
 /// Fewer requests that wait again show nothing.
 const AGAIN_FEWEST: usize = 12;
-/// How much of the share of requests that wait at all must be found again among these. Halfway between what looks again (all of it)
-/// and what is met at two places by chance (half of it).
+/// How much of the share of requests that wait at all must be found again among these: what looks again shows all of it. By chance, at
+/// many places, half of it is found where few requests wait, and 0.65 of it at [`SHARE_MOST`] (Poisson).
 const AGAIN_LEAST: f64 = 0.75;
+/// Where more of the requests wait, chance comes too near.
+const SHARE_MOST: f64 = 0.6;
 
 /// What was found.
 #[derive(Debug)]
@@ -109,6 +111,9 @@ struct Counts {
     again: usize,
     /// Those that take half as long again as one length, whole or not.
     longer: usize,
+    /// Of those that waited again, for two lengths and for three: pauses that double make three, and hardly any two.
+    twice: usize,
+    thrice: usize,
 }
 
 impl Counts {
@@ -117,6 +122,8 @@ impl Counts {
         for &times in times {
             let is_longer = times.round() >= 2.0;
             counts.longer += usize::from(is_longer);
+            counts.twice += usize::from(is_whole(times) && times.round() as u32 == 2);
+            counts.thrice += usize::from(is_whole(times) && times.round() as u32 == 3);
             match (is_whole(times), is_longer) {
                 (true, true) => counts.again += 1,
                 (true, false) => counts.once += 1,
@@ -129,7 +136,9 @@ impl Counts {
     /// Whether those that wait again do so because the wait was not over; `share` of all requests wait at all.
     fn look_again(&self, share: f64) -> bool {
         let all = (self.once + self.again) as f64;
-        self.again >= AGAIN_FEWEST
+        share <= SHARE_MOST
+            && self.twice >= self.thrice
+            && self.again >= AGAIN_FEWEST
             && self.again as f64 >= WHOLE_LEAST * self.longer as f64
             && self.again as f64 >= AGAIN_LEAST * share * all
     }
@@ -147,6 +156,8 @@ mod tests {
         };
         // A fifth of the requests wait, and a fifth of these wait again.
         assert!(of(&[(1.0, 80), (2.05, 16), (3.1, 4)]).look_again(0.2));
+        // Pauses that double.
+        assert!(!of(&[(1.0, 80), (3.0, 16), (7.0, 4)]).look_again(0.2));
         // A pause at two places: of two fifths that meet it, an eighth meets it twice.
         assert!(!of(&[(1.0, 175), (2.0, 25)]).look_again(0.4));
         // A queue behind the pause: any length.

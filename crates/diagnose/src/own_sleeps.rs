@@ -1,4 +1,4 @@
-//! Requests whose own thread sleeps: whether it looks again and again whether it may go on, or waits for a time.
+//! Requests for which a thread sleeps, mostly their own: whether it looks again and again whether they may go on, or waits for a time.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -18,6 +18,8 @@ const SAME_MOST: f64 = 0.8;
 /// All sleeps are of one length where nine in ten differ from the median by less than this part of it: a timer fires some
 /// milliseconds late, and what wakes a thread early makes them shorter.
 const ALIKE_WITHIN: f64 = 0.1;
+/// Fewer requests that sleep do not show whether they sleep for one length: of ten one may be late.
+const DIFFER_FEWEST: usize = 10;
 /// So many of the sleeps must be alike.
 const ALIKE_LEAST: f64 = 0.9;
 /// Requests that were not followed have slept where so many of them took whole numbers of that length longer than usual: by chance
@@ -70,10 +72,31 @@ pub(crate) fn sleep_between_questions(attribution: &EndpointAttribution) -> bool
     between > sleeping
 }
 
-/// Whether those that sleep for slow requests are mostly threads that have none of their own.
-pub(crate) fn are_of_others(attribution: &EndpointAttribution) -> bool {
-    let by_others = |slice: &Slice| is_slept_for(slice) && slice.holder == Holder::Background;
-    2 * slow_ns(&attribution.paths, by_others) > slow_ns(&attribution.paths, is_slept_for)
+/// Whether those that sleep for requests (the slow ones, or all where none are slow) are mostly threads that have none of their own, or
+/// event loops, which have many.
+pub(crate) fn may_be_of_others(
+    inside: &Inside<'_>,
+    endpoint: &EndpointCase,
+    attribution: &EndpointAttribution,
+) -> bool {
+    let walked = inside.of_endpoint(endpoint).walked.iter();
+    let of_loops = walked.filter(|w| inside.loops.has(w.joined.reader));
+    let of_loops: BTreeSet<u32> = of_loops.map(|w| w.joined.sample).collect();
+    let some_slow = attribution.paths.iter().any(|path| path.slow);
+    let (mut all_ns, mut others_ns) = (0, 0);
+    for path in attribution
+        .paths
+        .iter()
+        .filter(|path| path.slow || !some_slow)
+    {
+        for slice in path.slices.iter().filter(|slice| is_slept_for(slice)) {
+            all_ns += slice.len_ns();
+            if slice.holder == Holder::Background || of_loops.contains(&path.sample) {
+                others_ns += slice.len_ns();
+            }
+        }
+    }
+    2 * others_ns > all_ns
 }
 
 /// Whether slow requests wait longer until a thread has slept for other requests than some thread sleeps for them.
@@ -90,11 +113,14 @@ fn slow_ns(paths: &[Path], is: fn(&Slice) -> bool) -> u64 {
         .sum()
 }
 
-/// Whether a request waits for a thread that sleeps for another one.
+/// Whether a request waits for a thread that sleeps for another one, or with a lock.
 fn is_queued_behind_sleep(slice: &Slice) -> bool {
-    matches!(slice.state, State::Queued(_))
-        && slice.holder == Holder::AnotherRequest
-        && slice.activity == State::Sleep
+    let is_held = match slice.state {
+        State::Queued(_) => slice.holder == Holder::AnotherRequest,
+        State::Lock | State::Interpreter => slice.holder != Holder::ThisRequest,
+        _ => false,
+    };
+    is_held && slice.activity == State::Sleep
 }
 
 /// How often slow requests slept that were not followed, as their time says: those that sleep longest are followed least.
@@ -126,6 +152,37 @@ fn unseen(case: &Case<'_>, endpoint: &EndpointCase, paths: &[Path]) -> Vec<usize
     } else {
         Vec::new()
     }
+}
+
+/// Words of which one is in the names of functions that let so many pass in a time, in lower case and without underscores: of
+/// golang.org/x/time/rate, client-go, Guava, resilience4j, governor, folly.
+const LIMITERS: &[&str] = &[
+    "limiter",
+    "ratelimit",
+    "tokenbucket",
+    "leakybucket",
+    "throttle",
+];
+
+/// Whether a stack is within a limiter.
+pub(crate) fn is_in_limiter(stack: &[String]) -> bool {
+    let is_one = |frame: &String| {
+        let frame = frame.to_lowercase().replace('_', "");
+        LIMITERS.iter().any(|word| frame.contains(word))
+    };
+    stack.iter().any(is_one)
+}
+
+/// Whether requests are seen to sleep, and not for one length.
+pub(crate) fn differ(attribution: &EndpointAttribution) -> bool {
+    let slow: Vec<Path> = attribution
+        .paths
+        .iter()
+        .filter(|path| path.slow)
+        .cloned()
+        .collect();
+    let sleeping = slow.iter().filter(|path| path.slices.iter().any(is_asleep));
+    sleeping.count() >= DIFFER_FEWEST && one_sleep_ns(&slow).is_none()
 }
 
 /// How long requests sleep at a time, where that is always the same.
@@ -203,13 +260,18 @@ enum Sleeps {
 
 impl Sleeps {
     fn of(path: &Path, actors: &[Actor], is_asleep: fn(&Slice) -> bool) -> Self {
-        let peer = |slice: &Slice| actors.get(slice.actor as usize).map_or("", |own| &own.peer);
+        // Servers of one port are one service: a second attempt may be at another one of them.
+        let service = |slice: &Slice| {
+            let peer = actors.get(slice.actor as usize).map_or("", |own| &own.peer);
+            let address = peer.split_whitespace().next().unwrap_or("");
+            address.rsplit(':').next().unwrap_or("")
+        };
         let (mut times, mut was_asleep, mut asks_again) = (0, false, false);
         let (mut before, mut since) = (BTreeSet::new(), BTreeSet::new());
         for slice in &path.slices {
             if slice.state == State::Reply {
-                asks_again |= before.contains(peer(slice));
-                since.insert(peer(slice));
+                asks_again |= before.contains(service(slice));
+                since.insert(service(slice));
             }
             if is_asleep(slice) && !was_asleep {
                 times += 1;
@@ -325,6 +387,19 @@ mod tests {
         };
         assert_eq!(times(&[own.clone(), own.clone()]), (0, 2));
         assert_eq!(times(&[own, queued]), (2, 2));
+    }
+
+    #[test]
+    fn limiters_are_known_by_their_names() {
+        let is_one = |frame: &str| is_in_limiter(&[frame.to_owned()]);
+        assert!(is_one(
+            "k8s.io/client-go/util/flowcontrol.(*tokenBucketRateLimiter).Wait"
+        ));
+        assert!(is_one("golang.org/x/time/rate.(*Limiter).WaitN"));
+        assert!(is_one(
+            "folly::DynamicTokenBucket::consumeWithBorrowAndWait"
+        ));
+        assert!(!is_one("time.Sleep"));
     }
 
     #[test]

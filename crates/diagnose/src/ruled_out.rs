@@ -6,14 +6,18 @@
 //! ([`slowpath_attribution::mass`]). Where the kernel did not record writes on connections, states of the trace
 //! look like others, and no cause is ruled out that could be one of those that writes show.
 
+use std::collections::BTreeMap;
+
 use slowpath_attribution::mass::{Largest, Most};
 use slowpath_attribution::{Mass, State, StateSet};
+use slowpath_core::nanos::Span;
 
 use crate::case::Case;
 use crate::diagnosis::{Blind, Cleared, Place};
 use crate::ledger::NAMED_SHARE;
+use crate::overlap::merged;
 use crate::trial::{Answer, Ranked, Weight};
-use crate::verdict::{Verdict, percent};
+use crate::verdict::{Claim, Verdict, percent};
 
 /// The gap of the tracepoint that records writes on connections (Linux 6.3).
 const WRITES: &str = "trace.sock:sock_send_length";
@@ -31,6 +35,34 @@ pub(crate) struct FrameMass {
     pub(crate) described: [(&'static str, f64); 2],
     /// The phrase of the largest line of each kind of state, for people.
     pub(crate) phrases: Vec<(usize, String)>,
+}
+
+/// The time of requests that supported findings explain, by request, ascending and disjoint.
+#[derive(Debug, Default)]
+pub(crate) struct Explained {
+    /// By any of them.
+    pub(crate) by_any: BTreeMap<u32, Vec<Span>>,
+    /// By those that say why. That another server is slow says where to look: why it is, is open.
+    pub(crate) why: BTreeMap<u32, Vec<Span>>,
+}
+
+impl Explained {
+    /// Adds claims on one request.
+    pub(crate) fn add(&mut self, of_request: &[Claim], says_why: bool) {
+        let spans = || of_request.iter().map(|claim| claim.span);
+        let sample = of_request[0].sample;
+        self.by_any.entry(sample).or_default().extend(spans());
+        if says_why {
+            self.why.entry(sample).or_default().extend(spans());
+        }
+    }
+
+    /// Makes the time of each request ascending and disjoint.
+    pub(crate) fn settle(&mut self) {
+        for spans in self.by_any.values_mut().chain(self.why.values_mut()) {
+            *spans = merged(std::mem::take(spans));
+        }
+    }
 }
 
 /// The causes that are named for no endpoint: ruled out, or inconclusive.
@@ -152,17 +184,26 @@ fn reason(frame: &FrameMass, most: &Most, states: StateSet) -> (String, String) 
         ),
         Largest::Compatible => {
             let kinds = || (0..StateSet::KINDS).filter(|&kind| states.has(kind));
-            let own = kinds().map(|kind| (kind, frame.mass.unclaimed[kind]));
-            let reply = StateSet::REPLY.first();
-            let beyond = kinds().map(|kind| (reply, frame.mass.beyond[kind]));
-            let largest = own.chain(beyond).max_by(|a, b| a.1.total_cmp(&b.1));
-            let (kind, share) = largest.unwrap_or_default();
-            let phrase = frame.phrases.iter().find(|(own, _)| *own == kind);
-            let phrase = phrase.map_or("not explained", |(_, phrase)| phrase.as_str());
-            (
-                format!("{} {of}, which nothing explains: {phrase}", percent(share)),
-                String::new(),
-            )
+            let largest = |shares: &[f64; StateSet::KINDS]| {
+                let shares = kinds().map(|kind| (kind, shares[kind]));
+                shares
+                    .max_by(|a, b| a.1.total_cmp(&b.1))
+                    .unwrap_or_default()
+            };
+            let phrase = |kind: usize| {
+                let phrase = frame.phrases.iter().find(|(own, _)| *own == kind);
+                phrase.map_or("not explained", |(_, phrase)| phrase.as_str())
+            };
+            let (kind, share) = largest(&frame.mass.unclaimed);
+            let (_, beyond) = largest(&frame.mass.beyond);
+            let missing = if beyond > share {
+                let phrase = phrase(StateSet::REPLY.first());
+                format!("why, for {} {of}: {phrase}", percent(beyond))
+            } else {
+                let phrase = phrase(kind);
+                format!("{} {of}, which nothing explains: {phrase}", percent(share))
+            };
+            (missing, String::new())
         }
     }
 }

@@ -14,6 +14,7 @@ use slowpath_core::stats::median::median;
 use self::scope::Scope;
 use crate::attribute::{EndpointAttribution, Station};
 use crate::case::{Case, EndpointCase};
+use crate::constant::constant;
 use crate::detectors::has_sessions_anew;
 use crate::diagnosis::{Culprit, Evidence, Grade, Place, Source};
 use crate::engines::Engines;
@@ -141,6 +142,14 @@ static RULES: &[Rule] = &[
         remedy: "move blocking calls off the event loop",
     },
     Rule {
+        cause: name::RATE_LIMIT,
+        // Which sleeps are those of a limiter is known of where they stand.
+        matches: own_sleeps::is_asleep,
+        least_ns: MILLISECOND,
+        floor_least_ns: FLOOR_LEAST_NS,
+        remedy: "raise the limit, let bursts through at once, or ask for less",
+    },
+    Rule {
         cause: name::POLL_TICK,
         matches: own_sleeps::is_asleep,
         least_ns: MILLISECOND,
@@ -255,9 +264,8 @@ pub(crate) fn or(case: &Case<'_>, endpoint: &EndpointCase, cause: &str) -> Vec<S
         return vec![name::CONNECTION_PER_CALL.to_owned()];
     }
     let attribution = endpoint.attribution(case);
-    // What one thread sleeps for the requests of others may be that it collects them.
-    if cause == name::FIXED_DELAY && own_sleeps::are_of_others(attribution) {
-        return vec![name::BATCH_WINDOW.to_owned()];
+    if cause == name::FIXED_DELAY {
+        return or_of_delay(case, endpoint, attribution);
     }
     // A server that has as many connections as it takes rests, and leaves the others in its queue.
     if cause == name::ACCEPT_QUEUE_OVERFLOW && rests(attribution) {
@@ -287,6 +295,25 @@ pub(crate) fn or(case: &Case<'_>, endpoint: &EndpointCase, cause: &str) -> Vec<S
             _ => None,
         });
     other.map(str::to_owned).into_iter().collect()
+}
+
+/// The causes of which a timer is the wait as well: a limiter reckons how long each request waits, and a thread that sleeps for the
+/// requests of others may collect them.
+fn or_of_delay(
+    case: &Case<'_>,
+    endpoint: &EndpointCase,
+    attribution: &EndpointAttribution,
+) -> Vec<String> {
+    let inside = case.inside();
+    let may_collect =
+        inside.is_some_and(|inside| own_sleeps::may_be_of_others(inside, endpoint, attribution));
+    let differ = constant(case, endpoint).is_none() && own_sleeps::differ(attribution);
+    let causes = [
+        (may_collect, name::BATCH_WINDOW),
+        (differ, name::RATE_LIMIT),
+    ];
+    let own = causes.into_iter().filter(|(is_one, _)| *is_one);
+    own.map(|(_, cause)| cause.to_owned()).collect()
 }
 
 /// Whether a server that does not take the target's connections computes for less than half of that time; `false` if there is none.
@@ -345,6 +372,11 @@ fn or_words(cause: &str, other: &str) -> String {
                 "; or it is {other}: the thread that sleeps may collect what requests hand to it"
             )
         }
+        name::RATE_LIMIT => {
+            format!(
+                "; or it is {other}: how long requests sleep differs, as where a limiter reckons it"
+            )
+        }
         name::CACHE_STAMPEDE => format!(
             "; or it is {other}: those that wait are answered with what the one before them has fetched"
         ),
@@ -399,12 +431,12 @@ fn is_mostly(attribution: &EndpointAttribution, cause: &str, state: State) -> bo
 }
 
 /// Whether the kind of place that a cause stands for is known from nothing but how many there are, or what keeps requests from
-/// nothing but when they end: then it rules out no other cause of such a wait.
+/// nothing but when they end: then it rules out no other cause of such a wait. A delay is a sleep, whatever it is for.
 pub(crate) fn is_one_of_several(case: &Case<'_>, endpoint: &EndpointCase, cause: &str) -> bool {
     matches!(
         cause,
         name::CONCURRENCY_LIMIT | name::CONNECTION_POOL_EXHAUSTION | name::POLL_TICK
-    ) || !or(case, endpoint, cause).is_empty()
+    ) || cause != name::FIXED_DELAY && !or(case, endpoint, cause).is_empty()
 }
 
 /// Whether a slice is what the rule of a cause matches.

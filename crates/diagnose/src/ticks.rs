@@ -7,10 +7,12 @@
 
 use std::f64::consts::TAU;
 
+use slowpath_attribution::StateSet;
 use slowpath_core::nanos::{MILLISECOND, Nanos, Span};
 use slowpath_core::stats::quantile::type_1;
 
 use crate::case::{Case, EndpointCase};
+use crate::cell::share_in;
 use crate::verdict::Claim;
 
 /// Shorter periods may be those of the kernel's own clock (`HZ` of 250 and more), and wake-ups on a shared
@@ -18,6 +20,10 @@ use crate::verdict::Claim;
 const PERIOD_LEAST_NS: f64 = 4.5 * MILLISECOND as f64;
 /// Fewer requests do not show how waits are spread.
 const FEWEST: usize = 100;
+/// The same of slow ones that are seen to sleep: what they do is known, and only how it is ended is looked for.
+const SLOW_FEWEST: usize = 50;
+/// From this share of their waits on they sleep.
+const SLEPT_LEAST: f64 = 0.5;
 /// The first requests that are looked at: enough for any clock, and little beside ten million.
 const WAYS_MOST: usize = 300_000;
 /// The waits are told by what lies between these: the rest may be slow, or quick, for another reason.
@@ -26,7 +32,9 @@ const HIGH: f64 = 0.95;
 /// A clock that sleeps between its strikes does not keep its phase for ever: ends are held against those of
 /// so many periods.
 const WINDOW_PERIODS: f64 = 16.0;
-/// With fewer ends in a window they agree on a phase by chance.
+/// Ends this much of a period apart, or nearer, are of one strike.
+const TOGETHER: f64 = 0.25;
+/// With fewer strikes in a window they agree on a phase by chance.
 const WINDOW_FEWEST: usize = 4;
 /// The period is looked for within this of what the waits say, in steps that move the phase by a twentieth
 /// of a turn within a window.
@@ -62,9 +70,19 @@ struct Way {
     end: u64,
 }
 
-/// Looks for a clock that requests wait for.
+/// Looks for a clock that requests wait for: all of them, or, where a trace shows that they wait for a timer, the slow ones.
 pub(crate) fn ticks(case: &Case<'_>, endpoint: &EndpointCase) -> Option<Ticks> {
-    let first = || endpoint.completed.iter().take(WAYS_MOST);
+    let slow = || {
+        let found = among(case, &endpoint.split.slow, SLOW_FEWEST)?;
+        let slept = share_in(case, endpoint, StateSet::SLEEP, &found.waits);
+        slept.filter(|share| *share >= SLEPT_LEAST).map(|_| found)
+    };
+    among(case, &endpoint.completed, FEWEST).or_else(slow)
+}
+
+/// Looks for a clock that these requests wait for.
+fn among(case: &Case<'_>, requests: &[u32], fewest: usize) -> Option<Ticks> {
+    let first = || requests.iter().take(WAYS_MOST);
     let length = |&position: &u32| {
         let sample = case.sample(position);
         Some(
@@ -87,7 +105,7 @@ pub(crate) fn ticks(case: &Case<'_>, endpoint: &EndpointCase) -> Option<Ticks> {
     });
     let mut ways: Vec<Way> = ways.filter(|way| way.end > way.begin).collect();
     ways.sort_unstable_by_key(|way| (way.repeat, way.end));
-    told(&ways)
+    told(&ways, fewest)
 }
 
 /// Where the lengths begin, and the period if they are spread over one; `None` if that is too short. They
@@ -99,8 +117,8 @@ fn spread(lengths: &mut [u64]) -> Option<(f64, f64)> {
     (about_ns >= PERIOD_LEAST_NS).then_some((low, about_ns))
 }
 
-fn told(ways: &[Way]) -> Option<Ticks> {
-    if ways.len() < FEWEST {
+fn told(ways: &[Way], fewest: usize) -> Option<Ticks> {
+    if ways.len() < fewest {
         return None;
     }
     let mut lengths: Vec<u64> = ways.iter().map(|way| way.end - way.begin).collect();
@@ -112,10 +130,10 @@ fn told(ways: &[Way]) -> Option<Ticks> {
     let steps = (NEAR * WINDOW_PERIODS * STEPS_PER_TURN).ceil() as i32;
     let periods =
         (-steps..=steps).map(|step| about_ns * (1.0 + NEAR * f64::from(step) / f64::from(steps)));
-    let of_ends = |period_ns: f64| resultant(ways, about_ns, period_ns, |way| way.end);
+    let of_ends = |period_ns: f64| resultant((ways, fewest), about_ns, period_ns, |way| way.end);
     let found = periods.map(|period_ns| (of_ends(period_ns), period_ns));
     let (ends, period_ns) = found.max_by(|a, b| a.0.total_cmp(&b.0))?;
-    let starts = resultant(ways, about_ns, period_ns, |way| way.begin);
+    let starts = resultant((ways, fewest), about_ns, period_ns, |way| way.begin);
     if ends < ENDS_LEAST || starts > ends - STARTS_BELOW {
         return None;
     }
@@ -155,11 +173,22 @@ fn is_even(lengths: &[u64], base_ns: f64, period_ns: f64) -> bool {
 
 /// How well instants keep to a period within windows of some periods: the mean resultant length of their
 /// phases. 0 without windows that have enough.
-fn resultant(ways: &[Way], about_ns: f64, period_ns: f64, at: impl Fn(&Way) -> u64) -> f64 {
+fn resultant(
+    (ways, fewest): (&[Way], usize),
+    about_ns: f64,
+    period_ns: f64,
+    at: impl Fn(&Way) -> u64,
+) -> f64 {
     let window_ns = (WINDOW_PERIODS * about_ns) as u64;
     let (mut sum, mut count) = (0.0, 0);
     let same = |a: &Way, b: &Way| a.repeat == b.repeat && a.end / window_ns == b.end / window_ns;
-    for window in ways.chunk_by(same).filter(|w| w.len() >= WINDOW_FEWEST) {
+    // Those that end together are let go by one strike, as after a stall, and agree with each other whatever the period.
+    let together_ns = (TOGETHER * about_ns) as u64;
+    let strikes = |window: &[Way]| {
+        let ends = window.windows(2).map(|pair| pair[1].end - pair[0].end);
+        1 + ends.filter(|distance| *distance > together_ns).count()
+    };
+    for window in ways.chunk_by(same).filter(|w| strikes(w) >= WINDOW_FEWEST) {
         let zero = window.iter().map(&at).min().unwrap_or(0);
         let phases = window
             .iter()
@@ -170,7 +199,7 @@ fn resultant(ways: &[Way], about_ns: f64, period_ns: f64, at: impl Fn(&Way) -> u
         sum += f64::hypot(cos, sin);
         count += window.len();
     }
-    if count < FEWEST {
+    if count < fewest {
         0.0
     } else {
         sum / count as f64
@@ -218,9 +247,10 @@ mod tests {
     #[test]
     fn what_ends_at_the_next_strike_waits_for_it() {
         for (period, work) in [(40.0, 1.0), (23.0, 9.0), (250.0, 2.0)] {
-            let found = told(&ways(|begin, _| {
-                strike(begin + (work * MS) as u64, period * MS) + 200_000
-            }));
+            let found = told(
+                &ways(|begin, _| strike(begin + (work * MS) as u64, period * MS) + 200_000),
+                FEWEST,
+            );
             let found = found.unwrap();
             assert!(
                 (found.period_ns / MS - period).abs() < 0.02 * period,
@@ -233,16 +263,22 @@ mod tests {
     #[test]
     fn a_clock_that_does_not_keep_its_phase_is_a_clock() {
         let late = |at: u64| at + (4.0 * MS * (1.0 + (at as f64 / 3e9).sin())) as u64;
-        let found = told(&ways(|begin, _| late(strike(begin, 50.0 * MS)))).unwrap();
+        let found = told(&ways(|begin, _| late(strike(begin, 50.0 * MS))), FEWEST).unwrap();
         assert!((found.period_ns / MS - 50.0).abs() < 2.0, "{found:?}");
     }
 
     #[test]
     fn random_waits_stalls_and_quotas_are_no_clock() {
         // Evenly spread, and over at any time.
-        assert!(told(&ways(|begin, u| begin + (40.0 * MS * u) as u64)).is_none());
+        assert!(told(&ways(|begin, u| begin + (40.0 * MS * u) as u64), FEWEST).is_none());
         // A constant.
-        assert!(told(&ways(|begin, u| begin + (40.0 * MS + MS * u) as u64)).is_none());
+        assert!(
+            told(
+                &ways(|begin, u| begin + (40.0 * MS + MS * u) as u64),
+                FEWEST
+            )
+            .is_none()
+        );
         // Let through for four tenths of the period.
         let quota = |begin: u64, _| {
             let into = begin as f64 % (100.0 * MS);
@@ -252,8 +288,8 @@ mod tests {
                 strike(begin, 100.0 * MS)
             }
         };
-        assert!(told(&ways(quota)).is_none());
+        assert!(told(&ways(quota), FEWEST).is_none());
         // Quick.
-        assert!(told(&ways(|begin, u| begin + (3.0 * MS * u) as u64)).is_none());
+        assert!(told(&ways(|begin, u| begin + (3.0 * MS * u) as u64), FEWEST).is_none());
     }
 }

@@ -1,10 +1,7 @@
 //! What the detectors found, weighed: claims are settled frame by frame, and what is heavy enough
 //! is named.
 
-use std::collections::BTreeMap;
-
 use slowpath_core::catalogue::{PROVABLE, SLOW_DEPENDENCY};
-use slowpath_core::nanos::Span;
 use slowpath_core::spread::{Spread, map};
 
 use crate::case::{Case, EndpointCase};
@@ -16,8 +13,8 @@ use crate::frame::Frame;
 use crate::imported::blinded;
 use crate::ledger::{Claimant, Ledger, NAMED_ERRORS, NAMED_SHARE_LOW, Settled, Trust, settle};
 use crate::materiality::is_material;
-use crate::overlap::{is_one_call, merged};
-use crate::ruled_out::FrameMass;
+use crate::overlap::is_one_call;
+use crate::ruled_out::{Explained, FrameMass};
 use crate::rules;
 use crate::trace::looked::Looked;
 use crate::verdict::{Amount, Claim, Found, Verdict};
@@ -269,7 +266,7 @@ impl<'a, 'r> Trial<'a, 'r> {
     pub(crate) fn masses(&self, answers: &[Answer], weights: &[Vec<Weight>]) -> Vec<FrameMass> {
         let mut masses = Vec::new();
         for (position, endpoint) in self.case.endpoints.iter().enumerate() {
-            let mut claims: BTreeMap<u32, Vec<Span>> = BTreeMap::new();
+            let mut claims = Explained::default();
             for (answer, weights) in answers.iter().zip(weights) {
                 if let Some(Verdict::Found(found)) = answer.endpoints.get(position)
                     && matches!(weights.get(position), Some(Weight::Named))
@@ -280,18 +277,12 @@ impl<'a, 'r> Trial<'a, 'r> {
                     let of_replies = answer.entry.name == SLOW_DEPENDENCY;
                     for of_request in own.chunk_by(|a, b| a.sample == b.sample) {
                         if !of_replies || is_one_call(of_request) {
-                            let spans = of_request.iter().map(|claim| claim.span);
-                            claims
-                                .entry(of_request[0].sample)
-                                .or_default()
-                                .extend(spans);
+                            claims.add(of_request, !of_replies);
                         }
                     }
                 }
             }
-            for spans in claims.values_mut() {
-                *spans = merged(std::mem::take(spans));
-            }
+            claims.settle();
             let attribution = endpoint.attribution(self.case);
             let frames = [Place::Tail, Place::Floor].into_iter();
             masses.extend(

@@ -106,7 +106,7 @@ impl<'c, 'r> Classifier<'c, 'r> {
             inside,
             calls: inside.calls(case),
             addresses: addresses(inside, inside.calls(case)),
-            executors: Executors::of(inside, &serving),
+            executors: Executors::of(inside, inside.calls(case), &serving),
             serving,
             idle: IdleWaits::of(inside),
             throttled: throttled_spans(case),

@@ -35,13 +35,21 @@ pub(super) struct Executors {
     woken_at: BTreeMap<u32, BTreeSet<u64>>,
     /// By thread: where it waits for its next job, by the stack.
     rests: BTreeMap<u32, u32>,
+    /// Threads that ask other servers, and wait at a queue when they wait for no reply.
+    at_queue: BTreeSet<u32>,
 }
 
 impl Executors {
     /// Finds them: threads of the target that wake those that read and answer requests, and do
     /// neither themselves.
-    pub(super) fn of(inside: &Inside<'_>, serving: &BTreeSet<u32>) -> Self {
-        let mut executors = Self::default();
+    pub(super) fn of(inside: &Inside<'_>, calls: &Calls, serving: &BTreeSet<u32>) -> Self {
+        let mut executors = Self {
+            at_queue: calls
+                .asking()
+                .filter(|&tid| rests_at_queue(inside, calls, tid))
+                .collect(),
+            ..Self::default()
+        };
         let index = &inside.index;
         for tid in index.tids().filter(|&tid| inside.is_targets(tid)) {
             let serves = serving.contains(&tid);
@@ -108,8 +116,8 @@ impl Executors {
         };
         // Until when it waits for what it had asked before the request came.
         let busy_until = |hop: &Hop| {
-            let is_reader = hop.tid == walked.joined.reader;
-            let asked = calls.in_call(hop.tid, came).filter(|_| !is_reader)?;
+            let is_handed = hop.tid != walked.joined.reader && self.at_queue.contains(&hop.tid);
+            let asked = calls.in_call(hop.tid, came).filter(|_| is_handed)?;
             is_blocked_in(inside, asked, came).then_some(asked.end)
         };
         let began = |(place, hop): (usize, &Hop)| {
@@ -181,17 +189,32 @@ impl Executors {
     }
 }
 
+/// Whether a thread waits at a queue, which is a futex, when it waits for no reply: one that asks for many, or that waits for what comes
+/// next at another server, rests at a connection, and a loop at its selector.
+fn rests_at_queue(inside: &Inside<'_>, calls: &Calls, tid: u32) -> bool {
+    let (mut at_queue, mut all) = (0_usize, 0_usize);
+    for off in inside.index.offs(tid, 0, u64::MAX) {
+        if off.why == Why::Sleeping && calls.in_call(tid, off.begin).is_none() {
+            all += 1;
+            at_queue += usize::from(inside.stacks.call_in(off) == Some(Call::Futex));
+        }
+    }
+    all >= RESTS_LEAST && at_queue as f64 >= AT_QUEUE_LEAST * all as f64
+}
+
 /// Whether the thread that asked waits for the reply at an instant, and does nothing else: what it asked before a request came was
 /// not asked for that one.
 fn is_blocked_in(inside: &Inside<'_>, asked: &Asked, at: u64) -> bool {
-    let waits = |off: &Off| matches!(inside.stacks.call_in(off), Some(Call::Read | Call::Poll));
+    let waits = |off: &Off| {
+        let call = inside.stacks.call_in(off);
+        matches!(call, Some(Call::Read | Call::Poll)) && !inside.stacks.facts(off.stack).events
+    };
     let is_within = |off: &Off| off.begin >= asked.begin && off.end <= asked.end;
     let offs = inside.index.offs(asked.tid, at, at.saturating_add(1));
-    let waits_for_many = inside.loops.has(asked.tid) || inside.trace().parks(asked.tid);
-    !waits_for_many
-        && offs
-            .first()
-            .is_some_and(|off| off.begin < at && waits(off) && is_within(off))
+    let mut since = inside.index.marks(asked.tid, at, asked.end).iter();
+    offs.first()
+        .is_some_and(|off| off.begin < at && waits(off) && is_within(off))
+        && !since.any(|mark| mark.wrote)
 }
 
 /// Whether a thread is blocked since just after it ended a job.

@@ -10,7 +10,7 @@ use crate::diagnosis::{AttributionLine, FrameAttribution, LineCulprit, Place};
 use crate::figures::{round, share};
 use crate::frame::Frame;
 use crate::overlap::parts;
-use crate::ruled_out::{FrameMass, phrases};
+use crate::ruled_out::{Explained, FrameMass, phrases};
 use crate::rules::{DESCRIBED, describes, may_be_held};
 use slowpath_core::nanos::Span;
 use std::collections::BTreeMap;
@@ -83,30 +83,35 @@ impl EndpointAttribution {
         phrase(line, station.as_ref())
     }
 
-    /// What a frame is made of, beside the time that `claims` (by request, ascending and disjoint)
-    /// explain.
+    /// What a frame is made of, beside the time that is explained.
     pub(crate) fn mass(
         &self,
         case: &Case<'_>,
         endpoint: &EndpointCase,
         place: Place,
-        claims: &BTreeMap<u32, Vec<Span>>,
+        explained: &Explained,
     ) -> Option<FrameMass> {
         let frame = endpoint
             .frame(place)
             .filter(|frame| frame.excess_ns > 0.0)?;
         let paths = self.frame(case, frame, place);
         let known = 1.0 - paths.unobserved;
-        let taken = |path: &Path, slice: &Slice| -> u64 {
+        let within = |claims: &BTreeMap<u32, Vec<Span>>, path: &Path, slice: &Slice| -> u64 {
             let claimed = claims.get(&path.sample).map_or(&[][..], Vec::as_slice);
             let at = |ns: u64| slowpath_core::nanos::Nanos::new(ns.max(1));
             let span = Span::new(at(slice.begin), at(slice.end));
             parts(claimed, span).map(Span::len_ns).sum()
         };
-        let left =
-            |path: &Path, slice: &Slice| slice.len_ns().saturating_sub(taken(path, slice)) as f64;
-        let unclaimed = shares(&paths.paths, known, left);
-        let mut beyond = shares(&others_do(&paths.paths), known, left);
+        let left = |claims, path: &Path, slice: &Slice| {
+            slice.len_ns().saturating_sub(within(claims, path, slice)) as f64
+        };
+        let taken = |path: &Path, slice: &Slice| within(&explained.by_any, path, slice);
+        let unclaimed = shares(&paths.paths, known, |path, slice| {
+            left(&explained.by_any, path, slice)
+        });
+        let mut beyond = shares(&others_do(&paths.paths), known, |path, slice| {
+            left(&explained.why, path, slice)
+        });
         beyond[StateSet::REPLY.first()] = 0.0;
         let described = DESCRIBED.map(|cause| {
             let shares = shares(&paths.paths, known, |path, slice| {
@@ -132,7 +137,7 @@ impl EndpointAttribution {
             mass: Mass {
                 unclaimed,
                 beyond,
-                unobserved: unobserved(case, frame, claims, paths.unobserved),
+                unobserved: unobserved(case, frame, &explained.by_any, paths.unobserved),
             },
             described,
             phrases: phrases(&lines),

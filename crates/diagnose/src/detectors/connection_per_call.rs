@@ -2,7 +2,7 @@
 //! the target whenever it asks another server. Handshakes are then in all of them.
 
 use slowpath_attribution::StateSet;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use slowpath_core::nanos::{Nanos, Span};
 use slowpath_core::trace::Call;
@@ -11,6 +11,7 @@ use crate::case::{Case, EndpointCase};
 use crate::detectors::{Detector, Examine};
 use crate::diagnosis::{Culprit, Grade, Phase, Place, Source};
 use crate::handshakes::{are_kept, cost};
+use crate::ledger::{NAMED_EPISODES, NAMED_SHARE};
 use crate::predict::{without_claims, without_waits};
 use crate::trace::calls::Calls;
 use crate::trace::index::{Sockets, TrafficKind};
@@ -26,7 +27,7 @@ const SHARE_LEAST: f64 = 0.2;
 const OPENS_LEAST: f64 = 0.5;
 
 /// Fewer slow requests that make one may have met a pool that grew.
-const SLOW_FEWEST: usize = 6;
+const SLOW_FEWEST: usize = NAMED_EPISODES;
 /// A session is set up in so many turns at least: TLS 1.3 and a question are two, and the login of a database or a mail server
 /// has more (RFC 5321, section 4.1.4; PostgreSQL, section 55.2.1 of its manual).
 const TURNS_LEAST: usize = 3;
@@ -157,10 +158,12 @@ fn connecting(looked: &Looked<'_>) -> Vec<Claim> {
 /// further request is asked for on it. A pool that grows keeps what it has made.
 fn is_opened_for(sockets: &Sockets, socket: u32, (begin, end): (u64, u64)) -> bool {
     let traffic = sockets.traffic(socket);
-    let first = traffic.first();
-    let after = traffic.iter().filter(|t| t.at > end);
-    let written = after.filter(|t| t.kind == TrafficKind::Wrote).count();
-    first.is_some_and(|t| (begin..=end).contains(&t.at)) && written <= FAREWELL_MOST
+    if !traffic.first().is_some_and(|t| (begin..=end).contains(&t.at)) {
+        return false;
+    }
+    let after = &traffic[traffic.partition_point(|t| t.at <= end)..];
+    let written = after.iter().filter(|t| t.kind == TrafficKind::Wrote);
+    written.take(FAREWELL_MOST + 1).count() <= FAREWELL_MOST
 }
 
 /// Whether a request was asked for on a connection of its own.
@@ -172,8 +175,8 @@ fn opens(looked: &Looked<'_>, calls: &Calls, walked: &Walked) -> bool {
         .any(|call| is_opened_for(&looked.inside.index.sockets, call.socket, service))
 }
 
-/// Whether slow requests wait for replies mostly on connections that each of them has opened, on which it asks several times:
-/// greeting, encryption and login of such a session would be spared if the connection were kept, and where they end is not seen.
+/// Whether so much of what slow requests wait for replies is on connections that each of them has opened, in turns before what these are
+/// for, that it could be named: greeting, encryption and login of such a session would be spared if the connection were kept, and where they end is not seen.
 pub(crate) fn has_sessions_anew(case: &Case<'_>, endpoint: &EndpointCase) -> bool {
     let Ok(looked) = Looked::at(case, endpoint) else {
         return false;
@@ -187,19 +190,23 @@ pub(crate) fn has_sessions_anew(case: &Case<'_>, endpoint: &EndpointCase) -> boo
     for walked in slow {
         let service = walked.joined.part(Phase::Service);
         let own = calls.known(looked.inside, walked);
-        let turns = |socket: u32| own.calls.iter().filter(|c| c.socket == socket).count();
+        let mut lengths: BTreeMap<u32, Vec<u64>> = BTreeMap::new();
         for call in &own.calls {
             let ns = call.end.saturating_sub(call.begin);
-            let is_anew = is_opened_for(&looked.inside.index.sockets, call.socket, service);
             all_ns += ns;
-            anew_ns += if is_anew && turns(call.socket) >= TURNS_LEAST {
-                ns
-            } else {
-                0
-            };
+            lengths.entry(call.socket).or_default().push(ns);
+        }
+        lengths.retain(|&socket, turns| {
+            turns.len() >= TURNS_LEAST
+                && is_opened_for(&looked.inside.index.sockets, socket, service)
+        });
+        for turns in lengths.values() {
+            // The one that takes longest is what the connection is for.
+            let longest = turns.iter().max().copied().unwrap_or(0);
+            anew_ns += turns.iter().sum::<u64>() - longest;
         }
     }
-    2 * anew_ns > all_ns
+    all_ns > 0 && anew_ns as f64 >= NAMED_SHARE * all_ns as f64
 }
 
 fn found(

@@ -14,6 +14,7 @@ use crate::constant::{Delay, constant};
 use crate::detectors::{Detector, Examine, poll_tick};
 use crate::diagnosis::{Culprit, Evidence, Grade, Place, Source};
 use crate::own_sleeps;
+use crate::paced::{Look, look_for_any};
 use crate::predict::without_claims;
 use crate::sleepers::{Sleepers, sleepers};
 use crate::trace::slept::slept;
@@ -85,7 +86,13 @@ fn examine(case: &Case<'_>, endpoint: &EndpointCase) -> Verdict {
 fn seen_to_sleep(case: &Case<'_>, endpoint: &EndpointCase, delay: &Delay) -> Option<Evidence> {
     let share = share_in(case, endpoint, StateSet::SLEEP, &delay.claims())?;
     let tries_again = own_sleeps::sleep_between_questions(endpoint.attribution(case));
-    (share >= SLEEPS_LEAST && !tries_again).then(|| {
+    // Where requests are let go one by one, they wait for those before them.
+    let in_line = match look_for_any(case, endpoint).1 {
+        Look::Paced(_) => true,
+        Look::AlwaysLine(period_ns, _) => 2.0 * period_ns < delay.constant_ns as f64,
+        Look::EachTakesIt { .. } | Look::Uneven(_) => false,
+    };
+    (share >= SLEEPS_LEAST && !tries_again && !in_line).then(|| {
         let text = format!(
             "in {} of that time followed requests wait until a timer fires",
             percent(share)

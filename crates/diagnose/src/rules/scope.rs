@@ -86,6 +86,7 @@ impl<'a> Scope<'a> {
             .as_ref()
             .map(|station| station.place);
         match slice.state {
+            State::Sleep if self.is_limited(slice) => self.rule.cause == name::RATE_LIMIT,
             // Of a runtime that was read it is known what is waited for, and that it is this request which sleeps.
             State::Sleep if slice.basis == Basis::Sampled => {
                 self.sampled_sleeps == Some(self.rule.cause)
@@ -97,6 +98,12 @@ impl<'a> Scope<'a> {
             }
             _ => true,
         }
+    }
+
+    /// Whether a thread sleeps in a function that is a limiter by its name.
+    fn is_limited(&self, slice: &Slice) -> bool {
+        let actor = self.attribution.actors.get(slice.actor as usize);
+        actor.is_some_and(|actor| own_sleeps::is_in_limiter(&actor.stack))
     }
 
     /// The time of requests that the rule matches.

@@ -42,7 +42,7 @@ use super::pieces::{Hop, How};
 use crate::case::Case;
 use crate::diagnosis::Phase;
 
-/// So many calls that a thread has under way at a time are looked at.
+/// So many calls that a thread has under way at a time are looked at: one that waits for a reply, as those do that are asked about, has one.
 const AT_ONCE_MOST: usize = 16;
 
 /// Something that was asked of another, and the reply.
@@ -153,6 +153,11 @@ impl Calls {
         let first = own.partition_point(|&place| self.all[place].end <= at);
         let later = own[first..].iter().map(|&place| &self.all[place]);
         later.take(AT_ONCE_MOST).find(|call| call.begin < at)
+    }
+
+    /// The threads that asked.
+    pub(crate) fn asking(&self) -> impl Iterator<Item = u32> {
+        self.by_thread.keys().copied()
     }
 
     /// Whether the target was not seen to ask anybody, but for names.

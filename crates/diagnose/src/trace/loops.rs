@@ -252,8 +252,8 @@ pub(crate) fn behind_the_loop<'c>(looked: &Looked<'c>) -> Vec<Picked<'c>> {
 /// as well (of a child process, in a loop of its own), and is rare.
 const USUAL_LEAST: f64 = 0.2;
 
-/// From this share of the waits of which it is known where the loop stands on, one of which it is not known stands at a usual place:
-/// one in ten may be of another kind, and what is at most a tenth of the unknown time stays below what a cause needs (15 %).
+/// From this share of the time of waits of which it is known where the loop stands on, one of which it is not known stands at a usual
+/// place: what is at most a tenth of the unknown time stays below what a cause needs (15 %).
 const NEARLY_ALL: f64 = 0.9;
 
 /// Where loops wait for events when they have nothing to do.
@@ -271,20 +271,24 @@ impl IdleWaits {
     /// Finds where each loop usually stands.
     pub(crate) fn of(inside: &Inside<'_>) -> Self {
         let stacks_of = |&tid: &u32| {
-            let mut counts: BTreeMap<u32, u32> = BTreeMap::new();
-            let mut known = 0;
-            for off in inside.index.offs(tid, 0, u64::MAX) {
-                known += u32::from(off.stack != NO_STACK);
+            // How often, and for how long.
+            let mut waits: BTreeMap<u32, (u32, u64)> = BTreeMap::new();
+            let mut known_ns = 0;
+            let offs = inside.index.offs(tid, 0, u64::MAX).iter();
+            for off in offs.filter(|off| off.stack != NO_STACK && off.why == Why::Sleeping) {
+                let ns = off.ready_from().saturating_sub(off.begin);
+                known_ns += ns;
                 if inside.stacks.facts(off.stack).events {
-                    *counts.entry(off.stack).or_default() += 1;
+                    let (n, sum_ns) = waits.entry(off.stack).or_default();
+                    (*n, *sum_ns) = (*n + 1, *sum_ns + ns);
                 }
             }
-            let all: u32 = counts.values().sum();
+            let all: u32 = waits.values().map(|(n, _)| n).sum();
             let is_usual = |n: u32| f64::from(n) >= USUAL_LEAST * f64::from(all);
-            counts.retain(|_, n| is_usual(*n));
-            let usual: u32 = counts.values().sum();
-            let always = usual > 0 && f64::from(usual) >= NEARLY_ALL * f64::from(known);
-            let stacks = counts.into_keys().collect();
+            waits.retain(|_, (n, _)| is_usual(*n));
+            let usual_ns: u64 = waits.values().map(|(_, ns)| ns).sum();
+            let always = usual_ns > 0 && usual_ns as f64 >= NEARLY_ALL * known_ns as f64;
+            let stacks = waits.into_keys().collect();
             (tid, Usual { stacks, always })
         };
         Self(inside.loops.0.keys().map(stacks_of).collect())

@@ -9,6 +9,7 @@ use slowpath_core::trace::{Call, Context, NO_STACK, is_unix};
 
 use super::{Classifier, Seen};
 use crate::attribute::overlay;
+use crate::engines::is_engine;
 use crate::overlap::merged;
 use crate::trace::calls::{Asked, Calls};
 use crate::trace::index::{Off, Slice as Did, State as Doing, TrafficKind};
@@ -69,10 +70,14 @@ impl Classifier<'_, '_> {
         open.or_else(|| self.busy_session(tid, span))
     }
 
-    /// A session that computes for a question of its own client while it keeps a thread waiting. One that has no client is a helper of that
+    /// A session of a database that computes for a question of its own client while it keeps a thread waiting. One that has no client is a helper of that
     /// thread; one that sleeps, or waits for a disk, may do so for both (a commit that others join).
     fn busy_session(&self, tid: u32, span: (u64, u64)) -> Option<Seen> {
         let inside = self.inside;
+        // Threads of other programs hand work to each other: that one waits for another is no lock there.
+        if !is_engine(inside.process_name(tid)) {
+            return None;
+        }
         let (session, waited) = self.session_before(tid, span)?;
         if 2 * (waited.1 - waited.0) <= span.1 - span.0 {
             return None;

@@ -30,7 +30,11 @@ const PAUSE_LEAST_NS: u64 = MILLISECOND;
 /// From so many calls on, what the request does between two of them is the work for one: a row of a result is read, and made an
 /// object (an ORM asks for what belongs to each row).
 const MANY_CALLS: usize = 20;
-/// A thread that asks so often is kept off its CPU now and then, or its runtime collects garbage: for less than this, it asks on.
+/// At least this part of it is waiting for replies: where it is less, the work between is what takes long, and asking for all at once
+/// would not spare it.
+const ASKING_LEAST: f64 = 1.0 / 3.0;
+/// A thread that asks so often is kept off its CPU now and then, or its runtime collects garbage: for less than this, it asks on. The time is no part of
+/// the row, so that a longer one would only join rows that are one by count.
 const MANY_PAUSE_NS: u64 = 10 * MILLISECOND;
 
 /// The calls of one request that follow each other.
@@ -53,7 +57,7 @@ impl Row {
         self.calls.iter().max_by_key(|call| call.end - call.begin)
     }
 
-    /// What the calls take of the request, with the work for each where they are many.
+    /// What the calls but one take of the request, with the work for each where they are many.
     pub(crate) fn claims(&self, without: Option<&Asked>) -> Vec<Claim> {
         let ends = self
             .calls
@@ -84,6 +88,7 @@ pub(crate) fn is_fanout(row: &[Asked], latency_ns: u64) -> bool {
         .sum();
     alike(row) >= least
         && with_work as f64 >= SHARE_LEAST * latency_ns as f64
+        && sum >= ASKING_LEAST * with_work as f64
         && longest <= LONGEST_MOST * sum
 }
 
