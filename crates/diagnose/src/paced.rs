@@ -20,8 +20,8 @@ const PERIOD_LEAST_NS: f64 = 0.9 * MILLISECOND as f64;
 pub(crate) const WAIT_LEAST_NS: f64 = MILLISECOND as f64;
 /// The first requests that are looked at: enough for any pace.
 const WAYS_MOST: usize = 30_000;
-/// Fewer that wait, and fewer that do not, show no rule: two numbers are fitted (period, burst), and of twenty waits of any length by
-/// chance a fifth is left over ([`UNTOLD_MOST`]) in no case of ten thousand.
+/// Fewer that wait, and fewer that do not, show no rule. Two numbers are fitted (period, burst): in 3,775 simulated runs of 120 requests
+/// of which a fifth waits by chance (for exponential, even or equal times) no fit accounts for any of it ([`UNTOLD_MOST`]).
 const WAITERS_FEWEST: usize = 20;
 const PASSERS_FEWEST: usize = 20;
 /// The period is looked for this near to the usual distance of answers, and then nearer.
