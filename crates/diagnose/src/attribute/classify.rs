@@ -510,7 +510,9 @@ impl<'c, 'r> Classifier<'c, 'r> {
             leaf.tid,
             leaf.stack,
         );
-        if leaf.call == Some(Call::Write) || matches!(io, Some(Io::Pipe | Io::Terminal)) {
+        if leaf.call == Some(Call::Write)
+            || matches!(io, Some(Io::Pipe | Io::Terminal | Io::Datagram))
+        {
             let to_client = own || socket.is_none() && io.is_none();
             (seen.state, seen.holder) = if to_client {
                 (State::Client, Holder::Client)
@@ -555,7 +557,7 @@ fn disk(leaf: &Leaf, io: Option<Io>) -> State {
         Some(Io::Swap | Io::Reclaim) => State::Memory,
         Some(Io::Sync) => State::Disk(DiskUse::Sync),
         Some(Io::Writeback) => State::Disk(DiskUse::Write),
-        Some(Io::Pipe | Io::Terminal) => State::SendBlocked,
+        Some(Io::Pipe | Io::Terminal | Io::Datagram) => State::SendBlocked,
         None if leaf.call == Some(Call::Sync) => State::Disk(DiskUse::Sync),
         Some(Io::Read) | None => State::Disk(DiskUse::Read),
     }

@@ -1,4 +1,4 @@
-//! Requests wait until their log takes a line: its reader is slow, and the pipe to it is full, or the
+//! Requests wait until their log takes a line: its reader is slow, and the pipe or the queue of datagrams to it is full, or the
 //! terminal is slow.
 //!
 //! Whoever waits for the lock of a logger, or for the loop, of a thread that is stuck in such a write
@@ -23,6 +23,9 @@ use crate::verdict::{Amount, Found, Verdict, evidence, percent};
 const ONE_LOG: f64 = 0.8;
 /// Fewer findings of a thread that waits in a write name no file.
 const FOUND_LEAST: f64 = 3.0;
+
+/// Where a log goes that is sent by datagrams.
+const DATAGRAMS: &str = "a Unix datagram socket (syslog)";
 
 /// See the module.
 pub(super) static DETECTOR: Detector = Detector {
@@ -55,7 +58,7 @@ fn examine(case: &Case<'_>, endpoint: &EndpointCase, looked: &Looked<'_>) -> Ver
     if let Some(lead) = looked.too_small(case, endpoint, &claims) {
         return lead;
     }
-    let written = Written::of(case);
+    let written = Written::by_datagrams(looked, &readers, &picked).unwrap_or_else(|| Written::of(case));
     if written.findings < FOUND_LEAST {
         let gap = case.timeline().gap(&PROCESS_THREADS_WRITING);
         return Verdict::Lead {
@@ -109,6 +112,11 @@ fn found(
         looked.join.walked.len(),
         percent(direct)
     );
+    let (source, pointer) = if written.most == DATAGRAMS {
+        (Source::Trace, "trace")
+    } else {
+        (Source::Proc, PROCESS_THREADS_WRITING.id)
+    };
     let what = format!(
         "of {} findings of a thread that waits in a write to a pipe, a terminal or a log, {} are of {}",
         written.findings,
@@ -127,7 +135,7 @@ fn found(
         ),
         evidence: vec![
             evidence(Source::Trace, "trace", text),
-            evidence(Source::Proc, PROCESS_THREADS_WRITING.id, what),
+            evidence(source, pointer, what),
         ],
         culprit: Culprit {
             thread: picked.first().map(|p| inside.thread_name(p.hops[stuck(p)].tid)),
@@ -138,6 +146,22 @@ fn found(
 }
 
 impl Written {
+    /// Where threads wait for the reader of a datagram socket, as the kernel's functions say: what servers send so is their log.
+    fn by_datagrams(looked: &Looked<'_>, readers: &Readers, picked: &[Picked<'_>]) -> Option<Self> {
+        let inside = looked.inside;
+        let is_one = |p: &&Picked<'_>| {
+            let stuck = readers.stuck(inside, &p.hops, p.piece.begin);
+            stuck.is_some_and(|place| inside.waits_for_datagrams(p.hops[place].tid, p.piece.begin))
+        };
+        let n = picked.iter().filter(is_one).count();
+        let share = n as f64 / picked.len().max(1) as f64;
+        (share >= ONE_LOG).then(|| Self {
+            findings: n as f64,
+            most: DATAGRAMS.to_owned(),
+            share,
+        })
+    }
+
     fn of(case: &Case<'_>) -> Self {
         let mut sums: BTreeMap<&str, f64> = BTreeMap::new();
         for series in case.timeline().all(&PROCESS_THREADS_WRITING) {
@@ -160,5 +184,5 @@ impl Written {
 
 /// Whether that is where a program writes what nobody asked it for.
 fn is_log(label: &str) -> bool {
-    ["stdout", "stderr", "terminal"].contains(&label) || label.starts_with("log ")
+    ["stdout", "stderr", "terminal", DATAGRAMS].contains(&label) || label.starts_with("log ")
 }

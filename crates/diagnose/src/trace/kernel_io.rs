@@ -22,6 +22,8 @@ pub(crate) enum Io {
     Pipe,
     /// That a terminal has written.
     Terminal,
+    /// That the reader of a Unix datagram socket has taken some of what waits for it, as a syslog daemon does.
+    Datagram,
 }
 
 impl Io {
@@ -36,7 +38,7 @@ impl Io {
 }
 
 /// Functions by what they wait for (`fs/sync.c`, `fs/jbd2`, `mm/filemap.c`, `mm/page-writeback.c`,
-/// `mm/memory.c`, `mm/vmscan.c`, `mm/memcontrol.c`, `fs/pipe.c`, `drivers/tty`).
+/// `mm/memory.c`, `mm/vmscan.c`, `mm/memcontrol.c`, `fs/pipe.c`, `drivers/tty`, `net/unix/af_unix.c`).
 const FUNCTIONS: &[(Io, &[&str])] = &[
     (
         Io::Sync,
@@ -154,6 +156,7 @@ const FUNCTIONS: &[(Io, &[&str])] = &[
             "tty_wait_until_sent",
         ],
     ),
+    (Io::Datagram, &["unix_dgram_sendmsg"]),
 ];
 
 /// What a function of the kernel, without the endings that compilers add, waits for.
@@ -209,6 +212,11 @@ mod tests {
             (&full, Some(Io::Reclaim)),
             (&["__iomap_dio_rw", "ext4_dio_read_iter"], Some(Io::Read)),
             (&["anon_pipe_write", "vfs_write"], Some(Io::Pipe)),
+            (
+                &["unix_wait_for_peer", "unix_dgram_sendmsg"],
+                Some(Io::Datagram),
+            ),
+            (&["unix_wait_for_peer", "unix_stream_connect"], None),
             (&["futex_do_wait"], None),
         ] {
             assert_eq!(of(stack), io, "{stack:?}");

@@ -1,4 +1,5 @@
-//! Threads that wait until what they write is taken: there is no room in a pipe, or a terminal is slow.
+//! Threads that wait until what they write is taken: there is no room in a pipe or in the queue of a datagram socket, or a terminal is
+//! slow.
 
 use std::collections::BTreeMap;
 
@@ -66,7 +67,14 @@ impl Inside<'_> {
     fn is_for_room(&self, off: &Off) -> bool {
         matches!(
             self.stacks.facts(off.stack).io,
-            Some(Io::Pipe | Io::Terminal)
+            Some(Io::Pipe | Io::Terminal | Io::Datagram)
         )
+    }
+
+    /// Whether a thread waits at an instant until the reader of a datagram socket takes what was sent before.
+    pub(crate) fn waits_for_datagrams(&self, tid: u32, at: u64) -> bool {
+        let offs = self.index.offs(tid, at, at.saturating_add(1));
+        let io = offs.first().and_then(|off| self.stacks.facts(off.stack).io);
+        io == Some(Io::Datagram)
     }
 }

@@ -156,6 +156,18 @@ impl Classifier<'_, '_> {
         leaf: &Seen,
     ) -> Seen {
         let asked = hops[place].tid;
+        if self
+            .inside
+            .waits_for_datagrams(hops[place - 1].tid, piece.begin)
+        {
+            let mut seen = Seen {
+                state: State::SendBlocked,
+                holder: Holder::Peer,
+                ..self.doing(piece, hops, place, leaf)
+            };
+            seen.who.peer = self.peer_of(asked);
+            return seen;
+        }
         let back = (place + 1..hops.len()).find(|&at| self.serves_another(walked, hops[at].tid));
         let mut seen = match back {
             // The thread that was asked serves the other request itself.
