@@ -31,7 +31,7 @@ pub use views::markdown::{
     history_markdown, investigations_markdown, markdown, page, sweep_markdown, told_releases,
 };
 pub use views::terminal::{
-    Style, ab_terminal, bench_terminal, calibration_terminal, comparison_terminal, due_terminal,
-    gates_terminal, history_sentences, history_terminal, investigations_terminal, log_terminal,
-    newest_terminal, sweep_terminal, terminal,
+    Style, ab_terminal, bench_terminal, calibration_terminal, cause_terminal, comparison_terminal,
+    due_terminal, gates_terminal, history_sentences, history_terminal, investigations_terminal,
+    log_terminal, newest_terminal, sweep_terminal, terminal,
 };

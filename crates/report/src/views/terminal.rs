@@ -11,6 +11,7 @@ use crate::story::{self, Question};
 mod ab;
 mod bench;
 mod brief;
+mod cause;
 mod comparison;
 mod flow;
 mod gates;
@@ -20,6 +21,7 @@ mod sweep;
 
 pub use ab::ab_terminal;
 pub use bench::bench_terminal;
+pub use cause::cause_terminal;
 pub use comparison::comparison_terminal;
 pub use gates::gates_terminal;
 pub use history::{history_sentences, history_terminal, newest_terminal};
