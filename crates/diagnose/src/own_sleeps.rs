@@ -9,6 +9,7 @@ use slowpath_core::stats::median::median;
 use crate::attribute::EndpointAttribution;
 use crate::case::{Case, EndpointCase};
 use crate::trace::inside::Inside;
+use crate::trace::own_code::own_frame;
 
 /// From this share of the requests that sleep on, sleeping more than once is how they wait: fewer meet the same pause twice by
 /// chance, where a request has two.
@@ -164,13 +165,18 @@ const LIMITERS: &[&str] = &[
     "throttle",
 ];
 
-/// Whether a stack is within a limiter.
+/// Whether it is a limiter that sleeps: the innermost function that is no library's of the language, or one that it calls. What stands
+/// further out may be a limiter that has let the request pass, and calls the handler.
 pub(crate) fn is_in_limiter(stack: &[String]) -> bool {
     let is_one = |frame: &String| {
-        let frame = frame.to_lowercase().replace('_', "");
-        LIMITERS.iter().any(|word| frame.contains(word))
+        let function = frame.split(" (").next().unwrap_or_default();
+        let function = function.to_lowercase().replace('_', "");
+        LIMITERS.iter().any(|word| function.contains(word))
     };
-    stack.iter().any(is_one)
+    own_frame(stack).is_some_and(|own| {
+        let called = stack.iter().take_while(|frame| *frame != own);
+        called.chain([own]).any(is_one)
+    })
 }
 
 /// Whether requests are seen to sleep, and not for one length.
@@ -400,6 +406,11 @@ mod tests {
             "folly::DynamicTokenBucket::consumeWithBorrowAndWait"
         ));
         assert!(!is_one("time.Sleep"));
+        let behind = ["main.show", "httprate.(*rateLimiter).Handler.func1"];
+        assert!(
+            !is_in_limiter(&behind.map(str::to_owned)),
+            "it has let the request pass"
+        );
     }
 
     #[test]

@@ -87,12 +87,12 @@ fn seen_to_sleep(case: &Case<'_>, endpoint: &EndpointCase, delay: &Delay) -> Opt
     let share = share_in(case, endpoint, StateSet::SLEEP, &delay.claims())?;
     let tries_again = own_sleeps::sleep_between_questions(endpoint.attribution(case));
     // Where requests are let go one by one, they wait for those before them.
-    let in_line = match look_for_any(case, endpoint).1 {
+    let in_line = || match look_for_any(case, endpoint).1 {
         Look::Paced(_) => true,
         Look::AlwaysLine(period_ns, _) => 2.0 * period_ns < delay.constant_ns as f64,
         Look::EachTakesIt { .. } | Look::Uneven(_) => false,
     };
-    (share >= SLEEPS_LEAST && !tries_again && !in_line).then(|| {
+    (share >= SLEEPS_LEAST && !tries_again && !in_line()).then(|| {
         let text = format!(
             "in {} of that time followed requests wait until a timer fires",
             percent(share)
