@@ -105,7 +105,7 @@ fn among(case: &Case<'_>, requests: &[u32], fewest: usize) -> Option<Ticks> {
     });
     let mut ways: Vec<Way> = ways.filter(|way| way.end > way.begin).collect();
     ways.sort_unstable_by_key(|way| (way.repeat, way.end));
-    told(&ways, fewest)
+    clock_of(&ways, fewest)
 }
 
 /// Where the lengths begin, and the period if they are spread over one; `None` if that is too short. They
@@ -117,7 +117,7 @@ fn spread(lengths: &mut [u64]) -> Option<(f64, f64)> {
     (about_ns >= PERIOD_LEAST_NS).then_some((low, about_ns))
 }
 
-fn told(ways: &[Way], fewest: usize) -> Option<Ticks> {
+fn clock_of(ways: &[Way], fewest: usize) -> Option<Ticks> {
     if ways.len() < fewest {
         return None;
     }
@@ -245,9 +245,25 @@ mod tests {
     }
 
     #[test]
+    fn slow_ones_that_end_together_after_a_stall_wait_for_no_clock() {
+        let period = 120.0 * MS;
+        let is_slow = |way: &Way| way.sample.is_multiple_of(5);
+        let mut polling = ways(|begin, _| strike(begin, period) + 200_000);
+        polling.retain(is_slow);
+        let found = clock_of(&polling, SLOW_FEWEST).unwrap();
+        assert!((found.period_ns / period - 1.0).abs() < 0.02, "{found:?}");
+        // A stall of 120 ms in each eight times as long: what comes in it ends with it, and all ends have one phase.
+        let stall = |begin: u64| strike(begin, 8.0 * period) + 200_000;
+        let mut stalled = ways(|begin, _| stall(begin));
+        stalled.retain(|way| (way.end - way.begin) as f64 <= period);
+        assert!(stalled.len() >= SLOW_FEWEST);
+        assert!(clock_of(&stalled, SLOW_FEWEST).is_none());
+    }
+
+    #[test]
     fn what_ends_at_the_next_strike_waits_for_it() {
         for (period, work) in [(40.0, 1.0), (23.0, 9.0), (250.0, 2.0)] {
-            let found = told(
+            let found = clock_of(
                 &ways(|begin, _| strike(begin + (work * MS) as u64, period * MS) + 200_000),
                 FEWEST,
             );
@@ -263,17 +279,17 @@ mod tests {
     #[test]
     fn a_clock_that_does_not_keep_its_phase_is_a_clock() {
         let late = |at: u64| at + (4.0 * MS * (1.0 + (at as f64 / 3e9).sin())) as u64;
-        let found = told(&ways(|begin, _| late(strike(begin, 50.0 * MS))), FEWEST).unwrap();
+        let found = clock_of(&ways(|begin, _| late(strike(begin, 50.0 * MS))), FEWEST).unwrap();
         assert!((found.period_ns / MS - 50.0).abs() < 2.0, "{found:?}");
     }
 
     #[test]
     fn random_waits_stalls_and_quotas_are_no_clock() {
         // Evenly spread, and over at any time.
-        assert!(told(&ways(|begin, u| begin + (40.0 * MS * u) as u64), FEWEST).is_none());
+        assert!(clock_of(&ways(|begin, u| begin + (40.0 * MS * u) as u64), FEWEST).is_none());
         // A constant.
         assert!(
-            told(
+            clock_of(
                 &ways(|begin, u| begin + (40.0 * MS + MS * u) as u64),
                 FEWEST
             )
@@ -288,8 +304,8 @@ mod tests {
                 strike(begin, 100.0 * MS)
             }
         };
-        assert!(told(&ways(quota), FEWEST).is_none());
+        assert!(clock_of(&ways(quota), FEWEST).is_none());
         // Quick.
-        assert!(told(&ways(|begin, u| begin + (3.0 * MS * u) as u64), FEWEST).is_none());
+        assert!(clock_of(&ways(|begin, u| begin + (3.0 * MS * u) as u64), FEWEST).is_none());
     }
 }

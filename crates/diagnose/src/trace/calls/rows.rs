@@ -33,8 +33,8 @@ const MANY_CALLS: usize = 20;
 /// At least this part of it is waiting for replies: where it is less, the work between is what takes long, and asking for all at once
 /// would not spare it.
 const ASKING_LEAST: f64 = 1.0 / 3.0;
-/// A thread that asks so often is kept off its CPU now and then, or its runtime collects garbage: for less than this, it asks on. The time is no part of
-/// the row, so that a longer one would only join rows that are one by count.
+/// A thread that asks so often is kept off its CPU now and then, or its runtime collects garbage: after a pause of up to this (a few turns
+/// of other threads on its CPU, a short collection) the row goes on. The pause itself is no part of what the row takes.
 const MANY_PAUSE_NS: u64 = 10 * MILLISECOND;
 
 /// The calls of one request that follow each other.
