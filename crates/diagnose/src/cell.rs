@@ -6,6 +6,8 @@
 
 use slowpath_attribution::{Holder, Place as StationPlace, Slice, State, StateSet};
 
+use slowpath_core::catalogue::BATCH_WINDOW;
+
 use crate::case::{Case, EndpointCase};
 use crate::detectors::Entry;
 use crate::diagnosis::{Grade, Source};
@@ -45,6 +47,7 @@ pub(crate) fn without_others(
     let station = attribution.station.as_ref();
     // Where the number of places leaves open what they are, a detector that knows more of them decides.
     let or = station.filter(|s| s.by_pattern).and_then(|s| s.or);
+    let commits = case.inside().map(|inside| inside.commits(case));
     let may_be = |state: State, slice: &Slice| match state {
         State::Queued(_) if station.is_none() => true,
         State::Queued(StationPlace::EventLoop | StationPlace::Workers) => {
@@ -60,6 +63,9 @@ pub(crate) fn without_others(
         State::Queued(_) | State::DelayedAck => entry.detector.could_be.has(StateSet::kind(state)),
         // What a request waits for is the name, whatever else goes with how long its record lives.
         State::Reply if slice.holder == Holder::Resolver => entry.reads_trace(),
+        State::Reply if commits.is_some_and(|commits| commits.has(&attribution.actors, slice)) => {
+            entry.name == BATCH_WINDOW
+        }
         State::Lock => {
             slice.holder != Holder::AnotherRequest
                 || entry.detector.could_be.has(StateSet::kind(state))

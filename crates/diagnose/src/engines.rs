@@ -146,6 +146,12 @@ pub(crate) fn is_engine(process: &str) -> bool {
     PROGRAMS.contains(&program_of(process))
 }
 
+/// Whether a process answers queries, or keeps values by their keys.
+pub(crate) fn is_store(process: &str) -> bool {
+    let program = program_of(process);
+    PROGRAMS.contains(&program) || LOOPS.contains(&program)
+}
+
 /// Whether most of a slice lies in these spans.
 fn is_within(slice: &Slice, spans: &[Span]) -> bool {
     let own = Span::new(Nanos::new(slice.begin), Nanos::new(slice.end));

@@ -30,6 +30,7 @@ mod fillings;
 mod firsts;
 pub mod frame;
 mod gate_figures;
+mod group_commit;
 mod handshakes;
 mod hazard;
 pub mod health;

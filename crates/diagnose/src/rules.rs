@@ -4,6 +4,7 @@
 //! A slice has one state, so that no two rules match one slice, and none has to exclude another. Where two causes share a state,
 //! what an endpoint's requests show together divides it ([`Scope`]).
 
+mod or;
 mod scope;
 
 use slowpath_attribution::{Holder, Line, Phase, Place as StationPlace, Slice, State};
@@ -11,19 +12,18 @@ use slowpath_core::catalogue as name;
 use slowpath_core::nanos::{MILLISECOND, Nanos, Span};
 use slowpath_core::stats::median::median;
 
+pub(crate) use self::or::or;
+use self::or::or_words;
 use self::scope::Scope;
 use crate::attribute::{EndpointAttribution, Station};
 use crate::case::{Case, EndpointCase};
-use crate::constant::constant;
-use crate::detectors::has_sessions_anew;
 use crate::diagnosis::{Culprit, Evidence, Grade, Place, Source};
-use crate::engines::Engines;
 use crate::expiry::Expiry;
+use crate::group_commit::is_reply;
 use crate::overlap::merged;
 use crate::own_sleeps;
 use crate::predict::without_waits;
 use crate::trace::looked::{WALKED_LEAST, each_ns, touched};
-use crate::trace::pool::Pool;
 use crate::verdict::{Amount, Claim, Found, Verdict, evidence, human, percent};
 
 /// A floor of a few milliseconds is the work of most services: where all requests wait alike, shorter waits are no
@@ -164,6 +164,14 @@ static RULES: &[Rule] = &[
         remedy: "wait for what is needed, and not for a time",
     },
     Rule {
+        cause: name::BATCH_WINDOW,
+        // Which replies wait for a commit of several is known of what the other server does.
+        matches: is_reply,
+        least_ns: MILLISECOND,
+        floor_least_ns: FLOOR_LEAST_NS,
+        remedy: "let it commit at once (PostgreSQL: commit_delay; MySQL: binlog_group_commit_sync_delay)",
+    },
+    Rule {
         cause: name::SLOW_SCAN,
         // Which of these are queries is known of an endpoint's requests together.
         matches: |s| {
@@ -181,9 +189,7 @@ static RULES: &[Rule] = &[
     Rule {
         cause: name::SLOW_DEPENDENCY,
         // A reply that never comes is not slow.
-        matches: |s| {
-            s.state == State::Reply && s.phase == Phase::Service && s.holder == Holder::Peer
-        },
+        matches: is_reply,
         least_ns: MILLISECOND,
         floor_least_ns: REPLY_FLOOR_NS,
         remedy: "find out why it is slow, call it less often, or cache its replies",
@@ -244,144 +250,6 @@ const fn waits(activity: State) -> bool {
             | State::SendBlocked
             | State::Client
     )
-}
-
-/// The causes that what a station shows fits as well as the one that is named: the kind of its places is known from nothing
-/// but how many there are.
-pub(crate) fn or(case: &Case<'_>, endpoint: &EndpointCase, cause: &str) -> Vec<String> {
-    let name = |place: StationPlace| match place {
-        StationPlace::Connections => Some(name::CONNECTION_POOL_EXHAUSTION),
-        StationPlace::Permits => Some(name::CONCURRENCY_LIMIT),
-        StationPlace::Served => Some(name::CONNECTION_LIMIT),
-        StationPlace::Workers => Some(name::WORKER_POOL_EXHAUSTION),
-        _ => None,
-    };
-    // What takes a log from a pipe is telemetry if it is a collector, which is not seen.
-    if cause == name::LOG_FLUSH {
-        return vec![name::BLOCKING_TELEMETRY.to_owned()];
-    }
-    if cause == name::SLOW_DEPENDENCY && has_sessions_anew(case, endpoint) {
-        return vec![name::CONNECTION_PER_CALL.to_owned()];
-    }
-    let attribution = endpoint.attribution(case);
-    if cause == name::FIXED_DELAY {
-        return or_of_delay(case, endpoint, attribution);
-    }
-    // A server that has as many connections as it takes rests, and leaves the others in its queue.
-    if cause == name::ACCEPT_QUEUE_OVERFLOW && rests(attribution) {
-        return vec![name::CONNECTION_LIMIT.to_owned()];
-    }
-    // Of queries within the target it is not seen where one ends.
-    if cause == name::SLOW_SCAN
-        && Engines::of(&attribution.actors, &attribution.paths, &[]).are_within()
-    {
-        return vec![name::SEQUENTIAL_FANOUT.to_owned()];
-    }
-    // A lock around a cache, and single flight: those that wait are answered when the entry is there.
-    if cause == name::LOCK_HELD_OVER_IO && is_mostly(attribution, cause, State::Reply) {
-        return vec![name::CACHE_STAMPEDE.to_owned()];
-    }
-    if cause == name::WORKER_POOL_EXHAUSTION && is_one_that_may_be_a_loop(case, attribution) {
-        return vec![name::EVENT_LOOP_BLOCKING.to_owned()];
-    }
-    let other = attribution
-        .station
-        .as_ref()
-        .and_then(|station| match station.place {
-            StationPlace::One => {
-                is_lock_of_one(case, endpoint, cause).then_some(name::CONCURRENCY_LIMIT)
-            }
-            place if name(place) == Some(cause) => name(station.or?),
-            _ => None,
-        });
-    other.map(str::to_owned).into_iter().collect()
-}
-
-/// The causes of which a timer is the wait as well: a limiter reckons how long each request waits, and a thread that sleeps for the
-/// requests of others may collect them.
-fn or_of_delay(
-    case: &Case<'_>,
-    endpoint: &EndpointCase,
-    attribution: &EndpointAttribution,
-) -> Vec<String> {
-    let inside = case.inside();
-    let may_collect =
-        inside.is_some_and(|inside| own_sleeps::may_be_of_others(inside, endpoint, attribution));
-    let differ = constant(case, endpoint).is_none() && own_sleeps::differ(attribution);
-    let causes = [
-        (may_collect, name::BATCH_WINDOW),
-        (differ, name::RATE_LIMIT),
-    ];
-    let own = causes.into_iter().filter(|(is_one, _)| *is_one);
-    own.map(|(_, cause)| cause.to_owned()).collect()
-}
-
-/// Whether a server that does not take the target's connections computes for less than half of that time; `false` if there is none.
-fn rests(attribution: &EndpointAttribution) -> bool {
-    let slices = attribution.paths.iter().flat_map(|path| &path.slices);
-    let waits = slices.filter(|slice| matches(name::ACCEPT_QUEUE_OVERFLOW, slice));
-    let (mut all_ns, mut computes_ns) = (0, 0);
-    for slice in waits {
-        all_ns += slice.len_ns();
-        computes_ns += if computes(slice.activity) {
-            slice.len_ns()
-        } else {
-            0
-        };
-    }
-    all_ns > 2 * computes_ns
-}
-
-/// Whether requests wait for the only thread that serves, and it is not seen whether that has several connections at once.
-fn is_one_that_may_be_a_loop(case: &Case<'_>, attribution: &EndpointAttribution) -> bool {
-    let slices = attribution.paths.iter().flat_map(|path| &path.slices);
-    let waits = slices.filter(|slice| slice.state == State::Queued(StationPlace::Workers));
-    let waits_ns: u64 = waits.map(Slice::len_ns).sum();
-    waits_ns > 0
-        && case.inside().is_some_and(|inside| {
-            let pool = Pool::of(inside);
-            pool.len() == 1 && pool.may_be_loops(inside)
-        })
-}
-
-/// What a finding says of a cause that fits as well.
-fn or_words(cause: &str, other: &str) -> String {
-    match other {
-        name::CONCURRENCY_LIMIT if DESCRIBED.contains(&cause) => {
-            format!("; or it is {other}, of one place")
-        }
-        name::CONCURRENCY_LIMIT => format!("; or it is {other}, of as many places"),
-        name::WORKER_POOL_EXHAUSTION => {
-            format!("; or it is {other}: each connection has a thread of its own")
-        }
-        name::EVENT_LOOP_BLOCKING => {
-            format!("; or it is {other}: the thread may have several connections at once")
-        }
-        name::CONNECTION_LIMIT if cause == name::ACCEPT_QUEUE_OVERFLOW => {
-            format!("; or it is {other} of that server, which does not compute in that time")
-        }
-        name::SEQUENTIAL_FANOUT => {
-            format!("; or it is {other}: many short queries look like a long one there")
-        }
-        name::CONNECTION_PER_CALL => format!(
-            "; or it is {other}: each of these requests makes a connection of its own and asks several times on it, as for a login; \
-             keep it"
-        ),
-        name::BATCH_WINDOW => {
-            format!(
-                "; or it is {other}: the thread that sleeps may collect what requests hand to it"
-            )
-        }
-        name::RATE_LIMIT => {
-            format!(
-                "; or it is {other}: how long requests sleep differs, as where a limiter reckons it"
-            )
-        }
-        name::CACHE_STAMPEDE => format!(
-            "; or it is {other}: those that wait are answered with what the one before them has fetched"
-        ),
-        _ => format!("; or it is {other}: as many connections are in use as places"),
-    }
 }
 
 /// Whether a cause is that of a lock, and its rule matches time in which requests wait for the only place of a station.

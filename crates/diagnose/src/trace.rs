@@ -15,6 +15,7 @@ pub(crate) mod kernel_io;
 pub(crate) mod locks;
 pub(crate) mod looked;
 pub mod loops;
+pub(crate) mod others;
 pub(crate) mod own_code;
 pub(crate) mod owners;
 pub mod pieces;

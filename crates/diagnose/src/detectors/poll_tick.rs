@@ -3,6 +3,7 @@
 
 use slowpath_attribution::StateSet;
 use slowpath_core::signal::CGROUP_THROTTLED;
+use slowpath_core::stats::median::median;
 use slowpath_core::timeline::Subject;
 
 use crate::case::{Case, EndpointCase};
@@ -14,8 +15,9 @@ use crate::own_sleeps;
 use crate::predict::without_claims;
 use crate::throttling::{period_ns, throttled_spans};
 use crate::ticks::{Ticks, ticks};
+use crate::trace::calls::retried::{Asked, look_at_store, pauses};
 use crate::trace::ticked::{Word, word};
-use crate::verdict::{Amount, Found, Verdict, evidence, human, ms};
+use crate::verdict::{Amount, Claim, Found, Verdict, evidence, human, ms};
 
 /// A target that its quota keeps off the CPUs for this share of the time goes on when the quota is filled
 /// up: that is a strike too.
@@ -34,7 +36,8 @@ fn examine(case: &Case<'_>, endpoint: &EndpointCase) -> Verdict {
     let Some(ticks) = ticks(case, endpoint) else {
         return match looks_again(case, endpoint) {
             Some(looks) => found_again(case, endpoint, looks),
-            None => Verdict::Absent("requests do not end when a clock strikes".to_owned()),
+            None => asks_again(case, endpoint)
+                .unwrap_or_else(|| Verdict::Absent("requests do not end when a clock strikes".to_owned())),
         };
     };
     let period = human(ticks.period_ns);
@@ -91,6 +94,42 @@ pub(super) fn looks_again(case: &Case<'_>, endpoint: &EndpointCase) -> Option<Lo
         text,
         stack,
     })
+}
+
+/// Requests that ask a database or a store the same again after a pause, until it has what they wait for; `None` if they do not.
+fn asks_again(case: &Case<'_>, endpoint: &EndpointCase) -> Option<Verdict> {
+    let inside = case.inside()?;
+    let asked = pauses(case, endpoint);
+    if asked.is_empty() || !look_at_store(inside, &asked) {
+        return None;
+    }
+    let remote = inside.trace().address(asked[0].again.remote);
+    let store = inside.process_at(asked[0].again.remote).unwrap_or_default();
+    let mut lengths: Vec<f64> = asked.iter().map(|a| a.again.len_ns() as f64).collect();
+    let each_ns = median(&mut lengths)?;
+    let claims: Vec<Claim> = asked.iter().map(Asked::claim).collect();
+    let place = endpoint.place_of(&claims);
+    let text = format!(
+        "{} times a followed request asks {remote} ({store}) the same again, {} after the answer in the median",
+        asked.len(),
+        human(each_ns)
+    );
+    Some(Verdict::Found(Found {
+        place,
+        prediction: without_claims(case, endpoint, place, &claims),
+        amount: Amount::Claims(claims),
+        grade: Grade::Suspected,
+        summary: format!(
+            "requests sleep {} before they ask {store} again for what they wait for: a lock, or a result; wait for a \
+             notification, or look more often; or it is retry-backoff, if the first answer is an error",
+            human(each_ns)
+        ),
+        evidence: vec![evidence(Source::Trace, "trace", text)],
+        culprit: Culprit {
+            period_ms: Some(ms(each_ns)),
+            ..Culprit::default()
+        },
+    }))
 }
 
 fn found_again(case: &Case<'_>, endpoint: &EndpointCase, looks: Looks) -> Verdict {

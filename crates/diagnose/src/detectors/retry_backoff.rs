@@ -14,7 +14,7 @@ use crate::detectors::{Detector, Examine, sequential_fanout};
 use crate::diagnosis::{Culprit, Grade, Place, Source};
 use crate::predict::without_waits;
 use crate::trace::calls::questions::{Fate, Questions};
-use crate::trace::calls::retried::{Asked, Met};
+use crate::trace::calls::retried::{Asked, Met, grow, look_at_store};
 use crate::trace::inside::summed;
 use crate::trace::looked::Looked;
 use crate::verdict::{Amount, Claim, Found, Verdict, evidence, human};
@@ -72,6 +72,9 @@ fn examine(case: &Case<'_>, endpoint: &EndpointCase, looked: &Looked<'_>) -> Ver
         return lead;
     }
     let place = looked.place_within(endpoint, &claims, met.known);
+    if met.doubt(place).is_none() && look_at_store(looked.inside, &met.asked) {
+        return Verdict::Absent(format!("{said}: it looks again for what it waits for (poll-tick)"));
+    }
     match met.doubt(place) {
         Some(doubt) => Verdict::Lead {
             place,
@@ -99,7 +102,7 @@ fn found(
     let of = |is: fn(Fate) -> bool| own().filter(|a| is(a.again.fate)).count();
     let (silent, refused) = (of(|f| f == Fate::Silent), of(|f| f == Fate::Refused));
     let sure = 2 * (silent + refused) > all;
-    let grows = met.grows();
+    let grows = grow(&met.asked);
     let text = format!(
         "{said}: {all} times in all, {whom} for the most part, after {each} in the median; before that {silent} \
          times no answer had come, {refused} times no connection was taken, and {} times an answer had come{}",

@@ -8,6 +8,7 @@ use crate::attribute::EndpointAttribution;
 use crate::case::{Case, EndpointCase};
 use crate::diagnosis::Place;
 use crate::engines::{Engines, long_commands};
+use crate::group_commit::GroupCommits;
 use crate::multiples::multiples;
 use crate::own_sleeps;
 use crate::trace::inside::Inside;
@@ -21,13 +22,14 @@ pub(super) struct Scope<'a> {
     sleeps: Option<&'static str>,
     /// … and what those of a runtime's own threads are called, where that was read.
     sampled_sleeps: Option<&'static str>,
+    commits: &'a GroupCommits,
     /// The database engines that compute for their answers, where the rule is about replies or queries; none otherwise.
     engines: Engines,
 }
 
 impl<'a> Scope<'a> {
     pub(super) fn of(
-        (case, inside): (&Case<'_>, &Inside<'_>),
+        (case, inside): (&Case<'_>, &'a Inside<'_>),
         endpoint: &'a EndpointCase,
         rule: &'a Rule,
     ) -> Self {
@@ -63,6 +65,7 @@ impl<'a> Scope<'a> {
             rule,
             sleeps,
             sampled_sleeps,
+            commits: inside.commits(case),
             engines,
         }
     }
@@ -85,7 +88,11 @@ impl<'a> Scope<'a> {
             .station
             .as_ref()
             .map(|station| station.place);
+        let commits = self.commits.has(&self.attribution.actors, slice);
         match slice.state {
+            State::Reply if commits || self.rule.cause == name::BATCH_WINDOW => {
+                commits && self.rule.cause == name::BATCH_WINDOW
+            }
             State::Sleep if self.is_limited(slice) => self.rule.cause == name::RATE_LIMIT,
             // Of a runtime that was read it is known what is waited for, and that it is this request which sleeps.
             State::Sleep if slice.basis == Basis::Sampled => {

@@ -55,6 +55,8 @@ pub(crate) struct Life {
     pub(crate) marks: Vec<Mark>,
     /// Where it was found running, in order of time: when, and the stack.
     pub(crate) samples: Vec<(u64, u32)>,
+    /// When it asked that data be written to the disk (`fsync` and its kin), in order of time: it may be there at once.
+    pub(crate) syncs: Vec<u64>,
 }
 
 /// Why a thread was off the CPUs.
@@ -246,6 +248,12 @@ impl<'a> Index<'a> {
     pub fn marks(&self, tid: u32, begin: u64, end: u64) -> &[Mark] {
         let marks = self.life(tid).map_or(&[][..], |life| &life.marks);
         within(marks, |mark| mark.at, begin, end)
+    }
+
+    /// Whether a thread asked from `begin` to `end` that data be written to the disk.
+    pub(crate) fn syncs(&self, tid: u32, begin: u64, end: u64) -> bool {
+        let syncs = self.life(tid).map_or(&[][..], |life| &life.syncs);
+        !within(syncs, |&at| at, begin, end).is_empty()
     }
 
     /// The last thing that a thread read or wrote, at `at` or before.

@@ -18,6 +18,7 @@ use super::ports::Ports;
 use super::stacks::Stacks;
 use super::walk::Walker;
 use crate::case::{Case, EndpointCase};
+use crate::group_commit::GroupCommits;
 use crate::ledger::Blanks;
 
 /// Requests of an endpoint that are followed through the server, at most, of the slow ones and of
@@ -49,6 +50,7 @@ pub struct Inside<'a> {
     titles: BTreeMap<u32, String>,
     /// See [`Inside::calls`].
     calls: OnceLock<Calls>,
+    commits: OnceLock<GroupCommits>,
 }
 
 /// The requests of one endpoint.
@@ -140,12 +142,18 @@ impl<'a> Inside<'a> {
             told: Ports::told_to(&case.record.manifest.target, &ports),
             ports,
             calls: OnceLock::new(),
+            commits: OnceLock::new(),
         })
     }
 
     /// What the target asked of others. `case` is the one that this was made of.
     pub(crate) fn calls(&self, case: &Case<'_>) -> &Calls {
         self.calls.get_or_init(|| Calls::of(case, self))
+    }
+
+    /// When servers waited for others to commit. `case` is the one that this was made of.
+    pub(crate) fn commits(&self, case: &Case<'_>) -> &GroupCommits {
+        self.commits.get_or_init(|| GroupCommits::of(case, self))
     }
 
     /// What was traced.

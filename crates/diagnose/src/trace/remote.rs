@@ -185,6 +185,18 @@ impl Inside<'_> {
         })
     }
 
+    /// The process that is asked at an address, if it runs on this host.
+    pub(crate) fn process_at(&self, remote: SocketAddr) -> Option<&str> {
+        let sockets = &self.index.sockets;
+        let own = (0..sockets.len())
+            .filter(|&socket| sockets.end(socket).is_some_and(|end| end.remote == remote));
+        let others = own.filter_map(|socket| sockets.other(socket));
+        let mut names = others
+            .flat_map(|end| sockets.traffic(end))
+            .map(|t| self.process_name(t.tid));
+        names.find(|name| !name.is_empty())
+    }
+
     /// Whether an address is this host's, as far as its connections tell.
     fn is_here(&self, address: SocketAddr) -> bool {
         if is_unix(address) {

@@ -16,7 +16,7 @@ use crate::support::{is_root, root, stderr};
 const NOBODY: u32 = 65_534;
 
 /// What each run must be blamed on; nothing for one in which all is well, or nothing can be told.
-const RUNS: [(&str, Option<&str>); 20] = [
+const RUNS: [(&str, Option<&str>); 22] = [
     ("lock-in-c", Some("lock-held-over-io")),
     ("lock-in-c-unprivileged", Some("lock-held-over-io")),
     ("lock-in-go", None),
@@ -49,6 +49,10 @@ const RUNS: [(&str, Option<&str>); 20] = [
     ("mail-without-pool", Some("slow-dependency")),
     // A thread of a pool behind an event loop looks every 50 ms for a lock file.
     ("file-lock-in-daphne", Some("poll-tick")),
+    // A session of PostgreSQL sleeps before it writes a commit to the disk, so that others join it (`commit_delay`).
+    ("group-commit-in-postgres", Some("batch-window")),
+    // A client of Redis finds a lock taken, sleeps 100 ms and asks for it again.
+    ("lock-in-redis-looked-at", Some("poll-tick")),
 ];
 
 pub(crate) fn fixture(name: &str) -> PathBuf {

@@ -5,16 +5,17 @@ use std::ops::RangeInclusive;
 
 use slowpath_attribution::{Holder, Place, Slice, State};
 use slowpath_core::nanos::{Nanos, Span};
-use slowpath_core::trace::{Call, Context, NO_STACK, is_unix};
+use slowpath_core::trace::{Call, NO_STACK, is_unix};
 
 use super::{Classifier, Seen};
 use crate::attribute::overlay;
 use crate::engines::is_engine;
 use crate::overlap::merged;
 use crate::trace::calls::{Asked, Calls};
-use crate::trace::index::{Off, Slice as Did, State as Doing, TrafficKind};
+use crate::trace::index::{Slice as Did, State as Doing, TrafficKind};
 use crate::trace::inside::{Inside, Walked};
 use crate::trace::join::WRITE_TOLD_LATE_NS;
+use crate::trace::others::{session_before, waits_for_time};
 use crate::trace::pieces::{Hop, Piece};
 
 /// For so long an acknowledgement is delayed: 40 ms at least less a jiffy, and less than 200 ms (`TCP_DELACK_MIN` and
@@ -78,7 +79,7 @@ impl Classifier<'_, '_> {
         if !is_engine(inside.process_name(tid)) {
             return None;
         }
-        let (session, waited) = self.session_before(tid, span)?;
+        let (session, waited) = session_before(self.inside, tid, span)?;
         if 2 * (waited.1 - waited.0) <= span.1 - span.0 {
             return None;
         }
@@ -97,7 +98,7 @@ impl Classifier<'_, '_> {
     /// program wakes it up, and for most of that time this one, or those that it waited for itself, wait for their own
     /// clients: they have a transaction open.
     fn open_transaction(&self, tid: u32, span: (u64, u64)) -> Option<u32> {
-        let (first, waited) = self.session_before(tid, span)?;
+        let (first, waited) = session_before(self.inside, tid, span)?;
         if 2 * (waited.1 - waited.0) <= span.1 - span.0 {
             return None;
         }
@@ -108,27 +109,9 @@ impl Classifier<'_, '_> {
             if 2 * open_ns > waited.1 - waited.0 {
                 return Some(first);
             }
-            session = self.session_before(session, waited)?.0;
+            session = session_before(self.inside, session, waited)?.0;
         }
         None
-    }
-
-    /// The thread of the same program that ends the longest wait of a thread in a time, and when that wait is.
-    fn session_before(&self, tid: u32, (begin, end): (u64, u64)) -> Option<(u32, (u64, u64))> {
-        let inside = self.inside;
-        if inside.trace().parks(tid) {
-            return None;
-        }
-        let offs = inside.index.offs(tid, begin, end);
-        let within = |off: &Off| (off.begin.max(begin), off.end.min(end));
-        let length = |off: &Off| within(off).1.saturating_sub(within(off).0);
-        let longest = offs.iter().max_by_key(|off| length(off))?;
-        let holder = longest.woken_by()?;
-        let is_session = holder != tid
-            && inside.process_name(holder) == inside.process_name(tid)
-            && !inside.is_targets(holder)
-            && length(longest) > 0;
-        is_session.then(|| (holder, within(longest)))
     }
 
     /// For how long of a time a session has answered its client, and waits for what that one says next.
@@ -263,8 +246,7 @@ fn waits_for_data(inside: &Inside<'_>, slice: &Did<'_>) -> bool {
     }
 }
 
-/// What a thread does for most of a time, if it computes or waits for a time to come: timers of the kernel fire in the hard
-/// interrupt.
+/// What a thread does for most of a time, if it computes or waits for a time to come.
 fn does_mostly(inside: &Inside<'_>, tid: u32, (begin, end): (u64, u64)) -> Option<State> {
     let (mut runs_ns, mut sleeps_ns) = (0, 0);
     for slice in inside.index.slices(tid, begin, end) {
@@ -272,13 +254,7 @@ fn does_mostly(inside: &Inside<'_>, tid: u32, (begin, end): (u64, u64)) -> Optio
         match slice.state {
             Doing::Run => runs_ns += ns,
             Doing::Blocked(off) => {
-                let call = inside.stacks.call_in(off);
-                let by_timer = off.context == Some(Context::Hardirq) && call == Some(Call::Poll);
-                sleeps_ns += if by_timer || call == Some(Call::Sleep) {
-                    ns
-                } else {
-                    0
-                };
+                sleeps_ns += if waits_for_time(inside, off) { ns } else { 0 };
             }
             _ => {}
         }

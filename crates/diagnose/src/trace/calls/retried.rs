@@ -9,6 +9,8 @@ use super::again::{Again, told};
 use super::questions::{Fate, Questions};
 use crate::case::{Case, EndpointCase};
 use crate::diagnosis::Place;
+use crate::engines::is_store;
+use crate::trace::inside::Inside;
 use crate::trace::looked::Looked;
 use crate::verdict::{Claim, percent};
 
@@ -73,29 +75,10 @@ impl Met {
         own.map(|a| a.sample).collect::<BTreeSet<u32>>().len()
     }
 
-    /// The pauses of each request that asked again.
-    fn of_requests(&self) -> impl Iterator<Item = &[Asked]> {
-        self.asked.chunk_by(|a, b| a.sample == b.sample)
-    }
-
-    /// Whether a request that asks again more than once waits longer each time, for the most part.
-    pub(crate) fn grows(&self) -> bool {
-        let several = || self.of_requests().filter(|own| own.len() > 1);
-        let grow = several().filter(|own| {
-            let mut pairs = own.windows(2);
-            pairs.all(|p| p[1].again.len_ns() as f64 >= GROWS * p[0].again.len_ns() as f64)
-        });
-        2 * grow.count() > several().count()
-    }
-
     /// Why it may be no failure that is asked again for, if so.
     pub(crate) fn doubt(&self, place: Place) -> Option<String> {
         let all = self.asked.len();
-        let failed = self
-            .asked
-            .iter()
-            .filter(|a| !matches!(a.again.fate, Fate::Answered(_)));
-        if 2 * failed.count() > all {
+        if fail(&self.asked) {
             return None;
         }
         if place != Place::Tail {
@@ -113,7 +96,7 @@ impl Met {
             return Some(format!("{} ask there only once", self.once));
         }
         let often = all as f64 / touched.max(1) as f64;
-        let looks = often >= LOOKS_LEAST && !self.grows();
+        let looks = often >= LOOKS_LEAST && !grow(&self.asked);
         looks.then(|| {
             format!("they ask {often:.0} times more each, as who waits until something is done")
         })
@@ -128,6 +111,33 @@ impl Asked {
             span: Span::new(at(self.again.begin), at(self.again.end)),
         }
     }
+}
+
+/// Whether what is asked again had no answer before, or was refused, for the most part.
+pub(crate) fn fail(asked: &[Asked]) -> bool {
+    let failed = asked
+        .iter()
+        .filter(|a| !matches!(a.again.fate, Fate::Answered(_)));
+    2 * failed.count() > asked.len()
+}
+
+/// Whether a request that asks again more than once waits longer each time, for the most part.
+pub(crate) fn grow(asked: &[Asked]) -> bool {
+    let of_requests = || asked.chunk_by(|a, b| a.sample == b.sample);
+    let several = || of_requests().filter(|own| own.len() > 1);
+    let grow = several().filter(|own| {
+        let mut pairs = own.windows(2);
+        pairs.all(|p| p[1].again.len_ns() as f64 >= GROWS * p[0].again.len_ns() as f64)
+    });
+    2 * grow.count() > several().count()
+}
+
+/// Whether it is a database or a store that is asked again, which has answered: such answers are rarely errors, and mostly say that a
+/// lock is taken, or a result not there yet.
+pub(crate) fn look_at_store(inside: &Inside<'_>, asked: &[Asked]) -> bool {
+    let is_store = |a: &&Asked| inside.process_at(a.again.remote).is_some_and(is_store);
+    let of_stores = asked.iter().filter(is_store).count();
+    2 * of_stores > asked.len() && !fail(asked) && !grow(asked)
 }
 
 /// The pauses before requests of an endpoint ask again, where it is known of most requests what they ask and the first attempts

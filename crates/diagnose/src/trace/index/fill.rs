@@ -199,6 +199,9 @@ impl Fill {
                 if let Some(number) = self.runs(tid, at) {
                     let cursor = &mut self.cursors[number];
                     (cursor.call, cursor.fresh) = (Some((call, about)), true);
+                    if call == Call::Sync {
+                        self.lives[number].syncs.push(at);
+                    }
                 }
                 return;
             }

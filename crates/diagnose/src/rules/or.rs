@@ -1,0 +1,168 @@
+//! The causes that fit what is seen as well as the one that is named.
+
+use slowpath_attribution::{Place as StationPlace, Slice, State};
+use slowpath_core::catalogue as name;
+
+use super::{DESCRIBED, computes, is_lock_of_one, is_mostly, matches};
+use crate::attribute::EndpointAttribution;
+use crate::case::{Case, EndpointCase};
+use crate::constant::constant;
+use crate::detectors::has_sessions_anew;
+use crate::engines::Engines;
+use crate::own_sleeps;
+use crate::trace::calls::retried::{fail, grow, pauses};
+use crate::trace::pool::Pool;
+
+/// The causes that what a station shows fits as well as the one that is named: the kind of its places is known from nothing
+/// but how many there are.
+pub(crate) fn or(case: &Case<'_>, endpoint: &EndpointCase, cause: &str) -> Vec<String> {
+    let name = |place: StationPlace| match place {
+        StationPlace::Connections => Some(name::CONNECTION_POOL_EXHAUSTION),
+        StationPlace::Permits => Some(name::CONCURRENCY_LIMIT),
+        StationPlace::Served => Some(name::CONNECTION_LIMIT),
+        StationPlace::Workers => Some(name::WORKER_POOL_EXHAUSTION),
+        _ => None,
+    };
+    // What takes a log from a pipe is telemetry if it is a collector, which is not seen.
+    if cause == name::LOG_FLUSH {
+        return vec![name::BLOCKING_TELEMETRY.to_owned()];
+    }
+    if cause == name::SLOW_DEPENDENCY && has_sessions_anew(case, endpoint) {
+        return vec![name::CONNECTION_PER_CALL.to_owned()];
+    }
+    // What is asked again after an answer may have failed, or not be there yet.
+    if cause == name::RETRY_BACKOFF && is_answered_before(case, endpoint) {
+        return vec![name::POLL_TICK.to_owned()];
+    }
+    if cause == name::POLL_TICK && is_answered_before(case, endpoint) {
+        return vec![name::RETRY_BACKOFF.to_owned()];
+    }
+    let attribution = endpoint.attribution(case);
+    if cause == name::FIXED_DELAY {
+        return or_of_delay(case, endpoint, attribution);
+    }
+    // A server that has as many connections as it takes rests, and leaves the others in its queue.
+    if cause == name::ACCEPT_QUEUE_OVERFLOW && rests(attribution) {
+        return vec![name::CONNECTION_LIMIT.to_owned()];
+    }
+    // Of queries within the target it is not seen where one ends.
+    if cause == name::SLOW_SCAN
+        && Engines::of(&attribution.actors, &attribution.paths, &[]).are_within()
+    {
+        return vec![name::SEQUENTIAL_FANOUT.to_owned()];
+    }
+    // A lock around a cache, and single flight: those that wait are answered when the entry is there.
+    if cause == name::LOCK_HELD_OVER_IO && is_mostly(attribution, cause, State::Reply) {
+        return vec![name::CACHE_STAMPEDE.to_owned()];
+    }
+    if cause == name::WORKER_POOL_EXHAUSTION && is_one_that_may_be_a_loop(case, attribution) {
+        return vec![name::EVENT_LOOP_BLOCKING.to_owned()];
+    }
+    let other = attribution
+        .station
+        .as_ref()
+        .and_then(|station| match station.place {
+            StationPlace::One => {
+                is_lock_of_one(case, endpoint, cause).then_some(name::CONCURRENCY_LIMIT)
+            }
+            place if name(place) == Some(cause) => name(station.or?),
+            _ => None,
+        });
+    other.map(str::to_owned).into_iter().collect()
+}
+
+/// Whether requests ask again after an answer, and do not wait longer each time.
+fn is_answered_before(case: &Case<'_>, endpoint: &EndpointCase) -> bool {
+    let asked = pauses(case, endpoint);
+    !asked.is_empty() && !fail(&asked) && !grow(&asked)
+}
+
+/// The causes of which a timer is the wait as well: a limiter reckons how long each request waits, and a thread that sleeps for the
+/// requests of others may collect them.
+fn or_of_delay(
+    case: &Case<'_>,
+    endpoint: &EndpointCase,
+    attribution: &EndpointAttribution,
+) -> Vec<String> {
+    let inside = case.inside();
+    let may_collect =
+        inside.is_some_and(|inside| own_sleeps::may_be_of_others(inside, endpoint, attribution));
+    let differ = constant(case, endpoint).is_none() && own_sleeps::differ(attribution);
+    let causes = [
+        (may_collect, name::BATCH_WINDOW),
+        (differ, name::RATE_LIMIT),
+    ];
+    let own = causes.into_iter().filter(|(is_one, _)| *is_one);
+    own.map(|(_, cause)| cause.to_owned()).collect()
+}
+
+/// Whether a server that does not take the target's connections computes for less than half of that time; `false` if there is none.
+fn rests(attribution: &EndpointAttribution) -> bool {
+    let slices = attribution.paths.iter().flat_map(|path| &path.slices);
+    let waits = slices.filter(|slice| matches(name::ACCEPT_QUEUE_OVERFLOW, slice));
+    let (mut all_ns, mut computes_ns) = (0, 0);
+    for slice in waits {
+        all_ns += slice.len_ns();
+        computes_ns += if computes(slice.activity) {
+            slice.len_ns()
+        } else {
+            0
+        };
+    }
+    all_ns > 2 * computes_ns
+}
+
+/// Whether requests wait for the only thread that serves, and it is not seen whether that has several connections at once.
+fn is_one_that_may_be_a_loop(case: &Case<'_>, attribution: &EndpointAttribution) -> bool {
+    let slices = attribution.paths.iter().flat_map(|path| &path.slices);
+    let waits = slices.filter(|slice| slice.state == State::Queued(StationPlace::Workers));
+    let waits_ns: u64 = waits.map(Slice::len_ns).sum();
+    waits_ns > 0
+        && case.inside().is_some_and(|inside| {
+            let pool = Pool::of(inside);
+            pool.len() == 1 && pool.may_be_loops(inside)
+        })
+}
+
+/// What a finding says of a cause that fits as well.
+pub(super) fn or_words(cause: &str, other: &str) -> String {
+    match other {
+        name::CONCURRENCY_LIMIT if DESCRIBED.contains(&cause) => {
+            format!("; or it is {other}, of one place")
+        }
+        name::CONCURRENCY_LIMIT => format!("; or it is {other}, of as many places"),
+        name::WORKER_POOL_EXHAUSTION => {
+            format!("; or it is {other}: each connection has a thread of its own")
+        }
+        name::EVENT_LOOP_BLOCKING => {
+            format!("; or it is {other}: the thread may have several connections at once")
+        }
+        name::CONNECTION_LIMIT if cause == name::ACCEPT_QUEUE_OVERFLOW => {
+            format!("; or it is {other} of that server, which does not compute in that time")
+        }
+        name::SEQUENTIAL_FANOUT => {
+            format!("; or it is {other}: many short queries look like a long one there")
+        }
+        name::CONNECTION_PER_CALL => format!(
+            "; or it is {other}: each of these requests makes a connection of its own and asks several times on it, as for a login; \
+             keep it"
+        ),
+        name::BATCH_WINDOW => {
+            format!(
+                "; or it is {other}: the thread that sleeps may collect what requests hand to it"
+            )
+        }
+        name::RATE_LIMIT => {
+            format!(
+                "; or it is {other}: how long requests sleep differs, as where a limiter reckons it"
+            )
+        }
+        name::RETRY_BACKOFF | name::POLL_TICK => {
+            format!("; or it is {other}: what the first answer says is not read")
+        }
+        name::CACHE_STAMPEDE => format!(
+            "; or it is {other}: those that wait are answered with what the one before them has fetched"
+        ),
+        _ => format!("; or it is {other}: as many connections are in use as places"),
+    }
+}
