@@ -172,6 +172,16 @@ pub(crate) fn share_in(
     Seen::of(case, endpoint, states, claims).map(|seen| seen.compatible)
 }
 
+/// The same with what is not known, where that is one of these states.
+pub(crate) fn share_open(
+    case: &Case<'_>,
+    endpoint: &EndpointCase,
+    states: StateSet,
+    claims: &[Claim],
+) -> Option<f64> {
+    Seen::of(case, endpoint, states, claims).map(|seen| seen.compatible + seen.open)
+}
+
 fn agree(found: &mut Found, seen: &Seen) {
     let text = format!(
         "the trace agrees: for {} of that time requests are in states that it explains",

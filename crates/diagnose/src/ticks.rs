@@ -12,7 +12,7 @@ use slowpath_core::nanos::{MILLISECOND, Nanos, Span};
 use slowpath_core::stats::quantile::type_1;
 
 use crate::case::{Case, EndpointCase};
-use crate::cell::share_in;
+use crate::cell::share_open;
 use crate::verdict::Claim;
 
 /// Shorter periods may be those of the kernel's own clock (`HZ` of 250 and more), and wake-ups on a shared
@@ -70,11 +70,17 @@ struct Way {
     end: u64,
 }
 
-/// Looks for a clock that requests wait for: all of them, or, where a trace shows that they wait for a timer, the slow ones.
+/// Looks for a clock that requests wait for: all of them, or the slow ones, where a trace shows that they wait
+/// for a timer, or does not show what they wait for (a runtime that keeps its timers in user space).
 pub(crate) fn ticks(case: &Case<'_>, endpoint: &EndpointCase) -> Option<Ticks> {
     let slow = || {
         let found = among(case, &endpoint.split.slow, SLOW_FEWEST)?;
-        let slept = share_in(case, endpoint, StateSet::SLEEP, &found.waits);
+        let slept = share_open(
+            case,
+            endpoint,
+            StateSet::SLEEP.and(StateSet::UNKNOWN),
+            &found.waits,
+        );
         slept.filter(|share| *share >= SLEPT_LEAST).map(|_| found)
     };
     among(case, &endpoint.completed, FEWEST).or_else(slow)
