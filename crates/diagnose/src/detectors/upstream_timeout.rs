@@ -11,7 +11,7 @@ use super::{Detector, Examine};
 use crate::case::{Case, EndpointCase};
 use crate::diagnosis::{Culprit, Grade, Place, Source};
 use crate::predict::without_waits;
-use crate::trace::calls::Unanswered;
+use crate::trace::calls::unanswered::Unanswered;
 use crate::trace::inside::{Inside, Walked};
 use crate::trace::looked::Looked;
 use crate::trace::pieces::{LeafKind, Piece};
@@ -55,7 +55,11 @@ impl<'a> Alike<'a> {
         let all = waits.len();
         let mut lengths: Vec<f64> = waits.iter().map(|wait| wait.lasts_ns).collect();
         let usual_ns = median(&mut lengths).unwrap_or(0.0);
-        waits.retain(|wait| (wait.lasts_ns / usual_ns - 1.0).abs() <= ALIKE);
+        // One that is asked again waits as long once more.
+        waits.retain(|wait| {
+            let times = (wait.lasts_ns / usual_ns).round().max(1.0);
+            (wait.lasts_ns / (times * usual_ns) - 1.0).abs() <= ALIKE
+        });
         let are_enough = waits.len() >= WAITS_LEAST
             && waits.len() as f64 >= SLOW_LEAST * slow.len() as f64
             && waits.len() as f64 >= ALIKE_LEAST * all as f64;

@@ -24,6 +24,7 @@ pub(crate) mod retried;
 pub(crate) mod rows;
 mod settled;
 mod steps;
+pub(crate) mod unanswered;
 pub(crate) mod waits;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -58,17 +59,6 @@ pub(crate) struct Asked {
     pub(crate) begin: u64,
     /// When the last of the reply was read.
     pub(crate) end: u64,
-}
-
-/// Something that was asked of another, and no reply came while it was traced.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Unanswered {
-    /// The target's end of the connection.
-    pub(crate) socket: u32,
-    /// The thread that asked.
-    pub(crate) tid: u32,
-    /// When it was asked.
-    pub(crate) begin: u64,
 }
 
 /// All that the target asked of others.
@@ -422,42 +412,6 @@ impl Inside<'_> {
     /// Whether the runtime that reads a request parks what waits in user space.
     pub(crate) fn parks(&self, walked: &Walked) -> bool {
         self.trace().parks(walked.joined.reader)
-    }
-
-    /// What the target asked of others and got no reply to until tracing was left off, in order of time.
-    pub(crate) fn unanswered(&self) -> Vec<Unanswered> {
-        let index = &self.index;
-        let block_end = |at: u64| {
-            index
-                .block_at(Nanos::new(at.max(1)))
-                .map(|block| block.span.end.get())
-        };
-        let mut all = Vec::new();
-        for socket in (0..index.sockets.len()).filter(|&socket| self.asks(socket)) {
-            let traffic = index.sockets.traffic(socket);
-            for (place, one) in traffic.iter().enumerate() {
-                let after_write = place > 0 && traffic[place - 1].kind == TrafficKind::Wrote;
-                if one.kind != TrafficKind::Wrote || after_write {
-                    continue;
-                }
-                let Some(end) = block_end(one.at) else {
-                    continue;
-                };
-                let later = traffic[place + 1..].iter().take_while(|t| t.at <= end);
-                let replied = later.take_while(|t| {
-                    t.kind != TrafficKind::Wrote || t.at - one.at < WRITE_TOLD_LATE_NS
-                });
-                if !replied.into_iter().any(|t| t.kind == TrafficKind::Read) {
-                    all.push(Unanswered {
-                        socket,
-                        tid: one.tid,
-                        begin: one.at,
-                    });
-                }
-            }
-        }
-        all.sort_unstable_by_key(|question| question.begin);
-        all
     }
 
     /// Whether the target asks at this end of a connection: it is the target's, and the target is the
