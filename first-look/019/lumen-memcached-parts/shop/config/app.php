@@ -1,0 +1,2 @@
+<?php
+return ['name' => 'parts', 'env' => 'production', 'debug' => false, 'timezone' => 'UTC', 'locale' => 'en', 'key' => ''];
