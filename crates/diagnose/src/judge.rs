@@ -26,6 +26,7 @@ use crate::summary::load_in_words;
 use crate::trace::view::view;
 use crate::trial::{Answer, Ranked, Trial};
 use crate::validity;
+use crate::which::give_way;
 
 /// The version of slowpath that judges.
 const VERSION: &str = env!("CARGO_PKG_VERSION");
@@ -115,11 +116,12 @@ pub(crate) struct Judged {
 
 impl Judged {
     fn of(case: &Case<'_>, spread: &dyn Spread) -> Self {
-        let (endpoints, answers) = both(
+        let (endpoints, mut answers) = both(
             spread,
             || figures_by(case, spread),
             || map(spread, REGISTRY.len(), |k| Answer::of(case, &REGISTRY[k])),
         );
+        give_way(case, &mut answers);
         let mut trial = Trial::of(case);
         let weighed = trial.weigh(&answers, spread);
         let masses = trial.masses(&answers, &weighed);

@@ -88,6 +88,7 @@ mod trial;
 mod undialled;
 mod validity;
 pub mod verdict;
+mod which;
 
 pub use asks::{Asks, asks};
 pub use by_pass::of_pass;

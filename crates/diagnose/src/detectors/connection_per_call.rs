@@ -1,22 +1,25 @@
 //! A connection is made for each request and given up behind it: by the scenario's own clients, or by
 //! the target whenever it asks another server. Handshakes are then in all of them.
 
+mod sessions;
+
+use std::collections::BTreeSet;
+
 use slowpath_attribution::StateSet;
-use std::collections::{BTreeMap, BTreeSet};
 
 use slowpath_core::nanos::{Nanos, Span};
 use slowpath_core::trace::Call;
 
 use crate::case::{Case, EndpointCase};
-use crate::detectors::{Detector, Examine};
+use self::sessions::{is_of_one, sessions, spared};
+use crate::detectors::{Detector, Examine, rows_of_calls};
 use crate::diagnosis::{Culprit, Grade, Phase, Place, Source};
 use crate::handshakes::{are_kept, cost};
-use crate::ledger::{NAMED_EPISODES, NAMED_SHARE};
+use crate::ledger::NAMED_EPISODES;
 use crate::predict::{without_claims, without_waits};
 use crate::trace::calls::Calls;
-use crate::trace::index::{Sockets, TrafficKind};
 use crate::trace::inside::Walked;
-use crate::trace::looked::Looked;
+use crate::trace::looked::{Looked, each_ns, touched};
 use crate::trace::pieces::{Behalf, LeafKind};
 use crate::verdict::{Amount, Claim, Found, Verdict, evidence, human, percent};
 
@@ -28,13 +31,6 @@ const OPENS_LEAST: f64 = 0.5;
 
 /// Fewer slow requests that make one may have met a pool that grew.
 const SLOW_FEWEST: usize = NAMED_EPISODES;
-/// A session is set up in so many turns at least: TLS 1.3 and a question are two, and the login of a database or a mail server
-/// has more (RFC 5321, section 4.1.4; PostgreSQL, section 55.2.1 of its manual).
-const TURNS_LEAST: usize = 3;
-/// So much may still be written on a connection after the request that it was made for: a farewell (`QUIT`, a Terminate message)
-/// and the close_notify of TLS.
-const FAREWELL_MOST: usize = 2;
-
 /// See the module.
 pub(super) static DETECTOR: Detector = Detector {
     examine: Examine::Endpoint(examine),
@@ -101,15 +97,19 @@ fn of_the_target(case: &Case<'_>, endpoint: &EndpointCase, own: &str) -> Verdict
         Err(blind) => return *blind,
     };
     let n = looked.join.walked.len();
-    let claims = connecting(&looked);
-    let waited: BTreeSet<u32> = claims.iter().map(|claim| claim.sample).collect();
+    let connecting = connecting(&looked);
+    let waited = samples(&connecting);
+    let sessions = of_sessions(case, endpoint, &looked);
+    let walked = &looked.join.walked;
+    if are_usual(walked, &samples(&sessions)) {
+        return found_sessions(case, endpoint, &looked, sessions);
+    }
     if waited.len() as f64 >= OPENS_LEAST * n as f64 {
-        return found(case, endpoint, &looked, claims, waited.len());
+        return found(case, endpoint, &looked, connecting, waited.len());
     }
     let calls = looked.inside.calls(case);
-    let walked = &looked.join.walked;
-    let opening = |w: &&Walked| opens(&looked, calls, w);
-    let opening: Vec<&Walked> = walked.iter().filter(opening).collect();
+    let opening = walked.iter().filter(|w| opens(&looked, calls, w));
+    let opening: BTreeSet<u32> = opening.map(|w| w.joined.sample).collect();
     if are_usual(walked, &opening) {
         let opened = opening.len();
         return Verdict::Blind {
@@ -130,14 +130,6 @@ fn of_the_target(case: &Case<'_>, endpoint: &EndpointCase, own: &str) -> Verdict
     Verdict::Absent(text)
 }
 
-/// Whether most followed requests are of a kind, or most of the slow ones.
-fn are_usual(walked: &[Walked], of_kind: &[&Walked]) -> bool {
-    let most = |part: usize, of: usize| part as f64 >= OPENS_LEAST * of as f64;
-    let slow = walked.iter().filter(|w| w.slow).count();
-    let slow_of_kind = of_kind.iter().filter(|w| w.slow).count();
-    most(of_kind.len(), walked.len()) || slow_of_kind >= SLOW_FEWEST && most(slow_of_kind, slow)
-}
-
 /// The parts of requests in which their thread, or one of the target that it asked, connects.
 fn connecting(looked: &Looked<'_>) -> Vec<Claim> {
     let picked = looked.pick(|_, piece, hops| {
@@ -154,59 +146,82 @@ fn connecting(looked: &Looked<'_>) -> Vec<Claim> {
     picked.iter().map(claim).collect()
 }
 
-/// Whether a connection is made for one request, which is served in a time: the first that is said on it is said then, and no
-/// further request is asked for on it. A pool that grows keeps what it has made.
-fn is_opened_for(sockets: &Sockets, socket: u32, (begin, end): (u64, u64)) -> bool {
-    let traffic = sockets.traffic(socket);
-    if !traffic.first().is_some_and(|t| (begin..=end).contains(&t.at)) {
-        return false;
+/// Whether most of what slow requests would be spared by kept connections are sessions that each of them sets up, in several turns: how
+/// slow each turn is, is another question.
+pub(crate) fn has_sessions(case: &Case<'_>, endpoint: &EndpointCase) -> bool {
+    let looked = Looked::at(case, endpoint);
+    looked.is_ok_and(|looked| {
+        let sessions = of_sessions(case, endpoint, &looked);
+        are_usual(&looked.join.walked, &samples(&sessions))
+    })
+}
+
+/// What requests would be spared of the sessions that they set up; rows of calls are rows, whatever they are asked on.
+fn of_sessions(case: &Case<'_>, endpoint: &EndpointCase, looked: &Looked<'_>) -> Vec<Claim> {
+    let all = sessions(looked.inside);
+    if all.is_empty() {
+        return Vec::new();
     }
-    let after = &traffic[traffic.partition_point(|t| t.at <= end)..];
-    let written = after.iter().filter(|t| t.kind == TrafficKind::Wrote);
-    written.take(FAREWELL_MOST + 1).count() <= FAREWELL_MOST
+    let rows = rows_of_calls(case, endpoint, looked, looked.inside.calls(case));
+    let walked = looked.join.walked.iter();
+    let own = walked.filter(|walked| !rows.contains_key(&walked.joined.sample));
+    own.flat_map(|walked| spared(looked.inside, &all, walked))
+        .collect()
+}
+
+/// The requests that are claimed.
+fn samples(claims: &[Claim]) -> BTreeSet<u32> {
+    claims.iter().map(|claim| claim.sample).collect()
+}
+
+/// Whether so many followed requests are most of them, or of the slow ones.
+fn are_usual(walked: &[Walked], samples: &BTreeSet<u32>) -> bool {
+    let most = |part: usize, of: usize| part as f64 >= OPENS_LEAST * of as f64;
+    let slow = walked.iter().filter(|w| w.slow);
+    let slow_own = slow.clone().filter(|w| samples.contains(&w.joined.sample));
+    let slow_own = slow_own.count();
+    most(samples.len(), walked.len()) || slow_own >= SLOW_FEWEST && most(slow_own, slow.count())
 }
 
 /// Whether a request was asked for on a connection of its own.
 fn opens(looked: &Looked<'_>, calls: &Calls, walked: &Walked) -> bool {
     let service = walked.joined.part(Phase::Service);
     let own = calls.own(looked.inside, walked);
+    let sockets = &looked.inside.index.sockets;
     own.calls
         .iter()
-        .any(|call| is_opened_for(&looked.inside.index.sockets, call.socket, service))
+        .any(|call| is_of_one(sockets.traffic(call.socket), service))
 }
 
-/// Whether so much of what slow requests wait for replies is on connections that each of them has opened, in turns before what these are
-/// for, that it could be named: greeting, encryption and login of such a session would be spared if the connection were kept, and where they end is not seen.
-pub(crate) fn has_sessions_anew(case: &Case<'_>, endpoint: &EndpointCase) -> bool {
-    let Ok(looked) = Looked::at(case, endpoint) else {
-        return false;
+fn found_sessions(
+    case: &Case<'_>,
+    endpoint: &EndpointCase,
+    looked: &Looked<'_>,
+    claims: Vec<Claim>,
+) -> Verdict {
+    let place = endpoint.place_of(&claims);
+    let counts = |claim: &&Claim| {
+        place != Place::Tail || endpoint.split.slow.binary_search(&claim.sample).is_ok()
     };
-    let calls = looked.inside.calls(case);
-    let slow: Vec<&Walked> = looked.join.walked.iter().filter(|w| w.slow).collect();
-    if slow.len() < SLOW_FEWEST {
-        return false;
-    }
-    let (mut all_ns, mut anew_ns) = (0, 0);
-    for walked in slow {
-        let service = walked.joined.part(Phase::Service);
-        let own = calls.known(looked.inside, walked);
-        let mut lengths: BTreeMap<u32, Vec<u64>> = BTreeMap::new();
-        for call in &own.calls {
-            let ns = call.end.saturating_sub(call.begin);
-            all_ns += ns;
-            lengths.entry(call.socket).or_default().push(ns);
-        }
-        lengths.retain(|&socket, turns| {
-            turns.len() >= TURNS_LEAST
-                && is_opened_for(&looked.inside.index.sockets, socket, service)
-        });
-        for turns in lengths.values() {
-            // The one that takes longest is what the connection is for.
-            let longest = turns.iter().max().copied().unwrap_or(0);
-            anew_ns += turns.iter().sum::<u64>() - longest;
-        }
-    }
-    all_ns > 0 && anew_ns as f64 >= NAMED_SHARE * all_ns as f64
+    let each = human(each_ns(claims.iter().filter(counts)));
+    let text = format!(
+        "{} of {} followed requests connected to another server, and set up a session there in several turns, which \
+         ended with the request: {each} each beside the longest turn",
+        touched(&claims),
+        looked.join.walked.len()
+    );
+    Verdict::Found(Found {
+        place,
+        prediction: without_waits(case, endpoint, place, looked.join, &claims),
+        amount: Amount::Claims(claims),
+        grade: Grade::Supported,
+        summary: format!(
+            "the target connects to another server for each of these requests, and spends {each} on a session \
+             (greeting, encryption, login) that it gives up after it; let it keep connections in a pool"
+        ),
+        evidence: vec![evidence(Source::Trace, "trace", text)],
+        culprit: Culprit::default(),
+    })
 }
 
 fn found(

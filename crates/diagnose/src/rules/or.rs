@@ -7,7 +7,7 @@ use super::{DESCRIBED, computes, is_lock_of_one, is_mostly, matches};
 use crate::attribute::EndpointAttribution;
 use crate::case::{Case, EndpointCase};
 use crate::constant::constant;
-use crate::detectors::has_sessions_anew;
+use crate::detectors::has_sessions;
 use crate::engines::Engines;
 use crate::own_sleeps;
 use crate::trace::calls::retried::{fail, grow, pauses};
@@ -27,8 +27,8 @@ pub(crate) fn or(case: &Case<'_>, endpoint: &EndpointCase, cause: &str) -> Vec<S
     if cause == name::LOG_FLUSH {
         return vec![name::BLOCKING_TELEMETRY.to_owned()];
     }
-    if cause == name::SLOW_DEPENDENCY && has_sessions_anew(case, endpoint) {
-        return vec![name::CONNECTION_PER_CALL.to_owned()];
+    if cause == name::CONNECTION_PER_CALL && has_sessions(case, endpoint) {
+        return vec![name::SLOW_DEPENDENCY.to_owned()];
     }
     // What is asked again after an answer may have failed, or not be there yet.
     if cause == name::RETRY_BACKOFF && is_answered_before(case, endpoint) {
@@ -143,10 +143,9 @@ pub(super) fn or_words(cause: &str, other: &str) -> String {
         name::SEQUENTIAL_FANOUT => {
             format!("; or it is {other}: many short queries look like a long one there")
         }
-        name::CONNECTION_PER_CALL => format!(
-            "; or it is {other}: each of these requests makes a connection of its own and asks several times on it, as for a login; \
-             keep it"
-        ),
+        name::SLOW_DEPENDENCY => {
+            format!("; or it is {other}, if each turn of such a session is slow")
+        }
         name::BATCH_WINDOW => {
             format!(
                 "; or it is {other}: the thread that sleeps may collect what requests hand to it"

@@ -416,7 +416,7 @@ impl Inside<'_> {
 
     /// Whether the target asks at this end of a connection: it is the target's, and the target is the
     /// one who connects.
-    fn asks(&self, socket: u32) -> bool {
+    pub(crate) fn asks(&self, socket: u32) -> bool {
         let Some(end) = self.index.sockets.end(socket) else {
             return false;
         };
