@@ -6,7 +6,7 @@
 
 use slowpath_attribution::{Holder, Place as StationPlace, Slice, State, StateSet};
 
-use slowpath_core::catalogue::BATCH_WINDOW;
+use slowpath_core::catalogue::{BATCH_WINDOW, SLOW_DEPENDENCY};
 
 use crate::case::{Case, EndpointCase};
 use crate::detectors::Entry;
@@ -63,6 +63,8 @@ pub(crate) fn without_others(
         State::Queued(_) | State::DelayedAck => entry.detector.could_be.has(StateSet::kind(state)),
         // What a request waits for is the name, whatever else goes with how long its record lives.
         State::Reply if slice.holder == Holder::Resolver => entry.reads_trace(),
+        // What is never answered is not slow to answer.
+        State::Reply if slice.holder == Holder::Unknown => entry.name != SLOW_DEPENDENCY,
         State::Reply if commits.is_some_and(|commits| commits.has(&attribution.actors, slice)) => {
             entry.name == BATCH_WINDOW
         }

@@ -103,6 +103,20 @@ static RULES: &[Rule] = &[
         remedy: "shorten the keep-alive timeout, use more workers than kept connections, or an event-driven front",
     },
     Rule {
+        cause: name::LOG_FLUSH,
+        // Which writes are those of a log is known of where they stand.
+        matches: |s| match s.state {
+            State::SendBlocked => s.phase == Phase::Service,
+            State::Lock | State::Queued(StationPlace::One) => {
+                s.holder != Holder::Unknown && s.activity == State::SendBlocked
+            }
+            _ => false,
+        },
+        least_ns: MILLISECOND,
+        floor_least_ns: FLOOR_LEAST_NS,
+        remedy: "write to a file, log less, or give the log a queue that drops and never blocks",
+    },
+    Rule {
         cause: name::LOCK_HELD_OVER_IO,
         matches: |s| match s.state {
             State::Queued(StationPlace::One) => !computes(s.activity),

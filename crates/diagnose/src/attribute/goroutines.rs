@@ -326,7 +326,8 @@ impl Goroutines<'_, '_> {
             return Some(Found::of(State::Client, Holder::Client, stay.stack));
         }
         let is_writing = facts.writes;
-        if stay.socket == NO_SOCKET && facts.door != Some(Door::Resolver) {
+        // What is not a connection of TCP has no socket here: who writes there waits until a log or a helper takes it.
+        if stay.socket == NO_SOCKET && !is_writing && facts.door != Some(Door::Resolver) {
             return None;
         }
         let (state, holder) = match facts.door {

@@ -14,6 +14,17 @@ use crate::own_sleeps;
 use crate::trace::inside::Inside;
 use crate::verdict::Claim;
 
+/// How the names of functions begin that write logs, of Go's standard library and of what programs use instead.
+const LOGGERS: &[&str] = &[
+    "log.",
+    "log/slog.",
+    "log/syslog.",
+    "go.uber.org/zap",
+    "github.com/rs/zerolog",
+    "github.com/sirupsen/logrus",
+    "github.com/hashicorp/go-hclog",
+];
+
 /// What a rule is held against: what an endpoint's requests show together decides which of several rules matches a slice.
 pub(super) struct Scope<'a> {
     attribution: &'a EndpointAttribution,
@@ -88,8 +99,12 @@ impl<'a> Scope<'a> {
             .station
             .as_ref()
             .map(|station| station.place);
+        let logs = slice.basis == Basis::Sampled && self.is_in_logger(slice);
         let commits = self.commits.has(&self.attribution.actors, slice);
         match slice.state {
+            _ if logs || self.rule.cause == name::LOG_FLUSH => {
+                logs && self.rule.cause == name::LOG_FLUSH
+            }
             State::Reply if commits || self.rule.cause == name::BATCH_WINDOW => {
                 commits && self.rule.cause == name::BATCH_WINDOW
             }
@@ -111,6 +126,14 @@ impl<'a> Scope<'a> {
     fn is_limited(&self, slice: &Slice) -> bool {
         let actor = self.attribution.actors.get(slice.actor as usize);
         actor.is_some_and(|actor| own_sleeps::is_in_limiter(&actor.stack))
+    }
+
+    /// Whether a thread waits in a function of a library for logs until what it writes is taken.
+    fn is_in_logger(&self, slice: &Slice) -> bool {
+        let is_logger = |frame: &String| LOGGERS.iter().any(|begin| frame.starts_with(begin));
+        let actor = self.attribution.actors.get(slice.actor as usize);
+        slice.activity == State::SendBlocked
+            && actor.is_some_and(|actor| actor.stack.iter().any(is_logger))
     }
 
     /// The time of requests that the rule matches.

@@ -48,11 +48,13 @@ impl Readers {
     }
 
     /// The place in a chain of the thread that waits for room at an instant, if one does. Who waits for
-    /// what another process sends does not wait for a log of its own.
+    /// what another program sends does not wait for a log of its own: a process of the target that works for others of it does.
     pub(crate) fn stuck(&self, inside: &Inside<'_>, hops: &[Hop], at: u64) -> Option<usize> {
-        let near = hops
-            .iter()
-            .take_while(|hop| hop.how != How::Sent && hop.how != How::Ended);
+        let near = hops.iter().take_while(|hop| match hop.how {
+            How::Ended => false,
+            How::Sent => inside.is_targets(hop.tid),
+            _ => true,
+        });
         near.enumerate().find_map(|(place, hop)| {
             let off = inside
                 .index
