@@ -6,12 +6,13 @@ mod ended;
 mod executor;
 mod goroutines;
 mod lost;
+mod one_holder;
 mod released;
 mod station;
 pub(crate) mod view;
 mod woken;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use slowpath_attribution::{
     Actor, Basis, Breakdown, Holder, Path, Phase, Reason, Slice, State, breakdown,
@@ -21,6 +22,7 @@ use slowpath_core::samples::SampleRef;
 
 use self::classify::{Classifier, DELAYED_NS};
 use self::ended::Ended;
+pub(crate) use self::goroutines::LOG;
 pub(crate) use self::station::Station;
 use crate::case::{Case, EndpointCase};
 use crate::detectors::unanswered_waits;
@@ -61,6 +63,7 @@ impl EndpointAttribution {
         let mut station = Station::of(case, endpoint);
         let followed = case.inside().filter(|_| case.target_hidden().is_none());
         let followed = followed.filter(|inside| !inside.of_endpoint(endpoint).walked.is_empty());
+        let mut serving = BTreeSet::new();
         let (mut paths, mut actors, ended) = if let Some(inside) = followed {
             let mut classifier = Classifier::new(case, inside);
             let walked = &inside.of_endpoint(endpoint).walked;
@@ -70,6 +73,7 @@ impl EndpointAttribution {
             if let Some(station) = &mut station {
                 station.note_holders(case, inside, &mut classifier);
             }
+            serving.clone_from(classifier.serving());
             let mut actors = classifier.into_actors();
             goroutines::lay_over(inside, walked, &mut paths, &mut actors);
             lay_unanswered_over(inside, walked, &mut paths, &mut actors);
@@ -90,6 +94,7 @@ impl EndpointAttribution {
         if let Some(inside) = followed.filter(|_| station.is_none()) {
             let walked = &inside.of_endpoint(endpoint).walked;
             released::lay_over((case, inside), walked, &mut paths, &mut actors);
+            one_holder::lay_over(inside, walked, &serving, &mut paths);
             if let Some(ended) = ended {
                 ended.lay_over(inside, endpoint, &mut paths, &mut actors);
             }

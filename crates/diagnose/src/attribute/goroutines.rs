@@ -22,6 +22,8 @@ use super::overlay;
 use crate::case::Case;
 use crate::trace::inside::{Inside, Walked};
 
+/// Who is waited for where a function writes a log to what is no connection of TCP: a pipe, or a daemon behind a Unix socket.
+pub(crate) const LOG: &str = "its log";
 /// What was found at a look holds for so long before and after it, unless another look says otherwise: looks are 10 ms apart, and some
 /// come late.
 const HOLDS_NS: u64 = 15 * MILLISECOND;
@@ -335,8 +337,13 @@ impl Goroutines<'_, '_> {
             _ if is_writing => (State::SendBlocked, Holder::Peer),
             _ => (State::Reply, Holder::Peer),
         };
+        let is_log = stay.socket == NO_SOCKET && is_writing && facts.logs;
         Some(Found {
-            peer: self.peer(stay),
+            peer: if is_log {
+                LOG.to_owned()
+            } else {
+                self.peer(stay)
+            },
             ..Found::of(state, holder, stay.stack)
         })
     }

@@ -25,7 +25,7 @@ const MOSTLY: f64 = 0.8;
 /// See the module.
 pub(super) static DETECTOR: Detector = Detector {
     examine: Examine::Followed(examine),
-    could_be: StateSet::SLEEP.and(StateSet::UNTRACED),
+    could_be: StateSet::SLEEP.and(StateSet::UNTRACED).and(StateSet::PARKED),
     may_be_the_work: true,
 };
 

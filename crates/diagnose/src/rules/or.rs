@@ -159,6 +159,9 @@ pub(super) fn or_words(cause: &str, other: &str) -> String {
         name::RETRY_BACKOFF | name::POLL_TICK => {
             format!("; or it is {other}: what the first answer says is not read")
         }
+        name::BLOCKING_TELEMETRY => {
+            format!("; or it is {other}, if what reads the log is a collector")
+        }
         name::CACHE_STAMPEDE => format!(
             "; or it is {other}: those that wait are answered with what the one before them has fetched"
         ),

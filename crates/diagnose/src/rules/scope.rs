@@ -4,7 +4,7 @@ use slowpath_attribution::{Basis, Line, Path, Place as StationPlace, Slice, Stat
 use slowpath_core::catalogue as name;
 
 use super::Rule;
-use crate::attribute::EndpointAttribution;
+use crate::attribute::{EndpointAttribution, LOG};
 use crate::case::{Case, EndpointCase};
 use crate::diagnosis::Place;
 use crate::engines::{Engines, long_commands};
@@ -13,17 +13,6 @@ use crate::multiples::multiples;
 use crate::own_sleeps;
 use crate::trace::inside::Inside;
 use crate::verdict::Claim;
-
-/// How the names of functions begin that write logs, of Go's standard library and of what programs use instead.
-const LOGGERS: &[&str] = &[
-    "log.",
-    "log/slog.",
-    "log/syslog.",
-    "go.uber.org/zap",
-    "github.com/rs/zerolog",
-    "github.com/sirupsen/logrus",
-    "github.com/hashicorp/go-hclog",
-];
 
 /// What a rule is held against: what an endpoint's requests show together decides which of several rules matches a slice.
 pub(super) struct Scope<'a> {
@@ -99,7 +88,7 @@ impl<'a> Scope<'a> {
             .station
             .as_ref()
             .map(|station| station.place);
-        let logs = slice.basis == Basis::Sampled && self.is_in_logger(slice);
+        let logs = slice.basis == Basis::Sampled && self.is_of_log(slice);
         let commits = self.commits.has(&self.attribution.actors, slice);
         match slice.state {
             _ if logs || self.rule.cause == name::LOG_FLUSH => {
@@ -128,12 +117,10 @@ impl<'a> Scope<'a> {
         actor.is_some_and(|actor| own_sleeps::is_in_limiter(&actor.stack))
     }
 
-    /// Whether a thread waits in a function of a library for logs until what it writes is taken.
-    fn is_in_logger(&self, slice: &Slice) -> bool {
-        let is_logger = |frame: &String| LOGGERS.iter().any(|begin| frame.starts_with(begin));
+    /// Whether what a request waits for is that a log takes a line.
+    fn is_of_log(&self, slice: &Slice) -> bool {
         let actor = self.attribution.actors.get(slice.actor as usize);
-        slice.activity == State::SendBlocked
-            && actor.is_some_and(|actor| actor.stack.iter().any(is_logger))
+        slice.activity == State::SendBlocked && actor.is_some_and(|actor| actor.peer == LOG)
     }
 
     /// The time of requests that the rule matches.

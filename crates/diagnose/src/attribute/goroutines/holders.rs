@@ -79,7 +79,8 @@ impl Goroutines<'_, '_> {
         let own = self.index.facts(stay.stack);
         let first = own.own.unwrap_or(own.frames.len());
         let callers = own.frames.iter().skip(first).take(CALLERS_MOST);
-        let mut frames: Vec<u32> = callers.copied().collect();
+        let takes = own.takes.map(|place| own.frames[place]);
+        let mut frames: Vec<u32> = takes.into_iter().chain(callers.copied()).collect();
         // Other functions that take the same lock come before the caller's caller.
         if stay.about != 0 {
             let others = related(stay.about, &own).into_iter();

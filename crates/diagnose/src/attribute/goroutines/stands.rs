@@ -71,6 +71,17 @@ const LOCKS: &[&str] = &[
     "internal/sync.(*Mutex).",
 ];
 
+/// How the names of functions begin that write logs, of Go's standard library and of what programs use instead.
+const LOGGERS: &[&str] = &[
+    "log.",
+    "log/slog.",
+    "log/syslog.",
+    "go.uber.org/zap",
+    "github.com/rs/zerolog",
+    "github.com/sirupsen/logrus",
+    "github.com/hashicorp/go-hclog",
+];
+
 /// Who reads a client's connection for the goroutine that started it, which answers.
 const READ_FOR_PARENT: &[&str] = &[
     "net/http.(*connReader).backgroundRead",
@@ -173,6 +184,10 @@ pub(super) struct Facts {
     pub(super) reads_for_parent: bool,
     /// Whether it gives data.
     pub(super) writes: bool,
+    /// Whether it stands in a function that writes a log.
+    pub(super) logs: bool,
+    /// The function of the standard library that takes a mutex of its own, as a position among the frames: a logger's.
+    pub(super) takes: Option<usize>,
 }
 
 impl Facts {
@@ -194,6 +209,9 @@ impl Facts {
             .clone()
             .take_while(|name| is_standard(name))
             .any(|name| begins(LOCKS, name));
+        let locks = |name: &&str| begins(LOCKS, name);
+        let takes = names.iter().rposition(locks).map(|last| last + 1);
+        let takes = takes.filter(|&at| names.get(at).is_some_and(|name| is_standard(name)));
         Self {
             own: names.iter().position(|name| is_own(name)),
             is_lock,
@@ -205,6 +223,8 @@ impl Facts {
             writes: inner
                 .clone()
                 .any(|name| name.ends_with("(*FD).Write") || name.ends_with("(*FD).Writev")),
+            logs: names.iter().any(|name| begins(LOGGERS, name)),
+            takes: takes.filter(|_| is_lock),
             frames,
         }
     }

@@ -1,0 +1,155 @@
+//! Waits for what threads have that serve other requests, where no station fits what was recorded: those who have it may serve clients
+//! that slowpath is not.
+//!
+//! Of a lock, and of any other thing that there is once, all who wait at an instant wait for the same thread, however long their queue
+//! is: whoever is woken up by another one of them waits through that one. Of several places each waits for the one that gives its place
+//! back first, and these are others.
+
+use std::collections::BTreeSet;
+
+use slowpath_attribution::{Basis, Holder, Path, Place, Slice, State};
+
+use slowpath_core::nanos::SECOND;
+
+use crate::trace::inside::{Inside, Walked};
+
+/// So many waits must have others beside them: with two holders at random, one pair in two is of the same.
+const WAITS_LEAST: usize = 12;
+/// For so long a thread may have a request: what is longer was not traced without a break.
+const HELD_MOST_NS: u64 = 2 * SECOND;
+/// For this share of the time that several wait they wait for one thread: what a thread does between taking the lock and being seen
+/// with it is the rest.
+const ONE_LEAST: f64 = 0.9;
+
+/// A time in which a request waits, and the thread at the end of its chain that serves another one.
+#[derive(Clone, Copy)]
+struct Wait {
+    begin: u64,
+    end: u64,
+    has: u32,
+    sample: u32,
+}
+
+/// Makes such waits waits for a lock, if there is one holder at a time.
+pub(super) fn lay_over(
+    inside: &Inside<'_>,
+    walked: &[Walked],
+    serving: &BTreeSet<u32>,
+    paths: &mut [Path],
+) {
+    let mut waits = Vec::new();
+    for (path, walked) in paths.iter().zip(walked) {
+        for piece in &walked.pieces {
+            let at = path
+                .slices
+                .partition_point(|slice| slice.end <= piece.begin);
+            if !path.slices.get(at).is_some_and(is_held) {
+                continue;
+            }
+            let hops = inside.chains.hops(piece.chain);
+            let mut others = hops.iter().skip(1);
+            let has_one =
+                |tid: u32| serving.contains(&tid) && has_a_request(inside, tid, piece.begin);
+            if let Some(last) = others.rfind(|hop| has_one(hop.tid)) {
+                waits.push(Wait {
+                    begin: piece.begin,
+                    end: piece.end,
+                    has: last.tid,
+                    sample: path.sample,
+                });
+            }
+        }
+    }
+    if !is_one(&waits) {
+        return;
+    }
+    for slice in paths.iter_mut().flat_map(|path| &mut path.slices) {
+        if is_held(slice) {
+            slice.state = State::Lock;
+        }
+    }
+}
+
+/// Whether a request waits for what a thread has that serves another one, and no more is known of it.
+fn is_held(slice: &Slice) -> bool {
+    slice.state == State::Queued(Place::Permits)
+        && slice.holder == Holder::AnotherRequest
+        && slice.basis == Basis::Traced
+}
+
+/// Whether a thread has read a request of a client and has not answered it: one that only moves what others work on holds nothing.
+fn has_a_request(inside: &Inside<'_>, tid: u32, at: u64) -> bool {
+    let marks = inside.index.marks(tid, at.saturating_sub(HELD_MOST_NS), at);
+    let sockets = &inside.index.sockets;
+    let is_clients = |socket| {
+        sockets
+            .end(socket)
+            .is_some_and(|end| inside.is_clients(end))
+    };
+    let last = marks.iter().rfind(|mark| is_clients(mark.socket));
+    last.is_some_and(|mark| !mark.wrote)
+}
+
+/// Whether those that wait at the same time wait for the same thread.
+fn is_one(waits: &[Wait]) -> bool {
+    let mut times: Vec<u64> = waits
+        .iter()
+        .flat_map(|wait| [wait.begin, wait.end])
+        .collect();
+    times.sort_unstable();
+    times.dedup();
+    let mut waits = waits.to_vec();
+    waits.sort_unstable_by_key(|wait| wait.begin);
+    let (mut several_ns, mut one_ns) = (0, 0);
+    let mut met = BTreeSet::new();
+    let (mut open, mut next): (Vec<Wait>, usize) = (Vec::new(), 0);
+    for pair in times.windows(2) {
+        open.retain(|wait| wait.end > pair[0]);
+        while waits.get(next).is_some_and(|wait| wait.begin <= pair[0]) {
+            open.push(waits[next]);
+            next += 1;
+        }
+        if open.len() < 2 {
+            continue;
+        }
+        let ns = pair[1] - pair[0];
+        several_ns += ns;
+        if open.iter().all(|wait| wait.has == open[0].has) {
+            one_ns += ns;
+        }
+        met.extend(open.iter().map(|wait| wait.sample));
+    }
+    met.len() >= WAITS_LEAST && one_ns as f64 >= ONE_LEAST * several_ns as f64
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const MS: u64 = 1_000_000;
+
+    /// Ten times two requests that come one after the other and wait until the first holder, and until `other`, are done.
+    fn waits(other: impl Fn(u32) -> u32) -> Vec<Wait> {
+        let both = |turn: u32| {
+            let begin = u64::from(turn) * 100 * MS;
+            let wait = |after: u64, has: u32, sample: u32| Wait {
+                begin: begin + after * MS,
+                end: begin + 50 * MS,
+                has,
+                sample,
+            };
+            [wait(0, turn, 2 * turn), wait(10, other(turn), 2 * turn + 1)]
+        };
+        (1..=10).flat_map(both).collect()
+    }
+
+    #[test]
+    fn those_that_wait_for_one_thread_wait_for_a_lock() {
+        assert!(is_one(&waits(|turn| turn)));
+        assert!(
+            !is_one(&waits(|turn| turn + 100)),
+            "two have what they wait for"
+        );
+        assert!(!is_one(&waits(|turn| turn)[..6]), "too few");
+    }
+}
