@@ -68,6 +68,7 @@ mod searched;
 mod served;
 mod server_timing;
 mod serving;
+mod sessions;
 mod settling;
 mod shape;
 mod sleepers;

@@ -60,7 +60,7 @@ pub(super) fn lay_over(
             }
         }
     }
-    if !is_one(&waits) {
+    if !is_one(&waits) || !are_most(paths) {
         return;
     }
     for slice in paths.iter_mut().flat_map(|path| &mut path.slices) {
@@ -68,6 +68,22 @@ pub(super) fn lay_over(
             slice.state = State::Lock;
         }
     }
+}
+
+/// Whether slow requests wait so for most of the time that they wait: where several wait for one thread that has none, some of them
+/// are woken up by others of them.
+fn are_most(paths: &[Path]) -> bool {
+    let (mut held_ns, mut all_ns) = (0, 0);
+    let slow = paths.iter().filter(|path| path.slow);
+    for slice in slow.flat_map(|path| &path.slices) {
+        let runs = matches!(
+            slice.state,
+            State::OnCpu | State::Runnable(_) | State::Client
+        );
+        all_ns += if runs { 0 } else { slice.len_ns() };
+        held_ns += if is_held(slice) { slice.len_ns() } else { 0 };
+    }
+    3 * held_ns >= 2 * all_ns && held_ns > 0
 }
 
 /// Whether a request waits for what a thread has that serves another one, and no more is known of it.

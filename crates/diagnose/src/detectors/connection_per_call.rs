@@ -1,8 +1,6 @@
 //! A connection is made for each request and given up behind it: by the scenario's own clients, or by
 //! the target whenever it asks another server. Handshakes are then in all of them.
 
-mod sessions;
-
 use std::collections::BTreeSet;
 
 use slowpath_attribution::StateSet;
@@ -11,13 +9,12 @@ use slowpath_core::nanos::{Nanos, Span};
 use slowpath_core::trace::Call;
 
 use crate::case::{Case, EndpointCase};
-use self::sessions::{is_of_one, sessions, spared};
 use crate::detectors::{Detector, Examine, rows_of_calls};
-use crate::diagnosis::{Culprit, Grade, Phase, Place, Source};
+use crate::diagnosis::{Culprit, Grade, Place, Source};
 use crate::handshakes::{are_kept, cost};
 use crate::ledger::NAMED_EPISODES;
 use crate::predict::{without_claims, without_waits};
-use crate::trace::calls::Calls;
+use crate::sessions::{opens, sessions, spared};
 use crate::trace::inside::Walked;
 use crate::trace::looked::{Looked, each_ns, touched};
 use crate::trace::pieces::{Behalf, LeafKind};
@@ -108,7 +105,7 @@ fn of_the_target(case: &Case<'_>, endpoint: &EndpointCase, own: &str) -> Verdict
         return found(case, endpoint, &looked, connecting, waited.len());
     }
     let calls = looked.inside.calls(case);
-    let opening = walked.iter().filter(|w| opens(&looked, calls, w));
+    let opening = walked.iter().filter(|w| opens(looked.inside, calls, w));
     let opening: BTreeSet<u32> = opening.map(|w| w.joined.sample).collect();
     if are_usual(walked, &opening) {
         let opened = opening.len();
@@ -181,16 +178,6 @@ fn are_usual(walked: &[Walked], samples: &BTreeSet<u32>) -> bool {
     let slow_own = slow.clone().filter(|w| samples.contains(&w.joined.sample));
     let slow_own = slow_own.count();
     most(samples.len(), walked.len()) || slow_own >= SLOW_FEWEST && most(slow_own, slow.count())
-}
-
-/// Whether a request was asked for on a connection of its own.
-fn opens(looked: &Looked<'_>, calls: &Calls, walked: &Walked) -> bool {
-    let service = walked.joined.part(Phase::Service);
-    let own = calls.own(looked.inside, walked);
-    let sockets = &looked.inside.index.sockets;
-    own.calls
-        .iter()
-        .any(|call| is_of_one(sockets.traffic(call.socket), service))
 }
 
 fn found_sessions(

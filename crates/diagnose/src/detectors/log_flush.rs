@@ -30,7 +30,11 @@ const DATAGRAMS: &str = "a Unix datagram socket (syslog)";
 /// See the module.
 pub(super) static DETECTOR: Detector = Detector {
     examine: Examine::Followed(examine),
-    could_be: StateSet::SEND_BLOCKED.and(StateSet::LOCK).and(StateSet::UNKNOWN),
+    could_be: StateSet::SEND_BLOCKED
+        .and(StateSet::LOCK)
+        .and(StateSet::OTHER_END)
+        .and(StateSet::UNTRACED)
+        .and(StateSet::PARKED),
     may_be_the_work: false,
 };
 

@@ -6,6 +6,7 @@ use std::collections::BTreeMap;
 use slowpath_core::trace::{What, is_unix};
 
 use crate::diagnosis::Phase;
+use crate::trace::calls::Calls;
 use crate::trace::index::{Traffic, TrafficKind};
 use crate::trace::inside::{Inside, Walked};
 use crate::verdict::Claim;
@@ -20,7 +21,7 @@ const FAREWELL_MOST: usize = 2;
 const ESTABLISHED: u8 = 1;
 
 /// A connection that the target asks on, since it was made.
-pub(super) struct Session<'a> {
+pub(crate) struct Session<'a> {
     /// The thread that asks first.
     tid: u32,
     begin: u64,
@@ -28,7 +29,7 @@ pub(super) struct Session<'a> {
 }
 
 /// The connections that the target made while it was traced, and asks on, by when they begin.
-pub(super) fn sessions<'a>(inside: &'a Inside<'_>) -> Vec<Session<'a>> {
+pub(crate) fn sessions<'a>(inside: &'a Inside<'_>) -> Vec<Session<'a>> {
     let sockets = &inside.index.sockets;
     let made = made(inside);
     let of = |socket: u32| {
@@ -70,7 +71,7 @@ fn made(inside: &Inside<'_>) -> BTreeMap<u32, u64> {
 
 /// What a request would be spared if the connections that were made for it were kept: all that is done until the last reply on them,
 /// but the turn that takes longest, which may be what each of them is for.
-pub(super) fn spared(inside: &Inside<'_>, all: &[Session<'_>], walked: &Walked) -> Vec<Claim> {
+pub(crate) fn spared(inside: &Inside<'_>, all: &[Session<'_>], walked: &Walked) -> Vec<Claim> {
     let service = walked.joined.part(Phase::Service);
     let first = all.partition_point(|session| session.begin < service.0);
     let during = all[first..]
@@ -107,8 +108,18 @@ fn is_over(after: &[Traffic]) -> bool {
     written.take(FAREWELL_MOST + 1).count() <= FAREWELL_MOST
 }
 
+/// Whether a request was asked for on a connection of its own.
+pub(crate) fn opens(inside: &Inside<'_>, calls: &Calls, walked: &Walked) -> bool {
+    let service = walked.joined.part(Phase::Service);
+    let own = calls.own(inside, walked);
+    let sockets = &inside.index.sockets;
+    own.calls
+        .iter()
+        .any(|call| is_of_one(sockets.traffic(call.socket), service))
+}
+
 /// Whether all that is said on a connection is said while one request is served, but for a farewell.
-pub(super) fn is_of_one(traffic: &[Traffic], (begin, end): (u64, u64)) -> bool {
+fn is_of_one(traffic: &[Traffic], (begin, end): (u64, u64)) -> bool {
     let first = traffic.first();
     let after = traffic.partition_point(|t| t.at <= end);
     first.is_some_and(|t| (begin..=end).contains(&t.at)) && is_over(&traffic[after..])
