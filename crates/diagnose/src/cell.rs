@@ -6,7 +6,7 @@
 
 use slowpath_attribution::{Holder, Place as StationPlace, Slice, State, StateSet};
 
-use slowpath_core::catalogue::{BATCH_WINDOW, SLOW_DEPENDENCY};
+use slowpath_core::catalogue::SLOW_DEPENDENCY;
 
 use crate::case::{Case, EndpointCase};
 use crate::detectors::Entry;
@@ -47,7 +47,7 @@ pub(crate) fn without_others(
     let station = attribution.station.as_ref();
     // Where the number of places leaves open what they are, a detector that knows more of them decides.
     let or = station.filter(|s| s.by_pattern).and_then(|s| s.or);
-    let commits = case.inside().map(|inside| inside.commits(case));
+    let callees = case.inside().map(|inside| inside.callees(case));
     let may_be = |state: State, slice: &Slice| match state {
         State::Queued(_) if station.is_none() => true,
         State::Queued(StationPlace::EventLoop | StationPlace::Workers) => {
@@ -65,8 +65,9 @@ pub(crate) fn without_others(
         State::Reply if slice.holder == Holder::Resolver => entry.reads_trace(),
         // What is never answered is not slow to answer.
         State::Reply if slice.holder == Holder::Unknown => entry.name != SLOW_DEPENDENCY,
-        State::Reply if commits.is_some_and(|commits| commits.has(&attribution.actors, slice)) => {
-            entry.name == BATCH_WINDOW
+        State::Reply => {
+            let callee = callees.and_then(|callees| callees.cause(&attribution.actors, slice));
+            callee.is_none_or(|cause| entry.name == cause)
         }
         State::Lock => {
             slice.holder != Holder::AnotherRequest

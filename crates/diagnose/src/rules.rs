@@ -16,10 +16,10 @@ pub(crate) use self::or::or;
 use self::or::or_words;
 use self::scope::Scope;
 use crate::attribute::{EndpointAttribution, Station};
+use crate::callees::is_reply;
 use crate::case::{Case, EndpointCase};
 use crate::diagnosis::{Culprit, Evidence, Grade, Place, Source};
 use crate::expiry::Expiry;
-use crate::group_commit::is_reply;
 use crate::overlap::merged;
 use crate::own_sleeps;
 use crate::predict::without_waits;
@@ -183,7 +183,15 @@ static RULES: &[Rule] = &[
         matches: is_reply,
         least_ns: MILLISECOND,
         floor_least_ns: FLOOR_LEAST_NS,
-        remedy: "let it commit at once (PostgreSQL: commit_delay; MySQL: binlog_group_commit_sync_delay)",
+        remedy: "let it commit at once (PostgreSQL: commit_delay; MySQL: binlog_callees_sync_delay)",
+    },
+    Rule {
+        cause: name::UPSTREAM_TIMEOUT,
+        // Which replies wait for a timeout of that server is known of what it does.
+        matches: is_reply,
+        least_ns: MILLISECOND,
+        floor_least_ns: FLOOR_LEAST_NS,
+        remedy: "it waits there with a timeout for another server: see which one does not answer it, and shorten the timeout",
     },
     Rule {
         cause: name::SLOW_SCAN,

@@ -145,13 +145,15 @@ impl<'c, 'r> Classifier<'c, 'r> {
             let begun = self
                 .executors
                 .handed_to((self.inside, self.calls), walked, piece, &hops);
-            let cut = begun.map_or(piece.begin, |(_, at)| at.min(piece.end));
-            if let Some((hop, _)) = begun {
-                let leaf = self.at_rest(walked, piece, &hops[hop..]);
+            let cut = begun
+                .as_ref()
+                .map_or(piece.begin, |begun| begun.at.min(piece.end));
+            if let Some(begun) = begun {
+                let leaf = self.at_rest(walked, piece, &hops[begun.hop..]);
                 let waits = Seen {
-                    state: State::Queued(Place::Executor),
+                    state: State::Queued(begun.place),
                     holder: Holder::AnotherRequest,
-                    ..self.doing(piece, &hops, hop, &leaf)
+                    ..self.doing(piece, &hops, begun.hop, &leaf)
                 };
                 self.push(&mut slices, piece, (piece.begin, cut), &waits);
             }

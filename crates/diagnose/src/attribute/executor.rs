@@ -7,6 +7,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use slowpath_attribution::Place;
 use slowpath_core::trace::{Call, NO_STACK};
 
 use super::classify::without_digits;
@@ -20,6 +21,9 @@ use crate::trace::pieces::{Hop, How, Piece};
 const IDLE_AFTER_NS: u64 = 500_000;
 /// A thread of a pool waits at its queue, which is a futex, when it has ended a job; a selector or an event loop does not.
 const AT_QUEUE_LEAST: f64 = 0.8;
+/// An event loop waits for files, but for what blocks it now and then. A thread of a pool that takes turns as a selector rests at the
+/// pool's queue as well.
+const AT_FILES_LEAST: f64 = 0.9;
 
 /// Fewer waits just after a job do not show where a thread rests.
 const RESTS_LEAST: usize = 5;
@@ -37,6 +41,17 @@ pub(super) struct Executors {
     rests: BTreeMap<u32, u32>,
     /// Threads that ask other servers, and wait at a queue when they wait for no reply.
     at_queue: BTreeSet<u32>,
+    /// Event loops that answer what other threads have read: of a client library, on which what follows a reply is run.
+    loops: BTreeSet<u32>,
+}
+
+/// Where in the chain of a piece a thread stands that is busy with what others have asked for.
+pub(super) struct Begun {
+    pub(super) hop: usize,
+    /// When it begins with this request.
+    pub(super) at: u64,
+    /// What it is to those that wait.
+    pub(super) place: Place,
 }
 
 impl Executors {
@@ -48,6 +63,7 @@ impl Executors {
                 .asking()
                 .filter(|&tid| rests_at_queue(inside, calls, tid))
                 .collect(),
+            loops: loops(inside),
             ..Self::default()
         };
         let index = &inside.index;
@@ -105,11 +121,22 @@ impl Executors {
         walked: &Walked,
         piece: &Piece,
         hops: &[Hop],
-    ) -> Option<(usize, u64)> {
+    ) -> Option<Begun> {
         if piece.segment != Phase::Service {
             return None;
         }
         let (came, until) = walked.joined.part(Phase::Service);
+        let in_turn = |hop: &Hop| {
+            let is_other = hop.tid != walked.joined.reader && self.loops.contains(&hop.tid);
+            is_other
+                .then(|| blocked_for_others(inside, hop.tid, came, piece.begin))
+                .flatten()
+        };
+        let mut turn = hops.iter().enumerate();
+        if let Some((hop, at)) = turn.find_map(|(place, hop)| Some((place, in_turn(hop)?))) {
+            let place = Place::EventLoop;
+            return Some(Begun { hop, at, place });
+        }
         let pool = |hop: &Hop| {
             let name = without_digits(&inside.thread_name(hop.tid));
             (inside.process_name(hop.tid), name)
@@ -138,8 +165,11 @@ impl Executors {
             self.job_begin(hop.tid, until).max(busy_until(hop))
         };
         let mut began = hops.iter().enumerate().map(|at| (at.0, began(at)));
-        let later =
-            |(place, at): (usize, Option<u64>)| Some((place, at.filter(|at| *at > piece.begin)?));
+        let later = |(hop, at): (usize, Option<u64>)| {
+            let at = at.filter(|at| *at > piece.begin)?;
+            let place = Place::Executor;
+            Some(Begun { hop, at, place })
+        };
         began.find_map(later)
     }
 
@@ -187,6 +217,42 @@ impl Executors {
         let ends = self.ends.get(&tid).map_or(&[][..], Vec::as_slice);
         is_after_job(off, ends) || self.rests.get(&tid) == Some(&off.stack)
     }
+}
+
+/// The threads of the target that answer requests which others read, and rest where they wait for many files.
+fn loops(inside: &Inside<'_>) -> BTreeSet<u32> {
+    let joined = || {
+        inside
+            .endpoints
+            .iter()
+            .flat_map(|endpoint| &endpoint.joined)
+    };
+    let readers: BTreeSet<u32> = joined().map(|j| j.reader).collect();
+    let writers: BTreeSet<u32> = joined().map(|j| j.writer).collect();
+    let own = writers.difference(&readers).copied();
+    own.filter(|&tid| rests_at_files(inside, tid)).collect()
+}
+
+/// Whether nearly all waits of a thread are for one of many files.
+fn rests_at_files(inside: &Inside<'_>, tid: u32) -> bool {
+    let offs = inside.index.offs(tid, 0, u64::MAX).iter();
+    let (mut at_files, mut all) = (0_usize, 0_usize);
+    for off in offs.filter(|off| off.why == Why::Sleeping) {
+        all += 1;
+        at_files += usize::from(inside.stacks.call_in(off) == Some(Call::Poll));
+    }
+    all >= RESTS_LEAST && at_files as f64 >= AT_FILES_LEAST * all as f64
+}
+
+/// Until when a loop is blocked for others at an instant: it waits for anything but files, and has not been back at these since a
+/// request came.
+fn blocked_for_others(inside: &Inside<'_>, tid: u32, came: u64, at: u64) -> Option<u64> {
+    let offs = inside.index.offs(tid, came, at.saturating_add(1));
+    let is_back = |off: &Off| inside.stacks.call_in(off) == Some(Call::Poll);
+    let last = offs
+        .last()
+        .filter(|off| off.why == Why::Sleeping && off.end > at)?;
+    (!offs.iter().any(is_back)).then_some(last.end)
 }
 
 /// Whether a thread waits at a queue, which is a futex, when it waits for no reply: one that asks for many, or that waits for what comes

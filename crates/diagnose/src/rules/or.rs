@@ -38,6 +38,10 @@ pub(crate) fn or(case: &Case<'_>, endpoint: &EndpointCase, cause: &str) -> Vec<S
         return vec![name::RETRY_BACKOFF.to_owned()];
     }
     let attribution = endpoint.attribution(case);
+    // Whom a server asks in turn is not seen.
+    if cause == name::UPSTREAM_TIMEOUT && is_of_callee(case, attribution) {
+        return vec![name::SLOW_DEPENDENCY.to_owned()];
+    }
     if cause == name::FIXED_DELAY {
         return or_of_delay(case, endpoint, attribution);
     }
@@ -69,6 +73,16 @@ pub(crate) fn or(case: &Case<'_>, endpoint: &EndpointCase, cause: &str) -> Vec<S
             _ => None,
         });
     other.map(str::to_owned).into_iter().collect()
+}
+
+/// Whether it is a server that is asked which waits for a timeout.
+fn is_of_callee(case: &Case<'_>, attribution: &EndpointAttribution) -> bool {
+    let callees = case.inside().map(|inside| inside.callees(case));
+    let mut slices = attribution.paths.iter().flat_map(|path| &path.slices);
+    slices.any(|slice| {
+        let callee = callees.and_then(|callees| callees.cause(&attribution.actors, slice));
+        callee == Some(name::UPSTREAM_TIMEOUT)
+    })
 }
 
 /// Whether requests ask again after an answer, and do not wait longer each time.
@@ -142,6 +156,9 @@ pub(super) fn or_words(cause: &str, other: &str) -> String {
         }
         name::SEQUENTIAL_FANOUT => {
             format!("; or it is {other}: many short queries look like a long one there")
+        }
+        name::SLOW_DEPENDENCY if cause == name::UPSTREAM_TIMEOUT => {
+            format!("; or it is {other}: whom it asks in turn is not seen")
         }
         name::SLOW_DEPENDENCY => {
             format!("; or it is {other}, if each turn of such a session is slow")

@@ -5,14 +5,17 @@ use slowpath_core::catalogue as name;
 
 use super::Rule;
 use crate::attribute::{EndpointAttribution, LOG};
+use crate::callees::Callees;
 use crate::case::{Case, EndpointCase};
 use crate::diagnosis::Place;
 use crate::engines::{Engines, long_commands};
-use crate::group_commit::GroupCommits;
 use crate::multiples::multiples;
 use crate::own_sleeps;
 use crate::trace::inside::Inside;
 use crate::verdict::Claim;
+
+/// Causes that a server may be slow by which is asked.
+const OF_CALLEES: [&str; 2] = [name::BATCH_WINDOW, name::UPSTREAM_TIMEOUT];
 
 /// What a rule is held against: what an endpoint's requests show together decides which of several rules matches a slice.
 pub(super) struct Scope<'a> {
@@ -22,7 +25,7 @@ pub(super) struct Scope<'a> {
     sleeps: Option<&'static str>,
     /// … and what those of a runtime's own threads are called, where that was read.
     sampled_sleeps: Option<&'static str>,
-    commits: &'a GroupCommits,
+    callees: &'a Callees,
     /// The database engines that compute for their answers, where the rule is about replies or queries; none otherwise.
     engines: Engines,
 }
@@ -65,7 +68,7 @@ impl<'a> Scope<'a> {
             rule,
             sleeps,
             sampled_sleeps,
-            commits: inside.commits(case),
+            callees: inside.callees(case),
             engines,
         }
     }
@@ -89,13 +92,13 @@ impl<'a> Scope<'a> {
             .as_ref()
             .map(|station| station.place);
         let logs = slice.basis == Basis::Sampled && self.is_of_log(slice);
-        let commits = self.commits.has(&self.attribution.actors, slice);
+        let callee = self.callees.cause(&self.attribution.actors, slice);
         match slice.state {
             _ if logs || self.rule.cause == name::LOG_FLUSH => {
                 logs && self.rule.cause == name::LOG_FLUSH
             }
-            State::Reply if commits || self.rule.cause == name::BATCH_WINDOW => {
-                commits && self.rule.cause == name::BATCH_WINDOW
+            State::Reply if callee.is_some() || OF_CALLEES.contains(&self.rule.cause) => {
+                callee == Some(self.rule.cause)
             }
             State::Sleep if self.is_limited(slice) => self.rule.cause == name::RATE_LIMIT,
             // Of a runtime that was read it is known what is waited for, and that it is this request which sleeps.

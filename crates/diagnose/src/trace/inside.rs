@@ -17,8 +17,8 @@ use super::pieces::{Chains, Piece};
 use super::ports::Ports;
 use super::stacks::Stacks;
 use super::walk::Walker;
+use crate::callees::Callees;
 use crate::case::{Case, EndpointCase};
-use crate::group_commit::GroupCommits;
 use crate::ledger::Blanks;
 
 /// Requests of an endpoint that are followed through the server, at most, of the slow ones and of
@@ -50,7 +50,7 @@ pub struct Inside<'a> {
     titles: BTreeMap<u32, String>,
     /// See [`Inside::calls`].
     calls: OnceLock<Calls>,
-    commits: OnceLock<GroupCommits>,
+    callees: OnceLock<Callees>,
 }
 
 /// The requests of one endpoint.
@@ -142,7 +142,7 @@ impl<'a> Inside<'a> {
             told: Ports::told_to(&case.record.manifest.target, &ports),
             ports,
             calls: OnceLock::new(),
-            commits: OnceLock::new(),
+            callees: OnceLock::new(),
         })
     }
 
@@ -151,9 +151,9 @@ impl<'a> Inside<'a> {
         self.calls.get_or_init(|| Calls::of(case, self))
     }
 
-    /// When servers waited for others to commit. `case` is the one that this was made of.
-    pub(crate) fn commits(&self, case: &Case<'_>) -> &GroupCommits {
-        self.commits.get_or_init(|| GroupCommits::of(case, self))
+    /// What servers do that the target asks. `case` is the one that this was made of.
+    pub(crate) fn callees(&self, case: &Case<'_>) -> &Callees {
+        self.callees.get_or_init(|| Callees::of(case, self))
     }
 
     /// What was traced.

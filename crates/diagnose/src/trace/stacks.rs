@@ -30,6 +30,9 @@ pub(crate) struct Facts {
     /// Whether it waits for events of many files (`epoll`): where an event loop waits when it has nothing to do. A call that
     /// blocks a loop waits for one file (`poll`, `read`).
     pub(crate) events: bool,
+    /// Whether it waits for files that it has named in the call (`poll`). Programs sleep with other calls: with this one they wait for
+    /// a file, and for no longer than a time.
+    pub(crate) polls: bool,
     /// Whether the functions of the program have names.
     pub(crate) named: bool,
 }
@@ -464,6 +467,7 @@ impl Facts {
                 (None, outer) => outer,
             };
             facts.events |= own.facts.events;
+            facts.polls |= own.facts.polls;
             facts.collects |= own.facts.collects;
             facts.spins |= own.facts.spins;
             facts.idle |= own.facts.idle || (leaf && own.kind == Kind::TokioIdle);
@@ -537,6 +541,7 @@ impl Own {
                 io: None,
                 idle: GO_IDLE.contains(&function) || known(IDLE),
                 events: function.starts_with("epoll_"),
+                polls: false,
                 collects: COLLECTORS.iter().any(|name| function.starts_with(name))
                     || function.ends_with(VISITORS),
                 spins: known(SPIN_LOCKS),
@@ -564,6 +569,7 @@ impl Own {
                 disk: DISK.contains(&plain),
                 io: io_of(plain),
                 events: ["ep_poll", "do_epoll_wait"].contains(&plain),
+                polls: ["do_poll", "do_sys_poll"].contains(&plain),
                 ..Facts::default()
             },
             condition: false,
