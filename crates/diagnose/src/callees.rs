@@ -90,17 +90,18 @@ fn asked(inside: &Inside<'_>, call: &Asked) -> Option<(u32, u64)> {
     Some((asked.tid, asked.at))
 }
 
-/// How long the thread that reads a question waits for a file that it has named until a time is over, if that is most of the call.
+/// How long the thread that reads a question waits for files that it has named until a time is over, if that is most of the call: a
+/// library may try several times.
 fn timeout_ns(inside: &Inside<'_>, call: &Asked) -> Option<f64> {
     let (tid, at) = asked(inside, call)?;
     let offs = inside.index.offs(tid, at, call.end).iter();
     let times_out =
         |off: &&Off| waits_for_time(inside, off) && inside.stacks.facts(off.stack).polls;
-    let longest = offs
-        .filter(times_out)
-        .map(|off| off.end.min(call.end) - off.begin.max(at));
-    let longest = longest.max().filter(|ns| 2 * ns > call.end - call.begin)?;
-    Some(longest as f64)
+    let waits = offs.filter(times_out);
+    let ns: u64 = waits
+        .map(|off| off.end.min(call.end) - off.begin.max(at))
+        .sum();
+    (2 * ns > call.end - call.begin).then_some(ns as f64)
 }
 
 /// Whether a request waits for the reply of another server.

@@ -46,6 +46,7 @@ mod logs;
 mod materiality;
 mod modes;
 mod multiples;
+mod new_helpers;
 mod new_workers;
 mod over_repeats;
 mod overlap;

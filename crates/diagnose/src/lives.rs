@@ -1,5 +1,7 @@
 //! The lives of the target's processes: which ended under load, and what took their place.
 
+use std::collections::BTreeMap;
+
 use slowpath_core::nanos::{MILLISECOND, Nanos, SECOND, Span};
 use slowpath_core::signal::{HOST_CPU_BUSY, PROCESS_AGE, PROCESS_THREADS};
 use slowpath_core::timeline::{Series, Subject};
@@ -97,6 +99,12 @@ pub(crate) fn restarts(case: &Case<'_>) -> Vec<Restart> {
 /// When they happened, merged.
 pub(crate) fn spans(restarts: &[Restart]) -> Vec<Span> {
     merged(restarts.iter().map(|restart| restart.span).collect())
+}
+
+/// When each process of the target began, by its id.
+pub(crate) fn births(case: &Case<'_>) -> BTreeMap<u32, u64> {
+    let lives = lives(case).into_iter();
+    lives.map(|life| (life.pid, life.born.get())).collect()
 }
 
 fn lives(case: &Case<'_>) -> Vec<Life> {

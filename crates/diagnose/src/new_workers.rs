@@ -7,6 +7,7 @@ use slowpath_core::nanos::{SECOND, Span};
 
 use crate::case::{Case, EndpointCase};
 use crate::diagnosis::{Culprit, Grade, Phase, Place, Source};
+use crate::new_helpers;
 use crate::predict::without_claims;
 use crate::trace::inside::Inside;
 use crate::verdict::{Amount, Claim, Found, Verdict, evidence, human};
@@ -21,8 +22,16 @@ const WORKERS_LEAST: usize = 10;
 /// something else, and workers that are ready when they begin cost nothing.
 const MOST: f64 = 0.5;
 
+/// Whether slow requests wait for processes that are new, that read them or that others hand them to.
+pub(crate) fn found(case: &Case<'_>, endpoint: &EndpointCase) -> Option<Verdict> {
+    match NewWorkers::of(case, endpoint) {
+        Some(new) => Some(new.found(case, endpoint)),
+        None => new_helpers::found(case, endpoint),
+    }
+}
+
 /// The slow requests of an endpoint that are the first of a process.
-pub(crate) struct NewWorkers {
+struct NewWorkers {
     /// Their positions in the record, ascending.
     slow: Vec<u32>,
     /// Of so many slow requests that were joined with a process.
@@ -33,7 +42,7 @@ pub(crate) struct NewWorkers {
 
 impl NewWorkers {
     /// Finds them; `None` without a trace, or if they are not most of what is slow.
-    pub(crate) fn of(case: &Case<'_>, endpoint: &EndpointCase) -> Option<Self> {
+    fn of(case: &Case<'_>, endpoint: &EndpointCase) -> Option<Self> {
         let inside = case.inside()?;
         let firsts = firsts(inside);
         let is_slow = |sample: &u32| endpoint.split.slow.binary_search(sample).is_ok();
@@ -64,7 +73,7 @@ impl NewWorkers {
     }
 
     /// The verdict.
-    pub(crate) fn found(&self, case: &Case<'_>, endpoint: &EndpointCase) -> Verdict {
+    fn found(&self, case: &Case<'_>, endpoint: &EndpointCase) -> Verdict {
         let usual = endpoint.split.fast_ns.unwrap_or(0);
         let claim = |&i: &u32| {
             let sample = case.sample(i);

@@ -10,7 +10,7 @@ use crate::detectors::{Detector, Examine};
 use crate::diagnosis::{Culprit, Evidence, Grade, Place, Source};
 use crate::ledger::NAMED_ERRORS;
 use crate::lives::{Restart, restarts, spans};
-use crate::new_workers::NewWorkers;
+use crate::new_workers;
 use crate::overlap::{claims_of, coverage, parts, touched};
 use crate::predict::without_claims;
 use crate::verdict::{Amount, Found, Verdict, evidence, human, percent, plural};
@@ -53,8 +53,8 @@ fn examine(case: &Case<'_>, endpoint: &EndpointCase) -> Verdict {
     if is_clear && lost.len() as f64 >= NAMED_ERRORS * endpoint.offered as f64 {
         return errors(case, endpoint, (&broken, &lost), &restarts, &spans);
     }
-    if let Some(new) = NewWorkers::of(case, endpoint) {
-        return new.found(case, endpoint);
+    if let Some(found) = new_workers::found(case, endpoint) {
+        return found;
     }
     if restarts.is_empty() {
         return Verdict::Absent("no process of the target ended under load".to_owned());
