@@ -16,7 +16,7 @@ use crate::support::{is_root, root, stderr};
 const NOBODY: u32 = 65_534;
 
 /// What each run must be blamed on; nothing for one in which all is well, or nothing can be told.
-const RUNS: [(&str, Option<&str>); 22] = [
+const RUNS: [(&str, Option<&str>); 27] = [
     ("lock-in-c", Some("lock-held-over-io")),
     ("lock-in-c-unprivileged", Some("lock-held-over-io")),
     ("lock-in-go", None),
@@ -53,6 +53,16 @@ const RUNS: [(&str, Option<&str>); 22] = [
     ("group-commit-in-postgres", Some("batch-window")),
     // A client of Redis finds a lock taken, sleeps 100 ms and asks for it again.
     ("lock-in-redis-looked-at", Some("poll-tick")),
+    // The event loop of a Redis client runs what a request does with its reply, and that waits for another server.
+    ("loop-blocked-in-lettuce", Some("event-loop-blocking")),
+    // A client that is not slowpath has a lock of the server, which fetches a file meanwhile.
+    ("lock-of-another-client", Some("lock-held-over-io")),
+    // A pool of processes replaces each after 25 jobs.
+    ("pool-of-processes", Some("worker-restart")),
+    // The target is a front; the server behind it waits for a memcached that does not answer.
+    ("timeout-behind-fpm", Some("upstream-timeout")),
+    // Goroutines wait for the mutex of a logger, which one of them has that writes to a full Unix socket.
+    ("log-in-go", Some("log-flush")),
 ];
 
 pub(crate) fn fixture(name: &str) -> PathBuf {
