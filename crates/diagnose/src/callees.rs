@@ -13,10 +13,11 @@ use slowpath_core::stats::median::median;
 use slowpath_core::trace::Call;
 
 use crate::case::Case;
-use crate::overlap::{merged, parts};
+use crate::engines::is_engine;
 use crate::trace::calls::Asked;
 use crate::trace::index::{Off, TrafficKind};
 use crate::trace::inside::Inside;
+use crate::trace::join::WRITE_TOLD_LATE_NS;
 use crate::trace::others::{session_before, waits_for_time};
 
 /// Fewer timeouts of one server have no usual length.
@@ -25,6 +26,10 @@ const TIMEOUTS_LEAST: usize = 6;
 const ALIKE_LEAST: f64 = 0.8;
 /// What counts as alike.
 const ALIKE: f64 = 0.1;
+/// A timeout is over when the server answers, but for this share of the call, in which it makes its answer.
+const ANSWERS_WITHIN: f64 = 0.1;
+/// So many questions to one server that begin within the time that a write is recorded late are looked at.
+const AT_ONCE_MOST: usize = 16;
 
 /// When servers did so for a question of the target, by their addresses and the cause that is.
 #[derive(Debug, Default)]
@@ -49,21 +54,26 @@ impl Callees {
                 .or_default()
                 .extend(alike);
         }
-        let settled = all.into_iter().map(|(what, spans)| (what, merged(spans)));
-        Self(settled.collect())
+        for spans in all.values_mut() {
+            spans.sort_unstable_by_key(|span| span.begin);
+        }
+        Self(all)
     }
 
     /// The cause that a server's doing is while a request waits for its reply in a slice.
     pub(crate) fn cause(&self, actors: &[Actor], slice: &Slice) -> Option<&'static str> {
-        let peer = &actors
-            .get(slice.actor as usize)
-            .filter(|_| is_reply(slice))?
-            .peer;
-        let own = Span::new(Nanos::new(slice.begin), Nanos::new(slice.end));
+        if self.0.is_empty() || !is_reply(slice) {
+            return None;
+        }
+        let peer = &actors.get(slice.actor as usize)?.peer;
+        // The wait for a reply lies within its own call.
+        let is_its = |span: &Span| slice.end <= span.end.get() + WRITE_TOLD_LATE_NS;
         let is_most = |cause: &&'static str| {
             let spans = self.0.get(&(peer.clone(), *cause));
-            let within = spans.map(|spans| parts(spans, own).map(Span::len_ns).sum::<u64>());
-            within.is_some_and(|ns| 2 * ns > slice.len_ns())
+            let spans = spans.map_or(&[][..], Vec::as_slice);
+            let until = slice.begin + WRITE_TOLD_LATE_NS;
+            let next = spans.partition_point(|span| span.begin.get() <= until);
+            spans[..next].iter().rev().take(AT_ONCE_MOST).any(is_its)
         };
         [BATCH_WINDOW, UPSTREAM_TIMEOUT].into_iter().find(is_most)
     }
@@ -90,18 +100,19 @@ fn asked(inside: &Inside<'_>, call: &Asked) -> Option<(u32, u64)> {
     Some((asked.tid, asked.at))
 }
 
-/// How long the thread that reads a question waits for files that it has named until a time is over, if that is most of the call: a
-/// library may try several times.
+/// How long the thread that reads a question waits for files that it has named until a time is over, if that is most of the call and it
+/// answers then: a library may try several times, and one that looks now and then whether it should go on waiting waits again.
 fn timeout_ns(inside: &Inside<'_>, call: &Asked) -> Option<f64> {
     let (tid, at) = asked(inside, call)?;
     let offs = inside.index.offs(tid, at, call.end).iter();
     let times_out =
         |off: &&Off| waits_for_time(inside, off) && inside.stacks.facts(off.stack).polls;
-    let waits = offs.filter(times_out);
-    let ns: u64 = waits
-        .map(|off| off.end.min(call.end) - off.begin.max(at))
-        .sum();
-    (2 * ns > call.end - call.begin).then_some(ns as f64)
+    let waits: Vec<&Off> = offs.filter(times_out).collect();
+    let within = |off: &&Off| off.end.min(call.end) - off.begin.max(at);
+    let ns: u64 = waits.iter().map(within).sum();
+    let last = waits.last()?.end.min(call.end);
+    let answers = (call.end - last) as f64 <= ANSWERS_WITHIN * (call.end - call.begin) as f64;
+    (2 * ns > call.end - call.begin && answers).then_some(ns as f64)
 }
 
 /// Whether a request waits for the reply of another server.
@@ -115,6 +126,9 @@ fn commits_with_others(inside: &Inside<'_>, call: &Asked) -> bool {
     let Some((tid, at)) = asked(inside, call) else {
         return false;
     };
+    if !is_engine(inside.process_name(tid)) {
+        return false;
+    }
     let during = (at, call.end);
     let joins = || {
         let leader = session_before(inside, tid, during);
@@ -126,21 +140,21 @@ fn commits_with_others(inside: &Inside<'_>, call: &Asked) -> bool {
     sleeps_and_syncs(inside, tid, during) || joins()
 }
 
-/// Whether a thread waits for a time for most of a span, and then for the disk.
+/// Whether a thread sleeps once, for most of a span, and asks then that data be written to the disk. What it waits for at many files is
+/// no sleep, and a thread that tries again and again to take a lock sleeps several times.
 fn sleeps_and_syncs(inside: &Inside<'_>, tid: u32, (begin, end): (u64, u64)) -> bool {
     let offs = inside.index.offs(tid, begin, end);
-    let sleeps = offs.iter().filter(|off| waits_for_time(inside, off));
-    let slept_ns: u64 = sleeps
-        .map(|off| off.end.min(end) - off.begin.max(begin))
-        .sum();
-    let slept = offs.iter().rfind(|off| waits_for_time(inside, off));
-    let syncs = |off: &Off| {
-        let since = off.end.min(end);
-        let mut waits = inside.index.offs(tid, since, end).iter();
-        inside.index.syncs(tid, since, end)
-            || waits.any(|off| inside.stacks.call_in(off) == Some(Call::Sync))
+    let sleeps = |off: &&Off| waits_for_time(inside, off) && !inside.stacks.facts(off.stack).events;
+    let sleeps: Vec<&Off> = offs.iter().filter(sleeps).collect();
+    let [slept] = sleeps[..] else {
+        return false;
     };
-    2 * slept_ns > end - begin && slept.is_some_and(syncs)
+    let slept_ns = slept.end.min(end) - slept.begin.max(begin);
+    let since = slept.end.min(end);
+    let mut waits = inside.index.offs(tid, since, end).iter();
+    let syncs = inside.index.syncs(tid, since, end)
+        || waits.any(|off| inside.stacks.call_in(off) == Some(Call::Sync));
+    2 * slept_ns > end - begin && syncs
 }
 
 #[cfg(test)]

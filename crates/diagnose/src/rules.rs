@@ -183,7 +183,7 @@ static RULES: &[Rule] = &[
         matches: is_reply,
         least_ns: MILLISECOND,
         floor_least_ns: FLOOR_LEAST_NS,
-        remedy: "let it commit at once (PostgreSQL: commit_delay; MySQL: binlog_callees_sync_delay)",
+        remedy: "let it commit at once (PostgreSQL: commit_delay; MySQL: binlog_group_commit_sync_delay; MariaDB: binlog_commit_wait_usec)",
     },
     Rule {
         cause: name::UPSTREAM_TIMEOUT,

@@ -1,11 +1,13 @@
 //! Sessions with other servers that last for one request: greeting, encryption and login are gone through each time, and not one reply
 //! of them need be slow.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
+use slowpath_core::nanos::Span;
 use slowpath_core::trace::{What, is_unix};
 
 use crate::diagnosis::Phase;
+use crate::overlap::merged;
 use crate::trace::calls::Calls;
 use crate::trace::index::{Traffic, TrafficKind};
 use crate::trace::inside::{Inside, Walked};
@@ -17,11 +19,14 @@ const TURNS_LEAST: usize = 3;
 /// So much may still be written on a connection after the request that it was made for: a farewell (`QUIT`, a Terminate message)
 /// and the close_notify of TLS.
 const FAREWELL_MOST: usize = 2;
+/// A turn that takes more than so many times the longest one before it is the first question of a session that is set up.
+const LONGER_MOST: u64 = 4;
 /// A connection has been made (`TCP_ESTABLISHED`, include/net/tcp_states.h).
 const ESTABLISHED: u8 = 1;
 
 /// A connection that the target asks on, since it was made.
 pub(crate) struct Session<'a> {
+    socket: u32,
     /// The thread that asks first.
     tid: u32,
     begin: u64,
@@ -44,6 +49,7 @@ pub(crate) fn sessions<'a>(inside: &'a Inside<'_>) -> Vec<Session<'a>> {
         };
         let asked = traffic.iter().find(|t| t.kind == TrafficKind::Wrote)?;
         Some(Session {
+            socket,
             tid: asked.tid,
             begin,
             traffic,
@@ -71,15 +77,41 @@ fn made(inside: &Inside<'_>) -> BTreeMap<u32, u64> {
 
 /// What a request would be spared if the connections that were made for it were kept: all that is done until the last reply on them,
 /// but the turn that takes longest, which may be what each of them is for.
-pub(crate) fn spared(inside: &Inside<'_>, all: &[Session<'_>], walked: &Walked) -> Vec<Claim> {
+pub(crate) fn spared(
+    inside: &Inside<'_>,
+    calls: &Calls,
+    all: &[Session<'_>],
+    walked: &Walked,
+) -> Vec<Claim> {
     let service = walked.joined.part(Phase::Service);
     let first = all.partition_point(|session| session.begin < service.0);
     let during = all[first..]
         .iter()
         .take_while(|session| session.begin < service.1);
-    let own = during.filter(|session| inside.may_ask_for(session.tid, walked));
-    own.flat_map(|session| session.spared(walked.joined.sample, service.1))
-        .collect()
+    // Where threads have several requests at once, it is not its own because it began meanwhile.
+    let by_many = inside.loops.has(walked.joined.reader) || inside.parks(walked);
+    let asked: BTreeSet<u32> = if by_many {
+        let own = calls.own(inside, walked);
+        own.calls.iter().map(|call| call.socket).collect()
+    } else {
+        BTreeSet::new()
+    };
+    let is_own = |session: &&Session<'_>| {
+        if by_many {
+            asked.contains(&session.socket)
+        } else {
+            inside.may_ask_for(session.tid, walked)
+        }
+    };
+    let parts = during
+        .filter(is_own)
+        .flat_map(|session| session.spared(walked.joined.sample, service.1));
+    let spans = merged(parts.map(|claim| claim.span).collect());
+    let claim = |span: Span| Claim {
+        sample: walked.joined.sample,
+        span,
+    };
+    spans.into_iter().map(claim).collect()
 }
 
 impl Session<'_> {
@@ -92,11 +124,27 @@ impl Session<'_> {
         if !is_over(after) || turns.len() < TURNS_LEAST {
             return Vec::new();
         }
-        let Some(&longest) = turns.iter().max_by_key(|turn| turn.1 - turn.0) else {
-            return Vec::new();
-        };
+        // What takes much longer than all before it is no part of setting a session up, and it and the rest are what it is for; or else
+        // the turn that takes longest is.
+        let length = |turn: &(u64, u64)| turn.1 - turn.0;
+        let mut before = length(&turns[0]).max(length(&turns[1]));
+        let mut set_up = 2;
+        while let Some(turn) = turns
+            .get(set_up)
+            .filter(|turn| length(turn) <= LONGER_MOST * before)
+        {
+            before = before.max(length(turn));
+            set_up += 1;
+        }
         let last = turns.last().map_or(self.begin, |turn| turn.1);
-        let parts = [(self.begin, longest.0), (longest.1, last)].into_iter();
+        let parts = if let Some(first) = turns.get(set_up) {
+            [(self.begin, first.0), (last, last)]
+        } else {
+            let longest = turns.iter().copied().max_by_key(length);
+            let longest = longest.unwrap_or((last, last));
+            [(self.begin, longest.0), (longest.1, last)]
+        };
+        let parts = parts.into_iter();
         let parts = parts.filter(|part| part.0 < part.1);
         parts.map(|part| Claim::between(sample, part)).collect()
     }
@@ -174,6 +222,7 @@ mod tests {
         };
         let traffic: Vec<Traffic> = events.iter().map(one).collect();
         let session = Session {
+            socket: 0,
             tid: 1,
             begin: MS,
             traffic: &traffic,
@@ -183,7 +232,8 @@ mod tests {
             let part = |claim: &Claim| (claim.span.begin.get() / MS, claim.span.end.get() / MS);
             claims.iter().map(part).collect::<Vec<_>>()
         };
-        assert_eq!(parts(13), [(1, 5), (10, 12)]);
+        // The third turn takes five times as long as those before it.
+        assert_eq!(parts(13), [(1, 5)]);
         // It goes on after the request.
         assert_eq!(parts(2), []);
     }

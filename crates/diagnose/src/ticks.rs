@@ -12,7 +12,7 @@ use slowpath_core::nanos::{MILLISECOND, Nanos, Span};
 use slowpath_core::stats::quantile::type_1;
 
 use crate::case::{Case, EndpointCase};
-use crate::cell::share_open;
+use crate::cell::{share_in, share_open};
 use crate::verdict::Claim;
 
 /// Shorter periods may be those of the kernel's own clock (`HZ` of 250 and more), and wake-ups on a shared
@@ -22,6 +22,8 @@ const PERIOD_LEAST_NS: f64 = 4.5 * MILLISECOND as f64;
 const FEWEST: usize = 100;
 /// The same of slow ones that are seen to sleep: what they do is known, and only how it is ended is looked for.
 const SLOW_FEWEST: usize = 50;
+/// Where it is not seen that they sleep, a clock strikes again after one period at least so often.
+const ADJACENT_LEAST: usize = 8;
 /// From this share of their waits on they sleep.
 const SLEPT_LEAST: f64 = 0.5;
 /// The first requests that are looked at: enough for any clock, and little beside ten million.
@@ -57,6 +59,8 @@ pub(crate) struct Ticks {
     /// Mean resultant lengths of the phases, of the ends and of the beginnings.
     pub(crate) ends: f64,
     pub(crate) starts: f64,
+    /// How often ends follow each other after one period.
+    adjacent: usize,
     /// The waits, by request.
     pub(crate) waits: Vec<Claim>,
 }
@@ -75,13 +79,12 @@ struct Way {
 pub(crate) fn ticks(case: &Case<'_>, endpoint: &EndpointCase) -> Option<Ticks> {
     let slow = || {
         let found = among(case, &endpoint.split.slow, SLOW_FEWEST)?;
-        let slept = share_open(
-            case,
-            endpoint,
-            StateSet::SLEEP.and(StateSet::UNKNOWN),
-            &found.waits,
-        );
-        slept.filter(|share| *share >= SLEPT_LEAST).map(|_| found)
+        let waits = StateSet::SLEEP.and(StateSet::UNKNOWN);
+        let open = share_open(case, endpoint, waits, &found.waits)?;
+        let slept = share_in(case, endpoint, StateSet::SLEEP, &found.waits)?;
+        let is_clock =
+            slept >= SLEPT_LEAST || open >= SLEPT_LEAST && found.adjacent >= ADJACENT_LEAST;
+        is_clock.then_some(found)
     };
     among(case, &endpoint.completed, FEWEST).or_else(slow)
 }
@@ -152,6 +155,7 @@ fn clock_of(ways: &[Way], fewest: usize) -> Option<Ticks> {
         period_ns,
         ends,
         starts,
+        adjacent: adjacent(ways, period_ns),
         waits,
     })
 }
@@ -165,6 +169,15 @@ impl Way {
             span: Span::new(Nanos::new(begin), Nanos::new(self.end)),
         })
     }
+}
+
+/// How often an end follows the one before it after one period: a stall that recurs lets all go at once, and none until the next.
+fn adjacent(ways: &[Way], period_ns: f64) -> usize {
+    let next = ways.windows(2).filter(|pair| {
+        let distance = pair[1].end.saturating_sub(pair[0].end) as f64;
+        pair[0].repeat == pair[1].repeat && (distance / period_ns - 1.0).abs() <= TOGETHER
+    });
+    next.count()
 }
 
 /// Whether sorted lengths are spread evenly over a period from a base on, but for those at both ends.

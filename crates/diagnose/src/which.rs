@@ -49,7 +49,7 @@ pub(crate) fn give_way(case: &Case<'_>, answers: &mut [Answer]) {
         });
         if let Some((cause, part)) = parts.next() {
             let text = format!(
-                "requests for these values do for {} of that time what others do not: {cause}",
+                "what requests for these values do for {} of that time is named: {cause}",
                 percent(part)
             );
             answers[hot].endpoints[position] = Verdict::Absent(text);

@@ -230,7 +230,9 @@ fn loops(inside: &Inside<'_>) -> BTreeSet<u32> {
     let readers: BTreeSet<u32> = joined().map(|j| j.reader).collect();
     let writers: BTreeSet<u32> = joined().map(|j| j.writer).collect();
     let own = writers.difference(&readers).copied();
-    own.filter(|&tid| rests_at_files(inside, tid)).collect()
+    // A thread of a runtime that parks rests at a futex as well as at its files.
+    own.filter(|&tid| !inside.trace().parks(tid) && rests_at_files(inside, tid))
+        .collect()
 }
 
 /// Whether nearly all waits of a thread are for one of many files.
@@ -249,9 +251,14 @@ fn rests_at_files(inside: &Inside<'_>, tid: u32) -> bool {
 fn blocked_for_others(inside: &Inside<'_>, tid: u32, came: u64, at: u64) -> Option<u64> {
     let offs = inside.index.offs(tid, came, at.saturating_add(1));
     let is_back = |off: &Off| inside.stacks.call_in(off) == Some(Call::Poll);
-    let last = offs
-        .last()
-        .filter(|off| off.why == Why::Sleeping && off.end > at)?;
+    let is_blocked = |off: &&Off| {
+        // What it is blocked in since later may be the request's own.
+        off.why == Why::Sleeping
+            && off.begin < came
+            && off.end > at
+            && !inside.stacks.facts(off.stack).idle
+    };
+    let last = offs.last().filter(is_blocked)?;
     (!offs.iter().any(is_back)).then_some(last.end)
 }
 

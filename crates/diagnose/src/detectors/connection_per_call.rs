@@ -162,7 +162,7 @@ fn of_sessions(case: &Case<'_>, endpoint: &EndpointCase, looked: &Looked<'_>) ->
     let rows = rows_of_calls(case, endpoint, looked, looked.inside.calls(case));
     let walked = looked.join.walked.iter();
     let own = walked.filter(|walked| !rows.contains_key(&walked.joined.sample));
-    own.flat_map(|walked| spared(looked.inside, &all, walked))
+    own.flat_map(|walked| spared(looked.inside, looked.inside.calls(case), &all, walked))
         .collect()
 }
 

@@ -73,7 +73,14 @@ fn examine(case: &Case<'_>, endpoint: &EndpointCase, looked: &Looked<'_>) -> Ver
     }
     let place = looked.place_within(endpoint, &claims, met.known);
     if met.doubt(place).is_none() && look_at_store(looked.inside, &met.asked) {
-        return Verdict::Absent(format!("{said}: it looks again for what it waits for (poll-tick)"));
+        return Verdict::Lead {
+            place,
+            claims,
+            missing: format!(
+                "whether the first answer is an error: {said}, and it is a database or a store that is asked"
+            ),
+            remedy: "look at what it answers first: count failures by attempt".to_owned(),
+        };
     }
     match met.doubt(place) {
         Some(doubt) => Verdict::Lead {

@@ -23,6 +23,8 @@ const WAITS_LEAST: usize = 6;
 const SLOW_LEAST: f64 = 0.3;
 /// So many of the waits lie within a tenth of their median: a timer ends them, and no reply.
 const ALIKE_LEAST: f64 = 0.8;
+/// So many attempts, each of which waits as long, are known as such: of more any length is nearly a multiple.
+const ATTEMPTS_MOST: f64 = 3.0;
 /// What counts as alike.
 const ALIKE: f64 = 0.1;
 
@@ -57,7 +59,7 @@ impl<'a> Alike<'a> {
         let usual_ns = median(&mut lengths).unwrap_or(0.0);
         // One that is asked again waits as long once more.
         waits.retain(|wait| {
-            let times = (wait.lasts_ns / usual_ns).round().max(1.0);
+            let times = (wait.lasts_ns / usual_ns).round().clamp(1.0, ATTEMPTS_MOST);
             (wait.lasts_ns / (times * usual_ns) - 1.0).abs() <= ALIKE
         });
         let are_enough = waits.len() >= WAITS_LEAST

@@ -1,6 +1,6 @@
 //! The causes that fit what is seen as well as the one that is named.
 
-use slowpath_attribution::{Place as StationPlace, Slice, State};
+use slowpath_attribution::{Basis, Place as StationPlace, Slice, State};
 use slowpath_core::catalogue as name;
 
 use super::{DESCRIBED, computes, is_lock_of_one, is_mostly, matches};
@@ -55,6 +55,14 @@ pub(crate) fn or(case: &Case<'_>, endpoint: &EndpointCase, cause: &str) -> Vec<S
     {
         return vec![name::SEQUENTIAL_FANOUT.to_owned()];
     }
+    // What there is one of is a lock, a pool of one, or a limit of one.
+    if cause == name::LOCK_HELD_OVER_IO
+        && attribution.station.is_none()
+        && is_mostly(attribution, cause, State::Lock)
+        && !is_read(attribution)
+    {
+        return vec![name::CONCURRENCY_LIMIT.to_owned()];
+    }
     // A lock around a cache, and single flight: those that wait are answered when the entry is there.
     if cause == name::LOCK_HELD_OVER_IO && is_mostly(attribution, cause, State::Reply) {
         return vec![name::CACHE_STAMPEDE.to_owned()];
@@ -75,14 +83,27 @@ pub(crate) fn or(case: &Case<'_>, endpoint: &EndpointCase, cause: &str) -> Vec<S
     other.map(str::to_owned).into_iter().collect()
 }
 
+/// Whether a runtime was read that says what is a lock.
+fn is_read(attribution: &EndpointAttribution) -> bool {
+    let mut slices = attribution.paths.iter().flat_map(|path| &path.slices);
+    slices.any(|slice| slice.state == State::Lock && slice.basis == Basis::Sampled)
+}
+
 /// Whether it is a server that is asked which waits for a timeout.
 fn is_of_callee(case: &Case<'_>, attribution: &EndpointAttribution) -> bool {
     let callees = case.inside().map(|inside| inside.callees(case));
-    let mut slices = attribution.paths.iter().flat_map(|path| &path.slices);
-    slices.any(|slice| {
+    let (mut all_ns, mut callee_ns) = (0, 0);
+    for slice in attribution.paths.iter().flat_map(|path| &path.slices) {
         let callee = callees.and_then(|callees| callees.cause(&attribution.actors, slice));
-        callee == Some(name::UPSTREAM_TIMEOUT)
-    })
+        let ns = slice.len_ns();
+        all_ns += if slice.state == State::Reply { ns } else { 0 };
+        callee_ns += if callee == Some(name::UPSTREAM_TIMEOUT) {
+            ns
+        } else {
+            0
+        };
+    }
+    2 * callee_ns > all_ns
 }
 
 /// Whether requests ask again after an answer, and do not wait longer each time.

@@ -188,8 +188,8 @@ impl Inside<'_> {
     /// The process that is asked at an address, if it runs on this host.
     pub(crate) fn process_at(&self, remote: SocketAddr) -> Option<&str> {
         let sockets = &self.index.sockets;
-        let own = (0..sockets.len())
-            .filter(|&socket| sockets.end(socket).is_some_and(|end| end.remote == remote));
+        let own = sockets.with_remote_port(remote.port()).iter().copied();
+        let own = own.filter(|&socket| sockets.end(socket).is_some_and(|end| end.remote == remote));
         let others = own.filter_map(|socket| sockets.other(socket));
         let mut names = others
             .flat_map(|end| sockets.traffic(end))

@@ -30,8 +30,8 @@ pub(crate) struct Facts {
     /// Whether it waits for events of many files (`epoll`): where an event loop waits when it has nothing to do. A call that
     /// blocks a loop waits for one file (`poll`, `read`).
     pub(crate) events: bool,
-    /// Whether it waits for files that it has named in the call (`poll`). Programs sleep with other calls: with this one they wait for
-    /// a file, and for no longer than a time.
+    /// Whether it waits for files that it has named in the call (`poll`), and for no longer than a time. Few programs sleep with this
+    /// call (interpreters of Ruby do).
     pub(crate) polls: bool,
     /// Whether the functions of the program have names.
     pub(crate) named: bool,

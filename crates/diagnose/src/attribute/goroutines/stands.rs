@@ -186,7 +186,7 @@ pub(super) struct Facts {
     pub(super) writes: bool,
     /// Whether it stands in a function that writes a log.
     pub(super) logs: bool,
-    /// The function of the standard library that takes a mutex of its own, as a position among the frames: a logger's.
+    /// The function of a logger that takes a mutex of its own, as a position among the frames.
     pub(super) takes: Option<usize>,
 }
 
@@ -211,7 +211,7 @@ impl Facts {
             .any(|name| begins(LOCKS, name));
         let locks = |name: &&str| begins(LOCKS, name);
         let takes = names.iter().rposition(locks).map(|last| last + 1);
-        let takes = takes.filter(|&at| names.get(at).is_some_and(|name| is_standard(name)));
+        let takes = takes.filter(|&at| names.get(at).is_some_and(|name| begins(LOGGERS, name)));
         Self {
             own: names.iter().position(|name| is_own(name)),
             is_lock,

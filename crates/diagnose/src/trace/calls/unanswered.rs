@@ -1,6 +1,6 @@
 //! Questions that got no reply.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, VecDeque};
 
 use slowpath_core::nanos::{MILLISECOND, Nanos};
 use slowpath_core::stats::median::median;
@@ -133,21 +133,40 @@ fn soon_ns(traffic: &[Traffic]) -> Option<u64> {
 
 /// What is not answered of what was sent on a connection: what is read is the reply to the last that was sent within the time that
 /// replies take, or, if there is none, to the first of all.
-fn open_at_end(traffic: &[Traffic], soon_ns: u64, sizes: &mut BTreeMap<u32, Size>) -> Vec<Traffic> {
-    let mut open: Vec<Traffic> = Vec::new();
-    for one in traffic {
+fn open_at_end(
+    traffic: &[Traffic],
+    soon_ns: u64,
+    sizes: &mut BTreeMap<u32, Size>,
+) -> VecDeque<Traffic> {
+    let mut open: VecDeque<Traffic> = VecDeque::new();
+    let mut before: Option<&Traffic> = None;
+    for one in traffic.iter().filter(|t| t.kind != TrafficKind::Arrived) {
+        // A head and a body, and what follows at once, are one message.
+        let goes_on = |before: &Traffic| {
+            before.kind == TrafficKind::Wrote
+                && before.tid == one.tid
+                && one.at - before.at <= WRITE_TOLD_LATE_NS
+        };
+        let is_more = before.is_some_and(goes_on);
+        before = Some(one);
         match one.kind {
+            TrafficKind::Wrote if is_more => {}
             TrafficKind::Wrote => {
                 sizes.entry(size(one)).or_default().sent += 1;
-                open.push(*one);
+                open.push_back(*one);
             }
-            TrafficKind::Read if !open.is_empty() => {
-                let last = open.len() - 1;
-                let is_soon = open[last].at + soon_ns >= one.at;
-                let answered = open.remove(if is_soon { last } else { 0 });
-                sizes.entry(size(&answered)).or_default().answered += 1;
+            TrafficKind::Read => {
+                let is_soon = open.back().is_some_and(|last| last.at + soon_ns >= one.at);
+                let answered = if is_soon {
+                    open.pop_back()
+                } else {
+                    open.pop_front()
+                };
+                if let Some(answered) = answered {
+                    sizes.entry(size(&answered)).or_default().answered += 1;
+                }
             }
-            _ => {}
+            TrafficKind::Arrived => {}
         }
     }
     open
@@ -185,12 +204,12 @@ mod tests {
             (Read, 51),
         ];
         assert_eq!(open(&hangs), [10]);
-        // Also at the very same time.
+        // Also at nearly the same time.
         assert_eq!(
             open(&[
                 (Wrote, 10),
-                (Wrote, 11),
-                (Read, 12),
+                (Wrote, 13),
+                (Read, 14),
                 (Wrote, 40),
                 (Read, 41)
             ]),
@@ -201,6 +220,14 @@ mod tests {
             open(&[(Wrote, 10), (Wrote, 30), (Read, 31), (Read, 90)]),
             [0_u64; 0]
         );
+        // A head and a body are one question, the last of which has a late reply.
+        let head_and_body = |at: u64, read: u64| [(Wrote, at), (Wrote, at + 1), (Read, read)];
+        let pieces = [
+            head_and_body(10, 13),
+            head_and_body(30, 33),
+            head_and_body(50, 90),
+        ];
+        assert_eq!(open(&pieces.concat()), [0_u64; 0]);
         // Two at a time, in whichever order they are answered.
         assert_eq!(
             open(&[(Wrote, 10), (Wrote, 11), (Read, 12), (Read, 13)]),
