@@ -12,7 +12,7 @@ mod station;
 pub(crate) mod view;
 mod woken;
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 use slowpath_attribution::{
     Actor, Basis, Breakdown, Holder, Path, Phase, Reason, Slice, State, breakdown,
@@ -63,7 +63,6 @@ impl EndpointAttribution {
         let mut station = Station::of(case, endpoint);
         let followed = case.inside().filter(|_| case.target_hidden().is_none());
         let followed = followed.filter(|inside| !inside.of_endpoint(endpoint).walked.is_empty());
-        let mut serving = BTreeSet::new();
         let (mut paths, mut actors, ended) = if let Some(inside) = followed {
             let mut classifier = Classifier::new(case, inside);
             let walked = &inside.of_endpoint(endpoint).walked;
@@ -73,7 +72,6 @@ impl EndpointAttribution {
             if let Some(station) = &mut station {
                 station.note_holders(case, inside, &mut classifier);
             }
-            serving.clone_from(classifier.serving());
             let mut actors = classifier.into_actors();
             goroutines::lay_over(inside, walked, &mut paths, &mut actors);
             lay_unanswered_over(inside, walked, &mut paths, &mut actors);
@@ -94,7 +92,7 @@ impl EndpointAttribution {
         if let Some(inside) = followed.filter(|_| station.is_none()) {
             let walked = &inside.of_endpoint(endpoint).walked;
             released::lay_over((case, inside), walked, &mut paths, &mut actors);
-            one_holder::lay_over(inside, walked, &serving, &mut paths);
+            one_holder::lay_over(inside, walked, &mut paths);
             if let Some(ended) = ended {
                 ended.lay_over(inside, endpoint, &mut paths, &mut actors);
             }
@@ -324,7 +322,7 @@ fn lay_retries_over(
     actors: &mut Vec<Actor>,
 ) {
     let mut peers = Peers::default();
-    for asked in pauses(case, endpoint) {
+    for asked in pauses(case, endpoint).map_or_else(Vec::new, |pauses| pauses.asked) {
         let path = paths.binary_search_by_key(&asked.sample, |path| path.sample);
         let Ok(place) = path else { continue };
         let actor = peers.at(inside.trace().address(asked.again.remote), actors);

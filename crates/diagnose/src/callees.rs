@@ -1,95 +1,89 @@
 //! What servers on this host do while the target waits for their replies, as far as that is a name of its own.
 //!
-//! One that sleeps, and then writes to the disk for all that came meanwhile before it answers, lets others join a commit:
-//! `commit_delay` of PostgreSQL and `binlog_group_commit_sync_delay` of MySQL do so. One whose thread waits for a file it has named
+//! A database that sleeps once, and then writes to the disk before it answers, lets other transactions join the commit:
+//! `commit_delay` of PostgreSQL and `binlog_group_commit_sync_delay` of MySQL do so. A server whose thread waits for a file it has named
 //! (`poll`) until a timeout ends that, as long each time, has asked a server in turn that does not answer.
 
 use std::collections::BTreeMap;
+use std::net::SocketAddr;
 
-use slowpath_attribution::{Actor, Holder, Phase, Slice, State};
+use slowpath_attribution::{Holder, Phase, Slice, State};
 use slowpath_core::catalogue::{BATCH_WINDOW, UPSTREAM_TIMEOUT};
 use slowpath_core::nanos::{Nanos, Span};
-use slowpath_core::stats::median::median;
 use slowpath_core::trace::Call;
 
 use crate::case::Case;
 use crate::engines::is_engine;
+use crate::timeouts::Timeouts;
 use crate::trace::calls::Asked;
 use crate::trace::index::{Off, TrafficKind};
 use crate::trace::inside::Inside;
-use crate::trace::join::WRITE_TOLD_LATE_NS;
 use crate::trace::others::{session_before, waits_for_time};
 
-/// Fewer timeouts of one server have no usual length.
-const TIMEOUTS_LEAST: usize = 6;
-/// So many of them are as long as the median, within a tenth: a timer ends them.
-const ALIKE_LEAST: f64 = 0.8;
-/// What counts as alike.
-const ALIKE: f64 = 0.1;
 /// A timeout is over when the server answers, but for this share of the call, in which it makes its answer.
 const ANSWERS_WITHIN: f64 = 0.1;
-/// So many questions to one server that begin within the time that a write is recorded late are looked at.
-const AT_ONCE_MOST: usize = 16;
+/// Programs that sleep in `poll`: a thread of Ruby sleeps at the file that signals come by (`native_ppoll_sleep`, thread_pthread.c).
+const SLEEP_IN_POLL: [&str; 1] = ["ruby"];
 
-/// When servers did so for a question of the target, by their addresses and the cause that is.
+/// What a server does for one call of a request.
+#[derive(Debug)]
+struct Did {
+    span: Span,
+    cause: &'static str,
+}
+
+/// What servers do for the calls of each request, as far as that is a name of its own.
 #[derive(Debug, Default)]
-pub(crate) struct Callees(BTreeMap<(String, &'static str), Vec<Span>>);
+pub(crate) struct Callees(BTreeMap<u32, Vec<Did>>);
+
+/// A call of which the server waits for a timeout.
+struct Timeout {
+    sample: u32,
+    span: Span,
+    ns: f64,
+}
 
 impl Callees {
     pub(crate) fn of(case: &Case<'_>, inside: &Inside<'_>) -> Self {
-        let mut all: BTreeMap<(String, &'static str), Vec<Span>> = BTreeMap::new();
-        let mut timeouts: BTreeMap<String, Vec<(Span, f64)>> = BTreeMap::new();
-        for call in inside.calls(case).all() {
-            let span = Span::new(Nanos::new(call.begin), Nanos::new(call.end));
-            let peer = || inside.other_end(call.socket).unwrap_or_default();
-            if commits_with_others(inside, call) {
-                all.entry((peer(), BATCH_WINDOW)).or_default().push(span);
-            } else if let Some(ns) = timeout_ns(inside, call) {
-                timeouts.entry(peer()).or_default().push((span, ns));
+        let calls = inside.calls(case);
+        let mut all = Self::default();
+        let mut timeouts: BTreeMap<SocketAddr, Vec<Timeout>> = BTreeMap::new();
+        let walked = inside
+            .endpoints
+            .iter()
+            .flat_map(|endpoint| &endpoint.walked);
+        for walked in walked {
+            let sample = walked.joined.sample;
+            for call in calls.known(inside, walked).calls {
+                let span = Span::new(Nanos::new(call.begin), Nanos::new(call.end));
+                if commits_with_others(inside, call) {
+                    all.add(sample, span, BATCH_WINDOW);
+                } else if let Some(ns) = timeout_ns(inside, call) {
+                    let own = timeouts.entry(call.remote).or_default();
+                    own.push(Timeout { sample, span, ns });
+                }
             }
         }
-        for (peer, spans) in timeouts {
-            let alike = alike(&spans);
-            all.entry((peer, UPSTREAM_TIMEOUT))
-                .or_default()
-                .extend(alike);
+        for own in timeouts.into_values() {
+            let alike = Timeouts::of(own, |timeout| timeout.ns);
+            for timeout in alike.waits.iter().filter(|_| alike.are_some) {
+                all.add(timeout.sample, timeout.span, UPSTREAM_TIMEOUT);
+            }
         }
-        for spans in all.values_mut() {
-            spans.sort_unstable_by_key(|span| span.begin);
-        }
-        Self(all)
+        all
     }
 
-    /// The cause that a server's doing is while a request waits for its reply in a slice.
-    pub(crate) fn cause(&self, actors: &[Actor], slice: &Slice) -> Option<&'static str> {
-        if self.0.is_empty() || !is_reply(slice) {
-            return None;
-        }
-        let peer = &actors.get(slice.actor as usize)?.peer;
-        // The wait for a reply lies within its own call.
-        let is_its = |span: &Span| slice.end <= span.end.get() + WRITE_TOLD_LATE_NS;
-        let is_most = |cause: &&'static str| {
-            let spans = self.0.get(&(peer.clone(), *cause));
-            let spans = spans.map_or(&[][..], Vec::as_slice);
-            let until = slice.begin + WRITE_TOLD_LATE_NS;
-            let next = spans.partition_point(|span| span.begin.get() <= until);
-            spans[..next].iter().rev().take(AT_ONCE_MOST).any(is_its)
-        };
-        [BATCH_WINDOW, UPSTREAM_TIMEOUT].into_iter().find(is_most)
+    fn add(&mut self, sample: u32, span: Span, cause: &'static str) {
+        self.0.entry(sample).or_default().push(Did { span, cause });
     }
-}
 
-/// The timeouts of one server that are as long as most of them.
-fn alike(spans: &[(Span, f64)]) -> Vec<Span> {
-    let mut lengths: Vec<f64> = spans.iter().map(|(_, ns)| *ns).collect();
-    let usual_ns = median(&mut lengths).unwrap_or(0.0);
-    let own = spans
-        .iter()
-        .filter(|(_, ns)| (ns / usual_ns - 1.0).abs() <= ALIKE);
-    let own: Vec<Span> = own.map(|(span, _)| *span).collect();
-    let enough =
-        own.len() >= TIMEOUTS_LEAST && own.len() as f64 >= ALIKE_LEAST * spans.len() as f64;
-    if enough { own } else { Vec::new() }
+    /// The cause that the server's doing is for which a request waits in a slice.
+    pub(crate) fn cause(&self, sample: u32, slice: &Slice) -> Option<&'static str> {
+        let own = self.0.get(&sample).filter(|_| is_reply(slice))?;
+        let waits = Span::new(Nanos::new(slice.begin), Nanos::new(slice.end));
+        let is_its = |did: &&Did| 2 * did.span.overlap_ns(waits) > slice.len_ns();
+        own.iter().find(is_its).map(|did| did.cause)
+    }
 }
 
 /// The thread that reads a question, and when it did.
@@ -104,6 +98,12 @@ fn asked(inside: &Inside<'_>, call: &Asked) -> Option<(u32, u64)> {
 /// answers then: a library may try several times, and one that looks now and then whether it should go on waiting waits again.
 fn timeout_ns(inside: &Inside<'_>, call: &Asked) -> Option<f64> {
     let (tid, at) = asked(inside, call)?;
+    if SLEEP_IN_POLL
+        .iter()
+        .any(|name| inside.executable(tid).starts_with(name))
+    {
+        return None;
+    }
     let offs = inside.index.offs(tid, at, call.end).iter();
     let times_out =
         |off: &&Off| waits_for_time(inside, off) && inside.stacks.facts(off.stack).polls;
@@ -155,24 +155,4 @@ fn sleeps_and_syncs(inside: &Inside<'_>, tid: u32, (begin, end): (u64, u64)) -> 
     let syncs = inside.index.syncs(tid, since, end)
         || waits.any(|off| inside.stacks.call_in(off) == Some(Call::Sync));
     2 * slept_ns > end - begin && syncs
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn timeouts_are_as_long_each_time() {
-        let spans = |lengths: &[f64]| {
-            let span = Span::new(Nanos::new(1), Nanos::new(2));
-            lengths.iter().map(|ns| (span, *ns)).collect::<Vec<_>>()
-        };
-        assert_eq!(
-            alike(&spans(&[200.0, 201.0, 202.0, 200.0, 203.0, 199.0])).len(),
-            6
-        );
-        assert_eq!(alike(&spans(&[200.0; 5])).len(), 0, "too few");
-        let differ = [20.0, 60.0, 100.0, 140.0, 180.0, 220.0, 260.0];
-        assert_eq!(alike(&spans(&differ)).len(), 0);
-    }
 }

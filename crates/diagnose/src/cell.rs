@@ -4,7 +4,7 @@
 //! trace says *what they wait for*. A name is a pair of the two: where the time is in states that the cause could
 //! be, the trace supports it, and where it is in others it is no such cause, whatever coincides.
 
-use slowpath_attribution::{Holder, Place as StationPlace, Slice, State, StateSet};
+use slowpath_attribution::{Holder, Path, Place as StationPlace, Slice, State, StateSet};
 
 use slowpath_core::catalogue::SLOW_DEPENDENCY;
 
@@ -12,6 +12,7 @@ use crate::case::{Case, EndpointCase};
 use crate::detectors::Entry;
 use crate::diagnosis::{Grade, Source};
 use crate::rules;
+use crate::trace::looked::{WALKED_LEAST, touched};
 use crate::verdict::{Amount, Claim, Found, Verdict, evidence, percent};
 
 /// From this share of the claimed time on, the trace agrees or disagrees: most of it.
@@ -48,10 +49,10 @@ pub(crate) fn without_others(
     // Where the number of places leaves open what they are, a detector that knows more of them decides.
     let or = station.filter(|s| s.by_pattern).and_then(|s| s.or);
     let callees = case.inside().map(|inside| inside.callees(case));
-    let may_be = |state: State, slice: &Slice| match state {
+    let may_be = |sample: u32, slice: &Slice| match slice.state {
         State::Queued(_) if station.is_none() => true,
         State::Queued(StationPlace::EventLoop | StationPlace::Workers) => {
-            entry.detector.could_be.has(StateSet::kind(state))
+            entry.detector.could_be.has(StateSet::kind(slice.state))
         }
         State::Queued(place) if entry.reads_trace() => {
             let of = |place| {
@@ -60,24 +61,28 @@ pub(crate) fn without_others(
             };
             of(place) || or.is_some_and(of)
         }
-        State::Queued(_) | State::DelayedAck => entry.detector.could_be.has(StateSet::kind(state)),
+        State::Queued(_) | State::DelayedAck => {
+            entry.detector.could_be.has(StateSet::kind(slice.state))
+        }
         // What a request waits for is the name, whatever else goes with how long its record lives.
         State::Reply if slice.holder == Holder::Resolver => entry.reads_trace(),
         // What is never answered is not slow to answer.
         State::Reply if slice.holder == Holder::Unknown => entry.name != SLOW_DEPENDENCY,
         State::Reply => {
-            let callee = callees.and_then(|callees| callees.cause(&attribution.actors, slice));
+            let callee = callees.and_then(|callees| callees.cause(sample, slice));
             callee.is_none_or(|cause| entry.name == cause)
         }
         State::Lock => {
             slice.holder != Holder::AnotherRequest
-                || entry.detector.could_be.has(StateSet::kind(state))
+                || entry.detector.could_be.has(StateSet::kind(slice.state))
         }
         _ => true,
     };
-    let is_other = |slice: &Slice| !may_be(slice.state, slice);
-    let mut slices = attribution.paths.iter().flat_map(|path| &path.slices);
-    if !attribution.traced || !slices.any(is_other) {
+    let has_other = |path: &Path| {
+        let mut slices = path.slices.iter();
+        slices.any(|slice| !may_be(path.sample, slice))
+    };
+    if !attribution.traced || !attribution.paths.iter().any(has_other) {
         return Verdict::Found(found);
     }
     let mut kept: Vec<Claim> = Vec::with_capacity(claims.len());
@@ -92,7 +97,7 @@ pub(crate) fn without_others(
         let (begin, end) = (claim.span.begin.get(), claim.span.end.get());
         for slice in &attribution.paths[place].slices {
             let (from, to) = (slice.begin.max(begin), slice.end.min(end));
-            if from < to && may_be(slice.state, slice) {
+            if from < to && may_be(claim.sample, slice) {
                 kept.push(Claim::between(claim.sample, (from, to)));
             }
         }
@@ -106,6 +111,26 @@ pub(crate) fn without_others(
     Verdict::Found(found)
 }
 
+/// Whether a verdict claims only requests that were followed through the server: of more than a few, the chance is small that none is
+/// in a stretch that was left untraced (a fifth of the time).
+pub(crate) fn are_followed(case: &Case<'_>, endpoint: &EndpointCase, verdict: &Verdict) -> bool {
+    let Verdict::Found(Found {
+        amount: Amount::Claims(claims),
+        ..
+    }) = verdict
+    else {
+        return false;
+    };
+    let attribution = endpoint.attribution(case);
+    let is_followed = |claim: &Claim| {
+        let paths = &attribution.paths;
+        paths
+            .binary_search_by_key(&claim.sample, |path| path.sample)
+            .is_ok()
+    };
+    attribution.traced && touched(claims) >= WALKED_LEAST && claims.iter().all(is_followed)
+}
+
 /// A verdict that rests on the client's record alone, weighed by what the trace says of the time that it
 /// claims.
 pub(crate) fn checked(
@@ -117,7 +142,9 @@ pub(crate) fn checked(
     let Verdict::Found(mut found) = verdict else {
         return verdict;
     };
-    if entry.reads_trace() || found.grade != Grade::Suspected {
+    // What was read from the trace is not supported by it once more.
+    let is_traced = entry.reads_trace() || found.evidence.iter().any(|e| e.source == Source::Trace);
+    if is_traced || found.grade != Grade::Suspected {
         return Verdict::Found(found);
     }
     let Amount::Claims(claims) = &found.amount else {

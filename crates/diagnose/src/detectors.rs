@@ -7,7 +7,7 @@ use crate::case::{Case, EndpointCase};
 use crate::trace::looked::Looked;
 use crate::verdict::Verdict;
 
-pub(crate) use connection_per_call::has_sessions;
+pub(crate) use connection_per_call::have_sessions;
 pub(crate) use sequential_fanout::named as rows_of_calls;
 pub(crate) use upstream_timeout::waits as unanswered_waits;
 

@@ -83,6 +83,7 @@ mod supply;
 mod telemetry;
 mod throttling;
 mod ticks;
+mod timeouts;
 mod tokens;
 mod touches;
 pub mod trace;

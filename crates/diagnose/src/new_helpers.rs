@@ -18,7 +18,8 @@ use crate::verdict::{Amount, Claim, Found, Verdict, evidence, human};
 const LOADS_MOST_NS: u64 = 5 * SECOND;
 /// Fewer new processes are no habit of the server.
 const HELPERS_LEAST: usize = 5;
-/// Each of them works for so many requests, in the median: one that begins for a single request is no worker.
+/// Each of them goes on to work for so many requests that came after its first answer, in the median: a command that runs once is no
+/// worker, however many requests wait for it.
 const JOBS_LEAST: usize = 3;
 /// Of requests that are not slow so few meet a new one: where all do, that is how it is done.
 const OTHERS_MOST: f64 = 0.1;
@@ -29,17 +30,17 @@ const SLOW_LEAST: f64 = 0.3;
 pub(crate) fn found(case: &Case<'_>, endpoint: &EndpointCase) -> Option<Verdict> {
     let inside = case.inside()?;
     let load = case.record.manifest.repeats.first()?.load.begin.get();
-    let jobs = jobs(inside);
-    let mut loading = births(case);
-    loading.retain(|pid, born| {
-        let first = jobs.get(pid).map_or(0, |jobs| jobs.first_ns);
-        *born > load && first > *born && first - *born <= LOADS_MOST_NS
+    let born = births(case);
+    let mut workers = workers(inside);
+    workers.retain(|pid, worker| {
+        let born = born.get(pid).copied().filter(|&born| born > load);
+        born.is_some_and(|born| (born..=born + LOADS_MOST_NS).contains(&worker.first_ns))
     });
     let walked = &inside.of_endpoint(endpoint).walked;
     let (mut claims, mut helpers) = (Vec::new(), BTreeSet::new());
     let (mut met, mut all) = ([0_usize; 2], [0_usize; 2]);
     for walked in walked {
-        let waits = waits(inside, &loading, &jobs, walked);
+        let waits = waits(inside, &workers, walked);
         all[usize::from(walked.slow)] += 1;
         met[usize::from(walked.slow)] += usize::from(!waits.is_empty());
         if walked.slow {
@@ -52,7 +53,7 @@ pub(crate) fn found(case: &Case<'_>, endpoint: &EndpointCase) -> Option<Verdict>
     let share = |at: usize| met[at] as f64 / all[at].max(1) as f64;
     let mut counts: Vec<usize> = helpers
         .iter()
-        .map(|pid| jobs.get(pid).map_or(0, |jobs| jobs.requests.len()))
+        .map(|pid| workers.get(pid).map_or(0, Worker::later))
         .collect();
     counts.sort_unstable();
     let are_workers = counts
@@ -69,7 +70,7 @@ pub(crate) fn found(case: &Case<'_>, endpoint: &EndpointCase) -> Option<Verdict>
     let each = human(sum as f64 / met[1].max(1) as f64);
     let text = format!(
         "{} of {} followed slow requests wait for a process of the target that has just begun, and {} of {} others; {} such \
-         processes work for {} requests each in the median",
+         processes go on to work for {} requests each in the median",
         met[1],
         all[1],
         met[0],
@@ -91,19 +92,26 @@ pub(crate) fn found(case: &Case<'_>, endpoint: &EndpointCase) -> Option<Verdict>
     }))
 }
 
-/// What a process of the target works for, of requests that others read.
-#[derive(Default)]
-struct Jobs {
-    requests: BTreeSet<u32>,
+/// A process of the target that works for requests which others read.
+struct Worker {
+    /// From when to when each of them was served.
+    served: Vec<(u64, u64)>,
     /// When the first of them was answered.
     first_ns: u64,
+}
+
+impl Worker {
+    /// How many requests came after the first answer.
+    fn later(&self) -> usize {
+        let later = self.served.iter().filter(|served| served.0 > self.first_ns);
+        later.count()
+    }
 }
 
 /// When a request waits for a process that has begun, and has answered none.
 fn waits(
     inside: &Inside<'_>,
-    loading: &BTreeMap<u32, u64>,
-    jobs: &BTreeMap<u32, Jobs>,
+    workers: &BTreeMap<u32, Worker>,
     walked: &Walked,
 ) -> Vec<(u32, Span)> {
     let pieces = walked
@@ -112,10 +120,8 @@ fn waits(
         .filter(|piece| piece.segment == Phase::Service);
     let new = pieces.filter_map(|piece| {
         let is_loading = |pid: &u32| {
-            loading.contains_key(pid)
-                && jobs
-                    .get(pid)
-                    .is_some_and(|jobs| piece.begin < jobs.first_ns)
+            let worker = workers.get(pid);
+            worker.is_some_and(|worker| piece.begin < worker.first_ns)
         };
         let pid = helpers(inside, walked, piece).find(is_loading)?;
         Some((pid, piece.span()))
@@ -138,27 +144,46 @@ fn helpers<'a>(
     pids.filter(move |&pid| pid != own)
 }
 
-/// What each process of the target was seen to work for.
-fn jobs(inside: &Inside<'_>) -> BTreeMap<u32, Jobs> {
-    let mut all: BTreeMap<u32, Jobs> = BTreeMap::new();
+/// The processes of the target that work for requests which others read.
+fn workers(inside: &Inside<'_>) -> BTreeMap<u32, Worker> {
+    let mut served: BTreeMap<u32, Vec<(u64, u64)>> = BTreeMap::new();
     let walked = inside
         .endpoints
         .iter()
         .flat_map(|endpoint| &endpoint.walked);
     for walked in walked {
-        let end = walked.joined.part(Phase::Service).1;
-        for pid in walked
-            .pieces
-            .iter()
+        let pieces = walked.pieces.iter();
+        let own: BTreeSet<u32> = pieces
             .flat_map(|piece| helpers(inside, walked, piece))
-        {
-            let jobs = all.entry(pid).or_default();
-            jobs.requests.insert(walked.joined.sample);
-            jobs.first_ns = match jobs.first_ns {
-                0 => end,
-                first => first.min(end),
-            };
+            .collect();
+        for pid in own {
+            served
+                .entry(pid)
+                .or_default()
+                .push(walked.joined.part(Phase::Service));
         }
     }
-    all
+    let worker = |(pid, served): (u32, Vec<(u64, u64)>)| {
+        let first_ns = served.iter().map(|served| served.1).min()?;
+        Some((pid, Worker { served, first_ns }))
+    };
+    served.into_iter().filter_map(worker).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_worker_goes_on_after_its_first_answer() {
+        let worker = |served: &[(u64, u64)]| Worker {
+            served: served.to_vec(),
+            first_ns: served.iter().map(|served| served.1).min().unwrap(),
+        };
+        // Two wait until it has loaded its program, and three come later.
+        let pool = worker(&[(10, 100), (40, 101), (102, 110), (120, 130), (140, 150)]);
+        assert_eq!(pool.later(), 3);
+        // All wait for one command, which is over then.
+        assert_eq!(worker(&[(10, 100), (40, 101), (60, 101)]).later(), 0);
+    }
 }

@@ -5,7 +5,7 @@ use slowpath_core::catalogue::{PROVABLE, SLOW_DEPENDENCY};
 use slowpath_core::spread::{Spread, map};
 
 use crate::case::{Case, EndpointCase};
-use crate::cell::{checked, without_others};
+use crate::cell::{are_followed, checked, without_others};
 use crate::detectors::{Entry, Examine};
 use crate::diagnosis::{Culprit, EPISODES_MAX, Finding, Grade, Place, Prediction, Unexplained};
 use crate::figures::{round, share};
@@ -39,7 +39,7 @@ impl Answer {
         // Where the pattern of a detector was not seen, or in a part of the time only, a rule over the attribution may know
         // the cause.
         let or_by_rule = |endpoint: &EndpointCase, verdict: Verdict| {
-            let by_detector = entry.reads_trace();
+            let by_detector = entry.reads_trace() || are_followed(case, endpoint, &verdict);
             let Some(rule) = rules::found(case, endpoint, entry.name) else {
                 return (verdict, by_detector);
             };

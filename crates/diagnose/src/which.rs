@@ -1,7 +1,7 @@
 //! A cause that says which requests are slow gives way to one that says what they do.
 //!
-//! Requests for one value of a key are slow each time (`hot-input`), and each of them connects anew, asks many times, or waits for a
-//! timer: the value is what makes the server do so, and no work for it is expensive.
+//! Requests for one value of a key are slow each time (`hot-input`), and each of them opens a connection, asks many times, or waits
+//! for a timer: the value is what makes the server do so, and no work for it is expensive.
 
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -97,11 +97,7 @@ pub(super) fn without_digits(name: &str) -> String {
 
 impl<'c, 'r> Classifier<'c, 'r> {
     pub(super) fn new(case: &'c Case<'r>, inside: &'c Inside<'r>) -> Self {
-        let joined = inside
-            .endpoints
-            .iter()
-            .flat_map(|endpoint| &endpoint.joined);
-        let serving: BTreeSet<u32> = joined.flat_map(|j| [j.reader, j.writer]).collect();
+        let serving = inside.serving().all();
         Self {
             inside,
             calls: inside.calls(case),

@@ -221,15 +221,8 @@ impl Executors {
 
 /// The threads of the target that answer requests which others read, and rest where they wait for many files.
 fn loops(inside: &Inside<'_>) -> BTreeSet<u32> {
-    let joined = || {
-        inside
-            .endpoints
-            .iter()
-            .flat_map(|endpoint| &endpoint.joined)
-    };
-    let readers: BTreeSet<u32> = joined().map(|j| j.reader).collect();
-    let writers: BTreeSet<u32> = joined().map(|j| j.writer).collect();
-    let own = writers.difference(&readers).copied();
+    let serving = inside.serving();
+    let own = serving.writers.difference(&serving.readers).copied();
     // A thread of a runtime that parks rests at a futex as well as at its files.
     own.filter(|&tid| !inside.trace().parks(tid) && rests_at_files(inside, tid))
         .collect()

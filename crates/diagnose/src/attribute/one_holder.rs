@@ -1,19 +1,19 @@
-//! Waits for what threads have that serve other requests, where no station fits what was recorded: those who have it may serve clients
-//! that slowpath is not.
+//! Waits for a thread that serves another request, where no station fits the recorded requests: the other request may be one of a client
+//! that is not slowpath.
 //!
-//! Of a lock, and of any other thing that there is once, all who wait at an instant wait for the same thread, however long their queue
-//! is: whoever is woken up by another one of them waits through that one. Of several places each waits for the one that gives its place
-//! back first, and these are others.
+//! Requests that wait for a lock at the same time wait for one thread, its holder, however long their queue is: one that is woken up by
+//! another waiter waits through that one. Requests that wait for one of several places wait for the threads that have them, and these
+//! differ.
 
 use std::collections::BTreeSet;
 
 use slowpath_attribution::{Basis, Holder, Path, Place, Slice, State};
-
 use slowpath_core::nanos::SECOND;
 
 use crate::trace::inside::{Inside, Walked};
 
-/// So many waits must have others beside them: with two holders at random, one pair in two is of the same.
+/// So many requests must wait beside others. Of two places each is the first to be given back as often as the other, so that six pairs
+/// of waiters name the same thread by chance in one case of 64.
 const WAITS_LEAST: usize = 12;
 /// For so long a thread may have a request: what is longer was not traced without a break.
 const HELD_MOST_NS: u64 = 2 * SECOND;
@@ -30,13 +30,9 @@ struct Wait {
     sample: u32,
 }
 
-/// Makes such waits waits for a lock, if there is one holder at a time.
-pub(super) fn lay_over(
-    inside: &Inside<'_>,
-    walked: &[Walked],
-    serving: &BTreeSet<u32>,
-    paths: &mut [Path],
-) {
+/// Changes such waits to waits for a lock, if there is one holder at a time.
+pub(super) fn lay_over(inside: &Inside<'_>, walked: &[Walked], paths: &mut [Path]) {
+    let serving = inside.serving().all();
     let mut waits = Vec::new();
     for (path, walked) in paths.iter().zip(walked) {
         for piece in &walked.pieces {

@@ -99,10 +99,13 @@ fn of_the_target(case: &Case<'_>, endpoint: &EndpointCase, own: &str) -> Verdict
     let sessions = of_sessions(case, endpoint, &looked);
     let walked = &looked.join.walked;
     if are_usual(walked, &samples(&sessions)) {
-        return found_sessions(case, endpoint, &looked, sessions);
+        let does = "connected to another server and set up a session in several turns that ended with the request";
+        let costs = "on setting up a session (greeting, encryption, login)";
+        return found((case, endpoint), &looked, sessions, (does, costs));
     }
     if waited.len() as f64 >= OPENS_LEAST * n as f64 {
-        return found(case, endpoint, &looked, connecting, waited.len());
+        let does = "waited until the target had connected";
+        return found((case, endpoint), &looked, connecting, (does, "on connecting"));
     }
     let calls = looked.inside.calls(case);
     let opening = walked.iter().filter(|w| opens(looked.inside, calls, w));
@@ -143,14 +146,19 @@ fn connecting(looked: &Looked<'_>) -> Vec<Claim> {
     picked.iter().map(claim).collect()
 }
 
-/// Whether most of what slow requests would be spared by kept connections are sessions that each of them sets up, in several turns: how
-/// slow each turn is, is another question.
-pub(crate) fn has_sessions(case: &Case<'_>, endpoint: &EndpointCase) -> bool {
-    let looked = Looked::at(case, endpoint);
-    looked.is_ok_and(|looked| {
-        let sessions = of_sessions(case, endpoint, &looked);
-        are_usual(&looked.join.walked, &samples(&sessions))
-    })
+/// Whether most slow requests set up a session each, in several turns, and others mostly do not (or whether most requests do where none is
+/// slow): a turn that is slow may be one of the set-up.
+pub(crate) fn have_sessions(case: &Case<'_>, endpoint: &EndpointCase) -> bool {
+    let Ok(looked) = Looked::at(case, endpoint) else {
+        return false;
+    };
+    let own = samples(&of_sessions(case, endpoint, &looked));
+    let (slow, others): (Vec<&Walked>, Vec<&Walked>) = looked.join.walked.iter().partition(|w| w.slow);
+    let most = |walked: &[&Walked]| {
+        let own = walked.iter().filter(|w| own.contains(&w.joined.sample));
+        own.count() as f64 >= OPENS_LEAST * walked.len().max(1) as f64
+    };
+    if slow.is_empty() { most(&others) } else { most(&slow) && !most(&others) }
 }
 
 /// What requests would be spared of the sessions that they set up; rows of calls are rows, whatever they are asked on.
@@ -180,11 +188,12 @@ fn are_usual(walked: &[Walked], samples: &BTreeSet<u32>) -> bool {
     most(samples.len(), walked.len()) || slow_own >= SLOW_FEWEST && most(slow_own, slow.count())
 }
 
-fn found_sessions(
-    case: &Case<'_>,
-    endpoint: &EndpointCase,
+/// What requests are seen to spend so; `does` says what they do, and `costs` what it costs them.
+fn found(
+    (case, endpoint): (&Case<'_>, &EndpointCase),
     looked: &Looked<'_>,
     claims: Vec<Claim>,
+    (does, costs): (&str, &str),
 ) -> Verdict {
     let place = endpoint.place_of(&claims);
     let counts = |claim: &&Claim| {
@@ -192,8 +201,7 @@ fn found_sessions(
     };
     let each = human(each_ns(claims.iter().filter(counts)));
     let text = format!(
-        "{} of {} followed requests connected to another server, and set up a session there in several turns, which \
-         ended with the request: {each} each beside the longest turn",
+        "{} of {} followed requests {does}, {each} each in the median",
         touched(&claims),
         looked.join.walked.len()
     );
@@ -203,38 +211,8 @@ fn found_sessions(
         amount: Amount::Claims(claims),
         grade: Grade::Supported,
         summary: format!(
-            "the target connects to another server for each of these requests, and spends {each} on a session \
-             (greeting, encryption, login) that it gives up after it; let it keep connections in a pool"
-        ),
-        evidence: vec![evidence(Source::Trace, "trace", text)],
-        culprit: Culprit::default(),
-    })
-}
-
-fn found(
-    case: &Case<'_>,
-    endpoint: &EndpointCase,
-    looked: &Looked<'_>,
-    claims: Vec<Claim>,
-    waited: usize,
-) -> Verdict {
-    let place = endpoint.place_of(&claims);
-    let whole: u64 = claims.iter().map(|claim| claim.span.len_ns()).sum();
-    let each_ns = whole as f64 / waited.max(1) as f64;
-    let text = format!(
-        "{waited} of {} followed requests waited until the target had connected, {} each",
-        looked.join.walked.len(),
-        human(each_ns)
-    );
-    Verdict::Found(Found {
-        place,
-        prediction: without_waits(case, endpoint, place, looked.join, &claims),
-        amount: Amount::Claims(claims),
-        grade: Grade::Supported,
-        summary: format!(
-            "the target connects to another server for each request, and waits {} for it; let it keep \
-             connections in a pool",
-            human(each_ns)
+            "the target connects to another server for each of these requests, and spends {each} {costs}; let it keep \
+             connections in a pool"
         ),
         evidence: vec![evidence(Source::Trace, "trace", text)],
         culprit: Culprit::default(),

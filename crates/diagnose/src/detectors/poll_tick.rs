@@ -12,10 +12,11 @@ use crate::diagnosis::{Culprit, Grade, Source};
 use crate::multiples::{Multiples, multiples};
 use crate::overlap::coverage;
 use crate::own_sleeps;
-use crate::predict::without_claims;
+use crate::predict::{without_claims, without_waits};
 use crate::throttling::{period_ns, throttled_spans};
 use crate::ticks::{Ticks, ticks};
-use crate::trace::calls::retried::{Asked, look_at_store, pauses};
+use crate::trace::calls::retried::{Asked, Pauses, look_at_store, pauses};
+use crate::trace::looked::touched;
 use crate::trace::ticked::{Word, word};
 use crate::verdict::{Amount, Claim, Found, Verdict, evidence, human, ms};
 
@@ -99,8 +100,8 @@ pub(super) fn looks_again(case: &Case<'_>, endpoint: &EndpointCase) -> Option<Lo
 /// Requests that ask a database or a store the same again after a pause, until it has what they wait for; `None` if they do not.
 fn asks_again(case: &Case<'_>, endpoint: &EndpointCase) -> Option<Verdict> {
     let inside = case.inside()?;
-    let asked = pauses(case, endpoint);
-    if asked.is_empty() || !look_at_store(inside, &asked) {
+    let Pauses { asked, place } = pauses(case, endpoint)?;
+    if !look_at_store(inside, &asked) {
         return None;
     }
     let remote = inside.trace().address(asked[0].again.remote);
@@ -108,15 +109,16 @@ fn asks_again(case: &Case<'_>, endpoint: &EndpointCase) -> Option<Verdict> {
     let mut lengths: Vec<f64> = asked.iter().map(|a| a.again.len_ns() as f64).collect();
     let each_ns = median(&mut lengths)?;
     let claims: Vec<Claim> = asked.iter().map(Asked::claim).collect();
-    let place = endpoint.place_of(&claims);
     let text = format!(
-        "{} times a followed request asks {remote} ({store}) the same again, {} after the answer in the median",
+        "{} of {} followed requests ask {remote} ({store}) the same again, {} times in all, {} after the answer in the median",
+        touched(&claims),
+        inside.of_endpoint(endpoint).walked.len(),
         asked.len(),
         human(each_ns)
     );
     Some(Verdict::Found(Found {
         place,
-        prediction: without_claims(case, endpoint, place, &claims),
+        prediction: without_waits(case, endpoint, place, inside.of_endpoint(endpoint), &claims),
         amount: Amount::Claims(claims),
         grade: Grade::Suspected,
         summary: format!(

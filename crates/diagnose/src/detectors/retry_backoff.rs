@@ -13,7 +13,7 @@ use crate::case::{Case, EndpointCase};
 use crate::detectors::{Detector, Examine, sequential_fanout};
 use crate::diagnosis::{Culprit, Grade, Place, Source};
 use crate::predict::without_waits;
-use crate::trace::calls::questions::{Fate, Questions};
+use crate::trace::calls::questions::Fate;
 use crate::trace::calls::retried::{Asked, Met, grow, look_at_store};
 use crate::trace::inside::summed;
 use crate::trace::looked::Looked;
@@ -40,11 +40,11 @@ fn examine(case: &Case<'_>, endpoint: &EndpointCase, looked: &Looked<'_>) -> Ver
             remedy: gap.remedy.clone(),
         };
     }
-    let questions = Questions::of(looked.inside);
+    let questions = looked.inside.questions();
     if questions.is_empty() {
         return Verdict::Absent("the target was not seen to ask any other server".to_owned());
     }
-    let met = Met::of(case, looked, &questions);
+    let met = Met::of(case, looked);
     let n = looked.join.walked.len();
     if !looked.are_most(met.known) {
         return Verdict::Blind {

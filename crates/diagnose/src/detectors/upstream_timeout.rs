@@ -5,29 +5,20 @@ use std::collections::BTreeMap;
 
 use slowpath_attribution::{Phase, StateSet};
 use slowpath_core::nanos::{Nanos, Span};
-use slowpath_core::stats::median::median;
 
 use super::{Detector, Examine};
 use crate::case::{Case, EndpointCase};
 use crate::diagnosis::{Culprit, Grade, Place, Source};
 use crate::predict::without_waits;
+use crate::timeouts::Timeouts;
 use crate::trace::calls::unanswered::Unanswered;
 use crate::trace::inside::{Inside, Walked};
 use crate::trace::looked::Looked;
 use crate::trace::pieces::{LeafKind, Piece};
 use crate::verdict::{Amount, Claim, Found, Verdict, evidence, human, plural};
 
-/// Fewer slow requests with a question that has no reply show no timeout.
-const WAITS_LEAST: usize = 6;
 /// From this share of the followed slow requests on, it is what makes them slow.
 const SLOW_LEAST: f64 = 0.3;
-/// So many of the waits lie within a tenth of their median: a timer ends them, and no reply.
-const ALIKE_LEAST: f64 = 0.8;
-/// So many attempts, each of which waits as long, are known as such: of more any length is nearly a multiple.
-const ATTEMPTS_MOST: f64 = 3.0;
-/// What counts as alike.
-const ALIKE: f64 = 0.1;
-
 /// See the module.
 pub(super) static DETECTOR: Detector = Detector {
     examine: Examine::Followed(examine),
@@ -42,31 +33,12 @@ struct Wait<'a> {
     lasts_ns: f64,
 }
 
-/// The waits of the slow requests of an endpoint that are as long as each other.
-struct Alike<'a> {
-    waits: Vec<Wait<'a>>,
-    usual_ns: f64,
-    /// Whether they are enough to be what makes requests slow.
-    are_enough: bool,
-}
-
-impl<'a> Alike<'a> {
-    fn of(inside: &Inside<'_>, slow: &[&'a Walked], unanswered: &'a [Unanswered]) -> Self {
-        let waits = slow.iter().filter_map(|walked| wait(inside, walked, unanswered));
-        let mut waits: Vec<Wait<'_>> = waits.collect();
-        let all = waits.len();
-        let mut lengths: Vec<f64> = waits.iter().map(|wait| wait.lasts_ns).collect();
-        let usual_ns = median(&mut lengths).unwrap_or(0.0);
-        // One that is asked again waits as long once more.
-        waits.retain(|wait| {
-            let times = (wait.lasts_ns / usual_ns).round().clamp(1.0, ATTEMPTS_MOST);
-            (wait.lasts_ns / (times * usual_ns) - 1.0).abs() <= ALIKE
-        });
-        let are_enough = waits.len() >= WAITS_LEAST
-            && waits.len() as f64 >= SLOW_LEAST * slow.len() as f64
-            && waits.len() as f64 >= ALIKE_LEAST * all as f64;
-        Self { waits, usual_ns, are_enough }
-    }
+/// The waits of the slow requests of an endpoint that are as long as each other, and whether they are enough to be what makes requests slow.
+fn alike<'a>(inside: &Inside<'_>, slow: &[&'a Walked], unanswered: &'a [Unanswered]) -> (Timeouts<Wait<'a>>, bool) {
+    let waits = slow.iter().filter_map(|walked| wait(inside, walked, unanswered));
+    let alike = Timeouts::of(waits.collect(), |wait| wait.lasts_ns);
+    let are_enough = alike.are_some && alike.waits.len() as f64 >= SLOW_LEAST * slow.len() as f64;
+    (alike, are_enough)
 }
 
 fn slow(walked: &[Walked]) -> Vec<&Walked> {
@@ -77,8 +49,8 @@ fn slow(walked: &[Walked]) -> Vec<&Walked> {
 /// asked; none if this is not what makes requests slow.
 pub(crate) fn waits(inside: &Inside<'_>, walked: &[Walked]) -> BTreeMap<u32, (u32, Span)> {
     let unanswered = inside.unanswered();
-    let alike = Alike::of(inside, &slow(walked), &unanswered);
-    let waits = alike.waits.iter().filter(|_| alike.are_enough);
+    let (alike, are_enough) = alike(inside, &slow(walked), &unanswered);
+    let waits = alike.waits.iter().filter(|_| are_enough);
     let span = |wait: &Wait<'_>| {
         let end = wait.walked.joined.part(Phase::Service).1;
         Span::new(Nanos::new(wait.question.begin.max(1)), Nanos::new(end.max(1)))
@@ -89,7 +61,8 @@ pub(crate) fn waits(inside: &Inside<'_>, walked: &[Walked]) -> BTreeMap<u32, (u3
 fn examine(case: &Case<'_>, endpoint: &EndpointCase, looked: &Looked<'_>) -> Verdict {
     let unanswered = looked.inside.unanswered();
     let slow = slow(&looked.join.walked);
-    let Alike { waits: alike, usual_ns: usual, are_enough } = Alike::of(looked.inside, &slow, &unanswered);
+    let (alike, are_enough) = alike(looked.inside, &slow, &unanswered);
+    let Timeouts { waits: alike, usual_ns: usual, .. } = alike;
     if !are_enough {
         return Verdict::Absent(format!(
             "{} of {} followed slow requests asked another server that did not answer, and went on after the \

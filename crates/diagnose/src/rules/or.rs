@@ -7,7 +7,7 @@ use super::{DESCRIBED, computes, is_lock_of_one, is_mostly, matches};
 use crate::attribute::EndpointAttribution;
 use crate::case::{Case, EndpointCase};
 use crate::constant::constant;
-use crate::detectors::has_sessions;
+use crate::detectors::have_sessions;
 use crate::engines::Engines;
 use crate::own_sleeps;
 use crate::trace::calls::retried::{fail, grow, pauses};
@@ -27,8 +27,15 @@ pub(crate) fn or(case: &Case<'_>, endpoint: &EndpointCase, cause: &str) -> Vec<S
     if cause == name::LOG_FLUSH {
         return vec![name::BLOCKING_TELEMETRY.to_owned()];
     }
-    if cause == name::CONNECTION_PER_CALL && has_sessions(case, endpoint) {
-        return vec![name::SLOW_DEPENDENCY.to_owned()];
+    if matches!(cause, name::CONNECTION_PER_CALL | name::SLOW_DEPENDENCY)
+        && have_sessions(case, endpoint)
+    {
+        let other = if cause == name::SLOW_DEPENDENCY {
+            name::CONNECTION_PER_CALL
+        } else {
+            name::SLOW_DEPENDENCY
+        };
+        return vec![other.to_owned()];
     }
     // What is asked again after an answer may have failed, or not be there yet.
     if cause == name::RETRY_BACKOFF && is_answered_before(case, endpoint) {
@@ -38,7 +45,7 @@ pub(crate) fn or(case: &Case<'_>, endpoint: &EndpointCase, cause: &str) -> Vec<S
         return vec![name::RETRY_BACKOFF.to_owned()];
     }
     let attribution = endpoint.attribution(case);
-    // Whom a server asks in turn is not seen.
+    // Which server the one that is asked asks itself is not seen.
     if cause == name::UPSTREAM_TIMEOUT && is_of_callee(case, attribution) {
         return vec![name::SLOW_DEPENDENCY.to_owned()];
     }
@@ -93,8 +100,10 @@ fn is_read(attribution: &EndpointAttribution) -> bool {
 fn is_of_callee(case: &Case<'_>, attribution: &EndpointAttribution) -> bool {
     let callees = case.inside().map(|inside| inside.callees(case));
     let (mut all_ns, mut callee_ns) = (0, 0);
-    for slice in attribution.paths.iter().flat_map(|path| &path.slices) {
-        let callee = callees.and_then(|callees| callees.cause(&attribution.actors, slice));
+    let paths = attribution.paths.iter();
+    let slices = paths.flat_map(|path| path.slices.iter().map(|slice| (path.sample, slice)));
+    for (sample, slice) in slices {
+        let callee = callees.and_then(|callees| callees.cause(sample, slice));
         let ns = slice.len_ns();
         all_ns += if slice.state == State::Reply { ns } else { 0 };
         callee_ns += if callee == Some(name::UPSTREAM_TIMEOUT) {
@@ -108,8 +117,8 @@ fn is_of_callee(case: &Case<'_>, attribution: &EndpointAttribution) -> bool {
 
 /// Whether requests ask again after an answer, and do not wait longer each time.
 fn is_answered_before(case: &Case<'_>, endpoint: &EndpointCase) -> bool {
-    let asked = pauses(case, endpoint);
-    !asked.is_empty() && !fail(&asked) && !grow(&asked)
+    let pauses = pauses(case, endpoint);
+    pauses.is_some_and(|pauses| !fail(&pauses.asked) && !grow(&pauses.asked))
 }
 
 /// The causes of which a timer is the wait as well: a limiter reckons how long each request waits, and a thread that sleeps for the
@@ -179,7 +188,12 @@ pub(super) fn or_words(cause: &str, other: &str) -> String {
             format!("; or it is {other}: many short queries look like a long one there")
         }
         name::SLOW_DEPENDENCY if cause == name::UPSTREAM_TIMEOUT => {
-            format!("; or it is {other}: whom it asks in turn is not seen")
+            format!("; or it is {other}: which server it asks itself is not seen")
+        }
+        name::CONNECTION_PER_CALL => {
+            format!(
+                "; or it is {other}: each of these requests sets up a session of its own, and which turn is the login is not seen"
+            )
         }
         name::SLOW_DEPENDENCY => {
             format!("; or it is {other}, if each turn of such a session is slow")

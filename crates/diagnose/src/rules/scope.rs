@@ -80,11 +80,12 @@ impl<'a> Scope<'a> {
             return queries;
         }
         let slices = path.slices.iter();
-        let own = slices.filter(|slice| (self.rule.matches)(slice) && self.is_found(slice));
+        let own =
+            slices.filter(|slice| (self.rule.matches)(slice) && self.is_found(path.sample, slice));
         own.filter(|slice| !queries.contains(slice)).collect()
     }
 
-    fn is_found(&self, slice: &Slice) -> bool {
+    fn is_found(&self, sample: u32, slice: &Slice) -> bool {
         // That another request has what is waited for is no kind of place: how many there are shows that.
         let station = self
             .attribution
@@ -92,7 +93,7 @@ impl<'a> Scope<'a> {
             .as_ref()
             .map(|station| station.place);
         let logs = slice.basis == Basis::Sampled && self.is_of_log(slice);
-        let callee = self.callees.cause(&self.attribution.actors, slice);
+        let callee = self.callees.cause(sample, slice);
         match slice.state {
             _ if logs || self.rule.cause == name::LOG_FLUSH => {
                 logs && self.rule.cause == name::LOG_FLUSH

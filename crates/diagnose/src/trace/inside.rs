@@ -9,6 +9,7 @@ use slowpath_core::samples::SampleRef;
 use slowpath_core::trace::{Depth, Socket, Stretch, Trace};
 
 use super::calls::Calls;
+use super::calls::questions::Questions;
 use super::index::Index;
 use super::join::{Joined, Joiner, Unjoined};
 use super::locks::Addresses;
@@ -51,6 +52,7 @@ pub struct Inside<'a> {
     /// See [`Inside::calls`].
     calls: OnceLock<Calls>,
     callees: OnceLock<Callees>,
+    questions: OnceLock<Questions>,
 }
 
 /// The requests of one endpoint.
@@ -64,6 +66,19 @@ pub(crate) struct EndpointJoin {
     pub(crate) unjoined: [u64; Unjoined::ALL.len()],
     /// For how many joined requests a slow one that was followed stands, and another one.
     pub(crate) weights: (f64, f64),
+}
+
+/// Threads of the target that touch the connections of its clients.
+pub(crate) struct Serving {
+    pub(crate) readers: BTreeSet<u32>,
+    pub(crate) writers: BTreeSet<u32>,
+}
+
+impl Serving {
+    /// All of them.
+    pub(crate) fn all(&self) -> BTreeSet<u32> {
+        &self.readers | &self.writers
+    }
 }
 
 /// A request with its pieces.
@@ -143,6 +158,7 @@ impl<'a> Inside<'a> {
             ports,
             calls: OnceLock::new(),
             callees: OnceLock::new(),
+            questions: OnceLock::new(),
         })
     }
 
@@ -154,6 +170,20 @@ impl<'a> Inside<'a> {
     /// What servers do that the target asks. `case` is the one that this was made of.
     pub(crate) fn callees(&self, case: &Case<'_>) -> &Callees {
         self.callees.get_or_init(|| Callees::of(case, self))
+    }
+
+    /// The questions that the target asked others.
+    pub(crate) fn questions(&self) -> &Questions {
+        self.questions.get_or_init(|| Questions::of(self))
+    }
+
+    /// The threads that read requests, and those that answer them.
+    pub(crate) fn serving(&self) -> Serving {
+        let joined = || self.endpoints.iter().flat_map(|endpoint| &endpoint.joined);
+        Serving {
+            readers: joined().map(|joined| joined.reader).collect(),
+            writers: joined().map(|joined| joined.writer).collect(),
+        }
     }
 
     /// What was traced.

@@ -55,11 +55,11 @@ const RUNS: [(&str, Option<&str>); 27] = [
     ("lock-in-redis-looked-at", Some("poll-tick")),
     // The event loop of a Redis client runs what a request does with its reply, and that waits for another server.
     ("loop-blocked-in-lettuce", Some("event-loop-blocking")),
-    // A client that is not slowpath has a lock of the server, which fetches a file meanwhile.
+    // A client that is not slowpath has a lock of the server, which fetches a file while it has it.
     ("lock-of-another-client", Some("lock-held-over-io")),
     // A pool of processes replaces each after 25 jobs.
     ("pool-of-processes", Some("worker-restart")),
-    // The target is a front; the server behind it waits for a memcached that does not answer.
+    // The target is a reverse proxy; its upstream waits for a memcached that does not answer.
     ("timeout-behind-fpm", Some("upstream-timeout")),
     // Goroutines wait for the mutex of a logger, which one of them has that writes to a full Unix socket.
     ("log-in-go", Some("log-flush")),

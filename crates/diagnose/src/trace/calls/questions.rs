@@ -44,6 +44,7 @@ pub(crate) enum Fate {
 }
 
 /// All questions.
+#[derive(Debug)]
 pub(crate) struct Questions {
     /// In order of time.
     all: Vec<Question>,

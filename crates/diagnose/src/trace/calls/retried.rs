@@ -6,7 +6,7 @@ use std::net::SocketAddr;
 use slowpath_core::nanos::{Nanos, Span};
 
 use super::again::{Again, told};
-use super::questions::{Fate, Questions};
+use super::questions::Fate;
 use crate::case::{Case, EndpointCase};
 use crate::diagnosis::Place;
 use crate::engines::is_store;
@@ -44,7 +44,8 @@ pub(crate) struct Met {
 }
 
 impl Met {
-    pub(crate) fn of(case: &Case<'_>, looked: &Looked<'_>, questions: &Questions) -> Self {
+    pub(crate) fn of(case: &Case<'_>, looked: &Looked<'_>) -> Self {
+        let questions = looked.inside.questions();
         let calls = looked.inside.calls(case);
         let mut met = Self::default();
         let mut once = Vec::new();
@@ -140,18 +141,24 @@ pub(crate) fn look_at_store(inside: &Inside<'_>, asked: &[Asked]) -> bool {
     2 * of_stores > asked.len() && !fail(asked) && !grow(asked)
 }
 
-/// The pauses before requests of an endpoint ask again, where it is known of most requests what they ask and the first attempts
-/// seem to fail.
-pub(crate) fn pauses(case: &Case<'_>, endpoint: &EndpointCase) -> Vec<Asked> {
-    let Ok(looked) = Looked::at(case, endpoint) else {
-        return Vec::new();
-    };
-    let met = Met::of(case, &looked, &Questions::of(looked.inside));
+/// The pauses before requests ask again.
+pub(crate) struct Pauses {
+    /// In order of the requests, and within one of time.
+    pub(crate) asked: Vec<Asked>,
+    /// Whether slow requests have them, or all do.
+    pub(crate) place: Place,
+}
+
+/// The pauses of an endpoint's requests, where it is known of most requests what they ask and the first attempts seem to fail; `None` if
+/// there are none.
+pub(crate) fn pauses(case: &Case<'_>, endpoint: &EndpointCase) -> Option<Pauses> {
+    let looked = Looked::at(case, endpoint).ok()?;
+    let met = Met::of(case, &looked);
     let claims: Vec<Claim> = met.asked.iter().map(Asked::claim).collect();
     let place = looked.place_within(endpoint, &claims, met.known);
-    if looked.are_most(met.known) && met.doubt(place).is_none() {
-        met.asked
-    } else {
-        Vec::new()
-    }
+    let are_known = looked.are_most(met.known) && met.doubt(place).is_none();
+    (are_known && !met.asked.is_empty()).then_some(Pauses {
+        asked: met.asked,
+        place,
+    })
 }
