@@ -24,7 +24,7 @@ use super::profiling::{served, window};
 use super::tracing::Tracing;
 use super::{Companion, Measurement, not_driven};
 use crate::out;
-use crate::progress::Bar;
+use crate::progress::LiveLine;
 use crate::session::{PROC, Session, Setting};
 
 /// The signal whose gap says why there is no profile of the CPU time.
@@ -172,7 +172,7 @@ fn one_pass(
     let load = &plan.scenario.load;
     let length = Duration::from_nanos(load.warmup_ns + load.duration_ns);
     let title = "profiling pass".to_owned();
-    let bar = Bar::follow(&control, title, length, wanted.quiet);
+    let line = LiveLine::follow(&control, title, length, wanted.quiet)?;
     let drive = Drive {
         plan,
         repeat,
@@ -186,8 +186,8 @@ fn one_pass(
         control: &control,
         stop: &wanted.stop,
     };
-    let drove = slowpath_load::drive(&drive, &control, &mut Keys::new(), &sink);
-    drop(bar);
+    let drove = slowpath_load::drive(&drive, &control, &mut Keys::new(), &line.beside(&sink));
+    drop(line);
     let left = companion.leave();
     drop(observer.stop());
     let window = drove.as_ref().map(|drove| drove.window).ok();

@@ -22,7 +22,7 @@ use super::profiling::Profiling;
 use super::tracing::Tracing;
 use super::{Companion, Measurement, not_driven};
 use crate::precision::Tally;
-use crate::progress::Bar;
+use crate::progress::LiveLine;
 use crate::reach;
 use crate::session::{PROC, Session};
 
@@ -64,7 +64,8 @@ pub(super) fn one_repeat(
     let load = &wanted.plan.scenario.load;
     let pass = wanted.plan.pass_name(repeat);
     let length = Duration::from_nanos(load.warmup_ns + load.duration_ns);
-    let bar = Bar::follow(&control, title(&wanted.plan, repeat), length, wanted.quiet);
+    let title = title(&wanted.plan, repeat);
+    let line = LiveLine::follow(&control, title, length, wanted.quiet)?;
     mark(MarkKind::LoadBegan, String::new());
     let drive = Drive {
         plan: &wanted.plan,
@@ -76,8 +77,8 @@ pub(super) fn one_repeat(
         silent_warmup: pass.is_some(),
     };
     let (waits, dropped) = (record.waits(), record.stream_events_dropped());
-    let drove = slowpath_load::drive(&drive, &control, keys, recorder);
-    drop((bar, relay));
+    let drove = slowpath_load::drive(&drive, &control, keys, &line.beside(recorder));
+    drop((line, relay));
     let left = companion.leave();
     record.keys(keys.names());
     record.gaps(observer.stop());
