@@ -1,0 +1,9 @@
+#!/bin/sh
+# $1 = cache, $2 = case
+set -e
+mkdir -p "$1/src/positions"
+cp "$2/main.go" "$2/go.mod" "$2/go.sum" "$1/src/"
+cp "$2/positions/main.go" "$1/src/positions/"
+cd "$1/src"
+go build -mod=mod -o "$1/depots" .
+go build -mod=mod -o "$1/positions" ./positions
