@@ -1,7 +1,7 @@
 //! What servers on this host do while the target waits for their replies, as far as that is a name of its own.
 //!
-//! A database that sleeps once, and then writes to the disk before it answers, lets other transactions join the commit:
-//! `commit_delay` of PostgreSQL and `binlog_group_commit_sync_delay` of MySQL do so. A server whose thread waits for a file it has named
+//! A database that sleeps once while it commits, or before it writes to the disk and answers, lets other transactions join the commit:
+//! `commit_delay` of PostgreSQL, `binlog_group_commit_sync_delay` of MySQL and `binlog_commit_wait_usec` of MariaDB do so. A server whose thread waits for a file it has named
 //! (`poll`) until a timeout ends that, as long each time, has asked a server in turn that does not answer.
 
 use std::collections::BTreeMap;
@@ -10,7 +10,7 @@ use std::net::SocketAddr;
 use slowpath_attribution::{Holder, Phase, Slice, State};
 use slowpath_core::catalogue::{BATCH_WINDOW, UPSTREAM_TIMEOUT};
 use slowpath_core::nanos::{Nanos, Span};
-use slowpath_core::trace::Call;
+use slowpath_core::trace::{Call, Context};
 
 use crate::case::Case;
 use crate::engines::is_engine;
@@ -134,17 +134,22 @@ fn commits_with_others(inside: &Inside<'_>, call: &Asked) -> bool {
         let leader = session_before(inside, tid, during);
         leader.is_some_and(|(leader, waited)| {
             2 * (waited.1 - waited.0) > call.end - call.begin
-                && sleeps_and_syncs(inside, leader, waited)
+                && sleeps_to_commit(inside, leader, waited)
         })
     };
-    sleeps_and_syncs(inside, tid, during) || joins()
+    sleeps_to_commit(inside, tid, during) || joins()
 }
 
-/// Whether a thread sleeps once, for most of a span, and asks then that data be written to the disk. What it waits for at many files is
-/// no sleep, and a thread that tries again and again to take a lock sleeps several times.
-fn sleeps_and_syncs(inside: &Inside<'_>, tid: u32, (begin, end): (u64, u64)) -> bool {
+/// Whether a thread sleeps once, for most of a span, and either does so in a function that commits or asks then that data be written to
+/// the disk. What it waits for at many files is no sleep, and a thread that tries again and again to take a lock sleeps several times.
+fn sleeps_to_commit(inside: &Inside<'_>, tid: u32, (begin, end): (u64, u64)) -> bool {
     let offs = inside.index.offs(tid, begin, end);
-    let sleeps = |off: &&Off| waits_for_time(inside, off) && !inside.stacks.facts(off.stack).events;
+    // A condition that is waited for until a time is over is no sleep elsewhere.
+    let commits =
+        |off: &Off| inside.stacks.facts(off.stack).commits && off.context == Some(Context::Hardirq);
+    let sleeps = |off: &&Off| {
+        commits(off) || waits_for_time(inside, off) && !inside.stacks.facts(off.stack).events
+    };
     let sleeps: Vec<&Off> = offs.iter().filter(sleeps).collect();
     let [slept] = sleeps[..] else {
         return false;
@@ -154,5 +159,5 @@ fn sleeps_and_syncs(inside: &Inside<'_>, tid: u32, (begin, end): (u64, u64)) -> 
     let mut waits = inside.index.offs(tid, since, end).iter();
     let syncs = inside.index.syncs(tid, since, end)
         || waits.any(|off| inside.stacks.call_in(off) == Some(Call::Sync));
-    2 * slept_ns > end - begin && syncs
+    2 * slept_ns > end - begin && (commits(slept) || syncs)
 }

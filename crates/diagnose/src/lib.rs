@@ -64,6 +64,7 @@ mod room;
 mod ruled_out;
 mod rules;
 mod run_figures;
+mod scanned_files;
 mod scatter;
 mod searched;
 mod served;

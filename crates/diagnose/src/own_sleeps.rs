@@ -165,13 +165,27 @@ const LIMITERS: &[&str] = &[
     "throttle",
 ];
 
-/// Whether it is a limiter that sleeps: the innermost function that is no library's of the language, or one that it calls. What stands
-/// further out may be a limiter that has let the request pass, and calls the handler.
+/// The same of functions that try again what has failed: of retry-go, cenkalti/backoff, go-retryablehttp, tenacity, Spring Retry,
+/// resilience4j, p-retry.
+const RETRIERS: &[&str] = &["retry", "retrier", "backoff"];
+
+/// Whether it is a limiter that sleeps.
 pub(crate) fn is_in_limiter(stack: &[String]) -> bool {
+    stands_in(stack, LIMITERS)
+}
+
+/// Whether it is a function that sleeps before it tries again.
+pub(crate) fn is_in_retrier(stack: &[String]) -> bool {
+    stands_in(stack, RETRIERS)
+}
+
+/// Whether one of these words is in the name of the innermost function that is no library's of the language, or of one that it calls.
+/// What stands further out may be a limiter that has let the request pass, or what would try again, and calls the handler.
+fn stands_in(stack: &[String], words: &[&str]) -> bool {
     let is_one = |frame: &String| {
         let function = frame.split(" (").next().unwrap_or_default();
         let function = function.to_lowercase().replace('_', "");
-        LIMITERS.iter().any(|word| function.contains(word))
+        words.iter().any(|word| function.contains(word))
     };
     own_frame(stack).is_some_and(|own| {
         let called = stack.iter().take_while(|frame| *frame != own);

@@ -22,6 +22,9 @@ use crate::verdict::{Claim, Verdict, percent};
 /// The gap of the tracepoint that records writes on connections (Linux 6.3).
 const WRITES: &str = "trace.sock:sock_send_length";
 
+/// What shows why another server is slow.
+const BEYOND_REMEDY: &str = "measure that server itself with slowpath";
+
 /// What the excess of one endpoint and frame is made of, beside what is named for it.
 #[derive(Clone, Debug)]
 pub(crate) struct FrameMass {
@@ -196,13 +199,13 @@ fn reason(frame: &FrameMass, most: &Most, states: StateSet) -> (String, String) 
             };
             let (kind, share) = largest(&frame.mass.unclaimed);
             let (_, beyond) = largest(&frame.mass.beyond);
-            let missing = if beyond > share {
+            if beyond > share {
                 let phrase = phrase(StateSet::REPLY.first());
-                format!("why, for {} {of}: {phrase}", percent(beyond))
-            } else {
-                let phrase = phrase(kind);
-                format!("{} {of}, which nothing explains: {phrase}", percent(share))
-            };
+                let missing = format!("why, for {} {of}: {phrase}", percent(beyond));
+                return (missing, BEYOND_REMEDY.to_owned());
+            }
+            let phrase = phrase(kind);
+            let missing = format!("{} {of}, which nothing explains: {phrase}", percent(share));
             (missing, String::new())
         }
     }

@@ -164,6 +164,14 @@ static RULES: &[Rule] = &[
         remedy: "raise the limit, let bursts through at once, or ask for less",
     },
     Rule {
+        cause: name::RETRY_BACKOFF,
+        // Which sleeps are those of something that tries again is known of where they stand.
+        matches: own_sleeps::is_asleep,
+        least_ns: MILLISECOND,
+        floor_least_ns: FLOOR_LEAST_NS,
+        remedy: "see why the first attempt fails, and let the first pause be as short as what failed takes to recover",
+    },
+    Rule {
         cause: name::POLL_TICK,
         matches: own_sleeps::is_asleep,
         least_ns: MILLISECOND,
@@ -424,7 +432,7 @@ pub(crate) fn found(case: &Case<'_>, endpoint: &EndpointCase, cause: &str) -> Op
             "requests spend {} {}; {}{}",
             human(each),
             attribution.phrase(&line),
-            rule.remedy,
+            scope.remedy(),
             match &or(case, endpoint, cause)[..] {
                 [other, ..] => or_words(cause, other),
                 [] => String::new(),

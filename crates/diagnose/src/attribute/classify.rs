@@ -2,6 +2,7 @@
 
 mod dials;
 mod held;
+mod held_data;
 mod on_cpu;
 mod peer;
 
@@ -191,6 +192,7 @@ impl<'c, 'r> Classifier<'c, 'r> {
             self.lay_acknowledgements_over(call, &mut slices);
             self.lay_dials_over(call, &mut slices);
         }
+        self.lay_held_data_over(walked, &mut slices);
         Path {
             sample: walked.joined.sample,
             slow: walked.slow,

@@ -11,6 +11,7 @@ use crate::diagnosis::Place;
 use crate::engines::{Engines, long_commands};
 use crate::multiples::multiples;
 use crate::own_sleeps;
+use crate::scanned_files::{self, ScannedFiles};
 use crate::trace::inside::Inside;
 use crate::verdict::Claim;
 
@@ -28,6 +29,8 @@ pub(super) struct Scope<'a> {
     callees: &'a Callees,
     /// The database engines that compute for their answers, where the rule is about replies or queries; none otherwise.
     engines: Engines,
+    /// Whether slow requests look at many files, where the rule is about that; not otherwise.
+    files: ScannedFiles,
 }
 
 impl<'a> Scope<'a> {
@@ -63,6 +66,10 @@ impl<'a> Scope<'a> {
             }
             _ => Engines::default(),
         };
+        let files = match rule.cause {
+            name::SLOW_SCAN => ScannedFiles::of(&attribution.actors, &attribution.paths),
+            _ => ScannedFiles::default(),
+        };
         Self {
             attribution,
             rule,
@@ -70,6 +77,16 @@ impl<'a> Scope<'a> {
             sampled_sleeps,
             callees: inside.callees(case),
             engines,
+            files,
+        }
+    }
+
+    /// What to do about it.
+    pub(super) const fn remedy(&self) -> &'static str {
+        if self.files.are_some() {
+            scanned_files::REMEDY
+        } else {
+            self.rule.remedy
         }
     }
 
@@ -77,7 +94,11 @@ impl<'a> Scope<'a> {
     fn matched<'p>(&self, path: &'p Path) -> Vec<&'p Slice> {
         let queries = self.engines.queries(&self.attribution.actors, path);
         if self.rule.cause == name::SLOW_SCAN {
-            return queries;
+            return if self.files.are_some() {
+                self.files.parts(path)
+            } else {
+                queries
+            };
         }
         let slices = path.slices.iter();
         let own =
@@ -101,7 +122,12 @@ impl<'a> Scope<'a> {
             State::Reply if callee.is_some() || OF_CALLEES.contains(&self.rule.cause) => {
                 callee == Some(self.rule.cause)
             }
-            State::Sleep if self.is_limited(slice) => self.rule.cause == name::RATE_LIMIT,
+            State::Sleep if self.stands(slice, own_sleeps::is_in_limiter) => {
+                self.rule.cause == name::RATE_LIMIT
+            }
+            State::Sleep if self.stands(slice, own_sleeps::is_in_retrier) => {
+                self.rule.cause == name::RETRY_BACKOFF
+            }
             // Of a runtime that was read it is known what is waited for, and that it is this request which sleeps.
             State::Sleep if slice.basis == Basis::Sampled => {
                 self.sampled_sleeps == Some(self.rule.cause)
@@ -115,10 +141,10 @@ impl<'a> Scope<'a> {
         }
     }
 
-    /// Whether a thread sleeps in a function that is a limiter by its name.
-    fn is_limited(&self, slice: &Slice) -> bool {
+    /// Whether the one that a request waits for stands in a function of this kind.
+    fn stands(&self, slice: &Slice, is: fn(&[String]) -> bool) -> bool {
         let actor = self.attribution.actors.get(slice.actor as usize);
-        actor.is_some_and(|actor| own_sleeps::is_in_limiter(&actor.stack))
+        actor.is_some_and(|actor| is(&actor.stack))
     }
 
     /// Whether what a request waits for is that a log takes a line.

@@ -33,6 +33,8 @@ pub(crate) struct Facts {
     /// Whether it waits for files that it has named in the call (`poll`), and for no longer than a time. Few programs sleep with this
     /// call (interpreters of Ruby do).
     pub(crate) polls: bool,
+    /// Whether a database commits a transaction.
+    pub(crate) commits: bool,
     /// Whether the functions of the program have names.
     pub(crate) named: bool,
 }
@@ -100,6 +102,14 @@ fn door<'t>(trace: &'t Trace, stack: &[u32]) -> Option<&'t Frame> {
     frames.find(|frame| frame.function == "rb_native_cond_wait")?;
     frames.next()
 }
+
+/// Functions of databases that commit a transaction (`sql/handler.cc` of MySQL and MariaDB, `src/backend/access/transam/xact.c` of
+/// PostgreSQL).
+const COMMITS: [&str; 3] = [
+    "ha_commit_trans",
+    "CommitTransaction",
+    "RecordTransactionCommit",
+];
 
 /// Functions of the kernel that threads wait in, by call (`kernel/futex`, `kernel/time/hrtimer.c`,
 /// `fs/eventpoll.c`, `fs/select.c`, `net`, `fs/pipe.c`, `fs/sync.c`, `fs/locks.c`).
@@ -468,6 +478,7 @@ impl Facts {
             };
             facts.events |= own.facts.events;
             facts.polls |= own.facts.polls;
+            facts.commits |= own.facts.commits;
             facts.collects |= own.facts.collects;
             facts.spins |= own.facts.spins;
             facts.idle |= own.facts.idle || (leaf && own.kind == Kind::TokioIdle);
@@ -542,6 +553,7 @@ impl Own {
                 idle: GO_IDLE.contains(&function) || known(IDLE),
                 events: function.starts_with("epoll_"),
                 polls: false,
+                commits: COMMITS.contains(&function.split('(').next().unwrap_or(function)),
                 collects: COLLECTORS.iter().any(|name| function.starts_with(name))
                     || function.ends_with(VISITORS),
                 spins: known(SPIN_LOCKS),

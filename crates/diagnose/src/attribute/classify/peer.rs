@@ -229,7 +229,7 @@ impl Classifier<'_, '_> {
 }
 
 /// A wait for a reply that is one for an acknowledgement.
-const fn acknowledged(slice: &Slice) -> Slice {
+pub(super) const fn acknowledged(slice: &Slice) -> Slice {
     Slice {
         state: State::DelayedAck,
         holder: Holder::Kernel,

@@ -44,6 +44,19 @@ const DOORS: &[(&str, Door)] = &[
         "golang.org/x/sync/semaphore.(*Weighted).Acquire",
         Door::Permits,
     ),
+    // The other server says how many streams a connection of HTTP/2 may have (SETTINGS_MAX_CONCURRENT_STREAMS, RFC 9113, 5.1.2).
+    (
+        "google.golang.org/grpc/internal/transport.(*http2Client).NewStream",
+        Door::Permits,
+    ),
+    (
+        "net/http.(*http2ClientConn).awaitOpenSlotForStream",
+        Door::Permits,
+    ),
+    (
+        "golang.org/x/net/http2.(*ClientConn).awaitOpenSlotForStream",
+        Door::Permits,
+    ),
     ("golang.org/x/time/rate.(*Limiter).wait", Door::Sleep),
     ("golang.org/x/sync/singleflight.(*Group).Do", Door::Shared),
     ("golang.org/x/sync/errgroup.(*Group).Wait", Door::Children),
@@ -299,6 +312,14 @@ mod tests {
             "main.query",
         ]);
         assert_eq!(pool.door, Some(Door::Connections));
+        let stream = facts(&[
+            "runtime.gopark",
+            "runtime.selectgo",
+            "google.golang.org/grpc/internal/transport.(*http2Client).NewStream",
+            "google.golang.org/grpc.(*csAttempt).newStream",
+            "main.call",
+        ]);
+        assert_eq!(stream.door, Some(Door::Permits));
         let outside = facts(&["runtime.gopark", "runtime.chanrecv", "main.f", "time.Sleep"]);
         assert_eq!(outside.door, None);
     }

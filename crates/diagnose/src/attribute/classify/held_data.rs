@@ -1,0 +1,52 @@
+//! Data that a kernel holds back for an acknowledgement, where a thread of its own reads what a request's thread waits for.
+
+use slowpath_attribution::{Holder, Phase, Reason, Slice, State};
+use slowpath_core::nanos::{MILLISECOND, Span};
+
+use super::peer::acknowledged;
+use super::{Classifier, overlay};
+use crate::trace::inside::Walked;
+
+/// A request is answered so long after the data has come for which it waited: the thread that reads it passes it on. An
+/// acknowledgement is delayed for 40 ms or more, so that few other requests end just then.
+const ANSWERED_WITHIN_NS: u64 = 5 * MILLISECOND;
+
+impl Classifier<'_, '_> {
+    /// Lays the time in which data was held back over what a request waits for that began before, and is answered as soon as the data
+    /// has come: the thread that reads the connection serves all requests, and waits for many things.
+    pub(super) fn lay_held_data_over(&self, walked: &Walked, slices: &mut Vec<Slice>) {
+        let (begin, end) = walked.joined.part(Phase::Service);
+        for (&socket, spans) in &self.held_back {
+            let is_its = |span: &&Span| {
+                let (from, to) = (span.begin.get(), span.end.get());
+                begin <= from && to <= end && end <= to + ANSWERED_WITHIN_NS
+            };
+            let first = spans.partition_point(|span| span.begin.get() < begin);
+            let mut own = spans[first..].iter().take_while(|s| s.end.get() <= end);
+            let Some(&span) = own.find(is_its) else {
+                continue;
+            };
+            let peer = self.inside.other_end(socket).unwrap_or_default();
+            overlay(slices, &[span], |slice| {
+                let is_open = match slice.state {
+                    State::Reply => self.is_from(slice, &peer),
+                    State::Sleep => slice.holder == Holder::Background,
+                    State::Unknown(reason) => {
+                        matches!(
+                            reason,
+                            Reason::OtherEnd | Reason::LoopWaits | Reason::Parked
+                        )
+                    }
+                    _ => false,
+                };
+                (slice.phase == Phase::Service && is_open).then_some(acknowledged(slice))
+            });
+        }
+    }
+
+    /// Whether a slice is a wait for this server.
+    fn is_from(&self, slice: &Slice, peer: &str) -> bool {
+        let actor = self.actors.get(slice.actor as usize);
+        actor.is_some_and(|actor| actor.peer == peer)
+    }
+}
