@@ -140,16 +140,33 @@ fn commits_with_others(inside: &Inside<'_>, call: &Asked) -> bool {
     sleeps_to_commit(inside, tid, during) || joins()
 }
 
-/// Whether a thread sleeps once, for most of a span, and either does so in a function that commits or asks then that data be written to
-/// the disk. What it waits for at many files is no sleep, and a thread that tries again and again to take a lock sleeps several times.
-fn sleeps_to_commit(inside: &Inside<'_>, tid: u32, (begin, end): (u64, u64)) -> bool {
-    let offs = inside.index.offs(tid, begin, end);
-    // A condition that is waited for until a time is over is no sleep elsewhere.
-    let commits =
-        |off: &Off| inside.stacks.facts(off.stack).commits && off.context == Some(Context::Hardirq);
-    let sleeps = |off: &&Off| {
-        commits(off) || waits_for_time(inside, off) && !inside.stacks.facts(off.stack).events
+/// Whether a thread lets a time pass, for most of a span, before it commits: within a function that does so, or once before it asks that
+/// data be written to the disk.
+fn sleeps_to_commit(inside: &Inside<'_>, tid: u32, span: (u64, u64)) -> bool {
+    waits_in_commit(inside, tid, span) || sleeps_and_syncs(inside, tid, span)
+}
+
+/// Whether a thread that commits waits until a time is over, for most of a span: others that join the commit wake it in between, and it
+/// goes on to wait.
+fn waits_in_commit(inside: &Inside<'_>, tid: u32, (begin, end): (u64, u64)) -> bool {
+    let offs = inside.index.offs(tid, begin, end).iter();
+    let waits: Vec<&Off> = offs
+        .filter(|off| inside.stacks.facts(off.stack).commits)
+        .filter(|off| inside.stacks.call_in(off) == Some(Call::Futex))
+        .collect();
+    let ends_by_time = |off: &&Off| off.context == Some(Context::Hardirq);
+    let Some(last) = waits.iter().rposition(ends_by_time) else {
+        return false;
     };
+    let within = |off: &&Off| off.end.min(end) - off.begin.max(begin);
+    2 * waits[..=last].iter().map(within).sum::<u64>() > end - begin
+}
+
+/// Whether a thread sleeps once, for most of a span, and asks then that data be written to the disk. What it waits for at many files is
+/// no sleep, and a thread that tries again and again to take a lock sleeps several times.
+fn sleeps_and_syncs(inside: &Inside<'_>, tid: u32, (begin, end): (u64, u64)) -> bool {
+    let offs = inside.index.offs(tid, begin, end);
+    let sleeps = |off: &&Off| waits_for_time(inside, off) && !inside.stacks.facts(off.stack).events;
     let sleeps: Vec<&Off> = offs.iter().filter(sleeps).collect();
     let [slept] = sleeps[..] else {
         return false;
@@ -159,5 +176,5 @@ fn sleeps_to_commit(inside: &Inside<'_>, tid: u32, (begin, end): (u64, u64)) -> 
     let mut waits = inside.index.offs(tid, since, end).iter();
     let syncs = inside.index.syncs(tid, since, end)
         || waits.any(|off| inside.stacks.call_in(off) == Some(Call::Sync));
-    2 * slept_ns > end - begin && (commits(slept) || syncs)
+    2 * slept_ns > end - begin && syncs
 }
