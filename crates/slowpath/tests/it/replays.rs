@@ -16,7 +16,7 @@ use crate::support::{is_root, root, stderr};
 const NOBODY: u32 = 65_534;
 
 /// What each run must be blamed on; nothing for one in which all is well, or nothing can be told.
-const RUNS: [(&str, Option<&str>); 27] = [
+const RUNS: [(&str, Option<&str>); 32] = [
     ("lock-in-c", Some("lock-held-over-io")),
     ("lock-in-c-unprivileged", Some("lock-held-over-io")),
     ("lock-in-go", None),
@@ -63,6 +63,16 @@ const RUNS: [(&str, Option<&str>); 27] = [
     ("timeout-behind-fpm", Some("upstream-timeout")),
     // Goroutines wait for the mutex of a logger, which one of them has that writes to a full Unix socket.
     ("log-in-go", Some("log-flush")),
+    // The other server allows four streams of a connection, which calls of one view have.
+    ("streams-in-grpc", Some("concurrency-limit")),
+    // One request in ten asks how old each of 15,000 files of sessions is.
+    ("sessions-collected-in-php", Some("slow-scan")),
+    // A broker's second small segment waits for an acknowledgement; a thread of the client library reads for all requests.
+    ("nagle-in-mosquitto", Some("delayed-ack")),
+    // A session of MariaDB waits 60 ms within a commit, so that others join it (`binlog_commit_wait_usec`).
+    ("group-commit-in-mariadb", Some("batch-window")),
+    // An update that lost a race is tried again after a pause of a library, over a connection that all share.
+    ("retry-in-go", Some("retry-backoff")),
 ];
 
 pub(crate) fn fixture(name: &str) -> PathBuf {
