@@ -69,12 +69,6 @@ impl StateSet {
         Self(self.0 | other.0)
     }
 
-    /// The states that are not in the other one.
-    #[must_use]
-    pub const fn without(self, other: Self) -> Self {
-        Self(self.0 & !other.0)
-    }
-
     /// Whether a state is in both.
     pub const fn meets(self, other: Self) -> bool {
         self.0 & other.0 != 0
@@ -177,11 +171,8 @@ impl Mass {
             let kinds = (0..StateSet::KINDS).filter(|&kind| could_be.has(kind));
             kinds.map(|kind| shares[kind]).sum()
         };
-        // What could be a wait for a reply has that part of it already which is unclaimed; and how the target asks is known, whatever
-        // the other server does.
-        let beyond = if could_be.without(StateSet::UNKNOWN) == StateSet::REPLY {
-            0.0
-        } else if could_be.meets(StateSet::REPLY) {
+        // What could be a wait for a reply has that part of it already which is unclaimed.
+        let beyond = if could_be.meets(StateSet::REPLY) {
             (sum(&self.beyond) - self.unclaimed[StateSet::REPLY.first()]).max(0.0)
         } else {
             sum(&self.beyond)
@@ -252,11 +243,5 @@ mod tests {
         mass.unclaimed[StateSet::REPLY.first()] = 0.0;
         let both = mass.rule_out(0.0, StateSet::REPLY.and(StateSet::SLEEP));
         assert_eq!(both.map_err(|most| most.share), Err(0.6));
-        // It is not seen what that server does: any cause may be at work there, but how the target asks is known.
-        let mut mass = Mass::default();
-        mass.beyond[StateSet::UNTRACED.first()] = 0.9;
-        let (rests, asks) = (StateSet::QUEUED, StateSet::REPLY);
-        assert!(mass.rule_out(0.0, rests.and(StateSet::UNKNOWN)).is_err());
-        assert!(mass.rule_out(0.0, asks.and(StateSet::UNKNOWN)).is_ok());
     }
 }

@@ -157,18 +157,14 @@ struct Figures {
 }
 
 impl Figures {
-    /// The most important ones first, since a narrow terminal cuts the end off.
-    fn text(&self, elapsed: Duration, length: Duration) -> String {
-        let left = length.saturating_sub(elapsed).as_secs_f64().ceil();
-        let rate = self.done as f64 / elapsed.as_secs_f64().max(EVERY.as_secs_f64());
-        let mut parts = vec![format!("{left:.0} s left"), format!("{rate:.0}/s")];
+    /// The most important ones first, since a narrow terminal cuts the end off; `rate_per_s` is not known during the warm-up.
+    fn text(&self, left: Duration, rate_per_s: Option<f64>) -> String {
+        let mut parts = vec![format!("{:.0} s left", left.as_secs_f64().ceil())];
+        parts.push(rate_per_s.map_or_else(|| "warm-up".to_owned(), |rate| format!("{rate:.0}/s")));
         parts.extend(self.p50.as_ref().map(|p50| format!("p50 {p50}")));
         parts.extend(self.p99.as_ref().map(|p99| format!("p99 {p99}")));
         parts.push(plural(self.errors, "error"));
         parts.push(format!("{} in flight", self.in_flight));
-        if !self.is_measured {
-            parts.insert(1, "warm-up".to_owned());
-        }
         parts.join("  ")
     }
 }
@@ -180,10 +176,20 @@ fn draw(seen: &Seen, title: String, length: Duration) {
     let bar = ProgressBar::new(length.as_millis() as u64).with_style(style);
     bar.set_prefix(title);
     let began = Instant::now();
+    // When the warm-up was over, and how many requests had ended then.
+    let mut since: Option<(Instant, u64)> = None;
     while !seen.over.load(Ordering::Relaxed) {
-        let elapsed = began.elapsed();
+        let (now, figures) = (Instant::now(), seen.figures());
+        if figures.is_measured {
+            since.get_or_insert((now, figures.done));
+        }
+        let rate_per_s = since.and_then(|(from, before)| {
+            let seconds = now.duration_since(from).as_secs_f64();
+            (seconds > 0.0).then(|| (figures.done - before) as f64 / seconds)
+        });
+        let elapsed = now.duration_since(began);
         bar.set_position(elapsed.as_millis() as u64);
-        bar.set_message(seen.figures().text(elapsed, length));
+        bar.set_message(figures.text(length.saturating_sub(elapsed), rate_per_s));
         std::thread::sleep(EVERY);
     }
     bar.finish_and_clear();
@@ -203,13 +209,12 @@ mod tests {
             p50: None,
             p99: None,
         };
-        let [one, ten] = [1, 10].map(Duration::from_secs);
+        let left = Duration::from_millis(8_200);
         assert_eq!(
-            warming.text(one, ten),
-            "9 s left  warm-up  30/s  0 errors  4 in flight"
+            warming.text(left, None),
+            "9 s left  warm-up  0 errors  4 in flight"
         );
         let measuring = Figures {
-            done: 900,
             errors: 1,
             is_measured: true,
             p50: Some("2.00 ms".to_owned()),
@@ -217,8 +222,8 @@ mod tests {
             ..warming
         };
         assert_eq!(
-            measuring.text(ten, ten),
-            "0 s left  90/s  p50 2.00 ms  p99 41.0 ms  1 error  4 in flight"
+            measuring.text(left, Some(90.2)),
+            "9 s left  90/s  p50 2.00 ms  p99 41.0 ms  1 error  4 in flight"
         );
     }
 }

@@ -2,7 +2,7 @@
 
 use slowpath_attribution::breakdown::shares;
 use slowpath_attribution::words::phrase;
-use slowpath_attribution::{Holder, Line, Mass, Path, Reason, Slice, State, StateSet};
+use slowpath_attribution::{Line, Mass, Path, Slice, State, StateSet};
 
 use super::EndpointAttribution;
 use crate::case::{Case, EndpointCase};
@@ -145,16 +145,12 @@ impl EndpointAttribution {
     }
 }
 
-/// Paths with what the other server does in place of the wait for its reply, and of all else a reply. Where it is not seen to do
-/// anything it has asked another server in turn, or runs where nothing is traced.
+/// Paths with what the other server does in place of the wait for its reply, and of all else a reply.
 fn others_do(paths: &[Path]) -> Vec<Path> {
     let mut paths = paths.to_vec();
     for slice in paths.iter_mut().flat_map(|path| &mut path.slices) {
-        slice.state = match (slice.state, slice.holder) {
-            (State::Reply, Holder::Peer) if slice.activity == State::Reply => {
-                State::Unknown(Reason::NotTraced)
-            }
-            (State::Reply, _) => slice.activity,
+        slice.state = match slice.state {
+            State::Reply => slice.activity,
             _ => State::Reply,
         };
     }
