@@ -140,19 +140,19 @@ fn commits_with_others(inside: &Inside<'_>, call: &Asked) -> bool {
     sleeps_to_commit(inside, tid, during) || joins()
 }
 
-/// Whether a thread lets a time pass, for most of a span, before it commits: within a function that does so, or once before it asks that
-/// data be written to the disk.
+/// Whether a thread lets a time pass, for most of a span, before it commits: within a function that waits for others, or once before it
+/// asks that data be written to the disk.
 fn sleeps_to_commit(inside: &Inside<'_>, tid: u32, span: (u64, u64)) -> bool {
     waits_in_commit(inside, tid, span) || sleeps_and_syncs(inside, tid, span)
 }
 
-/// Whether a thread that commits waits until a time is over, for most of a span: others that join the commit wake it in between, and it
-/// goes on to wait.
+/// Whether a thread waits for others to join its commit until a time is over, for most of a span: those that come wake it in between, and
+/// it goes on to wait.
 fn waits_in_commit(inside: &Inside<'_>, tid: u32, (begin, end): (u64, u64)) -> bool {
     let offs = inside.index.offs(tid, begin, end).iter();
     let waits: Vec<&Off> = offs
         .filter(|off| inside.stacks.facts(off.stack).commits)
-        .filter(|off| inside.stacks.call_in(off) == Some(Call::Futex))
+        .filter(|off| matches!(inside.stacks.call_in(off), Some(Call::Futex | Call::Sleep)))
         .collect();
     let ends_by_time = |off: &&Off| off.context == Some(Context::Hardirq);
     let Some(last) = waits.iter().rposition(ends_by_time) else {

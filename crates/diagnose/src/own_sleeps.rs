@@ -168,24 +168,31 @@ const LIMITERS: &[&str] = &[
 /// The same of functions that try again what has failed: of retry-go, cenkalti/backoff, go-retryablehttp, tenacity, Spring Retry,
 /// resilience4j, p-retry.
 const RETRIERS: &[&str] = &["retry", "retrier", "backoff"];
+/// … but who waits for a lock looks again whether it is free, and nothing has failed.
+const LOCKS: &[&str] = &["lock", "mutex", "spin", "semaphore", "acquire"];
 
 /// Whether it is a limiter that sleeps.
 pub(crate) fn is_in_limiter(stack: &[String]) -> bool {
-    stands_in(stack, LIMITERS)
+    stands_in(stack, |function| {
+        let joined = function.replace('_', "");
+        LIMITERS.iter().any(|word| joined.contains(word))
+    })
 }
 
 /// Whether it is a function that sleeps before it tries again.
 pub(crate) fn is_in_retrier(stack: &[String]) -> bool {
-    stands_in(stack, RETRIERS)
+    stands_in(stack, |function| {
+        let is_in = |words: &[&str]| words.iter().any(|word| function.contains(word));
+        is_in(RETRIERS) && !is_in(LOCKS)
+    })
 }
 
-/// Whether one of these words is in the name of the innermost function that is no library's of the language, or of one that it calls.
-/// What stands further out may be a limiter that has let the request pass, or what would try again, and calls the handler.
-fn stands_in(stack: &[String], words: &[&str]) -> bool {
+/// Whether the innermost function that is no library's of the language is one of these, or one that it calls. What stands further out may
+/// be a limiter that has let the request pass, or what would try again, and calls the handler.
+fn stands_in(stack: &[String], is: impl Fn(&str) -> bool) -> bool {
     let is_one = |frame: &String| {
         let function = frame.split(" (").next().unwrap_or_default();
-        let function = function.to_lowercase().replace('_', "");
-        words.iter().any(|word| function.contains(word))
+        is(&function.to_lowercase())
     };
     own_frame(stack).is_some_and(|own| {
         let called = stack.iter().take_while(|frame| *frame != own);

@@ -25,6 +25,9 @@ pub(crate) const REMEDY: &str = "look at fewer files in a request: keep a list o
 /// Of what slow requests compute so much is looking at files, of what others compute less than half of that: a request of either kind
 /// opens what it serves.
 const SLOW_LEAST: f64 = 0.4;
+/// So many samples of so many slow requests show them at it: of fewer it is chance what else they do.
+const SAMPLES_LEAST: usize = 10;
+const REQUESTS_LEAST: usize = 3;
 /// Slow requests compute for so long: some thousand files are looked at in that time (1 to 2 µs each for the kernel, in memory).
 const EACH_LEAST_NS: u64 = 5 * MILLISECOND;
 
@@ -50,17 +53,25 @@ impl ScannedFiles {
             }
             (all_ns > 0).then(|| looks_ns as f64 / all_ns as f64)
         };
-        let are_some = share(true).is_some_and(|slow| {
-            slow >= SLOW_LEAST && share(false).is_none_or(|others| 2.0 * others < slow)
-        });
+        let slow = paths.iter().filter(|path| path.slow);
+        let counts: Vec<usize> = slow
+            .map(|path| looking(actors, path))
+            .filter(|&n| n > 0)
+            .collect();
+        let are_seen =
+            counts.len() >= REQUESTS_LEAST && counts.iter().sum::<usize>() >= SAMPLES_LEAST;
+        let are_some = are_seen
+            && share(true).is_some_and(|slow| {
+                slow >= SLOW_LEAST && share(false).is_some_and(|others| 2.0 * others < slow)
+            });
         Self { are_some }
     }
 
     /// The parts of a slow request in which it does so: what it computes, which is for these files.
-    pub(crate) fn parts(self, path: &Path) -> Vec<&Slice> {
+    pub(crate) fn parts<'p>(self, actors: &[Actor], path: &'p Path) -> Vec<&'p Slice> {
         let own: Vec<&Slice> = path.slices.iter().filter(|s| is_own(s)).collect();
         let is_long = own.iter().map(|slice| slice.len_ns()).sum::<u64>() >= EACH_LEAST_NS;
-        if self.are_some && path.slow && is_long {
+        if self.are_some && path.slow && is_long && looking(actors, path) > 0 {
             own
         } else {
             Vec::new()
@@ -71,6 +82,13 @@ impl ScannedFiles {
     pub(crate) const fn are_some(self) -> bool {
         self.are_some
     }
+}
+
+/// How many samples of a request show it looking at a file.
+fn looking(actors: &[Actor], path: &Path) -> usize {
+    let own = path.slices.iter().filter(|slice| is_own(slice));
+    let stacks = own.filter_map(|slice| actors.get(slice.actor as usize));
+    stacks.filter(|actor| looks(&actor.stack)).count()
 }
 
 fn is_own(slice: &Slice) -> bool {
@@ -129,12 +147,20 @@ mod tests {
             actor("__fstatat64 (libc.so.6)"),
             actor("render_stat (server)"),
         ];
-        let parts = |paths: &[Path]| ScannedFiles::of(&actors, paths).parts(&paths[0]).len();
+        let parts = |slow: Path, other: Option<Path>, count: usize| {
+            let paths: Vec<Path> = std::iter::repeat_n(slow, count).chain(other).collect();
+            let files = ScannedFiles::of(&actors, &paths);
+            files.parts(&actors, &paths[0]).len()
+        };
         let (scans, other) = (path(true, 20 * MS, 10 * MS), path(false, MS, 9 * MS));
-        assert_eq!(parts(&[scans.clone(), other]), 2);
+        assert_eq!(parts(scans.clone(), Some(other.clone()), 10), 2);
+        // Few were seen, or no others were.
+        assert_eq!(parts(scans.clone(), Some(other.clone()), 9), 0);
+        assert_eq!(parts(scans.clone(), None, 10), 0);
         // All are so, or it computes something else, or for a moment.
-        assert_eq!(parts(&[scans, path(false, 2 * MS, MS)]), 0);
-        assert_eq!(parts(&[path(true, 5 * MS, 20 * MS)]), 0);
-        assert_eq!(parts(&[path(true, 3 * MS, MS)]), 0);
+        assert_eq!(parts(scans, Some(path(false, 2 * MS, MS)), 10), 0);
+        let renders = path(true, 5 * MS, 20 * MS);
+        assert_eq!(parts(renders, Some(other.clone()), 10), 0);
+        assert_eq!(parts(path(true, 3 * MS, MS), Some(other), 10), 0);
     }
 }

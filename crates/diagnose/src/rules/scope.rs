@@ -66,8 +66,12 @@ impl<'a> Scope<'a> {
             }
             _ => Engines::default(),
         };
+        let mut paths = attribution.paths.iter();
+        let has_queries = paths.any(|path| !engines.queries(&attribution.actors, path).is_empty());
         let files = match rule.cause {
-            name::SLOW_SCAN => ScannedFiles::of(&attribution.actors, &attribution.paths),
+            name::SLOW_SCAN if !has_queries => {
+                ScannedFiles::of(&attribution.actors, &attribution.paths)
+            }
             _ => ScannedFiles::default(),
         };
         Self {
@@ -95,7 +99,7 @@ impl<'a> Scope<'a> {
         let queries = self.engines.queries(&self.attribution.actors, path);
         if self.rule.cause == name::SLOW_SCAN {
             return if self.files.are_some() {
-                self.files.parts(path)
+                self.files.parts(&self.attribution.actors, path)
             } else {
                 queries
             };

@@ -33,7 +33,7 @@ pub(crate) struct Facts {
     /// Whether it waits for files that it has named in the call (`poll`), and for no longer than a time. Few programs sleep with this
     /// call (interpreters of Ruby do).
     pub(crate) polls: bool,
-    /// Whether a database commits a transaction.
+    /// Whether a database waits for other transactions to join a commit.
     pub(crate) commits: bool,
     /// Whether the functions of the program have names.
     pub(crate) named: bool,
@@ -103,13 +103,9 @@ fn door<'t>(trace: &'t Trace, stack: &[u32]) -> Option<&'t Frame> {
     frames.next()
 }
 
-/// Functions of databases that commit a transaction (`sql/handler.cc` of MySQL and MariaDB, `src/backend/access/transam/xact.c` of
-/// PostgreSQL).
-const COMMITS: [&str; 3] = [
-    "ha_commit_trans",
-    "CommitTransaction",
-    "RecordTransactionCommit",
-];
+/// Functions of databases in which a commit waits for others to join it (`sql/log.cc` of MariaDB, `sql/rpl_commit_stage_manager.cc` of
+/// MySQL). Others that commit wait for a disk, a lock or a replica.
+const COMMITS: [&str; 2] = ["wait_for_sufficient_commits", "wait_count_or_timeout"];
 
 /// Functions of the kernel that threads wait in, by call (`kernel/futex`, `kernel/time/hrtimer.c`,
 /// `fs/eventpoll.c`, `fs/select.c`, `net`, `fs/pipe.c`, `fs/sync.c`, `fs/locks.c`).
@@ -553,7 +549,7 @@ impl Own {
                 idle: GO_IDLE.contains(&function) || known(IDLE),
                 events: function.starts_with("epoll_"),
                 polls: false,
-                commits: COMMITS.contains(&function.split('(').next().unwrap_or(function)),
+                commits: known(&COMMITS),
                 collects: COLLECTORS.iter().any(|name| function.starts_with(name))
                     || function.ends_with(VISITORS),
                 spins: known(SPIN_LOCKS),

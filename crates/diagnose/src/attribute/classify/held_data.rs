@@ -5,6 +5,7 @@ use slowpath_core::nanos::{MILLISECOND, Span};
 
 use super::peer::acknowledged;
 use super::{Classifier, overlay};
+use crate::trace::index::TrafficKind;
 use crate::trace::inside::Walked;
 
 /// A request is answered so long after the data has come for which it waited: the thread that reads it passes it on. An
@@ -12,8 +13,8 @@ use crate::trace::inside::Walked;
 const ANSWERED_WITHIN_NS: u64 = 5 * MILLISECOND;
 
 impl Classifier<'_, '_> {
-    /// Lays the time in which data was held back over what a request waits for that began before, and is answered as soon as the data
-    /// has come: the thread that reads the connection serves all requests, and waits for many things.
+    /// Where a request began before data was held back, and is answered as soon as that has come, its wait in between is for the
+    /// acknowledgement: the thread that reads the connection does so for all requests, and waits for many things.
     pub(super) fn lay_held_data_over(&self, walked: &Walked, slices: &mut Vec<Slice>) {
         let (begin, end) = walked.joined.part(Phase::Service);
         for (&socket, spans) in &self.held_back {
@@ -26,6 +27,9 @@ impl Classifier<'_, '_> {
             let Some(&span) = own.find(is_its) else {
                 continue;
             };
+            if !self.is_read_for_others(walked, socket, span) {
+                continue;
+            }
             let peer = self.inside.other_end(socket).unwrap_or_default();
             overlay(slices, &[span], |slice| {
                 let is_open = match slice.state {
@@ -42,6 +46,15 @@ impl Classifier<'_, '_> {
                 (slice.phase == Phase::Service && is_open).then_some(acknowledged(slice))
             });
         }
+    }
+
+    /// Whether a thread reads what was held back that serves no request itself: a loop reads what its own requests have asked.
+    fn is_read_for_others(&self, walked: &Walked, socket: u32, span: Span) -> bool {
+        let index = &self.inside.index;
+        let until = span.end.get() + ANSWERED_WITHIN_NS;
+        let traffic = index.sockets.between(socket, span.end.get(), until);
+        let read = traffic.iter().find(|t| t.kind == TrafficKind::Read);
+        read.is_some_and(|t| t.tid != walked.joined.reader && !self.inside.loops.has(t.tid))
     }
 
     /// Whether a slice is a wait for this server.

@@ -49,14 +49,6 @@ const DOORS: &[(&str, Door)] = &[
         "google.golang.org/grpc/internal/transport.(*http2Client).NewStream",
         Door::Permits,
     ),
-    (
-        "net/http.(*http2ClientConn).awaitOpenSlotForStream",
-        Door::Permits,
-    ),
-    (
-        "golang.org/x/net/http2.(*ClientConn).awaitOpenSlotForStream",
-        Door::Permits,
-    ),
     ("golang.org/x/time/rate.(*Limiter).wait", Door::Sleep),
     ("golang.org/x/sync/singleflight.(*Group).Do", Door::Shared),
     ("golang.org/x/sync/errgroup.(*Group).Wait", Door::Children),
