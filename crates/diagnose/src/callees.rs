@@ -151,7 +151,7 @@ fn sleeps_to_commit(inside: &Inside<'_>, tid: u32, span: (u64, u64)) -> bool {
 fn waits_in_commit(inside: &Inside<'_>, tid: u32, (begin, end): (u64, u64)) -> bool {
     let offs = inside.index.offs(tid, begin, end).iter();
     let waits: Vec<&Off> = offs
-        .filter(|off| inside.stacks.facts(off.stack).commits)
+        .filter(|off| inside.stacks.facts(off.stack).joins_commit)
         .filter(|off| matches!(inside.stacks.call_in(off), Some(Call::Futex | Call::Sleep)))
         .collect();
     let ends_by_time = |off: &&Off| off.context == Some(Context::Hardirq);

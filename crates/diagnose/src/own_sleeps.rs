@@ -417,6 +417,23 @@ mod tests {
     }
 
     #[test]
+    fn what_tries_again_is_known_by_its_name_and_is_no_lock() {
+        let is_one = |frame: &str| is_in_retrier(&[frame.to_owned()]);
+        assert!(is_one(
+            "github.com/avast/retry-go/v4.DoWithData[go.shape.interface {}] (v4@v4.6.0/retry.go:206)"
+        ));
+        assert!(is_one("shop::client::Backoff::pause (client.rs)"));
+        for other in [
+            "semaphore_try_wait (server)",
+            "store_try_again (server)",
+            "main.acquireLockWithRetry (main.go:7)",
+            "spin_backoff (server)",
+        ] {
+            assert!(!is_one(other), "{other}");
+        }
+    }
+
+    #[test]
     fn limiters_are_known_by_their_names() {
         let is_one = |frame: &str| is_in_limiter(&[frame.to_owned()]);
         assert!(is_one(

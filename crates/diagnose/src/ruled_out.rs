@@ -194,17 +194,20 @@ fn reason(frame: &FrameMass, most: &Most, states: StateSet) -> (String, String) 
                     .unwrap_or_default()
             };
             let phrase = |kind: usize| {
-                let phrase = frame.phrases.iter().find(|(own, _)| *own == kind);
-                phrase.map_or("not explained", |(_, phrase)| phrase.as_str())
+                let mut phrases = frame.phrases.iter();
+                let own = phrases.find(|(own, _)| *own == kind)?;
+                Some(own.1.as_str())
             };
             let (kind, share) = largest(&frame.mass.unclaimed);
             let (_, beyond) = largest(&frame.mass.beyond);
             if beyond > share {
-                let phrase = phrase(StateSet::REPLY.first());
-                let missing = format!("why, for {} {of}: {phrase}", percent(beyond));
-                return (missing, BEYOND_REMEDY.to_owned());
+                let known = phrase(StateSet::REPLY.first());
+                let words = known.unwrap_or("not explained");
+                let remedy = known.map_or("", |_| BEYOND_REMEDY);
+                let missing = format!("why, for {} {of}: {words}", percent(beyond));
+                return (missing, remedy.to_owned());
             }
-            let phrase = phrase(kind);
+            let phrase = phrase(kind).unwrap_or("not explained");
             let missing = format!("{} {of}, which nothing explains: {phrase}", percent(share));
             (missing, String::new())
         }

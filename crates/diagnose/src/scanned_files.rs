@@ -22,13 +22,14 @@ const LOOKS: [&str; 14] = [
 ];
 /// What to do about it.
 pub(crate) const REMEDY: &str = "look at fewer files in a request: keep a list of them, or look through them outside of requests";
-/// Of what slow requests compute so much is looking at files, of what others compute less than half of that: a request of either kind
-/// opens what it serves.
+/// Of what slow requests compute so much is looking at files, and of what others compute less than half of that: all open what they serve.
+/// Where PHP collects 15,000 old sessions it is 3 in 4 of the samples taken in that function; what remains matches their names.
 const SLOW_LEAST: f64 = 0.4;
 /// So many samples of so many slow requests show them at it: of fewer it is chance what else they do.
 const SAMPLES_LEAST: usize = 10;
 const REQUESTS_LEAST: usize = 3;
-/// Slow requests compute for so long: some thousand files are looked at in that time (1 to 2 µs each for the kernel, in memory).
+/// Slow requests compute for so long, in which 2,500 files are looked at (`find -newer` takes 2 µs of CPU time for each of 15,000 in
+/// memory, the median of five).
 const EACH_LEAST_NS: u64 = 5 * MILLISECOND;
 
 /// Whether slow requests look at many files, and others do not.

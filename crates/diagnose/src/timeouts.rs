@@ -15,7 +15,7 @@ const ATTEMPTS_MOST: f64 = 3.0;
 pub(crate) struct Timeouts<T> {
     pub(crate) waits: Vec<T>,
     pub(crate) usual_ns: f64,
-    /// Whether they are enough to be told from waits of any length.
+    /// Whether there are enough of them, and few others: waits of any length are not so.
     pub(crate) are_some: bool,
 }
 

@@ -34,13 +34,20 @@ impl Tally {
     pub(crate) fn add(&self, samples: &[Sample], from: Nanos) {
         let mut endpoints = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         for sample in samples {
-            let counts = sample.outcome == Outcome::Ok && sample.scheduled >= from;
-            if let (true, Some(of)) = (counts, endpoints.get_mut(usize::from(sample.endpoint))) {
+            if let (true, Some(of)) = (
+                counts(sample, from),
+                endpoints.get_mut(usize::from(sample.endpoint)),
+            ) {
                 // It resizes itself and takes every value; one too many is no reason to stop.
                 let _ = of.record(sample.latency_ns());
             }
         }
     }
+}
+
+/// Whether a request was due from `from` on, where the warm-up ends, and was answered.
+pub(crate) fn counts(sample: &Sample, from: Nanos) -> bool {
+    sample.outcome == Outcome::Ok && sample.scheduled >= from
 }
 
 /// What the windows so far gave.

@@ -66,10 +66,12 @@ impl<'a> Scope<'a> {
             }
             _ => Engines::default(),
         };
-        let mut paths = attribution.paths.iter();
-        let has_queries = paths.any(|path| !engines.queries(&attribution.actors, path).is_empty());
+        let has_queries = || {
+            let mut paths = attribution.paths.iter();
+            paths.any(|path| !engines.queries(&attribution.actors, path).is_empty())
+        };
         let files = match rule.cause {
-            name::SLOW_SCAN if !has_queries => {
+            name::SLOW_SCAN if !has_queries() => {
                 ScannedFiles::of(&attribution.actors, &attribution.paths)
             }
             _ => ScannedFiles::default(),

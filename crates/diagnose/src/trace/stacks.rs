@@ -34,7 +34,7 @@ pub(crate) struct Facts {
     /// call (interpreters of Ruby do).
     pub(crate) polls: bool,
     /// Whether a database waits for other transactions to join a commit.
-    pub(crate) commits: bool,
+    pub(crate) joins_commit: bool,
     /// Whether the functions of the program have names.
     pub(crate) named: bool,
 }
@@ -105,7 +105,7 @@ fn door<'t>(trace: &'t Trace, stack: &[u32]) -> Option<&'t Frame> {
 
 /// Functions of databases in which a commit waits for others to join it (`sql/log.cc` of MariaDB, `sql/rpl_commit_stage_manager.cc` of
 /// MySQL). Others that commit wait for a disk, a lock or a replica.
-const COMMITS: [&str; 2] = ["wait_for_sufficient_commits", "wait_count_or_timeout"];
+const JOINED_COMMITS: [&str; 2] = ["wait_for_sufficient_commits", "wait_count_or_timeout"];
 
 /// Functions of the kernel that threads wait in, by call (`kernel/futex`, `kernel/time/hrtimer.c`,
 /// `fs/eventpoll.c`, `fs/select.c`, `net`, `fs/pipe.c`, `fs/sync.c`, `fs/locks.c`).
@@ -474,7 +474,7 @@ impl Facts {
             };
             facts.events |= own.facts.events;
             facts.polls |= own.facts.polls;
-            facts.commits |= own.facts.commits;
+            facts.joins_commit |= own.facts.joins_commit;
             facts.collects |= own.facts.collects;
             facts.spins |= own.facts.spins;
             facts.idle |= own.facts.idle || (leaf && own.kind == Kind::TokioIdle);
@@ -549,7 +549,7 @@ impl Own {
                 idle: GO_IDLE.contains(&function) || known(IDLE),
                 events: function.starts_with("epoll_"),
                 polls: false,
-                commits: known(&COMMITS),
+                joins_commit: known(&JOINED_COMMITS),
                 collects: COLLECTORS.iter().any(|name| function.starts_with(name))
                     || function.ends_with(VISITORS),
                 spins: known(SPIN_LOCKS),

@@ -8,8 +8,9 @@ use super::{Classifier, overlay};
 use crate::trace::index::TrafficKind;
 use crate::trace::inside::Walked;
 
-/// A request is answered so long after the data has come for which it waited: the thread that reads it passes it on. An
-/// acknowledgement is delayed for 40 ms or more, so that few other requests end just then.
+/// A request is answered so long after the data has come for which it waited: the thread that reads it passes it on. Of 611 requests with
+/// an MQTT client 45 were answered within 20 ms after data that was held back while they waited, all of them after 0.5 to 1.4 ms, and of
+/// 313 others, which asked for nothing, none (one recorded run).
 const ANSWERED_WITHIN_NS: u64 = 5 * MILLISECOND;
 
 impl Classifier<'_, '_> {
@@ -27,7 +28,7 @@ impl Classifier<'_, '_> {
             let Some(&span) = own.find(is_its) else {
                 continue;
             };
-            if !self.is_read_for_others(walked, socket, span) {
+            if !self.is_read_elsewhere(walked, socket, span) {
                 continue;
             }
             let peer = self.inside.other_end(socket).unwrap_or_default();
@@ -48,8 +49,9 @@ impl Classifier<'_, '_> {
         }
     }
 
-    /// Whether a thread reads what was held back that serves no request itself: a loop reads what its own requests have asked.
-    fn is_read_for_others(&self, walked: &Walked, socket: u32, span: Span) -> bool {
+    /// Whether what was held back is read by another thread than the one that read the request, and by no event loop: a loop reads the
+    /// replies to all its requests, and which of them waits for one is known from its calls.
+    fn is_read_elsewhere(&self, walked: &Walked, socket: u32, span: Span) -> bool {
         let index = &self.inside.index;
         let until = span.end.get() + ANSWERED_WITHIN_NS;
         let traffic = index.sockets.between(socket, span.end.get(), until);
