@@ -1,0 +1,10 @@
+CREATE DATABASE parking CHARACTER SET utf8mb4;
+USE parking;
+CREATE TABLE zones (id INT PRIMARY KEY, name VARCHAR(60) NOT NULL, cents_hour INT NOT NULL) ENGINE=InnoDB;
+CREATE TABLE permits (id INT PRIMARY KEY, plate VARCHAR(12) NOT NULL, zone INT NOT NULL, holder VARCHAR(60) NOT NULL, valid_to DATE NOT NULL, KEY (plate)) ENGINE=InnoDB;
+INSERT INTO zones SELECT seq, CONCAT('Zone ', seq), 80 + seq * 15 FROM seq_1_to_24;
+INSERT INTO permits SELECT seq, CONCAT('B-', LPAD(seq * 7919 MOD 100000, 5, '0')), 1 + seq MOD 24, CONCAT('Holder ', seq), DATE_ADD('2027-01-01', INTERVAL seq MOD 700 DAY) FROM seq_1_to_5000;
+FLUSH PRIVILEGES;
+CREATE USER 'portal'@'%' IDENTIFIED BY 'portal';
+GRANT SELECT ON parking.* TO 'portal'@'%';
+FLUSH PRIVILEGES;

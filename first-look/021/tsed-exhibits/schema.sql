@@ -1,0 +1,11 @@
+CREATE DATABASE museum CHARACTER SET utf8mb4;
+CREATE USER museum@'127.0.0.1' IDENTIFIED BY 'museum';
+CREATE USER museum@localhost IDENTIFIED BY 'museum';
+GRANT ALL ON museum.* TO museum@'127.0.0.1';
+GRANT ALL ON museum.* TO museum@localhost;
+USE museum;
+CREATE TABLE artists (id int PRIMARY KEY, name varchar(80) NOT NULL, born int NOT NULL) ENGINE=InnoDB;
+INSERT INTO artists SELECT seq, CONCAT('Artist ', seq), 1780 + seq FROM seq_1_to_60;
+CREATE TABLE exhibits (id int PRIMARY KEY, title varchar(120) NOT NULL, room varchar(20) NOT NULL, artist_id int NOT NULL, year int NOT NULL, technique varchar(60) NOT NULL, note text NOT NULL, KEY (room)) ENGINE=InnoDB;
+INSERT INTO exhibits SELECT seq, CONCAT('Untitled no. ', seq), CONCAT('R', 1 + seq MOD 30), 1 + seq MOD 60, 1850 + seq MOD 130, ELT(1 + seq MOD 4, 'oil on canvas', 'woodcut', 'bronze', 'gelatin silver print'), REPEAT('Gift of the friends of the museum. ', 6) FROM seq_1_to_900;
+CREATE TABLE visits (id int AUTO_INCREMENT PRIMARY KEY, at timestamp NOT NULL DEFAULT CURRENT_TIMESTAMP, exhibit_id int NOT NULL, views int NOT NULL, KEY (exhibit_id)) ENGINE=InnoDB;
