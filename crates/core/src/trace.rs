@@ -258,11 +258,13 @@ pub enum Context {
     Softirq,
     /// A hardware interrupt: a timer or a device, whoever was running.
     Hardirq,
+    /// The thread that was running, which made the one that is ready now (`clone`).
+    Birth,
 }
 
 impl Context {
     /// Every context; the position is its code in stored traces and never changes.
-    pub const ALL: [Self; 3] = [Self::Thread, Self::Softirq, Self::Hardirq];
+    pub const ALL: [Self; 4] = [Self::Thread, Self::Softirq, Self::Hardirq, Self::Birth];
 }
 
 /// What happened. Thread ids are the host's; sockets and stacks are positions in the [`Trace`].
@@ -285,7 +287,7 @@ pub enum What {
         tid: u32,
         /// Who was running on the CPU that did it.
         by: u32,
-        /// On whose behalf: only [`Context::Thread`] means that `by` did it.
+        /// On whose behalf: only [`Context::Thread`] and [`Context::Birth`] mean that `by` did it.
         context: Context,
     },
     /// A thread entered a system call that may block (`raw_syscalls:sys_enter`).

@@ -5,6 +5,7 @@ mod classify;
 mod ended;
 mod executor;
 mod goroutines;
+mod helped;
 mod lost;
 mod one_holder;
 mod released;
@@ -78,6 +79,7 @@ impl EndpointAttribution {
             lay_retries_over((case, endpoint), inside, &mut paths, &mut actors);
             lay_held_responses_over(case, endpoint, &mut paths);
             lost::lay_over((case, inside), walked, &mut paths);
+            helped::lay_over(inside, &mut paths, &mut actors);
             woken::lay_over((case, inside), walked, &mut paths, &mut actors);
             (paths, actors, ended)
         } else {

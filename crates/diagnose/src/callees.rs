@@ -2,7 +2,10 @@
 //!
 //! A database that sleeps once while it commits, or before it writes to the disk and answers, lets other transactions join the commit:
 //! `commit_delay` of PostgreSQL, `binlog_group_commit_sync_delay` of MySQL and `binlog_commit_wait_usec` of MariaDB do so. A server whose thread waits for a file it has named
-//! (`poll`) until a timeout ends that, as long each time, has asked a server in turn that does not answer.
+//! (`poll`) until a timeout ends that, as long each time, has asked a server in turn that does not answer; so has one of an event loop of
+//! which it is seen.
+
+mod in_turn;
 
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
@@ -12,12 +15,13 @@ use slowpath_core::catalogue::{BATCH_WINDOW, UPSTREAM_TIMEOUT};
 use slowpath_core::nanos::{Nanos, Span};
 use slowpath_core::trace::{Call, Context};
 
+use self::in_turn::{Question, Reader, is_kept_unread};
 use crate::case::Case;
 use crate::engines::is_engine;
 use crate::timeouts::Timeouts;
-use crate::trace::calls::Asked;
-use crate::trace::index::{Off, TrafficKind};
-use crate::trace::inside::Inside;
+use crate::trace::calls::{Asked, Calls};
+use crate::trace::index::Off;
+use crate::trace::inside::{Inside, Walked};
 use crate::trace::others::{session_before, waits_for_time};
 
 /// A timeout is over when the server answers, but for this share of the call, in which it makes its answer.
@@ -32,9 +36,14 @@ struct Did {
     cause: &'static str,
 }
 
-/// What servers do for the calls of each request, as far as that is a name of its own.
+/// What servers do for the calls of each request.
 #[derive(Debug, Default)]
-pub(crate) struct Callees(BTreeMap<u32, Vec<Did>>);
+pub(crate) struct Callees {
+    /// As far as that is a name of its own.
+    named: BTreeMap<u32, Vec<Did>>,
+    /// When they do not read what they are asked, since their thread computes.
+    unread: BTreeMap<u32, Vec<Span>>,
+}
 
 /// A call of which the server waits for a timeout.
 struct Timeout {
@@ -54,13 +63,15 @@ impl Callees {
             .flat_map(|endpoint| &endpoint.walked);
         for walked in walked {
             let sample = walked.joined.sample;
-            for call in calls.known(inside, walked).calls {
+            for call in own_calls(inside, calls, walked) {
                 let span = Span::new(Nanos::new(call.begin), Nanos::new(call.end));
                 if commits_with_others(inside, call) {
                     all.add(sample, span, BATCH_WINDOW);
                 } else if let Some(ns) = timeout_ns(inside, call) {
                     let own = timeouts.entry(call.remote).or_default();
                     own.push(Timeout { sample, span, ns });
+                } else if is_kept_unread(inside, call) {
+                    all.unread.entry(sample).or_default().push(span);
                 }
             }
         }
@@ -74,30 +85,62 @@ impl Callees {
     }
 
     fn add(&mut self, sample: u32, span: Span, cause: &'static str) {
-        self.0.entry(sample).or_default().push(Did { span, cause });
+        self.named
+            .entry(sample)
+            .or_default()
+            .push(Did { span, cause });
     }
 
     /// The cause that the server's doing is for which a request waits in a slice.
     pub(crate) fn cause(&self, sample: u32, slice: &Slice) -> Option<&'static str> {
-        let own = self.0.get(&sample).filter(|_| is_reply(slice))?;
-        let waits = Span::new(Nanos::new(slice.begin), Nanos::new(slice.end));
-        let is_its = |did: &&Did| 2 * did.span.overlap_ns(waits) > slice.len_ns();
-        own.iter().find(is_its).map(|did| did.cause)
+        let own = self.named.get(&sample).filter(|_| is_reply(slice))?;
+        let did = own.iter().find(|did| is_mostly(slice, did.span))?;
+        Some(did.cause)
+    }
+
+    /// Whether a request waits in a slice for a server that does not read what it is asked, since its thread computes.
+    pub(crate) fn keeps_unread(&self, sample: u32, slice: &Slice) -> bool {
+        let own = self.unread.get(&sample).filter(|_| is_reply(slice));
+        own.is_some_and(|own| own.iter().any(|span| is_mostly(slice, *span)))
     }
 }
 
-/// The thread that reads a question, and when it did.
-fn asked(inside: &Inside<'_>, call: &Asked) -> Option<(u32, u64)> {
-    let sockets = &inside.index.sockets;
-    let traffic = sockets.between(sockets.other(call.socket)?, call.begin, call.end);
-    let asked = traffic.iter().find(|t| t.kind == TrafficKind::Read)?;
-    Some((asked.tid, asked.at))
+/// The calls of a request: those that are known to be its own, and those that threads wait for which it waits for.
+fn own_calls<'a>(inside: &Inside<'_>, calls: &'a Calls, walked: &Walked) -> Vec<&'a Asked> {
+    let mut own = calls.known(inside, walked).calls;
+    let service = walked.pieces.iter();
+    for piece in service.filter(|piece| piece.segment == Phase::Service) {
+        let hops = inside.chains.hops(piece.chain);
+        let asks = hops.iter().rev().find(|hop| inside.is_targets(hop.tid));
+        own.extend(asks.and_then(|hop| calls.in_call(hop.tid, piece.begin)));
+    }
+    own.sort_unstable_by_key(|call| (call.begin, call.end, call.socket));
+    own.dedup();
+    own
 }
 
-/// How long the thread that reads a question waits for files that it has named until a time is over, if that is most of the call and it
-/// answers then: a library may try several times, and one that looks now and then whether it should go on waiting waits again.
+/// Whether most of a slice lies in a time.
+fn is_mostly(slice: &Slice, span: Span) -> bool {
+    let waits = Span::new(Nanos::new(slice.begin), Nanos::new(slice.end));
+    2 * span.overlap_ns(waits) > slice.len_ns()
+}
+
+/// How long a server waits for a timeout, if that is most of a call and it answers then.
 fn timeout_ns(inside: &Inside<'_>, call: &Asked) -> Option<f64> {
-    let (tid, at) = asked(inside, call)?;
+    let question = Question::of(call);
+    let reader = question.reader(inside)?;
+    polls_ns(inside, call, reader).or_else(|| unanswered_ns(inside, &question, reader))
+}
+
+/// Whether what a server does since a time is no more than to make its answer.
+fn answers_since(call: (u64, u64), since: u64) -> bool {
+    (call.1 - since) as f64 <= ANSWERS_WITHIN * (call.1 - call.0) as f64
+}
+
+/// How long the thread that reads a question waits for files that it has named until a time is over: a library may try several times, and one that looks
+/// now and then whether it should go on waiting waits again.
+fn polls_ns(inside: &Inside<'_>, call: &Asked, reader: Reader) -> Option<f64> {
+    let Reader { tid, at } = reader;
     if SLEEP_IN_POLL
         .iter()
         .any(|name| inside.executable(tid).starts_with(name))
@@ -111,8 +154,19 @@ fn timeout_ns(inside: &Inside<'_>, call: &Asked) -> Option<f64> {
     let within = |off: &&Off| off.end.min(call.end) - off.begin.max(at);
     let ns: u64 = waits.iter().map(within).sum();
     let last = waits.last()?.end.min(call.end);
-    let answers = (call.end - last) as f64 <= ANSWERS_WITHIN * (call.end - call.begin) as f64;
+    let answers = answers_since((call.begin, call.end), last);
     (2 * ns > call.end - call.begin && answers).then_some(ns as f64)
+}
+
+/// How long the thread that reads a question waits for a reply that does not come, until a time is over.
+fn unanswered_ns(inside: &Inside<'_>, question: &Question, reader: Reader) -> Option<f64> {
+    let asked = question.asked_in_turn(inside, reader)?;
+    let mut offs = inside.index.offs(reader.tid, asked.begin, asked.end).iter();
+    // Once it has answered it waits again.
+    let last = offs.rfind(|off| off.end < asked.end && !asked.is_answered)?;
+    let is_over = last.context == Some(Context::Hardirq);
+    let answers = answers_since((question.begin, question.end), last.end.min(question.end));
+    (is_over && answers).then(|| asked.silent_ns(inside) as f64)
 }
 
 /// Whether a request waits for the reply of another server.
@@ -123,7 +177,7 @@ pub(crate) fn is_reply(slice: &Slice) -> bool {
 /// Whether for most of a call the thread that reads the question waits for a time and then for the disk, or for a thread of its program
 /// that does so.
 fn commits_with_others(inside: &Inside<'_>, call: &Asked) -> bool {
-    let Some((tid, at)) = asked(inside, call) else {
+    let Some(Reader { tid, at }) = Question::of(call).reader(inside) else {
         return false;
     };
     if !is_engine(inside.process_name(tid)) {

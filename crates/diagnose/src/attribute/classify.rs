@@ -438,9 +438,8 @@ impl<'c, 'r> Classifier<'c, 'r> {
     /// What the last thread of a chain does.
     fn at_rest(&self, walked: &Walked, piece: &Piece, hops: &[Hop]) -> Seen {
         let leaf = &piece.leaf;
-        let own = hops.len() <= 1;
         let of = |state, holder| Seen::of(state, holder, leaf.tid, leaf.stack);
-        let this = if own {
+        let this = if hops.len() <= 1 {
             Holder::ThisRequest
         } else {
             Holder::Background
@@ -451,7 +450,14 @@ impl<'c, 'r> Classifier<'c, 'r> {
         let facts = self.inside.stacks.facts(leaf.stack);
         match leaf.kind {
             LeafKind::Outside => of(State::Unknown(Reason::Network), Holder::Kernel),
-            LeafKind::Cpu => self.runs(piece, this),
+            LeafKind::Cpu => {
+                let holder = if self.is_asked(hops) {
+                    Holder::ThisRequest
+                } else {
+                    Holder::Background
+                };
+                self.runs(piece, holder)
+            }
             // A collection goes on where its thread waits for a CPU that its helpers have.
             LeafKind::Ready(Runner::Thread(by))
                 if self.inside.is_targets(by) && self.is_in_collection(leaf.tid, piece) =>
@@ -481,6 +487,15 @@ impl<'c, 'r> Classifier<'c, 'r> {
             }
             LeafKind::Unknown(_) => of(State::Unknown(Reason::NotSeen), Holder::Unknown),
         }
+    }
+
+    /// Whether each thread of a chain works for the one before it, which has asked it or started it: a worker behind a front server, a
+    /// thread of a pool.
+    fn is_asked(&self, hops: &[Hop]) -> bool {
+        hops.iter().skip(1).all(|hop| {
+            let works = matches!(hop.how, How::Serves | How::Asked | How::Sent | How::Ended);
+            works && self.inside.is_targets(hop.tid)
+        })
     }
 
     /// Whether a thread is met for the first time when it goes on after a wait of which nothing is known: it may as well have begun

@@ -4,6 +4,7 @@
 //! connection was looked at in between, and what it was found waiting for says what the request waited for. Who has that is known by
 //! where other goroutines stand at the same instant ([`holders`]).
 
+mod handed;
 mod holders;
 mod index;
 mod stands;
@@ -83,12 +84,13 @@ pub(super) fn lay_over(
     let Some(index) = Index::of(inside) else {
         return;
     };
+    let handed = handed::servers(inside, &index);
     let all = Goroutines { inside, index };
     let mut known = BTreeMap::new();
     for (path, walked) in paths.iter_mut().zip(walked) {
         let service = walked.joined.part(Phase::Service);
-        let server = all.index.server(walked.joined.socket, service);
-        if let Some(server) = server {
+        let reads = all.index.server(walked.joined.socket, service);
+        if let Some(server) = reads.or_else(|| handed.get(&path.sample).copied()) {
             all.lay(path, server, service, (actors, &mut known));
         }
     }

@@ -199,7 +199,7 @@ impl<'a> Index<'a> {
             let (from, to) = (off.begin.max(begin), off.end.min(end));
             let ready = off.ready_from().clamp(from, to);
             match off.why {
-                Why::Unknown => push(from, to, State::Unknown),
+                Why::Unknown if off.context.is_none() => push(from, to, State::Unknown),
                 Why::Gone => push(from, to, State::Gone),
                 _ => {
                     push(from, ready, State::Blocked(off));

@@ -171,7 +171,9 @@ fn sight(bytes: &[u8], cpu: u16) -> Option<Sight> {
             Some(preempted) => Seen::Off { tid, preempted },
             None => Seen::On { tid },
         },
-        Record::Born { pid, parent, tid } => Seen::Born { pid, tid, parent },
+        Record::Born {
+            pid, parent, tid, ..
+        } => Seen::Born { pid, tid, parent },
         Record::Named { tid, name, .. } => Seen::Named {
             tid,
             name: String::from_utf8_lossy(name).into_owned(),

@@ -129,7 +129,20 @@ impl Collector {
             }
             Record::Lost { count } => self.lost.push((at, count)),
             Record::Named { pid, tid, name } => self.members.named(pid, tid, name),
-            Record::Born { pid, parent, tid } => self.members.born(pid, parent, tid),
+            Record::Born {
+                pid,
+                parent,
+                tid,
+                by,
+                cpu,
+            } => {
+                self.members.born(pid, parent, tid);
+                if self.is_followed(tid) {
+                    self.woken.insert(tid);
+                    let context = Context::Birth;
+                    self.keep(at, cpu, What::Waking { tid, by, context });
+                }
+            }
             Record::Ended { tid, .. } => {
                 self.files.ended(tid);
                 self.members.ended(tid);

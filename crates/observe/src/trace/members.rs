@@ -287,11 +287,17 @@ impl Members {
 
     /// The processes of the target that live.
     pub(super) fn target(&self) -> Vec<u32> {
-        let target = self
-            .processes
-            .iter()
-            .filter(|(_, of)| of.role == Role::Target);
-        target.map(|(pid, _)| *pid).collect()
+        self.of(Role::Target)
+    }
+
+    /// The processes of other servers that live.
+    pub(super) fn peers(&self) -> Vec<u32> {
+        self.of(Role::Peer)
+    }
+
+    fn of(&self, role: Role) -> Vec<u32> {
+        let of_role = self.processes.iter().filter(|(_, of)| of.role == role);
+        of_role.map(|(pid, _)| *pid).collect()
     }
 
     /// Whether a process is the target's and lives.

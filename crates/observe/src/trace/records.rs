@@ -73,6 +73,10 @@ pub enum Record<'a> {
         parent: u32,
         /// The thread.
         tid: u32,
+        /// The thread that made it.
+        by: u32,
+        /// Where that one ran.
+        cpu: u32,
     },
     /// A thread ended.
     Ended {
@@ -186,11 +190,19 @@ pub fn parse(bytes: &[u8], shape_of: impl Fn(u64) -> Option<Shape>) -> Option<Re
             Some(Record::Named { pid, tid, name })
         }
         FORK | EXIT => {
-            let (pid, parent, tid) = (at.u32()?, at.u32()?, at.u32()?);
-            Some(if kind == FORK {
-                Record::Born { pid, parent, tid }
-            } else {
-                Record::Ended { pid, tid }
+            let (pid, parent, tid, by) = (at.u32()?, at.u32()?, at.u32()?, at.u32()?);
+            if kind == EXIT {
+                return Some(Record::Ended { pid, tid });
+            }
+            // When it was, and the head of the trailer.
+            at.skip(8 + 16)?;
+            let cpu = at.u32()?;
+            Some(Record::Born {
+                pid,
+                parent,
+                tid,
+                by,
+                cpu,
             })
         }
         SWITCH => {

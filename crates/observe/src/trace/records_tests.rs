@@ -100,7 +100,10 @@ fn births_names_ends_and_losses_are_told() {
         format!("{:?}", parse(&bytes, |_| None).unwrap())
     };
     let task = || words(&[pair(20, 10), pair(21, 11), 900]);
-    assert_eq!(read(FORK, task()), "Born { pid: 20, parent: 10, tid: 21 }");
+    assert_eq!(
+        read(FORK, task()),
+        "Born { pid: 20, parent: 10, tid: 21, by: 11, cpu: 1 }"
+    );
     assert_eq!(read(EXIT, task()), "Ended { pid: 20, tid: 21 }");
     assert_eq!(read(LOST, words(&[5, 33])), "Lost { count: 33 }");
     assert_eq!(read(LOST_SAMPLES, words(&[34])), "Lost { count: 34 }");

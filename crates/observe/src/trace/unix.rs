@@ -122,6 +122,17 @@ pub(super) fn has_connection(sockets: &[UnixSocket], own: impl Fn(u32) -> bool) 
     own.any(|socket| connection(socket, by_inode.get(&socket.other).copied()).is_some())
 }
 
+/// The inodes of the sockets at which those with the inodes `own` ask: of connections that these made.
+pub(super) fn asked_by(sockets: &[UnixSocket], own: impl Fn(u32) -> bool) -> Vec<u64> {
+    let by_inode: HashMap<u32, &UnixSocket> = sockets.iter().map(|s| (s.inode, s)).collect();
+    let own = sockets.iter().filter(|socket| own(socket.inode));
+    let asks = own.filter(|socket| {
+        let ends = connection(socket, by_inode.get(&socket.other).copied());
+        ends.is_some_and(|(_, client)| client == socket.inode)
+    });
+    asks.map(|socket| u64::from(socket.other)).collect()
+}
+
 /// The inode of the socket that a descriptor of a process is; 0 if it is none, and `None` if there is none such now.
 pub(crate) fn inode_of(proc_root: &Path, pid: u32, fd: u32) -> Option<u32> {
     let link = fs::read_link(proc_root.join(format!("{pid}/fd/{fd}"))).ok()?;
@@ -170,6 +181,11 @@ mod tests {
             table.ends.len(),
             2,
             "a pair has no name, a datagram no connection, and what is printed no reply"
+        );
+        assert_eq!(
+            asked_by(&sockets, |inode| inode <= 22),
+            [12],
+            "who asks, not who is asked"
         );
         assert!(has_connection(&sockets, |inode| inode == 11));
         assert!(!has_connection(&sockets, |inode| inode > 12));

@@ -70,14 +70,20 @@ impl Upstream {
         all.take(MOST_PORTS).copied().collect()
     }
 
-    /// Looks again at the connections of the processes `target`, and gives the processes at their
-    /// other ends that were not known.
-    pub(super) fn look(&mut self, target: &[u32]) -> Vec<u32> {
-        let mut own = HashSet::new();
-        for pid in target {
+    /// The inodes of the sockets that processes have open.
+    fn sockets_of(&self, pids: &[u32]) -> HashSet<u32> {
+        let mut inodes = HashSet::new();
+        for pid in pids {
             // A process that ended, or is another user's, has none that we can see.
-            let _ = descriptors(&self.proc_root.join(format!("{pid}/fd")), &mut own);
+            let _ = descriptors(&self.proc_root.join(format!("{pid}/fd")), &mut inodes);
         }
+        inodes
+    }
+
+    /// Looks again at the connections of the processes `target`, and at those that the servers `peers` opened in turn, and gives the
+    /// processes at their other ends that were not known.
+    pub(super) fn look(&mut self, target: &[u32], peers: &[u32]) -> Vec<u32> {
+        let (own, of_peers) = (self.sockets_of(target), self.sockets_of(peers));
         let Some(first) = target.first() else {
             return Vec::new();
         };
@@ -89,7 +95,10 @@ impl Upstream {
             .collect();
         let mut found = other_ends(&sockets, &own, self.port);
         found.inodes.extend(listeners(&sockets, &self.dialled));
-        for port in found.ports {
+        let beyond = other_ends(&sockets, &of_peers, self.port);
+        found.inodes.extend(beyond.inodes);
+        // Those of the target come first: not all may be followed.
+        for port in found.ports.into_iter().chain(beyond.ports) {
             if Some(port) != self.port && !self.ports.contains(&port) {
                 self.ports.push(port);
             }
@@ -99,8 +108,10 @@ impl Upstream {
             self.resolved.clear();
         }
         let all = unix::all();
-        self.has_unix |= unix::has_connection(&all, |inode| own.contains(&inode));
-        let inodes = found.inodes.into_iter().chain(unix_other_ends(&all, &own));
+        let has = |inode: u32| own.contains(&inode) || of_peers.contains(&inode);
+        self.has_unix |= unix::has_connection(&all, has);
+        let ends = found.inodes.into_iter().chain(unix_other_ends(&all, &own));
+        let inodes = ends.chain(unix::asked_by(&all, |inode| of_peers.contains(&inode)));
         let new: BTreeSet<u64> = inodes
             .filter(|inode| self.resolved.insert(*inode))
             .collect();
@@ -181,12 +192,11 @@ struct OtherEnds {
 }
 
 /// The other ends of those connections among `sockets` that were opened by who owns the inodes
-/// `own`: whose local port nobody of them listens on.
+/// `own`: whose local port no socket listens on. Processes that serve what another one has accepted do not listen themselves.
 fn other_ends(sockets: &[Open], own: &HashSet<u32>, port: Option<u16>) -> OtherEnds {
     let is_own = |socket: &&Open| u32::try_from(socket.inode).is_ok_and(|i| own.contains(&i));
     let listening: BTreeSet<u16> = sockets
         .iter()
-        .filter(is_own)
         .filter(|socket| socket.remote.is_none())
         .map(|socket| socket.local.port())
         .chain(port)

@@ -15,7 +15,7 @@ const UNBORN: u32 = 20_000;
 
 /// Finds the processes at the other ends of the target's connections and follows them.
 pub(super) fn meet_peers(members: &mut Members, upstream: &mut Upstream) {
-    let peers = upstream.look(&members.target());
+    let peers = upstream.look(&members.target(), &members.peers());
     if members.follow(&peers) {
         members.scan();
     }

@@ -177,6 +177,18 @@ impl<'r> Index<'r> {
         (before.is_some() || seen(begin) || seen(until)).then_some(own.task)
     }
 
+    /// What each goroutine did, in order of time.
+    pub(super) fn tasks(&self) -> impl Iterator<Item = (Task, impl Iterator<Item = &'r Stay>)> {
+        let trace = self.trace;
+        self.by_task.iter().map(move |(task, spans)| {
+            let stays = spans.all.iter();
+            (
+                *task,
+                stays.map(move |&(position, _)| &trace.stays[position]),
+            )
+        })
+    }
+
     /// What a goroutine did at an instant, if it was seen.
     pub(super) fn task_at(&self, task: Task, at: u64) -> Option<&'r Stay> {
         self.by_task.get(&task)?.at(self.trace, at).next()

@@ -349,6 +349,15 @@ impl Fill {
         let Some(number) = self.number(tid) else {
             return;
         };
+        if waking.context == Context::Birth {
+            // An id may be given again: what the one before did is over.
+            self.known_from(number, waking.at);
+            let mut off = unknown(waking.at, waking.at);
+            let context = Context::Thread;
+            off.woken(waking.at, Waking { context, ..waking });
+            self.cursors[number].at = At::Off(off);
+            return;
+        }
         if matches!(self.cursors[number].at, At::Unseen) {
             self.known_from(number, begin);
             self.cursors[number].at = At::Off(blocked_since(begin));

@@ -152,7 +152,7 @@ impl Fall<'_> {
 
     fn ender(&self, off: &Off) -> String {
         match off.context {
-            Some(Context::Thread) => self.inside.thread_name(off.waker),
+            Some(Context::Thread | Context::Birth) => self.inside.thread_name(off.waker),
             Some(Context::Softirq) => "the network or a timer".to_owned(),
             Some(Context::Hardirq) => "a timer or a device".to_owned(),
             None => String::new(),

@@ -257,13 +257,14 @@ impl<W: Write> Drawing<'_, W> {
         let waker = match context {
             Context::Softirq => "a softirq: the network or a timer".to_owned(),
             Context::Hardirq => "an interrupt: a timer or a device".to_owned(),
-            Context::Thread => {
+            Context::Thread | Context::Birth => {
                 let thread = self.trace.thread(by);
                 let name = thread.map_or("", |thread| &thread.name);
                 format!("{name} ({by})")
             }
         };
-        let from = self.tracks.get(&by).filter(|_| context == Context::Thread);
+        let by_thread = matches!(context, Context::Thread | Context::Birth);
+        let from = self.tracks.get(&by).filter(|_| by_thread);
         let running = from.is_some_and(|track| track.state == State::Running);
         let arrow = (self.drawn && running).then(|| from.map(|track| (track.pid, by)));
         let arrow = arrow.flatten();
