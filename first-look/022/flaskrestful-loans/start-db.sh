@@ -1,0 +1,11 @@
+#!/bin/sh
+# start-db.sh PORT TMP TEMPLATE WAIT_COUNT
+# WAIT_COUNT is binlog_commit_wait_count, as set when the replica was moved to parallel replication
+set -eu
+here=$(cd "$(dirname "$0")" && pwd)
+cp -a "$3" "$2/data"
+exec mariadbd --no-defaults --user=root --datadir="$2/data" --bind-address=127.0.0.1 --port="$1" \
+    --socket=mysql.sock --pid-file=mysql.pid --skip-name-resolve --init-file="$here/schema.sql" \
+    --server-id=11 --log-bin=binlog --binlog-format=ROW --sync-binlog=0 \
+    --innodb-flush-log-at-trx-commit=2 --innodb-buffer-pool-size=64M --innodb-log-file-size=16M \
+    --binlog-commit-wait-count="$4" --binlog-commit-wait-usec=75000

@@ -1,0 +1,2 @@
+#!/bin/sh
+cd "$1/app" && exec node build/index.js

@@ -1,0 +1,2 @@
+#!/bin/sh
+exec puma -C "$1/puma.rb"
