@@ -201,9 +201,19 @@ pub struct Frame {
     pub source: String,
 }
 
+/// How the type arguments of Go's generic functions begin: types of one shape share their code (`go.shape`).
+const TYPE_ARGUMENTS: &str = "[go.shape.";
+
 impl fmt::Display for Frame {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.function)?;
+        match self.function.split_once(TYPE_ARGUMENTS) {
+            // As Go prints them itself (`runtime.printFuncName`).
+            Some((begin, rest)) => {
+                let end = rest.rfind(']').map_or("", |at| &rest[at + 1..]);
+                write!(f, "{begin}[...]{end}")?;
+            }
+            None => f.write_str(&self.function)?,
+        }
         match (self.source.as_str(), self.module.as_str()) {
             ("", "" | "kernel") => Ok(()),
             ("", module) => write!(f, " ({module})"),
@@ -548,6 +558,18 @@ mod tests {
     #[test]
     fn events_are_small() {
         assert!(size_of::<Event>() <= 40);
+    }
+
+    #[test]
+    fn type_arguments_of_go_are_left_out() {
+        let frame = |function: &str| Frame {
+            function: function.to_owned(),
+            module: String::new(),
+            source: String::new(),
+        };
+        let generic = frame("backoff.doRetry[go.shape.struct { Seat int \"json:[a]\" }].func1");
+        assert_eq!(generic.to_string(), "backoff.doRetry[...].func1");
+        assert_eq!(frame("main.hold").to_string(), "main.hold");
     }
 
     #[test]

@@ -8,7 +8,7 @@ use slowpath_core::stats::median::median;
 
 use crate::attribute::EndpointAttribution;
 use crate::case::{Case, EndpointCase};
-use crate::trace::inside::Inside;
+use crate::trace::inside::{Inside, Walked};
 use crate::trace::own_code::own_frame;
 
 /// From this share of the requests that sleep on, sleeping more than once is how they wait: fewer meet the same pause twice by
@@ -27,6 +27,14 @@ const ALIKE_LEAST: f64 = 0.9;
 /// one in five does (twice [`ALIKE_WITHIN`]).
 const WHOLE_LEAST: f64 = 0.8;
 
+/// Functions in which a thread waits for another one, for a time at most: of the C library (`pthread_cond_timedwait`, `sem_timedwait`),
+/// of OpenJDK (`LockSupport.parkNanos`), of CPython (`Event.wait(timeout)`).
+const TIMED_WAITS: [&str; 4] = [
+    "pthread_cond_",
+    "sem_clockwait",
+    "Parker::park",
+    "PyThread_acquire_lock_timed",
+];
 /// From this share of the sleeping requests on, they are served by threads that have one at a time: what is not joined rightly is
 /// less.
 const ALONE_LEAST: f64 = 0.9;
@@ -81,7 +89,7 @@ pub(crate) fn may_be_of_others(
     attribution: &EndpointAttribution,
 ) -> bool {
     let walked = inside.of_endpoint(endpoint).walked.iter();
-    let of_loops = walked.filter(|w| inside.loops.has(w.joined.reader));
+    let of_loops = walked.filter(|w| inside.is_shared(w) && !inside.parks(w));
     let of_loops: BTreeSet<u32> = of_loops.map(|w| w.joined.sample).collect();
     let some_slow = attribution.paths.iter().any(|path| path.slow);
     let (mut all_ns, mut others_ns) = (0, 0);
@@ -212,6 +220,31 @@ pub(crate) fn differ(attribution: &EndpointAttribution) -> bool {
     sleeping.count() >= DIFFER_FEWEST && one_sleep_ns(&slow).is_none()
 }
 
+/// Whether what requests sleep in is, for the most part, a wait for another thread that ends after a time: such a wait is in a function
+/// of a condition, a semaphore or a latch, and in none that is called a sleep.
+pub(crate) fn have_a_timeout(attribution: &EndpointAttribution) -> bool {
+    let slow = attribution.paths.iter().filter(|path| path.slow);
+    let sleeps = slow
+        .flat_map(|path| &path.slices)
+        .filter(|slice| is_asleep(slice));
+    let (mut all_ns, mut waits_ns) = (0, 0);
+    for slice in sleeps {
+        let actor = attribution.actors.get(slice.actor as usize);
+        let waits = actor.is_some_and(|actor| is_timed_wait(&actor.stack));
+        all_ns += slice.len_ns();
+        waits_ns += if waits { slice.len_ns() } else { 0 };
+    }
+    2 * waits_ns > all_ns
+}
+
+fn is_timed_wait(stack: &[String]) -> bool {
+    let has = |parts: &[&str]| {
+        let mut frames = stack.iter();
+        frames.any(|frame| parts.iter().any(|part| frame.contains(part)))
+    };
+    has(&TIMED_WAITS) && !has(&["sleep", "Sleep"])
+}
+
 /// How long requests sleep at a time, where that is always the same.
 fn one_sleep_ns(paths: &[Path]) -> Option<f64> {
     let mut lengths: Vec<f64> = Vec::new();
@@ -248,9 +281,7 @@ fn is_served_by_itself(
         .collect();
     let walked = inside.of_endpoint(endpoint).walked.iter();
     let own = walked.filter(|w| sleeping.contains(&w.joined.sample));
-    let has_one = |tid: u32| !inside.loops.has(tid) && !inside.trace().parks(tid);
-    let (alone, others): (Vec<u32>, Vec<u32>) =
-        own.map(|w| w.joined.reader).partition(|&tid| has_one(tid));
+    let (others, alone): (Vec<&Walked>, Vec<&Walked>) = own.partition(|w| inside.is_shared(w));
     alone.len() as f64 >= ALONE_LEAST * (alone.len() + others.len()).max(1) as f64
 }
 
@@ -449,6 +480,29 @@ mod tests {
             !is_in_limiter(&behind.map(str::to_owned)),
             "it has let the request pass"
         );
+    }
+
+    #[test]
+    fn a_wait_for_another_thread_with_a_timeout_is_no_sleep() {
+        let is = |stack: &[&str]| {
+            let words: Vec<String> = stack.iter().map(|&frame| frame.to_owned()).collect();
+            is_timed_wait(&words)
+        };
+        let latch = [
+            "___pthread_cond_timedwait64 (nptl)",
+            "Parker::park(bool, long) (libjvm.so)",
+        ];
+        assert!(is(&latch));
+        let sleep = [
+            "___pthread_cond_timedwait64 (nptl)",
+            "JavaThread::sleep(long) (libjvm.so)",
+        ];
+        assert!(!is(&sleep));
+        assert!(!is(&[
+            "clock_nanosleep (linux)",
+            "PyThread_acquire_lock_timed"
+        ]));
+        assert!(!is(&["epoll_wait (linux)"]));
     }
 
     #[test]

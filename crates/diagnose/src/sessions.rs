@@ -91,15 +91,14 @@ pub(crate) fn spared(
         .iter()
         .take_while(|session| session.begin < service.1);
     // A thread that has several requests at once may have begun it for another one of them.
-    let by_many = inside.loops.has(walked.joined.reader) || inside.parks(walked);
-    let asked: BTreeSet<u32> = if by_many {
+    let asked: BTreeSet<u32> = if inside.is_shared(walked) {
         let own = calls.own(inside, walked);
         own.calls.iter().map(|call| call.socket).collect()
     } else {
         BTreeSet::new()
     };
     let is_own = |session: &&Session<'_>| {
-        if by_many {
+        if inside.is_shared(walked) {
             asked.contains(&session.socket)
         } else {
             inside.may_ask_for(session.tid, walked)

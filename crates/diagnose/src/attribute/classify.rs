@@ -135,7 +135,7 @@ impl<'c, 'r> Classifier<'c, 'r> {
     pub(super) fn path(&mut self, walked: &Walked) -> Path {
         let own = self.calls.known(self.inside, walked);
         let calls = settled(&own.calls);
-        let is_shared = self.inside.loops.has(walked.joined.reader) || self.inside.parks(walked);
+        let is_shared = self.inside.is_shared(walked);
         let mut slices: Vec<Slice> = Vec::with_capacity(walked.pieces.len());
         for piece in &walked.pieces {
             let hops = self.inside.chains.hops(piece.chain);
@@ -468,7 +468,13 @@ impl<'c, 'r> Classifier<'c, 'r> {
             LeafKind::Sleep if piece.segment == Phase::Unread && self.is_first_met(leaf, piece) => {
                 of(State::Unknown(Reason::NotTaken), Holder::Unknown)
             }
-            LeafKind::Sleep | LeafKind::RuntimeTimer => of(State::Sleep, this),
+            LeafKind::Sleep | LeafKind::RuntimeTimer => {
+                let polled = self.polled_for(leaf, piece).filter(|_| facts.polls);
+                match polled {
+                    Some(socket) => self.reply(socket, (piece.begin, piece.end)),
+                    None => of(State::Sleep, this),
+                }
+            }
             LeafKind::Lock => match facts.waits {
                 Some(Waits::Lock) => of(State::Lock, Holder::Unknown),
                 Some(Waits::Interpreter) => of(State::Interpreter, Holder::Unknown),
@@ -487,6 +493,13 @@ impl<'c, 'r> Classifier<'c, 'r> {
             }
             LeafKind::Unknown(_) => of(State::Unknown(Reason::NotSeen), Holder::Unknown),
         }
+    }
+
+    /// The connection whose reply a thread waits for that looks for it again and again, and is let go by a timer in between (psycopg
+    /// does so each 100 ms, to see signals).
+    fn polled_for(&self, leaf: &Leaf, piece: &Piece) -> Option<u32> {
+        let call = self.calls.in_call(leaf.tid, piece.begin)?;
+        (call.end >= piece.end).then_some(call.socket)
     }
 
     /// Whether each thread of a chain works for the one before it, which has asked it or started it: a worker behind a front server, a

@@ -148,7 +148,9 @@ fn or_of_delay(
     let may_collect =
         inside.is_some_and(|inside| own_sleeps::may_be_of_others(inside, endpoint, attribution));
     let differ = constant(case, endpoint).is_none() && own_sleeps::differ(attribution);
+    let has_timeout = own_sleeps::have_a_timeout(attribution);
     let causes = [
+        (has_timeout, name::UPSTREAM_TIMEOUT),
         (may_collect, name::BATCH_WINDOW),
         (differ, name::RATE_LIMIT),
     ];
@@ -216,6 +218,9 @@ pub(super) fn or_words(cause: &str, other: &str) -> String {
         }
         name::SLOW_DEPENDENCY => {
             format!("; or it is {other}, if each turn of such a session is slow")
+        }
+        name::UPSTREAM_TIMEOUT => {
+            format!("; or it is {other}: the thread waits for another one, for a time at most")
         }
         name::BATCH_WINDOW => {
             format!(

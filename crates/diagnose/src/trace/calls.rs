@@ -195,11 +195,10 @@ impl Calls {
     /// What is known to have been asked for a request, names among it.
     pub(crate) fn known(&self, inside: &Inside<'_>, walked: &Walked) -> Own<'_> {
         let joined = &walked.joined;
-        let parks = inside.parks(walked);
-        let is_loop = inside.loops.has(joined.reader);
-        if !parks && !is_loop {
+        if !inside.is_shared(walked) {
             return self.of_threads(inside, walked);
         }
+        let is_loop = inside.loops.has(joined.reader);
         let alone = self.is_alone(walked);
         if let Some(calls) = self.steps(inside, walked).filter(|_| !alone && is_loop) {
             return Own { calls, whole: true };
@@ -240,26 +239,16 @@ impl Calls {
             })
             .collect();
         let calls = places.into_iter().map(|place| &self.all[place]);
-        // A thread that answered another one in between worked on that one until then.
-        let own_since = |tid: u32| {
-            let marks = inside.index.marks(tid, begin, end);
-            let answered = |mark: &&Mark| mark.wrote && mark.socket != joined.socket;
-            let others = marks.iter().rev().filter(answered);
-            let mut to_clients = others.filter(|mark| {
-                let end = inside.index.sockets.end(mark.socket);
-                end.is_some_and(|end| inside.is_clients(end))
-            });
-            to_clients.next().map_or(begin, |mark| mark.at)
-        };
-        let since: BTreeMap<u32, u64> = threads.iter().map(|&t| (t, own_since(t))).collect();
+        let own_since = |&tid: &u32| (tid, inside.own_since(tid, walked));
+        let since: BTreeMap<u32, u64> = threads.iter().map(own_since).collect();
         let is_after = |call: &&Asked| since.get(&call.tid).is_some_and(|&at| call.begin >= at);
         let mut calls: Vec<&Asked> = calls.filter(is_after).collect();
         let all = calls.len();
         // Another thread talks for many: what it asks at that time may be for others.
         let alone = self.is_alone(walked);
         calls.retain(|call| {
-            let in_hand = call.tid == joined.reader || call.tid == joined.writer;
-            in_hand || alone && !self.background.contains(&call.remote)
+            let reads = call.tid == joined.reader && !inside.loops.has(joined.reader);
+            reads || call.tid == joined.writer || alone && !self.background.contains(&call.remote)
         });
         let whole = calls.len() == all;
         Own { calls, whole }
@@ -407,6 +396,26 @@ impl Inside<'_> {
         self.loops.has(walked.joined.reader)
             || self.parks(walked)
             || self.threads_of(walked).contains(&tid)
+    }
+
+    /// Whether the thread that answers a request has several at a time: the runtime parks what waits in user space, or it is an event
+    /// loop. A thread that a loop has handed a request to, and that answers it itself, works for it alone until then.
+    pub(crate) fn is_shared(&self, walked: &Walked) -> bool {
+        let joined = &walked.joined;
+        let is_workers = joined.writer != joined.reader && !self.loops.has(joined.writer);
+        self.parks(walked) || self.loops.has(joined.reader) && !is_workers
+    }
+
+    /// Since when a thread has worked on a request: one that answered another one in between worked on that one until then.
+    pub(crate) fn own_since(&self, tid: u32, walked: &Walked) -> u64 {
+        let (begin, end) = walked.joined.part(Phase::Service);
+        let marks = self.index.marks(tid, begin, end).iter().rev();
+        let answered = |mark: &&Mark| mark.wrote && mark.socket != walked.joined.socket;
+        let mut to_clients = marks.filter(answered).filter(|mark| {
+            let end = self.index.sockets.end(mark.socket);
+            end.is_some_and(|end| self.is_clients(end))
+        });
+        to_clients.next().map_or(begin, |mark| mark.at)
     }
 
     /// Whether the runtime that reads a request parks what waits in user space.

@@ -16,7 +16,7 @@ use crate::support::{is_root, root, stderr};
 const NOBODY: u32 = 65_534;
 
 /// What each run must be blamed on; nothing for one in which all is well, or nothing can be told.
-const RUNS: [(&str, Option<&str>); 32] = [
+const RUNS: [(&str, Option<&str>); 36] = [
     ("lock-in-c", Some("lock-held-over-io")),
     ("lock-in-c-unprivileged", Some("lock-held-over-io")),
     ("lock-in-go", None),
@@ -73,6 +73,14 @@ const RUNS: [(&str, Option<&str>); 32] = [
     ("group-commit-in-mariadb", Some("batch-window")),
     // An update that lost a race is tried again after a pause of a library, over a connection that all share.
     ("retry-in-go", Some("retry-backoff")),
+    // The same in a program that polls its connections itself, and hands what it reads to goroutines that read none.
+    ("retry-handed-to-a-goroutine", Some("retry-backoff")),
+    // Threads behind a loop ask PostgreSQL, which lets others join a commit.
+    ("group-commit-behind-waitress", Some("batch-window")),
+    // One request in ten asks how old each of 32,000 files of sessions is; the target is nginx and the workers that it asks.
+    ("sessions-collected-behind-nginx", Some("slow-scan")),
+    // A runtime that parks makes a thread, which computes for most of the slow requests: no cause, but where the time went.
+    ("thread-made-in-tokio", None),
 ];
 
 pub(crate) fn fixture(name: &str) -> PathBuf {

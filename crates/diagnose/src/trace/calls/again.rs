@@ -57,11 +57,14 @@ pub(crate) fn told(
     inside: &Inside<'_>,
     walked: &Walked,
 ) -> Option<Told> {
-    if inside.parks(walked) || inside.loops.has(walked.joined.reader) {
+    if inside.is_shared(walked) {
         return of_many(questions, calls, inside, walked);
     }
     let tid = walked.joined.writer;
-    let (begin, end) = walked.joined.part(Phase::Service);
+    let (begin, end) = (
+        inside.own_since(tid, walked),
+        walked.joined.part(Phase::Service).1,
+    );
     // Where another thread asks for those that serve, what it asks may be for anybody.
     let is_anybodys = |question: &Question| !calls.background.contains(&question.remote);
     if !questions.asks(tid) && questions.during(begin, end).iter().any(is_anybodys) {
