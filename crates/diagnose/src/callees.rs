@@ -2,8 +2,8 @@
 //!
 //! A database that sleeps once while it commits, or before it writes to the disk and answers, lets other transactions join the commit:
 //! `commit_delay` of PostgreSQL, `binlog_group_commit_sync_delay` of MySQL and `binlog_commit_wait_usec` of MariaDB do so. A server whose thread waits for a file it has named
-//! (`poll`) until a timeout ends that, as long each time, has asked a server in turn that does not answer; so has one of an event loop of
-//! which it is seen.
+//! (`poll`) until a timeout ends that, as long each time, has asked a server in turn that does not answer; so has a server
+//! with an event loop, where its unanswered question is seen.
 
 mod in_turn;
 
@@ -23,6 +23,7 @@ use crate::trace::calls::{Asked, Calls};
 use crate::trace::index::Off;
 use crate::trace::inside::{Inside, Walked};
 use crate::trace::others::{session_before, waits_for_time};
+use crate::trace::pieces::Hop;
 
 /// A timeout is over when the server answers, but for this share of the call, in which it makes its answer.
 const ANSWERS_WITHIN: f64 = 0.1;
@@ -112,6 +113,9 @@ fn own_calls<'a>(inside: &Inside<'_>, calls: &'a Calls, walked: &Walked) -> Vec<
     for piece in service.filter(|piece| piece.segment == Phase::Service) {
         let hops = inside.chains.hops(piece.chain);
         let asks = hops.iter().rev().find(|hop| inside.is_targets(hop.tid));
+        // A thread that has several requests at once may wait for a reply to another one's question.
+        let has_one = |hop: &&Hop| !inside.loops.has(hop.tid) && !inside.trace().parks(hop.tid);
+        let asks = asks.filter(has_one);
         own.extend(asks.and_then(|hop| calls.in_call(hop.tid, piece.begin)));
     }
     own.sort_unstable_by_key(|call| (call.begin, call.end, call.socket));

@@ -237,7 +237,8 @@ pub(crate) fn have_a_timeout(attribution: &EndpointAttribution) -> bool {
     2 * waits_ns > all_ns
 }
 
-fn is_timed_wait(stack: &[String]) -> bool {
+/// Whether a stack stands in such a wait.
+pub(crate) fn is_timed_wait(stack: &[String]) -> bool {
     let has = |parts: &[&str]| {
         let mut frames = stack.iter();
         frames.any(|frame| parts.iter().any(|part| frame.contains(part)))

@@ -451,7 +451,7 @@ impl<'c, 'r> Classifier<'c, 'r> {
         match leaf.kind {
             LeafKind::Outside => of(State::Unknown(Reason::Network), Holder::Kernel),
             LeafKind::Cpu => {
-                let holder = if self.is_asked(hops) {
+                let holder = if self.is_asked(walked, piece, hops) {
                     Holder::ThisRequest
                 } else {
                     Holder::Background
@@ -493,22 +493,6 @@ impl<'c, 'r> Classifier<'c, 'r> {
             }
             LeafKind::Unknown(_) => of(State::Unknown(Reason::NotSeen), Holder::Unknown),
         }
-    }
-
-    /// The connection whose reply a thread waits for that looks for it again and again, and is let go by a timer in between (psycopg
-    /// does so each 100 ms, to see signals).
-    fn polled_for(&self, leaf: &Leaf, piece: &Piece) -> Option<u32> {
-        let call = self.calls.in_call(leaf.tid, piece.begin)?;
-        (call.end >= piece.end).then_some(call.socket)
-    }
-
-    /// Whether each thread of a chain works for the one before it, which has asked it or started it: a worker behind a front server, a
-    /// thread of a pool.
-    fn is_asked(&self, hops: &[Hop]) -> bool {
-        hops.iter().skip(1).all(|hop| {
-            let works = matches!(hop.how, How::Serves | How::Asked | How::Sent | How::Ended);
-            works && self.inside.is_targets(hop.tid)
-        })
     }
 
     /// Whether a thread is met for the first time when it goes on after a wait of which nothing is known: it may as well have begun

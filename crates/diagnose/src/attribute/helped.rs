@@ -10,7 +10,7 @@ use slowpath_core::trace::NO_STACK;
 use super::classify::without_digits;
 use super::overlay;
 use super::released::{Habit, OVER_CHANCE, enders, is_open, open};
-use crate::trace::index::State as Doing;
+use crate::trace::index::{Off, State as Doing};
 use crate::trace::inside::Inside;
 
 /// So many waits show a habit: each ends so by chance for a sixth at most (half of them, of which a third may be chance).
@@ -25,6 +25,9 @@ struct Job {
 
 /// Lays what such threads compute over what the trace leaves open.
 pub(super) fn lay_over(inside: &Inside<'_>, paths: &mut [Path], actors: &mut Vec<Actor>) {
+    if paths.iter().all(|path| open(path).is_empty()) {
+        return;
+    }
     let jobs = jobs(inside);
     let spans: Vec<(u64, u64)> = jobs.iter().map(|job| job.span).collect();
     let mut habit = Habit::default();
@@ -40,7 +43,7 @@ pub(super) fn lay_over(inside: &Inside<'_>, paths: &mut [Path], actors: &mut Vec
         return;
     }
     let mut known = BTreeMap::new();
-    for (place, wait, job) in waits.into_iter().filter(|(.., job)| computes(inside, *job)) {
+    for (place, wait, job) in waits {
         let samples = inside.index.samples(job.tid, job.span.0, job.span.1);
         let stack = samples.last().map_or(NO_STACK, |(_, stack)| *stack);
         let actor = *known.entry((job.tid, stack)).or_insert_with(|| {
@@ -88,20 +91,25 @@ fn jobs(inside: &Inside<'_>) -> Vec<Job> {
     let serving = inside.serving().all();
     let index = &inside.index;
     let mut jobs = Vec::new();
+    let mut begins: BTreeMap<u32, Vec<u64>> = BTreeMap::new();
     for &tid in &serving {
         for off in index.offs(tid, 0, u64::MAX) {
             let by = off.woken_by().filter(|by| !serving.contains(by));
             let Some((by, end)) = by.filter(|&by| inside.is_targets(by)).zip(off.woken_at()) else {
                 continue;
             };
-            let mut before = index.offs(by, 0, end).iter().rev();
-            let begun = before.find(|off| {
-                off.end <= end && off.woken_by().is_some_and(|by| serving.contains(&by))
+            let begins = begins.entry(by).or_insert_with(|| {
+                let offs = index.offs(by, 0, u64::MAX).iter();
+                let by_serving =
+                    offs.filter(|off| off.woken_by().is_some_and(|by| serving.contains(&by)));
+                by_serving.map(Off::ready_from).collect()
             });
-            jobs.extend(begun.map(|begun| Job {
+            let before = begins.partition_point(|&at| at <= end).checked_sub(1);
+            let job = before.map(|place| Job {
                 tid: by,
-                span: (begun.ready_from(), end),
-            }));
+                span: (begins[place], end),
+            });
+            jobs.extend(job.filter(|job| computes(inside, *job)));
         }
     }
     jobs.sort_unstable_by_key(|job| job.span.1);

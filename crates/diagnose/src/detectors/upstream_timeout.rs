@@ -10,6 +10,7 @@ use slowpath_core::trace::Context;
 use super::{Detector, Examine};
 use crate::case::{Case, EndpointCase};
 use crate::diagnosis::{Culprit, Grade, Place, Source};
+use crate::own_sleeps::is_timed_wait;
 use crate::predict::without_waits;
 use crate::timeouts::Timeouts;
 use crate::trace::calls::unanswered::Unanswered;
@@ -45,18 +46,30 @@ fn alike<'a>(inside: &Inside<'_>, slow: &[&'a Walked], unanswered: &'a [Unanswer
         inside.may_ask_for(question.tid, walked)
             || !serving.contains(&question.tid) && asked_as_it_waits(inside, question, walked)
     };
-    let waits = slow.iter().filter_map(|walked| wait(walked, unanswered, asks));
-    let alike = Timeouts::of(waits.collect(), |wait| wait.lasts_ns);
+    let of = |with_silent: bool| {
+        let asks = |question: &Unanswered, walked: &Walked| (with_silent || !question.is_silent) && asks(question, walked);
+        let waits = slow.iter().filter_map(|walked| wait(walked, unanswered, asks));
+        Timeouts::of(waits.collect(), |wait| wait.lasts_ns)
+    };
+    let mut alike = of(true);
+    if !are_questions(&alike.waits, unanswered) {
+        alike = of(false);
+    }
     let are_enough = alike.are_some && alike.waits.len() as f64 >= SLOW_LEAST * slow.len() as f64;
-    let are_questions = are_questions(&alike.waits, unanswered);
-    (alike, are_enough && are_questions)
+    (alike, are_enough)
 }
 
-/// Whether a request begins to wait when something is asked, until a time is over.
+/// Whether a request begins to wait for another thread when something is asked, until a time is over: one that sleeps waits for none.
 fn asked_as_it_waits(inside: &Inside<'_>, question: &Unanswered, walked: &Walked) -> bool {
     let (from, until) = (question.begin.saturating_sub(ASKED_WITHIN_NS), question.begin.saturating_add(ASKED_WITHIN_NS));
     let mut offs = inside.index.offs(walked.joined.writer, from, until).iter();
-    offs.any(|off| (from..=until).contains(&off.begin) && off.context == Some(Context::Hardirq))
+    let end = walked.joined.part(Phase::Service).1;
+    offs.any(|off| {
+        (from..=until).contains(&off.begin)
+            && off.context == Some(Context::Hardirq)
+            && 2 * (off.end - off.begin) > end.saturating_sub(question.begin)
+            && is_timed_wait(&inside.stack_words(off.stack))
+    })
 }
 
 /// Whether what is written on connections on which nothing is read is for the most part waited for.

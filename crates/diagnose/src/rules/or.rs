@@ -49,7 +49,7 @@ pub(crate) fn or(case: &Case<'_>, endpoint: &EndpointCase, cause: &str) -> Vec<S
         return vec![name::RETRY_BACKOFF.to_owned()];
     }
     let attribution = endpoint.attribution(case);
-    // Which server the one that is asked asks itself is not seen.
+    // Which server the one that is asked asks itself is not always seen.
     if cause == name::UPSTREAM_TIMEOUT && is_of_callee(case, attribution) {
         return vec![name::SLOW_DEPENDENCY.to_owned()];
     }

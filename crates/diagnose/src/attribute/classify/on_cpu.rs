@@ -4,8 +4,10 @@ use slowpath_attribution::{CpuUser, Holder, State};
 use slowpath_core::trace::NO_STACK;
 
 use super::{Classifier, Seen};
+use crate::diagnosis::Phase;
 use crate::trace::index::{Runner, Slice as Did, State as Doing};
-use crate::trace::pieces::{Leaf, Piece};
+use crate::trace::inside::Walked;
+use crate::trace::pieces::{Hop, How, Leaf, Piece};
 use crate::trace::stacks::Facts;
 
 /// Within so long before and after an instant a thread that runs is found twice, at the slowest two periods of the clock that
@@ -13,6 +15,24 @@ use crate::trace::stacks::Facts;
 const NEAR_NS: u64 = 41_000_000;
 
 impl Classifier<'_, '_> {
+    /// Whether each thread of a chain works for the one before it, which has asked it or started it: a worker behind a front server, a
+    /// thread of a pool.
+    /// A worker that has not read anything since the request came is still at work for another one.
+    pub(super) fn is_asked(&self, walked: &Walked, piece: &Piece, hops: &[Hop]) -> bool {
+        let came = walked.joined.part(Phase::Service).0;
+        let has_read = |tid: u32| {
+            let mut marks = self.inside.index.marks(tid, came, piece.begin + 1).iter();
+            marks.any(|mark| !mark.wrote)
+        };
+        hops.iter().skip(1).all(|hop| {
+            let works = match hop.how {
+                How::Sent => has_read(hop.tid),
+                how => matches!(how, How::Serves | How::Asked | How::Ended),
+            };
+            works && self.inside.is_targets(hop.tid)
+        })
+    }
+
     /// What the last thread of a chain runs for.
     pub(super) fn runs(&self, piece: &Piece, holder: Holder) -> Seen {
         let leaf = &piece.leaf;

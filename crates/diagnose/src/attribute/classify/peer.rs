@@ -16,7 +16,7 @@ use crate::trace::index::{Slice as Did, State as Doing, TrafficKind};
 use crate::trace::inside::{Inside, Walked};
 use crate::trace::join::WRITE_TOLD_LATE_NS;
 use crate::trace::others::{session_before, waits_for_time};
-use crate::trace::pieces::{Hop, Piece};
+use crate::trace::pieces::{Hop, Leaf, Piece};
 
 /// For so long an acknowledgement is delayed: 40 ms at least less a jiffy, and less than 200 ms (`TCP_DELACK_MIN` and
 /// `TCP_DELACK_MAX`, include/net/tcp.h).
@@ -52,6 +52,19 @@ impl Classifier<'_, '_> {
         }
         seen.who.peer = inside.other_end(socket).unwrap_or_default();
         seen
+    }
+
+    /// The connection whose reply a thread waits for that looks for it again and again, and is let go by a timer in between (psycopg
+    /// does so each 100 ms, to see signals).
+    pub(super) fn polled_for(&self, leaf: &Leaf, piece: &Piece) -> Option<u32> {
+        if self.inside.loops.has(leaf.tid) || self.inside.trace().parks(leaf.tid) {
+            return None;
+        }
+        let call = self.calls.in_call(leaf.tid, piece.begin)?;
+        let sockets = &self.inside.index.sockets;
+        let mut before = sockets.between(call.socket, call.begin, piece.begin).iter();
+        let is_answered = before.any(|t| t.kind == TrafficKind::Read);
+        (call.end >= piece.end && !is_answered).then_some(call.socket)
     }
 
     /// Who replies on a connection.

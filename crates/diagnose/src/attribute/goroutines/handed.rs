@@ -44,17 +44,20 @@ pub(super) fn servers(inside: &Inside<'_>, index: &Index<'_>) -> BTreeMap<u32, T
     let unread = joined.filter_map(|joined| {
         let service = joined.part(Phase::Service);
         let is_unread = index.server(joined.socket, service).is_none();
-        is_unread.then_some((joined.sample, service))
+        let pid = inside.index.pid_of(joined.reader);
+        is_unread.then_some((joined.sample, pid, service))
     });
     let jobs = jobs(index);
     let mut matches: Vec<Match> = Vec::new();
-    for (sample, (begin, end)) in unread {
+    for (sample, pid, (begin, end)) in unread {
         let from = jobs.partition_point(|job| job.first < begin);
         let near = jobs[from..]
             .iter()
             .take_while(|job| job.first < begin.saturating_add(SEEN_WITHIN_NS));
         for (place, job) in near.enumerate() {
-            if job.last <= end && job.last.saturating_add(SEEN_WITHIN_NS) >= end {
+            let is_most = 2 * (job.last - job.first) > end - begin;
+            let is_over = job.last <= end && job.last.saturating_add(SEEN_WITHIN_NS) >= end;
+            if job.task.0 == pid && is_most && is_over {
                 matches.push(Match {
                     rest_ns: (end - begin) - (job.last - job.first),
                     sample,
