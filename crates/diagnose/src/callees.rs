@@ -1,9 +1,9 @@
 //! What servers on this host do while the target waits for their replies, as far as that is a name of its own.
 //!
 //! A database that sleeps once while it commits, or before it writes to the disk and answers, lets other transactions join the commit:
-//! `commit_delay` of PostgreSQL, `binlog_group_commit_sync_delay` of MySQL and `binlog_commit_wait_usec` of MariaDB do so. A server whose thread waits for a file it has named
-//! (`poll`) until a timeout ends that, as long each time, has asked a server in turn that does not answer; so has a server
-//! with an event loop, where its unanswered question is seen.
+//! `commit_delay` of PostgreSQL, `binlog_group_commit_sync_delay` of MySQL and `binlog_commit_wait_usec` of MariaDB do so. A server whose
+//! thread waits for a file it has named (`poll`) until a timeout ends that, as long each time, has asked a server in turn that does not
+//! answer; so has a server with an event loop, where its unanswered question is seen.
 
 mod in_turn;
 
@@ -15,7 +15,7 @@ use slowpath_core::catalogue::{BATCH_WINDOW, UPSTREAM_TIMEOUT};
 use slowpath_core::nanos::{Nanos, Span};
 use slowpath_core::trace::{Call, Context};
 
-use self::in_turn::{Question, Reader, is_kept_unread};
+use self::in_turn::{Question, Reader};
 use crate::case::Case;
 use crate::engines::is_engine;
 use crate::timeouts::Timeouts;
@@ -37,27 +37,26 @@ struct Did {
     cause: &'static str,
 }
 
-/// What servers do for the calls of each request.
+/// What servers do for the calls of each request, as far as that is a name of its own.
 #[derive(Debug, Default)]
-pub(crate) struct Callees {
-    /// As far as that is a name of its own.
-    named: BTreeMap<u32, Vec<Did>>,
-    /// When they do not read what they are asked, since their thread computes.
-    unread: BTreeMap<u32, Vec<Span>>,
-}
+pub(crate) struct Callees(BTreeMap<u32, Vec<Did>>);
 
 /// A call of which the server waits for a timeout.
 struct Timeout {
-    sample: u32,
+    /// The requests that wait for it.
+    samples: Vec<u32>,
     span: Span,
     ns: f64,
 }
+
+/// By server, the calls that wait for timeouts: each once, by its connection and its begin.
+type TimeoutsOfServers = BTreeMap<SocketAddr, BTreeMap<(u32, u64), Timeout>>;
 
 impl Callees {
     pub(crate) fn of(case: &Case<'_>, inside: &Inside<'_>) -> Self {
         let calls = inside.calls(case);
         let mut all = Self::default();
-        let mut timeouts: BTreeMap<SocketAddr, Vec<Timeout>> = BTreeMap::new();
+        let mut timeouts = TimeoutsOfServers::new();
         let walked = inside
             .endpoints
             .iter()
@@ -70,43 +69,38 @@ impl Callees {
                     all.add(sample, span, BATCH_WINDOW);
                 } else if let Some(ns) = timeout_ns(inside, call) {
                     let own = timeouts.entry(call.remote).or_default();
-                    own.push(Timeout { sample, span, ns });
-                } else if is_kept_unread(inside, call) {
-                    all.unread.entry(sample).or_default().push(span);
+                    let timeout = own.entry((call.socket, call.begin));
+                    let samples = Vec::new();
+                    let timeout = timeout.or_insert(Timeout { samples, span, ns });
+                    timeout.samples.push(sample);
                 }
             }
         }
         for own in timeouts.into_values() {
-            let alike = Timeouts::of(own, |timeout| timeout.ns);
+            let alike = Timeouts::of(own.into_values().collect(), |timeout| timeout.ns);
             for timeout in alike.waits.iter().filter(|_| alike.are_some) {
-                all.add(timeout.sample, timeout.span, UPSTREAM_TIMEOUT);
+                for &sample in &timeout.samples {
+                    all.add(sample, timeout.span, UPSTREAM_TIMEOUT);
+                }
             }
         }
         all
     }
 
     fn add(&mut self, sample: u32, span: Span, cause: &'static str) {
-        self.named
-            .entry(sample)
-            .or_default()
-            .push(Did { span, cause });
+        self.0.entry(sample).or_default().push(Did { span, cause });
     }
 
     /// The cause that the server's doing is for which a request waits in a slice.
     pub(crate) fn cause(&self, sample: u32, slice: &Slice) -> Option<&'static str> {
-        let own = self.named.get(&sample).filter(|_| is_reply(slice))?;
-        let did = own.iter().find(|did| is_mostly(slice, did.span))?;
-        Some(did.cause)
-    }
-
-    /// Whether a request waits in a slice for a server that does not read what it is asked, since its thread computes.
-    pub(crate) fn keeps_unread(&self, sample: u32, slice: &Slice) -> bool {
-        let own = self.unread.get(&sample).filter(|_| is_reply(slice));
-        own.is_some_and(|own| own.iter().any(|span| is_mostly(slice, *span)))
+        let own = self.0.get(&sample).filter(|_| is_reply(slice))?;
+        let waits = Span::new(Nanos::new(slice.begin), Nanos::new(slice.end));
+        let is_its = |did: &&Did| 2 * did.span.overlap_ns(waits) > slice.len_ns();
+        own.iter().find(is_its).map(|did| did.cause)
     }
 }
 
-/// The calls of a request: those that are known to be its own, and those that threads wait for which it waits for.
+/// The calls of a request: those that are known to be its own, and those of the threads that it waits for.
 fn own_calls<'a>(inside: &Inside<'_>, calls: &'a Calls, walked: &Walked) -> Vec<&'a Asked> {
     let mut own = calls.known(inside, walked).calls;
     let service = walked.pieces.iter();
@@ -123,12 +117,6 @@ fn own_calls<'a>(inside: &Inside<'_>, calls: &'a Calls, walked: &Walked) -> Vec<
     own
 }
 
-/// Whether most of a slice lies in a time.
-fn is_mostly(slice: &Slice, span: Span) -> bool {
-    let waits = Span::new(Nanos::new(slice.begin), Nanos::new(slice.end));
-    2 * span.overlap_ns(waits) > slice.len_ns()
-}
-
 /// How long a server waits for a timeout, if that is most of a call and it answers then.
 fn timeout_ns(inside: &Inside<'_>, call: &Asked) -> Option<f64> {
     let question = Question::of(call);
@@ -141,8 +129,8 @@ fn answers_since(call: (u64, u64), since: u64) -> bool {
     (call.1 - since) as f64 <= ANSWERS_WITHIN * (call.1 - call.0) as f64
 }
 
-/// How long the thread that reads a question waits for files that it has named until a time is over: a library may try several times, and one that looks
-/// now and then whether it should go on waiting waits again.
+/// How long the thread that reads a question waits for files that it has named until a time is over: a library may try several times, and
+/// one that looks now and then whether it should go on waiting waits again.
 fn polls_ns(inside: &Inside<'_>, call: &Asked, reader: Reader) -> Option<f64> {
     let Reader { tid, at } = reader;
     if SLEEP_IN_POLL

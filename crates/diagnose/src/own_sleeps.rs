@@ -27,6 +27,9 @@ const ALIKE_LEAST: f64 = 0.9;
 /// one in five does (twice [`ALIKE_WITHIN`]).
 const WHOLE_LEAST: f64 = 0.8;
 
+/// From this share of the sleeping requests on, they are served by threads that have one at a time: what is not joined rightly is
+/// less.
+const ALONE_LEAST: f64 = 0.9;
 /// Functions in which a thread waits for another one, for a time at most: of the C library (`pthread_cond_timedwait`, `sem_timedwait`),
 /// of OpenJDK (`LockSupport.parkNanos`), of CPython (`Event.wait(timeout)`).
 const TIMED_WAITS: [&str; 4] = [
@@ -35,9 +38,6 @@ const TIMED_WAITS: [&str; 4] = [
     "Parker::park",
     "PyThread_acquire_lock_timed",
 ];
-/// From this share of the sleeping requests on, they are served by threads that have one at a time: what is not joined rightly is
-/// less.
-const ALONE_LEAST: f64 = 0.9;
 
 /// What the sleeps of threads are called that serve these requests; `None` if a thread may sleep for another request, or to try
 /// again what failed. Pauses between events are what a stream is made of.
@@ -238,7 +238,7 @@ pub(crate) fn have_a_timeout(attribution: &EndpointAttribution) -> bool {
 }
 
 /// Whether a stack stands in such a wait.
-pub(crate) fn is_timed_wait(stack: &[String]) -> bool {
+fn is_timed_wait(stack: &[String]) -> bool {
     let has = |parts: &[&str]| {
         let mut frames = stack.iter();
         frames.any(|frame| parts.iter().any(|part| frame.contains(part)))

@@ -10,17 +10,23 @@ use slowpath_core::trace::NO_STACK;
 use super::classify::without_digits;
 use super::overlay;
 use super::released::{Habit, OVER_CHANCE, enders, is_open, open};
+use super::woken::WAITS_LEAST;
 use crate::trace::index::{Off, State as Doing};
 use crate::trace::inside::Inside;
-
-/// So many waits show a habit: each ends so by chance for a sixth at most (half of them, of which a third may be chance).
-const WAITS_LEAST: usize = 8;
 
 /// What a thread did that serves no requests, from when one that does woke it up or started it until it woke up one.
 #[derive(Clone, Copy, Debug)]
 struct Job {
     tid: u32,
     span: (u64, u64),
+}
+
+/// A wait that a job ends.
+struct Wait {
+    /// The position of its path.
+    path: usize,
+    span: (u64, u64),
+    job: Job,
 }
 
 /// Lays what such threads compute over what the trace leaves open.
@@ -31,28 +37,32 @@ pub(super) fn lay_over(inside: &Inside<'_>, paths: &mut [Path], actors: &mut Vec
     let jobs = jobs(inside);
     let spans: Vec<(u64, u64)> = jobs.iter().map(|job| job.span).collect();
     let mut habit = Habit::default();
-    let mut waits: Vec<(usize, (u64, u64), Job)> = Vec::new();
+    let mut waits: Vec<Wait> = Vec::new();
     for (place, path) in paths.iter().enumerate() {
         for span in open(path) {
             let ended = |at: u64| enders(&spans, (span.0, at)).next();
             habit.add(span, ended);
-            waits.extend(ended(span.1).map(|job| (place, span, jobs[job])));
+            waits.extend(ended(span.1).map(|job| Wait {
+                path: place,
+                span,
+                job: jobs[job],
+            }));
         }
     }
     if !habit.is_one_of(WAITS_LEAST, OVER_CHANCE) {
         return;
     }
     let mut known = BTreeMap::new();
-    for (place, wait, job) in waits {
+    for Wait { path, span, job } in waits {
         let samples = inside.index.samples(job.tid, job.span.0, job.span.1);
         let stack = samples.last().map_or(NO_STACK, |(_, stack)| *stack);
         let actor = *known.entry((job.tid, stack)).or_insert_with(|| {
             actors.push(worker(inside, job.tid, stack));
             actors.len() as u32 - 1
         });
-        let begin = wait.0.max(job.span.0);
-        let span = Span::new(Nanos::new(begin), Nanos::new(wait.1));
-        overlay(&mut paths[place].slices, &[span], |slice| {
+        let begin = span.0.max(job.span.0);
+        let span = Span::new(Nanos::new(begin), Nanos::new(span.1));
+        overlay(&mut paths[path].slices, &[span], |slice| {
             is_open(slice).then_some(Slice {
                 state: State::OnCpu,
                 holder: Holder::ThisRequest,

@@ -21,7 +21,7 @@ use crate::trace::inside::{Inside, Walked};
 
 /// So many waits show a habit: of twice as many, each with a chance of a sixth (a third of the half that has to end so), eight end so
 /// by chance less than once in two hundred times.
-const WAITS_LEAST: usize = 8;
+pub(super) const WAITS_LEAST: usize = 8;
 /// So many times as many as end with a reply of a name server by chance: a name is asked for in two kinds of address at once, so that
 /// of the replies during a wait, by which chance is measured, every other one belongs to the look-up itself.
 const OVER_CHANCE_OF_NAMES: f64 = 2.0;

@@ -1,11 +1,8 @@
 //! What a server asks others in turn while it is asked itself.
 
 use crate::trace::calls::Asked;
-use crate::trace::index::{State, TrafficKind};
+use crate::trace::index::TrafficKind;
 use crate::trace::inside::Inside;
-
-/// So many servers are followed from one to the next.
-const SERVERS_MOST: usize = 4;
 
 /// A question on a connection, from when it is written until its reply is read.
 #[derive(Clone, Copy, Debug)]
@@ -14,7 +11,7 @@ pub(super) struct Question {
     socket: u32,
     /// When it is written.
     pub(super) begin: u64,
-    /// When the reply is read, or when whoever asks gives up.
+    /// When the reply is read; until when that was waited for, if none is.
     pub(super) end: u64,
     /// Whether a reply is read.
     pub(super) is_answered: bool,
@@ -83,27 +80,4 @@ impl Question {
         let first = unanswered.last().map_or(self.begin, |t| t.at);
         self.end.saturating_sub(first)
     }
-}
-
-/// Whether for most of a call a server, which is asked or is asked in turn, does not read the question because the thread that does so at
-/// last computes.
-pub(super) fn is_kept_unread(inside: &Inside<'_>, call: &Asked) -> bool {
-    let mut question = Question::of(call);
-    for _ in 0..SERVERS_MOST {
-        let Some(reader) = question.reader(inside) else {
-            return false;
-        };
-        let unread = (question.begin, reader.at);
-        if 2 * (unread.1 - unread.0) > call.end - call.begin {
-            let slices = inside.index.slices(reader.tid, unread.0, unread.1);
-            let runs = slices.iter().filter(|slice| slice.state == State::Run);
-            let runs_ns: u64 = runs.map(|slice| slice.end - slice.begin).sum();
-            return 2 * runs_ns > unread.1 - unread.0;
-        }
-        let Some(next) = question.asked_in_turn(inside, reader) else {
-            return false;
-        };
-        question = next;
-    }
-    false
 }

@@ -1,16 +1,14 @@
 //! Requests wait for a dependency that does not answer, until a timeout ends the wait: what was asked has no
 //! reply, and the wait is as long each time.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 use slowpath_attribution::{Phase, StateSet};
-use slowpath_core::nanos::{MILLISECOND, Nanos, Span};
-use slowpath_core::trace::Context;
+use slowpath_core::nanos::{Nanos, Span};
 
 use super::{Detector, Examine};
 use crate::case::{Case, EndpointCase};
 use crate::diagnosis::{Culprit, Grade, Place, Source};
-use crate::own_sleeps::is_timed_wait;
 use crate::predict::without_waits;
 use crate::timeouts::Timeouts;
 use crate::trace::calls::unanswered::Unanswered;
@@ -21,10 +19,6 @@ use crate::verdict::{Amount, Claim, Found, Verdict, evidence, human, plural};
 
 /// From this share of the followed slow requests on, it is what makes them slow.
 const SLOW_LEAST: f64 = 0.3;
-/// A thread that asks for others does so within this time of when they begin to wait.
-const ASKED_WITHIN_NS: u64 = 5 * MILLISECOND;
-/// Of what is written on a connection on which nothing is read so much is followed by such a wait: logs and figures are sent for all.
-const SILENT_LEAST: f64 = 0.5;
 /// See the module.
 pub(super) static DETECTOR: Detector = Detector {
     examine: Examine::Followed(examine),
@@ -41,43 +35,10 @@ struct Wait<'a> {
 
 /// The waits of the slow requests of an endpoint that are as long as each other, and whether they are enough to be what makes requests slow.
 fn alike<'a>(inside: &Inside<'_>, slow: &[&'a Walked], unanswered: &'a [Unanswered]) -> (Timeouts<Wait<'a>>, bool) {
-    let serving = inside.serving().all();
-    let asks = |question: &Unanswered, walked: &Walked| {
-        inside.may_ask_for(question.tid, walked)
-            || !serving.contains(&question.tid) && asked_as_it_waits(inside, question, walked)
-    };
-    let of = |with_silent: bool| {
-        let asks = |question: &Unanswered, walked: &Walked| (with_silent || !question.is_silent) && asks(question, walked);
-        let waits = slow.iter().filter_map(|walked| wait(walked, unanswered, asks));
-        Timeouts::of(waits.collect(), |wait| wait.lasts_ns)
-    };
-    let mut alike = of(true);
-    if !are_questions(&alike.waits, unanswered) {
-        alike = of(false);
-    }
+    let waits = slow.iter().filter_map(|walked| wait(inside, walked, unanswered));
+    let alike = Timeouts::of(waits.collect(), |wait| wait.lasts_ns);
     let are_enough = alike.are_some && alike.waits.len() as f64 >= SLOW_LEAST * slow.len() as f64;
     (alike, are_enough)
-}
-
-/// Whether a request begins to wait for another thread when something is asked, until a time is over: one that sleeps waits for none.
-fn asked_as_it_waits(inside: &Inside<'_>, question: &Unanswered, walked: &Walked) -> bool {
-    let (from, until) = (question.begin.saturating_sub(ASKED_WITHIN_NS), question.begin.saturating_add(ASKED_WITHIN_NS));
-    let mut offs = inside.index.offs(walked.joined.writer, from, until).iter();
-    let end = walked.joined.part(Phase::Service).1;
-    offs.any(|off| {
-        (from..=until).contains(&off.begin)
-            && off.context == Some(Context::Hardirq)
-            && 2 * (off.end - off.begin) > end.saturating_sub(question.begin)
-            && is_timed_wait(&inside.stack_words(off.stack))
-    })
-}
-
-/// Whether what is written on connections on which nothing is read is for the most part waited for.
-fn are_questions(waits: &[Wait<'_>], unanswered: &[Unanswered]) -> bool {
-    let sockets: BTreeSet<u32> = waits.iter().map(|wait| wait.question).filter(|q| q.is_silent).map(|q| q.socket).collect();
-    let all = unanswered.iter().filter(|question| sockets.contains(&question.socket)).count();
-    let waited = waits.iter().filter(|wait| wait.question.is_silent).count();
-    waited as f64 >= SILENT_LEAST * all as f64
 }
 
 fn slow(walked: &[Walked]) -> Vec<&Walked> {
@@ -147,15 +108,11 @@ fn examine(case: &Case<'_>, endpoint: &EndpointCase, looked: &Looked<'_>) -> Ver
 }
 
 /// The question without a reply that a request asked first, if it then waited for most of its time.
-fn wait<'a>(
-    walked: &'a Walked,
-    unanswered: &'a [Unanswered],
-    asks: impl Fn(&Unanswered, &Walked) -> bool,
-) -> Option<Wait<'a>> {
+fn wait<'a>(inside: &Inside<'_>, walked: &'a Walked, unanswered: &'a [Unanswered]) -> Option<Wait<'a>> {
     let (begin, end) = walked.joined.part(Phase::Service);
     let first = unanswered.partition_point(|question| question.begin < begin);
     let mut asked = unanswered[first..].iter().take_while(|question| question.begin < end);
-    let question = asked.find(|question| asks(question, walked))?;
+    let question = asked.find(|question| inside.may_ask_for(question.tid, walked))?;
     let waits = walked.pieces.iter().filter(|piece| piece.begin >= question.begin);
     let computed: u64 = waits.filter(|p| p.leaf.kind == LeafKind::Cpu).map(Piece::len_ns).sum();
     let lasts_ns = end - question.begin;

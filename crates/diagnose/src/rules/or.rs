@@ -5,7 +5,6 @@ use slowpath_core::catalogue as name;
 
 use super::{DESCRIBED, computes, is_lock_of_one, is_mostly, matches};
 use crate::attribute::EndpointAttribution;
-use crate::callees::Callees;
 use crate::case::{Case, EndpointCase};
 use crate::constant::constant;
 use crate::detectors::have_sessions;
@@ -37,9 +36,6 @@ pub(crate) fn or(case: &Case<'_>, endpoint: &EndpointCase, cause: &str) -> Vec<S
             name::SLOW_DEPENDENCY
         };
         return vec![other.to_owned()];
-    }
-    if cause == name::SLOW_DEPENDENCY && is_kept_unread(case, endpoint.attribution(case)) {
-        return vec![name::EVENT_LOOP_BLOCKING.to_owned()];
     }
     // What is asked again after an answer may have failed, or not be there yet.
     if cause == name::RETRY_BACKOFF && is_answered_before(case, endpoint) {
@@ -102,33 +98,21 @@ fn is_read(attribution: &EndpointAttribution) -> bool {
 
 /// Whether it is a server that is asked which waits for a timeout.
 fn is_of_callee(case: &Case<'_>, attribution: &EndpointAttribution) -> bool {
-    are_mostly(case, attribution, |callees, sample, slice| {
-        callees.cause(sample, slice) == Some(name::UPSTREAM_TIMEOUT)
-    })
-}
-
-/// Whether a server that is asked, or is asked in turn, does not read what it is asked while it computes.
-fn is_kept_unread(case: &Case<'_>, attribution: &EndpointAttribution) -> bool {
-    are_mostly(case, attribution, Callees::keeps_unread)
-}
-
-/// Whether most of the time for which requests wait for replies is one in which servers do something.
-fn are_mostly(
-    case: &Case<'_>,
-    attribution: &EndpointAttribution,
-    does: impl Fn(&Callees, u32, &Slice) -> bool,
-) -> bool {
     let callees = case.inside().map(|inside| inside.callees(case));
-    let (mut all_ns, mut own_ns) = (0, 0);
-    for path in &attribution.paths {
-        let replies = path.slices.iter().filter(|s| s.state == State::Reply);
-        for slice in replies {
-            all_ns += slice.len_ns();
-            let own = callees.is_some_and(|callees| does(callees, path.sample, slice));
-            own_ns += if own { slice.len_ns() } else { 0 };
-        }
+    let (mut all_ns, mut callee_ns) = (0, 0);
+    let paths = attribution.paths.iter();
+    let slices = paths.flat_map(|path| path.slices.iter().map(|slice| (path.sample, slice)));
+    for (sample, slice) in slices {
+        let callee = callees.and_then(|callees| callees.cause(sample, slice));
+        let ns = slice.len_ns();
+        all_ns += if slice.state == State::Reply { ns } else { 0 };
+        callee_ns += if callee == Some(name::UPSTREAM_TIMEOUT) {
+            ns
+        } else {
+            0
+        };
     }
-    2 * own_ns > all_ns
+    2 * callee_ns > all_ns
 }
 
 /// Whether requests ask again after an answer, and do not wait longer each time.
@@ -195,9 +179,6 @@ pub(super) fn or_words(cause: &str, other: &str) -> String {
         name::CONCURRENCY_LIMIT => format!("; or it is {other}, of as many places"),
         name::WORKER_POOL_EXHAUSTION => {
             format!("; or it is {other}: each connection has a thread of its own")
-        }
-        name::EVENT_LOOP_BLOCKING if cause == name::SLOW_DEPENDENCY => {
-            format!("; or it is {other} there: a thread computes before it reads the question")
         }
         name::EVENT_LOOP_BLOCKING => {
             format!("; or it is {other}: the thread may have several connections at once")

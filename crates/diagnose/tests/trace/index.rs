@@ -225,6 +225,27 @@ fn an_id_that_is_used_again_is_another_thread() {
 }
 
 #[test]
+fn a_thread_is_woken_first_by_the_one_that_made_it() {
+    let mut script = Script::over(1, 1_000, Depth::Light);
+    script.starts(10, 7);
+    script.ends(100, 7);
+    for (at, tid) in [(400, 7), (400, 8)] {
+        let (by, context) = (1, Context::Birth);
+        script.event(at, 0, What::Waking { tid, by, context });
+    }
+    script.switch(430, 0, (IDLE, Left::Runnable), 7, NO_STACK);
+    script.switch(450, 1, (IDLE, Left::Runnable), 8, NO_STACK);
+    let trace = script.done();
+    let index = Index::new(&trace);
+    assert_eq!(story(&index, 8, 50, 500), "?350 q50 R50");
+    // The thread that had the id before is another one.
+    assert_eq!(story(&index, 7, 50, 500), "R50 x300 q30 R70");
+    let first = index.offs(8, 0, 1_000).last().unwrap();
+    assert_eq!((first.waker, first.woken_at()), (1, Some(400)));
+    assert_eq!(first.why, Why::Unknown, "before that it was not there");
+}
+
+#[test]
 fn a_call_is_that_of_the_wait_that_follows_it() {
     let mut script = Script::over(1, 1_000_000, Depth::Light);
     script.starts(10, 7);

@@ -25,7 +25,7 @@ fn tid() -> impl Strategy<Value = u32> {
 }
 
 fn what() -> impl Strategy<Value = What> {
-    let context = (0..3_usize).prop_map(|i| Context::ALL[i]);
+    let context = (0..Context::ALL.len()).prop_map(|i| Context::ALL[i]);
     let left = (0..4_usize).prop_map(|i| Left::ALL[i]);
     let call = || (0..Call::ALL.len()).prop_map(|i| Call::ALL[i]);
     let stack = || prop_oneof![Just(NO_STACK), 0..3_u32];

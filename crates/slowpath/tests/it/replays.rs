@@ -16,7 +16,7 @@ use crate::support::{is_root, root, stderr};
 const NOBODY: u32 = 65_534;
 
 /// What each run must be blamed on; nothing for one in which all is well, or nothing can be told.
-const RUNS: [(&str, Option<&str>); 36] = [
+const RUNS: [(&str, Option<&str>); 38] = [
     ("lock-in-c", Some("lock-held-over-io")),
     ("lock-in-c-unprivileged", Some("lock-held-over-io")),
     ("lock-in-go", None),
@@ -79,6 +79,10 @@ const RUNS: [(&str, Option<&str>); 36] = [
     ("group-commit-behind-waitress", Some("batch-window")),
     // One request in ten asks how old each of 32,000 files of sessions is; the target is nginx and the workers that it asks.
     ("sessions-collected-behind-nginx", Some("slow-scan")),
+    // A thread behind a loop asks for a row again, which was refused before.
+    ("retry-behind-waitress", Some("retry-backoff")),
+    // The loop of a proxy asks a memcached that does not answer, until a timeout is over: `upstream-timeout or slow-dependency`.
+    ("timeout-behind-twemproxy", Some("upstream-timeout")),
     // A runtime that parks makes a thread, which computes for most of the slow requests: no cause, but where the time went.
     ("thread-made-in-tokio", None),
 ];

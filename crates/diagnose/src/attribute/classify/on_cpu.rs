@@ -16,8 +16,7 @@ const NEAR_NS: u64 = 41_000_000;
 
 impl Classifier<'_, '_> {
     /// Whether each thread of a chain works for the one before it, which has asked it or started it: a worker behind a front server, a
-    /// thread of a pool.
-    /// A worker that has not read anything since the request came is still at work for another one.
+    /// thread of a pool. A worker that has read nothing since the request came is still at work for another one.
     pub(super) fn is_asked(&self, walked: &Walked, piece: &Piece, hops: &[Hop]) -> bool {
         let came = walked.joined.part(Phase::Service).0;
         let has_read = |tid: u32| {

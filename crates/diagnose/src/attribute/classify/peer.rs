@@ -54,8 +54,8 @@ impl Classifier<'_, '_> {
         seen
     }
 
-    /// The connection whose reply a thread waits for that looks for it again and again, and is let go by a timer in between (psycopg
-    /// does so each 100 ms, to see signals).
+    /// The connection at which a thread waits for a reply that looks again and again whether it is there (psycopg does so each 100 ms, to
+    /// handle signals meanwhile).
     pub(super) fn polled_for(&self, leaf: &Leaf, piece: &Piece) -> Option<u32> {
         if self.inside.loops.has(leaf.tid) || self.inside.trace().parks(leaf.tid) {
             return None;
@@ -165,6 +165,8 @@ impl Classifier<'_, '_> {
             return seen;
         }
         let back = (place + 1..hops.len()).find(|&at| self.serves_another(walked, hops[at].tid));
+        // An event loop that waits for whatever comes next is woken by what others ask, and does not wait for that.
+        let back = back.filter(|&at| at > place + 1 || !self.waits_for_any(asked, piece.begin));
         let mut seen = match back {
             // The thread that was asked serves the other request itself.
             Some(at) if at == place + 1 => Seen {
@@ -223,6 +225,13 @@ impl Classifier<'_, '_> {
         overlay(slices, spans, |slice| {
             (slice.state == State::Reply).then_some(acknowledged(slice))
         });
+    }
+
+    /// Whether a thread waits for events of many files at an instant.
+    fn waits_for_any(&self, tid: u32, at: u64) -> bool {
+        let offs = self.inside.index.offs(tid, at, at.saturating_add(1));
+        let off = offs.first();
+        off.is_some_and(|off| self.inside.stacks.facts(off.stack).events)
     }
 
     /// A lock that a session holds which waits for its client.

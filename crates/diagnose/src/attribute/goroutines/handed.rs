@@ -26,6 +26,13 @@ struct Job {
     last: u64,
 }
 
+/// A request that none of them reads.
+struct Unread {
+    sample: u32,
+    pid: u32,
+    service: (u64, u64),
+}
+
 /// A request that a job may be for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct Match {
@@ -44,12 +51,20 @@ pub(super) fn servers(inside: &Inside<'_>, index: &Index<'_>) -> BTreeMap<u32, T
     let unread = joined.filter_map(|joined| {
         let service = joined.part(Phase::Service);
         let is_unread = index.server(joined.socket, service).is_none();
-        let pid = inside.index.pid_of(joined.reader);
-        is_unread.then_some((joined.sample, pid, service))
+        is_unread.then(|| Unread {
+            sample: joined.sample,
+            pid: inside.index.pid_of(joined.reader),
+            service,
+        })
     });
+    let unread: Vec<Unread> = unread.collect();
+    if unread.is_empty() {
+        return BTreeMap::new();
+    }
     let jobs = jobs(index);
     let mut matches: Vec<Match> = Vec::new();
-    for (sample, pid, (begin, end)) in unread {
+    for request in unread {
+        let (begin, end) = request.service;
         let from = jobs.partition_point(|job| job.first < begin);
         let near = jobs[from..]
             .iter()
@@ -57,10 +72,10 @@ pub(super) fn servers(inside: &Inside<'_>, index: &Index<'_>) -> BTreeMap<u32, T
         for (place, job) in near.enumerate() {
             let is_most = 2 * (job.last - job.first) > end - begin;
             let is_over = job.last <= end && job.last.saturating_add(SEEN_WITHIN_NS) >= end;
-            if job.task.0 == pid && is_most && is_over {
+            if job.task.0 == request.pid && is_most && is_over {
                 matches.push(Match {
                     rest_ns: (end - begin) - (job.last - job.first),
-                    sample,
+                    sample: request.sample,
                     job: from + place,
                 });
             }
@@ -102,7 +117,7 @@ fn jobs(index: &Index<'_>) -> Vec<Job> {
     jobs
 }
 
-/// Whether a goroutine has been called on: one that waits in the function that it began with waits for its next job.
+/// Whether a goroutine is at work: one that waits in the function that it began with waits for its next job.
 fn is_at_work(facts: &Facts) -> bool {
     /// That function, and the one of the runtime in which goroutines begin and end.
     const FIRST: usize = 2;

@@ -19,10 +19,6 @@ const SOON_LEAST_NS: f64 = 5.0 * MILLISECOND as f64;
 /// that is opened. Of a question in two writes of one size one in two is answered.
 const ANSWERED_LEAST: f64 = 0.6;
 
-/// On a connection on which nothing is ever read, what is written so long after the last is another question: the parts of one follow
-/// each other within the time for which an acknowledgement may be delayed.
-const APART_NS: u64 = 40 * MILLISECOND;
-
 /// Something that was asked of another, and no reply came while it was traced.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Unanswered {
@@ -32,8 +28,6 @@ pub(crate) struct Unanswered {
     pub(crate) tid: u32,
     /// When it was asked.
     pub(crate) begin: u64,
-    /// Whether nothing was read on the connection: who hangs never answers, and neither does who takes logs or figures.
-    pub(crate) is_silent: bool,
 }
 
 impl Inside<'_> {
@@ -44,13 +38,8 @@ impl Inside<'_> {
         for socket in (0..index.sockets.len()).filter(|&socket| self.asks(socket)) {
             let traffic = index.sockets.traffic(socket);
             all.extend(self.unanswered_among_others(socket));
-            let is_silent = traffic.iter().all(|t| t.kind == TrafficKind::Wrote);
             for (place, one) in traffic.iter().enumerate() {
-                let after_write = place.checked_sub(1).is_some_and(|before| {
-                    let before = traffic[before];
-                    let is_apart = is_silent && one.at - before.at >= APART_NS;
-                    before.kind == TrafficKind::Wrote && !is_apart
-                });
+                let after_write = place > 0 && traffic[place - 1].kind == TrafficKind::Wrote;
                 if one.kind != TrafficKind::Wrote || after_write {
                     continue;
                 }
@@ -66,7 +55,6 @@ impl Inside<'_> {
                         socket,
                         tid: one.tid,
                         begin: one.at,
-                        is_silent,
                     });
                 }
             }
@@ -104,7 +92,6 @@ impl Inside<'_> {
             socket,
             tid: one.tid,
             begin: one.at,
-            is_silent: false,
         });
         unanswered.collect()
     }

@@ -351,7 +351,7 @@ impl Fill {
         };
         if waking.context == Context::Birth {
             // An id may be given again: what the one before did is over.
-            self.known_from(number, waking.at);
+            self.gets(tid, waking.at, waking.cpu);
             let mut off = unknown(waking.at, waking.at);
             let context = Context::Thread;
             off.woken(waking.at, Waking { context, ..waking });
