@@ -1,0 +1,10 @@
+CREATE DATABASE attest;
+CREATE USER log@'127.0.0.1' IDENTIFIED BY 'log';
+GRANT ALL ON attest.* TO log@'127.0.0.1';
+CREATE TABLE attest.leaf_data (tree_id BIGINT NOT NULL, leaf_hash VARBINARY(32) NOT NULL, leaf VARCHAR(500) NOT NULL, PRIMARY KEY (tree_id, leaf_hash)) ENGINE=InnoDB;
+CREATE TABLE attest.unsequenced (tree_id BIGINT NOT NULL, queue_ts BIGINT NOT NULL, leaf_hash VARBINARY(32) NOT NULL, PRIMARY KEY (tree_id, queue_ts, leaf_hash)) ENGINE=InnoDB;
+CREATE TABLE attest.sequenced (tree_id BIGINT NOT NULL, seq BIGINT NOT NULL, leaf_hash VARBINARY(32) NOT NULL, PRIMARY KEY (tree_id, seq)) ENGINE=InnoDB;
+CREATE TABLE attest.node (tree_id BIGINT NOT NULL, level INT NOT NULL, idx BIGINT NOT NULL, hash VARBINARY(32) NOT NULL, PRIMARY KEY (tree_id, level, idx)) ENGINE=InnoDB;
+CREATE TABLE attest.tree_head (tree_id BIGINT NOT NULL PRIMARY KEY, size BIGINT NOT NULL, root VARBINARY(32) NOT NULL) ENGINE=InnoDB;
+INSERT INTO attest.tree_head VALUES (1, 0, ''), (2, 0, ''), (3, 0, '');
+INSERT INTO attest.unsequenced SELECT 1, 1000000 + seq, UNHEX(SHA2(seq, 256)) FROM attest.seq_1_to_40000;
