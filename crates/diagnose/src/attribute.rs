@@ -21,6 +21,7 @@ use slowpath_attribution::{
 use slowpath_core::nanos::Span;
 use slowpath_core::samples::SampleRef;
 
+pub(crate) use self::classify::without_digits;
 use self::classify::{Classifier, DELAYED_NS};
 use self::ended::Ended;
 pub(crate) use self::goroutines::LOG;
@@ -79,7 +80,7 @@ impl EndpointAttribution {
             lay_retries_over((case, endpoint), inside, &mut paths, &mut actors);
             lay_held_responses_over(case, endpoint, &mut paths);
             lost::lay_over((case, inside), walked, &mut paths);
-            helped::lay_over(inside, &mut paths, &mut actors);
+            helped::lay_over((case, inside), &mut paths, &mut actors);
             woken::lay_over((case, inside), walked, &mut paths, &mut actors);
             (paths, actors, ended)
         } else {

@@ -108,7 +108,7 @@ fn own_calls<'a>(inside: &Inside<'_>, calls: &'a Calls, walked: &Walked) -> Vec<
         let hops = inside.chains.hops(piece.chain);
         let asks = hops.iter().rev().find(|hop| inside.is_targets(hop.tid));
         // A thread that has several requests at once may wait for a reply to another one's question.
-        let has_one = |hop: &&Hop| !inside.loops.has(hop.tid) && !inside.trace().parks(hop.tid);
+        let has_one = |hop: &&Hop| !inside.loops.has(hop.tid) && !inside.index.parks(hop.tid);
         let asks = asks.filter(has_one);
         own.extend(asks.and_then(|hop| calls.in_call(hop.tid, piece.begin)));
     }

@@ -29,6 +29,7 @@ pub(crate) mod slept;
 pub(crate) mod stacks;
 pub(crate) mod stalls;
 pub(crate) mod taken_up;
+mod task_pool;
 pub(crate) mod ticked;
 pub(crate) mod view;
 pub mod walk;

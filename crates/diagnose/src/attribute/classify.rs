@@ -16,7 +16,7 @@ use slowpath_core::trace::{Call, NO_STACK, Runtime};
 
 use self::dials::Dials;
 use self::held::held_idle;
-pub(super) use self::peer::DELAYED_NS;
+pub(super) use self::peer::{DELAYED_NS, does_mostly};
 use self::peer::{addresses, held_back};
 use super::executor::Executors;
 use super::overlay;
@@ -84,7 +84,7 @@ impl Seen {
 }
 
 /// The name of a thread without what distinguishes those of a pool.
-pub(super) fn without_digits(name: &str) -> String {
+pub(crate) fn without_digits(name: &str) -> String {
     let mut out = String::with_capacity(name.len());
     for c in name.chars() {
         match c {
@@ -297,7 +297,7 @@ impl<'c, 'r> Classifier<'c, 'r> {
         let first = hops.first().map_or(0, |hop| hop.tid);
         let rest = self.chain(walked, piece, hops);
         let is_loop = self.inside.loops.has(first);
-        let parks = self.inside.trace().parks(first);
+        let parks = self.inside.index.parks(first);
         // What is not read yet while its reader runs waits for that thread, whatever runtime it is.
         let runs = matches!(piece.leaf.kind, LeafKind::Cpu | LeafKind::Ready(_)) && hops.len() <= 1;
         let unread = piece.segment == Phase::Unread && runs && (is_loop || parks);

@@ -224,7 +224,7 @@ fn loops(inside: &Inside<'_>) -> BTreeSet<u32> {
     let serving = inside.serving();
     let own = serving.writers.difference(&serving.readers).copied();
     // A thread of a runtime that parks rests at a futex as well as at its files.
-    own.filter(|&tid| !inside.trace().parks(tid) && rests_at_files(inside, tid))
+    own.filter(|&tid| !inside.index.parks(tid) && rests_at_files(inside, tid))
         .collect()
 }
 

@@ -7,18 +7,32 @@ use slowpath_attribution::{Actor, Basis, Holder, Path, Slice, State};
 use slowpath_core::nanos::{Nanos, Span};
 use slowpath_core::trace::NO_STACK;
 
-use super::classify::without_digits;
+use super::classify::{does_mostly, without_digits};
 use super::overlay;
 use super::released::{Habit, OVER_CHANCE, enders, is_open, open};
 use super::woken::WAITS_LEAST;
+use crate::case::Case;
 use crate::trace::index::{Off, State as Doing};
 use crate::trace::inside::Inside;
+use crate::trace::stacks::Waits;
 
 /// What a thread did that serves no requests, from when one that does woke it up or started it until it woke up one.
 #[derive(Clone, Copy, Debug)]
 struct Job {
     tid: u32,
     span: (u64, u64),
+    does: Does,
+}
+
+/// What a thread does for most of a job.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+struct Does {
+    state: State,
+    /// What it does, or the thread that it waits for.
+    activity: State,
+    stack: u32,
+    /// The connection on which that one waits for a reply.
+    asks_on: Option<u32>,
 }
 
 /// A wait that a job ends.
@@ -29,12 +43,17 @@ struct Wait {
     job: Job,
 }
 
-/// Lays what such threads compute over what the trace leaves open.
-pub(super) fn lay_over(inside: &Inside<'_>, paths: &mut [Path], actors: &mut Vec<Actor>) {
+/// Lays what such threads do over what the trace leaves open: they compute, sleep, or wait for a lock. What they ask is a call of the
+/// request.
+pub(super) fn lay_over(
+    (case, inside): (&Case<'_>, &Inside<'_>),
+    paths: &mut [Path],
+    actors: &mut Vec<Actor>,
+) {
     if paths.iter().all(|path| open(path).is_empty()) {
         return;
     }
-    let jobs = jobs(inside);
+    let jobs = jobs(case, inside);
     let spans: Vec<(u64, u64)> = jobs.iter().map(|job| job.span).collect();
     let mut habit = Habit::default();
     let mut waits: Vec<Wait> = Vec::new();
@@ -54,19 +73,20 @@ pub(super) fn lay_over(inside: &Inside<'_>, paths: &mut [Path], actors: &mut Vec
     }
     let mut known = BTreeMap::new();
     for Wait { path, span, job } in waits {
-        let samples = inside.index.samples(job.tid, job.span.0, job.span.1);
-        let stack = samples.last().map_or(NO_STACK, |(_, stack)| *stack);
-        let actor = *known.entry((job.tid, stack)).or_insert_with(|| {
-            actors.push(worker(inside, job.tid, stack));
+        let actor = *known.entry((job.tid, job.does)).or_insert_with(|| {
+            actors.push(worker(inside, job.tid, job.does));
             actors.len() as u32 - 1
         });
         let begin = span.0.max(job.span.0);
         let span = Span::new(Nanos::new(begin), Nanos::new(span.1));
         overlay(&mut paths[path].slices, &[span], |slice| {
             is_open(slice).then_some(Slice {
-                state: State::OnCpu,
-                holder: Holder::ThisRequest,
-                activity: State::OnCpu,
+                state: job.does.state,
+                holder: match job.does.state {
+                    State::Lock => Holder::Background,
+                    _ => Holder::ThisRequest,
+                },
+                activity: job.does.activity,
                 actor,
                 basis: Basis::Traced,
                 ..*slice
@@ -75,30 +95,79 @@ pub(super) fn lay_over(inside: &Inside<'_>, paths: &mut [Path], actors: &mut Vec
     }
 }
 
-fn worker(inside: &Inside<'_>, tid: u32, stack: u32) -> Actor {
+fn worker(inside: &Inside<'_>, tid: u32, does: Does) -> Actor {
+    let peer = does.asks_on.and_then(|socket| inside.other_end(socket));
     Actor {
         process: inside.process_name(tid).to_owned(),
         thread: without_digits(&inside.thread_name(tid)),
-        peer: String::new(),
-        stack: if stack == NO_STACK {
+        peer: peer.unwrap_or_default(),
+        stack: if does.stack == NO_STACK {
             Vec::new()
         } else {
-            inside.stack_words(stack)
+            inside.stack_words(does.stack)
         },
     }
 }
 
-/// Whether a thread runs for most of its job.
-fn computes(inside: &Inside<'_>, job: Job) -> bool {
-    let (begin, end) = job.span;
-    let slices = inside.index.slices(job.tid, begin, end);
-    let runs = slices.iter().filter(|slice| slice.state == Doing::Run);
-    2 * runs.map(|slice| slice.end - slice.begin).sum::<u64>() > end - begin
+/// What a thread does for most of a time, if it computes, sleeps or waits for a lock.
+fn does(case: &Case<'_>, inside: &Inside<'_>, tid: u32, (begin, end): (u64, u64)) -> Option<Does> {
+    if let Some(state) = does_mostly(inside, tid, (begin, end)) {
+        let samples = inside.index.samples(tid, begin, end);
+        return Some(Does {
+            state,
+            activity: state,
+            stack: samples.last().map_or(NO_STACK, |(_, stack)| *stack),
+            asks_on: None,
+        });
+    }
+    let slices = inside.index.slices(tid, begin, end);
+    let locked = slices.iter().filter_map(|slice| match slice.state {
+        Doing::Blocked(off) => {
+            let is_lock = inside.stacks.facts(off.stack).waits == Some(Waits::Lock);
+            is_lock.then_some((off, slice.end - slice.begin))
+        }
+        _ => None,
+    });
+    let (off, longest_ns) = locked.max_by_key(|(_, ns)| *ns)?;
+    if 2 * longest_ns <= end - begin {
+        return None;
+    }
+    let by = holder(inside, off)?;
+    let asks = inside
+        .calls(case)
+        .in_call(by, off.begin.midpoint(off.ready_from()));
+    let activity = match asks {
+        Some(_) => Some(State::Reply),
+        None => does_mostly(inside, by, (off.begin, off.ready_from())),
+    };
+    Some(Does {
+        state: State::Lock,
+        activity: activity.unwrap_or(State::Lock),
+        stack: off.stack,
+        asks_on: asks.map(|call| call.socket),
+    })
+}
+
+/// The thread that keeps another one waiting for a lock: who wakes that one up may have waited for the lock itself.
+fn holder(inside: &Inside<'_>, waits: &Off) -> Option<u32> {
+    /// A lock's queue is rarely longer.
+    const QUEUED_MOST: usize = 8;
+    let at = waits.begin.midpoint(waits.ready_from());
+    let mut by = waits.woken_by()?;
+    for _ in 0..QUEUED_MOST {
+        let offs = inside.index.offs(by, at, at.saturating_add(1));
+        let is_lock = |off: &&Off| inside.stacks.facts(off.stack).waits == Some(Waits::Lock);
+        let Some(next) = offs.first().filter(is_lock).and_then(Off::woken_by) else {
+            break;
+        };
+        by = next;
+    }
+    Some(by)
 }
 
 /// The jobs of threads that serve no requests, in order of their ends.
-fn jobs(inside: &Inside<'_>) -> Vec<Job> {
-    let serving = inside.serving().all();
+fn jobs(case: &Case<'_>, inside: &Inside<'_>) -> Vec<Job> {
+    let serving = &inside.serving().all() | &inside.index.task_threads;
     let index = &inside.index;
     let mut jobs = Vec::new();
     let mut begins: BTreeMap<u32, Vec<u64>> = BTreeMap::new();
@@ -115,11 +184,16 @@ fn jobs(inside: &Inside<'_>) -> Vec<Job> {
                 by_serving.map(Off::ready_from).collect()
             });
             let before = begins.partition_point(|&at| at <= end).checked_sub(1);
-            let job = before.map(|place| Job {
-                tid: by,
-                span: (begins[place], end),
+            let job = before.and_then(|place| {
+                let span = (begins[place], end);
+                let does = does(case, inside, by, span)?;
+                Some(Job {
+                    tid: by,
+                    span,
+                    does,
+                })
             });
-            jobs.extend(job.filter(|job| computes(inside, *job)));
+            jobs.extend(job);
         }
     }
     jobs.sort_unstable_by_key(|job| job.span.1);

@@ -420,7 +420,7 @@ impl Inside<'_> {
 
     /// Whether the runtime that reads a request parks what waits in user space.
     pub(crate) fn parks(&self, walked: &Walked) -> bool {
-        self.trace().parks(walked.joined.reader)
+        self.index.parks(walked.joined.reader)
     }
 
     /// Whether the target asks at this end of a connection: it is the target's, and the target is the

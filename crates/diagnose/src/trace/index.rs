@@ -5,6 +5,8 @@ mod fill;
 mod sockets;
 mod tids;
 
+use std::collections::BTreeSet;
+
 use slowpath_core::nanos::{Nanos, Span};
 use slowpath_core::trace::{Call, Context, Depth, IDLE, Trace};
 
@@ -28,6 +30,8 @@ pub struct Index<'a> {
     cpus: Cpus,
     /// The traffic of each connection's ends.
     pub sockets: Sockets,
+    /// Threads that run tasks of many requests by turns, in a runtime that is not known for it.
+    pub(crate) task_threads: BTreeSet<u32>,
 }
 
 /// A stretch of time that was recorded without a hole.
@@ -177,6 +181,12 @@ impl<'a> Index<'a> {
     /// Cuts a trace.
     pub fn new(trace: &'a Trace) -> Self {
         fill::fill(trace, blocks(trace))
+    }
+
+    /// Whether what a thread serves waits in user space, unseen by the kernel: its runtime, or a pool of threads that take tasks by
+    /// turns, parks it.
+    pub(crate) fn parks(&self, tid: u32) -> bool {
+        self.trace.parks(tid) || self.task_threads.contains(&tid)
     }
 
     /// What a thread did from `begin` to `end`, without holes; nothing is known of a thread that

@@ -17,6 +17,7 @@ use super::loops::{Dialled, Loops};
 use super::pieces::{Chains, Piece};
 use super::ports::Ports;
 use super::stacks::Stacks;
+use super::task_pool::task_threads;
 use super::walk::Walker;
 use crate::callees::Callees;
 use crate::case::{Case, EndpointCase};
@@ -94,7 +95,7 @@ impl<'a> Inside<'a> {
     pub(crate) fn of(case: &Case<'a>) -> Option<Self> {
         let trace: &'a Trace = &case.record.trace;
         trace.depth()?;
-        let index = Index::new(trace);
+        let mut index = Index::new(trace);
         let coverage = Coverage::of(&index);
         let shared = shared(case);
         let mut blank = Vec::new();
@@ -129,6 +130,8 @@ impl<'a> Inside<'a> {
         let ends = all.map(|joined| joined.socket).collect();
         let connections = Connections::of(case);
         let stacks = Stacks::of(trace);
+        let joined = endpoints.iter().flat_map(|e| &e.joined);
+        index.task_threads = task_threads(&index, &stacks, joined);
         let loops = Loops::with(&index, &stacks, &ends, |end, at| {
             let socket = index.sockets.end(end);
             socket.map_or_else(Dialled::default, |socket| {

@@ -85,7 +85,7 @@ impl Loops {
                     reads.entry(which).or_default().push((mark.at, tid));
                 }
             }
-            if !index.trace.parks(tid) {
+            if !index.parks(tid) {
                 turns.insert(tid, own);
             }
         }

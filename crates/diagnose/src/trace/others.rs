@@ -17,7 +17,7 @@ pub(crate) fn session_before(
     tid: u32,
     (begin, end): (u64, u64),
 ) -> Option<(u32, (u64, u64))> {
-    if inside.trace().parks(tid) {
+    if inside.index.parks(tid) {
         return None;
     }
     let offs = inside.index.offs(tid, begin, end);

@@ -47,7 +47,7 @@ impl Pool {
         };
         let mut all = BTreeMap::new();
         for tid in index.tids() {
-            if index.trace.parks(tid) || inside.loops.has(tid) {
+            if index.parks(tid) || inside.loops.has(tid) {
                 continue;
             }
             let busy = in_hand(index, tid, is_clients);

@@ -23,7 +23,7 @@ impl Classifier<'_, '_> {
         }
         let tid = walked.joined.reader;
         let inside = self.inside;
-        let is_loop = inside.loops.has(tid) || inside.trace().parks(tid);
+        let is_loop = inside.loops.has(tid) || inside.index.parks(tid);
         let own = Some(walked.joined.socket);
         for part in inside.index.slices(tid, piece.begin, piece.end) {
             let seen = match part.state {
@@ -54,7 +54,7 @@ impl Classifier<'_, '_> {
             LeafKind::Sleep | LeafKind::Data | LeafKind::Network
         ) && matches!(leaf.call, Some(Call::Poll | Call::Read));
         let inside = self.inside;
-        if !waits || inside.loops.has(leaf.tid) || inside.trace().parks(leaf.tid) {
+        if !waits || inside.loops.has(leaf.tid) || inside.index.parks(leaf.tid) {
             return false;
         }
         let last = inside.index.last_mark(leaf.tid, at);
@@ -69,7 +69,7 @@ impl Classifier<'_, '_> {
     /// time is held by one that has no request under way.
     pub(super) fn loop_waits(&self, walked: &Walked, piece: &Piece) -> Seen {
         let leaf = &piece.leaf;
-        let is_loop = self.inside.loops.has(leaf.tid) || self.inside.trace().parks(leaf.tid);
+        let is_loop = self.inside.loops.has(leaf.tid) || self.inside.index.parks(leaf.tid);
         let serves = leaf.tid == walked.joined.reader;
         let read = matches!(leaf.call, Some(Call::Read | Call::Poll));
         if piece.segment == Phase::Unread && serves && read && !is_loop {

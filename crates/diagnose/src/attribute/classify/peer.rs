@@ -57,7 +57,7 @@ impl Classifier<'_, '_> {
     /// The connection at which a thread waits for a reply that looks again and again whether it is there (psycopg does so each 100 ms, to
     /// handle signals meanwhile).
     pub(super) fn polled_for(&self, leaf: &Leaf, piece: &Piece) -> Option<u32> {
-        if self.inside.loops.has(leaf.tid) || self.inside.trace().parks(leaf.tid) {
+        if self.inside.loops.has(leaf.tid) || self.inside.index.parks(leaf.tid) {
             return None;
         }
         let call = self.calls.in_call(leaf.tid, piece.begin)?;
@@ -269,7 +269,11 @@ fn waits_for_data(inside: &Inside<'_>, slice: &Did<'_>) -> bool {
 }
 
 /// What a thread does for most of a time, if it computes or waits for a time to come.
-fn does_mostly(inside: &Inside<'_>, tid: u32, (begin, end): (u64, u64)) -> Option<State> {
+pub(in crate::attribute) fn does_mostly(
+    inside: &Inside<'_>,
+    tid: u32,
+    (begin, end): (u64, u64),
+) -> Option<State> {
     let (mut runs_ns, mut sleeps_ns) = (0, 0);
     for slice in inside.index.slices(tid, begin, end) {
         let ns = slice.end - slice.begin;

@@ -172,7 +172,7 @@ impl<'a, 'r> Work<'a, 'r> {
     /// runtimes that park. One that rests where it waits for many files is a loop of its own.
     pub(super) fn blocking(&self, serving: &BTreeSet<u32>) -> Option<(Place, u32)> {
         let (inside, trace) = (self.inside, self.inside.trace());
-        let hands_over = |&tid: &u32| inside.loops.has(tid) || trace.parks(tid);
+        let hands_over = |&tid: &u32| inside.loops.has(tid) || inside.index.parks(tid);
         if !serving.iter().any(hands_over) {
             return None;
         }

@@ -110,5 +110,5 @@ fn alone(inside: &Inside<'_>, hops: &[Hop]) -> Option<u32> {
     let goes_on = |hop: &Hop| inside.stays_inside(hop) || hop.how == How::Sent;
     let own = hops.iter().take_while(|hop| inside.stays_inside(hop));
     let tid = own.last().filter(|_| hops.iter().all(goes_on))?.tid;
-    (!inside.trace().parks(tid) && !inside.loops.has(tid)).then_some(tid)
+    (!inside.index.parks(tid) && !inside.loops.has(tid)).then_some(tid)
 }

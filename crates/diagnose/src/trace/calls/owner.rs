@@ -125,7 +125,7 @@ impl Owners {
         let all = &calls.all[..];
         let joined = || inside.endpoints.iter().flat_map(|e| &e.joined);
         let readers: BTreeSet<u32> = joined().map(|joined| joined.reader).collect();
-        let is_shared = |&tid: &u32| inside.loops.has(tid) || inside.trace().parks(tid);
+        let is_shared = |&tid: &u32| inside.loops.has(tid) || inside.index.parks(tid);
         if !readers.iter().any(is_shared) {
             return Self::default();
         }

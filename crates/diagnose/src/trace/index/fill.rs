@@ -1,5 +1,7 @@
 //! One pass over the events.
 
+use std::collections::BTreeSet;
+
 use slowpath_core::trace::{Call, Context, Event, IDLE, Left, NO_STACK, Trace, What};
 
 use super::cpus::Cpus;
@@ -94,6 +96,7 @@ pub(super) fn fill(trace: &Trace, blocks: Vec<Block>) -> Index<'_> {
         lives: fill.lives,
         cpus: fill.cpus,
         sockets: fill.sockets,
+        task_threads: BTreeSet::new(),
     }
 }
 

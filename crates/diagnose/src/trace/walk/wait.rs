@@ -8,6 +8,7 @@ use crate::trace::index::{Off, Traffic, TrafficKind, Why};
 use crate::trace::pieces::{Blank, Hop, How, Leaf, LeafKind};
 use crate::trace::remote::{awaited, read_until};
 use crate::trace::stacks::Waits;
+use crate::trace::task_pool::waits_for_task;
 
 /// A wait with a time limit that is taken up again so soon is one wait: CPython waits for its lock
 /// in steps of 5 ms.
@@ -99,11 +100,14 @@ impl Walker<'_> {
     /// Whether the thread's runtime has nothing for it to do: what its requests wait for is in
     /// user space.
     pub(super) fn is_runtime_idle(&self, tid: u32, off: &Off) -> bool {
+        if self.index.task_threads.contains(&tid) {
+            return waits_for_task(&self.stacks, off);
+        }
         let facts = self.facts(off.stack);
         if facts.idle || facts.named {
             return facts.idle;
         }
-        self.index.trace.parks(tid)
+        self.index.parks(tid)
             && off.why == Why::Sleeping
             && matches!(
                 self.call(off),
