@@ -11,8 +11,14 @@ fn are_told(errors: &[AdapterError], lines: usize) {
     assert!(!errors.is_empty(), "refused without a reason");
     for error in errors {
         let line = error.line.unwrap_or(1);
-        assert!((1..=lines).contains(&line), "a mistake without a line: {error}");
-        assert!(!error.what.is_empty() && !error.remedy.is_empty(), "{error}");
+        assert!(
+            (1..=lines).contains(&line),
+            "a mistake without a line: {error}"
+        );
+        assert!(
+            !error.what.is_empty() && !error.remedy.is_empty(),
+            "{error}"
+        );
     }
 }
 
@@ -51,7 +57,10 @@ fuzz_target!(|bytes: &[u8]| {
                 for sample in &samples {
                     assert!(sample.done <= facts.window.end, "{sample:?}");
                     let sent = sample.sent.unwrap_or(sample.scheduled);
-                    assert!(sample.scheduled <= sent && sent <= sample.done, "{sample:?}");
+                    assert!(
+                        sample.scheduled <= sent && sent <= sample.done,
+                        "{sample:?}"
+                    );
                 }
             }
             Err(errors) => are_told(&errors, lines),

@@ -8,7 +8,10 @@ use slowpath_record::scenario::parse_gates;
 
 fuzz_target!(|text: &str| {
     let subjects = ["search", "Parse (8)"].map(str::to_owned);
-    let metrics = [("ns/op".to_owned(), Unit::Ns), ("B/op".to_owned(), Unit::Bytes)];
+    let metrics = [
+        ("ns/op".to_owned(), Unit::Ns),
+        ("B/op".to_owned(), Unit::Bytes),
+    ];
     let known = Vocabulary {
         subjects: &subjects,
         metrics: &metrics,

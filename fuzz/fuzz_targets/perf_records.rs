@@ -8,7 +8,14 @@ use libfuzzer_sys::fuzz_target;
 use slowpath_observe::trace::format::Format;
 use slowpath_observe::trace::records::{self, Record, Shape};
 
-const FIELDS: [&str; 6] = ["common_pid", "common_flags", "prev_comm", "args", "saddr", "skaddr"];
+const FIELDS: [&str; 6] = [
+    "common_pid",
+    "common_flags",
+    "prev_comm",
+    "args",
+    "saddr",
+    "skaddr",
+];
 
 fuzz_target!(|bytes: &[u8]| {
     let Some((&holds, bytes)) = bytes.split_first() else {
@@ -19,7 +26,10 @@ fuzz_target!(|bytes: &[u8]| {
         stack: holds & 2 != 0,
         registers: usize::from(holds >> 2),
     };
-    let end = bytes.iter().position(|&byte| byte == 0).unwrap_or(bytes.len());
+    let end = bytes
+        .iter()
+        .position(|&byte| byte == 0)
+        .unwrap_or(bytes.len());
     let (text, ring) = bytes.split_at(end);
     let format = std::str::from_utf8(text).ok().and_then(Format::parse);
     let mut ring = ring.get(1..).unwrap_or_default();
@@ -32,7 +42,11 @@ fuzz_target!(|bytes: &[u8]| {
             let named = |format: &Format| FIELDS.map(|name| format.field(name));
             for field in format.iter().flat_map(named).flatten() {
                 let _ = (field.unsigned(sample.raw), field.signed(sample.raw));
-                assert!(field.bytes(sample.raw).is_none_or(|of| of.len() == field.size()));
+                assert!(
+                    field
+                        .bytes(sample.raw)
+                        .is_none_or(|of| of.len() == field.size())
+                );
                 let _ = field.word(sample.raw, 1);
             }
         }

@@ -12,7 +12,12 @@ fuzz_target!(|bytes: &[u8]| {
     let known = match profile::read(bytes) {
         Ok(profile) => {
             assert!(!profile.values.is_empty());
-            assert!(profile.samples.iter().all(|sample| sample.stack.len() <= 128));
+            assert!(
+                profile
+                    .samples
+                    .iter()
+                    .all(|sample| sample.stack.len() <= 128)
+            );
             profile.at_addresses().collect()
         }
         Err(why) => {
@@ -20,7 +25,10 @@ fuzz_target!(|bytes: &[u8]| {
             BTreeMap::new()
         }
     };
-    for text in [bytes.to_vec(), [b"goroutine profile: total 1\n", bytes].concat()] {
+    for text in [
+        bytes.to_vec(),
+        [b"goroutine profile: total 1\n", bytes].concat(),
+    ] {
         match dump::read(&text, &known) {
             // A group takes three bytes at least: its number, a blank and an @.
             Ok(groups) => {
@@ -35,7 +43,10 @@ fuzz_target!(|bytes: &[u8]| {
         return;
     };
     let format = Format::ALL.get(usize::from(*first) % 5).copied();
-    let file = Source { name: "a", bytes: rest };
+    let file = Source {
+        name: "a",
+        bytes: rest,
+    };
     match imported::read(format, &[file, file]) {
         Ok(pass) => {
             assert!(pass.is_whole());

@@ -1,6 +1,64 @@
 //! The detectors: one file a cause. The list below is the registry, and its order is the order of
 //! every output. A detector is a value; it sees the [`Case`] and nothing else.
 
+mod accept_queue_overflow;
+mod accept_starvation;
+mod accumulated_state;
+mod batch_window;
+mod blocking_telemetry;
+mod cache_expiry;
+mod cache_stampede;
+mod client_saturation;
+mod clock_jump;
+mod cold_page_cache;
+mod cold_start;
+mod concurrency_limit;
+mod connection_churn;
+mod connection_limit;
+mod connection_per_call;
+mod connection_pool_exhaustion;
+mod coordinated_omission;
+mod cpu_quota_throttling;
+mod cpu_saturation;
+mod cpu_steal;
+mod delayed_ack;
+mod dns_lookup;
+mod event_loop_blocking;
+mod fd_exhaustion;
+mod fixed_delay;
+mod fsync_stall;
+mod hot_input;
+mod interpreter_lock;
+mod keepalive_close_race;
+mod lock_contention;
+mod lock_held_over_io;
+mod log_flush;
+mod lost_work;
+mod memory_pressure;
+mod noisy_neighbour;
+mod observer_effect;
+mod packet_loss;
+mod poll_tick;
+mod port_exhaustion;
+mod queueing;
+mod rate_limit;
+mod request_size;
+mod response_size;
+mod retry_backoff;
+mod run_queue_delay;
+mod sequential_fanout;
+mod slow_client;
+mod slow_dependency;
+mod slow_scan;
+mod stop_the_world_pause;
+mod timer_granularity;
+mod upstream_timeout;
+mod wake_placement;
+mod worker_pool_exhaustion;
+mod worker_restart;
+mod workers_held_idle;
+mod workload_key_collision;
+
 use slowpath_attribution::StateSet;
 
 use crate::case::{Case, EndpointCase};
@@ -59,7 +117,6 @@ impl Entry {
 }
 
 macro_rules! detectors { ($($module:ident = $name:literal),+ $(,)?) => {
-    $(mod $module;)+
     /// Every detector.
     pub static REGISTRY: &[Entry] = &[$(Entry {
         name: $name,

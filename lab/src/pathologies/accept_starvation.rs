@@ -12,7 +12,8 @@ use super::{NO_CAUSE, Refusal, Server, Truth, UNCATALOGUED};
 use crate::http::{self, Connection};
 use crate::options::{Knob, Options, Variant};
 
-pub(super) const SUMMARY: &str = "the one thread that accepts does something else beside; connections end after some requests";
+pub(super) const SUMMARY: &str =
+    "the one thread that accepts does something else beside; connections end after some requests";
 pub(super) const KNOBS: &[Knob] = &[
     Knob {
         flag: "busy-ms",
@@ -138,7 +139,9 @@ fn accept(listener: &TcpListener, shared: &Arc<Shared>, beside: &Beside) {
             continue;
         };
         was_away &= begin.elapsed() < AT_ONCE;
-        shared.late.fetch_add(u64::from(was_away), Ordering::Relaxed);
+        shared
+            .late
+            .fetch_add(u64::from(was_away), Ordering::Relaxed);
         let own = Arc::clone(shared);
         let thread = thread::Builder::new().name("connection".to_owned());
         // A client that goes away ends its connection, which is nothing to report.

@@ -68,7 +68,11 @@ pub(super) fn start(options: &Options) -> Result<Server, Refusal> {
         answer: Box::new(move |request, stream| {
             let index = stored.fetch_add(1, Ordering::Relaxed);
             let since = first.get_or_init(Instant::now).elapsed();
-            let is_full = if clock { since >= after } else { index >= limit };
+            let is_full = if clock {
+                since >= after
+            } else {
+                index >= limit
+            };
             if is_full && !slow.is_zero() {
                 touched_here.fetch_add(1, Ordering::Relaxed);
                 if refuses {

@@ -288,7 +288,10 @@ fn start_inline(
     let stop = move || {
         // Held for as long as the process lives.
         drop(own);
-        let (n, posts) = (requests.load(Ordering::Relaxed), posted.load(Ordering::Relaxed));
+        let (n, posts) = (
+            requests.load(Ordering::Relaxed),
+            posted.load(Ordering::Relaxed),
+        );
         let said = format!("{posts} requests posted their spans themselves");
         Ok(Truth::new(n, posts, sick, said))
     };
@@ -330,6 +333,8 @@ fn start_exporter(tracer: Arc<Tracer>, options: &Options) -> Result<(), Refusal>
             }
         });
     };
-    thread::Builder::new().name(EXPORTER.to_owned()).spawn(run)?;
+    thread::Builder::new()
+        .name(EXPORTER.to_owned())
+        .spawn(run)?;
     Ok(())
 }

@@ -12,7 +12,8 @@ use crate::options::{Knob, Options, Variant};
 use crate::sys;
 use crate::work;
 
-pub(super) const SUMMARY: &str = "one request in so many reads parts of a file that are not in memory";
+pub(super) const SUMMARY: &str =
+    "one request in so many reads parts of a file that are not in memory";
 pub(super) const KNOBS: &[Knob] = &[
     Knob {
         flag: "reads",
@@ -40,7 +41,11 @@ const PARTS: u64 = 32_768;
 pub(super) fn start(options: &Options) -> Result<Server, Refusal> {
     let name = format!("slowpath-lab-{}.data", std::process::id());
     let path = std::env::temp_dir().join(name);
-    let file = File::options().read(true).write(true).create_new(true).open(&path)?;
+    let file = File::options()
+        .read(true)
+        .write(true)
+        .create_new(true)
+        .open(&path)?;
     // It lives as long as it is open.
     fs::remove_file(&path)?;
     let block = vec![0x5A; 1 << 20];
@@ -76,8 +81,16 @@ pub(super) fn start(options: &Options) -> Result<Server, Refusal> {
     }
     .start(listener)?;
     let stop = move || {
-        let (n, cold) = (requests.load(Ordering::Relaxed), cold.load(Ordering::Relaxed));
-        Ok(Truth::new(n, cold, sick, format!("{cold} requests found nothing in memory")))
+        let (n, cold) = (
+            requests.load(Ordering::Relaxed),
+            cold.load(Ordering::Relaxed),
+        );
+        Ok(Truth::new(
+            n,
+            cold,
+            sick,
+            format!("{cold} requests found nothing in memory"),
+        ))
     };
     Ok(Server {
         address,

@@ -11,7 +11,8 @@ use crate::entries::{Entries, Found};
 use crate::http::{self, Threaded};
 use crate::options::{Knob, Options, Variant};
 
-pub(super) const SUMMARY: &str = "the first request for each path takes longer than all later ones; in the twin none does";
+pub(super) const SUMMARY: &str =
+    "the first request for each path takes longer than all later ones; in the twin none does";
 pub(super) const KNOBS: &[Knob] = &[
     Knob {
         flag: "cold-ms",

@@ -87,7 +87,11 @@ pub(super) fn start(options: &Options) -> Result<Server, Refusal> {
     let (rests, sick) = (options.has("rests"), !options.healthy);
     let terms = Terms {
         has_tls: !options.has("plain"),
-        limit: if rests { u64::MAX } else { options.number("requests") as u64 },
+        limit: if rests {
+            u64::MAX
+        } else {
+            options.number("requests") as u64
+        },
         idle: rests.then(|| options.millis("idle-ms")),
         handshake: options.millis("handshake-ms"),
         work: options.millis("work-ms"),
@@ -118,14 +122,16 @@ pub(super) fn serve(port: u16, terms: Terms) -> io::Result<(SocketAddr, Arc<Serv
         ended: AtomicU64::new(0),
     });
     let shared = Arc::clone(&serving);
-    thread::Builder::new().name("accept".to_owned()).spawn(move || {
-        http::accept_each(&listener, |stream| {
-            let serving = Arc::clone(&shared);
-            let thread = thread::Builder::new().name("connection".to_owned());
-            // A client that goes away ends its connection, which is nothing to report.
-            drop(thread.spawn(move || serving.accept(stream)));
-        });
-    })?;
+    thread::Builder::new()
+        .name("accept".to_owned())
+        .spawn(move || {
+            http::accept_each(&listener, |stream| {
+                let serving = Arc::clone(&shared);
+                let thread = thread::Builder::new().name("connection".to_owned());
+                // A client that goes away ends its connection, which is nothing to report.
+                drop(thread.spawn(move || serving.accept(stream)));
+            });
+        })?;
     Ok((address, serving))
 }
 
@@ -133,7 +139,8 @@ pub(super) fn serve(port: u16, terms: Terms) -> io::Result<(SocketAddr, Arc<Serv
 fn config() -> io::Result<Arc<ServerConfig>> {
     let made = rcgen::generate_simple_self_signed(["localhost".to_owned(), "127.0.0.1".to_owned()])
         .map_err(io::Error::other)?;
-    let key = PrivateKeyDer::try_from(made.signing_key.serialize_der()).map_err(io::Error::other)?;
+    let key =
+        PrivateKeyDer::try_from(made.signing_key.serialize_der()).map_err(io::Error::other)?;
     let mut config = ServerConfig::builder_with_provider(Arc::new(ring::default_provider()))
         .with_safe_default_protocol_versions()
         .map_err(io::Error::other)?
@@ -173,7 +180,9 @@ impl Serving {
                 Err(error) => return Err(error),
             };
             if request.is_health() {
-                connection.stream.write_all(&http::response(&request, b"ok\n"))?;
+                connection
+                    .stream
+                    .write_all(&http::response(&request, b"ok\n"))?;
                 continue;
             }
             served += 1;
@@ -182,7 +191,9 @@ impl Serving {
             let ends = served >= self.terms.limit && !request.close;
             request.close |= ends;
             self.ended.fetch_add(u64::from(ends), Ordering::Relaxed);
-            connection.stream.write_all(&http::response(&request, b"hello\n"))?;
+            connection
+                .stream
+                .write_all(&http::response(&request, b"hello\n"))?;
             connection.stream.flush()?;
             if request.close {
                 return Ok(());

@@ -51,7 +51,8 @@ pub(super) fn start(options: &Options) -> Result<Server, Refusal> {
     let address = listener.local_addr()?;
     let limit = options.number("connections") as u64;
     let work = options.millis("work-ms");
-    let (waits, fails) = (options.has("waits"), options.has("fails") && !options.healthy);
+    let waits = options.has("waits");
+    let fails = options.has("fails") && !options.healthy;
     let requests = Arc::new(AtomicU64::new(0));
     let away = Arc::new(AtomicU64::new(0));
     let served = Arc::new(AtomicU64::new(0));
@@ -100,7 +101,10 @@ pub(super) fn start(options: &Options) -> Result<Server, Refusal> {
         })?;
     let sick = !options.healthy;
     let stop = move || {
-        let (requests, away) = (requests.load(Ordering::Relaxed), away.load(Ordering::Relaxed));
+        let (requests, away) = (
+            requests.load(Ordering::Relaxed),
+            away.load(Ordering::Relaxed),
+        );
         let text = format!("{away} times there was no room for a connection");
         Ok(Truth::new(requests, away, sick, text))
     };

@@ -7,7 +7,8 @@ use super::connection_churn::{self, Terms};
 use super::{NO_CAUSE, Refusal, Server, Truth};
 use crate::options::{Knob, Options, Variant};
 
-pub(super) const SUMMARY: &str = "takes long for TLS: a floor for clients that do not keep connections";
+pub(super) const SUMMARY: &str =
+    "takes long for TLS: a floor for clients that do not keep connections";
 pub(super) const KNOBS: &[Knob] = &[
     Knob {
         flag: "handshake-ms",
@@ -48,7 +49,11 @@ pub(super) fn start(options: &Options) -> Result<Server, Refusal> {
     };
     Ok(Server {
         address,
-        cause: if sick { "connection-per-call" } else { NO_CAUSE },
+        cause: if sick {
+            "connection-per-call"
+        } else {
+            NO_CAUSE
+        },
         stop: Box::new(stop),
     })
 }

@@ -9,7 +9,8 @@ use crate::http::{self, Threaded};
 use crate::options::{Knob, Options, Variant};
 use crate::upstream::{Asker, Upstream};
 
-pub(super) const SUMMARY: &str = "requests share so many connections to another process, which are too few";
+pub(super) const SUMMARY: &str =
+    "requests share so many connections to another process, which are too few";
 pub(super) const KNOBS: &[Knob] = &[
     Knob {
         flag: "connections",
@@ -46,7 +47,10 @@ impl Pool {
     }
 
     fn give_back(&self, asker: Asker) {
-        self.free.lock().unwrap_or_else(PoisonError::into_inner).push(asker);
+        self.free
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .push(asker);
         self.returned.notify_one();
     }
 }
@@ -81,13 +85,20 @@ pub(super) fn start(options: &Options) -> Result<Server, Refusal> {
     let sick = !options.healthy;
     let stop = move || {
         drop(upstream);
-        let (n, waits) = (requests.load(Ordering::Relaxed), pool.waited.load(Ordering::Relaxed));
+        let (n, waits) = (
+            requests.load(Ordering::Relaxed),
+            pool.waited.load(Ordering::Relaxed),
+        );
         let said = format!("{waits} requests waited for a connection");
         Ok(Truth::new(n, if sick { waits } else { 0 }, sick, said))
     };
     Ok(Server {
         address,
-        cause: if sick { "connection-pool-exhaustion" } else { NO_CAUSE },
+        cause: if sick {
+            "connection-pool-exhaustion"
+        } else {
+            NO_CAUSE
+        },
         stop: Box::new(stop),
     })
 }

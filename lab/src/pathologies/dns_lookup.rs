@@ -95,7 +95,8 @@ impl Stub {
             if kept.is_none() {
                 *kept = Some(self.socket()?);
             }
-            kept.as_ref().map_or(Ok(()), |socket| ask(socket, id, label))
+            kept.as_ref()
+                .map_or(Ok(()), |socket| ask(socket, id, label))
         })
     }
 }
@@ -180,8 +181,16 @@ pub(super) fn start(options: &Options) -> Result<Server, Refusal> {
     .start(listener)?;
     let stop = move || {
         drop(companion);
-        let (requests, lookups) = (requests.load(Ordering::Relaxed), lookups.load(Ordering::Relaxed));
-        Ok(Truth::new(requests, lookups, sick, format!("{lookups} lookups")))
+        let (requests, lookups) = (
+            requests.load(Ordering::Relaxed),
+            lookups.load(Ordering::Relaxed),
+        );
+        Ok(Truth::new(
+            requests,
+            lookups,
+            sick,
+            format!("{lookups} lookups"),
+        ))
     };
     let cause = match (sick, elsewhere) {
         (false, _) => NO_CAUSE,

@@ -11,7 +11,8 @@ use crate::http;
 use crate::options::{Knob, Options, Variant};
 use crate::work;
 
-pub(super) const SUMMARY: &str = "one event loop for all; /slow, or one request in so many, keeps it for long";
+pub(super) const SUMMARY: &str =
+    "one event loop for all; /slow, or one request in so many, keeps it for long";
 pub(super) const KNOBS: &[Knob] = &[
     Knob {
         flag: "slow-ms",
@@ -67,7 +68,11 @@ pub(super) fn start(options: &Options) -> Result<Server, Refusal> {
             self_check,
         })
     };
-    let cause = if sick { "event-loop-blocking" } else { NO_CAUSE };
+    let cause = if sick {
+        "event-loop-blocking"
+    } else {
+        NO_CAUSE
+    };
     Ok(Server {
         address,
         cause,

@@ -141,7 +141,10 @@ impl Script {
             if index + 1 == self.events {
                 chunk(stream, "data: [DONE]\n\n")?;
             } else {
-                chunk(stream, &format!("id: {index}\ndata: {{\"token\":{index}}}\n\n"))?;
+                chunk(
+                    stream,
+                    &format!("id: {index}\ndata: {{\"token\":{index}}}\n\n"),
+                )?;
             }
             whole += 1;
         }
@@ -182,10 +185,27 @@ pub(super) fn start(options: &Options) -> Result<Server, Refusal> {
     }
     .start(listener)?;
     let stop = move || {
-        let (faulty, written) = (faulty.load(Ordering::Relaxed), written.load(Ordering::Relaxed));
-        let self_check = format!("{faulty} streams were faulty; the others and these brought {written} events");
-        Ok(Truth::new(requests.load(Ordering::Relaxed), faulty, fault.is_some(), self_check))
+        let (faulty, written) = (
+            faulty.load(Ordering::Relaxed),
+            written.load(Ordering::Relaxed),
+        );
+        let self_check =
+            format!("{faulty} streams were faulty; the others and these brought {written} events");
+        Ok(Truth::new(
+            requests.load(Ordering::Relaxed),
+            faulty,
+            fault.is_some(),
+            self_check,
+        ))
     };
-    let cause = if fault.is_some() { UNCATALOGUED } else { NO_CAUSE };
-    Ok(Server { address, cause, stop: Box::new(stop) })
+    let cause = if fault.is_some() {
+        UNCATALOGUED
+    } else {
+        NO_CAUSE
+    };
+    Ok(Server {
+        address,
+        cause,
+        stop: Box::new(stop),
+    })
 }

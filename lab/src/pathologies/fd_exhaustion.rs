@@ -82,7 +82,10 @@ pub(super) fn start(options: &Options) -> Result<Server, Refusal> {
         })?;
     let sick = !options.healthy;
     let stop = move || {
-        let (requests, refused) = (requests.load(Ordering::Relaxed), refused.load(Ordering::Relaxed));
+        let (requests, refused) = (
+            requests.load(Ordering::Relaxed),
+            refused.load(Ordering::Relaxed),
+        );
         let text = format!("{refused} times there was no descriptor");
         Ok(Truth::new(requests, refused, sick, text))
     };

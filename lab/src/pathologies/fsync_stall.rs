@@ -14,7 +14,8 @@ use crate::http::{self, Threaded};
 use crate::options::{Knob, Options, Variant};
 use crate::work;
 
-pub(super) const SUMMARY: &str = "one request in so many writes to a file of its own and waits for the disk";
+pub(super) const SUMMARY: &str =
+    "one request in so many writes to a file of its own and waits for the disk";
 pub(super) const KNOBS: &[Knob] = &[
     Knob {
         flag: "stall-ms",
@@ -84,8 +85,16 @@ pub(super) fn start(options: &Options) -> Result<Server, Refusal> {
     }
     .start(listener)?;
     let stop = move || {
-        let (n, stalls) = (requests.load(Ordering::Relaxed), stalled.load(Ordering::Relaxed));
-        Ok(Truth::new(n, stalls, sick, format!("{stalls} requests waited for the disk")))
+        let (n, stalls) = (
+            requests.load(Ordering::Relaxed),
+            stalled.load(Ordering::Relaxed),
+        );
+        Ok(Truth::new(
+            n,
+            stalls,
+            sick,
+            format!("{stalls} requests waited for the disk"),
+        ))
     };
     let cause = match (sick, locked) {
         (false, _) => NO_CAUSE,

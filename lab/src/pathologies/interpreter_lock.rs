@@ -11,7 +11,8 @@ use crate::http::{self, Threaded};
 use crate::interpreter::Interpreter;
 use crate::options::{Knob, Options, Variant};
 
-pub(super) const SUMMARY: &str = "requests compute in an interpreter that runs one thread at a time";
+pub(super) const SUMMARY: &str =
+    "requests compute in an interpreter that runs one thread at a time";
 pub(super) const KNOBS: &[Knob] = &[
     Knob {
         flag: "burn-ms",
@@ -57,7 +58,9 @@ pub(super) fn start(options: &Options) -> Result<Server, Refusal> {
                 thread::sleep(burn);
             }
         };
-        thread::Builder::new().name("indexer".to_owned()).spawn(background)?;
+        thread::Builder::new()
+            .name("indexer".to_owned())
+            .spawn(background)?;
     }
     let kept_here = Arc::clone(&kept);
     Threaded {
@@ -65,7 +68,11 @@ pub(super) fn start(options: &Options) -> Result<Server, Refusal> {
         one_request: false,
         requests: Arc::clone(&requests),
         answer: Box::new(move |request, stream| {
-            let own = if in_background { BRIEF } else { burn.max(BRIEF) };
+            let own = if in_background {
+                BRIEF
+            } else {
+                burn.max(BRIEF)
+            };
             let begin = Instant::now();
             interpreter.run(own);
             if begin.elapsed() >= own + KEPT {
@@ -77,7 +84,10 @@ pub(super) fn start(options: &Options) -> Result<Server, Refusal> {
     .start(listener)?;
     let sick = !options.healthy;
     let stop = move || {
-        let (requests, kept) = (requests.load(Ordering::Relaxed), kept.load(Ordering::Relaxed));
+        let (requests, kept) = (
+            requests.load(Ordering::Relaxed),
+            kept.load(Ordering::Relaxed),
+        );
         Ok(Truth {
             requests,
             induced: kept,

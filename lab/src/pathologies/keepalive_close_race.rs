@@ -81,7 +81,10 @@ pub(super) fn start(options: &Options) -> Result<Server, Refusal> {
     let address = listener.local_addr()?;
     let idle = options.millis("idle-ms");
     let (limit, cause) = if options.has("request-limit") {
-        (Limit::Requests(options.number("requests") as u64), UNCATALOGUED)
+        (
+            Limit::Requests(options.number("requests") as u64),
+            UNCATALOGUED,
+        )
     } else if options.has("age-limit") {
         (Limit::Age(idle), UNCATALOGUED)
     } else {
@@ -97,14 +100,16 @@ pub(super) fn start(options: &Options) -> Result<Server, Refusal> {
         lost: AtomicU64::new(0),
     });
     let shared = Arc::clone(&serving);
-    thread::Builder::new().name("accept".to_owned()).spawn(move || {
-        http::accept_each(&listener, |stream| {
-            let serving = Arc::clone(&shared);
-            let thread = thread::Builder::new().name("connection".to_owned());
-            // A client that goes away ends its connection, which is nothing to report.
-            drop(thread.spawn(move || serving.serve(stream)));
-        });
-    })?;
+    thread::Builder::new()
+        .name("accept".to_owned())
+        .spawn(move || {
+            http::accept_each(&listener, |stream| {
+                let serving = Arc::clone(&shared);
+                let thread = thread::Builder::new().name("connection".to_owned());
+                // A client that goes away ends its connection, which is nothing to report.
+                drop(thread.spawn(move || serving.serve(stream)));
+            });
+        })?;
     let stop = move || {
         let lost = serving.lost.load(Ordering::Relaxed);
         let requests = serving.requests.load(Ordering::Relaxed);
@@ -146,12 +151,16 @@ impl Serving {
             };
             served += 1;
             if request.is_health() {
-                connection.stream.write_all(&http::response(&request, b"ok\n"))?;
+                connection
+                    .stream
+                    .write_all(&http::response(&request, b"ok\n"))?;
                 continue;
             }
             self.requests.fetch_add(1, Ordering::Relaxed);
             thread::sleep(self.work);
-            connection.stream.write_all(&http::response(&request, b"hello\n"))?;
+            connection
+                .stream
+                .write_all(&http::response(&request, b"hello\n"))?;
             if request.close {
                 return Ok(());
             }

@@ -81,7 +81,11 @@ pub(super) fn start(options: &Options) -> Result<Server, Refusal> {
         let waits = lock.waits.load(Ordering::Relaxed);
         let self_check = format!("{waits} requests waited while others computed under the lock");
         // Where requests hold it, a thread of the twin may lose its CPU meanwhile.
-        let least = if in_background { 0 } else { requests / CONTENDED_ONE_IN };
+        let least = if in_background {
+            0
+        } else {
+            requests / CONTENDED_ONE_IN
+        };
         let contended = waits > least;
         Ok(Truth {
             requests,

@@ -170,7 +170,11 @@ pub(super) fn start(options: &Options) -> Result<Server, Refusal> {
     let address = listener.local_addr()?;
     let requests = Arc::new(AtomicU64::new(0));
     let lock = Arc::new(Lock::new((), options.has("pthread")));
-    let (sick, period, what) = (!options.healthy, options.millis("period-ms"), wait.describe());
+    let (sick, period, what) = (
+        !options.healthy,
+        options.millis("period-ms"),
+        wait.describe(),
+    );
     let background = Arc::clone(&lock);
     thread::Builder::new()
         .name(HOLDER.to_owned())

@@ -13,7 +13,8 @@ use crate::http::{self, Threaded};
 use crate::options::{Knob, Options, Variant};
 use crate::sys;
 
-pub(super) const SUMMARY: &str = "every request writes to a log that nobody reads for some of the time";
+pub(super) const SUMMARY: &str =
+    "every request writes to a log that nobody reads for some of the time";
 pub(super) const KNOBS: &[Knob] = &[
     Knob {
         flag: "stops-ms",
@@ -78,7 +79,10 @@ pub(super) fn start(options: &Options) -> Result<Server, Refusal> {
     let sick = !options.healthy;
     let stop = move || {
         drop(reader);
-        let (n, waits) = (requests.load(Ordering::Relaxed), waited.load(Ordering::Relaxed));
+        let (n, waits) = (
+            requests.load(Ordering::Relaxed),
+            waited.load(Ordering::Relaxed),
+        );
         let said = format!("{waits} requests waited to write a line");
         Ok(Truth::new(n, if sick { waits } else { 0 }, sick, said))
     };

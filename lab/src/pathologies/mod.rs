@@ -1,5 +1,54 @@
 //! The servers: one file each, and the list below is the registry.
 
+mod accept_queue_overflow;
+mod accept_starvation;
+mod accumulated_state;
+mod blocking_telemetry;
+mod cache_expiry;
+mod cache_stampede;
+mod client_saturation;
+mod clock_jump;
+mod cold_page_cache;
+mod cold_start;
+mod connection_churn;
+mod connection_limit;
+mod connection_per_call;
+mod connection_pool_exhaustion;
+mod cpu_quota_throttling;
+mod cpu_saturation;
+mod delayed_ack;
+mod dns_lookup;
+mod event_loop_blocking;
+mod event_stream;
+mod fd_exhaustion;
+mod fixed_delay;
+mod fsync_stall;
+mod healthy;
+mod interpreter_lock;
+mod keepalive_close_race;
+mod lock_contention;
+mod lock_held_over_io;
+mod log_flush;
+mod lost_work;
+mod noisy_neighbour;
+mod packet_loss;
+mod poll_tick;
+mod port_exhaustion;
+mod queueing;
+mod rate_limit;
+mod response_size;
+mod retry_backoff;
+mod run_queue_delay;
+mod sequential_fanout;
+mod slow_dependency;
+mod slow_scan;
+mod span_gap;
+mod stop_the_world_pause;
+mod timer_granularity;
+mod worker_pool_exhaustion;
+mod worker_restart;
+mod workload_key_collision;
+
 use std::io;
 use std::net::SocketAddr;
 
@@ -73,7 +122,6 @@ impl From<io::Error> for Refusal {
 }
 
 macro_rules! pathologies { ($($name:ident),+ $(,)?) => {
-    $(mod $name;)+
     /// All servers, in the order of the list.
     pub(crate) static REGISTRY: &[Pathology] = &[$(Pathology {
         identifier: stringify!($name),

@@ -56,18 +56,32 @@ pub(super) fn start(options: &Options) -> Result<Server, Refusal> {
         }),
     });
     let filtered = Arc::clone(&induced);
-    thread::Builder::new().name("accept".to_owned()).spawn(move || {
-        http::accept_each(&listener, |stream| {
-            if sick && !sleeps && sys::lose(&stream, share).is_ok() {
-                filtered.fetch_add(1, Ordering::Relaxed);
-            }
-            Arc::clone(&server).spawn(stream);
-        });
-    })?;
+    thread::Builder::new()
+        .name("accept".to_owned())
+        .spawn(move || {
+            http::accept_each(&listener, |stream| {
+                if sick && !sleeps && sys::lose(&stream, share).is_ok() {
+                    filtered.fetch_add(1, Ordering::Relaxed);
+                }
+                Arc::clone(&server).spawn(stream);
+            });
+        })?;
     let stop = move || {
-        let (requests, induced) = (requests.load(Ordering::Relaxed), induced.load(Ordering::Relaxed));
-        let what = if sleeps { "requests slept" } else { "connections lost segments" };
-        Ok(Truth::new(requests, induced, sick, format!("{induced} {what}")))
+        let (requests, induced) = (
+            requests.load(Ordering::Relaxed),
+            induced.load(Ordering::Relaxed),
+        );
+        let what = if sleeps {
+            "requests slept"
+        } else {
+            "connections lost segments"
+        };
+        Ok(Truth::new(
+            requests,
+            induced,
+            sick,
+            format!("{induced} {what}"),
+        ))
     };
     let cause = match (sick, sleeps) {
         (false, _) => NO_CAUSE,

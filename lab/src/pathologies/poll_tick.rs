@@ -2,9 +2,9 @@
 
 use std::io::{self, Write};
 use std::net::TcpStream;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::{Receiver, Sender, channel};
-use std::sync::Arc;
 use std::thread;
 use std::time::Duration;
 
@@ -64,7 +64,12 @@ fn look_now_and_then(queue: &Receiver<Job>, tick: Duration, met: &AtomicU64) {
 }
 
 /// Hands a job over, and waits for it if somebody else does not answer.
-fn hand_over(jobs: &Sender<Job>, stream: &mut TcpStream, answer: &[u8], answers: bool) -> io::Result<()> {
+fn hand_over(
+    jobs: &Sender<Job>,
+    stream: &mut TcpStream,
+    answer: &[u8],
+    answers: bool,
+) -> io::Result<()> {
     if answers {
         let job = Job::Answer(stream.try_clone()?, answer.to_vec());
         return jobs.send(job).map_err(io::Error::other);
@@ -84,13 +89,15 @@ pub(super) fn start(options: &Options) -> Result<Server, Refusal> {
     let waits = Arc::new(AtomicU64::new(0));
     let (jobs, queue) = channel::<Job>();
     let met = Arc::clone(&waits);
-    thread::Builder::new().name("worker".to_owned()).spawn(move || {
-        if sick && !own {
-            look_now_and_then(&queue, tick, &met);
-        }
-        // Woken when there is work.
-        queue.into_iter().for_each(Job::work);
-    })?;
+    thread::Builder::new()
+        .name("worker".to_owned())
+        .spawn(move || {
+            if sick && !own {
+                look_now_and_then(&queue, tick, &met);
+            }
+            // Woken when there is work.
+            queue.into_iter().for_each(Job::work);
+        })?;
     let slept = Arc::clone(&waits);
     Threaded {
         nodelay: true,
@@ -106,8 +113,16 @@ pub(super) fn start(options: &Options) -> Result<Server, Refusal> {
     }
     .start(listener)?;
     let stop = move || {
-        let (requests, waits) = (requests.load(Ordering::Relaxed), waits.load(Ordering::Relaxed));
-        Ok(Truth::new(requests, waits, sick, format!("{waits} requests waited")))
+        let (requests, waits) = (
+            requests.load(Ordering::Relaxed),
+            waits.load(Ordering::Relaxed),
+        );
+        Ok(Truth::new(
+            requests,
+            waits,
+            sick,
+            format!("{waits} requests waited"),
+        ))
     };
     let cause = match (sick, own) {
         (false, _) => NO_CAUSE,

@@ -41,7 +41,9 @@ pub(super) fn start(options: &Options) -> Result<Server, Refusal> {
         nodelay: true,
         one_request: false,
         requests: Arc::default(),
-        answer: Box::new(|request, stream| stream.write_all(&http::response(request, b"backend\n"))),
+        answer: Box::new(|request, stream| {
+            stream.write_all(&http::response(request, b"backend\n"))
+        }),
     }
     .start(backend)?;
     let first = options.number("first-port") as u16;
@@ -65,7 +67,10 @@ pub(super) fn start(options: &Options) -> Result<Server, Refusal> {
     .start(listener)?;
     let sick = !options.healthy;
     let stop = move || {
-        let (requests, without) = (requests.load(Ordering::Relaxed), without.load(Ordering::Relaxed));
+        let (requests, without) = (
+            requests.load(Ordering::Relaxed),
+            without.load(Ordering::Relaxed),
+        );
         let text = format!("{without} times there was no local port to dial the backend from");
         Ok(Truth::new(requests, without, sick, text))
     };

@@ -7,8 +7,7 @@ use super::{NO_CAUSE, Refusal, Server, Truth};
 use crate::options::{Knob, Options, Variant};
 use crate::{event_loop, http, work};
 
-pub(super) const SUMMARY: &str =
-    "one event loop computes a little for each request; ask it so often that it is busy most of the time";
+pub(super) const SUMMARY: &str = "one event loop computes a little for each request; ask it so often that it is busy most of the time";
 pub(super) const KNOBS: &[Knob] = &[Knob {
     flag: "work-us",
     help: "CPU time of a request, in microseconds",
@@ -34,7 +33,11 @@ pub(super) fn start(options: &Options) -> Result<Server, Refusal> {
     let number = std::sync::atomic::AtomicU64::new(0);
     let counters = event_loop::start(listener, 1, move |_| {
         let number = number.fetch_add(1, Ordering::Relaxed);
-        let times = if uneven { 0.5 + work::uniform(SEED, number) } else { 1.0 };
+        let times = if uneven {
+            0.5 + work::uniform(SEED, number)
+        } else {
+            1.0
+        };
         work::burn(Duration::from_nanos((us * times * 1e3) as u64));
     })?;
     let sick = !options.healthy;
@@ -43,7 +46,8 @@ pub(super) fn start(options: &Options) -> Result<Server, Refusal> {
         let queued = counters.queued.load(Ordering::Relaxed);
         let busy = counters.cpus_busy();
         let in_line = queued * IN_LINE_ONE_IN > requests;
-        let said = format!("{queued} requests were in line; the loop was busy for {busy:.2} of the time");
+        let said =
+            format!("{queued} requests were in line; the loop was busy for {busy:.2} of the time");
         Ok(Truth {
             requests,
             induced: queued,

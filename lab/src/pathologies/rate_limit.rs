@@ -11,7 +11,8 @@ use super::{NO_CAUSE, Refusal, Server, Truth, UNCATALOGUED};
 use crate::http::{self, Threaded};
 use crate::options::{Knob, Options, Variant};
 
-pub(super) const SUMMARY: &str = "lets so many requests a second pass, and others wait or are refused";
+pub(super) const SUMMARY: &str =
+    "lets so many requests a second pass, and others wait or are refused";
 pub(super) const KNOBS: &[Knob] = &[
     Knob {
         flag: "rate",
@@ -71,7 +72,9 @@ struct Bucket {
 impl Bucket {
     /// How long one waits who comes now; `None` if he is refused.
     fn admits(&mut self, now: Instant) -> Option<Duration> {
-        let left = self.empty.map_or(Duration::ZERO, |empty| empty.saturating_duration_since(now));
+        let left = self
+            .empty
+            .map_or(Duration::ZERO, |empty| empty.saturating_duration_since(now));
         let waits = left.saturating_sub(self.period * self.at_once);
         if waits > self.period.saturating_mul(self.waiting) {
             return None;
@@ -113,7 +116,10 @@ impl Gate {
     fn pass(&self, answer: impl FnOnce(bool) -> std::io::Result<()>) -> std::io::Result<bool> {
         match self {
             Self::Bucket(bucket) => {
-                let waits = bucket.lock().unwrap_or_else(PoisonError::into_inner).admits(Instant::now());
+                let waits = bucket
+                    .lock()
+                    .unwrap_or_else(PoisonError::into_inner)
+                    .admits(Instant::now());
                 thread::sleep(waits.unwrap_or_default());
                 answer(waits.is_some()).map(|()| waits.is_none_or(|waits| !waits.is_zero()))
             }
@@ -174,7 +180,10 @@ pub(super) fn start(options: &Options) -> Result<Server, Refusal> {
     }
     .start(listener)?;
     let stop = move || {
-        let (requests, held) = (requests.load(Ordering::Relaxed), held.load(Ordering::Relaxed));
+        let (requests, held) = (
+            requests.load(Ordering::Relaxed),
+            held.load(Ordering::Relaxed),
+        );
         let text = format!("{held} requests waited for their turn, or were refused");
         Ok(Truth::new(requests, held, sick, text))
     };

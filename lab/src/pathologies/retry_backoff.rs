@@ -106,7 +106,9 @@ impl Client {
                     *own = Some(asker);
                     Ok(is_fine)
                 }
-                Err(e) if matches!(e.kind(), ErrorKind::WouldBlock | ErrorKind::TimedOut) => Ok(false),
+                Err(e) if matches!(e.kind(), ErrorKind::WouldBlock | ErrorKind::TimedOut) => {
+                    Ok(false)
+                }
                 Err(e) => Err(e),
             }
         })
@@ -190,8 +192,16 @@ pub(super) fn start(options: &Options) -> Result<Server, Refusal> {
     .start(listener)?;
     let stop = move || {
         drop(upstream);
-        let (requests, induced) = (requests.load(Ordering::Relaxed), induced.load(Ordering::Relaxed));
-        Ok(Truth::new(requests, induced, sick, format!("{induced} requests were held up")))
+        let (requests, induced) = (
+            requests.load(Ordering::Relaxed),
+            induced.load(Ordering::Relaxed),
+        );
+        Ok(Truth::new(
+            requests,
+            induced,
+            sick,
+            format!("{induced} requests were held up"),
+        ))
     };
     let cause = match (sick, hit) {
         (false, _) => NO_CAUSE,

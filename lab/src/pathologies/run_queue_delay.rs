@@ -50,11 +50,13 @@ pub(super) fn start(options: &Options) -> Result<Server, Refusal> {
     sys::stay_on(cpu)?;
     for _ in 0..burners {
         // They end with the process.
-        thread::Builder::new().name("indexer".to_owned()).spawn(|| {
-            loop {
-                work::burn(BURN);
-            }
-        })?;
+        thread::Builder::new()
+            .name("indexer".to_owned())
+            .spawn(|| {
+                loop {
+                    work::burn(BURN);
+                }
+            })?;
     }
     let requests = Arc::new(AtomicU64::new(0));
     let starved = Arc::new(AtomicU64::new(0));

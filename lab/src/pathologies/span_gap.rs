@@ -148,11 +148,22 @@ pub(super) fn start(options: &Options) -> Result<Server, Refusal> {
     }
     .start(listener)?;
     let stop = move || {
-        let (waited, sent) = (waited.load(Ordering::Relaxed), spans.sent.load(Ordering::Relaxed));
+        let (waited, sent) = (
+            waited.load(Ordering::Relaxed),
+            spans.sent.load(Ordering::Relaxed),
+        );
         let self_check = format!("{waited} requests waited between spans; {sent} spans were sent");
         let requests = requests.load(Ordering::Relaxed);
         Ok(Truth::new(requests, waited, !gap.is_zero(), self_check))
     };
-    let cause = if gap.is_zero() { NO_CAUSE } else { UNCATALOGUED };
-    Ok(Server { address, cause, stop: Box::new(stop) })
+    let cause = if gap.is_zero() {
+        NO_CAUSE
+    } else {
+        UNCATALOGUED
+    };
+    Ok(Server {
+        address,
+        cause,
+        stop: Box::new(stop),
+    })
 }

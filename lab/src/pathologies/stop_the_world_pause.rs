@@ -12,7 +12,8 @@ use crate::http;
 use crate::options::{Knob, Options, Variant};
 use crate::work;
 
-pub(super) const SUMMARY: &str = "one event loop whose runtime stops it after so many requests to collect garbage, and logs it";
+pub(super) const SUMMARY: &str =
+    "one event loop whose runtime stops it after so many requests to collect garbage, and logs it";
 pub(super) const KNOBS: &[Knob] = &[
     Knob {
         flag: "pause-ms",

@@ -11,8 +11,7 @@ use crate::http::{self, Threaded};
 use crate::options::{Knob, Options, Variant};
 use crate::sys;
 
-pub(super) const SUMMARY: &str =
-    "pauses for a moment in each request, which a timer of whole milliseconds makes one; the twin has a finer timer";
+pub(super) const SUMMARY: &str = "pauses for a moment in each request, which a timer of whole milliseconds makes one; the twin has a finer timer";
 pub(super) const KNOBS: &[Knob] = &[Knob {
     flag: "pause-us",
     help: "how long the pause is meant to be, in microseconds",
@@ -57,7 +56,10 @@ pub(super) fn start(options: &Options) -> Result<Server, Refusal> {
     }
     .start(listener)?;
     let stop = move || {
-        let (n, rounded) = (requests.load(Ordering::Relaxed), rounded.load(Ordering::Relaxed));
+        let (n, rounded) = (
+            requests.load(Ordering::Relaxed),
+            rounded.load(Ordering::Relaxed),
+        );
         Ok(Truth {
             requests: n,
             induced: rounded,

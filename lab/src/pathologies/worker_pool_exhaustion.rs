@@ -81,7 +81,10 @@ pub(super) fn start(options: &Options) -> Result<Server, Refusal> {
         (_, false) => (true, "worker-pool-exhaustion"),
     };
     let stop = move || {
-        let (n, full) = (requests.load(Ordering::Relaxed), full.load(Ordering::Relaxed));
+        let (n, full) = (
+            requests.load(Ordering::Relaxed),
+            full.load(Ordering::Relaxed),
+        );
         let said = format!("{full} requests took the last free worker");
         Ok(Truth {
             requests: n,

@@ -104,7 +104,10 @@ pub(super) fn start(options: &Options) -> Result<Server, Refusal> {
             drop(child.kill());
             drop(child.wait());
         }
-        let (requests, ended) = (requests.load(Ordering::Relaxed), ended.load(Ordering::Relaxed));
+        let (requests, ended) = (
+            requests.load(Ordering::Relaxed),
+            ended.load(Ordering::Relaxed),
+        );
         let text = format!("{ended} children ended by themselves");
         Ok(Truth::new(requests, ended, sick, text))
     };

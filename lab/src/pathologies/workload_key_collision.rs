@@ -10,7 +10,8 @@ use super::{NO_CAUSE, Refusal, Server, Truth, UNCATALOGUED};
 use crate::http::{self, Threaded};
 use crate::options::{Knob, Options, Variant};
 
-pub(super) const SUMMARY: &str = "does one thing at a time for each path; in the twin as many as are asked for";
+pub(super) const SUMMARY: &str =
+    "does one thing at a time for each path; in the twin as many as are asked for";
 pub(super) const KNOBS: &[Knob] = &[Knob {
     flag: "work-ms",
     help: "how long it takes",

@@ -138,7 +138,11 @@ fn credited(case: &Case<'_>, endpoint: &EndpointCase, slow: Vec<u32>, drops: f64
     let only_data = |s: SampleRef<'_>| repeated_dial(s).is_none() && repeated_data(s).is_some();
     let data = completed().filter(|s| only_data(*s)).count();
     let is_known = drops - (dials as f64) >= DROPS_EACH * data as f64;
-    let of_data: Vec<u32> = slow.iter().copied().filter(|&i| only_data(case.sample(i))).collect();
+    let of_data: Vec<u32> = slow
+        .iter()
+        .copied()
+        .filter(|&i| only_data(case.sample(i)))
+        .collect();
     if !is_known || is_read_within(case, endpoint, &of_data, REPEATED_DATA_NS[0]) {
         slow.retain(|&i| !only_data(case.sample(i)));
     }

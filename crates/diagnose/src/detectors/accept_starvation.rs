@@ -37,7 +37,10 @@ const OVERFLOWS: f64 = 0.01;
 /// See the module.
 pub(super) static DETECTOR: Detector = Detector {
     examine: Examine::Endpoint(examine),
-    could_be: StateSet::QUEUED.and(StateSet::HANDSHAKE).and(StateSet::NETWORK).and(StateSet::UNTRACED),
+    could_be: StateSet::QUEUED
+        .and(StateSet::HANDSHAKE)
+        .and(StateSet::NETWORK)
+        .and(StateSet::UNTRACED),
     may_be_the_work: false,
 };
 
@@ -92,7 +95,12 @@ fn examine(case: &Case<'_>, endpoint: &EndpointCase) -> Verdict {
 }
 
 /// Whether it is accepting that is late, and nothing else.
-fn judged(case: &Case<'_>, endpoint: &EndpointCase, in_queue: Evidence, waits: Vec<Claim>) -> Verdict {
+fn judged(
+    case: &Case<'_>,
+    endpoint: &EndpointCase,
+    in_queue: Evidence,
+    waits: Vec<Claim>,
+) -> Verdict {
     let places = match Places::of(case) {
         Places::Free(how) => evidence(Source::Proc, SERVER_SOCKETS.id, how.to_owned()),
         Places::Taken(most) => {
@@ -191,7 +199,10 @@ fn otherwise(case: &Case<'_>, waits: &[Claim]) -> Option<String> {
     }
     let files = Files::of(case)?;
     let exhausted = |at: Nanos| files.exhausted(at);
-    let without = waits.iter().filter(|claim| exhausted(claim.span.end)).count();
+    let without = waits
+        .iter()
+        .filter(|claim| exhausted(claim.span.end))
+        .count();
     (without as f64 >= OTHERWISE * waits.len() as f64)
         .then(|| "the server had no descriptors left for new connections".to_owned())
 }

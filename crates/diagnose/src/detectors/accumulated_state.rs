@@ -31,7 +31,14 @@ const GROWS_BY_CHANCE: f64 = 0.001;
 /// See the module.
 pub(super) static DETECTOR: Detector = Detector {
     examine: Examine::Endpoint(examine),
-    could_be: StateSet::ON_CPU.and(StateSet::LOCK).and(StateSet::QUEUED).and(StateSet::DISK).and(StateSet::MEMORY).and(StateSet::REPLY).and(StateSet::SLEEP).and(StateSet::UNKNOWN),
+    could_be: StateSet::ON_CPU
+        .and(StateSet::LOCK)
+        .and(StateSet::QUEUED)
+        .and(StateSet::DISK)
+        .and(StateSet::MEMORY)
+        .and(StateSet::REPLY)
+        .and(StateSet::SLEEP)
+        .and(StateSet::UNKNOWN),
     may_be_the_work: false,
 };
 
@@ -45,13 +52,18 @@ fn examine(case: &Case<'_>, endpoint: &EndpointCase) -> Verdict {
     };
     let slow = |i: u32| {
         let ns = case.sample(i).latency_ns();
-        Some(if ns >= cut_ns { ns.saturating_sub(fast_ns) as f64 } else { 0.0 })
+        Some(if ns >= cut_ns {
+            ns.saturating_sub(fast_ns) as f64
+        } else {
+            0.0
+        })
     };
     match Changes::of(case, endpoint, slow) {
         Some(changes) => judged(case, endpoint, &changes, Place::Tail),
         None => growing(case, endpoint).unwrap_or_else(|| {
             Verdict::Absent(
-                "there is no request from which on most are slow, and before which none is".to_owned(),
+                "there is no request from which on most are slow, and before which none is"
+                    .to_owned(),
             )
         }),
     }
@@ -60,22 +72,32 @@ fn examine(case: &Case<'_>, endpoint: &EndpointCase) -> Verdict {
 /// Requests that take longer and longer from the first to the last: with their number, with the time, or
 /// because more come than are served.
 fn growing(case: &Case<'_>, endpoint: &EndpointCase) -> Option<Verdict> {
-    let repeats = endpoint.completed.chunk_by(|&a, &b| case.sample(a).repeat() == case.sample(b).repeat());
+    let repeats = endpoint
+        .completed
+        .chunk_by(|&a, &b| case.sample(a).repeat() == case.sample(b).repeat());
     let (mut of, mut grown) = (0.0, Vec::new());
     for requests in repeats {
         of += 1.0;
         grown.extend(growth(case, requests).map(|ends| (requests, ends)));
     }
-    let &(_, (from_ns, to_ns)) = grown.first().filter(|_| grown.len() as f64 >= REPEATS_SHARE * of)?;
-    let claims: Vec<Claim> = grown.iter().flat_map(|&(requests, (from_ns, _))| {
-        requests.iter().filter_map(move |&i| {
-            let sample = case.sample(i);
-            let more_ns = sample.latency_ns().checked_sub(from_ns as u64).filter(|&ns| ns > 0)?;
-            let mut span = sample.span();
-            span.begin = span.end.minus(more_ns.min(span.len_ns()));
-            Some(Claim { sample: i, span })
+    let &(_, (from_ns, to_ns)) = grown
+        .first()
+        .filter(|_| grown.len() as f64 >= REPEATS_SHARE * of)?;
+    let claims: Vec<Claim> = grown
+        .iter()
+        .flat_map(|&(requests, (from_ns, _))| {
+            requests.iter().filter_map(move |&i| {
+                let sample = case.sample(i);
+                let more_ns = sample
+                    .latency_ns()
+                    .checked_sub(from_ns as u64)
+                    .filter(|&ns| ns > 0)?;
+                let mut span = sample.span();
+                span.begin = span.end.minus(more_ns.min(span.len_ns()));
+                Some(Claim { sample: i, span })
+            })
         })
-    }).collect();
+        .collect();
     Some(Verdict::Lead {
         place: endpoint.place_of(&claims),
         claims,
@@ -95,7 +117,10 @@ fn growth(case: &Case<'_>, requests: &[u32]) -> Option<(f64, f64)> {
         return None;
     }
     let parts = requests.chunks(requests.len().div_ceil(PARTS)).map(|part| {
-        let mut all: Vec<f64> = part.iter().map(|&i| case.sample(i).latency_ns() as f64).collect();
+        let mut all: Vec<f64> = part
+            .iter()
+            .map(|&i| case.sample(i).latency_ns() as f64)
+            .collect();
         median(&mut all)
     });
     let parts: Vec<f64> = parts.collect::<Option<_>>()?;
@@ -114,13 +139,12 @@ fn of_failures(case: &Case<'_>, endpoint: &EndpointCase) -> Option<Changes> {
     })
 }
 
-fn judged(
-    case: &Case<'_>,
-    endpoint: &EndpointCase,
-    changes: &Changes,
-    place: Place,
-) -> Verdict {
-    let what = if place == Place::Errors { "fail" } else { "are slow" };
+fn judged(case: &Case<'_>, endpoint: &EndpointCase, changes: &Changes, place: Place) -> Verdict {
+    let what = if place == Place::Errors {
+        "fail"
+    } else {
+        "are slow"
+    };
     let index = changes.index();
     let seen = changes.all.len() as f64 >= REPEATS_SHARE * changes.of as f64;
     let text = format!(
@@ -130,7 +154,9 @@ fn judged(
         plural(changes.of as u64, "repeat")
     );
     match changes.goes_by {
-        GoesBy::Time => Verdict::Absent(format!("{text}; it goes by the time, not by their number")),
+        GoesBy::Time => {
+            Verdict::Absent(format!("{text}; it goes by the time, not by their number"))
+        }
         GoesBy::Requests if seen && case.restarts() => {
             found(case, endpoint, changes, (place, text))
         }
@@ -188,7 +214,11 @@ fn found(
         let prediction = without_claims(case, endpoint, place, &claims);
         (Amount::Claims(claims), prediction, place)
     };
-    let what = if place == Place::Errors { "fails" } else { "is slow" };
+    let what = if place == Place::Errors {
+        "fails"
+    } else {
+        "is slow"
+    };
     Verdict::Found(Found {
         place,
         amount,

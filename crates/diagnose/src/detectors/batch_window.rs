@@ -39,7 +39,10 @@ const MOST: usize = 20_000;
 /// See the module.
 pub(super) static DETECTOR: Detector = Detector {
     examine: Examine::Endpoint(examine),
-    could_be: StateSet::SLEEP.and(StateSet::QUEUED).and(StateSet::LOCK).and(StateSet::UNKNOWN),
+    could_be: StateSet::SLEEP
+        .and(StateSet::QUEUED)
+        .and(StateSet::LOCK)
+        .and(StateSet::UNKNOWN),
     may_be_the_work: false,
 };
 
@@ -52,11 +55,15 @@ struct Batch {
 
 fn examine(case: &Case<'_>, endpoint: &EndpointCase) -> Verdict {
     let batches = batches(case, endpoint);
-    let several: Vec<&Batch> = batches.iter().filter(|batch| batch.requests.len() > 1).collect();
+    let of_several = |batch: &&Batch| batch.requests.len() > 1;
+    let several: Vec<&Batch> = batches.iter().filter(of_several).collect();
     let batched: usize = several.iter().map(|batch| batch.requests.len()).sum();
     let share = batched as f64 / endpoint.completed.len().clamp(1, MOST) as f64;
     if several.len() < BATCHES_LEAST || share < BATCHED_LEAST {
-        return Verdict::Absent(format!("{} of the requests end together with others", percent(share)));
+        return Verdict::Absent(format!(
+            "{} of the requests end together with others",
+            percent(share)
+        ));
     }
     let mut lengths: Vec<f64> = several.iter().map(|batch| batch.lasts_ns).collect();
     let window = median(&mut lengths).unwrap_or(0.0);
@@ -71,20 +78,16 @@ fn examine(case: &Case<'_>, endpoint: &EndpointCase) -> Verdict {
             human(later)
         ));
     }
-    let mut claims: Vec<Claim> = batches
-        .iter()
-        .filter(|batch| batch.lasts_ns <= window * (1.0 + ALIKE))
-        .flat_map(|batch| &batch.requests)
-        .filter_map(|&i| {
-            let sample = case.sample(i);
-            Some(Claim { sample: i, span: Span::new(sample.sent()?, sample.first_byte()?) })
-        })
-        .collect();
-    claims.sort_unstable_by_key(|claim| claim.sample);
+    let claims = claims_of(case, &batches, window);
     let place = endpoint.place_of(&claims);
     // Requests that share one answer of another server end together as well: a window is a timer.
-    let asks = case.inside().is_none_or(|inside| !inside.calls(case).is_empty());
-    if asks && share_in(case, endpoint, StateSet::SLEEP, &claims).is_some_and(|share| share < TIMER_LEAST) {
+    let asks = case
+        .inside()
+        .is_none_or(|inside| !inside.calls(case).is_empty());
+    if asks
+        && share_in(case, endpoint, StateSet::SLEEP, &claims)
+            .is_some_and(|share| share < TIMER_LEAST)
+    {
         return Verdict::Lead {
             place,
             claims,
@@ -123,6 +126,24 @@ fn examine(case: &Case<'_>, endpoint: &EndpointCase) -> Verdict {
     })
 }
 
+/// The waits of the requests of batches that are no longer than the window.
+fn claims_of(case: &Case<'_>, batches: &[Batch], window: f64) -> Vec<Claim> {
+    let mut claims: Vec<Claim> = batches
+        .iter()
+        .filter(|batch| batch.lasts_ns <= window * (1.0 + ALIKE))
+        .flat_map(|batch| &batch.requests)
+        .filter_map(|&i| {
+            let sample = case.sample(i);
+            Some(Claim {
+                sample: i,
+                span: Span::new(sample.sent()?, sample.first_byte()?),
+            })
+        })
+        .collect();
+    claims.sort_unstable_by_key(|claim| claim.sample);
+    claims
+}
+
 /// How long those wait that are not the first of their batch, in the median.
 fn later(case: &Case<'_>, several: &[&Batch]) -> f64 {
     let mut waits: Vec<f64> = Vec::new();
@@ -158,5 +179,7 @@ fn batches(case: &Case<'_>, endpoint: &EndpointCase) -> Vec<Batch> {
             requests: group.iter().map(|(.., i)| *i).collect(),
         }
     };
-    all.chunk_by(|a, b| b.0 - a.0 <= TOGETHER_NS).map(batch).collect()
+    all.chunk_by(|a, b| b.0 - a.0 <= TOGETHER_NS)
+        .map(batch)
+        .collect()
 }

@@ -12,7 +12,7 @@ use slowpath_core::trace::NO_STACK;
 
 use crate::case::{Case, EndpointCase};
 use crate::detectors::{Detector, Examine, sequential_fanout};
-use crate::diagnosis::{Culprit, Grade, Place, Phase, Source};
+use crate::diagnosis::{Culprit, Evidence, Grade, Phase, Place, Source};
 use crate::ledger::NAMED_SHARE_LOW;
 use crate::predict::without_waits;
 use crate::telemetry;
@@ -31,7 +31,9 @@ const BY_LIBRARY: f64 = 0.5;
 /// See the module.
 pub(super) static DETECTOR: Detector = Detector {
     examine: Examine::Followed(examine),
-    could_be: StateSet::REPLY.and(StateSet::SEND_BLOCKED).and(StateSet::UNKNOWN),
+    could_be: StateSet::REPLY
+        .and(StateSet::SEND_BLOCKED)
+        .and(StateSet::UNKNOWN),
     may_be_the_work: false,
 };
 
@@ -52,15 +54,18 @@ fn examine(case: &Case<'_>, endpoint: &EndpointCase, looked: &Looked<'_>) -> Ver
         .into_iter()
         .filter_map(|remote| Some((remote, collector(case, inside, remote, &waited)?)))
         .collect();
-    let (waited, others): (Vec<Waited>, Vec<Waited>) =
-        waited.into_iter().partition(|w| collectors.contains_key(&w.remote));
+    let (waited, others): (Vec<Waited>, Vec<Waited>) = waited
+        .into_iter()
+        .partition(|w| collectors.contains_key(&w.remote));
     if waited.is_empty() {
         return unknown(looked, calls, known)
             .or_else(|| hidden(endpoint, looked, &others))
             .unwrap_or_else(|| none(looked));
     }
     if is_collector(inside) {
-        return Verdict::Absent("the target collects telemetry itself: to send it on is its work".to_owned());
+        return Verdict::Absent(
+            "the target collects telemetry itself: to send it on is its work".to_owned(),
+        );
     }
     let claims: Vec<Claim> = waited.iter().map(|w| w.claim).collect();
     if let Some(lead) = looked.too_small(case, endpoint, &claims) {
@@ -68,17 +73,14 @@ fn examine(case: &Case<'_>, endpoint: &EndpointCase, looked: &Looked<'_>) -> Ver
     }
     let place = looked.place_within(endpoint, &claims, known);
     let counts = |w: &&Waited| place != Place::Tail || w.slow;
-    let touched: BTreeSet<u32> = waited.iter().filter(counts).map(|w| w.claim.sample).collect();
-    let total: u64 = waited.iter().filter(counts).map(|w| w.claim.span.len_ns()).sum();
+    let counted = || waited.iter().filter(counts);
+    let touched: BTreeSet<u32> = counted().map(|w| w.claim.sample).collect();
+    let total: u64 = counted().map(|w| w.claim.span.len_ns()).sum();
     let each = total as f64 / touched.len().max(1) as f64;
     if place == Place::Floor && each < FLOOR_LEAST_NS {
-        let text = format!(
-            "requests wait {} for a collector of telemetry, in the mean: as much as sending takes",
-            human(each)
-        );
-        return Verdict::Absent(text);
+        return short(each);
     }
-    let Some((remote, (why, grade))) = most_waited_for(&collectors, waited.iter().filter(counts)) else {
+    let Some((remote, (why, grade))) = most_waited_for(&collectors, counted()) else {
         return Verdict::Absent("no slow request waited for a collector".to_owned());
     };
     let collector = inside.trace().address(remote);
@@ -86,12 +88,7 @@ fn examine(case: &Case<'_>, endpoint: &EndpointCase, looked: &Looked<'_>) -> Ver
         Place::Tail => (known[1], " slow"),
         _ => (known[0] + known[1], ""),
     };
-    let text = format!(
-        "{} of {of} followed{whose} requests wait for replies from {collector}, {} each in the mean",
-        touched.len(),
-        human(each)
-    );
-    let own = waited.iter().filter(counts).filter(|w| w.remote == remote);
+    let own = counted().filter(|w| w.remote == remote);
     let stack = own.map(|w| w.stack).find(|&stack| stack != NO_STACK);
     Verdict::Found(Found {
         place,
@@ -104,8 +101,12 @@ fn examine(case: &Case<'_>, endpoint: &EndpointCase, looked: &Looked<'_>) -> Ver
             human(each)
         ),
         evidence: vec![
-            evidence(Source::Trace, "trace", text),
-            evidence(Source::Trace, "trace", format!("that this is telemetry: {why}")),
+            traced(format!(
+                "{} of {of} followed{whose} requests wait for replies from {collector}, {} each in the mean",
+                touched.len(),
+                human(each)
+            )),
+            traced(format!("that this is telemetry: {why}")),
         ],
         culprit: Culprit {
             stack: stack.map_or_else(Vec::new, |stack| inside.stack_words(stack)),
@@ -114,9 +115,22 @@ fn examine(case: &Case<'_>, endpoint: &EndpointCase, looked: &Looked<'_>) -> Ver
     })
 }
 
+fn traced(text: String) -> Evidence {
+    evidence(Source::Trace, "trace", text)
+}
+
+fn short(each_ns: f64) -> Verdict {
+    Verdict::Absent(format!(
+        "requests wait {} for a collector of telemetry, in the mean: as much as sending takes",
+        human(each_ns)
+    ))
+}
+
 fn none(looked: &Looked<'_>) -> Verdict {
     let n = looked.join.walked.len();
-    Verdict::Absent(format!("none of {n} requests waited for what is known as a collector of telemetry"))
+    Verdict::Absent(format!(
+        "none of {n} requests waited for what is known as a collector of telemetry"
+    ))
 }
 
 /// That it is not seen which library asks, where requests wait for replies for long enough: an interpreter or a virtual machine
@@ -126,7 +140,8 @@ fn hidden(endpoint: &EndpointCase, looked: &Looked<'_>, waited: &[Waited]) -> Op
     let target = looked.join.walked.first()?.joined.reader;
     let claims: Vec<Claim> = waited.iter().map(|w| w.claim).collect();
     let mut places = [Place::Tail, Place::Floor].into_iter();
-    let is_much = places.any(|place| endpoint.share_at_most(place, &claims) >= Some(NAMED_SHARE_LOW));
+    let is_much =
+        places.any(|place| endpoint.share_at_most(place, &claims) >= Some(NAMED_SHARE_LOW));
     let is_executed = inside.process_name(target) != inside.executable(target);
     (is_executed && is_much).then(|| Verdict::Blind {
         missing: format!(
@@ -217,7 +232,9 @@ fn collector(
     remote: SocketAddr,
     waited: &[Waited],
 ) -> Option<(String, Grade)> {
-    let own = waited.iter().filter(|w| w.remote == remote && w.stack != NO_STACK);
+    let own = waited
+        .iter()
+        .filter(|w| w.remote == remote && w.stack != NO_STACK);
     let mut sums = [0_u64; 2];
     for w in own {
         let exports = telemetry::exports("", &inside.stack_words(w.stack));
@@ -225,19 +242,32 @@ fn collector(
     }
     let all = (sums[0] + sums[1]) as f64;
     if sums[1] > 0 && sums[1] as f64 >= BY_LIBRARY * all {
-        let why = format!("{} of the waits are in functions of such a library", percent(sums[1] as f64 / all));
+        let why = format!(
+            "{} of the waits are in functions of such a library",
+            percent(sums[1] as f64 / all)
+        );
         return Some((why, Grade::Supported));
     }
     let told = telemetry::told_by(&case.record.manifest.target.environment, remote);
     if let Some(told) = told {
         return Some((told, Grade::Supported));
     }
-    let program = inside.program_at(remote).filter(|name| telemetry::collects(name));
+    let program = inside
+        .program_at(remote)
+        .filter(|name| telemetry::collects(name));
     if let Some(program) = program {
-        return Some((format!("{program} listens at {}", inside.trace().address(remote)), Grade::Supported));
+        return Some((
+            format!("{program} listens at {}", inside.trace().address(remote)),
+            Grade::Supported,
+        ));
     }
     let by_port = telemetry::is_port(remote.port());
-    by_port.then(|| (format!("port {} is that of collectors", remote.port()), Grade::Suspected))
+    by_port.then(|| {
+        (
+            format!("port {} is that of collectors", remote.port()),
+            Grade::Suspected,
+        )
+    })
 }
 
 /// Whether the target is a collector.

@@ -1,7 +1,6 @@
 //! Entries of a cache live for a constant time; the first request for a key after that pays for
 //! filling it again.
 
-use slowpath_attribution::StateSet;
 use crate::case::{Case, EndpointCase};
 use crate::constant::constant;
 use crate::detectors::{Detector, Examine};
@@ -11,11 +10,18 @@ use crate::fillings::ask_others;
 use crate::predict::without_claims;
 use crate::touches::{EntryFor, Touches};
 use crate::verdict::{Amount, Claim, Found, Verdict, evidence, ms, percent};
+use slowpath_attribution::StateSet;
 
 /// See the module.
 pub(super) static DETECTOR: Detector = Detector {
     examine: Examine::Endpoint(examine),
-    could_be: StateSet::ON_CPU.and(StateSet::RUNNABLE).and(StateSet::REPLY).and(StateSet::LOCK).and(StateSet::QUEUED).and(StateSet::SLEEP).and(StateSet::UNKNOWN),
+    could_be: StateSet::ON_CPU
+        .and(StateSet::RUNNABLE)
+        .and(StateSet::REPLY)
+        .and(StateSet::LOCK)
+        .and(StateSet::QUEUED)
+        .and(StateSet::SLEEP)
+        .and(StateSet::UNKNOWN),
     may_be_the_work: false,
 };
 
@@ -97,12 +103,7 @@ fn beside_a_delay(case: &Case<'_>, endpoint: &EndpointCase) -> Option<Verdict> {
     Some(found(case, endpoint, &touches, &expiry))
 }
 
-fn found(
-    case: &Case<'_>,
-    endpoint: &EndpointCase,
-    touches: &Touches,
-    expiry: &Expiry,
-) -> Verdict {
+fn found(case: &Case<'_>, endpoint: &EndpointCase, touches: &Touches, expiry: &Expiry) -> Verdict {
     let due = touches
         .all
         .iter()

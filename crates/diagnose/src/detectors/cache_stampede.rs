@@ -38,7 +38,13 @@ const RELAPSED_MOST: f64 = 0.5;
 /// See the module.
 pub(super) static DETECTOR: Detector = Detector {
     examine: Examine::Endpoint(examine),
-    could_be: StateSet::ON_CPU.and(StateSet::RUNNABLE).and(StateSet::REPLY).and(StateSet::LOCK).and(StateSet::QUEUED).and(StateSet::SLEEP).and(StateSet::UNKNOWN),
+    could_be: StateSet::ON_CPU
+        .and(StateSet::RUNNABLE)
+        .and(StateSet::REPLY)
+        .and(StateSet::LOCK)
+        .and(StateSet::QUEUED)
+        .and(StateSet::SLEEP)
+        .and(StateSet::UNKNOWN),
     may_be_the_work: false,
 };
 
@@ -136,7 +142,11 @@ fn that_wait(
         let Ok(place) = path else { continue };
         let slices = &attribution.paths[place].slices;
         let of = |matches: &dyn Fn(&Slice) -> bool| -> u64 {
-            slices.iter().filter(|s| matches(s)).map(Slice::len_ns).sum()
+            slices
+                .iter()
+                .filter(|s| matches(s))
+                .map(Slice::len_ns)
+                .sum()
         };
         all += 1;
         waiting += usize::from(2 * of(&is_wait) > of(&|_| true));
@@ -157,10 +167,8 @@ fn waits_for_another(slice: &Slice) -> bool {
 }
 
 fn is_held_by_another(slice: &Slice) -> bool {
-    matches!(
-        slice.state,
-        State::Lock | State::Queued(StationPlace::One)
-    ) && slice.holder != Holder::Unknown
+    matches!(slice.state, State::Lock | State::Queued(StationPlace::One))
+        && slice.holder != Holder::Unknown
 }
 
 /// What those claim that came while a slow request for their key was under way.

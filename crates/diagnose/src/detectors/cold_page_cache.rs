@@ -38,7 +38,9 @@ fn examine(case: &Case<'_>, endpoint: &EndpointCase) -> Verdict {
 /// How often the target touched mapped memory that had to be read: what it read by calls is not in it.
 fn proof(case: &Case<'_>, _: &[(Io, f64)]) -> Vec<Evidence> {
     let all = case.timeline().all(&PROCESS_FAULTS_MAJOR);
-    let faults: f64 = all.filter_map(|series| case.measured_increase(series)).sum();
+    let faults: f64 = all
+        .filter_map(|series| case.measured_increase(series))
+        .sum();
     let text = format!(
         "the kernel's stack says so (filemap_read, filemap_fault, or a read with O_DIRECT, which no cache serves); the target had {faults:.0} major \
          faults in the measured time"

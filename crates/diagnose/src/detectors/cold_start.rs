@@ -29,7 +29,15 @@ const LATER_SLOW_MOST: f64 = 0.25;
 /// See the module.
 pub(super) static DETECTOR: Detector = Detector {
     examine: Examine::Endpoint(examine),
-    could_be: StateSet::ON_CPU.and(StateSet::RUNNABLE).and(StateSet::INTERPRETER).and(StateSet::REPLY).and(StateSet::DISK).and(StateSet::LOCK).and(StateSet::QUEUED).and(StateSet::SLEEP).and(StateSet::UNKNOWN),
+    could_be: StateSet::ON_CPU
+        .and(StateSet::RUNNABLE)
+        .and(StateSet::INTERPRETER)
+        .and(StateSet::REPLY)
+        .and(StateSet::DISK)
+        .and(StateSet::LOCK)
+        .and(StateSet::QUEUED)
+        .and(StateSet::SLEEP)
+        .and(StateSet::UNKNOWN),
     may_be_the_work: false,
 };
 
@@ -92,7 +100,10 @@ fn examine(case: &Case<'_>, endpoint: &EndpointCase) -> Verdict {
     Verdict::Lead {
         place: Place::Tail,
         claims: starts.claims(case, endpoint),
-        missing: format!("whether every start of the server is slow: {}", starts.text()),
+        missing: format!(
+            "whether every start of the server is slow: {}",
+            starts.text()
+        ),
         remedy: "measure several repeats, with the server started by slowpath for each".to_owned(),
     }
 }
@@ -102,7 +113,8 @@ fn examine(case: &Case<'_>, endpoint: &EndpointCase) -> Verdict {
 fn later_are_fast(touches: &Touches) -> bool {
     let is_first = |t: &&Touch| t.before == 0 && !t.follows;
     let slow_at_first = touches.all.iter().filter(is_first).filter(|t| t.is_slow());
-    let mut later: BTreeMap<u32, Tally> = slow_at_first.map(|t| (t.key, Tally::default())).collect();
+    let mut later: BTreeMap<u32, Tally> =
+        slow_at_first.map(|t| (t.key, Tally::default())).collect();
     for touch in touches.all.iter().filter(|t| t.before > 0 && !t.follows) {
         if let Some(of) = later.get_mut(&touch.key) {
             of.add(touch.is_slow());

@@ -17,5 +17,8 @@ pub(super) static DETECTOR: Detector = Detector {
 
 /// What finds it is its rule over the attribution ([`crate::rules`]).
 fn examine(_case: &Case<'_>, _endpoint: &EndpointCase) -> Verdict {
-    Verdict::Absent("no station of several places that the kernel does not show was found to keep requests".to_owned())
+    Verdict::Absent(
+        "no station of several places that the kernel does not show was found to keep requests"
+            .to_owned(),
+    )
 }

@@ -47,7 +47,8 @@ fn examine(case: &Case<'_>, endpoint: &EndpointCase) -> Verdict {
     }
     let ends = |e: &EndpointCase| !are_kept(case, e);
     if case.endpoints.iter().any(ends) {
-        let text = "requests of another endpoint end the connections that they use, as the scenario asks";
+        let text =
+            "requests of another endpoint end the connections that they use, as the scenario asks";
         return Verdict::Absent(text.to_owned());
     }
     let dialled = again(case, endpoint);
@@ -125,8 +126,7 @@ impl Met {
     fn are_slow(&self) -> bool {
         let share = |(all, slow): (usize, usize)| slow as f64 / all.max(1) as f64;
         let dialled = share(self.dialled);
-        self.are_nearly_all()
-            || dialled >= DIALLED_SLOW && dialled >= TIMES_KEPT * share(self.kept)
+        self.are_nearly_all() || dialled >= DIALLED_SLOW && dialled >= TIMES_KEPT * share(self.kept)
     }
 
     fn text(&self) -> String {
@@ -203,7 +203,8 @@ fn ended_by(case: &Case<'_>) -> (Grade, String, &'static str, Vec<Evidence>) {
             return (Grade::Supported, why, advice, seen);
         }
         let why = "closes them while they rest".to_owned();
-        let advice = "let it keep idle ones for longer than clients leave them idle, and have room for all";
+        let advice =
+            "let it keep idle ones for longer than clients leave them idle, and have room for all";
         return (Grade::Supported, why, advice, seen);
     }
     let Some(each) = constant_number(case) else {
@@ -219,5 +220,10 @@ fn ended_by(case: &Case<'_>) -> (Grade, String, &'static str, Vec<Evidence>) {
     } else {
         "raise that limit (keepalive_requests, maxRequestsPerSocket)"
     };
-    (Grade::Supported, format!("ends each after {requests}"), advice, seen)
+    (
+        Grade::Supported,
+        format!("ends each after {requests}"),
+        advice,
+        seen,
+    )
 }

@@ -33,7 +33,10 @@ const OTHERWISE: f64 = 0.5;
 /// See the module.
 pub(super) static DETECTOR: Detector = Detector {
     examine: Examine::Endpoint(examine),
-    could_be: StateSet::HANDSHAKE.and(StateSet::QUEUED).and(StateSet::NETWORK).and(StateSet::UNTRACED),
+    could_be: StateSet::HANDSHAKE
+        .and(StateSet::QUEUED)
+        .and(StateSet::NETWORK)
+        .and(StateSet::UNTRACED),
     may_be_the_work: false,
 };
 
@@ -180,7 +183,8 @@ fn from_the_server(case: &Case<'_>, limit: u64) -> Vec<Evidence> {
     };
     let mut seen = Vec::new();
     if let Some(queue) = most(&LISTENER_QUEUE).filter(|&queue| queue >= 1.0) {
-        let text = format!("up to {queue:.0} complete connections waited, and nobody accepted them");
+        let text =
+            format!("up to {queue:.0} complete connections waited, and nobody accepted them");
         seen.push(evidence(Source::Proc, LISTENER_QUEUE.id, text));
     }
     let near = |sockets: &f64| *sockets <= limit as f64 * (1.0 + CONSTANT.0) + CONSTANT.1 as f64;

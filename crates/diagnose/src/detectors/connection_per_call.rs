@@ -105,7 +105,12 @@ fn of_the_target(case: &Case<'_>, endpoint: &EndpointCase, own: &str) -> Verdict
     }
     if waited.len() as f64 >= OPENS_LEAST * n as f64 {
         let does = "waited until the target had connected";
-        return found((case, endpoint), &looked, connecting, (does, "on connecting"));
+        return found(
+            (case, endpoint),
+            &looked,
+            connecting,
+            (does, "on connecting"),
+        );
     }
     let calls = looked.inside.calls(case);
     let opening = walked.iter().filter(|w| opens(looked.inside, calls, w));
@@ -119,8 +124,9 @@ fn of_the_target(case: &Case<'_>, endpoint: &EndpointCase, own: &str) -> Verdict
                  it was made",
                 waited.len()
             ),
-            remedy: "keep those connections (a pool), and compare; or send spans (OTLP) to slowpath"
-                .to_owned(),
+            remedy:
+                "keep those connections (a pool), and compare; or send spans (OTLP) to slowpath"
+                    .to_owned(),
         };
     }
     let text = format!(
@@ -153,12 +159,17 @@ pub(crate) fn have_sessions(case: &Case<'_>, endpoint: &EndpointCase) -> bool {
         return false;
     };
     let own = samples(&of_sessions(case, endpoint, &looked));
-    let (slow, others): (Vec<&Walked>, Vec<&Walked>) = looked.join.walked.iter().partition(|w| w.slow);
+    let (slow, others): (Vec<&Walked>, Vec<&Walked>) =
+        looked.join.walked.iter().partition(|w| w.slow);
     let most = |walked: &[&Walked]| {
         let own = walked.iter().filter(|w| own.contains(&w.joined.sample));
         own.count() as f64 >= OPENS_LEAST * walked.len().max(1) as f64
     };
-    if slow.is_empty() { most(&others) } else { most(&slow) && !most(&others) }
+    if slow.is_empty() {
+        most(&others)
+    } else {
+        most(&slow) && !most(&others)
+    }
 }
 
 /// What requests would be spared of the sessions that they set up; rows of calls are rows, whatever they are asked on.

@@ -10,10 +10,10 @@ use slowpath_core::trace::Call;
 
 use crate::case::{Case, EndpointCase};
 use crate::detectors::{Detector, Examine};
-use crate::diagnosis::{Culprit, Grade, Place, Phase, Source};
+use crate::diagnosis::{Culprit, Grade, Phase, Place, Source};
 use crate::predict::without_waits;
-use crate::trace::calls::lines::Lines;
 use crate::trace::calls::Asked;
+use crate::trace::calls::lines::Lines;
 use crate::trace::index::State;
 use crate::trace::inside::{Walked, summed};
 use crate::trace::looked::Looked;
@@ -83,7 +83,10 @@ fn examine(case: &Case<'_>, endpoint: &EndpointCase, looked: &Looked<'_>) -> Ver
         );
         return Verdict::Absent(text);
     }
-    let claims: Vec<Claim> = waited.iter().flat_map(|w| w.claims.iter().copied()).collect();
+    let claims: Vec<Claim> = waited
+        .iter()
+        .flat_map(|w| w.claims.iter().copied())
+        .collect();
     if let Some(lead) = looked.too_small(case, endpoint, &claims) {
         return lead;
     }
@@ -105,9 +108,12 @@ fn in_user_space(
     if 2 * own.iter().filter(unseen).count() <= own.len() {
         return None;
     }
-    let shares = lines.iter().map(|(remote, lines)| (remote, lines, lines.full_share(own)));
+    let shares = lines
+        .iter()
+        .map(|(remote, lines)| (remote, lines, lines.full_share(own)));
     let (remote, fullest, full) = shares.max_by(|a, b| a.2.total_cmp(&b.2))?;
-    let whose = "of the time of requests, of the slow ones where there are such, beside their own calls";
+    let whose =
+        "of the time of requests, of the slow ones where there are such, beside their own calls";
     Some(if full >= FULL_LEAST {
         Verdict::Blind {
             missing: format!(
@@ -116,9 +122,10 @@ fn in_user_space(
                 fullest.count,
                 percent(full)
             ),
-            remedy: "let the target send spans (OTLP) to slowpath, or allow it more connections and \
+            remedy:
+                "let the target send spans (OTLP) to slowpath, or allow it more connections and \
                      compare (slowpath ab)"
-                .to_owned(),
+                    .to_owned(),
         }
     } else {
         let text = format!(

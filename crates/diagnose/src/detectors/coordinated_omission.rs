@@ -37,10 +37,19 @@ fn examine(case: &Case<'_>) -> Verdict {
         return Verdict::Absent(format!("{n} requests have no 99th percentile to speak of"));
     }
     let each_ns = case.measured_ns() as f64 * f64::from(users) / n as f64;
-    let total = n as f64 + latencies.iter().map(|&ns| (ns as f64 / each_ns).floor()).sum::<f64>();
+    let total = n as f64
+        + latencies
+            .iter()
+            .map(|&ns| (ns as f64 / each_ns).floor())
+            .sum::<f64>();
     let mut latencies = Selection::new(latencies);
     let users_ns = latencies.type_1(P).unwrap_or_default();
-    let longer: Vec<u64> = latencies.values().iter().copied().filter(|&ns| ns > users_ns).collect();
+    let longer: Vec<u64> = latencies
+        .values()
+        .iter()
+        .copied()
+        .filter(|&ns| ns > users_ns)
+        .collect();
     let steady = at_a_steady_pace(&longer, users_ns as f64, each_ns, (1.0 - P) * total);
     let text = format!(
         "{} of the requests took longer than {}; of requests sent every {} come what may it would be {}",
@@ -53,7 +62,9 @@ fn examine(case: &Case<'_>) -> Verdict {
         return Verdict::Absent(text);
     }
     Verdict::Blind {
-        missing: format!("what a steady stream of requests meets: users wait for their answers; {text}"),
+        missing: format!(
+            "what a steady stream of requests meets: users wait for their answers; {text}"
+        ),
         remedy: "give a rate (--rate)".to_owned(),
     }
 }
@@ -65,7 +76,10 @@ fn at_a_steady_pace(longer: &[u64], least_ns: f64, each_ns: f64, beyond: f64) ->
     /// Halvings of the range: to a thousandth of a millionth of it.
     const HALVINGS: usize = 30;
     let exceed = |limit: f64| -> f64 {
-        let above = longer.iter().map(|&ns| ns as f64 - limit).filter(|&more| more > 0.0);
+        let above = longer
+            .iter()
+            .map(|&ns| ns as f64 - limit)
+            .filter(|&more| more > 0.0);
         above.map(|more| (more / each_ns).floor() + 1.0).sum()
     };
     let most = longer.iter().copied().max().unwrap_or_default() as f64;

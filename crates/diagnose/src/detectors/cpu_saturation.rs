@@ -159,7 +159,10 @@ fn found(case: &Case<'_>, endpoint: &EndpointCase, spans: &[Span], facts: &Facts
 }
 
 fn median_in_flight(case: &Case<'_>, requests: &[u32]) -> u32 {
-    let mut all: Vec<u32> = requests.iter().map(|&i| case.sample(i).in_flight()).collect();
+    let mut all: Vec<u32> = requests
+        .iter()
+        .map(|&i| case.sample(i).in_flight())
+        .collect();
     all.sort_unstable();
     all.get(all.len() / 2).copied().unwrap_or_default()
 }

@@ -42,7 +42,11 @@ const ACKS_AGREE: f64 = 0.8;
 /// See the module.
 pub(super) static DETECTOR: Detector = Detector {
     examine: Examine::Endpoint(examine),
-    could_be: StateSet::CLIENT.and(StateSet::REPLY).and(StateSet::NETWORK).and(StateSet::SEND_BLOCKED).and(StateSet::UNKNOWN),
+    could_be: StateSet::CLIENT
+        .and(StateSet::REPLY)
+        .and(StateSet::NETWORK)
+        .and(StateSet::SEND_BLOCKED)
+        .and(StateSet::UNKNOWN),
     may_be_the_work: false,
 };
 

@@ -63,7 +63,10 @@ fn examine(case: &Case<'_>, endpoint: &EndpointCase, looked: &Looked<'_>) -> Ver
     }
     let each = met.each_ns(place);
     if place == Place::Floor && each < FLOOR_LEAST_NS {
-        let text = format!("requests wait {} for names, in the median: as much as asking takes", human(each));
+        let text = format!(
+            "requests wait {} for names, in the median: as much as asking takes",
+            human(each)
+        );
         return Verdict::Absent(text);
     }
     found(case, endpoint, looked, (place, each), &met, claims)
@@ -78,11 +81,21 @@ fn found(
     claims: Vec<Claim>,
 ) -> Verdict {
     let counts = |w: &&Waited| place != Place::Tail || w.slow;
-    let touched: BTreeSet<u32> = met.waited.iter().filter(counts).map(|w| w.claim.sample).collect();
+    let touched: BTreeSet<u32> = met
+        .waited
+        .iter()
+        .filter(counts)
+        .map(|w| w.claim.sample)
+        .collect();
     let who = met.waited.iter().filter(counts);
     let who = summed(who.map(|w| (w.remote, w.claim.span.len_ns() as f64)));
-    let whom = who.first().map_or_else(String::new, |(remote, _)| remote.to_string());
-    let own = met.lookups.iter().filter(|((sample, _), _)| touched.contains(sample));
+    let whom = who
+        .first()
+        .map_or_else(String::new, |(remote, _)| remote.to_string());
+    let own = met
+        .lookups
+        .iter()
+        .filter(|((sample, _), _)| touched.contains(sample));
     let (all, again) = own.fold((0_u32, 0), |(all, again), (_, repeated)| {
         (all + 1, again + u32::from(*repeated))
     });
@@ -103,7 +116,11 @@ fn found(
         },
         f64::from(all) / touched.len().max(1) as f64
     );
-    let stack = met.waited.iter().map(|w| w.stack).find(|&stack| stack != NO_STACK);
+    let stack = met
+        .waited
+        .iter()
+        .map(|w| w.stack)
+        .find(|&stack| stack != NO_STACK);
     Verdict::Found(Found {
         place,
         prediction: without_waits(case, endpoint, place, looked.join, &claims),

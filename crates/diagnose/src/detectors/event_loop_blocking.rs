@@ -8,10 +8,10 @@ use crate::case::{Case, EndpointCase};
 use crate::detectors::{Detector, Examine};
 use crate::diagnosis::{Culprit, Grade, Source};
 use crate::predict::without_waits;
-use crate::trace::loops::{MOSTLY_LONG, behind_the_loop, busy_ns, usual_and_long_ns};
 use crate::trace::looked::{Looked, Picked, claims};
-use crate::trace::pieces::Behalf;
+use crate::trace::loops::{MOSTLY_LONG, behind_the_loop, busy_ns, usual_and_long_ns};
 use crate::trace::own_code::own_frame;
+use crate::trace::pieces::Behalf;
 use crate::verdict::{Amount, Found, Verdict, evidence, human, percent};
 
 /// See the module.
@@ -85,7 +85,10 @@ fn found(
     let (thread, does) = of_most;
     let inside_of = own_frame(&stack).map_or_else(String::new, |frame| format!(" in {frame}"));
     let behalf = Looked::shares(picked, place, |p| p.piece.behalf);
-    let others = behalf.iter().find(|(b, _)| *b == Behalf::Other).map_or(0.0, |b| b.1);
+    let others = behalf
+        .iter()
+        .find(|(b, _)| *b == Behalf::Other)
+        .map_or(0.0, |b| b.1);
     let text = format!(
         "requests wait while thread {thread} is busy for others ({}) or by itself ({}), for up to \
          {} at a time; a request alone takes {} of it",

@@ -70,7 +70,10 @@ fn found(
 ) -> Verdict {
     let last = failed.iter().map(|s| s.done()).max();
     let (used, limit) = last.and_then(|at| files.at(at)).unwrap_or_default();
-    let answered = failed.iter().filter(|s| s.outcome() == Outcome::Status).count();
+    let answered = failed
+        .iter()
+        .filter(|s| s.outcome() == Outcome::Status)
+        .count();
     let mut proofs = vec![
         evidence(
             Source::Proc,
@@ -91,7 +94,10 @@ fn found(
         ),
     ];
     let queue = case.series(&LISTENER_QUEUE, &Subject::Target, "");
-    if let Some(queue) = queue.and_then(|series| case.measured_max(series)).filter(|&q| q > 0.0) {
+    if let Some(queue) = queue
+        .and_then(|series| case.measured_max(series))
+        .filter(|&q| q > 0.0)
+    {
         let text = format!("up to {queue:.0} connections waited to be accepted");
         proofs.push(evidence(Source::Proc, LISTENER_QUEUE.id, text));
     }

@@ -55,7 +55,9 @@ fn examine(case: &Case<'_>, endpoint: &EndpointCase) -> Verdict {
     }
     if own_sleeps::polls(case, endpoint) || poll_tick::looks_again(case, endpoint).is_some() {
         let constant = human(delay.constant_ns as f64);
-        return Verdict::Absent(format!("{constant} recurs, but requests sleep as often as it takes (poll-tick)"));
+        return Verdict::Absent(format!(
+            "{constant} recurs, but requests sleep as often as it takes (poll-tick)"
+        ));
     }
     if let Some(proof) = slept(case, endpoint, &delay.claims()) {
         return found(case, endpoint, &delay, Grade::Supported, vec![proof]);
@@ -65,7 +67,10 @@ fn examine(case: &Case<'_>, endpoint: &EndpointCase) -> Verdict {
     }
     // Threads that sleep just then may do so for somebody else.
     if let Word::Other(text) = word(case, endpoint, &delay.claims()) {
-        return Verdict::Absent(format!("{} recurs, but {text}", human(delay.constant_ns as f64)));
+        return Verdict::Absent(format!(
+            "{} recurs, but {text}",
+            human(delay.constant_ns as f64)
+        ));
     }
     let Some(computing) = computing(case, &delay.waits) else {
         return Verdict::Blind {

@@ -16,13 +16,18 @@ const SHOWN: usize = 3;
 /// See the module.
 pub(super) static DETECTOR: Detector = Detector {
     examine: Examine::Endpoint(examine),
-    could_be: StateSet::ON_CPU.and(StateSet::RUNNABLE).and(StateSet::INTERPRETER).and(StateSet::UNKNOWN),
+    could_be: StateSet::ON_CPU
+        .and(StateSet::RUNNABLE)
+        .and(StateSet::INTERPRETER)
+        .and(StateSet::UNKNOWN),
     may_be_the_work: true,
 };
 
 fn examine(case: &Case<'_>, endpoint: &EndpointCase) -> Verdict {
     let Some(hot) = hottest(case, endpoint) else {
-        return Verdict::Absent("no value of a key is slow each time while others are not".to_owned());
+        return Verdict::Absent(
+            "no value of a key is slow each time while others are not".to_owned(),
+        );
     };
     if hot.large.is_some() {
         return Verdict::Absent("the values that are slow each time are the large ones".to_owned());

@@ -28,21 +28,28 @@ const RUNS: f64 = 0.5;
 /// See the module.
 pub(super) static DETECTOR: Detector = Detector {
     examine: Examine::Followed(examine),
-    could_be: StateSet::INTERPRETER.and(StateSet::HOLDER_UNKNOWN).and(StateSet::UNTRACED),
+    could_be: StateSet::INTERPRETER
+        .and(StateSet::HOLDER_UNKNOWN)
+        .and(StateSet::UNTRACED),
     may_be_the_work: false,
 };
 
 fn examine(case: &Case<'_>, endpoint: &EndpointCase, looked: &Looked<'_>) -> Verdict {
     let inside = looked.inside;
     // Whoever was let in and waits for a CPU that others have: that is not the interpreter's doing.
-    let is_own = |tid| inside.trace().process_of(tid).is_some_and(|p| p.role == Role::Target);
+    let is_own = |tid| {
+        inside
+            .trace()
+            .process_of(tid)
+            .is_some_and(|p| p.role == Role::Target)
+    };
     let counts = |kind| match kind {
         LeafKind::Ready(Runner::Thread(tid)) => is_own(tid),
         LeafKind::Ready(_) => false,
         _ => true,
     };
-    let mut picked = looked
-        .pick(|_, piece, hops| inside.is_let_in_behind(hops) && counts(piece.leaf.kind));
+    let mut picked =
+        looked.pick(|_, piece, hops| inside.is_let_in_behind(hops) && counts(piece.leaf.kind));
     let met = !picked.is_empty();
     let mut of_request: BTreeMap<u32, u64> = BTreeMap::new();
     for p in &picked {
@@ -69,7 +76,10 @@ fn examine(case: &Case<'_>, endpoint: &EndpointCase, looked: &Looked<'_>) -> Ver
     let runs = Looked::shares(&picked, place, |p| {
         matches!(p.piece.leaf.kind, LeafKind::Cpu | LeafKind::Ready(_))
     });
-    let runs = runs.iter().find(|(runs, _)| *runs).map_or(0.0, |(_, share)| *share);
+    let runs = runs
+        .iter()
+        .find(|(runs, _)| *runs)
+        .map_or(0.0, |(_, share)| *share);
     if runs < RUNS {
         return Verdict::Lead {
             place,

@@ -143,10 +143,24 @@ fn judged(
                 "requests that tell the idle gap from {}: both explain the failures",
                 rival.describe()
             ),
-            remedy: "load.think = \"A..B\" over a wide range, so that connections differ".to_owned(),
+            remedy: "load.think = \"A..B\" over a wide range, so that connections differ"
+                .to_owned(),
         };
     }
     found(case, endpoint, own, reuses, step)
+}
+
+/// Connections that were closed already when a request was to be sent.
+fn stale(case: &Case<'_>) -> Option<Evidence> {
+    let repeats = case.record.manifest.repeats.iter();
+    let stale: u64 = repeats.map(|repeat| repeat.connections_stale).sum();
+    (stale > 0).then(|| {
+        let text = format!(
+            "{} found closed before a request was sent, and dialled again",
+            plural(stale, "connection")
+        );
+        evidence(Source::Client, "manifest.repeats.connections_stale", text)
+    })
 }
 
 fn found(
@@ -174,16 +188,13 @@ fn found(
             step.p.max(1e-99)
         ),
     )];
-    let stale: u64 = case.record.manifest.repeats.iter().map(|r| r.connections_stale).sum();
-    if stale > 0 {
-        let text = format!(
-            "{} found closed before a request was sent, and dialled anew",
-            plural(stale, "connection")
-        );
-        proofs.push(evidence(Source::Client, "manifest.repeats.connections_stale", text));
-    }
+    proofs.extend(stale(case));
     // Those after shorter gaps have a reason of their own.
-    let own: Vec<u32> = own.iter().copied().filter(|&i| case.sample(i).idle_before_ns() >= step.from).collect();
+    let own: Vec<u32> = own
+        .iter()
+        .copied()
+        .filter(|&i| case.sample(i).idle_before_ns() >= step.from)
+        .collect();
     let traced = traced(case, &own);
     let grade = if traced.is_some() {
         Grade::Supported
@@ -222,7 +233,8 @@ fn found(
 /// What the kernel did with these connections, if it is what this mechanism does.
 fn traced(case: &Case<'_>, own: &[u32]) -> Option<Evidence> {
     let facts = crate::failures::kernel_facts(case, own)?;
-    let by_server = |what: KernelAct| matches!(what, KernelAct::ServerClosed | KernelAct::ServerReset);
+    let by_server =
+        |what: KernelAct| matches!(what, KernelAct::ServerClosed | KernelAct::ServerReset);
     let ended = facts.ends.iter().filter(|end| by_server(end.what));
     let ended: Vec<_> = ended.filter(|end| !end.process_ended).collect();
     let count: u64 = ended.iter().map(|end| end.count).sum();
@@ -230,6 +242,10 @@ fn traced(case: &Case<'_>, own: &[u32]) -> Option<Evidence> {
         return None;
     }
     let texts: Vec<&str> = ended.iter().map(|end| end.text.as_str()).collect();
-    let text = format!("{count} of {} that were traced: {}", facts.n, texts.join("; "));
+    let text = format!(
+        "{count} of {} that were traced: {}",
+        facts.n,
+        texts.join("; ")
+    );
     Some(evidence(Source::Trace, "trace", text))
 }

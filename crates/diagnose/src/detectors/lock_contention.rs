@@ -1,6 +1,5 @@
 //! Requests wait for a lock, and the thread that has it works.
 
-use slowpath_attribution::StateSet;
 use crate::case::{Case, EndpointCase};
 use crate::detectors::{Detector, Examine};
 use crate::diagnosis::{Culprit, Grade};
@@ -10,12 +9,16 @@ use crate::trace::holders::{Holders, Kind};
 use crate::trace::looked::{Looked, claims};
 use crate::trace::own_code::own_frame;
 use crate::verdict::{Amount, Found, Verdict, percent};
+use slowpath_attribution::StateSet;
 
 /// See the module.
 pub(super) static DETECTOR: Detector = Detector {
     examine: Examine::Traced(examine),
     // A lock that is polled is waited for asleep.
-    could_be: StateSet::LOCK.and(StateSet::QUEUED).and(StateSet::SLEEP).and(StateSet::UNKNOWN),
+    could_be: StateSet::LOCK
+        .and(StateSet::QUEUED)
+        .and(StateSet::SLEEP)
+        .and(StateSet::UNKNOWN),
     may_be_the_work: false,
 };
 

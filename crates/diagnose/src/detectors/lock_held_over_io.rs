@@ -26,7 +26,10 @@ use crate::verdict::{Amount, Found, Verdict, evidence, human, ms};
 pub(super) static DETECTOR: Detector = Detector {
     examine: Examine::Traced(examine),
     // A lock that is polled is waited for asleep.
-    could_be: StateSet::LOCK.and(StateSet::QUEUED).and(StateSet::SLEEP).and(StateSet::UNKNOWN),
+    could_be: StateSet::LOCK
+        .and(StateSet::QUEUED)
+        .and(StateSet::SLEEP)
+        .and(StateSet::UNKNOWN),
     may_be_the_work: false,
 };
 
@@ -100,7 +103,10 @@ fn does_with_the_lock(inside: &Inside<'_>, p: &Picked<'_>) -> String {
     if process(next.tid) == process(holder) {
         let thread = format!("waits for thread {}", inside.thread_name(next.tid));
         let asked = matches!(next.how, How::Asked | How::Woke | How::Condition);
-        match inside.remote_behind(holder, p.piece.begin).filter(|_| asked) {
+        match inside
+            .remote_behind(holder, p.piece.begin)
+            .filter(|_| asked)
+        {
             Some(remote) => format!("{thread}, which {remote}"),
             None => thread,
         }
@@ -136,7 +142,13 @@ mod tests {
     #[test]
     fn exporters_are_known_by_their_names() {
         assert!(!exports("otel-export", &[]).is_empty());
-        assert!(!exports("worker", &["opentelemetry_sdk::trace::export (a.rs:1)".to_owned()]).is_empty());
+        assert!(
+            !exports(
+                "worker",
+                &["opentelemetry_sdk::trace::export (a.rs:1)".to_owned()]
+            )
+            .is_empty()
+        );
         for (thread, frame) in [
             ("flusher", "flush (server)"),
             ("hotel-server", "book (hotel.c:7)"),

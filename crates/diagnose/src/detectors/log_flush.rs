@@ -55,14 +55,17 @@ fn examine(case: &Case<'_>, endpoint: &EndpointCase, looked: &Looked<'_>) -> Ver
     });
     if picked.is_empty() {
         let n = looked.join.walked.len();
-        let text = format!("none of {n} requests waited until what it wrote to a pipe or a terminal was taken");
+        let text = format!(
+            "none of {n} requests waited until what it wrote to a pipe or a terminal was taken"
+        );
         return Verdict::Absent(text);
     }
     let claims = claims(&picked);
     if let Some(lead) = looked.too_small(case, endpoint, &claims) {
         return lead;
     }
-    let written = Written::by_datagrams(looked, &readers, &picked).unwrap_or_else(|| Written::of(case));
+    let written =
+        Written::by_datagrams(looked, &readers, &picked).unwrap_or_else(|| Written::of(case));
     if written.findings < FOUND_LEAST {
         let gap = case.timeline().gap(&PROCESS_THREADS_WRITING);
         return Verdict::Lead {
@@ -73,7 +76,9 @@ fn examine(case: &Case<'_>, endpoint: &EndpointCase, looked: &Looked<'_>) -> Ver
                  and {} threads were found in such a write",
                 written.findings
             ),
-            remedy: gap.map_or("measure longer", |gap| gap.remedy.as_str()).to_owned(),
+            remedy: gap
+                .map_or("measure longer", |gap| gap.remedy.as_str())
+                .to_owned(),
         };
     }
     if written.share < ONE_LOG || !is_log(&written.most) {
@@ -81,7 +86,11 @@ fn examine(case: &Case<'_>, endpoint: &EndpointCase, looked: &Looked<'_>) -> Ver
             "requests wait until what they write is taken, but of {} findings of a thread that waits \
              in a write {} are of one log (most: {})",
             written.findings,
-            percent(if is_log(&written.most) { written.share } else { 0.0 }),
+            percent(if is_log(&written.most) {
+                written.share
+            } else {
+                0.0
+            }),
             written.most
         ));
     }
@@ -100,7 +109,10 @@ fn found(
     let place = looked.place(endpoint, &claims);
     let stuck = |p: &Picked<'_>| readers.stuck(inside, &p.hops, p.piece.begin).unwrap_or(0);
     let direct = Looked::shares(picked, place, |p| stuck(p) == 0);
-    let direct = direct.iter().find(|(own, _)| *own).map_or(0.0, |(_, share)| *share);
+    let direct = direct
+        .iter()
+        .find(|(own, _)| *own)
+        .map_or(0.0, |(_, share)| *share);
     let stack = looked.stack(picked, |p| {
         let (tid, at) = (p.hops[stuck(p)].tid, p.piece.begin);
         let off = inside.index.offs(tid, at, at.saturating_add(1)).first()?;
@@ -142,7 +154,9 @@ fn found(
             evidence(source, pointer, what),
         ],
         culprit: Culprit {
-            thread: picked.first().map(|p| inside.thread_name(p.hops[stuck(p)].tid)),
+            thread: picked
+                .first()
+                .map(|p| inside.thread_name(p.hops[stuck(p)].tid)),
             stack,
             ..Culprit::default()
         },

@@ -62,7 +62,9 @@ fn examine(case: &Case<'_>, endpoint: &EndpointCase) -> Verdict {
     let more_often = clopper_pearson(held.sooner, held.compared).0 > 0.5;
     if held.lost_ns > SOONER * held.kept_ns || !more_often {
         return Verdict::Blind {
-            missing: format!("whether work is lost or the expectation is mistaken: {text}; {times}"),
+            missing: format!(
+                "whether work is lost or the expectation is mistaken: {text}; {times}"
+            ),
             remedy: "look at one of these answers".to_owned(),
         };
     }
@@ -124,7 +126,9 @@ impl Held {
             sorted.sort_unstable();
             type_1(&sorted, 0.5)
         };
-        let medians = blocks.values().map(|(lost, kept)| middle(lost).zip(middle(kept)));
+        let medians = blocks
+            .values()
+            .map(|(lost, kept)| middle(lost).zip(middle(kept)));
         let medians: Vec<(u64, u64)> = medians.flatten().collect();
         let over = |of: Vec<u64>| middle(&of).unwrap_or(0);
         let latency = |s: SampleRef<'_>| s.latency_ns();

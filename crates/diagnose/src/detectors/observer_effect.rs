@@ -1,12 +1,12 @@
 //! What slowpath itself looks at makes the server slow: requests in traced stretches take longer than in those
 //! left untraced.
 
-use slowpath_attribution::StateSet;
 use crate::case::Case;
 use crate::detectors::{Detector, Examine};
 use crate::diagnosis::{Culprit, Grade, Place, Source};
 use crate::trace::shift::{moved_at, shift_of};
 use crate::verdict::{Amount, Found, Verdict, evidence, percent};
+use slowpath_attribution::StateSet;
 
 /// Tracing that makes requests take half as long again is a third of what is reported. The lower end of the
 /// interval has to say so: hosts change as much from one stretch to the next.
@@ -28,7 +28,8 @@ fn examine(case: &Case<'_>) -> Verdict {
     }
     let Some(shift) = shift_of(case) else {
         return Verdict::Blind {
-            missing: "what tracing costs: there are too few stretches with and without it".to_owned(),
+            missing: "what tracing costs: there are too few stretches with and without it"
+                .to_owned(),
             remedy: "measure longer".to_owned(),
         };
     };

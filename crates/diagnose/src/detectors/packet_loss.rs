@@ -14,12 +14,18 @@ use crate::trace::repeated::{Repeated, SEGMENT_BYTES, TIMER_LEAST_NS, Wait};
 use crate::verdict::{Amount, Claim, Found, Verdict, evidence, human, plural};
 
 /// What records it, and what had left before.
-const TRACEPOINTS: [&str; 2] = ["trace.tcp:tcp_retransmit_skb", "trace.sock:sock_send_length"];
+const TRACEPOINTS: [&str; 2] = [
+    "trace.tcp:tcp_retransmit_skb",
+    "trace.sock:sock_send_length",
+];
 
 /// See the module.
 pub(super) static DETECTOR: Detector = Detector {
     examine: Examine::Traced(examine),
-    could_be: StateSet::NETWORK.and(StateSet::HANDSHAKE).and(StateSet::CLIENT).and(StateSet::UNTRACED),
+    could_be: StateSet::NETWORK
+        .and(StateSet::HANDSHAKE)
+        .and(StateSet::CLIENT)
+        .and(StateSet::UNTRACED),
     may_be_the_work: false,
 };
 

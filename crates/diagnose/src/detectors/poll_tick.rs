@@ -37,8 +37,9 @@ fn examine(case: &Case<'_>, endpoint: &EndpointCase) -> Verdict {
     let Some(ticks) = ticks(case, endpoint) else {
         return match looks_again(case, endpoint) {
             Some(looks) => found_again(case, endpoint, looks),
-            None => asks_again(case, endpoint)
-                .unwrap_or_else(|| Verdict::Absent("requests do not end when a clock strikes".to_owned())),
+            None => asks_again(case, endpoint).unwrap_or_else(|| {
+                Verdict::Absent("requests do not end when a clock strikes".to_owned())
+            }),
         };
     };
     let period = human(ticks.period_ns);
@@ -57,7 +58,9 @@ fn examine(case: &Case<'_>, endpoint: &EndpointCase) -> Verdict {
     };
     let quota_ns = period_ns(case);
     let may_be_quota = (ticks.period_ns - quota_ns).abs() <= LIKE_QUOTA * quota_ns;
-    let untold = case.series(&CGROUP_THROTTLED, &Subject::Target, "").is_none();
+    let untold = case
+        .series(&CGROUP_THROTTLED, &Subject::Target, "")
+        .is_none();
     if grade == Grade::Suspected && may_be_quota && untold {
         return Verdict::Lead {
             place: endpoint.place_of(&ticks.waits),

@@ -155,9 +155,10 @@ fn of_the_target(case: &Case<'_>, endpoint: &EndpointCase, share: f64) -> Verdic
              not seen",
             plural(refused as u64, "request")
         ),
-        remedy: "look for EADDRNOTAVAIL (\"cannot assign requested address\") in the target's log, and \
+        remedy:
+            "look for EADDRNOTAVAIL (\"cannot assign requested address\") in the target's log, and \
                  count its connections in TIME_WAIT (ss -tan state time-wait)"
-            .to_owned(),
+                .to_owned(),
     }
 }
 
@@ -172,7 +173,8 @@ fn seen(case: &Case<'_>, endpoint: &EndpointCase, refused: usize) -> Option<Verd
     }
     // Others may fail beside them for another reason: as many are claimed as dials explain.
     let failed = (refused as f64 * met.explained()).round();
-    let is_felt = dials >= NAMED_EPISODES as u64 && failed >= NAMED_ERRORS * endpoint.offered.max(1) as f64;
+    let is_felt =
+        dials >= NAMED_EPISODES as u64 && failed >= NAMED_ERRORS * endpoint.offered.max(1) as f64;
     let most = undialled.to.iter().max_by_key(|(_, n)| **n);
     let Some((most, _)) = most.filter(|_| is_felt) else {
         return Some(Verdict::Absent(format!(

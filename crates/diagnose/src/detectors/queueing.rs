@@ -1,7 +1,6 @@
 //! A thread that serves many connections in turn has so many requests to work for that the next ones wait
 //! in line: each takes no longer than usual, and there are many.
 
-use slowpath_attribution::StateSet;
 use crate::case::{Case, EndpointCase};
 use crate::detectors::{Detector, Examine};
 use crate::diagnosis::{Culprit, Grade, Source};
@@ -10,6 +9,7 @@ use crate::trace::looked::{Looked, Picked, claims};
 use crate::trace::loops::{behind_the_loop, busy_ns, busy_share, usual_and_long_ns};
 use crate::trace::pieces::{Behalf, LeafKind};
 use crate::verdict::{Amount, Found, Verdict, evidence, human, percent};
+use slowpath_attribution::StateSet;
 
 /// Requests that come at random wait on average for `use / (1 - use)` times what one takes (M/M/1; Kleinrock,
 /// Queueing Systems 1, 3.2). Below this use the line is shorter than one request and a half, and whoever meets a
@@ -21,19 +21,23 @@ const MOSTLY: f64 = 0.5;
 /// See the module.
 pub(super) static DETECTOR: Detector = Detector {
     examine: Examine::Followed(examine),
-    could_be: StateSet::QUEUED.and(StateSet::RUNNABLE).and(StateSet::UNKNOWN),
+    could_be: StateSet::QUEUED
+        .and(StateSet::RUNNABLE)
+        .and(StateSet::UNKNOWN),
     may_be_the_work: false,
 };
 
 fn examine(case: &Case<'_>, endpoint: &EndpointCase, looked: &Looked<'_>) -> Verdict {
     if looked.inside.loops.is_empty() {
-        let text = "no thread was seen to serve connections by turns, in whose line requests could wait";
+        let text =
+            "no thread was seen to serve connections by turns, in whose line requests could wait";
         return Verdict::Absent(text.to_owned());
     }
     let mut picked = behind_the_loop(looked);
     let n = looked.join.walked.len();
     if picked.is_empty() {
-        let text = format!("none of {n} requests waited while the thread that reads it served others");
+        let text =
+            format!("none of {n} requests waited while the thread that reads it served others");
         return Verdict::Absent(text);
     }
     let (usual_ns, long_ns) = usual_and_long_ns(looked);
@@ -76,7 +80,9 @@ fn busy(looked: &Looked<'_>, picked: &[Picked<'_>]) -> f64 {
         *waited.entry(p.hops[0].tid).or_default() += p.piece.len_ns() as f64;
     }
     let whole: f64 = waited.values().sum();
-    let each = waited.iter().map(|(&tid, ns)| busy_share(looked.inside, tid) * ns);
+    let each = waited
+        .iter()
+        .map(|(&tid, ns)| busy_share(looked.inside, tid) * ns);
     each.sum::<f64>() / whole.max(1.0)
 }
 

@@ -25,12 +25,16 @@ const BURST_TELLS: f64 = 2.0;
 const BESIDE_MOST: f64 = 0.25;
 
 /// What tells a limit from one who works.
-const SLOWER: &str = "send at random times and less than is let through, so that some find nobody waiting";
+const SLOWER: &str =
+    "send at random times and less than is let through, so that some find nobody waiting";
 
 /// See the module.
 pub(super) static DETECTOR: Detector = Detector {
     examine: Examine::Endpoint(examine),
-    could_be: StateSet::SLEEP.and(StateSet::QUEUED).and(StateSet::LOCK).and(StateSet::UNKNOWN),
+    could_be: StateSet::SLEEP
+        .and(StateSet::QUEUED)
+        .and(StateSet::LOCK)
+        .and(StateSet::UNKNOWN),
     may_be_the_work: false,
 };
 
@@ -49,20 +53,30 @@ fn examine(case: &Case<'_>, endpoint: &EndpointCase) -> Verdict {
             "no even pace accounts for what requests wait: {} of it is left",
             percent(untold)
         )),
-        Look::EachTakesIt { period_ns, passing_ns } => each_takes_it(case, endpoint, period_ns, passing_ns),
+        Look::EachTakesIt {
+            period_ns,
+            passing_ns,
+        } => each_takes_it(case, endpoint, period_ns, passing_ns),
         Look::AlwaysLine(period_ns, claims) => always_line(case, endpoint, period_ns, claims),
         Look::Paced(pace) => paced(case, endpoint, shared, pace),
     }
 }
 
-fn each_takes_it(case: &Case<'_>, endpoint: &EndpointCase, period_ns: f64, passing_ns: f64) -> Verdict {
+fn each_takes_it(
+    case: &Case<'_>,
+    endpoint: &EndpointCase,
+    period_ns: f64,
+    passing_ns: f64,
+) -> Verdict {
     let text = format!(
         "requests are let go every {}, and one that finds nobody waiting takes {}",
         human(period_ns),
         human(passing_ns)
     );
     if passing_ns >= CPU_SHARE * period_ns || otherwise(case, endpoint, period_ns, &[]).is_some() {
-        return Verdict::Absent(format!("{text}: that is a line before one that takes as long"));
+        return Verdict::Absent(format!(
+            "{text}: that is a line before one that takes as long"
+        ));
     }
     Verdict::Blind {
         missing: format!("whether they are let go, or served, one by one: {text}"),
@@ -125,7 +139,11 @@ fn paced(case: &Case<'_>, endpoint: &EndpointCase, shared: Shared, pace: Pace) -
         place,
         prediction: without_claims(case, endpoint, place, &pace.waits),
         amount: Amount::Claims(pace.waits),
-        grade: if seen.is_some() { Grade::Supported } else { Grade::Suspected },
+        grade: if seen.is_some() {
+            Grade::Supported
+        } else {
+            Grade::Suspected
+        },
         summary: format!(
             "requests{} wait until a limit of the rate lets them pass, one every {} ({:.0}/s), while the server is \
              idle; raise the limit, let bursts through at once (nodelay), or send less",
@@ -172,14 +190,17 @@ fn refusing(
 ) -> Verdict {
     let Some((shared, rule)) = rule else {
         if status != TOO_MANY {
-            return Verdict::Absent(format!("status {status} does not come at an even rate of the others"));
+            return Verdict::Absent(format!(
+                "status {status} does not come at an even rate of the others"
+            ));
         }
         return Verdict::Blind {
             missing: format!(
                 "by what rule status {status} is sent: it says that too many came, but no bucket that is filled \
                  at an even rate would refuse these; some count in windows of time, or those under way"
             ),
-            remedy: "look for the limit in the answer's headers (Retry-After, RateLimit)".to_owned(),
+            remedy: "look for the limit in the answer's headers (Retry-After, RateLimit)"
+                .to_owned(),
         };
     };
     let is_paced = matches!(looked, Look::Paced(_));
@@ -201,7 +222,10 @@ fn refusing(
          {status}, and would not refuse {}, of which {} were let in; of the others it cannot be told",
         rule.rate_per_s, refused_of.1, refused_of.0, let_in_of.1, let_in_of.0
     );
-    let beside = format!("{} of the refused came while another was under way", percent(rule.beside_others));
+    let beside = format!(
+        "{} of the refused came while another was under way",
+        percent(rule.beside_others)
+    );
     Verdict::Found(Found {
         place: Place::Errors,
         prediction: None,
@@ -209,7 +233,11 @@ fn refusing(
             failed: refused as u64,
             of: endpoint.failed.len() as u64,
         },
-        grade: if by_number { Grade::Suspected } else { Grade::Supported },
+        grade: if by_number {
+            Grade::Suspected
+        } else {
+            Grade::Supported
+        },
         summary: format!(
             "{} of the requests are refused with status {status}, as a limit of the rate lets about {:.0} \
              a second{} pass; raise the limit, let more of them wait (burst), or send less",

@@ -12,16 +12,23 @@ use crate::verdict::{Amount, Found, Verdict, evidence, percent};
 /// See the module.
 pub(super) static DETECTOR: Detector = Detector {
     examine: Examine::Endpoint(examine),
-    could_be: StateSet::ON_CPU.and(StateSet::RUNNABLE).and(StateSet::INTERPRETER).and(StateSet::UNKNOWN),
+    could_be: StateSet::ON_CPU
+        .and(StateSet::RUNNABLE)
+        .and(StateSet::INTERPRETER)
+        .and(StateSet::UNKNOWN),
     may_be_the_work: true,
 };
 
 fn examine(case: &Case<'_>, endpoint: &EndpointCase) -> Verdict {
     let Some(hot) = hottest(case, endpoint) else {
-        return Verdict::Absent("no value of a key is slow each time while others are not".to_owned());
+        return Verdict::Absent(
+            "no value of a key is slow each time while others are not".to_owned(),
+        );
     };
     let Some((large, others)) = hot.large else {
-        return Verdict::Absent("the values that are slow each time are no larger than others".to_owned());
+        return Verdict::Absent(
+            "the values that are slow each time are no larger than others".to_owned(),
+        );
     };
     let claims = hot.claims(case, endpoint);
     let place = endpoint.place_of(&claims);

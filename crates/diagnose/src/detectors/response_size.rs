@@ -39,7 +39,11 @@ const MOST: usize = 20_000;
 pub(super) static DETECTOR: Detector = Detector {
     examine: Examine::Endpoint(examine),
     // A server that limits the bandwidth of each response sleeps between its parts.
-    could_be: StateSet::CLIENT.and(StateSet::NETWORK).and(StateSet::SEND_BLOCKED).and(StateSet::SLEEP).and(StateSet::UNTRACED),
+    could_be: StateSet::CLIENT
+        .and(StateSet::NETWORK)
+        .and(StateSet::SEND_BLOCKED)
+        .and(StateSet::SLEEP)
+        .and(StateSet::UNTRACED),
     may_be_the_work: true,
 };
 
@@ -189,7 +193,9 @@ fn goes_with_bytes(medians: &[(f64, f64)]) -> bool {
     if !(3..CLASSES_FEW).contains(&medians.len()) {
         return false;
     }
-    let long = medians.iter().filter(|(_, ns)| *ns >= READING_LEAST_NS as f64);
+    let long = medians
+        .iter()
+        .filter(|(_, ns)| *ns >= READING_LEAST_NS as f64);
     let rates: Vec<f64> = long.map(|(bytes, ns)| ns / bytes.max(1.0)).collect();
     let most = rates.iter().copied().fold(0.0, f64::max);
     let least = rates.iter().copied().fold(f64::INFINITY, f64::min);

@@ -87,7 +87,8 @@ fn examine(case: &Case<'_>, endpoint: &EndpointCase, looked: &Looked<'_>) -> Ver
             place,
             claims,
             missing: format!("whether that is how it is done: {said}; {doubt}"),
-            remedy: "see whether the first answer is an error: count failures by attempt".to_owned(),
+            remedy: "see whether the first answer is an error: count failures by attempt"
+                .to_owned(),
         },
         None => found(case, endpoint, looked, &met, (place, claims, said)),
     }
@@ -103,7 +104,9 @@ fn found(
     let counts = |a: &&Asked| place != Place::Tail || a.slow;
     let own = || met.asked.iter().filter(counts);
     let who = summed(own().map(|a| (a.again.remote, 1.0)));
-    let whom = who.first().map_or_else(String::new, |(remote, _)| looked.inside.trace().address(*remote));
+    let whom = who.first().map_or_else(String::new, |(remote, _)| {
+        looked.inside.trace().address(*remote)
+    });
     let mut pauses: Vec<f64> = own().map(|a| a.again.len_ns() as f64).collect();
     let (each, all) = (human(median(&mut pauses).unwrap_or(0.0)), pauses.len());
     let of = |is: fn(Fate) -> bool| own().filter(|a| is(a.again.fate)).count();
@@ -114,12 +117,19 @@ fn found(
         "{said}: {all} times in all, {whom} for the most part, after {each} in the median; before that {silent} \
          times no answer had come, {refused} times no connection was taken, and {} times an answer had come{}",
         all - silent - refused,
-        if grows { "; pauses grow from one to the next" } else { "" }
+        if grows {
+            "; pauses grow from one to the next"
+        } else {
+            ""
+        }
     );
     let (grade, why) = if sure || grows {
         (Grade::Supported, "see why the first attempt fails")
     } else {
-        (Grade::Suspected, "see whether the first answer is an error, and why")
+        (
+            Grade::Suspected,
+            "see whether the first answer is an error, and why",
+        )
     };
     Verdict::Found(Found {
         place,

@@ -1,16 +1,16 @@
 //! Threads of the server that could run wait for a CPU that somebody else has: its own threads, or
 //! several of the host, of which none stands out.
 
-use slowpath_attribution::{State, StateSet};
 use crate::case::{Case, EndpointCase};
 use crate::detectors::{Detector, Examine};
 use crate::diagnosis::{Culprit, Grade, Place};
 use crate::materiality::MATERIAL_NS;
 use crate::predict::without_waits;
 use crate::slow::FELT_NS;
-use crate::trace::cpu_waits::{in_words, CpuWaits, NAMED_LEAST};
+use crate::trace::cpu_waits::{CpuWaits, NAMED_LEAST, in_words};
 use crate::trace::looked::each_ns;
 use crate::verdict::{Amount, Found, Verdict, percent};
+use slowpath_attribution::{State, StateSet};
 
 /// See the module.
 pub(super) static DETECTOR: Detector = Detector {
@@ -49,7 +49,12 @@ fn examine(case: &Case<'_>, endpoint: &EndpointCase) -> Verdict {
 /// requests do so only where the CPUs are too few.
 fn is_hardly_felt(case: &Case<'_>, endpoint: &EndpointCase, waits: &CpuWaits<'_>) -> bool {
     let slow = &endpoint.split.slow;
-    let each = each_ns(waits.claims.iter().filter(|claim| slow.binary_search(&claim.sample).is_ok()));
+    let each = each_ns(
+        waits
+            .claims
+            .iter()
+            .filter(|claim| slow.binary_search(&claim.sample).is_ok()),
+    );
     let are_most = 2 * slow.len() > endpoint.completed.len() && !shares_cpus(case, endpoint);
     each < FELT_NS as f64 && !are_most
 }
@@ -66,7 +71,8 @@ fn shares_cpus(case: &Case<'_>, endpoint: &EndpointCase) -> bool {
     for line in &breakdown.lines {
         match (line.state, line.activity) {
             (Some(State::Runnable(_)), _) => ready += line.share,
-            (Some(State::OnCpu), _) | (Some(State::Queued(_) | State::Lock | State::Interpreter), State::OnCpu) => {
+            (Some(State::OnCpu), _)
+            | (Some(State::Queued(_) | State::Lock | State::Interpreter), State::OnCpu) => {
                 computed += line.share;
             }
             _ => {}
@@ -79,7 +85,9 @@ fn found(case: &Case<'_>, endpoint: &EndpointCase, waits: CpuWaits<'_>) -> Verdi
     let proof = waits.evidence();
     let known = waits.who.iter().find(|(_, share)| *share >= NAMED_LEAST);
     let known = known.map(|(who, _)| who.clone());
-    let first = known.as_ref().map_or_else(String::new, |who| format!(", among them {}", in_words(who)));
+    let first = known
+        .as_ref()
+        .map_or_else(String::new, |who| format!(", among them {}", in_words(who)));
     let summary = if waits.is_own() {
         format!(
             "the server has more threads that are ready to run than CPUs to run them on{first}; let \

@@ -9,7 +9,7 @@ use slowpath_core::stats::median::median;
 
 use crate::case::{Case, EndpointCase};
 use crate::detectors::{Detector, Examine};
-use crate::diagnosis::{Culprit, Grade, Place, Phase, Source};
+use crate::diagnosis::{Culprit, Grade, Phase, Place, Source};
 use crate::predict::without_waits;
 use crate::trace::calls::rows::{CALLS_LEAST, Row, is_fanout, longest_row};
 use crate::trace::calls::{Asked, Calls, Own};
@@ -55,7 +55,8 @@ pub(crate) fn named(
     let (verdict, rows) = judged(case, endpoint, looked, calls);
     let is_named = matches!(verdict, Verdict::Found(_));
     let rows = rows.iter().filter(|_| is_named);
-    rows.filter_map(|row| Some((row.sample, row.calls.first()?.remote))).collect()
+    rows.filter_map(|row| Some((row.sample, row.calls.first()?.remote)))
+        .collect()
 }
 
 /// What is said, and the rows of requests that consist of one.
@@ -136,7 +137,12 @@ impl Met {
         let (begin, _) = joined.part(Phase::Service);
         let is_old = |call: &&Asked| {
             let traffic = looked.inside.index.sockets.traffic(call.socket);
-            let is_alone = || own.iter().filter(|other| other.socket == call.socket).count() == 1;
+            let is_alone = || {
+                own.iter()
+                    .filter(|other| other.socket == call.socket)
+                    .count()
+                    == 1
+            };
             traffic.first().is_some_and(|first| first.at < begin) || is_alone()
         };
         let old: Vec<&Asked> = own.iter().copied().filter(is_old).collect();
@@ -152,7 +158,9 @@ impl Met {
         }
         self.whole[usize::from(walked.slow)] += usize::from(is_whole);
         self.known[usize::from(walked.slow)] += 1;
-        let Some((is_fanout, kept)) = kept else { return };
+        let Some((is_fanout, kept)) = kept else {
+            return;
+        };
         self.most = self.most.max(kept.len());
         if is_fanout {
             self.rows.push(Row {
@@ -172,8 +180,14 @@ impl Met {
         let rows = || self.rows.iter().filter(|row| is_of(row.slow));
         let of_whole = rows().filter(|row| row.whole).count();
         let all = looked.join.walked.iter().filter(|w| is_of(w.slow)).count();
-        let whole = self.whole[1] + if place == Place::Tail { 0 } else { self.whole[0] };
-        let is_most = |part: usize, of: usize| part > 0 && part as f64 >= REQUESTS_LEAST * of as f64;
+        let whole = self.whole[1]
+            + if place == Place::Tail {
+                0
+            } else {
+                self.whole[0]
+            };
+        let is_most =
+            |part: usize, of: usize| part > 0 && part as f64 >= REQUESTS_LEAST * of as f64;
         is_most(rows().count(), all) || looked.are_most(self.whole) && is_most(of_whole, whole)
     }
 
@@ -183,7 +197,8 @@ impl Met {
         let connect = self.connect;
         let (missing, remedy) = if 2 * connect >= unknown {
             let what = "which calls are questions, and which make a connection";
-            let text = format!("{what}: {connect} of {n} requests ask on connections that they make");
+            let text =
+                format!("{what}: {connect} of {n} requests ask on connections that they make");
             (text, KEEP)
         } else {
             let text = format!(
@@ -219,8 +234,12 @@ fn found(
     }
     let calls = || rows.iter().flat_map(|row| &row.calls);
     let whom = summed(calls().map(|call| (call.remote, 1.0)));
-    let whom = whom.first().and_then(|(most, _)| calls().find(|c| c.remote == *most));
-    let whom = whom.and_then(|call| looked.inside.other_end(call.socket)).unwrap_or_default();
+    let whom = whom
+        .first()
+        .and_then(|(most, _)| calls().find(|c| c.remote == *most));
+    let whom = whom
+        .and_then(|call| looked.inside.other_end(call.socket))
+        .unwrap_or_default();
     let fewer = rows.iter().flat_map(|row| row.claims(row.longest()));
     let fewer: Vec<Claim> = fewer.collect();
     let text = format!(

@@ -8,7 +8,9 @@ use crate::verdict::Verdict;
 
 pub(super) static DETECTOR: Detector = Detector {
     examine: Examine::Traced(examine),
-    could_be: StateSet::CLIENT.and(StateSet::SEND_BLOCKED).and(StateSet::UNTRACED),
+    could_be: StateSet::CLIENT
+        .and(StateSet::SEND_BLOCKED)
+        .and(StateSet::UNTRACED),
     may_be_the_work: false,
 };
 

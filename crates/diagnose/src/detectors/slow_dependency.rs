@@ -10,7 +10,7 @@ use slowpath_core::nanos::MILLISECOND;
 
 use crate::case::{Case, EndpointCase};
 use crate::detectors::{Detector, Examine, sequential_fanout};
-use crate::diagnosis::{Culprit, Grade, Place, Phase, Source};
+use crate::diagnosis::{Culprit, Grade, Phase, Place, Source};
 use crate::ledger::NAMED_SHARE;
 use crate::predict::without_waits;
 use crate::trace::calls::waits::{Awaited, comes_unseen, waits};
@@ -77,11 +77,14 @@ fn examine(case: &Case<'_>, endpoint: &EndpointCase, looked: &Looked<'_>) -> Ver
     let mut place = looked.place_within(endpoint, &claims, met.known);
     // All of the tail in too few episodes to be named for it, and next to nothing of the others, is of the tail.
     let of_tail = endpoint.share_at_most(Place::Tail, &claims);
-    if typical_ns(&met.waited, Place::Floor) < FLOOR_LEAST_NS && of_tail.is_some_and(|s| s >= NAMED_SHARE) {
+    if typical_ns(&met.waited, Place::Floor) < FLOOR_LEAST_NS
+        && of_tail.is_some_and(|s| s >= NAMED_SHARE)
+    {
         place = Place::Tail;
     }
     if place == Place::Tail && !met.waited.iter().any(|w| w.slow) {
-        let text = "no slow request that was followed waited for one reply from another server".to_owned();
+        let text =
+            "no slow request that was followed waited for one reply from another server".to_owned();
         return unknown.unwrap_or(Verdict::Absent(text));
     }
     let each = typical_ns(&met.waited, place);
@@ -94,7 +97,13 @@ fn examine(case: &Case<'_>, endpoint: &EndpointCase, looked: &Looked<'_>) -> Ver
     }
     // What is seen of the few that can be followed is no bound of what all wait.
     match met.unknown(looked, calls, met.whole) {
-        Some(unknown) if endpoint.share_at_most(place, &claims).is_some_and(|s| s < NAMED_SHARE) => unknown,
+        Some(unknown)
+            if endpoint
+                .share_at_most(place, &claims)
+                .is_some_and(|s| s < NAMED_SHARE) =>
+        {
+            unknown
+        }
         _ => found(case, endpoint, looked, place, &met.waited, claims),
     }
 }
@@ -165,10 +174,7 @@ impl Met {
                 slow: walked.slow,
             });
         };
-        let pieces = walked
-            .pieces
-            .iter()
-            .filter(|p| p.segment == Phase::Service);
+        let pieces = walked.pieces.iter().filter(|p| p.segment == Phase::Service);
         for piece in pieces.filter(|piece| piece.behalf == Behalf::Own) {
             let hops = inside.chains.hops(piece.chain);
             let Some(awaited) = waits(inside, piece, &hops, joined.socket) else {

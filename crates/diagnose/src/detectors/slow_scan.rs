@@ -38,7 +38,12 @@ const MOST: usize = 20_000;
 /// See the module.
 pub(super) static DETECTOR: Detector = Detector {
     examine: Examine::Endpoint(examine),
-    could_be: StateSet::ON_CPU.and(StateSet::RUNNABLE).and(StateSet::INTERPRETER).and(StateSet::DISK).and(StateSet::REPLY).and(StateSet::UNKNOWN),
+    could_be: StateSet::ON_CPU
+        .and(StateSet::RUNNABLE)
+        .and(StateSet::INTERPRETER)
+        .and(StateSet::DISK)
+        .and(StateSet::REPLY)
+        .and(StateSet::UNKNOWN),
     may_be_the_work: true,
 };
 
@@ -135,13 +140,17 @@ impl Law {
         let mut by_number: BTreeMap<u64, (f64, Vec<f64>, Vec<f64>)> = BTreeMap::new();
         for one in asked {
             // Positive numbers are in the order of their bits.
-            let (_, waits, bytes) = by_number
-                .entry(one.number.to_bits())
-                .or_insert((one.number, Vec::new(), Vec::new()));
+            let (_, waits, bytes) = by_number.entry(one.number.to_bits()).or_insert((
+                one.number,
+                Vec::new(),
+                Vec::new(),
+            ));
             waits.push(one.waits.len_ns() as f64);
             bytes.push(one.bytes);
         }
-        let several = by_number.into_values().filter(|of| of.1.len() >= EACH_LEAST);
+        let several = by_number
+            .into_values()
+            .filter(|of| of.1.len() >= EACH_LEAST);
         let medians: Option<Vec<(f64, f64, f64)>> = several
             .map(|(n, mut waits, mut bytes)| Some((n, median(&mut waits)?, median(&mut bytes)?)))
             .collect();

@@ -54,7 +54,9 @@ fn examine(case: &Case<'_>, endpoint: &EndpointCase) -> Verdict {
     }
     let traced = by_trace(case, endpoint);
     let from_outside = || by_signal(case);
-    traced.or_else(from_outside).unwrap_or_else(|| without_log(case))
+    traced
+        .or_else(from_outside)
+        .unwrap_or_else(|| without_log(case))
 }
 
 /// Threads that were found stopped by a signal: that is nobody's collector.
@@ -73,7 +75,9 @@ fn by_signal(case: &Case<'_>) -> Option<Verdict> {
 
 /// Where requests are hardly ever slower than others, pauses explain nothing, or all alike.
 fn without_tail(case: &Case<'_>) -> Verdict {
-    let covered = case.pauses().map_or(0.0, |pauses| coverage(case, pauses.spans()));
+    let covered = case
+        .pauses()
+        .map_or(0.0, |pauses| coverage(case, pauses.spans()));
     if covered < USUAL {
         return Verdict::Absent("requests are not slow often enough to meet pauses".to_owned());
     }
@@ -91,7 +95,12 @@ fn by_log(case: &Case<'_>, endpoint: &EndpointCase, pauses: &Pauses) -> Verdict 
     let Some(aligned) = alignment(case, endpoint, pauses) else {
         return Verdict::Absent("no request is slow".to_owned());
     };
-    let own = || pauses.spans().iter().filter(|s| case.windows.iter().any(|w| w.overlap_ns(**s) > 0));
+    let own = || {
+        pauses
+            .spans()
+            .iter()
+            .filter(|s| case.windows.iter().any(|w| w.overlap_ns(**s) > 0))
+    };
     let (n, longest) = (own().count(), own().map(|s| s.len_ns()).max().unwrap_or(0));
     let (name, covered) = (pauses.collector().name(), coverage(case, pauses.spans()));
     let told = format!(
@@ -109,14 +118,22 @@ fn by_log(case: &Case<'_>, endpoint: &EndpointCase, pauses: &Pauses) -> Verdict 
         let place = endpoint.place_of(&claims);
         let proof = evidence(Source::App, "collections", told);
         let prediction = without_claims(case, endpoint, place, &claims);
-        return found((place, claims), (Some(pauses.collector()), longest), proof, prediction);
+        return found(
+            (place, claims),
+            (Some(pauses.collector()), longest),
+            proof,
+            prediction,
+        );
     }
     let median_ns = n.checked_sub(1).map_or(0, |_| {
         let mut all: Vec<u64> = own().map(|s| s.len_ns()).collect();
         all.sort_unstable();
         all[all.len() / 2]
     });
-    let each_ns = endpoint.tail.as_ref().map_or(0.0, |t| t.excess_ns / t.requests.len() as f64);
+    let each_ns = endpoint
+        .tail
+        .as_ref()
+        .map_or(0.0, |t| t.excess_ns / t.requests.len() as f64);
     let matter = n > 0 && longest as f64 >= NAMED_SHARE * each_ns;
     if matter && pauses.error_ns() as f64 > ERROR_MOST * median_ns as f64 {
         return Verdict::Blind {
@@ -148,9 +165,15 @@ fn by_trace(case: &Case<'_>, endpoint: &EndpointCase) -> Option<Verdict> {
     }
     let claims = claims(&picked);
     let place = looked.place(endpoint, &claims);
-    let longest = claims.iter().map(|claim| claim.span.len_ns()).max().unwrap_or(0);
+    let longest = claims
+        .iter()
+        .map(|claim| claim.span.len_ns())
+        .max()
+        .unwrap_or(0);
     let who = Looked::shares(&picked, place, |p| {
-        p.hops.last().map_or_else(String::new, |hop| looked.inside.thread_name(hop.tid))
+        p.hops
+            .last()
+            .map_or_else(String::new, |hop| looked.inside.thread_name(hop.tid))
     });
     let named = who.first().map_or("", |(name, _)| name.as_str());
     let text = format!(
@@ -173,9 +196,14 @@ fn without_log(case: &Case<'_>) -> Verdict {
         };
     };
     match remedy {
-        None => Verdict::Absent("a native program has no collector that stops its threads".to_owned()),
+        None => {
+            Verdict::Absent("a native program has no collector that stops its threads".to_owned())
+        }
         Some(remedy) => Verdict::Blind {
-            missing: format!("when {} stopped the program to collect garbage", called(runtime)),
+            missing: format!(
+                "when {} stopped the program to collect garbage",
+                called(runtime)
+            ),
             remedy: remedy.to_owned(),
         },
     }
@@ -185,7 +213,14 @@ fn without_log(case: &Case<'_>) -> Verdict {
 fn runtime(case: &Case<'_>) -> Option<Runtime> {
     let processes = case.record.trace.processes.iter();
     let own = processes.filter(|p| p.role == Role::Target && p.runtime != Runtime::Unknown);
-    let name = case.record.manifest.target.executable.rsplit('/').next().unwrap_or("");
+    let name = case
+        .record
+        .manifest
+        .target
+        .executable
+        .rsplit('/')
+        .next()
+        .unwrap_or("");
     let by_name = match name {
         "java" => Some(Runtime::Jvm),
         "node" | "nodejs" => Some(Runtime::Node),

@@ -25,7 +25,9 @@ const MOSTLY: f64 = 0.8;
 /// See the module.
 pub(super) static DETECTOR: Detector = Detector {
     examine: Examine::Followed(examine),
-    could_be: StateSet::SLEEP.and(StateSet::UNTRACED).and(StateSet::PARKED),
+    could_be: StateSet::SLEEP
+        .and(StateSet::UNTRACED)
+        .and(StateSet::PARKED),
     may_be_the_work: true,
 };
 
@@ -33,7 +35,8 @@ fn examine(case: &Case<'_>, endpoint: &EndpointCase, looked: &Looked<'_>) -> Ver
     let all = waits(looked);
     let n = looked.join.walked.len();
     if all.is_empty() {
-        let text = format!("none of {n} requests waited for a timer that knows whole milliseconds only");
+        let text =
+            format!("none of {n} requests waited for a timer that knows whole milliseconds only");
         return Verdict::Absent(text);
     }
     let ticks = all.chunk_by(same).filter(|waits| is_one_tick(waits));
@@ -96,7 +99,9 @@ fn waits(looked: &Looked<'_>) -> Vec<Claim> {
         LeafKind::Sleep => piece.leaf.call == Some(Call::Poll),
         _ => false,
     };
-    claims(&looked.pick(|_, piece, hops| {
-        piece.behalf == Behalf::Own && hops.len() == 1 && is_timer(piece)
-    }))
+    claims(
+        &looked.pick(|_, piece, hops| {
+            piece.behalf == Behalf::Own && hops.len() == 1 && is_timer(piece)
+        }),
+    )
 }

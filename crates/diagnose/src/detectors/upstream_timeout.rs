@@ -34,8 +34,14 @@ struct Wait<'a> {
 }
 
 /// The waits of the slow requests of an endpoint that are as long as each other, and whether they are enough to be what makes requests slow.
-fn alike<'a>(inside: &Inside<'_>, slow: &[&'a Walked], unanswered: &'a [Unanswered]) -> (Timeouts<Wait<'a>>, bool) {
-    let waits = slow.iter().filter_map(|walked| wait(inside, walked, unanswered));
+fn alike<'a>(
+    inside: &Inside<'_>,
+    slow: &[&'a Walked],
+    unanswered: &'a [Unanswered],
+) -> (Timeouts<Wait<'a>>, bool) {
+    let waits = slow
+        .iter()
+        .filter_map(|walked| wait(inside, walked, unanswered));
     let alike = Timeouts::of(waits.collect(), |wait| wait.lasts_ns);
     let are_enough = alike.are_some && alike.waits.len() as f64 >= SLOW_LEAST * slow.len() as f64;
     (alike, are_enough)
@@ -53,16 +59,30 @@ pub(crate) fn waits(inside: &Inside<'_>, walked: &[Walked]) -> BTreeMap<u32, (u3
     let waits = alike.waits.iter().filter(|_| are_enough);
     let span = |wait: &Wait<'_>| {
         let end = wait.walked.joined.part(Phase::Service).1;
-        Span::new(Nanos::new(wait.question.begin.max(1)), Nanos::new(end.max(1)))
+        Span::new(
+            Nanos::new(wait.question.begin.max(1)),
+            Nanos::new(end.max(1)),
+        )
     };
-    waits.map(|wait| (wait.walked.joined.sample, (wait.question.socket, span(wait)))).collect()
+    waits
+        .map(|wait| {
+            (
+                wait.walked.joined.sample,
+                (wait.question.socket, span(wait)),
+            )
+        })
+        .collect()
 }
 
 fn examine(case: &Case<'_>, endpoint: &EndpointCase, looked: &Looked<'_>) -> Verdict {
     let unanswered = looked.inside.unanswered();
     let slow = slow(&looked.join.walked);
     let (alike, are_enough) = alike(looked.inside, &slow, &unanswered);
-    let Timeouts { waits: alike, usual_ns: usual, .. } = alike;
+    let Timeouts {
+        waits: alike,
+        usual_ns: usual,
+        ..
+    } = alike;
     if !are_enough {
         return Verdict::Absent(format!(
             "{} of {} followed slow requests asked another server that did not answer, and went on after the \
@@ -78,7 +98,10 @@ fn examine(case: &Case<'_>, endpoint: &EndpointCase, looked: &Looked<'_>) -> Ver
             Claim::between(wait.walked.joined.sample, (wait.question.begin, end))
         })
         .collect();
-    let peer = looked.inside.other_end(alike[0].question.socket).unwrap_or_default();
+    let peer = looked
+        .inside
+        .other_end(alike[0].question.socket)
+        .unwrap_or_default();
     let text = format!(
         "{} of {} followed slow requests asked {peer}, which did not answer, and went on {} later",
         alike.len(),
@@ -98,7 +121,10 @@ fn examine(case: &Case<'_>, endpoint: &EndpointCase, looked: &Looked<'_>) -> Ver
         evidence: vec![evidence(
             Source::Trace,
             "trace",
-            format!("{text} ({} without a reply in all)", plural(unanswered.len() as u64, "question")),
+            format!(
+                "{text} ({} without a reply in all)",
+                plural(unanswered.len() as u64, "question")
+            ),
         )],
         culprit: Culprit {
             constant_ms: Some(usual / 1e6),
@@ -108,13 +134,25 @@ fn examine(case: &Case<'_>, endpoint: &EndpointCase, looked: &Looked<'_>) -> Ver
 }
 
 /// The question without a reply that a request asked first, if it then waited for most of its time.
-fn wait<'a>(inside: &Inside<'_>, walked: &'a Walked, unanswered: &'a [Unanswered]) -> Option<Wait<'a>> {
+fn wait<'a>(
+    inside: &Inside<'_>,
+    walked: &'a Walked,
+    unanswered: &'a [Unanswered],
+) -> Option<Wait<'a>> {
     let (begin, end) = walked.joined.part(Phase::Service);
     let first = unanswered.partition_point(|question| question.begin < begin);
-    let mut asked = unanswered[first..].iter().take_while(|question| question.begin < end);
+    let mut asked = unanswered[first..]
+        .iter()
+        .take_while(|question| question.begin < end);
     let question = asked.find(|question| inside.may_ask_for(question.tid, walked))?;
-    let waits = walked.pieces.iter().filter(|piece| piece.begin >= question.begin);
-    let computed: u64 = waits.filter(|p| p.leaf.kind == LeafKind::Cpu).map(Piece::len_ns).sum();
+    let waits = walked
+        .pieces
+        .iter()
+        .filter(|piece| piece.begin >= question.begin);
+    let computed: u64 = waits
+        .filter(|p| p.leaf.kind == LeafKind::Cpu)
+        .map(Piece::len_ns)
+        .sum();
     let lasts_ns = end - question.begin;
     (2 * lasts_ns > end - begin && 2 * computed < lasts_ns).then_some(Wait {
         walked,

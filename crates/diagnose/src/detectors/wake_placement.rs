@@ -4,7 +4,6 @@
 //! How long that takes is seen. Why is not: the kernel tells of idle states as it asks for them, and neither what
 //! the processor makes of that nor what a hypervisor does. So it is ruled out, or left open, and never named.
 
-use slowpath_attribution::StateSet;
 use crate::case::{Case, EndpointCase};
 use crate::detectors::{Detector, Examine};
 use crate::diagnosis::Place;
@@ -15,6 +14,7 @@ use crate::trace::index::Runner;
 use crate::trace::looked::{Looked, Picked, claims};
 use crate::trace::pieces::LeafKind;
 use crate::verdict::{Verdict, human, percent};
+use slowpath_attribution::StateSet;
 
 /// Two modes that lie nearer to each other than this are what waking takes on any machine: an interrupt to another
 /// CPU, the way out of a light sleep, and the switch.
@@ -57,7 +57,9 @@ fn examine(case: &Case<'_>, endpoint: &EndpointCase, looked: &Looked<'_>) -> Ver
                  of the CPUs has holes there",
                 percent(hidden.more().share.min(1.0))
             ),
-            remedy: "measure on a quieter host: that a CPU becomes idle among others is not recorded".to_owned(),
+            remedy:
+                "measure on a quieter host: that a CPU becomes idle among others is not recorded"
+                    .to_owned(),
         };
     } else {
         return Verdict::Absent(said);
@@ -179,7 +181,9 @@ fn moved(looked: &Looked<'_>, picked: &[Picked<'_>]) -> f64 {
     let index = &looked.inside.index;
     let is_moved = |p: &&Picked<'_>| {
         let at = p.piece.begin;
-        let off = index.offs(p.piece.leaf.tid, at, at.saturating_add(1)).first();
+        let off = index
+            .offs(p.piece.leaf.tid, at, at.saturating_add(1))
+            .first();
         off.is_some_and(|off| off.context.is_some() && off.from != off.cpu)
     };
     picked.iter().filter(is_moved).count() as f64 / picked.len().max(1) as f64

@@ -4,10 +4,9 @@
 use slowpath_attribution::StateSet;
 use std::collections::BTreeSet;
 
-
 use crate::case::{Case, EndpointCase};
 use crate::detectors::{Detector, Examine};
-use crate::diagnosis::{Culprit, Grade, Place, Phase, Source};
+use crate::diagnosis::{Culprit, Grade, Phase, Place, Source};
 use crate::predict::without_waits;
 use crate::throttling::cpus;
 use crate::trace::inside::{Inside, Walked, summed};
@@ -60,10 +59,12 @@ fn examine(case: &Case<'_>, endpoint: &EndpointCase, looked: &Looked<'_>) -> Ver
         return Verdict::Lead {
             place,
             claims,
-            missing: "whether what serves takes one connection after the other, or has several at a \
+            missing:
+                "whether what serves takes one connection after the other, or has several at a \
                       time (an event loop): each request came on a connection of its own"
+                    .to_owned(),
+            remedy: "measure with connections that are used again (connection = \"pool\")"
                 .to_owned(),
-            remedy: "measure with connections that are used again (connection = \"pool\")".to_owned(),
         };
     }
     found(case, endpoint, looked, &pool, (place, claims, full))
@@ -124,12 +125,7 @@ fn nobody_waits(looked: &Looked<'_>, pool: &Pool) -> Verdict {
 }
 
 /// What else keeps the threads, so that more of them would be no help.
-fn otherwise(
-    case: &Case<'_>,
-    looked: &Looked<'_>,
-    pool: &Pool,
-    full: &[Waited],
-) -> Option<String> {
+fn otherwise(case: &Case<'_>, looked: &Looked<'_>, pool: &Pool, full: &[Waited]) -> Option<String> {
     let times: Vec<(u64, u64)> = full.iter().map(|&(_, begin, end)| (begin, end)).collect();
     let computing = pool.computing(&looked.inside.index, &times);
     let may = cpus(case).unwrap_or(f64::INFINITY);
@@ -188,11 +184,20 @@ fn found(
     (place, claims, full): (Place, Vec<Claim>, Vec<Waited>),
 ) -> Verdict {
     let inside = looked.inside;
-    let unread: u64 = looked.join.walked.iter().map(|w| w.joined.part_ns(Phase::Unread)).sum();
+    let unread: u64 = looked
+        .join
+        .walked
+        .iter()
+        .map(|w| w.joined.part_ns(Phase::Unread))
+        .sum();
     let waited: u64 = full.iter().map(|(_, begin, end)| end - begin).sum();
     let times: Vec<(u64, u64)> = full.iter().map(|&(_, begin, end)| (begin, end)).collect();
     let n = pool.len();
-    let kind = if pool.are_processes(&inside.index) { "processes" } else { "threads" };
+    let kind = if pool.are_processes(&inside.index) {
+        "processes"
+    } else {
+        "threads"
+    };
     let many = if n == 1 {
         "the one thread that serves has".to_owned()
     } else {
@@ -203,11 +208,19 @@ fn found(
     let most = by_endpoint.first();
     let most = most.map_or_else(String::new, |&(number, ns)| {
         let name = case.endpoints.get(number).map_or("", |e| e.name.as_str());
-        format!("{} of that time it is {name}'s", percent(ns / whole.max(1.0)))
+        format!(
+            "{} of that time it is {name}'s",
+            percent(ns / whole.max(1.0))
+        )
     });
     let what = summed(served(inside, pool).map(|(_, piece, ns)| (kept_by(piece), ns)));
-    let what = what.first().map_or("does what was not recorded", |(what, _)| *what);
-    let requests = claims.iter().map(|claim| claim.sample).collect::<BTreeSet<u32>>();
+    let what = what
+        .first()
+        .map_or("does what was not recorded", |(what, _)| *what);
+    let requests = claims
+        .iter()
+        .map(|claim| claim.sample)
+        .collect::<BTreeSet<u32>>();
     let text = format!(
         "{} requests had arrived and were not read while {many} another in hand: {} of the time in \
          which requests were not read; {:.1} CPUs were used or wanted by these meanwhile",
@@ -227,7 +240,11 @@ fn found(
              request keeps its thread while it {what} ({most}); raise their number, or let requests \
              keep them for less{}",
             human(each_ns),
-            if pool.may_be_loops(inside) { OR_A_LOOP } else { "" }
+            if pool.may_be_loops(inside) {
+                OR_A_LOOP
+            } else {
+                ""
+            }
         ),
         evidence: vec![evidence(Source::Trace, "trace", text)],
         culprit: Culprit {

@@ -1,10 +1,5 @@
 //! Processes of the target end under load and others take their place: requests are lost, or wait until the new one serves.
 
-use slowpath_attribution::StateSet;
-use slowpath_core::nanos::{SECOND, Span};
-use slowpath_core::sample::Outcome;
-use slowpath_core::samples::SampleRef;
-use slowpath_core::stats::quantile::type_1;
 use crate::case::{Case, EndpointCase};
 use crate::detectors::{Detector, Examine};
 use crate::diagnosis::{Culprit, Evidence, Grade, Place, Source};
@@ -14,6 +9,11 @@ use crate::new_workers;
 use crate::overlap::{claims_of, coverage, parts, touched};
 use crate::predict::without_claims;
 use crate::verdict::{Amount, Found, Verdict, evidence, human, percent, plural};
+use slowpath_attribution::StateSet;
+use slowpath_core::nanos::{SECOND, Span};
+use slowpath_core::sample::Outcome;
+use slowpath_core::samples::SampleRef;
+use slowpath_core::stats::quantile::type_1;
 
 /// A chance below this is not taken for one.
 const CHANCE_MAX: f64 = 0.001;
@@ -33,12 +33,21 @@ const NOBODY_BEHIND: std::ops::RangeInclusive<u16> = 502..=504;
 
 pub(super) static DETECTOR: Detector = Detector {
     examine: Examine::Endpoint(examine),
-    could_be: StateSet::QUEUED.and(StateSet::HANDSHAKE).and(StateSet::NETWORK).and(StateSet::ON_CPU).and(StateSet::UNKNOWN),
+    could_be: StateSet::QUEUED
+        .and(StateSet::HANDSHAKE)
+        .and(StateSet::NETWORK)
+        .and(StateSet::ON_CPU)
+        .and(StateSet::UNKNOWN),
     may_be_the_work: false,
 };
 
 fn examine(case: &Case<'_>, endpoint: &EndpointCase) -> Verdict {
-    let broken: Vec<u32> = endpoint.failed.iter().copied().filter(|&i| is_broken(case.sample(i))).collect();
+    let broken: Vec<u32> = endpoint
+        .failed
+        .iter()
+        .copied()
+        .filter(|&i| is_broken(case.sample(i)))
+        .collect();
     if let Some((missing, remedy)) = case.target_hidden() {
         if broken.is_empty() && endpoint.split.slow.is_empty() {
             return Verdict::Absent("no request failed or was slow".to_owned());
@@ -48,7 +57,11 @@ fn examine(case: &Case<'_>, endpoint: &EndpointCase) -> Verdict {
     let restarts = restarts(case);
     let spans = spans(&restarts);
     let covered = coverage(case, &spans);
-    let lost: Vec<u32> = broken.iter().copied().filter(|&i| meets(case.sample(i), &spans)).collect();
+    let lost: Vec<u32> = broken
+        .iter()
+        .copied()
+        .filter(|&i| meets(case.sample(i), &spans))
+        .collect();
     let is_clear = !restarts.is_empty() && covered <= COVERED_MOST;
     if is_clear && lost.len() as f64 >= NAMED_ERRORS * endpoint.offered as f64 {
         return errors(case, endpoint, (&broken, &lost), &restarts, &spans);
@@ -71,8 +84,12 @@ fn examine(case: &Case<'_>, endpoint: &EndpointCase) -> Verdict {
 /// Whether it failed as requests do whose server goes away.
 fn is_broken(sample: SampleRef<'_>) -> bool {
     match sample.outcome() {
-        Outcome::Reset | Outcome::Closed | Outcome::Truncated | Outcome::BrokenPipe
-        | Outcome::Refused | Outcome::Timeout => true,
+        Outcome::Reset
+        | Outcome::Closed
+        | Outcome::Truncated
+        | Outcome::BrokenPipe
+        | Outcome::Refused
+        | Outcome::Timeout => true,
         Outcome::Status => NOBODY_BEHIND.contains(&sample.status()),
         _ => false,
     }
@@ -90,7 +107,9 @@ fn errors(
     restarts: &[Restart],
     spans: &[Span],
 ) -> Verdict {
-    let with = spans.iter().filter(|span| lost.iter().any(|&i| meets(case.sample(i), &[**span])));
+    let with = spans
+        .iter()
+        .filter(|span| lost.iter().any(|&i| meets(case.sample(i), &[**span])));
     let with = with.count();
     let elsewhere = events(case, broken, spans);
     let chance = chance(with, with + elsewhere, coverage(case, spans));
@@ -103,7 +122,8 @@ fn errors(
                 "more restarts: failures coincide with {with} of {}, which may be chance (p {chance:.0e})",
                 spans.len()
             ),
-            remedy: "measure longer, or as root so that the end of connections is traced".to_owned(),
+            remedy: "measure longer, or as root so that the end of connections is traced"
+                .to_owned(),
         };
     }
     let failed = lost.len() as u64;
@@ -138,12 +158,7 @@ fn errors(
     })
 }
 
-fn tail(
-    case: &Case<'_>,
-    endpoint: &EndpointCase,
-    restarts: &[Restart],
-    spans: &[Span],
-) -> Verdict {
+fn tail(case: &Case<'_>, endpoint: &EndpointCase, restarts: &[Restart], spans: &[Span]) -> Verdict {
     let slow = &endpoint.split.slow;
     let met = touched(case, slow, spans);
     let others: Vec<u32> = endpoint
@@ -154,7 +169,10 @@ fn tail(
         .collect();
     let usual = touched(case, &others, spans);
     let covered = coverage(case, spans);
-    let (few, chance) = (covered > COVERED_MUCH && met < MET_LEAST, usual.max(covered));
+    let (few, chance) = (
+        covered > COVERED_MUCH && met < MET_LEAST,
+        usual.max(covered),
+    );
     if few || met * (1.0 - chance) < LIFT * chance * (1.0 - met) {
         return Verdict::Absent(format!(
             "processes of the target ended under load ({}), and {} of the slow requests met that, {} \
@@ -192,10 +210,16 @@ fn tail(
 
 /// How many events the failures outside of the spans make.
 fn events(case: &Case<'_>, broken: &[u32], spans: &[Span]) -> usize {
-    let outside = broken.iter().map(|&i| case.sample(i)).filter(|s| !meets(*s, spans));
+    let outside = broken
+        .iter()
+        .map(|&i| case.sample(i))
+        .filter(|s| !meets(*s, spans));
     let mut at: Vec<u64> = outside.map(|sample| sample.done().get()).collect();
     at.sort_unstable();
-    let later = at.windows(2).filter(|pair| pair[1] - pair[0] > APART_NS).count();
+    let later = at
+        .windows(2)
+        .filter(|pair| pair[1] - pair[0] > APART_NS)
+        .count();
     later + usize::from(!at.is_empty())
 }
 
@@ -209,12 +233,22 @@ fn told(case: &Case<'_>, restarts: &[Restart]) -> Vec<Evidence> {
         .iter()
         .take(5)
         .map(|r| {
-            let by = r.successor.map_or_else(String::new, |pid| format!(" and {pid} began"));
-            format!("{} ended{by} around {:.1} s", r.pid, case.seconds(r.span.end))
+            let by = r
+                .successor
+                .map_or_else(String::new, |pid| format!(" and {pid} began"));
+            format!(
+                "{} ended{by} around {:.1} s",
+                r.pid,
+                case.seconds(r.span.end)
+            )
         })
         .collect();
     let more = restarts.len().saturating_sub(at.len());
-    let more = if more > 0 { format!(", and {more} more") } else { String::new() };
+    let more = if more > 0 {
+        format!(", and {more} more")
+    } else {
+        String::new()
+    };
     let text = format!("processes of the target: {}{more}", at.join(", "));
     vec![evidence(Source::Proc, "process.age_ns", text)]
 }
@@ -226,17 +260,27 @@ fn traced(case: &Case<'_>, lost: &[u32]) -> Option<Evidence> {
     let count: u64 = ended.clone().map(|end| end.count).sum();
     let text: Vec<&str> = ended.map(|end| end.text.as_str()).collect();
     (2 * count >= facts.n && count > 0).then(|| {
-        let text = format!("{count} of {} that were traced: {}", facts.n, text.join("; "));
+        let text = format!(
+            "{count} of {} that were traced: {}",
+            facts.n,
+            text.join("; ")
+        );
         evidence(Source::Trace, "trace", text)
     })
 }
 
 fn how_often(case: &Case<'_>, restarts: &[Restart]) -> String {
-    let (seconds, times) = (case.measured_ns() as f64 / 1e9, plural(restarts.len() as u64, "time"));
+    let (seconds, times) = (
+        case.measured_ns() as f64 / 1e9,
+        plural(restarts.len() as u64, "time"),
+    );
     let mut lived: Vec<u64> = restarts.iter().map(|r| r.lived_ns).collect();
     lived.sort_unstable();
     let lived = type_1(&lived, 0.5).unwrap_or(0);
-    format!("{times} in {seconds:.0} s, after it had lived for {}", human(lived as f64))
+    format!(
+        "{times} in {seconds:.0} s, after it had lived for {}",
+        human(lived as f64)
+    )
 }
 
 fn culprit(restarts: &[Restart]) -> Culprit {

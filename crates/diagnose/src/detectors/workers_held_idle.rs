@@ -14,5 +14,7 @@ pub(super) static DETECTOR: Detector = Detector {
 
 /// What finds it is its rule over the attribution ([`crate::rules`]).
 fn examine(_case: &Case<'_>, _endpoint: &EndpointCase) -> Verdict {
-    Verdict::Absent("no request waited for a worker that waited on another client's idle connection".to_owned())
+    Verdict::Absent(
+        "no request waited for a worker that waited on another client's idle connection".to_owned(),
+    )
 }

@@ -37,7 +37,11 @@ const LONGER_LEAST: f64 = 1.25;
 /// See the module.
 pub(super) static DETECTOR: Detector = Detector {
     examine: Examine::Endpoint(examine),
-    could_be: StateSet::LOCK.and(StateSet::QUEUED).and(StateSet::REPLY).and(StateSet::SLEEP).and(StateSet::UNKNOWN),
+    could_be: StateSet::LOCK
+        .and(StateSet::QUEUED)
+        .and(StateSet::REPLY)
+        .and(StateSet::SLEEP)
+        .and(StateSet::UNKNOWN),
     may_be_the_work: false,
 };
 
@@ -82,7 +86,9 @@ fn examine(case: &Case<'_>, endpoint: &EndpointCase) -> Verdict {
     }
     let others = line.by_others.map_or(0.0, |others| others.removed);
     if explained.removed < others + BEYOND_OTHERS {
-        return Verdict::Absent(format!("{text}, and all requests under way explain as much"));
+        return Verdict::Absent(format!(
+            "{text}, and all requests under way explain as much"
+        ));
     }
     found(case, endpoint, touches, &line, (explained, text))
 }
@@ -114,7 +120,9 @@ fn let_through(
         Beat::Untold | Beat::Wanders => Verdict::Lead {
             place: Place::Tail,
             claims: claims(case, touches),
-            missing: format!("whether a limit of the rate lets them go, or who works behind each answer: {text}"),
+            missing: format!(
+                "whether a limit of the rate lets them go, or who works behind each answer: {text}"
+            ),
             remedy: "send more for each key, or for longer".to_owned(),
         },
     })
@@ -145,7 +153,11 @@ impl Line {
         let measured = || touches.all.iter().filter(|t| t.is_measured);
         let (mut behind, mut alone) = (Tally::default(), Tally::default());
         for touch in measured() {
-            let of = if touch.beside > 0 { &mut behind } else { &mut alone };
+            let of = if touch.beside > 0 {
+                &mut behind
+            } else {
+                &mut alone
+            };
             of.all += 1;
             of.slow += usize::from(touch.is_slow());
         }
