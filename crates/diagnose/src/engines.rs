@@ -162,7 +162,7 @@ fn is_within(slice: &Slice, spans: &[Span]) -> bool {
     2 * within.map(|span| span.overlap_ns(own)).sum::<u64>() > own.len_ns()
 }
 
-/// When servers that answer all clients in one thread computed for one command for long, in order of time.
+/// When servers that answer all clients in one thread computed for one command of the target for long, in order of time.
 pub(crate) fn long_commands(inside: &Inside<'_>) -> Vec<Span> {
     let index = &inside.index;
     let is_loop = |tid: &u32| LOOPS.contains(&program_of(inside.process_name(*tid)));
@@ -172,6 +172,11 @@ pub(crate) fn long_commands(inside: &Inside<'_>) -> Vec<Span> {
             let (begin, end) = (pair[0].at, pair[1].at);
             // What it computes after an answer is for no client: it forks for a copy, expires keys.
             if pair[0].wrote || end.saturating_sub(begin) < ONE_LEAST_NS {
+                continue;
+            }
+            // A command of another program keeps the target waiting: it has no query to look at.
+            let asker = index.sockets.other(pair[0].socket);
+            if !asker.is_some_and(|asker| inside.asks(asker)) {
                 continue;
             }
             let slices = index.slices(tid, begin, end);

@@ -1,8 +1,9 @@
 //! What threads of other programs wait for.
 
-use slowpath_core::trace::{Call, Context};
+use slowpath_core::nanos::MILLISECOND;
+use slowpath_core::trace::{Call, Context, NO_STACK};
 
-use super::index::Off;
+use super::index::{Off, Why};
 use super::inside::Inside;
 
 /// Whether a thread waits for a time to come: timers of the kernel fire in the hard interrupt.
@@ -10,6 +11,10 @@ pub(crate) fn waits_for_time(inside: &Inside<'_>, off: &Off) -> bool {
     let call = inside.stacks.call_in(off);
     call == Some(Call::Sleep) || off.context == Some(Context::Hardirq) && call == Some(Call::Poll)
 }
+
+/// A wait that is taken up again so soon, at the same place, is one wait: a session of PostgreSQL that waits for a lock looks for
+/// deadlocks when `deadlock_timeout` is over, and goes on waiting.
+const AGAIN_NS: u64 = MILLISECOND;
 
 /// The thread of the same program that ends the longest wait of a thread in a time, and when that wait is.
 pub(crate) fn session_before(
@@ -20,11 +25,16 @@ pub(crate) fn session_before(
     if inside.index.parks(tid) {
         return None;
     }
-    let offs = inside.index.offs(tid, begin, end);
-    let within = |off: &Off| (off.begin.max(begin), off.end.min(end));
-    let length = |off: &Off| within(off).1.saturating_sub(within(off).0);
-    let longest = offs.iter().max_by_key(|off| length(off))?;
-    let holder = longest.woken_by()?;
+    let offs = inside.index.offs(tid, begin, end).iter();
+    let waits: Vec<&Off> = offs.filter(|off| off.why != Why::Preempted).collect();
+    let is_one = |before: &&Off, next: &&Off| {
+        let soon = next.begin.saturating_sub(before.end) <= AGAIN_NS;
+        soon && before.stack == next.stack && before.stack != NO_STACK
+    };
+    let within = |wait: &[&Off]| (wait[0].begin.max(begin), wait[wait.len() - 1].end.min(end));
+    let length = |wait: &[&Off]| within(wait).1.saturating_sub(within(wait).0);
+    let longest = waits.chunk_by(is_one).max_by_key(|wait| length(wait))?;
+    let holder = longest.last()?.woken_by()?;
     let is_session = holder != tid
         && inside.process_name(holder) == inside.process_name(tid)
         && !inside.is_targets(holder)

@@ -78,53 +78,46 @@ impl Classifier<'_, '_> {
         }
     }
 
-    /// What a thread of another program waits for, if another session there has it: a lock, for most of a time.
+    /// What a thread of another program waits for, if another session there has it: a lock, for most of a time. It waits until another
+    /// thread of its program wakes it up, and for most of that time this one works for its own client, as does one that it waits for
+    /// in turn: a lock's queue has its holder at the head.
     fn held_by_session(&self, tid: u32, span: (u64, u64)) -> Option<Seen> {
-        let open = self.open_transaction(tid, span).map(Self::held_open);
-        open.or_else(|| self.busy_session(tid, span))
-    }
-
-    /// A session of a database that computes for a question of its own client while it keeps a thread waiting. One that has no client is a helper of that
-    /// thread; one that sleeps, or waits for a disk, may do so for both (a commit that others join).
-    fn busy_session(&self, tid: u32, span: (u64, u64)) -> Option<Seen> {
-        let inside = self.inside;
-        // Threads of other programs hand work to each other: that one waits for another is no lock there.
-        if !is_engine(inside.process_name(tid)) {
-            return None;
-        }
-        let (session, waited) = session_before(self.inside, tid, span)?;
-        if 2 * (waited.1 - waited.0) <= span.1 - span.0 {
-            return None;
-        }
-        let last = inside.index.last_mark(session, waited.1);
-        last.filter(|mark| !mark.wrote && inside.serves(mark.socket))?;
-        let activity = does_mostly(inside, session, waited);
-        activity
-            .filter(|does| *does == State::OnCpu)
-            .map(|activity| Seen {
-                activity,
-                ..Seen::of(State::Lock, Holder::AnotherRequest, session, NO_STACK)
-            })
-    }
-
-    /// The session that keeps a thread of another program waiting: that one waits for most of a time until another thread of its
-    /// program wakes it up, and for most of that time this one, or those that it waited for itself, wait for their own
-    /// clients: they have a transaction open.
-    fn open_transaction(&self, tid: u32, span: (u64, u64)) -> Option<u32> {
         let (first, waited) = session_before(self.inside, tid, span)?;
-        if 2 * (waited.1 - waited.0) <= span.1 - span.0 {
+        let waited_ns = waited.1 - waited.0;
+        if 2 * waited_ns <= span.1 - span.0 {
             return None;
         }
-        let (mut session, mut open_ns) = (first, 0);
+        // Threads of other programs hand work to each other: that one computes for another is no lock there. One that sleeps, or
+        // waits for a disk, may do so for both (a commit that others join).
+        let is_engine = is_engine(self.inside.process_name(tid));
+        let (mut session, mut during) = (first, waited);
+        let (mut open_ns, mut runs_ns) = (0, 0);
         let mut met = BTreeSet::from([tid]);
         while met.insert(session) && met.len() <= SESSIONS_MOST {
-            open_ns += self.open_ns(session, waited);
-            if 2 * open_ns > waited.1 - waited.0 {
-                return Some(first);
+            open_ns += self.open_ns(session, during);
+            if is_engine && self.has_client(session, during.1) {
+                runs_ns += runs_ns_of(self.inside, session, during);
             }
-            session = session_before(self.inside, session, waited)?.0;
+            if 2 * (open_ns + runs_ns) > waited_ns {
+                let activity = if open_ns >= runs_ns {
+                    State::Client
+                } else {
+                    State::OnCpu
+                };
+                return Some(Seen {
+                    activity,
+                    ..Seen::of(State::Lock, Holder::AnotherRequest, first, NO_STACK)
+                });
+            }
+            (session, during) = session_before(self.inside, session, during)?;
         }
         None
+    }
+
+    /// Whether a thread serves a client: one that does not is a helper.
+    fn has_client(&self, session: u32, at: u64) -> bool {
+        let last = self.inside.index.last_mark(session, at);
+        last.is_some_and(|mark| self.inside.serves(mark.socket))
     }
 
     /// For how long of a time a session has answered its client, and waits for what that one says next.
@@ -234,14 +227,6 @@ impl Classifier<'_, '_> {
         off.is_some_and(|off| self.inside.stacks.facts(off.stack).events)
     }
 
-    /// A lock that a session holds which waits for its client.
-    fn held_open(session: u32) -> Seen {
-        Seen {
-            activity: State::Client,
-            ..Seen::of(State::Lock, Holder::AnotherRequest, session, NO_STACK)
-        }
-    }
-
     /// The address at which the process of a thread is asked, or its name.
     fn peer_of(&self, tid: u32) -> String {
         let process = self.inside.process_name(tid);
@@ -291,6 +276,15 @@ pub(in crate::attribute) fn does_mostly(
     } else {
         is_most(sleeps_ns).then_some(State::Sleep)
     }
+}
+
+/// For how long of a time a thread computes, or could if it had a CPU.
+fn runs_ns_of(inside: &Inside<'_>, tid: u32, (begin, end): (u64, u64)) -> u64 {
+    let slices = inside.index.slices(tid, begin, end);
+    let runs = slices
+        .iter()
+        .filter(|slice| matches!(slice.state, Doing::Run | Doing::Ready(_)));
+    runs.map(|slice| slice.end - slice.begin).sum()
 }
 
 /// Whether a thread waits for data for most of a time.
