@@ -91,6 +91,8 @@ pub enum Place {
     Connections,
     /// One place that no kernel object shows: a mutex in user space, or a queue of one.
     One,
+    /// A process of an actor system that takes one message at a time (a `gen_server` of Erlang): those share nothing, and have no locks.
+    Mailbox,
     /// Several places that no kernel object shows: a semaphore or a limiter in user space.
     Permits,
     /// Connections of clients that the server serves at a time: it takes up no more.

@@ -133,6 +133,7 @@ fn queued(place: Place, line: &Line, station: Option<&Station>) -> String {
             one_of(&one, &format!("connections to {}", actor.peer))
         }
         Place::One => "waiting for a lock or a queue of one".to_owned(),
+        Place::Mailbox => "waiting for a process that takes one message at a time".to_owned(),
         Place::Permits if places == 0 => {
             "waiting for something that another request holds".to_owned()
         }

@@ -57,7 +57,9 @@ static RULES: &[Rule] = &[
         cause: name::WORKER_POOL_EXHAUSTION,
         // Workers that compute are short of CPUs as well: their detector knows that.
         matches: |s| match s.state {
-            State::Queued(StationPlace::Executor) => s.holder == Holder::AnotherRequest,
+            State::Queued(StationPlace::Executor | StationPlace::Mailbox) => {
+                s.holder == Holder::AnotherRequest
+            }
             State::Queued(StationPlace::Workers) => {
                 s.holder == Holder::AnotherRequest && !computes(s.activity)
             }
@@ -305,6 +307,7 @@ pub(crate) fn settles(case: &Case<'_>, endpoint: &EndpointCase, cause: &str) -> 
         || cause == name::LOCK_HELD_OVER_IO && is_mostly(State::Reply)
         || cause == name::WORKER_POOL_EXHAUSTION
             && (is_mostly(State::Queued(StationPlace::Executor))
+                || is_mostly(State::Queued(StationPlace::Mailbox))
                 || attribution.station.as_ref().is_some_and(are_workers)
                     && is_mostly(State::Queued(StationPlace::Workers)))
 }

@@ -6,6 +6,7 @@ mod held_data;
 mod on_cpu;
 mod peer;
 
+use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
 
 use slowpath_attribution::{
@@ -47,6 +48,10 @@ pub(super) struct Classifier<'c, 'r> {
     /// By connection to another server, when data was on its way for as long as an acknowledgement is delayed.
     held_back: BTreeMap<u32, Vec<Span>>,
     dials: Dials,
+    /// By thread and time: what a session of another program waits for, if that is another session.
+    held: Memo<Option<Seen>>,
+    /// By connection and time: what a wait for a reply is.
+    replies: Memo<Seen>,
     actors: Vec<Actor>,
     known: BTreeMap<Who, u32>,
 }
@@ -58,6 +63,9 @@ struct Who {
     stack: u32,
     peer: String,
 }
+
+/// What was found of a thread, or of a connection, in a time: pieces of many requests ask for the same.
+type Memo<T> = RefCell<BTreeMap<(u32, (u64, u64)), T>>;
 
 /// What is seen in a piece.
 #[derive(Clone, Debug)]
@@ -112,6 +120,8 @@ impl<'c, 'r> Classifier<'c, 'r> {
             paused: case
                 .pauses()
                 .map_or_else(Vec::new, |pauses| pauses.spans().to_vec()),
+            held: RefCell::default(),
+            replies: RefCell::default(),
             actors: Vec::new(),
             known: BTreeMap::new(),
         }
@@ -250,7 +260,10 @@ impl<'c, 'r> Classifier<'c, 'r> {
                 Basis::Traced
             },
         };
-        slices.push(slice);
+        match slices.last_mut() {
+            Some(last) if last.end == begin && is_one(last, &slice) => last.end = end,
+            _ => slices.push(slice),
+        }
     }
 
     fn actor(&mut self, who: &Who) -> u32 {
@@ -306,12 +319,13 @@ impl<'c, 'r> Classifier<'c, 'r> {
         // A worker of an executor that waits in the kernel for one task keeps its others waiting; Go hands these to another
         // thread.
         let runtime = self.inside.trace().process_of(first).map(|p| p.runtime);
-        let is_kept =
-            runtime == Some(Runtime::Tokio) && hops.len() <= 1 && piece.leaf.kind.waits_outside();
+        let takes_tasks = self.inside.index.task_threads.contains(&first);
+        let is_executors = takes_tasks || runtime == Some(Runtime::Tokio);
+        let is_kept = is_executors && hops.len() <= 1 && piece.leaf.kind.waits_outside();
         let is_free = self.idle.has(self.inside, first, piece.begin);
         let by_another = piece.behalf != Behalf::Own && (!parks || is_kept) && !is_free;
         if !is_stopped && (unread || by_another) {
-            let place = if is_loop || parks {
+            let place = if is_loop || parks && !takes_tasks {
                 Place::EventLoop
             } else {
                 Place::Workers
@@ -552,6 +566,16 @@ impl<'c, 'r> Classifier<'c, 'r> {
         seen.activity = seen.state;
         seen
     }
+}
+
+/// Whether two slices differ in their time only: a chain of threads changes whenever the last of them does something else.
+fn is_one(before: &Slice, next: &Slice) -> bool {
+    *next
+        == Slice {
+            begin: next.begin,
+            end: next.end,
+            ..*before
+        }
 }
 
 /// Whether a call of the request may say what a piece was: it waits, and for what is not known.

@@ -3,7 +3,7 @@
 //! then), or for a place of a pool. The kernel sees none of that, but that they go on as soon as that reply is read, and at no
 //! other time.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::net::SocketAddr;
 
 use slowpath_attribution::{Actor, Basis, Holder, Path, Phase, Place, Reason, Slice, State};
@@ -199,7 +199,13 @@ fn pool(inside: &Inside<'_>, all: &[Asked], waits: &[Wait]) -> Option<Place> {
     let places = *counts.get(counts.len() / 2)?;
     let is_pool = places > 1 && places >= at_once(&own);
     is_pool.then(|| {
-        if is_pooled(inside, own[0]) {
+        let threads: BTreeSet<u32> = own.iter().map(|call| call.tid).collect();
+        // Threads that take tasks by turns, as many as there are calls at most, and each of them waits for its own.
+        let are_threads =
+            threads.len() as u32 <= places && threads.is_subset(&inside.index.task_threads);
+        if are_threads {
+            Place::Executor
+        } else if is_pooled(inside, own[0]) {
             Place::Connections
         } else {
             Place::Permits

@@ -295,6 +295,12 @@ impl Station {
         })
     }
 
+    /// Whether the server is an Erlang virtual machine, whose processes share nothing.
+    fn has_actors(&self, inside: &Inside<'_>) -> bool {
+        let mut serving = self.serving.iter();
+        serving.any(|&tid| inside.executable(tid) == "beam.smp")
+    }
+
     /// Whose places they are, where that is a program and no thread of it.
     fn name_holder(&self, inside: Option<&Inside<'_>>, actor: &mut Actor) {
         match self.place {
@@ -312,6 +318,10 @@ impl Station {
 
     /// What its places are, where no slice says so, from what there are as many of.
     fn tell_kind(&mut self, case: &Case<'_>, inside: &Inside<'_>, waits: &[(u64, u64)]) {
+        if self.place == Place::One && self.has_actors(inside) {
+            self.place = Place::Mailbox;
+            return;
+        }
         let (least, most) = self.fit.plausible;
         let work = Work::of(case, inside, waits, least);
         let fits = |threads: &(Place, u32)| (least..=most).contains(&threads.1);
@@ -362,7 +372,7 @@ fn is_slow(endpoint: &EndpointCase, sample: u32) -> bool {
 
 /// Whether what kind of place it is is known from more than how many there are.
 const fn is_kind(place: Place) -> bool {
-    !matches!(place, Place::Permits | Place::One)
+    !matches!(place, Place::Permits | Place::One | Place::Mailbox)
 }
 
 /// Which slices leave open whether a request waits for a place.

@@ -84,6 +84,9 @@ pub(crate) fn or(case: &Case<'_>, endpoint: &EndpointCase, cause: &str) -> Vec<S
             StationPlace::One => {
                 is_lock_of_one(case, endpoint, cause).then_some(name::CONCURRENCY_LIMIT)
             }
+            StationPlace::Mailbox => {
+                (cause == name::WORKER_POOL_EXHAUSTION).then_some(name::LOCK_HELD_OVER_IO)
+            }
             place if name(place) == Some(cause) => name(station.or?),
             _ => None,
         });
@@ -179,6 +182,9 @@ pub(super) fn or_words(cause: &str, other: &str) -> String {
         name::CONCURRENCY_LIMIT => format!("; or it is {other}, of as many places"),
         name::WORKER_POOL_EXHAUSTION => {
             format!("; or it is {other}: each connection has a thread of its own")
+        }
+        name::LOCK_HELD_OVER_IO => {
+            format!("; or it is {other}, if that process gives a lock")
         }
         name::EVENT_LOOP_BLOCKING => {
             format!("; or it is {other}: the thread may have several connections at once")

@@ -140,9 +140,9 @@ impl<'a> Scope<'a> {
             }
             _ if slice.basis == Basis::Sampled => true,
             State::Sleep => self.sleeps == Some(self.rule.cause),
-            State::Queued(place @ (StationPlace::Permits | StationPlace::One)) => {
-                station == Some(place)
-            }
+            State::Queued(
+                place @ (StationPlace::Permits | StationPlace::One | StationPlace::Mailbox),
+            ) => station == Some(place),
             _ => true,
         }
     }

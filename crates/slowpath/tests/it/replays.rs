@@ -16,7 +16,7 @@ use crate::support::{is_root, root, stderr};
 const NOBODY: u32 = 65_534;
 
 /// What each run must be blamed on; nothing for one in which all is well, or nothing can be told.
-const RUNS: [(&str, Option<&str>); 38] = [
+const RUNS: [(&str, Option<&str>); 44] = [
     ("lock-in-c", Some("lock-held-over-io")),
     ("lock-in-c-unprivileged", Some("lock-held-over-io")),
     ("lock-in-go", None),
@@ -83,6 +83,24 @@ const RUNS: [(&str, Option<&str>); 38] = [
     ("retry-behind-waitress", Some("retry-backoff")),
     // The loop of a proxy asks a memcached that does not answer, until a timeout is over: `upstream-timeout or slow-dependency`.
     ("timeout-behind-twemproxy", Some("upstream-timeout")),
+    // `ALTER TABLE` waits for a report to end, and queries of the target wait for it; sessions look for deadlocks in between.
+    ("queue-for-a-lock-in-postgres", Some("lock-contention")),
+    // The script that keeps Redis busy was sent by another program.
+    (
+        "command-of-another-client-in-redis",
+        Some("slow-dependency"),
+    ),
+    // A process of Erlang takes one message at a time: `worker-pool-exhaustion or lock-held-over-io`.
+    ("mailbox-in-elixir", Some("worker-pool-exhaustion")),
+    // Threads that take tasks by turns are blocked in JDBC, as many as there are.
+    (
+        "dispatcher-blocked-in-pekko",
+        Some("worker-pool-exhaustion"),
+    ),
+    // Virtual threads sleep in `synchronized`, and keep the threads that carry them.
+    ("carriers-pinned-in-java", Some("worker-pool-exhaustion")),
+    // Requests are handed to threads which wait for a monitor; its holder waits for a reply.
+    ("lock-behind-a-dispatcher", Some("lock-held-over-io")),
     // A runtime that parks makes a thread, which computes for most of the slow requests: no cause, but where the time went.
     ("thread-made-in-tokio", None),
 ];

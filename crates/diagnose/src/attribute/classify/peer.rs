@@ -12,7 +12,7 @@ use crate::attribute::overlay;
 use crate::engines::is_engine;
 use crate::overlap::merged;
 use crate::trace::calls::{Asked, Calls};
-use crate::trace::index::{Slice as Did, State as Doing, TrafficKind};
+use crate::trace::index::{Slice as Did, State as Doing, TrafficKind, Why};
 use crate::trace::inside::{Inside, Walked};
 use crate::trace::join::WRITE_TOLD_LATE_NS;
 use crate::trace::others::{session_before, waits_for_time};
@@ -36,7 +36,18 @@ const AT_ONCE_LEAST: f64 = 0.3;
 impl Classifier<'_, '_> {
     /// A wait for a reply on a connection: for a lock of that server, if the thread that reads the question there waits for most
     /// of the time until another thread of it wakes it up.
-    pub(super) fn reply(&self, socket: u32, (begin, end): (u64, u64)) -> Seen {
+    pub(super) fn reply(&self, socket: u32, span: (u64, u64)) -> Seen {
+        if let Some(known) = self.replies.borrow().get(&(socket, span)) {
+            return known.clone();
+        }
+        let seen = self.find_reply(socket, span);
+        self.replies
+            .borrow_mut()
+            .insert((socket, span), seen.clone());
+        seen
+    }
+
+    fn find_reply(&self, socket: u32, (begin, end): (u64, u64)) -> Seen {
         let inside = self.inside;
         let other = inside.index.sockets.other(socket);
         let traffic = other.map_or(&[][..], |other| {
@@ -82,6 +93,15 @@ impl Classifier<'_, '_> {
     /// thread of its program wakes it up, and for most of that time this one works for its own client, as does one that it waits for
     /// in turn: a lock's queue has its holder at the head.
     fn held_by_session(&self, tid: u32, span: (u64, u64)) -> Option<Seen> {
+        if let Some(known) = self.held.borrow().get(&(tid, span)) {
+            return known.clone();
+        }
+        let held = self.find_session(tid, span);
+        self.held.borrow_mut().insert((tid, span), held.clone());
+        held
+    }
+
+    fn find_session(&self, tid: u32, span: (u64, u64)) -> Option<Seen> {
         let (first, waited) = session_before(self.inside, tid, span)?;
         let waited_ns = waited.1 - waited.0;
         if 2 * waited_ns <= span.1 - span.0 {
@@ -112,6 +132,15 @@ impl Classifier<'_, '_> {
             (session, during) = session_before(self.inside, session, during)?;
         }
         None
+    }
+
+    /// The wait of a thread that a piece is a part of: its chain changes whenever the thread at its end does something else.
+    fn wait_around(&self, tid: u32, piece: &Piece) -> (u64, u64) {
+        let offs = self.inside.index.offs(tid, piece.begin, piece.end);
+        let around = offs.first().filter(|off| {
+            off.why == Why::Sleeping && off.begin <= piece.begin && off.end >= piece.end
+        });
+        around.map_or((piece.begin, piece.end), |off| (off.begin, off.end))
     }
 
     /// Whether a thread serves a client: one that does not is a helper.
@@ -172,7 +201,7 @@ impl Classifier<'_, '_> {
                 holder: Holder::AnotherRequest,
                 ..self.doing(piece, hops, at, leaf)
             },
-            None => match self.held_by_session(asked, (piece.begin, piece.end)) {
+            None => match self.held_by_session(asked, self.wait_around(asked, piece)) {
                 Some(seen) => seen,
                 None => Seen {
                     state: State::Reply,
