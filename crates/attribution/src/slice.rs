@@ -91,7 +91,7 @@ pub enum Place {
     Connections,
     /// One place that no kernel object shows: a mutex in user space, or a queue of one.
     One,
-    /// A process of an actor system that takes one message at a time (a `gen_server` of Erlang): those share nothing, and have no locks.
+    /// A process of an actor system that takes one message at a time (a `gen_server` of Erlang): those seldom share a lock.
     Mailbox,
     /// Several places that no kernel object shows: a semaphore or a limiter in user space.
     Permits,

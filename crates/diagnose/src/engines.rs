@@ -167,16 +167,22 @@ pub(crate) fn long_commands(inside: &Inside<'_>) -> Vec<Span> {
     let index = &inside.index;
     let is_loop = |tid: &u32| LOOPS.contains(&program_of(inside.process_name(*tid)));
     let mut all = Vec::new();
+    let is_ours = |socket: u32| {
+        let asker = index.sockets.other(socket);
+        asker.is_some_and(|asker| inside.asks(asker))
+    };
     for tid in index.tids().filter(is_loop) {
-        for pair in index.marks(tid, 0, u64::MAX).windows(2) {
+        let marks = index.marks(tid, 0, u64::MAX);
+        // Where addresses are translated between the two, ends are of no pair.
+        let is_known = marks.iter().any(|mark| is_ours(mark.socket));
+        for pair in marks.windows(2) {
             let (begin, end) = (pair[0].at, pair[1].at);
             // What it computes after an answer is for no client: it forks for a copy, expires keys.
             if pair[0].wrote || end.saturating_sub(begin) < ONE_LEAST_NS {
                 continue;
             }
             // A command of another program keeps the target waiting: it has no query to look at.
-            let asker = index.sockets.other(pair[0].socket);
-            if !asker.is_some_and(|asker| inside.asks(asker)) {
+            if is_known && !is_ours(pair[0].socket) {
                 continue;
             }
             let slices = index.slices(tid, begin, end);

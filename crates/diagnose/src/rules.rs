@@ -351,7 +351,8 @@ pub(crate) fn matches(cause: &str, slice: &Slice) -> bool {
 /// written waits for a lock that is held over I/O, also where the log is named.
 pub(crate) fn describes(cause: &str, slice: &Slice) -> bool {
     let is_held = match slice.state {
-        State::Lock | State::Queued(StationPlace::One | StationPlace::Permits) => {
+        State::Lock
+        | State::Queued(StationPlace::One | StationPlace::Mailbox | StationPlace::Permits) => {
             slice.holder != Holder::Unknown
         }
         _ => false,

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use slowpath_attribution::{Actor, Basis, Holder, Path, Slice, State};
 use slowpath_core::nanos::{Nanos, Span};
-use slowpath_core::trace::NO_STACK;
+use slowpath_core::trace::{Call, Context, NO_STACK};
 
 use super::classify::{does_mostly, without_digits};
 use super::overlay;
@@ -111,7 +111,13 @@ fn worker(inside: &Inside<'_>, tid: u32, does: Does) -> Actor {
 
 /// What a thread does for most of a time, if it computes, sleeps or waits for a lock.
 fn does(case: &Case<'_>, inside: &Inside<'_>, tid: u32, (begin, end): (u64, u64)) -> Option<Does> {
-    if let Some(state) = does_mostly(inside, tid, (begin, end)) {
+    let asks = inside.calls(case).in_call(tid, begin.midpoint(end));
+    let sleeps = || 2 * timed_ns(inside, tid, (begin, end)) > end - begin;
+    let mostly = does_mostly(inside, tid, (begin, end));
+    let mostly = mostly.or_else(|| sleeps().then_some(State::Sleep));
+    // What waits for a reply with a timeout is a call of the request.
+    let is_call = mostly == Some(State::Sleep) && asks.is_some();
+    if let Some(state) = mostly.filter(|_| !is_call) {
         let samples = inside.index.samples(tid, begin, end);
         return Some(Does {
             state,
@@ -146,6 +152,20 @@ fn does(case: &Case<'_>, inside: &Inside<'_>, tid: u32, (begin, end): (u64, u64)
         stack: off.stack,
         asks_on: asks.map(|call| call.socket),
     })
+}
+
+/// For how long a thread waits at a futex until a time comes: `Thread.sleep` of Java.
+fn timed_ns(inside: &Inside<'_>, tid: u32, (begin, end): (u64, u64)) -> u64 {
+    let slices = inside.index.slices(tid, begin, end);
+    let timed = slices.iter().filter(|slice| match slice.state {
+        Doing::Blocked(off) => {
+            // Who waits for a monitor of Java looks for it now and then.
+            let is_lock = inside.stacks.facts(off.stack).waits == Some(Waits::Lock);
+            !is_lock && off.call == Some(Call::Futex) && off.context == Some(Context::Hardirq)
+        }
+        _ => false,
+    });
+    timed.map(|slice| slice.end - slice.begin).sum()
 }
 
 /// The thread that keeps another one waiting for a lock: who wakes that one up may have waited for the lock itself.

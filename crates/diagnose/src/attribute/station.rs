@@ -318,10 +318,13 @@ impl Station {
 
     /// What its places are, where no slice says so, from what there are as many of.
     fn tell_kind(&mut self, case: &Case<'_>, inside: &Inside<'_>, waits: &[(u64, u64)]) {
+        self.tell_kind_by_count(case, inside, waits);
         if self.place == Place::One && self.has_actors(inside) {
             self.place = Place::Mailbox;
-            return;
         }
+    }
+
+    fn tell_kind_by_count(&mut self, case: &Case<'_>, inside: &Inside<'_>, waits: &[(u64, u64)]) {
         let (least, most) = self.fit.plausible;
         let work = Work::of(case, inside, waits, least);
         let fits = |threads: &(Place, u32)| (least..=most).contains(&threads.1);

@@ -167,8 +167,10 @@ fn waits_for_another(slice: &Slice) -> bool {
 }
 
 fn is_held_by_another(slice: &Slice) -> bool {
-    matches!(slice.state, State::Lock | State::Queued(StationPlace::One))
-        && slice.holder != Holder::Unknown
+    matches!(
+        slice.state,
+        State::Lock | State::Queued(StationPlace::One | StationPlace::Mailbox)
+    ) && slice.holder != Holder::Unknown
 }
 
 /// What those claim that came while a slow request for their key was under way.

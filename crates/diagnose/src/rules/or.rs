@@ -84,13 +84,28 @@ pub(crate) fn or(case: &Case<'_>, endpoint: &EndpointCase, cause: &str) -> Vec<S
             StationPlace::One => {
                 is_lock_of_one(case, endpoint, cause).then_some(name::CONCURRENCY_LIMIT)
             }
-            StationPlace::Mailbox => {
-                (cause == name::WORKER_POOL_EXHAUSTION).then_some(name::LOCK_HELD_OVER_IO)
-            }
+            StationPlace::Mailbox => (cause == name::WORKER_POOL_EXHAUSTION)
+                .then(|| or_of_mailbox(attribution, station.place)),
             place if name(place) == Some(cause) => name(station.or?),
             _ => None,
         });
     other.map(str::to_owned).into_iter().collect()
+}
+
+/// The cause that fits as well if a process that takes one message at a time gives a lock.
+fn or_of_mailbox(attribution: &EndpointAttribution, place: StationPlace) -> &'static str {
+    let (mut all_ns, mut computes_ns) = (0, 0);
+    let slices = attribution.paths.iter().flat_map(|path| &path.slices);
+    for slice in slices.filter(|slice| slice.state == State::Queued(place)) {
+        let ns = slice.len_ns();
+        all_ns += ns;
+        computes_ns += if computes(slice.activity) { ns } else { 0 };
+    }
+    if 2 * computes_ns > all_ns {
+        name::LOCK_CONTENTION
+    } else {
+        name::LOCK_HELD_OVER_IO
+    }
 }
 
 /// Whether a runtime was read that says what is a lock.
@@ -183,7 +198,7 @@ pub(super) fn or_words(cause: &str, other: &str) -> String {
         name::WORKER_POOL_EXHAUSTION => {
             format!("; or it is {other}: each connection has a thread of its own")
         }
-        name::LOCK_HELD_OVER_IO => {
+        name::LOCK_HELD_OVER_IO | name::LOCK_CONTENTION => {
             format!("; or it is {other}, if that process gives a lock")
         }
         name::EVENT_LOOP_BLOCKING => {

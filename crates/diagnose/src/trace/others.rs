@@ -16,6 +16,39 @@ pub(crate) fn waits_for_time(inside: &Inside<'_>, off: &Off) -> bool {
 /// deadlocks when `deadlock_timeout` is over, and goes on waiting.
 const AGAIN_NS: u64 = MILLISECOND;
 
+fn waits(offs: &[Off]) -> impl DoubleEndedIterator<Item = &Off> {
+    offs.iter().filter(|off| off.why != Why::Preempted)
+}
+
+/// Whether a wait is taken up again by the next one.
+fn is_one(before: &Off, next: &Off) -> bool {
+    let soon = next.begin.saturating_sub(before.end) <= AGAIN_NS;
+    soon && before.stack == next.stack && before.stack != NO_STACK
+}
+
+/// The wait of a thread that a time is a part of; the time itself, if it is no part of one.
+pub(crate) fn whole_wait(inside: &Inside<'_>, tid: u32, span: (u64, u64)) -> (u64, u64) {
+    let index = &inside.index;
+    let around = waits(index.offs(tid, span.0, span.1)).next();
+    let Some(&around) = around.filter(|off| off.begin <= span.0 && off.end >= span.1) else {
+        return span;
+    };
+    let (mut first, mut last) = (around, around);
+    for off in waits(index.offs(tid, 0, around.begin)).rev() {
+        if !is_one(off, &first) {
+            break;
+        }
+        first = *off;
+    }
+    for off in waits(index.offs(tid, around.end, u64::MAX)) {
+        if !is_one(&last, off) {
+            break;
+        }
+        last = *off;
+    }
+    (first.begin, last.end)
+}
+
 /// The thread of the same program that ends the longest wait of a thread in a time, and when that wait is.
 pub(crate) fn session_before(
     inside: &Inside<'_>,
@@ -25,15 +58,12 @@ pub(crate) fn session_before(
     if inside.index.parks(tid) {
         return None;
     }
-    let offs = inside.index.offs(tid, begin, end).iter();
-    let waits: Vec<&Off> = offs.filter(|off| off.why != Why::Preempted).collect();
-    let is_one = |before: &&Off, next: &&Off| {
-        let soon = next.begin.saturating_sub(before.end) <= AGAIN_NS;
-        soon && before.stack == next.stack && before.stack != NO_STACK
-    };
+    let waits: Vec<&Off> = waits(inside.index.offs(tid, begin, end)).collect();
     let within = |wait: &[&Off]| (wait[0].begin.max(begin), wait[wait.len() - 1].end.min(end));
     let length = |wait: &[&Off]| within(wait).1.saturating_sub(within(wait).0);
-    let longest = waits.chunk_by(is_one).max_by_key(|wait| length(wait))?;
+    let longest = waits
+        .chunk_by(|before, next| is_one(before, next))
+        .max_by_key(|wait| length(wait))?;
     let holder = longest.last()?.woken_by()?;
     let is_session = holder != tid
         && inside.process_name(holder) == inside.process_name(tid)

@@ -39,9 +39,15 @@ pub(super) fn task_threads<'j>(
     for (pid, own) in by_process {
         let both = readers_that_answer(own.iter().map(|joined| (joined.reader, joined.writer)));
         let names: BTreeSet<String> = both.iter().map(|&tid| pool_name(index, tid)).collect();
+        // Threads that were given no name have that of their process.
+        let own_name = pool_name(index, pid);
+        let is_named = |tid: u32| {
+            let name = pool_name(index, tid);
+            !name.is_empty() && name != own_name && names.contains(&name)
+        };
         let is_one = |&tid: &u32| {
             index.pid_of(tid) == pid
-                && names.contains(&pool_name(index, tid))
+                && (both.contains(&tid) || is_named(tid))
                 && rests_at_tasks(index, stacks, tid)
         };
         all.extend(index.tids().filter(is_one));
@@ -68,7 +74,7 @@ fn readers_that_answer(requests: impl Iterator<Item = (u32, u32)> + Clone) -> BT
 }
 
 /// Whether a thread of such a pool waits for its next task: at the pool's queue, or for events of all files. One that waits for a lock
-/// has a task, and so has one that a timer wakes up: it sleeps (a virtual thread that is pinned to it).
+/// has a task, as far as its stack says so, and so has one that a timer wakes up: it sleeps (a virtual thread that is pinned to it).
 pub(super) fn waits_for_task(stacks: &Stacks, off: &Off) -> bool {
     let facts = stacks.facts(off.stack);
     let is_lock = matches!(facts.waits, Some(Waits::Lock | Waits::Interpreter));
@@ -88,7 +94,7 @@ fn rests_at_tasks(index: &Index<'_>, stacks: &Stacks, tid: u32) -> bool {
         all += 1;
         at_tasks += usize::from(waits_for_task(stacks, off));
     }
-    at_tasks as f64 >= AT_TASKS_LEAST * all as f64
+    all > 0 && at_tasks as f64 >= AT_TASKS_LEAST * all as f64
 }
 
 /// What the threads of a pool are called, whatever their numbers.

@@ -12,10 +12,10 @@ use crate::attribute::overlay;
 use crate::engines::is_engine;
 use crate::overlap::merged;
 use crate::trace::calls::{Asked, Calls};
-use crate::trace::index::{Slice as Did, State as Doing, TrafficKind, Why};
+use crate::trace::index::{Mark, Slice as Did, State as Doing, TrafficKind};
 use crate::trace::inside::{Inside, Walked};
 use crate::trace::join::WRITE_TOLD_LATE_NS;
-use crate::trace::others::{session_before, waits_for_time};
+use crate::trace::others::{session_before, waits_for_time, whole_wait};
 use crate::trace::pieces::{Hop, Leaf, Piece};
 
 /// For so long an acknowledgement is delayed: 40 ms at least less a jiffy, and less than 200 ms (`TCP_DELACK_MIN` and
@@ -115,7 +115,7 @@ impl Classifier<'_, '_> {
         let mut met = BTreeSet::from([tid]);
         while met.insert(session) && met.len() <= SESSIONS_MOST {
             open_ns += self.open_ns(session, during);
-            if is_engine && self.has_client(session, during.1) {
+            if is_engine && self.has_client(session, during) {
                 runs_ns += runs_ns_of(self.inside, session, during);
             }
             if 2 * (open_ns + runs_ns) > waited_ns {
@@ -134,19 +134,11 @@ impl Classifier<'_, '_> {
         None
     }
 
-    /// The wait of a thread that a piece is a part of: its chain changes whenever the thread at its end does something else.
-    fn wait_around(&self, tid: u32, piece: &Piece) -> (u64, u64) {
-        let offs = self.inside.index.offs(tid, piece.begin, piece.end);
-        let around = offs.first().filter(|off| {
-            off.why == Why::Sleeping && off.begin <= piece.begin && off.end >= piece.end
-        });
-        around.map_or((piece.begin, piece.end), |off| (off.begin, off.end))
-    }
-
-    /// Whether a thread serves a client: one that does not is a helper.
-    fn has_client(&self, session: u32, at: u64) -> bool {
-        let last = self.inside.index.last_mark(session, at);
-        last.is_some_and(|mark| self.inside.serves(mark.socket))
+    /// Whether a thread serves a client in a time: it has a question then, or answers one. One that does not is a helper.
+    fn has_client(&self, session: u32, (begin, end): (u64, u64)) -> bool {
+        let last = self.inside.index.last_mark(session, end);
+        let is_its = |mark: &Mark| !mark.wrote || mark.at >= begin;
+        last.is_some_and(|mark| self.inside.serves(mark.socket) && is_its(&mark))
     }
 
     /// For how long of a time a session has answered its client, and waits for what that one says next.
@@ -201,7 +193,10 @@ impl Classifier<'_, '_> {
                 holder: Holder::AnotherRequest,
                 ..self.doing(piece, hops, at, leaf)
             },
-            None => match self.held_by_session(asked, self.wait_around(asked, piece)) {
+            None => match self.held_by_session(
+                asked,
+                whole_wait(self.inside, asked, (piece.begin, piece.end)),
+            ) {
                 Some(seen) => seen,
                 None => Seen {
                     state: State::Reply,
