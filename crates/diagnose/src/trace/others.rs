@@ -20,10 +20,11 @@ fn waits(offs: &[Off]) -> impl DoubleEndedIterator<Item = &Off> {
     offs.iter().filter(|off| off.why != Why::Preempted)
 }
 
-/// Whether a wait is taken up again by the next one.
-fn is_one(before: &Off, next: &Off) -> bool {
+/// Whether a wait of a thread is taken up again by the next one: it has read and written nothing in between.
+fn is_one(inside: &Inside<'_>, tid: u32, before: &Off, next: &Off) -> bool {
     let soon = next.begin.saturating_sub(before.end) <= AGAIN_NS;
-    soon && before.stack == next.stack && before.stack != NO_STACK
+    let is_same = before.stack == next.stack && before.stack != NO_STACK;
+    soon && is_same && inside.index.marks(tid, before.end, next.begin).is_empty()
 }
 
 /// The wait of a thread that a time is a part of; the time itself, if it is no part of one.
@@ -35,13 +36,13 @@ pub(crate) fn whole_wait(inside: &Inside<'_>, tid: u32, span: (u64, u64)) -> (u6
     };
     let (mut first, mut last) = (around, around);
     for off in waits(index.offs(tid, 0, around.begin)).rev() {
-        if !is_one(off, &first) {
+        if !is_one(inside, tid, off, &first) {
             break;
         }
         first = *off;
     }
     for off in waits(index.offs(tid, around.end, u64::MAX)) {
-        if !is_one(&last, off) {
+        if !is_one(inside, tid, &last, off) {
             break;
         }
         last = *off;
@@ -62,7 +63,7 @@ pub(crate) fn session_before(
     let within = |wait: &[&Off]| (wait[0].begin.max(begin), wait[wait.len() - 1].end.min(end));
     let length = |wait: &[&Off]| within(wait).1.saturating_sub(within(wait).0);
     let longest = waits
-        .chunk_by(|before, next| is_one(before, next))
+        .chunk_by(|before, next| is_one(inside, tid, before, next))
         .max_by_key(|wait| length(wait))?;
     let holder = longest.last()?.woken_by()?;
     let is_session = holder != tid

@@ -18,7 +18,8 @@ use crate::attribute::without_digits;
 /// Fewer requests of a process show no habit.
 const REQUESTS_LEAST: usize = 20;
 /// Of so many requests another thread writes the answer than the one that read it. In nine recorded runs of Akka, Pekko, Play, Helidon
-/// (virtual threads) and Solon it was a tenth to three quarters; in 43 of other servers in nine languages, none at all.
+/// (virtual threads) and Solon it was a tenth to three quarters; in the 63 other processes met (28 in Java, 29 native ones, 4 of Node, 2
+/// of Python, with twenty requests or more each), none at all.
 const HANDED_ON_LEAST: f64 = 0.05;
 /// A thread that hardly ever waits for a task has work of its own. One of a pool that is too small waits for what its tasks wait for most
 /// of the time.

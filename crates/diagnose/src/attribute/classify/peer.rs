@@ -66,7 +66,7 @@ impl Classifier<'_, '_> {
     }
 
     /// The connection at which a thread waits for a reply that looks again and again whether it is there (psycopg does so each 100 ms, to
-    /// handle signals meanwhile).
+    /// handle signals in between).
     pub(super) fn polled_for(&self, leaf: &Leaf, piece: &Piece) -> Option<u32> {
         if self.inside.loops.has(leaf.tid) || self.inside.index.parks(leaf.tid) {
             return None;
