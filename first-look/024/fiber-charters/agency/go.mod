@@ -1,0 +1,3 @@
+module agency
+
+go 1.21
