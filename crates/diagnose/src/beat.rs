@@ -1,8 +1,8 @@
-//! Whether what lets requests go one by one goes by a clock.
+//! Whether what releases requests one by one follows a clock.
 //!
-//! A limit of the rate reckons when the next one may pass, and whoever is late does not make others late: from
+//! A limit of the rate reckons when the next one may pass, and one that is late does not delay the others: from
 //! one answer to the eighth after it the distance is as sure as to the next. One that holds a lock for as long
-//! behind each answer, or sleeps, is late anew each time, and latenesses add up as in a random walk: over eight
+//! after each answer, or sleeps, is late again each time, and delays add up as in a random walk: over eight
 //! steps the spread is √8 times that of one. Measured on a busy machine, each once: four limits 0.9 to 1.2
 //! times over four or eight steps, four sleepers and holders of locks 2.2 to 8 times.
 

@@ -26,11 +26,11 @@ pub(crate) struct Computing {
     pub(crate) most_ns: f64,
     /// The most CPUs that the target uses more for each more of them that waits: the upper end of
     /// a slope of the regression of its running time, over stretches of time, on the requests that
-    /// wait and on all others. `None` without threads' times or where the two cannot be told apart.
+    /// wait and on all others. `None` without threads' times or where the two cannot be distinguished.
     pub(crate) slope_high: Option<f64>,
 }
 
-/// Holds the target's CPU time against waits; `None` if it cannot be seen or nobody waits.
+/// Compares the target's CPU time with waits; `None` if it cannot be seen or no request waits.
 pub(crate) fn computing(case: &Case<'_>, waits: &[(u32, Span)]) -> Option<Computing> {
     if waits.is_empty() {
         return None;

@@ -47,7 +47,7 @@ pub(crate) fn errors(case: &Case<'_>, endpoint: &EndpointCase) -> Vec<ErrorCount
 }
 
 /// What the kernel did with the connections of these failures, whatever kinds they are of; `None` if
-/// tracing could tell of none.
+/// no tracepoint reported any.
 pub(crate) fn kernel_facts(case: &Case<'_>, failed: &[u32]) -> Option<KernelFacts> {
     let mut by_outcome: BTreeMap<Outcome, Vec<SampleRef<'_>>> = BTreeMap::new();
     for sample in failed.iter().map(|&i| case.sample(i)) {

@@ -15,13 +15,13 @@ use crate::verdict::{Claim, human};
 /// From this share of the period on the target may be at work for each.
 pub(crate) const CPU_SHARE: f64 = 0.5;
 /// From so many unread requests for each that waits on, they wait before the server knows of them. Of a server that
-/// takes one at a time all are unread; of one that has read them none, but for what comes while it is looked at.
+/// takes one at a time all are unread; of one that has read them none, but for what comes during the observation.
 const UNREAD: f64 = 0.3;
 /// The same of threads that wait for others without a time limit: for the one that is served, maybe. It is all of
 /// them where a thread waits for each request, and none where a limit is waited for; idle pools are more or fewer.
 const IN_LOCKS: f64 = 0.3;
 /// From so many calls for each request that waits on, it may wait for those. Where a limit is the server's own, it
-/// asks for nobody who waits.
+/// calls no other server for a waiting request.
 const ASKED: f64 = 0.3;
 /// From this share of the waits on that followed requests are seen to wait for a timer, it is what lets them go.
 const TIMED: f64 = 0.5;
@@ -79,7 +79,7 @@ pub(crate) fn in_locks(case: &Case<'_>, endpoint: &EndpointCase, waits: &[Claim]
     mean >= IN_LOCKS * waiting(case, waits)
 }
 
-/// That requests wait for whom the server asks, who lets them go at that pace, if a trace shows as much: calls are
+/// That requests wait for a server that the target calls, which releases them at that pace, if a trace shows as much: calls are
 /// under way while requests wait, beside those that may be of requests that were let go, or of other endpoints.
 pub(crate) fn asked_meanwhile(
     case: &Case<'_>,
@@ -112,7 +112,7 @@ fn keeps_connections(case: &Case<'_>) -> bool {
     most.is_none_or(|most| most > 0.0)
 }
 
-/// What is not known of a pace at which requests pass one by one, and what would tell.
+/// What is not known of a pace at which requests pass one by one, and what would show it.
 pub(crate) fn untold(
     case: &Case<'_>,
     endpoint: &EndpointCase,

@@ -140,7 +140,7 @@ fn proof(record: &RunRecord, number: u16) -> ResetProof {
     }
 }
 
-/// One endpoint with a cold cache is enough, and one without says more than one that cannot tell.
+/// One endpoint with a cold cache is enough, and one without says more than one that cannot show it.
 fn strongest(each: impl Iterator<Item = Coldness>) -> Coldness {
     each.min_by_key(|one| rank(*one))
         .unwrap_or(Coldness::CannotTell)

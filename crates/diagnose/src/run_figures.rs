@@ -149,7 +149,7 @@ fn rows(endpoint: &EndpointFigures, asides: &BTreeMap<u32, String>) -> Vec<Row> 
     let mut rows: Vec<Row> = percentiles
         .into_iter()
         .map(|(name, whole)| Row {
-            // The figure over all holds the requests of those that are put aside.
+            // The figure over all includes the requests of excluded repeats.
             whole: figure(whole).filter(|_| asides.is_empty()),
             refused: match (whole.low, asides.len()) {
                 (Some(_), 0) => String::new(),

@@ -99,8 +99,8 @@ impl Courses {
         }
     }
 
-    /// On a host without room, or where others took another share of it meanwhile, a change of speed
-    /// may be their work, so that only steadiness is told.
+    /// On a host without room, or where others took another share of it in the same time, a change of speed
+    /// may be their work, so that only steadiness is reported.
     fn class(&self, settled: &Settled) -> Option<Settling> {
         if settled.ramp != Ramp::None && (self.is_crowded || settled.is_of_others) {
             return None;

@@ -1,4 +1,4 @@
-//! Cold and warm passes: told apart, and the cold one put to the proof.
+//! Cold and warm passes: distinguished, and the cold one put to the proof.
 #![allow(clippy::unwrap_used, reason = "what fails to be set up fails the test")]
 
 use std::sync::Arc;

@@ -1,4 +1,4 @@
-//! A connection is made for each request and given up behind it: by the scenario's own clients, or by
+//! A connection is made for each request and closed after it: by the scenario's own clients, or by
 //! the target whenever it asks another server. Handshakes are then in all of them.
 
 use std::collections::BTreeSet;
@@ -32,7 +32,7 @@ const SLOW_FEWEST: usize = NAMED_EPISODES;
 pub(super) static DETECTOR: Detector = Detector {
     examine: Examine::Endpoint(examine),
     could_be: StateSet::REPLY.and(StateSet::UNKNOWN),
-    // Whoever measures what new clients meet has asked for it.
+    // A run that measures what new clients meet makes new connections on purpose.
     may_be_the_work: true,
 };
 

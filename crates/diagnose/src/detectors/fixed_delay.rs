@@ -65,7 +65,7 @@ fn examine(case: &Case<'_>, endpoint: &EndpointCase) -> Verdict {
     if let Some(proof) = seen_to_sleep(case, endpoint, &delay) {
         return found(case, endpoint, &delay, Grade::Supported, vec![proof]);
     }
-    // Threads that sleep just then may do so for somebody else.
+    // Threads that sleep just then may do so for another request.
     if let Word::Other(text) = word(case, endpoint, &delay.claims()) {
         return Verdict::Absent(format!(
             "{} recurs, but {text}",

@@ -1,4 +1,4 @@
-//! A thread that serves many connections in turn has so many requests to work for that the next ones wait
+//! A thread that serves many connections one by one has so many requests to work for that the next ones wait
 //! in line: each takes no longer than usual, and there are many.
 
 use crate::case::{Case, EndpointCase};
@@ -12,7 +12,7 @@ use crate::verdict::{Amount, Found, Verdict, evidence, human, percent};
 use slowpath_attribution::StateSet;
 
 /// Requests that come at random wait on average for `use / (1 - use)` times what one takes (M/M/1; Kleinrock,
-/// Queueing Systems 1, 3.2). Below this use the line is shorter than one request and a half, and whoever meets a
+/// Queueing Systems 1, 3.2). Below this use the line is shorter than one request and a half, and a request that meets a
 /// longer one has met a burst.
 const BUSY_LEAST: f64 = 0.6;
 /// At least so much of the waiting is for ordinary requests of others.

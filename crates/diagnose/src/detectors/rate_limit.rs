@@ -1,8 +1,8 @@
 //! The server lets so many requests pass in a time: others wait until it is their turn, or are refused.
 //!
-//! A line before something that works is told from that by whoever comes when nobody waits: he is let through
-//! much sooner than the next one would be. That the server has read what waits, and computes for none of it,
-//! tells it from one that answers and is busy behind its answers.
+//! A queue in front of a busy server is distinguished by requests that come when no other waits: in it they are let through
+//! much sooner than the next one would be. That the server has read what waits, and computes for none of it, also
+//! distinguishes a limit from a server that answers and is busy after its answers.
 
 use slowpath_attribution::StateSet;
 use slowpath_core::signal::SERVER_SOCKETS_UNREAD;
@@ -18,13 +18,13 @@ use crate::predict::without_claims;
 use crate::tokens::{TOO_MANY, Tokens, refusals, tokens};
 use crate::verdict::{Amount, Claim, Found, Verdict, evidence, human, ms, percent};
 
-/// A bucket that lets so many through at once is no single worker that is busy behind its answer.
+/// A bucket that lets so many through at once is no single worker that is busy after its answer.
 const BURST_TELLS: f64 = 2.0;
 /// Refusals of which no more meet others under way are not for the number of those: for a number all would meet
 /// some. What waits for the same bucket is under way too, so that a few do by chance.
 const BESIDE_MOST: f64 = 0.25;
 
-/// What tells a limit from one who works.
+/// How to distinguish a limit from a busy server.
 const SLOWER: &str =
     "send at random times and less than is let through, so that some find nobody waiting";
 

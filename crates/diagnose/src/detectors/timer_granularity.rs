@@ -84,7 +84,7 @@ fn same(one: &Claim, next: &Claim) -> bool {
 }
 
 /// Whether the waits of a request are one tick from the first to the last: a longer one may be cut into short
-/// pieces by what its thread does for others meanwhile.
+/// pieces by what its thread does for other requests in between.
 fn is_one_tick(waits: &[Claim]) -> bool {
     let (Some(first), Some(last)) = (waits.first(), waits.last()) else {
         return false;

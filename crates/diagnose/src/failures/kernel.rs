@@ -2,7 +2,7 @@
 //! what had to be sent again.
 //!
 //! Packets are joined with a failure by the two ports of its connection, within its own time. Names
-//! of reasons are those of the kernel that ran; what is told beside them is said by name too, since
+//! of reasons are those of the kernel that ran; what is reported beside them is given by name too, since
 //! their numbers differ between kernels.
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -56,8 +56,8 @@ struct Alike {
     threads: BTreeSet<String>,
 }
 
-/// What the kernel did with the connections of these failures of one kind; `None` if tracing could
-/// tell of none.
+/// What the kernel did with the connections of these failures of one kind; `None` if tracing
+/// saw none.
 pub(super) fn facts(
     case: &Case<'_>,
     outcome: Outcome,
@@ -187,7 +187,7 @@ fn within(seen: &[Seen], begin: u64, end: u64) -> &[Seen] {
 }
 
 /// What ended a connection: the server's own doing before what came of it. A request that got a
-/// reset is told by the reset, one that got an end in good order by that.
+/// reset is explained by the reset, one that got an end in good order by that.
 fn decisive(own: &[Seen], outcome: Outcome) -> Option<(Seen, KernelAct)> {
     let first = |is: fn(&Seen) -> bool| own.iter().copied().find(is);
     let reset = || {

@@ -333,7 +333,7 @@ impl Probe {
         self.constant(&signal::PROCESS_FDS_LIMIT, &process, limit);
     }
 
-    /// Connections that nobody has accepted yet, and all that there are.
+    /// Connections that are not accepted yet, and all that there are.
     fn accepts(&mut self, case: &Case, run: &Run) {
         if case.accepts.is_none() {
             return;
