@@ -45,7 +45,7 @@ pub struct GateOutcome {
     pub high: Option<f64>,
     /// One sentence with the figures, and what they rest on.
     pub text: String,
-    /// What it would take to tell; empty if it can be told.
+    /// What it would take to decide; empty if it is decided.
     #[serde(default)]
     pub takes: String,
 }

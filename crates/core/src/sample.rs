@@ -91,7 +91,7 @@ pub enum Outcome {
     PortsExhausted,
     /// slowpath ran out of file descriptors (`EMFILE`, `ENFILE`).
     FilesExhausted,
-    /// Any other error of the operating system; the errno tells which.
+    /// Any other error of the operating system; the errno says which.
     Io,
     /// The TLS handshake failed, or what came later breaks the TLS protocol.
     Tls,

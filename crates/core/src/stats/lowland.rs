@@ -122,7 +122,7 @@ impl<'a> Landscape<'a> {
     }
 
     /// Walks over the summits from left to right. A summit is held against the highest ones
-    /// since the last cut that are not hidden behind a higher one.
+    /// since the last cut that are not hidden by a higher one.
     fn cuts(&self) -> Vec<f64> {
         let mut cuts = Vec::new();
         let mut visible: Vec<usize> = Vec::new();
