@@ -3,7 +3,7 @@
 //! every two pieces, with the same result.
 //!
 //! Where parsers differ we read what a user agent must read, refuse what leaves open where a body
-//! ends, and use no connection again on which somebody else could see another end.
+//! ends, and use no connection again on which another reader could see another end.
 
 use slowpath_load::body::Wants;
 use slowpath_load::http1::{Fed, Response};
@@ -148,7 +148,7 @@ const ENDS: &[Case] = &[
         "HTTP/1.1 103 Early Hints\r\nContent-Length: 5\r\n\r\n\
         HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nhi", Again(200, "hi")),
     ("only an interim one", "HTTP/1.1 100 Continue\r\n\r\n", More),
-    // What follows is another protocol, which nobody asked for here.
+    // What follows is another protocol, which the client did not ask for.
     ("101 is the last of HTTP",
         "HTTP/1.1 101 Switching Protocols\r\nUpgrade: h2c\r\n\
         Content-Length: 4\r\n\r\nbodyproto", Last(101, "")),
@@ -183,7 +183,7 @@ const CODINGS: &[Case] = &[
     // An empty list says nothing (RFC 9110, 5.6.1.2).
     ("no coding at all",
         "HTTP/1.1 200 OK\r\nTransfer-Encoding:\r\nContent-Length: 2\r\n\r\nhi", Again(200, "hi")),
-    // The coding overrides (RFC 9112, 6.3), and somebody on the way may have believed the length.
+    // The coding overrides (RFC 9112, 6.3), and an intermediary may have believed the length.
     ("a length too",
         "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\nContent-Length: 9\r\n\r\n\
         2\r\nhi\r\n0\r\n\r\n", Last(200, "hi")),
