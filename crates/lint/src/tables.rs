@@ -10,7 +10,7 @@ use crate::report::{Collisions, EndpointRow};
 use crate::wording::{duration, plural};
 use crate::workload::ASSUMED_LATENCY_NS;
 
-/// Seeds the draws behind spreads: the same scenario gives the same bytes.
+/// Seeds the draws of spreads: the same scenario gives the same bytes.
 const SEED: u64 = 0;
 
 /// What the figures of a judgement rest on.
