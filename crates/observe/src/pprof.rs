@@ -1,13 +1,13 @@
 //! Profiles of a Go target, fetched while requests are under way.
 //!
-//! Goroutines wait in user space, where tracing sees nothing of them. What tells of them is
-//! `net/http/pprof`, if the target serves it: the mutex profile before and behind the measured
+//! Goroutines wait in user space, where tracing sees nothing of them. They are reported by
+//! `net/http/pprof`, if the target serves it: the mutex profile before and after the measured
 //! window, and dumps of all goroutines within it, at instants drawn at random. A dump is the
 //! profile as text (`goroutine?debug=1`). The text with an entry a goroutine (`?debug=2`) stops the
 //! world until all stacks are written, this one only to mark them (Go 1.19 and later): 40 ms
 //! against 6 ms of CPU time at 1,000 goroutines. The same profile packed (`?debug=0`) takes four
 //! times the CPU time at ten goroutines (1.9 ms against 0.4 ms, Go 1.26), and says what the text
-//! hides: names in the runtime. One before and one behind the window tell these.
+//! hides: names in the runtime. One before and one after the window show these.
 
 mod client;
 pub mod dump;
@@ -44,7 +44,7 @@ const LEAST_BETWEEN_NS: u64 = 15 * MILLISECOND;
 const MOST_DUMPS: u64 = 4000;
 /// Bytes of dumps that a repeat keeps at most, packed.
 const MOST_BYTES: usize = 32 << 20;
-/// So many failures one behind the other, and the target is asked no more.
+/// So many failures one after the other, and the target is asked no more.
 const FAILURES_MOST: u32 = 3;
 /// How often the thread looks whether the window is known, or is over.
 const LOOK_EVERY: Duration = Duration::from_millis(5);
@@ -55,7 +55,7 @@ const LAST: usize = 15;
 const GOROUTINES: &str = "goroutine";
 const DUMP: &str = "goroutine?debug=1";
 
-/// The signals whose gaps tell what is missing.
+/// The signals whose gaps say what is missing.
 const DUMPS: &str = "profile.goroutine";
 const LOCKS: &str = "profile.mutex";
 
@@ -167,7 +167,7 @@ impl Fetched {
 
     /// Keeps what a profile says of addresses.
     fn learn(&mut self, profile: Result<Profile, String>) {
-        // Whoever cannot be asked for it cannot be asked for dumps either, which is told.
+        // A target that does not serve it does not serve dumps either, which is reported.
         if let Ok(profile) = profile {
             self.addresses.extend(profile.at_addresses());
         }
@@ -272,7 +272,7 @@ async fn dumps(
     let mut between_ns = least_ns;
     while failures < FAILURES_MOST && bytes < MOST_BYTES {
         // From half to one and a half of it: no rhythm of the target is met more often than
-        // chance has it.
+        // by chance.
         let drawn_ns = between_ns / 2 + random.next_u64() % between_ns.max(1);
         let until = clock::now().plus(drawn_ns);
         if !slept(until.min(window.end), over).await || until >= window.end {

@@ -1,4 +1,4 @@
-//! Profiles from files: taken by somebody, at some time, of what a run measured.
+//! Profiles from files: taken elsewhere, at some time, of what a run measured.
 
 use slowpath_core::profile_pass::{PassLoad, ProfilePass, ProfileSource, Waited};
 use slowpath_core::timeline::Gap;
@@ -8,7 +8,7 @@ use crate::pprof::gather::Gather;
 use crate::pprof::kinds::{Kind, kind};
 use crate::pprof::profile::{self, Profile};
 
-/// Fewer slices do not tell how far samples are from independent.
+/// Fewer slices do not show how far samples are from independent.
 const SLICES_LEAST: u16 = 3;
 /// How recordings of Java begin, which only `jfr` reads.
 const RECORDING: &[u8] = b"FLR\0";
@@ -39,7 +39,7 @@ impl Format {
     /// All of them.
     pub const ALL: [Self; 4] = [Self::Pprof, Self::Folded, Self::Speedscope, Self::Jfr];
 
-    /// As the command line has it.
+    /// As on the command line.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Pprof => "pprof",
@@ -86,13 +86,13 @@ impl Format {
 /// A file.
 #[derive(Clone, Copy, Debug)]
 pub struct Source<'a> {
-    /// Its name, as it is told.
+    /// Its name, as it is reported.
     pub name: &'a str,
     /// What stands in it.
     pub bytes: &'a [u8],
 }
 
-/// Reads profiles: those of the CPU time are slices, one behind the other. Of waits there is one, or
+/// Reads profiles: those of the CPU time are slices, one after the other. Of waits there is one, or
 /// two of which the second counted on where the first had ended.
 ///
 /// # Errors
@@ -123,7 +123,7 @@ struct Reading {
     /// Profiles of who lets go of locks, and of who waits.
     locks: Vec<Profile>,
     blocks: Vec<Profile>,
-    /// The newest of profiles in which nobody waited yet: they are of both.
+    /// The newest of profiles in which no wait was counted yet: they are of both.
     empty: Option<Profile>,
     mistakes: Vec<String>,
 }

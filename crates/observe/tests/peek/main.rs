@@ -34,7 +34,7 @@ const ATTEMPTS: u32 = 3;
 /// The user `nobody`.
 const NOBODY: u32 = 65_534;
 
-/// The program that is looked at; it ends with this.
+/// The program that is observed; it ends with this.
 struct Server(Child);
 
 impl Server {
@@ -216,7 +216,7 @@ fn who_holds_the_lock_is_named_without_privilege() {
     off_is_off(trace);
 }
 
-/// Threads that nobody listed were followed, because their parent was.
+/// Threads that were never listed were followed, because their parent was.
 fn briefs_are_seen(trace: &Trace) {
     let runs = runs(trace);
     let briefs: Vec<u32> = runs
@@ -230,7 +230,7 @@ fn briefs_are_seen(trace: &Trace) {
     assert_most(ended.count(), briefs.len(), 20, "brief threads");
 }
 
-/// A thread that is looked at is not on a CPU, and one that sleeps long is looked at.
+/// A thread that is sampled is not on a CPU, and one that sleeps long is sampled.
 fn looks_agree_with_switches(trace: &Trace) {
     let runs = runs(trace);
     let looks: Vec<(Nanos, u32)> = trace
