@@ -109,7 +109,7 @@ pub struct Unmatched {
     pub subject: String,
     /// The metric.
     pub metric: String,
-    /// The side that has it: `a` or `b`.
+    /// The side with it: `a` or `b`.
     pub only_in: String,
 }
 

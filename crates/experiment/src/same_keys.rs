@@ -3,7 +3,7 @@
 
 use crate::wording;
 
-/// Slow requests without the intervention, for the keys that are asked for with it, that tell whether these
+/// Slow requests without the intervention, for the keys that are asked for with it, that show whether these
 /// keys were slow: their share is then known to a third of itself (Poisson).
 pub const SLOW_LEAST: f64 = 10.0;
 /// Requests for the same keys have to get rarer by this share; what is left of a fall by four fifths if

@@ -14,7 +14,7 @@ use slowpath_core::stats::student::upper_point;
 const ALPHA: f64 = 0.05;
 /// A share that moved by less is of no interest.
 const SHARE_LEAST: f64 = 0.01;
-/// Functions that have fewer samples than this in both are not compared: none of them could be told.
+/// Functions that have fewer samples than this in both are not compared: none of them could be distinguished.
 const SAMPLES_LEAST: f64 = 5.0;
 
 /// The profiles of both sides.

@@ -31,7 +31,7 @@ pub(super) fn excuse(
     let host = Typical::of(&after).filter(|host| host.is_unfit())?;
     let may_be = match unit {
         Unit::Ns => may_have_moved(&before, &after, worse_by),
-        // How a lack of CPU moves other figures nobody knows.
+        // How a lack of CPU moves other figures is not known.
         _ => !Typical::of(&before).is_some_and(Typical::is_unfit),
     };
     (worse_by > 0.0 && may_be).then(|| {
