@@ -1,4 +1,4 @@
-//! What is told of a benchmark run, whatever it is shown on.
+//! What is reported of a benchmark run, in every view.
 
 use slowpath_core::bench::BenchReport;
 use slowpath_core::figures::{Origin, Row, Unit};
@@ -7,7 +7,7 @@ use slowpath_core::stats::spread::{Spread, Steadiness};
 use crate::sweep_story::Table;
 use crate::{figure, quantity};
 
-/// Places of outliers that are told; further ones are in bench.json.
+/// Places of outliers that are reported; further ones are in bench.json.
 const OUTLIERS_TOLD: usize = 5;
 
 /// Columns of [`table`] that hold words.

@@ -2,7 +2,7 @@
 
 use slowpath_core::gates::{GateAnswer, GateOutcome};
 
-/// A gate's answer in a sentence: what was measured, and what it would take to tell.
+/// A gate's answer in a sentence: what was measured, and what it would take to decide.
 pub(crate) fn gate(outcome: &GateOutcome) -> String {
     if outcome.takes.is_empty() {
         outcome.text.clone()

@@ -49,7 +49,7 @@ pub(crate) fn told(view: &ProfileView) -> Vec<String> {
     lines
 }
 
-/// The largest shares, if there are enough samples to tell some.
+/// The largest shares, if there are enough samples for any.
 fn shares(cpu: &CpuShares) -> String {
     if cpu.samples < SAMPLES_LEAST {
         return "too few to tell shares".to_owned();

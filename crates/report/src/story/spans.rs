@@ -1,4 +1,4 @@
-//! What the target's own telemetry tells, in words.
+//! What the target's own telemetry shows, in words.
 
 use slowpath_diagnose::diagnosis::{
     EndpointFigures, EndpointSpans, RepeatedSpans, SpanFigures, SpanGap,
@@ -14,10 +14,10 @@ const TOLD_FROM: f64 = 0.01;
 /// States of a gap that a line names.
 const STATES: usize = 2;
 /// Functions of a stack that a line names: the innermost are how a thread waits, and who wanted that
-/// comes behind them.
+/// comes after them.
 const FRAMES: usize = 5;
 
-/// What the target tells of an endpoint's requests itself, in a few lines: its spans, what its
+/// What the target reports of an endpoint's requests itself, in a few lines: its spans, what its
 /// answers say of its time, and the pauses in its log.
 pub(crate) fn spans(figures: &EndpointFigures) -> Vec<String> {
     let mut lines = Vec::new();

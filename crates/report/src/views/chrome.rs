@@ -1,5 +1,5 @@
 //! A part of a run as Chrome trace events (the JSON that `ui.perfetto.dev` and `chrome://tracing`
-//! open): requests with their phases by connection, the spans that the target's telemetry tells of
+//! open): requests with their phases by connection, the spans that the target's telemetry reports of
 //! them, the server's threads with their states, arrows for who woke whom and for which thread served
 //! which request.
 //!

@@ -40,7 +40,7 @@ pub struct HistoryChoice {
     pub metrics: Vec<String>,
     /// Whether tables hold every release.
     pub all: bool,
-    /// Measured runs that are left out, since nobody judged them yet.
+    /// Measured runs that are left out, since they were not judged yet.
     pub unjudged: u64,
 }
 
