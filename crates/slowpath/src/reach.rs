@@ -153,11 +153,11 @@ pub(crate) fn check(route: &Route, url: &str, http: Http) -> Result<(), Problem>
         match route.greet(address, http, PATIENCE) {
             Ok(()) => return Ok(()),
             Err(GreetError::Connect(error)) => last = Some((address, error)),
-            // Some servers tell in plain text that they speak TLS.
+            // Some servers answer in plain text that they speak TLS.
             Err(GreetError::NotHttp2(_)) if speaks_tls(route) => {
                 return Err(misunderstood(&GreetError::SpeaksTls, url));
             }
-            // Whoever took the connection is the target, and does not speak as agreed.
+            // What accepted the connection is the target, and does not speak as agreed.
             Err(error) => return Err(misunderstood(&error, url)),
         }
     }

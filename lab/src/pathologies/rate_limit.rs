@@ -1,5 +1,5 @@
 //! A bucket that leaks lets requests pass one by one at an even pace; others wait until it is their turn, or are
-//! refused. The server itself has nothing to do meanwhile.
+//! refused. The server itself has nothing to do in that time.
 
 use std::io::Write;
 use std::sync::atomic::{AtomicU64, Ordering};

@@ -1,4 +1,4 @@
-//! A fixed number of threads, each of which serves one connection to its end and waits meanwhile.
+//! A fixed number of threads, each of which serves one connection to its end and waits in between.
 
 use std::io::Write;
 use std::sync::Arc;

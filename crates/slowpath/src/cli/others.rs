@@ -8,7 +8,7 @@ use super::values::duration;
 
 #[derive(Debug, Args)]
 pub(crate) struct BenchArgs {
-    /// Who reads the figures; otherwise the command or its output tells. `time` is the time of the
+    /// Who reads the figures; otherwise the command or its output decides it. `time` is the time of the
     /// command itself.
     #[arg(long, value_name = "NAME", conflicts_with = "regex")]
     pub(crate) adapter: Option<String>,

@@ -191,7 +191,7 @@ impl Comparer<'_> {
     }
 
     /// Says what the scatter of the first pairs lets be seen, and lets it raise their number.
-    /// Whether they differ is not looked at.
+    /// Whether they differ is not examined.
     fn see(&mut self) {
         if !self.ab.plan.noise.is_empty() {
             return;

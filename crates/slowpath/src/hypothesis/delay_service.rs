@@ -112,7 +112,7 @@ fn slow(ground: &Ground<'_>) -> (Accounts, f64) {
     )
 }
 
-/// Whom requests ask, and the service that this is, and whether that is known.
+/// Which server requests call, and the service that this is, and whether that is known.
 fn asked<'a>(
     ground: &Ground<'_>,
     told: &[&'a Service],
@@ -122,7 +122,7 @@ fn asked<'a>(
         let remedy = "slowpath explain RUN tells whom requests wait for; make that a [[service]]";
         Problem::usage(what, remedy)
     };
-    // Whoever is waited for longest is who makes them slow: no other one stands in for it.
+    // The server that is waited for longest is the one that makes them slow: no other one replaces it.
     let asked = asks(ground.case, ground.endpoint).into_iter().next();
     let asks = asked.ok_or_else(|| {
         refused(format!(
@@ -145,7 +145,7 @@ fn asked<'a>(
     Ok((asks, service, is_sure))
 }
 
-/// The services that the target asks where it is told to.
+/// The services whose addresses the target is given.
 fn told(scenario: &Scenario) -> Result<Vec<&Service>, Problem> {
     const REMEDY: &str = "write what the target asks as a [[service]], and tell the target its port \
                           ({service.NAME.port}, and {service.NAME.host} if it is on another host) in \

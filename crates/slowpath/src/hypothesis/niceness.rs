@@ -31,7 +31,7 @@ fn write(ground: &Ground<'_>) -> Result<Written, Problem> {
     Ok(Written::new(hypothesis))
 }
 
-/// The threads of the target itself that are said to have the CPUs, if they serve nobody: they are not to
+/// The threads of the target itself that are said to have the CPUs, if they serve no requests: they are not to
 /// come first as well.
 fn in_the_way(ground: &Ground<'_>) -> Option<String> {
     let named = ground.finding.and_then(|f| f.culprit.thread.clone())?;

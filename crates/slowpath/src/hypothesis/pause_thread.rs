@@ -10,7 +10,7 @@ use super::moved::Moved;
 use super::{Ground, Kind, Limits, Written};
 use crate::exit::Problem;
 
-/// A moment has to be found at which the thread has no lock, and those whom it has kept waiting are
+/// A moment has to be found at which the thread has no lock, and the requests that it has kept waiting are
 /// served first …
 const GUARD_LEAST_MS: f64 = 600.0;
 /// … who may be kept waiting for as long as requests are slow, before it is paused and by what it has to
@@ -70,7 +70,7 @@ fn write(ground: &Ground<'_>) -> Result<Written, Problem> {
     })
 }
 
-/// Why pausing the thread would tell nothing, or harm.
+/// Why pausing the thread would show nothing, or do harm.
 fn refused(serving: &Serving, thread: &str) -> Result<(), Problem> {
     if serving.has(thread) {
         let what = format!("{thread} serves requests, which would wait for it if it were paused");

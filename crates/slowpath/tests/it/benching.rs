@@ -46,7 +46,7 @@ fn figures_of_a_command_are_kept_judged_and_held_against_gates() {
     assert_eq!(report["summaries"][0]["spread"]["median"], 103e6);
     assert_eq!(report["executions"].as_array().unwrap().len(), 5);
 
-    // What asks for requests is told that there are none; what judges figures judges these.
+    // What asks for requests learns that there are none; what judges figures judges these.
     let (exit, said) = code(folder, &["explain", "last"]);
     assert_eq!(exit, Some(0), "{said}");
     assert!(

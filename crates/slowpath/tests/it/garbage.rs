@@ -1,4 +1,4 @@
-//! Pauses of garbage collection that a target's log tells of, held against slow requests.
+//! Pauses of garbage collection that a target's log reports, compared with slow requests.
 
 use serde_json::Value;
 

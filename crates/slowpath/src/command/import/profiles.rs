@@ -22,7 +22,7 @@ pub(super) fn format(named: &str, files: &[String]) -> Option<Format> {
     if named != AUTO {
         return Format::named(named);
     }
-    // A file that cannot be read is told by whoever reads it next.
+    // A file that cannot be read is reported by the code that reads it next.
     Format::of(&bounded(files.first()?).ok()?)
 }
 

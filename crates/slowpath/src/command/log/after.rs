@@ -52,7 +52,7 @@ pub(crate) fn write(judged: &Judged) -> Said {
     enter(&own, &unexplained)
 }
 
-/// The same of figures that somebody else measured: what explains their failures is not known.
+/// The same of figures that another tool measured: what explains their failures is not known.
 pub(crate) fn tell_figures(own: &RunFigures) {
     enter(own, &[]).tell();
 }
@@ -224,7 +224,7 @@ pub(super) fn by_slowpath(id: String, text: String, what: What, runs: &[String])
     }
 }
 
-/// An id that sorts behind another one: within a millisecond chance orders them.
+/// An id that sorts after another one: within a millisecond chance orders them.
 pub(crate) fn later_than(id: &str) -> String {
     loop {
         let next = notes::new_id();

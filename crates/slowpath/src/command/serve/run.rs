@@ -184,7 +184,7 @@ fn judged(served: &Served, dir: &Path) -> Result<String, String> {
         .unwrap_or_else(PoisonError::into_inner);
     let judged = Judged::read(dir).map_err(|problem| problem.to_string())?;
     let html = judged.html();
-    // An archive that cannot be written to can still be looked at.
+    // An archive that cannot be written to can still be viewed.
     let _ = judged.save_with(&html);
     Ok(html)
 }
