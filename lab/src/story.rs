@@ -174,7 +174,7 @@ impl Project {
             wrong.extend(release.misnamed(releases::cause(&report)));
         } else {
             say(&format!(
-                "{}: the threads were not followed here: that {CAUSE} is named is not looked at",
+                "{}: the threads were not followed here: that {CAUSE} is named is not checked",
                 release.name
             ))?;
         }

@@ -99,7 +99,7 @@ pub(crate) fn asked_meanwhile(
     (asked - beside >= ASKED * waiting).then(|| {
         format!(
             "answers come every {}, but while {waiting:.1} requests wait on average, {asked:.1} calls of the server \
-             are under way: it waits for whom it asks",
+             are under way: it waits for the server that it calls",
             human(pace.period_ns)
         )
     })
@@ -136,7 +136,7 @@ pub(crate) fn untold(
     }
     if case.inside().is_none() && keeps_connections(case) {
         return Some((
-            "the server waits for whom it asks, who lets requests go at that pace",
+            "the server waits for one that it calls, which releases requests at that pace",
             "trace it, as root",
         ));
     }
@@ -144,11 +144,11 @@ pub(crate) fn untold(
         Beat::Clock => None,
         Beat::Wanders => Some((
             "anything but the one before says when the next may go (lateness adds up, as that of a clock does not)",
-            "look what the server does behind an answer before it takes the next request",
+            "look what the server does after an answer before it takes the next request",
         )),
         Beat::Untold if is_timed => None,
         Beat::Untold => Some((
-            "they go by a clock",
+            "they follow a clock",
             "send more, up to the pace, or for longer",
         )),
     }

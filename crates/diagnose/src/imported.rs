@@ -51,7 +51,7 @@ pub(crate) fn checks(imported: &Imported, window_ns: f64) -> Vec<Check> {
 fn rate_off(precision_ns: f64, window_ns: f64) -> String {
     let off = 2.0 * precision_ns / window_ns;
     if off >= 1.0 {
-        "; rates cannot be told from it".to_owned()
+        "; rates cannot be computed from it".to_owned()
     } else if off > RATE_OFF {
         format!(
             "; true rates are up to {} higher",

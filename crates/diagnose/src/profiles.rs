@@ -177,7 +177,7 @@ impl<'c> Looked<'c, '_> {
         let why = if is_silent {
             "the mutex profile is empty"
         } else {
-            "none that the mutex profile names stood still meanwhile, in most of these dumps"
+            "none that the mutex profile names stood still in that time, in most of these dumps"
         };
         Verdict::Lead {
             missing: format!(

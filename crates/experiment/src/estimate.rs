@@ -127,7 +127,7 @@ impl Units {
     /// Why there are no values, if there are none.
     pub(crate) fn refused(&self) -> &str {
         if self.refused.is_empty() {
-            "no repeat has it"
+            "no repeat contains it"
         } else {
             &self.refused
         }

@@ -303,7 +303,7 @@ mod tests {
         assert_eq!(
             weighted.named.len(),
             2,
-            "nobody asks for what has no weight"
+            "what has no weight is never requested"
         );
         scenario.pools[0].weights = None;
         scenario.pools[0].pick = Pick::Sequence;

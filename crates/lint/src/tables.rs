@@ -22,7 +22,7 @@ pub(crate) fn assumptions(view: &View<'_>) -> Vec<String> {
                 ", {n} {} of a backend",
                 plural(f64::from(n), "slot", "slots")
             ),
-            None => ", no queue behind computed answers".to_owned(),
+            None => ", no queue for computed answers".to_owned(),
         };
         said.push(format!("latencies as in {}{slots}", view.facts.model_from));
     } else {

@@ -30,7 +30,7 @@ impl Timer {
     #[expect(
         deprecated,
         reason = "its successor is unsafe for descriptors that are swapped or closed while \
-                  registered, which an OwnedFd that nobody else touches is not"
+                  registered, which an OwnedFd that nothing else touches is not"
     )]
     pub(crate) fn new() -> io::Result<Self> {
         let flags = TimerfdFlags::NONBLOCK | TimerfdFlags::CLOEXEC;

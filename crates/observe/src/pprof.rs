@@ -199,7 +199,7 @@ impl Fetched {
             gather.releases(&before, &after);
             if after.samples.is_empty() {
                 let reason = "the mutex profile is empty: the target does not record who keeps \
-                              locks, or nobody ever waited for one";
+                              locks, or no goroutine ever waited for one";
                 let remedy = "call runtime.SetMutexProfileFraction(1) in the target";
                 self.gap(LOCKS, reason.to_owned(), remedy);
             }
@@ -234,7 +234,7 @@ async fn fetch(watch: &ProfileWatch, over: &AtomicBool) -> Fetched {
         Ok(before) => match client.profile("mutex").await {
             Ok(after) => fetched.locks = Some((before, after)),
             Err(why) => {
-                let reason = format!("{}, behind the window: {why}", client.address("mutex"));
+                let reason = format!("{}, after the window: {why}", client.address("mutex"));
                 fetched.gap(LOCKS, reason, "");
             }
         },

@@ -300,7 +300,7 @@ fn from_sent(harvest: &mut Harvest, tool: &str, unless: &str) {
         format!(" {unless}")
     };
     harvest.notes.push(format!(
-        "latencies of {tool} start when a request was sent{unless}: what waited behind a stall to \
+        "latencies of {tool} start when a request was sent{unless}: what waited after a stall to \
          be sent is in no percentile (coordinated omission cannot be excluded)"
     ));
 }

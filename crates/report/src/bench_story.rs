@@ -109,7 +109,7 @@ pub(crate) fn brackets(report: &BenchReport) -> String {
             spread.runs
         ),
         None if report.figures.rows.is_empty() => "there are none".to_owned(),
-        None => "none counts, for what the host did meanwhile".to_owned(),
+        None => "none counts, for what the host did in that time".to_owned(),
         _ => "one repeat: what the next one would give is not known".to_owned(),
     }
 }
@@ -125,7 +125,7 @@ pub(crate) fn troubles(report: &BenchReport) -> Vec<String> {
     for one in &report.executions {
         let number = one.number;
         if !one.aside.is_empty() {
-            told.push(format!("execution {number} is put aside: {}", one.aside));
+            told.push(format!("execution {number} is excluded: {}", one.aside));
         }
         if one.failed {
             let counts = one.trouble.is_empty() && one.aside.is_empty();

@@ -511,12 +511,12 @@ fn standing(track: &Track, newest: &Newest) -> String {
         }
         (Basis::Nothing, Course::Wandering { .. }) => {
             format!(
-                "{name} wanders, {} tells nothing",
+                "{name} wanders, {} decides nothing",
                 against(track.unit, newest)
             )
         }
         _ => format!(
-            "{name} {} (too few to tell more)",
+            "{name} {} (too few to say more)",
             against(track.unit, newest)
         ),
     }

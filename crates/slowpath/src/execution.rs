@@ -158,6 +158,6 @@ pub(crate) fn check_program(command: &[String]) -> Result<(), Problem> {
     let what = format!("there is no program {program:?}");
     Err(Problem::usage(
         what,
-        "install it, or correct the command behind --",
+        "install it, or correct the command after --",
     ))
 }

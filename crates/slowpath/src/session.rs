@@ -288,7 +288,7 @@ fn through_proxy(delayed: Option<&str>, error: anyhow::Error) -> anyhow::Error {
 }
 
 /// What to try where a service is another one behind a proxy.
-pub(crate) const BY_NAME: &str = "a name that TLS or a virtual host goes by is lost behind a proxy: let the target have the name from \
+pub(crate) const BY_NAME: &str = "a name that TLS or a virtual host depends on is lost behind a proxy: let the target have the name from \
      elsewhere than {service.NAME.host}, or take the cause away by a toggle of your own";
 
 /// The processes that listen at the first address where some are found: `localhost` has two, and

@@ -52,7 +52,7 @@ pub(super) const VARIANTS: &[Variant] = &[
     },
     Variant {
         name: "together",
-        help: "a look-alike: requests wait for a lock that it has meanwhile",
+        help: "a look-alike: requests wait for a lock that it holds in that time",
         excludes: &["greets"],
     },
 ];

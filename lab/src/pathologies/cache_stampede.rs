@@ -5,7 +5,7 @@ use crate::entries::Entries;
 use crate::options::{Knob, Options, Variant};
 
 pub(super) const SUMMARY: &str = "entries of a cache, one a path, take long to fill, and all requests for them that come \
-     meanwhile fill them as well; in the twin they take no time";
+     in that time fill them as well; in the twin they take no time";
 pub(super) const KNOBS: &[Knob] = &[
     Knob {
         flag: "life-ms",

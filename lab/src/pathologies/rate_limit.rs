@@ -51,7 +51,7 @@ pub(super) const VARIANTS: &[Variant] = &[
     },
     Variant {
         name: "behind",
-        help: "look-alike: one at a time is answered at once, and as long is slept behind the answer",
+        help: "look-alike: one at a time is answered at once, and as long is slept after the answer",
         excludes: &["one-by-one", "under-way"],
     },
     Variant {

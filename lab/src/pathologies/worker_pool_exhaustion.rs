@@ -30,7 +30,7 @@ pub(super) const KNOBS: &[Knob] = &[
 ];
 pub(super) const VARIANTS: &[Variant] = &[Variant {
     name: "computes",
-    help: "a request computes meanwhile: then it is the CPU",
+    help: "a request computes in that time: then it is the CPU",
     excludes: &[],
 }];
 

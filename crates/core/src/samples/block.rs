@@ -105,7 +105,7 @@ impl Block {
     #[inline]
     fn word(&self, at: usize) -> u64 {
         let word = self.bytes[at..].first_chunk();
-        u64::from_le_bytes(*word.expect("a number has a word's length behind its begin"))
+        u64::from_le_bytes(*word.expect("a number has a word's length after its begin"))
     }
 
     /// A field of a row as a number.

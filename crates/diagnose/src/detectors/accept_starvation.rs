@@ -120,7 +120,7 @@ fn judged(
         && busy >= OTHERWISE
     {
         return Verdict::Absent(format!(
-            "all threads that serve have requests in hand for {} of the time that new connections wait",
+            "all worker threads are busy for {} of the time that new connections wait",
             percent(busy)
         ));
     }
@@ -159,7 +159,7 @@ fn judged(
         endpoint,
         waits,
         "whether accepting alone is late, or all that the server does: too few requests were sent \
-         meanwhile on connections that it had"
+         in that time on connections that it had"
             .to_owned(),
         "let an endpoint keep its connections beside the new ones; or trace as root, if the server \
          gives each connection to another thread"

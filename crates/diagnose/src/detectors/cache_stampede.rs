@@ -77,7 +77,7 @@ fn examine(case: &Case<'_>, endpoint: &EndpointCase) -> Verdict {
     }
     if herds.relapsed() > RELAPSED_MOST {
         return Verdict::Absent(format!(
-            "{compared}; but {} of the slow ones that found none came right behind one that had ended: nothing was \
+            "{compared}; but {} of the slow ones that found none came right after one that had ended: nothing was \
              filled then",
             percent(herds.relapsed())
         ));

@@ -183,8 +183,7 @@ fn from_the_server(case: &Case<'_>, limit: u64) -> Vec<Evidence> {
     };
     let mut seen = Vec::new();
     if let Some(queue) = most(&LISTENER_QUEUE).filter(|&queue| queue >= 1.0) {
-        let text =
-            format!("up to {queue:.0} complete connections waited, and nobody accepted them");
+        let text = format!("up to {queue:.0} complete connections waited, and were not accepted");
         seen.push(evidence(Source::Proc, LISTENER_QUEUE.id, text));
     }
     let near = |sockets: &f64| *sockets <= limit as f64 * (1.0 + CONSTANT.0) + CONSTANT.1 as f64;

@@ -54,7 +54,7 @@ fn examine(case: &Case<'_>, endpoint: &EndpointCase) -> Verdict {
         return of_the_target(case, endpoint, &own);
     }
     let text = format!(
-        "{} of {} requests began TLS anew: {} in the median, {} of the request",
+        "{} of {} requests began TLS again: {} in the median, {} of the request",
         claims.len(),
         endpoint.completed.len(),
         human(each_ns as f64),

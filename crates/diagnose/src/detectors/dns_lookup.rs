@@ -146,7 +146,7 @@ fn nothing(met: &Met, looked: &Looked<'_>, is_none_asked: bool) -> Verdict {
     if unseen >= UNSEEN_LEAST {
         return Verdict::Blind {
             missing: format!(
-                "whom requests wait for in {} of their time: what they wait for came over no connection and \
+                "which server requests wait for in {} of their time: what they wait for came over no connection and \
                  from no resolver, which may be asked on a Unix socket",
                 percent(unseen)
             ),

@@ -103,8 +103,8 @@ fn found(
         amount: Amount::Claims(claims),
         grade: Grade::Supported,
         summary: format!(
-            "thread {thread} serves many connections in turn, and keeps them waiting while it \
-             {does}{inside_of} ({} of these waits, up to {} at a time); move that to another thread",
+            "event loop {thread} is blocked, and keeps its connections waiting while it \
+             {does}{inside_of} ({} of these waits, up to {} at a time); move that off the loop",
             percent(share),
             human(longest_ns)
         ),

@@ -34,7 +34,7 @@ const SLEEPS_LEAST: f64 = 0.6;
 const TRACE: &str = "strace -f -tt -p PID shows which call takes that long";
 
 /// What a timer may be for is seen by what its thread did before: not without tracepoints.
-const NOT_TOLD: &str = "; whether the server pauses there between two attempts to ask somebody else \
+const NOT_TOLD: &str = "; whether the server pauses there between two attempts to call another server \
                         (retry-backoff), or asked for less (timer-granularity), is not seen without tracepoints";
 
 /// See the module.

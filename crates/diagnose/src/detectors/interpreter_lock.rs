@@ -134,7 +134,7 @@ fn found(
         grade: Grade::Supported,
         summary: format!(
             "requests wait for the interpreter's lock: it runs one thread at a time, and others \
-             compute in it meanwhile (most often {name}); let processes compute, of the server or \
+             compute in it in that time (most often {name}); let processes compute, of the server or \
              of its own, or code that leaves the interpreter for it"
         ),
         evidence: proofs,

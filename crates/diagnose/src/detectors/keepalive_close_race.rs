@@ -140,7 +140,7 @@ fn judged(
     if gain > step.gain - LIKELIER.ln() {
         return Verdict::Blind {
             missing: format!(
-                "requests that tell the idle gap from {}: both explain the failures",
+                "requests that distinguish the idle gap from {}: both explain the failures",
                 rival.describe()
             ),
             remedy: "load.think = \"A..B\" over a wide range, so that connections differ"

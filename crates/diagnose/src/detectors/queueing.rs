@@ -110,7 +110,7 @@ fn found(
         amount: Amount::Claims(claims),
         grade: Grade::Supported,
         summary: format!(
-            "requests wait in line behind others, none of which takes long: thread {thread}, which serves \
+            "requests queue after others, none of which takes long: thread {thread}, which serves \
              them one by one, is busy for {} of the time; spread them over more threads, do less for each, or \
              send less",
             percent(busy)

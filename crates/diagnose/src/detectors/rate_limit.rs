@@ -26,7 +26,7 @@ const BESIDE_MOST: f64 = 0.25;
 
 /// How to distinguish a limit from a busy server.
 const SLOWER: &str =
-    "send at random times and less than is let through, so that some find nobody waiting";
+    "send at random times and less than is let through, so that some find no other waiting";
 
 /// See the module.
 pub(super) static DETECTOR: Detector = Detector {
@@ -69,7 +69,7 @@ fn each_takes_it(
     passing_ns: f64,
 ) -> Verdict {
     let text = format!(
-        "requests are let go every {}, and one that finds nobody waiting takes {}",
+        "requests are let go every {}, and one that finds no other waiting takes {}",
         human(period_ns),
         human(passing_ns)
     );
@@ -97,7 +97,7 @@ fn always_line(
         place: endpoint.place_of(&claims),
         claims,
         missing: format!(
-            "whether each takes as long: answers come every {}, and no request finds nobody waiting",
+            "whether each takes as long: answers come every {}, and every request finds another waiting",
             human(period_ns)
         ),
         remedy: SLOWER.to_owned(),
@@ -118,7 +118,7 @@ fn paced(case: &Case<'_>, endpoint: &EndpointCase, shared: Shared, pace: Pace) -
             place,
             missing: format!(
                 "whether {what}: requests{} are let go every {}, as by a limit of the rate, or by one that is busy \
-                 or keeps a lock for as long behind each answer",
+                 or holds a lock for as long after each answer",
                 shared.words(),
                 human(pace.period_ns)
             ),
@@ -170,7 +170,7 @@ fn of_the_client(endpoint: &EndpointCase, pace: &Pace) -> Evidence {
     };
     let text = format!(
         "{} of {} requests wait as a bucket makes them that one leaves every {}{clock}{burst}: it accounts for {} \
-         of all waiting; {} that found nobody waiting took {}",
+         of all waiting; {} that found no other waiting took {}",
         pace.waits.len(),
         endpoint.completed.len(),
         human(pace.period_ns),
@@ -219,7 +219,7 @@ fn refusing(
     let (refused_of, let_in_of) = (rule.refused, rule.let_in);
     let text = format!(
         "a bucket that gets about {:.0} tokens a second would refuse {} requests, of which {} got status \
-         {status}, and would not refuse {}, of which {} were let in; of the others it cannot be told",
+         {status}, and would not refuse {}, of which {} were let in; of the others it is not known",
         rule.rate_per_s, refused_of.1, refused_of.0, let_in_of.1, let_in_of.0
     );
     let beside = format!(

@@ -69,12 +69,12 @@ fn examine(case: &Case<'_>, endpoint: &EndpointCase) -> Verdict {
     // What sleeps between two pieces depends on their bytes, as a limit of their rate does.
     if let Word::Other(text) = word(case, endpoint, &claims) {
         return Verdict::Absent(format!(
-            "larger responses take longer behind their first byte, but {text}: producing them takes the time"
+            "larger responses take longer after their first byte, but {text}: producing them takes the time"
         ));
     }
     let place = endpoint.place_of(&claims);
     let grows = format!(
-        "from {:.0} to {:.0} bytes the median behind the first byte grows from {} to {}: {} for \
+        "from {:.0} to {:.0} bytes the median after the first byte grows from {} to {}: {} for \
          each further kilobyte",
         law.low.0,
         law.high.0,

@@ -104,7 +104,7 @@ fn by_log(case: &Case<'_>, endpoint: &EndpointCase, pauses: &Pauses) -> Verdict 
     let (n, longest) = (own().count(), own().map(|s| s.len_ns()).max().unwrap_or(0));
     let (name, covered) = (pauses.collector().name(), coverage(case, pauses.spans()));
     let told = format!(
-        "{name} tells of {n} pauses of up to {}, {} of the time; they have {} of what slow requests \
+        "{name} reports {n} pauses of up to {}, {} of the time; they have {} of what slow requests \
          take longer, by chance {} (p {:.3}); {} of the episodes meet one",
         human(longest as f64),
         percent(covered),

@@ -68,7 +68,7 @@ fn examine(case: &Case<'_>, endpoint: &EndpointCase, looked: &Looked<'_>) -> Ver
         grade: Grade::Suspected,
         summary: format!(
             "requests wait {} for a timer of whole milliseconds: what was asked of it is a millisecond or less, \
-             perhaps nothing; do not wait at all, wake whoever waits, or use a finer timer",
+             perhaps nothing; do not wait at all, wake the waiter, or use a finer timer",
             human(each_ns)
         ),
         evidence: vec![evidence(Source::Trace, "trace", text)],

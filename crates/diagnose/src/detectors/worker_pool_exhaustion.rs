@@ -222,8 +222,8 @@ fn found(
         .map(|claim| claim.sample)
         .collect::<BTreeSet<u32>>();
     let text = format!(
-        "{} requests had arrived and were not read while {many} another in hand: {} of the time in \
-         which requests were not read; {:.1} CPUs were used or wanted by these meanwhile",
+        "{} requests had arrived and were not read while {many} another one to serve: {} of the time in \
+         which requests were not read; {:.1} CPUs were used or wanted by these in that time",
         requests.len(),
         percent(waited as f64 / unread.max(1) as f64),
         pool.computing(&inside.index, &times)
@@ -236,7 +236,7 @@ fn found(
         amount: Amount::Claims(claims),
         grade: Grade::Supported,
         summary: format!(
-            "{many} a request in hand, and the next ones wait until one is free, for {} on average; a \
+            "{many} a request to serve, and the next ones wait until one is free, for {} on average; a \
              request keeps its thread while it {what} ({most}); raise their number, or let requests \
              keep them for less{}",
             human(each_ns),

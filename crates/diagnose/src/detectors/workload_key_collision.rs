@@ -121,7 +121,7 @@ fn let_through(
             place: Place::Tail,
             claims: claims(case, touches),
             missing: format!(
-                "whether a limit of the rate lets them go, or who works behind each answer: {text}"
+                "whether a limit of the rate lets them go, or a server that works after each answer: {text}"
             ),
             remedy: "send more for each key, or for longer".to_owned(),
         },

@@ -228,7 +228,7 @@ fn told(trace: &Trace, (what, reason, process_ended): Kind, alike: Alike) -> Ker
     let mut text = match what {
         KernelAct::ServerReset => match reason.as_deref() {
             Some(name) => format!("the server's kernel sent a reset: {}", explained(name)),
-            None => "the server's kernel sent a reset, and tells no reason".to_owned(),
+            None => "the server's kernel sent a reset, and gives no reason".to_owned(),
         },
         KernelAct::ResetReceived => {
             "a reset came from the server's side, and which end sent it was not seen".to_owned()
@@ -261,7 +261,7 @@ fn explained(name: &str) -> String {
     let meaning = match name {
         "NOT_SPECIFIED" => "the kernel does not say why",
         "NO_SOCKET" => {
-            "no socket was there for the segment: nobody listens, or it was closed before"
+            "no socket was there for the segment: no process listens, or it was closed before"
         }
         "TCP_ABORT_ON_CLOSE" => "its process closed it with data that it had not read",
         "TCP_ABORT_ON_LINGER" => "its process closed it with a negative TCP_LINGER2",

@@ -43,7 +43,7 @@ pub(super) fn summary(
         ),
         Some(imported) => (
             format!("the time that {} waits", imported.tool),
-            format!("{} was told to expect", imported.tool),
+            format!("{} was set to expect", imported.tool),
         ),
     };
     let mut text = format!(

@@ -205,10 +205,7 @@ pub(crate) fn check(health: &HostHealth) -> Check {
         .map(|r| format!("{} ({})", r.repeat + 1, r.aside))
         .collect();
     if !aside.is_empty() {
-        detail = format!(
-            "{detail}; comparisons put aside repeat {}",
-            aside.join(", ")
-        );
+        detail = format!("{detail}; comparisons exclude repeat {}", aside.join(", "));
     }
     let well = score >= GOOD_FROM && aside.is_empty();
     Check {

@@ -108,7 +108,7 @@ fn computes(
         ),
         limits: format!(
             "what is done beside requests gains them nothing; where they queue for the CPU, \
-             waiting is saved on top, which only a test tells{}{}",
+             waiting is saved on top, which only a test shows{}{}",
             of_sampler(pass.source),
             of_elsewhere(pass)
         ),

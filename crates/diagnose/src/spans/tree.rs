@@ -230,7 +230,7 @@ pub(super) mod tests {
             .collect();
         assert_eq!(gaps[3], Some((Some(1), Some(2))), "between 2 and 3");
         assert_eq!(gaps[1], Some((None, Some(1))), "ahead of 2");
-        assert_eq!(gaps[5], Some((Some(2), None)), "behind 3");
+        assert_eq!(gaps[5], Some((Some(2), None)), "after 3");
         assert_eq!(gaps[2], None, "nothing is in it");
         assert_eq!(gaps[0], Some((None, Some(0))), "on the way to the first");
     }

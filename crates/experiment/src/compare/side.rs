@@ -172,7 +172,7 @@ pub(super) fn notes(
         .flat_map(|row| &row.repeats)
         .filter(|f| !f.aside.is_empty());
     if let Some(first) = aside.map(|figure| figure.aside.as_str()).next() {
-        notes.push(format!("repeats were put aside on host evidence: {first}"));
+        notes.push(format!("repeats were excluded on host evidence: {first}"));
     }
     notes
 }

@@ -37,7 +37,7 @@ pub(super) fn excuse(
     (worse_by > 0.0 && may_be).then(|| {
         format!(
             "the host scored {:.0} of 100 and its timers were late by {:.1} ms, which may be all that is worse \
-             than predicted: measure again on one that nobody else uses",
+             than predicted: measure again on one without other users",
             host.score,
             host.late_ns / MILLISECOND as f64
         )

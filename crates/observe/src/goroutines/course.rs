@@ -236,7 +236,7 @@ impl Course {
         let meant = self.meant_ns as f64 / PERIOD_NS as f64;
         if !self.looks.is_empty() && (self.turns as f64) < FEW_LOOKS * meant {
             let reason = format!(
-                "goroutines were looked at {} times of {meant:.0}: a look at all of them takes long",
+                "goroutines were sampled {} times of {meant:.0}: a look at all of them takes long",
                 self.turns
             );
             self.gaps

@@ -151,7 +151,7 @@ fn request(what: libc::c_uint, tid: libc::pid_t, data: i32) -> std::io::Result<(
 
 #[expect(
     unsafe_code,
-    reason = "of threads of others waitpid(2) tells with __WALL, which has no wrapper"
+    reason = "of threads of others waitpid(2) reports with __WALL, which has no wrapper"
 )]
 fn turn(tid: libc::pid_t) -> Turn {
     let mut status = 0;

@@ -101,7 +101,7 @@ mod tests {
             ([0, 0, 77, 1, 0], "free"),
             ([3, 0, 77, 1, 0], "no lock word"),
             ([2, 0, 79, 1, 0], "no thread of the process"),
-            ([2, 0, 0, 1, 0], "nobody"),
+            ([2, 0, 0, 1, 0], "no owner"),
             ([2, 5, 77, 1, 0], "a count of one that is not recursive"),
             ([2, 0, 77, 0, 0], "without users"),
             ([2, 0, 77, 1, 0x4], "no kind"),

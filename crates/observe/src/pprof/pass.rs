@@ -252,7 +252,7 @@ impl Fetched {
 fn empty(name: &str) -> (String, &'static str) {
     if name == MUTEX {
         let reason = "the mutex profile is empty: the target does not record who keeps locks, or \
-                      nobody ever waited for one";
+                      no goroutine ever waited for one";
         let remedy = "call runtime.SetMutexProfileFraction(1) in the target";
         return (reason.to_owned(), remedy);
     }

@@ -295,7 +295,7 @@ impl Reading {
         if !self.pass.cpu.is_empty() && self.pass.slices < SLICES_LEAST {
             let reason = "samples without their time: how many of them are independent is not \
                           known, and five are taken for one";
-            let remedy = "import three profiles or more at once, taken one behind the other";
+            let remedy = "import three profiles or more at once, taken one after the other";
             gap("profile.cpu", reason, remedy);
         }
         if self.pass.locks.is_some() && self.pass.load.window_ns == 0 {

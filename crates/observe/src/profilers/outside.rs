@@ -169,12 +169,12 @@ fn look(
     let (source, remedy) = match tool {
         Tool::PySpy { .. } => (
             ProfileSource::PySpy,
-            "run slowpath as root, or as whoever runs the target where ptrace_scope is 0; or take the \
+            "run slowpath as root, or as the target's user where ptrace_scope is 0; or take the \
              kernel's clock: --profile=perf",
         ),
         Tool::Recorder { .. } => (
             ProfileSource::Jfr,
-            "run slowpath as whoever runs the target, or as root; or take the kernel's clock: \
+            "run slowpath as the target's user, or as root; or take the kernel's clock: \
              --profile=perf",
         ),
     };

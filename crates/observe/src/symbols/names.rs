@@ -295,7 +295,7 @@ fn perf_map(proc_root: &Path, pid: u32, space: &Space, gaps: &mut Vec<Gap>) -> P
         );
         gaps.push(gap(
             &reason,
-            "start the server anew: its runtime never shortens that file",
+            "restart the server: its runtime never shortens that file",
         ));
     }
     PerfMap::parse(&bytes)

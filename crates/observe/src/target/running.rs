@@ -258,7 +258,7 @@ fn in_words(exit: ExitStatus) -> String {
 /// The signals that end servers most often, and what they usually mean.
 fn signal_name(signal: i32) -> &'static str {
     match signal {
-        libc::SIGKILL => ", SIGKILL: out of memory, or somebody ended it",
+        libc::SIGKILL => ", SIGKILL: out of memory, or another process ended it",
         libc::SIGTERM => ", SIGTERM",
         libc::SIGINT => ", SIGINT",
         libc::SIGSEGV => ", SIGSEGV: a crash",

@@ -513,7 +513,7 @@ fn untold_calls(narrow: &BTreeSet<&str>) -> Option<Gap> {
     (!names.is_empty()).then(|| Gap {
         signal: "trace.calls".to_owned(),
         reason: format!(
-            "system calls of 32-bit programs are not told: {}",
+            "system calls of 32-bit programs are not reported: {}",
             names.join(", ")
         ),
         remedy: "a 64-bit build of the program".to_owned(),
@@ -546,7 +546,7 @@ mod tests {
         }
         let place = |at| traced_place(Nanos::new(at), &stretches);
         assert_eq!(place(250), Some(1));
-        assert_eq!(place(350), Some(1), "told when tracing was off");
+        assert_eq!(place(350), Some(1), "reported when tracing was off");
         assert_eq!(place(900), Some(3));
         assert_eq!(
             (place(7), place(150)),

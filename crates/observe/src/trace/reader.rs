@@ -358,7 +358,7 @@ impl Reader {
             self.collector.ports = ports;
             // What could not be opened again goes on as it was, and is tried again at the next look.
             if let Err(error) = self.session.follow(scope) {
-                let reason = format!("whom to follow could not be told anew: {error}");
+                let reason = format!("the filters of threads could not be set again: {error}");
                 self.tell(gap("trace.newcomers", reason, error.remedy()));
             }
         }

@@ -27,7 +27,7 @@ pub(crate) struct Ring {
 
 #[expect(
     unsafe_code,
-    reason = "the memory is reached through this value alone, whichever thread has it"
+    reason = "the memory is reached through this value alone, in any thread"
 )]
 // SAFETY: nothing in it belongs to a thread.
 unsafe impl Send for Ring {}

@@ -277,7 +277,7 @@ fn looks_agree_with_switches(trace: &Trace) {
             .any(|(at, tid)| *tid == flusher && off < at && at < on)
     };
     let seen = sleeps.iter().filter(is_seen).count();
-    assert_most(seen, sleeps.len(), 8, "long sleeps that are looked at");
+    assert_most(seen, sleeps.len(), 8, "long sleeps that are sampled");
 }
 
 /// Of every five slots one is off, and nothing is on record in it.
@@ -312,7 +312,11 @@ fn off_is_off(trace: &Trace) {
             What::Off { tid, .. } => (tid, false),
             _ => continue,
         };
-        assert_ne!(on_cpu.insert(tid, on), Some(on), "{event:?} is told twice");
+        assert_ne!(
+            on_cpu.insert(tid, on),
+            Some(on),
+            "{event:?} is reported twice"
+        );
     }
 }
 

@@ -79,7 +79,7 @@ pub fn invocation(command: &[String], folder: &Path) -> Invocation {
         "oha" => {
             plan.adapter = Some("oha");
             plan.add_missing("--output-format", "--output-format=json", 1, "to read it");
-            plan.add_missing("--no-tui", "--no-tui", 1, "nobody looks");
+            plan.add_missing("--no-tui", "--no-tui", 1, "no one watches");
         }
         "autocannon" => {
             plan.adapter = Some("autocannon");

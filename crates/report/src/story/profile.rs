@@ -52,7 +52,7 @@ pub(crate) fn told(view: &ProfileView) -> Vec<String> {
 /// The largest shares, if there are enough samples for any.
 fn shares(cpu: &CpuShares) -> String {
     if cpu.samples < SAMPLES_LEAST {
-        return "too few to tell shares".to_owned();
+        return "too few to give shares".to_owned();
     }
     let worth = |f: &&FunctionShare| f.own.share >= SHARE_LEAST;
     let functions = cpu.functions.iter().filter(worth).take(NAMED);
@@ -99,7 +99,7 @@ fn beside(view: &ProfileView) -> String {
         failed => format!(", {} failed", quantity::count(failed)),
     };
     let mut text = format!(
-        "in a pass of its own behind the repeats ({}{failed}), which is in no figure",
+        "in a pass of its own after the repeats ({}{failed}), which is in no figure",
         quantity::plural(view.requests, "request")
     );
     if !effects.is_empty() {

@@ -61,7 +61,7 @@ fn coverage(spans: &EndpointSpans) -> String {
     let early = early.unwrap_or_default();
     let cut = if spans.cut > 0 {
         format!(
-            "; of {} only the first 256 spans are looked at, and {} of the time lies behind them",
+            "; of {} only the first 256 spans are read, and {} of the time lies after them",
             quantity::plural(spans.cut, "request"),
             quantity::percent(spans.unseen)
         )
@@ -257,8 +257,8 @@ mod tests {
             ..told()
         };
         assert!(coverage(&cut).ends_with(
-            "; of 2 requests only the first 256 spans are looked at, and 74 % of the time lies \
-             behind them"
+            "; of 2 requests only the first 256 spans are read, and 74 % of the time lies \
+             after them"
         ));
         let none = EndpointSpans {
             with_spans: 0,

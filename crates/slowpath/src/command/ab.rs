@@ -113,7 +113,7 @@ fn announcement(plan: &Plan) -> String {
     let sees = plan.sees(&plan.noise);
     if sees.is_empty() {
         text.push_str(
-            "nothing is known of this host's noise with such blocks: what they can see is told \
+            "no noise estimate for this host and such blocks yet: what they can see is printed \
              after the first pairs",
         );
     } else {

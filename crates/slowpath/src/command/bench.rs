@@ -243,7 +243,7 @@ impl Campaign<'_> {
         } else if execution.aside.is_empty() {
             format!("{figures} figure{}", if figures == 1 { "" } else { "s" })
         } else {
-            format!("put aside: {}", execution.aside)
+            format!("excluded: {}", execution.aside)
         };
         let exit = &execution.exit;
         self.say(&format!("{number}/{planned}: {took}, {exit}, {result}"));

@@ -38,7 +38,7 @@ pub(crate) fn prove(args: &ProveArgs) -> Result<Exit> {
     if let (Some(next), false) = (ranking::ranked(&judged, seed).first(), args.quiet) {
         let (run, cause) = (&judged.diagnosis.run.id, &next.cause);
         out::say(&format!(
-            "what would tell most next: slowpath prove {run} --cause {cause}"
+            "what would decide most next: slowpath prove {run} --cause {cause}"
         ));
     }
     Ok(if outcome.is_some() {

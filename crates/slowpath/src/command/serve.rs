@@ -47,7 +47,7 @@ pub(crate) fn serve(args: &ServeArgs) -> Result<Exit> {
     let url = format!("http://{address}/");
     if !address.ip().is_loopback() {
         out::say(&format!(
-            "whoever reaches {address} can read all runs, with commands and environments: there \
+            "anyone who can reach {address} can read all runs, with commands and environments: there \
              is no password"
         ));
     }

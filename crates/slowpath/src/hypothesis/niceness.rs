@@ -14,7 +14,9 @@ const NICE: i32 = -15;
 
 pub(super) static KIND: Kind = Kind {
     causes: &[RUN_QUEUE_DELAY, NOISY_NEIGHBOUR],
-    shared: Some("threads that come before others wait for no CPU, whoever has kept them from it"),
+    shared: Some(
+        "threads that come before others wait for no CPU, no matter what kept them from it",
+    ),
     write,
 };
 

@@ -23,7 +23,9 @@ const BLOCK_NS: u64 = 2 * SECOND;
 
 pub(super) static KIND: Kind = Kind {
     causes: &[LOCK_HELD_OVER_IO, LOCK_CONTENTION],
-    shared: Some("whoever waits for a thread, for whatever it has, goes on while it is paused"),
+    shared: Some(
+        "a request that waits for a thread, for whatever reason, goes on while it is paused",
+    ),
     write,
 };
 
@@ -38,7 +40,8 @@ fn write(ground: &Ground<'_>) -> Result<Written, Problem> {
     if let Some(serving) = &serving {
         refused(serving, &thread)?;
     }
-    let done = format!("thread {thread} is paused while it has no lock, it keeps nobody waiting");
+    let done =
+        format!("thread {thread} is paused while it has no lock, it keeps no request waiting");
     let moved = Moved::of(ground)?;
     let hypothesis = moved.hypothesis(
         ground,
@@ -90,7 +93,7 @@ fn refused(serving: &Serving, thread: &str) -> Result<(), Problem> {
     if called > 1 {
         let what = format!(
             "{called} threads of the target are called {thread}, and which of them has the lock \
-             cannot be told in another run"
+             cannot be identified in another run"
         );
         return Err(Problem::usage(
             what,

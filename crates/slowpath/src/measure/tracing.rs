@@ -182,6 +182,6 @@ mod tests {
         let teller = Teller::start(&control, tell(sent, Arc::clone(&held)));
         assert_eq!(told.recv().unwrap(), Nanos::new(7));
         drop(teller);
-        assert!(told.recv().is_err(), "it was told once");
+        assert!(told.recv().is_err(), "it was sent once");
     }
 }

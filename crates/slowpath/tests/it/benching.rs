@@ -213,7 +213,7 @@ fn an_execution_in_which_the_clock_was_stepped_does_not_count() {
     );
     assert_eq!(exit, Some(0), "{said}");
     assert!(
-        said.contains("execution 2 is put aside: the wall clock was set by"),
+        said.contains("execution 2 is excluded: the wall clock was set by"),
         "{said}"
     );
     assert!(said.contains("2 (+1 aside)"), "{said}");

@@ -186,7 +186,7 @@ fn a_function_that_has_most_of_the_cpu_time_is_a_lead_and_no_finding() {
     );
     assert!(lead["share"]["low"].as_f64().unwrap() > 0.4);
     let html = std::fs::read_to_string(folder.path().join("run/report.html")).unwrap();
-    assert!(html.contains("main.scramble has "), "the page tells it");
+    assert!(html.contains("main.scramble has "), "the page shows it");
 }
 
 #[test]

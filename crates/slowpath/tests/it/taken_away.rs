@@ -25,7 +25,7 @@ fn judged(folder: &Path, mode: &str) -> Option<Value> {
     let depth = report["trace"]["depth"].as_str().unwrap_or("none");
     if !["light", "full"].contains(&depth) {
         skipped(&format!(
-            "only tracepoints tell of resets, and the depth is {depth}"
+            "only tracepoints report resets, and the depth is {depth}"
         ));
         return None;
     }
@@ -91,5 +91,5 @@ fn a_server_that_ended_has_no_socket_left() {
     let none = end(&ends, "server-reset", Some("NO_SOCKET"));
     let count = none["count"].as_u64();
     assert!(count == Some(n) && n >= LEAST, "{ends:#?}");
-    assert!(none["thread"].is_null(), "nobody's call: {none:#}");
+    assert!(none["thread"].is_null(), "no thread's call: {none:#}");
 }

@@ -70,7 +70,7 @@ impl Flaws {
         }
         if self.more > 0 {
             let what = format!("{} has {} more mistakes", path.display(), self.more);
-            value.wrong(what, "correct those that are told first");
+            value.wrong(what, "correct those that are reported first");
         }
     }
 }

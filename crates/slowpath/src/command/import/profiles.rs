@@ -80,7 +80,7 @@ pub(super) fn import(args: &ImportArgs, run: &str) -> Result<Exit> {
         .and_then(|view| view.cpu.as_ref());
     if cpu.is_some_and(|cpu| cpu.per_request_ms.is_none()) {
         out::say(
-            "the run did not see the target's CPU time: shares are told, and no lead comes of them",
+            "the run did not see the target's CPU time: shares are shown, and no lead comes of them",
         );
     }
     judged.present(args.json.as_deref())?;

@@ -50,7 +50,7 @@ pub(super) fn runs(args: &ImportArgs) -> Result<Option<Vec<TableRun>>, Problem> 
     if let Some((option, _)) = given.iter().find(|(_, is_given)| *is_given) {
         return Err(Problem::usage(
             format!(
-                "{option} is for one run, and the table tells of {}",
+                "{option} is for one run, and the table reports {}",
                 all.len()
             ),
             "leave it away: the column of releases names them",

@@ -157,7 +157,7 @@ fn measured(served: &Served, all: &[Stored], one: &Stored, dir: &Path) -> Result
                 title: "Not finished".to_owned(),
                 ..Trouble::broken(
                     format!(
-                        "run {} is being measured, or slowpath was killed meanwhile",
+                        "run {} is being measured, or slowpath was killed in that time",
                         one.id
                     ),
                     format!("wait, or judge what there is: slowpath report {}", one.id),
