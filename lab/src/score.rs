@@ -259,7 +259,7 @@ fn measured(arguments: &Arguments, root: &Path) -> Result<u8, Trouble> {
     fs::create_dir_all(scratch.join(&plan.runs))?;
     if let Some(file) = tier.hidden(&[&slowpath, &lab, &scratch]) {
         return Err(Trouble::Usage(format!(
-            "user nobody cannot reach {}; put source tree and --scratch where everybody can look",
+            "user nobody cannot reach {}; put source tree and --scratch where every user can look",
             file.display()
         )));
     }

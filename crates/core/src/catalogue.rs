@@ -59,7 +59,7 @@ pub const CPU_STEAL: &str = "cpu-steal";
 pub const INTERPRETER_LOCK: &str = "interpreter-lock";
 /// An event loop is kept from requests by what it does for others.
 pub const EVENT_LOOP_BLOCKING: &str = "event-loop-blocking";
-/// Requests stand in line before a thread that is busy with others, none of which takes long.
+/// Requests queue for a thread that is busy with others, none of which takes long.
 pub const QUEUEING: &str = "queueing";
 /// All threads or processes that serve requests have one, and the next ones wait for them.
 pub const WORKER_POOL_EXHAUSTION: &str = "worker-pool-exhaustion";
@@ -93,7 +93,7 @@ pub const ACCUMULATED_STATE: &str = "accumulated-state";
 pub const SLOW_SCAN: &str = "slow-scan";
 /// Responses are so large that reading them takes the time.
 pub const RESPONSE_SIZE: &str = "response-size";
-/// Requests for one key stand in line, because the load has too few keys.
+/// Requests for one key queue for each other, because the load has too few keys.
 pub const WORKLOAD_KEY_COLLISION: &str = "workload-key-collision";
 /// Less is delivered than was asked for, faster.
 pub const LOST_WORK: &str = "lost-work";

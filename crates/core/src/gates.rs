@@ -63,7 +63,7 @@ pub struct GateReport {
     pub run: String,
     /// What was measured: the scenario or the benchmark.
     pub name: String,
-    /// The id of what it was held against; `null` without a baseline.
+    /// The id of what it was compared with; `null` without a baseline.
     pub baseline: Option<String>,
     /// The gates, in the order in which they are written.
     pub gates: Vec<GateOutcome>,

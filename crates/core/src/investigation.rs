@@ -161,7 +161,7 @@ pub enum What {
     Hypothesis(Hypothesis),
     /// Something was tried to find out whether a hypothesis is right.
     Experiment(Trial),
-    /// A prediction was held against a measurement.
+    /// A prediction was compared with a measurement.
     Outcome(Outcome),
     /// Something was decided.
     Decision(Decided),

@@ -38,7 +38,7 @@ pub struct ProfilePass {
     pub sampled_ns: u64,
     /// CPU time that one sample represents, in nanoseconds; 0 if it does not say.
     pub period_ns: u64,
-    /// Waits for locks within the window, by where the lock was let go of: what was counted after
+    /// Waits for locks within the window, by where the lock was released: what was counted after
     /// it less what was before. `None` if it could not be fetched.
     pub locks: Option<Vec<Waited>>,
     /// Waits of goroutines for each other, in the same way, by where they waited.
@@ -98,7 +98,7 @@ pub struct CpuSamples {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Waited {
-    /// Where the lock was let go of, or where a goroutine waited.
+    /// Where the lock was released, or where a goroutine waited.
     pub stack: u32,
     /// How often a goroutine waited.
     pub count: u64,

@@ -21,7 +21,7 @@ pub struct Profiles {
     pub lines: Vec<CodeLine>,
     /// Stacks: positions in `lines`, innermost first.
     pub stacks: Vec<Vec<u32>>,
-    /// Waits for locks in the measured windows, by where the lock was let go of.
+    /// Waits for locks in the measured windows, by where the lock was released.
     pub releases: Vec<Release>,
     /// Where goroutines stood, in order of time.
     pub dumps: Vec<Dump>,
@@ -57,14 +57,14 @@ impl fmt::Display for CodeLine {
     }
 }
 
-/// Waits for locks that ended because one place let go of them: Go's mutex profile, after the
+/// Waits for locks that ended because one place released them: Go's mutex profile, after the
 /// window less before it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Release {
     /// The repeat of the run.
     pub repeat: u16,
-    /// Where the lock was let go of.
+    /// Where the lock was released.
     pub stack: u32,
     /// How often a goroutine waited for that.
     pub count: u64,

@@ -29,7 +29,7 @@ pub enum Phase {
     FirstByte,
     /// Reading the rest of the response.
     Body,
-    /// The response is whole; it is held against what the scenario expects.
+    /// The response is whole; it is checked against what the scenario expects.
     Check,
     /// The TLS handshake, between connecting and sending. Last, because codes of phases are stored.
     Handshake,

@@ -76,7 +76,7 @@ impl Depth {
     /// Every depth; the position is its code in stored traces and never changes.
     pub const ALL: [Self; 4] = [Self::Off, Self::Threads, Self::Light, Self::Full];
 
-    /// Whether who woke whom is known.
+    /// Whether it is known which thread woke which.
     pub const fn has_wakers(self) -> bool {
         matches!(self, Self::Light | Self::Full)
     }
@@ -107,7 +107,7 @@ pub enum Role {
     Peer,
     /// slowpath itself.
     Tool,
-    /// Anybody else's.
+    /// Any other's.
     Other,
 }
 

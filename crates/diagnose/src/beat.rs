@@ -29,7 +29,7 @@ pub(crate) enum Beat {
     Untold,
 }
 
-/// The beat of requests of which these lengths in nanoseconds are waiting, let go once a period.
+/// The beat of requests of which these lengths in nanoseconds are waiting, released once a period.
 pub(crate) fn beat(ways: &[Way], waits: &[f64], period_ns: f64) -> Beat {
     let mut by_end: Vec<(Way, bool)> = ways
         .iter()
@@ -81,7 +81,7 @@ mod tests {
 
     use super::*;
 
-    /// Lines of 20 that come at once, of which one is let go each 10 ms; `late(i)` in ms is how late the `i`-th is.
+    /// Lines of 20 that come at once, of which one is released each 10 ms; `late(i)` in ms is how late the `i`-th is.
     fn told(late: impl Fn(u64) -> f64, adds_up: bool) -> Beat {
         let mut ways = Vec::new();
         for line in 0..20 {

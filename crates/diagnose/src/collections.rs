@@ -168,7 +168,7 @@ pub(crate) fn figures(case: &Case<'_>, endpoint: &EndpointCase) -> Option<Endpoi
     })
 }
 
-/// Slow requests held against pauses, and against the same pauses shifted around the window.
+/// Slow requests compared with pauses, and with the same pauses shifted around the window.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Alignment {
     /// How long slow requests were in pauses, of what they took longer than the fast ones, as a

@@ -10,7 +10,7 @@ use slowpath_core::timeline::Series;
 
 use crate::case::Case;
 
-/// Stretches in which running time is held against waiting: two readings at 10 Hz in each.
+/// Stretches in which running time is compared with waiting: two readings at 10 Hz in each.
 const STEP_NS: u64 = 200 * MILLISECOND;
 /// Fewer stretches than this say nothing.
 const STEPS_FEWEST: usize = 30;

@@ -63,7 +63,7 @@ pub(crate) fn kernel_facts(case: &Case<'_>, failed: &[u32]) -> Option<KernelFact
     })
 }
 
-/// What failures are held against: the completed requests of the same endpoint.
+/// What failures are compared with: the completed requests of the same endpoint.
 /// There may be ten million, so they are gone over when they are asked for.
 struct Fine<'a, 'r> {
     case: &'a Case<'r>,

@@ -23,7 +23,7 @@ const SLOW_ASK: f64 = 0.5;
 /// Of fast ones so many do: what is cached needs no call.
 const FAST_ASK: f64 = 0.05;
 
-/// Requests that are held against a first one, at most: a stall of all keys has thousands.
+/// Requests that are compared with a first one, at most: a stall of all keys has thousands.
 const FOLLOWERS_MOST: usize = 64;
 
 /// Of pairs of slow requests, those that went as fillings of single keys make them go.

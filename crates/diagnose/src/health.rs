@@ -78,7 +78,7 @@ pub struct Circumstances {
     /// How late timers were at the 99th percentile, in nanoseconds, the worse of before and after:
     /// what a thread that sleeps until there is something to do meets on the host alone.
     pub late_p99_ns: Option<u64>,
-    /// The measured p99 that it is held against, in nanoseconds.
+    /// The measured p99 that it is compared with, in nanoseconds.
     pub p99_ns: Option<u64>,
     /// Why the load generator was the limit or was held up; empty if it was neither.
     pub generator: Option<String>,

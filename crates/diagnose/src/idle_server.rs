@@ -1,4 +1,4 @@
-//! Whether the server does nothing while requests wait that are let go one by one.
+//! Whether the server does nothing while requests wait that are released one by one.
 
 use slowpath_attribution::StateSet;
 use slowpath_core::signal::{PROCESS_THREADS_CALL, SERVER_SOCKETS_UNREAD, UPSTREAM_SOCKETS};
@@ -80,7 +80,7 @@ pub(crate) fn in_locks(case: &Case<'_>, endpoint: &EndpointCase, waits: &[Claim]
 }
 
 /// That requests wait for a server that the target calls, which releases them at that pace, if a trace shows as much: calls are
-/// under way while requests wait, beside those that may be of requests that were let go, or of other endpoints.
+/// under way while requests wait, beside those that may be of requests that were released, or of other endpoints.
 pub(crate) fn asked_meanwhile(
     case: &Case<'_>,
     endpoint: &EndpointCase,

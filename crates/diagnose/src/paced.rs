@@ -1,4 +1,4 @@
-//! Requests that are let go one by one at an even pace, while one that comes when none waits is let through
+//! Requests that are released one by one at an even pace, while one that comes when none waits is let through
 //! at once: a bucket that leaks (GCRA, ITU-T I.371; `limit_req` of nginx; token buckets with a wait).
 //!
 //! The bucket has a level, of requests: each adds one, and one runs out in each period. A request waits for what
@@ -33,7 +33,7 @@ const UNTOLD_MOST: f64 = 0.2;
 /// Those who are to be let through are let through: within half a period, or a wake-up.
 const PASS_SHARE: f64 = 0.9;
 const PASS_PERIODS: f64 = 0.5;
-/// A request that meets no queue has its answer much sooner than the next one is let go: whatever lets them go one by one
+/// A request that meets no queue has its answer much sooner than the next one is released: what releases them one by one
 /// does not work for each that long.
 const QUICK: f64 = 0.25;
 /// … or much later: a server that works for each releases none sooner than it is done. Several side by side do, and
@@ -104,7 +104,7 @@ pub(crate) struct Way {
     pub(crate) end: u64,
 }
 
-/// A pace at which requests are let go.
+/// A pace at which requests are released.
 #[derive(Debug)]
 pub(crate) struct Pace {
     pub(crate) period_ns: f64,
@@ -126,7 +126,7 @@ pub(crate) struct Pace {
 pub(crate) enum Look {
     /// A bucket lets them go.
     Paced(Pace),
-    /// They are let go at an even distance, in nanoseconds, and none comes when there is no queue: whether each
+    /// They are released at an even distance, in nanoseconds, and none comes when there is no queue: whether each
     /// takes that long is not known.
     AlwaysLine(f64, Vec<Claim>),
     /// Each that meets no queue takes as long as the next one waits, or nearly, or several do side by side.
@@ -161,7 +161,7 @@ impl Way {
         (self.end - self.begin) as f64
     }
 
-    /// Whether this one came before the earlier one was let go.
+    /// Whether this one came before the earlier one was released.
     pub(crate) fn is_behind(&self, before: &Self) -> bool {
         self.lane == before.lane && self.begin < before.end
     }
@@ -182,7 +182,7 @@ pub(crate) fn look(case: &Case<'_>, endpoint: &EndpointCase, shared: Shared) -> 
 }
 
 /// What those look like whose requests keep a pace together; the endpoint's if none do. Requests for one key
-/// also stand in line before who works on one at a time for each key: only a bucket is distinguishable.
+/// also queue for a server that works on one at a time for each key: only a bucket is distinguishable.
 pub(crate) fn look_for_any(case: &Case<'_>, endpoint: &EndpointCase) -> (Shared, Look) {
     let mut first = None;
     for shared in Shared::by_whom(case, endpoint) {
@@ -199,8 +199,8 @@ pub(crate) fn look_for_any(case: &Case<'_>, endpoint: &EndpointCase) -> (Shared,
     first.unwrap_or((Shared::All, Look::Uneven(None)))
 }
 
-/// The pace of requests for one key, where one that finds none has its answer much sooner than the next one is let
-/// go: they stand in line, and no server works for them in that time, as far as is known.
+/// The pace of requests for one key, where one that finds none has its answer much sooner than the next one is
+/// released: they queue, and no server works for them in that time, as far as is known.
 pub(crate) fn pace_of_each_key(case: &Case<'_>, endpoint: &EndpointCase) -> Option<Pace> {
     match look(case, endpoint, Shared::Key(endpoint.index)) {
         Look::Paced(pace) if pace.beat != Beat::Wanders => Some(pace),
@@ -212,7 +212,7 @@ impl Pace {
     /// That of each key, in words.
     pub(crate) fn of_each_key(&self) -> String {
         format!(
-            "requests for the same key are let go every {}, and one that finds none has its answer in {}",
+            "requests for the same key are released every {}, and one that finds none has its answer in {}",
             human(self.period_ns),
             human(self.passing_ns)
         )
@@ -373,7 +373,7 @@ impl Fit {
     }
 }
 
-/// Whether requests always stand in line, and answers keep an even distance.
+/// Whether requests always queue, and answers keep an even distance.
 fn always_line(ways: &[Way], base_ns: f64) -> Option<Look> {
     let mut by_end: Vec<(Lane, u64)> = ways.iter().map(|way| (way.lane, way.end)).collect();
     by_end.sort_unstable();

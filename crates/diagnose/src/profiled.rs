@@ -197,7 +197,7 @@ fn who_keeps(source: ProfileSource) -> Named {
     }
 }
 
-/// Who lets go of a lock.
+/// What releases a lock.
 fn locks(stack: &[&CodeLine]) -> (String, usize) {
     let_go(stack).map_or_else(
         || ("a lock of the runtime".to_owned(), 0),

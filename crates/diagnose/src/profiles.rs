@@ -56,14 +56,14 @@ pub(crate) fn locks(case: &Case<'_>, endpoint: &EndpointCase, kind: Kind) -> Opt
     Some(looked.verdict(kind))
 }
 
-/// The function that lets go of the lock that a stack of the mutex profile speaks of, and its place on
+/// The function that releases the lock that a stack of the mutex profile speaks of, and its place on
 /// the stack; `None` for a lock of the runtime itself.
 pub(crate) fn let_go<'p>(stack: &[&'p CodeLine]) -> Option<(&'p str, usize)> {
     let (site, _, _) = stands::Site::of(stack)?;
     Some((site.function, stack.len() - site.callers.len() - 1))
 }
 
-/// The profiles of a run, held against the requests of an endpoint.
+/// The profiles of a run, compared with the requests of an endpoint.
 struct Looked<'c, 'r> {
     case: &'c Case<'r>,
     endpoint: &'c EndpointCase,

@@ -57,8 +57,8 @@ pub(crate) fn stalls(case: &Case<'_>, endpoint: &EndpointCase) -> Option<StallFi
     })
 }
 
-/// The period of a fast clock that all episodes of a repeat: polls and refills, which let go at
-/// its ticks, follow.
+/// The period of a fast clock that all episodes of a repeat follow, such as polls and refills, which release at
+/// its ticks.
 fn fast(slow: &Slow, zero_ns: u64) -> Option<StallFigures> {
     let ends: Vec<u64> = episodes(&slow.spans)
         .episodes

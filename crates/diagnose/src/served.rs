@@ -11,7 +11,7 @@ use crate::case::{Case, EndpointCase};
 /// Requests of a repeat that are examined: a change is then located to a thousandth of the run and
 /// better, and so much is little beside what judging holds of ten million.
 const MOST: usize = 20_000;
-/// Stretches of time of a repeat whose halves are held against each other.
+/// Stretches of time of a repeat whose halves are compared with each other.
 const BLOCKS: u64 = 20;
 /// From the change on so many requests are touched …
 const BEHIND: f64 = 0.8;

@@ -1,4 +1,4 @@
-//! Threads of the target in timed waits, held against requests that wait.
+//! Threads of the target in timed waits, compared with requests that wait.
 
 use std::collections::BTreeMap;
 

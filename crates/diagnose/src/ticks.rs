@@ -31,7 +31,7 @@ const WAYS_MOST: usize = 300_000;
 /// The waits are judged by what lies between these: the rest may be slow, or quick, for another reason.
 const LOW: f64 = 0.05;
 const HIGH: f64 = 0.95;
-/// A clock that sleeps between its strikes does not keep its phase for ever: ends are held against those of
+/// A clock that sleeps between its strikes does not keep its phase for ever: ends are compared with those of
 /// so many periods.
 const WINDOW_PERIODS: f64 = 16.0;
 /// Ends this much of a period apart, or nearer, are of one strike.
@@ -201,7 +201,7 @@ fn resultant(
     let window_ns = (WINDOW_PERIODS * about_ns) as u64;
     let (mut sum, mut count) = (0.0, 0);
     let same = |a: &Way, b: &Way| a.repeat == b.repeat && a.end / window_ns == b.end / window_ns;
-    // Those that end together are let go by one strike, as after a stall, and agree for any period.
+    // Those that end together are released by one tick, as after a stall, and agree for any period.
     let together_ns = (TOGETHER * about_ns) as u64;
     let strikes = |window: &[Way]| {
         let ends = window.windows(2).map(|pair| pair[1].end - pair[0].end);

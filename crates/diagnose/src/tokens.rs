@@ -3,7 +3,7 @@
 //!
 //! How many tokens there are is not seen, but it is bounded: after a refusal there is less than one, and each
 //! that is let in had one. Between the bounds nothing is claimed; where they leave one answer only, the answer
-//! is held against it. Failures at random, or by how many are under way, contradict every rate.
+//! is compared with it. Failures at random, or by how many are under way, contradict every rate.
 
 use slowpath_core::nanos::{MILLISECOND, SECOND};
 use slowpath_core::sample::Outcome;

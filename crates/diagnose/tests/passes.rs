@@ -172,7 +172,7 @@ fn a_reset_that_works_is_proved_and_passes_are_not_mixed() {
     );
     let slowest = |at: usize| diagnosis.endpoints[at].latency_ms.max.value.unwrap();
     assert!(slowest(0) > 30.0 && slowest(1) < 2.0);
-    // The slow requests of the cold pass are held against the fast ones of that pass.
+    // The slow requests of the cold pass are compared with the fast ones of that pass.
     let tails: Vec<_> = diagnosis
         .unexplained
         .iter()

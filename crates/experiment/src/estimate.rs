@@ -133,7 +133,7 @@ impl Units {
         }
     }
 
-    /// The same as a single further run, to be held against several runs: repeats of one run
+    /// The same as a single further run, to be compared with several runs: repeats of one run
     /// say nothing of how far runs differ.
     pub(crate) fn as_one_run(&self) -> Self {
         let one = |values: &[f64]| median(&mut values.to_vec()).into_iter().collect();

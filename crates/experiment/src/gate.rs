@@ -219,7 +219,7 @@ impl<'a> Judge<'a> {
         self.baseline.is_some_and(|baseline| baseline.is_paired)
     }
 
-    /// Whether figures of the baseline can be held against these at all, and what should be known
+    /// Whether figures of the baseline can be compared with these at all, and what should be known
     /// of their hosts if so: empty if nothing differs there.
     fn comparable(&self) -> Result<String, Unknown> {
         let Some(baseline) = self.baseline else {

@@ -95,7 +95,7 @@ mod tests {
             [count(500, 5), count(910, 9)],
         ];
         assert!(other_keys(&heavy, 0.0).is_some());
-        // Those that stand in line are gone whatever the mix is.
+        // Those that queue are gone whatever the mix is.
         let line = [
             [count(500, 200), count(400, 4)],
             [count(500, 60), count(600, 3)],

@@ -197,7 +197,7 @@ impl Demand {
         })
     }
 
-    /// Puts a user in line.
+    /// Puts a user into the queue.
     pub(crate) fn enqueue(&mut self, due: Due) {
         if let Self::Closed { waiting, .. } = self {
             waiting.push(Reverse(due));

@@ -204,7 +204,7 @@ fn requests_are_seen_from_arrival_to_answer_and_wakes_are_told() {
     };
     assert!(
         count(&woken) > 0,
-        "the holder wakes the server when it lets go"
+        "the holder wakes the server when it releases the lock"
     );
     let waits = |what: &What| {
         matches!(what, What::Call { tid, call: Call::Futex, about }

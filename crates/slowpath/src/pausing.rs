@@ -1,6 +1,6 @@
 //! A thread of the target is kept from going on, as long as the target answers without it.
 //!
-//! The thread may have a lock that no other process can see. Then requests stop, and it is let go at once;
+//! The thread may have a lock that no other process can see. Then requests stop, and it is released at once;
 //! another moment is tried. What was not paused long enough refutes nothing.
 
 use std::sync::Arc;
@@ -16,9 +16,9 @@ use slowpath_observe::interventions::{InterventionError, ThreadPause};
 const PATIENCE_LEAST: Duration = Duration::from_millis(150);
 /// … and so many times what a request takes that counts as slow.
 const PATIENCE_SLOW: f64 = 3.0;
-/// How long a thread that was let go runs before it is held again: it gets out of its lock.
+/// How long a thread that was released runs before it is held again: it gets out of its lock.
 const BREATH: Duration = Duration::from_millis(100);
-/// How often it is let go because requests waited, block by block, before it is left alone.
+/// How often it is released because requests waited, block by block, before it is left alone.
 const GIVEN_UP_MOST: u32 = 4;
 /// A thread that was paused for less of its blocks was not taken away.
 const IN_FORCE_LEAST: f64 = 0.9;
@@ -216,7 +216,7 @@ impl Pausing {
 
     fn in_words(&self) -> String {
         format!(
-            "thread {} could be paused for {:.0} % of its blocks, was let go {} times since requests waited \
+            "thread {} could be paused for {:.0} % of its blocks, was released {} times since requests waited \
              for it, and {} times by the guardian",
             self.pause.name(),
             100.0 * self.force.share(),

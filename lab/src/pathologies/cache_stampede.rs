@@ -1,4 +1,4 @@
-//! Hot entries of a cache expire, and everybody who comes before they are filled is slow.
+//! Hot entries of a cache expire, and every request that comes before they are filled is slow.
 
 use super::{NO_CAUSE, Refusal, Server, cache_expiry};
 use crate::entries::Entries;

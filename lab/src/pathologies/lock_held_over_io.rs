@@ -65,7 +65,7 @@ pub(super) const HOLDER: &str = "flusher";
 const BRIEF_ROUNDS: u32 = 2_000;
 /// What is written before each wait for the disk.
 static BLOCK: [u8; 1 << 16] = [0x5A; 1 << 16];
-/// A disk that takes data faster does not make anybody wait.
+/// A disk that takes data faster makes no request wait.
 pub(super) const DISK_AT_LEAST: Duration = Duration::from_micros(50);
 
 /// What the background thread waits for.

@@ -1,4 +1,4 @@
-//! What came of one run: its report held against what was expected.
+//! What came of one run: its report compared with what was expected.
 
 use std::fmt;
 

@@ -161,7 +161,7 @@ mod tests {
 
     #[test]
     fn a_slew_is_a_rate_less_what_is_not_sure() {
-        // RAW falls behind by 5 ms in 10 s: MONOTONIC runs 500 ppm fast.
+        // RAW loses 5 ms in 10 s: MONOTONIC runs 500 ppm fast.
         let fast = [point(1000, 0, 1e9), point(11_000, 0, 1e9 - 5e6)];
         assert!((slew_ppm(&fast).unwrap() - 500.0).abs() < 1e-6);
         let unsure = [point(1000, 1, 1e9), point(11_001, 1, 1e9 + 5e6)];

@@ -31,7 +31,7 @@ pub enum NoPrediction {
     /// No interval.
     #[error("{0:?} predicts no interval")]
     NoInterval(String),
-    /// A figure that has no interval itself, so that nothing can be held against it.
+    /// A figure that has no interval itself, so that nothing can be compared with it.
     #[error("{0} is counted and has no interval")]
     Counted(String),
     /// The figure of another run.

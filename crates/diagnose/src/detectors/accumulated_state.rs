@@ -18,7 +18,7 @@ const REPEATS_SHARE: f64 = 2.0 / 3.0;
 /// How to distinguish an effect of their number from one of the time.
 const OTHER_RATE: &str = "measure three repeats or more, with the server restarted for each, and again at \
                           twice the rate: what depends on their number then comes at half the time";
-/// Parts of a repeat that are held against each other, and requests in each: medians of fewer scatter.
+/// Parts of a repeat that are compared with each other, and requests in each: medians of fewer scatter.
 const PARTS: usize = 20;
 const PART_LEAST: usize = 10;
 /// Of them so many are the beginning, and as many the end.

@@ -20,7 +20,7 @@ const SAME_SLOW: f64 = 0.5;
 /// … and so many times the share of those for other keys at that time, and of those for the same
 /// keys at other times.
 const TIMES_OTHERS: f64 = 3.0;
-/// Where requests for one key stand in line, the first one is fast, and slow ones find it before
+/// Where requests for one key queue, the first one is fast, and slow ones find it before
 /// them. Where an entry is filled, no request precedes the first slow one: of these so many.
 const NOBODY_BEFORE: f64 = 0.3;
 /// Who fills an entry works, or asks another server. Where most of the first ones wait for what another request has, they

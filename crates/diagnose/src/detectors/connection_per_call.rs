@@ -77,7 +77,7 @@ fn examine(case: &Case<'_>, endpoint: &EndpointCase) -> Verdict {
 }
 
 /// What TLS takes of each request. TCP's round trip is the distance, and the wire that floors are
-/// held against: who asks for a new connection each time has asked for that.
+/// compared with: a client that asks for a new connection each time has asked for that.
 fn of_tls(case: &Case<'_>, endpoint: &EndpointCase) -> Vec<Claim> {
     let of = |&sample: &u32| {
         let own = case.sample(sample);

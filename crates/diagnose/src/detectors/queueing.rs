@@ -1,5 +1,5 @@
-//! A thread that serves many connections one by one has so many requests to work for that the next ones wait
-//! in line: each takes no longer than usual, and there are many.
+//! A thread that serves many connections one by one has so many requests to work for that the next ones
+//! queue: each takes no longer than usual, and there are many.
 
 use crate::case::{Case, EndpointCase};
 use crate::detectors::{Detector, Examine};

@@ -69,7 +69,7 @@ fn each_takes_it(
     passing_ns: f64,
 ) -> Verdict {
     let text = format!(
-        "requests are let go every {}, and one that finds no other waiting takes {}",
+        "requests are released every {}, and one that finds no other waiting takes {}",
         human(period_ns),
         human(passing_ns)
     );
@@ -79,7 +79,7 @@ fn each_takes_it(
         ));
     }
     Verdict::Blind {
-        missing: format!("whether they are let go, or served, one by one: {text}"),
+        missing: format!("whether they are released, or served, one by one: {text}"),
         remedy: String::new(),
     }
 }
@@ -117,7 +117,7 @@ fn paced(case: &Case<'_>, endpoint: &EndpointCase, shared: Shared, pace: Pace) -
         return Verdict::Lead {
             place,
             missing: format!(
-                "whether {what}: requests{} are let go every {}, as by a limit of the rate, or by one that is busy \
+                "whether {what}: requests{} are released every {}, as by a limit of the rate, or by one that is busy \
                  or holds a lock for as long after each answer",
                 shared.words(),
                 human(pace.period_ns)

@@ -105,7 +105,7 @@ fn longer_in_line(touches: &Touches) -> Option<f64> {
     Some(slow(2..=u32::MAX)? / slow(1..=1)?)
 }
 
-/// What is said where requests for a key are let go at an even pace, and one that finds none has its answer much
+/// What is said where requests for a key are released at an even pace, and one that finds none has its answer much
 /// sooner than that: no server is busy for so long with each.
 fn let_through(
     case: &Case<'_>,
@@ -242,7 +242,7 @@ fn found(
         amount: Amount::Claims(claims),
         grade: Grade::Suspected,
         summary: format!(
-            "requests for the same key stand in line, and the load has only {} keys (the hottest has \
+            "requests for the same key queue for each other, and the load has only {} keys (the hottest has \
              {hottest} of the requests), so that they meet; ask for as many keys as users do, or do \
              less at a time for each key",
             touches.keys

@@ -42,7 +42,7 @@ pub struct Unjoined {
     pub requests: u64,
 }
 
-/// Requests in traced time held against those in stretches that were left untraced on purpose.
+/// Requests in traced time compared with those in stretches that were left untraced on purpose.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct TracingShift {
@@ -114,8 +114,8 @@ pub struct ChainTree {
     pub requests: u64,
     /// Their mean latency, in milliseconds.
     pub mean_ms: f64,
-    /// The mean latency of the requests that they are held against, in milliseconds; 0 for a
-    /// floor, which is held against nothing.
+    /// The mean latency of the requests that they are compared with, in milliseconds; 0 for a
+    /// floor, which is compared with none.
     pub reference_ms: f64,
     /// The first level: one node for each [`Phase`] that takes time, in its order.
     pub nodes: Vec<ChainNode>,
@@ -146,7 +146,7 @@ pub struct ChainNode {
     pub stack: Vec<String>,
     /// Its mean time a request, in milliseconds.
     pub mean_ms: f64,
-    /// Its mean time in the requests that these are held against, in milliseconds.
+    /// Its mean time in the requests that these are compared with, in milliseconds.
     pub reference_ms: f64,
     /// Its share of what the requests take longer than the reference, from 0 to 1, in proportion to
     /// its siblings that take longer.

@@ -124,7 +124,7 @@ pub struct WaitShares {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct WaitSite {
-    /// The function that lets go of the lock, or that waits.
+    /// The function that releases the lock, or that waits.
     pub function: String,
     /// Who calls it, the most frequent way, innermost first.
     pub callers: Vec<String>,

@@ -126,7 +126,7 @@ mod tests {
         // Of many failures none follows the very shortest gaps, which few had.
         let many: Vec<u64> = (0..900).map(|k| 100 + k).collect();
         assert_eq!(gaps(&many, completed.clone()), None);
-        // Everybody thinks for a second.
+        // Every user thinks for a second.
         let alike = 1_000_000..1_001_000;
         assert_eq!(gaps(&[1_000_990; 20], alike), None);
         // One failure after the longest of all is chance enough.

@@ -26,7 +26,7 @@ const KERNEL: &str = "kernel";
 /// How names of a runtime begin whose work is done for its caller.
 const RUNTIME: &[&str] = &["runtime.", "internal/runtime/", "runtime/internal/"];
 /// The packages of Java whose classes are what others have in their runtimes: text, maps, copies.
-/// Those below them are libraries, of which `jdk.internal` alone is not anybody's to call.
+/// Those below them are libraries, of which `jdk.internal` alone is not public.
 const OF_JAVA: &[&str] = &["java.lang.", "java.util."];
 const WITHIN_JAVA: &str = "jdk.internal.";
 /// What stands in names of functions that the runtime lends to packages.
@@ -74,7 +74,7 @@ pub(super) enum Own<'p> {
 
 impl<'p> Own<'p> {
     /// Whose the samples of a stack are. `of_go` says that a runtime of Go wrote them, in which names
-    /// without a package are its assembly, and C; elsewhere they are anybody's.
+    /// without a package are its assembly, and C; elsewhere they may belong to any code.
     fn of(stack: &[&'p CodeLine], of_go: bool) -> Self {
         let begins = |line: &CodeLine, names: &[&str]| {
             names.iter().any(|name| line.function.starts_with(name))
@@ -114,7 +114,7 @@ impl<'p> Own<'p> {
 }
 
 /// `java.util.HashMap.get`, and not `java.util.regex.Pattern.match`: names of classes begin with a
-/// capital. What a thread or a pool begins with is everybody's caller.
+/// capital. What a thread or a pool begins with is a caller of everything.
 fn is_of_java(function: &str) -> bool {
     let class = OF_JAVA
         .iter()

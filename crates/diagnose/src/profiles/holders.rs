@@ -2,8 +2,8 @@
 //!
 //! The profile says whose letting go of a lock ended waits, and how long these had been; the dumps
 //! say where its goroutine is during these waits. A place is taken for one within the lock if all of
-//! this holds: the goroutine stands in the function that lets go of the lock, called from the same
-//! place, between the lines that take the lock and let go of it; it stands there when requests wait
+//! this holds: the goroutine stands in the function that releases the lock, called from the same
+//! place, between the lines that take the lock and release it; it stands there when requests wait
 //! for a lock and not otherwise; no two do at once; and others waited for it as long, all together,
 //! as it stood there.
 
@@ -87,7 +87,7 @@ impl<'p> Stacks<'p> {
 struct Charged {
     delay_ns: u64,
     count: u64,
-    /// The last line that lets go of the lock.
+    /// The last line that releases the lock.
     until: u32,
     /// The first line that is seen to wait for it; 0 if none is.
     from: u32,
@@ -107,7 +107,7 @@ struct Found {
 pub(super) struct Holder<'p> {
     /// The site.
     pub(super) site: Site<'p>,
-    /// How long others waited until it let go.
+    /// How long others waited until it released the lock.
     pub(super) delay_ns: u64,
     /// In how many waits.
     pub(super) count: u64,

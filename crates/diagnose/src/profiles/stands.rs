@@ -122,7 +122,7 @@ impl Does {
     }
 }
 
-/// Whether a function is part of how a goroutine waits, or lets go of a lock.
+/// Whether a function is part of how a goroutine waits, or releases a lock.
 fn is_inner(function: &str) -> bool {
     INNER.iter().any(|name| function.starts_with(name))
 }
@@ -150,7 +150,7 @@ pub(super) fn is_made(function: &str) -> bool {
     MADE.iter().any(numbered) || function == "runtime.goexit"
 }
 
-/// A place that lets go of a lock.
+/// A place that releases a lock.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Site<'p> {
     /// The function that keeps the lock.

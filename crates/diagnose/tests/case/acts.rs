@@ -36,7 +36,7 @@ pub(super) enum Act {
     Sends(u16, u32),
     /// It read the reply.
     Gets(u16),
-    /// It waited for the lock, which that thread let go.
+    /// It waited for the lock, which that thread released.
     Waits(u32),
     /// It had the lock, in the background.
     Holds,

@@ -404,7 +404,7 @@ fn passed(ticks: &[u64], spans: &[Span]) -> Vec<f64> {
     ticks.iter().map(at).collect()
 }
 
-/// At each tick, how many connections the server has taken in and not let go.
+/// At each tick, how many connections the server has accepted and not closed.
 fn taken_in(ticks: &[u64], run: &Run) -> Vec<f64> {
     let of = |sign: i64| {
         let all = run.seen.taken_in.iter();

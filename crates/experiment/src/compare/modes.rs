@@ -1,6 +1,6 @@
 //! Modes of the latency that appeared or vanished.
 //!
-//! Whether one that both sides have has moved is said by the percentiles, which are held against
+//! Whether one that both sides have has moved is said by the percentiles, which are compared with
 //! what they scatter by.
 
 use serde::{Deserialize, Serialize};

@@ -17,7 +17,7 @@ use crate::estimate::Units;
 /// which sees more with fewer.
 const UNITS_MOST: usize = 200;
 
-/// A single unit is held against at least three: two scatter with one degree of freedom, which a
+/// A single unit is compared with at least three: two scatter with one degree of freedom, which a
 /// single quiet pair makes certain of anything.
 const FURTHER_FEWEST: usize = 3;
 

@@ -52,7 +52,7 @@ pub struct Newest {
     pub place: Place,
     /// What it is judged by.
     pub basis: Basis,
-    /// The level that it is held against, since the last change; `null` if too few releases say
+    /// The level that it is compared with, since the last change; `null` if too few releases say
     /// one, or if they move.
     pub expected: Option<f64>,
     /// Lower end of where a further release of that level lies, in 99 of 100 cases.

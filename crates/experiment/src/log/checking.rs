@@ -1,4 +1,4 @@
-//! A prediction held against a run: whether the run is a test of it at all, what it says, and
+//! A prediction compared with a run: whether the run is a test of it at all, what it says, and
 //! whether an investigation is open again after that.
 
 use std::cmp::Ordering;

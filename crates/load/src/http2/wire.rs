@@ -65,7 +65,7 @@ impl Wire {
         self.ended.borrow().clone()
     }
 
-    /// Stands in line for room for a stream. The first is woken when there may be some.
+    /// Queues for room for a stream. The first is woken when there may be some.
     pub(super) fn queue(&self, cx: &Context<'_>) -> u64 {
         let ticket = self.next_ticket.get();
         self.next_ticket.set(ticket + 1);
@@ -81,13 +81,13 @@ impl Wire {
         first.is_none() || first == ticket
     }
 
-    /// Gives up a place in line; the first then looks for room.
+    /// Gives up a place in the queue; the first then looks for room.
     pub(super) fn leave_queue(&self, ticket: u64) {
         self.waiting.borrow_mut().retain(|(one, _)| *one != ticket);
         self.wake();
     }
 
-    /// Wakes the first in line.
+    /// Wakes the first in the queue.
     pub(super) fn wake(&self) {
         if let Some((_, waker)) = self.waiting.borrow().front() {
             waker.wake_by_ref();

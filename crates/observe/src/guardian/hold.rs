@@ -92,7 +92,7 @@ impl Traced {
                 Turn::Stopped { signal: 0 } => return Ok(Self { tid }),
                 Turn::Stopped { signal } => take(tid, signal),
                 Turn::Ended => return Err(gone()),
-                // What cannot be stopped is let go by the end of this thread.
+                // What cannot be stopped is released by the end of this thread.
                 Turn::Nothing if begun.elapsed() > STOP_WAIT => {
                     let why = "it waits for what cannot be interrupted".to_owned();
                     return Err(Answer::Busy(why));

@@ -23,7 +23,7 @@ use crate::target::Identity;
 use crate::target::process::PROC;
 
 /// A lock at which threads were found waiting at so many looks in a row, a try each, is no lock that
-/// the thread has now and then: idle workers stand in line at one, for the next thing to do.
+/// the thread has now and then: idle workers queue at one, for the next thing to do.
 const IDLE_LOOKS: u32 = 15;
 
 /// The state of a thread that is kept by a tracer.
@@ -105,7 +105,7 @@ impl ThreadPause {
         self.held.is_some()
     }
 
-    /// Whether it stands still because it is held: the guardian lets go of it by itself after a while.
+    /// Whether it stands still because it is held: the guardian releases it by itself after a while.
     pub fn stands(&self) -> bool {
         self.is_held() && self.state() == Some(TRACED)
     }
@@ -281,7 +281,7 @@ mod tests {
         const LOCK: u64 = 0x2000;
         let mut idle = Idle::default();
         for look in 0..IDLE_LOOKS {
-            // Workers stand in line by turns, and now and then another thread waits for the thread.
+            // Workers queue by turns, and now and then another thread waits for the thread.
             let mut waiters = BTreeSet::from([(look % 3, POOL)]);
             if look % 4 != 0 {
                 waiters.insert((7, LOCK));

@@ -14,7 +14,7 @@ const SLICES_LEAST: u16 = 3;
 const RECORDING: &[u8] = b"FLR\0";
 /// How files that are packed by gzip begin (RFC 1952).
 const GZIP: &[u8] = &[0x1f, 0x8b];
-/// What innermost functions are called where a lock is let go of: Go's mutex profile. In the block
+/// What innermost functions are called where a lock is released: Go's mutex profile. In the block
 /// profile they wait.
 const LET_GO: [&str; 3] = [
     "Unlock",
@@ -120,7 +120,7 @@ struct Reading {
     gather: Gather,
     pass: ProfilePass,
     source: Option<ProfileSource>,
-    /// Profiles of who lets go of locks, and of who waits.
+    /// Profiles of what releases locks, and of what waits.
     locks: Vec<Profile>,
     blocks: Vec<Profile>,
     /// The newest of profiles in which no wait was counted yet: they are of both.
@@ -307,7 +307,7 @@ impl Reading {
     }
 }
 
-/// Whether a profile of waits says who let go of locks: what most of its time is charged to.
+/// Whether a profile of waits says what released locks: what most of its time is charged to.
 fn is_of_locks(profile: &Profile) -> bool {
     let Ok(Kind::Waits(places)) = kind(profile) else {
         return false;

@@ -274,7 +274,7 @@ fn perf_map(proc_root: &Path, pid: u32, space: &Space, gaps: &mut Vec<Gap>) -> P
     };
     let owner = file.metadata().map(|metadata| metadata.uid());
     let own = rustix::process::geteuid().as_raw();
-    // Anybody may write into /tmp, also under the name that another process's map would have.
+    // Any user may write into /tmp, also under the name that another process's map would have.
     let is_believed = |owner: u32| owner == 0 || owner == own || space.owner == Some(owner);
     if let Some(owner) = owner.ok().filter(|owner| !is_believed(*owner)) {
         let reason = format!("{NAMELESS}: /tmp/{name} belongs to user {owner}, not the server's");

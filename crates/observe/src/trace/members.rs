@@ -306,7 +306,7 @@ impl Members {
         process.is_some_and(|of| of.role == Role::Target)
     }
 
-    /// Everybody who was met, both lists by their ids.
+    /// All processes and threads that were met, both lists by their ids.
     pub(super) fn finish(mut self) -> (Vec<Process>, Vec<Thread>) {
         self.look_up_strangers();
         self.tell_runtimes();

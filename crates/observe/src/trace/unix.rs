@@ -3,7 +3,7 @@
 //! No tracepoint has the address of a Unix socket. `/proc` says which descriptor is which socket,
 //! and `NETLINK_SOCK_DIAG` which two sockets are one connection and which name each has: the one with a
 //! name was accepted where that name is listened on. Two without a name are a pair that one process made, and no
-//! connection to anybody.
+//! connection to another.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::fs;

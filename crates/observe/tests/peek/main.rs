@@ -78,7 +78,7 @@ fn ran_as_nobody(name: &str, pid: Option<u32>) -> bool {
     if !rustix::process::geteuid().is_root() {
         return false;
     }
-    // Programs lie in folders that not everybody may enter.
+    // Programs lie in folders that not every user may enter.
     let dir = tempfile::tempdir().unwrap();
     fs::set_permissions(dir.path(), fs::Permissions::from_mode(0o755)).unwrap();
     let copy = |from: &Path, name: &str| -> PathBuf {
@@ -329,7 +329,7 @@ fn who_holds_a_lock_without_an_owner_is_told_by_its_releases() {
         return;
     }
     let server = Server::start(Command::new(server_path()).arg("plain"));
-    // Who is let go must soon get a CPU: on a machine that is too busy few are named.
+    // A thread that is released must soon get a CPU: on a machine that is too busy few are named.
     for attempt in 1.. {
         let traced = traced(server.0.id(), 2_500, 1 << 20);
         if !sees_all(&traced) {

@@ -1,4 +1,4 @@
-//! A thread that is kept from going on: until it is let go, for a time, and no longer than those live
+//! A thread that is kept from going on: until it is released, for a time, and no longer than those live
 //! who keep it.
 
 use std::fs;
@@ -92,7 +92,7 @@ fn it_stands_still_until_it_is_let_go() {
         assert!(!is_paused(pid), "{:?}", state(pid));
     }
     grows(&dir.path().join("work"));
-    // Let go twice is let go.
+    // Released twice is released.
     guardian.resume().unwrap();
 }
 

@@ -89,7 +89,7 @@ fn waited(waits: &WaitShares, who: &str, what: &str) -> Option<String> {
 fn beside(view: &ProfileView) -> String {
     if view.imported {
         return format!(
-            "imported from {}: taken elsewhere, it is held against this run as if it were of its load",
+            "imported from {}: taken elsewhere, it is compared with this run as if it were of its load",
             view.from
         );
     }
@@ -149,7 +149,7 @@ pub(crate) fn share(share: &SampledShare) -> String {
 pub(crate) const fn of_locks(view: &ProfileView) -> &'static str {
     match view.source {
         ProfileSource::Jfr => "Monitors that were waited for",
-        _ => "Places that let go of locks which were waited for",
+        _ => "Places that released locks which were waited for",
     }
 }
 

@@ -127,7 +127,7 @@ fn asked<'a>(
     let asked = asks(ground.case, ground.endpoint).into_iter().next();
     let asks = asked.ok_or_else(|| {
         refused(format!(
-            "requests of {endpoint} were not seen to ask anybody"
+            "requests of {endpoint} were not seen to call a server"
         ))
     })?;
     let (service, is_sure) = service_of(&asks, told).ok_or_else(|| {

@@ -1,4 +1,4 @@
-//! What a run of a release says to the log: every open prediction is held against it, a fix that
+//! What a run of a release says to the log: every open prediction is compared with it, a fix that
 //! did not move its target is open again, and what stands out against the history of the scenario
 //! opens an investigation or is added to one.
 
