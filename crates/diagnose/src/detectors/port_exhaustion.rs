@@ -147,7 +147,9 @@ fn of_the_target(case: &Case<'_>, endpoint: &EndpointCase, share: f64) -> Verdic
     let is_traced = case.record.trace.depth().is_some_and(Depth::has_wakers);
     let asks = case.inside().map(|inside| !inside.calls(case).is_empty());
     if is_traced && asks == Some(false) {
-        return Verdict::Absent(format!("{own}, and the target was not seen to call a server"));
+        return Verdict::Absent(format!(
+            "{own}, and the target was not seen to call a server"
+        ));
     }
     Verdict::Blind {
         missing: format!(

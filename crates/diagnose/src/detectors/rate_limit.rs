@@ -1,6 +1,6 @@
 //! The server lets so many requests pass in a time: others wait until it is their turn, or are refused.
 //!
-//! A queue in front of a busy server is distinguished by requests that come when no other waits: in it they are let through
+//! A queue in front of a busy server is distinguished by requests that come when no other waits: a limit lets them through
 //! much sooner than the next one would be. That the server has read what waits, and computes for none of it, also
 //! distinguishes a limit from a server that answers and is busy after its answers.
 
