@@ -76,7 +76,7 @@ pub(crate) fn facts(entry: &EntryView, of: &InvestigationView) -> Vec<String> {
     }
     if !entry.confounded_by.is_empty() {
         said.push(format!(
-            "confounded: {} changes came under this measurement, which does not distinguish them \
+            "confounded: {} changes came under this measurement, which does not tell them apart \
              ({})",
             entry.confounded_by.len(),
             entry.confounded_by.join(", ")
@@ -149,7 +149,7 @@ pub(crate) fn calibration(of: &Calibration) -> Vec<String> {
         said.push("no prediction was settled by a measurement yet".to_owned());
     } else {
         let few = if of.predictions.of < FEW {
-            "; too few to say how good we are"
+            "; too few to tell how good we are"
         } else {
             ""
         };
