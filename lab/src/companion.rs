@@ -32,7 +32,7 @@ pub(crate) struct Companion {
 
 impl Companion {
     /// Starts this program again as a companion. A process in between starts it and ends, so that
-    /// it is nobody's idea of a child of the server.
+    /// it does not count as a child of the server.
     pub(crate) fn start(duty: &[&str]) -> io::Result<Self> {
         let mut between = Command::new("/proc/self/exe")
             .args([WORD, DETACH])
@@ -57,8 +57,8 @@ impl Companion {
 }
 
 /// The companion's side: `collector DELAY_MS` takes every request after that time, and says its
-/// port; `upstream PORT` is the same at that port and nobody's companion: it stays until it is ended;
-/// `resolver ADDRESS` tells addresses of names, see [`resolve`]; `burner CPU THREADS` keeps that CPU busy
+/// port; `upstream PORT` is the same at that port and no companion: it stays until it is ended;
+/// `resolver ADDRESS` resolves names, see [`resolve`]; `burner CPU THREADS` keeps that CPU busy
 /// with so many threads; `drain PATH STOPS_MS EVERY_MS` reads a pipe.
 pub(crate) fn run(duty: &[String]) -> io::Result<()> {
     let number = |text: &String| text.parse::<u32>().map_err(io::Error::other);
@@ -100,7 +100,7 @@ pub(crate) fn run(duty: &[String]) -> io::Result<()> {
     io::copy(&mut io::stdin().lock(), &mut io::sink()).map(drop)
 }
 
-/// A resolver at an address, which it says again. The first label of a name tells what becomes of a
+/// A resolver at an address, which it says again. The first label of a name decides what becomes of a
 /// question: `d250` takes so many microseconds, and one that begins with `x` is answered when it is asked for
 /// the second time.
 fn resolve(address: &str) -> io::Result<String> {
@@ -138,7 +138,7 @@ fn label(question: &[u8]) -> String {
     String::from_utf8_lossy(label.unwrap_or_default()).into_owned()
 }
 
-/// The question with an answer behind it: the address 127.0.0.1.
+/// The question with an answer after it: the address 127.0.0.1.
 fn answer(mut question: Vec<u8>) -> Vec<u8> {
     if question.len() > 8 {
         // A response without an error, with one answer.
@@ -172,7 +172,7 @@ fn burn_for_ever() {
 
 /// What is said to who asks too early.
 const FAILS: &[u8] = b"HTTP/1.1 503 Service Unavailable\r\nContent-Length: 2\r\n\r\n{}";
-/// Nobody waits as long for an answer that does not come.
+/// No client waits as long for an answer that does not come.
 const MUTE: Duration = Duration::from_mins(1);
 
 /// Whether a path is asked for too early: `/flaky/2/17` is so twice.

@@ -8,11 +8,11 @@ use std::time::{Duration, Instant};
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Found {
     Hit,
-    /// Nobody had asked for it before.
+    /// It had not been asked for before.
     New,
     /// It had expired.
     Expired,
-    /// Somebody else was filling it.
+    /// Another request was filling it.
     BeingFilled,
 }
 

@@ -83,7 +83,7 @@ fn remove_cgroup(path: &Path) -> io::Result<()> {
     fs::remove_dir(path)
 }
 
-/// Steps forward and back in turn, once a period, until standard input ends; then reports the
+/// Steps forward and back alternately, once a period, until standard input ends; then reports the
 /// number of steps, the last one to restore included.
 fn swing_clock(step_us: i64, period: Duration) -> io::Result<()> {
     let (at_end, end) = mpsc::channel::<()>();

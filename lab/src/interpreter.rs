@@ -1,6 +1,6 @@
-//! An interpreter in miniature, with a lock as CPython has it (`Python/ceval_gil.c`): one thread at a
-//! time is in it; whoever waits asks the one who is in to leave after some milliseconds, and that one
-//! stays out until somebody else was in.
+//! An interpreter in miniature, with a lock like CPython's (`Python/ceval_gil.c`): one thread at a
+//! time is in it; a waiter asks the holder to leave after some milliseconds, and the holder
+//! stays out until another thread was in.
 #![expect(
     unsafe_code,
     reason = "the lock is made of the C library's, which is what stacks show"
@@ -14,14 +14,14 @@ use std::time::Duration;
 
 use crate::work;
 
-/// What is run of a program between two looks at whether somebody asks to be let in.
+/// What is run of a program between two checks whether a thread asks to be let in.
 const STEP: Duration = Duration::from_micros(100);
 
 /// Who is in.
 #[derive(Clone, Copy, Default)]
 struct Inside {
     taken: bool,
-    /// How often somebody came in.
+    /// How often a thread came in.
     times: u64,
 }
 
@@ -35,18 +35,18 @@ struct Door {
 /// Runs one thread at a time.
 pub(crate) struct Interpreter {
     door: Box<Door>,
-    /// Whether somebody waits who has asked the one who is in to leave.
+    /// Whether a waiter has asked the holder to leave.
     asked: AtomicBool,
     switch: Duration,
 }
 
 // SAFETY: who is in is read and written with the mutex held, which any thread may take.
 unsafe impl Sync for Interpreter {}
-// SAFETY: nobody holds the mutex of one that moves, since all methods borrow it.
+// SAFETY: no thread holds the mutex of one that moves, since all methods borrow it.
 unsafe impl Send for Interpreter {}
 
 impl Interpreter {
-    /// One that nobody is in.
+    /// One that no thread is in.
     pub(crate) fn new(switch: Duration) -> Self {
         Self {
             door: Box::new(Door {
@@ -109,7 +109,7 @@ impl Interpreter {
         }
     }
 
-    /// Leaves, and lets one in who waits; how often somebody had come in.
+    /// Leaves, and lets one in who waits; how often a thread had come in.
     #[inline(never)]
     fn drop_gil(&self) -> u64 {
         let door = &*self.door;
@@ -137,7 +137,7 @@ impl Interpreter {
     }
 }
 
-/// An instant on the wall's clock, which conditions of the default kind go by.
+/// An instant on the wall's clock, which conditions of the default kind use.
 fn in_a_while(wait: Duration) -> libc::timespec {
     // SAFETY: a timespec is plain data, and the pointer is to one that lives.
     let mut now: libc::timespec = unsafe {

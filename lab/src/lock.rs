@@ -11,7 +11,7 @@ use crate::sys::PthreadMutex;
 const WAITED: Duration = Duration::from_millis(1);
 
 enum Kind<T> {
-    /// A word in user space that does not tell who holds it.
+    /// A word in user space that does not show who holds it.
     Std(Mutex<T>),
     /// The C library's, which keeps the id of the thread that holds it.
     Pthread(PthreadMutex<T>),
@@ -23,7 +23,7 @@ pub(crate) struct Lock<T> {
     is_held_long: AtomicBool,
     /// How often it was held at length.
     pub(crate) holds: AtomicU64,
-    /// Requests that waited for it: behind each other, or while it was held at length.
+    /// Requests that waited for it: for each other, or while it was held at length.
     pub(crate) waits: AtomicU64,
 }
 
@@ -62,7 +62,7 @@ impl<T> Lock<T> {
 
     /// Does the little that a request does under the lock.
     pub(crate) fn briefly<R>(&self, work: impl FnOnce(&mut T) -> R) -> R {
-        // A wait behind another request that lost its CPU is not the fault.
+        // A wait for another request that lost its CPU is not the fault.
         self.counted(self.is_held_long.load(Ordering::Relaxed), work)
     }
 

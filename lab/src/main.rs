@@ -54,7 +54,7 @@ fn main() -> ExitCode {
         Err(Failure::Skipped(text)) => (EXIT_SKIPPED, format!("skipped: {text}")),
         Err(Failure::Io(error)) => (EXIT_FAILED, error.to_string()),
     };
-    // With standard error gone there is no one left to tell.
+    // With standard error gone there is no one left to report to.
     let _ = writeln!(io::stderr(), "lab: {complaint}");
     ExitCode::from(code)
 }

@@ -154,7 +154,7 @@ pub(crate) fn run(words: &[String]) -> ExitCode {
     let arguments = match Arguments::try_parse_from(std::iter::once(&name).chain(words)) {
         Ok(arguments) => arguments,
         Err(error) => {
-            // With the terminal gone there is no one left to tell.
+            // With the terminal gone there is no one left to report to.
             let _ = error.print();
             return ExitCode::from(if error.use_stderr() { EXIT_USAGE } else { 0 });
         }
@@ -181,7 +181,7 @@ impl From<io::Error> for Trouble {
     }
 }
 
-/// Says a line to whoever asked.
+/// Says a line to the user.
 pub(crate) fn say(text: &str) -> io::Result<()> {
     let mut output = io::stdout().lock();
     writeln!(output, "{text}")?;
@@ -259,7 +259,7 @@ fn measured(arguments: &Arguments, root: &Path) -> Result<u8, Trouble> {
     fs::create_dir_all(scratch.join(&plan.runs))?;
     if let Some(file) = tier.hidden(&[&slowpath, &lab, &scratch]) {
         return Err(Trouble::Usage(format!(
-            "user nobody cannot reach {}; put source tree and --scratch where everybody can look",
+            "user nobody cannot reach {}; put source tree and --scratch where every user can look",
             file.display()
         )));
     }
@@ -420,7 +420,7 @@ fn wanted<'a>(
         .collect()
 }
 
-/// Whether a text is like a pattern in which `*` stands for anything.
+/// Whether a text is like a pattern in which `*` matches anything.
 fn is_like(text: &str, pattern: &str) -> bool {
     match pattern.split_once('*') {
         None => text == pattern,

@@ -19,10 +19,10 @@ use crate::score::{Trouble, built, say};
 /// The word that asks for the story.
 pub(crate) const WORD: &str = "story";
 
-/// Something else is said than what is true, or the story could not be told.
+/// Something else is said than what is true, or the story could not be run.
 const EXIT_DIFFERS: u8 = 1;
 const EXIT_USAGE: u8 = 2;
-/// The scenario, which tells a folder of an earlier story from one of somebody's.
+/// The scenario, which distinguishes a folder of an earlier story from any other.
 const SCENARIO: &str = "shop.toml";
 
 /// Measures five releases of a server whose fault is known, with slowpath and its investigation log.
@@ -36,7 +36,7 @@ struct Arguments {
     /// Where runs, the log and its pages are put; what an earlier story left there is removed.
     #[arg(long, value_name = "DIR", default_value = "target/story")]
     into: PathBuf,
-    /// The slowpath that tells it; otherwise that which cargo builds beside this program.
+    /// The slowpath that runs it; otherwise that which cargo builds beside this program.
     #[arg(long, value_name = "PATH")]
     slowpath: Option<PathBuf>,
 }
@@ -47,7 +47,7 @@ pub(crate) fn run(words: &[String]) -> ExitCode {
     let arguments = match Arguments::try_parse_from(std::iter::once(&name).chain(words)) {
         Ok(arguments) => arguments,
         Err(error) => {
-            // With the terminal gone there is no one left to tell.
+            // With the terminal gone there is no one left to report to.
             let _ = error.print();
             return ExitCode::from(if error.use_stderr() { EXIT_USAGE } else { 0 });
         }
@@ -68,14 +68,14 @@ pub(crate) fn run(words: &[String]) -> ExitCode {
     ExitCode::from(code)
 }
 
-/// The project that the story is told in.
+/// The project that the story is about.
 struct Project {
     slowpath: PathBuf,
     lab: PathBuf,
     folder: PathBuf,
 }
 
-/// Tells it all, and what it should have been and was not.
+/// Runs all of it; returns what it should have been and was not.
 fn story(arguments: &Arguments) -> Result<Vec<String>, Trouble> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"))
         .join("..")
@@ -174,7 +174,7 @@ impl Project {
             wrong.extend(release.misnamed(releases::cause(&report)));
         } else {
             say(&format!(
-                "{}: the threads were not followed here: that {CAUSE} is named is not looked at",
+                "{}: the threads were not followed here: that {CAUSE} is named is not checked",
                 release.name
             ))?;
         }

@@ -13,7 +13,7 @@ use std::time::Duration;
 
 /// Ioctl: bytes in the send queue that have not been sent even once (linux/sockios.h).
 const SIOCOUTQNSD: libc::c_ulong = 0x894B;
-/// Length of the array behind SO_MEMINFO and the place of the drop counter in it
+/// Length of the array of SO_MEMINFO and the place of the drop counter in it
 /// (linux/sock_diag.h).
 const SK_MEMINFO_VARS: usize = 9;
 const SK_MEMINFO_DROPS: usize = 8;
@@ -98,7 +98,7 @@ pub(crate) fn connect_from(to: SocketAddr, (first, last): (u16, u16)) -> io::Res
     let SocketAddr::V4(to) = to else {
         return Err(io::ErrorKind::Unsupported.into());
     };
-    // SAFETY: no pointer is passed; the descriptor is new and owned by nobody else.
+    // SAFETY: no pointer is passed; the descriptor is new and has no other owner.
     let stream = unsafe {
         let socket = check(libc::socket(
             libc::AF_INET,
@@ -193,7 +193,7 @@ pub(crate) fn end_with_parent() -> io::Result<()> {
 
 /// The listener that a parent gave as standard input.
 pub(crate) fn inherited_listener() -> TcpListener {
-    // SAFETY: descriptor 0 is open, and whoever asks for this uses it for nothing else.
+    // SAFETY: descriptor 0 is open, and the caller uses it for nothing else.
     unsafe { TcpListener::from_raw_fd(0) }
 }
 
@@ -275,7 +275,7 @@ pub(crate) struct PthreadMutex<T> {
 // SAFETY: the value is touched by one thread at a time, the one that holds the lock, and the lock
 // is made for being taken by any thread.
 unsafe impl<T: Send> Sync for PthreadMutex<T> {}
-// SAFETY: nobody holds the lock of one that moves, since `locked` borrows it.
+// SAFETY: no thread holds the lock of one that moves, since `locked` borrows it.
 unsafe impl<T: Send> Send for PthreadMutex<T> {}
 
 impl<T> PthreadMutex<T> {
@@ -292,7 +292,7 @@ impl<T> PthreadMutex<T> {
     pub(crate) fn locked<R>(&self, work: impl FnOnce(&mut T) -> R) -> R {
         // SAFETY: the pointer is to a live, initialised lock; the default kind cannot fail.
         unsafe { libc::pthread_mutex_lock(self.lock.get()) };
-        // SAFETY: whoever holds the lock is alone with the value.
+        // SAFETY: the holder of the lock is alone with the value.
         let result = work(unsafe { &mut *self.value.get() });
         // SAFETY: as for the lock above, and this thread holds it.
         unsafe { libc::pthread_mutex_unlock(self.lock.get()) };
@@ -326,7 +326,7 @@ pub(crate) fn last_cpu() -> io::Result<usize> {
     last.ok_or_else(|| io::Error::other("there is no CPU to run on"))
 }
 
-/// Tells the kernel that what it has in memory of a part of a file will not be needed: it forgets
+/// Advises the kernel that its cache of a part of a file will not be needed: it forgets
 /// what is on the disk as well.
 pub(crate) fn forget(file: &std::fs::File, offset: u64, length: u64) -> io::Result<()> {
     let (offset, length) = (offset as libc::off_t, length as libc::off_t);

@@ -7,7 +7,7 @@ use std::time::Duration;
 use crate::companion::Companion;
 use crate::options::Knob;
 
-/// Where it is, for servers that may be given one of somebody else.
+/// Where it is, for servers that may be given an existing one.
 pub(crate) const KNOB: Knob = Knob {
     flag: "upstream",
     help: "port of what is asked (lab --companion upstream PORT); 0: a process of its own",
@@ -16,7 +16,7 @@ pub(crate) const KNOB: Knob = Knob {
     healthy: None,
 };
 
-/// What is behind a sick server, and ends with it unless it was there before.
+/// The upstream of a sick server, which ends with it unless it was there before.
 pub(crate) struct Upstream {
     port: u16,
     _companion: Option<Companion>,

@@ -15,7 +15,7 @@ use crate::sys;
 
 /// The word that makes this program a worker; see [`run`].
 pub(crate) const WORD: &str = "--worker";
-/// A worker that serves nobody.
+/// A worker that serves no connection.
 pub(crate) const IDLE: &str = "idle";
 /// A worker that serves each connection in a thread and ends in the middle of it.
 pub(crate) const SUDDEN: &str = "sudden";

@@ -18,7 +18,7 @@ use std::time::{Duration, Instant};
 const DRIVE: Duration = Duration::from_millis(800);
 /// Longest attempt of one connection of a burst: enough for one retry after a dropped SYN.
 const BURST_PATIENCE: Duration = Duration::from_millis(2_500);
-/// What stands for "for ever" when a server hangs.
+/// What counts as "for ever" when a server hangs.
 const PATIENCE: Duration = Duration::from_secs(10);
 /// Exit code of a server whose fault this machine does not permit.
 const SKIPPED: i32 = 77;

@@ -114,7 +114,7 @@ pub fn shares(
     for path in paths {
         let side = usize::from(!path.slow);
         for slice in path.slices.iter().filter(|s| s.phase != Phase::Queued) {
-            // A queue that is seen from outside alone may be anything that makes requests wait in turn.
+            // A queue that is seen from outside alone may be anything that serves requests one by one.
             let kind = match slice.basis {
                 Basis::Pattern if matches!(slice.state, State::Queued(_)) => {
                     StateSet::UNTRACED.first()

@@ -50,7 +50,7 @@ impl StateSet {
     pub const UNTRACED: Self = Self(1 << 15);
     /// Not known: parked in user space by a runtime or an event loop.
     pub const PARKED: Self = Self(1 << 16);
-    /// Not known: who has a lock or a condition, or who ended the wait.
+    /// Not known: the holder of a lock or a condition, or the thread that ended the wait.
     pub const HOLDER_UNKNOWN: Self = Self(1 << 17);
     /// Not known: a pipe, a file or a socket whose other end is not known.
     pub const OTHER_END: Self = Self(1 << 18);

@@ -108,7 +108,7 @@ pub enum Reason {
     Parked,
     /// An event loop waits for many things at once.
     LoopWaits,
-    /// A lock or a condition; who has it is not known.
+    /// A lock or a condition; its holder is not known.
     Holder,
     /// Which thread or interrupt ended the wait was not recorded.
     NoWaker,

@@ -19,7 +19,7 @@ const QUEUED_LEAST: usize = 30;
 const DEVIATION_MOST: f64 = 4.0;
 /// What writing an answer takes: a class that keeps all others waiting may let them go that much before its own answer (it
 /// releases a lock, and writes then), so that shorter services count as this long. Where requests wait for each other,
-/// services that are too short tell a station from what stood still and drains at once.
+/// services that are too short distinguish a station from a stall whose backlog drains at once.
 const RESOLUTION_NS: u64 = 200_000;
 /// Of the visits that come while the class is there that keeps all others waiting, up to this share may be over before: it does not
 /// hold the lock all the time. Where it has one of several places most are.
@@ -27,7 +27,7 @@ const OUTLASTED_MOST: f64 = 0.6;
 /// A station must at least halve the scatter of what slow requests and those that waited took. Judgement; its
 /// sensitivity was not measured.
 const ERROR_RATIO_MOST: f64 = 0.5;
-/// So many requests that met no other tell what a service of their class takes.
+/// So many requests that met no other show what a service of their class takes.
 const ALONE_LEAST: usize = 10;
 /// Up to this part of the requests that waited may be served faster than any that did not wait …
 const UNDERSHOOT_MOST: f64 = 0.2;
@@ -61,7 +61,7 @@ pub struct Fit {
     /// Its places.
     pub places: u32,
     /// The fewest and the most places that fit about as well: where order is not first come, first served, or a place is
-    /// given back a little before the answer, arrivals and departures tell no better.
+    /// given back a little before the answer, arrivals and departures show no more.
     pub plausible: (u32, u32),
     /// When each visit got a place, in the order given.
     pub starts: Vec<u64>,

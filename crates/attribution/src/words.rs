@@ -102,9 +102,7 @@ fn from_outside(station: Option<&Station>) -> String {
         format!(", held by {}", holders.join(" and "))
     };
     let s = if places == 1 { "" } else { "s" };
-    format!(
-        "waiting in turn for one of {places} place{s}{held}; of what kind is not seen from the client"
-    )
+    format!("queueing for one of {places} place{s}{held}; of what kind is not seen from the client")
 }
 
 fn queued(place: Place, line: &Line, station: Option<&Station>) -> String {

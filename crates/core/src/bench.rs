@@ -64,7 +64,7 @@ pub struct Execution {
     /// How long it took, in nanoseconds of `CLOCK_MONOTONIC`.
     pub took_ns: u64,
     /// CPU time of the command and of those of its children that it waited for; `None` if it had
-    /// to be ended, or where the kernel does not tell.
+    /// to be ended, or where the kernel does not report it.
     #[serde(default)]
     pub cpu: Option<CpuTime>,
     /// How it ended, in words.
@@ -77,7 +77,7 @@ pub struct Execution {
     pub trouble: Vec<String>,
     /// What failed inside it, in the tool's words.
     pub failures: Vec<String>,
-    /// The host around it; `None` if it was not looked at.
+    /// The host around it; `None` if it was not measured.
     pub health: Option<Health>,
 }
 
@@ -113,7 +113,7 @@ impl BenchReport {
     }
 }
 
-/// Why an execution is put aside, from what the clocks did during it; empty if nothing did.
+/// Why an execution is excluded, from what the clocks did during it; empty if nothing did.
 pub fn aside(health: &Health) -> String {
     let Some(clocks) = &health.during.clocks else {
         return String::new();

@@ -19,7 +19,7 @@ pub const FIXED_DELAY: &str = "fixed-delay";
 pub const ACCEPT_QUEUE_OVERFLOW: &str = "accept-queue-overflow";
 /// New connections wait until the server accepts them, which it could do at once.
 pub const ACCEPT_STARVATION: &str = "accept-starvation";
-/// A server closes idle connections, and requests are on their way meanwhile.
+/// A server closes idle connections, while requests are on their way.
 pub const KEEPALIVE_CLOSE_RACE: &str = "keepalive-close-race";
 /// Processes of the server end under load, and others take their place.
 pub const WORKER_RESTART: &str = "worker-restart";
@@ -27,7 +27,7 @@ pub const WORKER_RESTART: &str = "worker-restart";
 pub const CONNECTION_LIMIT: &str = "connection-limit";
 /// Connections that clients would keep are made again and again, as the server ends them.
 pub const CONNECTION_CHURN: &str = "connection-churn";
-/// A connection is made for each request, and given up behind it.
+/// A connection is made for each request, and closed after it.
 pub const CONNECTION_PER_CALL: &str = "connection-per-call";
 /// Requests ask another server again after a pause, as it gave no answer, or an error.
 pub const RETRY_BACKOFF: &str = "retry-backoff";
@@ -59,7 +59,7 @@ pub const CPU_STEAL: &str = "cpu-steal";
 pub const INTERPRETER_LOCK: &str = "interpreter-lock";
 /// An event loop is kept from requests by what it does for others.
 pub const EVENT_LOOP_BLOCKING: &str = "event-loop-blocking";
-/// Requests stand in line before a thread that is busy with others, none of which takes long.
+/// Requests queue for a thread that is busy with others, none of which takes long.
 pub const QUEUEING: &str = "queueing";
 /// All threads or processes that serve requests have one, and the next ones wait for them.
 pub const WORKER_POOL_EXHAUSTION: &str = "worker-pool-exhaustion";
@@ -93,11 +93,11 @@ pub const ACCUMULATED_STATE: &str = "accumulated-state";
 pub const SLOW_SCAN: &str = "slow-scan";
 /// Responses are so large that reading them takes the time.
 pub const RESPONSE_SIZE: &str = "response-size";
-/// Requests for one key stand in line, because the load has too few keys.
+/// Requests for one key queue for each other, because the load has too few keys.
 pub const WORKLOAD_KEY_COLLISION: &str = "workload-key-collision";
 /// Less is delivered than was asked for, faster.
 pub const LOST_WORK: &str = "lost-work";
-/// Entries of a cache expire, and whoever comes first fills them again.
+/// Entries of a cache expire, and the first request for each fills it again.
 pub const CACHE_EXPIRY: &str = "cache-expiry";
 /// Many requests come while an entry of a cache is being filled, and wait for it or fill it too.
 pub const CACHE_STAMPEDE: &str = "cache-stampede";

@@ -121,7 +121,7 @@ pub struct RepeatFacts {
     /// Ids of the target's processes that were seen.
     pub target_pids: Vec<u32>,
     /// Where the target listened: one that is started for each repeat may get another port each time. `None`
-    /// in records of versions that did not tell.
+    /// in records of versions that did not record it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub port: Option<u16>,
     /// Why the repeat ended early; empty if it did not.
@@ -134,7 +134,7 @@ pub struct RepeatFacts {
     /// they were not.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub traced: Option<Depth>,
-    /// How fit the host was, taken around the repeat and before its figures were looked at;
+    /// How fit the host was, taken around the repeat and before its figures were examined;
     /// `None` in records of versions that did not look.
     #[serde(default)]
     pub health: Option<Health>,

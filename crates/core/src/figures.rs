@@ -1,4 +1,4 @@
-//! The figures of a run as comparisons, gates and histories read them, whoever measured it:
+//! The figures of a run as comparisons, gates and histories read them, no matter which tool measured it:
 //! slowpath itself, a benchmark that it repeated, or a file that another tool left.
 //!
 //! The unit of inference is the repeat (one process execution with its own warm-up, one
@@ -37,20 +37,20 @@ pub struct RunFigures {
     pub began: String,
     /// Who measured.
     pub origin: Origin,
-    /// Under which conditions: what differs between two runs is told before their figures are.
+    /// Under which conditions: differences between two runs are reported before their figures.
     pub conditions: Conditions,
     /// Why the figures mean something else than they say; empty if they can be trusted.
     #[serde(default)]
     pub void: Vec<String>,
-    /// How fit the host was meanwhile; `None` where nobody listened to it.
+    /// How fit the host was at that time; `None` where that was not measured.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub host: Option<HostNoise>,
     /// The figures, one row a subject and metric, in the order of the source.
     pub rows: Vec<Row>,
-    /// Where the latencies of a subject gather; empty where nobody looked or nothing was found.
+    /// Where the latencies of a subject gather; empty where they were not searched for or none was found.
     #[serde(default)]
     pub modes: Vec<ModeFigure>,
-    /// What else is constant in the latencies; `None` where nobody looked.
+    /// What else is constant in the latencies; `None` where it was not searched for.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub constants: Option<Vec<ConstantFigure>>,
     /// What failed, class by class; empty where nothing did, or where the source does not say.
@@ -99,7 +99,7 @@ pub struct ModeFigure {
     pub at_ns: f64,
     /// Its share of the completed requests.
     pub weight: f64,
-    /// Completed requests that were looked at: what a mode of little weight needs to be seen.
+    /// Completed requests that were examined: what a mode of little weight needs to be seen.
     pub n: u64,
 }
 
@@ -211,12 +211,12 @@ pub struct Row {
 }
 
 impl Row {
-    /// The values of the repeats that are not put aside, in order.
+    /// The values of the repeats that are not excluded, in order.
     pub fn values(&self) -> Vec<f64> {
         self.kept().iter().map(|f| f.value).collect()
     }
 
-    /// The values of two rows of one run in those repeats that have both and are not put aside. By
+    /// The values of two rows of one run in those repeats that have both and are not excluded. By
     /// the numbers of the repeats if they are known: where one row lacks its value in a repeat and
     /// the other in another one, the same place in both is not the same repeat. Without numbers by
     /// place, and none if one has more than the other.
@@ -265,8 +265,8 @@ pub struct Figure {
     /// Which repeat of its run it is of, from 0, if known: a repeat may lack a percentile.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub repeat: Option<u32>,
-    /// Why the repeat is put aside: evidence about the host that was recorded before its result
-    /// was looked at; empty if it counts.
+    /// Why the repeat is excluded: evidence about the host that was recorded before its result
+    /// was examined; empty if it counts.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub aside: String,
 }

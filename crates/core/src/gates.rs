@@ -45,7 +45,7 @@ pub struct GateOutcome {
     pub high: Option<f64>,
     /// One sentence with the figures, and what they rest on.
     pub text: String,
-    /// What it would take to tell; empty if it can be told.
+    /// What it would take to decide; empty if it is decided.
     #[serde(default)]
     pub takes: String,
 }
@@ -63,7 +63,7 @@ pub struct GateReport {
     pub run: String,
     /// What was measured: the scenario or the benchmark.
     pub name: String,
-    /// The id of what it was held against; `null` without a baseline.
+    /// The id of what it was compared with; `null` without a baseline.
     pub baseline: Option<String>,
     /// The gates, in the order in which they are written.
     pub gates: Vec<GateOutcome>,

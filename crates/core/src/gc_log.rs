@@ -33,7 +33,7 @@ impl Collector {
 pub struct GcLine {
     /// Who wrote it.
     pub collector: Collector,
-    /// Tells processes and their heaps apart, where lines do; 0 elsewhere.
+    /// Distinguishes processes and their heaps, where lines do; 0 elsewhere.
     pub heap: u64,
     /// The number of the collection, which grows within a process; 0 where lines have none.
     pub number: u64,
@@ -63,7 +63,7 @@ pub struct GcLog {
     pub cut: bool,
 }
 
-/// The collection that a line of a log tells of; `None` for any other line.
+/// The collection that a line of a log reports; `None` for any other line.
 pub fn parse(line: &str) -> Option<GcLine> {
     go(line).or_else(|| jvm(line)).or_else(|| node(line))
 }
@@ -144,7 +144,7 @@ fn node(line: &str) -> Option<GcLine> {
     let (at, what) = rest.trim_start().split_once(" ms: ")?;
     let (_, times) = what.split_once(" MB, ")?;
     let (length, _) = times.split_once(" / ")?;
-    // Later versions tell of more memory in between.
+    // Later versions report more memory in between.
     let length_ns = ms(length.rsplit(' ').next()?)?;
     Some(GcLine {
         collector: Collector::Node,

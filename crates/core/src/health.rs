@@ -23,7 +23,7 @@ pub struct Health {
     /// What threads that only wanted to run or to sleep met before it. May be that after the
     /// repeat before, if that was just then.
     pub before: Noise,
-    /// The same behind it; the same as before where the repeat was short.
+    /// The same after it; the same as before where the repeat was short.
     pub after: Noise,
     /// What the kernel counted in between.
     pub during: During,
@@ -109,7 +109,7 @@ pub struct During {
     pub cpu: Option<CpuTimes>,
     /// CPU time that slowpath itself used.
     pub own_cpu_ns: Option<u64>,
-    /// CPU time of those children of slowpath that ended meanwhile.
+    /// CPU time of those children of slowpath that ended in that time.
     pub children_cpu_ns: Option<u64>,
     /// Time in which some task of the host waited for a CPU.
     pub psi_cpu_ns: Option<u64>,
@@ -130,9 +130,9 @@ pub struct During {
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct CpuTimes {
-    /// Somebody ran.
+    /// A task ran.
     pub busy_ns: u64,
-    /// Nobody ran; waiting for I/O is idle.
+    /// No task ran; waiting for I/O is idle.
     pub idle_ns: u64,
     /// The hypervisor gave it to others.
     pub steal_ns: u64,

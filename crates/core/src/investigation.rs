@@ -1,7 +1,7 @@
 //! Investigations: what was seen, supposed, predicted, tried and found, entry by entry.
 //!
 //! An investigation is what its entries say and nothing else. Entries are written once and never
-//! changed; whoever was wrong writes another one. Its status, what became of its predictions and
+//! changed; a mistake is corrected by another one. Its status, what became of its predictions and
 //! what confounds them are derived from them (`slowpath_experiment::log`), and stored nowhere.
 
 mod prediction;
@@ -94,7 +94,7 @@ pub struct Entry {
     pub id: String,
     /// When it was written, RFC 3339 in UTC, to the second.
     pub at: String,
-    /// Who wrote it; [`BY_SLOWPATH`] if nobody did.
+    /// Who wrote it; [`BY_SLOWPATH`] if no person did.
     pub by: Option<String>,
     /// What is to be said, in Markdown; may be empty where the rest says all.
     pub text: String,
@@ -159,9 +159,9 @@ pub enum What {
     Observation,
     /// Something is supposed.
     Hypothesis(Hypothesis),
-    /// Something was tried to tell whether a hypothesis is right.
+    /// Something was tried to find out whether a hypothesis is right.
     Experiment(Trial),
-    /// A prediction was held against a measurement.
+    /// A prediction was compared with a measurement.
     Outcome(Outcome),
     /// Something was decided.
     Decision(Decided),
@@ -214,7 +214,7 @@ pub struct Symptom {
 pub struct Hypothesis {
     /// The cause, by its name in the catalogue or in one's own words.
     pub cause: Option<String>,
-    /// The questions that it answers; empty where nobody said.
+    /// The questions that it answers; empty where that was not stated.
     pub answers: Vec<Question>,
     /// What would be measured if it were right.
     pub prediction: Option<Prediction>,
@@ -334,7 +334,7 @@ pub struct Decided {
     pub decision: Decision,
     /// The hypothesis for whose sake, by the id of its entry.
     pub of: Option<String>,
-    /// The release that has it first, of a change.
+    /// The first release with it, of a change.
     pub release: Option<String>,
 }
 

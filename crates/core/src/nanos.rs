@@ -30,7 +30,7 @@ impl Nanos {
         }
     }
 
-    /// The instant read from storage, where zero stands for "did not happen".
+    /// The instant read from storage, where zero means "did not happen".
     #[inline]
     pub const fn from_stored(ns: u64) -> Option<Self> {
         match NonZeroU64::new(ns) {
@@ -70,7 +70,7 @@ impl fmt::Debug for Nanos {
     }
 }
 
-/// What storage keeps for an instant that may not have happened: zero stands for none.
+/// What storage keeps for an instant that may not have happened: zero means none.
 pub const fn stored(instant: Option<Nanos>) -> u64 {
     match instant {
         Some(instant) => instant.get(),

@@ -1,4 +1,4 @@
-//! What a pass of its own told of the target's code: load like that of the repeats, behind them, with
+//! What a pass of its own showed of the target's code: load like that of the repeats, after them, with
 //! profiling on. Its requests are in no figure of the run.
 //!
 //! Positions of stacks point into [`ProfilePass::stacks`], and those point into
@@ -19,7 +19,7 @@ use crate::trace::{Depth, Frame, NO_STACK, Role, Trace, What};
 pub struct ProfilePass {
     /// Who took samples of the CPU time.
     pub source: ProfileSource,
-    /// Whether somebody took it elsewhere: then nothing is known of the load, and `load.window_ns` is
+    /// Whether it was taken elsewhere and imported: then nothing is known of the load, and `load.window_ns` is
     /// how long waits were counted, or 0 if that is not known.
     #[serde(default)]
     pub imported: bool,
@@ -32,18 +32,18 @@ pub struct ProfilePass {
     /// Samples of the CPU time, in the order of slices.
     pub cpu: Vec<CpuSamples>,
     /// Slices of the window in which samples were taken, each apart from the others: how these
-    /// differ tells how far samples are from independent of each other.
+    /// differ shows how far samples are from independent of each other.
     pub slices: u16,
     /// What the slices cover together, in nanoseconds.
     pub sampled_ns: u64,
-    /// CPU time that one sample stands for, in nanoseconds; 0 if it does not say.
+    /// CPU time that one sample represents, in nanoseconds; 0 if it does not say.
     pub period_ns: u64,
-    /// Waits for locks within the window, by where the lock was let go of: what was counted behind
+    /// Waits for locks within the window, by where the lock was released: what was counted after
     /// it less what was before. `None` if it could not be fetched.
     pub locks: Option<Vec<Waited>>,
     /// Waits of goroutines for each other, in the same way, by where they waited.
     pub blocks: Option<Vec<Waited>>,
-    /// The load meanwhile.
+    /// The load during it.
     pub load: PassLoad,
     /// Raw profiles beside this, by the names of their files.
     pub files: Vec<String>,
@@ -65,12 +65,12 @@ pub enum ProfileSource {
     PySpy,
     /// Java's flight recorder, of threads that are in Java code.
     Jfr,
-    /// Somebody who wrote stacks with counts, and not of what.
+    /// A tool that wrote stacks with counts, and not of what.
     Stacks,
 }
 
 impl ProfileSource {
-    /// By whom, in words that stand behind "taken".
+    /// By which tool, in words that follow "taken".
     pub const fn by(self) -> &'static str {
         match self {
             Self::Pprof => "by the target's runtime",
@@ -98,9 +98,9 @@ pub struct CpuSamples {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Waited {
-    /// Where the lock was let go of, or where somebody waited.
+    /// Where the lock was released, or where a goroutine waited.
     pub stack: u32,
-    /// How often somebody waited.
+    /// How often a goroutine waited.
     pub count: u64,
     /// How long, all together.
     pub delay_ns: u64,
@@ -166,7 +166,7 @@ impl ProfilePass {
 const SLICES_OF_TRACE: u64 = 10;
 
 impl ProfilePass {
-    /// What samples of the kernel's clock tell of the target's processes within `window`.
+    /// What samples of the kernel's clock show of the target's processes within `window`.
     pub fn of_trace(trace: &Trace, window: Span) -> Self {
         let targets = trace.processes.iter().filter(|p| p.role == Role::Target);
         let targets: BTreeSet<u32> = targets.map(|process| process.pid).collect();

@@ -1,4 +1,4 @@
-//! What a target's runtime told of its own code: profiles of Go, fetched while requests were under
+//! What a target's runtime reported of its own code: profiles of Go, fetched while requests were under
 //! way.
 //!
 //! Goroutines wait in user space, where the kernel sees nothing of them. A dump says where all of
@@ -21,11 +21,11 @@ pub struct Profiles {
     pub lines: Vec<CodeLine>,
     /// Stacks: positions in `lines`, innermost first.
     pub stacks: Vec<Vec<u32>>,
-    /// Waits for locks in the measured windows, by where the lock was let go of.
+    /// Waits for locks in the measured windows, by where the lock was released.
     pub releases: Vec<Release>,
     /// Where goroutines stood, in order of time.
     pub dumps: Vec<Dump>,
-    /// What the profiling pass behind the repeats told, which is kept in files of its own; `None`
+    /// What the profiling pass after the repeats showed, which is kept in files of its own; `None`
     /// without one.
     #[serde(skip)]
     pub pass: Option<Box<ProfilePass>>,
@@ -57,16 +57,16 @@ impl fmt::Display for CodeLine {
     }
 }
 
-/// Waits for locks that ended because one place let go of them: Go's mutex profile, behind the
+/// Waits for locks that ended because one place released them: Go's mutex profile, after the
 /// window less before it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Release {
     /// The repeat of the run.
     pub repeat: u16,
-    /// Where the lock was let go of.
+    /// Where the lock was released.
     pub stack: u32,
-    /// How often somebody waited for that.
+    /// How often a goroutine waited for that.
     pub count: u64,
     /// How long they waited, all together.
     pub delay_ns: u64,
@@ -107,7 +107,7 @@ pub struct ProfileFacts {
     pub dump_ns: u64,
     /// Dumps that could not be read, or that there was no room for.
     pub dropped: u64,
-    /// Whether the mutex profile could be fetched before and behind the window.
+    /// Whether the mutex profile could be fetched before and after the window.
     pub locks: bool,
 }
 

@@ -28,16 +28,16 @@ pub struct RunRecord {
     pub keys: Vec<String>,
     /// What was observed beside the requests.
     pub timeline: Timeline,
-    /// What the kernel told of the target's threads; empty if it was not traced. Shared, because
+    /// What the kernel reported of the target's threads; empty if it was not traced. Shared, because
     /// parts of a record are judged as records of their own.
     pub trace: Arc<Trace>,
-    /// What the target told of requests itself; empty if it told nothing.
+    /// What the target reported of requests itself; empty if it reported nothing.
     pub spans: Arc<AppSpans>,
     /// What the target said in `Server-Timing`; empty if it said nothing.
     pub timings: Arc<ServerTimings>,
-    /// What the target's runtime told of its own code; empty if it was not asked.
+    /// What the target's runtime reported of its own code; empty if it was not asked.
     pub profiles: Arc<Profiles>,
-    /// What the log of the target's runtime tells of its garbage collections.
+    /// What the log of the target's runtime reports of its garbage collections.
     pub collections: Arc<GcLog>,
 }
 
@@ -88,7 +88,7 @@ pub struct Imported {
     pub format: String,
     /// The files as they were named, one a repeat.
     pub files: Vec<String>,
-    /// How finely they tell instants, in nanoseconds.
+    /// How finely they resolve instants, in nanoseconds.
     pub precision_ns: u64,
     /// What a person should know of what was made of the files.
     #[serde(default)]

@@ -29,7 +29,7 @@ pub enum Phase {
     FirstByte,
     /// Reading the rest of the response.
     Body,
-    /// The response is whole; it is held against what the scenario expects.
+    /// The response is whole; it is checked against what the scenario expects.
     Check,
     /// The TLS handshake, between connecting and sending. Last, because codes of phases are stored.
     Handshake,
@@ -91,7 +91,7 @@ pub enum Outcome {
     PortsExhausted,
     /// slowpath ran out of file descriptors (`EMFILE`, `ENFILE`).
     FilesExhausted,
-    /// Any other error of the operating system; the errno tells which.
+    /// Any other error of the operating system; the errno says which.
     Io,
     /// The TLS handshake failed, or what came later breaks the TLS protocol.
     Tls,

@@ -76,7 +76,7 @@ impl Samples {
         *self = samples.into();
     }
 
-    /// Appends requests behind a number of them that fills whole blocks.
+    /// Appends requests after a number of them that fills whole blocks.
     ///
     /// # Panics
     ///

@@ -74,7 +74,7 @@ pub struct Scenario {
 
 impl Scenario {
     /// The scenario of `slowpath run URL`: one `GET` endpoint, named after the path, on a target
-    /// that somebody else started, under the default load (closed loop).
+    /// that was started outside of slowpath, under the default load (closed loop).
     ///
     /// # Errors
     /// When `text` is no `http://` or `https://` URL.
@@ -150,7 +150,7 @@ pub struct Target {
     /// own if that is not [`DEFAULT_PPROF_PATH`]; `None` where none are asked for.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub pprof: Option<Template>,
-    /// How a profiling pass behind the repeats takes its samples; `None` for no such pass.
+    /// How a profiling pass after the repeats takes its samples; `None` for no such pass.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub profile: Option<Profiler>,
 }
@@ -159,7 +159,7 @@ pub struct Target {
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Profiler {
-    /// Whoever sees most of what is there: [`Target::pprof`], py-spy for Python, the flight recorder for
+    /// The profiler that sees most of what is there: [`Target::pprof`], py-spy for Python, the flight recorder for
     /// Java, else the kernel's clock.
     #[default]
     Auto,
@@ -225,7 +225,7 @@ pub struct Telemetry {
     pub port: Option<u16>,
 }
 
-/// Where exporters send to if they are told nothing (OTLP over HTTP).
+/// Where exporters send to by default (OTLP over HTTP).
 pub const DEFAULT_TELEMETRY_PORT: u16 = 4318;
 
 /// Where `net/http/pprof` of Go serves profiles unless a program says otherwise.

@@ -5,7 +5,7 @@
 
 use serde::{Deserialize, Serialize};
 
-/// Metrics that are told apart in a run; pages that are traced closely have some ten.
+/// Metrics that are distinguished in a run; pages that are traced closely have some ten.
 pub const MOST_METRICS: usize = 64;
 /// The longest name of a metric that is kept.
 pub const MOST_NAME_BYTES: usize = 64;

@@ -74,7 +74,7 @@ signals! {
     PROCESS_FAULTS_MAJOR = "process.faults.major", Count, Counter, SameUser, "/proc/PID/stat majflt";
     /// Threads of a process.
     PROCESS_THREADS = "process.threads", Count, Gauge, SameUser, "/proc/PID/stat num_threads";
-    /// How long a process has lived, told when it is first met.
+    /// How long a process has lived, reported when it is first met.
     PROCESS_AGE = "process.age_ns", Nanoseconds, Gauge, SameUser, "/proc/PID/stat starttime";
     /// Resident memory of a process.
     PROCESS_RSS = "process.rss_bytes", Bytes, Gauge, SameUser, "/proc/PID/stat rss";
@@ -134,7 +134,7 @@ signals! {
     /// Established connections that the target opened itself, to any peer.
     UPSTREAM_SOCKETS = "upstream.sockets", Count, Gauge, SameUser, "INET_DIAG and /proc/PID/fd";
     /// Connected UNIX sockets (stream, seqpacket) of the target that it did not accept at a path
-    /// of its own. Both ends of a socket pair count: whom one leads to is not to be seen here.
+    /// of its own. Both ends of a socket pair count: the process at the other end is not known here.
     UPSTREAM_UNIX_SOCKETS = "upstream.unix_sockets", Count, Gauge, SameUser, "/proc/PID/net/unix and /proc/PID/fd";
     /// UDP sockets of the target, to ask a resolver or a statistics server, or to serve.
     UPSTREAM_UDP_SOCKETS = "upstream.udp_sockets", Count, Gauge, SameUser, "/proc/PID/net/udp, udp6 and /proc/PID/fd";

@@ -1,4 +1,4 @@
-//! What the target told of its requests itself: the spans that its telemetry exported.
+//! What the target reported of its requests itself: the spans that its telemetry exported.
 //!
 //! Each request carries a `traceparent` of ours, so that a span of the target's names the request
 //! that it belongs to. Only such spans are kept: what the target does besides is counted.
@@ -64,14 +64,14 @@ impl AppSpan {
 /// The role of a span (`SpanKind` of OpenTelemetry).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum SpanKind {
-    /// Not told.
+    /// Not stated.
     #[default]
     Unspecified,
     /// Work inside of the target.
     Internal,
     /// The answer to a request.
     Server,
-    /// A request to somebody else.
+    /// A request to another server.
     Client,
     /// A message sent to be worked on later.
     Producer,
@@ -102,7 +102,7 @@ impl SpanKind {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct TelemetryFacts {
-    /// Where the target was told to send it.
+    /// Where the target was set to send it.
     pub endpoint: String,
     /// Messages taken.
     pub messages: u64,

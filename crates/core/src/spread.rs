@@ -1,4 +1,4 @@
-//! Work that may be done side by side, by whoever has threads.
+//! Work that may be done side by side, by a caller that has threads.
 //!
 //! Judging is pure and starts no threads. Where parts of it do not depend on each other it hands
 //! them to a [`Spread`], which its caller may implement with threads. What comes out is the same.

@@ -11,7 +11,7 @@ use crate::signal::Signal;
 /// points is known only up to the windows' lengths.
 pub type Window = Span;
 
-/// Whom a series is about.
+/// The process, thread or host that a series is about.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Subject {
@@ -82,7 +82,7 @@ pub struct Point {
 pub struct Reading {
     /// What was read.
     pub signal: &'static Signal,
-    /// Whom it is about.
+    /// What it is about.
     pub subject: Subject,
     /// A name within the signal, or empty.
     pub label: String,
@@ -95,7 +95,7 @@ pub struct Reading {
 pub struct Series {
     /// The signal's id. A record of a newer version may hold ids that are not declared here.
     pub signal: String,
-    /// Whom it is about.
+    /// What it is about.
     pub subject: Subject,
     /// A name within the signal (a counter's, a state's), or empty.
     pub label: String,

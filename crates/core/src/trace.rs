@@ -1,4 +1,4 @@
-//! What the kernel told of the target's threads while requests were under way.
+//! What the kernel reported of the target's threads while requests were under way.
 //!
 //! A trace is what joins a request with the server's inside: its events carry the request's
 //! connection, the threads that read and answered it, and for each thread when it ran, when it was
@@ -43,14 +43,14 @@ pub struct Trace {
     pub stacks: Vec<Vec<u32>>,
     /// What happened, in order of time.
     pub events: Vec<Event>,
-    /// Names of the reasons in [`What::Reset`], as the kernel that ran calls them; empty if it tells
+    /// Names of the reasons in [`What::Reset`], as the kernel that ran calls them; empty if it reports
     /// no reasons.
     pub reset_reasons: BTreeMap<u32, String>,
-    /// The paths that the addresses of Unix sockets stand for ([`unix_server`]).
+    /// The paths that the addresses of Unix sockets represent ([`unix_server`]).
     pub unix_paths: BTreeMap<IpAddr, String>,
     /// Addresses that answer short datagrams of the target, taken for name servers ([`Trace::is_resolver`]).
     pub resolvers: BTreeSet<SocketAddr>,
-    /// When the tasks of runtimes that park them in user space were looked at, in order of time.
+    /// When the tasks of runtimes that park them in user space were examined, in order of time.
     pub looks: Vec<Look>,
     /// What these tasks were found doing, in order of their first looks.
     pub stays: Vec<Stay>,
@@ -76,7 +76,7 @@ impl Depth {
     /// Every depth; the position is its code in stored traces and never changes.
     pub const ALL: [Self; 4] = [Self::Off, Self::Threads, Self::Light, Self::Full];
 
-    /// Whether who woke whom is known.
+    /// Whether it is known which thread woke which.
     pub const fn has_wakers(self) -> bool {
         matches!(self, Self::Light | Self::Full)
     }
@@ -107,12 +107,12 @@ pub enum Role {
     Peer,
     /// slowpath itself.
     Tool,
-    /// Anybody else's.
+    /// Any other's.
     Other,
 }
 
 /// What runs a process's code: runtimes with a scheduler of their own hide from the kernel for
-/// whom a thread works, and what a request waits for.
+/// which request a thread works, and what a request waits for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Runtime {
@@ -130,7 +130,7 @@ pub enum Runtime {
     Tokio,
     /// .NET, Erlang and others with a scheduler of their own.
     Managed,
-    /// Could not be told.
+    /// Could not be determined.
     Unknown,
 }
 
@@ -197,7 +197,7 @@ pub struct Frame {
     pub function: String,
     /// The file name of its executable or library; `kernel` for the kernel, empty if not known.
     pub module: String,
-    /// `file:line`, if debug information tells; empty otherwise.
+    /// `file:line`, if debug information has it; empty otherwise.
     pub source: String,
 }
 
@@ -237,7 +237,7 @@ pub struct Event {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Left {
-    /// It could have gone on: somebody else got the CPU (`TASK_RUNNING`).
+    /// It could have gone on: another thread got the CPU (`TASK_RUNNING`).
     Runnable,
     /// It waits for something, and a signal would end that (`TASK_INTERRUPTIBLE`).
     Sleeping,
@@ -264,9 +264,9 @@ impl Left {
 pub enum Context {
     /// The thread that was running.
     Thread,
-    /// A softirq: the network or a timer, whoever was running.
+    /// A softirq: the network or a timer, in the context of any thread.
     Softirq,
-    /// A hardware interrupt: a timer or a device, whoever was running.
+    /// A hardware interrupt: a timer or a device, in the context of any thread.
     Hardirq,
     /// The thread that was running, which made the one that is ready now (`clone`).
     Birth,
@@ -309,7 +309,7 @@ pub enum What {
         /// What it is about: the address of a futex, or a file descriptor.
         about: u64,
     },
-    /// A segment with data came to a socket (`tcp:tcp_probe`), whoever was running.
+    /// A segment with data came to a socket (`tcp:tcp_probe`), in the context of any thread.
     Arrived {
         /// The end that received.
         socket: u32,
@@ -340,7 +340,7 @@ pub enum What {
         /// Whether it sent it.
         sent: bool,
         /// `enum sk_rst_reason` of the kernel that ran, named by [`Trace::reset_reasons`]; 0 if it
-        /// tells none.
+        /// reports none.
         reason: u32,
         /// The thread whose call sent it; 0 if it answered a segment, or was received.
         by: u32,
@@ -386,12 +386,12 @@ pub enum What {
         call: Call,
         /// What it is about: the address of a futex, or a file descriptor.
         about: u64,
-        /// Who owns the lock it waits for; 0 if that cannot be told.
+        /// Who owns the lock it waits for; 0 if that is not known.
         owner: u32,
     },
 }
 
-/// Calls that block, as far as they are told apart.
+/// Calls that block, as far as they are distinguished.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]

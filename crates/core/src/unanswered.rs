@@ -1,8 +1,8 @@
 //! Which requests that were never answered count as failed.
 //!
 //! Of a target that hangs nothing fails, since nothing ends: the end of the run overtakes what is
-//! under way, and what is due behind it is never sent. A request that was merely cut off has not
-//! failed. What tells the two apart is how long each had been due.
+//! under way, and what is due after it is never sent. A request that was merely cut off has not
+//! failed. What distinguishes the two is how long each had been due.
 
 use crate::nanos::{Nanos, SECOND, Span};
 use crate::sample::Outcome;
@@ -11,7 +11,7 @@ use crate::samples::SampleRef;
 /// A request that waited so many times as long as half of those that were answered, and longer than
 /// any of them, was not about to be: had it been, it would have been the slowest of all by far.
 const MEDIANS: u64 = 10;
-/// Where nothing was ever answered, no answer for so long is a hang: whoever asks has given up or
+/// Where nothing was ever answered, no answer for so long is a hang: the client has given up or
 /// tries again.
 const SILENCE_NS: u64 = SECOND;
 
@@ -59,7 +59,7 @@ pub struct Overtaken {
     under_way: Option<Span>,
     /// Those for which no connection became free.
     unsent: u64,
-    /// When the last that was sent was due; those that were not were due behind it.
+    /// When the last that was sent was due; those that were not were due after it.
     sent_until: Nanos,
 }
 

@@ -1,8 +1,8 @@
-//! New connections that the kernel has made and nobody has accepted: how long the listener's queue is,
+//! New connections that the kernel has made and the server has not accepted: how long the listener's queue is,
 //! against how many connections the client waits with at the same instants.
 //!
 //! A connection leaves the queue when the server accepts it. The client learns of that by the first that
-//! it gets on it. How much of that time is spent in the queue is told by how many of the connections
+//! it gets on it. How much of that time is spent in the queue follows from how many of the connections
 //! that are waited with are found there.
 
 use slowpath_core::nanos::{MILLISECOND, Nanos, Span};
@@ -38,7 +38,7 @@ const CPU_MOST: f64 = 0.5;
 /// Fewer requests on connections that were there before do not show whether these were served.
 const BESIDE_LEAST: usize = 20;
 
-/// From when a connection was made until its client got the first sign that the server has it.
+/// From when a connection was made until its client got the first sign that the server accepted it.
 fn wait(sample: SampleRef<'_>) -> Option<Span> {
     sample.connect_begin()?;
     let connected = sample.connected()?;
@@ -75,7 +75,7 @@ fn waits(case: &Case<'_>, endpoint: &EndpointCase) -> Vec<(u32, Span)> {
         .collect()
 }
 
-/// How long the first sign takes where nobody waits to be accepted: on connections that were there
+/// How long the first sign takes where no connection waits to be accepted: on connections that were there
 /// before, or on those of the new ones that had it soonest.
 fn usual_ns(case: &Case<'_>, endpoint: &EndpointCase, waits: &[(u32, Span)]) -> u64 {
     let middle = |mut all: Vec<u64>, p| {
@@ -164,7 +164,7 @@ impl Queue {
     }
 
     /// The share of the time until the first sign that an endpoint's connections spent in the queue. There all wait
-    /// as long, whatever is asked for behind it: what is the same for all is a larger share of a shorter time.
+    /// as long, whatever is asked for afterwards: what is the same for all is a larger share of a shorter time.
     pub(crate) fn share(&self, case: &Case<'_>, endpoint: &EndpointCase) -> f64 {
         let of_all = self.queued / self.waiting.max(1.0);
         (of_all * self.mean_ns / mean_ns(waits(case, endpoint)).max(1.0)).min(1.0)
@@ -191,7 +191,7 @@ pub(crate) enum Places {
     Free(&'static str),
     /// It had as many as it ever has: so many.
     Taken(f64),
-    /// Readings do not tell.
+    /// The readings do not show it.
     Unknown,
 }
 
@@ -320,7 +320,7 @@ impl Beside {
                 }
             }
             outside.sort_unstable();
-            // Where connections wait nearly always nothing tells how long the others take by themselves.
+            // Where connections wait nearly always, nothing shows how long the others take by themselves.
             let enough = outside.len() >= BESIDE_LEAST;
             let usual = type_1(&outside, 0.5).filter(|_| enough).unwrap_or(0);
             longer.extend(within.into_iter().map(|ns: u64| ns.saturating_sub(usual)));

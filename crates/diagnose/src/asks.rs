@@ -1,4 +1,4 @@
-//! Whom requests ask, and how often one after the other: what an experiment that delays replies
+//! Which servers requests call, and how many of the calls are sequential: what an experiment that delays replies
 //! predicts from.
 
 use std::collections::BTreeMap;

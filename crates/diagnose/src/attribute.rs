@@ -120,7 +120,7 @@ impl EndpointAttribution {
         peers.filter(|peer| !peer.is_empty())
     }
 
-    /// The paths of a frame; of a floor all count as slow, since it is held against nothing.
+    /// The paths of a frame; of a floor all count as slow, since it is compared with none.
     pub(crate) fn frame(&self, case: &Case<'_>, frame: &Frame, place: Place) -> FramePaths {
         if place == Place::Floor {
             let own = self
@@ -399,7 +399,7 @@ fn lay_unanswered_over(
             let is_open = matches!(slice.state, State::Sleep | State::Unknown(_));
             (is_open || is_asked()).then_some(Slice {
                 state: State::Reply,
-                // Whether the other end has it is not known.
+                // Whether the other end holds it is not known.
                 holder: Holder::Unknown,
                 activity: State::Unknown(Reason::Network),
                 actor,

@@ -1,8 +1,8 @@
-//! Whether what lets requests go one by one goes by a clock.
+//! Whether what releases requests one by one follows a clock.
 //!
-//! A limit of the rate reckons when the next one may pass, and whoever is late does not make others late: from
+//! A limit of the rate reckons when the next one may pass, and one that is late does not delay the others: from
 //! one answer to the eighth after it the distance is as sure as to the next. One that holds a lock for as long
-//! behind each answer, or sleeps, is late anew each time, and latenesses add up as in a random walk: over eight
+//! after each answer, or sleeps, is late again each time, and delays add up as in a random walk: over eight
 //! steps the spread is √8 times that of one. Measured on a busy machine, each once: four limits 0.9 to 1.2
 //! times over four or eight steps, four sleepers and holders of locks 2.2 to 8 times.
 
@@ -29,7 +29,7 @@ pub(crate) enum Beat {
     Untold,
 }
 
-/// The beat of requests of which these lengths in nanoseconds are waiting, let go once a period.
+/// The beat of requests of which these lengths in nanoseconds are waiting, released once a period.
 pub(crate) fn beat(ways: &[Way], waits: &[f64], period_ns: f64) -> Beat {
     let mut by_end: Vec<(Way, bool)> = ways
         .iter()
@@ -81,7 +81,7 @@ mod tests {
 
     use super::*;
 
-    /// Lines of 20 that come at once, of which one is let go each 10 ms; `late(i)` in ms is how late the `i`-th is.
+    /// Lines of 20 that come at once, of which one is released each 10 ms; `late(i)` in ms is how late the `i`-th is.
     fn told(late: impl Fn(u64) -> f64, adds_up: bool) -> Beat {
         let mut ways = Vec::new();
         for line in 0..20 {

@@ -76,7 +76,7 @@ fn hung(case: &Case<'_>, endpoint: &EndpointCase, medians_ns: &[u64]) -> Vec<u64
         .zip(unsent)
         .map(|(&window, unsent)| Overtaken::new(window, unsent))
         .collect();
-    // Those that ended tell when the last was sent, which matters only if some were not.
+    // The requests that ended show when the last was sent, which matters only if some were not.
     let ended = [&endpoint.completed, &endpoint.failed];
     let ended = ended.into_iter().filter(|_| endpoint.unsent > 0).flatten();
     for &i in ended.chain(&endpoint.unfinished) {

@@ -2,7 +2,7 @@
 //!
 //! A database that sleeps once while it commits, or before it writes to the disk and answers, lets other transactions join the commit:
 //! `commit_delay` of PostgreSQL, `binlog_group_commit_sync_delay` of MySQL and `binlog_commit_wait_usec` of MariaDB do so. A server whose
-//! thread waits for a file it has named (`poll`) until a timeout ends that, as long each time, has asked a server in turn that does not
+//! thread waits for a file it has named (`poll`) until a timeout ends that, as long each time, has itself called a server that does not
 //! answer; so has a server with an event loop, where its unanswered question is seen.
 
 mod in_turn;

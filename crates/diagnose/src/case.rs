@@ -151,7 +151,7 @@ impl<'a> Case<'a> {
         inside.as_deref()
     }
 
-    /// When the target stood still to collect garbage; `None` if its log tells of nothing.
+    /// When the target stood still to collect garbage; `None` if its log reports no collection.
     pub(crate) fn pauses(&self) -> Option<&Pauses> {
         self.pauses.get_or_init(|| Pauses::of(self)).as_ref()
     }
@@ -233,7 +233,7 @@ impl<'a> Case<'a> {
             .reduce(|a, b| a + b)
     }
 
-    /// Whether the target is started anew for each repeat.
+    /// Whether the target is restarted for each repeat.
     pub(crate) fn restarts(&self) -> bool {
         let scenario = &self.record.manifest.plan.scenario;
         scenario.target.command.is_some() && scenario.load.fresh
@@ -404,7 +404,7 @@ impl EndpointCase {
                 None => others_ns += length_ns,
             }
         }
-        // Where there is no floor either, it is not named, but told of the tail.
+        // Where there is no floor either, it is not named, but described as part of the tail.
         let [all, seen, having] =
             [tail.clusters as usize, known.episodes, clusters.len()].map(|n| n as u64);
         if (at_least_of(all, seen, having) as usize) < NAMED_EPISODES && self.floor.is_some() {
@@ -417,7 +417,7 @@ impl EndpointCase {
         }
     }
 
-    /// The share of the excess at a place that claims are at most, whoever else claims it; `None` where nothing
+    /// The share of the excess at a place that claims are at most, even if other causes claim it too; `None` where nothing
     /// is in excess.
     pub(crate) fn share_at_most(&self, place: Place, claims: &[Claim]) -> Option<f64> {
         let frame = self.frame(place).filter(|frame| frame.excess_ns > 0.0)?;

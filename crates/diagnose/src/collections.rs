@@ -37,7 +37,7 @@ pub(crate) struct Pauses {
 }
 
 impl Pauses {
-    /// What the target's log tells; `None` if it tells of no pause, or if several processes write
+    /// What the target's log reports; `None` if it reports no pause, or if several processes write
     /// into it in a way that does not say which.
     pub(crate) fn of(case: &Case<'_>) -> Option<Self> {
         let mut spans = Vec::new();
@@ -61,7 +61,7 @@ impl Pauses {
         &self.spans
     }
 
-    /// Whose log tells.
+    /// Which collector wrote the log.
     pub(crate) const fn collector(&self) -> Collector {
         self.collector
     }
@@ -81,8 +81,8 @@ impl Pauses {
     }
 }
 
-/// The lines of each process, in order. `None` if lines that lie within each other cannot be told
-/// apart.
+/// The lines of each process, in order. `None` if lines that lie within each other cannot be distinguished
+/// from each other.
 fn processes(lines: &[(Nanos, GcLine)]) -> Option<Vec<Vec<(Nanos, GcLine)>>> {
     let mut open: BTreeMap<(Collector, u64), Vec<(Nanos, GcLine)>> = BTreeMap::new();
     let mut all = Vec::new();
@@ -103,7 +103,7 @@ fn processes(lines: &[(Nanos, GcLine)]) -> Option<Vec<Vec<(Nanos, GcLine)>>> {
 }
 
 /// When a process began, and by how much that may be off: no line is read before it is written, so
-/// that the one that was read soonest tells best. What a program keeps back before it writes makes
+/// that the one that was read soonest is the best estimate. What a program keeps back before it writes makes
 /// the others late.
 fn begin(process: &[(Nanos, GcLine)]) -> (Nanos, u64) {
     let begun = |(read, line): &(Nanos, GcLine)| read.minus(line.end_ns).get();
@@ -129,7 +129,7 @@ fn disjoint(mut spans: Vec<Span>) -> Vec<Span> {
     out
 }
 
-/// What pauses have of an endpoint's slow requests; `None` if the log tells of none.
+/// What pauses have of an endpoint's slow requests; `None` if the log reports none.
 pub(crate) fn figures(case: &Case<'_>, endpoint: &EndpointCase) -> Option<EndpointPauses> {
     let pauses = case.pauses()?;
     let in_windows = |span: &&Span| case.windows.iter().any(|w| w.overlap_ns(**span) > 0);
@@ -168,7 +168,7 @@ pub(crate) fn figures(case: &Case<'_>, endpoint: &EndpointCase) -> Option<Endpoi
     })
 }
 
-/// Slow requests held against pauses, and against the same pauses shifted around the window.
+/// Slow requests compared with pauses, and with the same pauses shifted around the window.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Alignment {
     /// How long slow requests were in pauses, of what they took longer than the fast ones, as a

@@ -10,7 +10,7 @@ use slowpath_core::timeline::Series;
 
 use crate::case::Case;
 
-/// Stretches in which running time is held against waiting: two readings at 10 Hz in each.
+/// Stretches in which running time is compared with waiting: two readings at 10 Hz in each.
 const STEP_NS: u64 = 200 * MILLISECOND;
 /// Fewer stretches than this say nothing.
 const STEPS_FEWEST: usize = 30;
@@ -26,11 +26,11 @@ pub(crate) struct Computing {
     pub(crate) most_ns: f64,
     /// The most CPUs that the target uses more for each more of them that waits: the upper end of
     /// a slope of the regression of its running time, over stretches of time, on the requests that
-    /// wait and on all others. `None` without threads' times or where the two cannot be told apart.
+    /// wait and on all others. `None` without threads' times or where the two cannot be distinguished.
     pub(crate) slope_high: Option<f64>,
 }
 
-/// Holds the target's CPU time against waits; `None` if it cannot be seen or nobody waits.
+/// Compares the target's CPU time with waits; `None` if it cannot be seen or no request waits.
 pub(crate) fn computing(case: &Case<'_>, waits: &[(u32, Span)]) -> Option<Computing> {
     if waits.is_empty() {
         return None;

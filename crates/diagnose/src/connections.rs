@@ -18,7 +18,7 @@ use crate::verdict::{human, plural};
 /// First requests on connections are slow when their median is this many times that of later
 /// ones: a handshake and a cold window cost about one round trip more …
 const FIRST_SLOWER: f64 = 2.0;
-/// … and this much longer, which nobody would call noise …
+/// … and this much longer, which is more than noise …
 const FIRST_SLOWER_LEAST_MS: f64 = 1.0;
 /// … on at least so many connections, below which a median says little.
 const FIRST_LEAST: u64 = 20;
@@ -27,12 +27,12 @@ const FIRST_LEAST: u64 = 20;
 /// no news beside the errors; from one in ten on, dialling is part of what the server has to do.
 const STORM_PER_1000: f64 = 100.0;
 
-/// … and it is a storm when all connections that the load may have are dialled anew each second or
-/// faster; slower than that are idle timers, which close what nobody uses.
+/// … and it is a storm when all connections that the load may have are dialled again each second or
+/// faster; slower than that are idle timers, which close unused connections.
 const STORM_POOLS_PER_S: f64 = 1.0;
 
 /// Connections that end in good order are worth a line from one dial in a hundred requests on:
-/// limits of requests on a connection are usually 100 or more where somebody thought about them.
+/// limits of requests on a connection are usually 100 or more where they were chosen deliberately.
 const CHURN_PER_1000: f64 = 10.0;
 
 /// Reconnecting is a storm when at least this share of the dials replaces connections that were
@@ -104,7 +104,7 @@ struct Requests {
     first_ns: Vec<u64>,
     /// The same before the measured windows.
     first_warmup_ns: Vec<u64>,
-    /// The same of all that were measured behind the first.
+    /// The same for all requests that were measured after the first.
     later_ns: Vec<u64>,
 }
 
@@ -310,7 +310,7 @@ fn churn(case: &Case<'_>, found: &Connections) -> Option<String> {
             plural(failed as u64, "request")
         ));
     }
-    // Failures are told where errors are; this is about connections that end without one.
+    // Failures are reported with the errors; this is about connections that end without one.
     let each = found.requests_per_connection.map_or(0.0, |each| each.p50);
     ((failed as f64) < STORM_SHARE * found.dials as f64).then(|| {
         format!(

@@ -9,7 +9,7 @@ use crate::case::{Case, EndpointCase};
 use crate::diagnosis::Place;
 use crate::verdict::Claim;
 
-/// Shorter waits cannot be told from scheduling on a shared machine.
+/// Shorter waits cannot be distinguished from scheduling on a shared machine.
 const DELAY_LEAST_NS: u64 = MILLISECOND;
 /// A floor that is not this many times the wire may be the wire and what the kernels do at both
 /// ends of it.
@@ -27,7 +27,7 @@ const LOOSE: f64 = 0.8;
 /// Where some requests are slow for another reason, these are of any length. A delay has a low edge all
 /// the same: just below it, from this share of the constant on, …
 const BELOW_EDGE: f64 = 0.75;
-/// … lie at most so many requests for each that has it.
+/// … lie at most so many requests for each one with the delay.
 const BELOW_EDGE_MOST: f64 = 0.1;
 /// Where fewer than half of the slow requests have it, it is a peak of their lengths. These are alike
 /// within this factor, of which a timer's slack and a wake-up take a part …
@@ -37,7 +37,7 @@ const PEAK_WIDTH: f64 = 1.05;
 const PEAK_SHARE: f64 = 0.15;
 /// Timers do not fire early: at most one in so many lie in each of a few widths below.
 const PEAK_EDGE: f64 = 5.0;
-/// … and behind it half as many, in each of so many widths on either side.
+/// … and beyond it half as many, in each of so many widths on either side.
 const PEAK_BEHIND: f64 = 2.0;
 const PEAK_SIDE: i32 = 3;
 /// A floor is in every request but those that go another way, like the first on a connection; a

@@ -105,7 +105,7 @@ pub struct Diagnosis {
     /// What tracing showed of the target's inside; left out of runs that were not traced.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub trace: Option<TraceView>,
-    /// What a profiling pass behind the repeats showed; left out of runs without one.
+    /// What a profiling pass after the repeats showed; left out of runs without one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub profile: Option<ProfileView>,
     /// Signals that could not be observed.
@@ -242,17 +242,17 @@ pub struct EndpointFigures {
     /// What came of streams of events; `null` for an endpoint that has none.
     #[serde(default)]
     pub stream: Option<StreamFigures>,
-    /// What the target's own telemetry tells of its requests; left out if it tells nothing.
+    /// What the target's own telemetry shows of its requests; left out if it shows nothing.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub spans: Option<EndpointSpans>,
     /// What the target says of its requests in `Server-Timing`; left out if it says nothing.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub server_timing: Option<EndpointTimings>,
-    /// What pauses of garbage collection have of its slow requests, if the target's log tells of
+    /// What pauses of garbage collection have of its slow requests, if the target's log reports
     /// any; left out otherwise.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub pauses: Option<EndpointPauses>,
-    /// The modes of the latency; empty when there are too few samples to tell.
+    /// The modes of the latency; empty when there are too few samples to find any.
     pub modes: Vec<Mode>,
     /// Spread of the p50 over repeats: (max - min) / median; `null` for fewer than two.
     pub run_spread: Option<f64>,
@@ -320,7 +320,7 @@ pub struct StreamFigures {
     /// Time from the first byte written to the first whole event, in milliseconds, of requests that
     /// had one; those that timed out before count as slower.
     pub first_event_ms: Percentiles,
-    /// The longest silence of each stream between two events, or behind the last, in milliseconds.
+    /// The longest silence of each stream between two events, or after the last, in milliseconds.
     pub gap_ms: Percentiles,
 }
 

@@ -12,11 +12,11 @@ use crate::touches::{Touch, Touches};
 use crate::verdict::human;
 
 /// Of the requests that come to an entry older than its life, so many are slow: who fills it is,
-/// and nobody else comes before it is filled.
+/// and no other request comes before it is filled.
 const DUE_SLOW: f64 = 0.8;
 /// A constant is the same in both halves of a run, to within this factor.
 const SAME: f64 = 1.25;
-/// Requests for other keys, whose entries are young, are sent meanwhile and are fast: at most this
+/// Requests for other keys, whose entries are young, are sent in the same time and are fast: at most this
 /// share of them is slow. A lock or a pause does not ask for keys.
 const OTHERS_SLOW: f64 = 0.2;
 /// Entries that are younger than this share of a life are certainly young.
@@ -28,7 +28,7 @@ const BEYOND_USE: f64 = 0.15;
 /// whenever it is asked for has no life.
 const FOUND_BEFORE: f64 = 0.5;
 
-/// Caches that know whole seconds only (nginx, memcached, all that goes by `max-age` and `Expires`) drop
+/// Caches that know whole seconds only (nginx, memcached, all that use `max-age` and `Expires`) drop
 /// entries when a second is over: what counts is how many have begun since an entry was filled.
 const TICK_NS: u64 = SECOND;
 /// Where in a second the clock strikes: soon before those come that find an entry expired. Of them so many …
@@ -38,7 +38,7 @@ const TOGETHER_NS: u64 = TICK_NS / 4;
 /// … and it strikes before one of the first of these, of which some may have come before it for another reason.
 const PHASES: usize = 8;
 
-/// The age of the entry that a request met, and how it is told.
+/// The age of the entry that a request met, and how it is determined.
 #[derive(Clone, Copy, Debug)]
 enum Age {
     /// Since the first of several requests that filled it at once.
@@ -70,7 +70,7 @@ impl Age {
 pub(crate) struct Expiry {
     /// How long they live.
     pub(crate) life_ns: u64,
-    /// How their age is told.
+    /// How their age is determined.
     age: Age,
     /// Requests that met an entry older than that, first ones of each filling.
     pub(crate) due: usize,
@@ -86,14 +86,14 @@ pub(crate) struct Expiry {
     pub(crate) keys: usize,
 }
 
-/// Why no expiry is told.
+/// Why no expiry is reported.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum NoExpiry {
     /// Slow requests do not follow the age of their key's entry.
     Unrelated,
     /// They do, and all requests are slow at that time, whatever they ask for.
     AllAtOnce,
-    /// The time since the last use tells as much.
+    /// The time since the last use explains as much.
     Unused,
     /// They do, but there are too few.
     Few,
@@ -101,7 +101,7 @@ pub(crate) enum NoExpiry {
 
 impl Expiry {
     /// Looks for one life of all entries. Where several requests filled one at once, it lives
-    /// from the first time or from the last, as the server has it. `fill` tells whether slow requests
+    /// from the first time or from the last, whichever the server uses. `fill` says whether slow requests
     /// are seen to ask others for what fast ones find here.
     pub(crate) fn of(touches: &Touches, fill: &dyn Fn() -> bool) -> Result<Self, NoExpiry> {
         let known = OnceCell::new();
@@ -157,7 +157,7 @@ impl Expiry {
         if !enough || (found_before as f64) < FOUND_BEFORE * expiry.slow as f64 {
             return Err(NoExpiry::Unrelated);
         }
-        // What one entry does may as well be a clock's doing, but a clock asks nobody for what it has lost.
+        // What one entry does may as well be a clock's doing, but a clock does not fetch a lost entry from another server.
         let is_enough = expiry.keys > 1 || touches.keys == 1 && fill();
         if found_before < NAMED_EPISODES || !is_enough {
             return Err(NoExpiry::Few);
@@ -215,7 +215,7 @@ impl Expiry {
     }
 
     /// Whether those that expired were slow together with everything else. Where requests for
-    /// other keys were sent meanwhile, some of them have to have met young entries, and been fast.
+    /// other keys were sent in that time, some of them have to have met young entries, and been fast.
     fn is_of_all(&self, touches: &Touches, told: &[(usize, Touch)]) -> bool {
         let (mut accompanied, mut with_young) = (0_usize, 0_usize);
         let (mut young, mut young_slow) = (0_u32, 0_u32);
@@ -264,7 +264,7 @@ fn phases(touches: &Touches) -> Vec<u64> {
     first.iter().map(|at| at % TICK_NS).collect()
 }
 
-/// The measured requests that tell something of the entry: those that come while it is being filled
+/// The measured requests that say something about the entry: those that come while it is being filled
 /// do not.
 fn told(touches: &Touches) -> Vec<(usize, Touch)> {
     let all = touches.all.iter().copied().enumerate();

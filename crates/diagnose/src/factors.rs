@@ -1,6 +1,6 @@
 //! Factors of requests: each part of their keys is one, and so is the whole key where it has one part.
 //!
-//! A default key is the product of all pool values of a request, `tenant/item`. What goes by the tenant alone is not
+//! A default key is the product of all pool values of a request, `tenant/item`. What depends on the tenant alone is not
 //! seen in the product, of which each value may occur once.
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -17,7 +17,7 @@ const SLOW_EACH_TIME: f64 = 0.8;
 /// A value is judged by at least so many requests: two that are slow by chance are no sign, where one in ten is.
 const EACH_LEAST: usize = 3;
 /// The expensive values hold at least this part of what slow requests take beyond others (their number says nothing: those
-/// that wait behind a few expensive ones may be more) …
+/// that queue after a few expensive ones may be more) …
 const HELD_LEAST: f64 = 0.5;
 /// … and are at most this part of all values: where most are slow it is no value's own.
 const VALUES_MOST: f64 = 0.5;

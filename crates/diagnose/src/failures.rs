@@ -47,7 +47,7 @@ pub(crate) fn errors(case: &Case<'_>, endpoint: &EndpointCase) -> Vec<ErrorCount
 }
 
 /// What the kernel did with the connections of these failures, whatever kinds they are of; `None` if
-/// tracing could tell of none.
+/// no tracepoint reported any.
 pub(crate) fn kernel_facts(case: &Case<'_>, failed: &[u32]) -> Option<KernelFacts> {
     let mut by_outcome: BTreeMap<Outcome, Vec<SampleRef<'_>>> = BTreeMap::new();
     for sample in failed.iter().map(|&i| case.sample(i)) {
@@ -63,7 +63,7 @@ pub(crate) fn kernel_facts(case: &Case<'_>, failed: &[u32]) -> Option<KernelFact
     })
 }
 
-/// What failures are held against: the completed requests of the same endpoint.
+/// What failures are compared with: the completed requests of the same endpoint.
 /// There may be ten million, so they are gone over when they are asked for.
 struct Fine<'a, 'r> {
     case: &'a Case<'r>,

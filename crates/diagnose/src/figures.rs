@@ -213,7 +213,7 @@ pub(crate) fn percentiles_of(
     scatter.percentiles(&mut measured, values, given_up, Vec::new(), &measure)
 }
 
-/// The percentiles of a measure of an endpoint's requests over all repeats; `measured` has it of
+/// The percentiles of a measure of an endpoint's requests over all repeats; `measured` gives it for
 /// the completed ones.
 fn percentiles(
     case: &Case<'_>,

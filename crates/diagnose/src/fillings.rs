@@ -9,21 +9,21 @@ use crate::ledger::NAMED_EPISODES;
 use crate::touches::{Touch, Touches};
 use crate::trace::looked::Looked;
 
-/// A later start is told from the scatter of ends where it is this share of what the first one took.
+/// A later start is distinguished from the scatter of ends where it is this share of what the first one took.
 const APART_LEAST: f64 = 0.05;
-/// Whoever takes a filling's time from its own start ends as much later as it began, give or take a
+/// A request that takes a filling's time from its own start ends as much later as it began, give or take a
 /// quarter: a queue that is worked off after a pause delays ends by as much only when it is nearly full.
 const OWN: std::ops::RangeInclusive<f64> = 0.75..=1.25;
-/// Whoever waits for somebody else's filling ends with it, however late it came.
+/// A request that waits for another's filling ends with it, however late it came.
 const WITH: std::ops::RangeInclusive<f64> = -0.25..=0.25;
 
 /// Those of the first slow requests for their keys that ask others have so much of the excess of these: they fill the entry.
 /// By time, since many more may be a little slow for another reason.
 const SLOW_ASK: f64 = 0.5;
-/// Of fast ones so many do: what is kept needs nobody.
+/// Of fast ones so many do: what is cached needs no call.
 const FAST_ASK: f64 = 0.05;
 
-/// Requests that are held against a first one, at most: a stall of all keys has thousands.
+/// Requests that are compared with a first one, at most: a stall of all keys has thousands.
 const FOLLOWERS_MOST: usize = 64;
 
 /// Of pairs of slow requests, those that went as fillings of single keys make them go.
@@ -73,7 +73,7 @@ fn pairs(touches: &Touches) -> (Pairs, Pairs) {
 }
 
 /// Whether entries for keys are filled one by one, though many at a time: the first slow requests for two
-/// keys end as much apart as they began, and those that follow one for its key end with it. Behind a pause
+/// keys end as much apart as they began, and those that follow one for its key end with it. After a pause
 /// of the whole server, or one lock, all end together; where requests queue, those for one key end apart
 /// as others do.
 pub(crate) fn are_of_keys(touches: &Touches) -> bool {
@@ -81,7 +81,7 @@ pub(crate) fn are_of_keys(touches: &Touches) -> bool {
     across.hold() && within.hold()
 }
 
-/// Whether slow requests are seen to ask others for what fast ones find here: with a trace. Whoever pauses, or
+/// Whether slow requests are seen to ask others for what fast ones find here: with a trace. A server that pauses, or
 /// is slow for another reason, asks no more and no less than when it is fast. Those that follow a slow one for
 /// their key need not ask: they may wait for its reply.
 pub(crate) fn ask_others(case: &Case<'_>, endpoint: &EndpointCase, touches: &Touches) -> bool {

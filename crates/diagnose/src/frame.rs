@@ -32,7 +32,7 @@ const STRETCH_LEAST_NS: u64 = 200 * MILLISECOND;
 pub struct Frame {
     /// The requests: positions in the record's samples, ascending.
     pub requests: Vec<u32>,
-    /// The latency that they are held against: the fast class for a tail, the wire for a floor.
+    /// The latency that they are compared with: the fast class for a tail, the wire for a floor.
     pub reference_ns: u64,
     /// For each request, the cluster it belongs to: requests of one episode (tail) or one stretch
     /// of time (floor) are one observation.

@@ -60,7 +60,7 @@ pub(crate) fn again(case: &Case<'_>, endpoint: &EndpointCase) -> Vec<u32> {
     endpoint.completed.iter().copied().filter(dialled).collect()
 }
 
-/// At most so many connections were made anew for what has a name of its own: requests that failed
+/// At most so many connections were made again for what has a name of its own: requests that failed
 /// and took theirs along, processes that ended with all of theirs.
 pub(crate) fn taken_along(case: &Case<'_>) -> u64 {
     let took = |&&i: &&u32| {
@@ -111,7 +111,7 @@ pub(crate) fn constant_number(case: &Case<'_>) -> Option<u64> {
         }
         carried[place] += 1;
     }
-    // The last of each place were ended by nobody but the end of the load.
+    // The last of each place were ended only by the end of the load.
     let alive = limit(case) as usize;
     let ended = by_repeat.values().flat_map(|carried| {
         let ended = carried.len().saturating_sub(alive);

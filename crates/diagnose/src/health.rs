@@ -52,7 +52,7 @@ const HICCUPS_COST: u32 = 20;
 const HICCUPS_SHARE: f64 = 0.5;
 /// Cost of a load generator that was the limit, or was held up.
 const GENERATOR_COST: u32 = 30;
-/// Beyond this `CLOCK_MONOTONIC` is being slewed; durations are wrong by as little, so it is told
+/// Beyond this `CLOCK_MONOTONIC` is being slewed; durations are wrong by as little, so it is reported
 /// and costs nothing.
 const SLEW_TOLD_PPM: f64 = slowpath_core::health::clocks::SLEW_PPM;
 
@@ -78,7 +78,7 @@ pub struct Circumstances {
     /// How late timers were at the 99th percentile, in nanoseconds, the worse of before and after:
     /// what a thread that sleeps until there is something to do meets on the host alone.
     pub late_p99_ns: Option<u64>,
-    /// The measured p99 that it is held against, in nanoseconds.
+    /// The measured p99 that it is compared with, in nanoseconds.
     pub p99_ns: Option<u64>,
     /// Why the load generator was the limit or was held up; empty if it was neither.
     pub generator: Option<String>,
@@ -97,7 +97,7 @@ pub struct Score {
 }
 
 impl Circumstances {
-    /// What a health that was watched by itself (outside of a load) tells: whatever used CPUs and
+    /// What a health that was watched by itself (outside of a load) shows: whatever used CPUs and
     /// was neither slowpath nor one of its children was others.
     pub fn of(health: &Health) -> Self {
         let during = &health.during;
@@ -115,7 +115,7 @@ impl Circumstances {
         }
     }
 
-    /// What was heard alone tells.
+    /// What was measured without a load shows.
     pub fn heard(noises: &[&Noise]) -> Self {
         let cvs = noises.iter().flat_map(|noise| noise.work_cvs());
         let timers = noises.iter().map(|noise| noise.timer.late_p99_ns);

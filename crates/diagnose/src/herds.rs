@@ -30,7 +30,7 @@ impl Tally {
 pub(crate) struct Herds {
     /// Slow requests that found no slow one for their key under way.
     pub(crate) leaders: usize,
-    /// Of these, those that came behind another slow one that had ended, in less time than they take.
+    /// Of these, those that came after another slow one that had ended, in less time than they take.
     pub(crate) relapses: usize,
     /// … those that found none at all for their key.
     pub(crate) nobody_before: usize,

@@ -15,7 +15,7 @@ pub(crate) struct HostCpu {
     pub(crate) steal: f64,
     /// `None` if the target was not seen.
     pub(crate) target: Option<f64>,
-    /// By nobody that this run is about.
+    /// By processes that are not part of this run.
     pub(crate) others: f64,
 }
 

@@ -1,4 +1,4 @@
-//! Whether the server does nothing while requests wait that are let go one by one.
+//! Whether the server does nothing while requests wait that are released one by one.
 
 use slowpath_attribution::StateSet;
 use slowpath_core::signal::{PROCESS_THREADS_CALL, SERVER_SOCKETS_UNREAD, UPSTREAM_SOCKETS};
@@ -15,13 +15,13 @@ use crate::verdict::{Claim, human};
 /// From this share of the period on the target may be at work for each.
 pub(crate) const CPU_SHARE: f64 = 0.5;
 /// From so many unread requests for each that waits on, they wait before the server knows of them. Of a server that
-/// takes one at a time all are unread; of one that has read them none, but for what comes while it is looked at.
+/// takes one at a time all are unread; of one that has read them none, but for what comes during the observation.
 const UNREAD: f64 = 0.3;
 /// The same of threads that wait for others without a time limit: for the one that is served, maybe. It is all of
 /// them where a thread waits for each request, and none where a limit is waited for; idle pools are more or fewer.
 const IN_LOCKS: f64 = 0.3;
 /// From so many calls for each request that waits on, it may wait for those. Where a limit is the server's own, it
-/// asks for nobody who waits.
+/// calls no other server for a waiting request.
 const ASKED: f64 = 0.3;
 /// From this share of the waits on that followed requests are seen to wait for a timer, it is what lets them go.
 const TIMED: f64 = 0.5;
@@ -79,8 +79,8 @@ pub(crate) fn in_locks(case: &Case<'_>, endpoint: &EndpointCase, waits: &[Claim]
     mean >= IN_LOCKS * waiting(case, waits)
 }
 
-/// That requests wait for whom the server asks, who lets them go at that pace, if a trace shows as much: calls are
-/// under way while requests wait, beside those that may be of requests that were let go, or of other endpoints.
+/// That requests wait for a server that the target calls, which releases them at that pace, if a trace shows as much: calls are
+/// under way while requests wait, beside those that may be of requests that were released, or of other endpoints.
 pub(crate) fn asked_meanwhile(
     case: &Case<'_>,
     endpoint: &EndpointCase,
@@ -99,7 +99,7 @@ pub(crate) fn asked_meanwhile(
     (asked - beside >= ASKED * waiting).then(|| {
         format!(
             "answers come every {}, but while {waiting:.1} requests wait on average, {asked:.1} calls of the server \
-             are under way: it waits for whom it asks",
+             are under way: it waits for the server that it calls",
             human(pace.period_ns)
         )
     })
@@ -112,7 +112,7 @@ fn keeps_connections(case: &Case<'_>) -> bool {
     most.is_none_or(|most| most > 0.0)
 }
 
-/// What is not known of a pace at which requests pass one by one, and what would tell.
+/// What is not known of a pace at which requests pass one by one, and what would show it.
 pub(crate) fn untold(
     case: &Case<'_>,
     endpoint: &EndpointCase,
@@ -136,7 +136,7 @@ pub(crate) fn untold(
     }
     if case.inside().is_none() && keeps_connections(case) {
         return Some((
-            "the server waits for whom it asks, who lets requests go at that pace",
+            "the server waits for one that it calls, which releases requests at that pace",
             "trace it, as root",
         ));
     }
@@ -144,11 +144,11 @@ pub(crate) fn untold(
         Beat::Clock => None,
         Beat::Wanders => Some((
             "anything but the one before says when the next may go (lateness adds up, as that of a clock does not)",
-            "look what the server does behind an answer before it takes the next request",
+            "look what the server does after an answer before it takes the next request",
         )),
         Beat::Untold if is_timed => None,
         Beat::Untold => Some((
-            "they go by a clock",
+            "they follow a clock",
             "send more, up to the pace, or for longer",
         )),
     }

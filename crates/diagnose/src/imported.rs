@@ -1,4 +1,4 @@
-//! Records that were made of another tool's requests: what they cannot tell is said, and no cause
+//! Records that were made of another tool's requests: what they cannot show is said, and no cause
 //! is named or cleared from what is not in them.
 
 use slowpath_core::catalogue;
@@ -7,7 +7,7 @@ use slowpath_core::record::Imported;
 use crate::diagnosis::{Check, Status};
 use crate::verdict::{Verdict, human, percent};
 
-/// A rate that may be further off than this is told to be: it is what two runs differ by anyway.
+/// A rate that may be further off than this is reported to be: it is what two runs differ by anyway.
 const RATE_OFF: f64 = 0.05;
 
 /// The checks that take the place of the one of our own load loop; the requests lie in `window_ns`.
@@ -51,7 +51,7 @@ pub(crate) fn checks(imported: &Imported, window_ns: f64) -> Vec<Check> {
 fn rate_off(precision_ns: f64, window_ns: f64) -> String {
     let off = 2.0 * precision_ns / window_ns;
     if off >= 1.0 {
-        "; rates cannot be told from it".to_owned()
+        "; rates cannot be computed from it".to_owned()
     } else if off > RATE_OFF {
         format!(
             "; true rates are up to {} higher",

@@ -124,7 +124,7 @@ impl Load {
         Self::late(self.lag_p99_ns, self.p99_ns)
     }
 
-    /// Whether only the loop's own CPU time, which is not known, could tell.
+    /// Whether only the loop's own CPU time, which is not known, could decide it.
     pub fn is_undecided(&self, open: bool) -> bool {
         self.busy.is_none() && (!open || self.sent < SENT_LEAST || self.is_late())
     }

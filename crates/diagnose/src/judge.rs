@@ -156,7 +156,7 @@ fn run_summary(
         began: manifest.began.clone(),
         load: match &manifest.imported {
             Some(imported) => format!(
-                "by {}, at a rate that its file does not tell,",
+                "by {}, at a rate that its file does not state,",
                 imported.tool
             ),
             None => load_in_words(&manifest.plan.scenario, repeats),

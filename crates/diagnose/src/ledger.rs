@@ -55,13 +55,13 @@ impl Settled {
 pub struct Ledger {
     /// For each claimant, in the order given, its part; `None` without any.
     pub settled: Vec<Option<Settled>>,
-    /// The share that nobody claimed.
+    /// The share that no cause claimed.
     pub unexplained: f64,
     /// Where the unclaimed time lies, largest part first, as shares of the excess.
     pub split: Vec<Part>,
 }
 
-/// The requests of which a trace tells nothing by choice.
+/// The requests that were left untraced by choice.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Blanks<'a> {
     /// Their positions in the record's samples, ascending.
@@ -168,7 +168,7 @@ impl<'a> Queue<'a> {
         }
     }
 
-    /// The claims on a request, which comes behind all that were asked for.
+    /// The claims on a request, which comes after all that were asked for.
     fn of(&mut self, request: u32) -> &[Claim] {
         let waiting = &self.claims[self.next..];
         let begin = self.next + waiting.iter().take_while(|c| c.sample < request).count();

@@ -9,14 +9,14 @@ use slowpath_core::timeline::{Series, Subject};
 use crate::case::Case;
 use crate::overlap::merged;
 
-/// A process that did not live for this long served nobody for long: a helper, not a worker. The
+/// A process that did not live for this long served few requests: a helper, not a worker. The
 /// target's processes are listed once a second, so that shorter lives are not known anyway.
 const WORKER_LEAST_NS: u64 = SECOND;
 /// Processes are read ten times a second: one that is missing for so many readings of others has
 /// ended.
 const READINGS_MISSED: usize = 2;
-/// Connections of a process break, and its successor gets ready, so long before and behind what the
-/// readings tell: one reading.
+/// Connections of a process break, and its successor gets ready, so long before and after what the
+/// readings show: one reading.
 const MARGIN_NS: u64 = 100 * MILLISECOND;
 /// When a process began is known to this, rounded down (`starttime` in proc_pid_stat(5), `USER_HZ`).
 const TICK_NS: u64 = 10 * MILLISECOND;
@@ -139,7 +139,7 @@ fn has_ended(life: &Life, load: Span, clock: Option<&Series>) -> bool {
 }
 
 /// When a request that was scheduled after an instant was answered, and a reading later; at most
-/// [`LONGEST_NS`] behind it.
+/// [`LONGEST_NS`] after it.
 fn answered(case: &Case<'_>, after: Nanos) -> Nanos {
     let mut first = after.plus(LONGEST_NS);
     for endpoint in &case.endpoints {

@@ -14,7 +14,7 @@ pub(crate) const MATERIAL_NS: f64 = 3.0 * MILLISECOND as f64;
 /// Where most requests are slow, it is no accident of some: they take longer for what is added, from what a thread waits on that is
 /// preempted once on two CPUs (the same, 1.5 ms, less a jiffy).
 const MATERIAL_OF_MOST_NS: f64 = MILLISECOND as f64;
-/// What adds less than this to all requests is no finding: as little as the least floor that is looked at, which a thread waits that
+/// What adds less than this to all requests is no finding: as little as the least floor that is considered, which a thread waits that
 /// finds the others of its process at work on the same CPUs.
 const MATERIAL_OF_ALL_NS: f64 = FLOOR_LEAST_NS as f64;
 /// A tail that is less than this part of the time of all requests of its endpoint is no finding either: a p99

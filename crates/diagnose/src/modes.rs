@@ -12,7 +12,7 @@ use crate::scatter::Scatter;
 /// one mode, though it leaves many peaks), and what speaks for their number.
 #[derive(Debug, Default)]
 pub(crate) struct Modes {
-    /// As they were found, in nanoseconds; empty when there are too few requests to tell.
+    /// As they were found, in nanoseconds; empty when there are too few requests to find any.
     pub(crate) found: Vec<modes::Mode>,
     /// The same for the report.
     pub(crate) figures: Vec<Mode>,

@@ -1,4 +1,4 @@
-//! Slow requests that take a whole number of times the same length longer than usual: what they wait for is looked at again
+//! Slow requests that take a whole number of times the same length longer than usual: what they wait for is polled again
 //! after each such length.
 //!
 //! A pause that each slow request meets once has one length. Where it is met again, it is met because the wait was not over: of
@@ -160,7 +160,7 @@ mod tests {
         assert!(!of(&[(1.0, 80), (3.0, 16), (7.0, 4)]).look_again(0.2));
         // A pause at two places: of two fifths that meet it, an eighth meets it twice.
         assert!(!of(&[(1.0, 175), (2.0, 25)]).look_again(0.4));
-        // A queue behind the pause: any length.
+        // A queue after the pause: any length.
         let queue: Vec<(f64, usize)> = (10..40)
             .map(|tenths| (f64::from(tenths) / 10.0, 3))
             .collect();

@@ -24,7 +24,7 @@ pub(crate) fn asides(
         .collect()
 }
 
-/// Takes the repeats that comparisons put aside out of what is told over repeats.
+/// Takes the repeats that comparisons exclude out of what is reported over repeats.
 pub(crate) fn leave_out(
     endpoints: &mut [EndpointFigures],
     health: Option<&HostHealth>,

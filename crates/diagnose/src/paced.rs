@@ -1,4 +1,4 @@
-//! Requests that are let go one by one at an even pace, whoever comes while nobody waits is let through
+//! Requests that are released one by one at an even pace, while one that comes when none waits is let through
 //! at once: a bucket that leaks (GCRA, ITU-T I.371; `limit_req` of nginx; token buckets with a wait).
 //!
 //! The bucket has a level, of requests: each adds one, and one runs out in each period. A request waits for what
@@ -18,7 +18,7 @@ use crate::verdict::{Claim, human};
 const PERIOD_LEAST_NS: f64 = 0.9 * MILLISECOND as f64;
 /// Who waits for less may have waited for a CPU.
 pub(crate) const WAIT_LEAST_NS: f64 = MILLISECOND as f64;
-/// The first requests that are looked at: enough for any pace.
+/// The first requests that are examined: enough for any pace.
 const WAYS_MOST: usize = 30_000;
 /// Fewer that wait, and fewer that do not, show no rule. Two numbers are fitted (period, burst): in 3,775 simulated runs of 120 requests
 /// of which a fifth waits by chance (for exponential, even or equal times) no fit accounts for any of it ([`UNTOLD_MOST`]).
@@ -33,13 +33,13 @@ const UNTOLD_MOST: f64 = 0.2;
 /// Those who are to be let through are let through: within half a period, or a wake-up.
 const PASS_SHARE: f64 = 0.9;
 const PASS_PERIODS: f64 = 0.5;
-/// Who waits for nobody has his answer much sooner than the next one is let go: whatever lets them go one by one
+/// A request that meets no queue has its answer much sooner than the next one is released: what releases them one by one
 /// does not work for each that long.
 const QUICK: f64 = 0.25;
-/// … or much later: one who works for each lets nobody go sooner than he is done. Several side by side do, and
+/// … or much later: a server that works for each releases none sooner than it is done. Several side by side do, and
 /// keep no beat.
 const SEVERAL: f64 = 1.5;
-/// Where nobody passes, so many answers together are even to within this share, in nine groups of ten; at random
+/// Where no request passes unqueued, so many answers together are even to within this share, in nine groups of ten; at random
 /// distances of sixteen are to within a quarter.
 const GROUP: usize = 16;
 const EVEN: f64 = 0.1;
@@ -47,7 +47,7 @@ const EVEN_SHARE: f64 = 0.9;
 /// … and requests take at least so many of their distances: that is a line.
 const LINE_LEAST: f64 = 3.0;
 
-/// For whom one bucket stands: the repeat, since each begins with a full one, and the key, where each key has its
+/// What shares one bucket: the repeat, since each begins with a full one, and the key, where each key has its
 /// own; it is 0 where all have one.
 pub(crate) type Lane = (u16, u32);
 
@@ -72,7 +72,7 @@ impl Shared {
             .flatten()
     }
 
-    /// What tells behind "requests" whose bucket it is.
+    /// The words after "requests" that say whose bucket it is.
     pub(crate) const fn words(self) -> &'static str {
         match self {
             Self::Key(_) => " for the same key",
@@ -104,7 +104,7 @@ pub(crate) struct Way {
     pub(crate) end: u64,
 }
 
-/// A pace at which requests are let go.
+/// A pace at which requests are released.
 #[derive(Debug)]
 pub(crate) struct Pace {
     pub(crate) period_ns: f64,
@@ -114,7 +114,7 @@ pub(crate) struct Pace {
     pub(crate) untold: f64,
     /// Whether it is kept by a clock.
     pub(crate) beat: Beat,
-    /// How many found nobody waiting, and what they took in the median.
+    /// How many found no other waiting, and what they took in the median.
     pub(crate) passers: usize,
     pub(crate) passing_ns: f64,
     /// The waits of the endpoint's requests in the measured windows.
@@ -126,10 +126,10 @@ pub(crate) struct Pace {
 pub(crate) enum Look {
     /// A bucket lets them go.
     Paced(Pace),
-    /// They are let go at an even distance, in nanoseconds, and nobody comes when there is no line: whether each
-    /// takes that long cannot be told.
+    /// They are released at an even distance, in nanoseconds, and none comes when there is no queue: whether each
+    /// takes that long is not known.
     AlwaysLine(f64, Vec<Claim>),
-    /// Each that meets nobody takes as long as the next one waits, or nearly, or several do side by side.
+    /// Each that meets no queue takes as long as the next one waits, or nearly, or several do side by side.
     EachTakesIt { period_ns: f64, passing_ns: f64 },
     /// Neither; the share that no bucket accounts for, where there is waiting at all.
     Uneven(Option<f64>),
@@ -161,7 +161,7 @@ impl Way {
         (self.end - self.begin) as f64
     }
 
-    /// Whether this one came before the earlier one was let go.
+    /// Whether this one came before the earlier one was released.
     pub(crate) fn is_behind(&self, before: &Self) -> bool {
         self.lane == before.lane && self.begin < before.end
     }
@@ -181,8 +181,8 @@ pub(crate) fn look(case: &Case<'_>, endpoint: &EndpointCase, shared: Shared) -> 
     look
 }
 
-/// What those look like whose requests keep a pace together; the endpoint's if nobody's do. Requests for one key
-/// also stand in line before who works on one at a time for each key: nothing less than a bucket tells.
+/// What those look like whose requests keep a pace together; the endpoint's if none do. Requests for one key
+/// also queue for a server that works on one at a time for each key: only a bucket is distinguishable.
 pub(crate) fn look_for_any(case: &Case<'_>, endpoint: &EndpointCase) -> (Shared, Look) {
     let mut first = None;
     for shared in Shared::by_whom(case, endpoint) {
@@ -199,8 +199,8 @@ pub(crate) fn look_for_any(case: &Case<'_>, endpoint: &EndpointCase) -> (Shared,
     first.unwrap_or((Shared::All, Look::Uneven(None)))
 }
 
-/// The pace of requests for one key, where one that finds none has its answer much sooner than the next one is let
-/// go: they stand in line, and wait for nobody's work for them, as far as can be told.
+/// The pace of requests for one key, where one that finds none has its answer much sooner than the next one is
+/// released: they queue, and no server works for them in that time, as far as is known.
 pub(crate) fn pace_of_each_key(case: &Case<'_>, endpoint: &EndpointCase) -> Option<Pace> {
     match look(case, endpoint, Shared::Key(endpoint.index)) {
         Look::Paced(pace) if pace.beat != Beat::Wanders => Some(pace),
@@ -212,7 +212,7 @@ impl Pace {
     /// That of each key, in words.
     pub(crate) fn of_each_key(&self) -> String {
         format!(
-            "requests for the same key are let go every {}, and one that finds none has its answer in {}",
+            "requests for the same key are released every {}, and one that finds none has its answer in {}",
             human(self.period_ns),
             human(self.passing_ns)
         )
@@ -285,7 +285,7 @@ impl Way {
     }
 }
 
-/// The usual distance of answers to requests that waited, one behind the other.
+/// The usual distance of answers to requests that waited, one after the other.
 fn usual_distance(ways: &[Way], waits: &[f64]) -> Option<f64> {
     let waited = |i: usize| waits[i] >= WAIT_LEAST_NS;
     if (0..ways.len()).filter(|&i| waited(i)).count() < WAITERS_FEWEST {
@@ -373,7 +373,7 @@ impl Fit {
     }
 }
 
-/// Whether requests always stand in line, and answers keep an even distance.
+/// Whether requests always queue, and answers keep an even distance.
 fn always_line(ways: &[Way], base_ns: f64) -> Option<Look> {
     let mut by_end: Vec<(Lane, u64)> = ways.iter().map(|way| (way.lane, way.end)).collect();
     by_end.sort_unstable();

@@ -140,7 +140,7 @@ fn proof(record: &RunRecord, number: u16) -> ResetProof {
     }
 }
 
-/// One endpoint with a cold cache is enough, and one without says more than one that cannot tell.
+/// One endpoint with a cold cache is enough, and one without says more than one that cannot show it.
 fn strongest(each: impl Iterator<Item = Coldness>) -> Coldness {
     each.min_by_key(|one| rank(*one))
         .unwrap_or(Coldness::CannotTell)
@@ -256,11 +256,11 @@ fn text(record: &RunRecord, repeats: &[Option<bool>], endpoints: &[FirstTouchFig
             )
         }
         (_, Some(figures)) => format!(
-            "whether the cold pass was cold cannot be told: {figures}; more keys would tell \
+            "whether the cold pass was cold is not known: {figures}; more keys would show it \
              ({FEWEST_PAIRS} in each repeat at least)"
         ),
         (_, None) => format!(
-            "whether the cold pass was cold cannot be told: no two keys were asked for again; give \
+            "whether the cold pass was cold is not known: no two keys were asked for again; give \
              the requests a pool, or a key ({FEWEST_PAIRS} keys at least)"
         ),
     }

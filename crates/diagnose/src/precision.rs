@@ -14,7 +14,7 @@ const PERCENTILES: [&str; 2] = ["p50", "p99"];
 /// More repeats than this are not advised: the width shrinks with their root alone.
 const REPEATS_ADVISED: usize = 50;
 
-/// The check of the least precise figure over the repeats that comparisons do not put aside;
+/// The check of the least precise figure over the repeats that comparisons do not exclude;
 /// `None` if no precision was asked for.
 pub(crate) fn precision(
     plan: &Plan,
@@ -160,7 +160,7 @@ mod tests {
     #[test]
     fn each_pass_is_judged_by_its_own_repeats() {
         let warm = repeats(&[10.0, 10.1, 9.9, 10.05, 9.95, 10.0]);
-        // Three of the six cold ones were put aside, and the others agree by luck.
+        // Three of the six cold ones were excluded, and the others agree by luck.
         let cold = repeats(&[30.0, 30.01, 29.99]);
         let check = |cold: &[RepeatFigures]| {
             let kept = [

@@ -47,8 +47,8 @@ pub(crate) fn without_claims(
     Some(told(endpoint, name, without))
 }
 
-/// The same from the requests that were followed through the server, each of which stands for as
-/// many as it was drawn from: of the others it is not known what they waited for. Whoever waited
+/// The same from the requests that were followed through the server, each of which represents as
+/// many as it was drawn from: of the others it is not known what they waited for. A request that waited
 /// for a connection while those on all connections waited for the cause waited for it too.
 pub(crate) fn without_waits(
     case: &Case<'_>,
@@ -117,7 +117,7 @@ fn is_known(walked: &Walked) -> bool {
 }
 
 /// Requests of whose time most is not known are taken to be like others of their kind, slow or
-/// not, in turn (a hot deck, Andridge and Little 2010): left as they are, one episode that was not
+/// not, cyclically (a hot deck, Andridge and Little 2010): left as they are, one episode that was not
 /// recorded would be all that a prediction shows.
 fn fill_in(requests: &mut [Rest], slow: bool) {
     let kind = requests.iter().filter(|r| r.slow == slow);

@@ -1,4 +1,4 @@
-//! What a profiling pass behind the repeats shows, and what it suggests to try.
+//! What a profiling pass after the repeats shows, and what it suggests to try.
 //!
 //! Nothing in here is a cause: a profile says where time goes in the mean, and neither what slow
 //! requests wait for nor that it would be gained by doing less there. Hence leads, each with the most
@@ -67,7 +67,7 @@ pub(super) struct Request {
     pub(super) latency_ns: f64,
     /// CPU time of the target; `None` if it cannot be seen.
     pub(super) cpu_ns: Option<f64>,
-    /// Requests that were completed while waits were counted. Where somebody counted them elsewhere, as
+    /// Requests that were completed while waits were counted. Where the counts are imported, as
     /// many as the run would have had in that time; 0 if that is not known.
     pub(super) completed: f64,
 }
@@ -197,7 +197,7 @@ fn who_keeps(source: ProfileSource) -> Named {
     }
 }
 
-/// Who lets go of a lock.
+/// What releases a lock.
 fn locks(stack: &[&CodeLine]) -> (String, usize) {
     let_go(stack).map_or_else(
         || ("a lock of the runtime".to_owned(), 0),
@@ -216,7 +216,7 @@ fn waiters(stack: &[&CodeLine]) -> (String, usize) {
 
 /// The places of a profile of waits, the longest waited for first.
 fn sites(pass: &ProfilePass, waits: &[Waited], named: Named) -> Vec<Site> {
-    // The largest of a site's stacks tells its callers.
+    // The largest of a site's stacks shows its callers.
     let mut by: BTreeMap<String, (Site, u64)> = BTreeMap::new();
     for waited in waits {
         let stack: Vec<&CodeLine> = pass.stack(waited.stack).collect();

@@ -1,4 +1,4 @@
-//! What profiles of a Go target tell of requests: who keeps the locks that they wait for.
+//! What profiles of a Go target show of requests: who holds the locks that they wait for.
 
 mod holders;
 mod stands;
@@ -21,7 +21,7 @@ use waits::{Met, Waits};
 
 /// Fewer dumps are no picture of the run.
 const DUMPS_LEAST: usize = 30;
-/// Fewer dumps in which requests wait for a lock name nobody: they may be of a single wait, and of
+/// Fewer dumps in which requests wait for a lock name no holder: they may be of a single wait, and of
 /// two threads that wait as often as each other all of six are the same one in 1 of 32 cases.
 const WAITED_LEAST: usize = 6;
 /// Slow requests must wait so many times as much as chance would have it …
@@ -33,7 +33,7 @@ const FRAMES_MOST: usize = 16;
 /// Where evidence points to.
 const POINTER: &str = "profiles";
 
-/// What would tell who keeps a lock.
+/// What would show who holds a lock.
 const RECORD_LOCKS: &str = "call runtime.SetMutexProfileFraction(1) in the target";
 
 /// What profiles say of locks that an endpoint's requests wait for; `None` if there are too few.
@@ -56,14 +56,14 @@ pub(crate) fn locks(case: &Case<'_>, endpoint: &EndpointCase, kind: Kind) -> Opt
     Some(looked.verdict(kind))
 }
 
-/// The function that lets go of the lock that a stack of the mutex profile speaks of, and its place on
+/// The function that releases the lock that a stack of the mutex profile speaks of, and its place on
 /// the stack; `None` for a lock of the runtime itself.
 pub(crate) fn let_go<'p>(stack: &[&'p CodeLine]) -> Option<(&'p str, usize)> {
     let (site, _, _) = stands::Site::of(stack)?;
     Some((site.function, stack.len() - site.callers.len() - 1))
 }
 
-/// The profiles of a run, held against the requests of an endpoint.
+/// The profiles of a run, compared with the requests of an endpoint.
 struct Looked<'c, 'r> {
     case: &'c Case<'r>,
     endpoint: &'c EndpointCase,
@@ -167,7 +167,7 @@ impl<'c> Looked<'c, '_> {
         })
     }
 
-    /// Requests wait for a lock, and nobody is seen to keep it.
+    /// Requests wait for a lock, and no holder is seen.
     fn unknown(&self, all: &[Met], waited: usize) -> Verdict {
         let places = self.seen.iter().flat_map(|dump| &dump.at);
         let places = summed(places.map(|&line| (line.to_string(), 1.0)));
@@ -177,7 +177,7 @@ impl<'c> Looked<'c, '_> {
         let why = if is_silent {
             "the mutex profile is empty"
         } else {
-            "none that the mutex profile names stood still meanwhile, in most of these dumps"
+            "none that the mutex profile names stood still in that time, in most of these dumps"
         };
         Verdict::Lead {
             missing: format!(
@@ -201,7 +201,7 @@ impl<'c> Looked<'c, '_> {
         of.max_by_key(Vec::len).unwrap_or_default()
     }
 
-    /// The stack with which somebody is seen most often.
+    /// The stack that is seen most often.
     fn stack(&self, facts: &Facts<'_, 'c>) -> &[&'c CodeLine] {
         let stands = facts
             .dumps

@@ -9,7 +9,7 @@ use crate::case::{Case, EndpointCase};
 use crate::sleepers::by_label;
 
 /// Requests that find more than the usual number under way take at least this many times as long,
-/// at the median, as the rest. Behind a full server they take about twice as long; where they wait
+/// at the median, as the rest. After a full server's queue they take about twice as long; where they wait
 /// for something else, the same.
 const LONGER: f64 = 1.2;
 /// Fewer requests than this on either side show nothing.

@@ -26,7 +26,8 @@ const LEVEL_NS: u64 = 1_000_000_000;
 /// A median of fewer requests is a request.
 const LEVEL_FEWEST: usize = 5;
 
-/// The period of the stalls, from the repeat in which there are most: repeats lie apart in time, and what goes on between them is not seen. The others say whether it goes on.
+/// The period of the stalls, from the repeat in which there are most: repeats lie apart in time, and what goes on between them is not seen.
+/// The others say whether it goes on.
 pub(crate) fn stalls(case: &Case<'_>, endpoint: &EndpointCase) -> Option<StallFigures> {
     let zero = case.windows.first()?.begin;
     let mut slow = vec![Slow::default(); case.windows.len()];
@@ -56,7 +57,7 @@ pub(crate) fn stalls(case: &Case<'_>, endpoint: &EndpointCase) -> Option<StallFi
     })
 }
 
-/// The period of a fast clock behind all episodes of a repeat: polls and refills, which let go at
+/// The period of a fast clock that all episodes of a repeat follow, such as polls and refills, which release at
 /// its ticks.
 fn fast(slow: &Slow, zero_ns: u64) -> Option<StallFigures> {
     let ends: Vec<u64> = episodes(&slow.spans)
@@ -154,7 +155,7 @@ fn wall(case: &Case<'_>, found: &Stalls, begins: &[Vec<u64>]) -> Option<WallFigu
 }
 
 /// The period with which the level of the longest repeat rises and falls. On a host without room
-/// that may be the work of others, so that none is told.
+/// that may be the work of others, so that none is reported.
 pub(crate) fn swing(case: &Case<'_>, endpoint: &EndpointCase) -> Option<SwingFigures> {
     let windows = case.windows.iter().enumerate().rev();
     let (repeat, window) = windows.max_by_key(|(_, window)| window.len_ns())?;

@@ -53,7 +53,7 @@ pub(crate) fn met_the_end(sample: SampleRef<'_>) -> bool {
         && sample.received_bytes() == 0
 }
 
-/// All requests of an endpoint on connections that had been used before. Each endpoint is looked at
+/// All requests of an endpoint on connections that had been used before. Each endpoint is tested
 /// alone: where one is asked after other gaps than another and fails more often for a reason of its
 /// own, gaps would seem to be the reason in both together.
 #[derive(Debug)]

@@ -1,4 +1,4 @@
-//! How many connections the server had in hand when another one was made, and what became of that.
+//! How many connections the server had open when another one was made, and what became of that.
 
 use std::collections::BTreeMap;
 
@@ -12,7 +12,7 @@ use crate::case::Case;
 use crate::hazard::{self, Met, Step};
 
 /// A process has no descriptors left from this share of its limit on: they are read once a second,
-/// and come and go meanwhile.
+/// and come and go in between.
 const NO_FILES: f64 = 0.95;
 /// Dials this close to each other meet the same state of the server: connections made in one burst
 /// overtake each other.
@@ -39,7 +39,7 @@ pub(crate) fn is_turned_away(sample: SampleRef<'_>) -> bool {
 struct Used {
     since: Nanos,
     last: Nanos,
-    /// The longest time in which nobody used it.
+    /// The longest time in which it was unused.
     gap_ns: u64,
 }
 
@@ -57,7 +57,7 @@ impl Used {
         self.last = self.last.max(sample.done());
     }
 
-    /// Nobody tells when the server gave it up; it was there for as long as it had been kept before.
+    /// It is not known when the server closed it; it was there for as long as it had been kept before.
     fn until(&self) -> Nanos {
         self.last.plus(self.gap_ns)
     }

@@ -335,7 +335,7 @@ fn is_mostly(attribution: &EndpointAttribution, cause: &str, state: State) -> bo
     2 * of_state_ns > all_ns
 }
 
-/// Whether the kind of place that a cause stands for is known from nothing but how many there are, or what keeps requests from
+/// Whether the kind of place that a cause names is known from nothing but how many there are, or what keeps requests from
 /// nothing but when they end: then it rules out no other cause of such a wait. A delay is a sleep, whatever it is for.
 pub(crate) fn is_one_of_several(case: &Case<'_>, endpoint: &EndpointCase, cause: &str) -> bool {
     matches!(

@@ -149,12 +149,12 @@ fn rows(endpoint: &EndpointFigures, asides: &BTreeMap<u32, String>) -> Vec<Row> 
     let mut rows: Vec<Row> = percentiles
         .into_iter()
         .map(|(name, whole)| Row {
-            // The figure over all holds the requests of those that are put aside.
+            // The figure over all includes the requests of excluded repeats.
             whole: figure(whole).filter(|_| asides.is_empty()),
             refused: match (whole.low, asides.len()) {
                 (Some(_), 0) => String::new(),
-                (Some(_), 1) => "1 of its repeats was put aside".to_owned(),
-                (Some(_), aside) => format!("{aside} of its repeats were put aside"),
+                (Some(_), 1) => "1 of its repeats was excluded".to_owned(),
+                (Some(_), aside) => format!("{aside} of its repeats were excluded"),
                 (None, _) => whole.reason.clone().unwrap_or_default(),
             },
             ..row(name, Unit::Ns, percentile(endpoint, name, asides))

@@ -28,7 +28,7 @@ const SLOW_LEAST: f64 = 0.4;
 /// So many samples of so many slow requests show them at it: of fewer it is chance what else they do.
 const SAMPLES_LEAST: usize = 10;
 const REQUESTS_LEAST: usize = 3;
-/// Slow requests compute for so long, in which 2,500 files are looked at (`find -newer` takes 2 µs of CPU time for each of 15,000 in
+/// Slow requests compute for so long, in which 2,500 files are examined (`find -newer` takes 2 µs of CPU time for each of 15,000 in
 /// memory, the median of five).
 const EACH_LEAST_NS: u64 = 5 * MILLISECOND;
 
@@ -98,7 +98,7 @@ fn is_own(slice: &Slice) -> bool {
         && slice.holder == Holder::ThisRequest
 }
 
-/// Whether a stack stands where a file is looked at.
+/// Whether a stack is where a file is examined.
 fn looks(stack: &[String]) -> bool {
     let is_look = |frame: &String| {
         let name = frame.split(' ').next().unwrap_or_default();

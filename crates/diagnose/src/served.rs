@@ -8,10 +8,10 @@ use slowpath_core::stats::median::median;
 
 use crate::case::{Case, EndpointCase};
 
-/// Requests of a repeat that are looked at: a change is then located to a thousandth of the run and
+/// Requests of a repeat that are examined: a change is then located to a thousandth of the run and
 /// better, and so much is little beside what judging holds of ten million.
 const MOST: usize = 20_000;
-/// Stretches of time of a repeat whose halves are held against each other.
+/// Stretches of time of a repeat whose halves are compared with each other.
 const BLOCKS: u64 = 20;
 /// From the change on so many requests are touched …
 const BEHIND: f64 = 0.8;
@@ -19,13 +19,13 @@ const BEHIND: f64 = 0.8;
 const BEFORE: f64 = 0.2;
 /// On each side of a change lie at least so many requests: a change at an end is that of a few.
 const SIDE: usize = 30;
-/// Repeats in which the same change is seen. Of fewer nothing can be said of what it goes by.
+/// Repeats in which the same change is seen. Of fewer nothing can be said of what it depends on.
 const REPEATS: usize = 3;
-/// The number of requests is what it goes by if it scatters so many times less between repeats than
+/// It depends on the number of requests if that scatters so many times less between repeats than
 /// the number that would have been served at the same time since the start; and the time, if it is
-/// the other way round. What goes by one has the same scatter in the other as the load itself.
+/// the other way round. What depends on one has the same scatter in the other as the load itself.
 const SHARPER: f64 = 3.0;
-/// A scatter of the load below this many requests tells nothing: a change is located no better.
+/// A scatter of the load below this many requests decides nothing: a change is located no better.
 const LOAD_SCATTER: f64 = 5.0;
 
 /// A change in one repeat.
@@ -38,12 +38,12 @@ pub(crate) struct Change {
     pub(crate) after_ns: u64,
 }
 
-/// What a change goes by.
+/// What a change depends on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum GoesBy {
     Requests,
     Time,
-    /// It cannot be told.
+    /// It is not known.
     Either,
 }
 
@@ -170,7 +170,7 @@ impl Served {
     }
 }
 
-/// Whether nearly nothing is touched before, and nearly everything behind.
+/// Whether nearly nothing is touched before, and nearly everything after.
 fn is_step(rows: &[Row], found: &Threshold) -> bool {
     let tally = |behind: bool| {
         let side = rows.iter().filter(|row| (row.x >= found.at) == behind);
@@ -186,7 +186,7 @@ fn is_step(rows: &[Row], found: &Threshold) -> bool {
 }
 
 /// The request from which on the fewest are not touched, and before which the fewest are: a threshold is tried
-/// at some quantiles only, and a change that goes by the number of requests comes at the very same one. Rows
+/// at some quantiles only, and a change that depends on the number of requests comes at the very same one. Rows
 /// ascend by it.
 fn located(rows: &[Row]) -> f64 {
     let mut wrong = rows.iter().filter(|row| row.y == 0.0).count();
@@ -204,7 +204,7 @@ fn located(rows: &[Row]) -> f64 {
     best.1
 }
 
-/// What the changes go by, with the scatter of their numbers and of the load's.
+/// What the changes depend on, with the scatter of their numbers and of the load's.
 fn goes_by(all: &[Change], served: &[Served]) -> (GoesBy, (f64, f64)) {
     let indexes: Vec<f64> = all.iter().map(|c| c.index as f64).collect();
     let times: Vec<f64> = all.iter().map(|c| c.after_ns as f64).collect();
@@ -246,7 +246,7 @@ mod tests {
 
     #[test]
     fn a_change_is_located_to_the_request() {
-        // One in twenty is slow before, and one in ten fast behind.
+        // One in twenty is slow before, and one in ten fast after.
         let row = |n: u32| {
             let slow = if n < 4_013 {
                 n % 20 == 7

@@ -5,8 +5,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use crate::case::Case;
 use crate::trace::pieces::How;
 
-/// A thread that was asked for so few of the requests was taken for one by mistake: who wakes whom is
-/// told from a lock by what else is known, which is not always enough.
+/// A thread that was asked for so few of the requests was taken for one by mistake: a wake-up of a worker is
+/// distinguished from a lock's by what else is known, which is not always enough.
 const ASKED_LEAST: f64 = 0.05;
 
 /// What is known of the threads by which requests were served.

@@ -99,8 +99,8 @@ impl Courses {
         }
     }
 
-    /// On a host without room, or where others took another share of it meanwhile, a change of speed
-    /// may be their work, so that only steadiness is told.
+    /// On a host without room, or where others took another share of it in the same time, a change of speed
+    /// may be their work, so that only steadiness is reported.
     fn class(&self, settled: &Settled) -> Option<Settling> {
         if settled.ramp != Ramp::None && (self.is_crowded || settled.is_of_others) {
             return None;
@@ -135,7 +135,7 @@ fn course(case: &Case<'_>, endpoint: &EndpointCase, repeat: &RepeatFacts) -> Opt
     let course = settle(&values)?;
     let share = course.settled_at as f64 / course.windows as f64;
     let settled = begin.plus((share * end.since(begin) as f64) as u64);
-    // Of what never settled the halves are held against each other, as its judgement does.
+    // Of what never settled the halves are compared with each other, as its judgement does.
     let border = match course.ramp {
         Ramp::NotSettled => begin.plus(end.since(begin) / 2),
         _ => settled,

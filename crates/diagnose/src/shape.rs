@@ -132,7 +132,7 @@ fn in_words(explanation: &Explanation) -> String {
 }
 
 /// The step of each repeat that has one, and what places them alike. A change of level that others
-/// on the host may have made, by what they used before and behind it, is none; but they do not come
+/// on the host may have made, by what they used before and after it, is none; but they do not come
 /// at the same place of each repeat.
 fn steps(case: &Case<'_>, endpoint: &EndpointCase) -> (Vec<StepFigures>, Option<Axis>) {
     let repeats = endpoint.stretches(case.record);

@@ -1,4 +1,4 @@
-//! Threads of the target in timed waits, held against requests that wait.
+//! Threads of the target in timed waits, compared with requests that wait.
 
 use std::collections::BTreeMap;
 
@@ -14,7 +14,7 @@ use crate::computing::moments;
 
 /// Calls whose only purpose is to wait for a time; `wchan` names the kernel function for them.
 const SLEEPS: [&str; 2] = ["clock_nanosleep", "nanosleep"];
-/// The kernel function behind them (`kernel/time/hrtimer.c`).
+/// The kernel function of such sleeps (`kernel/time/hrtimer.c`).
 const SLEEP_WCHAN: &str = "hrtimer_nanosleep";
 /// Calls that wait for something, but for a limited time.
 const TIMED: [&str; 9] = [
@@ -66,12 +66,12 @@ pub(crate) struct Sleepers {
     no_loop: Option<Doubt>,
 }
 
-/// Why it cannot be told what the target waits for.
+/// Why it is not known what the target waits for.
 #[derive(Clone, Debug)]
 pub(crate) struct Doubt {
     /// A fragment that says it.
     pub(crate) why: String,
-    /// What would tell; empty if only an experiment would.
+    /// What would show it; empty if only an experiment would.
     pub(crate) remedy: String,
 }
 
@@ -115,8 +115,8 @@ impl Sleepers {
         self.best.as_ref().is_some_and(strong)
     }
 
-    /// The sentence that says so, if threads sleep just when requests wait. Waiting for somebody
-    /// else has a time limit too, as a rule: unless it is known that the target has nobody to
+    /// The sentence that says so, if threads sleep just when requests wait. Waiting for another process
+    /// has a time limit too, as a rule: unless it is known that the target has no process to
     /// wait for, only calls that do nothing but sleep count.
     pub(crate) fn agrees(&self) -> Option<String> {
         let counts = |best: &&Agreement| best.only_sleeps || self.elsewhere.is_none();
@@ -168,7 +168,7 @@ fn is_sleep(label: &str) -> bool {
     SLEEPS.contains(&label) || label == SLEEP_WCHAN
 }
 
-/// Whom the target may wait for, or why that is not known: missing is not zero.
+/// Which processes the target may wait for, or why that is not known: missing is not zero.
 fn elsewhere(case: &Case<'_>, waiting: f64) -> Option<Doubt> {
     let kinds: [(&'static Signal, &str); 3] = [
         (&UPSTREAM_SOCKETS, "connections"),

@@ -31,7 +31,7 @@ const PLACES_SHARE: f64 = 0.05;
 /// … and a quarter of the requests take less than the median by no more than this part of it: where times scatter, half as much
 /// again is no other kind of request.
 const ALIKE_WITHIN: f64 = 0.1;
-/// So much more is felt: several of the slices that the kernel gives threads in turn (`base_slice_ns`, 3 ms and less), and a tenth
+/// So much more is felt: several of the slices that the kernel gives threads by turns (`base_slice_ns`, 3 ms and less), and a tenth
 /// of what a user perceives as instant (100 ms).
 pub(crate) const FELT_NS: u64 = 10_000_000;
 
@@ -40,7 +40,7 @@ pub(crate) const FELT_NS: u64 = 10_000_000;
 pub struct Split {
     /// Latencies of the completed requests, ascending.
     pub sorted_ns: Vec<u64>,
-    /// The modes; empty when there are too few requests to tell.
+    /// The modes; empty when there are too few requests to find any.
     pub modes: Vec<Mode>,
     /// Median of the fast class; `None` without requests.
     pub fast_ns: Option<u64>,

@@ -1,4 +1,4 @@
-//! What the spans of requests tell: how much they cover, where their time goes, what lies between.
+//! What the spans of requests show: how much they cover, where their time goes, what lies between.
 
 mod repeated;
 mod states;
@@ -19,10 +19,10 @@ use tally::Tally;
 use tree::Tree;
 
 /// Spans may begin this much before their request was sent, beside what their clock's error is:
-/// the instant that we note lies behind the system call that sends.
+/// the instant that we note is after the system call that sends.
 const EARLY_NS: u64 = MILLISECOND / 5;
 
-/// What the spans of an endpoint's requests tell; `None` if there is none.
+/// What the spans of an endpoint's requests show; `None` if there is none.
 pub(crate) fn figures(case: &Case<'_>, endpoint: &EndpointCase) -> Option<EndpointSpans> {
     let spans = &case.record.spans;
     if spans.spans.is_empty() {

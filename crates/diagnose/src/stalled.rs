@@ -17,7 +17,7 @@ use crate::verdict::{Amount, Found, Verdict, evidence, human, percent};
 /// Says what else is known of waits, of which these shares are for what.
 pub(crate) type Proof = fn(&Case<'_>, &[(Io, f64)]) -> Vec<Evidence>;
 
-/// What a detector of such waits looks for, and how it is told.
+/// What a detector of such waits looks for, and how it is described.
 pub(crate) struct Stall {
     /// Which waits.
     pub(crate) of: fn(Io) -> bool,

@@ -1,4 +1,4 @@
-//! Whether what goes with a number goes by a law, has two levels, or is the time that the number says.
+//! Whether what rises with a number follows a law, has two levels, or is the time that the number says.
 
 use slowpath_core::nanos::{MILLISECOND, SECOND};
 

@@ -44,7 +44,7 @@ const LOOKS_ON: &[&str] = &["instrumentation", "contrib", "integrations", "javaa
 /// (`jaeger.thrift` over HTTP, `model.proto` over gRPC), Zipkin, the agent of Datadog.
 const PORTS: &[u16] = &[4317, 4318, 14268, 14250, 9411, 8126];
 
-/// Variables in which a program is told where its telemetry goes (OpenTelemetry's specification, the
+/// Variables that set where a program sends its telemetry (OpenTelemetry's specification, the
 /// libraries of Datadog), and the port that is meant where the value names none.
 const TOLD_BY: &[(&str, u16)] = &[
     ("OTEL_EXPORTER_OTLP_ENDPOINT", 4318),
@@ -56,12 +56,12 @@ const TOLD_BY: &[(&str, u16)] = &[
     ("DD_AGENT_HOST", 8126),
 ];
 
-/// The names of variables that tell where telemetry goes: what a record has to keep of a target's environment.
+/// The names of variables that set where telemetry goes: what a record has to keep of a target's environment.
 pub fn telemetry_variables() -> impl Iterator<Item = &'static str> {
     TOLD_BY.iter().map(|&(name, _)| name)
 }
 
-/// The variable that tells the target to send its telemetry to this peer, with its value. A host that is
+/// The variable that makes the target send its telemetry to this peer, with its value. A host that is
 /// named and not an address may be any peer with its port: that has to be one of collectors.
 pub(crate) fn told_by(environment: &[(String, String)], peer: SocketAddr) -> Option<String> {
     let is_told = |(name, value): &&(String, String)| {

@@ -37,7 +37,7 @@ pub(crate) fn cpus(case: &Case<'_>) -> Option<f64> {
 /// When the target's cgroup was throttled, ascending and disjoint; empty if that was not read.
 ///
 /// The kernel adds the time up over the CPUs, and counts only those that had a thread to run. The
-/// threads' run delay, which throttling is part of, tells how many those were.
+/// threads' run delay, which throttling is part of, shows how many those were.
 pub(crate) fn throttled_spans(case: &Case<'_>) -> Vec<Span> {
     let Some(series) = case.series(&CGROUP_THROTTLED, &Subject::Target, "") else {
         return Vec::new();

@@ -2,7 +2,7 @@
 //! period, from nothing to all of it.
 //!
 //! Two things make that more than a coincidence. The ends keep to the period and the beginnings do not; and
-//! the waits are spread evenly over all of it, so that nobody was let through in between. A stall that
+//! the waits are spread evenly over all of it, so that no request was let through in between. A stall that
 //! recurs, or a quota, keeps the ends too, and lets others through.
 
 use std::f64::consts::TAU;
@@ -26,12 +26,12 @@ const SLOW_FEWEST: usize = 50;
 const ADJACENT_LEAST: usize = 8;
 /// From this share of their waits on they sleep.
 const SLEPT_LEAST: f64 = 0.5;
-/// The first requests that are looked at: enough for any clock, and little beside ten million.
+/// The first requests that are examined: enough for any clock, and little beside ten million.
 const WAYS_MOST: usize = 300_000;
-/// The waits are told by what lies between these: the rest may be slow, or quick, for another reason.
+/// The waits are judged by what lies between these: the rest may be slow, or quick, for another reason.
 const LOW: f64 = 0.05;
 const HIGH: f64 = 0.95;
-/// A clock that sleeps between its strikes does not keep its phase for ever: ends are held against those of
+/// A clock that sleeps between its strikes does not keep its phase for ever: ends are compared with those of
 /// so many periods.
 const WINDOW_PERIODS: f64 = 16.0;
 /// Ends this much of a period apart, or nearer, are of one strike.
@@ -47,7 +47,7 @@ const ENDS_LEAST: f64 = 0.8;
 /// … and so much less that of the beginnings. Of four at random it is 0.44.
 const STARTS_BELOW: f64 = 0.3;
 /// The distribution of the waits is nowhere further from the even one than chance allows (Kolmogorov and
-/// Smirnov, one in a hundred, times the root of the number), and this, which is how far what comes behind
+/// Smirnov, one in a hundred, times the root of the number), and this, which is how far what comes after
 /// the strike may move them.
 const EVEN_ROOT: f64 = 1.63;
 const EVEN_SLACK: f64 = 0.05;
@@ -201,7 +201,7 @@ fn resultant(
     let window_ns = (WINDOW_PERIODS * about_ns) as u64;
     let (mut sum, mut count) = (0.0, 0);
     let same = |a: &Way, b: &Way| a.repeat == b.repeat && a.end / window_ns == b.end / window_ns;
-    // Those that end together are let go by one strike, as after a stall, and agree with each other whatever the period.
+    // Those that end together are released by one tick, as after a stall, and agree for any period.
     let together_ns = (TOGETHER * about_ns) as u64;
     let strikes = |window: &[Way]| {
         let ends = window.windows(2).map(|pair| pair[1].end - pair[0].end);
@@ -258,7 +258,7 @@ mod tests {
         ways
     }
 
-    /// The first strike behind an instant.
+    /// The first strike after an instant.
     fn strike(at: u64, period_ns: f64) -> u64 {
         ((at as f64 / period_ns).ceil() * period_ns) as u64
     }

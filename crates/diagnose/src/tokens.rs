@@ -1,9 +1,9 @@
-//! Requests that are refused at once whenever too many came before: whoever is refused found a bucket without a
-//! token, whoever is let in took one, and tokens come at an even rate.
+//! Requests that are refused at once whenever too many came before: a refused request found a bucket without a
+//! token, an admitted one took a token, and tokens come at an even rate.
 //!
 //! How many tokens there are is not seen, but it is bounded: after a refusal there is less than one, and each
 //! that is let in had one. Between the bounds nothing is claimed; where they leave one answer only, the answer
-//! is held against it. Failures at random, or by how many are under way, contradict every rate.
+//! is compared with it. Failures at random, or by how many are under way, contradict every rate.
 
 use slowpath_core::nanos::{MILLISECOND, SECOND};
 use slowpath_core::sample::Outcome;
@@ -11,7 +11,7 @@ use slowpath_core::sample::Outcome;
 use crate::case::{Case, EndpointCase};
 use crate::paced::{Lane, Shared};
 
-/// The first requests that are looked at.
+/// The first requests that are examined.
 const REQUESTS_MOST: usize = 6_000;
 /// Fewer of either kind show no rule.
 const FEWEST: usize = 30;

@@ -10,7 +10,7 @@ use crate::case::{Case, EndpointCase};
 use crate::factors::{Factor, factors};
 use crate::verdict::Claim;
 
-/// Requests that are looked at, of each endpoint: enough for any constant that a run can show, and
+/// Requests that are examined, of each endpoint: enough for any constant that a run can show, and
 /// little beside ten million.
 const MOST: usize = 300_000;
 /// Stretches of time that a repeat is cut into, the halves of what is learned and tested: more
@@ -22,7 +22,7 @@ const BLOCKS: u64 = 20;
 const LATE: u64 = 10;
 
 /// Slow requests that have less than this share of what slow ones have in the median, each counted by its
-/// excess, fill no entry, and are not told from fast ones: fillings of one kind differ by less than ten times …
+/// excess, fill no entry, and are not distinguished from fast ones: fillings of one kind differ by less than ten times …
 const TRIFLE: f64 = 0.1;
 /// … if all of them have no more than this share of the excess: with more, it is not known what they are.
 const TRIFLES: f64 = 0.02;
@@ -146,7 +146,7 @@ impl Touches {
         let fast_ns = endpoint.split.fast_ns?;
         let cut_ns = endpoint.split.cut_ns?;
         let timed_out = endpoint.failed.iter().filter(|&&i| {
-            // Whoever waited in vain for an entry has waited for it.
+            // A request that timed out for an entry has waited for it.
             case.sample(i).outcome() == Outcome::Timeout
         });
         let most = MOST / case.record.manifest.repeats.len().max(1);
@@ -202,7 +202,7 @@ impl Touches {
     }
 
     /// All that were sent while a request was under way, itself left out, and early enough to be
-    /// slow if they wait for the same: whoever comes to a closed gate just before it opens is fast.
+    /// slow if they wait for the same: one that comes just before the entry is filled is fast.
     pub(crate) fn during(&self, position: usize) -> impl Iterator<Item = &Touch> {
         let of = self.all[position];
         let last = of.done - self.cut_ns.max(of.excess_ns / LATE).min(of.done);
@@ -233,13 +233,13 @@ fn trifle_ns(mut excess_ns: Vec<u64>) -> u64 {
 /// What became of a key.
 #[derive(Default)]
 struct History {
-    /// Requests under way: end, and the herd it belongs to if it is slow.
+    /// Requests under way: end, and the stampede that it belongs to if it is slow.
     active: Vec<(u64, Option<u32>)>,
     answered: u32,
     hits: u32,
-    /// The herd whose end came last, with its first and its last end.
+    /// The stampede whose end came last, with its first and its last end.
     filled: Option<(u32, u64, u64)>,
-    /// The herd that has begun, and of which none has ended.
+    /// The stampede that has begun, and of which none has ended.
     open: Option<u32>,
     herds: u32,
     used: Option<u64>,

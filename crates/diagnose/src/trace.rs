@@ -1,8 +1,8 @@
-//! From what the kernel told of threads to where each request waited, and on whom.
+//! From what the kernel reported of threads to where each request waited, and for which thread.
 //!
 //! [`Index`] cuts a trace into what each thread did when; [`join`] finds in it what the server did
-//! for a request; [`walk`] follows who waited for whom. What is not known stays unknown: it is
-//! never taken for idle, and nobody is blamed for it.
+//! for a request; [`walk`] follows which thread waited for which. What is not known stays unknown: it is
+//! never taken for idle, and no thread is blamed for it.
 
 pub(crate) mod calls;
 pub(crate) mod cpu_waits;

@@ -9,7 +9,7 @@ use slowpath_core::trace::{Trace, What};
 
 use crate::case::{Case, EndpointCase};
 
-/// A server that cannot dial tells its clients with these.
+/// A server that cannot dial answers its clients with these.
 const SERVER_ERRORS: std::ops::RangeInclusive<u16> = 500..=599;
 /// The state of an end that has none (`include/net/tcp_states.h`): one without a port that comes to it from
 /// `TCP_SYN_SENT` found none (`tcp_v4_connect`).
@@ -22,7 +22,7 @@ pub(crate) fn is_refused(sample: SampleRef<'_>) -> bool {
 
 /// The dials of the target that found no port while it was traced.
 pub(crate) struct Undialled {
-    /// How many, by whom they were for.
+    /// How many, by the address that they were for.
     pub(crate) to: BTreeMap<IpAddr, usize>,
     /// When, in order.
     pub(crate) at: Vec<Nanos>,

@@ -28,10 +28,10 @@ const IDLE_LEAST: f64 = 0.05;
 
 /// Others who come to a CPU that is in use get equal slices of it: two of them make a request three
 /// times as slow. What changes by more takes more of them than come and go on a host that is full
-/// before and behind it.
+/// before and after it.
 const OTHERS_SLOW: f64 = 3.0;
 /// Other processes that take more than this of a host without idle CPUs change speeds by as much:
-/// what is told from a change of speed (a tenth and more) may be theirs.
+/// what is inferred from a change of speed (a tenth and more) may be theirs.
 const OTHERS_MOST: f64 = 0.1;
 
 /// All checks, worst first among equals in a fixed order.

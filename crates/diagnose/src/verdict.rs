@@ -12,7 +12,7 @@ pub enum Verdict {
     /// Its pattern was not seen; the text says so, with the figure. Whether it is ruled out with that is
     /// for the mass balance to say ([`crate::ruled_out`]).
     Absent(String),
-    /// The run cannot tell.
+    /// The run cannot decide it.
     Blind {
         /// What is missing.
         missing: String,
@@ -22,7 +22,7 @@ pub enum Verdict {
     /// A pattern that this cause would explain, as others would: blind, unless the ledger finds
     /// that named causes explain it already.
     Lead {
-        /// What is missing to tell.
+        /// What is missing to decide it.
         missing: String,
         /// What would give it; empty if nothing would.
         remedy: String,

@@ -1,4 +1,4 @@
-//! The host's health around repeats: what it says of their spread, and which are put aside.
+//! The host's health around repeats: what it says of their spread, and which are excluded.
 #![allow(clippy::unwrap_used, reason = "what fails to be set up fails the test")]
 
 use std::sync::Arc;
@@ -241,7 +241,7 @@ fn a_calm_host_scores_full_and_a_steady_service_asks_no_question() {
     assert!((health.floor_ms - 0.08).abs() < 1e-9);
     assert_eq!(status(&diagnosis, "host-health"), Some(Status::Ok));
     assert_eq!(blame(&diagnosis), None);
-    // Nobody saw the target: that is told, and no share of the CPUs.
+    // The target was not seen: that is reported, and no share of the CPUs.
     let host = diagnosis
         .validity
         .iter()
@@ -328,7 +328,7 @@ fn a_repeat_that_the_host_spoiled_is_kept_and_does_not_count() {
             .aside
             .contains("a quota kept slowpath from running")
     );
-    // What is told over repeats is of those that count, and so is what comparisons read.
+    // What is reported over repeats is of those that count, and so is what comparisons read.
     let told = &diagnosis.endpoints[0].over_repeats;
     assert!(told.iter().all(|of| of.repeats == 4), "{told:?}");
     assert_eq!(diagnosis.endpoints[0].by_repeat.len(), 5);
@@ -364,7 +364,7 @@ fn an_almost_hung_repeat_has_failed_and_a_request_that_was_cut_off_has_not() {
     let mut record = record(&repeats(|_, _| {}));
     record.samples.change(|samples| {
         for sample in samples {
-            // The third repeat answers its first request and none behind it, the last is cut off
+            // The third repeat answers its first request and none after it, the last is cut off
             // under its first one, and of the others nothing is left.
             let cut_off = sample.repeat == 4 && sample.serial == 0;
             if sample.repeat == 2 && sample.serial > 0 || cut_off {
@@ -397,7 +397,7 @@ fn a_step_at_the_edge_of_a_window_voids_it_and_one_between_windows_does_not() {
         record.timeline = timeline(&all, |now| if now < at { 0.0 } else { 7e6 });
         judge(&record)
     };
-    // Readings lie at 50 ms before and behind the end of a window.
+    // Readings lie at 50 ms before and after the end of a window.
     let edge = stepped_at(window(2).end);
     assert!(!edge.run.valid);
     assert_eq!(status(&edge, "clock-jump"), Some(Status::Invalid));

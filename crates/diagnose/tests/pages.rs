@@ -1,4 +1,4 @@
-//! The pages of the causes are their tests: each fenced case is built, judged and held against
+//! The pages of the causes are their tests: each fenced case is built, judged and compared with
 //! what the page says of it.
 
 #![expect(clippy::unwrap_used, reason = "a failed unwrap is a failed test")]

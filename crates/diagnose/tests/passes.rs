@@ -1,4 +1,4 @@
-//! Cold and warm passes: told apart, and the cold one put to the proof.
+//! Cold and warm passes: distinguished, and the cold one put to the proof.
 #![allow(clippy::unwrap_used, reason = "what fails to be set up fails the test")]
 
 use std::sync::Arc;
@@ -172,7 +172,7 @@ fn a_reset_that_works_is_proved_and_passes_are_not_mixed() {
     );
     let slowest = |at: usize| diagnosis.endpoints[at].latency_ms.max.value.unwrap();
     assert!(slowest(0) > 30.0 && slowest(1) < 2.0);
-    // The slow requests of the cold pass are held against the fast ones of that pass.
+    // The slow requests of the cold pass are compared with the fast ones of that pass.
     let tails: Vec<_> = diagnosis
         .unexplained
         .iter()
@@ -227,7 +227,7 @@ fn few_keys_cannot_tell() {
     assert_eq!(diagnosis.passes[0].cold, None);
     assert_eq!(status(&diagnosis), Status::Warn);
     let text = &diagnosis.passes[0].proof.as_ref().unwrap().text;
-    assert!(text.contains("cannot be told"), "{text}");
+    assert!(text.contains("is not known"), "{text}");
 }
 
 #[test]

@@ -102,7 +102,7 @@ fn judged(repeats: u16, gap_ns: u64, server: Server) -> EndpointFigures {
     judged_on(wall_clock(), repeats, gap_ns, server)
 }
 
-/// The same on a host of which the timeline tells.
+/// The same on a host that the timeline describes.
 fn judged_on(timeline: Timeline, repeats: u16, gap_ns: u64, server: Server) -> EndpointFigures {
     let (mut samples, mut facts) = (Vec::new(), Vec::new());
     let mut scenario = Scenario::from_url("http://127.0.0.1:1/search").unwrap();
@@ -199,7 +199,7 @@ fn modes_have_weights_with_intervals() {
     let (low, high) = (slow.share_low.unwrap(), slow.share_high.unwrap());
     assert!(low < 0.1 && low > 0.085 && high > 0.1 && high < 0.115);
     assert!((fast.share_low.unwrap() - (1.0 - high)).abs() < 1e-5);
-    // As many, in two bursts: nobody knows what share the next run will have.
+    // As many, in two bursts: it is not known what share the next run will have.
     let bursts = judged(1, 5 * MS, |n, _, _| {
         4 * MS + scatter(n) + if n % 2_000 < 200 { 70 * MS } else { 0 }
     });

@@ -1,4 +1,4 @@
-//! Where a request waited, and on whom: scenes written by hand, and laws that hold of any trace.
+//! Where a request waited, and for which threads: scenes written by hand, and laws that hold of any trace.
 
 #![expect(clippy::unwrap_used, reason = "a failed unwrap is a failed test")]
 

@@ -7,7 +7,7 @@ use crate::experiment::{Hypothesis, Outcome};
 use crate::judge::unseen;
 use crate::power::pairs_to_see;
 
-/// No experiment is made again that takes longer: hosts drift, and somebody waits.
+/// No experiment is made again that takes longer: hosts drift, and the user waits.
 const LENGTH_MOST_NS: u64 = 300 * SECOND;
 
 /// The pairs of blocks that the same experiment needs, by how much its own blocks scatter, where it is

@@ -1,4 +1,4 @@
-//! What else an intervention took away: whoever is kept from going on keeps no lock, and no CPU and no
+//! What else an intervention took away: a thread that is kept from going on keeps no lock, and no CPU and no
 //! disk either.
 
 use slowpath_core::stats::median::median;

@@ -1,4 +1,4 @@
-//! Two runs, or two releases, held against each other: first what differs in how they were
+//! Two runs, or two releases, compared with each other: first what differs in how they were
 //! measured, then whether the figures do.
 //!
 //! A difference is claimed only of figures that were measured alike (same host, same harness),
@@ -33,7 +33,7 @@ pub use verdict::{Ratio, Verdict};
 /// The value of [`Comparison::schema`].
 pub const SCHEMA: &str = "slowpath.comparison/1";
 
-/// Two sides held against each other: what `slowpath compare --json` writes.
+/// Two sides compared with each other: what `slowpath compare --json` writes.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Comparison {
@@ -109,7 +109,7 @@ pub struct Unmatched {
     pub subject: String,
     /// The metric.
     pub metric: String,
-    /// The side that has it: `a` or `b`.
+    /// The side with it: `a` or `b`.
     pub only_in: String,
 }
 

@@ -127,13 +127,13 @@ impl Units {
     /// Why there are no values, if there are none.
     pub(crate) fn refused(&self) -> &str {
         if self.refused.is_empty() {
-            "no repeat has it"
+            "no repeat contains it"
         } else {
             &self.refused
         }
     }
 
-    /// The same as a single further run, to be held against several runs: repeats of one run
+    /// The same as a single further run, to be compared with several runs: repeats of one run
     /// say nothing of how far runs differ.
     pub(crate) fn as_one_run(&self) -> Self {
         let one = |values: &[f64]| median(&mut values.to_vec()).into_iter().collect();

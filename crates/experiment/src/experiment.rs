@@ -33,7 +33,7 @@ pub struct Experiment {
 }
 
 impl Experiment {
-    /// What tells it from other experiments on the same run, and names its files: the cause, and
+    /// What distinguishes it from other experiments on the same run, and names its files: the cause, and
     /// the seed of its blocks in hexadecimal.
     pub fn name(&self) -> String {
         Self::name_of(&self.cause, self.design.seed)

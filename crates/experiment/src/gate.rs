@@ -1,4 +1,4 @@
-//! Gates against figures: holds, fails, or cannot tell and what it would take.
+//! Gates against figures: holds, fails, or is undecided and what it would take.
 //!
 //! A gate is decided by an interval and never by a point: it holds when the whole 95 % interval
 //! agrees with it, fails when the whole interval contradicts it, and anything else is not known.
@@ -24,13 +24,13 @@ use crate::resolution::Reading;
 use estimate::Estimate;
 use words::{interval, shown};
 
-/// Repeats beyond which nobody goes to settle a gate: the figure lies at its bound.
+/// Repeats beyond which a gate is not worth settling: the figure lies at its bound.
 const REPEATS_MOST: usize = 100;
 
 /// Fewest repeats whose scatter means anything.
 const REPEATS_FEWEST: usize = 3;
 
-/// Conditions that make a host another machine. Others (its name, its kernel) are told and do not
+/// Conditions that make a host another machine. Others (its name, its kernel) are reported and do not
 /// keep gates from being judged, since continuous integration has a new host each time.
 const MACHINE: [&str; 2] = ["cpu_model", "cpus"];
 
@@ -219,7 +219,7 @@ impl<'a> Judge<'a> {
         self.baseline.is_some_and(|baseline| baseline.is_paired)
     }
 
-    /// Whether figures of the baseline can be held against these at all, and what should be known
+    /// Whether figures of the baseline can be compared with these at all, and what should be known
     /// of their hosts if so: empty if nothing differs there.
     fn comparable(&self) -> Result<String, Unknown> {
         let Some(baseline) = self.baseline else {
@@ -347,7 +347,7 @@ fn beside(condition: Condition, low: f64, high: f64) -> bool {
     }
 }
 
-/// What it would take to tell on which side of the bound a figure lies.
+/// What it would take to decide on which side of the bound a figure lies.
 fn takes(estimate: &Estimate, condition: Condition) -> String {
     let bounds = match condition {
         Condition::Below(bound)

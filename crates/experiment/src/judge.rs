@@ -22,7 +22,7 @@ pub const ALPHA: f64 = 0.01;
 /// a second cause.
 const FALLS_BY: f64 = 0.80;
 
-/// No more than this share of the slow requests may be none of the cause's: a fall of the rest is told from
+/// No more than this share of the slow requests may be none of the cause's: a fall of the rest is distinguished from
 /// one of all then.
 pub const REMAINS_MOST: f64 = 0.5;
 

@@ -3,10 +3,10 @@
 use slowpath_core::figures::{Origin, Row, RunFigures, Unit};
 use slowpath_core::stats::student::t_975;
 
-/// Fewer different percentiles do not tell the step of a clock: five numbers have a common divisor
+/// Fewer different percentiles do not show the step of a clock: five numbers have a common divisor
 /// of ten or more, which a fine clock has not, in one of 30,000 cases.
 const DIFFERENT_FEWEST: usize = 5;
-/// Digits of a figure that its source wrote; those behind come from a change of units.
+/// Digits of a figure that its source wrote; later ones come from a change of units.
 const DIGITS: usize = 12;
 /// As many equal counts show what most repeats give: if half of them or fewer gave it, five alike
 /// would have a chance of 3 %.
@@ -60,7 +60,7 @@ impl Reading {
     }
 
     /// What a row may be off by, to either side of a figure that all its repeats share; `None` if
-    /// nothing tells how finely it was read. That they agree says no more than that their scatter is
+    /// nothing shows how finely it was read. That they agree says no more than that their scatter is
     /// below the step they were read in: it is taken for what rounding itself scatters, with
     /// Student's t, and no less than a step, since each end of a span is off by up to one. Of all
     /// rows, whether their repeats agree or not, 5 % at most then agree and are off by more; of
@@ -92,9 +92,9 @@ impl Reading {
         }
     }
 
-    /// What one is worth in the last digit of a figure. Of 1200 alone that is 100: whoever wrote it
+    /// What one is worth in the last digit of a figure. Of 1200 alone that is 100: its author
     /// may have rounded. But who writes 1234 as well does not, with as many decimals or as many
-    /// digits for all: larger figures tell how finely smaller ones are written, a 0 among them.
+    /// digits for all: larger figures show how finely smaller ones are written, a 0 among them.
     pub(crate) fn digit(&self, unit: Unit, value: f64) -> Option<f64> {
         let larger = self.written.iter();
         let larger = larger.filter(|(of, other)| *of == unit && *other > value);

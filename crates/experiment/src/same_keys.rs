@@ -3,7 +3,7 @@
 
 use crate::wording;
 
-/// Slow requests without the intervention, for the keys that are asked for with it, that tell whether these
+/// Slow requests without the intervention, for the keys that are asked for with it, that show whether these
 /// keys were slow: their share is then known to a third of itself (Poisson).
 pub const SLOW_LEAST: f64 = 10.0;
 /// Requests for the same keys have to get rarer by this share; what is left of a fall by four fifths if
@@ -95,7 +95,7 @@ mod tests {
             [count(500, 5), count(910, 9)],
         ];
         assert!(other_keys(&heavy, 0.0).is_some());
-        // Those that stand in line are gone whatever the mix is.
+        // Those that queue are gone whatever the mix is.
         let line = [
             [count(500, 200), count(400, 4)],
             [count(500, 60), count(600, 3)],

@@ -114,7 +114,7 @@ fn what_was_measured_in_another_way_is_no_test() {
     let alike = check(&log, &one[0], entry, prediction, &run(4, "v2", 105.0));
     assert_eq!(alike.verdict, Verdict::Held);
     assert!(!alike.text.contains("not known"), "{}", alike.text);
-    // Where the run is not stored, nobody knows.
+    // Where the run is not stored, it is not known.
     let log = Log::new(&one, &[]);
     let unknown = check(&log, &one[0], entry, prediction, &run(4, "v2", 105.0));
     assert_eq!(
@@ -210,7 +210,7 @@ fn what_is_due_and_was_not_settled_is_overdue() {
         ],
     );
     assert_eq!(standing_of(&[held], &[]), [Standing::Held]);
-    // Without any run the outcomes of others tell which releases there were.
+    // Without any run the outcomes of others show which releases there were.
     let other = predicts(2, "search.p50 in 1ms..2ms", None);
     let told = outcome(7, &other, "v4", Verdict::Failed);
     let both = tail("a", &[opened(1), other, due.clone(), told]);

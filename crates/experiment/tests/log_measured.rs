@@ -72,7 +72,7 @@ fn an_experiment_confirms_no_fix_and_no_release_tests_it() {
     assert!(!asked(&with(&[change.clone(), held.clone()])));
     let confirmed = tail("a", &with(&[change, fixed, held]));
     assert_eq!(status(&confirmed).0, Status::FixedAndConfirmed);
-    // Nobody waits for an experiment that did not tell.
+    // An experiment that did not decide is not waited for.
     let mut undecided = base.to_vec();
     if let What::Outcome(outcome) = &mut undecided[2].what {
         outcome.verdict = Verdict::Undecided;

@@ -3,7 +3,7 @@
 #![expect(clippy::unwrap_used, reason = "a failed unwrap is a failed test")]
 #![expect(
     clippy::float_cmp,
-    reason = "levels and counts are told as they were given"
+    reason = "levels and counts are reported as they were given"
 )]
 
 #[path = "sweep/analysis.rs"]

@@ -6,7 +6,7 @@ use slowpath_core::scenario::{Endpoint, Part, Pick, Pool, Scenario, Template};
 
 use crate::occupancy::Keys;
 
-/// More keys than this are counted and not named: nobody writes that many by hand, and a key
+/// More keys than this are counted and not named: that many are not written by hand, and a key
 /// twice in so many is no longer felt.
 const MOST_NAMED: usize = 20_000;
 
@@ -83,7 +83,7 @@ impl KeySpace {
         let mut named: BTreeMap<String, f64> = BTreeMap::new();
         let mut requests = BTreeMap::new();
         let mut entries = BTreeMap::new();
-        // What is drawn but not part of the key makes requests that nobody could list.
+        // What is drawn but not part of the key makes requests that cannot be listed.
         let drawn = |pool| all.iter().all(|(picks, _)| picks.contains_key(&pool));
         let listed = endpoint.texts().iter().all(|text| text.pools().all(drawn));
         for (picks, p) in all {
@@ -212,7 +212,7 @@ pub(crate) fn text_of(scenario: &Scenario, template: &Template, picks: &Picks) -
         Part::Literal(text) => text.clone(),
         Part::Pool(pool) => scenario.pools[*pool].values[picks[pool]].to_owned(),
         // A key that names them is the same for all requests of a run.
-        // A user's own variable stands for one value, as it does within a session.
+        // A user's own variable has one value, as it does within a session.
         Part::Port
         | Part::ServicePort(_)
         | Part::ServiceHost(_)
@@ -303,7 +303,7 @@ mod tests {
         assert_eq!(
             weighted.named.len(),
             2,
-            "nobody asks for what has no weight"
+            "what has no weight is never requested"
         );
         scenario.pools[0].weights = None;
         scenario.pools[0].pick = Pick::Sequence;

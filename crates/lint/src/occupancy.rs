@@ -66,7 +66,7 @@ impl Keys {
         }
     }
 
-    /// The same keys, given out one after the other and from the first again behind the last.
+    /// The same keys, given out one after the other and from the first again after the last.
     pub(crate) fn in_order(self) -> Self {
         Self {
             in_order: true,

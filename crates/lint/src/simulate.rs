@@ -134,7 +134,7 @@ pub enum Verdict {
     Improvement,
     /// It becomes higher: the prediction speaks against the change.
     Regression,
-    /// No difference that this many simulated runs, or a person, could tell.
+    /// No difference that this many simulated runs, or a person, could notice.
     NoDifference,
 }
 

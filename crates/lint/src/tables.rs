@@ -10,7 +10,7 @@ use crate::report::{Collisions, EndpointRow};
 use crate::wording::{duration, plural};
 use crate::workload::ASSUMED_LATENCY_NS;
 
-/// Seeds the draws behind spreads: the same scenario gives the same bytes.
+/// Seeds the draws of spreads: the same scenario gives the same bytes.
 const SEED: u64 = 0;
 
 /// What the figures of a judgement rest on.
@@ -22,7 +22,7 @@ pub(crate) fn assumptions(view: &View<'_>) -> Vec<String> {
                 ", {n} {} of a backend",
                 plural(f64::from(n), "slot", "slots")
             ),
-            None => ", no queue behind computed answers".to_owned(),
+            None => ", no queue for computed answers".to_owned(),
         };
         said.push(format!("latencies as in {}{slots}", view.facts.model_from));
     } else {

@@ -1,7 +1,7 @@
 //! The aggregator's conditional questions, simulated: the figures of an independent event
 //! simulation of the same workload, 400 seeds, are met.
 //!
-//! Assumptions that reproduce them: 20 users in two classes who arrive at 2/s in turn, ten of each;
+//! Assumptions that reproduce them: 20 users in two classes who arrive at 2/s alternately, ten of each;
 //! a class that pauses for 1 to 3 s and asks conditional questions twice in 25, automatic ones
 //! thrice and remainders once; another that pauses for 2 to 5 s and sends every third request to
 //! the pool of automatic questions too; 24 automatic keys, all of them classified by the language

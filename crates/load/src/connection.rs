@@ -139,7 +139,7 @@ impl Outgoing<'_> {
         self.head.len() + self.tail.len()
     }
 
-    /// What is left behind so many bytes.
+    /// What is left after so many bytes.
     fn rest(self, written: usize) -> Self {
         let of_head = written.min(self.head.len());
         Self {
@@ -341,7 +341,7 @@ impl Connection {
             Phase::Body
         };
         if network.quickack.get() {
-            // The kernel falls back to delaying at will, so it is told anew before each read.
+            // The kernel falls back to delaying at will, so the option is set again before each read.
             if let Err(error) = self.stream.acknowledge_at_once() {
                 return Poll::Ready(Err(network.broken(&error, phase)));
             }

@@ -19,16 +19,16 @@ use crate::share::Share;
 const BACKOFF_NS: u64 = 10_000_000;
 
 /// Entries of a schedule that are given up one by one at most: a tenth of a second's work. Past
-/// that the schedule is entered anew, where several loops no longer alternate entry by entry; a
-/// rate that leaves such a backlog behind is not kept by any of them.
+/// that the schedule is entered again, where several loops no longer alternate entry by entry; a
+/// rate that leaves such a backlog is not kept by any of them.
 const MOST_SKIPPED: f64 = 1e6;
 
-/// A request that somebody wants sent.
+/// A request that a user or a schedule wants sent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Due {
     /// When.
     pub(crate) scheduled: Nanos,
-    /// By whom, among the users of this loop; [`NONE`] in an open loop.
+    /// By which of the users of this loop; [`NONE`] in an open loop.
     pub(crate) user: u32,
     /// Of which lane of the plan: a schedule, or a class of users.
     pub(crate) lane: u16,
@@ -40,7 +40,7 @@ pub(crate) struct Schedule {
     pacer: Pacer,
     rate_per_s: f64,
     start: Nanos,
-    /// The pacer's cursor; a backlog is the stretch behind it, whatever its length.
+    /// The pacer's cursor; a backlog is the stretch before it, of any length.
     next: Nanos,
     /// Entries of the whole schedule from one of this loop's to the next.
     stride: u32,
@@ -77,7 +77,7 @@ impl Schedule {
     }
 }
 
-/// Skips entries of a schedule; gives the one behind them.
+/// Skips entries of a schedule; gives the one after them.
 fn entry_after(pacer: &mut Pacer, skipped: u32) -> u64 {
     for _ in 0..skipped {
         pacer.next_ns();
@@ -168,7 +168,7 @@ impl Demand {
     }
 
     /// Gives up what an open loop has not taken of its schedules before `at`. Users of a closed
-    /// loop never fall behind.
+    /// loop are never late.
     pub(crate) fn abandon_before(&mut self, at: Nanos) {
         if let Self::Open { schedules } = self {
             for schedule in schedules {
@@ -197,14 +197,14 @@ impl Demand {
         })
     }
 
-    /// Puts a user in line.
+    /// Puts a user into the queue.
     pub(crate) fn enqueue(&mut self, due: Due) {
         if let Self::Closed { waiting, .. } = self {
             waiting.push(Reverse(due));
         }
     }
 
-    /// Nobody wants anything any more.
+    /// Nothing is wanted any more.
     pub(crate) fn clear(&mut self) {
         match self {
             Self::Open { schedules } => schedules.clear(),

@@ -59,7 +59,7 @@ pub(crate) async fn dial(
                     broken.failure.outcome,
                     Outcome::Timeout | Outcome::Unfinished
                 );
-                // Whoever took the connection is the target; another address is no remedy.
+                // What accepted the connection is the target; another address is no remedy.
                 if is_over || progress.connected.is_some() {
                     break;
                 }
@@ -162,7 +162,7 @@ fn poll_connected(
     match stream.poll_write_ready(cx) {
         Poll::Pending => pending(network.limits.expired(slot, Phase::Connect)),
         Poll::Ready(Err(error)) => failed(error),
-        // A writable socket has connected or failed; its pending error tells which.
+        // A writable socket has connected or failed; its pending error says which.
         Poll::Ready(Ok(())) => match stream.take_error() {
             Ok(None) => Poll::Ready(Ok(())),
             Ok(Some(error)) | Err(error) => failed(error),

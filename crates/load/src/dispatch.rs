@@ -222,14 +222,14 @@ impl Dispatcher {
         self.hand_out(state, at, Some(slot));
     }
 
-    /// Hands what is due at `now` to whoever is free; `awake` needs no waking.
+    /// Hands what is due at `now` to free slots; `awake` needs no waking.
     fn hand_out(&self, state: &mut State, now: Nanos, awake: Option<u32>) {
         let late = now >= state.closing;
         if late && self.per_user {
             return;
         }
         if now >= state.window_begin {
-            // A warm-up that the target could not keep up with is not worth measuring behind:
+            // A warm-up that the target could not keep up with is not worth a measurement after it:
             // the window would hold nothing but the warm-up's requests.
             let begin = state.window_begin;
             state.demand.abandon_before(begin);

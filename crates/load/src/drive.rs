@@ -26,7 +26,7 @@ pub struct Drive<'a> {
     pub repeat: u16,
     /// The way to the target.
     pub route: Route,
-    /// What stands for `{port}`, `{service.NAME.port}` and `{tmp}` in requests.
+    /// The values of `{port}`, `{service.NAME.port}` and `{tmp}` in requests.
     pub places: Places,
     /// The value of the `Host` header.
     pub host_header: String,
@@ -231,7 +231,7 @@ fn has_control(value: &Template, drive: &Drive<'_>) -> bool {
             .values
             .iter()
             .any(is_control),
-        // What is extracted for a header is looked at when it is.
+        // What is extracted for a header is checked when it is.
         Part::Variable(_)
         | Part::Seq
         | Part::Uuid

@@ -1,4 +1,4 @@
-//! What an answer must look like, ready to be held against many.
+//! What an answer must look like, ready to be compared with many.
 
 use regex::bytes::Regex;
 use serde_json::Value;

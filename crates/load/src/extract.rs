@@ -37,7 +37,7 @@ pub(crate) struct Extractors {
 
 impl Extractors {
     /// Compiles what a scenario says of an endpoint; `for_header` says of each variable whether
-    /// some request has it in a header.
+    /// some request uses it in a header.
     pub(crate) fn new(endpoint: &Endpoint, for_header: &[bool]) -> Result<Self, LoadError> {
         let fault = |reason: String| LoadError::Extraction {
             endpoint: endpoint.name.clone(),

@@ -61,7 +61,7 @@ impl Failure {
     }
 }
 
-/// An error of a stream in words that tell what to do.
+/// An error of a stream in words that say what to do.
 pub(crate) fn in_words(error: &io::Error) -> String {
     match tls::reason_of(error) {
         Some(reason) => tls::explain(reason),

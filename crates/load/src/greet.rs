@@ -12,7 +12,7 @@ use crate::route::{Blocking, Hurried, Limited, Route, shake};
 use crate::tls::{Tls, explain, reason_of};
 use crate::transport::Address;
 
-/// How long the verdict of a TLS 1.3 server on its client is waited for at least. It comes behind
+/// How long the verdict of a TLS 1.3 server on its client is waited for at least. It comes after
 /// the handshake (RFC 8446, section 4.4.2.4), and silence means that there is nothing to say.
 const VERDICT: Duration = Duration::from_millis(50);
 /// The same in handshakes, of which the server is far away that are long.
@@ -35,7 +35,7 @@ pub enum GreetError {
     /// There is no connection.
     #[error("{0}")]
     Connect(io::Error),
-    /// Nobody whom we trust has signed its certificate.
+    /// No authority that we trust has signed its certificate.
     #[error("{0}")]
     Untrusted(String),
     /// Its certificate is for another name.
@@ -123,7 +123,7 @@ impl Limited for StreamOwned<ClientConnection, Blocking> {
     }
 }
 
-/// What a failure in or just behind a handshake means.
+/// What a failure in or just after a handshake means.
 fn meaning(error: &io::Error) -> GreetError {
     use AlertDescription as Alert;
     use CertificateError as Certificate;
@@ -177,7 +177,7 @@ fn hear_verdict(
     set.map_err(GreetError::Connect)?;
     match stream.read(&mut [0]) {
         Err(error) if reason_of(&error).is_some() => Err(meaning(&error)),
-        // Silence, or an end in good order, of which the load will tell.
+        // Silence, or an end in good order, which the load will show.
         _ => Ok(()),
     }
 }
@@ -205,7 +205,7 @@ fn hear_http2(stream: &mut (impl Read + Write)) -> Result<(), GreetError> {
     }
     match end {
         None if header[3] == SETTINGS => {
-            // If it has gone by now, the load will tell.
+            // If it has gone by now, the load will show it.
             let _ = stream.write_all(FAREWELL).and_then(|()| stream.flush());
             Ok(())
         }

@@ -61,7 +61,7 @@ impl SharedKeys {
 
     /// Takes them, for as long as it takes to look something up.
     pub(crate) fn lock(&self) -> MutexGuard<'_, Keys> {
-        // Whoever panicked had not yet begun to change them, or was done.
+        // The thread that panicked had not yet begun to change them, or was done.
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

@@ -1,4 +1,4 @@
-//! Finished requests on their way out, and what is known of them meanwhile.
+//! Finished requests on their way out, and what is known of them until then.
 
 use std::cell::{Cell, RefCell};
 use std::task::{Context, Waker};

@@ -92,7 +92,7 @@ pub(crate) fn run(
         let threads: Vec<_> = others
             .into_iter()
             .map(|(go, thread)| {
-                // It can only fail if the thread panicked, which joining it tells.
+                // It can only fail if the thread panicked, which joining it shows.
                 let _ = go.send(());
                 thread
             })
@@ -120,7 +120,7 @@ fn further(
         Ok(prepared) => (Some(prepared), Ok(tid())),
         Err(error) => (None, Err(error)),
     };
-    // Nobody listens any more only when another loop has failed, and then nobody says go.
+    // The receiver is gone only when another loop has failed, and then no loop starts.
     let _ = ready.send((share.index, answer));
     drop(ready);
     go.recv().ok()?;

@@ -1,7 +1,7 @@
 //! Redirects that are followed: where to, with what, and within which bounds.
 //!
 //! Only within the origin (RFC 9110, section 15.4; RFC 6454): another origin is another system,
-//! which nobody asked to load.
+//! which the scenario does not load.
 
 use slowpath_core::scenario::{Scheme, Url, is_path_char};
 
@@ -26,7 +26,7 @@ pub(crate) fn is_redirect(status: u16) -> bool {
 }
 
 impl Redirects {
-    /// Rewrites a rendered request, with what is behind its head, so that it asks where the
+    /// Rewrites a rendered request, with what follows its head, so that it asks where the
     /// response points. Says whether the body stays, what is shared and not in `request` included.
     pub(crate) fn follow(
         &self,
@@ -118,7 +118,7 @@ fn without_dots(path: &str) -> String {
     format!("/{}{query}", kept.join("/"))
 }
 
-/// Takes the body away, and the headers that tell of it.
+/// Takes the body away, and the headers that describe it.
 fn leave_out_body(request: &mut Vec<u8>, line_len: usize) {
     let head_len = (find(request, b"\r\n\r\n") + 4).min(request.len());
     let mut head = request[..line_len + 2].to_vec();

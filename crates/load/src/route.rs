@@ -17,7 +17,7 @@ use crate::transport::Address;
 /// How the target is reached.
 #[derive(Clone, Debug)]
 pub struct Route {
-    /// Where it listens; at least one, tried in turn.
+    /// Where it listens; at least one, tried one by one.
     pub addresses: Vec<Address>,
     /// How TLS is spoken there, if it is.
     pub tls: Option<Tls>,
@@ -46,7 +46,7 @@ impl Route {
     }
 
     /// Opens a blocking connection for a question outside of a load (is it ready? start afresh!),
-    /// handshake included. Connecting, the handshake and every single read or write behind it take
+    /// handshake included. Connecting, the handshake and every single read or write after it take
     /// no longer than `limit` each.
     ///
     /// # Errors
@@ -107,7 +107,7 @@ fn connect_unix(path: &Path, limit: Duration) -> io::Result<UnixStream> {
     }
 }
 
-/// Shakes hands within `limit`, which each read and write behind it may take too.
+/// Shakes hands within `limit`, which each read and write after it may take too.
 pub(crate) fn shake(
     tls: &Tls,
     stream: &mut impl Limited,
@@ -183,8 +183,8 @@ impl Limited for Blocking {
     }
 }
 
-/// A stream whose reads and writes all end by one instant. The kernel's own limit begins anew with
-/// each of them: for a peer that sends byte by byte, and behind each signal.
+/// A stream whose reads and writes all end by one instant. The kernel's own limit begins again with
+/// each of them: for a peer that sends byte by byte, and after each signal.
 pub(crate) struct Hurried<'a, S> {
     stream: &'a mut S,
     until: Instant,

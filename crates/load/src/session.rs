@@ -50,7 +50,7 @@ impl Session {
         lane.steps().map(|steps| steps[self.step % steps.len()])
     }
 
-    /// Goes on after a request. Steps start again, with no variable known, behind the last one and
+    /// Goes on after a request. Steps start again, with no variable known, after the last one and
     /// where something could not be extracted.
     pub(crate) fn advance(&mut self, lane: &Lane) {
         let broken = std::mem::take(&mut self.broken);

@@ -36,7 +36,7 @@ pub struct Event<'a> {
 enum Line {
     /// In a name of which so many bytes are those of `data`; at the begin of a line with none.
     Name(usize),
-    /// Behind the colon: a space that follows at once is not part of the value.
+    /// After the colon: a space that follows at once is not part of the value.
     Colon,
     /// In a value of `data`.
     Value,
@@ -53,7 +53,7 @@ pub struct Parser {
     after_return: bool,
     line: Line,
     data: Vec<u8>,
-    /// Length of the data so far, with the line feed behind each line.
+    /// Length of the data so far, with the line feed after each line.
     data_bytes: u64,
 }
 
@@ -233,7 +233,7 @@ mod tests {
             let stream = format!("data: a{end}data: b{end}{end}data: c{end}{end}");
             assert_eq!(texts(&stream), ["a\nb", "c"], "{end:?}");
         }
-        // An empty line ends with its carriage return: nobody waits for the line feed.
+        // An empty line ends with its carriage return: the parser does not wait for the line feed.
         assert_eq!(texts("data: a\r\n\r"), ["a"]);
     }
 

@@ -18,7 +18,7 @@ use slowpath_core::nanos::SECOND;
 use tokio::io::Interest;
 use tokio::io::unix::AsyncFd;
 
-/// One alarm. It may go off early (a stale event), so whoever waits looks at the clock.
+/// One alarm. It may go off early (a stale event), so the waiter checks the clock.
 #[derive(Debug)]
 pub(crate) struct Timer {
     fd: AsyncFd<OwnedFd>,
@@ -30,7 +30,7 @@ impl Timer {
     #[expect(
         deprecated,
         reason = "its successor is unsafe for descriptors that are swapped or closed while \
-                  registered, which an OwnedFd that nobody else touches is not"
+                  registered, which an OwnedFd that nothing else touches is not"
     )]
     pub(crate) fn new() -> io::Result<Self> {
         let flags = TimerfdFlags::NONBLOCK | TimerfdFlags::CLOEXEC;
@@ -63,7 +63,7 @@ impl Timer {
 
     /// Ready once after the alarm went off; it is not armed any more then.
     ///
-    /// The descriptor is not read: arming it anew clears its count, and the poller reports
+    /// The descriptor is not read: arming it again clears its count, and the poller reports
     /// edges, so the read would be a system call for nothing.
     pub(crate) fn poll_expired(&self, cx: &mut Context<'_>) -> Poll<()> {
         let ready = ready!(self.fd.poll_read_ready(cx));

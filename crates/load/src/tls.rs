@@ -1,4 +1,4 @@
-//! How TLS is spoken to a target: whom to trust, who we are, and which sessions are remembered.
+//! How TLS is spoken to a target: which authorities to trust, who we are, and which sessions are remembered.
 
 use std::collections::VecDeque;
 use std::io;
@@ -56,7 +56,7 @@ pub enum TlsError {
     /// Key and certificate are not each other's, or of a kind that is not supported.
     #[error("the client's certificate cannot be used: {0}")]
     Client(rustls::Error),
-    /// There is nobody to trust.
+    /// There is no authority to trust.
     #[error("this system has no certificates of authorities{0}")]
     NoRoots(String),
     /// The host of the URL can be no name in a certificate.
@@ -76,7 +76,7 @@ impl Tls {
     /// name is indicated (SNI).
     ///
     /// # Errors
-    /// When a file is missing or wrong, or when there is nobody to trust.
+    /// When a file is missing or wrong, or when there is no authority to trust.
     pub fn new(terms: &TlsTerms, host: &str) -> Result<Self, TlsError> {
         let provider = Arc::new(ring::default_provider());
         let builder = ClientConfig::builder_with_provider(Arc::clone(&provider))
@@ -178,7 +178,7 @@ pub(crate) fn reason_of(error: &io::Error) -> Option<&rustls::Error> {
     error.get_ref()?.downcast_ref()
 }
 
-/// An error of TLS in words that tell what to do.
+/// An error of TLS in words that say what to do.
 pub(crate) fn explain(error: &rustls::Error) -> String {
     let rustls::Error::InvalidCertificate(of) = error else {
         return error.to_string();

@@ -128,7 +128,7 @@ impl AsyncWrite for Plain {
 pub(crate) struct Secured(TlsStream<Plain>);
 
 impl Secured {
-    /// The stream behind a finished handshake.
+    /// The stream after a finished handshake.
     pub(crate) fn new(stream: TlsStream<Plain>) -> Self {
         Self(stream)
     }
@@ -146,7 +146,7 @@ impl Drop for Secured {
 pub(crate) enum End {
     /// The peer closed in good order.
     Clean,
-    /// TLS only: the connection was closed without `close_notify`, so somebody on the way may have
+    /// TLS only: the connection was closed without `close_notify`, so an intermediary may have
     /// cut it (RFC 8446, section 6.1).
     Cut,
 }

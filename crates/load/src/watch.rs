@@ -24,7 +24,7 @@ const LOOKS_PER_TIMEOUT: u64 = 4;
 /// Samples wait no longer than this for the sink: what a killed run loses.
 const FLUSH_NS: u64 = 200 * MILLISECOND;
 /// How long requests under way get after a stop: long enough for answers that are on their way,
-/// short enough for somebody who pressed Ctrl-C.
+/// short enough for a user who pressed Ctrl-C.
 const GRACE_NS: u64 = 500 * MILLISECOND;
 
 /// Looks after a loop while its slots work, and owns the way out of it.

@@ -1,4 +1,4 @@
-//! What tracing costs whom it traces.
+//! What tracing costs the traced program.
 //!
 //! Two threads hand a byte to each other through pipes on one CPU: a round trip is two switches,
 //! two wake-ups and four system calls, and nothing else of note. They do so without a tracer and
@@ -34,7 +34,7 @@ const PIECE: usize = 200;
 const PAUSE: Duration = Duration::from_millis(20);
 /// Events in a round trip that are recorded: two switches and two wake-ups.
 const EVENTS: f64 = 4.0;
-/// Seconds of each of the two kinds of turns, unless told otherwise.
+/// Seconds of each of the two kinds of turns, by default.
 const SECONDS: u64 = 10;
 /// Turns without and with a tracer.
 const TURNS: u16 = 3;

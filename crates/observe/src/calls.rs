@@ -1,4 +1,4 @@
-//! System calls that block, told apart by their number and arguments on this machine.
+//! System calls that block, distinguished by their number and arguments on this machine.
 
 use slowpath_core::trace::Call;
 
@@ -65,7 +65,7 @@ pub(crate) fn classify(number: i64, arguments: &[u64]) -> (Call, u64) {
 }
 
 /// Whether a thread in that call waits for a lock that is a word and knows no owner: without a
-/// time limit, until the word is no more "held, and somebody waits". Conditions and semaphores
+/// time limit, until the word is no longer "held, with waiters". Conditions and semaphores
 /// have other values there, or that one in passing.
 pub(crate) fn waits_for_plain_lock(number: i64, arguments: &[u64]) -> bool {
     /// Mutex 2 of Drepper's "Futexes are tricky", and the plainest mutex of musl

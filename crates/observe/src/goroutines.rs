@@ -37,7 +37,7 @@ const SIGNAL: &str = "trace.goroutines";
 pub(crate) struct Watch {
     /// Where procfs is mounted: `/proc`.
     pub(crate) proc_root: PathBuf,
-    /// The processes it begins with; their children are looked at too.
+    /// The processes it begins with; their children are examined too.
     pub(crate) pids: Vec<u32>,
     /// The repeat of the run.
     pub(crate) repeat: u16,
@@ -108,7 +108,7 @@ pub(crate) struct Reader {
 }
 
 impl Reader {
-    /// Gets ready; nothing is looked at before [`Self::window`] says when. Never fails: what is missing becomes a gap.
+    /// Gets ready; nothing is read before [`Self::window`] says when. Never fails: what is missing becomes a gap.
     pub(crate) fn start(watch: Watch) -> Self {
         let orders = Arc::new(Orders::default());
         let theirs = Arc::clone(&orders);

@@ -1,13 +1,13 @@
-//! A helper process that sets right what slowpath leaves behind when it is killed.
+//! A helper process that restores what slowpath leaves changed when it is killed.
 //!
-//! slowpath starts itself again as `slowpath __guardian`, in a session of its own, and tells it
+//! slowpath starts itself again as `slowpath __guardian`, in a session of its own, and sends it
 //! over a pipe what to restore and what to end. The guardian acknowledges every line, and slowpath
 //! changes a setting only after that. When the pipe closes, for whatever reason, the guardian
 //! restores the settings, newest first, ends the processes, and exits. After an orderly shutdown
 //! there is nothing left to do.
 //!
 //! Deliberately absent: any way to change a setting or start a process. The guardian only undoes, but
-//! for one thing that whoever does it takes back by ending: it can keep a thread from going on. Who
+//! for one thing, which the kernel undoes when the tracer ends: it can keep a thread from going on. A process that
 //! does that must not stop with slowpath, as on Ctrl-Z, and must not wait for slowpath's children.
 
 use std::io::{self, Read, Write};
@@ -40,7 +40,7 @@ pub const ARGUMENT: &str = "__guardian";
 const ANSWER_WAIT: Duration = Duration::from_secs(5);
 
 /// The same while it keeps a thread from going on: one that does not answer then may be stopped itself, and
-/// lets nobody go before it is killed.
+/// releases no thread before it is killed.
 const ANSWER_WAIT_HOLDING: Duration = Duration::from_secs(1);
 
 /// How long the guardian may take to finish its work after an orderly shutdown; the longest is
@@ -120,7 +120,7 @@ impl Guardian {
             .env(MARK_VARIABLE, GUARDIAN_MARK)
             .stdin(Stdio::piped())
             .stdout(Stdio::piped());
-        // Whom it starts is to find what slowpath found.
+        // The processes that it starts are to find the limits that slowpath found.
         let child = limits::as_found(&mut command).spawn();
         let mut child = child.map_err(start_error)?;
         let orders = child.stdin.take();
@@ -139,7 +139,7 @@ impl Guardian {
         let guardian = Self {
             link: Arc::new(Mutex::new(link)),
         };
-        // Its first answer tells that it is in a session of its own.
+        // Its first answer shows that it is in a session of its own.
         guardian.check()?;
         Ok(guardian)
     }
@@ -186,8 +186,8 @@ impl Guardian {
     /// Keeps a thread from going on: until [`Self::resume`], for `most` (at the longest
     /// [`PAUSE_MAX`]), and no longer than slowpath and the guardian live. One at a time.
     ///
-    /// A guardian that does not answer meanwhile is killed, with which the thread goes on: it may be stopped
-    /// (`SIGSTOP`), and then its own watch is too. Whoever made changes takes them back themselves.
+    /// A guardian that does not answer in that time is killed, with which the thread goes on: it may be stopped
+    /// (`SIGSTOP`), and then its own watch is too. The interventions take their own changes back.
     pub fn pause(&self, thread: Identity, most: Duration) -> Result<(), GuardianError> {
         let most_ms = most.as_millis() as u64;
         self.with_link(|link| {

@@ -1,6 +1,6 @@
 //! Changes to a live system that an experiment makes and takes back.
 //!
-//! Every intervention tells the guardian the original values before it changes the first of them,
+//! Every intervention sends the guardian the original values before it changes the first of them,
 //! and takes itself back by the very [`Restore`]s that the guardian holds. One that is dropped
 //! without [`Intervention::undo`] is taken back by the guardian when slowpath ends.
 
@@ -127,14 +127,14 @@ impl Intervention {
     }
 }
 
-/// The way back: what the guardian was told, and what an undo does itself.
+/// The way back: what the guardian was sent, and what an undo does itself.
 #[derive(Debug, Default)]
 struct WayBack {
     steps: Vec<(EntryId, Restore)>,
 }
 
 impl WayBack {
-    /// Tells the guardian; the setting may be changed once this returns.
+    /// Sends it to the guardian; the setting may be changed once this returns.
     fn add(&mut self, guardian: &Guardian, restore: Restore) -> Result<(), GuardianError> {
         let entry = guardian.restore_on_death(&restore)?;
         self.steps.push((entry, restore));
@@ -152,7 +152,7 @@ impl WayBack {
         let mut failed = Vec::new();
         for (entry, restore) in std::mem::take(&mut self.steps).into_iter().rev() {
             match restore.carry_out() {
-                // What is restored needs no guardian, whether or not it could be told.
+                // What is restored needs no guardian, whether or not that could be sent.
                 Ok(()) => drop(guardian.forget(entry)),
                 Err(error) => {
                     failed.insert(0, (entry, restore));

@@ -29,7 +29,7 @@ pub fn raise_open_files() {
         current: found.maximum,
         ..found
     };
-    // Where that is refused the limit stays what it was, and whoever needs files looks at it.
+    // Where that is refused the limit stays what it was, and the code that needs files checks it.
     let _ = setrlimit(Resource::Nofile, raised);
 }
 

@@ -49,7 +49,7 @@ impl Observer {
                 let mut round = Round::new(watch, sink);
                 round.turn(clock::now(), true);
                 round.flush();
-                // Nobody waits any more only if `start` was interrupted by a panic.
+                // The receiver is gone only if `start` was interrupted by a panic.
                 let _ = ready.send(());
                 round.observe(&stopped)
             });
@@ -136,7 +136,7 @@ impl Round {
         }
     }
 
-    /// Turn after turn on a grid of absolute instants until told to stop; then a last one.
+    /// Turn after turn on a grid of absolute instants until the stop; then a last one.
     fn observe(mut self, stop: &AtomicBool) -> Vec<Gap> {
         let mut tick = clock::now();
         let mut next_flush = tick.plus(USUAL_NS);

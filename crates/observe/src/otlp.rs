@@ -1,4 +1,4 @@
-//! What the target tells of its requests itself: a receiver of OpenTelemetry's protocol (OTLP).
+//! What the target reports of its requests itself: a receiver of OpenTelemetry's protocol (OTLP).
 //!
 //! It listens on the loopback interface, on one port for all of the protocol's transports: HTTP/1.1
 //! with protocol buffers or JSON, and gRPC over HTTP/2 without TLS. Spans of our own requests are
@@ -44,7 +44,7 @@ impl Receiver {
     pub fn start(port: u16) -> io::Result<Self> {
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, port))?;
         let port = listener.local_addr()?.port();
-        // `localhost` is this one for some; a host without IPv6 has nobody who asks for it.
+        // `localhost` is this one for some; on a host without IPv6 no client uses it.
         let sixth = TcpListener::bind(SocketAddr::from((Ipv6Addr::LOCALHOST, port)));
         let listeners: Vec<TcpListener> = std::iter::once(listener).chain(sixth.ok()).collect();
         for listener in &listeners {

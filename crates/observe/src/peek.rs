@@ -2,13 +2,13 @@
 //! the lock they waited for.
 //!
 //! Three sources of the kernel that users may have of their own processes are put together.
-//! `PERF_RECORD_SWITCH` tells when a thread got and left a CPU (`perf_event_paranoid` 2 allows it).
-//! `/proc/PID/task/TID/syscall` tells which call a thread waits in, and `process_vm_readv(2)` who
+//! `PERF_RECORD_SWITCH` shows when a thread got and left a CPU (`perf_event_paranoid` 2 allows it).
+//! `/proc/PID/task/TID/syscall` shows which call a thread waits in, and `process_vm_readv(2)` who
 //! owns the lock it waits for. The last two need the right to trace a process: that of its user,
 //! and under Yama's `ptrace_scope` 1 only if slowpath started it, or an ancestor of it; `wchan` and
 //! the switches need only the right to read it, so they stay.
 //!
-//! A look holds until the thread runs: a thread that waits is looked at once it has stopped
+//! A look holds until the thread runs: a thread that waits is examined once it has stopped
 //! running, again while it waits for a lock that has an owner, and ten times a second otherwise.
 
 mod course;
@@ -42,7 +42,7 @@ pub(crate) use waiters::Waiters;
 /// Looks a second that are meant: a wait of 20 ms is seen four times.
 pub const USUAL_HERTZ: u32 = 200;
 
-/// Whom to look at, and how.
+/// Which processes to look at, and how.
 #[derive(Clone, Debug)]
 pub struct PeekWatch {
     /// Where procfs is mounted: `/proc`.

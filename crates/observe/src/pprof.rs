@@ -1,13 +1,13 @@
 //! Profiles of a Go target, fetched while requests are under way.
 //!
-//! Goroutines wait in user space, where tracing sees nothing of them. What tells of them is
-//! `net/http/pprof`, if the target serves it: the mutex profile before and behind the measured
+//! Goroutines wait in user space, where tracing sees nothing of them. They are reported by
+//! `net/http/pprof`, if the target serves it: the mutex profile before and after the measured
 //! window, and dumps of all goroutines within it, at instants drawn at random. A dump is the
 //! profile as text (`goroutine?debug=1`). The text with an entry a goroutine (`?debug=2`) stops the
 //! world until all stacks are written, this one only to mark them (Go 1.19 and later): 40 ms
 //! against 6 ms of CPU time at 1,000 goroutines. The same profile packed (`?debug=0`) takes four
 //! times the CPU time at ten goroutines (1.9 ms against 0.4 ms, Go 1.26), and says what the text
-//! hides: names in the runtime. One before and one behind the window tell these.
+//! hides: names in the runtime. One before and one after the window show these.
 
 mod client;
 pub mod dump;
@@ -44,7 +44,7 @@ const LEAST_BETWEEN_NS: u64 = 15 * MILLISECOND;
 const MOST_DUMPS: u64 = 4000;
 /// Bytes of dumps that a repeat keeps at most, packed.
 const MOST_BYTES: usize = 32 << 20;
-/// So many failures one behind the other, and the target is asked no more.
+/// So many failures one after the other, and the target is asked no more.
 const FAILURES_MOST: u32 = 3;
 /// How often the thread looks whether the window is known, or is over.
 const LOOK_EVERY: Duration = Duration::from_millis(5);
@@ -55,7 +55,7 @@ const LAST: usize = 15;
 const GOROUTINES: &str = "goroutine";
 const DUMP: &str = "goroutine?debug=1";
 
-/// The signals whose gaps tell what is missing.
+/// The signals whose gaps say what is missing.
 const DUMPS: &str = "profile.goroutine";
 const LOCKS: &str = "profile.mutex";
 
@@ -167,7 +167,7 @@ impl Fetched {
 
     /// Keeps what a profile says of addresses.
     fn learn(&mut self, profile: Result<Profile, String>) {
-        // Whoever cannot be asked for it cannot be asked for dumps either, which is told.
+        // A target that does not serve it does not serve dumps either, which is reported.
         if let Ok(profile) = profile {
             self.addresses.extend(profile.at_addresses());
         }
@@ -199,7 +199,7 @@ impl Fetched {
             gather.releases(&before, &after);
             if after.samples.is_empty() {
                 let reason = "the mutex profile is empty: the target does not record who keeps \
-                              locks, or nobody ever waited for one";
+                              locks, or no goroutine ever waited for one";
                 let remedy = "call runtime.SetMutexProfileFraction(1) in the target";
                 self.gap(LOCKS, reason.to_owned(), remedy);
             }
@@ -234,7 +234,7 @@ async fn fetch(watch: &ProfileWatch, over: &AtomicBool) -> Fetched {
         Ok(before) => match client.profile("mutex").await {
             Ok(after) => fetched.locks = Some((before, after)),
             Err(why) => {
-                let reason = format!("{}, behind the window: {why}", client.address("mutex"));
+                let reason = format!("{}, after the window: {why}", client.address("mutex"));
                 fetched.gap(LOCKS, reason, "");
             }
         },
@@ -272,7 +272,7 @@ async fn dumps(
     let mut between_ns = least_ns;
     while failures < FAILURES_MOST && bytes < MOST_BYTES {
         // From half to one and a half of it: no rhythm of the target is met more often than
-        // chance has it.
+        // by chance.
         let drawn_ns = between_ns / 2 + random.next_u64() % between_ns.max(1);
         let until = clock::now().plus(drawn_ns);
         if !slept(until.min(window.end), over).await || until >= window.end {

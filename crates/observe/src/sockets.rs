@@ -82,7 +82,7 @@ pub(crate) struct Query {
 pub(crate) struct Socket {
     pub(crate) state: u8,
     pub(crate) local_port: u16,
-    /// Waiting connections of a listener; otherwise received bytes that nobody has read.
+    /// Waiting connections of a listener; otherwise received bytes that were not read yet.
     pub(crate) receive_queue: u32,
     /// The limit of a listener's queue; otherwise bytes not yet acknowledged.
     pub(crate) send_queue: u32,
@@ -92,7 +92,7 @@ pub(crate) struct Socket {
     pub(crate) info: Option<TcpInfo>,
 }
 
-/// The part of `struct tcp_info` that is looked at.
+/// The part of `struct tcp_info` that is read.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct TcpInfo {
     pub(crate) send_mss: u32,
@@ -182,7 +182,7 @@ impl SockDiag {
     }
 }
 
-/// The header of a request of `N` bytes, and nothing behind it yet.
+/// The header of a request of `N` bytes, and nothing after it yet.
 fn header<const N: usize>(sequence: u32) -> [u8; N] {
     let mut bytes = [0; N];
     bytes[..4].copy_from_slice(&(N as u32).to_ne_bytes());
@@ -294,7 +294,7 @@ fn unix_name(bytes: &[u8]) -> String {
     format!("{first}{}", String::from_utf8_lossy(text))
 }
 
-/// Reads a `struct inet_diag_msg` and the attributes behind it.
+/// Reads a `struct inet_diag_msg` and the attributes after it.
 fn parse_socket(body: &[u8]) -> Option<Socket> {
     let (head, mut attributes) = body.split_at_checked(INET_DIAG_MSG_BYTES)?;
     let mut socket = Socket {

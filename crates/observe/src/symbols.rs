@@ -4,7 +4,7 @@
 //! pointers or its registers with a piece of its stack. [`Symbolizer::add`] makes places of both
 //! (an offset in a file, which is the same in all processes that have it mapped), and counts each
 //! stack once; it reads the maps of a process and opens its files at its first stack. [`Symbolizer::finish`] names the
-//! places, each once. Naming is what costs, and it is done behind the measured window.
+//! places, each once. Naming is what costs, and it is done after the measured window.
 //!
 //! A program without frame pointers is unwound by its call frame information (`.eh_frame`,
 //! `.debug_frame`); code that has none, such as a runtime's compiled code, by frame pointers. An
@@ -52,7 +52,7 @@ pub const MOST_PROCESSES: usize = 512;
 
 /// Kernel: `PERF_CONTEXT_MAX` is -4095; what lies above it in a chain is a marker, no address.
 const MARKERS: u64 = -4095_i64 as u64;
-/// Kernel: `PERF_CONTEXT_USER`, behind which the addresses are the program's.
+/// Kernel: `PERF_CONTEXT_USER`, after which the addresses are the program's.
 const MARKER_USER: u64 = -512_i64 as u64;
 
 /// One stack as it was taken. Innermost addresses first; the markers that the kernel puts into
@@ -85,7 +85,7 @@ pub struct Dump<'a> {
     pub sp: u64,
     /// Frame pointer (`rbp`; on aarch64 `x29`).
     pub bp: u64,
-    /// Link register (aarch64's `x30`; not looked at elsewhere).
+    /// Link register (aarch64's `x30`; not read elsewhere).
     pub lr: u64,
     /// Memory from `sp` upwards; what was not written by the kernel is cut off.
     pub bytes: &'a [u8],
@@ -113,7 +113,7 @@ pub struct Symbols {
     /// Stacks as [`Symbolizer::add`] numbered them: positions in `frames`, innermost first, the
     /// kernel's before the program's.
     pub stacks: Vec<Vec<u32>>,
-    /// What could not be told, each once.
+    /// What could not be resolved, each once.
     pub gaps: Vec<Gap>,
 }
 

@@ -1,4 +1,4 @@
-//! What the kernel tells of the target's threads while requests are under way.
+//! What the kernel reports of the target's threads while requests are under way.
 //!
 //! Events of the kernel's tracepoints are read from rings that the kernel fills, one a CPU, with
 //! conditions that it tests itself. Nothing on the host is changed, and everything ends with the
@@ -43,7 +43,7 @@ use reader::{Command, Reader};
 /// The signal of gaps about tracepoints as a whole.
 const KERNEL: &str = "trace.kernel";
 
-/// Whom to trace.
+/// Which processes to trace.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TraceWatch {
     /// Where procfs is mounted: `/proc`.
@@ -131,7 +131,7 @@ impl Tracer {
         }
     }
 
-    /// Tells when the measured window is. Nothing is recorded before its begin; slots of it are
+    /// Sets when the measured window is. Nothing is recorded before its begin; slots of it are
     /// left out on purpose.
     pub fn window(&self, measured: Span) {
         if let Some(peeker) = &self.peeker {
@@ -172,7 +172,7 @@ pub(crate) fn tracepoints(proc_root: &Path) -> Result<usize, Gap> {
     reader::tracepoints(proc_root)
 }
 
-/// A gap of the kernel's tracepoints, with what is not told without them.
+/// A gap of the kernel's tracepoints, with what is not reported without them.
 fn untold(gap: Gap) -> Gap {
     let missing = "who woke whom and which request each thread served is not told without";
     Gap {

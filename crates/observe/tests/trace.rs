@@ -204,7 +204,7 @@ fn requests_are_seen_from_arrival_to_answer_and_wakes_are_told() {
     };
     assert!(
         count(&woken) > 0,
-        "the holder wakes the server when it lets go"
+        "the holder wakes the server when it releases the lock"
     );
     let waits = |what: &What| {
         matches!(what, What::Call { tid, call: Call::Futex, about }
@@ -311,7 +311,7 @@ fn what_is_not_there_is_a_gap_and_no_failure() {
 }
 
 /// A thread that sleeps on a CPU that is idle otherwise comes back each time: some kernels of virtual
-/// machines do not tell that of every CPU.
+/// machines do not report that of every CPU.
 #[test]
 fn whoever_slept_comes_back_on_every_cpu() {
     const SLEEPS: usize = 20;

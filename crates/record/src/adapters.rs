@@ -2,7 +2,7 @@
 //!
 //! An adapter turns the bytes that a tool wrote into a [`Harvest`]: figures by subject and metric,
 //! with the conditions that the tool states and what it said about failures. It knows nothing of
-//! runs. One execution or one file is one repeat, unless a tool tells process executions apart
+//! runs. One execution or one file is one repeat, unless a tool distinguishes process executions
 //! itself ([`Rests::Processes`]).
 //!
 //! Whatever the bytes are, an adapter answers with figures or with [`AdapterError`]s that have a
@@ -61,7 +61,7 @@ pub struct Harvest {
 pub struct Take {
     /// The benchmark or endpoint.
     pub subject: String,
-    /// The metric, as [`Row::metric`] has it.
+    /// The metric, as in [`Row::metric`].
     pub metric: String,
     /// What its figures are numbers of.
     pub unit: Unit,
@@ -69,7 +69,7 @@ pub struct Take {
     pub better: Better,
     /// The figures in the order of the output; at least one.
     pub figures: Vec<Figure>,
-    /// What tells several figures apart.
+    /// What distinguishes several figures.
     pub rests: Rests,
     /// The observations that the one figure was made of, in order, in the same unit; empty if the
     /// tool does not give them.
@@ -187,7 +187,7 @@ pub struct AdapterError {
     pub remedy: String,
 }
 
-/// A line number behind the name of a file.
+/// A line number after the name of a file.
 struct Place(Option<usize>);
 
 impl fmt::Display for Place {
@@ -227,7 +227,7 @@ impl<'a> Source<'a> {
 pub struct Adapter {
     /// Its name on the command line.
     pub name: &'static str,
-    /// What it reads, and how a tool is told to write that.
+    /// What it reads, and how a tool is made to write that.
     pub about: &'static str,
     detects: fn(&str) -> bool,
     reads: fn(Source<'_>) -> Result<Harvest, Vec<AdapterError>>,
@@ -274,7 +274,7 @@ pub const ADAPTERS: &[Adapter] = &[
     markdown::ADAPTER,
 ];
 
-/// How much of an output is looked at to recognise its format.
+/// How much of an output is read to recognise its format.
 const LOOKED_AT_BYTES: usize = 64 * 1024;
 
 /// The adapter of that name.
@@ -289,7 +289,7 @@ pub fn detect(bytes: &[u8]) -> Option<&'static Adapter> {
     ADAPTERS.iter().find(|adapter| (adapter.detects)(&head))
 }
 
-/// Says that latencies start when a request was sent, which hides what waits behind a stall.
+/// Says that latencies start when a request was sent, which hides what waits after a stall.
 fn from_sent(harvest: &mut Harvest, tool: &str, unless: &str) {
     let harness = &mut harvest.conditions.harness;
     let start = "when the request was sent".to_owned();
@@ -300,7 +300,7 @@ fn from_sent(harvest: &mut Harvest, tool: &str, unless: &str) {
         format!(" {unless}")
     };
     harvest.notes.push(format!(
-        "latencies of {tool} start when a request was sent{unless}: what waited behind a stall to \
+        "latencies of {tool} start when a request was sent{unless}: what waited after a stall to \
          be sent is in no percentile (coordinated omission cannot be excluded)"
     ));
 }

@@ -7,10 +7,10 @@
 //! | `stream_events.parquet` | when finished | events of streams, see [`crate::stream_events`] |
 //! | `timeline.parquet` | when finished | the series, see [`crate::timeline`] |
 //! | `events.jsonl` | line by line, sorted when finished | marks and gaps, see [`crate::events`] |
-//! | `trace/` | after each repeat | what the kernel told of threads, see [`crate::trace`] |
-//! | `spans/` | after each repeat | what the target told of requests, see `spans.rs` |
-//! | `profiles/` | after each repeat | what the target's runtime told, see `profiles.rs` |
-//! | `profiling/` | behind the repeats | what a profiling pass told, see `profile_pass.rs` |
+//! | `trace/` | after each repeat | what the kernel reported of threads, see [`crate::trace`] |
+//! | `spans/` | after each repeat | what the target reported of requests, see `spans.rs` |
+//! | `profiles/` | after each repeat | what the target's runtime reported, see `profiles.rs` |
+//! | `profiling/` | after the repeats | what a profiling pass showed, see `profile_pass.rs` |
 //! | `profiling-imported/` | later | profiles that were taken elsewhere, see `profile_pass.rs` |
 //! | `*.spool` | while the run goes on | rows of an unfinished run, see `spool.rs` |
 //! | `logs/` | while the run goes on | output of the target and its services |
@@ -42,10 +42,10 @@ pub const TRACE: &str = "trace";
 pub const SPANS: &str = "spans";
 /// The folder of what the target said in `Server-Timing`, a file a repeat; absent if it said nothing.
 pub const TIMINGS: &str = "server-timing";
-/// The folder of what the target's runtime told of its code, a file a repeat; absent if it was not
+/// The folder of what the target's runtime reported of its code, a file a repeat; absent if it was not
 /// asked.
 pub const PROFILES: &str = "profiles";
-/// The folder of the profiling pass behind the repeats; absent without one.
+/// The folder of the profiling pass after the repeats; absent without one.
 pub const PROFILING: &str = "profiling";
 /// The folder of profiles that were imported beside a run; absent without any.
 pub const IMPORTED_PROFILES: &str = "profiling-imported";

@@ -1,6 +1,6 @@
 //! The investigation log on disk: `investigations/NAME/ULID-KIND.toml`, a file an entry.
 //!
-//! A file is written once, under a name that nobody else can have, and never again. Therefore two
+//! A file is written once, under a unique name, and never again. Therefore two
 //! branches that both write to an investigation never touch the same file, and git merges them
 //! without a conflict. Pictures may lie beside the entries; whatever is no `.toml` is left alone.
 

@@ -58,7 +58,7 @@ pub fn excerpts(dir: &Path, wanted: &[LogWanted]) -> Result<Vec<LogExcerpt>, Rec
     Ok(found.into_iter().map(Choice::into_excerpt).collect())
 }
 
-/// What the target's log tells of garbage collections; nothing without a log.
+/// What the target's log reports of garbage collections; nothing without a log.
 ///
 /// # Errors
 /// When the log cannot be read.

@@ -1,8 +1,8 @@
-//! `profiling/`: what the profiling pass behind the repeats told; absent where there was none.
+//! `profiling/`: what the profiling pass after the repeats showed; absent where there was none.
 //! `pass.json` has the text of [`ProfilePass`]; beside it lie the profiles as they came, for `go tool
 //! pprof`.
 //!
-//! `profiling-imported/` has the same of profiles that somebody took elsewhere and imported later. It is
+//! `profiling-imported/` has the same of profiles that were taken elsewhere and imported later. It is
 //! under no seal, can be replaced, and is read where the run has no pass of its own.
 
 use std::fs;
@@ -19,7 +19,7 @@ fn name(folder: &str) -> String {
     format!("{folder}/pass.json")
 }
 
-/// Keeps profiles that somebody took elsewhere beside a run, in place of any that were imported before:
+/// Keeps profiles that were taken elsewhere beside a run, in place of any that were imported before:
 /// what they say, and pairs of a name and what stands in it.
 ///
 /// # Errors

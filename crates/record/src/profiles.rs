@@ -1,4 +1,4 @@
-//! `profiles/N.json`: what the target's runtime told of its own code in repeat N; absent where it was
+//! `profiles/N.json`: what the target's runtime reported of its own code in repeat N; absent where it was
 //! not asked. The text is that of [`Profiles`]: tables, and positions in them.
 
 use std::fs;

@@ -35,7 +35,7 @@ pub(crate) fn complete(manifest: &mut Manifest, samples: &Samples, timeline: &Ti
     manifest.repeats.sort_by_key(|facts| facts.repeat);
 }
 
-/// The facts of one repeat; `None` if neither a mark nor a sample tells when it was.
+/// The facts of one repeat; `None` if neither a mark nor a sample says when it was.
 fn rebuild(
     repeat: u16,
     samples: &Samples,

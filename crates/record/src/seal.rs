@@ -73,7 +73,7 @@ impl Seal {
         }
     }
 
-    /// The names of the files of a folder that have a seal, each held against it.
+    /// The names of the files of a folder that have a seal, each checked against it.
     pub(crate) fn checked_in(
         seals: &[Self],
         dir: &Path,

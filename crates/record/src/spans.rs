@@ -1,5 +1,5 @@
-//! `spans/N.parquet`: what the target's telemetry told of the requests of repeat N; absent where it
-//! told nothing.
+//! `spans/N.parquet`: what the target's telemetry reported of the requests of repeat N; absent where it
+//! reported nothing.
 //!
 //! A row a span, by request and begin; `repeat` and `serial` join it with `samples.parquet`.
 //!

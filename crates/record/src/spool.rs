@@ -3,7 +3,7 @@
 //! `samples.spool`, `stream_events.spool` and `timeline.spool` are a header of eight bytes and rows of fixed width (see
 //! [`rows`]); `keys.spool` and `series.spool` are the JSON lines that rows point to by position.
 //! A row that cannot be decoded ends a spool: the machine crashed while it was written. What
-//! stands behind it is dropped, and a [`Gap`] says how much that was.
+//! follows it is dropped, and a [`Gap`] says how much that was.
 //!
 //! [`Gap`]: slowpath_core::timeline::Gap
 
@@ -142,7 +142,7 @@ impl Spool {
 /// Removes the spool of a run that is finished.
 pub(crate) fn remove(dir: &Path) -> Result<(), RecordError> {
     // `samples.spool` goes first: from then on the run counts as finished, and a crash leaves
-    // files that nobody looks at.
+    // files that are never read.
     let names = [
         files::SAMPLES_SPOOL,
         files::STREAM_EVENTS_SPOOL,

@@ -63,7 +63,7 @@ pub fn read_stream_events(dir: &Path) -> Result<Vec<StreamEvent>, RecordError> {
         return Ok(events);
     }
     let path = dir.join(files::STREAM_EVENTS);
-    // Its seal tells a file that is missing from one that never was.
+    // Its seal distinguishes a file that is missing from one that never was.
     if !path.exists() && !seals.iter().any(|seal| seal.name == files::STREAM_EVENTS) {
         return Ok(Vec::new());
     }

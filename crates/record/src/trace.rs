@@ -18,7 +18,7 @@
 //! | 11 | off | who left it | | 1 if it could have gone on | |
 //! | 12 | peek | who was seen | owner of the lock | the call | futex or file |
 //!
-//! What tasks of a runtime were found doing (goroutines) lies in `trace/tasks-N.parquet`, where any were looked at; see
+//! What tasks of a runtime were found doing (goroutines) lies in `trace/tasks-N.parquet`, where any were examined; see
 //! [`tasks`].
 //!
 //! Sockets and stacks are positions in the tables of the JSON file, codes are positions in `ALL` of

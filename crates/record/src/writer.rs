@@ -217,7 +217,7 @@ impl RunWriter {
         trace::write(&self.dir, repeat, trace)
     }
 
-    /// Records what the target told of the requests of a repeat, once it is over; it survives a
+    /// Records what the target reported of the requests of a repeat, once it is over; it survives a
     /// kill from here on.
     ///
     /// # Errors
@@ -235,7 +235,7 @@ impl RunWriter {
         timings::write(&self.dir, repeat, timings)
     }
 
-    /// Records what the target's runtime told in a repeat, once it is over; it survives a kill from
+    /// Records what the target's runtime reported in a repeat, once it is over; it survives a kill from
     /// here on.
     ///
     /// # Errors
@@ -244,7 +244,7 @@ impl RunWriter {
         profiles::write(&self.dir, repeat, profiles)
     }
 
-    /// Records what the profiling pass told, and the profiles as they came, by the names of their
+    /// Records what the profiling pass showed, and the profiles as they came, by the names of their
     /// files; it survives a kill from here on.
     ///
     /// # Errors
@@ -321,7 +321,7 @@ impl RunWriter {
         let Some(thread) = self.thread.take() else {
             return Ok(());
         };
-        // It can only fail when the thread has panicked, which `join` tells.
+        // It can only fail when the thread has panicked, which `join` shows.
         let _ = self.handle.queue.send(Message::End);
         thread
             .join()
@@ -354,7 +354,7 @@ fn write_stream_events(dir: &Path, repeats: &BTreeSet<u16>) -> Result<(), Record
     writer.publish()
 }
 
-/// The thread: takes messages until the end. After an error it drops what comes, so that nobody
+/// The thread: takes messages until the end. After an error it drops what comes, so that no sender
 /// waits for it.
 fn write_messages(messages: &Receiver<Message>, mut spool: Spool) -> Result<(), RecordError> {
     let outcome = spool_messages(messages, &mut spool);

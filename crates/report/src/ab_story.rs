@@ -8,7 +8,7 @@ use crate::sweep_story::Table;
 /// What B is against A.
 pub(crate) fn compared(compared: &Compared) -> String {
     match compared {
-        Compared::Toggle { name } => format!("B has the toggle {name} on, A has it off"),
+        Compared::Toggle { name } => format!("the toggle {name} is on in B, and off in A"),
         Compared::Commands { a, b } => format!("A is `{a}`, B is `{b}`"),
         Compared::Scenarios { other } => format!("B is the target of {other} under the load of A"),
         Compared::Same => "A and B are the same: what shows is the host's noise".to_owned(),
@@ -166,7 +166,7 @@ pub(crate) fn notes(ab: &Ab) -> Vec<String> {
         ab.analysis
             .aside
             .iter()
-            .map(|why| format!("put aside: {why}")),
+            .map(|why| format!("excluded: {why}")),
     );
     notes.extend(ab.troubles.iter().map(|why| format!("trouble: {why}")));
     notes

@@ -1,4 +1,4 @@
-//! What is told of a benchmark run, whatever it is shown on.
+//! What is reported of a benchmark run, in every view.
 
 use slowpath_core::bench::BenchReport;
 use slowpath_core::figures::{Origin, Row, Unit};
@@ -7,7 +7,7 @@ use slowpath_core::stats::spread::{Spread, Steadiness};
 use crate::sweep_story::Table;
 use crate::{figure, quantity};
 
-/// Places of outliers that are told; further ones are in bench.json.
+/// Places of outliers that are reported; further ones are in bench.json.
 const OUTLIERS_TOLD: usize = 5;
 
 /// Columns of [`table`] that hold words.
@@ -109,7 +109,7 @@ pub(crate) fn brackets(report: &BenchReport) -> String {
             spread.runs
         ),
         None if report.figures.rows.is_empty() => "there are none".to_owned(),
-        None => "none counts, for what the host did meanwhile".to_owned(),
+        None => "none counts, for what the host did in that time".to_owned(),
         _ => "one repeat: what the next one would give is not known".to_owned(),
     }
 }
@@ -125,7 +125,7 @@ pub(crate) fn troubles(report: &BenchReport) -> Vec<String> {
     for one in &report.executions {
         let number = one.number;
         if !one.aside.is_empty() {
-            told.push(format!("execution {number} is put aside: {}", one.aside));
+            told.push(format!("execution {number} is excluded: {}", one.aside));
         }
         if one.failed {
             let counts = one.trouble.is_empty() && one.aside.is_empty();

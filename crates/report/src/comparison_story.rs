@@ -305,7 +305,7 @@ pub(crate) fn next(comparison: &Comparison) -> Option<String> {
         return Some(format!("{what}; `slowpath ab` runs both side by side"));
     }
     unknown.then(|| {
-        "`slowpath ab` interleaves both sides, which tells more with fewer runs than more of these"
+        "`slowpath ab` interleaves both sides, which shows more with fewer runs than more of these"
             .to_owned()
     })
 }

@@ -48,7 +48,7 @@ pub(crate) fn estimate(unit: Unit, estimate: &Estimate) -> String {
     }
 }
 
-/// What `~` means, if one of them has it.
+/// What `~` means, if one of them contains it.
 pub(crate) fn undetermined<'a>(
     mut estimates: impl Iterator<Item = &'a Estimate>,
 ) -> Option<String> {

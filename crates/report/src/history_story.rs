@@ -20,7 +20,7 @@ const BARS: [char; 8] = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█']
 /// picture.
 const FLAT_BELOW: f64 = 1.1;
 
-/// A level is told against the first release too if it lies so many times as far from that as the last
+/// A level is compared with the first release too if it lies so many times as far from that as the last
 /// change went.
 const MORE_FROM: f64 = 1.1;
 
@@ -172,7 +172,7 @@ pub(crate) fn sentences(setting: &Setting) -> Vec<String> {
 /// What is said of a figure that a single release carries.
 const AGAIN: &str = "measure that again before it is believed";
 
-/// The newest release, if it is beyond its level; a change or a drift is told as such.
+/// The newest release, if it is beyond its level; a change or a drift is reported as such.
 pub(crate) fn novel(track: &Track, newest: &Newest) -> Option<String> {
     let claimed = newest.basis == Basis::Level
         && !matches!(newest.verdict, Verdict::Same | Verdict::CannotTell);
@@ -312,7 +312,7 @@ pub(crate) fn constant(constant: &Constant) -> String {
     )
 }
 
-/// What a constant may be that another load would tell apart.
+/// What a constant may be that another load would distinguish.
 const WORK: &str = "a timer, or work that takes as long each time, which another load would move";
 
 fn shared(shared: &Shared) -> String {
@@ -511,12 +511,12 @@ fn standing(track: &Track, newest: &Newest) -> String {
         }
         (Basis::Nothing, Course::Wandering { .. }) => {
             format!(
-                "{name} wanders, {} tells nothing",
+                "{name} wanders, {} decides nothing",
                 against(track.unit, newest)
             )
         }
         _ => format!(
-            "{name} {} (too few to tell more)",
+            "{name} {} (too few to say more)",
             against(track.unit, newest)
         ),
     }

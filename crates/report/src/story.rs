@@ -1,4 +1,4 @@
-//! What every view tells: the questions a run raises, and the sentences that answer them.
+//! What every view shows: the questions a run raises, and the sentences that answer them.
 
 use slowpath_diagnose::diagnosis::{
     Check, Culprit, Diagnosis, EndpointFigures, ErrorCount, Evidence, Finding, Grade, Percentile,

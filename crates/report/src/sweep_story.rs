@@ -193,7 +193,9 @@ fn threshold(dimension: Dimension, kind: ThresholdKind, found: &Threshold) -> St
         ThresholdKind::Collapse => {
             "throughput collapses to less than half of what fewer connections had, in every window,"
         }
-        ThresholdKind::FallingBehind => "the target falls behind (less than 95 % answered in time)",
+        ThresholdKind::FallingBehind => {
+            "the target does not keep up (less than 95 % answered in time)"
+        }
     };
     let low = if found.low > 0.0 {
         level(dimension, found.low)

@@ -1,4 +1,4 @@
-//! One file a view; what they have in common is told by [`crate::story`].
+//! One file a view; what they have in common is in [`crate::story`].
 
 pub(crate) mod chrome;
 pub(crate) mod html;

@@ -18,7 +18,7 @@ use crate::switcher::Followed;
 
 /// What is slow has to be made of replies by so much: a cause of less than the half is not the cause.
 const ACCOUNTED_LEAST: f64 = 0.5;
-/// Slow requests that this is told from.
+/// Slow requests that this is inferred from.
 pub(crate) const ACCOUNTED_OF_LEAST: usize = 10;
 /// The label of threads that wait for a disk.
 const AT_A_DISK: &str = "D";

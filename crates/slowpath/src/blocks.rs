@@ -30,7 +30,7 @@ pub(crate) struct Counted<'a> {
     pub(crate) sample: SampleRef<'a>,
 }
 
-/// When the load of an experiment began, from which its blocks are told.
+/// When the load of an experiment began, to which the times of its blocks are relative.
 pub(crate) fn began(record: &RunRecord, experiment: &Experiment) -> Option<Nanos> {
     let repeat = record.manifest.repeats.first()?;
     Some(repeat.window.begin.minus(experiment.design.warmup_ns))
@@ -60,7 +60,7 @@ pub(crate) fn counted<'a>(
 }
 
 /// Why the intervention was none, by how connections were used under it (a server may close each
-/// of them, or whoever stands in between), or by how many keys were left that nobody asked for.
+/// of them, or a proxy in between), or by how many keys were left that were not asked for.
 pub(crate) fn without_effect(record: &RunRecord, experiment: &Experiment) -> Option<String> {
     let wants_reuse = match experiment.hypothesis.intervention {
         Intervention::FreshConnections => false,

@@ -74,7 +74,7 @@ impl Bench<'_> {
         // What the process wrote went to files of its own; this one is of what started it.
         let own_log = self.dir.join("logs").join(format!("{number:02}.log"));
         if fs::metadata(&own_log).is_ok_and(|log| log.len() == 0) {
-            // An empty file that stays harms nobody.
+            // An empty file that stays does no harm.
             let _ = fs::remove_file(&own_log);
         }
         let (exit, failed, spent) = match ended {
@@ -138,7 +138,7 @@ impl Bench<'_> {
     }
 }
 
-/// Paths are told to a process that may change its folder.
+/// Paths are given to a process that may change its folder.
 pub(crate) fn absolute(path: &Path) -> PathBuf {
     std::path::absolute(path).unwrap_or_else(|_| path.to_owned())
 }
@@ -158,6 +158,6 @@ pub(crate) fn check_program(command: &[String]) -> Result<(), Problem> {
     let what = format!("there is no program {program:?}");
     Err(Problem::usage(
         what,
-        "install it, or correct the command behind --",
+        "install it, or correct the command after --",
     ))
 }

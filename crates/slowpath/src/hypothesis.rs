@@ -50,7 +50,7 @@ struct Kind {
     /// The causes that it takes away, or makes worse by a known amount.
     causes: &'static [&'static str],
     /// Why it may be another cause although it moves what is slow, if none of them was found: it moves
-    /// other things alike, which only the run tells apart. `None` if it can move nothing else.
+    /// other things alike, which only the run distinguishes. `None` if it can move nothing else.
     shared: Option<&'static str>,
     /// Writes the hypothesis, if the run is one that it can act on.
     write: fn(&Ground<'_>) -> Result<Written, Problem>,
@@ -169,11 +169,11 @@ struct Written {
     piece_ns: Option<u64>,
     /// The share of the endpoint's requests that the arm with the intervention sends.
     sent: f64,
-    /// What the intervention cannot tell.
+    /// What the intervention cannot show.
     limits: Limits,
 }
 
-/// What an intervention cannot tell.
+/// What an intervention cannot show.
 #[derive(Debug, Default)]
 pub(crate) struct Limits {
     /// Why the cause may be there although the intervention does not move it.
@@ -255,7 +255,7 @@ pub(crate) fn write_toggle(
     })
 }
 
-/// Whether the same intervention moves both causes, so that it cannot tell one from the other.
+/// Whether the same intervention moves both causes, so that it cannot distinguish them.
 pub(crate) fn moves_both(one: &str, other: &str) -> bool {
     let both = |kind: &&Kind| kind.causes.contains(&one) && kind.causes.contains(&other);
     KINDS.iter().copied().any(|kind| both(&kind))
@@ -282,7 +282,7 @@ fn on_ground(
     })
 }
 
-/// A hypothesis with what its intervention cannot tell of a cause that was not found.
+/// A hypothesis with what its intervention cannot show of a cause that was not found.
 fn told(mut written: Written, kind: &Kind, ground: &Ground<'_>) -> Written {
     if ground.finding.is_none() {
         written.limits.shared_by = kind.shared.map(str::to_owned);

@@ -47,13 +47,13 @@ pub(crate) struct Measurement<'a> {
     pub(crate) examiner: &'a Examiner,
     /// Whether the target's threads are traced: not where blocks are compared with each other.
     pub(crate) trace: bool,
-    /// Who takes the samples of a profiling pass behind the repeats; `None` for no pass.
+    /// Who takes the samples of a profiling pass after the repeats; `None` for no pass.
     pub(crate) profile: Option<Profiler>,
 }
 
 impl<'a> Measurement<'a> {
     /// Begins to watch the host around a repeat, before its target is started: what a target does
-    /// in the background is no noise of the host. The observer reads the clocks meanwhile.
+    /// in the background is no noise of the host. The observer reads the clocks during it.
     fn watch_host(&self) -> HealthWatch<'a> {
         let load = &self.plan.scenario.load;
         let expected = Duration::from_nanos(load.warmup_ns + load.duration_ns);
@@ -87,8 +87,8 @@ impl Companion for Alone {
     }
 }
 
-/// Measures all repeats. When nothing could be measured nothing is left behind but logs; whatever
-/// goes wrong after the first repeat keeps what was measured, and the exit code tells of it.
+/// Measures all repeats. When nothing could be measured only logs are left; whatever
+/// goes wrong after the first repeat keeps what was measured, and the exit code reports it.
 pub(crate) fn measure(wanted: &Measurement<'_>, companion: &mut dyn Companion) -> Result<Exit> {
     let logs = wanted.dir.join("logs");
     let telemetry = Telemetry::start(&wanted.plan.scenario, wanted.quiet)?;
@@ -243,7 +243,7 @@ fn is_precise(
     far.is_reached()
 }
 
-/// Keeps what was traced in a repeat and what the target told of it. What was measured is worth
+/// Keeps what was traced in a repeat and what the target reported of it. What was measured is worth
 /// having without either: what cannot be kept is a gap.
 fn keep_aids(telemetry: &Telemetry, writer: &RunWriter, measured: &mut Repeat) {
     let Repeat {

@@ -1,6 +1,6 @@
 //! A thread of the target is kept from going on, as long as the target answers without it.
 //!
-//! The thread may have a lock that nobody else can see. Then requests stop, and it is let go at once;
+//! The thread may have a lock that no other process can see. Then requests stop, and it is released at once;
 //! another moment is tried. What was not paused long enough refutes nothing.
 
 use std::sync::Arc;
@@ -11,14 +11,14 @@ use slowpath_load::{Control, Progress};
 use slowpath_observe::guardian::Guardian;
 use slowpath_observe::interventions::{InterventionError, ThreadPause};
 
-/// For how long requests may be under way and none of them end: the load tells 50 times a second, and
+/// For how long requests may be under way and none of them end: the load reports 50 times a second, and
 /// a busy machine holds everything up for that long.
 const PATIENCE_LEAST: Duration = Duration::from_millis(150);
 /// … and so many times what a request takes that counts as slow.
 const PATIENCE_SLOW: f64 = 3.0;
-/// How long a thread that was let go runs before it is held again: it gets out of its lock.
+/// How long a thread that was released runs before it is held again: it gets out of its lock.
 const BREATH: Duration = Duration::from_millis(100);
-/// How often it is let go because requests waited, block by block, before it is left alone.
+/// How often it is released because requests waited, block by block, before it is left alone.
 const GIVEN_UP_MOST: u32 = 4;
 /// A thread that was paused for less of its blocks was not taken away.
 const IN_FORCE_LEAST: f64 = 0.9;
@@ -62,7 +62,7 @@ struct Force {
 
 impl Force {
     /// A stretch that is over. `held` if it was held at its begin, and `stands` if it stood still at its
-    /// end: whoever was let go meanwhile by the guardian itself does not.
+    /// end: one that the guardian itself released in between does not.
     fn add(&mut self, passed: Duration, held: bool, stands: bool) {
         self.wanted += passed;
         if held && stands {
@@ -100,7 +100,7 @@ pub(crate) struct Pausing {
     /// In this block.
     given_up: u32,
     given_up_in_all: u32,
-    /// How often the guardian let it go by itself.
+    /// How often the guardian released it by itself.
     let_go: u32,
     force: Force,
     looked: Instant,
@@ -178,7 +178,7 @@ impl Pausing {
         Ok(())
     }
 
-    /// Lets the thread go if somebody waits for it, and now and then.
+    /// Lets the thread go if another thread waits for it, and now and then.
     fn mind(&mut self, now: Instant, guardian: &Guardian) -> Result<(), InterventionError> {
         let counts = counts(&self.control.progress);
         let is_missed = self.pause.is_waited_for() || self.flow.has_stopped(now, counts);
@@ -216,7 +216,7 @@ impl Pausing {
 
     fn in_words(&self) -> String {
         format!(
-            "thread {} could be paused for {:.0} % of its blocks, was let go {} times since requests waited \
+            "thread {} could be paused for {:.0} % of its blocks, was released {} times since requests waited \
              for it, and {} times by the guardian",
             self.pause.name(),
             100.0 * self.force.share(),
@@ -280,7 +280,7 @@ mod tests {
         for _ in 0..80 {
             force.add(turn, true, true);
         }
-        // It goes on although nobody here let it go; then it is not held, and it stands again.
+        // It goes on although it was not released here; then it is not held, and it stands again.
         force.add(turn, true, false);
         for _ in 0..19 {
             force.add(turn, false, false);

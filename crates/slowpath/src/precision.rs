@@ -1,6 +1,6 @@
 //! Repeating until it is precise: what each repeat gave, and whether that is enough.
 //!
-//! Only the width of the intervals is looked at, never a difference or a gate: a run that went on
+//! Only the width of the intervals is examined, never a difference or a gate: a run that went on
 //! until it liked its answer would prove nothing (Armitage, `McPherson` & Rowe 1969).
 
 use std::sync::{Mutex, PoisonError};
@@ -58,7 +58,7 @@ pub(crate) struct Precision {
     passes: usize,
     windows: Vec<Measured>,
     /// For each endpoint and percentile whether a window may have too few requests for it, as far
-    /// as the load tells beforehand.
+    /// as the load shows beforehand.
     thin: Vec<bool>,
 }
 
@@ -69,7 +69,7 @@ struct Measured {
     figures: Vec<Option<f64>>,
     /// For each endpoint the requests that were answered.
     requests: Vec<u64>,
-    /// What the host did meanwhile.
+    /// What the host did in that time.
     host: Circumstances,
 }
 
@@ -140,7 +140,7 @@ impl Precision {
     }
 
     /// What will be done, in a line, and a line for each percentile that will not be waited for, as
-    /// far as the load tells.
+    /// far as the load shows.
     pub(crate) fn announcement(&self, plan: &Plan) -> String {
         let load = &plan.scenario.load;
         let passes = self.passes as u64;
@@ -200,7 +200,7 @@ impl Precision {
         lines.flatten().collect()
     }
 
-    /// Takes the figures of a window, and what the host did meanwhile.
+    /// Takes the figures of a window, and what the host did in it.
     pub(crate) fn add(&mut self, tally: Tally, health: &Health) {
         let endpoints = tally.0.into_inner();
         let endpoints = endpoints.unwrap_or_else(PoisonError::into_inner);
@@ -218,7 +218,7 @@ impl Precision {
     }
 
     /// Whether every figure is as precise as wanted after whole repeats, over those that
-    /// comparisons will not put aside. One that not every repeat has is not waited for: more
+    /// comparisons will not exclude. One that is missing in some repeat is not waited for: more
     /// repeats do not make it.
     pub(crate) fn is_reached(&self) -> bool {
         let whole = self.windows.len().is_multiple_of(self.passes);

@@ -200,7 +200,7 @@ fn gates(
 }
 
 /// The experiments on a run, in the order in which they were written. One that cannot be read is
-/// told and left out: the record can be judged without it.
+/// reported and left out: the record can be judged without it.
 fn experiments(dir: &Path) -> Vec<Experiment> {
     let files = slowpath_record::read_experiments(dir).unwrap_or_else(|error| {
         out::say(&format!("going on without experiments: {error}"));

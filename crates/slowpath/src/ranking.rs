@@ -1,4 +1,4 @@
-//! Which experiment tells most: of what is not decided yet, in the time that it takes.
+//! Which experiment decides most: of what is not decided yet, in the time that it takes.
 
 use std::collections::BTreeSet;
 
@@ -9,7 +9,7 @@ use slowpath_diagnose::diagnosis::{Finding, Grade};
 use crate::hypothesis::{self, Test, Wanted};
 use crate::present::Judged;
 
-/// The experiments that are left, the most telling first. Findings come before suspicions: what
+/// The experiments that are left, the most decisive first. Findings come before suspicions: what
 /// the run was blind for is tried when nothing was named that is not decided.
 pub(crate) fn ranked(judged: &Judged, seed: u64) -> Vec<Test> {
     let open: Vec<&Finding> = judged
@@ -47,7 +47,7 @@ fn is_open(finding: &Finding) -> bool {
     !decided && finding.pass.as_deref() != Some(COLD)
 }
 
-/// What share of the other open findings the experiment cannot move too, so that its outcome tells
+/// What share of the other open findings the experiment cannot move too, so that its outcome distinguishes
 /// this one from them; all where there are no others.
 fn separation(finding: &Finding, open: &[&Finding]) -> f64 {
     let others = open.iter().filter(|other| other.cause != finding.cause);

@@ -18,7 +18,7 @@ const PATIENCE: Duration = Duration::from_secs(4);
 const DOUBT: Duration = Duration::from_secs(1);
 /// What may be tried where a certificate is not trusted.
 const TRUST: &str = "give its authority: target.tls = { ca = \"ca.pem\" } or --cacert FILE; or \
-                     trust anybody: target.tls = { insecure = true } or --insecure";
+                     trust any certificate: target.tls = { insecure = true } or --insecure";
 
 /// Puts what the command line says in place of what the scenario says.
 pub(crate) fn over(target: &mut Target, args: &ReachArgs) -> Result<(), Problem> {
@@ -153,11 +153,11 @@ pub(crate) fn check(route: &Route, url: &str, http: Http) -> Result<(), Problem>
         match route.greet(address, http, PATIENCE) {
             Ok(()) => return Ok(()),
             Err(GreetError::Connect(error)) => last = Some((address, error)),
-            // Some servers tell in plain text that they speak TLS.
+            // Some servers answer in plain text that they speak TLS.
             Err(GreetError::NotHttp2(_)) if speaks_tls(route) => {
                 return Err(misunderstood(&GreetError::SpeaksTls, url));
             }
-            // Whoever took the connection is the target, and does not speak as agreed.
+            // What accepted the connection is the target, and does not speak as agreed.
             Err(error) => return Err(misunderstood(&error, url)),
         }
     }
@@ -180,11 +180,11 @@ fn misunderstood(error: &GreetError, url: &str) -> Problem {
     let remedy = match error {
         GreetError::Untrusted(_) => TRUST,
         GreetError::OtherName(_) => {
-            "a name in the certificate as the host of the URL; or trust anybody: target.tls = \
+            "a name in the certificate as the host of the URL; or trust any certificate: target.tls = \
              { insecure = true } or --insecure"
         }
         GreetError::OtherTime(_) => {
-            "a new certificate in the server, or the time of this machine; or trust anybody: \
+            "a new certificate in the server, or the time of this machine; or trust any certificate: \
              target.tls = { insecure = true } or --insecure"
         }
         GreetError::ClientRefused(_) => {

@@ -246,7 +246,7 @@ impl Session {
     }
 }
 
-/// Puts a proxy before a service that runs: whoever is told its port from now on is told the proxy's.
+/// Puts a proxy before a service that runs: a process that is given its port from now on is given the proxy's.
 fn stand_before(
     scenario: &Scenario,
     name: &str,
@@ -288,11 +288,11 @@ fn through_proxy(delayed: Option<&str>, error: anyhow::Error) -> anyhow::Error {
 }
 
 /// What to try where a service is another one behind a proxy.
-pub(crate) const BY_NAME: &str = "a name that TLS or a virtual host goes by is lost behind a proxy: let the target have the name from \
+pub(crate) const BY_NAME: &str = "a name that TLS or a virtual host depends on is lost behind a proxy: let the target have the name from \
      elsewhere than {service.NAME.host}, or take the cause away by a toggle of your own";
 
-/// The processes behind the first address that some are found behind: `localhost` has two, and
-/// many servers listen on one of them only. When none are found, why not behind the first.
+/// The processes that listen at the first address where some are found: `localhost` has two, and
+/// many servers listen on one of them only. When none are found, why not at the first.
 fn listener(addresses: &[Address]) -> Result<Vec<u32>, Hidden> {
     let mut hidden = None;
     for address in addresses {
@@ -391,7 +391,7 @@ pub(crate) fn check_pid(pid: u32) -> Result<(), Problem> {
 
 /// The process that the user named for an earlier run, if that still is what it was.
 pub(crate) fn same_pid(target: &TargetFacts) -> Result<Option<u32>, Problem> {
-    // A target that is started anew has a process of its own.
+    // A target that is restarted has a process of its own.
     let Some(pid) = target.pid.filter(|_| target.command.is_none()) else {
         return Ok(None);
     };

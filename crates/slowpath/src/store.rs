@@ -21,7 +21,7 @@ pub(crate) fn find(text: &str) -> Result<PathBuf, Problem> {
 }
 
 /// A place for a copy of report.json, checked before a long measurement and not after it. Nothing
-/// that is there changes, and nothing is left behind.
+/// that is there changes, and nothing is left.
 pub(crate) fn check_copy(path: Option<&Path>) -> Result<(), Problem> {
     let Some(path) = path else { return Ok(()) };
     let there = std::fs::metadata(path);

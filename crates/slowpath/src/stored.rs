@@ -49,7 +49,7 @@ fn judged(dir: &Path) -> Result<RunFigures, Problem> {
 }
 
 /// The figures of all stored runs that are wanted, in order of time. Runs that cannot be read are
-/// told and left out: one of them must not hide the others.
+/// reported and left out: one of them must not hide the others.
 pub(crate) fn all(wanted: Wanted<'_>, missing: Missing) -> Result<Vec<RunFigures>, Problem> {
     let stored = Store::new(store::RUNS);
     let ids = stored

@@ -293,7 +293,7 @@ struct ToggleLever {
 
 impl ToggleLever {
     fn set(&self, on: bool, undo: &mut Option<Undo>) -> Result<()> {
-        // What was switched on is switched off again, whoever wants to stop.
+        // What was switched on is switched off again, even on an interrupt.
         let stop = if on {
             Arc::clone(&self.stop)
         } else {

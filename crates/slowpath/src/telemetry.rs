@@ -1,4 +1,4 @@
-//! The target's own telemetry: where it comes in, and what the target is told of that.
+//! The target's own telemetry: where it comes in, and what the target's environment says of that.
 
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
@@ -16,15 +16,15 @@ use crate::out;
 const EXPORT_EVERY: Duration = Duration::from_millis(200);
 /// How long nothing must come of such a target before we believe that nothing will.
 const QUIET_STARTED: Duration = Duration::from_millis(500);
-/// How long nothing must come of a target that somebody else started: exporters send every five
-/// seconds unless they are told otherwise (`OTEL_BSP_SCHEDULE_DELAY`).
+/// How long nothing must come of a target that slowpath did not start: exporters send every five
+/// seconds by default (`OTEL_BSP_SCHEDULE_DELAY`).
 const QUIET_FOUND: Duration = Duration::from_millis(5500);
 /// How long is waited at most, for a target that goes on sending.
 const LONGEST_WAIT: Duration = Duration::from_secs(10);
 
 /// Which protocol exporters speak, unless a variable for traces alone says another.
 const PROTOCOL: &str = "OTEL_EXPORTER_OTLP_PROTOCOL";
-/// What a target that we start is told. Those for traces alone come before the others, also where a
+/// The environment of a target that we start. Those for traces alone come before the others, also where a
 /// target inherits them.
 const TOLD: [&str; 6] = [
     "OTEL_TRACES_EXPORTER",
@@ -64,7 +64,7 @@ fn diverted<T>(written: &[(String, T)], inherited: impl Fn(&str) -> bool) -> Vec
 #[derive(Debug)]
 pub(crate) struct Telemetry {
     receiver: Option<Receiver>,
-    /// Whether slowpath starts the target, and so can tell it where to send.
+    /// Whether slowpath starts the target, and so can set where it sends.
     started: bool,
     quiet: bool,
 }
@@ -104,7 +104,7 @@ impl Telemetry {
         })
     }
 
-    /// What the target is told in its environment, but for what the scenario says itself.
+    /// What is put into the target's environment, but for what the scenario says itself.
     pub(crate) fn environment(&self, written: &[(String, String)]) -> Vec<(String, String)> {
         let Some(receiver) = &self.receiver else {
             return Vec::new();
@@ -155,7 +155,7 @@ impl Telemetry {
         }
     }
 
-    /// Records what came of a repeat, and tells what a user has to know of it. Spans that could not
+    /// Records what came of a repeat, and reports what a user has to know of it. Spans that could not
     /// be recorded count as dropped.
     pub(crate) fn keep(
         &self,

@@ -1,7 +1,7 @@
 //! Toggles of a scenario: what switches them, and that they are switched back.
 //!
 //! A toggle is off when nothing is done about it. One of `env` and `args` changes the scenario of
-//! a target that is started anew; one of `on` and `off` acts on the target that runs, and then the
+//! a target that is restarted; one of `on` and `off` acts on the target that runs, and then the
 //! guardian knows how to switch it off before it is switched on. The guardian can start a program
 //! and nothing else, so what it starts is slowpath again, with a file that says what to undo.
 
@@ -124,7 +124,7 @@ impl<'a> Toggled<'a> {
             return Ok(());
         };
         if let Err(error) = self.act(places, off) {
-            // It is still to be done, by whoever comes next: the guardian at the latest.
+            // It is still to be done, by the next owner: the guardian at the latest.
             *undo = Some(left);
             return Err(error.into());
         }

@@ -1,5 +1,5 @@
 //! One thread accepts, and does something else every so often or for each connection. What has come
-//! meanwhile waits in the queue; connections that were accepted are served as ever.
+//! in that time waits in the queue; connections that were accepted are served as ever.
 
 use std::io::Write;
 use std::net::{TcpListener, TcpStream};
@@ -52,7 +52,7 @@ pub(super) const VARIANTS: &[Variant] = &[
     },
     Variant {
         name: "together",
-        help: "a look-alike: requests wait for a lock that it has meanwhile",
+        help: "a look-alike: requests wait for a lock that it holds in that time",
         excludes: &["greets"],
     },
 ];

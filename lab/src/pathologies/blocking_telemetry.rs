@@ -57,7 +57,7 @@ pub(super) const VARIANTS: &[Variant] = &[
     },
     Variant {
         name: "inline",
-        help: "one request in so many posts its spans itself before it answers, and nobody else does",
+        help: "one request in so many posts its spans itself before it answers, and no other does",
         excludes: &["each", "pthread"],
     },
 ];

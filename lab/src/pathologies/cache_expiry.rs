@@ -87,7 +87,7 @@ pub(super) fn serve(
         let joined = count(Found::BeingFilled);
         let self_check = format!(
             "{new} entries were filled for {fill:?}, {expired} after they had expired; {joined} \
-             requests came meanwhile"
+             requests came in that time"
         );
         let induced = if !sick {
             0

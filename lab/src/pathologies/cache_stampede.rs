@@ -1,11 +1,11 @@
-//! Hot entries of a cache expire, and everybody who comes before they are filled is slow.
+//! Hot entries of a cache expire, and every request that comes before they are filled is slow.
 
 use super::{NO_CAUSE, Refusal, Server, cache_expiry};
 use crate::entries::Entries;
 use crate::options::{Knob, Options, Variant};
 
 pub(super) const SUMMARY: &str = "entries of a cache, one a path, take long to fill, and all requests for them that come \
-     meanwhile fill them as well; in the twin they take no time";
+     in that time fill them as well; in the twin they take no time";
 pub(super) const KNOBS: &[Knob] = &[
     Knob {
         flag: "life-ms",

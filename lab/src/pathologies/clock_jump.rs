@@ -1,4 +1,4 @@
-//! Serves fast while the machine's wall clock is stepped forward and back. Whoever measures with
+//! Serves fast while the machine's wall clock is stepped forward and back. A client that measures with
 //! the wall clock sees latencies that never were.
 
 use std::io::{self, Write};
@@ -33,7 +33,7 @@ pub(super) const VARIANTS: &[Variant] = &[];
 pub(super) fn start(options: &Options) -> Result<Server, Refusal> {
     let sick = !options.healthy;
     if sick {
-        // A step of nothing tells whether steps are permitted.
+        // A step of nothing shows whether steps are permitted.
         sys::step_clock(0).map_err(|error| {
             Refusal::NotPermitted(format!("cannot step the clock: {error} (run as root)"))
         })?;

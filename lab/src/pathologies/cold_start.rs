@@ -37,7 +37,7 @@ pub(super) const VARIANTS: &[Variant] = &[
     },
     Variant {
         name: "again",
-        help: "look-alike: it begins anew after that time, again and again",
+        help: "look-alike: it begins again after that time, again and again",
         excludes: &[],
     },
 ];

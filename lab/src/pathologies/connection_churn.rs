@@ -16,7 +16,7 @@ use super::{NO_CAUSE, Refusal, Server, Truth};
 use crate::http::{self, Connection};
 use crate::options::{Knob, Options, Variant};
 
-pub(super) const SUMMARY: &str = "ends connections after so many requests, and TLS begins anew";
+pub(super) const SUMMARY: &str = "ends connections after so many requests, and TLS begins again";
 pub(super) const KNOBS: &[Knob] = &[
     Knob {
         flag: "requests",

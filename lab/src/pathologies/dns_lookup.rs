@@ -102,7 +102,7 @@ impl Stub {
 }
 
 fn ask(socket: &UdpSocket, id: u16, label: &str) -> io::Result<()> {
-    // One question, and the wish that it be answered whoever has to be asked for that.
+    // One question, and the wish that it be resolved recursively.
     let mut question = id.to_be_bytes().to_vec();
     question.extend([1, 0, 0, 1, 0, 0, 0, 0, 0, 0]);
     for part in [label, "lab", "test"] {
@@ -122,7 +122,7 @@ fn ask(socket: &UdpSocket, id: u16, label: &str) -> io::Result<()> {
     Err(io::ErrorKind::TimedOut.into())
 }
 
-/// Starts the resolver: at an address of this process alone, as nobody else has its port there.
+/// Starts the resolver: at an address of this process alone, where no other process has its port.
 fn resolver(elsewhere: bool) -> Result<(Companion, SocketAddr), Refusal> {
     let id = std::process::id().to_be_bytes();
     let address = Ipv4Addr::new(127, 53, id[2], id[3]);

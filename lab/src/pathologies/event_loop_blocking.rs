@@ -1,5 +1,5 @@
 //! One event loop serves all connections, and now and then one request keeps it for long: those
-//! that come meanwhile wait, although they need next to nothing themselves.
+//! that come in that time wait, although they need next to nothing themselves.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};

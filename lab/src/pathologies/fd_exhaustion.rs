@@ -1,4 +1,4 @@
-//! A process with few descriptors: connections beyond them are complete, and nobody accepts them.
+//! A process with few descriptors: connections beyond them are complete, and are not accepted.
 
 use std::fs::File;
 use std::io::Write;

@@ -90,7 +90,7 @@ impl Pause {
             Self::TimedWait => {
                 let never = Mutex::new(());
                 let guard = never.lock().unwrap_or_else(PoisonError::into_inner);
-                // Nobody notifies: the wait always ends by its timeout.
+                // No thread notifies: the wait always ends by its timeout.
                 drop(Condvar::new().wait_timeout_while(guard, delay, |()| true));
             }
             Self::Burn => work::burn(delay),

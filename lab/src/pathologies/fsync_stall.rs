@@ -1,4 +1,4 @@
-//! Some requests write to a file and wait until the disk has it.
+//! Some requests write to a file and wait until it is on the disk.
 
 use std::fs;
 use std::io::Write;

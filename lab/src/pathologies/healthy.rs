@@ -71,7 +71,7 @@ pub(super) fn start(options: &Options) -> Result<Server, Refusal> {
                 stream.write_all(&http::response(request, b"cleared\n"))
             }
             path if path.starts_with("/cached") => {
-                // Whoever comes while it is computed computes it too.
+                // A request that comes while it is computed computes it too.
                 let known = || cache.lock().unwrap_or_else(PoisonError::into_inner);
                 if uncached || !known().contains(path) {
                     thread::sleep(compute);

@@ -23,7 +23,7 @@ pub(super) const KNOBS: &[Knob] = &[
     },
     Knob {
         flag: "switch-ms",
-        help: "after how long whoever waits asks the one who is in to leave",
+        help: "after how long a waiter asks the holder to leave",
         default: 5.0,
         range: (0.1, 1_000.0),
         healthy: None,

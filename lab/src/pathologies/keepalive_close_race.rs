@@ -167,7 +167,7 @@ impl Serving {
         }
     }
 
-    /// Closes late. What comes meanwhile is not read, so that the kernel answers it with a reset.
+    /// Closes late. What comes until then is not read, so that the kernel answers it with a reset.
     fn close(&self, stream: &TcpStream) -> io::Result<()> {
         thread::sleep(self.late);
         if sys::unread_bytes(stream)? > 0 {

@@ -80,7 +80,7 @@ pub(super) fn start(options: &Options) -> Result<Server, Refusal> {
         let requests = requests.load(Ordering::Relaxed);
         let waits = lock.waits.load(Ordering::Relaxed);
         let self_check = format!("{waits} requests waited while others computed under the lock");
-        // Where requests hold it, a thread of the twin may lose its CPU meanwhile.
+        // Where requests hold it, a thread of the twin may lose its CPU in that time.
         let least = if in_background {
             0
         } else {

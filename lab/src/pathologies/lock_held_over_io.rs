@@ -65,7 +65,7 @@ pub(super) const HOLDER: &str = "flusher";
 const BRIEF_ROUNDS: u32 = 2_000;
 /// What is written before each wait for the disk.
 static BLOCK: [u8; 1 << 16] = [0x5A; 1 << 16];
-/// A disk that takes data faster does not make anybody wait.
+/// A disk that takes data faster makes no request wait.
 pub(super) const DISK_AT_LEAST: Duration = Duration::from_micros(50);
 
 /// What the background thread waits for.
@@ -108,7 +108,7 @@ impl Wait {
         Ok(Self::Sleep(length))
     }
 
-    /// One wait. A collector that is not there is no wait, and the truth tells.
+    /// One wait. A collector that is not there is no wait, and the truth reports it.
     #[inline(never)]
     fn pass(&self) {
         match self {
@@ -117,7 +117,7 @@ impl Wait {
             Self::Disk { path, length } => {
                 let begin = Instant::now();
                 while begin.elapsed() < *length && sync_once(path).is_ok() {}
-                // Gone already when the disk is full, and written anew next time.
+                // Gone already when the disk is full, and written again next time.
                 drop(fs::remove_file(path));
             }
         }
@@ -154,7 +154,7 @@ pub(super) fn post(port: u16, body: &str) -> io::Result<()> {
     stream.read_to_end(&mut answer).map(drop)
 }
 
-/// Calls `work` once a period, and at once when a period has passed meanwhile.
+/// Calls `work` once a period, and at once when a period has passed in between.
 pub(super) fn every(period: Duration, work: impl Fn()) {
     let mut next = Instant::now() + period;
     loop {

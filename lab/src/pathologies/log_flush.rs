@@ -14,11 +14,11 @@ use crate::options::{Knob, Options, Variant};
 use crate::sys;
 
 pub(super) const SUMMARY: &str =
-    "every request writes to a log that nobody reads for some of the time";
+    "every request writes to a log that is not read for some of the time";
 pub(super) const KNOBS: &[Knob] = &[
     Knob {
         flag: "stops-ms",
-        help: "for how long nobody reads the log",
+        help: "for how long the log is not read",
         default: 250.0,
         range: (0.0, 60_000.0),
         healthy: Some(0.0),

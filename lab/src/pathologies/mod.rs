@@ -80,7 +80,7 @@ pub(crate) struct Server {
     pub(crate) address: SocketAddr,
     /// The name of the cause that must be found.
     pub(crate) cause: &'static str,
-    /// Puts right what was changed on the machine and tells what was done.
+    /// Restores what was changed on the machine and reports what was done.
     pub(crate) stop: Box<dyn FnOnce() -> io::Result<Truth>>,
 }
 

@@ -1,5 +1,5 @@
 //! A server on whose connections segments get lost: a filter of the socket drops them where they arrive,
-//! and whoever sent them must send again.
+//! and their sender must send again.
 
 use std::io::Write;
 use std::sync::Arc;

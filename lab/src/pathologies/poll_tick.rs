@@ -35,7 +35,7 @@ pub(super) const VARIANTS: &[Variant] = &[
 
 /// What the worker is to do.
 enum Job {
-    /// Tell whoever waits that it is done.
+    /// Notify the waiter that it is done.
     Tell(Sender<()>),
     /// Answer.
     Answer(TcpStream, Vec<u8>),
@@ -43,7 +43,7 @@ enum Job {
 
 impl Job {
     fn work(self) {
-        // Whoever is gone needs no answer.
+        // A client that is gone needs no answer.
         match self {
             Self::Tell(done) => drop(done.send(())),
             Self::Answer(mut stream, answer) => drop(stream.write_all(&answer)),
@@ -63,7 +63,7 @@ fn look_now_and_then(queue: &Receiver<Job>, tick: Duration, met: &AtomicU64) {
     }
 }
 
-/// Hands a job over, and waits for it if somebody else does not answer.
+/// Hands a job over, and waits for it if no other thread answers.
 fn hand_over(
     jobs: &Sender<Job>,
     stream: &mut TcpStream,

@@ -21,7 +21,7 @@ pub(super) const VARIANTS: &[Variant] = &[Variant {
     excludes: &[],
 }];
 
-/// In line were more requests than one in so many.
+/// More requests than one in so many queued.
 const IN_LINE_ONE_IN: u64 = 5;
 /// Seed of the draws.
 const SEED: u64 = 47;
@@ -47,7 +47,7 @@ pub(super) fn start(options: &Options) -> Result<Server, Refusal> {
         let busy = counters.cpus_busy();
         let in_line = queued * IN_LINE_ONE_IN > requests;
         let said =
-            format!("{queued} requests were in line; the loop was busy for {busy:.2} of the time");
+            format!("{queued} requests were queued; the loop was busy for {busy:.2} of the time");
         Ok(Truth {
             requests,
             induced: queued,

@@ -1,5 +1,5 @@
 //! A bucket that leaks lets requests pass one by one at an even pace; others wait until it is their turn, or are
-//! refused. The server itself has nothing to do meanwhile.
+//! refused. The server itself has nothing to do in that time.
 
 use std::io::Write;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -51,7 +51,7 @@ pub(super) const VARIANTS: &[Variant] = &[
     },
     Variant {
         name: "behind",
-        help: "look-alike: one at a time is answered at once, and as long is slept behind the answer",
+        help: "look-alike: one at a time is answered at once, and as long is slept after the answer",
         excludes: &["one-by-one", "under-way"],
     },
     Variant {

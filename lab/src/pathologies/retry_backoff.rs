@@ -80,7 +80,7 @@ enum Hit {
     Looks,
 }
 
-/// Whom requests ask, and how.
+/// Which server requests call, and how.
 struct Client {
     upstream: Arc<Upstream>,
     backoff: Duration,

@@ -1,4 +1,4 @@
-//! Every request makes spans, and some wait between two of them, where no span tells of it. No
+//! Every request makes spans, and some wait between two of them, where no span covers it. No
 //! cause of the catalogue: what is to be seen is the gap.
 
 use std::fmt::Write as _;
@@ -55,7 +55,7 @@ fn now_ns() -> u128 {
 }
 
 impl Spans {
-    /// A span that ended just now, as the JSON of the protocol has it. All text is plain ASCII.
+    /// A span that ended just now, in the JSON of the protocol. All text is plain ASCII.
     fn end(&self, trace: &str, [id, parent]: [&str; 2], name: &str, kind: u8, begin_ns: u128) {
         let end_ns = now_ns();
         let mut queue = self.queue.lock().unwrap_or_else(PoisonError::into_inner);

@@ -43,7 +43,7 @@ pub(super) const VARIANTS: &[Variant] = &[
     },
 ];
 
-/// A collection that nobody feels.
+/// A collection that is too short to matter.
 const BRIEF: Duration = Duration::from_micros(300);
 
 pub(super) fn start(options: &Options) -> Result<Server, Refusal> {
@@ -108,6 +108,6 @@ fn collect(begun: Instant, pause: Duration, silent: bool) {
         begun.elapsed().as_millis(),
         from.elapsed().as_secs_f64() * 1e3,
     );
-    // Without a log there is nothing to be read, and the truth is told at the end.
+    // Without a log there is nothing to be read, and the truth is reported at the end.
     drop(io::stderr().write_all(line.as_bytes()));
 }

@@ -1,4 +1,4 @@
-//! A fixed number of threads, each of which serves one connection to its end and waits meanwhile.
+//! A fixed number of threads, each of which serves one connection to its end and waits in between.
 
 use std::io::Write;
 use std::sync::Arc;
@@ -30,7 +30,7 @@ pub(super) const KNOBS: &[Knob] = &[
 ];
 pub(super) const VARIANTS: &[Variant] = &[Variant {
     name: "computes",
-    help: "a request computes meanwhile: then it is the CPU",
+    help: "a request computes in that time: then it is the CPU",
     excludes: &[],
 }];
 

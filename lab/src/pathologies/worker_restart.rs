@@ -45,7 +45,7 @@ pub(super) const VARIANTS: &[Variant] = &[
     },
     Variant {
         name: "helpers",
-        help: "a look-alike: children that come and go serve nobody, and one that stays does",
+        help: "a look-alike: children that come and go serve no connection, and one that stays does",
         excludes: &["graceful"],
     },
 ];

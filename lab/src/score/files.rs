@@ -452,7 +452,7 @@ impl<'a> Notes<'a> {
         }
         if origin == Origin::FirstLook && !is_healthy {
             for key in TRUTH_KEYS.iter().filter(|key| !table.contains_key(**key)) {
-                let what = format!("{key} is missing; a sick variant of a first look has it");
+                let what = format!("{key} is missing; a sick variant of a first look needs it");
                 self.at(place, what);
             }
         }

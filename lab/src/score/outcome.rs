@@ -1,4 +1,4 @@
-//! What came of one run: its report held against what was expected.
+//! What came of one run: its report compared with what was expected.
 
 use std::fmt;
 
@@ -36,7 +36,7 @@ pub(crate) enum Verdict {
     Half,
     /// Nothing about the server is named, though something is wrong.
     Missed,
-    /// The same, and the report says that it cannot tell whether it is the expected cause.
+    /// The same, and the report says that it cannot decide whether it is the expected cause.
     Blind,
     /// Something else is named.
     Wrong,
@@ -107,7 +107,7 @@ pub(crate) struct Said {
     /// The checks of the measurement that are not `ok`.
     pub(crate) checks: Vec<String>,
     pub(crate) is_valid: bool,
-    /// Causes of which the report says that it cannot tell.
+    /// Causes of which the report says that it cannot decide.
     #[serde(default)]
     pub(crate) blind: Vec<String>,
     /// Expected causes that the report rules out.

@@ -26,7 +26,7 @@ pub(crate) struct Batch {
     pub(crate) first_run: Option<String>,
 }
 
-/// What stands for a row that is not there.
+/// The text for a row that is not there.
 const NOT_MEASURED: &str = "not measured";
 
 /// The groups of regression, and their headings.
@@ -178,7 +178,7 @@ impl Page<'_> {
             .tiers
             .iter()
             .flat_map(|(tier, rows)| rows.values().map(move |row| (tier, row)));
-        // Less privilege sees less: what it says that it cannot tell is not a mistake.
+        // Less privilege sees less: what it leaves undecided is not a mistake.
         let is_bad = |(tier, row): &(&Tier, &Row)| {
             !row.verdict.is_good() && (**tier == Tier::T2 || row.verdict != Verdict::Blind)
         };

@@ -37,7 +37,7 @@ impl Running {
         }
         self.stopped.store(true, Ordering::SeqCst);
         for group in self.lock().iter() {
-            // Who has ended in the meantime needs no signal.
+            // A process that has ended in between needs no signal.
             let _ = sys::end_group(*group, false);
         }
     }
@@ -95,7 +95,7 @@ impl Drop for Group<'_> {
         let group = self.child.id();
         let _ = sys::end_group(group, false);
         let _ = self.wait(GRACE);
-        // Whatever its leader left behind goes too.
+        // What its leader left is ended too.
         let _ = sys::end_group(group, true);
         let _ = self.child.wait();
         self.running.lock().retain(|other| *other != group);

@@ -85,7 +85,7 @@ fn run(words: &[String], places: &Places, running: &Running) -> io::Result<()> {
     command
         .env("PATH", path())
         .stdin(std::process::Stdio::null());
-    // What is made must be there for every user, whoever measures.
+    // What is made must be there for every user that measures.
     command.env("PIP_DISABLE_PIP_VERSION_CHECK", "1");
     let mut group = Group::start(&mut command, &places.cache, "setup-", running)?;
     let status = group.wait(PATIENCE)?;

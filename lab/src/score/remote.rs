@@ -137,7 +137,7 @@ fn launch<'a>(
         command.env(key, value.as_str().unwrap_or_default());
     }
     let mut group = Group::start(&mut command, folder, &format!("{name}-"), running)?;
-    // Nothing here speaks TLS: whoever takes a connection is ready.
+    // Nothing here speaks TLS: a server that accepts a connection is ready.
     let by_tls = text(table, "url").is_some_and(|url| url.starts_with("https:"));
     let ready = text(table, "ready").filter(|_| !by_tls);
     let ready = ready.unwrap_or_else(|| "tcp".to_owned());

@@ -42,7 +42,7 @@ struct Constant {
 }
 
 impl Constant {
-    /// `FILE::NAME: KIND`, which patterns are held against.
+    /// `FILE::NAME: KIND`, which patterns are matched with.
     fn shown(&self) -> String {
         format!("{}::{}: {}", self.file, self.name, self.kind)
     }

@@ -58,7 +58,7 @@ pub(crate) struct Tally {
     pub(crate) first: Of,
     /// The same where the host was calm: others had little of its CPUs.
     pub(crate) first_on_calm: Of,
-    /// Sick: the report says that it cannot tell.
+    /// Sick: the report says that it cannot decide.
     pub(crate) blind: Of,
     /// Sick: it is among the first three.
     pub(crate) among_three: Of,

@@ -7,9 +7,9 @@ use std::process::{Command, Stdio};
 
 use crate::sys;
 
-/// Who is nobody (`nobody` of most distributions).
+/// The id of the user `nobody` of most distributions.
 const NOBODY: u32 = 65_534;
-/// Where the system's own programs lie: what a user keeps at home is of no use to nobody.
+/// Where the system's own programs lie: what a user keeps at home cannot be used by `nobody`.
 const SYSTEM: &str =
     "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin:/usr/local/go/bin";
 
@@ -20,7 +20,7 @@ pub(crate) enum Tier {
     T2,
     /// What an unprivileged user sees of its own processes.
     T1,
-    /// The client's side alone: the target belongs to somebody else.
+    /// The client's side alone: the target belongs to another user.
     T0,
 }
 
@@ -85,7 +85,7 @@ impl Tier {
         command
     }
 
-    /// Gives a folder to whoever slowpath becomes.
+    /// Gives a folder to the user that slowpath runs as.
     pub(crate) fn give(self, folder: &Path) -> io::Result<()> {
         if self.is_nobody() {
             chown(folder, Some(NOBODY), Some(NOBODY))?;

@@ -1,4 +1,4 @@
-//! The page that `slowpath serve` shows of an investigation, as files that can be looked at without it.
+//! The page that `slowpath serve` shows of an investigation, as files that can be viewed without it.
 
 use std::fs;
 use std::io::{self, BufRead as _, BufReader, Read as _, Write as _};
@@ -14,7 +14,7 @@ struct Serving(Child);
 
 impl Drop for Serving {
     fn drop(&mut self) {
-        // Who has ended already needs no end.
+        // A process that has ended needs no signal.
         let _ = self.0.kill();
         let _ = self.0.wait();
     }

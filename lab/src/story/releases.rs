@@ -22,7 +22,7 @@ pub(super) struct Release {
     options: &'static [&'static str],
     /// What is supposed and changed before it is measured.
     pub(super) supposed: Option<Supposed>,
-    /// Why the investigation is closed as fixed behind it.
+    /// Why the investigation is closed as fixed after it.
     pub(super) closed: Option<&'static str>,
     /// What has to become of the newest prediction.
     pub(super) verdict: Option<&'static str>,
@@ -133,7 +133,7 @@ request = "GET /search"
     )
 }
 
-/// Whether threads were followed: nobody can know what they wait for where they were not.
+/// Whether threads were followed: what they wait for is not known where they were not.
 pub(super) fn is_followed(report: &Value) -> bool {
     !report["trace"].is_null()
 }

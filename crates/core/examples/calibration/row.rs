@@ -36,7 +36,7 @@ pub(crate) struct Row {
     pub(crate) measured: f64,
     /// Its standard error.
     pub(crate) error: f64,
-    /// Repetitions behind it.
+    /// Repetitions that it rests on.
     pub(crate) reps: u64,
     /// What it has to reach.
     pub(crate) bar: Bar,

@@ -147,7 +147,7 @@ fn pooled(settings: &Settings) -> Row {
     Row::share(what, covered, reps, Bar::Shown)
 }
 
-/// Pairs without a difference, looked at after five and after ten.
+/// Pairs without a difference, tested after five and after ten.
 fn two_looks(settings: &Settings) -> Row {
     let reps = settings.reps(REPS);
     let mut draw = Draw::new(settings.seed, 330);

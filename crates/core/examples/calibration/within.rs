@@ -73,7 +73,7 @@ fn of_runs(
 }
 
 /// An interval has to cover wherever it is given. Where some runs are refused one, those that
-/// are given one are the ones whose few bursts seem to be many, so that it is told too how many
+/// are given one are the ones whose few bursts seem to be many, so that it is reported too how many
 /// runs are given a wrong one.
 fn judged(name: &str, p: f64, covered: u64, answered: u64, reps: u64) -> Vec<Row> {
     let is_far = p >= OPTIMISTIC_FROM;

@@ -62,7 +62,7 @@ fn mongodb(folder: &Path) -> Result<bool, Mistake> {
     let two = stairs(&[&spikes[..], &[(15, 150.0)]].concat());
     met &= row("MongoDB two regressions", &places(&two, 0.05), &[15, 30]);
     let recovery = stairs(&[&spikes[..], &[(2, 50.0), (1, 100.0), (12, 50.0)]].concat());
-    // One slow value two after the recovery: e-divisive places the recovery behind it.
+    // One slow value two after the recovery: e-divisive places the recovery after it.
     row(
         "MongoDB recovery with spikes",
         &places(&recovery, 0.05),
@@ -119,7 +119,7 @@ fn row(name: &str, ours: &[usize], expected: &[usize]) -> bool {
     same
 }
 
-/// The numbers of the list that begins behind a mark, without comments.
+/// The numbers of the list that begins after a mark, without comments.
 fn list(source: &str, mark: &str) -> Result<Vec<f64>, Mistake> {
     let begin = source
         .split_once(mark)

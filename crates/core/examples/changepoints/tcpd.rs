@@ -10,7 +10,7 @@ use crate::score::{cover, f1};
 use crate::{Mistake, json, numbers};
 
 /// What the long-series search must reach: what the best published methods do, less what 25 series
-/// cannot tell apart.
+/// cannot distinguish.
 const F1_LEAST: f64 = 0.68;
 const COVER_LEAST: f64 = 0.65;
 

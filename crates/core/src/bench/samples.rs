@@ -12,7 +12,7 @@ use crate::stats::tukey::{Class, Fences};
 const OUTLIERS_MOST: usize = 20;
 
 /// Fewer observations than this are no level, wherever they stand: what is slow while caches fill,
-/// or at the last moment, are outliers, and are told as such. The range of five holds their median
+/// or at the last moment, are outliers, and are reported as such. The range of five holds their median
 /// with 93.75 %.
 const LEVEL_FEWEST: usize = 5;
 
@@ -224,7 +224,7 @@ mod tests {
                 assert_eq!(found.outliers_in_all, few as u64);
             }
         }
-        // A level that is one stays one, also behind a disturbance.
+        // A level that is one stays one, also after a disturbance.
         let mut both = around(100.0);
         both[..3].iter_mut().for_each(|value| *value *= 6.0);
         both[48..50].iter_mut().for_each(|value| *value *= 6.0);

@@ -1,11 +1,11 @@
-//! What clocks do that voids a measurement, told from how they stand against each other.
+//! What clocks do that voids a measurement, found by comparing them with each other.
 
 use serde::{Deserialize, Serialize};
 
 use crate::nanos::{MILLISECOND, SECOND, Span};
 use crate::timeline::Point;
 
-/// A move of more than this, beyond what slewing could do meanwhile, is a step.
+/// A move of more than this, beyond what slewing could do in that time, is a step.
 pub const STEP_NS: f64 = MILLISECOND as f64;
 
 /// Slewing moves a clock by at most 0.5 ms a second (adjtimex(2)): 0.05 ms between readings a tenth
@@ -16,7 +16,7 @@ const SLEW_MOST: f64 = 500e-6;
 /// by less than 100 ppm, and what the kernel corrects is at most that.
 pub const SLEW_PPM: f64 = 100.0;
 
-/// An interval between readings from which a pause can be told: ten times the distance at which
+/// An interval between readings from which a pause can be recognised: ten times the distance at which
 /// clocks are read, which a starved reader reaches too.
 const PAUSE_LEAST_NS: u64 = SECOND;
 
@@ -161,7 +161,7 @@ mod tests {
 
     #[test]
     fn a_slew_is_a_rate_less_what_is_not_sure() {
-        // RAW falls behind by 5 ms in 10 s: MONOTONIC runs 500 ppm fast.
+        // RAW loses 5 ms in 10 s: MONOTONIC runs 500 ppm fast.
         let fast = [point(1000, 0, 1e9), point(11_000, 0, 1e9 - 5e6)];
         assert!((slew_ppm(&fast).unwrap() - 500.0).abs() < 1e-6);
         let unsure = [point(1000, 1, 1e9), point(11_001, 1, 1e9 + 5e6)];
@@ -179,7 +179,7 @@ mod tests {
         // A reader that was starved: the CPUs did account for it.
         let starved = [point(1000, 0, 8e9), point(4000, 0, 8e9 + 6e9)];
         assert_eq!(pauses(&starved, 2).count(), 0);
-        // A counter that fell, and an interval too short to tell.
+        // A counter that fell, and an interval too short to decide.
         let fell = [point(1000, 0, 8e9), point(4000, 0, 1e9)];
         assert_eq!(pauses(&fell, 2).count(), 0);
         let short = [point(1000, 0, 8e9), point(1500, 0, 8e9)];

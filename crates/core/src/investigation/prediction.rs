@@ -31,7 +31,7 @@ pub enum NoPrediction {
     /// No interval.
     #[error("{0:?} predicts no interval")]
     NoInterval(String),
-    /// A figure that has no interval itself, so that nothing can be held against it.
+    /// A figure that has no interval itself, so that nothing can be compared with it.
     #[error("{0} is counted and has no interval")]
     Counted(String),
     /// The figure of another run.
@@ -51,7 +51,7 @@ impl NoPrediction {
 
 impl Target {
     /// Reads `search.p99`, or `"search (cold)".p99`. Metrics that only a benchmark has are
-    /// durations as long as nobody says otherwise.
+    /// durations unless stated otherwise.
     ///
     /// # Errors
     /// When it names no figure that has an interval.
@@ -193,7 +193,7 @@ fn usual(text: &str) -> Result<Measure, NoPrediction> {
     }
 }
 
-/// Reads a measure with the metric of a benchmark: what is behind the last point that is not
+/// Reads a measure with the metric of a benchmark: what is after the last point that is not
 /// quoted.
 fn named(text: &str, unit: Unit) -> Result<Measure, NoPrediction> {
     let (mut quoted, mut last) = (false, None);

@@ -4,7 +4,7 @@ use crate::figures::Unit;
 use crate::nanos::MILLISECOND;
 use crate::scenario::units::{parse_duration, parse_size};
 
-/// Digits behind the point of what is no whole number: more is noise.
+/// Digits after the point of what is no whole number: more is noise.
 const DIGITS: usize = 6;
 
 /// Beyond 2^53 a whole number has no place of its own.
@@ -13,7 +13,7 @@ const MOST: f64 = 9_007_199_254_740_992.0;
 /// A figure with its unit: `104.2ms`, `412.5/s`, `2.1%`, `2048B`, `34`.
 pub fn quantity(unit: Unit, value: f64) -> String {
     match unit {
-        // Durations are whole nanoseconds, six digits behind the point of a millisecond.
+        // Durations are whole nanoseconds, six digits after the point of a millisecond.
         Unit::Ns => format!("{}ms", digits(value.round() / MILLISECOND as f64)),
         Unit::PerSecond => format!("{}/s", digits(value)),
         Unit::Share => format!("{}%", digits(value * 100.0)),

@@ -98,7 +98,7 @@ impl Plan {
     }
 
     /// As [`Plan::choices`], for the loop `index` (from 0) `of` so many that share the load: what
-    /// they draw is independent, and values that are given out in order are dealt in turn.
+    /// they draw is independent, and values that are given out in order are dealt round-robin.
     pub fn choices_of_loop(&self, repeat: u16, index: u32, of: u32) -> Choices {
         let scenario = &self.scenario;
         let lanes = (0..).zip(self.lanes()).map(|(number, lane)| Chooser {
@@ -234,7 +234,7 @@ impl Choices {
         Ok(())
     }
 
-    /// Draws the values of these pools anew for a request that was drawn, and leaves all else of it, and what
+    /// Draws the values of these pools again for a request that was drawn, and leaves all else of it, and what
     /// is given out in order to others, as it is.
     pub fn redraw(&mut self, ask: Ask<'_>, pools: &[usize], choice: &mut Choice) {
         let chooser = &mut self.lanes[usize::from(ask.lane)];
@@ -258,7 +258,7 @@ impl Choices {
                     stretch(sums, unit(random) * sum) as u64
                 }
                 Draw::As(leader) => choice.picks[*leader].into(),
-                // Whoever comes next takes the next one; a value that is given out once stays given out.
+                // The next request takes the next one; a value that is given out once stays given out.
                 Draw::InOrder { once: true, .. } => continue,
                 Draw::Alike(values) | Draw::InOrder { values, .. } => below(random, *values),
             };
@@ -276,7 +276,7 @@ impl Choices {
     }
 }
 
-/// The row that stands for one where only one in `of` of the values that keys are made of is asked for.
+/// The row that replaces one where only one in `of` of the values that keys are made of is asked for.
 fn kept(keyed: Option<u64>, of: u64, row: u64) -> u32 {
     keyed.map_or(row, |values| row % values.div_ceil(of)) as u32
 }

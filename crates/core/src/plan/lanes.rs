@@ -22,7 +22,7 @@ pub struct Lane {
 pub enum Order {
     /// Drawn for each request with these weights, in the order of the endpoints.
     Weighted(Vec<f64>),
-    /// One after the other, from the first again behind the last.
+    /// One after the other, from the first again after the last.
     Steps,
 }
 

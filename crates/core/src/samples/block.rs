@@ -101,11 +101,11 @@ impl Block {
         Some(column.base.wrapping_add(code))
     }
 
-    /// The eight bytes from `at` on; there are as many behind any number.
+    /// The eight bytes from `at` on; there are as many after any number.
     #[inline]
     fn word(&self, at: usize) -> u64 {
         let word = self.bytes[at..].first_chunk();
-        u64::from_le_bytes(*word.expect("a number has a word's length behind its begin"))
+        u64::from_le_bytes(*word.expect("a number has a word's length after its begin"))
     }
 
     /// A field of a row as a number.
@@ -140,7 +140,7 @@ impl Block {
         self.packed(field, row).unwrap_or(0)
     }
 
-    /// Packs the column of keys again; what lies behind it moves.
+    /// Packs the column of keys again; what follows it moves.
     pub(super) fn replace_keys(&mut self, of: impl Fn(u32) -> u32) {
         let old = self.columns[Field::Key as usize];
         if old.presence == Presence::None {

@@ -183,7 +183,7 @@ impl Field {
         }
     }
 
-    /// The number that stands for nothing, if one does.
+    /// The number that means nothing, if one does.
     pub fn nothing(self) -> Option<u64> {
         match self {
             Self::ConnectBegin

@@ -129,7 +129,7 @@ pub enum Metric {
     Failed,
     /// Requests that were neither: overtaken by the end of the run, or never sent.
     Unfinished,
-    /// A figure that somebody else's benchmark has named.
+    /// A figure that an external benchmark has named.
     Named {
         /// Its name.
         name: String,
@@ -139,7 +139,7 @@ pub enum Metric {
 }
 
 /// What must hold. Bounds are nanoseconds, requests per second, bytes, a share from 0 to 1, a
-/// number or a ratio, as the measure has it.
+/// number or a ratio, depending on the measure.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub enum Condition {
     /// `<`

@@ -56,7 +56,7 @@ pub struct Load {
     /// further than this share to either side; `None` makes them all.
     #[serde(default)]
     pub precision: Option<f64>,
-    /// Start the target anew for each repeat, when slowpath starts it at all.
+    /// Restart the target for each repeat, when slowpath starts it at all.
     pub fresh: bool,
     /// Names of passes over the workload within a repeat; empty means a single unnamed one.
     pub passes: Vec<String>,

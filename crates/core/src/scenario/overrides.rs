@@ -5,7 +5,7 @@ use super::{ConnectionUse, Contradiction, Load, LoadDraft, Model, ModelName};
 /// What the command line says instead of the scenario; `None` leaves what the scenario says.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Overrides {
-    /// `-c`: connections, and users too in a closed loop that is not told them.
+    /// `-c`: connections, and users too in a closed loop that does not state them.
     pub connections: Option<u32>,
     /// `--users`: makes the loop closed.
     pub users: Option<u32>,
@@ -96,7 +96,7 @@ impl Load {
         if by.streams.is_some_and(|streams| streams > 1)
             && draft.connection == Some(ConnectionUse::PerUser)
         {
-            // Users share connections then; how many there are is settled anew.
+            // Users share connections then; how many there are is decided again.
             draft.connection = None;
             if by.connections.is_some() {
                 draft.users = None;

@@ -48,7 +48,7 @@ pub enum Pick {
     /// Any value, independent of those before.
     #[default]
     Random,
-    /// In the order written, from the start again behind the last.
+    /// In the order written, from the start again after the last.
     Sequence,
     /// In the order written, each at most once in a repeat; the load ends when none is left.
     Unique,

@@ -1,6 +1,6 @@
 //! Quantities with their units, as scenarios and the command line say them.
 //!
-//! Numbers are decimal and may have a fraction; the unit is required, so that nobody has to guess
+//! Numbers are decimal and may have a fraction; the unit is required, so that no reader has to guess
 //! whether `timeout = 5` are seconds or milliseconds.
 
 /// Units of time and their lengths in nanoseconds.

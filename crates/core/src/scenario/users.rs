@@ -16,7 +16,7 @@ pub struct UserClass {
     /// Names of endpoints and their weights within the class; weights are above 0. Empty when
     /// there are steps.
     pub endpoints: Vec<(String, f64)>,
-    /// Names of the endpoints of a session, in order; it starts again behind the last. Empty when
+    /// Names of the endpoints of a session, in order; it starts again after the last. Empty when
     /// there are endpoints.
     #[serde(default)]
     pub steps: Vec<String>,

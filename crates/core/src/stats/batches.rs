@@ -1,4 +1,4 @@
-//! Equal time batches: the pieces of a run that stand for independent observations.
+//! Equal time batches: the pieces of a run that count as independent observations.
 
 use crate::nanos::scaled;
 

@@ -49,7 +49,7 @@ pub fn share_interval(claims: &[f64], excess: &[f64], seed: u64) -> Option<Share
     share_intervals(claims.len(), seed, part)?.pop()
 }
 
-/// Several shares of one excess with their percentile intervals. `of` tells them for some of the
+/// Several shares of one excess with their percentile intervals. `of` gives them for some of the
 /// `episodes`, given by position with repetition, or `None` if these say nothing of the shares; it
 /// is asked once for all of them, and once for each resample. `None` if all say nothing.
 pub fn share_intervals(

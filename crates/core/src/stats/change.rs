@@ -149,7 +149,7 @@ pub struct History {
 
 impl History {
     /// Whether the last figure is beyond what its level makes likely, by chance and by size: a
-    /// change may have begun, and one figure more will tell.
+    /// change may have begun, and one figure more will decide it.
     pub fn is_last_novel(&self, limits: &Limits) -> bool {
         self.last.is_some_and(|last| {
             last.against.p < limits.chance && last.against.mean_log.abs() >= limits.least

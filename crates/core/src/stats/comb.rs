@@ -53,7 +53,7 @@ pub const LARGEST_P: f64 = 0.03;
 /// it.
 const TRIM: f64 = 0.01;
 
-/// Values looked at; teeth of 2 % then have forty.
+/// Values examined; teeth of 2 % then have forty.
 const MOST_VALUES: usize = 2000;
 
 /// A median absolute deviation times this is the standard deviation of a normal distribution.

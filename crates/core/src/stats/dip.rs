@@ -103,7 +103,7 @@ fn chord(sorted: &[f64], from: usize, to: usize, x: f64) -> f64 {
 
 /// The widest gap between the hulls, which lies at a vertex of one of them, and the modal
 /// interval around it: the vertex of the minorant at or before it and that of the majorant at
-/// or behind it.
+/// or after it.
 fn widest_gap(sorted: &[f64], below: &[usize], above: &[usize]) -> (f64, usize, usize) {
     let (mut widest, mut low, mut high) = (0.0, below[0], above[above.len() - 1]);
     let mut segment = 0;
@@ -133,7 +133,7 @@ fn widest_gap(sorted: &[f64], below: &[usize], above: &[usize]) -> (f64, usize, 
 }
 
 /// The largest distance, in steps, of the empirical distribution from a hull outside the modal
-/// interval: before `edge` for the minorant, behind it for the majorant.
+/// interval: before `edge` for the minorant, after it for the majorant.
 fn strain(sorted: &[f64], hull: &[usize], edge: usize, side: Side) -> f64 {
     let mut largest = 1.0_f64;
     for pair in hull.windows(2) {

@@ -20,7 +20,7 @@ const BURSTS_FROM: f64 = 2.0;
 /// least 90 % of runs.
 const BURSTS_COST: f64 = 1.5;
 
-/// Fewest batches whose pairs are looked at as well: the scatter of ten pairs is known to a
+/// Fewest batches whose pairs are examined as well: the scatter of ten pairs is known to a
 /// quarter.
 pub(super) const PAIRED_FROM: usize = 20;
 

@@ -1,8 +1,8 @@
 //! What a covariate of requests explains of their excess, out of sample.
 //!
-//! The requests are parted by time: what is learned from one half of the stretches is held against
+//! The requests are parted by time: what is learned from one half of the stretches is tested on
 //! the other half, and the other way round, so that a stall, which lies in one stretch, explains
-//! nothing of itself. Loss is the sum of absolute differences and a class is told by its median
+//! nothing of itself. Loss is the sum of absolute differences and a class is represented by its median
 //! (least absolute deviations, Koenker & Bassett 1978): a covariate that makes slow requests
 //! somewhat likelier, or a tail that is heavy whatever the covariate is, explains nothing.
 

@@ -1,7 +1,7 @@
 //! A family of comparisons: endpoints by percentiles of one experiment, judged together.
 //!
 //! A difference is claimed only if three things hold: it is beyond chance among all that was
-//! looked at, it is large enough to matter on this host, and the pairs agree on its direction.
+//! tested, it is large enough to matter on this host, and the pairs agree on its direction.
 //! "No difference" is claimed only by equivalence. Everything else is undetermined.
 
 use std::collections::BTreeMap;

@@ -34,7 +34,7 @@ pub enum Coldness {
     Cold,
     /// First touches were no slower than later ones: the reset did nothing, or nothing is cached.
     NotCold,
-    /// Too few keys, or too much scatter, to tell.
+    /// Too few keys, or too much scatter, to decide.
     CannotTell,
 }
 
@@ -130,7 +130,7 @@ mod tests {
 
     #[test]
     fn a_warm_pass_called_cold_is_caught() {
-        // Some of them cannot be told; none may be called cold.
+        // Some of them cannot be decided; none may be called cold.
         let mut caught = 0;
         for seed in 0..200 {
             let found = coldness(

@@ -4,7 +4,7 @@
 //! it says nothing of capacity. What a target can do is for the scalability law and for limits
 //! on latency to say.
 
-/// How many mean steps the curve has to fall behind its largest lead before a lead is a knee
+/// How many mean steps the curve has to fall after its largest lead before a lead is a knee
 /// (the S of the paper, which recommends 1).
 const SENSITIVITY: f64 = 1.0;
 

@@ -28,7 +28,7 @@ const SHUFFLES: u32 = 199;
 /// Largest chance of a period.
 pub const LARGEST_P: f64 = 0.01;
 
-/// Levels looked at, neighbours averaged until they are no more; the shuffles then take a tenth
+/// Levels examined, neighbours averaged until they are no more; the shuffles then take a tenth
 /// of a second.
 const MOST_LEVELS: usize = 360;
 
@@ -45,7 +45,7 @@ pub struct Level {
     pub at_ns: f64,
     /// The level, best as a logarithm.
     pub value: f64,
-    /// Its weight, such as the number of requests behind it; more than 0.
+    /// Its weight, such as the number of requests that it rests on; more than 0.
     pub weight: f64,
 }
 

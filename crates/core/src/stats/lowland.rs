@@ -121,8 +121,8 @@ impl<'a> Landscape<'a> {
             .collect()
     }
 
-    /// Walks over the summits from left to right. A summit is held against the highest ones
-    /// since the last cut that are not hidden behind a higher one.
+    /// Walks over the summits from left to right. A summit is compared with the highest ones
+    /// since the last cut that are not hidden by a higher one.
     fn cuts(&self) -> Vec<f64> {
         let mut cuts = Vec::new();
         let mut visible: Vec<usize> = Vec::new();

@@ -1,4 +1,4 @@
-//! Moderated t: series that scatter alike tell each other by how much.
+//! Moderated t: series that scatter alike are pooled to estimate by how much.
 //!
 //! Five pairs know their own scatter badly, and a p-value pays for it. The percentiles of one
 //! level over all endpoints scatter much alike, so their variances are drawn towards a common one
@@ -25,7 +25,7 @@ pub const PRIOR_DF_MOST: f64 = 8.0;
 /// made equal must not say that a level does not scatter (as limma does).
 const VARIANCE_LEAST: f64 = 1e-5;
 
-/// What is known of a series' variance before it is looked at.
+/// What is known of a series' variance before it is measured.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Prior {
     /// Degrees of freedom that it is worth; infinite if all series scatter alike.

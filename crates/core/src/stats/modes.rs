@@ -43,12 +43,12 @@ const FEWEST_MEMBERS: usize = 25;
 pub const SATELLITE_BELOW: f64 = 0.05;
 
 /// Bandwidths tried, in multiples of the one that fits the sharpest part of the sample. That one
-/// tells narrow modes apart; a broad slow class of 3 % stands out of its noise only under a wider
+/// separates narrow modes; a broad slow class of 3 % stands out of its noise only under a wider
 /// one (found in 60 of 60 samples of 2000 instead of 1, with no false mode in 3000 samples of one
 /// class).
 const WIDENINGS: [f64; 3] = [1.0, 2.0, 4.0];
 
-/// Of a larger sample this many quantiles are looked at: a mode of the smallest weight still has
+/// Of a larger sample this many quantiles are examined: a mode of the smallest weight still has
 /// 200 of them, and 10 million requests are judged in the time of these.
 const MOST_SAMPLES: usize = 100_000;
 
@@ -173,7 +173,7 @@ fn drop_shallow(density: &LogDensity, peaks: &mut Vec<usize>) {
     }
 }
 
-/// How well two neighbouring peaks are told apart: at least 1 if they pass each requirement,
+/// How well two neighbouring peaks are separated: at least 1 if they pass each requirement,
 /// else the worst ratio of what was found to what is required.
 fn persistence(density: &LogDensity, left: usize, right: usize) -> f64 {
     let depth_needed = 1.0 - VALLEY_AT_MOST;

@@ -10,7 +10,7 @@ use super::{ranks, student};
 /// wide as that of many, of four twice.
 pub const HISTORY_FEWEST: usize = 4;
 
-/// A value held against those before it.
+/// A value compared with those before it.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Novelty {
     /// Geometric mean of the earlier values.

@@ -41,7 +41,7 @@ const STEPS_PER_TURN: f64 = 10.0;
 /// longer, and the scan stays below a second.
 const LARGEST_SPAN: f64 = 20_000.0;
 
-/// Events looked at, from the first one on; enough for any p-value above and quick to scan.
+/// Events examined, from the first one on; enough for any p-value above and quick to scan.
 const MOST_EVENTS: usize = 2048;
 
 /// The scan turns phases step by step and sets them afresh after this many, before rounding

@@ -35,7 +35,7 @@ pub struct Permutation {
     pub greater: f64,
     /// Share of assignments in which B falls short of A at least as much.
     pub less: f64,
-    /// Assignments looked at, the observed one included.
+    /// Assignments examined, the observed one included.
     pub assignments: u64,
     /// Whether these were all there are.
     pub exact: bool,

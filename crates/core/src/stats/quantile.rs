@@ -26,11 +26,11 @@ pub const OPTIMISTIC_FROM: f64 = 0.999;
 /// How many times the needed sample makes an interval of the far tail trustworthy.
 pub const AMPLE: f64 = 3.0;
 
-/// From here on up the tail beyond the estimate is looked at as well: the upper end of the interval
+/// From here on up the tail beyond the estimate is examined as well: the upper end of the interval
 /// lies there, and in a run that met few stalls it is all that shows them.
 const TAIL_FROM: f64 = 0.9;
 
-/// The parts of that tail that are looked at. With the scatter at the estimate alone, intervals
+/// The parts of that tail that are examined. With the scatter at the estimate alone, intervals
 /// of p95 held the truth in 83 to 86 % of short runs with stalls, and with these in 90 to 93 %.
 const TAIL_PARTS: [f64; 2] = [0.5, 0.25];
 
@@ -119,13 +119,13 @@ pub fn type_1<T: Copy>(sorted: &[T], p: f64) -> Option<T> {
 /// that is judged.
 const BEYOND_FEWEST: f64 = 5.0;
 
-/// Whether one repeat of `n` requests has a quantile `p` that can stand for it among others.
+/// Whether one repeat of `n` requests has a quantile `p` that can represent it among others.
 /// Alone it would need an interval, see [`needed`].
 pub fn stands_for_repeat(n: u64, p: f64) -> bool {
     n as f64 * (1.0 - p) >= BEYOND_FEWEST
 }
 
-/// The fewest requests of which one repeat has a quantile `p` that can stand for it: 10, 100, 500
+/// The fewest requests of which one repeat has a quantile `p` that can represent it: 10, 100, 500
 /// and 5000 for p50, p95, p99 and p99.9.
 pub fn fewest_for_repeat(p: f64) -> u64 {
     let near = (BEYOND_FEWEST / (1.0 - p)).floor() as u64;
@@ -255,7 +255,7 @@ impl<O: Order> Sample<'_, O> {
             .ok_or(Undetermined::Censored { rank, n, censored })
     }
 
-    /// The values that part the tail beyond a quantile, at which the scatter is looked at besides
+    /// The values that part the tail beyond a quantile, at which the scatter is estimated besides
     /// the estimate.
     fn tail(&mut self, p: f64) -> Vec<u64> {
         let n = self.n();

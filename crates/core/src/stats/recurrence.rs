@@ -52,13 +52,13 @@ impl Recurring {
 ///
 /// Groups are releases, or endpoints of one run (a constant that several have points to something
 /// they share). `range` is the least and the largest value a constant could have had: what can be
-/// told from zero, and the longest latency or the length of the run.
+/// distinguished from zero, and the longest latency or the length of the run.
 ///
 /// Constants are one if they lie within the largest of 2 %, their quantum and their interval of the
 /// middle. With up to `M` constants in each of `m` groups, spread evenly over the logarithms of a
 /// range of length `L`, one of them has others within a tolerance `tau` in `k - 1` other groups with
 /// a chance of at most `C(m, k) M (2 tau M / L)^(k-1)`; if `k < m` times `m - 2`, since any such
-/// `k` would have been told.
+/// `k` would have been reported.
 ///
 /// What several groups see by accident they may see for one reason: modes that stay where they are
 /// stand like a comb in each release, and endpoints stall with the host that they share. So the
@@ -192,8 +192,8 @@ pub struct Worst {
 pub enum Says {
     /// The same row again and again: the cause is in that row.
     Stays,
-    /// Another row each time, be it one of a few more often than the others: no row is the cause by itself. Noise in rows that are alike does
-    /// the same, so that this says nothing of what they share.
+    /// Another row each time, be it one of a few more often than the others: no row is the cause by itself. Noise in rows that are alike
+    /// does the same, so that this says nothing of what they share.
     Wanders,
     /// Another row each time, and all rise and fall together from run to run: they share what is
     /// slow, be it the host.
@@ -207,8 +207,8 @@ pub enum Says {
 /// row has no figure. `None` without a run that has at least two.
 ///
 /// That the most frequent row is worst in `k` of `m` runs has a chance of at most
-/// `E P(Bin(m, 1/E) >= k)` if `E` rows are alike (`1/E` from the run with fewest figures). A row that is the cause would be worst in four of
-/// five runs; that is ruled out at 5 %, also of a row that is worst more often than chance makes it: of many
+/// `E P(Bin(m, 1/E) >= k)` if `E` rows are alike (`1/E` from the run with fewest figures). A row that is the cause would be worst in four
+/// of five runs; that is ruled out at 5 %, also of a row that is worst more often than chance makes it: of many
 /// rows some have heavier tails than others. The rows share a cause if they also rise [`together`].
 pub fn worst(figures: &[Vec<Option<f64>>]) -> Option<Worst> {
     let mut worst = Vec::new();

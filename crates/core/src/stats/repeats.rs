@@ -10,7 +10,7 @@ use super::log_ratio::{NotComparable, logs, moments};
 use super::moderated::{Prior, SERIES_FEWEST};
 use super::student::t_975;
 
-/// Runs that are made in any case before anything is looked at: the first number with a spread.
+/// Runs that are made in any case before anything is tested: the first number with a spread.
 pub const FIRST: usize = 3;
 
 /// Fewest runs that are enough: the t of fewer is so wide that a narrow interval is luck.

@@ -89,7 +89,7 @@ impl Selection {
         }
     }
 
-    /// The values, in an order that is nobody's.
+    /// The values, in no particular order.
     pub fn values(&self) -> &[u64] {
         &self.values
     }

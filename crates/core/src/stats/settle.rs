@@ -1,7 +1,7 @@
 //! Did a run settle, and how: from the first request on, is there a ramp?
 //!
 //! A figure of every short window of the load (completed requests, or the median latency) is
-//! held against the last half of the run. What lies outside for a stretch, on one side, is a
+//! compared with the last half of the run. What lies outside for a stretch, on one side, is a
 //! ramp; what goes on moving within the last half has not settled. Made to be silent: noise that
 //! hangs together from window to window must not look like a ramp, so the tolerance is taken from
 //! the run's own scatter and is never less than 5 %.

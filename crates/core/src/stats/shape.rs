@@ -1,8 +1,8 @@
 //! What can be said about the shape of a latency distribution: how many modes, how sure.
 //!
 //! Two detectors of opposite temper look at the sample. [`super::modes`] asks for significance
-//! and finds satellites of a few per mille; [`super::lowland`] looks at shape alone and tells
-//! close modes apart in small samples. Where they agree the number of modes is a statement; where
+//! and finds satellites of a few per mille; [`super::lowland`] looks at shape alone and separates
+//! close modes in small samples. Where they agree the number of modes is a statement; where
 //! they do not, it is a range, and another run decides. The dip test says how surprising the
 //! sample would be if it had one mode.
 
@@ -47,7 +47,7 @@ impl Shape {
 
     /// The same of a run whose times are known and whose `modes` have been found
     /// ([`super::modes::modes`]): close modes that do not recur throughout it are the wandering
-    /// of one ([`super::modes::recurring`]), whoever sees them. `sorted` holds the latencies of
+    /// of one ([`super::modes::recurring`]), with either detector. `sorted` holds the latencies of
     /// `samples`, which are `(batch, latency)` in the order of time, with batches as
     /// [`Batches::of`] numbers them.
     pub fn over_time(
@@ -135,7 +135,7 @@ pub fn weights(
     for (batch, latency) in samples {
         totals[batch as usize] += 1;
         // Modes share out the range that they were found in: the first whose end lies beyond,
-        // and the last holds what is slower than all that were looked at.
+        // and the last holds what is slower than all that were examined.
         let mode = modes.partition_point(|mode| mode.high <= latency);
         if let Some(members) = hits.get_mut(mode.min(modes.len().saturating_sub(1))) {
             members[batch as usize] += 1;

@@ -1,7 +1,7 @@
 //! Whether stalls recur with a period, when the next one is due, and whether it came.
 //!
-//! [`super::period`] looks for fast clocks behind episodes, from 20 ms on. This looks for slow
-//! ones behind stalls (collections, flushes, backups, jobs), of which a run sees a handful: the H
+//! [`super::period`] looks for fast clocks that cause episodes, from 20 ms on. This looks for slow
+//! ones that cause stalls (collections, flushes, backups, jobs), of which a run sees a handful: the H
 //! test (de Jager et al. 1989) also sees periods with two stalls in each, and a prediction that
 //! the next run keeps or breaks says more than any p-value.
 
@@ -24,7 +24,7 @@ pub const FEWEST_STALLS: usize = 5;
 /// The window holds the period at least this often.
 pub const FEWEST_PERIODS: f64 = 4.0;
 
-/// Shortest period, twice what is told apart.
+/// Shortest period, twice what is resolved.
 pub const SHORTEST_NS: f64 = 2.0 * ONE_STALL_NS;
 
 /// At most this many periods for each stall: of a clock whose strikes were seen so rarely nothing

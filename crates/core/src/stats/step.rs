@@ -2,7 +2,7 @@
 //! the time or with the number of requests.
 //!
 //! A server that is filled by its own benchmark changes at a request index; a cache that expires
-//! or a host that is disturbed changes at an instant. Within one run the two cannot be told apart,
+//! or a host that is disturbed changes at an instant. Within one run the two cannot be distinguished,
 //! since requests come in order of time. Repeats at different rates can: see [`aligned`].
 
 use serde::{Deserialize, Serialize};
@@ -12,7 +12,7 @@ use super::change::{guarded, squares, tamed};
 use super::quantile::rank;
 use super::trend;
 
-/// Most blocks a run is cut into: a step is then placed to a sixty-fourth before it is looked at
+/// Most blocks a run is cut into: a step is then placed to a sixty-fourth before it is located
 /// closely, and the trial of all places costs nothing.
 const BLOCKS_MOST: usize = 64;
 /// Fewest blocks: of fewer, a step must be five times the scatter of a block.
@@ -40,7 +40,7 @@ const SAME_PLACE: f64 = 0.06;
 /// A step along ordered values.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Step {
-    /// Index of the first value of the new level, as closely as the values tell.
+    /// Index of the first value of the new level, as closely as the values show.
     pub at: usize,
     /// The step is not before this index …
     pub low: usize,
@@ -129,7 +129,7 @@ fn own_side(logs: &[f64], found: &Split) -> f64 {
 }
 
 /// The step with its place among the values: in the two blocks beside the border, where values
-/// begin to lie beyond the middle of the levels more often than the quantile has it.
+/// begin to lie beyond the middle of the levels more often than the quantile implies.
 fn placed(values: &[u64], logs: &[f64], quantile: f64, found: &Split) -> Step {
     let count = logs.len();
     let (before, after) = levels(logs, found.at);

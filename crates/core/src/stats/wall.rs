@@ -1,6 +1,6 @@
 //! Whether stalls keep to the clock on the wall, as the jobs do that a scheduler starts.
 //!
-//! A timer of a process begins anew with it: its stalls have another phase in each repeat. What
+//! A timer of a process begins again with it: its stalls have another phase in each repeat. What
 //! has the same phase in all of them, or strikes at the full multiples of a round period, follows
 //! a clock outside.
 
@@ -87,7 +87,7 @@ fn phase(stalls_ns: &[u64], zero_ns: u64, period_ns: f64) -> Option<f64> {
     let least = *stalls_ns.iter().min()?;
     let mut events: Vec<f64> = stalls_ns.iter().map(|&at| (at - least) as f64).collect();
     events.sort_unstable_by(f64::total_cmp);
-    // Whole nanoseconds since the epoch are more than an `f64` tells apart.
+    // Whole nanoseconds since the epoch are more than an `f64` resolves.
     let first = (least.saturating_sub(zero_ns) % period_ns as u64) as f64;
     let single: Vec<u64> = merged(&events, ONE_STALL_NS)
         .iter()

@@ -22,7 +22,7 @@ pub struct Look {
     pub pid: u32,
     /// Tasks that were found.
     pub found: u32,
-    /// Tasks that were not looked at, for they were too many.
+    /// Tasks that were not examined, for they were too many.
     pub left_out: u32,
 }
 

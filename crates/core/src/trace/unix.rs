@@ -1,20 +1,20 @@
-//! Unix sockets as ends of connections: they have addresses that stand for them, so that code which distinguishes
+//! Unix sockets as ends of connections: they are given addresses, so that code which distinguishes
 //! connections of the network distinguishes these too.
 
 use std::net::{IpAddr, Ipv6Addr, SocketAddr};
 
 use super::Trace;
 
-/// The first half of addresses that stand for Unix sockets: the prefix to which nothing is ever sent (RFC 6666).
+/// The first half of addresses that represent Unix sockets: the prefix to which nothing is ever sent (RFC 6666).
 const UNIX_PREFIX: u128 = 0x0100 << 112;
 /// The bit that is set for the end that makes a connection over a Unix socket, and not for the one that listens.
 const UNIX_CLIENT: u128 = 1 << 63;
-/// The port that stands for one at which a Unix socket listens; no server of the network has it (`tcpmux`).
+/// The port of the address of a Unix socket that listens; no server of the network has it (`tcpmux`).
 const UNIX_PORT: u16 = 1;
-/// The first of the ports that stand for who makes a connection, and how many there are: those that Linux gives.
+/// The first of the ports of the ends that make connections, and how many there are: those that Linux gives.
 const UNIX_CLIENT_PORTS: (u16, u16) = (32_768, 28_232);
 
-/// The address that stands for a Unix socket that listens at a path, so that its connections are distinguished as
+/// The address that represents a Unix socket that listens at a path, so that its connections are distinguished as
 /// those of the network are.
 pub fn unix_server(path: &str) -> SocketAddr {
     // FNV-1a: the same for the same path in every run.
@@ -25,7 +25,7 @@ pub fn unix_server(path: &str) -> SocketAddr {
     SocketAddr::new(IpAddr::V6(Ipv6Addr::from(ip)), UNIX_PORT)
 }
 
-/// The address that stands for the end that made a connection over a Unix socket, by its inode.
+/// The address that represents the end that made a connection over a Unix socket, by its inode.
 pub fn unix_client(inode: u32) -> SocketAddr {
     let ip = UNIX_PREFIX | UNIX_CLIENT | u128::from(inode);
     let (first, count) = UNIX_CLIENT_PORTS;
@@ -33,7 +33,7 @@ pub fn unix_client(inode: u32) -> SocketAddr {
     SocketAddr::new(IpAddr::V6(Ipv6Addr::from(ip)), port)
 }
 
-/// Whether an address stands for a Unix socket.
+/// Whether an address represents a Unix socket.
 pub fn is_unix(address: SocketAddr) -> bool {
     match address.ip() {
         IpAddr::V6(ip) => u128::from(ip) >> 64 == UNIX_PREFIX >> 64,
@@ -41,13 +41,13 @@ pub fn is_unix(address: SocketAddr) -> bool {
     }
 }
 
-/// Whether an address stands for a Unix socket that listens.
+/// Whether an address represents a Unix socket that listens.
 pub fn is_unix_server(address: SocketAddr) -> bool {
     is_unix(address) && address.port() == UNIX_PORT
 }
 
 impl Trace {
-    /// An address for people: a path if it stands for one.
+    /// An address for people: a path if it represents one.
     pub fn address(&self, address: SocketAddr) -> String {
         match self.unix_paths.get(&address.ip()) {
             Some(path) => path.clone(),

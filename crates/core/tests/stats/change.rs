@@ -190,7 +190,7 @@ fn a_change_that_one_figure_carries_makes_no_level() {
     figures.extend([104.0, 160.0]);
     let found = history(&figures, &usual()).unwrap();
     assert!(found.changes.iter().all(|c| c.is_suspect), "{found:?}");
-    // The last is held against all thirteen.
+    // The last is compared with all thirteen.
     assert!(found.is_last_novel(&usual()));
     assert_close(found.last.unwrap().expected, 101.2, 0.01);
 }

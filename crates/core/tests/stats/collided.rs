@@ -1,4 +1,4 @@
-//! Who meets whom: N users who pick among K keys. The formulas behind what the lint of workloads
+//! How often users meet: N users who pick among K keys. The formulas of what the lint of workloads
 //! counts by keys that are alike, written out key by key.
 //!
 //! Keys are given by their probabilities `weights`, which sum to 1. A share of slow requests fits

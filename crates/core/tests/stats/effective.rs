@@ -112,7 +112,7 @@ fn intervals_invert_at_every_size() {
             let (low, high) = interval(p, n);
             assert!(low < p && p < high, "{p} of {n}: {low}..{high}");
             let (hits, misses) = (n * p, n * (1.0 - p));
-            // A bound closer to 0 or 1 than rounding can tell has no measurable tail.
+            // A bound closer to 0 or 1 than rounding can resolve has no measurable tail.
             if low > 1e-9 {
                 assert_close(beta_reg(hits, misses + 1.0, low), 0.025, 1e-4);
             }

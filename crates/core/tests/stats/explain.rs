@@ -7,7 +7,7 @@ fn scattered(index: u32) -> f64 {
     (f64::from(index) * 0.618_033_988_749_895).fract()
 }
 
-/// 4000 requests in twenty stretches; `y` is told the covariate, another scattered number and the
+/// 4000 requests in twenty stretches; `y` is given the covariate, another scattered number and the
 /// stretch.
 fn rows(y: impl Fn(f64, f64, u32) -> f64) -> Vec<Row> {
     let row = |i: u32| {
@@ -60,7 +60,7 @@ fn slowness_of_its_own_is_explained_by_no_threshold() {
 
 #[test]
 fn one_stall_explains_nothing_of_itself() {
-    // All that is slow lies in one stretch, and the covariate tells that stretch.
+    // All that is slow lies in one stretch, and the covariate identifies that stretch.
     let mut rows = rows(|_, _, block| f64::from(u8::from(block == 6)) * 80.0);
     for row in &mut rows {
         row.x = f64::from(row.block);

@@ -49,7 +49,7 @@ fn a_level_that_swings_has_a_period() {
         assert_close(found.period_ns, 40e9, 0.05);
         assert!(found.p <= 0.01 && found.power > 0.1, "{found:?}");
     }
-    // An hour is looked at through means of ten seconds.
+    // An hour is examined through means of ten seconds.
     let hour = swing(&seconds(3600, 0.06, 9)).unwrap();
     assert_close(hour.period_ns, 40e9, 0.02);
 }

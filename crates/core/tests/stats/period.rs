@@ -69,7 +69,7 @@ fn a_period_shows_through_missing_ticks() {
     assert_close(period(&kept).unwrap().period_ns, 0.25 * SECOND, 0.005);
 }
 
-/// Events that come one after the other at random, each with `followers` close behind.
+/// Events that come one after the other at random, each closely followed by `followers`.
 fn random_events(count: u32, followers: u32, seed: u64) -> Vec<u64> {
     let mut noise = Noise::new(seed);
     let mut at_s = 0.0;

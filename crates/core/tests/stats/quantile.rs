@@ -8,7 +8,7 @@ use super::grids::{Noise, standard_normal};
 use super::laws::laws;
 use super::vectors::{number, vectors};
 
-/// Values dealt to `n_batches` batches in turn, so that every batch holds the same mixture.
+/// Values dealt to `n_batches` batches round-robin, so that every batch holds the same mixture.
 fn dealt(values: impl IntoIterator<Item = u64>, n_batches: u32) -> Vec<(u32, u64)> {
     (0..n_batches).cycle().zip(values).collect()
 }
@@ -309,7 +309,7 @@ fn bursts_beyond_the_estimate_widen_it() {
     assert!(burst.high > 1_000_000_000, "{burst:?}");
 }
 
-/// The effective sample that is told is the one that the interval was made of.
+/// The effective sample that is reported is the one that the interval was made of.
 #[test]
 fn the_effective_sample_makes_the_interval() {
     // Slow requests that outlast a batch.

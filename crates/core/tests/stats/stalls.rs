@@ -85,7 +85,7 @@ fn little_evidence_is_no_period() {
     assert!(stalls(&[5; 40], window(300.0)).is_none());
 }
 
-/// Stalls that follow each other at random, each with others close behind.
+/// Stalls that follow each other at random, each closely followed by others.
 #[test]
 fn random_bursts_have_no_period() {
     let found = (0..100)

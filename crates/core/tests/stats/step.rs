@@ -103,7 +103,7 @@ fn the_axis_that_places_steps_alike_is_theirs() {
         aligned(&[time.clone(), index], 1.0 / 64.0).unwrap().axis,
         Some(0)
     );
-    // At one rate nothing tells.
+    // At one rate nothing distinguishes them.
     let index: Vec<f64> = time.iter().map(|t| t * 200.0).collect();
     assert_eq!(
         aligned(&[time.clone(), index], 1.0 / 64.0).unwrap().axis,

@@ -49,7 +49,7 @@ fn repeats_with_one_phase_keep_to_the_wall() {
         on_the_clock(5.0 * SECOND, &[(1, vec![7]), (1, vec![9])]),
         None
     );
-    // So it has if repeats follow each other like clockwork: then nobody can tell.
+    // So it has if repeats follow each other like clockwork: then it cannot be decided.
     let clockwork = repeats(5.0, &[(0.0, 1.7), (50.05, 1.72), (100.1, 1.74)], 0.01);
     assert_eq!(on_the_clock(5.0 * SECOND, &clockwork), None);
 }

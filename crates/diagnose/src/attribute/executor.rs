@@ -1,7 +1,7 @@
 //! Threads that requests are handed to: when such a thread began with the request, and whether it
 //! was at work for another one before.
 //!
-//! A thread of a pool behind an event loop (or behind threads that wait for a future) never touches
+//! A thread of the pool of an event loop (or of threads that wait for a future) never touches
 //! a client's connection. It says that a job is over by waking a thread that does. Its time is cut
 //! there: what it did before its last job began was for other requests, for which this one waited.
 

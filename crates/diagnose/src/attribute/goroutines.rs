@@ -1,7 +1,7 @@
 //! Waits in user space of a Go program, by what its goroutines were found waiting for.
 //!
 //! Where a request waits in user space, the kernel's chain ends at threads that are idle. The goroutine that serves the request's
-//! connection was looked at in between, and what it was found waiting for says what the request waited for. Who has that is known by
+//! connection was sampled in between, and what it was found waiting for says what the request waited for. Its holder is known by
 //! where other goroutines stand at the same instant ([`holders`]).
 
 mod handed;
@@ -23,7 +23,7 @@ use super::overlay;
 use crate::case::Case;
 use crate::trace::inside::{Inside, Walked};
 
-/// Who is waited for where a function writes a log to what is no connection of TCP: a pipe, or a daemon behind a Unix socket.
+/// Who is waited for where a function writes a log to what is no connection of TCP: a pipe, or a daemon at a Unix socket.
 pub(crate) const LOG: &str = "its log";
 /// What was found at a look holds for so long before and after it, unless another look says otherwise: looks are 10 ms apart, and some
 /// come late.
@@ -197,7 +197,7 @@ impl Goroutines<'_, '_> {
 
     /// What a request waited for that a goroutine serves, as far as it was found, from when to when.
     fn cells(&self, server: Task, service: (u64, u64)) -> Vec<Cell> {
-        // What was found before and behind it may have been for another request of the connection.
+        // What was found before and after it may have been for another request of the connection.
         let looks = self.index.looks(server.0, service);
         let mut cells = Vec::new();
         for (place, &at) in looks.iter().enumerate() {

@@ -213,7 +213,7 @@ fn pool(inside: &Inside<'_>, all: &[Asked], waits: &[Wait]) -> Option<Place> {
     })
 }
 
-/// Whether a slice is a wait in user space of which nothing is known, or for a lock that it is not known who has.
+/// Whether a slice is a wait in user space of which nothing is known, or for a lock whose holder is not known.
 pub(super) fn is_open(slice: &Slice) -> bool {
     let is_unknown = matches!(
         slice.state,

@@ -19,9 +19,9 @@ use super::released::is_anyones;
 use crate::case::{Case, EndpointCase};
 use crate::trace::inside::Inside;
 
-/// So many requests are enough to tell the number of places, and are judged in a moment.
+/// So many requests are enough to estimate the number of places, and are judged in a moment.
 const VISITS_MOST: usize = 4_000;
-/// Requests before the first slow one that are looked at: they may still be there when it comes.
+/// Requests before the first slow one that are examined: they may still be there when it comes.
 const VISITS_BEFORE: usize = 1_000;
 /// With more endpoints than that, not every set of them is tried, but each alone, with one other, and
 /// all.
@@ -58,7 +58,7 @@ pub(crate) struct Station {
     pub(crate) place: Place,
     /// What kind of places they may be as well.
     pub(crate) or: Option<Place>,
-    /// Whether it is not known which program is asked there, so that the pattern in which connections are taken over tells.
+    /// Whether it is not known which program is asked there, so that the pattern in which connections are taken over decides.
     pub(crate) by_pattern: bool,
     /// The other server, if the places are connections to it.
     pub(crate) peer: String,
@@ -238,7 +238,7 @@ impl Station {
         let queued = |slice: &Slice| {
             let known = matches!(slice.state, State::Queued(place) if is_kind(place))
                 && (free.is_none() || slice.state != State::Queued(Place::Executor));
-            // Of a runtime that was read it is known who has the place.
+            // Of a runtime that was read it is known which task has the place.
             let known = known || slice.basis == Basis::Sampled && !is_anyones(slice);
             (is_open.holds(slice) && !known).then_some(Slice {
                 state: State::Queued(self.place),

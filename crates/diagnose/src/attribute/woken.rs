@@ -175,7 +175,7 @@ fn times(inside: &Inside<'_>, tid: u32) -> Vec<Ends> {
     ends.collect()
 }
 
-/// What a thread reads or writes first behind an instant, before it waits again.
+/// What a thread reads or writes first after an instant, before it waits again.
 fn first_word(inside: &Inside<'_>, tid: u32, at: u64) -> Option<Mark> {
     let index = &inside.index;
     let mark = index.marks(tid, at, u64::MAX).first().copied()?;
@@ -199,7 +199,7 @@ mod tests {
 
     use super::*;
 
-    /// A request that waits from one instant to another, behind which its loop does something else first.
+    /// A request that waits from one instant to another, after which its loop does something else first.
     fn path(begin: u64, end: u64) -> Path {
         let slice = |begin, end, state| Slice {
             begin,

@@ -1,4 +1,4 @@
-//! What a server asks others in turn while it is asked itself.
+//! What a server asks other servers while it is asked itself.
 
 use crate::trace::calls::Asked;
 use crate::trace::index::TrafficKind;
@@ -53,7 +53,7 @@ impl Question {
         })
     }
 
-    /// The question that the thread which reads this one asks another server in turn, if it waits for that for most of the time.
+    /// The question that the thread which reads this one asks another server, if it waits for that for most of the time.
     pub(super) fn asked_in_turn(&self, inside: &Inside<'_>, reader: Reader) -> Option<Self> {
         let marks = inside.index.marks(reader.tid, reader.at, self.end).iter();
         let asks = marks.filter(|mark| mark.wrote && !inside.serves(mark.socket));

@@ -1,5 +1,5 @@
 //! The listener's queue of complete connections was full: new connections were dropped and came
-//! through only when a SYN (or the data behind a lost ACK) was repeated (Linux
+//! through only when a SYN (or the data after a lost ACK) was repeated (Linux
 //! `net/ipv4/tcp_ipv4.c`, `tcp_listendrop`; listen(2)).
 
 use slowpath_attribution::StateSet;

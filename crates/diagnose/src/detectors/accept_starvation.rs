@@ -24,10 +24,10 @@ use crate::verdict::{Amount, Claim, Found, Verdict, evidence, human, percent};
 const READINGS_LEAST: usize = 10;
 /// Waking a thread that accepts takes up to this on a busy host.
 const WAKING_NS: f64 = 3.0 * MILLISECOND as f64;
-/// What keeps old connections waiting as well keeps a request that is sent meanwhile for half of the time on
+/// What keeps old connections waiting as well delays a request that is sent during that time by half of the time on
 /// average, and three quarters of them for a quarter of it or more.
 const BESIDE_MOST: f64 = 0.25;
-/// So many of the threads that took new connections up must have been free meanwhile.
+/// So many of the threads that took new connections up must have been free at that time.
 const FREE_LEAST: f64 = 0.8;
 /// What coincides with this share of the waits is their reason.
 const OTHERWISE: f64 = 0.5;
@@ -120,7 +120,7 @@ fn judged(
         && busy >= OTHERWISE
     {
         return Verdict::Absent(format!(
-            "all threads that serve have requests in hand for {} of the time that new connections wait",
+            "all worker threads are busy for {} of the time that new connections wait",
             percent(busy)
         ));
     }
@@ -159,7 +159,7 @@ fn judged(
         endpoint,
         waits,
         "whether accepting alone is late, or all that the server does: too few requests were sent \
-         meanwhile on connections that it had"
+         in that time on connections that it had"
             .to_owned(),
         "let an endpoint keep its connections beside the new ones; or trace as root, if the server \
          gives each connection to another thread"
@@ -176,7 +176,7 @@ fn lead(endpoint: &EndpointCase, claims: Vec<Claim>, missing: String, remedy: St
     }
 }
 
-/// Why the server could not accept, if something else tells.
+/// Why the server could not accept, if other evidence shows it.
 fn otherwise(case: &Case<'_>, waits: &[Claim]) -> Option<String> {
     let drops = case.series(&LISTENER_DROPS, &Subject::Target, "");
     let drops = drops.and_then(|series| case.measured_increase(series));

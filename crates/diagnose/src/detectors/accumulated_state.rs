@@ -15,10 +15,10 @@ use crate::verdict::{Amount, Claim, Found, Verdict, evidence, human, plural};
 /// Of the repeats so many have to show the change.
 const REPEATS_SHARE: f64 = 2.0 / 3.0;
 
-/// What tells their number from the time.
-const OTHER_RATE: &str = "measure three repeats or more, with the server started anew for each, and again at \
-                          twice the rate: what goes by their number then comes at half the time";
-/// Parts of a repeat that are held against each other, and requests in each: medians of fewer scatter.
+/// How to distinguish an effect of their number from one of the time.
+const OTHER_RATE: &str = "measure three repeats or more, with the server restarted for each, and again at \
+                          twice the rate: what depends on their number then comes at half the time";
+/// Parts of a repeat that are compared with each other, and requests in each: medians of fewer scatter.
 const PARTS: usize = 20;
 const PART_LEAST: usize = 10;
 /// Of them so many are the beginning, and as many the end.
@@ -154,9 +154,9 @@ fn judged(case: &Case<'_>, endpoint: &EndpointCase, changes: &Changes, place: Pl
         plural(changes.of as u64, "repeat")
     );
     match changes.goes_by {
-        GoesBy::Time => {
-            Verdict::Absent(format!("{text}; it goes by the time, not by their number"))
-        }
+        GoesBy::Time => Verdict::Absent(format!(
+            "{text}; it depends on the time, not on their number"
+        )),
         GoesBy::Requests if seen && case.restarts() => {
             found(case, endpoint, changes, (place, text))
         }
@@ -169,7 +169,7 @@ fn judged(case: &Case<'_>, endpoint: &EndpointCase, changes: &Changes, place: Pl
     }
 }
 
-/// The slow requests behind the change.
+/// The slow requests after the change.
 fn claims(case: &Case<'_>, endpoint: &EndpointCase, changes: &Changes) -> Vec<Claim> {
     let fast_ns = endpoint.split.fast_ns.unwrap_or_default();
     let of = |&i: &u32| {

@@ -33,7 +33,7 @@ const TIMER_LEAST: f64 = 0.3;
 /// A shorter window is what a wake-up takes.
 const WINDOW_LEAST_NS: f64 = 3.0 * MILLISECOND as f64;
 
-/// Requests that are looked at, from the first on: they hold more batches than it takes.
+/// Requests that are examined, from the first on: they hold more batches than it takes.
 const MOST: usize = 20_000;
 
 /// See the module.

@@ -25,7 +25,7 @@ use crate::verdict::{Amount, Claim, Found, Verdict, evidence, human, percent};
 
 /// What all requests have is named from here on: handing spans to a collector on the same host takes less.
 const FLOOR_LEAST_NS: f64 = 2.0 * MILLISECOND as f64;
-/// A peer is asked by a library of telemetry if so much of the waits for it, where stacks tell, are its.
+/// A peer is called by a telemetry library if at least this share of the waits for it that have stacks are in the library.
 const BY_LIBRARY: f64 = 0.5;
 
 /// See the module.
@@ -153,7 +153,7 @@ fn hidden(endpoint: &EndpointCase, looked: &Looked<'_>, waited: &[Waited]) -> Op
     })
 }
 
-/// Why nobody can be acquitted, where what requests asked is known of so many others and slow ones, if so.
+/// Why the cause cannot be ruled out, where the calls of so many fast and slow requests are known, if it cannot.
 fn unknown(looked: &Looked<'_>, calls: &Calls, known: [usize; 2]) -> Option<Verdict> {
     let n = looked.join.walked.len();
     let is_hidden = !calls.is_empty() && !looked.are_most(known);

@@ -129,7 +129,7 @@ fn found(case: &Case<'_>, endpoint: &EndpointCase, touches: &Touches, expiry: &E
         summary: format!(
             "entries of a cache live for {life}, and the first request for a key after that waits \
              until it is filled again; fill entries before they expire, or answer with the old \
-             one meanwhile"
+             one until then"
         ),
         evidence: vec![
             evidence(Source::Client, "key", aged),

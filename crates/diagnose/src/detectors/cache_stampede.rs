@@ -20,8 +20,8 @@ const SAME_SLOW: f64 = 0.5;
 /// … and so many times the share of those for other keys at that time, and of those for the same
 /// keys at other times.
 const TIMES_OTHERS: f64 = 3.0;
-/// Where requests for one key stand in line, the first one is fast, and slow ones find it before
-/// them. Where an entry is filled, nobody is before the first slow one: of these so many.
+/// Where requests for one key queue, the first one is fast, and slow ones find it before
+/// them. Where an entry is filled, no request precedes the first slow one: of these so many.
 const NOBODY_BEFORE: f64 = 0.3;
 /// Who fills an entry works, or asks another server. Where most of the first ones wait for what another request has, they
 /// fill nothing …
@@ -31,7 +31,7 @@ const LEADERS_LEAST: usize = 6;
 /// Those that follow a first one stampede if they fill the entry as well. Where most of them wait for the first one to fill it
 /// (single flight, a lock for each key), they do not.
 const FOLLOWERS_WAIT_MOST: f64 = 0.5;
-/// Once an entry was filled, the next that come find it. Where most of the first are slow so soon behind one that
+/// Once an entry was filled, the next that come find it. Where most of the first are slow so soon after one that
 /// has just ended, the key is slow for a while.
 const RELAPSED_MOST: f64 = 0.5;
 
@@ -77,7 +77,7 @@ fn examine(case: &Case<'_>, endpoint: &EndpointCase) -> Verdict {
     }
     if herds.relapsed() > RELAPSED_MOST {
         return Verdict::Absent(format!(
-            "{compared}; but {} of the slow ones that found none came right behind one that had ended: nothing was \
+            "{compared}; but {} of the slow ones that found none came right after one that had ended: nothing was \
              filled then",
             percent(herds.relapsed())
         ));

@@ -1,5 +1,5 @@
 //! What is done for the first time takes longer: the first request for a key, or all requests for a
-//! while after the start. Of first requests on connections it cannot be told.
+//! while after the start. For first requests on connections it cannot be determined.
 
 use slowpath_attribution::StateSet;
 use std::collections::BTreeMap;

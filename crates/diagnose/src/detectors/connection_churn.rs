@@ -177,7 +177,7 @@ fn found(
     })
 }
 
-/// How the server ends connections, and what to do about it, as far as that can be told.
+/// How the server ends connections, and what to do about it, as far as that is known.
 fn ended_by(case: &Case<'_>) -> (Grade, String, &'static str, Vec<Evidence>) {
     let repeats = || case.record.manifest.repeats.iter();
     let opened: u64 = repeats().map(|r| r.connections_opened).sum();

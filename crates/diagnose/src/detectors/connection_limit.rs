@@ -69,7 +69,7 @@ fn examine(case: &Case<'_>, endpoint: &EndpointCase) -> Verdict {
     }
 }
 
-/// Why connections were turned away, if the server's side tells of something else.
+/// Why connections were turned away, if the server's side shows another reason.
 fn otherwise(case: &Case<'_>, away: &[u32]) -> Option<String> {
     let most = |count: usize| count as f64 >= OTHERWISE * away.len() as f64;
     let done = || away.iter().map(|&i| case.sample(i));
@@ -115,7 +115,7 @@ fn limited(
     if Files::of(case).is_some() {
         return found(case, endpoint, away, limit, step);
     }
-    // A connection takes a descriptor: what is left of them is a limit too. Neither is it told by how
+    // A connection takes a descriptor: what is left of them is a limit too. Nor does it show in how
     // connections end, since libuv closes those that it has no descriptor for with one that it kept
     // (`uv__emfile_trick`), and others leave them unaccepted.
     let (why, remedy) = unread_files(case);
@@ -175,7 +175,7 @@ fn found(
     })
 }
 
-/// What the server's own sockets tell: no more than the limit, or others that nobody accepts.
+/// What the server's own sockets show: no more than the limit, or others that are never accepted.
 fn from_the_server(case: &Case<'_>, limit: u64) -> Vec<Evidence> {
     let most = |signal| {
         let series = case.series(signal, &Subject::Target, "")?;
@@ -183,8 +183,7 @@ fn from_the_server(case: &Case<'_>, limit: u64) -> Vec<Evidence> {
     };
     let mut seen = Vec::new();
     if let Some(queue) = most(&LISTENER_QUEUE).filter(|&queue| queue >= 1.0) {
-        let text =
-            format!("up to {queue:.0} complete connections waited, and nobody accepted them");
+        let text = format!("up to {queue:.0} complete connections waited, and were not accepted");
         seen.push(evidence(Source::Proc, LISTENER_QUEUE.id, text));
     }
     let near = |sockets: &f64| *sockets <= limit as f64 * (1.0 + CONSTANT.0) + CONSTANT.1 as f64;

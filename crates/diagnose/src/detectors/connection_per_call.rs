@@ -1,4 +1,4 @@
-//! A connection is made for each request and given up behind it: by the scenario's own clients, or by
+//! A connection is made for each request and closed after it: by the scenario's own clients, or by
 //! the target whenever it asks another server. Handshakes are then in all of them.
 
 use std::collections::BTreeSet;
@@ -32,7 +32,7 @@ const SLOW_FEWEST: usize = NAMED_EPISODES;
 pub(super) static DETECTOR: Detector = Detector {
     examine: Examine::Endpoint(examine),
     could_be: StateSet::REPLY.and(StateSet::UNKNOWN),
-    // Whoever measures what new clients meet has asked for it.
+    // A run that measures what new clients meet makes new connections on purpose.
     may_be_the_work: true,
 };
 
@@ -54,7 +54,7 @@ fn examine(case: &Case<'_>, endpoint: &EndpointCase) -> Verdict {
         return of_the_target(case, endpoint, &own);
     }
     let text = format!(
-        "{} of {} requests began TLS anew: {} in the median, {} of the request",
+        "{} of {} requests began TLS again: {} in the median, {} of the request",
         claims.len(),
         endpoint.completed.len(),
         human(each_ns as f64),
@@ -77,7 +77,7 @@ fn examine(case: &Case<'_>, endpoint: &EndpointCase) -> Verdict {
 }
 
 /// What TLS takes of each request. TCP's round trip is the distance, and the wire that floors are
-/// held against: who asks for a new connection each time has asked for that.
+/// compared with: a client that asks for a new connection each time has asked for that.
 fn of_tls(case: &Case<'_>, endpoint: &EndpointCase) -> Vec<Claim> {
     let of = |&sample: &u32| {
         let own = case.sample(sample);

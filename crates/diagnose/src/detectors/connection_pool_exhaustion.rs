@@ -22,15 +22,15 @@ use crate::trace::stacks::Waits;
 use crate::verdict::{Amount, Claim, Found, Verdict, evidence, human, percent};
 
 /// A connection that another has had is taken over when it asks again so soon after the reply. The
-/// one who had it reads the reply, gives it back and wakes whoever waits.
+/// one who had it reads the reply, gives it back and wakes the waiter.
 const TAKEN_OVER_NS: u64 = 5 * MILLISECOND;
-/// So many of the waits must end with a connection taken over: whoever waits for something else takes
+/// So many of the waits must end with a connection taken over: a request that waits for something else takes
 /// any connection then, as a rule one that was free for long.
 const TAKEN_OVER: f64 = 0.5;
 /// Between one who gives a connection back and the next to ask on it nothing is in use for as long, while
-/// others wait. What was full before a longer break was full for somebody else.
+/// others wait. What was full before a longer break was full because of other requests.
 const HANDED_OVER_NS: u64 = MILLISECOND;
-/// One connection that many ask on at a time (HTTP/2, pipelines) is no pool, however often it is made anew: so many
+/// One connection that many ask on at a time (HTTP/2, pipelines) is no pool, however often it is made again: so many
 /// must be in use at a time.
 const LINES_LEAST: usize = 2;
 /// All connections are in use so little of a slow request's time by chance where there are enough.
@@ -94,7 +94,7 @@ fn examine(case: &Case<'_>, endpoint: &EndpointCase, looked: &Looked<'_>) -> Ver
     found(case, endpoint, looked, &lines, (place, claims, &waited))
 }
 
-/// Where what waits is kept in user space, and what requests asked for cannot be told, who waits for a
+/// Where what waits is kept in user space, and what requests asked for is not known, a wait for a
 /// connection is not to be seen: only that all of them are in use.
 fn in_user_space(
     looked: &Looked<'_>,
@@ -138,7 +138,7 @@ fn in_user_space(
 }
 
 /// Of a request, the times before its own calls in which its thread was blocked while others had all
-/// connections to whom it asked then.
+/// connections to the server that it called next.
 fn waits(
     looked: &Looked<'_>,
     lines: &BTreeMap<SocketAddr, Lines>,
@@ -174,7 +174,7 @@ fn waits(
             all.push(Waited {
                 claims,
                 remote: call.remote,
-                // Whoever gives a connection back lets in who waits for one: any other wait may be over
+                // A request that returns a connection releases a waiter for one: any other wait may be over
                 // just then as well.
                 taken_over: before.is_some_and(|at| {
                     let read = |by| inside.index.marks(by, at, at.saturating_add(1));
@@ -189,7 +189,7 @@ fn waits(
 }
 
 /// The same, where what waits is kept in user space: the times before the call in which the runtime had
-/// nothing to do for the request, while others had all connections to whom it asked then.
+/// nothing to do for the request, while others had all connections to the server that it called next.
 fn waits_in_user_space(
     lines: &BTreeMap<SocketAddr, Lines>,
     walked: &Walked,

@@ -1,4 +1,4 @@
-//! Users who wait for a slow answer send nothing meanwhile: what a steady stream of requests would have met
+//! Users who wait for a slow answer send nothing while they wait: what a steady stream of requests would have met
 //! is in no percentile of theirs.
 
 use slowpath_attribution::StateSet;

@@ -118,7 +118,7 @@ fn server_side(case: &Case<'_>, held: &[u32]) -> Option<Witness> {
         )));
     }
     let text = format!(
-        "the server's sockets hold written data back behind unacknowledged data: {seen:.2} at a \
+        "the server's sockets hold written data back until earlier data is acknowledged: {seen:.2} at a \
          time, {expected:.2} expected from the silences"
     );
     (share >= HELD_AGREES)

@@ -1,4 +1,4 @@
-//! Requests wait until names are looked up: a resolver is asked on the way to whoever is to be asked.
+//! Requests wait until names are looked up: a resolver is asked before the server is called.
 
 use slowpath_attribution::StateSet;
 use std::collections::BTreeSet;
@@ -20,9 +20,9 @@ use crate::verdict::{Amount, Claim, Found, Verdict, evidence, human, percent};
 /// a fraction of a millisecond, and asking it costs as much.
 const FLOOR_LEAST_NS: f64 = 2.0 * MILLISECOND as f64;
 /// Requests that wait for this share of their time for what comes over no connection, and from no
-/// resolver that was seen, may wait for one that is asked on a Unix socket: nobody is acquitted then.
+/// resolver that was seen, may wait for one that is asked on a Unix socket: the cause is not ruled out then.
 const UNSEEN_LEAST: f64 = 0.2;
-/// What tells of datagrams.
+/// The tracepoints that report datagrams.
 const TRACEPOINTS: [&str; 3] = [
     "trace.sock:sock_send_length",
     "trace.sock:sock_recv_length",
@@ -139,14 +139,14 @@ fn found(
     })
 }
 
-/// Why nobody waited for names, if that can be told.
+/// Why no request waited for names, if that is known.
 fn nothing(met: &Met, looked: &Looked<'_>, is_none_asked: bool) -> Verdict {
     let n = looked.join.walked.len();
     let unseen = met.unseen_ns as f64 / met.whole_ns.max(1) as f64;
     if unseen >= UNSEEN_LEAST {
         return Verdict::Blind {
             missing: format!(
-                "whom requests wait for in {} of their time: what they wait for came over no connection and \
+                "which server requests wait for in {} of their time: what they wait for came over no connection and \
                  from no resolver, which may be asked on a Unix socket",
                 percent(unseen)
             ),

@@ -1,5 +1,5 @@
-//! A thread that serves many connections in turn is kept from a request by something long that it
-//! does for another, or for nobody.
+//! A thread that serves many connections one by one is kept from a request by something long that it
+//! does for another, or for none.
 
 use slowpath_attribution::StateSet;
 use slowpath_core::trace::NO_STACK;
@@ -38,7 +38,7 @@ fn examine(case: &Case<'_>, endpoint: &EndpointCase, looked: &Looked<'_>) -> Ver
     let all_ns = sum(&waits);
     let mut longest_ns = 0.0_f64;
     let mut picked = waits;
-    // Those that wait behind many short ones wait in a queue, whatever others wait for.
+    // Requests that wait for many short ones wait in a queue, whatever others wait for.
     picked.retain(|p| {
         let length_ns = busy_ns(looked, p);
         longest_ns = longest_ns.max(length_ns);
@@ -103,8 +103,8 @@ fn found(
         amount: Amount::Claims(claims),
         grade: Grade::Supported,
         summary: format!(
-            "thread {thread} serves many connections in turn, and keeps them waiting while it \
-             {does}{inside_of} ({} of these waits, up to {} at a time); move that to another thread",
+            "event loop {thread} is blocked, and keeps its connections waiting while it \
+             {does}{inside_of} ({} of these waits, up to {} at a time); move that off the loop",
             percent(share),
             human(longest_ns)
         ),

@@ -1,4 +1,4 @@
-//! A process of the server has as many descriptors open as it may: it can accept nobody and open
+//! A process of the server has as many descriptors open as it may: it can accept no connection and open
 //! nothing (accept(2), open(2), `EMFILE`).
 
 use slowpath_attribution::StateSet;
@@ -55,7 +55,7 @@ fn examine(case: &Case<'_>, endpoint: &EndpointCase) -> Verdict {
     found(case, endpoint, &files, &failed, exhausted)
 }
 
-/// What a server without descriptors does: nobody accepts, or a handler cannot open what it needs.
+/// What a server without descriptors does: it does not accept, or a handler cannot open what it needs.
 fn is_symptom(sample: SampleRef<'_>) -> bool {
     is_turned_away(sample)
         || (sample.outcome() == Outcome::Status && OWN_ERRORS.contains(&sample.status()))

@@ -1,7 +1,7 @@
 //! A constant wait on a timer inside the server: a sleep in the handler, a fixed pause.
 //!
 //! The client sees a phase of requests whose length hardly varies. That alone could be work or a
-//! dependency; what makes it a timer is that the target neither computes nor talks to anybody in
+//! dependency; what makes it a timer is that the target neither computes nor talks to any server in
 //! that time, and that its threads are seen in timed waits just when requests wait.
 
 use slowpath_attribution::StateSet;
@@ -34,7 +34,7 @@ const SLEEPS_LEAST: f64 = 0.6;
 const TRACE: &str = "strace -f -tt -p PID shows which call takes that long";
 
 /// What a timer may be for is seen by what its thread did before: not without tracepoints.
-const NOT_TOLD: &str = "; whether the server pauses there between two attempts to ask somebody else \
+const NOT_TOLD: &str = "; whether the server pauses there between two attempts to call another server \
                         (retry-backoff), or asked for less (timer-granularity), is not seen without tracepoints";
 
 /// See the module.
@@ -65,7 +65,7 @@ fn examine(case: &Case<'_>, endpoint: &EndpointCase) -> Verdict {
     if let Some(proof) = seen_to_sleep(case, endpoint, &delay) {
         return found(case, endpoint, &delay, Grade::Supported, vec![proof]);
     }
-    // Threads that sleep just then may do so for somebody else.
+    // Threads that sleep just then may do so for another request.
     if let Word::Other(text) = word(case, endpoint, &delay.claims()) {
         return Verdict::Absent(format!(
             "{} recurs, but {text}",
@@ -91,7 +91,7 @@ fn examine(case: &Case<'_>, endpoint: &EndpointCase) -> Verdict {
 fn seen_to_sleep(case: &Case<'_>, endpoint: &EndpointCase, delay: &Delay) -> Option<Evidence> {
     let share = share_in(case, endpoint, StateSet::SLEEP, &delay.claims())?;
     let tries_again = own_sleeps::sleep_between_questions(endpoint.attribution(case));
-    // Where requests are let go one by one, they wait for those before them.
+    // Where requests are released one by one, they wait for those before them.
     let in_line = || match look_for_any(case, endpoint).1 {
         Look::Paced(_) => true,
         Look::AlwaysLine(period_ns, _) => 2.0 * period_ns < delay.constant_ns as f64,

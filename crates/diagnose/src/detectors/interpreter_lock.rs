@@ -20,7 +20,7 @@ use crate::verdict::{Amount, Claim, Found, Verdict, evidence, human, percent};
 /// A request that waits for less in all has passed others in the door: each thread that comes back from
 /// the network does, for as long as a request takes that computes next to nothing.
 const FELT_LEAST_NS: u64 = MILLISECOND;
-/// For this share of the waits somebody must be seen running, or kept from it by another thread of the
+/// For this share of the waits a thread must be seen running, or kept from it by another thread of the
 /// server: then it is the interpreter that is busy, and not one that is kept while its thread waits for
 /// something else.
 const RUNS: f64 = 0.5;
@@ -36,7 +36,7 @@ pub(super) static DETECTOR: Detector = Detector {
 
 fn examine(case: &Case<'_>, endpoint: &EndpointCase, looked: &Looked<'_>) -> Verdict {
     let inside = looked.inside;
-    // Whoever was let in and waits for a CPU that others have: that is not the interpreter's doing.
+    // A thread that was let in and waits for a CPU that others occupy: that is not the interpreter's doing.
     let is_own = |tid| {
         inside
             .trace()
@@ -134,7 +134,7 @@ fn found(
         grade: Grade::Supported,
         summary: format!(
             "requests wait for the interpreter's lock: it runs one thread at a time, and others \
-             compute in it meanwhile (most often {name}); let processes compute, of the server or \
+             compute in it in that time (most often {name}); let processes compute, of the server or \
              of its own, or code that leaves the interpreter for it"
         ),
         evidence: proofs,

@@ -1,4 +1,4 @@
-//! A server closes connections that were idle for a while, and a request is on its way meanwhile
+//! A server closes connections that were idle for a while, while a request is on its way
 //! (RFC 9112, 9.3.1 and 9.6: "a client might send a request while the server is closing an idle
 //! connection").
 
@@ -13,7 +13,7 @@ use crate::ledger::{NAMED_EPISODES, NAMED_ERRORS};
 use crate::reuse::{Covariate, Reuses};
 use crate::verdict::{Amount, Found, Verdict, evidence, human, ms, percent, plural};
 
-/// A chance below this is not taken for one: several endpoints and covariates are looked at.
+/// A chance below this is not taken for one: several endpoints and covariates are tested.
 const CHANCE_MAX: f64 = 0.001;
 /// So many of the failures lie beyond the step: the others have a reason of their own.
 const BEYOND_SHARE: f64 = 0.8;
@@ -140,7 +140,7 @@ fn judged(
     if gain > step.gain - LIKELIER.ln() {
         return Verdict::Blind {
             missing: format!(
-                "requests that tell the idle gap from {}: both explain the failures",
+                "requests that distinguish the idle gap from {}: both explain the failures",
                 rival.describe()
             ),
             remedy: "load.think = \"A..B\" over a wide range, so that connections differ"

@@ -1,4 +1,4 @@
-//! Requests wait for a lock, and the thread that has it works.
+//! Requests wait for a lock, and the thread that holds it computes.
 
 use crate::case::{Case, EndpointCase};
 use crate::detectors::{Detector, Examine};

@@ -1,8 +1,8 @@
-//! Requests wait for a lock, and the thread that has it waits itself: it sleeps, or waits for a
+//! Requests wait for a lock, and the thread that holds it waits itself: it sleeps, or waits for a
 //! disk, another host or another process.
 //!
-//! A chain of wake-ups alone does not tell a lock from work that was handed to another thread.
-//! What tells them apart is asked for: a stack, the owner that is written in the lock, waiters that
+//! A chain of wake-ups alone does not distinguish a lock from work that was handed to another thread.
+//! Evidence that distinguishes them is required: a stack, the owner that is written in the lock, waiters that
 //! hand it on, or several that wait at one address.
 
 use slowpath_attribution::StateSet;
@@ -125,7 +125,7 @@ fn every_so_often(every: &slowpath_core::stats::period::Period) -> Evidence {
     evidence(Source::Trace, "trace", text)
 }
 
-/// Says so when the thread is called after telling others of the program: what it does is not the
+/// Says so when the thread is called after others of the program were named: what it does is not the
 /// program's work then.
 fn exports(thread: &str, stack: &[String]) -> &'static str {
     if telemetry::exports(thread, stack) {

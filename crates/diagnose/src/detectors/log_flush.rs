@@ -1,7 +1,7 @@
 //! Requests wait until their log takes a line: its reader is slow, and the pipe or the queue of datagrams to it is full, or the
 //! terminal is slow.
 //!
-//! Whoever waits for the lock of a logger, or for the loop, of a thread that is stuck in such a write
+//! A request that waits for the lock of a logger, or for the loop, of a thread that is stuck in such a write
 //! waits for the log as well.
 
 use slowpath_attribution::StateSet;
@@ -200,7 +200,7 @@ impl Written {
     }
 }
 
-/// Whether that is where a program writes what nobody asked it for.
+/// Whether that is where a program writes its log rather than a response.
 fn is_log(label: &str) -> bool {
     ["stdout", "stderr", "terminal", DATAGRAMS].contains(&label) || label.starts_with("log ")
 }

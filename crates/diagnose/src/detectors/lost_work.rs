@@ -19,7 +19,7 @@ use crate::verdict::{Amount, Found, Verdict, evidence, human, percent, plural};
 /// What is not done takes no time: in the median at most this share of what answers take that hold
 /// what they should.
 const SOONER: f64 = 0.5;
-/// Stretches of a repeat in which the two are held against each other.
+/// Stretches of a repeat in which the two are compared with each other.
 const BLOCKS: u64 = 20;
 /// The statuses that say that all is well.
 const WELL: std::ops::Range<u16> = 200..300;

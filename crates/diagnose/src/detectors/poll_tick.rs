@@ -46,7 +46,7 @@ fn examine(case: &Case<'_>, endpoint: &EndpointCase) -> Verdict {
     let kept_off = coverage(case, &throttled_spans(case));
     if kept_off >= KEPT_OFF {
         return Verdict::Absent(format!(
-            "requests end every {period}, but the target's quota keeps it off the CPUs meanwhile"
+            "requests end every {period}, but the target's quota keeps it off the CPUs in that time"
         ));
     }
     let (grade, text, stack) = match word(case, endpoint, &ticks.waits) {

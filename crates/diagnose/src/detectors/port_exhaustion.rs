@@ -132,7 +132,7 @@ fn found(endpoint: &EndpointCase, without: &[u32], used: &Used) -> Verdict {
     })
 }
 
-/// Whether the target has no ports left for whom it asks.
+/// Whether the target has no ports left for the servers that it calls.
 fn of_the_target(case: &Case<'_>, endpoint: &EndpointCase, share: f64) -> Verdict {
     let own = format!("{} of the requests found no local port", percent(share));
     let failed = endpoint.failed.iter().map(|&i| case.sample(i));
@@ -143,11 +143,13 @@ fn of_the_target(case: &Case<'_>, endpoint: &EndpointCase, share: f64) -> Verdic
     if let Some(verdict) = seen(case, endpoint, refused) {
         return verdict;
     }
-    // Without tracepoints nobody is seen to ask.
+    // Without tracepoints no call is seen.
     let is_traced = case.record.trace.depth().is_some_and(Depth::has_wakers);
     let asks = case.inside().map(|inside| !inside.calls(case).is_empty());
     if is_traced && asks == Some(false) {
-        return Verdict::Absent(format!("{own}, and the target was not seen to ask anybody"));
+        return Verdict::Absent(format!(
+            "{own}, and the target was not seen to call a server"
+        ));
     }
     Verdict::Blind {
         missing: format!(
@@ -163,7 +165,7 @@ fn of_the_target(case: &Case<'_>, endpoint: &EndpointCase, share: f64) -> Verdic
 }
 
 /// The dials of the target that found no port while it was traced, against the requests that it answered with
-/// an error meanwhile.
+/// an error in the same time.
 fn seen(case: &Case<'_>, endpoint: &EndpointCase, refused: usize) -> Option<Verdict> {
     let undialled = Undialled::of(&case.record.trace);
     let met = undialled.met(case, endpoint);

@@ -1,5 +1,5 @@
-//! A thread that serves many connections in turn has so many requests to work for that the next ones wait
-//! in line: each takes no longer than usual, and there are many.
+//! A thread that serves many connections one by one has so many requests to work for that the next ones
+//! queue: each takes no longer than usual, and there are many.
 
 use crate::case::{Case, EndpointCase};
 use crate::detectors::{Detector, Examine};
@@ -12,7 +12,7 @@ use crate::verdict::{Amount, Found, Verdict, evidence, human, percent};
 use slowpath_attribution::StateSet;
 
 /// Requests that come at random wait on average for `use / (1 - use)` times what one takes (M/M/1; Kleinrock,
-/// Queueing Systems 1, 3.2). Below this use the line is shorter than one request and a half, and whoever meets a
+/// Queueing Systems 1, 3.2). Below this use the line is shorter than one request and a half, and a request that meets a
 /// longer one has met a burst.
 const BUSY_LEAST: f64 = 0.6;
 /// At least so much of the waiting is for ordinary requests of others.
@@ -110,7 +110,7 @@ fn found(
         amount: Amount::Claims(claims),
         grade: Grade::Supported,
         summary: format!(
-            "requests wait in line behind others, none of which takes long: thread {thread}, which serves \
+            "requests queue after others, none of which takes long: thread {thread}, which serves \
              them one by one, is busy for {} of the time; spread them over more threads, do less for each, or \
              send less",
             percent(busy)

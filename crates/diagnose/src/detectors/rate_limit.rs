@@ -1,8 +1,8 @@
 //! The server lets so many requests pass in a time: others wait until it is their turn, or are refused.
 //!
-//! A line before something that works is told from that by whoever comes when nobody waits: he is let through
-//! much sooner than the next one would be. That the server has read what waits, and computes for none of it,
-//! tells it from one that answers and is busy behind its answers.
+//! A queue in front of a busy server is distinguished by requests that come when no other waits: a limit lets them through
+//! much sooner than the next one would be. That the server has read what waits, and computes for none of it, also
+//! distinguishes a limit from a server that answers and is busy after its answers.
 
 use slowpath_attribution::StateSet;
 use slowpath_core::signal::SERVER_SOCKETS_UNREAD;
@@ -18,15 +18,15 @@ use crate::predict::without_claims;
 use crate::tokens::{TOO_MANY, Tokens, refusals, tokens};
 use crate::verdict::{Amount, Claim, Found, Verdict, evidence, human, ms, percent};
 
-/// A bucket that lets so many through at once is no single worker that is busy behind its answer.
+/// A bucket that lets so many through at once is no single worker that is busy after its answer.
 const BURST_TELLS: f64 = 2.0;
 /// Refusals of which no more meet others under way are not for the number of those: for a number all would meet
 /// some. What waits for the same bucket is under way too, so that a few do by chance.
 const BESIDE_MOST: f64 = 0.25;
 
-/// What tells a limit from one who works.
+/// How to distinguish a limit from a busy server.
 const SLOWER: &str =
-    "send at random times and less than is let through, so that some find nobody waiting";
+    "send at random times and less than is let through, so that some find no other waiting";
 
 /// See the module.
 pub(super) static DETECTOR: Detector = Detector {
@@ -69,7 +69,7 @@ fn each_takes_it(
     passing_ns: f64,
 ) -> Verdict {
     let text = format!(
-        "requests are let go every {}, and one that finds nobody waiting takes {}",
+        "requests are released every {}, and one that finds no other waiting takes {}",
         human(period_ns),
         human(passing_ns)
     );
@@ -79,7 +79,7 @@ fn each_takes_it(
         ));
     }
     Verdict::Blind {
-        missing: format!("whether they are let go, or served, one by one: {text}"),
+        missing: format!("whether they are released, or served, one by one: {text}"),
         remedy: String::new(),
     }
 }
@@ -97,7 +97,7 @@ fn always_line(
         place: endpoint.place_of(&claims),
         claims,
         missing: format!(
-            "whether each takes as long: answers come every {}, and no request finds nobody waiting",
+            "whether each takes as long: answers come every {}, and every request finds another waiting",
             human(period_ns)
         ),
         remedy: SLOWER.to_owned(),
@@ -117,8 +117,8 @@ fn paced(case: &Case<'_>, endpoint: &EndpointCase, shared: Shared, pace: Pace) -
         return Verdict::Lead {
             place,
             missing: format!(
-                "whether {what}: requests{} are let go every {}, as by a limit of the rate, or by one that is busy \
-                 or keeps a lock for as long behind each answer",
+                "whether {what}: requests{} are released every {}, as by a limit of the rate, or by one that is busy \
+                 or holds a lock for as long after each answer",
                 shared.words(),
                 human(pace.period_ns)
             ),
@@ -170,7 +170,7 @@ fn of_the_client(endpoint: &EndpointCase, pace: &Pace) -> Evidence {
     };
     let text = format!(
         "{} of {} requests wait as a bucket makes them that one leaves every {}{clock}{burst}: it accounts for {} \
-         of all waiting; {} that found nobody waiting took {}",
+         of all waiting; {} that found no other waiting took {}",
         pace.waits.len(),
         endpoint.completed.len(),
         human(pace.period_ns),
@@ -219,7 +219,7 @@ fn refusing(
     let (refused_of, let_in_of) = (rule.refused, rule.let_in);
     let text = format!(
         "a bucket that gets about {:.0} tokens a second would refuse {} requests, of which {} got status \
-         {status}, and would not refuse {}, of which {} were let in; of the others it cannot be told",
+         {status}, and would not refuse {}, of which {} were let in; of the others it is not known",
         rule.rate_per_s, refused_of.1, refused_of.0, let_in_of.1, let_in_of.0
     );
     let beside = format!(

@@ -1,4 +1,4 @@
-//! Responses are so large that carrying them takes the time: the larger, the longer behind the
+//! Responses are so large that carrying them takes the time: the larger, the longer after the
 //! first byte.
 
 use slowpath_attribution::StateSet;
@@ -31,7 +31,7 @@ const READING_LEAST_NS: u64 = MILLISECOND;
 const QUICK_BYTE_NS: f64 = 8.0;
 /// … and the largest responses less than this, as large ones do on a fast network, nothing is slow.
 const QUICK_LEAST_NS: f64 = 10.0 * MILLISECOND as f64;
-/// Stretches of a repeat whose halves are held against each other, and the most requests looked at.
+/// Stretches of a repeat whose halves are compared with each other, and the most requests examined.
 const BLOCKS: u64 = 20;
 const MOST: usize = 20_000;
 
@@ -66,15 +66,15 @@ fn examine(case: &Case<'_>, endpoint: &EndpointCase) -> Verdict {
         })
     };
     let claims: Vec<Claim> = read.iter().filter_map(claim).collect();
-    // What sleeps between two pieces goes by their bytes, as a limit of their rate does.
+    // What sleeps between two pieces depends on their bytes, as a limit of their rate does.
     if let Word::Other(text) = word(case, endpoint, &claims) {
         return Verdict::Absent(format!(
-            "larger responses take longer behind their first byte, but {text}: producing them takes the time"
+            "larger responses take longer after their first byte, but {text}: producing them takes the time"
         ));
     }
     let place = endpoint.place_of(&claims);
     let grows = format!(
-        "from {:.0} to {:.0} bytes the median behind the first byte grows from {} to {}: {} for \
+        "from {:.0} to {:.0} bytes the median after the first byte grows from {} to {}: {} for \
          each further kilobyte",
         law.low.0,
         law.high.0,

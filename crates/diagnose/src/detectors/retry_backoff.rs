@@ -1,8 +1,8 @@
 //! Requests ask another server again after a pause, as it gave no answer, or an error.
 //!
 //! What was asked and what came back are not read: a question that goes to the same server once more, and is
-//! as long, behind a time in which the request waited for nothing but that time, is taken for the same one.
-//! Whoever waits until a job is done looks again, too: that is told by what others do that are not slow, and
+//! as long, after a time in which the request waited for nothing but that time, is taken for the same one.
+//! A program that polls until a job is done asks again, too: that is distinguished by what requests do that are not slow, and
 //! by how often it is done.
 
 use slowpath_attribution::StateSet;
@@ -19,7 +19,7 @@ use crate::trace::inside::summed;
 use crate::trace::looked::Looked;
 use crate::verdict::{Amount, Claim, Found, Verdict, evidence, human};
 
-/// What tells of questions and answers.
+/// The tracepoints that report calls and replies.
 const TRACEPOINTS: [&str; 2] = [
     "trace.sock:sock_send_length",
     "trace.tcp:tcp_rcv_space_adjust",

@@ -1,4 +1,4 @@
-//! Threads of the server that could run wait for a CPU that somebody else has: its own threads, or
+//! Threads of the server that could run wait for a CPU that others occupy: its own threads, or
 //! several of the host, of which none stands out.
 
 use crate::case::{Case, EndpointCase};

@@ -26,7 +26,7 @@ const FLOOR_LEAST_NS: f64 = 5.0 * MILLISECOND as f64;
 pub(super) const ONE_CONNECTION: &str =
     "measure with one connection, or send spans (OTLP) to slowpath";
 
-/// What would tell questions from the making of connections.
+/// What would distinguish calls from the making of connections.
 const KEEP: &str =
     "let the target keep its connections to that server, or send spans (OTLP) to slowpath";
 
@@ -45,7 +45,7 @@ fn examine(case: &Case<'_>, endpoint: &EndpointCase, looked: &Looked<'_>) -> Ver
     judged(case, endpoint, looked, calls).0
 }
 
-/// Whom which requests ask in rows, if that is named: those calls are no slow reply's.
+/// Which servers which requests call sequentially, if that is named: those calls are no slow reply's.
 pub(crate) fn named(
     case: &Case<'_>,
     endpoint: &EndpointCase,

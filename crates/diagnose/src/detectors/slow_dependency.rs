@@ -23,7 +23,7 @@ use crate::verdict::{Amount, Claim, Found, Verdict, evidence, human, percent};
 /// A reply that all requests wait for is slow from here on: within a data centre a round trip takes
 /// less than 1 ms, and a look-up a few, so that what takes less is what asking costs.
 const FLOOR_LEAST_NS: f64 = 20.0 * MILLISECOND as f64;
-/// Whom requests wait for is told down to this share of the time.
+/// A server that requests wait for is named down to this share of the time.
 const NAMED_LEAST: f64 = 0.2;
 /// Requests that wait for this share of their time for what comes over no connection may wait for
 /// another server over UDP, or on a Unix socket that was not seen: nothing is ruled out then.
@@ -209,7 +209,7 @@ impl Met {
         }
     }
 
-    /// Why nobody can be acquitted, if so, where this is known of so many.
+    /// Why the cause cannot be ruled out, if so, where this is known of so many.
     fn unknown(&self, looked: &Looked<'_>, calls: &Calls, known: [usize; 2]) -> Option<Verdict> {
         let n = looked.join.walked.len();
         if !calls.is_empty() && !looked.are_most(known) {

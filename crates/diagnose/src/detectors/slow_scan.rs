@@ -31,7 +31,7 @@ const CHANCE: f64 = 0.01;
 const EXPONENT_LEAST: f64 = 0.5;
 /// Responses whose medians grow by less than this factor do not carry what is searched.
 const SAME_BYTES: f64 = 2.0;
-/// Stretches of a repeat whose halves are held against each other, and the most requests looked at.
+/// Stretches of a repeat whose halves are compared with each other, and the most requests examined.
 const BLOCKS: u64 = 20;
 const MOST: usize = 20_000;
 

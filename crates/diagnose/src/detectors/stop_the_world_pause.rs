@@ -1,7 +1,7 @@
-//! The runtime stops all threads of the program to collect garbage, and requests wait meanwhile.
+//! The runtime stops all threads of the program to collect garbage, and requests wait until it ends.
 //!
 //! The runtime's own log says when. Without it a trace of a Java virtual machine or of .NET still
-//! shows threads that wait for the collector's; of other runtimes nothing but the log tells a pause
+//! shows threads that wait for the collector's; of other runtimes nothing but the log distinguishes a pause
 //! from work, and from a CPU that others have.
 
 use slowpath_attribution::StateSet;
@@ -59,7 +59,7 @@ fn examine(case: &Case<'_>, endpoint: &EndpointCase) -> Verdict {
         .unwrap_or_else(|| without_log(case))
 }
 
-/// Threads that were found stopped by a signal: that is nobody's collector.
+/// Threads that were found stopped by a signal: that is no collector.
 fn by_signal(case: &Case<'_>) -> Option<Verdict> {
     let states = by_label(case, &PROCESS_THREADS_STATE);
     let looks = states.get(STOPPED)?;
@@ -90,7 +90,7 @@ fn without_tail(case: &Case<'_>) -> Verdict {
     }
 }
 
-/// Holds the pauses that the log tells of against slow requests.
+/// Compares the pauses that the log reports with slow requests.
 fn by_log(case: &Case<'_>, endpoint: &EndpointCase, pauses: &Pauses) -> Verdict {
     let Some(aligned) = alignment(case, endpoint, pauses) else {
         return Verdict::Absent("no request is slow".to_owned());
@@ -104,7 +104,7 @@ fn by_log(case: &Case<'_>, endpoint: &EndpointCase, pauses: &Pauses) -> Verdict 
     let (n, longest) = (own().count(), own().map(|s| s.len_ns()).max().unwrap_or(0));
     let (name, covered) = (pauses.collector().name(), coverage(case, pauses.spans()));
     let told = format!(
-        "{name} tells of {n} pauses of up to {}, {} of the time; they have {} of what slow requests \
+        "{name} reports {n} pauses of up to {}, {} of the time; they have {} of what slow requests \
          take longer, by chance {} (p {:.3}); {} of the episodes meet one",
         human(longest as f64),
         percent(covered),
@@ -156,7 +156,7 @@ fn is_beyond_chance(aligned: &Alignment) -> bool {
         && aligned.share - aligned.chance >= NAMED_SHARE
 }
 
-/// Requests whose threads wait for those that collect, as a trace tells.
+/// Requests whose threads wait for those that collect, as a trace shows.
 fn by_trace(case: &Case<'_>, endpoint: &EndpointCase) -> Option<Verdict> {
     let looked = Looked::at(case, endpoint).ok()?;
     let picked = looked.pick(|_, _, hops| looked.inside.stops_the_world(hops));
@@ -224,7 +224,7 @@ fn runtime(case: &Case<'_>) -> Option<Runtime> {
     let by_name = match name {
         "java" => Some(Runtime::Jvm),
         "node" | "nodejs" => Some(Runtime::Node),
-        // The last two, and those below, are native programs to whoever looks at their code.
+        // The last two, and those below, are native programs by their code.
         "dotnet" | "beam.smp" | "luajit" => Some(Runtime::Managed),
         _ if name.starts_with("python") => Some(Runtime::Python),
         _ if name.starts_with("ruby") || name.starts_with("php") => Some(Runtime::Managed),
@@ -245,7 +245,7 @@ const fn called(runtime: Runtime) -> &'static str {
     }
 }
 
-/// What makes a runtime tell of its pauses; `None` for code without a collector.
+/// What makes a runtime log its pauses; `None` for code without a collector.
 const fn remedy(runtime: Runtime) -> Option<&'static str> {
     match runtime {
         Runtime::Native | Runtime::Tokio => None,

@@ -68,7 +68,7 @@ fn examine(case: &Case<'_>, endpoint: &EndpointCase, looked: &Looked<'_>) -> Ver
         grade: Grade::Suspected,
         summary: format!(
             "requests wait {} for a timer of whole milliseconds: what was asked of it is a millisecond or less, \
-             perhaps nothing; do not wait at all, wake whoever waits, or use a finer timer",
+             perhaps nothing; do not wait at all, wake the waiter, or use a finer timer",
             human(each_ns)
         ),
         evidence: vec![evidence(Source::Trace, "trace", text)],
@@ -84,7 +84,7 @@ fn same(one: &Claim, next: &Claim) -> bool {
 }
 
 /// Whether the waits of a request are one tick from the first to the last: a longer one may be cut into short
-/// pieces by what its thread does for others meanwhile.
+/// pieces by what its thread does for other requests in between.
 fn is_one_tick(waits: &[Claim]) -> bool {
     let (Some(first), Some(last)) = (waits.first(), waits.last()) else {
         return false;

@@ -1,7 +1,7 @@
 //! Threads that are woken for requests could run, and the CPU that they get is idle until it takes them up: it has
 //! to be woken itself, out of a deep sleep or by a hypervisor, and which CPU that is differs from time to time.
 //!
-//! How long that takes is seen. Why is not: the kernel tells of idle states as it asks for them, and neither what
+//! How long that takes is seen. Why is not: the kernel reports idle states as it requests them, and neither what
 //! the processor makes of that nor what a hypervisor does. So it is ruled out, or left open, and never named.
 
 use crate::case::{Case, EndpointCase};
@@ -20,7 +20,7 @@ use slowpath_attribution::StateSet;
 /// CPU, the way out of a light sleep, and the switch.
 const FELT_NS: f64 = 20_000.0;
 
-/// What would tell.
+/// What would distinguish the reasons.
 const REMEDY: &str = "measure with deep sleep off (hold /dev/cpu_dma_latency open with four zero bytes written to it), \
                       and with the server's threads on one CPU (taskset); in a virtual machine, on CPUs of its own";
 

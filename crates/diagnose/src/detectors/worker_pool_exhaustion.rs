@@ -1,5 +1,5 @@
 //! So many threads or processes serve one request each, and all of them have one: the next requests
-//! have arrived, and nobody reads them.
+//! have arrived, and are not read.
 
 use slowpath_attribution::StateSet;
 use std::collections::BTreeSet;
@@ -19,7 +19,7 @@ use crate::verdict::{Amount, Claim, Found, Verdict, evidence, human, percent};
 /// From this share of the CPUs on that the target may use, they are what is short: more threads
 /// would wait for them.
 const CPUS_SHORT: f64 = 0.8;
-/// Threads that wait for each other for this share of the time that they have requests in hand are
+/// Threads that wait for each other for this share of the time that they serve requests are
 /// kept by what they share: more of them would wait as well.
 const EACH_OTHER: f64 = 0.5;
 
@@ -77,7 +77,7 @@ fn claim(&(sample, begin, end): &Waited) -> Claim {
     Claim::between(sample, (begin, end))
 }
 
-/// When requests had arrived, were not read, and all threads had others. Whoever read it then must
+/// When requests had arrived, were not read, and all threads had others. The thread that read it then must
 /// have been one of those.
 fn times_full(looked: &Looked<'_>, pool: &Pool) -> Vec<Waited> {
     let mut times = Vec::new();
@@ -93,7 +93,7 @@ fn times_full(looked: &Looked<'_>, pool: &Pool) -> Vec<Waited> {
 }
 
 /// That requests wait for threads of the target that they were handed to, or whose words they wait for: whether
-/// those had others in hand is not seen.
+/// those were busy with others is not seen.
 fn behind_others(endpoint: &EndpointCase, looked: &Looked<'_>) -> Option<Verdict> {
     let (claims, name) = handed_to(looked.inside, &looked.join.walked)?;
     let place = endpoint.place_of(&claims);
@@ -222,8 +222,8 @@ fn found(
         .map(|claim| claim.sample)
         .collect::<BTreeSet<u32>>();
     let text = format!(
-        "{} requests had arrived and were not read while {many} another in hand: {} of the time in \
-         which requests were not read; {:.1} CPUs were used or wanted by these meanwhile",
+        "{} requests had arrived and were not read while {many} another one to serve: {} of the time in \
+         which requests were not read; {:.1} CPUs were used or wanted by these in that time",
         requests.len(),
         percent(waited as f64 / unread.max(1) as f64),
         pool.computing(&inside.index, &times)
@@ -236,7 +236,7 @@ fn found(
         amount: Amount::Claims(claims),
         grade: Grade::Supported,
         summary: format!(
-            "{many} a request in hand, and the next ones wait until one is free, for {} on average; a \
+            "{many} a request to serve, and the next ones wait until one is free, for {} on average; a \
              request keeps its thread while it {what} ({most}); raise their number, or let requests \
              keep them for less{}",
             human(each_ns),
@@ -258,7 +258,7 @@ fn found(
 const OR_A_LOOP: &str = "; or it is event-loop-blocking: each request came on a connection of its own, so that it is not \
                          seen whether the thread has several at once";
 
-/// What a thread does with a request in hand, completing "while it …".
+/// What a thread does while it serves a request, completing "while it …".
 fn kept_by(piece: &Piece) -> &'static str {
     match piece.leaf.kind {
         LeafKind::Lock => "waits for a lock or a condition",

@@ -28,7 +28,7 @@ const COVERED_MUCH: f64 = 0.25;
 const MET_LEAST: f64 = 0.85;
 /// Restarts that cover more of it coincide with everything.
 const COVERED_MOST: f64 = 0.5;
-/// The server's own errors of a front that has nobody behind it (RFC 9110, 15.6.3 to 15.6.5).
+/// The server's own errors of a proxy that has no upstream server (RFC 9110, 15.6.3 to 15.6.5).
 const NOBODY_BEHIND: std::ops::RangeInclusive<u16> = 502..=504;
 
 pub(super) static DETECTOR: Detector = Detector {

@@ -1,4 +1,4 @@
-//! Requests for one key stand in line behind each other, and the load asks for so few keys that they
+//! Requests for one key queue for each other, and the load asks for so few keys that they
 //! meet.
 
 use slowpath_attribution::StateSet;
@@ -22,16 +22,16 @@ use crate::verdict::{Amount, Claim, Found, Verdict, evidence, percent};
 /// The number of requests for the same key has to explain so much more of the excess than that of
 /// those for all others: in a pause, or before a full pool, both rise together.
 const BEYOND_OTHERS: f64 = 0.15;
-/// Whoever finds nobody before it for its key is fast: of these at most this share of those that are
-/// slow behind others.
+/// A request that finds no other for its key is fast: of these at most this share of those that are
+/// slow after others.
 const ALONE_SLOW: f64 = 0.2;
 /// At least so many of the slow requests found another one for their key.
 const SLOW_BEHIND: f64 = 0.8;
-/// So many requests behind others, and alone, are needed to compare.
+/// So many requests that queue, and alone, are needed to compare.
 const FEWEST: usize = 30;
 
-/// In a line whoever finds two waits for one and a half of their times and then for his own, and who finds one for
-/// half and his own: 1.7 times as long. Where a key is slow for a while, all take as long.
+/// In a queue a request that finds two waits for one and a half of their times and then for its own, and one that finds one for
+/// half and its own: 1.7 times as long. Where a key is slow for a while, all take as long.
 const LONGER_LEAST: f64 = 1.25;
 
 /// See the module.
@@ -105,8 +105,8 @@ fn longer_in_line(touches: &Touches) -> Option<f64> {
     Some(slow(2..=u32::MAX)? / slow(1..=1)?)
 }
 
-/// What is said where requests for a key are let go at an even pace, and one that finds none has its answer much
-/// sooner than that: nobody is busy for so long with each.
+/// What is said where requests for a key are released at an even pace, and one that finds none has its answer much
+/// sooner than that: no server is busy for so long with each.
 fn let_through(
     case: &Case<'_>,
     endpoint: &EndpointCase,
@@ -121,7 +121,7 @@ fn let_through(
             place: Place::Tail,
             claims: claims(case, touches),
             missing: format!(
-                "whether a limit of the rate lets them go, or who works behind each answer: {text}"
+                "whether a limit of the rate lets them go, or a server that works after each answer: {text}"
             ),
             remedy: "send more for each key, or for longer".to_owned(),
         },
@@ -167,7 +167,7 @@ impl Line {
                 y: touch.took_ns as f64,
                 block: touch.block,
             };
-            // The few that stand behind others decide; of the many that are alone as many do.
+            // The few that queue decide; of the many that are alone as many do.
             let (mut some, mut taken) = (Vec::new(), 0);
             for touch in measured() {
                 let is_alone = touch.beside == 0;
@@ -242,7 +242,7 @@ fn found(
         amount: Amount::Claims(claims),
         grade: Grade::Suspected,
         summary: format!(
-            "requests for the same key stand in line, and the load has only {} keys (the hottest has \
+            "requests for the same key queue for each other, and the load has only {} keys (the hottest has \
              {hottest} of the requests), so that they meet; ask for as many keys as users do, or do \
              less at a time for each key",
             touches.keys

@@ -34,7 +34,7 @@ pub struct AttributionLine {
     pub share: f64,
     /// What requests waited for: `on-cpu`, `runnable`, `lock`, `interpreter`, `queued`, `reply`, `sleep`,
     /// `disk`, `memory`, `send-blocked`, `paused`, `retransmit`, `delayed-ack`, `handshake`,
-    /// `client-late`, `unknown`, or `other` for parts too small to be told apart.
+    /// `client-late`, `unknown`, or `other` for parts too small to be listed.
     pub state: String,
     /// Where most of it lies in the request.
     pub phase: Phase,

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-/// What the log of the target's runtime tells of pauses, held against the slow requests of an
+/// The pauses in the log of the target's runtime, compared with the slow requests of an
 /// endpoint. A lead: a request that lay in a pause need not have waited for it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]

@@ -44,7 +44,7 @@ pub struct ErrorCount {
     pub received_bytes: Option<Quantiles>,
     /// How the failures lie against the idle gap, if none follows a short one; else `null`.
     pub idle_gaps: Option<IdleGaps>,
-    /// What the kernel did with their connections; `null` if no tracepoint told of any.
+    /// What the kernel did with their connections; `null` if no tracepoint reported any.
     pub kernel: Option<KernelFacts>,
     /// The first, the last and some evenly between.
     pub examples: Vec<ErrorExample>,
@@ -54,7 +54,7 @@ pub struct ErrorCount {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct KernelFacts {
-    /// Failures of which tracing could tell: traced from begin to end, or something was seen.
+    /// Failures that tracing could see: traced from begin to end, or something was seen.
     pub n: u64,
     /// Of these, those of which nothing was seen.
     pub unseen: u64,
@@ -68,7 +68,7 @@ pub struct KernelFacts {
 pub struct KernelEnd {
     /// What was seen.
     pub what: KernelAct,
-    /// What the kernel that sent a reset calls its reason; `null` if it tells none.
+    /// What the kernel that sent a reset calls its reason; `null` if it reports none.
     pub reason: Option<String>,
     /// The name of the server's thread whose call did it; `null` if it was no call, or several did.
     pub thread: Option<String>,
@@ -212,7 +212,7 @@ pub struct LogNote {
 pub struct Connections {
     /// Connections made, warm-up included.
     pub opened: u64,
-    /// Of these, found closed before sending and made anew.
+    /// Of these, found closed before sending and made again.
     pub stale: u64,
     /// Connections that carried a request and never a whole response.
     pub never_worked: u64,

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct HostHealth {
-    /// The median score of the repeats that are not put aside, from 0 to 100: 80 and more is good,
+    /// The median score of the repeats that are not excluded, from 0 to 100: 80 and more is good,
     /// from 60 on figures are to be stated with care, below they are the host's as much as the
     /// service's.
     pub score: u32,

@@ -1,4 +1,4 @@
-//! What tracing showed of the target's inside: where requests waited, and on whom.
+//! What tracing showed of the target's inside: where requests waited, and for which threads.
 
 use serde::{Deserialize, Serialize};
 use slowpath_attribution::Phase;
@@ -26,7 +26,7 @@ pub struct TraceView {
     pub joined: u64,
     /// Why the others were not joined, those outside tracing included; most frequent first.
     pub unjoined: Vec<Unjoined>,
-    /// What tracing itself cost the requests; `null` if too few were left untraced to tell.
+    /// What tracing itself cost the requests; `null` if too few were left untraced to estimate it.
     pub shift: Option<TracingShift>,
     /// Endpoint by endpoint, in the scenario's order.
     pub endpoints: Vec<EndpointInside>,
@@ -42,7 +42,7 @@ pub struct Unjoined {
     pub requests: u64,
 }
 
-/// Requests in traced time held against those in stretches that were left untraced on purpose.
+/// Requests in traced time compared with those in stretches that were left untraced on purpose.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct TracingShift {
@@ -106,7 +106,7 @@ pub struct SegmentFigures {
 }
 
 /// Where a set of requests spent its time, as a tree: part of the request, then thread by thread
-/// whom it waited for, and at the leaves what that thread did.
+/// what it waited for, and at the leaves what that thread did.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ChainTree {
@@ -114,8 +114,8 @@ pub struct ChainTree {
     pub requests: u64,
     /// Their mean latency, in milliseconds.
     pub mean_ms: f64,
-    /// The mean latency of the requests that they are held against, in milliseconds; 0 for a
-    /// floor, which is held against nothing.
+    /// The mean latency of the requests that they are compared with, in milliseconds; 0 for a
+    /// floor, which is compared with none.
     pub reference_ms: f64,
     /// The first level: one node for each [`Phase`] that takes time, in its order.
     pub nodes: Vec<ChainNode>,
@@ -146,7 +146,7 @@ pub struct ChainNode {
     pub stack: Vec<String>,
     /// Its mean time a request, in milliseconds.
     pub mean_ms: f64,
-    /// Its mean time in the requests that these are held against, in milliseconds.
+    /// Its mean time in the requests that these are compared with, in milliseconds.
     pub reference_ms: f64,
     /// Its share of what the requests take longer than the reference, from 0 to 1, in proportion to
     /// its siblings that take longer.
@@ -165,7 +165,7 @@ pub struct ChainNode {
 pub enum NodeKind {
     /// A part of the request.
     Segment(Phase),
-    /// The threads below it have the request in hand, or keep it waiting.
+    /// The threads below it work on the request, or keep it waiting.
     Thread,
     /// The thread computes.
     Cpu,
@@ -175,7 +175,7 @@ pub enum NodeKind {
     ReadyIdle,
     /// The thread waits for a time.
     Sleep,
-    /// The thread waits for a lock or a condition; who has it cannot be told.
+    /// The thread waits for a lock or a condition; its holder is not known.
     Lock,
     /// The thread waits for a disk.
     Disk,
@@ -210,7 +210,7 @@ pub struct Waterfall {
     /// The threads that had to do with it, in the order in which they are met walking from the
     /// thread that answered; at most [`LANES_MAX`].
     pub lanes: Vec<Lane>,
-    /// Who woke whom in its time, in order of time; at most [`WAKES_MAX`].
+    /// Which thread woke which in its time, in order of time; at most [`WAKES_MAX`].
     pub wakes: Vec<Wake>,
 }
 
@@ -260,7 +260,7 @@ pub struct LaneStretch {
     /// The system call it was blocked in, if that is known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub call: Option<Call>,
-    /// Who had the CPU meanwhile (ready), or who ended the wait (blocked), in words; empty if that
+    /// Who occupied the CPU in that time (ready), or who ended the wait (blocked), in words; empty if that
     /// is not known.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub by: String,

@@ -14,7 +14,7 @@ pub struct PassFigures {
     pub reset: Vec<String>,
     /// Whether that emptied a cache; `null` for a pass that is not to be cold.
     pub proof: Option<ResetProof>,
-    /// Whether the pass was cold; `null` if it was not to be, or if that cannot be told.
+    /// Whether the pass was cold; `null` if it was not to be, or if that is not known.
     pub cold: Option<bool>,
 }
 
@@ -24,7 +24,7 @@ pub struct PassFigures {
 pub struct ResetProof {
     /// One sentence with the figures.
     pub text: String,
-    /// For each repeat, whether its pass was cold; `null` where that cannot be told.
+    /// For each repeat, whether its pass was cold; `null` where that is not known.
     pub repeats: Vec<Option<bool>>,
     /// The endpoints that have keys, the one with the clearest answer first.
     pub endpoints: Vec<FirstTouchFigures>,
@@ -48,7 +48,7 @@ pub struct FirstTouchFigures {
     pub ratio: Option<f64>,
     /// The same over later requests for the same keys: what makes the whole pass slower.
     pub later_ratio: Option<f64>,
-    /// Whether the first requests show a cold cache; `null` if that cannot be told.
+    /// Whether the first requests show a cold cache; `null` if that is not known.
     pub cold: Option<bool>,
 }
 

@@ -1,4 +1,4 @@
-//! What a profiling pass behind the repeats shows: where the CPU time goes, what is waited for, and
+//! What a profiling pass after the repeats shows: where the CPU time goes, what is waited for, and
 //! what to try first.
 
 use serde::{Deserialize, Serialize};
@@ -10,7 +10,7 @@ use slowpath_core::profile_pass::ProfileSource;
 pub struct ProfileView {
     /// Who took samples of the CPU time.
     pub source: ProfileSource,
-    /// Whether somebody took it elsewhere: then it is held against the run as if it had been taken under
+    /// Whether it was taken elsewhere and imported: then it is compared with the run as if it had been taken under
     /// the run's load.
     #[serde(default)]
     pub imported: bool,
@@ -27,7 +27,7 @@ pub struct ProfileView {
     /// Waits for locks (Go's mutex profile, Java's monitors), within the pass's window; `null` if there is
     /// no profile of them.
     pub locks: Option<WaitShares>,
-    /// Waits of goroutines for each other (Go's block profile), likewise. That of who has nothing to do
+    /// Waits of goroutines for each other (Go's block profile), likewise. The waiting of idle goroutines
     /// is in it too.
     pub blocks: Option<WaitShares>,
     /// What to try, the largest possible gain first: hints that are to be tested.
@@ -60,7 +60,7 @@ pub struct ProfilingEffect {
 pub struct CpuShares {
     /// Samples.
     pub samples: u64,
-    /// Slices of time whose differences tell how many independent samples these stand for.
+    /// Slices of time whose differences show how many independent samples these are worth.
     pub slices: u32,
     /// CPU time of the target for each completed request of the measured repeats, or else of the
     /// pass, in milliseconds; `null` if it cannot be seen.
@@ -124,13 +124,13 @@ pub struct WaitShares {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct WaitSite {
-    /// The function that lets go of the lock, or that waits.
+    /// The function that releases the lock, or that waits.
     pub function: String,
     /// Who calls it, the most frequent way, innermost first.
     pub callers: Vec<String>,
     /// Its share of the time waited, from 0 to 1. That is no share of the latency.
     pub share: f64,
-    /// How often somebody waited.
+    /// How often a goroutine waited.
     pub count: u64,
     /// Time waited for each completed request, in milliseconds; `null` without requests.
     pub per_request_ms: Option<f64>,

@@ -127,7 +127,7 @@ pub struct KeptFigures {
 }
 
 /// Stalls that keep to the clock on the wall, as the jobs of a scheduler do: a timer of the target
-/// would begin anew with each process.
+/// would begin again with each process.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct WallFigures {
@@ -165,7 +165,7 @@ pub struct StepFigures {
     pub after_requests: u64,
     /// The median before, in milliseconds.
     pub before_ms: f64,
-    /// The median behind it, in milliseconds.
+    /// The median after it, in milliseconds.
     pub behind_ms: f64,
     /// The chance of such a step where nothing changes.
     pub p: f64,

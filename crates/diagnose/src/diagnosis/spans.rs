@@ -1,8 +1,8 @@
-//! What the target's own telemetry tells of requests.
+//! What the target's own telemetry shows of requests.
 
 use serde::{Deserialize, Serialize};
 
-/// What the spans of one endpoint's requests tell. Each instant of a request belongs to one span:
+/// What the spans of one endpoint's requests show. Each instant of a request belongs to one span:
 /// the innermost; of those side by side the one that ends last, since the others are not waited
 /// for. Milliseconds are means a request, over the requests that have spans.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -17,11 +17,11 @@ pub struct EndpointSpans {
     /// The share of the time from first byte sent to last byte read that lies in spans, from 0 to
     /// 1; the rest is on the way, or waits unread.
     pub coverage: f64,
-    /// Requests with more spans than are looked at: the first 256 of each.
+    /// Requests with more spans than are read: the first 256 of each.
     #[serde(default)]
     pub cut: u64,
     /// The share of the time from first byte sent to last byte read in which there may be spans that
-    /// are not looked at, from 0 to 1: nothing is said of it.
+    /// are not read, from 0 to 1: nothing is said of it.
     #[serde(default)]
     pub unseen: f64,
     /// Requests whose spans begin before they were sent: the target's clock is off, or coarse:
@@ -64,7 +64,7 @@ pub struct SpanGap {
     pub inside: String,
     /// The span before the gap; empty if it is at the begin.
     pub after: String,
-    /// The span behind the gap; empty if it is at the end.
+    /// The span after the gap; empty if it is at the end.
     pub before: String,
     /// Its time in requests that are not slow; `null` if none of those has spans.
     pub fast_ms: Option<f64>,

@@ -104,7 +104,7 @@ pub enum Source {
     Experiment,
 }
 
-/// Who or what is behind a finding, as far as it is known.
+/// Which process, thread or host causes a finding, as far as it is known.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Culprit {

@@ -8,7 +8,7 @@ use crate::diagnosis::{IdleBin, IdleGaps};
 use crate::figures::millis;
 
 /// A chance below this is not taken for one; several kinds of failures in several endpoints are
-/// looked at in each run.
+/// tested in each run.
 const CHANCE_MAX: f64 = 0.001;
 
 /// Failures follow long gaps only if at least this share of the completed re-uses had shorter
@@ -28,7 +28,7 @@ const SHORTER_BINS: u64 = 4;
 /// If the gap did not matter, every order of the `F` failures and the `N` completed gaps would be
 /// alike, so that the shortest `N - L` of all are completed ones with probability
 /// `(L + 1) / (N + 1) * ... * (L + F) / (N + F)`. It is the distribution of the least rank of the
-/// failures, which is what is looked at, so having chosen the bound after seeing them costs
+/// failures, which is the statistic, so having chosen the bound after seeing them costs
 /// nothing.
 pub(super) fn gaps(
     failed_ns: &[u64],
@@ -126,7 +126,7 @@ mod tests {
         // Of many failures none follows the very shortest gaps, which few had.
         let many: Vec<u64> = (0..900).map(|k| 100 + k).collect();
         assert_eq!(gaps(&many, completed.clone()), None);
-        // Everybody thinks for a second.
+        // Every user thinks for a second.
         let alike = 1_000_000..1_001_000;
         assert_eq!(gaps(&[1_000_990; 20], alike), None);
         // One failure after the longest of all is chance enough.

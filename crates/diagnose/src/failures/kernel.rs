@@ -2,7 +2,7 @@
 //! what had to be sent again.
 //!
 //! Packets are joined with a failure by the two ports of its connection, within its own time. Names
-//! of reasons are those of the kernel that ran; what is told beside them is said by name too, since
+//! of reasons are those of the kernel that ran; what is reported beside them is given by name too, since
 //! their numbers differ between kernels.
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -56,8 +56,8 @@ struct Alike {
     threads: BTreeSet<String>,
 }
 
-/// What the kernel did with the connections of these failures of one kind; `None` if tracing could
-/// tell of none.
+/// What the kernel did with the connections of these failures of one kind; `None` if tracing
+/// saw none.
 pub(super) fn facts(
     case: &Case<'_>,
     outcome: Outcome,
@@ -187,7 +187,7 @@ fn within(seen: &[Seen], begin: u64, end: u64) -> &[Seen] {
 }
 
 /// What ended a connection: the server's own doing before what came of it. A request that got a
-/// reset is told by the reset, one that got an end in good order by that.
+/// reset is explained by the reset, one that got an end in good order by that.
 fn decisive(own: &[Seen], outcome: Outcome) -> Option<(Seen, KernelAct)> {
     let first = |is: fn(&Seen) -> bool| own.iter().copied().find(is);
     let reset = || {
@@ -228,7 +228,7 @@ fn told(trace: &Trace, (what, reason, process_ended): Kind, alike: Alike) -> Ker
     let mut text = match what {
         KernelAct::ServerReset => match reason.as_deref() {
             Some(name) => format!("the server's kernel sent a reset: {}", explained(name)),
-            None => "the server's kernel sent a reset, and tells no reason".to_owned(),
+            None => "the server's kernel sent a reset, and gives no reason".to_owned(),
         },
         KernelAct::ResetReceived => {
             "a reset came from the server's side, and which end sent it was not seen".to_owned()
@@ -261,7 +261,7 @@ fn explained(name: &str) -> String {
     let meaning = match name {
         "NOT_SPECIFIED" => "the kernel does not say why",
         "NO_SOCKET" => {
-            "no socket was there for the segment: nobody listens, or it was closed before"
+            "no socket was there for the segment: no process listens, or it was closed before"
         }
         "TCP_ABORT_ON_CLOSE" => "its process closed it with data that it had not read",
         "TCP_ABORT_ON_LINGER" => "its process closed it with a negative TCP_LINGER2",

@@ -50,7 +50,7 @@ const fn reset(socket: u32, sent: bool, reason: u32) -> What {
     }
 }
 
-/// What is told of a request from 10 to 20.
+/// The decision for a request from 10 to 20.
 fn decided(events: &[(u64, What)], outcome: Outcome) -> Option<(u64, KernelAct)> {
     let packets = packets(&trace(events), &[OURS].into(), &Ports::from_iter([SERVER]));
     let own = packets.get(&OURS);
@@ -83,7 +83,7 @@ fn what_the_server_did_comes_before_what_came_of_it() {
 
 #[test]
 fn what_is_not_of_the_request_tells_nothing() {
-    // Before it and behind it; at other ports; a state that no call of the process makes; and
+    // Before it and after it; at other ports; a state that no call of the process makes; and
     // what our own end sent.
     let opened = What::State {
         socket: 0,

@@ -17,7 +17,7 @@ const ALIKE_LEAST: usize = 6;
 /// supervisors are late by a few percent at most.
 const SAME_AGE: f64 = 0.05;
 
-/// A property that at least this share of the completed requests has too tells nothing.
+/// A property that at least this share of the completed requests has too says nothing.
 const COMMON: f64 = 0.5;
 
 /// Failures within less than this share of the window came in one burst.
@@ -43,7 +43,7 @@ pub(super) fn summary(
         ),
         Some(imported) => (
             format!("the time that {} waits", imported.tool),
-            format!("{} was told to expect", imported.tool),
+            format!("{} was set to expect", imported.tool),
         ),
     };
     let mut text = format!(

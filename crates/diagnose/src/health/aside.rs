@@ -1,11 +1,11 @@
-//! Which repeats comparisons put aside, and why: on evidence about the host alone, which was
-//! recorded with the repeat before anybody looked at its result.
+//! Which repeats comparisons exclude, and why: on evidence about the host alone, which was
+//! recorded with the repeat before its result was examined.
 
 use slowpath_core::figures::POOR_BELOW;
 
 use super::{Circumstances, clock_event};
 
-/// At least this many repeats stay, or none is put aside: fewer have no spread.
+/// At least this many repeats stay, or none is excluded: fewer have no spread.
 pub const STAY_FEWEST: usize = 3;
 
 /// A repeat that does not count.
@@ -17,7 +17,7 @@ pub struct Aside {
     pub reason: String,
 }
 
-/// The repeats to put aside, in order, given the circumstances of each (`None` where nothing was
+/// The repeats to exclude, in order, given the circumstances of each (`None` where nothing was
 /// recorded, which is no evidence).
 ///
 /// A repeat in which the wall clock was stepped or the host slept never counts. One that the host
@@ -107,7 +107,7 @@ mod tests {
         }
     }
 
-    /// What is put aside of repeats that all have their circumstances recorded.
+    /// What is excluded of repeats that all have their circumstances recorded.
     fn asides(repeats: &[Circumstances]) -> Vec<Aside> {
         let known: Vec<_> = repeats.iter().cloned().map(Some).collect();
         put_aside(&known)

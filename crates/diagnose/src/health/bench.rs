@@ -5,7 +5,7 @@ use slowpath_core::health::{During, Noise};
 
 use super::{Circumstances, median};
 
-/// What cannot be told from noise on a host.
+/// What cannot be distinguished from noise on a host.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Floors {

@@ -5,7 +5,7 @@ use slowpath_core::stats::spread::{FEWEST_RUNS, Spread, UNSTEADY_ABOVE, spread};
 
 use crate::verdict::percent;
 
-/// A calibration loop that varies by less than this over repeats acquits the host: it is a seventh
+/// A calibration loop that varies by less than this over repeats clears the host: it is a seventh
 /// of what makes a service unsteady, and the loop's own scatter on a calm machine is a tenth of
 /// it.
 pub const CALM_BELOW: f64 = 0.03;
@@ -25,8 +25,8 @@ pub enum Blame {
 /// mean times of the calibration loop around them, and what is known to have `disturbed` the host
 /// in between. `None` if the service is steady, or has too few repeats to say.
 ///
-/// Disturbances never convict the host, since a repeat may have borne them; but they keep it from
-/// being acquitted, because the loop was not run while they were there.
+/// Disturbances never put the blame on the host, since a repeat may have borne them; but they keep it from
+/// being cleared, because the loop was not run while they were there.
 pub fn blame(service: &[f64], calibration: &[f64], disturbed: Option<&str>) -> Option<Blame> {
     let unsteady = |s: &Spread| s.runs >= FEWEST_RUNS && s.comparable > UNSTEADY_ABOVE;
     spread(service).filter(unsteady)?;
@@ -40,7 +40,7 @@ pub fn blame(service: &[f64], calibration: &[f64], disturbed: Option<&str>) -> O
         Blame::Host
     } else if host.comparable >= CALM_BELOW {
         Blame::Unknown(format!(
-            "the calibration loop varied by {varied}: too much to acquit the host, too little to \
+            "the calibration loop varied by {varied}: too much to clear the host, too little to \
              blame it"
         ))
     } else if let Some(disturbed) = disturbed {
@@ -93,7 +93,7 @@ mod tests {
             Some(Blame::Unknown(reason)) => reason,
             other => panic!("{other:?}"),
         };
-        assert!(unknown(&some, None).contains("too much to acquit"));
+        assert!(unknown(&some, None).contains("too much to clear"));
         assert!(unknown(&CALM[..2], None).contains("around only 2"));
         assert!(unknown(&[], None).contains("around only 0"));
         assert!(unknown(&CALM, Some("others were there")).contains("but others were there"));

@@ -82,7 +82,7 @@ pub struct HostBench {
     pub fitness: Fitness,
     /// What it is made of.
     pub components: Vec<HealthComponent>,
-    /// What cannot be told from noise; `null` if nothing was heard.
+    /// What cannot be distinguished from noise; `null` if nothing was measured.
     pub floors: Option<Floors>,
     /// What was counted while slowpath did nothing.
     pub idle: During,

@@ -26,7 +26,7 @@ const STEAL_DISTURBS: f64 = 0.01;
 /// Others that use this share of the host's CPUs may be what held a repeat up.
 const OTHERS_DISTURB: f64 = 0.1;
 
-/// The health of the host, repeat by repeat; `None` if no repeat has it recorded.
+/// The health of the host, repeat by repeat; `None` if no repeat recorded it.
 pub(crate) fn host_health(case: &Case<'_>, load: &Load) -> Option<HostHealth> {
     let repeats = &case.record.manifest.repeats;
     let circumstances: Vec<Option<Circumstances>> = repeats
@@ -205,10 +205,7 @@ pub(crate) fn check(health: &HostHealth) -> Check {
         .map(|r| format!("{} ({})", r.repeat + 1, r.aside))
         .collect();
     if !aside.is_empty() {
-        detail = format!(
-            "{detail}; comparisons put aside repeat {}",
-            aside.join(", ")
-        );
+        detail = format!("{detail}; comparisons exclude repeat {}", aside.join(", "));
     }
     let well = score >= GOOD_FROM && aside.is_empty();
     Check {

@@ -15,7 +15,7 @@ use crate::frame::Frame;
 pub(super) enum Turn {
     /// Before all that read a trace.
     First,
-    /// It reads a trace: of blank requests it cannot tell anything.
+    /// It reads a trace: of untraced requests it says nothing.
     Traced,
     /// It needs no trace, and one that does comes before it.
     Late,
@@ -54,7 +54,7 @@ impl Account {
     }
 
     /// Gives each claimant the part of the request's excess that is still free. The reference
-    /// (what a fast request takes) is nobody's: it is set against the unclaimed time first. `free` is
+    /// (what a fast request takes) belongs to no cause: it is set against the unclaimed time first. `free` is
     /// room to work in, with whether the request is blank.
     pub(super) fn settle_request(
         &mut self,
@@ -144,7 +144,7 @@ impl Account {
         }
         let like = self.like.unwrap_or_else(|| Like::new(0));
         let cells = like.by_cluster(clusters);
-        // Whoever waits for a connection waits for what keeps those that have one: the queue is
+        // A request that waits for a connection waits for what delays those that use one: the queue is
         // shared out like the rest.
         let shares = |of: &mut dyn Iterator<Item = usize>| {
             let of: Vec<usize> = of.collect();

@@ -1,4 +1,4 @@
-//! What requests of which a trace tells nothing by choice waited for: what those that are like them
+//! What requests that were left untraced by choice waited for: what those that are like them
 //! were seen to wait for.
 //!
 //! Tracing is left off in stretches that are drawn at random, so that a request that lies in one is
@@ -86,7 +86,7 @@ pub(super) struct Like {
 pub(super) struct Guess {
     /// By claimant.
     pub(super) claimed: Vec<f64>,
-    /// By phase, what nobody claimed of those that others are like.
+    /// By phase, what no cause claimed of those that others are like.
     pub(super) phases: Phases,
     /// Of those that are longer than all that were seen.
     pub(super) longer: f64,
@@ -121,7 +121,7 @@ impl Like {
         cell.or_insert_with(|| Sums::new(claimants))
     }
 
-    /// Notes a request that was seen, with what nobody claimed of it.
+    /// Notes a request that was seen, with what no cause claimed of it.
     pub(super) fn saw(&mut self, kind: Kind, phases: &Phases) {
         self.longest_seen = self.longest_seen.max(Some(kind.length));
         let known = self.known.entry(kind).or_default();

@@ -23,9 +23,9 @@ const LOCK_LEAST: f64 = 0.1;
 const WAITS_LEAST: u64 = 30;
 /// What cannot gain a mean request this share of its latency is not worth a try.
 const GAIN_LEAST: f64 = 0.05;
-/// Shards that the gain is told for.
+/// Shards that the gain is reported for.
 const SHARDS: f64 = 4.0;
-/// Part of a function's calls that the gain of keeping its results is told for.
+/// Part of a function's calls that the gain of keeping its results is reported for.
 const KEPT: f64 = 0.5;
 
 /// The leads of a pass, the largest possible gain first.
@@ -108,7 +108,7 @@ fn computes(
         ),
         limits: format!(
             "what is done beside requests gains them nothing; where they queue for the CPU, \
-             waiting is saved on top, which only a test tells{}{}",
+             waiting is saved on top, which only a test shows{}{}",
             of_sampler(pass.source),
             of_elsewhere(pass)
         ),

@@ -13,20 +13,20 @@ use slowpath_core::stats::student::{t_975, upper_point};
 
 use crate::diagnosis::SampledShare;
 
-/// Fewer slices do not tell how they differ.
+/// Fewer slices do not show how they differ.
 const SLICES_LEAST: usize = 3;
-/// Samples that then stand for an independent one: a request that computes for 50 ms gives five, a
+/// Samples that are then worth one independent sample: a request that computes for 50 ms gives five, a
 /// hundred of them a second.
 const DEFF_UNKNOWN: f64 = 5.0;
-/// Independent samples that an interval rests on at most: a million tell a share to a tenth of a point,
+/// Independent samples that an interval rests on at most: a million give a share to a tenth of a point,
 /// and the exact interval of a billion is not computed in a minute.
 const SAMPLES_MOST: f64 = 1e6;
 /// What the kernel's functions have in place of a file.
 const KERNEL: &str = "kernel";
-/// How names of a runtime begin whose work is done for whoever calls it.
+/// How names of a runtime begin whose work is done for its caller.
 const RUNTIME: &[&str] = &["runtime.", "internal/runtime/", "runtime/internal/"];
 /// The packages of Java whose classes are what others have in their runtimes: text, maps, copies.
-/// Those below them are libraries, of which `jdk.internal` alone is not anybody's to call.
+/// Those below them are libraries, of which `jdk.internal` alone is not public.
 const OF_JAVA: &[&str] = &["java.lang.", "java.util."];
 const WITHIN_JAVA: &str = "jdk.internal.";
 /// What stands in names of functions that the runtime lends to packages.
@@ -64,7 +64,7 @@ const SWEEPS: &[&str] = &["runtime.bgsweep", "runtime.bgscavenge"];
 pub(super) enum Own<'p> {
     /// A function's.
     Function(&'p str),
-    /// The kernel's, whoever called it.
+    /// The kernel's, for any caller.
     Kernel,
     /// Threads of the runtime that collect garbage.
     Collector,
@@ -73,8 +73,8 @@ pub(super) enum Own<'p> {
 }
 
 impl<'p> Own<'p> {
-    /// Whose the samples of a stack are. `of_go` tells that a runtime of Go wrote them, in which names
-    /// without a package are its assembly, and C; elsewhere they are anybody's.
+    /// Whose the samples of a stack are. `of_go` says that a runtime of Go wrote them, in which names
+    /// without a package are its assembly, and C; elsewhere they may belong to any code.
     fn of(stack: &[&'p CodeLine], of_go: bool) -> Self {
         let begins = |line: &CodeLine, names: &[&str]| {
             names.iter().any(|name| line.function.starts_with(name))
@@ -114,7 +114,7 @@ impl<'p> Own<'p> {
 }
 
 /// `java.util.HashMap.get`, and not `java.util.regex.Pattern.match`: names of classes begin with a
-/// capital. What a thread or a pool begins with is everybody's caller.
+/// capital. What a thread or a pool begins with is a caller of everything.
 fn is_of_java(function: &str) -> bool {
     let class = OF_JAVA
         .iter()
@@ -196,7 +196,7 @@ impl<'p> Counted<'p> {
 }
 
 /// A share of samples with its 95 % interval: that of independent ones (Clopper & Pearson) for as
-/// many as these stand for (Korn & Graubard 1998). How many those are is told by how slices differ
+/// many as these are worth (Korn & Graubard 1998). How many those are follows from how slices differ
 /// (the variance of a ratio over clusters), on the safe side by as much as few slices scatter.
 pub(super) fn share(hits: &[u64], all: &[u64]) -> SampledShare {
     let (hit, n) = (sum(hits), sum(all));

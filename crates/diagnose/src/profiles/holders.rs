@@ -1,9 +1,9 @@
 //! Who keeps the lock that requests wait for, by the mutex profile and the dumps together.
 //!
 //! The profile says whose letting go of a lock ended waits, and how long these had been; the dumps
-//! say where its goroutine stands meanwhile. A place is taken for one within the lock if all of
-//! this holds: the goroutine stands in the function that lets go of the lock, called from the same
-//! place, between the lines that take the lock and let go of it; it stands there when requests wait
+//! say where its goroutine is during these waits. A place is taken for one within the lock if all of
+//! this holds: the goroutine stands in the function that releases the lock, called from the same
+//! place, between the lines that take the lock and release it; it stands there when requests wait
 //! for a lock and not otherwise; no two do at once; and others waited for it as long, all together,
 //! as it stood there.
 
@@ -15,10 +15,10 @@ use super::stands::{Does, Site, answers, is_made};
 
 /// A place must be so many times more frequent when requests wait for a lock …
 const ENRICHED: f64 = 1.5;
-/// … unless they wait for one nearly always: fewer other dumps than this share tell nothing.
+/// … unless they wait for one nearly always: fewer other dumps than this share are no evidence.
 const OTHERS_LEAST: f64 = 0.1;
 /// Others must have waited for a site's lock this part of the time that it was seen to be kept. In
-/// theory it is all of it, since somebody waits at each of those instants; the time is an estimate.
+/// theory it is all of it, since some goroutine waits at each of those instants; the time is an estimate.
 const CHARGED: f64 = 0.5;
 
 /// One dump, read.
@@ -87,7 +87,7 @@ impl<'p> Stacks<'p> {
 struct Charged {
     delay_ns: u64,
     count: u64,
-    /// The last line that lets go of the lock.
+    /// The last line that releases the lock.
     until: u32,
     /// The first line that is seen to wait for it; 0 if none is.
     from: u32,
@@ -107,7 +107,7 @@ struct Found {
 pub(super) struct Holder<'p> {
     /// The site.
     pub(super) site: Site<'p>,
-    /// How long others waited until it let go.
+    /// How long others waited until it released the lock.
     pub(super) delay_ns: u64,
     /// In how many waits.
     pub(super) count: u64,
@@ -174,8 +174,8 @@ pub(super) fn holders<'p>(
     holders
 }
 
-/// The dumps in which somebody stands at a place and requests wait for a lock, with the stack, and
-/// in how many nobody waits; `None` if the place is not within a lock.
+/// The dumps in which a goroutine is at a place and requests wait for a lock, with the stack, and
+/// in how many none waits; `None` if the place is not within a lock.
 fn place_within(
     found: &[Found],
     seen: &[Seen<'_>],

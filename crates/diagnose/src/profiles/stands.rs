@@ -14,7 +14,7 @@ pub(super) enum Does {
     Waits(&'static str),
     /// It runs, or would if it had a CPU.
     Works,
-    /// It was put aside by the runtime, and for what is not known.
+    /// It was parked by the runtime, and for what is not known.
     Unknown,
 }
 
@@ -40,8 +40,8 @@ const HANDLERS: &[&str] = &[
     "github.com/valyala/fasthttp.(*workerPool).workerFunc",
 ];
 
-/// Calls that say what a wait is for, completing "while it …"; the first that stands on a stack
-/// tells.
+/// Calls that say what a wait is for, completing "while it …"; the first that is on a stack
+/// decides.
 const CALLS: &[(&str, &str)] = &[
     ("database/sql.", "waits for a database"),
     (
@@ -122,18 +122,18 @@ impl Does {
     }
 }
 
-/// Whether a function is part of how a goroutine waits, or lets go of a lock.
+/// Whether a function is part of how a goroutine waits, or releases a lock.
 fn is_inner(function: &str) -> bool {
     INNER.iter().any(|name| function.starts_with(name))
 }
 
-/// Whether a stack is that of whoever answers a request.
+/// Whether a stack is that of a goroutine that answers a request.
 pub(super) fn answers(stack: &[&CodeLine]) -> bool {
     let known = |line: &&CodeLine| HANDLERS.contains(&line.function.as_str());
     stack.iter().rev().any(known)
 }
 
-/// The function that a goroutine began with, as the program has it.
+/// The function that a goroutine began with, under the program's name for it.
 pub(super) fn began_with<'p>(stack: &[&'p CodeLine]) -> Option<&'p str> {
     let mut names = stack.iter().rev().map(|line| line.function.as_str());
     names.find(|f| !f.starts_with("runtime."))
@@ -150,7 +150,7 @@ pub(super) fn is_made(function: &str) -> bool {
     MADE.iter().any(numbered) || function == "runtime.goexit"
 }
 
-/// A place that lets go of a lock.
+/// A place that releases a lock.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Site<'p> {
     /// The function that keeps the lock.

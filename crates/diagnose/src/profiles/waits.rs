@@ -104,7 +104,7 @@ impl<'d> Waits<'d> {
 
     /// What requests waited, as claims. Those that no dump met are given what the others waited,
     /// slow ones and others apart: a request is met the more surely the longer it takes, so that
-    /// each of the met stands for as many as its length makes it rare (Horvitz and Thompson 1952).
+    /// each of the met represents as many as its length makes it rare (Horvitz and Thompson 1952).
     pub(super) fn claims(
         &self,
         case: &Case<'_>,
@@ -133,7 +133,7 @@ impl<'d> Waits<'d> {
         claims
     }
 
-    /// The mean part that requests waited, met or not; 0 if too few were met to tell.
+    /// The mean part that requests waited, met or not; 0 if too few were met to estimate it.
     fn mean(&self, met: &[Met], slow: bool) -> f64 {
         let own = met.iter().filter(|m| m.slow == slow);
         let (mut n, mut waited, mut all) = (0, 0.0, 0.0);

@@ -1,4 +1,4 @@
-//! A rule, held against the requests of an endpoint.
+//! A rule, matched with the requests of an endpoint.
 
 use slowpath_attribution::{Basis, Line, Path, Place as StationPlace, Slice, State};
 use slowpath_core::catalogue as name;
@@ -18,7 +18,7 @@ use crate::verdict::Claim;
 /// Causes that a server may be slow by which is asked.
 const OF_CALLEES: [&str; 2] = [name::BATCH_WINDOW, name::UPSTREAM_TIMEOUT];
 
-/// What a rule is held against: what an endpoint's requests show together decides which of several rules matches a slice.
+/// What a rule is matched with: what an endpoint's requests show together decides which of several rules matches a slice.
 pub(super) struct Scope<'a> {
     attribution: &'a EndpointAttribution,
     rule: &'a Rule,

@@ -1,4 +1,4 @@
-//! Under which conditions a run was measured, so that two runs can be told apart, or found alike.
+//! Under which conditions a run was measured, so that two runs can be distinguished, or found alike.
 //!
 //! Everything is written as the scenario means it: a port that was free by chance, a scratch
 //! folder and the seed are no conditions.
@@ -18,7 +18,7 @@ use slowpath_core::trace::Depth;
 /// the URL of a target was given by chance.
 const PORTS_BY_CHANCE_FROM: u16 = 32_768;
 
-/// Texts longer than this, in bytes, are told by their length and a fingerprint.
+/// Texts longer than this, in bytes, are given by their length and a fingerprint.
 const TEXT_MOST: usize = 120;
 
 type Named = BTreeMap<String, String>;
@@ -360,7 +360,7 @@ fn written(template: &Template, scenario: &Scenario) -> String {
     parts.collect()
 }
 
-/// A text, or what tells a long one from others.
+/// A text, or what distinguishes a long one from others.
 fn short(text: &str) -> String {
     if text.len() <= TEXT_MOST {
         return text.to_owned();
@@ -370,7 +370,7 @@ fn short(text: &str) -> String {
     format!("({} bytes, {})", text.len(), print.text())
 }
 
-/// FNV-1a with 64 bits (draft-eastlake-fnv): tells texts apart that nobody chose to collide, the
+/// FNV-1a with 64 bits (draft-eastlake-fnv): distinguishes texts that were not chosen to collide, the
 /// same in every version.
 struct Fingerprint(u64);
 

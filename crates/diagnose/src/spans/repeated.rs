@@ -15,9 +15,9 @@ const FEWEST: usize = 3;
 /// Spans follow each other when next to nothing of their time is side by side: the union of their
 /// intervals is at least this share of their sum.
 const SEQUENTIAL: f64 = 0.95;
-/// A loop is told if it takes this share of the time: less would not be felt if it went away.
+/// A loop is reported if it takes this share of the time: less would not be felt if it went away.
 const TOLD_FROM: f64 = 0.1;
-/// … and if this share of the requests with spans has it: it belongs to the endpoint.
+/// … and if this share of the requests with spans contains it: it belongs to the endpoint.
 const REQUESTS_FROM: f64 = 0.5;
 
 /// Loops, by the name of the spans and of the one that they are in.

@@ -16,10 +16,10 @@ use crate::trace::pieces::{Leaf, LeafKind};
 
 /// Gaps whose states are looked for: those with the largest shares.
 const MOST_GAPS: usize = 3;
-/// States of a gap that are told at most.
+/// States of a gap that are reported at most.
 const MOST_STATES: usize = 5;
 
-/// Tells of the largest gaps what threads did in them, as far as that was traced.
+/// Reports what threads did in the largest gaps, as far as that was traced.
 pub(super) fn tell(case: &Case<'_>, endpoint: &EndpointCase, gaps: &mut [(GapKey, SpanGap)]) {
     let Some(inside) = case.inside() else {
         return;

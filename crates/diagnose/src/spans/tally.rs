@@ -10,7 +10,7 @@ use super::tree::{Part, Tree};
 use crate::diagnosis::{SpanFigures, SpanGap};
 use crate::figures::{round, share};
 
-/// Names, and gaps, that are told at most: those that explain something are few.
+/// Names, and gaps, that are reported at most: those that explain something are few.
 const MOST_TOLD: usize = 20;
 
 /// The requests that are not slow, and the slow ones.
@@ -18,7 +18,7 @@ type ByClass<T> = [T; 2];
 const FAST: usize = 0;
 const SLOW: usize = 1;
 
-/// A stretch between spans: names of the one that goes on, of the one before and the one behind.
+/// A stretch between spans: names of the one that goes on, of the one before and the one after.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct GapKey {
     pub(super) inside: u32,
@@ -33,7 +33,7 @@ pub(super) struct Tally {
     latency_ns: ByClass<u64>,
     service_ns: u64,
     covered_ns: u64,
-    /// Requests with more spans than are looked at, and the time in which these may lie.
+    /// Requests with more spans than are read, and the time in which these may lie.
     cut: u64,
     unseen_ns: u64,
     own: BTreeMap<u32, Own>,
@@ -93,12 +93,12 @@ impl Tally {
         self.covered_ns as f64 / self.service_ns.max(1) as f64
     }
 
-    /// Requests with more spans than are looked at.
+    /// Requests with more spans than are read.
     pub(super) fn cut(&self) -> u64 {
         self.cut
     }
 
-    /// The share of the time in which spans may lie that are not looked at.
+    /// The share of the time in which there may be spans that are not read.
     pub(super) fn unseen(&self) -> f64 {
         self.unseen_ns as f64 / self.service_ns.max(1) as f64
     }

@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use slowpath_core::nanos::{Nanos, Span};
 use slowpath_core::spans::AppSpan;
 
-/// Spans of one request that are looked at, the earliest: more say nothing that these do not, and
+/// Spans of one request that are read, the earliest: more say nothing that these do not, and
 /// a request with a hundred thousand must not hold up the judgement.
 const MOST_SPANS: usize = 256;
 
@@ -15,7 +15,7 @@ const MOST_SPANS: usize = 256;
 #[derive(Debug)]
 pub(super) struct Tree<'a> {
     spans: &'a [AppSpan],
-    /// From when on there are spans that are not looked at.
+    /// From when on there are spans that are not read.
     unseen_from: Option<Nanos>,
     roots: Vec<usize>,
     children: Vec<Vec<usize>>,
@@ -30,7 +30,7 @@ pub(super) struct Part {
     pub(super) of: Option<usize>,
     /// The spans in it that the stretch lies between; `None` for all if there is none.
     pub(super) between: Option<(Option<usize>, Option<usize>)>,
-    /// Whether spans that are not looked at may lie in it: then it is no span's own, and no gap.
+    /// Whether spans that are not read may lie in it: then it is no span's own, and no gap.
     pub(super) unseen: bool,
 }
 
@@ -70,12 +70,12 @@ impl<'a> Tree<'a> {
         &self.spans[place]
     }
 
-    /// All spans that are looked at.
+    /// All spans that are read.
     pub(super) fn spans(&self) -> &'a [AppSpan] {
         self.spans
     }
 
-    /// Whether there are more spans than are looked at.
+    /// Whether there are more spans than are read.
     pub(super) const fn is_cut(&self) -> bool {
         self.unseen_from.is_some()
     }
@@ -131,8 +131,8 @@ impl<'a> Tree<'a> {
 }
 
 impl Part {
-    /// The stretch, behind and ahead of the instant from which on there are spans that are not
-    /// looked at; the later part first.
+    /// The stretch, after and before the instant from which on there are spans that are not
+    /// read; the later part first.
     fn cut(self, from: Nanos) -> impl Iterator<Item = Self> {
         let at = from.clamp(self.begin, self.end);
         let behind = Self {
@@ -230,7 +230,7 @@ pub(super) mod tests {
             .collect();
         assert_eq!(gaps[3], Some((Some(1), Some(2))), "between 2 and 3");
         assert_eq!(gaps[1], Some((None, Some(1))), "ahead of 2");
-        assert_eq!(gaps[5], Some((Some(2), None)), "behind 3");
+        assert_eq!(gaps[5], Some((Some(2), None)), "after 3");
         assert_eq!(gaps[2], None, "nothing is in it");
         assert_eq!(gaps[0], Some((None, Some(0))), "on the way to the first");
     }
@@ -279,7 +279,7 @@ pub(super) mod tests {
         assert_eq!(tree.spans().len(), MOST_SPANS);
         assert!(tree.is_cut());
         let parts = tree.parts(window(1, 10_000_000));
-        // In the innermost that is looked at the others begin.
+        // In the innermost that is read the others begin.
         assert_eq!(parts.len(), 2 * MOST_SPANS + 1);
         assert_eq!(
             parts.iter().filter(|part| part.unseen).count(),

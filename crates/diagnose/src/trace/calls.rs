@@ -10,7 +10,7 @@
 //! once, without anything else in between. What the target asks as often when it has no request belongs to none.
 //!
 //! What is asked of a resolver is a call like any other, and is kept apart: names are looked up on the way
-//! to somebody else.
+//! to another server.
 
 mod again;
 mod background;
@@ -43,7 +43,7 @@ use super::pieces::{Hop, How};
 use crate::case::Case;
 use crate::diagnosis::Phase;
 
-/// So many calls that a thread has under way at a time are looked at: one that waits for a reply, as those do that are asked about, has one.
+/// So many calls that a thread has under way at a time are examined: one that waits for a reply, as those do that are asked about, has one.
 const AT_ONCE_MOST: usize = 16;
 
 /// Something that was asked of another, and the reply.
@@ -150,7 +150,7 @@ impl Calls {
         self.by_thread.keys().copied()
     }
 
-    /// Whether the target was not seen to ask anybody, but for names.
+    /// Whether the target was not seen to call a server, but for names.
     pub(crate) const fn is_empty(&self) -> bool {
         !self.are_others
     }

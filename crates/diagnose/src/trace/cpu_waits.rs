@@ -1,4 +1,4 @@
-//! Requests whose threads are ready to run, and whose CPUs somebody else has meanwhile.
+//! Requests whose threads are ready to run, and whose CPUs other threads occupy.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -46,7 +46,7 @@ impl<'c> CpuWaits<'c> {
     ) -> Result<CpuWaits<'c>, Box<Verdict>> {
         let looked = Looked::at(case, endpoint)?;
         // A cgroup that has used its quota up is ready to run too, and then the CPU is idle or
-        // somebody else's: that is the throttling's.
+        // another process's: that is the throttling's.
         let throttled = throttled_spans(case);
         let mut idle_ns = 0;
         for piece in looked.join.walked.iter().flat_map(|w| &w.pieces) {
@@ -139,7 +139,7 @@ pub(crate) fn in_words((own, name): &(bool, String)) -> String {
     format!("{whose}{name}")
 }
 
-/// Who has the CPUs that the server's threads wait for.
+/// The occupants of the CPUs that the server's threads wait for.
 struct Having<'a> {
     inside: &'a Inside<'a>,
     /// The CPUs on which threads of the target have run: those that they may have.
@@ -159,7 +159,7 @@ impl<'a> Having<'a> {
     }
 
     /// Whose work is in the way in a piece of waiting for a CPU. A thread of the target that has one is not,
-    /// where somebody else has another one that this thread could have had.
+    /// where another process has another one that this thread could have had.
     fn thread(&self, p: &Picked<'_>) -> Option<u32> {
         let LeafKind::Ready(Runner::Thread(tid)) = p.piece.leaf.kind else {
             return None;
@@ -203,7 +203,7 @@ impl<'a> Having<'a> {
     }
 
     /// The process that has the CPUs for most of the time for which other processes have them, if they have
-    /// them for most of the waits. slowpath itself is nobody's neighbour: that is told elsewhere.
+    /// them for most of the waits. slowpath itself is no neighbour: that is reported elsewhere.
     fn neighbour(&self, picked: &[Picked<'_>], place: Place) -> Option<(String, f64)> {
         let of = |p: &Picked<'_>| {
             let tid = self.thread(p).filter(|&tid| self.is_foreign(tid))?;
@@ -247,8 +247,8 @@ fn role(inside: &Inside<'_>, tid: u32) -> Option<Role> {
     inside.trace().process_of(tid).map(|process| process.role)
 }
 
-/// Threads were ready to run, and the record of the CPUs has holes where they were: somebody may have
-/// had the CPU, or nobody.
+/// Threads were ready to run, and the record of the CPUs has holes where they were: a thread may have
+/// had the CPU, or none.
 fn who_is_not_known(
     endpoint: &EndpointCase,
     looked: &Looked<'_>,

@@ -1,9 +1,9 @@
-//! Whether a futex is a lock, by who lets whom in.
+//! Whether a futex is a lock, by which thread lets which in.
 //!
-//! Of those who wait for a lock one is let in, and nobody else until that one lets go: so the
-//! thread that was let in is the next to let somebody in. Whoever signals a condition, opens a
+//! Of those who wait for a lock one is let in, and no other until that one releases it: so the
+//! thread that was let in is the next to let another in. A thread that signals a condition, opens a
 //! barrier or fulfils a future wakes others again and again without having waited there; of the
-//! holders of a semaphore for several, any may be the next to let go.
+//! holders of a semaphore for several, any may be the next to release it.
 
 use std::collections::BTreeMap;
 
@@ -22,7 +22,7 @@ pub(crate) struct Wake {
     pub(crate) since: u64,
 }
 
-/// A futex is a lock if the one who was let in lets in the next in this share of the cases. Whoever
+/// A futex is a lock if the one who was let in lets in the next in this share of the cases. A thread that
 /// takes the lock in passing, without having waited, is the next now and then.
 const HANDED_ON: f64 = 0.75;
 /// … and surely in more than this share of them: with two holders at a time it is half of the cases
@@ -110,7 +110,7 @@ mod tests {
             let before = (round as u32 - 1) % 3 + 1;
             let wake = |at, by, since| Wake { at, by, tid, since };
             if round % 5 == 4 {
-                // Another thread was faster, and who was woken waits until that one lets go.
+                // Another thread was faster, and the woken one waits until that one releases the lock.
                 wakes.push(wake(at - 500, before, at - 1_999));
                 wakes.push(wake(at, 90, at - 400));
             } else {

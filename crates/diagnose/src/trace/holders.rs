@@ -14,10 +14,10 @@ use crate::diagnosis::{Evidence, Place, Source};
 use crate::verdict::{Verdict, evidence, percent};
 
 /// From this share of the waits for a thread on, what speaks for a lock speaks for the rest of them: it
-/// lies in stretches without stacks, or was met when nobody else waited.
+/// lies in stretches without stacks, or was met when no other thread waited.
 const PROVED: f64 = 0.5;
-/// A lock is slow to work with if the one who has it runs for this share of the waits: else it is a CPU
-/// that everybody waits for.
+/// A lock is slow to work with if its holder runs for this share of the waits: else it is a CPU
+/// that all wait for.
 const WORKS: f64 = 0.5;
 
 /// What holders of locks do.
@@ -29,7 +29,7 @@ pub(crate) enum Kind {
     Works,
 }
 
-/// The pieces that requests spent waiting for locks: there are some, and they are told from waits for
+/// The pieces that requests spent waiting for locks: there are some, and they are distinguished from waits for
 /// anything else.
 pub(crate) struct Holders<'c> {
     pub(crate) picked: Vec<Picked<'c>>,
@@ -198,7 +198,7 @@ fn main<'c>(looked: &Looked<'c>, picked: &[Picked<'c>], place: Place) -> Holder<
     let shares = Looked::shares(picked, place, name);
     let (own, share) = shares.into_iter().next().unwrap_or_default();
     let picked: Vec<Picked<'c>> = picked.iter().filter(|p| name(p) == own).cloned().collect();
-    // What is started anew for each repeat has another thread of that name in each.
+    // What is restarted for each repeat has another thread of that name in each.
     let mut threads: BTreeMap<Option<u16>, BTreeSet<u32>> = BTreeMap::new();
     for one in &picked {
         let repeat = repeat_at(&inside.index, one.piece.begin);

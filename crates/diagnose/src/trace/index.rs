@@ -15,7 +15,7 @@ pub use cpus::Runner;
 pub use sockets::{Sockets, Traffic, TrafficKind};
 use tids::Tids;
 
-/// Stands for an instant that is not known in [`Off::wake`].
+/// Means an instant that is not known in [`Off::wake`].
 const UNKNOWN: u64 = 0;
 
 /// A trace, cut by thread, CPU and socket.
@@ -39,7 +39,7 @@ pub struct Index<'a> {
 pub struct Block {
     /// When.
     pub span: Span,
-    /// Whether who woke whom is known.
+    /// Whether it is known which thread woke which.
     pub has_wakers: bool,
     /// Records that were lost in it.
     pub lost: u64,
@@ -66,7 +66,7 @@ pub(crate) struct Life {
 /// Why a thread was off the CPUs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Why {
-    /// Somebody else got the CPU.
+    /// Another thread got the CPU.
     Preempted,
     /// It waited, and a signal would have ended that.
     Sleeping,
@@ -112,7 +112,7 @@ pub struct Peek {
     pub at: u64,
     /// What the call is about.
     pub about: u64,
-    /// Who owns the lock that it waits for; 0 if that cannot be told.
+    /// Who owns the lock that it waits for; 0 if that is not known.
     pub owner: u32,
     /// The call.
     pub call: Call,
@@ -162,7 +162,7 @@ impl Off {
         by_thread.then_some(self.waker)
     }
 
-    /// When somebody woke it, if that is known.
+    /// When another thread woke it, if that is known.
     pub fn woken_at(&self) -> Option<u64> {
         (self.wake != UNKNOWN).then_some(self.wake)
     }
@@ -224,7 +224,7 @@ impl<'a> Index<'a> {
         out
     }
 
-    /// The times off the CPUs of a thread that end behind `begin` and begin before `end`.
+    /// The times off the CPUs of a thread that end after `begin` and begin before `end`.
     pub fn offs(&self, tid: u32, begin: u64, end: u64) -> &[Off] {
         let offs = self.life(tid).map_or(&[][..], |life| &life.offs);
         let first = offs.partition_point(|off| off.end <= begin);

@@ -32,7 +32,7 @@ const WALKED_MOST: usize = 10_000;
 pub struct Inside<'a> {
     /// What each thread did when.
     pub index: Index<'a>,
-    /// Who waited for whom, in the pieces.
+    /// Which thread waited for which, in the pieces.
     pub chains: Chains,
     /// What is known of each futex that was waited at.
     pub(crate) addresses: Addresses,
@@ -46,7 +46,7 @@ pub struct Inside<'a> {
     blank: Vec<u32>,
     /// Where the target listened.
     ports: Ports,
-    /// The ports of others that the target is told.
+    /// The ports of others that the target is configured with.
     told: Ports,
     /// What people call each process, by its id.
     titles: BTreeMap<u32, String>,
@@ -199,7 +199,7 @@ impl<'a> Inside<'a> {
         &self.ports
     }
 
-    /// The ports of others that the target is told of.
+    /// The ports of others that the target is configured with.
     pub(super) const fn told(&self) -> &Ports {
         &self.told
     }
@@ -209,7 +209,7 @@ impl<'a> Inside<'a> {
         self.ports.holds(end.local.port())
     }
 
-    /// Requests that were not looked at, for no reason of their own.
+    /// Requests that were not followed, for no reason of their own.
     pub(crate) fn blank(&self) -> Blanks<'_> {
         let blocks = self.index.blocks.len().max(1) as u64;
         Blanks {
@@ -251,7 +251,7 @@ impl<'a> Inside<'a> {
     }
 
     /// A stack for people, innermost function first: the kernel's own are left out, as what a
-    /// thread waits for is told in words.
+    /// thread waits for is given in words.
     pub(crate) fn stack_words(&self, stack: u32) -> Vec<String> {
         /// Deeper ones are the same in all stacks: how a thread begins.
         const FRAMES_MOST: usize = 16;
@@ -363,7 +363,7 @@ impl<'b> Coverage<'b> {
 }
 
 /// The time that was left untraced on purpose with a stretch, and in which tracing was switched off
-/// before it and on again behind it. A hole that is longer than the stretch has another reason.
+/// before it and on again after it. A hole that is longer than the stretch has another reason.
 fn left_out(stretches: &[Stretch], place: usize) -> Span {
     let own = stretches[place].span;
     let mut whole = own;

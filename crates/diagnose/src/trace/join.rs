@@ -12,7 +12,7 @@ use super::index::{Index, Traffic, TrafficKind};
 use super::ports::Ports;
 use crate::diagnosis::Phase;
 
-/// How much later than the client has read the answer the server's write may be told to have
+/// How much later than the client has read the answer the server's write may be reported to have
 /// happened: it is recorded when the call returns, and on one host the client may be faster.
 pub(crate) const WRITE_TOLD_LATE_NS: u64 = 2_000_000;
 
@@ -117,7 +117,7 @@ impl<'a> Joiner<'a> {
     ///
     /// # Errors
     ///
-    /// Why it cannot be told.
+    /// Why it is not known.
     pub fn join(&self, position: u32, sample: SampleRef<'_>) -> Result<Joined, Unjoined> {
         let port = sample.local_port();
         if port == 0 {

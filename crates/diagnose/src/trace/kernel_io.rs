@@ -2,7 +2,7 @@
 //!
 //! Names are those of Linux from 5.4 to 6.18; functions that only some of them have stand side by
 //! side. What serves several purposes (`io_schedule`, `folio_wait_bit_common`, `rq_qos_wait`,
-//! `blk_mq_get_tag`) stands in none of the lists: who called it tells.
+//! `blk_mq_get_tag`) stands in none of the lists: its caller decides.
 
 /// What a thread waits for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -27,7 +27,7 @@ pub(crate) enum Io {
 }
 
 impl Io {
-    /// Of two functions, the inner one first, which tells: the innermost, but writing back is part of
+    /// Of two functions, the inner one first, which decides: the innermost, but writing back is part of
     /// syncing, of freeing memory and of reading.
     pub(crate) fn with_outer(self, outer: Option<Self>) -> Self {
         match outer {

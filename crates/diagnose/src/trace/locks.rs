@@ -1,4 +1,4 @@
-//! Which waits are for a lock, who has it, and what that thread does meanwhile.
+//! Which waits are for a lock, who holds it, and what that thread does in that time.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -21,7 +21,7 @@ struct Votes {
     handed_on: bool,
 }
 
-/// Who has a lock, and what it does.
+/// The holder of a lock, and what it does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Held {
     /// Where in the chain the first wait for a lock ends.
@@ -41,7 +41,7 @@ pub(crate) enum Proof {
     HandedOn,
     /// The stack says that it is a condition.
     Condition,
-    /// It is the lock of an interpreter, which whoever runs its code has.
+    /// It is the lock of an interpreter, which the thread that runs its code holds.
     Interpreter,
     /// Nothing.
     Nothing,
@@ -95,19 +95,19 @@ impl Addresses {
     }
 }
 
-/// Who has the lock that a piece was spent waiting for, if it was one.
+/// The holder of the lock that a piece was spent waiting for, if it was one.
 pub(crate) fn held(hops: &[Hop], leaf: &Leaf) -> Option<Held> {
     let is_lock = |hop: &Hop| matches!(hop.how, How::Lock | How::Woke | How::Interpreter);
     let first = hops.iter().skip(1).position(is_lock)? + 1;
     let run = hops[first..].iter().take_while(|hop| is_lock(hop)).count();
     let holder = first + run - 1;
     let is_last = holder + 1 == hops.len();
-    // Ready behind a wait: many short waits for a disk are one long one where CPUs are scarce. Who
+    // Ready after a wait: many short waits for a disk are one long one where CPUs are scarce. Who
     // was given the lock, and is ready to go on, has nothing but work to do.
     let is_ready = matches!(leaf.kind, LeafKind::Ready(_));
     let waited = is_ready && !matches!(leaf.call, None | Some(Call::Futex));
     let at_work = leaf.kind == LeafKind::Cpu || is_ready && !waited;
-    // Behind the holder stands whom it waits for. If that one is of another process, it is a call; work
+    // After the holder comes the thread that it waits for. If that one is of another process, it is a call; work
     // of its own process is neither the holder's wait for something outside nor the holder's work.
     let calls = |hop: &Hop| matches!(hop.how, How::Sent | How::Ended);
     let asks = !is_last && (!at_work || hops[holder + 1..].iter().any(calls));
@@ -183,7 +183,7 @@ impl Inside<'_> {
         self.proof(hops, &held) == Proof::Interpreter
     }
 
-    /// Whether somebody else's thread has the CPU that the last thread of a chain is ready to run
+    /// Whether a thread of another process has the CPU that the last thread of a chain is ready to run
     /// on: then it is not the lock that is slow.
     pub(crate) fn is_kept_by_others(&self, leaf: &Leaf) -> bool {
         let LeafKind::Ready(Runner::Thread(tid)) = leaf.kind else {

@@ -35,7 +35,7 @@ pub(crate) struct Picked<'c> {
 }
 
 impl<'c> Looked<'c> {
-    /// The requests of an endpoint, or why nothing can be told of them.
+    /// The requests of an endpoint, or why nothing is known of them.
     pub(crate) fn at<'r: 'c>(
         case: &'c Case<'r>,
         endpoint: &EndpointCase,
@@ -122,7 +122,7 @@ impl<'c> Looked<'c> {
         2 * (known[0] + known[1]) >= n && 2 * known[1] >= slow
     }
 
-    /// That a cause is too small to be told from what tracing itself costs, if it is.
+    /// That a cause is too small to be distinguished from what tracing itself costs, if it is.
     pub(crate) fn too_small(
         &self,
         case: &Case<'_>,

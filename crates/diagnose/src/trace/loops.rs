@@ -6,7 +6,7 @@
 //! for the next request of the one connection that it has.
 //!
 //! Where each request comes on a connection of its own, no connection is taken up again. Where a thread waits while it
-//! has a connection tells then: a loop goes back to its wait for events of all files after it has accepted one, and a
+//! has a connection decides then: a loop goes back to its wait for events of all files after it has accepted one, and a
 //! worker waits for what comes on that one.
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -52,7 +52,7 @@ pub struct Loops(BTreeMap<u32, BTreeSet<u32>>);
 
 impl Loops {
     /// Finds the threads that serve connections by turns. `ends` are the target's ends of the
-    /// connections; `connection` tells which connection an end is at an instant, since ports are used
+    /// connections; `connection` says which connection an end is at an instant, since ports are used
     /// again.
     pub fn of(
         index: &Index<'_>,
@@ -62,7 +62,7 @@ impl Loops {
         Self::with(index, &Stacks::of(index.trace), ends, connection)
     }
 
-    /// The same, where it is known what the stacks of the trace tell.
+    /// The same, where it is known what the stacks of the trace show.
     pub(crate) fn with(
         index: &Index<'_>,
         stacks: &Stacks,
@@ -223,8 +223,8 @@ impl Turns {
     }
 }
 
-/// The parts of requests that went by while their loop did something else. A loop that could run, and is kept
-/// from it, keeps nobody waiting by what it does.
+/// The parts of requests that passed while their loop did something else. A loop that could run, and is kept
+/// from it, keeps no request waiting by what it does.
 pub(crate) fn behind_the_loop<'c>(looked: &Looked<'c>) -> Vec<Picked<'c>> {
     let idle = IdleWaits::of(looked.inside);
     looked.pick(|walked, piece, hops| {
@@ -315,7 +315,7 @@ pub(crate) fn usual_and_long_ns(looked: &Looked<'_>) -> (f64, f64) {
     (usual_ns, LONG_LEAST_NS.max(TIMES_USUAL * usual_ns))
 }
 
-/// Whether most of this waiting is behind something long that a thread does, and no queue of short requests.
+/// Whether most of this waiting is for something long that a thread does, and no queue of short requests.
 pub(crate) fn are_mostly_long(looked: &Looked<'_>, claims: &[Claim]) -> bool {
     let (_, long_ns) = usual_and_long_ns(looked);
     let lengths = || claims.iter().map(|claim| claim.span.len_ns() as f64);
@@ -350,7 +350,7 @@ pub(crate) fn busy_share(inside: &Inside<'_>, tid: u32) -> f64 {
 }
 
 /// For how long the loop was busy with one thing around a piece: from what it read or wrote
-/// before, or from when it had nothing to do, to what it read or wrote behind.
+/// before, or from when it had nothing to do, to what it read or wrote after.
 pub(crate) fn busy_ns(looked: &Looked<'_>, picked: &Picked<'_>) -> f64 {
     let index: &Index<'_> = &looked.inside.index;
     let (tid, at) = (picked.hops[0].tid, picked.piece.begin);

@@ -1,6 +1,6 @@
 //! Which function on a stack is the program's own.
 
-/// The innermost function that is no library's, as far as names tell.
+/// The innermost function that is no library's, as far as names show.
 pub(crate) fn own_frame(stack: &[String]) -> Option<&String> {
     stack.iter().find(|frame| !is_library(frame))
 }

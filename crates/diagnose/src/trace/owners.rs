@@ -1,4 +1,4 @@
-//! Locks whose owner can be read, where who woke whom is not known (without privilege).
+//! Locks whose owner can be read, where it is not known which thread woke which (without privilege).
 //!
 //! Who read which request is not known then. What is known is who was found waiting for whose lock
 //! at many instants, and what that owner was found in. Requests that are under way at that time
@@ -21,7 +21,7 @@ use crate::overlap::{claims_of, coverage, merged, share_of};
 use crate::predict::without_claims;
 use crate::verdict::{Amount, Found, Verdict, evidence, human, ms, percent};
 
-/// Fewer findings of a thread that waits for a lock name nobody.
+/// Fewer findings of a thread that waits for a lock name no holder.
 const FOUND_LEAST: usize = 30;
 /// From this share of its findings on an owner waits itself, and for so little it does not.
 const WAITS: (f64, f64) = (0.8, 0.2);
@@ -35,7 +35,7 @@ const APART_NS: u64 = 40_000_000;
 
 /// With fewer CPUs idle than this share of the host …
 const IDLE_LEAST: f64 = 0.1;
-/// … and more in the hands of others, whoever was let in waits for a CPU as well: a quarter is half
+/// … and more occupied by others, a thread that was let in waits for a CPU as well: a quarter is half
 /// of one CPU of two.
 const OTHERS_MOST: f64 = 0.25;
 
@@ -204,7 +204,7 @@ fn found(
 fn findings(index: &Index<'_>) -> Vec<Finding> {
     let mut all = Vec::new();
     for tid in index.tids() {
-        // Who never runs serves no requests: nobody waits for it.
+        // Who never runs serves no requests: no thread waits for it.
         if !ran(index, tid) {
             continue;
         }
@@ -230,7 +230,7 @@ fn ran(index: &Index<'_>, tid: u32) -> bool {
 }
 
 /// The call in which the owner of a lock was found at about the same time; `None` if it ran, or
-/// was not looked at.
+/// was not sampled.
 fn found_in(index: &Index<'_>, peek: &Peek) -> Option<Call> {
     let slices = index.slices(peek.owner, peek.at, peek.at.saturating_add(1));
     if slices.iter().any(|s| s.state == State::Run) {
@@ -249,7 +249,7 @@ fn found_in(index: &Index<'_>, peek: &Peek) -> Option<Call> {
 ///
 /// Who was found waiting has waited since it left its CPU, and waits until it runs again: halfway
 /// to what else it was found waiting for in that time, and no longer than [`APART_NS`] from where
-/// it was found. Where nobody tells when threads run, it is half the time between two readings.
+/// it was found. Where it is not known when threads run, it is half the time between two readings.
 fn spans(index: &Index<'_>, findings: &[Finding], of: impl Fn(&Finding) -> bool) -> Vec<Span> {
     let half = between_readings(findings) / 2;
     let own = findings.iter().filter(|f| of(f));
@@ -274,7 +274,7 @@ fn around(index: &Index<'_>, finding: &Finding, half: u64) -> Span {
     )
 }
 
-/// How long after a thread was found waiting for a lock it is looked at again, in the median. Of
+/// How long after a thread was found waiting for a lock it is sampled again, in the median. Of
 /// one thread: all that wait are found within the same reading.
 fn between_readings(findings: &[Finding]) -> u64 {
     let mut last: HashMap<u32, u64> = HashMap::new();

@@ -18,22 +18,22 @@ pub struct Piece {
     pub end: u64,
     /// In which part of the request.
     pub segment: Phase,
-    /// For whom the first thread of the chain was at work.
+    /// For which request the first thread of the chain was at work.
     pub behalf: Behalf,
-    /// Who waited for whom; [`Chains::NONE`] for what is no thread's doing.
+    /// Which thread waited for which; [`Chains::NONE`] for what is no thread's doing.
     pub chain: u32,
     /// What the last thread of the chain did.
     pub leaf: Leaf,
 }
 
-/// For whom a thread is at work.
+/// For which request a thread is at work.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Behalf {
     /// For the request.
     Own,
     /// For a request of another connection.
     Other,
-    /// For nobody's request that could be told, and it was busy when this one came.
+    /// For no request that is known, and it was busy when this one came.
     Background,
 }
 
@@ -62,7 +62,7 @@ pub enum LeafKind {
     Ready(Runner),
     /// It waited for a time.
     Sleep,
-    /// It waited for a lock or a condition; who has it cannot be told.
+    /// It waited for a lock or a condition; its holder is not known.
     Lock,
     /// It waited for a disk.
     Disk,
@@ -96,7 +96,7 @@ pub enum Blank {
     NotBegun,
     /// More threads wait for each other than are followed.
     TooDeep,
-    /// An event loop waits, and for what cannot be told.
+    /// An event loop waits, and it is not known for what.
     Loop,
 }
 
@@ -157,7 +157,7 @@ impl Piece {
 /// How a thread came to be waited for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum How {
-    /// It has the request in hand.
+    /// It serves the request.
     Serves,
     /// It had a lock that the one before waited for: the stack, or the lock's owner, says so.
     Lock,
@@ -165,7 +165,7 @@ pub enum How {
     Condition,
     /// It ran the code of an interpreter that lets one thread in at a time: the stack says so.
     Interpreter,
-    /// The one before had woken it, and waited until it was woken in turn.
+    /// The one before had woken it, and waited until it was woken by it.
     Asked,
     /// It woke the one before: a lock or a condition.
     Woke,

@@ -1,6 +1,6 @@
-//! Threads that serve clients one request after the other, and when each of them had one in hand.
+//! Threads that serve clients one request after the other, and when each of them was busy with one.
 //!
-//! A thread has a request in hand from reading it until it has answered it. Who reads requests and
+//! A thread is busy with a request from reading it until it has answered it. Who reads requests and
 //! leaves the answers to others, or has several at once (a loop), is none of them, and neither are
 //! threads whose runtime keeps in user space what waits.
 
@@ -29,10 +29,10 @@ pub(crate) struct Pool(BTreeMap<u32, Worker>);
 /// A thread that serves.
 #[derive(Debug, Default)]
 struct Worker {
-    /// When it had a request in hand, ascending, disjoint.
+    /// When it was busy with a request, ascending, disjoint.
     busy: Vec<(u64, u64)>,
-    /// When it lived, ascending, disjoint: in the repeats in which its process served somebody, until it was
-    /// seen to end. What is started anew for each repeat has other threads in each.
+    /// When it lived, ascending, disjoint: in the repeats in which its process served requests, until it was
+    /// seen to end. What is restarted for each repeat has other threads in each.
     lived: Vec<(u64, u64)>,
 }
 
@@ -107,13 +107,13 @@ impl Pool {
         self.0.keys().copied()
     }
 
-    /// Whether a thread had another request in hand some time from `begin` to `end`.
+    /// Whether a thread was busy with another request some time from `begin` to `end`.
     pub(crate) fn was_busy(&self, tid: u32, begin: u64, end: u64) -> bool {
         let worker = self.0.get(&tid);
         worker.is_some_and(|worker| parts(&worker.busy, begin, end).next().is_some())
     }
 
-    /// When, from `begin` to `end`, each thread that lived had a request in hand.
+    /// When, from `begin` to `end`, each thread that lived was busy with a request.
     pub(crate) fn full(&self, begin: u64, end: u64) -> Vec<(u64, u64)> {
         let mut full = vec![(begin, end)];
         for worker in self.0.values() {
@@ -147,7 +147,7 @@ impl Pool {
 
     /// Whether those that serve may be loops, which were never seen with two connections at a time: they
     /// wait for one of many files, and each keeps what connections it has. Loops of Python read requests
-    /// before they answer others, and are told by that.
+    /// before they answer others, and are recognised by that.
     pub(crate) fn may_be_loops(&self, inside: &Inside<'_>) -> bool {
         let index = &inside.index;
         let python = |tid| {
@@ -269,7 +269,7 @@ pub(crate) fn handed_to(inside: &Inside<'_>, walked: &[Walked]) -> Option<(Vec<C
     Some((claims, name))
 }
 
-/// When a thread had a request in hand, as far as was recorded.
+/// When a thread was busy with a request, as far as was recorded.
 fn in_hand(index: &Index<'_>, tid: u32, is_clients: impl Fn(&Mark) -> bool) -> Vec<(u64, u64)> {
     let mut busy = Vec::new();
     for block in index.blocks.iter().filter(|b| b.has_wakers) {
@@ -309,7 +309,7 @@ fn in_hand(index: &Index<'_>, tid: u32, is_clients: impl Fn(&Mark) -> bool) -> V
     busy
 }
 
-/// What a thread has in hand.
+/// What a thread is busy with.
 #[derive(Clone, Copy)]
 enum Hand {
     /// Not known.

@@ -5,14 +5,14 @@ use std::collections::BTreeSet;
 use slowpath_core::facts::TargetFacts;
 use slowpath_core::record::Manifest;
 
-/// The ports that the target listened on in the repeats of a run: one that is started anew for each may get
+/// The ports that the target listened on in the repeats of a run: one that is restarted for each may get
 /// another port each time. Empty if none is known.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Ports(BTreeSet<u16>);
 
 impl Ports {
-    /// Those of a run: what its repeats tell, and the one in its URL, which is the last repeat's (one that was
-    /// killed tells none). None of a Unix socket, whatever its URL says.
+    /// Those of a run: what its repeats record, and the one in its URL, which is the last repeat's (one that was
+    /// killed recorded none). None of a Unix socket, whatever its URL says.
     pub(crate) fn of(manifest: &Manifest) -> Self {
         if manifest.plan.scenario.target.unix_socket.is_some() {
             return Self::default();
@@ -21,7 +21,7 @@ impl Ports {
         Self(told.chain(of_url(&manifest.target.url)).collect())
     }
 
-    /// Those that the target is told of others: any number in its variables and in its command that may be one,
+    /// Those of others that the target is configured with: any number in its variables and in its command that may be one,
     /// but those that it listens on itself.
     pub(crate) fn told_to(target: &TargetFacts, own: &Self) -> Self {
         let words = target.environment.iter().map(|(_, value)| value);

@@ -1,4 +1,4 @@
-//! What a thread that waits for a socket waits for: whoever is at the other end of it.
+//! What a thread that waits for a socket waits for: the program at the other end of it.
 
 use std::cmp::Ordering;
 use std::net::SocketAddr;
@@ -11,11 +11,11 @@ use super::inside::Inside;
 use super::looked::does;
 use super::pieces::{Leaf, LeafKind};
 
-/// How long behind a wait a thread that is not seen to wait again is looked at: what it waited for
+/// How long after a wait a thread that is not seen to wait again is followed: what it waited for
 /// is the first that it reads.
 const READS_WITHIN_NS: u64 = 200_000;
 
-/// The ports that are given to who connects, as Linux has it unless it is told otherwise: `ip(7)`,
+/// The ports that are given to clients, by the default of Linux: `ip(7)`,
 /// `ip_local_port_range`.
 const GIVEN: RangeInclusive<u16> = 32_768..=60_999;
 
@@ -25,7 +25,7 @@ pub(super) fn read_until(index: &Index<'_>, tid: u32, off: &Off) -> u64 {
     next.map_or(off.end.saturating_add(READS_WITHIN_NS), |next| next.begin)
 }
 
-/// The end of a connection at which a thread waited for data: the first that it reads from behind
+/// The end of a connection at which a thread waited for data: the first that it reads from after
 /// the wait.
 pub(super) fn awaited(index: &Index<'_>, tid: u32, off: &Off) -> Option<u32> {
     let until = read_until(index, tid, off);
@@ -54,8 +54,8 @@ impl Inside<'_> {
         remote.unwrap_or_else(|| does(leaf).to_owned())
     }
 
-    /// Whom a thread waits for at an instant, by its connection, completing "while it …"; `None` if
-    /// it waits for no connection, or it cannot be told for which.
+    /// What a thread waits for at an instant, by its connection, completing "while it …"; `None` if
+    /// it waits for no connection, or it is not known for which.
     pub(crate) fn remote_of(&self, tid: u32, at: u64) -> Option<String> {
         let index = &self.index;
         let off = index.offs(tid, at, at.saturating_add(1)).first()?;
@@ -82,7 +82,7 @@ impl Inside<'_> {
         })
     }
 
-    /// Whom the thread that ended a wait had waited for itself, by a connection: what it read before
+    /// What the thread that ended a wait had waited for itself, by a connection: what it read before
     /// it went on and woke the one that waits at `at`. So do threads that talk to others for those
     /// that ask them.
     pub(crate) fn remote_behind(&self, tid: u32, at: u64) -> Option<String> {
@@ -123,7 +123,7 @@ impl Inside<'_> {
     }
 
     /// Whether others connect to this end, and not the other way round: more connections have its
-    /// port than that of the other end. Where as many have either, ports tell that the target was told of, or
+    /// port than that of the other end. Where as many have either, ports decide that the target is configured with, or
     /// that the kernel gives to who connects; otherwise who asks is the one who sends first.
     pub(crate) fn serves(&self, socket: u32) -> bool {
         let sockets = &self.index.sockets;
@@ -197,7 +197,7 @@ impl Inside<'_> {
         names.find(|name| !name.is_empty())
     }
 
-    /// Whether an address is this host's, as far as its connections tell.
+    /// Whether an address is this host's, as far as its connections show.
     fn is_here(&self, address: SocketAddr) -> bool {
         if is_unix(address) {
             return true;

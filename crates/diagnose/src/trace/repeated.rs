@@ -1,7 +1,7 @@
 //! Segments that were sent again while a request waited for them.
 //!
 //! A repetition ends a wait only if what it repeats had not come. Where an acknowledgement is lost, or is
-//! late, the sender repeats what the other side has long had, and nobody waits for that.
+//! late, the sender repeats what the other side has long had, and no thread waits for that.
 
 use std::collections::BTreeMap;
 
@@ -17,12 +17,12 @@ use crate::diagnosis::Phase;
 /// What takes no more bytes is one segment: Ethernet's 1500 less the headers of IP and TCP and its
 /// timestamps.
 pub(crate) const SEGMENT_BYTES: u64 = 1_448;
-/// No timer of TCP goes off earlier for a segment that has none behind it (`TCP_RTO_MIN`, include/net/tcp.h).
+/// No timer of TCP goes off earlier for a segment that has none after it (`TCP_RTO_MIN`, include/net/tcp.h).
 pub(crate) const TIMER_LEAST_NS: u64 = 200 * MILLISECOND;
-/// A repetition that ends a shorter wait was no timer's: what was lost was noticed by what came behind
+/// A repetition that ends a shorter wait was no timer's: what was lost was noticed by what came after
 /// it, and cost a round trip.
 const WAITED_LEAST_NS: u64 = MILLISECOND;
-/// The kernel tells of a repetition when it has handed it to the device: on one host it may be there by
+/// The kernel reports a repetition when it has handed it to the device: on one host it may be there by
 /// then.
 const TOLD_LATE_NS: u64 = 50_000;
 
@@ -127,7 +127,7 @@ struct Way<'a> {
 }
 
 impl Way<'_> {
-    /// The client sent the request again: nobody waited for that if it had come already.
+    /// The client sent the request again: no thread waited for that if it had come already.
     fn of_client(&self, again: &[u64]) -> Vec<Wait> {
         let mut waits = Vec::new();
         for (place, &at) in again.iter().enumerate() {
@@ -151,7 +151,7 @@ impl Way<'_> {
         waits
     }
 
-    /// The server sent a part of the answer again: nobody waited for that if the client had had it, or
+    /// The server sent a part of the answer again: no thread waited for that if the client had had it, or
     /// went on only when the server had written more.
     fn of_server(&self, again: &[u64]) -> Vec<Wait> {
         let mut waits = Vec::new();

@@ -10,8 +10,8 @@ use super::inside::Inside;
 use super::kernel_io::Io;
 use super::pieces::{Hop, How};
 
-/// Who ends waits for room for so much of the time of all waits that it ends, where stacks tell what those
-/// are, ends such waits where no stack tells.
+/// Who ends waits for room for so much of the time of all waits that it ends, where stacks show what those
+/// are, ends such waits where no stack shows it.
 const ENDS_SUCH: f64 = 0.8;
 
 /// Threads that read what others write, by the waits that they end.

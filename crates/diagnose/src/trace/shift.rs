@@ -17,7 +17,7 @@ const REQUESTS_LEAST: usize = 10;
 /// is above four already.
 const STRETCHES_LEAST: usize = 3;
 
-/// By how much tracing moved the endpoint that was asked most; `None` if that cannot be told.
+/// By how much tracing moved the endpoint that was asked most; `None` if that is not known.
 pub(crate) fn shift_of(case: &Case<'_>) -> Option<TracingShift> {
     let Compared { off, on, ratio } = compared(case, 0.5)?;
     let slow = |of: &[Stretch]| {

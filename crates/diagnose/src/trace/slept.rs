@@ -1,4 +1,4 @@
-//! Whether the threads that have requests in hand are seen to sleep meanwhile.
+//! Whether the threads that serve requests are seen to sleep in that time.
 
 use slowpath_core::nanos::Span;
 use slowpath_core::stats::median::median;
@@ -37,7 +37,7 @@ pub(crate) fn slept(case: &Case<'_>, endpoint: &EndpointCase, waits: &[Claim]) -
 }
 
 /// For how long the thread that has a request sleeps for it in that time, or its runtime is idle until a
-/// timer fires. Whoever waits behind the sleep of another request is in a queue.
+/// timer fires. A request that waits for the sleep of another is in a queue.
 fn asleep_ns(pieces: &[Piece], chains: &Chains, wait: Span) -> u64 {
     let asleep = pieces.iter().filter(|piece| {
         let own = piece.behalf == Behalf::Own && chains.hops(piece.chain).len() == 1;

@@ -1,4 +1,4 @@
-//! What a stack tells of the wait that it was taken in.
+//! What a stack shows of the wait that it was taken in.
 
 mod collectors;
 
@@ -42,9 +42,9 @@ pub(crate) struct Facts {
 /// What a wait is for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Waits {
-    /// That somebody lets go of a lock.
+    /// That a thread releases a lock.
     Lock,
-    /// That somebody says that something has come about.
+    /// That a thread signals a condition.
     Condition,
     /// That it is let into an interpreter that one thread runs at a time.
     Interpreter,
@@ -55,7 +55,7 @@ pub(crate) enum Waits {
 pub(crate) struct Stacks(Vec<Facts>);
 
 impl Stacks {
-    /// The call that a thread was in while it was off the CPUs: where it stood tells, or else the
+    /// The call that a thread was in while it was off the CPUs: where it stood decides, or else the
     /// call that it entered last, which may be over.
     pub(crate) fn call_in(&self, off: &Off) -> Option<Call> {
         self.facts(off.stack).call.or(off.call)
@@ -190,8 +190,8 @@ const KERNEL: &[(Call, &[&str])] = &[
 ];
 
 /// Beginnings of functions that collect garbage while all else in the program stands still: CPython (`Modules/gcmodule.c`), Ruby
-/// (`gc.c`, with those that extensions mark objects by), PHP (`Zend/zend_gc.c`), V8 (`src/heap`), GHC (`rts/sm`), OCaml (`runtime/major_gc.c`, `minor_gc.c`, `compact.c`), the collector of Boehm, Demers
-/// and Weiser.
+/// (`gc.c`, with those that extensions mark objects by), PHP (`Zend/zend_gc.c`), V8 (`src/heap`), GHC (`rts/sm`), OCaml
+/// (`runtime/major_gc.c`, `minor_gc.c`, `compact.c`), the collector of Boehm, Demers and Weiser.
 const COLLECTORS: &[&str] = &[
     "gc_collect_main",
     "gc_collect_generations",
@@ -319,7 +319,7 @@ const WAITS: &[(Waits, &[&str])] = &[
     ),
 ];
 
-/// The kernel's own locks, which block whoever wants them (`kernel/locking`).
+/// The kernel's own locks, which block the threads that want them (`kernel/locking`).
 const KERNEL_LOCKS: &[&str] = &[
     "rwsem_down_read_slowpath",
     "rwsem_down_write_slowpath",
@@ -334,7 +334,7 @@ const KERNEL_LOCKS: &[&str] = &[
 const CONDITIONS: &[&str] = &["pthread_cond_", "thread::park"];
 
 /// What both locks and conditions of Java's library end in (`LockSupport.park`): where the functions above
-/// have no names, as those that were compiled while the program ran, it cannot be told which.
+/// have no names, as those that were compiled while the program ran, it is not known which.
 const EITHER: &[&str] = &["Parker::park", "PlatformEvent::park"];
 /// Files whose functions without a name may be any of those: distributions strip Java's virtual machine, whose
 /// monitors wait in conditions of the C library.
@@ -404,7 +404,7 @@ const LIBRARY_FILES: &[&str] = &[
     "libjvm",
     "ld-",
 ];
-/// Interpreters: what a script waits for is told by their functions.
+/// Interpreters: what a script waits for is known by their functions.
 const INTERPRETERS: &[&str] = &[
     "python",
     "libpython",
@@ -419,7 +419,7 @@ const INTERPRETERS: &[&str] = &[
 /// for in the interpreter's file is its lock, also where its functions have no names.
 const WAITS_TO_BE_LET_IN: &[&str] = &["python", "libpython"];
 
-/// What one function tells.
+/// What one function shows.
 #[derive(Clone, Copy, Debug, Default)]
 struct Own {
     facts: Facts,
@@ -446,7 +446,7 @@ enum Kind {
 
 impl Facts {
     /// Of a stack: the innermost function that is known for something decides. What a wait is for,
-    /// functions tell up to the first of the program's own: those further out did not ask for it.
+    /// functions show up to the first of the program's own: those further out did not ask for it.
     fn of<'a>(stack: impl Iterator<Item = &'a Own>) -> Self {
         let mut facts = Self::default();
         let (mut condition, mut either, mut leaf) = (false, false, true);
@@ -454,13 +454,13 @@ impl Facts {
         let mut asked = false;
         for own in stack {
             facts.call = facts.call.or(own.facts.call);
-            // Java sleeps at a futex that nobody wakes.
+            // Java sleeps at a futex that no thread wakes.
             if leaf && own.facts.call == Some(Call::Sleep) {
                 facts.call = own.facts.call;
             }
             let asks = condition && !own.condition && !asked;
             asked |= asks;
-            // Its lock has a mutex, which whoever waits for it takes in passing.
+            // Its lock has a mutex, which a waiter takes in passing.
             let is_let_in = own.facts.waits == Some(Waits::Interpreter) || (asks && own.let_in);
             if leaf && is_let_in {
                 facts.waits = Some(Waits::Interpreter);

@@ -215,7 +215,7 @@ fn rubys_functions_without_names_are_known_by_where_else_they_stand() {
     ];
     let trace = Trace {
         frames: names.iter().map(|name| frame(name)).collect(),
-        // Let in behind a wait for data; let in behind a sleep; asleep.
+        // Let in after a wait for data; let in after a sleep; asleep.
         stacks: vec![vec![0, 1, 2, 4, 5], vec![0, 1, 2, 3, 5], vec![0, 1, 3, 5]],
         ..Trace::default()
     };
@@ -225,7 +225,7 @@ fn rubys_functions_without_names_are_known_by_where_else_they_stand() {
     assert_eq!(told, [let_in, let_in, Some(Waits::Condition)]);
 }
 
-/// What stacks of functions of an interpreter tell, innermost first.
+/// What stacks of functions of an interpreter show, innermost first.
 fn facts_of(stacks: &[&str]) -> Vec<Facts> {
     let mut trace = Trace::default();
     for stack in stacks {

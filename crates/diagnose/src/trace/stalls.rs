@@ -1,4 +1,4 @@
-//! Waits of the threads that have requests in hand, or that were asked to do a part of them, for
+//! Waits of the threads that serve requests, or that were asked to do a part of them, for
 //! what the kernel does: a disk, memory, a pipe.
 
 use slowpath_core::trace::{Call, NO_STACK, Role};
@@ -50,7 +50,7 @@ impl<'c> Stalls<'c> {
             };
             match p.piece.leaf.kind {
                 LeafKind::Disk => all.push((p, io)),
-                // Memory is freed by whoever needs it, who computes meanwhile.
+                // Memory is freed by the thread that needs it, which computes in that time.
                 LeafKind::Cpu if io == Told::For(Io::Reclaim) => all.push((p, io)),
                 LeafKind::Ready(_) => {
                     let before = all.last().filter(|(waited, _)| goes_on(waited, &p));
@@ -111,7 +111,7 @@ fn without_queues<'c>(waits: &[(Picked<'c>, Told)]) -> Vec<(Picked<'c>, Told)> {
 }
 
 impl Inside<'_> {
-    /// What a wait for a disk is for; `None` if nothing tells.
+    /// What a wait for a disk is for; `None` if nothing shows it.
     pub(crate) fn io(&self, piece: &Piece) -> Option<Io> {
         let told = self.stacks.facts(piece.leaf.stack).io;
         told.or((piece.leaf.call == Some(Call::Sync)).then_some(Io::Sync))

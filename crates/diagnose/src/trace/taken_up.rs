@@ -1,7 +1,7 @@
 //! Whether the threads that took new connections up were free while these waited to be accepted.
 //!
 //! Who accepts is not recorded. But a thread that was born for the connection, or waited for work until
-//! another thread woke it, kept nobody waiting: the server had it, and it was accepting that was late.
+//! another thread woke it, kept no request waiting: the server had it, and it was accepting that was late.
 
 use slowpath_core::nanos::MILLISECOND;
 use slowpath_core::trace::Call;

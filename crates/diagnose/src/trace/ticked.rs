@@ -19,7 +19,7 @@ const SLEEPS_LEAST: usize = 8;
 
 /// What a trace says of the waits.
 pub(crate) enum Word {
-    /// A thread sleeps meanwhile: whose, and how; with where it stands.
+    /// A thread sleeps in that time: whose, and how; with where it stands.
     Sleeps(String, Vec<String>),
     /// Something else is going on.
     Other(String),

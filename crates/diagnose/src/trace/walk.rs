@@ -1,4 +1,4 @@
-//! Who a request waited for: from the thread that answered it back through whoever was waited for,
+//! Who a request waited for: from the thread that answered it back through the threads that were waited for,
 //! to what the last of them did.
 //!
 //! A thread is followed only within the time in which the one before it was blocked (the rule of
@@ -32,7 +32,7 @@ const MOST_PIECES: usize = 5_000;
 /// it on a host that others use.
 const DEAF_LEAST_NS: u64 = 2 * MILLISECOND;
 
-/// Follows who waited for whom.
+/// Follows which thread waited for which.
 #[derive(Debug)]
 pub struct Walker<'a> {
     index: &'a Index<'a>,
@@ -51,7 +51,7 @@ struct Way<'b> {
     out: &'b mut Vec<Piece>,
     segment: Phase,
     behalf: Behalf,
-    /// The threads that had the request in hand: whoever is woken by them has it next.
+    /// The threads that served the request: a thread that is woken by them serves it next.
     reader: u32,
     /// The port of the target's own end of the connection.
     port: Option<u16>,
@@ -69,7 +69,7 @@ struct Wait<'b> {
     end: u64,
     depth: usize,
     chain: u32,
-    /// Whether the thread waited for something to do: whoever woke it gave it the request.
+    /// Whether the thread waited for something to do: the thread that woke it gave it the request.
     for_work: bool,
 }
 
@@ -79,7 +79,7 @@ impl<'a> Walker<'a> {
         Self::with(index, loops, Stacks::of(index.trace))
     }
 
-    /// The same, where it is known what the stacks of the trace tell.
+    /// The same, where it is known what the stacks of the trace show.
     pub(crate) fn with(index: &'a Index<'a>, loops: &'a Loops, stacks: Stacks) -> Self {
         let interpreters = interpreters(index, &stacks);
         Self {
@@ -92,12 +92,12 @@ impl<'a> Walker<'a> {
         }
     }
 
-    /// The chains of what was walked, and what the stacks tell.
+    /// The chains of what was walked, and what the stacks show.
     pub(crate) fn done(self) -> (Chains, Stacks) {
         (self.chains, self.stacks)
     }
 
-    /// What the stacks of the trace tell.
+    /// What the stacks of the trace show.
     pub(crate) fn facts(&self, stack: u32) -> Facts {
         self.stacks.facts(stack)
     }
@@ -185,7 +185,7 @@ impl<'a> Walker<'a> {
     }
 
     /// The last wait of a loop for something to do before the end. Any other thread that waits for
-    /// one of several files does so for the request that it has in hand, each time for another
+    /// one of several files does so for the request that it serves, each time for another
     /// reason.
     fn trigger(&self, tid: u32, begin: u64, end: u64) -> Option<&'a Off> {
         if !self.loops.has(tid) {
@@ -266,7 +266,7 @@ impl<'a> Walker<'a> {
         }
     }
 
-    /// What needs nobody else to be explained.
+    /// What needs no other thread to be explained.
     fn plain(&self, tid: u32, slice: Slice<'_>, chain: u32, way: &mut Way<'_>) {
         let leaf = |kind, stack| Leaf {
             kind,

@@ -1,8 +1,8 @@
-//! What the threads of a simulated server do, as a trace would tell.
+//! What the threads of a simulated server do, as a trace would show.
 
 /// The first thread of the simulated server.
 const FIRST: u32 = 101;
-/// A thread of somebody else on the machine.
+/// A thread of another process on the machine.
 pub(super) const OTHER: u32 = 9_000;
 
 /// A thread did something for a while.
@@ -26,7 +26,7 @@ pub(super) enum Act {
     Runs,
     /// It computed with the lock.
     Locked,
-    /// It could run, and that thread had the CPU; 0 for nobody.
+    /// It could run, and that thread had the CPU; 0 for none.
     Ready(u32),
     /// It was woken, and the CPU that it got was idle until then.
     TakenUp,
@@ -36,7 +36,7 @@ pub(super) enum Act {
     Sends(u16, u32),
     /// It read the reply.
     Gets(u16),
-    /// It waited for the lock, which that thread let go.
+    /// It waited for the lock, which that thread released.
     Waits(u32),
     /// It had the lock, in the background.
     Holds,

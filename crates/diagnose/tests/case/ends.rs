@@ -33,7 +33,7 @@ pub(crate) enum End {
     Reset,
     Closed,
     BrokenPipe,
-    /// Nobody listens.
+    /// No process listens.
     Refused,
     /// The client has no local port left.
     NoPort,
@@ -46,9 +46,9 @@ pub(crate) struct Restarts {
     pub(crate) every: Time,
     #[serde(default)]
     pub(crate) at: Time,
-    /// Until the next one serves; nobody can be reached before.
+    /// Until the next one serves; no connection can be made before.
     pub(crate) lasts: Time,
-    /// Whether new requests wait meanwhile, as somebody keeps the listener, and what is under way
+    /// Whether new requests wait until then, since the listener is kept open, and what is under way
     /// is finished before.
     #[serde(default)]
     pub(crate) gracefully: bool,
@@ -77,7 +77,7 @@ pub(crate) struct Limit {
     /// … and so many more at once after a rest.
     #[serde(default)]
     pub(crate) at_once: u32,
-    /// No clock tells when the next one may pass, but the one before: so much later each time.
+    /// No clock decides when the next one may pass, but the one before: so much later each time.
     pub(crate) late: Option<Dist>,
     /// Others wait, of which there are no more than this; all without it.
     pub(crate) waiting: Option<u32>,
@@ -97,7 +97,7 @@ const fn unavailable() -> u16 {
 #[derive(Clone, Copy, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Accepts {
-    /// Whoever accepts does something else in these stretches of time …
+    /// The acceptor does something else in these stretches of time …
     pub(crate) away: Option<When>,
     /// … and for so long once it has handed a connection on.
     pub(crate) each: Option<Dist>,
@@ -111,7 +111,7 @@ pub(crate) struct Accepts {
 }
 
 impl Accepts {
-    /// When whoever accepts is there, from `now` on; `load` is the begin of the load.
+    /// When the acceptor is there, from `now` on; `load` is the begin of the load.
     pub(super) fn back(&self, load: u64, now: u64) -> u64 {
         match self.away {
             Some(away) if away.holds(now - load) => {
@@ -133,7 +133,7 @@ impl Restarts {
         first + (after - first).div_ceil(self.every.0.max(1)) * self.every.0
     }
 
-    /// When somebody can be reached, for one who wants to at `now`.
+    /// When the server can be reached, for a client that tries at `now`.
     pub(super) fn reached(&self, load: u64, now: u64) -> u64 {
         let first = load + self.at.0;
         if now < first {

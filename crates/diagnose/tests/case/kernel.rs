@@ -25,7 +25,7 @@ const fn disk(stack: &'static str) -> Stall {
     }
 }
 
-/// Where a thread stands in a wait of that name; `None` if it is no wait in the kernel. Behind a colon
+/// Where a thread stands in a wait of that name; `None` if it is no wait in the kernel. After a colon
 /// stands what it writes to.
 pub(super) fn stall(name: &str) -> Option<Stall> {
     Some(match name.split(':').next().unwrap_or(name) {

@@ -1,4 +1,4 @@
-//! What a simulated server remembers: entries of a cache, who has a key, how much it was asked.
+//! What a simulated server remembers: entries of a cache, which request holds a key, how often it was asked for.
 
 use std::collections::HashMap;
 
@@ -29,7 +29,7 @@ pub(crate) struct Keys {
     /// Whether each use prolongs its life.
     #[serde(default)]
     pub(crate) sliding: bool,
-    /// Whether whoever comes meanwhile waits for the first, and does not fill it again.
+    /// Whether a request that comes in that time waits for the first, and does not fill it again.
     #[serde(default)]
     pub(crate) single_flight: bool,
     /// What a miss takes longer that finds its key being filled.
@@ -43,7 +43,7 @@ pub(crate) struct Keys {
     pub(crate) exclusive: Option<Dist>,
     /// What a request takes longer for each 1 of its key's number, before the first byte …
     pub(crate) scans: Option<Time>,
-    /// … and behind it.
+    /// … and after it.
     pub(crate) transfers: Option<Time>,
     /// Bytes of the answer for each 1 of its key's number.
     #[serde(default)]
@@ -238,7 +238,7 @@ impl<'a> Memory<'a> {
             } else if is_filling || !(entry.is_there && lives) {
                 let crowd = if is_filling { keys.crowded } else { None };
                 let took = miss.draw(random) + crowd.map_or(0, |more| more.0);
-                // Whoever fills it again while it is filled does not bring it back later.
+                // A request that fills it again while it is filled does not bring it back later.
                 entry.filled = if is_filling {
                     entry.filled
                 } else {

@@ -1,4 +1,4 @@
-//! The one lock of a simulated server: who waits gets it in turn.
+//! The one lock of a simulated server: waiters get it in order.
 
 use std::collections::VecDeque;
 
@@ -27,7 +27,7 @@ impl Lock {
         true
     }
 
-    /// Who has it next.
+    /// Its next holder.
     pub(super) fn let_go(&mut self) -> Option<(Owner, u64, u64)> {
         let next = self.waiting.pop_front();
         self.taken = next.is_some();

@@ -34,7 +34,7 @@ pub(super) struct Seen {
     pub(super) lives: Vec<Span>,
     /// When connections waited in the listener's queue.
     pub(super) queued: Vec<Span>,
-    /// When connections were taken in or let go, with their change.
+    /// When connections were accepted or closed, with their change.
     pub(super) taken_in: Vec<(u64, i64)>,
     /// Who had the lock.
     pub(super) owned: Vec<(u32, Span)>,

@@ -1,4 +1,4 @@
-//! What profiles of the simulated server would have told, were it written in Go.
+//! What profiles of the simulated server would have shown, were it written in Go.
 
 use std::collections::BTreeMap;
 
@@ -119,7 +119,7 @@ fn stands(case: &Case, did: &Did) -> Option<String> {
             format!("{inner} main.{}:38 main.background:45", holder.function)
         }
         Act::Waits(_) => {
-            // As a trace of such a case has it: nobody waits for anything else.
+            // As in a trace of such a case: no thread waits for anything else.
             let inner = if case.holder.iter().any(|holder| holder.condition) {
                 "sync.runtime_notifyListWait:606 sync.(*Cond).Wait:71"
             } else {

@@ -39,7 +39,7 @@ pub(super) enum Asks {
 /// What a server thread does next for a request.
 #[derive(Clone, Debug)]
 pub(super) enum Step {
-    /// Waits for a CPU that somebody else has.
+    /// Waits for a CPU that another process occupies.
     Contended(u64),
     /// Is woken, and waits until an idle CPU takes it up.
     TakenUp(u64),

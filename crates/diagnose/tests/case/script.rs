@@ -1,4 +1,4 @@
-//! Traces written thread by thread: what each did when, and the events that tell so.
+//! Traces written thread by thread: what each did when, and the events that report it.
 
 use std::net::SocketAddr;
 

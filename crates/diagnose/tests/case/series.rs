@@ -333,7 +333,7 @@ impl Probe {
         self.constant(&signal::PROCESS_FDS_LIMIT, &process, limit);
     }
 
-    /// Connections that nobody has accepted yet, and all that there are.
+    /// Connections that are not accepted yet, and all that there are.
     fn accepts(&mut self, case: &Case, run: &Run) {
         if case.accepts.is_none() {
             return;
@@ -404,7 +404,7 @@ fn passed(ticks: &[u64], spans: &[Span]) -> Vec<f64> {
     ticks.iter().map(at).collect()
 }
 
-/// At each tick, how many connections the server has taken in and not let go.
+/// At each tick, how many connections the server has accepted and not closed.
 fn taken_in(ticks: &[u64], run: &Run) -> Vec<f64> {
     let of = |sign: i64| {
         let all = run.seen.taken_in.iter();

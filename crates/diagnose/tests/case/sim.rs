@@ -112,7 +112,7 @@ struct Sim<'a> {
     served: BTreeSet<u32>,
     /// Requests on connections that are not accepted yet, where the server takes so many at a time.
     unaccepted: VecDeque<usize>,
-    /// When whoever accepts is done with the last connection.
+    /// When the acceptor is done with the last connection.
     acceptor_free: u64,
     /// Since when the server's process lives.
     life_begin: u64,
@@ -431,7 +431,7 @@ impl<'a> Sim<'a> {
         }
     }
 
-    /// Somebody wants the lock, and gets it now or when it is his turn.
+    /// A request or a thread wants the lock, and gets it now or when it is its turn.
     fn wants(&mut self, now: u64, owner: Owner, ns: u64) {
         if let Owner::Holder(holder) = owner
             && now < self.facts.window.end.get()
@@ -444,7 +444,7 @@ impl<'a> Sim<'a> {
         }
     }
 
-    /// Somebody has the lock now.
+    /// The lock has a holder now.
     fn gets(&mut self, now: u64, owner: Owner, ns: u64) {
         let thread = self.thread_of(owner);
         let (ns, act) = match owner {

@@ -159,7 +159,7 @@ pub(crate) struct Class {
     /// The target finds no local port to dial another server from, and answers 503.
     #[serde(default)]
     pub(crate) undialled: bool,
-    /// Waiting for a CPU that somebody else has.
+    /// Waiting for a CPU that another process occupies.
     pub(crate) contended: Option<Dist>,
     /// Waiting to be taken up by a CPU that is idle.
     pub(crate) taken_up: Option<Dist>,
@@ -266,9 +266,9 @@ pub(crate) struct Holder {
     pub(crate) every: Time,
     #[serde(default)]
     pub(crate) at: Time,
-    /// For how long it has it.
+    /// For how long it keeps it.
     pub(crate) lasts: Dist,
-    /// The call it is in meanwhile; `cpu` if it computes.
+    /// The call it is in during that; `cpu` if it computes.
     #[serde(default = "nanosleep")]
     pub(crate) call: String,
     /// The function it is in.

@@ -1,4 +1,4 @@
-//! What a trace would have told of the simulated server's threads.
+//! What a trace would have shown of the simulated server's threads.
 
 use std::collections::BTreeMap;
 
@@ -35,7 +35,7 @@ const FIN_WAIT1: u8 = 4;
 const CLOSE: u8 = 7;
 /// Stretches of the recording.
 const STRETCH_NS: u64 = 500_000_000;
-/// Threads are looked at so often without privilege.
+/// Threads are sampled so often without privilege.
 const PEEK_NS: u64 = 5_300_000;
 /// From waking to running.
 const WAKE_NS: u64 = 5_000;
@@ -336,7 +336,7 @@ fn taken_up(did: &Did) -> Wait {
     }
 }
 
-/// A wait in a call that its name tells.
+/// A wait in a call of that name.
 fn call(did: &Did, name: &str) -> Wait {
     let (call, by) = match name.split(':').next().unwrap_or(name) {
         "clock_nanosleep" | "nanosleep" => (Call::Sleep, By::Hardirq),

@@ -1,4 +1,4 @@
-//! Requests that a trace tells nothing of by choice, in the ledger.
+//! Requests that were left untraced by choice, in the ledger.
 
 use slowpath_diagnose::case::Case;
 use slowpath_diagnose::ledger::{Blanks, Claimant, Trust, settle};

@@ -1,4 +1,4 @@
-//! What is told of failures and connections, on simulated runs some of whose requests are made
+//! What is reported of failures and connections, on simulated runs some of whose requests are made
 //! failures.
 
 use slowpath_core::logs::{LogExcerpt, LogLine};

@@ -39,7 +39,7 @@ pub(super) fn folder() -> &'static Path {
     Path::new(env!("CARGO_MANIFEST_DIR"))
 }
 
-/// Whether files are to be rewritten as the judge has it now.
+/// Whether files are to be rewritten as the judge writes them now.
 pub(super) fn update() -> bool {
     std::env::var("UPDATE").is_ok_and(|value| value == "1")
 }

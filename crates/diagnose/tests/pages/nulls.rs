@@ -1,12 +1,12 @@
 //! Runs in which neither keys nor the number of requests matter: how often one of the causes that
-//! are told by these is named all the same.
+//! are recognised by these is named all the same.
 
 use slowpath_diagnose::diagnosis::Diagnosis;
 
 use crate::case::diagnose;
 use crate::case::spec::Case;
 
-/// The causes that are told by a covariate of requests alone.
+/// The causes that are recognised by a covariate of requests alone.
 const BY_COVARIATE: &[&str] = &[
     "accumulated-state",
     "cache-expiry",

@@ -17,7 +17,7 @@ const HEADINGS: [&str; 7] = [
     "## How to refute it",
     "## References",
 ];
-/// What is only ever ruled out, or not to be told: it hides causes and is none of the server's, or nothing tells it
+/// What is only ever ruled out, or left open: it hides causes and is none of the server's, or nothing distinguishes it
 /// from what is.
 const NEVER_FOUND: &[&str] = &["coordinated-omission", "wake-placement"];
 /// What the simulated server cannot bring about yet: places that no kernel object shows, workers held by idle

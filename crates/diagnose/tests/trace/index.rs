@@ -1,4 +1,4 @@
-//! What is told of a thread: when it ran, was ready, was blocked, and what is not known.
+//! What is known of a thread: when it ran, was ready, was blocked, and what is not known.
 
 use std::fmt::Write;
 

@@ -91,7 +91,7 @@ fn who_waits_for_its_next_request_has_no_lock() {
     for tid in [1, 2] {
         script.starts(10, tid);
     }
-    // Nobody is seen to have it before this one takes it, without waiting.
+    // No holder is seen before this one takes it, without waiting.
     script.waits(idle(2, 100, 8_010));
     script.waits(futex(1, 2_030, 9_300, 2));
     let later = Request {
@@ -111,7 +111,7 @@ fn who_lets_others_in_between_two_sleeps_at_one_futex_sleeps_twice() {
     let mut script = server(Runtime::Jvm, &[1, 50]);
     script.starts(10, 1);
     script.starts(10, 50);
-    // Java's `Thread.sleep`: the thread's own futex, which nobody wakes; but at the end of the record.
+    // Java's `Thread.sleep`: the thread's own futex, which no thread wakes; but at the end of the record.
     let at_own = |begin, end, by| Wait {
         about: 0xBEE,
         ..Wait::new(50, begin, end, Call::Futex, by)

@@ -112,7 +112,7 @@ fn a_wait_without_a_stack_is_for_whatever_is_read_next() {
     script.waits(Wait::new(80, 2_000, 3_000, Call::Sync, By::Hardirq));
     script.wrote(3_950, 80, there);
     script.read(4_010, 1, here);
-    // Behind this one it reads what a client sent, as loops do: nothing was waited for there.
+    // After this one it reads what a client sent, as loops do: nothing was waited for there.
     script.waits(unknown(Wait::new(1, 5_000, 9_000, Call::Poll, By::Softirq)));
     let other = script.socket(PORT, CLIENT + 1);
     script.read(9_010, 1, other);

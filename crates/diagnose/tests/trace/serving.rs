@@ -1,4 +1,4 @@
-//! Servers as they are met, thread by thread: loops, pools and other servers behind them.
+//! Servers as they are met, thread by thread: loops, pools and the servers that they call.
 
 use slowpath_core::trace::{Call, Depth, Role, Runtime};
 

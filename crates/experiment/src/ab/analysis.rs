@@ -14,10 +14,10 @@ use super::plan::{Arm, METRICS, Metric, Plan};
 const PAIRS_FEWEST: usize = 3;
 
 /// Two shares of slow requests are taken for equal when they differ by at most a request in a
-/// thousand: odds of rare things differ by large factors that nobody notices.
+/// thousand: odds of rare things differ by large factors without a noticeable effect.
 const SHARES_EQUAL_WITHIN: f64 = 0.001;
 
-/// Pairs beyond which nobody goes: a difference that needs them is at the limit of what is seen.
+/// Pairs beyond which a comparison is not worth while: a difference that needs them is at the limit of what is seen.
 const PAIRS_IMAGINABLE: usize = 500;
 
 /// What may be said.
@@ -93,7 +93,7 @@ pub struct Analysis {
     pub tests: Vec<Test>,
     /// Pairs of which both blocks count.
     pub pairs: usize,
-    /// Pairs put aside, and why.
+    /// Pairs excluded, and why.
     pub aside: Vec<String>,
     /// The noise of these pairs: what later comparisons plan with.
     pub noise: Vec<MetricNoise>,

@@ -39,7 +39,7 @@ impl Ab {
                 unit: metric.unit(),
                 better: metric.unit().better(),
                 refused: if repeats.is_empty() {
-                    "no pair has it".to_owned()
+                    "no pair contains it".to_owned()
                 } else {
                     String::new()
                 },

@@ -45,7 +45,7 @@ pub struct NoiseEntry {
     pub id: String,
     /// Whether A was compared with itself.
     pub same: bool,
-    /// The load of its blocks, in any words that tell it from others: short blocks, few requests
+    /// The load of its blocks, in any words that distinguish it from others: short blocks, few requests
     /// and busy targets are noisier.
     #[serde(default)]
     pub load: String,
@@ -82,7 +82,7 @@ impl NoiseBook {
             let scatter: Vec<MetricNoise> = fitting().filter_map(own).take(ASKED).collect();
             let squares: f64 = scatter.iter().map(|noise| noise.sd_log.powi(2)).sum();
             let same = fitting().filter(|entry| entry.same);
-            // The last one alone: who has repeated it on a calmer host is believed.
+            // The last one alone: a repetition on a calmer host is believed.
             let mut floors = same.filter_map(own).filter_map(|n| n.floor);
             (!scatter.is_empty()).then(|| MetricNoise {
                 metric,

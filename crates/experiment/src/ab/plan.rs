@@ -12,7 +12,7 @@ pub const EFFECT: f64 = 0.10;
 /// Fewest pairs: with fewer, all pairs but one agreeing is no agreement.
 const PAIRS_FEWEST: u32 = 5;
 
-/// Pairs while nothing is known of the host's noise; the first of them tell.
+/// Pairs while nothing is known of the host's noise; the first of them show it.
 const PAIRS_UNKNOWN: u32 = 10;
 
 /// Most pairs, unless more are asked for: people wait for them.
@@ -49,7 +49,7 @@ impl Arm {
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case", tag = "kind")]
 pub enum Compared {
-    /// A toggle of the scenario: B has it on.
+    /// A toggle of the scenario: B switches it on.
     Toggle {
         /// Its name.
         name: String,

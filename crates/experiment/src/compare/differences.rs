@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde::{Deserialize, Serialize};
 use slowpath_core::figures::{Conditions, RunFigures};
 
-/// What a condition is of, in the order in which differences are told.
+/// What a condition is of, in the order in which differences are reported.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
@@ -21,7 +21,7 @@ pub enum Part {
 }
 
 impl Part {
-    /// All, in the order in which differences are told.
+    /// All, in the order in which differences are reported.
     pub const ALL: [Self; 4] = [Self::Host, Self::Harness, Self::Config, Self::Versions];
 
     /// Its name.

@@ -13,9 +13,9 @@ pub struct FailureChange {
     pub subject: String,
     /// The class: what happened, and in which phase.
     pub class: String,
-    /// Whether B has it; otherwise A has.
+    /// Whether it is in B; otherwise it is in A.
     pub appeared: bool,
-    /// How often, over all runs of the side that has it.
+    /// How often, over all runs of the side with it.
     pub count: u64,
     /// Its share of what was offered there.
     pub share: f64,

@@ -20,7 +20,7 @@ impl Off {
     pub(super) fn of(wanted: &Row, sides: [(&[&RunFigures], &Units); 2]) -> Self {
         let are_flat = sides.iter().all(|(_, units)| are_equal(&units.odds));
         let off = sides.iter().map(|(runs, units)| {
-            // What a single figure scatters is told by those of the other side.
+            // The scatter of a single figure is taken from those of the other side.
             let is_flat = are_flat || units.odds.len() > 1 && are_equal(&units.odds);
             if is_flat {
                 of_side(wanted, runs, units)
@@ -34,7 +34,7 @@ impl Off {
         }
     }
 
-    /// Why nothing can be told of such figures, and how many units a side would tell, if any.
+    /// Why nothing can be decided of such figures, and how many units a side would decide it, if any.
     pub(super) fn told(self) -> (String, Option<u64>) {
         let open = match self.log.exp_m1() {
             share if share < 1.0 => format!("that leave {} open", percent(share)),

@@ -1,6 +1,6 @@
 //! Modes of the latency that appeared or vanished.
 //!
-//! Whether one that both sides have has moved is said by the percentiles, which are held against
+//! Whether one that both sides have has moved is said by the percentiles, which are compared with
 //! what they scatter by.
 
 use serde::{Deserialize, Serialize};
@@ -10,7 +10,7 @@ use slowpath_core::stats::fisher::{Table, fisher};
 use slowpath_core::stats::median::median;
 
 /// Modes of different runs of a side that all lie within this factor are one: a mode that is work
-/// moves from run to run by that much. Modes that one run tells apart stay apart, however close.
+/// moves from run to run by that much. Modes that one run separates stay apart, however close.
 const ONE_WITHIN: f64 = 1.25;
 /// Of the two sides, modes within this factor are the same mode, which may have moved.
 const SAME_WITHIN: f64 = 1.5;
@@ -27,9 +27,9 @@ const RUNS_LEAST: f64 = 0.5;
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum What {
-    /// B has it, A has not.
+    /// It is in B, and not in A.
     Appeared,
-    /// A has it, B has not.
+    /// It is in A, and not in B.
     Vanished,
 }
 
@@ -45,7 +45,7 @@ pub struct ModeChange {
     pub at_ns: f64,
     /// Its share of the requests there.
     pub weight: f64,
-    /// In how many runs of the side that has it.
+    /// In how many runs of the side with it.
     pub runs: u64,
     /// Of how many.
     pub of_runs: u64,
@@ -180,7 +180,7 @@ fn by_chance(runs: u64, of_runs: u64, other: u64) -> f64 {
     fisher(table).two_sided
 }
 
-/// Whether the absence of a mode on the other side, whose smallest run looked at `fewest`
+/// Whether the absence of a mode on the other side, whose smallest run examined `fewest`
 /// requests, means something.
 fn is_missing(mode: &SideMode, of_runs: usize, fewest: u64) -> bool {
     mode.weight >= WEIGHT_LEAST
@@ -188,7 +188,7 @@ fn is_missing(mode: &SideMode, of_runs: usize, fewest: u64) -> bool {
         && mode.runs as f64 >= RUNS_LEAST * of_runs as f64
 }
 
-/// The fewest requests that were looked at in a run of a side; 0 if one found no mode, since it
+/// The fewest requests that were examined in a run of a side; 0 if one found no mode, since it
 /// may not have been able to.
 fn fewest(runs: &[&RunFigures], subject: &str) -> u64 {
     let of = |run: &RunFigures| {

@@ -1,7 +1,7 @@
 //! Which functions have another share of the CPU time than before, or another CPU time in a request.
 //!
 //! A share may fall because something else grew; hence both. Intervals are those of samples, corrected
-//! for as many functions as are held against each other (Bonferroni): another start of the same program
+//! for as many functions as are compared with each other (Bonferroni): another start of the same program
 //! may differ by more.
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -14,7 +14,7 @@ use slowpath_core::stats::student::upper_point;
 const ALPHA: f64 = 0.05;
 /// A share that moved by less is of no interest.
 const SHARE_LEAST: f64 = 0.01;
-/// Functions that have fewer samples than this in both are not compared: none of them could be told.
+/// Functions that have fewer samples than this in both are not compared: none of them could be distinguished.
 const SAMPLES_LEAST: f64 = 5.0;
 
 /// The profiles of both sides.
@@ -29,7 +29,7 @@ pub struct ProfileChange {
     pub a_per_request_ms: Option<f64>,
     /// The same of B.
     pub b_per_request_ms: Option<f64>,
-    /// Functions that were held against each other.
+    /// Functions that were compared with each other.
     pub compared: u64,
     /// Those that changed, the one with the largest change of share first.
     pub changes: Vec<FunctionChange>,

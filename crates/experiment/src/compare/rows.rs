@@ -96,7 +96,7 @@ fn matched<'a>(a: &[&'a RunFigures], b: &[&'a RunFigures]) -> (Vec<Pair<'a>>, Ve
 }
 
 /// The units of a side as they are tested: repeats that asked one process, which was not started
-/// anew for each, are a single draw of its layout and caches.
+/// again for each, are a single draw of its layout and caches.
 fn draws(side: &[&RunFigures], wanted: &Row, units: &Units) -> Units {
     let mut own = side
         .iter()

@@ -16,7 +16,7 @@ pub struct Side {
     pub runs: Vec<RunName>,
     /// Runs whose figures mean something else than they say, and why.
     pub void: Vec<VoidRun>,
-    /// Runs that were left out, and why; decided before their figures were looked at.
+    /// Runs that were left out, and why; decided before their figures were examined.
     pub left_out: Vec<LeftOut>,
 }
 
@@ -106,7 +106,7 @@ pub(super) fn void(used: &[&RunFigures], side: &str) -> Option<String> {
     Some(format!("{side} is void: {first}"))
 }
 
-/// A side as it is told.
+/// A side as it is reported.
 pub(super) fn side(chosen: &Chosen, used: &[&RunFigures]) -> Side {
     let is_used = |run: &RunFigures| used.iter().any(|other| other.id == run.id);
     let is_void = |run: &&RunFigures| !run.void.is_empty();
@@ -172,7 +172,7 @@ pub(super) fn notes(
         .flat_map(|row| &row.repeats)
         .filter(|f| !f.aside.is_empty());
     if let Some(first) = aside.map(|figure| figure.aside.as_str()).next() {
-        notes.push(format!("repeats were put aside on host evidence: {first}"));
+        notes.push(format!("repeats were excluded on host evidence: {first}"));
     }
     notes
 }
@@ -206,7 +206,7 @@ fn one_process(side: &str, runs: &[&RunFigures]) -> Option<String> {
     })
 }
 
-/// Whether the repeats of a run asked a process that was not started anew for each. What is known
+/// Whether the repeats of a run asked a process that was not restarted for each. What is known
 /// of nothing (figures without any configuration) is not known to be kept.
 pub(super) fn is_kept(run: &RunFigures) -> bool {
     let (harness, config) = (&run.conditions.harness, &run.conditions.config);

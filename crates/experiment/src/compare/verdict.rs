@@ -17,7 +17,7 @@ use crate::estimate::Units;
 /// which sees more with fewer.
 const UNITS_MOST: usize = 200;
 
-/// A single unit is held against at least three: two scatter with one degree of freedom, which a
+/// A single unit is compared with at least three: two scatter with one degree of freedom, which a
 /// single quiet pair makes certain of anything.
 const FURTHER_FEWEST: usize = 3;
 
@@ -63,7 +63,7 @@ pub enum Verdict {
     NotComparable,
 }
 
-/// A row under judgement: what Welch's test says of it, before the family is looked at.
+/// A row under judgement: what Welch's test says of it, before the family is tested.
 pub(super) struct Tested {
     ratio: Option<Ratio>,
     found: Option<LogRatio>,
@@ -167,7 +167,7 @@ fn bare_ratio(a: &Units, b: &Units) -> Option<Ratio> {
     })
 }
 
-/// The verdict on a row, why, and how many units a side would tell.
+/// The verdict on a row, why, and how many units a side would decide it.
 pub(super) struct Judged {
     pub(super) ratio: Option<Ratio>,
     pub(super) verdict: Verdict,
@@ -276,7 +276,7 @@ fn needed(found: &LogRatio, bar: Bar, a: &Units, b: &Units) -> Option<u64> {
         let is_large = wanted - bar.ratio_to_claim.ln() >= spare * error;
         is_large && design.power_at(wanted / error, 2.0 * (n as f64 - 1.0)) >= design.power
     };
-    // More than there are: they did not tell.
+    // More than there are: they did not decide it.
     let have = a.values.len().min(b.values.len());
     (have + 1..=UNITS_MOST).find(is_enough).map(|n| n as u64)
 }

@@ -168,7 +168,7 @@ impl Estimate {
         let (value, n) = (values[0], values.len());
         let half = match reading.of_equal(row) {
             Some(half) => half,
-            // Nothing tells how finely a 0 was read, but that most repeats have it is known.
+            // Nothing shows how finely a 0 was read, but that most repeats have it is known.
             None if n >= EQUAL_COUNTS => 0.0,
             None => {
                 return Err(Unknown::new(
@@ -231,7 +231,7 @@ impl Estimate {
         })
     }
 
-    /// What should be known of the hosts, said behind what it rests on.
+    /// What should be known of the hosts, said after what it rests on.
     pub(super) fn on(mut self, hosts: &str) -> Self {
         if !hosts.is_empty() {
             self.basis = format!("{}, across hosts ({hosts})", self.basis);
@@ -379,7 +379,7 @@ fn is_known(row: &Row) -> bool {
     row.metric.is_empty()
 }
 
-/// What tells more of a figure that is the same in all of `n` repeats.
+/// What would show more of a figure that is the same in all of `n` repeats.
 fn finer(row: &Row, n: usize) -> String {
     if is_counted(row) {
         format!("{EQUAL_COUNTS} repeats, as many that agree show that most do")

@@ -389,7 +389,7 @@ fn counts_have_a_ratio_and_repeats_that_lack_a_figure_are_no_pairs() {
 /// Two repeats that agree to the last digit were read as finely as that, and no better.
 #[test]
 fn equal_repeats_are_as_uncertain_as_they_were_read() {
-    // On a clock of 1 ms, as the other rows tell.
+    // On a clock of 1 ms, as the other rows show.
     let with = |values: &[f64]| {
         let others = [3e6, 5e6, 8e6, 13e6, 21e6, 34e6];
         figures(vec![

@@ -15,7 +15,7 @@ pub(super) fn shown(value: f64, dimension: Dimension) -> String {
     }
 }
 
-/// An interval behind its figure.
+/// An interval after its figure.
 pub(super) fn interval(low: f64, high: f64, dimension: Dimension) -> String {
     format!(" [{}, {}]", shown(low, dimension), shown(high, dimension))
 }

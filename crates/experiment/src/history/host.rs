@@ -56,7 +56,7 @@ impl Host {
             .collect()
     }
 
-    /// The releases of each level: before the first change, between two, and behind the last.
+    /// The releases of each level: before the first change, between two, and after the last.
     fn levels(&self, changes: &[Change]) -> Vec<Range<usize>> {
         let begins = [0]
             .into_iter()
@@ -66,7 +66,7 @@ impl Host {
         begins.zip(ends).map(|(begin, end)| begin..end).collect()
     }
 
-    /// The newest release, of which nothing is told if the host may have made it what it is.
+    /// The newest release, of which nothing is reported if the host may have made it what it is.
     pub(super) fn weighed(&self, newest: Newest, changes: &[Change]) -> Newest {
         let last = self.releases.len() - 1;
         let levels = self.levels(changes);
@@ -98,7 +98,7 @@ impl Host {
 }
 
 /// Whether hosts may have moved a latency by so many nanoseconds from some runs to others: one side was
-/// unfit, and timers were later by as much on the slower side. A host that is as unfit before as behind
+/// unfit, and timers were later by as much on the slower side. A host that is as unfit before as after
 /// moves nothing, however late its timers are. What is not known of one side leaves all that the other
 /// was late by.
 pub(crate) fn may_have_moved(before: &[HostNoise], after: &[HostNoise], by_ns: f64) -> bool {
@@ -205,7 +205,7 @@ mod tests {
         // A host that became fit makes nothing slower.
         let better = host(&[(7, 20, 2.3), (8, 90, 0.1)]);
         assert_eq!(better.sides(&changes), [false]);
-        // Nobody listened before.
+        // The host was not measured before.
         let mut unheard = host(&[(7, 90, 0.1), (8, 20, 2.3)]);
         unheard.releases[..7].fill(Vec::new());
         assert_eq!(unheard.sides(&changes), [true]);

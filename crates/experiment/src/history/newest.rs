@@ -52,7 +52,7 @@ pub struct Newest {
     pub place: Place,
     /// What it is judged by.
     pub basis: Basis,
-    /// The level that it is held against, since the last change; `null` if too few releases say
+    /// The level that it is compared with, since the last change; `null` if too few releases say
     /// one, or if they move.
     pub expected: Option<f64>,
     /// Lower end of where a further release of that level lies, in 99 of 100 cases.
@@ -68,11 +68,11 @@ pub struct Newest {
     /// believed.
     pub is_suspect: bool,
     /// Whether the host may have made it what it is: it was unfit, and its timers were later (or
-    /// less late) by as much as the newest is away from what it is judged by. Then nothing is told.
+    /// less late) by as much as the newest is away from what it is judged by. Then nothing is reported.
     pub is_hosts: bool,
     /// What is said: better, worse or different if it is beyond its level by chance and by size,
     /// or on the far side of a change or a drift that was just found; same if the 90 % interval
-    /// of its ratio to the level lies within 5 %; otherwise nothing can be told.
+    /// of its ratio to the level lies within 5 %; otherwise nothing can be said.
     pub verdict: Verdict,
 }
 

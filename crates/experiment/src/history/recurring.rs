@@ -29,11 +29,11 @@ pub enum Kind {
     Period,
 }
 
-/// In the order in which they are looked for: what an earlier one tells is not told again.
+/// In the order in which they are looked for: what an earlier one explains is not reported again.
 const KINDS: [Kind; 4] = [Kind::Step, Kind::Mode, Kind::Added, Kind::Period];
 
 /// A constant that came back over releases: a timer, or work that takes the same time in each of
-/// them. Which of the two is told by another load: work moves with it, and a timer does not.
+/// them. Which of the two is decided by another load: work moves with it, and a timer does not.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Constant {
@@ -122,7 +122,7 @@ pub(super) fn over_endpoints(releases: &[OfRelease<'_>]) -> Vec<Shared> {
     .collect()
 }
 
-/// A constant that is told.
+/// A constant that is reported.
 struct Told {
     kind: Kind,
     constant: Recurring,
@@ -133,7 +133,7 @@ struct Told {
 }
 
 /// The constants of groups that recur beyond chance, each once: what one says that was found in as
-/// many groups is not told again.
+/// many groups is not reported again.
 fn told(groups: &[Group<'_>]) -> Vec<Told> {
     let mut found: Vec<Told> = Vec::new();
     for kind in KINDS {
@@ -295,7 +295,7 @@ fn bases(groups: &[Group<'_>]) -> (f64, f64) {
     (least, of().reduce(f64::max).unwrap_or(0.0))
 }
 
-/// Whether a constant that was told says what another one would: the teeth of a comb are modes that
+/// Whether a constant that was reported says what another one would: the teeth of a comb are modes that
 /// stay, and what is added to a fastest mode that stays does so with its place.
 fn explains(told: (Kind, f64), other: (Kind, f64), bases: (f64, f64)) -> bool {
     let (value, moves) = (other.1, bases.1 - bases.0);

@@ -8,7 +8,7 @@ use super::Track;
 use super::releases::OfRelease;
 use crate::estimate::row;
 
-/// The metric whose runs are looked at: a tail has too few requests to be so steady.
+/// The metric whose runs are examined: a tail has too few requests to be so steady.
 const METRIC: &str = "p50";
 
 /// An endpoint whose runs fall into modes.
@@ -17,7 +17,7 @@ const METRIC: &str = "p50";
 pub struct RunModes {
     /// The endpoint or the benchmark.
     pub subject: String,
-    /// How many repeats were looked at: all since the last change of level.
+    /// How many repeats were examined: all since the last change of level.
     pub repeats: u64,
     /// Its two modes, the faster first.
     pub modes: Vec<RunMode>,

@@ -1,4 +1,4 @@
-//! What percentiles alone tell of slow requests over runs: tables of others have nothing else.
+//! What percentiles alone show of slow requests over runs: tables of others have nothing else.
 
 use serde::{Deserialize, Serialize};
 use slowpath_core::figures::{RunFigures, Unit};
@@ -26,7 +26,7 @@ const AGAIN: (&str, f64) = TAIL[0];
 const COMMON: f64 = 0.5;
 /// Names that tools give to the row of all rows together: it is no row beside them.
 const WHOLE: [&str; 5] = ["aggregated", "aggregate", "total", "all", "overall"];
-/// What is put behind the name of an endpoint in a run with passes. A cold pass is slow by nature, so
+/// What is put after the name of an endpoint in a run with passes. A cold pass is slow by nature, so
 /// that only rows of one pass are alike.
 const PASSES: [&str; 2] = [" (cold)", " (warm)"];
 
@@ -84,7 +84,7 @@ fn pass(subject: &str) -> (&str, &str) {
 }
 
 /// What a percentile is beyond its median by if nothing but chance makes requests slow, of waits
-/// without a memory: whoever is beyond that has a tail of its own.
+/// without a memory: a percentile beyond that has a tail of its own.
 fn of_chance(q: f64) -> f64 {
     (1.0 / (1.0 - q)).ln() / std::f64::consts::LN_2
 }
@@ -206,7 +206,7 @@ fn streak(
 }
 
 /// Slow requests that take the same time in several rows of a run, release by release. Only runs of
-/// which nothing but percentiles is known are looked at: where requests were looked at, modes tell more.
+/// which nothing but percentiles is known are examined: where requests were examined, modes show more.
 pub(super) fn same(releases: &[OfRelease<'_>]) -> Vec<SameTail> {
     let mut found: Vec<SameTail> = Vec::new();
     for release in releases {

@@ -67,7 +67,7 @@ pub struct ChangeAt {
     /// Whether the host may have made it: it was unfit on one side, and its timers were later on the
     /// slower one by as much.
     pub is_hosts: bool,
-    /// Whether it is better, worse or different; of a suspect nothing is told yet.
+    /// Whether it is better, worse or different; of a suspect nothing is reported yet.
     pub verdict: Verdict,
 }
 

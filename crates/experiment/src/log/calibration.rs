@@ -47,7 +47,7 @@ pub struct Calibration {
     pub predictions: Rate,
     /// The same of those that slowpath made by itself.
     pub by_slowpath: Rate,
-    /// The same of those that somebody made.
+    /// The same of those that people made.
     pub by_people: Rate,
     /// Upper end over lower end of the predicted intervals of those that were settled, in the
     /// median: wide ones hold easily. `null` without any above 0.

@@ -1,11 +1,11 @@
-//! Changes of the system, and which of them a measurement cannot tell apart.
+//! Changes of the system, and which of them a measurement cannot distinguish.
 
 use slowpath_core::investigation::{Decision, Entry, What};
 
 use super::Log;
 use super::releases::Releases;
 
-/// A change that somebody entered.
+/// A change that a user entered.
 #[derive(Debug)]
 struct Change<'a> {
     investigation: &'a str,

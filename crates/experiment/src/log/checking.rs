@@ -1,4 +1,4 @@
-//! A prediction held against a run: whether the run is a test of it at all, what it says, and
+//! A prediction compared with a run: whether the run is a test of it at all, what it says, and
 //! whether an investigation is open again after that.
 
 use std::cmp::Ordering;
@@ -87,7 +87,7 @@ fn is_tested_by(
         return prediction.due.as_deref().is_none_or(is_from);
     }
     changes.iter().any(|(change, decided)| {
-        // Names without an order, and those that move on (of branches), are told apart by time.
+        // Names without an order, and those that move on (of branches), are ordered by time.
         let ordered = decided.release.as_deref();
         match ordered.filter(|own| stays(own) && order(release, own).is_some()) {
             Some(own) => is_from(own),
@@ -173,7 +173,7 @@ pub fn check(
 }
 
 /// Whether a run was measured as one on which the prediction was made; `false` if no run is named, so
-/// that nobody knows.
+/// that it is not known.
 ///
 /// # Errors
 /// Why it is not comparable.

@@ -32,7 +32,7 @@ pub fn may_close(
     };
     let (answered, open): (Vec<Question>, Vec<Question>) =
         Question::ALL.into_iter().partition(answers);
-    // Nobody is made to say which question is answered; whoever does has two to answer.
+    // It is not required to say which question is answered; an entry that does has two to answer.
     match (answered.first(), open.first()) {
         (Some(_), Some(open)) => Err((
             format!(

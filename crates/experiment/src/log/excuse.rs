@@ -31,13 +31,13 @@ pub(super) fn excuse(
     let host = Typical::of(&after).filter(|host| host.is_unfit())?;
     let may_be = match unit {
         Unit::Ns => may_have_moved(&before, &after, worse_by),
-        // How a lack of CPU moves other figures nobody knows.
+        // How a lack of CPU moves other figures is not known.
         _ => !Typical::of(&before).is_some_and(Typical::is_unfit),
     };
     (worse_by > 0.0 && may_be).then(|| {
         format!(
             "the host scored {:.0} of 100 and its timers were late by {:.1} ms, which may be all that is worse \
-             than predicted: measure again on one that nobody else uses",
+             than predicted: measure again on one without other users",
             host.score,
             host.late_ns / MILLISECOND as f64
         )

@@ -11,7 +11,7 @@ use super::Log;
 use super::status::{Status, status};
 use crate::experiment::{self, Experiment, Summary};
 
-/// An experiment as the log has it.
+/// An experiment as it is in the log.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Proved {
     /// What was supposed and predicted; without a prediction where the log has no such figure.

@@ -12,7 +12,7 @@ use crate::history::{
     label,
 };
 
-/// Metrics whose history is looked at, the first that shows something of a subject alone: what
+/// Metrics whose history is examined, the first that shows something of a subject alone: what
 /// moves p99 often moves its neighbours.
 const METRICS: [&str; 3] = ["p99", "p50", "errors"];
 /// The metric of what is about a subject's tail.
@@ -61,7 +61,7 @@ impl Seen<'_> {
         }
     }
 
-    /// Whether it recurs by its nature, so that it is told once and not with each release.
+    /// Whether it recurs by its nature, so that it is reported once and not with each release.
     const fn recurs(&self) -> bool {
         !matches!(self, Self::Novelty(..) | Self::Drift(_) | Self::Errors(_))
     }
@@ -196,7 +196,7 @@ pub enum Step {
     Reopen(String),
 }
 
-/// Where something belongs that a run showed. What an investigation of that figure has told of this
+/// Where something belongs that a run showed. What an investigation of that figure has said of this
 /// release, and what was closed without a fix, is known.
 pub fn step(log: &Log<'_>, noticed: &Noticed<'_>, own: &RunFigures) -> Step {
     let about = log.investigations().iter().filter(|investigation| {

@@ -26,7 +26,7 @@ pub enum Standing {
     Held,
     /// Something else was measured.
     Failed,
-    /// Nobody waits for it any more: the investigation was closed without it.
+    /// It is no longer waited for: the investigation was closed without it.
     Dropped,
 }
 
@@ -143,7 +143,7 @@ pub(super) fn overdue_since(
     releases.reached(due).map(str::to_owned)
 }
 
-/// The changes that an outcome cannot tell apart; empty if it can.
+/// The changes that an outcome cannot distinguish; empty if it can.
 pub(super) fn confounded(
     log: &Log<'_>,
     investigation: &Investigation,

@@ -8,7 +8,7 @@ use slowpath_core::investigation::{Decision, Entry, Investigation, Verdict, What
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum Status {
-    /// Nobody knows yet.
+    /// It is not known yet.
     Open,
     /// The cause is known, and nothing had to be changed.
     Explained,
@@ -35,12 +35,12 @@ impl Status {
         }
     }
 
-    /// Whether somebody said that it is fixed.
+    /// Whether an entry said that it is fixed.
     pub const fn is_fixed(self) -> bool {
         matches!(self, Self::FixedAndConfirmed | Self::FixedUnconfirmed)
     }
 
-    /// Whether its predictions are still waited for: nobody waits for those of a cause that stays
+    /// Whether its predictions are still waited for: not those of a cause that stays
     /// or that was none.
     pub const fn awaits(self) -> bool {
         !matches!(self, Self::NotFixed | Self::Refuted)

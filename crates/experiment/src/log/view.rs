@@ -1,4 +1,4 @@
-//! A log as it is told: what `slowpath log --json` writes, and what reports are made of.
+//! A log as it is shown: what `slowpath log --json` writes, and what reports are made of.
 
 use serde::{Deserialize, Serialize};
 use slowpath_core::figures::Unit;
@@ -13,7 +13,7 @@ use super::standing::{
 use super::status::{Status, status};
 use super::{Log, is_regression};
 
-/// Digits behind the first that what is left of a figure is told with.
+/// Digits after the first with which the rest of a figure is reported.
 const DIGITS: i32 = 3;
 
 /// The value of [`LogReport::schema`].
@@ -110,7 +110,7 @@ pub struct EntryView {
     pub kind: String,
     /// When it was written.
     pub at: String,
-    /// Who wrote it; `slowpath` if nobody did.
+    /// Who wrote it; `slowpath` if no person did.
     pub by: Option<String>,
     /// What it says, in Markdown.
     pub text: String,

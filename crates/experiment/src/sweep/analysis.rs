@@ -22,7 +22,7 @@ const ERRORS_FROM: f64 = 0.01;
 /// Less than this part of what fewer connections had, even in their worst window, is a collapse
 /// and no plateau, if all windows agree.
 const COLLAPSE_BELOW: f64 = 0.5;
-/// Less than this share answered within the window is falling behind.
+/// Less than this share answered within the window is not keeping up.
 const BEHIND_BELOW: f64 = 0.95;
 /// The class of requests that took too long: by the client's fault as well as the target's.
 const TIMEOUT: &str = "timeout";

@@ -6,7 +6,7 @@ use slowpath_core::stats::beta::clopper_pearson;
 /// Between two modes of runs nothing lies within at least this factor: users call a whole spread
 /// of 20 to 30 % noise.
 const FACTOR_LEAST: f64 = 1.25;
-/// Two runs that differ have no scatter that the gap could be held against.
+/// Two runs that differ have no scatter that the gap could be compared with.
 const RUNS_FEWEST: usize = 3;
 /// Fewer runs than this show a gap of [`FACTOR_LEAST`] by chance; they must differ by more …
 const RUNS_FEW: usize = 6;

@@ -7,7 +7,7 @@ use statrs::distribution::{ContinuousCDF, StudentsT};
 const LEVELS_FEWEST: usize = 4;
 /// Medians that lie off the line by more than this (root mean square) are no line.
 const ERROR_MOST: f64 = 0.25;
-/// Bytes of the unit in which the cost is told.
+/// Bytes of the unit in which the cost is reported.
 const MIB: f64 = 1_048_576.0;
 
 /// The line `p50 = base + per_mib * size`.

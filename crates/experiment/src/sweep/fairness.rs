@@ -16,9 +16,9 @@ pub struct Fairness {
     pub of: u32,
     /// Requests served to each, on average.
     pub mean: f64,
-    /// Gini's coefficient: 0 if all have the same, towards 1 if one has it all.
+    /// Gini's coefficient: 0 if all have the same, towards 1 if one gets all.
     pub gini: f64,
-    /// Jain's index (1984): 1 if all have the same, `1/n` if one has it all.
+    /// Jain's index (1984): 1 if all have the same, `1/n` if one gets all.
     pub jain: f64,
     /// Jain's index if each request had gone to anyone with the same chance.
     pub jain_by_chance: f64,

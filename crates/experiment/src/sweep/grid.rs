@@ -22,7 +22,7 @@ pub enum Dimension {
     Connections,
     /// Requests a second of an open loop.
     Rate,
-    /// Bytes of the request's body, or what `{size}` stands for.
+    /// Bytes of the request's body, or the value of `{size}`.
     Size,
 }
 

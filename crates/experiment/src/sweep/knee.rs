@@ -45,7 +45,7 @@ pub fn knee(levels: &[&Level]) -> Option<Knee> {
     let span = levels.last()?.level / reached.level;
     // What it would be in proportion, at its least, is more than it ever was.
     let is_flat = span >= PLATEAU_SPAN && best.per_s.high < span * reached.per_s.low;
-    // A plateau from the lowest level on has its knee below it, nobody knows where.
+    // A plateau from the lowest level on has its knee below it, at an unknown place.
     if reached.level <= first.level || most <= 0.0 || first.per_s.low <= 0.0 || !is_flat {
         return None;
     }

@@ -10,7 +10,7 @@ use slowpath_core::samples::Samples;
 pub const SLACK: f64 = 0.05;
 
 /// What the users of a closed loop did with their time. By Little's law (1961) the number of
-/// users is throughput times mean latency (and think time), if everybody waits for an answer
+/// users is throughput times mean latency (and think time), if all users wait for an answer
 /// that comes in the end. Where failed requests take their time, it is not.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]

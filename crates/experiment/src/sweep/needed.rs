@@ -1,4 +1,4 @@
-//! How many runs tell two probabilities apart.
+//! How many runs distinguish two probabilities.
 
 use serde::{Deserialize, Serialize};
 use slowpath_core::stats::fisher::{Table, fisher};
@@ -10,10 +10,10 @@ const ALPHA: f64 = 0.05;
 const POWER: f64 = 0.8;
 /// More runs each than this are no plan for an afternoon.
 const RUNS_MOST: u64 = 100;
-/// Values of the common probability at which the chance of a false alarm is looked at.
+/// Values of the common probability at which the chance of a false alarm is computed.
 const NUISANCE: u64 = 50;
 
-/// Two probabilities that shall be told apart.
+/// Two probabilities that shall be distinguished.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Comparison {
@@ -21,7 +21,7 @@ pub struct Comparison {
     pub from: f64,
     /// What a change would make of it.
     pub to: f64,
-    /// Runs of each version that tell them apart with a power of 80 % at 5 % one-sided; `null` if
+    /// Runs of each version that distinguish them with a power of 80 % at 5 % one-sided; `null` if
     /// more than 100.
     pub runs_each: Option<u64>,
 }

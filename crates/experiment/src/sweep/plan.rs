@@ -36,7 +36,7 @@ pub struct Cell {
 
 impl Plan {
     /// The windows of the grid. Each repeat goes through all levels in an order of its own, so
-    /// that neither drift of the host nor what a level leaves behind favours one, and a sweep that
+    /// that neither drift of the host nor what remains of a level favours one, and a sweep that
     /// is cut short has seen all levels.
     pub fn cells(&self) -> Vec<Cell> {
         let mut cells = Vec::new();

@@ -217,7 +217,7 @@ fn another_host_is_said_first_and_grades_every_row() {
     assert_eq!(row.because, "other host (hostname)");
     assert!((row.ratio.unwrap().value - 1.2).abs() < 0.001);
     assert!(row.needs.is_none());
-    // That only one side knows its commit is told, and is no obstacle.
+    // That only one side knows its commit is reported, and is no obstacle.
     let git = found.differences.iter().find(|d| d.name == "git").unwrap();
     assert!(!git.is_known());
 }

@@ -389,7 +389,7 @@ fn a_change_that_an_unfit_host_may_have_made_is_not_told() {
     let newest = track.newest.as_ref().unwrap();
     assert!(!matches!(newest.verdict, Verdict::Better), "{newest:?}");
 
-    // A change beyond what its timers were late by is told, and on a fit host any.
+    // A change beyond what its timers were late by is reported, and on a fit host any.
     let fit = HostNoise { score: 85, ..unfit };
     for (ms, host) in [(30.0, unfit), (1.5, fit)] {
         let history = faster(ms, host);

@@ -9,7 +9,7 @@ use crate::made::{latencies, row, run};
 /// Repeats that agree to the last digit were read as finely as that, and no better.
 #[test]
 fn equal_repeats_are_as_uncertain_as_they_were_read() {
-    // On a clock of 1 ms, as the other rows tell; 5 % may be claimed.
+    // On a clock of 1 ms, as the other rows show; 5 % may be claimed.
     const OTHERS: [f64; 6] = [31.0, 53.0, 87.0, 131.0, 210.0, 340.0];
     let on_clock = |at: usize, values: &[f64]| {
         latencies(at, &[("search.p50", values), ("other.p50", &OTHERS)])

@@ -25,7 +25,7 @@ fn told(failed: u64) -> Told {
     }
 }
 
-/// A server of `capacity` users at a time that closes on everybody beyond `limit`.
+/// A server of `capacity` users at a time that closes on every user beyond `limit`.
 fn limited(level: u32, repeat: u32, capacity: u32, limit: u32) -> Window {
     let takes_ns = 5 * MS * u64::from(level.min(limit).max(capacity)) / u64::from(capacity);
     let run = record(level, |user, _| {

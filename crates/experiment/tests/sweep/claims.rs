@@ -31,7 +31,7 @@ fn collapses(windows: &[Window]) -> bool {
         .any(|(kind, _)| *kind == ThresholdKind::Collapse)
 }
 
-/// Three windows at each of these levels; `per_s` tells what a window serves.
+/// Three windows at each of these levels; `per_s` gives what a window serves.
 fn repeated(at: &[u32], per_s: impl Fn(u32, u32) -> f64) -> Vec<Window> {
     at.iter()
         .flat_map(|&users| (0..3).map(move |repeat| (users, repeat)))

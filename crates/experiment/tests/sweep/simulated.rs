@@ -26,7 +26,7 @@ pub(crate) struct Next {
     pub(crate) outcome: Outcome,
 }
 
-/// The record of `users` who ask without a pause; `next` tells what becomes of a request from the
+/// The record of `users` who ask without a pause; `next` gives what becomes of a request from the
 /// user and the time since the begin of the load.
 pub(crate) fn record(users: u32, next: impl Fn(u32, u64) -> Next) -> RunRecord {
     let begin = Nanos::new(BEGIN_NS);

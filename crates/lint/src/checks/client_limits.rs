@@ -88,7 +88,7 @@ fn ports(view: &View<'_>) -> Option<Finding> {
     Some(found)
 }
 
-/// A connection a request leaves a port behind for a minute, on the side that closes first.
+/// A connection for each request keeps a port in use for a minute after it, on the side that closes first.
 fn waiting_ports(view: &View<'_>) -> Option<Finding> {
     if view.scenario.load.connection != ConnectionUse::PerRequest {
         return None;

@@ -7,7 +7,7 @@ use crate::wording::{count, percent};
 
 /// Requests under way that share their key from which on it is a workload about one key.
 const MANY_UNDER_WAY: f64 = 0.05;
-/// The share of simultaneous users from which on a herd at a cold start is likely.
+/// The share of simultaneous users from which on a stampede at a cold start is likely.
 const MANY_AT_ONCE: f64 = 0.5;
 
 /// Endpoints whose pools are small for a target that starts cold.

@@ -31,7 +31,7 @@ fn repeated(view: &View<'_>, i: usize, pool: &Pool) -> Option<Finding> {
     if pool.values.len() > BY_HAND || is_table || pool.same_row_as.is_some() {
         return None;
     }
-    // Weights and orders are written down by somebody who thought about how often.
+    // Weights and orders are written down on purpose, with how often in mind.
     if pool.weights.is_some() || pool.pick != Pick::Random {
         return None;
     }

@@ -44,7 +44,7 @@ fn in_window(view: &View<'_>) -> Option<Finding> {
         let keys = view.spaces[i].keys.as_ref()?;
         let n = view.workload.demands[i].requests;
         let touches = keys.touched_after(view.touched_before(i), n);
-        // A single key is cold once, and everybody knows.
+        // A single key is cold once, and that is well known.
         let counts = keys.count() > 1.5 && n >= 1.0 && touches / n >= REACHES_P99;
         counts.then_some(Cold {
             endpoint: i,
@@ -69,7 +69,7 @@ fn in_window(view: &View<'_>) -> Option<Finding> {
 }
 
 /// Passes ask for the same keys in the same order. Where computed answers were slow in the first
-/// one, users get further in the second, and what they ask for there nobody has asked for before.
+/// one, users get further in the second, and what they ask for there is asked for the first time.
 fn in_second_pass(view: &View<'_>) -> Option<Finding> {
     let passes = &view.scenario.load.passes;
     if passes.len() < 2 || passes[0] != COLD {

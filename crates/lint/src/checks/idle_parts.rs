@@ -10,7 +10,7 @@ use crate::workload::presence;
 /// Users missing from the window on average from which on its rate is not that of the scenario.
 const MANY_MISSING: f64 = 0.05;
 
-/// Pools and endpoints that nobody uses, passes without a reset, ramps and timeouts that reach
+/// Unused pools and endpoints, passes without a reset, ramps and timeouts that reach
 /// into the window.
 pub(super) fn check(view: &View<'_>) -> Vec<Finding> {
     let mut found = unused_pools(view);

@@ -127,7 +127,7 @@ fn defaults(view: &View<'_>) -> Vec<Closing> {
     {
         return Vec::new();
     }
-    // Gunicorn's default workers close every connection behind its response.
+    // Gunicorn's default workers close every connection after its response.
     let keeps = ["-k", "--worker-class", "--threads"];
     let keeps = |word: &&str| keeps.iter().any(|option| word.starts_with(option));
     let program = |word: &&str| word.rsplit('/').next().unwrap_or_default().to_owned();

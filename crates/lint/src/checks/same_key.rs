@@ -58,7 +58,7 @@ fn compare(view: &View<'_>, a: usize, b: usize) -> Option<Finding> {
     };
     let chances = chances(view, a, b, &shared);
     if only_by_key {
-        // The requests differ outside the key, and nobody but the server knows what it keys on.
+        // The requests differ outside the key, and only the server knows what it keys on.
         found.text = format!(
             "{} and {} have the same {} under one path: {what}{alike}; where the server caches by \
              {} alone, what is computed for one is cached for the other. {chances}",
@@ -184,7 +184,7 @@ mod tests {
         assert_eq!(
             found(check, &own),
             [],
-            "the scenario says what tells them apart"
+            "the scenario says what distinguishes them"
         );
     }
 

@@ -8,7 +8,7 @@ use crate::percentiles::{SHOWN, is_maximum, supported};
 use crate::report::{Finding, Place, Severity};
 use crate::wording::{count, duration, percentile};
 
-/// The percentile that everybody quotes, and so the one that every endpoint should carry.
+/// The percentile that is quoted most, and so the one that every endpoint should carry.
 const QUOTED: f64 = 0.99;
 /// Endpoints named in one finding; the table has them all.
 const NAMED: usize = 4;

@@ -1,6 +1,6 @@
 //! One simulated run: requests in order of time, a backend with a queue, a cache.
 //!
-//! Whoever asks first is served first, at the connections as at the backend, so that a request's
+//! Service is first come, first served, at the connections as at the backend, so that a request's
 //! whole course is known when it is scheduled: it waits for the earliest connection, finds its
 //! answer or takes the earliest slot, and is done.
 

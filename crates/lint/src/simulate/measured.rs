@@ -155,7 +155,7 @@ impl Busy {
     }
 }
 
-/// How many computations were worked on at once, if others waited meanwhile.
+/// How many computations were worked on at once, if others waited at that time.
 fn slots(stretches: &[(u64, u64)], service_ns: f64) -> Option<u32> {
     let (mut busy_ns, mut until) = (0, 0);
     for &(begin, end) in stretches {
@@ -269,7 +269,7 @@ mod tests {
         answers.extend((4..20).map(|key| at(50_000, key, 21, true)));
         answers.extend(quick(20));
         let found = model(answers);
-        assert_eq!(found.slots, None, "nobody waited for a slot");
+        assert_eq!(found.slots, None, "no request waited for a slot");
         let a = found.endpoint("a");
         assert_eq!(a.expensive, Expensive::Share(0.2));
         assert_eq!(a.backend, Some(Times::Measured(vec![480 * MS; 4])));

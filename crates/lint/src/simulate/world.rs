@@ -203,7 +203,7 @@ fn cumulative(shares: &[f64]) -> Vec<f64> {
 
 fn prepare(scenario: &Scenario, model: &TargetModel) -> Vec<Prepared> {
     let mut entries: BTreeMap<String, Entry> = BTreeMap::new();
-    // Keys that are counted and not listed have numbers behind all that are.
+    // Keys that are counted and not listed have numbers after all that are.
     let mut next_counted: Entry = 1 << 32;
     let one = |endpoint: &Endpoint| {
         let model = model.endpoint(&endpoint.name);

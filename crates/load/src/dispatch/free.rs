@@ -88,7 +88,7 @@ impl Free {
         }
     }
 
-    /// The connection of a free slot was closed. Gives whether the slot is in line.
+    /// The connection of a free slot was closed. Gives whether the slot is queued.
     pub(super) fn lost(&mut self, slot: u32) -> bool {
         let was_open = !self.keeps_turn && self.remove_open(slot);
         if was_open {

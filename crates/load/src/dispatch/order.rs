@@ -19,7 +19,7 @@ pub(crate) enum Task {
 /// One request as it is handed to a slot.
 #[derive(Clone, Debug)]
 pub(crate) struct Order {
-    /// When it was due, and for whom.
+    /// When it was due, and for which user.
     pub(crate) due: Due,
     /// When a slot was free for it.
     pub(crate) ready: Nanos,

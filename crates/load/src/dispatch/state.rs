@@ -27,7 +27,7 @@ use crate::tally::Tally;
 const OPENING_SHARE: f64 = 0.25;
 
 /// After how long a user whose request was withheld wants the next one: soon, since it would have
-/// waited for an answer meanwhile, and not at once, since all may be withheld.
+/// waited for an answer in that time, and not at once, since all may be withheld.
 const ASK_AGAIN_NS: u64 = MILLISECOND;
 /// After how long a user who does not go on looks whether that is over.
 const SIT_OUT_NS: u64 = 20 * MILLISECOND;
@@ -35,7 +35,7 @@ const SIT_OUT_NS: u64 = 20 * MILLISECOND;
 /// What became of a request that was due.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Assigned {
-    /// The slot has it.
+    /// The slot holds it.
     Sent,
     /// It is not sent, on purpose; its user wants another one after so many nanoseconds.
     Withheld(u64),
@@ -230,7 +230,7 @@ impl State {
     /// for it since `since`, if not for longer.
     pub(super) fn assign(&mut self, slot: u32, since: Nanos, mut due: Due) -> Assigned {
         if self.sits_out(due) {
-            // A user who sits out wants nothing meanwhile.
+            // A user who sits out wants nothing until then.
             let counts = self.sessions.is_empty() && self.tally.is_measured(due.scheduled);
             self.withheld += u64::from(counts);
             return Assigned::Withheld(SIT_OUT_NS);

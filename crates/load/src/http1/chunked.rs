@@ -4,7 +4,7 @@
 use super::Malformed;
 
 /// Bytes of the size and the extensions of one chunk, or of all trailers, at most: as much as a head may
-/// have. Nobody sends either in earnest; the limit is against endless ones.
+/// have. Real servers send neither in such lengths; the limit is against endless ones.
 const MOST_LINE_BYTES: u32 = 64 * 1024;
 
 /// Where in the coding we are.
@@ -14,7 +14,7 @@ enum At {
     SizeBegin,
     /// In the digits of a size.
     Size,
-    /// In white space behind a size.
+    /// In white space after a size.
     Blank,
     /// In extensions, which mean nothing here, before the end of their line.
     Extension,
@@ -22,9 +22,9 @@ enum At {
     SizeEnd,
     /// In the data.
     Data,
-    /// The carriage return behind the data.
+    /// The carriage return after the data.
     DataReturn,
-    /// The line feed behind the data.
+    /// The line feed after the data.
     DataEnd,
     /// At the start of a trailer line, or of the empty line that ends it all.
     TrailerStart,
@@ -34,7 +34,7 @@ enum At {
     TrailerEnd,
     /// The last line feed.
     LastEnd,
-    /// Behind the last byte.
+    /// After the last byte.
     Over,
 }
 

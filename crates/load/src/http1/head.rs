@@ -35,7 +35,7 @@ pub(super) struct Head {
     pub(super) status: u16,
     /// How the body ends.
     pub(super) framing: Framing,
-    /// Whether the server keeps the connection open behind this response.
+    /// Whether the server keeps the connection open after this response.
     pub(super) keep_alive: bool,
     /// Whether the body is a stream of events.
     pub(super) is_event_stream: bool,
@@ -106,7 +106,7 @@ impl Head {
             (Some(_) | None, _) => Framing::UntilClose,
         };
         // What is framed twice, or in a coding that HTTP/1.0 has not, may end elsewhere for
-        // somebody on the way (RFC 9112, sections 6.1 and 6.3): nothing may follow it.
+        // an intermediary (RFC 9112, sections 6.1 and 6.3): nothing may follow it.
         let is_faulty = last_coding.is_some() && (length.is_some() || is_1_0);
         Ok(Self {
             len: 0,

@@ -22,7 +22,7 @@ pub struct Malformed(pub &'static str);
 pub enum Fed {
     /// More bytes are needed.
     More,
-    /// The response is whole; bytes behind it make the connection useless.
+    /// The response is whole; bytes after it make the connection useless.
     Whole,
 }
 
@@ -137,7 +137,7 @@ impl Response {
         }
     }
 
-    /// Reads on in a head; returns the bytes behind it.
+    /// Reads on in a head; returns the bytes after it.
     fn feed_head<'b>(&mut self, bytes: &'b [u8]) -> Result<&'b [u8], Malformed> {
         let before = self.partial_head.len();
         let parsed = if before == 0 {
@@ -185,7 +185,7 @@ impl Response {
         Ok(&bytes[head.len - before..])
     }
 
-    /// Reads on in a body; returns the bytes behind it.
+    /// Reads on in a body; returns the bytes after it.
     fn feed_body<'b>(&mut self, bytes: &'b [u8]) -> Result<&'b [u8], Malformed> {
         let Self { state, body, .. } = self;
         let mut take = |data: &[u8]| body.take(data);

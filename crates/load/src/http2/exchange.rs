@@ -70,13 +70,13 @@ impl Setting<'_> {
         };
         connection.wire.forget(self.sent);
         if ended.is_err() {
-            // The server need not go on with what nobody waits for.
+            // The server need not go on with what is no longer wanted.
             under_way.stream.send_reset(Reason::CANCEL);
         }
         ended
     }
 
-    /// Reads the body and the trailers behind it.
+    /// Reads the body and the trailers after it.
     async fn receive(
         self,
         mut incoming: RecvStream,
@@ -100,7 +100,7 @@ impl Setting<'_> {
             answer.data(&data);
             sample.received_bytes = answer.received_bytes;
             stamps::note_events(&mut answer.body, at, sample, self.log);
-            // What was read is granted anew at once: the server is never held up by us.
+            // What was read is granted again at once: the server is never held up by us.
             let released = incoming.flow_control().release_capacity(data.len());
             released.map_err(|error| self.broken(&error, Phase::Body))?;
         }

@@ -20,7 +20,7 @@ use crate::failure::Failure;
 use crate::limits::Broken;
 use crate::transport::Stream;
 
-/// Bytes of a response that the server may send ahead of us: what we have read is granted anew at
+/// Bytes of a response that the server may send ahead of us: what we have read is granted again at
 /// once, so this only has to cover the way there and back. 1 MiB is 80 Gbit/s at 0.1 ms, or
 /// 80 Mbit/s at 100 ms.
 const STREAM_WINDOW_BYTES: u32 = 1024 * 1024;
@@ -143,7 +143,7 @@ async fn begin(
     })?;
     let driven = Rc::clone(&wire);
     tokio::task::spawn_local(async move {
-        // Every stream is told how the connection ended; here is nobody else to tell.
+        // Every stream learns how the connection ended; nothing else needs to.
         let _ = connection.await;
         driven.wake();
     });

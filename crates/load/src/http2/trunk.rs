@@ -18,7 +18,7 @@ use crate::connection::{Network, pending};
 use crate::engine::Engine;
 use crate::limits::Broken;
 
-/// Room for one connection. Whoever needs it first dials; the others wait for that.
+/// Room for one connection. The first request that needs it dials; the others wait for that.
 #[derive(Debug, Default)]
 pub(crate) struct Trunk(RefCell<State>);
 

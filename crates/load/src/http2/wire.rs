@@ -65,7 +65,7 @@ impl Wire {
         self.ended.borrow().clone()
     }
 
-    /// Stands in line for room for a stream. Whoever is first is woken when there may be some.
+    /// Queues for room for a stream. The first is woken when there may be some.
     pub(super) fn queue(&self, cx: &Context<'_>) -> u64 {
         let ticket = self.next_ticket.get();
         self.next_ticket.set(ticket + 1);
@@ -74,20 +74,20 @@ impl Wire {
         ticket
     }
 
-    /// Whether it is the turn of whoever has this ticket, or none yet.
+    /// Whether it is the turn of the holder of this ticket, or none yet.
     pub(super) fn is_turn_of(&self, ticket: Option<u64>) -> bool {
         let waiting = self.waiting.borrow();
         let first = waiting.front().map(|(ticket, _)| *ticket);
         first.is_none() || first == ticket
     }
 
-    /// Gives up a place in line; whoever is first then looks for room.
+    /// Gives up a place in the queue; the first then looks for room.
     pub(super) fn leave_queue(&self, ticket: u64) {
         self.waiting.borrow_mut().retain(|(one, _)| *one != ticket);
         self.wake();
     }
 
-    /// Wakes whoever is first in line.
+    /// Wakes the first in the queue.
     pub(super) fn wake(&self) {
         if let Some((_, waker)) = self.waiting.borrow().front() {
             waker.wake_by_ref();
@@ -114,7 +114,7 @@ impl Wire {
     }
 }
 
-/// The socket as the driver of a connection has it.
+/// The socket as the driver of a connection uses it.
 #[derive(Debug)]
 pub(super) struct Stamped {
     pub(super) stream: Stream,
@@ -142,7 +142,7 @@ impl AsyncRead for Stamped {
     ) -> Poll<io::Result<()>> {
         let this = self.get_mut();
         let before = buffer.filled().len();
-        // The kernel falls back to delaying at will, so it is told anew before each read.
+        // The kernel falls back to delaying at will, so the option is set again before each read.
         let told = if this.quickack.get() {
             this.stream.acknowledge_at_once()
         } else {

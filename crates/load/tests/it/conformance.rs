@@ -3,7 +3,7 @@
 //! every two pieces, with the same result.
 //!
 //! Where parsers differ we read what a user agent must read, refuse what leaves open where a body
-//! ends, and use no connection again on which somebody else could see another end.
+//! ends, and use no connection again on which another reader could see another end.
 
 use slowpath_load::body::Wants;
 use slowpath_load::http1::{Fed, Response};
@@ -128,7 +128,7 @@ const ENDS: &[Case] = &[
     ("close wins",
         "HTTP/1.1 200 OK\r\nConnection: keep-alive\r\nConnection: close\r\n\
         Content-Length: 2\r\n\r\nhi", Last(200, "hi")),
-    ("what a proxy was told",
+    ("what a proxy was sent",
         "HTTP/1.1 200 OK\r\nProxy-Connection: close\r\n\
         Content-Length: 2\r\n\r\nhi", Again(200, "hi")),
     ("204 has no body", "HTTP/1.1 204 No Content\r\n\r\n", Again(204, "")),
@@ -148,7 +148,7 @@ const ENDS: &[Case] = &[
         "HTTP/1.1 103 Early Hints\r\nContent-Length: 5\r\n\r\n\
         HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nhi", Again(200, "hi")),
     ("only an interim one", "HTTP/1.1 100 Continue\r\n\r\n", More),
-    // What follows is another protocol, which nobody asked for here.
+    // What follows is another protocol, which the client did not ask for.
     ("101 is the last of HTTP",
         "HTTP/1.1 101 Switching Protocols\r\nUpgrade: h2c\r\n\
         Content-Length: 4\r\n\r\nbodyproto", Last(101, "")),
@@ -183,7 +183,7 @@ const CODINGS: &[Case] = &[
     // An empty list says nothing (RFC 9110, 5.6.1.2).
     ("no coding at all",
         "HTTP/1.1 200 OK\r\nTransfer-Encoding:\r\nContent-Length: 2\r\n\r\nhi", Again(200, "hi")),
-    // The coding overrides (RFC 9112, 6.3), and somebody on the way may have believed the length.
+    // The coding overrides (RFC 9112, 6.3), and an intermediary may have believed the length.
     ("a length too",
         "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\nContent-Length: 9\r\n\r\n\
         2\r\nhi\r\n0\r\n\r\n", Last(200, "hi")),
@@ -204,13 +204,13 @@ const CHUNKS: &[Case] = &[
     ("quoted extensions", "5;a=\"b; c\";d\r\nhello\r\n0\r\n\r\n", Again(200, "hello")),
     // Extensions mean nothing to us, so neither does a mistake in one.
     ("an open quote", "5;a=\"b; c\r\nhello\r\n0\r\n\r\n", Again(200, "hello")),
-    ("no extension behind the semicolon", "2;\r\nhi\r\n0\r\n\r\n", Again(200, "hi")),
+    ("no extension after the semicolon", "2;\r\nhi\r\n0\r\n\r\n", Again(200, "hi")),
     ("padded sizes", "2  \r\nhi\r\n0  \r\n\r\n", Again(200, "hi")),
     ("white space before an extension", "2 ;a\r\nhi\r\n0\r\n\r\n", Again(200, "hi")),
     ("trailers", "2\r\nhi\r\n0\r\nVary: *\r\nDigest: x\r\n\r\n", Again(200, "hi")),
     ("framing among the trailers", "0\r\nContent-Length: 99\r\n\r\n", Again(200, "")),
-    ("something behind the last chunk", "0\r\n\r\nHTTP/1.1 200 OK", Last(200, "")),
-    ("words behind a size", "2 erfr\r\nhi\r\n0\r\n\r\n", Bad),
+    ("something after the last chunk", "0\r\n\r\nHTTP/1.1 200 OK", Last(200, "")),
+    ("words after a size", "2 erfr\r\nhi\r\n0\r\n\r\n", Bad),
     ("no size", "\r\nhi\r\n", Bad),
     ("no digit", "zz\r\nhi\r\n", Bad),
     ("a size with a prefix", "0x2\r\nhi\r\n0\r\n\r\n", Bad),
@@ -220,7 +220,7 @@ const CHUNKS: &[Case] = &[
     ("more data than the size says", "1\r\nhi\r\n0\r\n\r\n", Bad),
     ("line feeds alone", "2\nhi\n0\n\n", Bad),
     ("a line feed alone in an extension", "2;a\nhi\r\n0\r\n\r\n", Bad),
-    ("a carriage return alone behind a size", "2\rhi\r\n0\r\n\r\n", Bad),
+    ("a carriage return alone after a size", "2\rhi\r\n0\r\n\r\n", Bad),
     ("the last chunk is missing", "2\r\nhi\r\n", More),
     ("the last line end is missing", "2\r\nhi\r\n0\r\n", More),
     ("a trailer is cut off", "0\r\nVary: *\r\n", More),

@@ -157,7 +157,7 @@ fn a_connection_found_closed_is_dialled_again_and_is_no_error() {
         let _ = stream.write_all(OK.as_bytes());
         After::Close
     });
-    // Long against what keeps the server's thread from its close behind the answer.
+    // Long against what keeps the server's thread from its close after the answer.
     let load = LoadDraft {
         duration_ns: Some(1_000_000_000),
         ..users(1, 150_000_000)

@@ -17,7 +17,7 @@ const LIMIT_MS: u64 = 1500;
 /// What the server does with a request, and what that is to the load.
 type Act = (Outcome, Phase, fn(&mut TcpStream) -> After);
 
-/// What the server does with request `seq`: one of these, in turn.
+/// What the server does with request `seq`: one of these, cyclically.
 const SCRIPT: [Act; 16] = [
     (Outcome::Ok, Phase::Check, |stream| say(stream, OK)),
     (Outcome::Closed, Phase::FirstByte, |_| After::Close),

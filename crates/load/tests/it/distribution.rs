@@ -135,7 +135,7 @@ fn a_standstill_is_in_the_latency_of_all_that_were_due_in_it() {
     const PERIOD: u64 = 2 * SECOND;
     const STILL: u64 = PERIOD / 4;
     /// What the client may see more than the server's log, and the log less than arithmetic, since
-    /// connections make up for time that was lost. Whoever counts from the write, and not from when
+    /// connections make up for time that was lost. A client that counts from the write, and not from when
     /// a request was due, is 300 ms off.
     const DRAINED_NS: u64 = 60 * MILLISECOND;
     let began = OnceLock::new();

@@ -131,7 +131,7 @@ fn stuck() -> (SocketAddr, Arc<AtomicU32>) {
                 }
             });
         }
-        // The listener stays open, and nobody accepts.
+        // The listener stays open, and nothing is accepted.
         loop {
             std::thread::park();
         }

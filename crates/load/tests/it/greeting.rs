@@ -1,4 +1,4 @@
-//! Before a load: whether the target speaks what it will be spoken to in, and what it is told.
+//! Before a load: whether the target speaks the protocol of the load, and what it is sent.
 
 use std::io::{Read as _, Write as _};
 use std::net::{SocketAddr, TcpListener};
@@ -106,8 +106,8 @@ fn what_is_not_tls_is_told_from_what_closes_and_what_is_silent() {
 
 #[test]
 fn a_handshake_that_comes_byte_by_byte_is_not_waited_for_for_ever() {
-    // The header of a record of 16 KiB, of which each byte would begin the wait anew. The server
-    // closes long before its end, so that a client that waits is told of the close.
+    // The header of a record of 16 KiB, of which each byte would restart the wait. The server
+    // closes long before its end, so that a client that waits learns of the close.
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = listener.local_addr().unwrap();
     std::thread::spawn(move || {

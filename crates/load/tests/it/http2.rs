@@ -201,7 +201,7 @@ fn a_retired_connection_ends_its_streams_and_is_replaced() {
     let run = load(&server, &shared());
     let served = server.seen.lock().unwrap().requests as usize;
     assert!(run.drove.connections_opened > 4);
-    // What came behind the last stream that the server took was not served, and not sent again.
+    // What came after the last stream that the server took was not served, and not sent again.
     let count = |outcome| run.samples.iter().filter(|s| s.outcome == outcome).count();
     let (ok, closed) = (count(Outcome::Ok), count(Outcome::Closed));
     assert_eq!(ok + closed, run.samples.len());

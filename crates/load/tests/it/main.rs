@@ -1,4 +1,4 @@
-//! The load against servers on loopback that do exactly what they are told.
+//! The load against servers on loopback that follow a script exactly.
 #![allow(
     clippy::disallowed_methods,
     reason = "these tests are servers: they open sockets, sleep and start threads"

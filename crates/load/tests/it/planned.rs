@@ -30,7 +30,7 @@ pub(crate) fn offsets(scenario: &Scenario) -> (Vec<u64>, Vec<u64>) {
         .partition(|&offset| offset < load.warmup_ns)
 }
 
-/// Of things that are dealt to so many loops in turn, those of one.
+/// Of things that are dealt to so many loops round-robin, those of one.
 pub(crate) fn dealt(whole: &[u64], first: usize, loops: usize) -> Vec<u64> {
     whole.iter().skip(first).step_by(loops).copied().collect()
 }

@@ -132,7 +132,7 @@ fn what_cannot_be_followed_adds_no_bytes() {
         let (mut stream, _) = listener.accept().unwrap();
         let mut head = [0; 4096];
         let asked = std::io::Read::read(&mut stream, &mut head).unwrap();
-        // Nobody listens any more when the client hears where to go.
+        // The listener is closed when the client hears where to go.
         drop(listener);
         stream.write_all(REDIRECT.as_bytes()).unwrap();
         asked

@@ -55,7 +55,7 @@ fn every_event_is_stamped_and_counted() {
     let wanted = Some(EventRange::exactly(3));
     let run = run_until(4, one_user(wanted, 5_000), server.address);
     assert!(run.events.len() >= 3 * 4);
-    // The stop may leave one that is under way unfinished, behind those that were waited for.
+    // The stop may leave one that is under way unfinished, after those that were waited for.
     for (sample, events) in run.samples[..4].iter().zip(run.events.chunks(3)) {
         assert_eq!((sample.outcome, sample.events), (Outcome::Ok, 3));
         let first_byte = sample.first_byte.unwrap();
@@ -93,7 +93,7 @@ fn another_number_of_events_is_an_error_of_its_own() {
 
 #[test]
 fn a_stream_that_ends_early_is_truncated() {
-    // Inside the body, between two events, and in the middle of one that the framing ends behind.
+    // Inside the body, between two events, and in the middle of one that the framing cuts off.
     let server = Server::start(|head, stream| {
         stream.write_all(HEAD.as_bytes()).unwrap();
         chunk(stream, "data: one\n\n");
@@ -169,7 +169,7 @@ fn the_longest_silence_is_between_events_or_behind_the_last() {
         let longest = usize::from(gaps[1] > gaps[0]);
         assert_eq!(sample.gap_ns, gaps[longest], "{sample:?}");
         assert_eq!(sample.gap_begin, Some(begins[longest]), "{sample:?}");
-        // The server slept behind the request and before the first event, however busy it is.
+        // The server slept after the request and before the first event, however busy it is.
         assert!(sample.first_event_ns().unwrap() >= pause_ns / 4);
         let service_ns = sample.done.since(sample.sent.unwrap());
         assert!(service_ns >= pause_ns + pause_ns / 4);

@@ -24,7 +24,7 @@ pub(crate) enum End {
     Keep,
     /// With a `close_notify`.
     Notify,
-    /// Without one: as somebody would who cuts the wire.
+    /// Without one: as if the wire were cut.
     Cut,
 }
 
@@ -191,7 +191,7 @@ fn a_pooled_connection_is_secured_once_and_ahead() {
     assert!(run.samples.iter().all(|s| s.outcome == Outcome::Ok));
     assert_eq!((run.drove.tls_full, run.drove.tls_resumed), (1, 0));
     assert_eq!(*server.handshakes.lock().unwrap(), [HandshakeKind::Full]);
-    // The tickets that come behind the handshake are nothing that makes a connection stale.
+    // The tickets that come after the handshake are nothing that makes a connection stale.
     assert_eq!(run.drove.connections_stale, 0);
     assert!(
         run.measured()
@@ -280,7 +280,7 @@ fn a_client_says_who_it_is() {
     };
     let run = drive(&server, &known, ConnectionUse::PerRequest);
     assert!(run.samples.iter().all(|s| s.outcome == Outcome::Ok));
-    // In TLS 1.3 the client is done before the server has looked at its certificate.
+    // In TLS 1.3 the client is done before the server has checked its certificate.
     let run = drive(&server, &trusting(&identity), ConnectionUse::PerRequest);
     assert!(
         run.samples.iter().all(|s| s.outcome == Outcome::Tls),
@@ -378,7 +378,7 @@ const ENDS: [(Outcome, Phase, Answer); 8] = [
         );
         End::Cut
     }),
-    // Without a length the goodbye is all that tells a whole body from a cut one.
+    // Without a length the goodbye is all that distinguishes a whole body from a cut one.
     (Outcome::Truncated, Phase::Body, |_, wire| {
         say(wire, "HTTP/1.1 200 OK\r\n\r\nto be conti");
         End::Cut

@@ -57,7 +57,7 @@ fn a_unix_socket_is_a_connection_without_a_port() {
     assert_eq!(run.drove.connections_opened, 2);
 }
 
-/// A connection to a listener whose queue is full waits for as long as it was told to.
+/// A connection to a listener whose queue is full waits for as long as its limit allows.
 #[test]
 fn a_unix_socket_that_nobody_accepts_from_is_given_up() {
     let folder = tempfile::tempdir().unwrap();
@@ -104,7 +104,7 @@ fn what_is_wrong_with_a_unix_socket_is_told_by_its_errno() {
         }
     };
     fails(Outcome::Io, Errno::NOENT);
-    // A file that nobody listens on any more.
+    // A file on which no process listens any more.
     drop(UnixListener::bind(&path).unwrap());
     fails(Outcome::Refused, Errno::CONNREFUSED);
 }

@@ -198,7 +198,7 @@ fn connections_rest_before_they_are_used_again() {
                 "{sample:?}"
             );
             if let Some(of_user) = of_user.filter(|_| draft.users.is_some()) {
-                // And nobody's latency in a closed loop: what the user finds left of it.
+                // And not the latency of a user in a closed loop: what the user finds left of it.
                 let found = of_user.done.max(before.done);
                 let rest_ns = before.done.plus(60_000_000).since(found);
                 assert_eq!(sample.scheduled, of_user.done.plus(rest_ns), "{sample:?}");

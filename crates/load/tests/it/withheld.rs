@@ -182,7 +182,7 @@ fn connections_are_used_as_an_experiment_wants() {
     let (again, fresh) = used_again(ConnectionUse::Pool, &|c| c.connections.renew());
     assert!(
         again > 10 && fresh == 0,
-        "{again} {fresh}: made anew before the window, and kept"
+        "{again} {fresh}: made again before the window, and kept"
     );
     // Even users without a pause are idle for some microseconds.
     let (again, fresh) = used_again(ConnectionUse::Pool, &|c| c.connections.idle_max_ns(1));

@@ -1,4 +1,4 @@
-//! When goroutines are looked at: in the slots of the window that are traced, a hundred times a second, or as often as the budget
+//! When goroutines are examined: in the slots of the window that are traced, a hundred times a second, or as often as the budget
 //! of CPU time allows.
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -33,7 +33,7 @@ const PERIOD_NS: u64 = 10 * MILLISECOND;
 /// A look is worth so many times the CPU time that it took: all looks together take a thirtieth of a CPU at most.
 const WORTH_TIMES: u64 = 30;
 /// What looks have left of that is kept for so long: one that reads the tables of all connections costs as much as ten others, and
-/// a pause behind it would hide the waits that begin then.
+/// a pause after it would hide the waits that begin then.
 const CREDIT_NS: u64 = 200 * MILLISECOND;
 /// How often it is looked which processes there are.
 const FOLLOW_NS: u64 = SECOND;
@@ -236,7 +236,7 @@ impl Course {
         let meant = self.meant_ns as f64 / PERIOD_NS as f64;
         if !self.looks.is_empty() && (self.turns as f64) < FEW_LOOKS * meant {
             let reason = format!(
-                "goroutines were looked at {} times of {meant:.0}: a look at all of them takes long",
+                "goroutines were sampled {} times of {meant:.0}: a look at all of them takes long",
                 self.turns
             );
             self.gaps

@@ -146,7 +146,7 @@ impl Layout {
                 waiting: parent + 40,
             },
             sudog: Sudog {
-                // Since 1.26 a pointer that the collector sees, and the one that counts behind it.
+                // Since 1.26 a pointer that the collector sees, and the one that counts after it.
                 elem: if wide { 32 } else { 24 },
                 link: if wide { 72 } else { 64 },
                 channel: if wide { 96 } else { 80 },

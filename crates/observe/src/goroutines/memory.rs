@@ -97,7 +97,7 @@ pub(super) fn read_one(pid: u32, address: u64, bytes: usize) -> Option<Vec<u8>> 
 /// Reads as many of `ranges` as can be read from the first on, and says how many bytes.
 #[expect(
     unsafe_code,
-    reason = "process_vm_readv(2) has no safe wrapper: it is told where to write"
+    reason = "process_vm_readv(2) has no safe wrapper: it is given where to write"
 )]
 fn read_some(pid: u32, ranges: &[Range], into: &mut [u8]) -> Result<usize, Errno> {
     let theirs: Vec<libc::iovec> = ranges

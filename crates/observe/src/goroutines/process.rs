@@ -1,7 +1,7 @@
 //! The goroutines of one process, look by look.
 //!
 //! The process runs on while it is read: what is read in one call may not fit what the next one reads. Each goroutine is
-//! therefore looked at again once its stack was read, and one that has moved on has no stack then.
+//! therefore read again once its stack was read, and one that has moved on has no stack then.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -18,7 +18,7 @@ use super::sockets::Sockets;
 use super::stack::Piece;
 use crate::symbols::{RawStack, Symbolizer, User};
 
-/// Goroutines looked at in one look: these and their stacks take some hundred microseconds.
+/// Goroutines examined in one look: these and their stacks take some hundred microseconds.
 const MOST_LOOKED_AT: usize = 2_000;
 /// Goroutines whose status is asked for in one look.
 const MOST_KNOWN: usize = 65_536;
@@ -76,7 +76,7 @@ impl Process {
     ///
     /// # Errors
     ///
-    /// If the process has ended, or may not be looked at any more.
+    /// If the process has ended, or may no longer be read.
     pub(super) fn look(
         &mut self,
         now: Nanos,
@@ -120,7 +120,7 @@ impl Process {
         })
     }
 
-    /// Ends all stays: what comes next is not looked at.
+    /// Ends all stays: what comes next is not examined.
     pub(super) fn leave(&mut self, out: &mut Vec<Stay>) {
         out.extend(
             std::mem::take(&mut self.known)

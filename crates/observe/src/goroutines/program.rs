@@ -21,7 +21,7 @@ const REASONS: &str = "runtime.waitReasonStrings";
 const MOST_REASONS: usize = 256;
 /// The longest words have some thirty letters.
 const MOST_REASON_BYTES: usize = 128;
-/// Where in the section the version stands, behind its length, since Go 1.18 (`debug/buildinfo`).
+/// Where in the section the version stands, after its length, since Go 1.18 (`debug/buildinfo`).
 const VERSION_AT: usize = 32;
 /// The flag that it does.
 const INLINE: u8 = 2;
@@ -50,7 +50,7 @@ pub(super) struct Program {
 /// Why goroutines cannot be read.
 #[derive(Debug, thiserror::Error)]
 pub(super) enum Unreadable {
-    /// The program file or the memory may not be looked at.
+    /// The program file or the memory may not be read.
     #[error("its program cannot be read: {0}")]
     Refused(#[from] io::Error),
     /// It does not say which version has built it.
@@ -220,7 +220,7 @@ fn search(pid: u32, layout: &Layout, at: u64, bytes: usize) -> Option<u64> {
         })
         .collect();
     let firsts = read(pid, &firsts).ok()?;
-    // Of the few that begin with a pointer to something that has the number 1 each is looked at.
+    // Of the few that begin with a pointer to something that has the number 1 each is checked.
     let begins = |place: usize| {
         let first = firsts.get(place).and_then(|bytes| word(bytes, 0));
         first.is_some_and(|first| first != 0 && first.is_multiple_of(8))

@@ -15,7 +15,7 @@ use super::memory::{Bytes, Range, half, read, word};
 use super::sockets::Descriptor;
 use super::stack::Piece;
 
-/// Channels of a `select` that are looked at.
+/// Channels of a `select` that are examined.
 const MOST_CASES: usize = 8;
 /// A larger descriptor is none (`fs.nr_open` by default).
 const MOST_DESCRIPTORS: u64 = 1 << 20;
@@ -23,7 +23,7 @@ const MOST_DESCRIPTORS: u64 = 1 << 20;
 /// What a goroutine waits for.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Queued {
-    /// What it does, where its reason to wait alone does not tell.
+    /// What it does, where its reason to wait alone does not say.
     pub(super) does: Option<Does>,
     /// The address, or the time, that it waits for; 0 if it is not known.
     pub(super) about: u64,
@@ -34,7 +34,7 @@ pub(super) struct Queued {
 /// A pointer to something that may be a goroutine's.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Pointer {
-    /// The goroutine's position among those that are looked at.
+    /// The goroutine's position among those that are examined.
     of: usize,
     at: u64,
 }

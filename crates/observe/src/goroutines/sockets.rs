@@ -17,7 +17,7 @@ const REST_TIMES: u64 = 50;
 /// Descriptors that are remembered; the runtime gives each connection a number of its own.
 const MOST_DESCRIPTORS: usize = 65_536;
 
-/// A descriptor, while it stands for one connection: where the runtime keeps it, and how often that place was used.
+/// A descriptor, while it belongs to one connection: where the runtime keeps it, and how often that place was used.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Descriptor {
     pub(super) pid: u32,

@@ -1,7 +1,7 @@
 //! Keeps one thread of another process from going on (`ptrace(2)`).
 //!
-//! The kernel ends that with whoever asked for it: when the thread here ends, or the guardian does,
-//! or is killed, the other one goes on where it was. So a hold needs nobody who takes it back, and it
+//! The kernel ends that together with the tracer: when the thread here ends, or the guardian does,
+//! or is killed, the other one goes on where it was. So a hold needs no process to take it back, and it
 //! is over after a time whatever becomes of those who wanted it.
 
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
@@ -15,9 +15,9 @@ use super::wire::Answer;
 
 /// How long a thread may take to stop: microseconds, unless it waits for a disk.
 const STOP_WAIT: Duration = Duration::from_millis(50);
-/// How often it is looked at meanwhile.
+/// How often it is checked until then.
 const LOOK_EVERY: Duration = Duration::from_micros(200);
-/// How often a thread that is held is looked at: one that is killed cannot end before its end was
+/// How often a thread that is held is checked: one that is killed cannot end before its end was
 /// taken note of, nor can its process.
 const MIND_EVERY: Duration = Duration::from_millis(5);
 
@@ -37,7 +37,7 @@ impl Hold {
         let holder = std::thread::Builder::new()
             .name("slowpath-hold".to_owned())
             .spawn(move || {
-                // Whoever may trace is a thread and no process: all that follows happens on this one.
+                // A tracer is a thread and no process: all that follows happens on this one.
                 let held = Traced::stop(thread);
                 let stopped = held.as_ref().map(|_| ()).map_err(Clone::clone);
                 let waits = tell.send(stopped).is_ok();
@@ -92,7 +92,7 @@ impl Traced {
                 Turn::Stopped { signal: 0 } => return Ok(Self { tid }),
                 Turn::Stopped { signal } => take(tid, signal),
                 Turn::Ended => return Err(gone()),
-                // What cannot be stopped is let go by the end of this thread.
+                // What cannot be stopped is released by the end of this thread.
                 Turn::Nothing if begun.elapsed() > STOP_WAIT => {
                     let why = "it waits for what cannot be interrupted".to_owned();
                     return Err(Answer::Busy(why));
@@ -102,7 +102,7 @@ impl Traced {
         }
     }
 
-    /// Holds it until somebody wants it to go on, or it is time.
+    /// Holds it until it is released, or it is time.
     fn mind(self, ended: &Receiver<()>, until: Instant) {
         loop {
             let left = until.saturating_duration_since(Instant::now());
@@ -111,21 +111,21 @@ impl Traced {
                 break;
             }
             match turn(self.tid) {
-                // Somebody continued its whole process: it stands still all the same.
+                // Its whole process was continued: it stands still all the same.
                 Turn::Nothing | Turn::Stopped { signal: 0 } => {}
                 Turn::Stopped { signal } => take(self.tid, signal),
                 Turn::Ended => return,
             }
         }
-        // One that was killed meanwhile has no need of it.
+        // One that was killed in between has no need of it.
         let _ = request(libc::PTRACE_DETACH, self.tid, 0);
     }
 }
 
-/// Gives a thread the signal at which it was stopped, and stops it behind that, before it runs any code of
-/// its own. What it had not taken yet would be lost if the guardian were killed meanwhile.
+/// Gives a thread the signal at which it was stopped, and stops it after that, before it runs any code of
+/// its own. What it had not taken yet would be lost if the guardian were killed in between.
 fn take(tid: libc::pid_t, signal: i32) {
-    // One that was killed meanwhile has no need of it. The stop is asked for first: nothing runs between.
+    // One that was killed in between has no need of it. The stop is asked for first: nothing runs between.
     let _ = request(libc::PTRACE_INTERRUPT, tid, 0);
     let _ = request(libc::PTRACE_CONT, tid, signal);
 }
@@ -151,7 +151,7 @@ fn request(what: libc::c_uint, tid: libc::pid_t, data: i32) -> std::io::Result<(
 
 #[expect(
     unsafe_code,
-    reason = "of threads of others waitpid(2) tells with __WALL, which has no wrapper"
+    reason = "of threads of others waitpid(2) reports with __WALL, which has no wrapper"
 )]
 fn turn(tid: libc::pid_t) -> Turn {
     let mut status = 0;
@@ -163,7 +163,7 @@ fn turn(tid: libc::pid_t) -> Turn {
     if which < 0 || !libc::WIFSTOPPED(status) {
         return Turn::Ended;
     }
-    // Behind the interrupt nothing waits to be delivered; another stop is that of a signal.
+    // After the interrupt nothing waits to be delivered; another stop is that of a signal.
     let is_event = status >> 16 != 0;
     Turn::Stopped {
         signal: if is_event { 0 } else { libc::WSTOPSIG(status) },

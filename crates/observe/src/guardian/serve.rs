@@ -26,7 +26,7 @@ pub fn serve() -> ExitCode {
             Ok(order) => duties.take(order),
             Err(error) => Answer::Refused(error.to_string()),
         };
-        // An answer that nobody reads any more means that the end of stdin comes next.
+        // An answer whose reader is gone means that the end of stdin comes next.
         let _ = serde_json::to_writer(&mut answers, &answer)
             .map_err(io::Error::from)
             .and_then(|()| answers.write_all(b"\n"))

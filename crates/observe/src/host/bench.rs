@@ -7,7 +7,7 @@ use slowpath_core::health::{During, Noise};
 use super::examiner::counted;
 use super::noise::noise;
 
-/// How long the host is left alone: whatever is counted meanwhile is others'.
+/// How long the host is left alone: what is counted in that time belongs to other processes.
 const IDLE: Duration = Duration::from_secs(2);
 /// How often it is listened to; neighbours are compared with one another.
 const HEARINGS: usize = 12;

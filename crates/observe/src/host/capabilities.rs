@@ -201,7 +201,8 @@ impl Host {
 
     /// What of the target's inside is traced in full.
     fn tracepoints(&self) -> Capability {
-        let what = "who woke whom, and which request a thread served (kernel tracepoints)";
+        let what =
+            "which thread woke which, and which request a thread served (kernel tracepoints)";
         match trace::tracepoints(&self.proc_root) {
             Ok(0) => no(what, "the kernel has none of them", "Linux 4.16 or later"),
             Ok(count) => yes(what, format!("{count} tracepoints can be read")),

@@ -1,4 +1,4 @@
-//! What the kernel counts of the whole host, and of slowpath, read once before and once behind.
+//! What the kernel counts of the whole host, and of slowpath, read once before and once after.
 
 use std::path::Path;
 

@@ -28,14 +28,14 @@ const LISTEN_PART: u64 = 20;
 const SHORT_NS: u64 = 5 * SECOND;
 /// How long a hearing counts for what is short, …
 const GOOD_FOR_SHORT_NS: u64 = 10 * SECOND;
-/// … and for the rest: what is heard behind one repeat counts before the next.
+/// … and for the rest: what is measured after one repeat counts before the next.
 const GOOD_FOR_NS: u64 = SECOND;
 /// How often clocks are read: as often as the observer does.
 const CLOCKS_EVERY: Duration = Duration::from_millis(100);
 /// Events that are kept: who steps a clock more often than this has proved it.
 const EVENTS_MOST: usize = 1_000;
 
-/// Who reads the clocks meanwhile.
+/// Who reads the clocks during it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ClockReader {
     /// An [`Observer`](crate::Observer), into the timeline.
@@ -44,7 +44,7 @@ pub enum ClockReader {
     Own,
 }
 
-/// Takes the host's health around repeats, and remembers what it heard: a hearing behind one
+/// Takes the host's health around repeats, and remembers what it measured: a measurement after one
 /// repeat counts before the next, and short ones (below 5 s) share theirs for 10 s.
 ///
 /// It never listens while something is measured. Before and after together take at most a tenth
@@ -98,7 +98,7 @@ fn read_counters() -> Counters {
     Counters::read(Path::new("/proc"), Path::new("/sys"))
 }
 
-/// Does something, and what was counted and what the clocks did meanwhile.
+/// Does something, and what was counted and what the clocks did during it.
 pub(super) fn counted<T>(act: impl FnOnce() -> T) -> (T, During) {
     let clocks = ClockWatch::start();
     let before = read_counters();

@@ -18,14 +18,14 @@ const CPUS_MOST: usize = 8;
 /// Turns of the calibration loop in one piece of work: each is three shifts and three exclusive
 /// ors that wait for one another, some 6 cycles, so 1 ms at 3 GHz. It touches no memory.
 const WORK_TURNS: u64 = 500_000;
-/// Readings of the clock from which its smallest step is told.
+/// Readings of the clock from which its smallest step is estimated.
 const STEP_READS: u32 = 2_000;
 /// Half of the time belongs to spinning, a quarter each to the work and to the sleeps.
 const QUARTERS: u64 = 4;
 
 /// Tries every CPU (at most eight) at once and then the timers, all in about `duration`.
 ///
-/// A CPU that slowpath may not run on is not tried. What slowpath and the target do meanwhile is
+/// A CPU that slowpath may not run on is not tried. What slowpath and the target do in that time is
 /// noise too: measure while neither has anything to do.
 pub fn noise(duration: Duration) -> Noise {
     let quarter_ns = duration.as_nanos() as u64 / QUARTERS;

@@ -19,7 +19,7 @@ use crate::clock;
 
 /// What is read at once.
 const BLOCK_BYTES: usize = 1 << 16;
-/// Blocks under way in one connection; whoever sends more waits.
+/// Blocks under way in one connection; a sender of more waits.
 const MOST_UNDER_WAY: usize = 64;
 /// How long the server may take to accept.
 const CONNECT_WAIT: Duration = Duration::from_secs(3);
@@ -67,7 +67,7 @@ impl Talk {
     }
 
     fn answer(&mut self, now: Nanos) {
-        // Whoever speaks first, as many databases do, answers nothing.
+        // A server that speaks first, as many databases do, answers nothing.
         self.answered = self.asked.map(|_| now);
     }
 
@@ -134,7 +134,7 @@ impl DelayProxy {
 impl Drop for DelayProxy {
     fn drop(&mut self) {
         self.shared.over.store(true, Ordering::Relaxed);
-        // Wakes the one who accepts; where that fails it waits for ever, and harms nobody.
+        // Wakes the one who accepts; where that fails it waits for ever, and does no harm.
         let _ = TcpStream::connect_timeout(&self.address, CONNECT_WAIT);
     }
 }
@@ -191,7 +191,7 @@ fn relay(mut client: TcpStream, shared: &Arc<Shared>) -> io::Result<()> {
     })?;
     let passed = pass_back(&mut server, &mut client, &talk);
     shared.keep(locked(&talk).end());
-    // Whichever end is gone, the other is told.
+    // When one end is gone, the other is closed too.
     let how = if passed.is_ok() {
         Shutdown::Write
     } else {
@@ -237,7 +237,7 @@ fn write(
             break;
         }
     }
-    // It is told that nothing more comes; one that is gone knows.
+    // Its end is closed for writing; one that is gone knows.
     drop(server.shutdown(Shutdown::Write));
 }
 
@@ -310,7 +310,7 @@ mod tests {
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
         let gone = listener.local_addr().unwrap();
         drop(listener);
-        // Nobody listens at the first of its addresses.
+        // No process listens at the first of its addresses.
         let proxy = DelayProxy::start(vec![gone, echo()]).unwrap();
         proxy.delay().set(Duration::from_millis(50));
         let mut stream = TcpStream::connect(proxy.address).unwrap();

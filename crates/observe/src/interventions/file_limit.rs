@@ -36,7 +36,7 @@ impl Files {
         })
     }
 
-    /// As close to `to` as whoever `may_exceed` the hard limit, or may not, can come.
+    /// As close to `to` as a process that `may_exceed` the hard limit, or may not, can set it.
     fn raised_to(self, to: u64, may_exceed: bool) -> Self {
         let soft = match self.hard {
             Some(hard) if !may_exceed => to.min(hard),
@@ -106,7 +106,7 @@ fn parse(text: &str) -> Option<Files> {
 }
 
 /// Gives the processes that descend from this one and have exactly the raised limit another: what
-/// was born meanwhile has inherited it.
+/// was born in between has inherited it.
 pub(super) fn restore(
     process: Identity,
     raised: u64,

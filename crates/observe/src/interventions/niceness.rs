@@ -238,7 +238,7 @@ impl Niceness {
         }
         Ok(Reach {
             text: format!("niceness {} for {} threads", self.nice, self.threads.len()),
-            // Whoever is in a group of another weight is not outrun by this.
+            // A process in a group of another weight is not outrun by this.
             limited_by: self.living()?.into_iter().any(is_in_group).then(|| {
                 "niceness counts among tasks of one scheduling group only, and the target is in one of \
                  its own"

@@ -24,7 +24,7 @@ pub enum Restore {
         path: PathBuf,
         /// Its original contents.
         value: String,
-        /// Only if this is what it says, but for the end of the line: what somebody else has written
+        /// Only if this is what it says, but for the end of the line: what another process has written
         /// since is theirs.
         #[serde(default)]
         only_if: Option<String>,

@@ -2,10 +2,10 @@
 //! that, by `ptrace(2)`: it takes the right to trace the target, `CAP_SYS_PTRACE` or its user where
 //! Yama does not forbid it.
 //!
-//! A thread that has a lock would keep everybody waiting for it. So it is looked at who waits for a
-//! lock before it is held, and as long as it is: locks of the C library name their owner, for others
-//! it is enough that somebody goes on waiting for one. Locks that are not the kernel's to see (of Go,
-//! of the JVM) are seen by nobody here: whoever holds a thread has to mind whether the target answers.
+//! A thread that holds a lock would block all waiters for it. So the waiters for a lock are checked
+//! before it is held, and as long as it is: locks of the C library name their owner, for others
+//! it is enough that a thread goes on waiting for one. Locks that are not the kernel's to see (of Go,
+//! of the JVM) are not seen here: the caller that holds a thread has to watch whether the target answers.
 //!
 //! A call in which the thread waits is made again where the kernel can; some (`epoll_wait`) end with
 //! `EINTR`, as for any signal.
@@ -22,14 +22,14 @@ use crate::peek::Waiters;
 use crate::target::Identity;
 use crate::target::process::PROC;
 
-/// A lock at which somebody was found waiting at so many looks in a row, a try each, is no lock that
-/// the thread has now and then: idle workers stand in line at one, for the next thing to do.
+/// A lock at which threads were found waiting at so many looks in a row, a try each, is no lock that
+/// the thread has now and then: idle workers queue at one, for the next thing to do.
 const IDLE_LOOKS: u32 = 15;
 
 /// The state of a thread that is kept by a tracer.
 const TRACED: char = 't';
 
-/// Locks at which somebody always waits.
+/// Locks at which some thread always waits.
 #[derive(Debug, Default)]
 struct Idle {
     known: BTreeSet<u64>,
@@ -45,7 +45,7 @@ impl Idle {
         waiters.iter().filter(is_other).copied().collect()
     }
 
-    /// Learns from a look at which somebody else waited as well.
+    /// Learns from a look at which another thread waited as well.
     fn learn(&mut self, waiters: &BTreeSet<(u32, u64)>) {
         let locks: BTreeSet<u64> = waiters.iter().map(|(_, lock)| *lock).collect();
         if self.looks == 0 {
@@ -61,7 +61,7 @@ impl Idle {
     }
 }
 
-/// The thread, and who waited for a lock of which it is not known who has it.
+/// The thread, and the waiters for a lock whose holder is not known.
 #[derive(Debug)]
 struct Held {
     thread: Identity,
@@ -78,7 +78,7 @@ pub struct ThreadPause {
     idle: Idle,
     /// Who was found under that name last.
     found: Option<Identity>,
-    /// Whether, while it was held, somebody waited at a lock at which somebody always waits.
+    /// Whether, while it was held, a thread waited at a lock at which some thread always waits.
     may_have_a_lock: bool,
 }
 
@@ -105,7 +105,7 @@ impl ThreadPause {
         self.held.is_some()
     }
 
-    /// Whether it stands still because it is held: the guardian lets go of it by itself after a while.
+    /// Whether it stands still because it is held: the guardian releases it by itself after a while.
     pub fn stands(&self) -> bool {
         self.is_held() && self.state() == Some(TRACED)
     }
@@ -123,8 +123,8 @@ impl ThreadPause {
         self.found.map(|thread| thread.pid)
     }
 
-    /// Whether, while it was held, somebody waited at a lock that names no owner and at which somebody always
-    /// waits: idle workers do that, and so does whoever waits for a thread that hardly ever lets go.
+    /// Whether, while it was held, a thread waited at a lock that names no owner and at which some thread always
+    /// waits: idle workers do that, and so do waiters for a thread that hardly ever releases it.
     pub const fn may_have_a_lock(&self) -> bool {
         self.may_have_a_lock
     }
@@ -245,7 +245,7 @@ impl ThreadPause {
 
     /// For how long at most it is held without a break: shorter than the guardian's own limit.
     pub const fn longest() -> Duration {
-        /// For messages that are late, and for turns of whoever holds it.
+        /// For messages that are late, and for turns of the caller that holds it.
         const MARGIN: Duration = Duration::from_millis(500);
         PAUSE_MAX.saturating_sub(MARGIN)
     }
@@ -281,7 +281,7 @@ mod tests {
         const LOCK: u64 = 0x2000;
         let mut idle = Idle::default();
         for look in 0..IDLE_LOOKS {
-            // Workers stand in line by turns, and now and then somebody waits for the thread.
+            // Workers queue by turns, and now and then another thread waits for the thread.
             let mut waiters = BTreeSet::from([(look % 3, POOL)]);
             if look % 4 != 0 {
                 waiters.insert((7, LOCK));

@@ -124,7 +124,7 @@ impl TimerSlack {
             inherited_ns = self.processes.get(&process).copied().or(inherited_ns);
         }
         if !originals.is_empty() {
-            // Steps are gone back newest first: the sweep of everything that was born meanwhile,
+            // Steps are gone back newest first: the sweep of everything that was born in between,
             // children before parents, then the values of the threads that were there before.
             self.back
                 .add(guardian, Restore::Threads(originals.clone()))?;

@@ -221,8 +221,8 @@ impl Clocks {
         self.readings.push((wall, ahead_ns));
     }
 
-    /// An instant of the wall clock, by the last reading before it: a clock that was set meanwhile
-    /// is told right.
+    /// An instant of the wall clock, by the last reading before it: a clock that was set in between
+    /// is converted right.
     fn monotonic(&self, unix_ns: u64) -> Nanos {
         let unix_ns = i128::from(unix_ns);
         let behind = self.readings.partition_point(|&(wall, _)| wall <= unix_ns);

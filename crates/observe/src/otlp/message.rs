@@ -18,7 +18,7 @@ pub const MOST_MESSAGE_BYTES: usize = 4 << 20;
 pub enum Encoding {
     /// Protocol buffers.
     Protobuf,
-    /// JSON as OTLP has it: ids in hexadecimal, large numbers as texts.
+    /// JSON as OTLP defines it: ids in hexadecimal, large numbers as texts.
     Json,
 }
 
@@ -154,7 +154,7 @@ pub fn count_spans(bytes: &[u8], encoding: Encoding) -> Result<usize, String> {
     Ok(scopes.map(|scope| scope.spans.len()).sum())
 }
 
-/// A field that may be `null`, which stands for its default (ProtoJSON).
+/// A field that may be `null`, which means its default (ProtoJSON).
 fn or_default<'de, D: Deserializer<'de>, T: Default + Deserialize<'de>>(
     field: D,
 ) -> Result<T, D::Error> {

@@ -48,7 +48,7 @@ const GRPC_UNIMPLEMENTED: u8 = 12;
 
 type Body = UnsyncBoxBody<Bytes, Infallible>;
 
-/// Answers until `stopped` is told, or nobody can tell it any more.
+/// Answers until `stopped` is signalled, or its sender is gone.
 pub(super) async fn serve(
     listeners: Vec<TcpListener>,
     inbox: Arc<Inbox>,
@@ -265,7 +265,7 @@ fn grpc_success() -> Response<Body> {
     grpc_response(body.boxed_unsync())
 }
 
-/// The status alone, in the head: there is no message, and no trailer behind it.
+/// The status alone, in the head: there is no message, and no trailer after it.
 fn grpc_failure(code: u8) -> Response<Body> {
     let mut response = grpc_response(Empty::new().boxed_unsync());
     response

@@ -23,16 +23,16 @@ use crate::trace::slots::{self, Turn};
 
 /// How often it is asked whether there is a window, or an end.
 const ASK_NS: u64 = 10 * MILLISECOND;
-/// How often threads are listed if nobody tells of those that are born.
+/// How often threads are listed if no event reports those that are born.
 const LIST_NS: u64 = 100 * MILLISECOND;
 /// How often processes are, which is dearer.
 const FOLLOW_NS: u64 = SECOND;
 /// Of the files that may be open, one of so many is for looks.
 const LOOKS_SHARE_INVERSE: usize = 4;
-/// Times that threads are listed and followed anew until no new ones come while that is done.
+/// Times that threads are listed and followed again until no new ones come while that is done.
 const MOST_LISTINGS: usize = 3;
 
-/// What the one who started the looking may change meanwhile.
+/// What the starter of the sampler may change while it runs.
 #[derive(Debug, Default)]
 pub(super) struct Orders {
     pub(super) stop: AtomicBool,
@@ -76,7 +76,7 @@ pub(super) struct Course {
     pub(super) refused: Option<io::Error>,
     current: Option<Current>,
     stretches: Vec<Stretch>,
-    /// When events were opened: what is known of threads begins anew.
+    /// When events were opened: what is known of threads begins again.
     beginnings: Vec<Nanos>,
     events: Vec<Event>,
     /// Events that there will be when this slot is full.
@@ -91,7 +91,7 @@ pub(super) struct Course {
 
 impl Course {
     pub(super) fn new(watch: PeekWatch) -> Self {
-        // A thread that is not followed is missing; one whose file is opened anew costs a little more.
+        // A thread that is not followed is missing; one whose file is opened again costs a little more.
         let of_looks = MOST_FILES.min(watch.most_files / LOOKS_SHARE_INVERSE);
         let of_switches = watch.most_files - of_looks;
         let (switches, refused) = match Switches::open(&watch.proc_root, of_switches) {
@@ -118,7 +118,7 @@ impl Course {
         }
     }
 
-    /// Goes through the slots of the window until told to stop.
+    /// Goes through the slots of the window until the stop.
     pub(super) fn run(mut self, orders: &Orders) -> Traced {
         let period_ns = SECOND / u64::from(self.watch.hertz.max(1));
         let mut slots = slots::Course::default();
@@ -213,7 +213,7 @@ impl Course {
         }
     }
 
-    /// Finds all threads and follows them, those too that are born meanwhile.
+    /// Finds all threads and follows them, those too that are born in that time.
     fn follow(&mut self) {
         self.crew.refresh();
         for _ in 0..MOST_LISTINGS {
@@ -242,14 +242,14 @@ impl Course {
             match switches.follow(*tid) {
                 Ok(true) => member.running = Some((false, clock::now())),
                 Ok(false) => {}
-                // Of other threads it may be told: a process may have changed its user.
+                // Other threads may still be followed: a process may have changed its user.
                 Err(error) => self.refused = Some(error),
             }
         }
         any
     }
 
-    /// Reads what was told of switches and looks at the threads that may wait in something new;
+    /// Reads the events of switches and looks at the threads that may wait in something new;
     /// gives the CPU time that it took.
     fn turn(&mut self, now: Nanos) -> u64 {
         let before = clock::thread_cpu_ns();
@@ -274,13 +274,13 @@ impl Course {
         clock::thread_cpu_ns().saturating_sub(before)
     }
 
-    /// Whether threads may be born that nobody tells of.
+    /// Whether threads may be born that no event reports.
     fn births_are_missed(&self) -> bool {
         let switches = self.switches.as_ref();
         self.refused.is_some() || switches.is_none_or(|switches| switches.left_out() > 0)
     }
 
-    /// Takes what was told of switches.
+    /// Takes the events of switches.
     fn drain(&mut self) {
         let Some(mut switches) = self.switches.take() else {
             return;
@@ -306,7 +306,7 @@ impl Course {
             }
             Seen::Born { pid, tid, parent } => {
                 self.crew.admit(pid, tid, Some(parent));
-                // It inherits the events, so it will be told of.
+                // It inherits the events, so it will be reported.
                 self.crew.note_switch(tid, false, at, cpu);
             }
             Seen::Named { tid, name } => self.crew.rename(tid, &name),
@@ -400,7 +400,7 @@ fn threads_of(event: &Event) -> impl Iterator<Item = u32> + use<> {
 }
 
 /// Keeps of each thread's switches those that change something: a thread that was born while all
-/// were being followed is told of twice, by what it inherited and by events of its own.
+/// were being followed is reported twice, by what it inherited and by events of its own.
 struct Alternation {
     /// When all becomes unknown, in order of time.
     beginnings: VecDeque<Nanos>,

@@ -1,4 +1,4 @@
-//! The target's threads: which there are, what they are called, and how they are looked at.
+//! The target's threads: which there are, what they are called, and how they are sampled.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -23,7 +23,7 @@ const MOST_MET: usize = 65_536;
 /// A look's text: a number and eight words of up to 18 characters.
 const LOOK_BYTES: usize = 256;
 
-/// Which file tells what a process's threads wait in.
+/// Which file shows what a process's threads wait in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Way {
     /// `syscall`: the call and what it is about.
@@ -69,11 +69,11 @@ impl Told {
 #[derive(Debug)]
 pub(super) struct Member {
     pub(super) pid: u32,
-    /// Whether it is on a CPU, and since when or until when it was; `None` if nobody tells.
+    /// Whether it is on a CPU, and since when or until when it was; `None` if that is not known.
     pub(super) running: Option<(bool, Nanos)>,
     /// The CPU it was last seen on.
     pub(super) cpu: u16,
-    /// Whether it may have run since it was last looked at.
+    /// Whether it may have run since it was last sampled.
     pub(super) ran: bool,
     pub(super) told: Option<Told>,
     file: Option<OwnedFd>,
@@ -85,7 +85,7 @@ impl Member {
         self.running.is_some_and(|(runs, _)| runs)
     }
 
-    /// Whether it may have run since it was last looked at.
+    /// Whether it may have run since it was last sampled.
     pub(super) fn may_have_run(&self) -> bool {
         self.ran || self.running.is_none()
     }
@@ -226,14 +226,14 @@ impl Crew {
             return;
         };
         member.ran = true;
-        // Another CPU may tell later what happened earlier.
+        // Another CPU may report later what happened earlier.
         if member.running.is_none_or(|(_, since)| since <= at) {
             member.running = Some((runs, at));
             member.cpu = cpu;
         }
     }
 
-    /// Nobody tells any more when threads run.
+    /// Threads' switches are no longer reported.
     pub(super) fn unfollow(&mut self) {
         for member in self.members.values_mut() {
             member.running = None;

@@ -1,4 +1,4 @@
-//! What tracing without privilege does not tell, and what would.
+//! What tracing without privilege does not show, and what would.
 
 use std::fs;
 
@@ -10,14 +10,14 @@ use crate::limits::MORE_FILES;
 
 /// When threads were on a CPU.
 pub(super) const SWITCHES: &str = "trace.switches";
-/// How often threads were looked at.
+/// How often threads were sampled.
 const LOOKS: &str = "trace.looks";
 
 /// With fewer looks than this share of those that were meant, short waits are missed.
 const FEW_LOOKS: f64 = 0.5;
 
 impl Course {
-    /// What could not be told, and why.
+    /// What could not be seen, and why.
     pub(super) fn gaps(&self) -> Vec<Gap> {
         let mut gaps = self.sweep.gaps();
         gaps.extend(self.gap_of_switches());

@@ -1,6 +1,6 @@
-//! Who holds a lock that does not know its owner, told by who runs when it is released. Pure.
+//! Who holds a lock that does not know its owner, inferred from the thread that runs when it is released. Pure.
 //!
-//! Most locks are a word that says no more than that somebody waits (Drepper, "Futexes are
+//! Most locks are a word that says no more than that a thread waits (Drepper, "Futexes are
 //! tricky", 2011, mutex 2; so do Rust's standard library and the internal locks of glibc). Who
 //! waits for one gets a CPU right after the holder has released it, so the holder was running just
 //! then. Others may have been as well: a thread is named only if it was running at nearly all
@@ -33,7 +33,7 @@ pub(super) type Lock = (u32, u64);
 /// When a thread ran, in order; the last may go on.
 type Runs = Vec<(Nanos, Nanos)>;
 
-/// A thread waited from the first to the second instant, and was looked at meanwhile: the
+/// A thread waited from the first to the second instant, and was sampled in between: the
 /// positions of the looks.
 #[derive(Debug)]
 struct Wait {

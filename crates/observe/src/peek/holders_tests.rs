@@ -69,7 +69,7 @@ fn who_runs_at_each_release_held_the_lock() {
     let mut script = Script::default();
     for hold in 0..8 {
         script.hold(hold * 100_000, FLUSHER);
-        // Somebody else runs at times that have nothing to do with it.
+        // Another thread runs at times that have nothing to do with it.
         script.run(
             OTHER,
             hold * 100_000 + hold * 7000,

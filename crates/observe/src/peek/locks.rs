@@ -1,16 +1,16 @@
-//! Who owns the lock at an address, as far as the lock itself tells. Pure.
+//! Who owns the lock at an address, as far as the lock itself shows. Pure.
 
-/// How many bytes of a lock are looked at: a mutex of glibc up to its kind.
+/// How many bytes of a lock are read: a mutex of glibc up to its kind.
 pub(super) const LOCK_BYTES: usize = 20;
 
-/// The bit of a lock word by which whoever releases the lock knows that somebody waits
+/// The bit of a lock word by which the releasing thread knows that others wait
 /// (`FUTEX_WAITERS` of `linux/futex.h`).
 const WAITERS: u32 = 0x8000_0000;
 /// The bits of a lock word that are the owner's thread id (`FUTEX_TID_MASK`).
 const TID_MASK: u32 = 0x3fff_ffff;
 
 /// The values of the lock word of a mutex of glibc that is held (`sysdeps/nptl/lowlevellock.h`):
-/// nobody waits, or somebody may.
+/// without waiters, or perhaps with some.
 const HELD: [u32; 2] = [1, 2];
 /// What a mutex of glibc may have in its kind (`nptl/pthreadP.h`): one of four types, robust,
 /// inheriting or protecting priorities, shared between processes, with or without elision.
@@ -21,11 +21,11 @@ const TYPE_MASK: u32 = 3;
 const RECURSIVE: u32 = 1;
 
 /// The thread that owns the lock whose futex word begins `bytes`, in the process's own numbers;
-/// 0 if it cannot be told. `is_thread` says whether a number is a thread of the process: a lock of
+/// 0 if it is not known. `is_thread` says whether a number is a thread of the process: a lock of
 /// another kind has something else in the same place, and that is a thread by rare chance only.
 ///
 /// Known are locks whose word holds the owner, as the kernel wants it for priority inheritance and
-/// robust lists and musl has it for all but its plainest mutex, and `pthread_mutex_t` of glibc on
+/// robust lists and musl keeps it for all but its plainest mutex, and `pthread_mutex_t` of glibc on
 /// 64-bit machines (`sysdeps/nptl/bits/struct_mutex.h`: `__lock`, `__count`, `__owner`, `__nusers`,
 /// `__kind`). Locks of Go, of Rust's standard library and of parking_lot know no owner.
 pub(super) fn owner(bytes: &[u8], is_thread: impl Fn(u32) -> bool) -> u32 {
@@ -101,7 +101,7 @@ mod tests {
             ([0, 0, 77, 1, 0], "free"),
             ([3, 0, 77, 1, 0], "no lock word"),
             ([2, 0, 79, 1, 0], "no thread of the process"),
-            ([2, 0, 0, 1, 0], "nobody"),
+            ([2, 0, 0, 1, 0], "no owner"),
             ([2, 5, 77, 1, 0], "a count of one that is not recursive"),
             ([2, 0, 77, 0, 0], "without users"),
             ([2, 0, 77, 1, 0x4], "no kind"),

@@ -35,7 +35,7 @@ pub(super) fn peek(pid: u32, addresses: &[u64]) -> Result<Vec<Found>, Errno> {
 /// Reads as many of `addresses` as can be read from the first on, and says how many.
 #[expect(
     unsafe_code,
-    reason = "process_vm_readv(2) has no safe wrapper: it is told where to write"
+    reason = "process_vm_readv(2) has no safe wrapper: it is given where to write"
 )]
 fn read(
     pid: u32,

@@ -17,17 +17,17 @@ use crate::clock;
 /// How long a look counts for a thread that did not run since: then it is put on record again, so
 /// that a long wait is not one event at its begin.
 const STALE_NS: u64 = 100 * MILLISECOND;
-/// Threads looked at in one sweep, the others in the next: a look takes 2 to 6 µs, so that a
+/// Threads sampled in one sweep, the others in the next: a look takes 2 to 6 µs, so that a
 /// sweep stays below the distance of two.
 const MOST_LOOKS: usize = 512;
 
 /// Futexes that are remembered: runtimes that park each thread on one of its own have as many as
 /// threads, and locks are few.
 const MOST_FUTEXES: usize = 65_536;
-/// A counter that threads wait on passes the value of a lock once; a lock has it at each wait.
+/// A counter that threads wait on passes the value of a lock once; a lock holds it at each wait.
 const LEAST_WAITS: u32 = 6;
 
-/// What looks cannot tell, and why.
+/// What looks cannot show, and why.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Lack {
     /// The calls may not be read; the kernel's functions may.
@@ -53,7 +53,7 @@ pub(super) struct Sweep {
     /// The thread after which the last sweep had to end.
     last: u32,
     lacks: BTreeMap<Lack, Errno>,
-    /// Whether any look told anything.
+    /// Whether any look showed anything.
     told_any: bool,
     /// Times that threads were found waiting for a futex as one waits for a lock that knows no
     /// owner; none if they were ever found waiting for it in another way.
@@ -195,7 +195,7 @@ impl Sweep {
             (Errno::ACCESS | Errno::PERM, Way::Functions) => {
                 self.lacks.insert(Lack::Functions, error);
             }
-            // It ended, or was woken while it was looked at.
+            // It ended, or was woken while it was sampled.
             _ => {}
         }
         None
@@ -241,7 +241,7 @@ impl Sweep {
         }
     }
 
-    /// What could not be told, and why.
+    /// What could not be seen, and why.
     pub(super) fn gaps(&self) -> Vec<Gap> {
         const REMEDY: &str = "let slowpath start the target, run it as root or with \
                               CAP_SYS_PTRACE, or sysctl kernel.yama.ptrace_scope=0";
@@ -310,7 +310,7 @@ mod tests {
 
     use super::*;
 
-    /// What the looks at one waiting thread of this very process tell, the first time and again.
+    /// What the looks at one waiting thread of this very process show, the first time and again.
     fn looks(prepare: impl Fn(&mut Crew)) -> Option<Vec<(Call, u64, u32)>> {
         let pid = std::process::id();
         let (send, receive) = mpsc::channel();

@@ -147,7 +147,7 @@ impl Switches {
     }
 
     /// What was seen since the last time, in order of time as far as it is known yet: of two CPUs,
-    /// one may tell later what happened earlier.
+    /// one may report later what happened earlier.
     pub(super) fn drain(&mut self) -> std::vec::Drain<'_, Sight> {
         for cpu in &mut self.cpus {
             self.bytes.clear();

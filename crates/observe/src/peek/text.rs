@@ -52,7 +52,7 @@ pub(super) fn syscall(text: &str) -> Option<Found> {
 pub(super) struct Status<'a> {
     /// Its name, with odd bytes written as `\n` and the like.
     pub(super) name: &'a str,
-    /// Its id in its own pid namespace; `None` on a kernel that does not tell (before 4.1).
+    /// Its id in its own pid namespace; `None` on a kernel that does not report it (before 4.1).
     pub(super) inner: Option<u32>,
 }
 

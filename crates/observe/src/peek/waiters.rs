@@ -10,7 +10,7 @@ use slowpath_core::trace::Call;
 use super::text::Found;
 use super::{locks, memory, text};
 
-/// Threads that are looked at: a look takes 2 to 6 µs, and all of them together are to take less
+/// Threads that are sampled: a look takes 2 to 6 µs, and all of them together are to take less
 /// than what they are asked for.
 const MOST_LOOKS: usize = 2_048;
 

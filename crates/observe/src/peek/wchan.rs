@@ -135,7 +135,7 @@ static WAITS: &[(Call, &[&str])] = &[
     (Call::Wait, &["do_wait", "kernel_wait4", "kernel_waitid*"]),
 ];
 
-/// The call that stands behind a text of `/proc/PID/task/TID/wchan`; `None` if the thread runs, or
+/// The call that a text of `/proc/PID/task/TID/wchan` means; `None` if the thread runs, or
 /// the kernel does not say.
 pub(super) fn classify(text: &str) -> Option<Call> {
     let function = text.trim();

@@ -127,7 +127,7 @@ async fn connect(url: &Url) -> Result<SendRequest<Empty<Bytes>>, Failure> {
         .await
         .map_err(|error| Failure::Connection(error.to_string()))?;
     tokio::spawn(async move {
-        // Whoever sends over it learns of its end.
+        // The senders on it learn of its end.
         let _ = connection.await;
     });
     Ok(sender)

@@ -101,7 +101,7 @@ impl Gather {
         waited.collect()
     }
 
-    /// Samples of the CPU time by stack, and the CPU time that they stand for.
+    /// Samples of the CPU time by stack, and the CPU time that they represent.
     ///
     /// # Errors
     /// When the profile is another one, or there is no room for its stacks, as a fragment.

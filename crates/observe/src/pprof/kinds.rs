@@ -15,7 +15,7 @@ const UNITS: [(&str, u64); 4] = [
     ("milliseconds", 1_000_000),
     ("seconds", 1_000_000_000),
 ];
-/// How names of values begin that tell of memory.
+/// How names of values begin that measure memory.
 const MEMORY: [&str; 4] = ["alloc_", "inuse_", "objects/", "space/"];
 
 /// What a profile counts.
@@ -39,7 +39,7 @@ pub struct Places {
 }
 
 impl Places {
-    /// How many a sample stands for; less than 0 where somebody took a profile off another.
+    /// How many a sample represents; less than 0 where one profile was subtracted from another.
     pub(crate) fn count(self, sample: &Sample) -> i64 {
         self.count.map_or_else(
             || self.time_ns(sample) / i64::try_from(self.each_ns.max(1)).unwrap_or(i64::MAX),

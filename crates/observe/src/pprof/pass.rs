@@ -3,7 +3,7 @@
 //!
 //! The profile of the CPU is fetched slice by slice. Within one profile samples have no time, and a
 //! request that computes for 50 ms gives five of them at once: only how slices differ from each
-//! other tells for how many independent ones they stand.
+//! other shows how many independent ones they are worth.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -24,7 +24,7 @@ use crate::clock;
 /// Slices of a window, if it is long enough for them: from then on how they differ is known to a
 /// quarter of itself.
 const SLICES: u64 = 10;
-/// So many slices that fail one behind the other, and the target is asked no more.
+/// So many slices that fail one after the other, and the target is asked no more.
 const FAILURES_MOST: u32 = 2;
 
 /// The signal of a pass without which there is none.
@@ -35,7 +35,7 @@ const BLOCK: &str = "block";
 /// What was fetched.
 #[derive(Debug, Default)]
 pub struct PassProfiled {
-    /// The profiles; the load is for others to tell.
+    /// The profiles; the load is recorded elsewhere.
     pub pass: ProfilePass,
     /// The profiles as they came, by the names of their files.
     pub raw: Vec<(String, Vec<u8>)>,
@@ -71,7 +71,7 @@ impl PassProfiler {
         })
     }
 
-    /// Begins to `look`, in a thread of this name, until it is told that all is over.
+    /// Begins to `look`, in a thread of this name, until it is signalled that all is over.
     pub(crate) fn begin(
         name: &str,
         look: impl FnOnce(&AtomicBool) -> PassProfiled + Send + 'static,
@@ -146,7 +146,7 @@ async fn fetch(watch: &ProfileWatch, over: &AtomicBool) -> Fetched {
     fetched
 }
 
-/// Takes CPU profiles, one behind the other, as long as the window has room for them.
+/// Takes CPU profiles, one after the other, as long as the window has room for them.
 async fn slices(window: Span, over: &AtomicBool, client: &mut Client, fetched: &mut Fetched) {
     // Go takes whole seconds.
     let seconds = (window.len_ns() / SECOND / SLICES).max(1);
@@ -252,7 +252,7 @@ impl Fetched {
 fn empty(name: &str) -> (String, &'static str) {
     if name == MUTEX {
         let reason = "the mutex profile is empty: the target does not record who keeps locks, or \
-                      nobody ever waited for one";
+                      no goroutine ever waited for one";
         let remedy = "call runtime.SetMutexProfileFraction(1) in the target";
         return (reason.to_owned(), remedy);
     }

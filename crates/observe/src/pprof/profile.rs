@@ -16,11 +16,11 @@ use slowpath_core::profiles::{CodeLine, UNNAMED};
 /// differ.
 pub const MOST_PROFILE_BYTES: usize = 64 << 20;
 /// Places of a stack that are kept, from the innermost out and from the outermost in: a recursion
-/// may be deep, and its middle tells nothing.
+/// may be deep, and its middle says nothing.
 const MOST_DEEP: usize = 64;
 /// Places that a profile may have: ten times those of the largest programs that were seen.
 const MOST_PLACES: usize = 1 << 18;
-/// Bytes of a name that are kept: those of templates in C++ may be of thousands, and their ends tell
+/// Bytes of a name that are kept: those of templates in C++ may be of thousands, and their ends say
 /// nothing that their begins do not.
 pub(crate) const MOST_NAME_BYTES: usize = 512;
 /// How a stream that is packed by gzip begins (RFC 1952).
@@ -37,7 +37,7 @@ pub struct Profile {
     pub values: Vec<String>,
     /// One entry a stack.
     pub samples: Vec<Sample>,
-    /// What one sample stands for, as `type/unit`, and how much; empty and 0 if it does not say.
+    /// What one sample represents, as `type/unit`, and how much; empty and 0 if it does not say.
     pub period: (String, i64),
     /// When it was taken, in nanoseconds since 1970; 0 if it does not say.
     pub time_ns: u64,
@@ -231,7 +231,7 @@ fn read_plain(bytes: &[u8]) -> Result<Profile, String> {
     Ok(profile)
 }
 
-/// What ids stand for.
+/// What ids refer to.
 struct Tables<'m> {
     message: &'m Message,
     /// Places of locations, functions and mappings, by id.
@@ -286,7 +286,7 @@ impl<'m> Tables<'m> {
         lines.take(2 * MOST_DEEP).collect()
     }
 
-    /// What stands at a location, innermost first. Code whose functions nobody named is known by the
+    /// What stands at a location, innermost first. Code without names of functions is known by the
     /// file that it was loaded from: it is no part of who called it.
     fn lines(&self, location: &Location) -> Vec<CodeLine> {
         if location.line.is_empty() {
@@ -328,7 +328,7 @@ impl<'m> Tables<'m> {
     }
 }
 
-/// A file's name alone: the folders are those of whoever built the target.
+/// A file's name alone: the folders are those of the machine that built the target.
 pub(crate) fn without_folders(file: &str) -> String {
     file.rsplit('/').next().unwrap_or_default().to_owned()
 }

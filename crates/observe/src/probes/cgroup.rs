@@ -341,7 +341,7 @@ impl Probe for State {
 }
 
 impl State {
-    /// See [`governing`]. Whoever starts a server need not be in its group: a shell puts its child
+    /// See [`governing`]. The process that starts a server need not be in its group: a shell puts its child
     /// into one, a supervisor its workers.
     fn governing(
         &mut self,
@@ -477,7 +477,7 @@ impl State {
         self.accounting(group, out);
     }
 
-    /// CPU time of a v1 group; a v2 group has it in `cpu.stat`.
+    /// CPU time of a v1 group; for a v2 group it is in `cpu.stat`.
     fn accounting(&mut self, group: &Group, out: &mut Out) {
         if group.version == Version::V2 {
             return;

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 /// Adds up what the members' own counters gained, so that the sum does not fall when a member
-/// ends: a counter that falls would be taken for one that began anew.
+/// ends: a counter that falls would be taken for one that was reset.
 #[derive(Debug, Default)]
 pub(super) struct Growing {
     total: u64,

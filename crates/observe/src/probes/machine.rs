@@ -124,7 +124,7 @@ pub(crate) fn count_cpus(text: &str) -> Option<u32> {
     u32::try_from(parse_cpus(text)?.online).ok()
 }
 
-/// The microseconds behind `total=` in the line `some` of a pressure file.
+/// The microseconds after `total=` in the line `some` of a pressure file.
 pub(crate) fn parse_pressure(text: &str) -> Option<u64> {
     let some = text.lines().find_map(|line| line.strip_prefix("some "))?;
     some.split_ascii_whitespace()

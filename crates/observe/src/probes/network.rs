@@ -72,7 +72,7 @@ impl Probe for State {
 }
 
 /// Records a counter's value, unless it has rested since the start and is not always recorded.
-/// At the first change the value before is recorded too: it tells when the change came.
+/// At the first change the value before is recorded too: it shows when the change came.
 fn note(
     counters: &mut BTreeMap<String, Counter>,
     label: String,

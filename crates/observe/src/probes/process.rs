@@ -52,7 +52,7 @@ const TURNS_PER_FULL_READ: u64 = 10;
 /// Threads whose switches are counted; further ones would make the probe a load of its own.
 const MAX_THREADS: usize = 512;
 
-/// Nanoseconds in `ticks` of `USER_HZ`, the unit in which procfs tells CPU time.
+/// Nanoseconds in `ticks` of `USER_HZ`, the unit in which procfs gives CPU time.
 pub(crate) fn ticks_to_ns(ticks: u64) -> f64 {
     ticks as f64 * (SECOND as f64 / clock_ticks_per_second() as f64)
 }
@@ -61,7 +61,7 @@ pub(crate) fn ticks_to_ns(ticks: u64) -> f64 {
 #[derive(Debug, Default)]
 pub(super) struct State {
     turn: u64,
-    /// Whose age was told.
+    /// Whose age was reported.
     met: BTreeSet<u32>,
     switches: BTreeMap<u32, Switches>,
     files: Files,

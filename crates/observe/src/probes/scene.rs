@@ -1,4 +1,4 @@
-//! Whom the probes look at: the target's processes now, and the sockets they hold.
+//! What the probes look at: the target's processes now, and the sockets they hold.
 
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::fs;
@@ -34,7 +34,7 @@ pub(crate) struct Scene {
     /// The inodes of the sockets they hold.
     pub(crate) inodes: HashSet<u32>,
     /// Whether the target's first process lives in slowpath's own network namespace, the only
-    /// one whose sockets the kernel lists for slowpath; `None` if that cannot be told.
+    /// one whose sockets the kernel lists for slowpath; `None` if that is not known.
     pub(crate) shares_network: Option<bool>,
     /// Whether any process of the target was ever seen.
     pub(crate) ever_seen: bool,
@@ -45,7 +45,7 @@ pub(crate) struct Scene {
 }
 
 impl Scene {
-    /// A scene on which nobody has looked yet.
+    /// A scene that has not been read yet.
     pub(crate) fn new(watch: Watch) -> Self {
         Self {
             proc_root: watch.proc_root,

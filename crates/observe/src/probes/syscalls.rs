@@ -18,7 +18,7 @@ impl Arch {
     };
 }
 
-/// How a call is told its time limit.
+/// How a call is given its time limit.
 #[derive(Clone, Copy, Debug)]
 enum Limit {
     /// It always has one.
@@ -67,7 +67,7 @@ static CALLS: &[Call] = &[
 /// The sign bit of an `int` in a register.
 const SIGN_OF_INT: u64 = 1 << 31;
 
-/// What a call without a time limit has behind its name.
+/// What a call without a time limit has after its name.
 pub(super) const UNTIMED: &str = ":untimed";
 
 /// The numbers, on x86_64 and on aarch64, of the calls that write to a file that may be a log: `write`,

@@ -15,7 +15,7 @@ pub(crate) struct Stat {
     /// Of children that were waited for, in user mode and in the kernel, in clock ticks.
     pub(crate) children_ticks: u64,
     pub(crate) threads: u64,
-    /// When it started, in clock ticks since boot: tells a process from a later one of its id.
+    /// When it started, in clock ticks since boot: distinguishes a process from a later one of its id.
     pub(crate) started_ticks: u64,
     pub(crate) resident_pages: u64,
 }
@@ -27,7 +27,7 @@ impl Stat {
         let mut fields = text.get(text.rfind(')')? + 1..)?.split_ascii_whitespace();
         let state = fields.next()?.chars().next()?;
         let parent = fields.next()?.parse().ok()?;
-        // From here on the field numbers of proc_pid_stat(5), minus the five that are behind.
+        // From here on the field numbers of proc_pid_stat(5), minus the five that were read.
         let mut number = |skip: usize| fields.nth(skip)?.parse::<u64>().ok();
         Some(Self {
             state,
@@ -50,13 +50,13 @@ pub(crate) fn schedstat(text: &str) -> Option<(u64, u64)> {
     Some((fields.next()?.parse().ok()?, fields.next()?.parse().ok()?))
 }
 
-/// The value behind `key:` in a file of such lines.
+/// The value after `key:` in a file of such lines.
 pub(crate) fn field<'a>(text: &'a str, key: &str) -> Option<&'a str> {
     text.lines()
         .find_map(|line| Some(line.strip_prefix(key)?.strip_prefix(':')?.trim()))
 }
 
-/// The value behind `key ` in a file of `key value` lines.
+/// The value after `key ` in a file of `key value` lines.
 pub(crate) fn keyed(text: &str, key: &str) -> Option<u64> {
     text.lines().find_map(|line| {
         let mut words = line.split_ascii_whitespace();

@@ -28,7 +28,7 @@ pub(super) const SIGNALS: &[&Signal] = &[
     &PROCESS_THREADS_CALL,
     &PROCESS_THREADS_WRITING,
 ];
-/// What `syscall` tells.
+/// What `syscall` shows.
 const OF_SYSCALL: &[&Signal] = &[&PROCESS_THREADS_CALL, &PROCESS_THREADS_WRITING];
 
 const OF_SCHEDSTAT: &[&Signal] = &[&THREAD_RUN, &THREAD_RUN_DELAY];

@@ -125,7 +125,7 @@ impl State {
     }
 }
 
-/// Established sockets among `owned` that were not accepted: whose local port nobody of the
+/// Established sockets among `owned` that were not accepted: whose local port no process of the
 /// target listens on.
 fn count(sockets: &[Socket], owned: &HashSet<u32>, port: u16) -> usize {
     let own = || {

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 /// The standard output and the standard error.
 const STANDARD: [(u64, &str); 2] = [(1, "stdout"), (2, "stderr")];
-/// What belongs to nobody in particular: that two descriptors lead there says nothing.
+/// What belongs to no process in particular: that two descriptors lead there says nothing.
 const NOWHERE: &str = "/dev/null";
 
 /// A word for it; `link` says where a descriptor leads.

@@ -15,7 +15,7 @@ use slowpath_core::profiles::UNNAMED;
 use super::place::{code, ends, is_java, place};
 use crate::pprof::gather::{Gather, samples};
 
-/// Lines that are told of, where many have a mistake.
+/// Lines that are reported, where many have a mistake.
 const MISTAKES_MOST: usize = 3;
 
 /// Whether a text is probably one: its first lines end with numbers, and some have several functions.

@@ -1,4 +1,4 @@
-//! Profiles from files: taken by somebody, at some time, of what a run measured.
+//! Profiles from files: taken elsewhere, at some time, of what a run measured.
 
 use slowpath_core::profile_pass::{PassLoad, ProfilePass, ProfileSource, Waited};
 use slowpath_core::timeline::Gap;
@@ -8,13 +8,13 @@ use crate::pprof::gather::Gather;
 use crate::pprof::kinds::{Kind, kind};
 use crate::pprof::profile::{self, Profile};
 
-/// Fewer slices do not tell how far samples are from independent.
+/// Fewer slices do not show how far samples are from independent.
 const SLICES_LEAST: u16 = 3;
 /// How recordings of Java begin, which only `jfr` reads.
 const RECORDING: &[u8] = b"FLR\0";
 /// How files that are packed by gzip begin (RFC 1952).
 const GZIP: &[u8] = &[0x1f, 0x8b];
-/// What innermost functions are called where a lock is let go of: Go's mutex profile. In the block
+/// What innermost functions are called where a lock is released: Go's mutex profile. In the block
 /// profile they wait.
 const LET_GO: [&str; 3] = [
     "Unlock",
@@ -39,7 +39,7 @@ impl Format {
     /// All of them.
     pub const ALL: [Self; 4] = [Self::Pprof, Self::Folded, Self::Speedscope, Self::Jfr];
 
-    /// As the command line has it.
+    /// As on the command line.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Pprof => "pprof",
@@ -86,13 +86,13 @@ impl Format {
 /// A file.
 #[derive(Clone, Copy, Debug)]
 pub struct Source<'a> {
-    /// Its name, as it is told.
+    /// Its name, as it is reported.
     pub name: &'a str,
     /// What stands in it.
     pub bytes: &'a [u8],
 }
 
-/// Reads profiles: those of the CPU time are slices, one behind the other. Of waits there is one, or
+/// Reads profiles: those of the CPU time are slices, one after the other. Of waits there is one, or
 /// two of which the second counted on where the first had ended.
 ///
 /// # Errors
@@ -120,10 +120,10 @@ struct Reading {
     gather: Gather,
     pass: ProfilePass,
     source: Option<ProfileSource>,
-    /// Profiles of who lets go of locks, and of who waits.
+    /// Profiles of what releases locks, and of what waits.
     locks: Vec<Profile>,
     blocks: Vec<Profile>,
-    /// The newest of profiles in which nobody waited yet: they are of both.
+    /// The newest of profiles in which no wait was counted yet: they are of both.
     empty: Option<Profile>,
     mistakes: Vec<String>,
 }
@@ -295,7 +295,7 @@ impl Reading {
         if !self.pass.cpu.is_empty() && self.pass.slices < SLICES_LEAST {
             let reason = "samples without their time: how many of them are independent is not \
                           known, and five are taken for one";
-            let remedy = "import three profiles or more at once, taken one behind the other";
+            let remedy = "import three profiles or more at once, taken one after the other";
             gap("profile.cpu", reason, remedy);
         }
         if self.pass.locks.is_some() && self.pass.load.window_ns == 0 {
@@ -307,7 +307,7 @@ impl Reading {
     }
 }
 
-/// Whether a profile of waits says who let go of locks: what most of its time is charged to.
+/// Whether a profile of waits says what released locks: what most of its time is charged to.
 fn is_of_locks(profile: &Profile) -> bool {
     let Ok(Kind::Waits(places)) = kind(profile) else {
         return false;

@@ -197,7 +197,7 @@ fn place(frame: &Frame) -> Option<CodeLine> {
         .r#type
         .as_ref()
         .map_or_else(String::new, Named::written);
-    // The file is not told; that of a class has its name.
+    // The file is not recorded; that of a class has its name.
     let file = class
         .rsplit('.')
         .next()

@@ -125,7 +125,7 @@ pub fn find(proc_root: &Path, pids: &[u32]) -> Found {
     Found::Nothing
 }
 
-/// What helps where a program lies in a place of somebody else.
+/// What helps where a program lies in a folder of another user.
 fn changeable(program: &Path) -> String {
     format!(
         "have one on PATH: {} may be changed by others than root and who runs slowpath, who would run \
@@ -135,7 +135,7 @@ fn changeable(program: &Path) -> String {
 }
 
 /// Begins to look at a target; samples are those of `window`, as soon as that is known. What is switched
-/// on in the target is off again `longest` from now, also where nobody is left to say so.
+/// on in the target is off again `longest` from now, even if slowpath is gone by then.
 pub fn start(
     tool: Tool,
     longest: Duration,
@@ -169,12 +169,12 @@ fn look(
     let (source, remedy) = match tool {
         Tool::PySpy { .. } => (
             ProfileSource::PySpy,
-            "run slowpath as root, or as whoever runs the target where ptrace_scope is 0; or take the \
+            "run slowpath as root, or as the target's user where ptrace_scope is 0; or take the \
              kernel's clock: --profile=perf",
         ),
         Tool::Recorder { .. } => (
             ProfileSource::Jfr,
-            "run slowpath as whoever runs the target, or as root; or take the kernel's clock: \
+            "run slowpath as the target's user, or as root; or take the kernel's clock: \
              --profile=perf",
         ),
     };
@@ -277,7 +277,7 @@ struct Recorder<'a> {
 }
 
 impl Recorder<'_> {
-    /// Has it on from now until all is over, and reads what it saw in the window.
+    /// Keeps it switched on from now until all is over, and reads what it saw in the window.
     fn recorded(
         &self,
         window: &dyn Fn() -> Option<Span>,
@@ -302,7 +302,7 @@ impl Recorder<'_> {
         self.run(command, "jcmd")
     }
 
-    /// These calls end what they began, whatever else ends meanwhile.
+    /// These calls end what they began, whatever else ends in between.
     fn run(&self, command: Command, name: &str) -> Result<String, String> {
         let limits = Limits {
             longest: LONGEST,

@@ -6,19 +6,19 @@ use crate::pprof::profile::{MOST_NAME_BYTES, without_folders};
 
 /// What the kernel's functions have in place of a file.
 const KERNEL: &str = "kernel";
-/// Who made the code, as async-profiler writes it behind a function: interpreted, compiled in one way
+/// Who made the code, as async-profiler writes it after a function: interpreted, compiled in one way
 /// or the other, made part of another function.
 const MADE: [&str; 4] = ["_[0]", "_[1]", "_[i]", "_[j]"];
-/// What `perf` and async-profiler write behind a function of the kernel.
+/// What `perf` and async-profiler write after a function of the kernel.
 const OF_KERNEL: &str = "_[k]";
-/// A class that is on most stacks of Java, which tells that slashes stand for the dots of packages: in
+/// A class that is on most stacks of Java, which shows that slashes replace the dots of packages: in
 /// names of Go they are slashes.
 const JAVA: &str = "java/lang/";
-/// Places of a stack that are kept, from either end: a recursion may be deep, and its middle tells
+/// Places of a stack that are kept, from either end: a recursion may be deep, and its middle says
 /// nothing.
 pub(super) const MOST_DEEP: usize = 64;
 
-/// The ends of a stack that is told outermost first: innermost first.
+/// The ends of a stack that is given outermost first: innermost first.
 pub(super) fn ends<T>(outermost_first: &[T]) -> impl Iterator<Item = &T> {
     let outer = outermost_first.len().saturating_sub(MOST_DEEP);
     let (outer, inner) = outermost_first.split_at(outer);
@@ -63,7 +63,7 @@ pub(super) fn sourced(function: &str, file: &str, line: u32) -> CodeLine {
     let Some(module) = file.strip_suffix(".py") else {
         return code(function, &without_folders(file), line);
     };
-    // Absolute paths have the folders of whoever installed it.
+    // Absolute paths have the folders of the installation.
     let module = match module.strip_prefix('/') {
         Some(_) => without_folders(module),
         None => module.replace('/', "."),

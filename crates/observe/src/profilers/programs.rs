@@ -1,7 +1,7 @@
 //! Programs of others that look at the target: found, and run to their end.
 //!
 //! Where the target's interpreter lies is what the target says, and slowpath mostly has more rights than
-//! it: a program from there is run only if nobody but slowpath's user and root could have put it there.
+//! it: a program from there is run only if no user but slowpath's and root could have put it there.
 
 use std::env;
 use std::fs::{self, File};
@@ -71,7 +71,7 @@ fn can_be_executed(place: &Path) -> bool {
     facts.is_ok_and(|facts| facts.is_file() && facts.permissions().mode() & 0o111 != 0)
 }
 
-/// Where a program really lies, if nobody but root and slowpath's user can write it or what is above it.
+/// Where a program really lies, if no user but root and slowpath's can write it or what is above it.
 fn unchangeable(place: &Path) -> Option<PathBuf> {
     let own = geteuid().as_raw();
     let real = fs::canonicalize(place).ok()?;
@@ -239,7 +239,7 @@ mod tests {
         assert_eq!(searched(0o755, 0o755, 0o777), changeable);
         let real = Search::Found(fs::canonicalize(&spy).unwrap());
         assert_eq!(searched(0o755, 0o755, 0o1777), real);
-        // A link in a folder that nobody can change leads to one that others can.
+        // A link in a folder that no one can change leads to one that others can.
         let target = folder.path().join("others");
         fs::create_dir(&target).unwrap();
         fs::rename(&spy, target.join("real")).unwrap();

@@ -8,7 +8,7 @@ use slowpath_core::profile_pass::CpuSamples;
 use super::place::{ends, sourced};
 use crate::pprof::gather::{Gather, samples};
 
-/// What tells the format, in the key `$schema`.
+/// What identifies the format, in the key `$schema`.
 pub(super) const SCHEMA: &str = "speedscope.app/file-format-schema.json";
 
 #[derive(Deserialize)]

@@ -21,7 +21,7 @@ const MOST_SECTION_BYTES: u64 = 256 << 20;
 /// No machine has smaller pages; segments are mapped by whole ones.
 const PAGE_BYTES: u64 = 4096;
 
-/// Where `text` stands in Go's `runtime.moduledata`: behind a pointer, six slices and three more.
+/// Where `text` stands in Go's `runtime.moduledata`: after a pointer, six slices and three more.
 const GO_MODULE_TEXT: usize = 8 + 6 * 24 + 3 * 8;
 
 /// A part of a file that is mapped as a whole, executable.
@@ -115,7 +115,7 @@ impl Image {
         Some(entry.ok()?.initial_address())
     }
 
-    /// What the unwinder is told of the file, mapped at `mapped` from `offset` on; nothing if it
+    /// What the unwinder is given of the file, mapped at `mapped` from `offset` on; nothing if it
     /// has no such part.
     pub(super) fn module(
         &self,

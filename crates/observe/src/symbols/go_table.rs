@@ -10,7 +10,7 @@ use super::modules::Module;
 const MAGICS: [u32; 2] = [0xffff_fff0, 0xffff_fff1];
 /// What the section is called, in programs at a fixed address and in others.
 const SECTIONS: [&str; 2] = [".gopclntab", ".data.rel.ro.gopclntab"];
-/// Where in the header, in words behind the first eight bytes, the number of functions stands.
+/// Where in the header, in words after the first eight bytes, the number of functions stands.
 const FUNCTIONS: usize = 0;
 /// The address of the code; zero since Go 1.26, and in programs that may lie anywhere.
 const TEXT: usize = 2;
@@ -63,7 +63,7 @@ impl GoTable {
         }
         let functions = offset(FUNCTIONS)?;
         let table = offset(TABLE)?;
-        // Behind the last entry stands where its code ends.
+        // After the last entry stands where its code ends.
         let end = functions.checked_mul(ENTRY_BYTES)?.checked_add(4)?;
         bytes.get(table..table.checked_add(end)?)?;
         Some(Self {
@@ -92,7 +92,7 @@ impl GoTable {
         (end > 0).then(|| String::from_utf8_lossy(&bytes[..end]).into_owned())
     }
 
-    /// How many entries begin at an offset of the code or before it; the one behind the last
+    /// How many entries begin at an offset of the code or before it; the one after the last
     /// function counts.
     fn behind(&self, offset: u32) -> usize {
         let (mut low, mut high) = (0, self.functions + 1);
@@ -187,7 +187,7 @@ mod tests {
         assert_eq!(go.name(0x1008), None);
     }
 
-    /// Go's own tool was not stripped: both tell the same.
+    /// Go's own tool was not stripped: both give the same.
     #[test]
     fn it_tells_what_the_symbols_of_a_program_tell() {
         let told = Command::new("go").args(["env", "GOROOT"]).output();

@@ -43,7 +43,7 @@ pub(super) struct Module {
 /// What is known of a file.
 #[derive(Debug)]
 enum Known {
-    /// It is open, and nobody needed what it holds yet.
+    /// It is open, and its contents were not needed yet.
     Open(File),
     /// It was read, and has that number.
     Read(u32),
@@ -67,7 +67,7 @@ impl From<io::Error> for Unopened {
 }
 
 /// All of them. A file that could not be opened is not known as that: the process that it was
-/// reached through may have ended, and the next one that has it mapped may live.
+/// reached through may have ended, and the next one that maps it may live.
 #[derive(Debug)]
 pub(super) struct Modules {
     known: HashMap<Key, Known>,

@@ -25,9 +25,9 @@ use super::{
     Symbols, runtime, unbroken,
 };
 
-/// The most that is read of a runtime's table of names, from its end: nobody shortens it.
+/// The most that is read of a runtime's table of names, from its end: it is never shortened.
 const MOST_MAP_BYTES: u64 = 64 << 20;
-/// Lines of `kallsyms` looked at to see whether it tells addresses: its first symbols may be zero.
+/// Lines of `kallsyms` read to see whether it shows addresses: its first symbols may be zero.
 const KALLSYMS_LINES: usize = 64;
 /// Why code that was made at run time has no name; said once, however many processes made some.
 const NAMELESS: &str = "code that was made at run time has no names";
@@ -194,7 +194,7 @@ fn functions(sym: &Sym<'_>, module: &str) -> Named {
     named
 }
 
-/// `folder/file:line`: two parts of a path tell `mod.rs` from `mod.rs`, all of it is too long.
+/// `folder/file:line`: two parts of a path distinguish `mod.rs` from `mod.rs`, all of it is too long.
 fn source_of(info: Option<&CodeInfo<'_>>) -> String {
     let Some((info, line)) = info.and_then(|info| Some((info, info.line?))) else {
         return String::new();
@@ -274,7 +274,7 @@ fn perf_map(proc_root: &Path, pid: u32, space: &Space, gaps: &mut Vec<Gap>) -> P
     };
     let owner = file.metadata().map(|metadata| metadata.uid());
     let own = rustix::process::geteuid().as_raw();
-    // Anybody may write into /tmp, also under the name that another process's map would have.
+    // Any user may write into /tmp, also under the name that another process's map would have.
     let is_believed = |owner: u32| owner == 0 || owner == own || space.owner == Some(owner);
     if let Some(owner) = owner.ok().filter(|owner| !is_believed(*owner)) {
         let reason = format!("{NAMELESS}: /tmp/{name} belongs to user {owner}, not the server's");
@@ -295,7 +295,7 @@ fn perf_map(proc_root: &Path, pid: u32, space: &Space, gaps: &mut Vec<Gap>) -> P
         );
         gaps.push(gap(
             &reason,
-            "start the server anew: its runtime never shortens that file",
+            "restart the server: its runtime never shortens that file",
         ));
     }
     PerfMap::parse(&bytes)

@@ -1,4 +1,4 @@
-//! Things that are kept once and told apart by number.
+//! Things that are kept once and identified by number.
 
 use std::borrow::Borrow;
 use std::collections::HashMap;

@@ -1,5 +1,5 @@
 //! The names that a runtime leaves for code that it made: `/tmp/perf-PID.map`, as the kernel's
-//! `tools/perf/Documentation/jit-interface.txt` has it.
+//! `tools/perf/Documentation/jit-interface.txt` describes it.
 
 use std::collections::BTreeMap;
 use std::fs::File;
@@ -25,7 +25,7 @@ pub(super) fn tail(mut file: &File, most: u64) -> io::Result<(Vec<u8>, bool)> {
 /// Names of code by address.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct PerfMap {
-    /// By the first address: the address behind the last, and the name. Without overlap.
+    /// By the first address: the address after the last, and the name. Without overlap.
     functions: BTreeMap<u64, (u64, String)>,
 }
 
@@ -48,7 +48,7 @@ impl PerfMap {
     }
 
     fn insert(&mut self, start: u64, end: u64, name: &str) {
-        // Those that overlap end behind the start; as none overlap, they lie side by side.
+        // Those that overlap end after the start; as none overlap, they lie side by side.
         while let Some((old, (old_end, _))) = self.functions.range(..end).next_back() {
             let (old, old_end) = (*old, *old_end);
             if old_end <= start {
@@ -70,7 +70,7 @@ impl PerfMap {
         self.functions.is_empty()
     }
 
-    /// The function at an address, its source told apart from its name.
+    /// The function at an address, its source separated from its name.
     pub(super) fn frame(&self, at: u64) -> Option<Frame> {
         let name = self.name(at)?;
         let (function, source) = split_source(name);
@@ -96,7 +96,7 @@ fn hexadecimal(text: &str) -> Option<u64> {
     u64::from_str_radix(digits, 16).ok()
 }
 
-/// Runtimes put the source behind the name: `JS:~handle /srv/app.js:12:3` (V8) and
+/// Runtimes put the source after the name: `JS:~handle /srv/app.js:12:3` (V8) and
 /// `py::handle:/srv/app.py` (CPython).
 fn split_source(name: &str) -> (&str, &str) {
     if let Some(rest) = name.strip_prefix("py::") {

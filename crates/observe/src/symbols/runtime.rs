@@ -28,7 +28,7 @@ const CHUNK_BYTES: usize = 1 << 20;
 /// Bytes of a section that are searched at most: marks of an executor are many.
 const MOST_SEARCHED_BYTES: u64 = 64 << 20;
 
-/// Told by the executable of process `pid` (below `proc_root`), by what it has mapped, and by how
+/// Recognised by the executable of process `pid` (below `proc_root`), by what it has mapped, and by how
 /// its threads are called. [`Runtime::Unknown`] if none of these may be read, or it has ended.
 pub fn runtime(proc_root: &Path, pid: u32) -> Runtime {
     let process = proc_root.join(pid.to_string());
@@ -51,7 +51,7 @@ pub fn runtime(proc_root: &Path, pid: u32) -> Runtime {
         .unwrap_or_else(|| by_contents(&exe).unwrap_or(Runtime::Native))
 }
 
-/// What the names of the executable and of the mapped libraries tell.
+/// What the names of the executable and of the mapped libraries show.
 fn by_names(executable: &str, libraries: &BTreeSet<&str>) -> Option<Runtime> {
     let maps = |start: &str| libraries.iter().any(|name| name.starts_with(start));
     let is = |names: &[&str]| names.contains(&executable);

@@ -193,7 +193,7 @@ impl Space {
         (at < self.mappings[which].end).then_some(which)
     }
 
-    /// Opens the file of a mapping and tells the unwinder of it.
+    /// Opens the file of a mapping and adds it to the unwinder.
     fn open(&mut self, which: usize, proc_root: &Path, modules: &mut Modules) -> Option<u32> {
         let mapping = &self.mappings[which];
         let process = proc_root.join(self.pid.to_string());

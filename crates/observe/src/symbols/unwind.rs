@@ -32,7 +32,7 @@ pub(super) struct Walk<'a> {
 
 impl<'a> Walk<'a> {
     /// Begins at the innermost function. `highest` is the highest address of code, which on aarch64
-    /// tells the bits of a signed return address from its address.
+    /// separates the bits of a signature from a return address.
     pub(super) fn new(dump: &Dump<'a>, highest: u64) -> Self {
         Self {
             regs: registers(dump, highest),
@@ -42,14 +42,14 @@ impl<'a> Walk<'a> {
         }
     }
 
-    /// The address to look up for the function at hand; nothing behind the outermost.
+    /// The address to look up for the function at hand; nothing after the outermost.
     pub(super) fn lookup_address(&self) -> Option<u64> {
         self.at.map(FrameAddress::address_for_lookup)
     }
 }
 
 impl Unwinding {
-    /// Goes on to the caller; says whether there is one that can be told.
+    /// Goes on to the caller; says whether there is one that can be found.
     pub(super) fn step(
         &mut self,
         walk: &mut Walk<'_>,

@@ -12,7 +12,7 @@ use rustix::process::{Pid, PidfdFlags, pidfd_open};
 use super::running::Running;
 
 /// How long an interrupt may go unnoticed: less than a person notices. The end of the process
-/// itself is told by the kernel at once.
+/// itself is reported by the kernel at once.
 const NOTICE_STOP: Duration = Duration::from_millis(20);
 
 /// How often a process is asked after where the kernel has no descriptor for it (before Linux 5.3,
@@ -35,14 +35,14 @@ pub enum Awaited {
     Interrupted,
 }
 
-/// What a process took, from just before it was made until its end was told.
+/// What a process took, from just before it was made until its end was reported.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Spent {
     /// Time on `CLOCK_MONOTONIC`, in nanoseconds; the making of the process and the waking of the
     /// one who waits are in it, together some hundred microseconds.
     pub wall_ns: u64,
     /// CPU time of the process and of those of its children that it has waited for; `None` if the
-    /// kernel does not tell.
+    /// kernel does not report it.
     pub cpu: Option<Cpu>,
 }
 

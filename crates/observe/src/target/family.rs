@@ -4,7 +4,7 @@
 //! too comes to us, the reaper, as a child in a session that is not ours; slowpath starts nothing
 //! in such a session itself except its guardian, which carries a mark of its own.
 //!
-//! Only the last kind is out of the guardian's reach, which is the reaper of nobody.
+//! Only the last kind is out of the guardian's reach, which reaps no processes.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -83,7 +83,7 @@ impl Family {
     }
 
     /// Whether the row is in the leader's group. The kernel gives the number of a group to no new
-    /// process while the group has members, so only a reused leader has to be told apart.
+    /// process while the group has members, so only a reused leader has to be distinguished.
     fn has_group_of(&self, row: &Row, table: &Table) -> bool {
         self.leader.is_some_and(|leader| {
             row.group == leader.pid

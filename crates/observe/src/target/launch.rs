@@ -47,7 +47,7 @@ pub fn start(launch: &Launch, guardian: &Guardian) -> Result<Running, TargetErro
     start_with(launch, None, guardian)
 }
 
-/// The same, with its stdout and stderr going to files as they are, which nobody reads along.
+/// The same, with its stdout and stderr going to files as they are, which are not read along.
 ///
 /// # Errors
 /// As [`start`].
@@ -193,7 +193,7 @@ fn remedy_for_refusal(path: &Path) -> &'static str {
     }
 }
 
-/// Whether something listens there. A bind tells it without sending anything to that process;
+/// Whether something listens there. A bind shows it without sending anything to that process;
 /// connections in TIME_WAIT do not count, since the bind sets SO_REUSEADDR.
 pub(super) fn is_taken(address: SocketAddr) -> bool {
     address.port() != 0

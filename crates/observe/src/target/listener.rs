@@ -1,4 +1,4 @@
-//! Finding the processes behind a listening port.
+//! Finding the processes that own a listening port.
 
 use std::collections::BTreeSet;
 use std::fs::{self, File};
@@ -11,7 +11,7 @@ use procfs::{FromBufReadSI, FromRead};
 
 use super::process::Table;
 
-/// Why the process behind an address cannot be seen from here.
+/// Why the process that listens at an address cannot be seen from here.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{reason}; {remedy}")]
 pub struct Hidden {
@@ -23,7 +23,7 @@ pub struct Hidden {
 
 /// A port that was free a moment ago, on every address of this host.
 ///
-/// The kernel hands out such ports in turn, so two calls rarely return the same one.
+/// The kernel hands out such ports cyclically, so two calls rarely return the same one.
 pub fn free_port() -> io::Result<u16> {
     // IPv4 alone is bound: a server takes the port on both families or on this one, and a host
     // without IPv6 must not fail here.
@@ -130,7 +130,7 @@ pub(crate) fn entries(path: &Path) -> Vec<TcpNetEntry> {
 }
 
 /// Whether a socket bound to `bound` takes connections to `address`. A socket bound to `::` takes
-/// IPv4 too, unless it was made IPv6-only, which these tables do not tell.
+/// IPv4 too, unless it was made IPv6-only, which these tables do not show.
 fn takes(bound: SocketAddr, address: SocketAddr) -> bool {
     let (bound_ip, ip) = (bound.ip().to_canonical(), address.ip().to_canonical());
     bound.port() == address.port()
@@ -192,7 +192,7 @@ fn root_most(proc_root: &Path, holders: BTreeSet<u32>) -> Vec<u32> {
         .collect()
 }
 
-/// Why no socket of this namespace was found: perhaps another one has it.
+/// Why no socket of this namespace was found: perhaps it is in another one.
 fn not_here(proc_root: &Path, address: SocketAddr) -> Hidden {
     let namespace = |pid: &str| fs::read_link(proc_root.join(pid).join("ns/net"));
     let mut looked_at: BTreeSet<_> = namespace("self").into_iter().collect();

@@ -25,7 +25,7 @@ use crate::clock;
 const LINE_MAX_BYTES: usize = 16 * 1024;
 
 /// The file grows no further than this; a chatty server under full load writes some 100 MB a
-/// minute, and a log that nobody can open helps nobody.
+/// minute, and a log that is too large to open is of no use.
 const FILE_MAX_BYTES: u64 = 256 * 1024 * 1024;
 
 /// Lines kept in memory for error messages.
@@ -43,7 +43,7 @@ const DRAIN_WAIT: Duration = Duration::from_secs(1);
 pub(crate) struct Log {
     path: PathBuf,
     page: Arc<Mutex<Page>>,
-    /// Told whenever a reader has come to the end of its stream.
+    /// Notified whenever a reader has come to the end of its stream.
     ended: Arc<Condvar>,
 }
 
@@ -171,7 +171,7 @@ impl Page {
     }
 }
 
-/// A reader that panicked leaves whole lines behind, so its page is still good.
+/// A reader that panicked leaves whole lines, so its page is still good.
 fn locked(page: &Mutex<Page>) -> MutexGuard<'_, Page> {
     page.lock().unwrap_or_else(PoisonError::into_inner)
 }

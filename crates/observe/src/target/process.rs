@@ -38,7 +38,7 @@ impl Identity {
         Self::of(self.pid) == Some(self)
     }
 
-    /// Whether it runs no more, though nobody may have asked yet how it ended (proc(5): Z, X).
+    /// Whether it runs no more, though its status may not have been collected yet (proc(5): Z, X).
     pub fn has_ended(self) -> bool {
         let stat = Stat::from_file(Path::new(PROC).join(format!("{}/stat", self.pid)));
         stat.map_or(true, |stat| {
@@ -88,7 +88,7 @@ pub(crate) struct Table {
 }
 
 impl Table {
-    /// Reads the processes under `proc_root`; what ends meanwhile is left out.
+    /// Reads the processes under `proc_root`; what ends during that is left out.
     pub(crate) fn read(proc_root: &Path) -> io::Result<Self> {
         let mut rows: Vec<Row> = fs::read_dir(proc_root)?
             .filter_map(|entry| row(&entry.ok()?))

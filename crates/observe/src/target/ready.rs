@@ -71,7 +71,7 @@ impl fmt::Debug for Dial {
     }
 }
 
-/// What tells that a process is ready.
+/// What shows that a process is ready.
 #[derive(Clone, Debug)]
 pub enum ReadyCheck {
     /// That it was started.
@@ -105,7 +105,7 @@ pub(super) fn wait(
             };
             ask(check, timeout.saturating_sub(begin.elapsed()), &mut waits)
         };
-        // Asked also after a success: then somebody else has answered in its place.
+        // Asked also after a success: then another process has answered in its place.
         if let Some(exit) = running.exited() {
             return Err(died(running, exit));
         }

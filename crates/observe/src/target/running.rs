@@ -85,7 +85,7 @@ impl Running {
         }
     }
 
-    /// Tells the guardian which process it was that it was told to expect.
+    /// Sends the guardian the id of the process that it was announced.
     pub(super) fn announce_leader(&self) -> Result<(), GuardianError> {
         self.guardian
             .kill_on_death(Some(self.entry), &self.family)
@@ -173,7 +173,7 @@ impl Running {
 
     fn leader_exit(&mut self) -> Option<ExitStatus> {
         if self.exit.is_none() {
-            // An error would mean that somebody else waited for our child; nobody does.
+            // An error would mean that other code waited for our child; none does.
             self.exit = self.child.try_wait().ok().flatten();
         }
         self.exit
@@ -258,7 +258,7 @@ fn in_words(exit: ExitStatus) -> String {
 /// The signals that end servers most often, and what they usually mean.
 fn signal_name(signal: i32) -> &'static str {
     match signal {
-        libc::SIGKILL => ", SIGKILL: out of memory, or somebody ended it",
+        libc::SIGKILL => ", SIGKILL: out of memory, or another process ended it",
         libc::SIGTERM => ", SIGTERM",
         libc::SIGINT => ", SIGINT",
         libc::SIGSEGV => ", SIGSEGV: a crash",

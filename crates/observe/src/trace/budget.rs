@@ -1,4 +1,4 @@
-//! How many stacks may be taken, and of whom.
+//! How many stacks may be taken, and of which threads.
 //!
 //! A switch with a stack costs several times one without, and its stack has to be kept until the
 //! window is over. Threads that wait rarely are the ones that background work, timers and locks
@@ -51,7 +51,7 @@ impl Budget {
     }
 
     /// Whose stacks to take if threads begin to wait so many times a second, by thread; those of
-    /// whom nothing is known yet are among `tids` alone.
+    /// which nothing is known yet are among `tids` alone.
     pub(super) fn choose(self, tids: &BTreeSet<u32>, waits_per_s: &HashMap<u32, f64>) -> Choice {
         let rate = |tid: &u32| waits_per_s.get(tid).copied().unwrap_or(0.0);
         let all: f64 = tids.iter().map(rate).sum();

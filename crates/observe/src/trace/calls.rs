@@ -1,7 +1,7 @@
 //! System calls that block for long, as far as they are rare enough to be watched.
 //!
 //! Calls that wait for a socket or a pipe (`read`, `recv`, `epoll_wait`) come with every request;
-//! what they wait for is told by other events.
+//! what they wait for is reported by other events.
 
 use slowpath_core::trace::Call;
 
@@ -108,7 +108,7 @@ pub(super) fn classify(number: i64, first: u64, second: u64) -> Option<(Call, u6
     is_watched(call).then_some((call, about))
 }
 
-/// Whether calls of that kind are rare enough, and told by nothing else.
+/// Whether calls of that kind are rare enough, and reported by no other event.
 const fn is_watched(call: Call) -> bool {
     match call {
         Call::Futex | Call::Sleep | Call::Connect | Call::Sync | Call::FileLock | Call::Wait => {

@@ -1,4 +1,4 @@
-//! Makes events of records: who is meant, which connection, whether it was told already.
+//! Makes events of records: which thread is meant, which connection, whether it was reported already.
 
 mod datagrams;
 mod moved;
@@ -22,11 +22,11 @@ use super::records::{Record, Sample, Stack};
 use super::session::Source;
 use super::stacks::{Handed, Stacks};
 
-/// Two events of one tracepoint that tell of the same moment do so within this.
+/// Two events of one tracepoint that report the same moment do so within this.
 const SAME_MOMENT_NS: u64 = 50_000;
 
 /// Connections that are begun between two turns of the reader, at most: of more than these the
-/// regular looks tell.
+/// regular looks report.
 const MOST_DIALLED: usize = 64;
 
 /// What is collected in a repeat.
@@ -52,7 +52,7 @@ pub(super) struct Collector {
     /// addresses.
     routed: HashMap<u32, (Nanos, Socket)>,
     datagrams: Datagrams,
-    /// Threads that were woken and have not got a CPU since, as far as that is told.
+    /// Threads that were woken and have not got a CPU since, as far as that is reported.
     woken: HashSet<u32>,
     /// How often each followed thread has begun to wait.
     pub(super) waits: HashMap<u32, u64>,
@@ -61,11 +61,11 @@ pub(super) struct Collector {
     pub(super) files: Files,
     /// What the kernel calls the reasons for resets.
     pub(super) reset_reasons: BTreeMap<u32, String>,
-    /// Whom the target began to make connections to since that was taken last.
+    /// Which addresses the target began to connect to since that was taken last.
     pub(super) dialled: BTreeSet<SocketAddr>,
 }
 
-/// A fact and who told it.
+/// A fact and the event that reported it.
 #[derive(Clone, Copy, Debug)]
 struct Told {
     at: Nanos,
@@ -153,12 +153,12 @@ impl Collector {
                 cpu,
                 from: IDLE,
             } => self.got_idle_cpu(at, tid, pid, cpu),
-            // The tracepoint tells more of these.
+            // The tracepoint reports more of these.
             Record::Got { .. } | Record::Switched { .. } => {}
         }
     }
 
-    /// A thread got a CPU that was idle. Where the kernel's tracepoints tell nothing of an idle CPU
+    /// A thread got a CPU that was idle. Where the kernel's tracepoints report nothing of an idle CPU
     /// ([`super::idle`]) this is all there is: what then ends the rest of the CPU, if no thread on
     /// another one did, is an interrupt on it.
     fn got_idle_cpu(&mut self, at: Nanos, tid: u32, pid: u32, cpu: u32) {
@@ -190,8 +190,8 @@ impl Collector {
         self.keep(at, cpu, what);
     }
 
-    /// Whether another event has told the same of the same moment: while one succeeds another,
-    /// both tell.
+    /// Whether another event has reported the same of the same moment: while one succeeds another,
+    /// both report.
     fn was_told(&mut self, at: Nanos, sample: &Sample, fact: &Fact) -> bool {
         let cpu = sample.cpu as usize;
         if self.latest.len() <= cpu {
@@ -364,7 +364,7 @@ impl Collector {
             }
             return None;
         }
-        // What a segment or a timer ended is nobody's call.
+        // What a segment or a timer ended is no thread's call.
         let socket = (by != 0).then(|| self.ends.certain(key, ends))?;
         Some(What::State { socket, state, by })
     }
@@ -375,7 +375,7 @@ impl Collector {
         self.ends.known(key).filter(|_| followed)
     }
 
-    /// Events of connections alone; their tracepoints may tell of all connections on the host.
+    /// Events of connections alone; their tracepoints may report all connections on the host.
     fn about_connection(&mut self, fact: Fact) -> Option<What> {
         let (Fact::Reset { ends, .. } | Fact::Retransmit { ends } | Fact::State { ends, .. }) =
             fact
@@ -424,12 +424,12 @@ impl Collector {
         }
     }
 
-    /// Forgets what records told of losses: the events count them themselves.
+    /// Forgets what records said of losses: the events count them themselves.
     pub(super) fn forget_losses(&mut self) {
         self.lost.clear();
     }
 
-    /// Everything that lies in a stretch, in order of time, and what could not be told of stacks.
+    /// Everything that lies in a stretch, in order of time, and what could not be resolved of stacks.
     pub(super) fn finish(mut self, mut stretches: Vec<Stretch>) -> (Trace, Vec<Gap>) {
         let inferred = self.inferred();
         let (sockets, turned) = self.ends.finish();
@@ -451,7 +451,7 @@ impl Collector {
         }
         self.events.sort_by_key(|event| event.at);
         for (at, count) in self.lost {
-            // The kernel tells with the next record that there is room for, which may come when
+            // The kernel reports them with the next record that there is room for, which may come when
             // tracing is off already.
             if let Some(place) = traced_place(at, &stretches) {
                 stretches[place].lost += count;
@@ -499,7 +499,7 @@ fn place_of(at: Nanos, stretches: &[Stretch]) -> Option<usize> {
         .checked_sub(1)
 }
 
-/// The stretch that a loss is charged to which was told at an instant: the last one that was traced
+/// The stretch that a loss which was reported at an instant is charged to: the last one that was traced
 /// and has begun, or else the first that is.
 fn traced_place(at: Nanos, stretches: &[Stretch]) -> Option<usize> {
     let is_traced = |stretch: &Stretch| stretch.depth != Depth::Off;
@@ -513,7 +513,7 @@ fn untold_calls(narrow: &BTreeSet<&str>) -> Option<Gap> {
     (!names.is_empty()).then(|| Gap {
         signal: "trace.calls".to_owned(),
         reason: format!(
-            "system calls of 32-bit programs are not told: {}",
+            "system calls of 32-bit programs are not reported: {}",
             names.join(", ")
         ),
         remedy: "a 64-bit build of the program".to_owned(),
@@ -546,7 +546,7 @@ mod tests {
         }
         let place = |at| traced_place(Nanos::new(at), &stretches);
         assert_eq!(place(250), Some(1));
-        assert_eq!(place(350), Some(1), "told when tracing was off");
+        assert_eq!(place(350), Some(1), "reported when tracing was off");
         assert_eq!(place(900), Some(3));
         assert_eq!(
             (place(7), place(150)),

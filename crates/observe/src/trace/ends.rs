@@ -1,7 +1,7 @@
 //! The ends of connections: which events are about the same one.
 //!
 //! Two ends of a connection on one host have the same addresses the other way round, so an end is
-//! told by its addresses as it sees them, and by the kernel's address of its socket. That address
+//! identified by its addresses as it sees them, and by the kernel's address of its socket. That address
 //! is given to another socket once the first is closed; the last event that says both counts.
 
 use std::collections::HashMap;
@@ -64,12 +64,12 @@ impl Ends {
         self.place(socket)
     }
 
-    /// The key is another socket's from now on, of which nothing is told.
+    /// The key is another socket's from now on, of which nothing is known.
     pub(super) fn forget(&mut self, key: u64) {
         self.by_key.remove(&key);
     }
 
-    /// The end with that key, if any event has told of it.
+    /// The end with that key, if any event has named it.
     pub(super) fn known(&self, key: u64) -> Option<u32> {
         self.by_key.get(&key).copied()
     }
@@ -80,7 +80,7 @@ impl Ends {
         socket.is_some_and(|socket| is_unix(socket.local))
     }
 
-    /// Whether arrivals tell the sender's side first, and for that case where each position of an
+    /// Whether arrivals give the sender's side first, and for that case where each position of an
     /// arrival has to point to.
     pub(super) fn finish(mut self) -> (Vec<Socket>, Option<Vec<u32>>) {
         if self.mirrored <= self.same {

@@ -25,7 +25,7 @@ const KEPT_BACK_NS: u64 = 2 * SECOND;
 const MOST_KNOWN: usize = 262_144;
 /// Descriptors that are looked up between two turns of the reader, at most: each takes 2 µs.
 const MOST_LOOKUPS: u32 = 100;
-/// Reads of connections outside of any call that is known are more than chance from this share on: they go by
+/// Reads of connections outside of any call that is known are more than chance from this share on: they use
 /// rings (`io_uring`), and so may writes.
 const BY_RING_LEAST: f64 = 0.01;
 

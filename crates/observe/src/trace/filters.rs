@@ -2,7 +2,7 @@
 //! (`Documentation/trace/events.rst`, section 5).
 //!
 //! A record that is refused costs a tenth of a microsecond, one that is written six times as much
-//! and its place in the ring, so what is followed is told to the kernel as closely as fits.
+//! and its place in the ring, so the kernel's filters select what is followed as closely as fits.
 
 use std::collections::BTreeSet;
 use std::ops::RangeInclusive;
@@ -10,7 +10,7 @@ use std::ops::RangeInclusive;
 use super::calls;
 use super::kinds::Kind;
 
-/// Thread ids are told as at most so many ranges: twice 32 of 45 bytes each stay below a page, which
+/// Thread ids are given as at most so many ranges: twice 32 of 45 bytes each stay below a page, which
 /// is what the kernel takes.
 const MOST_RANGES: usize = 32;
 /// Connections to more services than these are followed for the first of them only: 16 conditions
@@ -22,7 +22,7 @@ pub(super) const TCP_SYN_SENT: u8 = 2;
 /// It is closed, or was never made.
 pub(super) const TCP_CLOSE: u8 = 7;
 
-/// A set of thread ids that a condition can tell: everything that was meant, and as little else
+/// A set of thread ids that a condition can express: everything that was meant, and as little else
 /// as fits.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Tids {
@@ -71,7 +71,7 @@ impl Tids {
             }));
         }
         if either.is_empty() {
-            // Nobody has such an id: a condition that is never met.
+            // No thread has such an id: a condition that is never met.
             return format!("{}<0", fields[0]);
         }
         either.join("||")
@@ -106,7 +106,7 @@ fn merged(ranges: Vec<(u32, u32)>) -> Vec<(u32, u32)> {
     few
 }
 
-/// Whom and what the kernel is asked to tell of.
+/// Which threads and events the kernel is asked to report.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Scope {
     /// The threads that are followed.
@@ -120,7 +120,7 @@ pub(super) struct Scope {
 }
 
 impl Scope {
-    /// The condition for a tracepoint; `with_ports` tells whether its records have ports as fields
+    /// The condition for a tracepoint; `with_ports` says whether its records have ports as fields
     /// of their own. `None` if everything has to be let through.
     pub(super) fn condition(&self, kind: Kind, with_ports: bool) -> Option<String> {
         let tids = |fields: &[&str]| self.tids.condition(fields);
@@ -165,15 +165,15 @@ impl Scope {
         self.either("sport=={port}||dport=={port}")
     }
 
-    /// That data is read at an end that is followed: by anybody there, and at the other end by
-    /// threads that are followed. The load's own reads need no telling.
+    /// That data is read at an end that is followed: by any thread there, and at the other end by
+    /// threads that are followed. The load's own reads need no report.
     fn reads(&self) -> String {
         let (here, there) = (self.either("sport=={port}"), self.either("dport=={port}"));
         let tids = self.tids.condition(&["common_pid"]);
         format!("{here}||(({there})&&({tids}))")
     }
 
-    /// That a thread that is followed begins to make a connection, since to whom is to be followed too, or
+    /// That a thread that is followed begins to make a connection, since its server is to be followed too, or
     /// finds no local port for it.
     fn dials(&self) -> String {
         let tids = self.tids.condition(&["common_pid"]);

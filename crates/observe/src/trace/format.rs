@@ -44,7 +44,7 @@ impl Format {
     }
 
     /// The names of a field's values, as the kernel would print them (`__print_symbolic`); values
-    /// that the text does not tell as numbers are left out.
+    /// that the text does not give as numbers are left out.
     pub fn names(&self, field: &str) -> BTreeMap<u32, String> {
         let begin = format!("__print_symbolic(REC->{field},");
         let Some((_, rest)) = self.print.split_once(&begin) else {
@@ -71,7 +71,7 @@ fn parse_field(text: &str) -> Option<(&str, Field)> {
     let mut parts = text.split(';').map(str::trim);
     let declaration = parts.next()?;
     // An array's length follows the name (`comm[16]`, `saddr[sizeof(struct sockaddr_in6)]`) but
-    // for arrays whose place is told in the record (`__data_loc char[] name`).
+    // for arrays whose place is given in the record (`__data_loc char[] name`).
     let words = match declaration.split_once('[') {
         Some((before, after)) if !after.starts_with(']') => before,
         _ => declaration,

@@ -1,8 +1,8 @@
-//! Whether the kernel's tracepoints tell of a CPU that leaves its rest.
+//! Whether the kernel's tracepoints report a CPU that leaves its rest.
 //!
 //! Some kernels of virtual machines run the idle task of all CPUs but the first where tracepoints
-//! are not heard: `sched_switch` to the idle task is told, the one from it never, and neither is a
-//! `sched_waking` by an interrupt that came meanwhile. A thread that slept would look as if it had
+//! are not heard: `sched_switch` to the idle task is reported, the one from it never, and neither is a
+//! `sched_waking` by an interrupt that came in between. A thread that slept would look as if it had
 //! never come back.
 
 use std::io;
@@ -22,15 +22,15 @@ const SLEEP: Duration = Duration::from_micros(200);
 const LEAST_RESTS: u64 = 3;
 
 /// Whether the rests of a CPU are hidden, or might be: `switch` is the number of `sched_switch`.
-/// What is recorded on suspicion costs a little and is never told twice.
+/// What is recorded on suspicion costs a little and is never reported twice.
 pub(super) fn is_hidden(switch: u64, cpu: u32) -> bool {
     let tested = rests(switch, cpu);
-    // One may have begun before counting did, or end behind it. A rest that is cut short before its
-    // CPU stops is told on any kernel: one end says nothing of the others.
+    // One may have begun before counting did, or end after it. A rest that is cut short before its
+    // CPU stops is reported on any kernel: one end says nothing of the others.
     !tested.is_ok_and(|(begun, ended)| begun >= LEAST_RESTS && begun.abs_diff(ended) <= 1)
 }
 
-/// How many rests of a CPU the tracepoint told the begin of, and of how many the end.
+/// How many rests of a CPU the tracepoint reported the begin of, and of how many the end.
 fn rests(switch: u64, cpu: u32) -> io::Result<(u64, u64)> {
     let counter = |condition| {
         let event = Event::open(What::Count(switch), cpu)?;

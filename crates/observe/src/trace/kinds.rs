@@ -10,7 +10,7 @@ use super::format::{Field, Format};
 /// A name of a thread as the kernel keeps it: 15 bytes and an end.
 pub(super) type Comm = [u8; 16];
 
-/// What a tracepoint tells.
+/// What a tracepoint reports.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(super) enum Kind {
     Switch,
@@ -235,7 +235,7 @@ pub(super) enum Layout {
         tid: Field,
         /// On whose behalf; see [`context`].
         flags: Option<Field>,
-        /// Tells one socket from another; absent where the kernel does not say it.
+        /// Distinguishes one socket from another; absent where the kernel does not say it.
         key: Option<Field>,
         addresses: Addresses,
         /// What the kind wants beside the addresses: bytes, a reason, a state.
@@ -472,7 +472,7 @@ fn comm(field: Field, raw: &[u8]) -> Option<Comm> {
     field.bytes(raw)?.try_into().ok()
 }
 
-/// How a tracepoint tells the addresses of a connection: as two `sockaddr`, or in parts. `s…` is
+/// How a tracepoint gives the addresses of a connection: as two `sockaddr`, or in parts. `s…` is
 /// our end.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Addresses {

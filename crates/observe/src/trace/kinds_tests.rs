@@ -204,7 +204,7 @@ fn a_reset_has_its_reason_and_whose_call_it_was() {
     assert_eq!(
         read(0x10),
         reset(0),
-        "in answer to a segment, whoever was running"
+        "in answer to a segment, in the context of any thread"
     );
 }
 

@@ -1,4 +1,4 @@
-//! Whose a thread is: the target's, a peer's, or somebody else's.
+//! Whose a thread is: the target's, a peer's, or another process's.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::fs;
@@ -15,7 +15,7 @@ use crate::programs;
 use crate::symbols::runtime;
 use crate::target::process::Table;
 
-/// Strangers whose processes are looked up when tracing ends; more are not looked at, and their
+/// Strangers whose processes are looked up when tracing ends; more are not read, and their
 /// process stays unknown.
 const MOST_STRANGERS: usize = 2048;
 
@@ -145,7 +145,7 @@ impl Members {
         known.map(|process| process.executable.as_str()).collect()
     }
 
-    /// Looks again which threads there are: what was born before the kernel told of births, or
+    /// Looks again which threads there are: what was born before the kernel reported births, or
     /// while its records were lost.
     pub(super) fn scan(&mut self) {
         if let Ok(table) = Table::read(&self.proc_root) {
@@ -159,7 +159,7 @@ impl Members {
             let tids = match numbers(&tasks) {
                 Ok(tids) => tids,
                 Err(error) if error.kind() == io::ErrorKind::NotFound => return false,
-                // It may not be looked at; what the kernel told of it is all there is.
+                // It may not be read; what the kernel reported of it is all there is.
                 Err(_) => {
                     let known = self.threads.iter().filter(|(_, of)| **of == pid);
                     known.map(|(tid, _)| *tid).collect()
@@ -209,7 +209,7 @@ impl Members {
         }
         self.threads.insert(tid, pid);
         self.leaving.remove(&tid);
-        // It has its parent's name until it is given another, which is told.
+        // It has its parent's name until it is given another, which is reported.
         let name = self.met.get(&parent).map_or([0; 16], |met| met.1);
         self.remember(tid, pid, name);
     }
@@ -237,7 +237,7 @@ impl Members {
         })
     }
 
-    /// A thread got a name; a process that executes another program is told so too.
+    /// A thread got a name; a process that executes another program is recorded so too.
     pub(super) fn named(&mut self, pid: u32, tid: u32, name: &[u8]) {
         if !self.threads.contains_key(&tid) {
             return;
@@ -306,7 +306,7 @@ impl Members {
         process.is_some_and(|of| of.role == Role::Target)
     }
 
-    /// Everybody who was met, both lists by their ids.
+    /// All processes and threads that were met, both lists by their ids.
     pub(super) fn finish(mut self) -> (Vec<Process>, Vec<Thread>) {
         self.look_up_strangers();
         self.tell_runtimes();
@@ -334,7 +334,7 @@ impl Members {
         (self.known.into_values().collect(), threads)
     }
 
-    /// Tells what runs the code of each process that is followed. One that has ended has what
+    /// Finds what runs the code of each process that is followed. One that has ended has what
     /// another of the same executable has: workers come and go.
     fn tell_runtimes(&mut self) {
         let mut by_name: HashMap<String, Runtime> = HashMap::new();
@@ -497,7 +497,7 @@ mod tests {
                 .gap()
                 .is_some_and(|gap| gap.reason.contains("11 times"))
         );
-        // Whom it follows is not forgotten for that.
+        // The threads that it follows are not forgotten for that.
         members.born(10, 10, 900);
         assert!(members.is_followed(900));
     }

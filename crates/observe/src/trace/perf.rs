@@ -88,7 +88,7 @@ pub(crate) enum What {
     Clock { hz: u64 },
     /// Nothing: a ring belongs to it that events of unprivileged users write into.
     Nothing,
-    /// Whenever a CPU is handed from one thread to another, whoever they are.
+    /// Whenever a CPU is handed from one thread to any other.
     Handovers,
     /// So often as a tracepoint is hit, which is counted and not written down.
     Count(u64),
@@ -164,7 +164,7 @@ pub(crate) struct Event {
     fd: OwnedFd,
     /// What its records call it.
     pub(super) id: u64,
-    /// Whether it tells how many of its records were lost.
+    /// Whether it reports how many of its records were lost.
     counts_lost: bool,
 }
 
@@ -175,7 +175,7 @@ impl Event {
     }
 
     /// Opens an event on a CPU for when `thread` runs there (0 is the calling one), without one
-    /// whoever does; it does not count yet.
+    /// for any thread; it does not count yet.
     pub(crate) fn open_for(what: What, thread: Option<u32>, cpu: u32) -> io::Result<Self> {
         let mut attributes = what.attributes();
         // What only counts has no records, and what is inherited counts for each thread.
@@ -198,7 +198,7 @@ impl Event {
         const CLOEXEC: c_ulong = 8;
         let thread = thread.map_or(-1, |thread| thread as libc::pid_t);
         let no_group: c_int = -1;
-        // SAFETY: the kernel reads `size` bytes behind the pointer, which is what there is.
+        // SAFETY: the kernel reads `size` bytes after the pointer, which is what there is.
         let fd = unsafe {
             libc::syscall(
                 libc::SYS_perf_event_open,
@@ -276,7 +276,7 @@ impl Event {
 /// What the records of an event call it.
 #[expect(unsafe_code, reason = "the requests of perf events have no wrapper")]
 fn id_of(event: &OwnedFd) -> io::Result<u64> {
-    // SAFETY: this request writes a number of 64 bits to where it is told, which is what the
+    // SAFETY: this request writes a number of 64 bits to the given address, which is what the
     // wrapper makes room for.
     let id = unsafe { ioctl(event, Getter::<ID, u64>::new()) };
     Ok(id?)

@@ -14,7 +14,7 @@ const STACKS_FILES: usize = 3;
 /// Files that are open in passing: an event's successor is opened before it is closed, and two events
 /// count whether a CPU hides its rests.
 const PASSING_FILES: usize = 2;
-/// Tracepoints that tell of requests and waits; where a thread stood comes before the others.
+/// Tracepoints that report requests and waits; where a thread stood comes before the others.
 const FIRST_POINTS: usize = 6;
 
 /// A tracepoint that the kernel has.
@@ -37,7 +37,7 @@ impl Point {
         })
     }
 
-    /// Whether nothing can be told without it.
+    /// Whether nothing can be reported without it.
     pub(super) const fn is_needed(&self) -> bool {
         matches!(self.kind, Kind::Switch | Kind::Waking)
     }
@@ -76,7 +76,7 @@ impl Means {
         let has = |kind: &Kind| points.iter().any(|point| point.kind == *kind);
         let infers = has(&Kind::Moved) && has(&Kind::Call);
         let missing = all.filter(|kind| match kind {
-            // A kernel without IPv6 has nothing to tell of it.
+            // A kernel without IPv6 has nothing to report of it.
             Kind::Routed6 | Kind::Moved => false,
             Kind::Wrote if infers => false,
             kind => !has(kind),

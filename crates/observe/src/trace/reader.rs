@@ -31,15 +31,15 @@ const DRAIN_EVERY_NS: u64 = 10 * MILLISECOND;
 /// A record is written within this of its instant, unless interrupts take longer; records of
 /// all CPUs that are older are put in order.
 const SETTLED_NS: u64 = 2 * MILLISECOND;
-/// How often the processes and the target's connections are looked at.
+/// How often the processes and the target's connections are read.
 const LOOK_EVERY_NS: u64 = SECOND;
 /// Looking may take a fiftieth of a CPU; what takes longer is done the more rarely.
 const LOOK_SHARE_INVERSE: u64 = 50;
-/// With more records between two looks about threads of others, the kernel is told anew whom to
+/// With more records between two looks about threads of others, the kernel's filters are set again with the threads to
 /// follow: each costs 0.6 µs where a refused one costs 0.1.
 const MOST_FOREIGN: u64 = 1000;
 
-/// What the reading thread is told.
+/// The commands of the reading thread.
 #[derive(Debug)]
 pub(super) enum Command {
     /// When the measured window is.
@@ -79,7 +79,7 @@ impl fmt::Debug for Reader {
 impl Reader {
     /// Opens everything; a gap says why that cannot be.
     pub(super) fn open(watch: TraceWatch) -> Result<Self, Gap> {
-        // Without procfs nobody is known that could be followed.
+        // Without procfs no process is known that could be followed.
         let proc = watch.proc_root.join("stat");
         fs::metadata(&proc).map_err(|error| {
             let reason = format!("{}: {error}", proc.display());
@@ -119,7 +119,7 @@ impl Reader {
         })
     }
 
-    /// Reads until told to stop, and gives what was traced.
+    /// Reads until the stop, and gives what was traced.
     pub(super) fn read(mut self, commands: &Receiver<Command>) -> Traced {
         let mut cost = Cost::new();
         self.session.switch(true);
@@ -333,7 +333,7 @@ impl Reader {
         }
     }
 
-    /// Looks at who there is, and tells the kernel if it has to be told.
+    /// Lists the threads, and updates the kernel's filters if they changed.
     fn look(&mut self, now: Nanos) {
         let cpu_ns = clock::thread_cpu_ns();
         let last = newest(&self.watch.proc_root);
@@ -356,9 +356,9 @@ impl Reader {
                 last,
             );
             self.collector.ports = ports;
-            // What could not be opened anew goes on as it was, and is tried again at the next look.
+            // What could not be opened again goes on as it was, and is tried again at the next look.
             if let Err(error) = self.session.follow(scope) {
-                let reason = format!("whom to follow could not be told anew: {error}");
+                let reason = format!("the filters of threads could not be set again: {error}");
                 self.tell(gap("trace.newcomers", reason, error.remedy()));
             }
         }
@@ -370,7 +370,7 @@ impl Reader {
     }
 
     fn finish(mut self, cost: Cost) -> Traced {
-        // What naming the stacks costs lies behind the window and is not the cost of tracing.
+        // What naming the stacks costs lies after the window and is not the cost of tracing.
         let cost = cost.finish();
         if self.session.lost().is_some() {
             self.collector.forget_losses();
@@ -395,7 +395,7 @@ fn formats(proc_root: &Path) -> Result<Vec<(Kind, Format)>, Gap> {
     })
 }
 
-/// What the kernel calls the reasons for resets; nothing if it tells none (before 6.10).
+/// What the kernel calls the reasons for resets; nothing if it reports none (before 6.10).
 fn reset_reasons(formats: &[(Kind, Format)]) -> BTreeMap<u32, String> {
     let told = formats.iter().find(|(kind, _)| *kind == Kind::SentReset);
     told.map_or_else(BTreeMap::new, |(_, format)| format.names("reason"))

@@ -36,7 +36,7 @@ const SWITCH_OUT_PREEMPT: u16 = 1 << 14;
 
 /// Length of a record's header: type, flags, length of the record.
 const HEADER_BYTES: usize = 8;
-/// Length of what [`HEAD`] puts behind a record that is no sample.
+/// Length of what [`HEAD`] puts after a record that is no sample.
 const TRAILER_BYTES: usize = 32;
 
 /// Marks in a chain of addresses, `enum perf_callchain_context`: what follows is the kernel's.
@@ -46,7 +46,7 @@ const CONTEXT_USER: u64 = -512_i64 as u64;
 /// No mark is below this, and no address above.
 const CONTEXT_MAX: u64 = -4095_i64 as u64;
 
-/// A record that is looked at.
+/// A record that is read.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Record<'a> {
     /// An event happened.
@@ -118,7 +118,7 @@ pub struct Sample<'a> {
     pub cpu: u32,
     /// The tracepoint's record; empty if the event has none.
     pub raw: &'a [u8],
-    /// Where the thread stood, if the event tells.
+    /// Where the thread stood, if the event says so.
     pub stack: Option<Stack<'a>>,
 }
 
@@ -136,7 +136,7 @@ pub struct Stack<'a> {
     pub dump: &'a [u8],
 }
 
-/// What the samples of an event hold behind their head.
+/// What the samples of an event hold after their head.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub struct Shape {
     /// Whether they hold the tracepoint's record.
@@ -211,7 +211,7 @@ pub fn parse(bytes: &[u8], shape_of: impl Fn(u64) -> Option<Shape>) -> Option<Re
             let left = left.then_some(flags & SWITCH_OUT_PREEMPT != 0);
             Some(Record::Switched { tid, left })
         }
-        // Who leaves is told once more by who comes.
+        // The thread that leaves is reported once more with the one that comes.
         SWITCH_CPU_WIDE if flags & SWITCH_OUT == 0 => {
             let (_, from) = (at.u32()?, at.u32()?);
             let (pid, tid) = (at.u32()?, at.u32()?);

@@ -157,7 +157,11 @@ fn handovers_of_a_cpu_are_told_by_who_gets_it() {
     assert_eq!(parse(&bytes, |_| None), Some(expected));
     assert_eq!(time(&bytes), Some(Nanos::new(700)));
     bytes[4..6].copy_from_slice(&SWITCH_OUT.to_ne_bytes());
-    assert_eq!(parse(&bytes, |_| None), None, "told by who comes");
+    assert_eq!(
+        parse(&bytes, |_| None),
+        None,
+        "reported with the one that comes"
+    );
 }
 
 proptest! {

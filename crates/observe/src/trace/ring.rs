@@ -27,7 +27,7 @@ pub(crate) struct Ring {
 
 #[expect(
     unsafe_code,
-    reason = "the memory is reached through this value alone, whichever thread has it"
+    reason = "the memory is reached through this value alone, in any thread"
 )]
 // SAFETY: nothing in it belongs to a thread.
 unsafe impl Send for Ring {}
@@ -79,10 +79,10 @@ impl Ring {
     }
 
     /// Appends what the kernel has written since the last time to `into` and makes room for more.
-    /// Records are whole: the kernel moves its mark behind a record once that is written.
+    /// Records are whole: the kernel moves its mark past a record once that is written.
     #[expect(unsafe_code, reason = "the memory was mapped by hand")]
     pub(crate) fn drain(&mut self, into: &mut Vec<u8>) {
-        // The kernel's writes before it moved its mark are seen by whoever reads the mark so.
+        // The kernel's writes before it moved its mark are seen by a reader that loads the mark so.
         let head = self.word(HEAD_AT).load(Ordering::Acquire);
         let tail = self.word(TAIL_AT).load(Ordering::Relaxed);
         let length = head.wrapping_sub(tail) as usize;
@@ -113,7 +113,7 @@ impl Ring {
 impl Drop for Ring {
     #[expect(unsafe_code, reason = "unmapping memory is")]
     fn drop(&mut self) {
-        // SAFETY: nobody else refers to the mapping. An error would leave it, which is harmless.
+        // SAFETY: nothing else refers to the mapping. An error would leave it, which is harmless.
         let _ = unsafe { munmap(self.base.as_ptr().cast::<c_void>(), self.mapped_bytes) };
     }
 }

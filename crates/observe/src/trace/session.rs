@@ -1,4 +1,4 @@
-//! All events on all CPUs: opened, told whom to follow, switched on and off.
+//! All events on all CPUs: opened, filtered by thread, switched on and off.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io;
@@ -30,7 +30,7 @@ const SMALLEST_RING_BYTES: usize = 128 << 10;
 /// A clock slower than this is not worth having.
 const SLOWEST_HZ: u64 = 20;
 
-/// What an event that is open stands for.
+/// What an open event records.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Source {
     /// What its records hold.
@@ -55,7 +55,7 @@ struct Cpu {
     ring: Ring,
     /// The tracepoints, in the order of [`Means::points`].
     light: Vec<Light>,
-    /// Every handover of the CPU, if the tracepoints tell nothing of it while it is idle.
+    /// Every handover of the CPU, if the tracepoints report nothing of it while it is idle.
     handovers: Option<Event>,
     /// The events with stacks, while there are any.
     full: Vec<Event>,
@@ -67,7 +67,7 @@ pub(super) struct Session {
     means: Means,
     cpus: Vec<Cpu>,
     sources: BTreeMap<u64, Source>,
-    /// Whom all events follow; after a change that went wrong some follow others already.
+    /// The threads that all events follow; after a change that went wrong some follow others already.
     scope: Scope,
     enabled: bool,
     /// Records that events lost which are closed; `None` if some did not count them.
@@ -125,7 +125,7 @@ impl SessionError {
 impl Session {
     /// Opens the events of all tracepoints on all CPUs and follows `scope`; nothing is recorded
     /// yet but births, names and ends of threads. What cannot be opened is a gap, unless nothing can
-    /// be told without it.
+    /// be reported without it.
     pub(super) fn open(
         proc_root: &Path,
         formats: &[(Kind, Format)],
@@ -195,7 +195,7 @@ impl Session {
         Ok(())
     }
 
-    /// Begins to tell of births, names and ends.
+    /// Begins to report births, names and ends.
     fn begin(&mut self) -> Result<(), SessionError> {
         let switch = self.switch_point()?.id;
         for cpu in &mut self.cpus {
@@ -215,19 +215,19 @@ impl Session {
         switch.ok_or_else(|| SessionError::Absent(Kind::Switch.name()))
     }
 
-    /// What the event of that id stands for; events that were closed are still known.
+    /// What the event of that id records; events that were closed are still known.
     pub(super) fn source(&self, id: u64) -> Option<Source> {
         self.sources.get(&id).copied()
     }
 
-    /// Whom the kernel is told to follow.
+    /// The threads that the kernel's filters select.
     pub(super) fn scope(&self) -> &Scope {
         &self.scope
     }
 
-    /// Follows somebody else. A condition cannot be changed, so each event whose condition differs
-    /// gets a successor, which begins before it ends: what happens in between is told twice, and
-    /// nothing is missed. After an error some events still follow whom they did; trying again is
+    /// Follows other threads. A condition cannot be changed, so each event whose condition differs
+    /// gets a successor, which begins before it ends: what happens in between is reported twice, and
+    /// nothing is missed. After an error some events still follow the same threads as before; trying again is
     /// worth it, and does what is left.
     pub(super) fn follow(&mut self, scope: Scope) -> Result<(), SessionError> {
         let infers = self.infers();
@@ -258,7 +258,7 @@ impl Session {
         done
     }
 
-    /// Switches the tracepoints on or off; births, names and ends are always told.
+    /// Switches the tracepoints on or off; births, names and ends are always reported.
     pub(super) fn switch(&mut self, on: bool) {
         let events = self.cpus.iter().flat_map(|cpu| {
             let light = cpu.light.iter().map(|light| &light.event);

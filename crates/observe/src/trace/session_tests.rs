@@ -41,7 +41,7 @@ fn permitted(opened: Result<Session, SessionError>) -> Option<Session> {
 /// Makes the kernel refuse a tracepoint: it has none of that number.
 fn spoil(formats: &mut [(Kind, Format)], spoilt: Kind) {
     let format = formats.iter_mut().find(|(kind, _)| *kind == spoilt);
-    format.expect("this kernel has it").1.id = u64::from(u32::MAX);
+    format.expect("this kernel supports it").1.id = u64::from(u32::MAX);
 }
 
 #[test]

@@ -40,7 +40,7 @@ impl Handed {
     }
 }
 
-/// What was last told of a CPU: a switch that is kept and may get a stack, or a stack whose switch
+/// What was last reported of a CPU: a switch that is kept and may get a stack, or a stack whose switch
 /// is yet to come. The two events of a switch write in either order.
 #[derive(Clone, Copy, Debug, Default)]
 struct Latest {
@@ -93,7 +93,7 @@ impl Stacks {
         self.refused > 0
     }
 
-    /// A switch was told, which becomes the event at `place`; gives its stack if that came first.
+    /// A switch was reported, which becomes the event at `place`; gives its stack if that came first.
     pub(super) fn of_switch(&mut self, cpu: u32, handed: Handed, place: usize) -> u32 {
         let latest = self.latest(cpu);
         latest.switch = Some((handed, place));
@@ -101,7 +101,7 @@ impl Stacks {
         stack.map_or(NO_STACK, |(_, stack)| stack)
     }
 
-    /// A switch's stack was told; gives the position of its event if that came first.
+    /// A switch's stack was reported; gives the position of its event if that came first.
     pub(super) fn of_stack(&mut self, cpu: u32, handed: Handed, stack: u32) -> Option<usize> {
         let latest = self.latest(cpu);
         let switch = latest.switch.take_if(|(of, _)| of.is_same(handed));
@@ -120,7 +120,7 @@ impl Stacks {
     }
 
     /// Names them all: the functions, the stacks, and for each position that was given until now
-    /// the stack it stands for.
+    /// the stack that it refers to.
     pub(super) fn finish(self) -> Named {
         // Files of others are read here by parsers of others; what was traced must not go with them.
         named_or_gap(|| self.name())
@@ -158,7 +158,7 @@ pub(super) struct Named {
 
 /// What `name` gives; nothing but a gap if it panics.
 fn named_or_gap(name: impl FnOnce() -> Named) -> Named {
-    // Nothing that it touches is used behind a panic.
+    // Nothing that it touches is used after a panic.
     catch_unwind(AssertUnwindSafe(name)).unwrap_or_else(|_| {
         let reason = "naming the stacks broke off: a program's file is not as it should be";
         let remedy = "report it with what slowpath said; strip --strip-debug of the program helps";

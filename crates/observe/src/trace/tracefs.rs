@@ -16,7 +16,7 @@ use super::format::Format;
 use super::kinds::{Kind, Tracepoint};
 
 /// Folders on which tracefs can be mounted for a thread of its own: any that exists would do,
-/// since nobody else sees what is mounted there.
+/// since no other process sees what is mounted there.
 const MOUNT_POINTS: [&str; 3] = ["/sys/kernel/tracing", "/mnt", "/tmp"];
 
 /// Why no tracepoint can be read.

@@ -1,9 +1,9 @@
-//! Unix sockets as ends of connections: which path a connection was made to, and by whom.
+//! Unix sockets as ends of connections: which path a connection was made to, and by which process.
 //!
 //! No tracepoint has the address of a Unix socket. `/proc` says which descriptor is which socket,
 //! and `NETLINK_SOCK_DIAG` which two sockets are one connection and which name each has: the one with a
 //! name was accepted where that name is listened on. Two without a name are a pair that one process made, and no
-//! connection to anybody.
+//! connection to another.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::fs;
@@ -36,7 +36,7 @@ pub(super) enum Found {
 pub(super) struct UnixTable {
     /// The ends of connections by their inodes.
     ends: HashMap<u32, Socket>,
-    /// The paths that addresses stand for.
+    /// The paths that addresses represent.
     paths: BTreeMap<IpAddr, String>,
     asked: Option<Nanos>,
 }
@@ -56,7 +56,7 @@ impl UnixTable {
         end.map_or(Found::Other, |end| Found::End(*end))
     }
 
-    /// The paths that the addresses of these ends stand for.
+    /// The paths that the addresses of these ends represent.
     pub(super) fn paths_of(mut self, sockets: &[Socket]) -> BTreeMap<IpAddr, String> {
         let ends = sockets.iter().flat_map(|s| [s.local.ip(), s.remote.ip()]);
         let met: HashSet<IpAddr> = ends.collect();

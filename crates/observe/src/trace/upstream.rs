@@ -27,7 +27,7 @@ pub(super) struct Upstream {
     ports: Vec<u16>,
     /// The inodes of the sockets at other ends whose holders were looked for already.
     resolved: HashSet<u64>,
-    /// Whom the target began to make connections to, one for each of the ports.
+    /// The addresses that the target began to connect to, one for each of the ports.
     dialled: Vec<SocketAddr>,
     /// Whether the target was seen to have a connection over a Unix socket.
     has_unix: bool,
@@ -80,7 +80,7 @@ impl Upstream {
         inodes
     }
 
-    /// Looks again at the connections of the processes `target`, and at those that the servers `peers` opened in turn, and gives the
+    /// Looks again at the connections of the processes `target`, and at those that the servers `peers` opened themselves, and gives the
     /// processes at their other ends that were not known.
     pub(super) fn look(&mut self, target: &[u32], peers: &[u32]) -> Vec<u32> {
         let (own, of_peers) = (self.sockets_of(target), self.sockets_of(peers));

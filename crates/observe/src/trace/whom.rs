@@ -1,4 +1,4 @@
-//! Whom to follow: who is there, and who will be born next.
+//! Which threads to follow: those that exist, and those that will be born next.
 
 use std::fs;
 use std::ops::RangeInclusive;
@@ -21,7 +21,7 @@ pub(super) fn meet_peers(members: &mut Members, upstream: &mut Upstream) {
     }
 }
 
-/// Who is there when tracing begins, and what the kernel is to be told.
+/// The threads that exist when tracing begins, and the kernel's filters for them.
 pub(super) fn meet(watch: &TraceWatch) -> (Members, Upstream, Scope) {
     let last = newest(&watch.proc_root);
     let mut members = Members::new(&watch.proc_root, &watch.pids, &watch.peers);
@@ -31,8 +31,8 @@ pub(super) fn meet(watch: &TraceWatch) -> (Members, Upstream, Scope) {
     (members, upstream, scope)
 }
 
-/// What the kernel is to be told: who is there, and who will be next behind `last`, the id that was
-/// given last *before* it was looked who is there: who is born meanwhile is in one of both.
+/// The kernel's filters: the threads that exist, and those that will be next after `last`, the id that was
+/// given last *before* the threads were listed: one that is born in between is in one of both.
 pub(super) fn scope(
     proc_root: &Path,
     members: &Members,
@@ -51,8 +51,8 @@ pub(super) fn scope(
     }
 }
 
-/// The ids that the next threads will get behind `last`. Those of `most` and above are never given;
-/// behind the largest the kernel begins anew.
+/// The ids that the next threads will get after `last`. Those of `most` and above are never given;
+/// after the largest the kernel begins again.
 fn unborn(last: u32, most: u32) -> Vec<RangeInclusive<u32>> {
     /// `RESERVED_PIDS` of `kernel/pid.c`: only the first threads of all had lower ones.
     const FIRST_AGAIN: u32 = 300;

@@ -17,7 +17,7 @@ use slowpath_core::nanos::{MILLISECOND, Span};
 use slowpath_core::trace::{Does, NO_SOCKET, Stay, Trace};
 use slowpath_observe::{TraceWatch, Traced, Tracer, clock};
 
-/// The program that is looked at; it ends with this.
+/// The program that is observed; it ends with this.
 struct Program {
     child: Child,
     /// The connection that one of its goroutines reads.

@@ -1,6 +1,6 @@
 //! Messages of OTLP, written by hand: the receiver must not be its own witness.
 
-/// What is told of a span. All are servers' that failed, of thread 4711.
+/// What is said of a span. All are servers' that failed, of thread 4711.
 #[derive(Clone, Debug)]
 pub(crate) struct Crafted {
     pub(crate) trace_id: u128,

@@ -56,7 +56,7 @@ fn main() {
         });
     }
     repeat("idle", thread::park);
-    // Threads that live shorter than anybody looks, as a server has them that starts one for each
+    // Threads that live shorter than the time between two looks, as a server has them that starts one for each
     // connection.
     repeat("listener", move || {
         let brief = Builder::new().name("brief".to_owned());

@@ -34,7 +34,7 @@ const ATTEMPTS: u32 = 3;
 /// The user `nobody`.
 const NOBODY: u32 = 65_534;
 
-/// The program that is looked at; it ends with this.
+/// The program that is observed; it ends with this.
 struct Server(Child);
 
 impl Server {
@@ -78,7 +78,7 @@ fn ran_as_nobody(name: &str, pid: Option<u32>) -> bool {
     if !rustix::process::geteuid().is_root() {
         return false;
     }
-    // Programs lie in folders that not everybody may enter.
+    // Programs lie in folders that not every user may enter.
     let dir = tempfile::tempdir().unwrap();
     fs::set_permissions(dir.path(), fs::Permissions::from_mode(0o755)).unwrap();
     let copy = |from: &Path, name: &str| -> PathBuf {
@@ -216,7 +216,7 @@ fn who_holds_the_lock_is_named_without_privilege() {
     off_is_off(trace);
 }
 
-/// Threads that nobody listed were followed, because their parent was.
+/// Threads that were never listed were followed, because their parent was.
 fn briefs_are_seen(trace: &Trace) {
     let runs = runs(trace);
     let briefs: Vec<u32> = runs
@@ -230,7 +230,7 @@ fn briefs_are_seen(trace: &Trace) {
     assert_most(ended.count(), briefs.len(), 20, "brief threads");
 }
 
-/// A thread that is looked at is not on a CPU, and one that sleeps long is looked at.
+/// A thread that is sampled is not on a CPU, and one that sleeps long is sampled.
 fn looks_agree_with_switches(trace: &Trace) {
     let runs = runs(trace);
     let looks: Vec<(Nanos, u32)> = trace
@@ -277,7 +277,7 @@ fn looks_agree_with_switches(trace: &Trace) {
             .any(|(at, tid)| *tid == flusher && off < at && at < on)
     };
     let seen = sleeps.iter().filter(is_seen).count();
-    assert_most(seen, sleeps.len(), 8, "long sleeps that are looked at");
+    assert_most(seen, sleeps.len(), 8, "long sleeps that are sampled");
 }
 
 /// Of every five slots one is off, and nothing is on record in it.
@@ -312,7 +312,11 @@ fn off_is_off(trace: &Trace) {
             What::Off { tid, .. } => (tid, false),
             _ => continue,
         };
-        assert_ne!(on_cpu.insert(tid, on), Some(on), "{event:?} is told twice");
+        assert_ne!(
+            on_cpu.insert(tid, on),
+            Some(on),
+            "{event:?} is reported twice"
+        );
     }
 }
 
@@ -325,7 +329,7 @@ fn who_holds_a_lock_without_an_owner_is_told_by_its_releases() {
         return;
     }
     let server = Server::start(Command::new(server_path()).arg("plain"));
-    // Who is let go must soon get a CPU: on a machine that is too busy few are named.
+    // A thread that is released must soon get a CPU: on a machine that is too busy few are named.
     for attempt in 1.. {
         let traced = traced(server.0.id(), 2_500, 1 << 20);
         if !sees_all(&traced) {

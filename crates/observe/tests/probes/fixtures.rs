@@ -10,7 +10,7 @@ use super::{Seen, gap, watch};
 
 const WEB: Subject = Subject::Process { pid: 100 };
 const WORKER: Subject = Subject::Process { pid: 110 };
-/// A port on which no process of the machine that runs the tests listens: nobody runs tcpmux.
+/// A port on which no process of the machine that runs the tests listens: tcpmux is not in use.
 const NO_PORT: u16 = 1;
 
 /// Observes a tree once at the start and once at the end.

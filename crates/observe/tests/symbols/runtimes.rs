@@ -1,4 +1,4 @@
-//! What runs a process is told of real ones.
+//! What runs a process is recognised for real ones.
 
 use std::fs;
 use std::path::Path;
@@ -80,7 +80,7 @@ fn java_is_a_java_virtual_machine() {
 fn go_is_go() {
     let dir = tempfile::tempdir().unwrap();
     fs::write(dir.path().join("go.mod"), "module wait\n").unwrap();
-    // It reads the file of overlays from its end of a pipe that nobody writes to.
+    // It reads the file of overlays from its end of a pipe that no process writes to.
     let pipe = dir.path().join("pipe");
     let made = Command::new("mkfifo").arg(&pipe).status();
     if !made.is_ok_and(|status| status.success()) {

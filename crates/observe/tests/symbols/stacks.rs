@@ -204,7 +204,7 @@ fn a_rust_program_is_unwound_to_its_beginning() {
     assert_eq!(names.last(), Some(&"_start"), "{names:#?}");
 }
 
-/// Names of code that a runtime made, with the lines that it tells.
+/// Names of code that a runtime made, with the lines that it gives.
 #[test]
 fn a_runtime_names_the_code_that_it_made() {
     let dir = tempfile::tempdir().unwrap();

@@ -1,4 +1,4 @@
-//! The end of what was started is awaited, and what it took is told.
+//! The end of what was started is awaited, and what it took is reported.
 
 use std::fs::File;
 use std::sync::atomic::AtomicBool;

@@ -70,7 +70,7 @@ fn main() -> ExitCode {
         address: None,
     };
     let _running = (verb == "target").then(|| target::start(&launch, &guardian).expect("a start"));
-    writeln!(std::io::stdout(), "ready").expect("somebody waits for the word");
+    writeln!(std::io::stdout(), "ready").expect("a process waits for the word");
     loop {
         thread::park();
     }

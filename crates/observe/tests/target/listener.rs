@@ -1,4 +1,4 @@
-//! Finding the process behind a port.
+//! Finding the process that listens on a port.
 
 use std::fs;
 use std::net::{SocketAddr, TcpListener};

@@ -1,4 +1,4 @@
-//! A thread that is kept from going on: until it is let go, for a time, and no longer than those live
+//! A thread that is kept from going on: until it is released, for a time, and no longer than those live
 //! who keep it.
 
 use std::fs;
@@ -37,7 +37,7 @@ fn pause(guardian: &Guardian, tid: u32, most: Duration) -> Result<(), GuardianEr
     })
 }
 
-/// The same by its name, as soon as nobody waits for it.
+/// The same by its name, as soon as no thread waits for it.
 fn hold(named: &mut ThreadPause, guardian: &Guardian) {
     eventually("it is held", || named.hold(guardian).unwrap().then_some(()));
 }
@@ -92,7 +92,7 @@ fn it_stands_still_until_it_is_let_go() {
         assert!(!is_paused(pid), "{:?}", state(pid));
     }
     grows(&dir.path().join("work"));
-    // Let go twice is let go.
+    // Released twice is released.
     guardian.resume().unwrap();
 }
 
@@ -159,7 +159,7 @@ fn a_thread_is_found_by_its_name_and_no_other_is_taken_for_it() {
     assert_eq!(named.tid(), Some(child.id()));
     assert!(!named.is_waited_for() && !named.may_have_a_lock());
 
-    // Somebody traces it already.
+    // Another process traces it already.
     let second = spawn_guardian();
     let mut other = ThreadPause::new(&[child.id()], "sleep");
     let traced = other.hold(&second).unwrap_err();
@@ -170,7 +170,7 @@ fn a_thread_is_found_by_its_name_and_no_other_is_taken_for_it() {
     named.let_go(&guardian).unwrap();
     assert!(!is_paused(child.id()) && !named.stands());
 
-    // Somebody else lets it go: it is still thought to be held, and does not stand.
+    // Another process releases it: it is still thought to be held, and does not stand.
     hold(&mut named, &guardian);
     guardian.resume().unwrap();
     eventually("it goes on", || (!named.stands()).then_some(()));
@@ -266,7 +266,7 @@ fn no_signal_is_lost_that_comes_when_it_is_stopped() {
         assert!(signal.unwrap().success());
         pause(&guardian, pid, LONG).unwrap();
         if sent.is_multiple_of(4) {
-            // Nobody is left who could give it back.
+            // No process is left that could give it back.
             let own = guardian.pid().to_string();
             Command::new("kill").args(["-KILL", &own]).status().unwrap();
             guardian = spawn_guardian();

@@ -1,4 +1,4 @@
-//! Readiness: asked until it is given, refused, or nobody is left to give it.
+//! Readiness: asked until it is given, refused, or no process is left to give it.
 
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpListener};

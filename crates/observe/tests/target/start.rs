@@ -116,7 +116,7 @@ fn a_port_in_use_is_noticed_before_the_start() {
 fn what_is_started_has_the_limit_of_files_that_was_found() {
     let found = getrlimit(Resource::Nofile);
     let Some(most) = found.maximum.filter(|most| *most > 64) else {
-        println!("skipped: no limit of files to tell another from");
+        println!("skipped: no limit of files to distinguish another from");
         return;
     };
     let lower = Rlimit {

@@ -34,7 +34,7 @@ struct Event {
 /// A result before it has its final name.
 struct Measured {
     package: String,
-    /// With the number of CPUs behind it.
+    /// With the number of CPUs after it.
     name: String,
     iterations: u64,
     values: Vec<(f64, String)>,
@@ -158,7 +158,7 @@ impl Reader {
         if let Some((name, rest)) = name_of(line) {
             match values(rest) {
                 Some(result) => self.result(source, number, name, result),
-                // The result follows on a line of its own, behind what the benchmark logs.
+                // The result follows on a line of its own, after what the benchmark logs.
                 None => self.pending = Some(name.to_owned()),
             }
         } else if let Some(rest) = line.strip_prefix("Unit ") {
@@ -180,7 +180,7 @@ impl Reader {
         }
     }
 
-    /// The failure that was told last, until it has its reason.
+    /// The failure that was reported last, until it has its reason.
     fn failing(&mut self) -> Option<&mut String> {
         let last = self.failures.last_mut()?;
         (last.starts_with("--- FAIL") && !last.ends_with(')')).then_some(last)
@@ -271,7 +271,7 @@ fn configuration(line: &str) -> Option<(&str, &str)> {
         .then_some((key, value.trim()))
 }
 
-/// The line that tells that a package failed.
+/// The line that says that a package failed.
 fn is_fail(line: &str) -> bool {
     line.strip_prefix("FAIL")
         .is_some_and(|rest| rest.starts_with('\t') && !rest.trim().is_empty())

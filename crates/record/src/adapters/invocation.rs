@@ -1,11 +1,11 @@
-//! How the command of a known tool is run so that its figures can be read, and are made anew.
+//! How the command of a known tool is run so that its figures can be read, and are measured again.
 
 use std::path::{Path, PathBuf};
 
 /// A command that is going to be repeated.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Invocation {
-    /// Which adapter reads it; `None` if only the output will tell.
+    /// Which adapter reads it; `None` if only the output will show it.
     pub adapter: Option<&'static str>,
     /// Program and arguments, with what was added to them.
     pub command: Vec<String>,
@@ -28,10 +28,10 @@ pub enum Output {
     Criterion(PathBuf),
 }
 
-/// Stands for the file of an execution in a command: `--export {out}`.
+/// The placeholder of the file of an execution in a command: `--export {out}`.
 const OUT: &str = "{out}";
 
-/// What a tool needs so that each execution measures anew and leaves figures in `folder`, which
+/// What a tool needs so that each execution measures again and leaves figures in `folder`, which
 /// is that execution's own. What the user said already is left as it is.
 pub fn invocation(command: &[String], folder: &Path) -> Invocation {
     let mut plan = Invocation {
@@ -79,7 +79,7 @@ pub fn invocation(command: &[String], folder: &Path) -> Invocation {
         "oha" => {
             plan.adapter = Some("oha");
             plan.add_missing("--output-format", "--output-format=json", 1, "to read it");
-            plan.add_missing("--no-tui", "--no-tui", 1, "nobody looks");
+            plan.add_missing("--no-tui", "--no-tui", 1, "no one watches");
         }
         "autocannon" => {
             plan.adapter = Some("autocannon");
@@ -108,7 +108,7 @@ impl Invocation {
         }
     }
 
-    /// Adds an argument behind the first `at` words unless one that begins like `known` is there.
+    /// Adds an argument after the first `at` words unless one that begins like `known` is there.
     fn add_missing(&mut self, known: &str, added: &str, at: usize, why: &str) {
         let known = known.trim_start_matches('-');
         let is_known = |word: &String| word.trim_start_matches('-').starts_with(known);

@@ -18,7 +18,7 @@ pub(super) const ADAPTER: Adapter = Adapter {
 
 const REMEDY: &str = "give what JMH writes with -rf json";
 
-/// Percentiles of sampled times that are kept: the rest is finer than anybody asks for.
+/// Percentiles of sampled times that are kept: the rest is finer than is ever needed.
 const KEPT: [f64; 5] = [50.0, 90.0, 95.0, 99.0, 99.9];
 
 #[derive(Deserialize)]

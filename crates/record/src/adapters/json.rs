@@ -11,7 +11,7 @@ pub(super) fn parse<T: DeserializeOwned>(
     remedy: &str,
 ) -> Result<T, Vec<AdapterError>> {
     serde_json::from_slice(source.bytes).map_err(|error| {
-        // An empty document has its error on line 0 or behind its last one.
+        // An empty document has its error on line 0 or after its last one.
         let lines = source.bytes.split(|&b| b == b'\n').count();
         let line = error.line().clamp(1, lines);
         vec![source.wrong(Some(line), error.to_string(), remedy)]

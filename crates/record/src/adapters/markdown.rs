@@ -195,7 +195,7 @@ impl Table {
     }
 }
 
-/// A metric whose unit is behind its number, or in its head: `Mean [ms]`, `Latency (us)`.
+/// A metric whose unit is after its number, or in its head: `Mean [ms]`, `Latency (us)`.
 fn take(subject: &str, head: &str, found: Quantity<'_>) -> Take {
     let (metric, of_head) = match head.split_once(['[', '(']) {
         Some((name, unit)) => (name.trim(), unit.trim_end_matches([']', ')', ' '])),

@@ -14,7 +14,7 @@ pub(super) fn unit_ns(unit: &str) -> Option<f64> {
     })
 }
 
-/// A number with a unit right behind it, or with blanks between.
+/// A number with a unit right after it, or with blanks between.
 pub(super) fn split(text: &str) -> Option<(f64, &str)> {
     let text = text.trim();
     let end = text

@@ -1,14 +1,14 @@
-//! Tables that tell of several releases in a column of that name: each of them is a run of its own.
+//! Tables that report several releases in a column of that name: each of them is a run of its own.
 
 use super::markdown::{self, Table};
 use super::{AdapterError, Harvest, Source, csv_table};
 
 /// Heads of the column that names the release.
 const RELEASE: [&str; 2] = ["release", "version"];
-/// Heads of the column that tells several runs of a release apart.
+/// Heads of the column that distinguishes several runs of a release.
 const RUN: [&str; 1] = ["run"];
 
-/// One run that a table tells of.
+/// One run that a table reports.
 #[derive(Clone, Debug, PartialEq)]
 pub struct TableRun {
     /// The release.

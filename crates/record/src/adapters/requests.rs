@@ -23,7 +23,7 @@ pub struct Requests {
     pub endpoints: Vec<String>,
     /// The requests, in the order of the file.
     pub requests: Vec<Request>,
-    /// How finely the file tells instants, in nanoseconds.
+    /// How finely the file resolves instants, in nanoseconds.
     pub precision_ns: u64,
     /// What a person should know of what was made of the file.
     pub notes: Vec<String>,
@@ -199,7 +199,7 @@ impl TryFrom<String> for Instant {
 
     fn try_from(text: String) -> Result<Self, Self::Error> {
         let time: jiff::Timestamp = text.parse()?;
-        // Before 1970 nobody measured.
+        // No measurement was made before 1970.
         Ok(Self(
             u64::try_from(time.as_nanosecond()).unwrap_or_default(),
         ))

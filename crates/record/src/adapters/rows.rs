@@ -11,7 +11,7 @@ use super::{Harvest, Rests, Take};
 pub struct Repeat<'a> {
     /// What it gave.
     pub harvest: &'a Harvest,
-    /// Why it is put aside; empty if it counts.
+    /// Why it is excluded; empty if it counts.
     pub aside: &'a str,
 }
 
@@ -39,7 +39,7 @@ pub fn rows(repeats: &[Repeat<'_>]) -> Vec<Row> {
     rows
 }
 
-/// The rows of a single output, in which what it tells apart is a repeat: there is no better unit
+/// The rows of a single output, in which each row that it distinguishes is a repeat: there is no better unit
 /// in it. The second value is whether some of these repeats share a process.
 pub fn rows_of_one(harvest: &Harvest) -> (Vec<Row>, bool) {
     let row = |take: &Take| Row {
@@ -53,7 +53,7 @@ pub fn rows_of_one(harvest: &Harvest) -> (Vec<Row>, bool) {
 }
 
 /// Says of every percentile that rests on so few observations that it is the largest of them that it
-/// is none: p99 takes a hundred. Where nobody says how many there were, nothing can be said. The answer
+/// is none: p99 takes a hundred. Where it is not stated how many there were, nothing can be said. The answer
 /// is how many there are.
 pub fn refuse_largest(rows: &mut [Row]) -> usize {
     let mut refused = 0;

@@ -133,7 +133,7 @@ impl<'a> Part<'a> {
     }
 
     /// The number that a whole column of a row group is, if it is one that may be there: what may
-    /// not is told with its row by who reads the cells.
+    /// not is reported with its row by the code that reads the cells.
     fn same(&mut self, column: &Column, field: Field, group: &dyn RowGroupReader) -> Option<u64> {
         let number = match (only_cell(group, column.name)?, column.cell) {
             (Found::Null, _) => return field.nothing().filter(|_| column.nullable),
@@ -249,7 +249,7 @@ fn is_same(one: &ByteArray, other: &ByteArray) -> bool {
     std::ptr::eq(one.data(), other.data())
 }
 
-/// What a text stands for; `None` if it is none that we know.
+/// What a text means; `None` if it is none that we know.
 fn code_of(text: Text, value: &[u8], plan: &Plan, keys: &mut KeysInUse) -> Option<u64> {
     let place = match text {
         Text::Stage => STAGES.iter().position(|(_, s)| s.as_bytes() == value),

@@ -11,7 +11,7 @@ const FORMS: &str = "say \"ENDPOINT.METRIC < BOUND\", \"A / B in LOW..HIGH\" or 
                      5 %\"; metrics are p50, p90, p95, p98, p99, p99.9, max, rate, errors, \
                      offered, completed, failed and unfinished";
 
-/// Reads the gates of a file: a scenario, of which nothing else is looked at, or a file of nothing
+/// Reads the gates of a file: a scenario, of which nothing else is read, or a file of nothing
 /// but `[[gate]]` tables.
 ///
 /// # Errors

@@ -1,6 +1,6 @@
 //! The keys of a scenario.
 
-/// Stands for any name in a path, where the user chooses names.
+/// Matches any name in a path, where the user chooses names.
 pub(super) const ANY: &str = "*";
 
 /// The known keys of every table whose keys are not the user's to choose. Arrays of tables are

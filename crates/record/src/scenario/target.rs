@@ -341,7 +341,7 @@ fn service(table: &Table<'_>, known: &Known) -> Option<Service> {
         Some(value) => {
             if !process.command.is_empty() && !knows_port() {
                 value.at_odds(
-                    "the service is not told its port",
+                    "the service is not given its port",
                     "put {port} into its command",
                 );
             }

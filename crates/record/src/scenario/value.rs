@@ -24,7 +24,7 @@ pub(crate) struct Value<'a> {
 pub(super) struct Scope<'a> {
     /// Names of pools and services.
     pub(super) known: &'a Known,
-    /// The text is made anew for each request.
+    /// The text is made again for each request.
     pub(super) of_request: bool,
     /// The process that the text belongs to is started by slowpath.
     pub(super) started: bool,

@@ -22,7 +22,7 @@ const HEADER_BYTES: usize = 8;
 /// What a spool holds, found in one pass over it.
 pub(crate) struct Index {
     path: PathBuf,
-    /// For each repeat, the range of rows from its first to behind its last.
+    /// For each repeat, the range of rows from its first to after its last.
     pub(crate) repeats: BTreeMap<u16, Range<u64>>,
     /// The keys that samples point to: those that were written, then a text for each lost one.
     pub(crate) keys: Vec<String>,
@@ -58,7 +58,7 @@ pub(crate) fn index(dir: &Path) -> Result<Index, RecordError> {
             reason: format!("the texts of {lost} keys were not recorded before the run was killed"),
             remedy: String::new(),
         });
-        // They still tell which requests had the same key.
+        // They still show which requests had the same key.
         keys.extend(keys_lost.iter().map(|key| format!("(lost key {key})")));
     }
     Ok(Index {

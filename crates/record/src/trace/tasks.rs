@@ -31,7 +31,7 @@ const MESSAGE_TYPE: &str = "message stay {
 
 /// Stays in a row group: some megabytes while they are encoded.
 const GROUP_STAYS: usize = 65_536;
-/// What stands for no stack and no socket.
+/// The number that means no stack and no socket.
 const NONE: i64 = -1;
 
 /// The name of the file of a repeat.

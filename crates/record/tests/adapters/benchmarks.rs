@@ -144,7 +144,7 @@ fn pytest_rounds_are_samples() {
 
 #[test]
 fn criterion_samples_are_those_of_one_iteration() {
-    // As criterion itself has it in estimates.json: medians of 57.617 ns and 266.767 ns.
+    // As criterion itself reports it in estimates.json: medians of 57.617 ns and 266.767 ns.
     let folder = concat!(
         env!("CARGO_MANIFEST_DIR"),
         "/tests/fixtures/adapters/criterion"

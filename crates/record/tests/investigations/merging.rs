@@ -78,7 +78,7 @@ fn two_branches_merge_without_a_conflict() {
         .iter()
         .map(|entry| entry.text.as_str())
         .collect();
-    // In order of time, whoever wrote and whatever was merged into what.
+    // In order of time, for any author and any order of merges.
     assert_eq!(
         texts,
         [

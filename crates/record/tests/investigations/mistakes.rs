@@ -1,4 +1,4 @@
-//! What is wrong with the files of a log is told with line and remedy, all of it at once.
+//! What is wrong with the files of a log is reported with line and remedy, all of it at once.
 
 use std::path::Path;
 

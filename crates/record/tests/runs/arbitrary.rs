@@ -201,7 +201,7 @@ fn gap() -> impl Strategy<Value = Gap> {
     })
 }
 
-/// What happens while a run goes on, in the order in which it is told to the writer.
+/// What happens while a run goes on, in the order in which the writer receives it.
 #[derive(Clone, Debug)]
 pub(crate) struct Events {
     pub(crate) keys: Vec<String>,

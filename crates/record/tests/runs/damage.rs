@@ -144,7 +144,7 @@ proptest! {
     #[test]
     fn cut_files_are_errors(file in 0_usize..4, cut in any::<prop::sample::Index>()) {
         let (name, bytes) = &healthy()[file];
-        // The last byte of the manifest is a line break, which nobody needs.
+        // The last byte of the manifest is a line break, which is not needed.
         let cut = cut.index(bytes.len() - 1);
         prop_assert!(read_with(name, &bytes[..cut]).is_err());
     }

@@ -98,7 +98,7 @@ fn a_killed_run_is_recovered_with_its_facts() {
     assert!(record.manifest.recovered);
     let expected = plausible(SAMPLES);
     assert_eq!(record.samples.to_vec(), expected);
-    // The text of the third key was never told.
+    // The text of the third key was never written.
     assert_eq!(record.keys, ["a", "b", "(lost key 2)"]);
     assert_eq!(record.timeline.gaps.len(), 1, "{:?}", record.timeline.gaps);
 

@@ -1,4 +1,4 @@
-//! What the target's runtime told is read back as it was, finished or not.
+//! What the target's runtime reported is read back as it was, finished or not.
 
 use slowpath_core::nanos::{Nanos, Span};
 use slowpath_core::profile_pass::{CpuSamples, ProfilePass};
@@ -108,7 +108,7 @@ fn a_profiling_pass_comes_back_and_damage_of_it_is_told() {
     assert_eq!(read().as_deref(), Some(&pass));
     let kept = std::fs::read(run.join("profiling/cpu-0.pb.gz")).unwrap();
     assert_eq!(kept, b"as it came");
-    // What is imported later stands behind it.
+    // What is imported later follows it.
     let imported = ProfilePass {
         imported: true,
         ..ProfilePass::default()

@@ -1,4 +1,4 @@
-//! What the target told of requests is read back as it was, finished or not.
+//! What the target reported of requests is read back as it was, finished or not.
 
 use proptest::collection::vec;
 use proptest::prelude::*;

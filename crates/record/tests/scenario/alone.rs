@@ -347,7 +347,7 @@ const MISTAKES: &[(&str, &str, &str)] = &[
     (
         "[[service]]",
         "name = \"a\"\ncommand = [\"x\"]\nready = \"tcp\"",
-        "9: service.ready: the service is not told its port",
+        "9: service.ready: the service is not given its port",
     ),
     (
         "[[service]]",

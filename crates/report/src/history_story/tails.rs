@@ -1,4 +1,4 @@
-//! The words of what percentiles alone tell of slow requests.
+//! The words of what percentiles alone show of slow requests.
 
 use slowpath_experiment::history::{Decomposed, SameTail, Scatter, TailAgain};
 

@@ -29,11 +29,11 @@ pub(crate) struct Frame<'a> {
     pub(crate) y: Axis,
     /// Height of the drawing in CSS pixels.
     pub(crate) height_px: u32,
-    /// SVG content in thousandths of the frame, behind which the grid lies.
+    /// SVG content in thousandths of the frame, drawn over the grid.
     pub(crate) drawing: Markup,
     /// HTML content over the drawing.
     pub(crate) over: Markup,
-    /// What the whole numbers of the x axis stand for, from 1 on; empty where they are numbers.
+    /// The names of the whole numbers of the x axis, from 1 on; empty where they are numbers.
     pub(crate) names: &'a [&'a str],
 }
 

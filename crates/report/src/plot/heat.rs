@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-/// Shades of a heat map. More than eight cannot be told apart.
+/// Shades of a heat map. More than eight cannot be distinguished.
 pub(crate) const LEVELS: usize = 8;
 
 /// Counts on a grid over the unit square.

@@ -1,4 +1,4 @@
-//! What could not be looked for, told once for all causes that lack the same.
+//! What could not be looked for, reported once for all causes that lack the same.
 
 use slowpath_diagnose::diagnosis::Diagnosis;
 

@@ -1,4 +1,4 @@
-//! What every view tells of failures and connections.
+//! What every view shows of failures and connections.
 
 use std::fmt::Write as _;
 
@@ -231,7 +231,7 @@ pub(crate) fn log_line(line: &LogNote) -> String {
 
 /// The line of a log that is worth its place where there is room for one: of a line that names the
 /// failed request the nearest, else the nearest to the first failure beside which there is any,
-/// what went to standard error first. A line that names another request tells of that one.
+/// what went to standard error first. A line that names another request describes that one.
 pub(crate) fn telling_line(error: &ErrorCount) -> Option<&LogNote> {
     let worth = |line: &&LogNote| (line.stream != "err", (line.after_ms.abs() * 1e3) as u64);
     let logs: Vec<Vec<&LogNote>> = error.examples.iter().map(own_lines).collect();

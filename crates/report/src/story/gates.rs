@@ -2,7 +2,7 @@
 
 use slowpath_core::gates::{GateAnswer, GateOutcome};
 
-/// A gate's answer in a sentence: what was measured, and what it would take to tell.
+/// A gate's answer in a sentence: what was measured, and what it would take to decide.
 pub(crate) fn gate(outcome: &GateOutcome) -> String {
     if outcome.takes.is_empty() {
         outcome.text.clone()
@@ -11,7 +11,7 @@ pub(crate) fn gate(outcome: &GateOutcome) -> String {
     }
 }
 
-/// All gates in one line: `2 hold, 1 fails, 1 cannot be told`.
+/// All gates in one line: `2 hold, 1 fails, 1 cannot be decided`.
 pub(crate) fn gates(outcomes: &[GateOutcome]) -> String {
     let count = |answer| outcomes.iter().filter(|o| o.answer == answer).count();
     let (hold, fail, open) = (
@@ -33,7 +33,7 @@ pub(crate) fn gates(outcomes: &[GateOutcome]) -> String {
         ));
     }
     if open > 0 {
-        parts.push(format!("{open} cannot be told"));
+        parts.push(format!("{open} cannot be decided"));
     }
     parts.join(", ")
 }

@@ -39,7 +39,7 @@ pub(crate) struct Chain {
     thread: String,
     /// What it does.
     doing: String,
-    /// The fewest and the most threads that wait for it one behind the other, the request's own
+    /// The fewest and the most threads that wait for it one after the other, the request's own
     /// among them; `None` if it is the request's own.
     waiters: Option<(usize, usize)>,
 }
@@ -99,7 +99,7 @@ pub(crate) fn chains(tree: &ChainTree) -> Vec<Chain> {
     for node in &tree.nodes {
         collect(node, 0, "", &mut chains);
     }
-    // What no thread has in hand is told by the parts of the request.
+    // What no thread works on is shown by the parts of the request.
     chains.retain(|chain| chain.share >= CHAIN_FROM && !chain.thread.is_empty());
     chains.sort_by(|a, b| b.share.total_cmp(&a.share));
     chains
@@ -117,7 +117,7 @@ fn collect(node: &ChainNode, threads: usize, last: &str, chains: &mut Vec<Chain>
     if !is_leaf && !node.children.is_empty() {
         return;
     }
-    // A leaf that is split further has told its parts already.
+    // A leaf that is split further has shown its parts already.
     let below: f64 = node.children.iter().map(|child| child.share).sum();
     let share = node.share - below;
     let thread = if node.thread.is_empty() {
@@ -151,7 +151,7 @@ fn collect(node: &ChainNode, threads: usize, last: &str, chains: &mut Vec<Chain>
 /// Where a leaf stands: its innermost function and the program's own that led to it, or what it
 /// is in words.
 fn in_short(node: &ChainNode) -> String {
-    // A function of a program has its module or source behind it; the kernel's have nothing.
+    // A function of a program has its module or source after it; the kernel's have nothing.
     let mut program = node.stack.iter().filter_map(|frame| {
         let (function, _) = frame.rsplit_once(" (")?;
         Some(function)

@@ -49,10 +49,10 @@ pub(crate) fn told(view: &ProfileView) -> Vec<String> {
     lines
 }
 
-/// The largest shares, if there are enough samples to tell some.
+/// The largest shares, if there are enough samples for any.
 fn shares(cpu: &CpuShares) -> String {
     if cpu.samples < SAMPLES_LEAST {
-        return "too few to tell shares".to_owned();
+        return "too few to give shares".to_owned();
     }
     let worth = |f: &&FunctionShare| f.own.share >= SHARE_LEAST;
     let functions = cpu.functions.iter().filter(worth).take(NAMED);
@@ -89,7 +89,7 @@ fn waited(waits: &WaitShares, who: &str, what: &str) -> Option<String> {
 fn beside(view: &ProfileView) -> String {
     if view.imported {
         return format!(
-            "imported from {}: taken elsewhere, it is held against this run as if it were of its load",
+            "imported from {}: taken elsewhere, it is compared with this run as if it were of its load",
             view.from
         );
     }
@@ -99,7 +99,7 @@ fn beside(view: &ProfileView) -> String {
         failed => format!(", {} failed", quantity::count(failed)),
     };
     let mut text = format!(
-        "in a pass of its own behind the repeats ({}{failed}), which is in no figure",
+        "in a pass of its own after the repeats ({}{failed}), which is in no figure",
         quantity::plural(view.requests, "request")
     );
     if !effects.is_empty() {
@@ -149,7 +149,7 @@ pub(crate) fn share(share: &SampledShare) -> String {
 pub(crate) const fn of_locks(view: &ProfileView) -> &'static str {
     match view.source {
         ProfileSource::Jfr => "Monitors that were waited for",
-        _ => "Places that let go of locks which were waited for",
+        _ => "Places that released locks which were waited for",
     }
 }
 

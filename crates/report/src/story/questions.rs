@@ -7,7 +7,7 @@ use slowpath_diagnose::diagnosis::{
 use super::inside;
 use crate::quantity;
 
-/// So many kinds of failures that no cause explains are told; all stand among the figures.
+/// So many kinds of failures that no cause explains are named; all stand among the figures.
 const FAILURES_TOLD: usize = 3;
 
 /// A question ("why the slowest 2.1 % of search") and its answers, the best first.
@@ -146,7 +146,7 @@ fn title(
     }
 }
 
-/// Whose failures no cause explains: `None` stands for all endpoints, where there are several and all fail.
+/// Whose failures no cause explains: `None` means all endpoints, where there are several and all fail.
 fn failing(diagnosis: &Diagnosis) -> Vec<Option<String>> {
     let failing: Vec<Option<String>> = diagnosis
         .unexplained_failures()

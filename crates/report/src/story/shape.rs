@@ -10,10 +10,10 @@ use slowpath_diagnose::diagnosis::{
 
 use crate::quantity::{self, duration, percent};
 
-/// Requests beyond the fences are told from this share on: of logarithms that are normal some
+/// Requests beyond the fences are reported from this share on: of logarithms that are normal some
 /// 0.7 % are.
 const OUTLIERS_TOLD: f64 = 0.02;
-/// The percentiles over repeats that are told; the report has all.
+/// The percentiles over repeats that are reported; the report has all.
 const OVER_REPEATS: [&str; 2] = ["p50", "p99"];
 
 /// What is seen in the latencies of an endpoint.

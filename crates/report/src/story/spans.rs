@@ -1,4 +1,4 @@
-//! What the target's own telemetry tells, in words.
+//! What the target's own telemetry shows, in words.
 
 use slowpath_diagnose::diagnosis::{
     EndpointFigures, EndpointSpans, RepeatedSpans, SpanFigures, SpanGap,
@@ -14,10 +14,10 @@ const TOLD_FROM: f64 = 0.01;
 /// States of a gap that a line names.
 const STATES: usize = 2;
 /// Functions of a stack that a line names: the innermost are how a thread waits, and who wanted that
-/// comes behind them.
+/// comes after them.
 const FRAMES: usize = 5;
 
-/// What the target tells of an endpoint's requests itself, in a few lines: its spans, what its
+/// What the target reports of an endpoint's requests itself, in a few lines: its spans, what its
 /// answers say of its time, and the pauses in its log.
 pub(crate) fn spans(figures: &EndpointFigures) -> Vec<String> {
     let mut lines = Vec::new();
@@ -61,7 +61,7 @@ fn coverage(spans: &EndpointSpans) -> String {
     let early = early.unwrap_or_default();
     let cut = if spans.cut > 0 {
         format!(
-            "; of {} only the first 256 spans are looked at, and {} of the time lies behind them",
+            "; of {} only the first 256 spans are read, and {} of the time lies after them",
             quantity::plural(spans.cut, "request"),
             quantity::percent(spans.unseen)
         )
@@ -257,8 +257,8 @@ mod tests {
             ..told()
         };
         assert!(coverage(&cut).ends_with(
-            "; of 2 requests only the first 256 spans are looked at, and 74 % of the time lies \
-             behind them"
+            "; of 2 requests only the first 256 spans are read, and 74 % of the time lies \
+             after them"
         ));
         let none = EndpointSpans {
             with_spans: 0,

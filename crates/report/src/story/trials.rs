@@ -129,7 +129,7 @@ pub(crate) fn intervention(intervention: &Intervention) -> String {
         Intervention::KeptConnections => "connections used again".to_owned(),
         Intervention::IdleLimit { limit_ns } => {
             let limit = quantity::duration(*limit_ns as f64 / 1e6);
-            format!("connections idle for over {limit} made anew")
+            format!("connections idle for over {limit} made again")
         }
         Intervention::FileLimit { to } => format!("{to} open files allowed to the target"),
         Intervention::Niceness { nice, except } => {

@@ -1,6 +1,6 @@
 //! A part of a run as Chrome trace events (the JSON that `ui.perfetto.dev` and `chrome://tracing`
-//! open): requests with their phases by connection, the spans that the target's telemetry tells of
-//! them, the server's threads with their states, arrows for who woke whom and for which thread served
+//! open): requests with their phases by connection, the spans that the target's telemetry reports of
+//! them, the server's threads with their states, arrows for which thread woke which, and for which thread served
 //! which request.
 //!
 //! The format is that of "Trace Event Format" (Google, 2016). It may be larger than what one wants

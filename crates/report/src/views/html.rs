@@ -29,7 +29,7 @@ pub use sweep::sweep_html;
 
 use measured::Measured;
 
-/// Endpoints that are drawn; more lines than colours cannot be told apart. The tables hold all.
+/// Endpoints that are drawn; more lines than colours cannot be distinguished. The tables hold all.
 const ENDPOINTS_DRAWN: usize = 6;
 
 const STYLE: &str = include_str!("html/style.css");
@@ -102,7 +102,7 @@ fn left_out(diagnosis: &Diagnosis) -> Markup {
 
 /// A sentence in which what stands between backticks is code.
 fn coded(text: &str) -> Markup {
-    // An odd backtick is one that somebody wrote.
+    // An odd backtick is part of the text.
     let is_even = text.matches('`').count().is_multiple_of(2);
     markup! {
         @if is_even {

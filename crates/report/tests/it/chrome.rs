@@ -228,7 +228,7 @@ fn well_formed(events: &[Value]) {
             "X" => {
                 let end = ts + event["dur"].as_f64().unwrap();
                 ends.retain(|&end| end > ts);
-                // Microseconds of a run that is hours long are told to the nanosecond.
+                // Microseconds of a run that is hours long are written to the nanosecond.
                 let inside = ends.last().is_none_or(|&outer| end <= outer + 1e-3);
                 assert!(inside, "slices cross on {track:?}: {event}");
                 ends.push(end);

@@ -40,7 +40,7 @@ fn gates_are_told_with_what_they_rest_on_and_what_they_would_take() {
     assert!(terminal.contains(&gates), "{terminal}");
     assert_eq!(
         gates.lines().next(),
-        Some("gates: 1 holds, 1 fails, 1 cannot be told")
+        Some("gates: 1 holds, 1 fails, 1 cannot be decided")
     );
     assert!(
         gates.contains("  fails        search.p99 < 1s\n"),

@@ -92,7 +92,7 @@ fn nothing_that_was_traced_breaks_a_view() {
     assert!(text.contains("what tracing cost is not known"), "{text}");
 }
 
-/// Where only threads were looked at, that nothing is joined is no failure.
+/// Where only threads were sampled, that nothing is joined is no failure.
 #[test]
 fn what_cannot_be_joined_without_privilege_is_not_counted_as_missed() {
     let mut diagnosis = sample::inside("otel-export");

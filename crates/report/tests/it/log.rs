@@ -25,7 +25,7 @@ fn entry(at: usize, text: &str, run: &str, what: What) -> Entry {
     }
 }
 
-/// An investigation that was opened on another run, and whose prediction `run` was held against.
+/// An investigation that was opened on another run, and whose prediction `run` was compared with.
 fn log(run: &str) -> Vec<InvestigationView> {
     let opened = Symptom {
         title: "The <tail> of search".to_owned(),
@@ -76,7 +76,7 @@ fn a_report_says_which_investigations_its_run_touched_and_what_predictions_came_
         "<section id=\"log\">",
         "search-tail",
         "The &lt;tail&gt; of search",
-        "This run was held against 1 prediction: 1 failed.",
+        "This run was compared with 1 prediction: 1 failed.",
         "search.p99 in 55ms..75ms: failed in v2, with 440 ms [430, 450]",
         "search.p99 is 440 ms &amp; more",
     ] {

@@ -1,4 +1,4 @@
-//! Values held against schemas, for the tests of this crate and of the binary.
+//! Values checked against schemas, for the tests of this crate and of the binary.
 
 use serde_json::Value;
 

@@ -40,10 +40,10 @@ pub(crate) struct GateArgs {
     /// Where to put the gates as JUnit XML.
     #[arg(long, value_name = "FILE")]
     pub(crate) junit: Option<PathBuf>,
-    /// Print GitHub annotations of what fails or cannot be told.
+    /// Print GitHub annotations of what fails or cannot be decided.
     #[arg(long)]
     pub(crate) github: bool,
-    /// A gate that cannot be told counts as failed.
+    /// A gate that cannot be decided counts as failed.
     #[arg(long)]
     pub(crate) strict: bool,
 }

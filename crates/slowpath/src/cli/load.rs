@@ -62,7 +62,7 @@ pub(crate) struct RunArgs {
     /// inside the server stays unseen.
     #[arg(long)]
     pub(crate) no_trace: bool,
-    /// Load once more behind the repeats, with profiling on, and tell where the CPU time goes and
+    /// Load once more after the repeats, with profiling on, and report where the CPU time goes and
     /// what is waited for; these requests are in no figure. WITH takes the samples: pprof, perf, py-spy
     /// or jfr; otherwise what fits the target.
     #[arg(long, value_name = "WITH", value_parser = profiler, num_args = 0..=1,
@@ -103,7 +103,7 @@ pub(crate) struct ReachArgs {
 pub(crate) struct ProveArgs {
     /// A run: its directory, the beginning of its id, or `last`.
     pub(crate) run: String,
-    /// The cause to test, found or not; otherwise the finding whose experiment tells most.
+    /// The cause to test, found or not; otherwise the finding whose experiment decides most.
     #[arg(long, value_name = "NAME")]
     pub(crate) cause: Option<String>,
     /// Test whether this toggle of the scenario takes the slowness away.
@@ -182,7 +182,7 @@ pub(crate) struct SweepArgs {
 }
 
 /// Blocks of A and B are measured in pairs, ABBA BAAB, each with a warm-up of its own; a target
-/// that slowpath starts is started anew for each. How many pairs there will be, how long they
+/// that slowpath starts is restarted for each. How many pairs there will be, how long they
 /// take and what they can see is said before. Exactly one of --toggle, --b, --other and --aa says
 /// what B is. Afterwards each endpoint's percentiles, rate, errors and share of slow requests are
 /// different, not different, or undetermined with what it would take.

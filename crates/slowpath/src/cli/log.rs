@@ -98,7 +98,7 @@ pub(crate) struct NewArgs {
     /// The figure in which it shows, such as search.p99.
     #[arg(long, value_name = "ENDPOINT.METRIC")]
     pub(crate) metric: String,
-    /// The first release that has it; otherwise the first one of its runs.
+    /// The first release with it; otherwise the first one of its runs.
     #[arg(long, value_name = "RELEASE")]
     pub(crate) since: Option<String>,
     /// The scenario or benchmark; otherwise that of its runs.
@@ -133,7 +133,7 @@ pub(crate) struct NoteArgs {
     /// Of a hypothesis: the cause, by its name in `slowpath causes` or in your own words.
     #[arg(long, value_name = "CAUSE")]
     pub(crate) cause: Option<String>,
-    /// Of a change: the release that has it first.
+    /// Of a change: the first release with it.
     #[arg(long, value_name = "RELEASE")]
     pub(crate) release: Option<String>,
     #[command(flatten)]
@@ -196,7 +196,7 @@ pub(crate) struct CloseArgs {
 /// How an investigation stands, as an option says it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Stands {
-    /// Nobody knows yet.
+    /// It is not known yet.
     Open,
     /// The cause is known.
     Explained,

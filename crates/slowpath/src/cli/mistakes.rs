@@ -8,18 +8,18 @@ use clap::{Arg, Command, CommandFactory, Error, FromArgMatches, Id};
 
 use super::Cli;
 
-/// What clap says last, once behind all that it says.
+/// What clap says last, once after all that it says.
 const MORE: &str = "\n\nFor more information, try '--help'.\n";
 
 /// Parses a command line.
 ///
 /// # Errors
 /// All that is wrong with its values, and the first of what else is wrong. Each of clap's errors
-/// prints itself; one text stands for several.
+/// prints itself; one text is used for several.
 pub(crate) fn parse(words: &[OsString]) -> Result<Cli, Error> {
     let verb = words.get(1).and_then(|verb| verb.to_str());
     let mut found: Vec<Error> = Vec::new();
-    // Arguments that take anything, so that what comes behind them is looked at too.
+    // Arguments that take anything, so that what comes after them is parsed too.
     let mut lenient: Vec<Id> = Vec::new();
     loop {
         let mut command = command(verb, &lenient);
@@ -38,7 +38,7 @@ pub(crate) fn parse(words: &[OsString]) -> Result<Cli, Error> {
     }
 }
 
-/// The command line, made anew each time: one that has parsed cannot be changed any more.
+/// The command line, made again each time: one that has parsed cannot be changed any more.
 fn command(verb: Option<&str>, lenient: &[Id]) -> Command {
     let mut command = Cli::command();
     let Some(verb) = verb else { return command };

@@ -8,7 +8,7 @@ use super::values::duration;
 
 #[derive(Debug, Args)]
 pub(crate) struct BenchArgs {
-    /// Who reads the figures; otherwise the command or its output tells. `time` is the time of the
+    /// Who reads the figures; otherwise the command or its output decides it. `time` is the time of the
     /// command itself.
     #[arg(long, value_name = "NAME", conflicts_with = "regex")]
     pub(crate) adapter: Option<String>,
@@ -69,7 +69,7 @@ pub(crate) struct ImportArgs {
     /// The release that was measured.
     #[arg(long, value_name = "NAME")]
     pub(crate) release: Option<String>,
-    /// A timer of the system, which constants are held against, such as `poll=200ms`.
+    /// A timer of the system, which constants are compared with, such as `poll=200ms`.
     #[arg(long, value_name = "NAME=DURATION", value_parser = timer)]
     pub(crate) timer: Vec<(String, String)>,
     /// This run's own directory; otherwise .slowpath/runs/ULID.

@@ -4,7 +4,7 @@ use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 
 use slowpath_core::scenario::{Profiler, units};
 
-/// The port of `slowpath serve` unless told otherwise.
+/// The port of `slowpath serve` by default.
 const PORT: u16 = 7878;
 
 /// Where to listen. What is not said is of this machine alone, and [`PORT`].

@@ -113,7 +113,7 @@ fn announcement(plan: &Plan) -> String {
     let sees = plan.sees(&plan.noise);
     if sees.is_empty() {
         text.push_str(
-            "nothing is known of this host's noise with such blocks: what they can see is told \
+            "no noise estimate for this host and such blocks yet: what they can see is printed \
              after the first pairs",
         );
     } else {
@@ -191,7 +191,7 @@ impl Comparer<'_> {
     }
 
     /// Says what the scatter of the first pairs lets be seen, and lets it raise their number.
-    /// Whether they differ is not looked at.
+    /// Whether they differ is not examined.
     fn see(&mut self) {
         if !self.ab.plan.noise.is_empty() {
             return;

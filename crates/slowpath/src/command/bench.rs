@@ -27,7 +27,7 @@ use output::{in_words, last_words, unknown, whole};
 /// Fewest executions whose range is a 93.75 % interval of their median, which is worth its time
 /// for most benchmarks.
 const REPEATS: u32 = 5;
-/// After so long an execution is ended: longer than any benchmark that somebody waits for.
+/// After so long an execution is ended: longer than any benchmark that a user waits for.
 const TIMEOUT_NS: u64 = 3600 * 1_000_000_000;
 /// What only measures how long the command takes.
 const TIME: &str = "time";
@@ -87,7 +87,7 @@ pub(crate) enum Reader {
     Pattern(Pattern),
     /// The command's own time.
     Time,
-    /// The tool's name or its output will tell.
+    /// The tool's name or its output will show it.
     Any,
 }
 
@@ -223,7 +223,7 @@ impl Campaign<'_> {
         self.report.notes.extend(plan.told.iter().cloned());
     }
 
-    /// Reads what an execution left, and tells of it.
+    /// Reads what an execution left, and reports it.
     fn take(&mut self, mut execution: Execution, plan: &Invocation, kept: &Kept) {
         match self.read(&execution, plan, kept) {
             Ok(harvest) => {
@@ -243,7 +243,7 @@ impl Campaign<'_> {
         } else if execution.aside.is_empty() {
             format!("{figures} figure{}", if figures == 1 { "" } else { "s" })
         } else {
-            format!("put aside: {}", execution.aside)
+            format!("excluded: {}", execution.aside)
         };
         let exit = &execution.exit;
         self.say(&format!("{number}/{planned}: {took}, {exit}, {result}"));

@@ -26,7 +26,7 @@ pub(crate) fn explain(args: &ExplainArgs) -> Result<Exit> {
     let saved = judged.save();
     judged.print(saved.is_ok());
     if let Err(problem) = saved {
-        // Somebody else's run, or an archive: the answer is what was asked for.
+        // Another user's run, or an archive: the answer is what was asked for.
         out::say(&problem.to_string());
     }
     judged.copy(args.json.as_deref())?;

@@ -63,7 +63,7 @@ fn replace<T>(
         // A pipe or a device keeps nothing and cannot be replaced.
         return whole(&OpenOptions::new().write(true).open(path)?);
     }
-    // Whom a link leads to is replaced, and not the link.
+    // The file that a link leads to is replaced, and not the link.
     let path = path.canonicalize().unwrap_or_else(|_| path.to_owned());
     let folder = path
         .parent()

@@ -247,7 +247,7 @@ fn tell(
         &slowpath_report::gates_json(&report),
     )?;
     junit.transpose()?;
-    // Of a measurement that means nothing no gate can be told, and that must not pass.
+    // A gate cannot be decided by an invalid measurement, and that must not pass.
     Ok(if !run.void.is_empty() {
         Exit::Invalid
     } else if outcomes.iter().any(fails) {

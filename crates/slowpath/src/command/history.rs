@@ -13,7 +13,7 @@ use crate::present::Judged;
 use crate::stored::Missing;
 use crate::{out, store, stored};
 
-/// Where the page goes unless told otherwise: beside the folder of runs.
+/// Where the page goes by default: beside the folder of runs.
 const PAGE: &str = ".slowpath/history.html";
 
 /// The percentile that a line after a run speaks of.
@@ -109,7 +109,7 @@ fn page(history: &History, wanted: Option<&Path>) -> Result<PathBuf, Problem> {
 }
 
 /// One line after a run of a release: how it stands against earlier ones. Nothing without a
-/// release, without earlier ones, or if the history cannot be read: the run itself is told.
+/// release, without earlier ones, or if the history cannot be read: the run itself is reported.
 pub(crate) fn tell(judged: &Judged) {
     let own = judged.figures();
     if own.release.is_none() || !own.void.is_empty() {

@@ -136,7 +136,7 @@ impl<'a> Kept<'a> {
 }
 
 /// The investigations with an entry that rests on a run, in a project that keeps a log. A log that
-/// cannot be read has none: whoever writes to it says so.
+/// cannot be read has none: the code that writes to it says so.
 pub(crate) fn told_of(run: &str) -> Vec<InvestigationView> {
     let book = read_investigations(Path::new(after::FOLDER)).unwrap_or_default();
     let mut all = book.investigations;
@@ -195,7 +195,7 @@ struct Wrote {
     file: String,
 }
 
-/// Tells what was written, and how the investigation stands now.
+/// Reports what was written, and how the investigation stands now.
 fn written(args: &LogArgs, wrote: Wrote) -> Result<Exit> {
     let now = Kept::read(&args.dir)?;
     let mut report = only(now.report(), &wrote.id);
@@ -288,13 +288,13 @@ fn render(args: &LogArgs, kept: &Kept<'_>, to: &Path) -> Result<Exit> {
     tell(args, (said, report))
 }
 
-/// The page of the releases: those of the stored runs, and those that it told before of runs that are
+/// The page of the releases: those of the stored runs, and those that it showed before of runs that are
 /// stored elsewhere.
 fn releases_page(mut runs: Vec<RunFigures>, old: &str) -> String {
     let is_stored = |id: &String| runs.iter().any(|run| run.id == *id);
     let mut elsewhere = slowpath_report::told_releases(old);
     elsewhere.retain(|release| !release.runs.iter().all(is_stored));
-    // Where only some of its runs are stored, all of them stay in what was told.
+    // Where only some of its runs are stored, all of them stay as they were on the page.
     runs.retain(|run| {
         !elsewhere
             .iter()

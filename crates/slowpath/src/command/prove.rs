@@ -38,7 +38,7 @@ pub(crate) fn prove(args: &ProveArgs) -> Result<Exit> {
     if let (Some(next), false) = (ranking::ranked(&judged, seed).first(), args.quiet) {
         let (run, cause) = (&judged.diagnosis.run.id, &next.cause);
         out::say(&format!(
-            "what would tell most next: slowpath prove {run} --cause {cause}"
+            "what would decide most next: slowpath prove {run} --cause {cause}"
         ));
     }
     Ok(if outcome.is_some() {
@@ -131,7 +131,7 @@ fn can_be_tested(finding: &Finding) -> bool {
     finding.pass.as_deref() != Some(COLD)
 }
 
-/// The experiment that tells most of what is not decided yet in its time.
+/// The experiment that decides most of what is not decided yet in its time.
 fn most_telling(judged: &Judged, seed: u64) -> Result<Test> {
     let ranked = ranking::ranked(judged, seed);
     ranked.into_iter().next().ok_or_else(|| {
@@ -178,7 +178,7 @@ fn is_there(folder: &Path) -> bool {
     folder.exists() || folder.with_extension("json").exists()
 }
 
-/// Runs the experiment, and tells how many pairs of blocks it would have needed if it had too few. `None` if it
+/// Runs the experiment, and reports how many pairs of blocks it would have needed if it had too few. `None` if it
 /// was interrupted: then nothing is judged, and what was asked stays on record without an outcome.
 fn experiment(
     judged: &Judged,
@@ -252,7 +252,7 @@ fn experiment(
     }
 }
 
-/// What the blocks say, and no more than the intervention can tell; and how many pairs of blocks would say more,
+/// What the blocks say, and no more than the intervention can show; and how many pairs of blocks would say more,
 /// where nothing but their number is in the way.
 fn verdict(
     record: &RunRecord,
@@ -277,7 +277,7 @@ fn verdict(
     (outcome, wanted)
 }
 
-/// A verdict that says more than the intervention can tell is none.
+/// A verdict that says more than the intervention can show is none.
 fn guarded(
     outcome: Outcome,
     limit: Option<&String>,

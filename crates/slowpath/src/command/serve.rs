@@ -47,7 +47,7 @@ pub(crate) fn serve(args: &ServeArgs) -> Result<Exit> {
     let url = format!("http://{address}/");
     if !address.ip().is_loopback() {
         out::say(&format!(
-            "whoever reaches {address} can read all runs, with commands and environments: there \
+            "anyone who can reach {address} can read all runs, with commands and environments: there \
              is no password"
         ));
     }
@@ -69,7 +69,7 @@ pub(crate) fn serve(args: &ServeArgs) -> Result<Exit> {
         .build()
         .context("start the runtime")?;
     let done = runtime.block_on(until_ended(listener, app, ended));
-    // Nobody waits for a page that nobody reads any more.
+    // A page whose reader is gone is not waited for.
     runtime.shutdown_background();
     done?;
     Ok(Exit::Interrupted)
@@ -126,7 +126,7 @@ async fn until_ended(
     let ended = UnixStream::from_std(ended).context("listen to signals")?;
     let (tell, told) = tokio::sync::oneshot::channel::<()>();
     let answering = axum::serve(listener, app).with_graceful_shutdown(async {
-        // Whether it was told or the other end is gone, it is to end.
+        // Whether it was signalled or the other end is gone, it is to end.
         let _ = told.await;
     });
     let answering = tokio::spawn(answering.into_future());

@@ -26,7 +26,7 @@ pub(crate) mod again;
 mod vary;
 
 /// Load before each window: connections are made and caches are warm within half a second, and a
-/// ramp that lasts longer is seen and told.
+/// ramp that lasts longer is seen and reported.
 const WARMUP_NS: u64 = 500_000_000;
 /// A window: ten batches of 200 ms, and 368 requests for a p99 from 184 a second on.
 const WINDOW_NS: u64 = 2_000_000_000;

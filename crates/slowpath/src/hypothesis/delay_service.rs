@@ -112,21 +112,22 @@ fn slow(ground: &Ground<'_>) -> (Accounts, f64) {
     )
 }
 
-/// Whom requests ask, and the service that this is, and whether that is known.
+/// Which server requests call, and the service that this is, and whether that is known.
 fn asked<'a>(
     ground: &Ground<'_>,
     told: &[&'a Service],
 ) -> Result<(Asks, &'a Service, bool), Problem> {
     let endpoint = &ground.endpoint.name;
     let refused = |what: String| {
-        let remedy = "slowpath explain RUN tells whom requests wait for; make that a [[service]]";
+        let remedy =
+            "slowpath explain RUN shows which server requests wait for; make that a [[service]]";
         Problem::usage(what, remedy)
     };
-    // Whoever is waited for longest is who makes them slow: no other one stands in for it.
+    // The server that is waited for longest is the one that makes them slow: no other one replaces it.
     let asked = asks(ground.case, ground.endpoint).into_iter().next();
     let asks = asked.ok_or_else(|| {
         refused(format!(
-            "requests of {endpoint} were not seen to ask anybody"
+            "requests of {endpoint} were not seen to call a server"
         ))
     })?;
     let (service, is_sure) = service_of(&asks, told).ok_or_else(|| {
@@ -145,15 +146,15 @@ fn asked<'a>(
     Ok((asks, service, is_sure))
 }
 
-/// The services that the target asks where it is told to.
+/// The services whose addresses the target is given.
 fn told(scenario: &Scenario) -> Result<Vec<&Service>, Problem> {
-    const REMEDY: &str = "write what the target asks as a [[service]], and tell the target its port \
+    const REMEDY: &str = "write what the target asks as a [[service]], and give the target its port \
                           ({service.NAME.port}, and {service.NAME.host} if it is on another host) in \
                           target.command or target.env";
     /// Hosts for which a proxy on this host may stand without being named.
     const HERE: [&str; 2] = [LOOPBACK, "localhost"];
     let Some(command) = &scenario.target.command else {
-        let what = "slowpath did not start the target, and cannot tell it to ask through a proxy";
+        let what = "slowpath did not start the target, and cannot make it call through a proxy";
         return Err(Problem::usage(what, REMEDY));
     };
     let env = scenario.target.env.iter().map(|(_, value)| value);
@@ -170,7 +171,7 @@ fn told(scenario: &Scenario) -> Result<Vec<&Service>, Problem> {
         .map(|(_, service)| service)
         .collect();
     if told.is_empty() {
-        let what = "the target is told no service's port, so that none can be delayed";
+        let what = "the target is given no service's port, so that none can be delayed";
         return Err(Problem::usage(what, REMEDY));
     }
     Ok(told)

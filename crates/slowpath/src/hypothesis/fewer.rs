@@ -39,9 +39,9 @@ pub(super) static KIND: Kind = Kind {
 fn left(cause: &str) -> Option<String> {
     let why = match cause {
         LOCK_HELD_OVER_IO | LOCK_CONTENTION => {
-            "whoever holds the lock may be none of the requests that were left out"
+            "the holder of the lock may be none of the requests that were left out"
         }
-        ACCEPT_QUEUE_OVERFLOW => "whoever accepts may be away for longer than few fit the queue",
+        ACCEPT_QUEUE_OVERFLOW => "the acceptor may be away for longer than few fit the queue",
         _ => return None,
     };
     Some(why.to_owned())

@@ -15,13 +15,13 @@ const OF: u32 = 32;
 /// … if that leaves no more than this share of the keys: a fall by four fifths has to be possible.
 const LEFT_MOST: f64 = 0.12;
 /// Slow requests that an arm without the intervention is planned to have for the keys that are left, half
-/// as many again as tell whether these are slow at all.
+/// as many again as show whether these are slow at all.
 const KEPT_SLOW: f64 = 1.5 * SLOW_LEAST;
 /// An entry expires at least once in a block, whatever its phase is.
 const LIVES_PER_BLOCK: u64 = 2;
 /// The shortest block.
 const BLOCK_NS: u64 = 2 * SECOND;
-/// The longest guard: keys that nobody asked for meanwhile are filled all at once behind it, as they
+/// The longest guard: keys that were not asked for in it are filled all at once after it, as they
 /// would not have been.
 const GUARD_MOST_NS: u64 = 10 * SECOND;
 

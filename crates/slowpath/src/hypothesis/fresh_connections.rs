@@ -11,7 +11,7 @@ use crate::exit::Problem;
 pub(super) static KIND: Kind = Kind {
     causes: &[KEEPALIVE_CLOSE_RACE, CONNECTION_LIMIT],
     shared: Some(
-        "a connection for each request is never idle for long, and keeps nobody out either",
+        "a connection for each request is never idle for long, and keeps no client out either",
     ),
     write,
 };

@@ -24,7 +24,7 @@ fn write(ground: &Ground<'_>) -> Result<Written, Problem> {
     ground.keys()?;
     let done = "no two requests at a time ask for one key, none waits for what another one for its \
                 key has begun";
-    // Who finds nobody is as slow as before, the first to ask for an entry or any other, so that what is slow
+    // A request that finds no other is as slow as before, the first to ask for an entry or any other, so that what is slow
     // gets rare and no faster: the share is judged, and a percentile that is beyond it.
     let remains = told_from(firsts(ground))?;
     let moved = Moved::own_classes(ground, remains)?;
@@ -38,7 +38,7 @@ fn write(ground: &Ground<'_>) -> Result<Written, Problem> {
     })
 }
 
-/// What share of the slow requests were the first for their key: nobody was under way for it when they
+/// What share of the slow requests were the first for their key: no request was under way for it when they
 /// were sent.
 pub(super) fn firsts(ground: &Ground<'_>) -> f64 {
     let slow = &ground.endpoint.split.slow;
@@ -49,7 +49,7 @@ pub(super) fn firsts(ground: &Ground<'_>) -> f64 {
     firsts.count() as f64 / slow.len().max(1) as f64
 }
 
-/// The share of the slow requests that remains so, unless a fall of the others would tell little.
+/// The share of the slow requests that remains so, unless a fall of the others would show little.
 pub(super) fn told_from(remains: f64) -> Result<f64, Problem> {
     if remains <= REMAINS_MOST {
         return Ok(remains);

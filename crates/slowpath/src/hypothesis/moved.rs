@@ -31,7 +31,7 @@ const USUAL: [u8; 4] = [50, 90, 95, 99];
 /// A request that takes so many medians counts as failed where failures are judged: it waited for
 /// what others did not get at all.
 const STUCK_MEDIANS: f64 = 20.0;
-/// … and no less than this, in milliseconds: what waits for room waits for somebody's timer.
+/// … and no less than this, in milliseconds: what waits for room waits for a timer.
 const STUCK_LEAST_MS: f64 = 500.0;
 
 /// A metric with what it is and what it must become.
@@ -320,7 +320,7 @@ mod tests {
         assert_eq!(percent_between(0.2, 0.0), 90);
         assert_eq!(percent_between(0.1, 0.0), 95);
         assert_eq!(percent_between(0.1, 0.01), 95);
-        // 19 % are slow, 8 % remain so: neither the p90 nor the p95 tells one from the other.
+        // 19 % are slow, 8 % remain so: neither the p90 nor the p95 distinguishes them.
         assert_eq!(percent_between(0.19, 0.08), 88);
         assert_eq!(percent_between(0.115, 0.034), 94);
         // Next to none is slow.

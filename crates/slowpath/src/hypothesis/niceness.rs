@@ -14,7 +14,9 @@ const NICE: i32 = -15;
 
 pub(super) static KIND: Kind = Kind {
     causes: &[RUN_QUEUE_DELAY, NOISY_NEIGHBOUR],
-    shared: Some("threads that come before others wait for no CPU, whoever has kept them from it"),
+    shared: Some(
+        "threads that come before others wait for no CPU, no matter what kept them from it",
+    ),
     write,
 };
 
@@ -31,7 +33,7 @@ fn write(ground: &Ground<'_>) -> Result<Written, Problem> {
     Ok(Written::new(hypothesis))
 }
 
-/// The threads of the target itself that are said to have the CPUs, if they serve nobody: they are not to
+/// The threads of the target itself that are said to have the CPUs, if they serve no requests: they are not to
 /// come first as well.
 fn in_the_way(ground: &Ground<'_>) -> Option<String> {
     let named = ground.finding.and_then(|f| f.culprit.thread.clone())?;

@@ -10,7 +10,7 @@ use super::moved::Moved;
 use super::{Ground, Kind, Limits, Written};
 use crate::exit::Problem;
 
-/// A moment has to be found at which the thread has no lock, and those whom it has kept waiting are
+/// A moment has to be found at which the thread has no lock, and the requests that it has kept waiting are
 /// served first …
 const GUARD_LEAST_MS: f64 = 600.0;
 /// … who may be kept waiting for as long as requests are slow, before it is paused and by what it has to
@@ -23,7 +23,9 @@ const BLOCK_NS: u64 = 2 * SECOND;
 
 pub(super) static KIND: Kind = Kind {
     causes: &[LOCK_HELD_OVER_IO, LOCK_CONTENTION],
-    shared: Some("whoever waits for a thread, for whatever it has, goes on while it is paused"),
+    shared: Some(
+        "a request that waits for a thread, for whatever reason, goes on while it is paused",
+    ),
     write,
 };
 
@@ -38,7 +40,8 @@ fn write(ground: &Ground<'_>) -> Result<Written, Problem> {
     if let Some(serving) = &serving {
         refused(serving, &thread)?;
     }
-    let done = format!("thread {thread} is paused while it has no lock, it keeps nobody waiting");
+    let done =
+        format!("thread {thread} is paused while it has no lock, it keeps no request waiting");
     let moved = Moved::of(ground)?;
     let hypothesis = moved.hypothesis(
         ground,
@@ -70,7 +73,7 @@ fn write(ground: &Ground<'_>) -> Result<Written, Problem> {
     })
 }
 
-/// Why pausing the thread would tell nothing, or harm.
+/// Why pausing the thread would show nothing, or do harm.
 fn refused(serving: &Serving, thread: &str) -> Result<(), Problem> {
     if serving.has(thread) {
         let what = format!("{thread} serves requests, which would wait for it if it were paused");
@@ -90,7 +93,7 @@ fn refused(serving: &Serving, thread: &str) -> Result<(), Problem> {
     if called > 1 {
         let what = format!(
             "{called} threads of the target are called {thread}, and which of them has the lock \
-             cannot be told in another run"
+             cannot be identified in another run"
         );
         return Err(Problem::usage(
             what,

@@ -1,5 +1,5 @@
-//! The profiling pass: load like that of the repeats, behind the last of them, with profiling on. None
-//! of its requests is recorded; how they fared tells what profiling costs.
+//! The profiling pass: load like that of the repeats, after the last of them, with profiling on. None
+//! of its requests is recorded; how they fared shows what profiling costs.
 
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -30,12 +30,12 @@ use crate::session::{PROC, Session, Setting};
 /// The signal whose gap says why there is no profile of the CPU time.
 const SIGNAL: &str = "profile.cpu";
 /// A profiler inside of the target ends by itself so long after the pass should have ended, for a pass that
-/// was killed: connections and companions take their time before and behind the load.
+/// was killed: connections and companions take their time before and after the load.
 const FORGOTTEN_AFTER: Duration = Duration::from_mins(2);
 /// Digits of a latency that count here: what profiling costs is some percent.
 const DIGITS: u8 = 3;
 
-/// Profiles behind the repeats, in the last one's session or one of its own. Whatever goes wrong is
+/// Profiles after the repeats, in the last one's session or one of its own. Whatever goes wrong is
 /// a gap: the run is measured.
 pub(super) fn profile(
     wanted: &Measurement<'_>,
@@ -86,7 +86,7 @@ fn tell(writer: &RunWriter, quiet: bool, gaps: &[Gap]) {
 enum Sampler {
     /// Go's own profiles, py-spy, or Java's flight recorder.
     Runtime(PassProfiler),
-    /// With what it does not see, and why nobody else was asked.
+    /// With what it does not see, and why no other profiler was used.
     Kernel(Tracing, Option<Gap>),
 }
 
@@ -148,7 +148,7 @@ impl Sampler {
     }
 }
 
-/// Whether somebody asked for this profiler.
+/// Whether the user asked for this profiler.
 const fn takes(how: Profiler, tool: &Tool) -> bool {
     match tool {
         Tool::PySpy { .. } => matches!(how, Profiler::Auto | Profiler::PySpy),
@@ -304,7 +304,7 @@ impl Tally {
 struct PassSink<'a> {
     tally: &'a Tally,
     control: &'a Control,
-    /// Whether the user wants it to end: looked at five times a second, when requests are handed over.
+    /// Whether the user wants it to end: checked five times a second, when requests are handed over.
     stop: &'a AtomicBool,
 }
 

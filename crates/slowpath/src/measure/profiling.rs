@@ -75,7 +75,7 @@ pub(super) fn served(
     }))
 }
 
-/// Tells the measured window, as soon as the load knows it.
+/// Passes the measured window on, as soon as the load knows it.
 pub(super) fn window(
     wanted: &Measurement<'_>,
     control: &Arc<Control>,

@@ -32,8 +32,8 @@ fn room_for_files(connections: u32) -> usize {
     open_files_left(Path::new(PROC)).saturating_sub(connections as usize + OTHER_FILES)
 }
 
-/// A tracer that is told when the measured window is, as soon as the load knows it. Dropped, it
-/// ends without telling anything.
+/// A tracer that is given the measured window, as soon as the load knows it. Dropped, it
+/// ends without a report.
 #[derive(Debug)]
 pub(super) struct Tracing {
     // Before the tracer, which it holds too.
@@ -115,7 +115,7 @@ impl Tracing {
     }
 }
 
-/// Waits until a load knows when its window begins, and tells it; dropped, it ends before that.
+/// Waits until a load knows when its window begins, and passes it on; dropped, it ends before that.
 #[derive(Debug)]
 struct Teller {
     over: Arc<AtomicBool>,
@@ -182,6 +182,6 @@ mod tests {
         let teller = Teller::start(&control, tell(sent, Arc::clone(&held)));
         assert_eq!(told.recv().unwrap(), Nanos::new(7));
         drop(teller);
-        assert!(told.recv().is_err(), "it was told once");
+        assert!(told.recv().is_err(), "it was sent once");
     }
 }

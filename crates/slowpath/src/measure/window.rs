@@ -26,13 +26,13 @@ use crate::progress::LiveLine;
 use crate::reach;
 use crate::session::{PROC, Session};
 
-/// What a window leaves beside what went to the recorder meanwhile.
+/// What a window leaves beside what went to the recorder during it.
 pub(super) struct Repeat {
     pub(super) facts: RepeatFacts,
     pub(super) trace: Trace,
     /// What the target said of its requests.
     pub(super) timings: ServerTimings,
-    /// What its runtime told of its code.
+    /// What its runtime reported of its code.
     pub(super) profiles: Profiles,
 }
 
@@ -114,7 +114,7 @@ pub(super) fn one_repeat(
     })
 }
 
-/// What the load itself tells of a window.
+/// What the load itself reports of a window.
 fn driven(drove: &Drove, repeat: u16) -> RepeatFacts {
     let noted = drove.timings.facts;
     RepeatFacts {

@@ -62,7 +62,7 @@ pub(super) fn start_services(
 }
 
 /// Waits until one of the checks holds. They take turns, each turn longer than the one before, so
-/// that an address where nobody listens holds up little and a slow answer is waited for in the end.
+/// that an address where no process listens holds up little and a slow answer is waited for in the end.
 fn wait_ready(
     running: &mut Running,
     checks: &[ReadyCheck],

@@ -77,7 +77,7 @@ fn a_toggle_that_slows_the_target_is_found_and_the_host_s_noise_is_remembered() 
     let answer = stdout(&again);
     assert!(said.contains(answer.lines().next().unwrap()), "{answer}");
     assert!(dir.join("ab.md").is_file());
-    // B is held against A, pair by pair.
+    // B is compared with A, pair by pair.
     let gates = "[[gate]]\nthat = \"home.p50 <= baseline.home.p50\"\n[[gate]]\n\
                  that = \"home.p50 / baseline.home.p50 > 1.2\"\n";
     std::fs::write(folder.join("gates.toml"), gates).unwrap();

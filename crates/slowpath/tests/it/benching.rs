@@ -46,7 +46,7 @@ fn figures_of_a_command_are_kept_judged_and_held_against_gates() {
     assert_eq!(report["summaries"][0]["spread"]["median"], 103e6);
     assert_eq!(report["executions"].as_array().unwrap().len(), 5);
 
-    // What asks for requests is told that there are none; what judges figures judges these.
+    // What asks for requests learns that there are none; what judges figures judges these.
     let (exit, said) = code(folder, &["explain", "last"]);
     assert_eq!(exit, Some(0), "{said}");
     assert!(
@@ -213,7 +213,7 @@ fn an_execution_in_which_the_clock_was_stepped_does_not_count() {
     );
     assert_eq!(exit, Some(0), "{said}");
     assert!(
-        said.contains("execution 2 is put aside: the wall clock was set by"),
+        said.contains("execution 2 is excluded: the wall clock was set by"),
         "{said}"
     );
     assert!(said.contains("2 (+1 aside)"), "{said}");

@@ -1,4 +1,4 @@
-//! Who may depend on whom, and under which licences the dependencies come.
+//! Which crate may depend on which, and under which licences the dependencies come.
 
 use std::collections::{BTreeMap, BTreeSet};
 

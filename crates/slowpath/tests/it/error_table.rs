@@ -73,7 +73,7 @@ impl Left {
         &self.report["endpoints"][0]
     }
 
-    /// Failures are told by the exit code, unless this machine was too busy to measure at all.
+    /// Failures are reported by the exit code, unless this machine was too busy to measure at all.
     fn failed(&self) {
         assert_exit(self.code, &self.report, 6);
     }

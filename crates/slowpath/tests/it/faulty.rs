@@ -120,7 +120,7 @@ fn listener(backlog: i32) -> TcpListener {
     TcpListener::from(socket)
 }
 
-/// Spreads the faults over connections that ask in turn (multiplicative hashing, Knuth 6.4).
+/// Spreads the faults over connections that ask one by one (multiplicative hashing, Knuth 6.4).
 const fn scattered(serial: u32) -> u32 {
     serial.wrapping_mul(2_654_435_761) >> 16
 }

@@ -10,7 +10,7 @@ use crate::support::{lab, root, run_scenario, skipped, slowpath, stderr};
 
 /// Frames that can be followed by their pointers, with debug information.
 pub(crate) const WITH_FRAME_POINTERS: &[&str] = &["-O1", "-g", "-fno-omit-frame-pointer"];
-/// Frames that only the unwinding tables tell of, as distributions build.
+/// Frames that only the unwinding tables describe, as distributions build.
 pub(crate) const WITHOUT_FRAME_POINTERS: &[&str] = &["-O2", "-fomit-frame-pointer"];
 
 /// A source, readable by every user of the machine below a `folder` that is.

@@ -1,4 +1,4 @@
-//! Pauses of garbage collection that a target's log tells of, held against slow requests.
+//! Pauses of garbage collection that a target's log reports, compared with slow requests.
 
 use serde_json::Value;
 
@@ -11,7 +11,7 @@ fn judged(mode: &str) -> Option<Value> {
     let words = foreign::garbage(folder.path())?;
     let (report, _) = foreign::judged_twice(folder.path(), words, mode, ("100/s", "3s"));
     let pauses = report["endpoints"][0]["pauses"].clone();
-    assert!(!pauses.is_null(), "the log tells of collections");
+    assert!(!pauses.is_null(), "the log reports collections");
     let why = unfit(&report);
     if pauses["slow"] == 0 || !why.is_empty() {
         skipped(&format!(

@@ -78,7 +78,7 @@ fn a_failed_gate_is_exit_5_and_an_open_one_only_if_strict() {
     assert_eq!(report["gates"][0]["line"], 14);
 
     other_gates(folder, &report);
-    // What cannot be told passes, unless it must not.
+    // What cannot be decided passes, unless it must not.
     write(folder, "open.toml", &gate("home.p99.9 < 1s"));
     let open = ["gate", "last", "--gates", "open.toml"];
     assert_eq!(slowpath(folder, &open).status.code(), Some(0));
@@ -86,7 +86,7 @@ fn a_failed_gate_is_exit_5_and_an_open_one_only_if_strict() {
     assert_eq!(slowpath(folder, &strict).status.code(), Some(5));
 }
 
-/// The same run against other gates: one fails, one cannot be told.
+/// The same run against other gates: one fails, one cannot be decided.
 fn other_gates(folder: &Path, report: &Value) {
     let p50 = report["endpoints"][0]["latency_ms"]["p50"]["value"]
         .as_f64()

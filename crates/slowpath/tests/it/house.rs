@@ -7,6 +7,8 @@ use slowpath_diagnose::detectors::REGISTRY;
 
 use crate::support::root;
 
+mod wording;
+
 /// Longer files hide two things in one.
 const LINES_MOST: usize = 600;
 

@@ -1,4 +1,4 @@
-//! What a run that is killed while it traces leaves behind: nothing.
+//! What a run that is killed while it traces leaves: nothing.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -12,10 +12,10 @@ use crate::support::{Server, lab, skipped};
 /// Far longer than anything takes here, since machines are busy.
 const PATIENCE: Duration = Duration::from_mins(1);
 
-/// A process, told from a later one of the same number by when it began.
+/// A process, distinguished from a later one of the same number by when it began.
 type Identity = (u32, u64);
 
-/// What `/proc/PID/stat` tells of a process.
+/// What `/proc/PID/stat` says of a process.
 struct Stat {
     own: Identity,
     parent: u32,

@@ -10,7 +10,7 @@ use crate::support::{Server, assert_exit, invalid, of_the_long_list};
 /// More than half of the limit.
 const CONNECTIONS: &str = "60";
 
-/// A run with 60 connections under limits as `ulimit` is told them, with its report and what it said.
+/// A run with 60 connections under limits in the notation of `ulimit`, with its report and what it said.
 fn run_under(limits: &str, folder: &Path, server: &Server) -> (i32, Value, String) {
     let script = format!("ulimit {limits} && exec \"$0\" \"$@\"");
     let url = server.url();

@@ -438,7 +438,7 @@ fn what_stands_out_against_the_history_opens_an_investigation() {
         (&one["entries"][0]["by"], &one["entries"][0]["sign"]),
         (&"slowpath".into(), &"novelty".into())
     );
-    // The same release tells nothing new.
+    // The same release shows nothing new.
     assert!(!import(folder, "v11", &slow).contains("search-p99"));
 }
 

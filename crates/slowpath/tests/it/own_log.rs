@@ -25,7 +25,7 @@ fn copy(from: &Path, to: &Path) {
     }
 }
 
-/// The log with the runs that its page of releases tells of, and with none that somebody has beside.
+/// The log with the runs that are on its page of releases, and with none that a developer has beside.
 fn copied() -> tempfile::TempDir {
     let folder = tempfile::tempdir().unwrap();
     copy(&root().join(FOLDER), &folder.path().join(FOLDER));

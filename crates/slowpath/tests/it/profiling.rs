@@ -1,5 +1,5 @@
-//! What a Go server tells of itself: the lock that its requests wait for is named at once by its
-//! profiles, and a healthy one is left alone. The server is `foreign/mutex.go`. Behind the repeats a
+//! What a Go server reports of itself: the lock that its requests wait for is named at once by its
+//! profiles, and a healthy one is left alone. The server is `foreign/mutex.go`. After the repeats a
 //! pass of its own has leads, where there are some: in `foreign/profiled.go`.
 
 use std::path::Path;
@@ -186,7 +186,7 @@ fn a_function_that_has_most_of_the_cpu_time_is_a_lead_and_no_finding() {
     );
     assert!(lead["share"]["low"].as_f64().unwrap() > 0.4);
     let html = std::fs::read_to_string(folder.path().join("run/report.html")).unwrap();
-    assert!(html.contains("main.scramble has "), "the page tells it");
+    assert!(html.contains("main.scramble has "), "the page shows it");
 }
 
 #[test]
@@ -238,7 +238,7 @@ fn what_is_no_go_is_sampled_by_the_kernel() {
     assert_eq!(first, "compute", "{:#}", report["profile"]["cpu"]);
 }
 
-/// The stacks that somebody wrote while a function computed: three files, each a slice.
+/// The stacks that were written while a function computed: three files, each a slice.
 fn folded(folder: &Path) -> Vec<String> {
     let slices = [(0, 92, 8), (1, 95, 5), (2, 90, 10)];
     let files = slices.map(|(number, hot, other)| {

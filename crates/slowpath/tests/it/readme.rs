@@ -1,4 +1,4 @@
-//! The README tells the truth: its commands exist, and its main one ends with a confirmed cause.
+//! The README is true: its commands exist, and its main one ends with a confirmed cause.
 
 use serde_json::Value;
 use slowpath_diagnose::detectors::REGISTRY;

@@ -1,5 +1,5 @@
-//! Traced runs that were recorded once are judged again, by whoever asks and without any privilege,
-//! and the answer is the same to the byte. `UPDATE=1 cargo test` writes what is said now: whoever
+//! Traced runs that were recorded once are judged again, by any user and without any privilege,
+//! and the answer is the same to the byte. `UPDATE=1 cargo test` writes what is said now: the one who
 //! does that reads the difference.
 
 use std::fs;
@@ -12,10 +12,10 @@ use serde_json::Value;
 
 use crate::support::{is_root, root, stderr};
 
-/// Who is nobody (`nobody` of most distributions).
+/// The id of the user `nobody` of most distributions.
 const NOBODY: u32 = 65_534;
 
-/// What each run must be blamed on; nothing for one in which all is well, or nothing can be told.
+/// What each run must be blamed on; nothing for one in which all is well, or nothing can be decided.
 const RUNS: [(&str, Option<&str>); 44] = [
     ("lock-in-c", Some("lock-held-over-io")),
     ("lock-in-c-unprivileged", Some("lock-held-over-io")),
@@ -27,7 +27,7 @@ const RUNS: [(&str, Option<&str>); 44] = [
     ("spans", Some("fixed-delay")),
     ("healthy-nginx", None),
     // Requests wait in a line inside of the program before one that asks another server 9 ms each: what the
-    // server is asked meanwhile is for others, and its replies are no slower for those who wait longer.
+    // server is asked in that time is for others, and its replies are no slower for those who wait longer.
     ("line-in-python", Some("lock-held-over-io")),
     // The queue of one fits what arrives and leaves: what holds it waits for the other server.
     ("line-in-node", Some("lock-held-over-io")),
@@ -43,11 +43,11 @@ const RUNS: [(&str, Option<&str>); 44] = [
     ("keys-in-redis", Some("slow-scan")),
     // Of five servers that goroutines ask, one takes questions and never answers.
     ("hanging-memcached", Some("upstream-timeout")),
-    // A front sends a head and a body in two writes over a kept connection, and the server behind it acknowledges late.
+    // A front sends a head and a body in two writes over a kept connection, and its upstream server acknowledges late.
     ("nagle-behind-nginx", Some("delayed-ack")),
     // Each mail has a session of its own with the server: `slow-dependency or connection-per-call`.
     ("mail-without-pool", Some("slow-dependency")),
-    // A thread of a pool behind an event loop looks every 50 ms for a lock file.
+    // A thread of the pool of an event loop looks every 50 ms for a lock file.
     ("file-lock-in-daphne", Some("poll-tick")),
     // A session of PostgreSQL sleeps before it writes a commit to the disk, so that others join it (`commit_delay`).
     ("group-commit-in-postgres", Some("batch-window")),
@@ -55,7 +55,7 @@ const RUNS: [(&str, Option<&str>); 44] = [
     ("lock-in-redis-looked-at", Some("poll-tick")),
     // The event loop of a Redis client runs what a request does with its reply, and that waits for another server.
     ("loop-blocked-in-lettuce", Some("event-loop-blocking")),
-    // A client that is not slowpath has a lock of the server, which fetches a file while it has it.
+    // A client that is not slowpath holds a lock of the server, which fetches a file while it holds it.
     ("lock-of-another-client", Some("lock-held-over-io")),
     // A pool of processes replaces each after 25 jobs.
     ("pool-of-processes", Some("worker-restart")),
@@ -75,11 +75,11 @@ const RUNS: [(&str, Option<&str>); 44] = [
     ("retry-in-go", Some("retry-backoff")),
     // The same in a program that polls its connections itself, and hands what it reads to goroutines that read none.
     ("retry-handed-to-a-goroutine", Some("retry-backoff")),
-    // Threads behind a loop ask PostgreSQL, which lets others join a commit.
+    // Threads of a loop's pool ask PostgreSQL, which lets others join a commit.
     ("group-commit-behind-waitress", Some("batch-window")),
     // One request in ten asks how old each of 32,000 files of sessions is; the target is nginx and the workers that it asks.
     ("sessions-collected-behind-nginx", Some("slow-scan")),
-    // A thread behind a loop asks for a row again, which was refused before.
+    // A thread of a loop's pool asks for a row again, which was refused before.
     ("retry-behind-waitress", Some("retry-backoff")),
     // The loop of a proxy asks a memcached that does not answer, until a timeout is over: `upstream-timeout or slow-dependency`.
     ("timeout-behind-twemproxy", Some("upstream-timeout")),
@@ -111,7 +111,7 @@ pub(crate) fn fixture(name: &str) -> PathBuf {
         .join(name)
 }
 
-/// Copies a run, which whoever judges it writes beside.
+/// Copies a run, since judging it writes beside it.
 pub(crate) fn copied(from: &Path, to: &Path) {
     fs::create_dir_all(to).unwrap();
     for entry in fs::read_dir(from).unwrap().map(Result::unwrap) {
@@ -130,7 +130,7 @@ pub(crate) fn copied(from: &Path, to: &Path) {
     }
 }
 
-/// What `explain` says of a run, asked by nobody where the tests are run by root.
+/// What `explain` says of a run, asked by the user `nobody` where the tests are run by root.
 fn explained(name: &str) -> String {
     let folder = tempfile::tempdir().unwrap();
     fs::set_permissions(folder.path(), fs::Permissions::from_mode(0o777)).unwrap();

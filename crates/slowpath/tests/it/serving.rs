@@ -386,7 +386,7 @@ fn whatever_comes_from_outside_is_text() {
             "{path} does not say it: {page}"
         );
     }
-    // Files beside an entry are looked at, and run nothing.
+    // Files beside an entry are viewed, and run nothing.
     let get = |name: &str| {
         serving.ask(&format!(
             "GET /investigations/x/files/{name} HTTP/1.1\r\nHost: localhost"

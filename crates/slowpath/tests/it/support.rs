@@ -81,7 +81,7 @@ pub(crate) fn lab() -> &'static Path {
 }
 
 /// Whether the lab is newer than all that it is built of, which is none of the other crates. Tests of the whole
-/// workspace have built it: a build of it alone would have other features, and make half of all anew.
+/// workspace have built it: a build of it alone would have other features, and build half of all again.
 fn is_built_of_what_is_there(program: &Path) -> bool {
     let changed = |path: &Path| path.metadata().and_then(|facts| facts.modified()).ok();
     let Some(built) = changed(program) else {
@@ -226,7 +226,7 @@ const OTHERS_MOST: f64 = 0.1;
 /// … and also where some are idle, since others come in bursts: half of one CPU of two.
 const OTHERS_OFTEN: f64 = 0.25;
 
-/// … and so much that the hypervisor gave to other machines: nobody on this one was idle by choice
+/// … and so much that the hypervisor gave to other machines: no thread on this one was idle by choice
 /// then, and waits of all kinds become longer.
 const STOLEN_MOST: f64 = 0.1;
 
@@ -356,7 +356,7 @@ pub(crate) fn confirmed(folder: &Path, report: &Value) -> bool {
 pub(crate) fn side_by_side(all: &[&(dyn Fn() + Sync)]) {
     thread::scope(|scope| {
         let running: Vec<_> = all.iter().map(|one| scope.spawn(*one)).collect();
-        // Whoever fails has said why.
+        // A thread that fails has said why.
         let ended: Vec<_> = running.into_iter().map(ScopedJoinHandle::join).collect();
         assert!(ended.iter().all(Result::is_ok));
     });

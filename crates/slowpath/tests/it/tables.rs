@@ -1,4 +1,4 @@
-//! Tables that a real project published over twelve releases, imported: what took people weeks is told
+//! Tables that a real project published over twelve releases, imported: what took people weeks is found
 //! by the first import.
 
 use std::fmt::Write as _;
@@ -112,7 +112,7 @@ fn cold_runs_show_a_worst_row_that_moves_and_a_regression_that_is_none() {
         !said.contains("a tail of its own"),
         "all are slow while caches are cold: {said}"
     );
-    // The same is known to whoever asks later.
+    // The same is reported to later questions.
     let output = slowpath(folder.path(), &["history", "cold"]);
     says(
         &unfolded(&stdout(&output)),

@@ -8,7 +8,7 @@ use crate::foreign;
 use crate::support::{of_the_long_list, run_scenario, skipped, slowpath, stderr};
 
 /// Faults of one kind in a run, at the least: every tenth of 150 requests a second meets one of
-/// three in turn, for two seconds, of which a fifth is not traced.
+/// three alternately, for two seconds, of which a fifth is not traced.
 const LEAST: u64 = 4;
 
 /// The report of a run against `resets.py`, if its kernel could be asked; `explain` says the same.
@@ -25,7 +25,7 @@ fn judged(folder: &Path, mode: &str) -> Option<Value> {
     let depth = report["trace"]["depth"].as_str().unwrap_or("none");
     if !["light", "full"].contains(&depth) {
         skipped(&format!(
-            "only tracepoints tell of resets, and the depth is {depth}"
+            "only tracepoints report resets, and the depth is {depth}"
         ));
         return None;
     }
@@ -47,7 +47,7 @@ fn seen(report: &Value, class: &str) -> (Vec<Value>, u64) {
     (ends.cloned().collect(), n.sum())
 }
 
-/// The end of that kind and reason; a kernel that tells no reasons (before 6.10) tells none.
+/// The end of that kind and reason; a kernel that reports no reasons (before 6.10) gives none.
 fn end<'a>(ends: &'a [Value], what: &str, reason: Option<&str>) -> &'a Value {
     let is = |end: &&Value| {
         let told = end["reason"].as_str();
@@ -91,5 +91,5 @@ fn a_server_that_ended_has_no_socket_left() {
     let none = end(&ends, "server-reset", Some("NO_SOCKET"));
     let count = none["count"].as_u64();
     assert!(count == Some(n) && n >= LEAST, "{ends:#?}");
-    assert!(none["thread"].is_null(), "nobody's call: {none:#}");
+    assert!(none["thread"].is_null(), "no thread's call: {none:#}");
 }

@@ -1,4 +1,4 @@
-//! A target that tells of its requests itself: spans come in, are kept, and the gap between two of
+//! A target that reports its requests itself: spans come in, are kept, and the gap between two of
 //! them is named.
 
 use std::path::Path;

@@ -1,5 +1,5 @@
-//! What tracing tells of servers that others could have written: who held the lock, how often, and
-//! that nobody is named where nobody is to blame. Causes, ranks, shares and names are asserted;
+//! What tracing shows of servers that others could have written: who held the lock, how often, and
+//! that no one is named where no one is to blame. Causes, ranks, shares and names are asserted;
 //! times never are, but for periods, which the servers keep.
 
 use std::os::unix::fs::PermissionsExt;
@@ -18,11 +18,11 @@ use crate::support::{
 const SHARE: f64 = 0.8;
 /// How far a period may be off.
 const PERIOD_WITHIN: f64 = 0.1;
-/// Who is nobody (`nobody` of most distributions).
+/// The id of the user `nobody` of most distributions.
 const NOBODY: u32 = 65_534;
 
 /// How long a background thread keeps what it should not keep, and how long it rests: often enough
-/// for a period to be told from a run of five seconds.
+/// for a period to be found in a run of five seconds.
 const HOLD_MS: u32 = 30;
 const PAUSE_MS: u32 = 170;
 
@@ -77,7 +77,7 @@ fn judged(folder: &Path, command: &[String]) -> Value {
     report_of(run_scenario(folder, &scenario(command, "", OPEN)))
 }
 
-/// The same by somebody who may nothing but look after his own.
+/// The same by a user who may only observe his own processes.
 fn judged_by_nobody(folder: &Path, command: &[String]) -> Value {
     if !is_root() {
         return judged(folder, command);
@@ -460,7 +460,7 @@ fn a_healthy_nginx_has_no_finding() {
     });
 }
 
-/// The share of the tail in which somebody slept, wherever in the tree.
+/// The share of the tail in which a thread slept, wherever in the tree.
 fn slept(nodes: &Value) -> f64 {
     let nodes = nodes.as_array().into_iter().flatten();
     let share = |node: &Value| match node["kind"].as_str() {

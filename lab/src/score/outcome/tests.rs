@@ -161,7 +161,7 @@ fn the_first_line_is_right_by_state_and_culprit() {
         (&["fixed-delay"], "queued", "2 workers", true),
         (&["fixed-delay"], "queued", "redis", false),
         (&["fixed-delay"], "reply", "gunicorn", false),
-        // The expected finding decides which slow set is looked at, then the first finding.
+        // The expected finding decides which slow set is compared, then the first finding.
         (&["queueing", "fixed-delay"], "queued", "gunicorn", true),
         (&["queueing"], "queued", "gunicorn", true),
         // Without a finding it is the slowest one.

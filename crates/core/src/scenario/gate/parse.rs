@@ -22,7 +22,7 @@ const QUANTILES: [(&str, f64); 6] = [
 pub struct Vocabulary<'a> {
     /// Endpoints or benchmarks; with their passes, `search (cold)`, in a run with some.
     pub subjects: &'a [String],
-    /// Metrics that somebody else's benchmark has named, beside the usual ones.
+    /// Metrics that an external benchmark has named, beside the usual ones.
     pub metrics: &'a [(String, Unit)],
     /// Which of the usual metrics are there; `None` for all, as in every measured run.
     pub usual: Option<&'a [String]>,

@@ -7,11 +7,11 @@ use crate::stats::random::Draw;
 /// Correlation of neighbours above which independence is not believed: that of twelve independent
 /// values exceeds it once in ten series.
 const WANDERS_ABOVE: f64 = 0.3;
-/// Fewest values whose correlation is looked at: of fewer, its scatter is ±0.3.
+/// Fewest values whose correlation is estimated: of fewer, its scatter is ±0.3.
 const CORRELATED_FEWEST: usize = 12;
 /// Simulated series: a chance of 0.01 is then known to a third of itself.
 const SIMULATED: usize = 999;
-/// No stationary series is closer to a random walk than we can tell.
+/// No stationary series is closer to a random walk than we can distinguish.
 const CORRELATION_MOST: f64 = 0.95;
 /// Two levels are fitted before the correlation is taken.
 const LEVELS: f64 = 2.0;

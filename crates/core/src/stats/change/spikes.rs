@@ -2,7 +2,7 @@
 
 use crate::stats::median::median;
 
-/// Neighbours on either side that a figure is held against, itself included.
+/// Neighbours on either side that a figure is compared with, itself included.
 const REACH: usize = 2;
 /// How many standard deviations a figure may be from the middle of its neighbours: of normal ones
 /// one in two million is further.

@@ -12,7 +12,7 @@ use super::{Mode, Z_AT_LEAST};
 /// and far apart in time, make modes all the same.
 pub const CLOSE: f64 = 1.5;
 
-/// Samples looked at; enough for any valley that a mode of 2 per mille has beside it.
+/// Samples examined; enough for any valley that a mode of 2 per mille has beside it.
 const MOST_SAMPLES: usize = 200_000;
 
 /// Half the width of a window around a peak or a valley, as a share of their distance in

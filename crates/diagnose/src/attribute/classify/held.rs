@@ -1,4 +1,4 @@
-//! Workers that have a connection in hand, while requests on others wait for them.
+//! Workers that serve a connection, while requests on others wait for them.
 
 use slowpath_attribution::{Holder, Place, Reason, Slice, State};
 use slowpath_core::trace::{Call, NO_STACK};

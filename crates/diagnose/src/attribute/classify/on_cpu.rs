@@ -1,4 +1,4 @@
-//! Threads that compute, or could: for whom, and what keeps them from it.
+//! Threads that compute, or could: for which request, and what keeps them from it.
 
 use slowpath_attribution::{CpuUser, Holder, State};
 use slowpath_core::trace::NO_STACK;
@@ -15,7 +15,7 @@ use crate::trace::stacks::Facts;
 const NEAR_NS: u64 = 41_000_000;
 
 impl Classifier<'_, '_> {
-    /// Whether each thread of a chain works for the one before it, which has asked it or started it: a worker behind a front server, a
+    /// Whether each thread of a chain works for the one before it, which has asked it or started it: the worker of a front server, a
     /// thread of a pool. A worker that has read nothing since the request came is still at work for another one.
     pub(super) fn is_asked(&self, walked: &Walked, piece: &Piece, hops: &[Hop]) -> bool {
         let came = walked.joined.part(Phase::Service).0;
@@ -46,7 +46,7 @@ impl Classifier<'_, '_> {
         }
     }
 
-    /// A thread runs round and round until a lock is free: the one that has it is at work, or waits for a CPU, as a rule. If threads
+    /// A thread runs round and round until a lock is free: its holder is at work, or waits for a CPU, as a rule. If threads
     /// of the target were so all the time that do not spin themselves, it is one of them.
     fn spin_lock(&self, piece: &Piece) -> Seen {
         let leaf = &piece.leaf;

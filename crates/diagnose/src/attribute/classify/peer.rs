@@ -89,9 +89,9 @@ impl Classifier<'_, '_> {
         }
     }
 
-    /// What a thread of another program waits for, if another session there has it: a lock, for most of a time. It waits until another
+    /// What a thread of another program waits for, if another session there holds it: a lock, for most of a time. It waits until another
     /// thread of its program wakes it up, and for most of that time this one works for its own client, as does one that it waits for
-    /// in turn: a lock's queue has its holder at the head.
+    /// itself: a lock's queue has its holder at the head.
     fn held_by_session(&self, tid: u32, span: (u64, u64)) -> Option<Seen> {
         if let Some(known) = self.held.borrow().get(&(tid, span)) {
             return known.clone();
@@ -155,7 +155,7 @@ impl Classifier<'_, '_> {
         open.map(|slice| slice.end - slice.begin).sum()
     }
 
-    /// A request waits for a thread of another program. If that one waits in turn for a thread of the target which
+    /// A request waits for a thread of another program. If that one itself waits for a thread of the target which
     /// serves another request, this request waits for what that one holds there: a row of a
     /// database that its transaction has changed.
     pub(super) fn at_peer(

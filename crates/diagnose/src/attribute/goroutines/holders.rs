@@ -1,7 +1,7 @@
-//! Who has what a goroutine waits for.
+//! Which goroutine holds what another waits for.
 //!
-//! A mutex of Go knows no owner. Who has it stands in a function that takes it, called from there, and does not wait for it; of
-//! several such goroutines the one has it that was found waiting for it before, or else what they all do is what is known.
+//! A mutex of Go knows no owner. Its holder is in a function that takes it, called from there, and does not wait for it; of
+//! several such goroutines that one holds it that was found waiting for it before, or else what they all do is what is known.
 
 use slowpath_attribution::{Holder, Reason, State};
 use slowpath_core::nanos::MILLISECOND;
@@ -13,12 +13,12 @@ use super::{Found, Goroutines};
 
 /// A goroutine that runs has no stack; where it stood just before says where it is. Looks are 10 ms apart, and some come late.
 const JUST_BEFORE_NS: u64 = 25 * MILLISECOND;
-/// Functions that take a lock are looked at from the innermost one outwards, so many: a program may have one of its own that does
+/// Functions that take a lock are examined from the innermost one outwards, so many: a program may have one of its own that does
 /// nothing else.
 const CALLERS_MOST: usize = 2;
 
 /// The addresses at which goroutines wait for the same lock. In a `sync.RWMutex` those who write wait at the mutex that it has or
-/// at the word behind it, and those who read at the next one.
+/// at the word after it, and those who read at the next one.
 fn related(about: u64, own: &Facts) -> Vec<u64> {
     const WORDS_BYTES: [u64; 2] = [4, 8];
     let mut all = vec![about];
@@ -33,7 +33,7 @@ impl Goroutines<'_, '_> {
     /// A wait for a mutex.
     pub(super) fn lock(&self, stay: &Stay, at: u64, hops: usize) -> Found {
         let holders = self.holders(stay, at);
-        // One that was found waiting for it before has it by now.
+        // One that was found waiting for it before holds it by now.
         let waited = holders.iter().find(|other| {
             let before = self
                 .index

@@ -66,7 +66,7 @@ pub(super) struct Index<'r> {
     running: BTreeMap<u32, Spans>,
     /// Those that wait for data of a connection.
     data: BTreeMap<u32, Spans>,
-    /// By process, when it was looked at.
+    /// By process, when it was sampled.
     looks: BTreeMap<u32, Vec<u64>>,
     /// By end of a connection to a client.
     served: BTreeMap<u32, Vec<Served>>,
@@ -76,7 +76,7 @@ pub(super) struct Index<'r> {
 }
 
 impl<'r> Index<'r> {
-    /// `None` if no goroutines were looked at.
+    /// `None` if no goroutines were sampled.
     pub(super) fn of(inside: &Inside<'r>) -> Option<Self> {
         let sockets = &inside.index.sockets;
         let client = |socket: u32| {
@@ -297,7 +297,7 @@ impl<'r> Index<'r> {
         spans
     }
 
-    /// When a process was looked at between two instants.
+    /// When a process was sampled between two instants.
     pub(super) fn looks(&self, pid: u32, (begin, end): (u64, u64)) -> &[u64] {
         let all = self.looks.get(&pid).map_or(&[][..], Vec::as_slice);
         let first = all.partition_point(|&at| at < begin);

@@ -1,7 +1,7 @@
 //! What a goroutine waits for, by where it stands.
 //!
 //! The names are those of Go's runtime and standard library, and of libraries that are the usual way to a pool or a limit: these
-//! park who waits on a channel or a semaphore of their own, which says nothing of what it stands for.
+//! park who waits on a channel or a semaphore of their own, which says nothing of what it is for.
 
 use slowpath_core::trace::{Does, Trace};
 
@@ -26,7 +26,7 @@ pub(super) enum Door {
     Dial,
 }
 
-/// Functions, or how their names begin, from which one waits so; the first that is met from the innermost frame on tells, unless a
+/// Functions, or how their names begin, from which one waits so; the first that is met from the innermost frame on decides, unless a
 /// pool or a shared call is made of it.
 const DOORS: &[(&str, Door)] = &[
     ("time.Sleep", Door::Sleep),
@@ -69,7 +69,7 @@ const DOORS: &[(&str, Door)] = &[
     ("os/exec.(*Cmd).Wait", Door::Reply),
 ];
 
-/// Functions that keep those who wait for a mutex; names of the functions that call them come behind.
+/// Functions that keep those who wait for a mutex; names of the functions that call them follow.
 const LOCKS: &[&str] = &[
     "sync.(*Mutex).",
     "sync.(*RWMutex).",

@@ -28,7 +28,7 @@ const POOLED: &[&str] = &[
     "clickhouse-server",
     "pgbouncer",
 ];
-/// Programs that forward requests, and bound the connections to each server behind them.
+/// Programs that forward requests, and bound the connections to each upstream server.
 const PROXIES: &[&str] = &[
     "haproxy", "nginx", "envoy", "httpd", "apache2", "traefik", "caddy", "varnishd",
 ];
@@ -168,7 +168,7 @@ impl<'a, 'r> Work<'a, 'r> {
         })
     }
 
-    /// How many threads that serve no connection themselves are at work, behind threads that hand work over: event loops, and
+    /// How many threads that serve no connection themselves are at work, for threads that hand work over: event loops, and
     /// runtimes that park. One that rests where it waits for many files is a loop of its own.
     pub(super) fn blocking(&self, serving: &BTreeSet<u32>) -> Option<(Place, u32)> {
         let (inside, trace) = (self.inside, self.inside.trace());

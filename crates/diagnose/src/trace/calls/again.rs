@@ -1,4 +1,4 @@
-//! Questions that a request asks again after a pause: the next that it asks anybody goes to the same server
+//! Questions that a request asks again after a pause: the next that it asks any server goes to the same server
 //! and is as long, and between the two it waited for nothing but a time.
 
 use std::net::SocketAddr;
@@ -17,14 +17,14 @@ use crate::trace::pieces::{Behalf, LeafKind};
 const PAUSE_LEAST_NS: u64 = MILLISECOND;
 /// From this share of it on a pause is what the thread waits for, and no work or other wait beside it.
 const SLEPT_LEAST: f64 = 0.5;
-/// Whoever asks again does so at most so long after the timer that ends the pause: as long as a connection
+/// A program that asks again does so at most so long after the timer that ends the pause: as long as a connection
 /// takes to be made within a region.
 const LED_WITHIN_NS: u64 = 20 * MILLISECOND;
 
 /// A question was asked again.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Again {
-    /// From when on the request waited to ask again: behind the answer, or from the first question on where
+    /// From when on the request waited to ask again: after the answer, or from the first question on where
     /// there was none.
     pub(crate) begin: u64,
     /// When it was asked again.
@@ -44,13 +44,13 @@ impl Again {
 /// What is known of a request.
 pub(crate) struct Told {
     pub(crate) again: Vec<Again>,
-    /// Whether it asks somebody the same twice, with a pause or without.
+    /// Whether it asks a server the same twice, with a pause or without.
     pub(crate) repeats: bool,
-    /// Whom it asks.
+    /// Which servers it asks.
     pub(crate) asked: Vec<SocketAddr>,
 }
 
-/// What a request asked again; `None` if it cannot be told what it asked.
+/// What a request asked again; `None` if it is not known what it asked.
 pub(crate) fn told(
     questions: &Questions,
     calls: &Calls,
@@ -65,7 +65,7 @@ pub(crate) fn told(
         inside.own_since(tid, walked),
         walked.joined.part(Phase::Service).1,
     );
-    // Where another thread asks for those that serve, what it asks may be for anybody.
+    // Where another thread asks for those that serve, what it asks may be for any request.
     let is_anybodys = |question: &Question| !calls.background.contains(&question.remote);
     if !questions.asks(tid) && questions.during(begin, end).iter().any(is_anybodys) {
         return None;

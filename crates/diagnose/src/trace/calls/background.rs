@@ -1,4 +1,4 @@
-//! Whom a target asks whether or not it has a request: long polls, exports of what was measured, checks
+//! Which servers a target calls whether or not it has a request: long polls, exports of what was measured, checks
 //! of health. A request that is under way at the time has not asked for that.
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -121,7 +121,7 @@ mod tests {
             told.map(|remote| remote.port()).collect::<Vec<_>>()
         };
         assert_eq!(ports(&all), [2_379]);
-        // Without time that has no request nothing can be told.
+        // Without time that has no request nothing can be decided.
         let always = Busy::of(vec![(0, 20_000 * MS)]);
         assert!(told(&always, traced(), &all).is_empty());
     }

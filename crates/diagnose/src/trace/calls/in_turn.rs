@@ -1,4 +1,4 @@
-//! Calls on a connection that many requests share and whose other end answers in turn: a client asks before it has the replies to
+//! Calls on a connection that many requests share and whose other end answers in order: a client asks before it has the replies to
 //! what was asked before (pipelining, as clients of Redis in event loops do). What each question waited for is seen
 //! at the other end, which reads it and answers it. A name server that is asked by datagrams is seen from this end alone: each answer
 //! is one, and so is each question.
@@ -18,7 +18,7 @@ use crate::trace::join::WRITE_TOLD_LATE_NS;
 const AHEAD_LEAST: f64 = 0.05;
 /// Fewer show no habit.
 const CALLS_LEAST: usize = 30;
-/// The other end answers in turn if it writes after so many of its reads, before it reads again: one that serves several at a time
+/// The other end answers in order if it writes after so many of its reads, before it reads again: one that serves several at a time
 /// reads on (HTTP/2).
 const ANSWERED_LEAST: f64 = 0.9;
 /// A question without an answer is lost after so long: the timeout of glibc's stub resolver (`options timeout:5`, resolv.conf(5)).

@@ -18,7 +18,7 @@ pub(crate) struct Lines {
     full: Vec<(u64, u64)>,
     /// How many were in use at a time, at most.
     pub(crate) most: usize,
-    /// How many there were at a time, at most: one that was closed and made anew is one.
+    /// How many there were at a time, at most: one that was closed and made again is one.
     pub(crate) count: usize,
 }
 

@@ -2,7 +2,7 @@
 //! or to what the thread does next where none comes.
 //!
 //! That holds of a thread that waits for the answer itself (the C library's resolver, on whatever thread it
-//! is called). What a loop or a runtime asks for many requests at once is told by [`super::Calls`].
+//! is called). What a loop or a runtime asks for many requests at once is known by [`super::Calls`].
 
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
@@ -13,7 +13,7 @@ use slowpath_core::trace::Context;
 use crate::trace::index::Mark;
 use crate::trace::inside::Inside;
 
-/// A question that is sent so late behind the first, which has no answer, is that question once more: those
+/// A question that is sent so late after the first, which has no answer, is that question once more: those
 /// for both kinds of address are sent together.
 const AGAIN_LEAST_NS: u64 = 100 * MILLISECOND;
 
@@ -62,7 +62,7 @@ impl Lookups {
         Self(all)
     }
 
-    /// Whether nobody was asked for a name.
+    /// Whether no resolver was asked for a name.
     pub(crate) fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
@@ -101,7 +101,7 @@ impl Pending {
 /// The lookups of one thread by what it read and wrote. `until` is when what is known at an instant ends, and
 /// `by_timer` whether what the thread waited for last, from one instant to another, was a time.
 ///
-/// Of the questions for both kinds of address one may be answered and the other lost: what is sent behind a time then
+/// Of the questions for both kinds of address one may be answered and the other lost: what is sent after a time then
 /// belongs to the same lookup.
 fn told(
     marks: &[Mark],
@@ -191,7 +191,7 @@ mod tests {
                 u64::MAX
             }
         };
-        // Whoever waits for that long waits for a time.
+        // A wait of that length is for a time.
         let by_timer = |from: u64, until: u64| until - from >= 4_000 * MS;
         let told = told(&marks, resolver, until, by_timer).into_iter();
         told.map(|l| (l.begin / MS, l.end / MS, l.is_answered, l.is_repeated))
@@ -238,7 +238,7 @@ mod tests {
             (9_900, 9_910, true, false),
         ];
         assert_eq!(lookups(&marks), expected);
-        // Nor is a question that nobody waits for.
+        // Nor is a question that no thread waits for.
         let marks = [
             (10, 1, true),
             (10, 1, true),

@@ -80,7 +80,7 @@ impl Met {
         }
     }
 
-    /// A part of a piece of a request that goes by while a name is looked up.
+    /// A part of a piece of a request that passes while a name is looked up.
     fn put(
         &mut self,
         walked: &Walked,

@@ -17,7 +17,7 @@ use crate::trace::join::Joined;
 /// Between what happens to a request and what it does next, at most: a handler that does hardly anything in between takes
 /// some tens of microseconds, and as long again where its thread has to wait for a CPU.
 const NEXT_NS: u64 = 500_000;
-/// So many of its calls before one are looked at, at most: more at the same time are met rarely.
+/// So many of its calls before one are examined, at most: more at the same time are met rarely.
 const BESIDE_MOST: usize = 8;
 /// It fits on one side at least, and better than any other. To ask for both sides, or for a lead of a whole side over the next, loses
 /// sequences in runtimes that park, whose steps are each known from the one before (two of two N+1 queries in Go).

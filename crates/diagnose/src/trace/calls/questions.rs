@@ -1,7 +1,7 @@
 //! What the target asked other servers, question by question: what it sent at one go, and whether anything
 //! came back.
 //!
-//! [`super::Calls`] has what was answered; here is also what was not, and connections that nobody took.
+//! [`super::Calls`] has what was answered; here is also what was not, and connections that were not accepted.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::SocketAddr;
@@ -39,7 +39,7 @@ pub(crate) enum Fate {
     Answered(u64),
     /// Nothing was read.
     Silent,
-    /// Nobody took the connection.
+    /// The connection was not accepted.
     Refused,
 }
 
@@ -96,7 +96,7 @@ impl Questions {
         questions
     }
 
-    /// Whether nobody was asked.
+    /// Whether no server was asked.
     pub(crate) fn is_empty(&self) -> bool {
         self.all.is_empty()
     }
@@ -159,7 +159,7 @@ impl Questions {
 
 impl Question {
     /// Whether another one may be this one once more: it goes to the same server, and is as long. Of a
-    /// connection that nobody took it is not known what would have been asked on it.
+    /// connection that was not accepted it is not known what would have been asked on it.
     pub(super) fn is_like(&self, other: &Self) -> bool {
         match self.fate {
             Fate::Refused => self.remote.port() == other.remote.port(),
@@ -200,7 +200,7 @@ fn on_one(inside: &Inside<'_>, socket: u32) -> Vec<Question> {
     all
 }
 
-/// Connections that the target began to make and nobody took: they are reset before anything was sent. On one host
+/// Connections that the target began to make and that were not accepted: they are reset before anything was sent. On one host
 /// that happens within the call that makes them, so that its thread is known.
 fn refused(inside: &Inside<'_>) -> Vec<Question> {
     let sockets = &inside.index.sockets;

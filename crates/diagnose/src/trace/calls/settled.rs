@@ -16,7 +16,7 @@ pub(crate) struct Part {
 
 /// Which of a request's calls it waited for when, from calls in order of their ends: the last one that
 /// was over had kept it, and before that was asked for, the last one that was over then. What was under
-/// way beside them kept nobody.
+/// way beside them delayed nothing.
 pub(crate) fn settled(calls: &[&Asked]) -> Vec<Part> {
     let part = |call: &Asked, begin: u64, end: u64| Part {
         begin,

@@ -53,7 +53,7 @@ fn turn(index: &Index<'_>, tid: u32, marks: &[Mark], at: usize) -> (usize, usize
     (place(begin), place(end))
 }
 
-/// More is no turn in which anybody could tell what goes back to what: a loop that never waits.
+/// More is no turn in which it could be seen what goes back to what: a loop that never waits.
 const TURN_MOST: usize = 256;
 
 /// What a writing goes back to.
@@ -91,8 +91,8 @@ fn reply(marks: &[Mark], (begin, end): (usize, usize), at: usize) -> From {
     }
 }
 
-/// Whether another client was answered behind a reading, before something else was read: then it was that
-/// one's reply, and what was asked next was asked for somebody who had waited in a line of the program's own.
+/// Whether another client was answered after a reading, before something else was read: then it was that
+/// one's reply, and what was asked next was asked for a request that had waited in a queue of the program's own.
 fn answers_another(inside: &Inside<'_>, marks: &[Mark], read: usize, client: u32) -> bool {
     let behind = marks[read + 1..].iter().take_while(|mark| mark.wrote);
     let others = behind.filter(|mark| mark.socket != client);

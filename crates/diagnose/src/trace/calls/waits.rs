@@ -10,7 +10,7 @@ use crate::trace::pieces::{Hop, How, LeafKind, Piece};
 pub(crate) enum Awaited {
     /// That of this thread of a peer, which is seen to have kept it.
     Of(u32),
-    /// That of whoever is at the other end.
+    /// That of the other end.
     Someone,
 }
 
@@ -35,7 +35,7 @@ pub(crate) fn waits(
         leaf.kind,
         LeafKind::Network | LeafKind::Data | LeafKind::Peer | LeafKind::RuntimeIdle
     );
-    // Who sends waits for whoever takes it, and who reads a request for the client.
+    // A sender waits for the receiver, and a thread that reads a request for the client.
     let sends = leaf.call == Some(Call::Write);
     let reads = leaf.kind != LeafKind::RuntimeIdle
         && inside.awaited_at(leaf.tid, piece.begin) == Some(client);

@@ -15,7 +15,7 @@ const TURNS_MOST: u64 = 4;
 pub enum Runner {
     /// That thread.
     Thread(u32),
-    /// Nobody.
+    /// No thread.
     Idle,
     /// Not known.
     Unknown,
@@ -88,8 +88,8 @@ impl Cpus {
 }
 
 /// Who had a CPU from `at` until a hand-over, while a thread that is followed wanted it: it is not idle then.
-/// Where it went to somebody and came from another, those between were not recorded: who gave it up stands
-/// for them. Where not even that is known, whoever gave it up had it for a moment at least.
+/// Where it went to one thread and came from another, those between were not recorded: the one that gave it up counts
+/// for them. Where not even that is known, the one that gave it up had it for a moment at least.
 fn between(before: Option<Handover>, next: Handover, at: u64) -> Runner {
     match before {
         Some(before) if before.to == next.from => Runner::of(next.from),

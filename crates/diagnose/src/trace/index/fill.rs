@@ -9,14 +9,14 @@ use super::sockets::{Sockets, Traffic, TrafficKind};
 use super::tids::Tids;
 use super::{Block, Index, Life, Mark, Off, Peek, UNKNOWN, Why};
 
-/// A thread that is woken before it has left its CPU is told to be woken first and to leave then:
+/// A thread that is woken before it has left its CPU is reported to be woken first and to leave then:
 /// what lies further apart than a switch takes was another wake-up, long over.
 const RACE_NS: u64 = 50_000;
 /// A thread that blocks again so soon, without having entered another call, is still in the one it
 /// was in: calls look again whether there is something for them when they are woken.
 const SAME_CALL_NS: u64 = 20_000;
 
-/// Where a thread is while the events go by.
+/// Where a thread is while the events pass.
 #[derive(Clone, Copy, Debug)]
 struct Cursor {
     /// The block it was last seen in.
@@ -30,7 +30,7 @@ struct Cursor {
     early: Option<Waking>,
 }
 
-/// Somebody made a thread ready to run.
+/// A thread was made ready to run.
 #[derive(Clone, Copy, Debug)]
 struct Waking {
     at: u64,
@@ -49,7 +49,7 @@ enum At {
     Off(Off),
 }
 
-/// What of a moment's events is told first: clocks of two CPUs may agree to the nanosecond.
+/// Which of a moment's events comes first: clocks of two CPUs may agree to the nanosecond.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Turn {
     Leave,
@@ -116,7 +116,7 @@ impl Fill {
                 continue;
             }
             if moment.iter().all(|event| event.cpu == moment[0].cpu) {
-                // What one CPU tells is in order.
+                // What one CPU reports is in order.
                 moment.chunks(1).for_each(|one| self.take_all(one));
             } else {
                 self.take_all(moment);

@@ -25,7 +25,7 @@ pub(super) fn tail(inside: &Inside<'_>, join: &EndpointJoin) -> Option<ChainTree
     Some(Tree::of(inside, &slow, &fast).told())
 }
 
-/// Where the requests around the median spend their time; all of them if none is told apart.
+/// Where the requests around the median spend their time; all of them if none is distinguished.
 pub(super) fn floor(
     inside: &Inside<'_>,
     endpoint: &EndpointCase,
@@ -39,7 +39,7 @@ pub(super) fn floor(
     (!requests.is_empty()).then(|| Tree::of(inside, &requests, &[]).told())
 }
 
-/// What a node is told apart by.
+/// What distinguishes a node.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Key {
     Segment(Phase),
@@ -122,7 +122,7 @@ impl<'i> Tree<'i> {
         let hops = self.inside.chains.hops(piece.chain);
         let held = held(&hops, &piece.leaf);
         for (place, hop) in hops.iter().enumerate() {
-            // Those who wait for a lock in turn are left out: what counts is who has it.
+            // Those that queue for a lock are left out: what counts is its holder.
             if held.is_some_and(|held| (held.first..held.holder).contains(&place)) {
                 continue;
             }

@@ -1,4 +1,4 @@
-//! For whom a thread that serves several connections is at work.
+//! For which request a thread that serves several connections is at work.
 //!
 //! It is seen in what it reads and writes: from reading another connection's request on it works
 //! for that one, until it has answered it or has nothing to do.
@@ -79,7 +79,7 @@ impl<'a> Markers<'a> {
         self.busy = false;
     }
 
-    /// For whom it is at work at `at`.
+    /// For which request it is at work at `at`.
     pub(super) fn behalf(&self, at: u64) -> Behalf {
         let behind = self.marks.partition_point(|mark| mark.at <= at);
         let before = self.marks[..behind].last().filter(|m| m.at >= self.since);
@@ -87,7 +87,7 @@ impl<'a> Markers<'a> {
         let next_is_other = next.is_some_and(|mark| mark.socket != self.own);
         match before {
             // What it did on the request's connection before it read the request belongs to one
-            // before, and what it does behind an answer to nobody.
+            // before, and what it does after an answer to none.
             Some(mark) if mark.socket == self.own && !self.busy => Behalf::Own,
             Some(mark) if mark.socket != self.own && !mark.wrote => Behalf::Other,
             _ if next_is_other => Behalf::Other,

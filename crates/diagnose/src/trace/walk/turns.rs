@@ -1,6 +1,6 @@
 //! Who is in an interpreter while others wait to be let in.
 //!
-//! Whoever lets a thread in may have come in itself meanwhile, and what it did before kept nobody
+//! The thread that lets another in may have come in itself in between, and what it did before kept no thread
 //! waiting: it read from a socket, or stood at the door too. So a wait is parted into the turns of
 //! those who were in one after the other.
 
@@ -29,7 +29,7 @@ impl Walker<'_> {
                 None => break,
             }
         }
-        // Who was in before the first of them came in without having waited for anybody.
+        // Who was in before the first of them came in without having waited for any other.
         let mut at = wait.begin;
         let hop = |tid| Hop {
             tid,
@@ -87,7 +87,7 @@ impl Walker<'_> {
         turns
     }
 
-    /// Nobody was seen to be in.
+    /// No thread was seen to be in.
     fn unknown(&mut self, wait: &Wait<'_>, hop: Hop, (begin, end): (u64, u64), way: &mut Way<'_>) {
         let chain = self.chains.longer(wait.chain, hop);
         let rest = Wait {

@@ -55,13 +55,13 @@ impl Walker<'_> {
         }
     }
 
-    /// Whether who woke whom is known at an instant.
+    /// Whether it is known which thread woke which at an instant.
     fn block_of(&self, at: u64) -> Option<bool> {
         let at = slowpath_core::Nanos::new(at.max(1));
         self.index.block_at(at).map(|block| block.has_wakers)
     }
 
-    /// The last of waits that are one, which has whoever ended it.
+    /// The last of waits that are one, which has the ender of the last one.
     fn taken_up_again(&self, wait: &Wait<'_>, call: Option<Call>) -> Off {
         let mut last = *wait.off;
         if call != Some(Call::Futex) {
@@ -81,7 +81,7 @@ impl Walker<'_> {
                 next.about == last.about || (lets_in(&last) && lets_in(next))
             };
             let soon = next.begin.saturating_sub(last.end) <= AGAIN_NS;
-            // Who let somebody go on in between has done with what it waited for: it sleeps anew.
+            // A thread that let another go on in between has done with what it waited for: it sleeps again.
             let anew = self.woke_somebody(wait.tid, last.end, next.begin);
             if !soon || !same || anew || self.call(next) != Some(Call::Futex) {
                 break;
@@ -151,7 +151,7 @@ impl Walker<'_> {
             // Timers of the kernel fire in the hard interrupt, the network does its work in the
             // soft one.
             Some(Call::Poll) | None if context == Context::Hardirq => LeafKind::Sleep,
-            // Without a stack: what it does next tells what it waited for. A loop that serves
+            // Without a stack: what it does next shows what it waited for. A loop that serves
             // clients reads from one of them, and that says nothing.
             None | Some(Call::Other) if self.reads_elsewhere(&wait, way.port) => {
                 return self.networked(wait, call, way);
@@ -164,13 +164,13 @@ impl Walker<'_> {
         Self::leaf(&wait, kind, call, way);
     }
 
-    /// Data ended it: from whom, if that is a thread on this host.
+    /// Data ended it: from which thread, if that is a thread on this host.
     fn networked(&mut self, wait: Wait<'_>, call: Option<Call>, way: &mut Way<'_>) {
         let Some(sender) = self.sender(&wait, way) else {
             return Self::leaf(&wait, LeafKind::Network, call, way);
         };
         match sender {
-            // Whoever waits for its next request has nothing to do with what others wait for.
+            // A thread that waits for its next request has nothing to do with what others wait for.
             Sender::Client if wait.depth > 1 && self.is_between_requests(&wait, way.port) => {
                 Self::leaf(&wait, LeafKind::Unknown(Blank::NoWaker), call, way);
             }
@@ -231,7 +231,7 @@ impl Walker<'_> {
         reads.next().map(|mark| mark.socket)
     }
 
-    /// Who sent what ended a wait for data: the first that the thread reads behind it, or of a loop
+    /// Who sent what ended a wait for data: the first that the thread reads after it, or of a loop
     /// what it reads for the request.
     fn sender(&self, wait: &Wait<'_>, way: &Way<'_>) -> Option<Sender> {
         let index = self.index;
@@ -244,7 +244,7 @@ impl Walker<'_> {
         }
         let other = index.sockets.other(socket)?;
         // On one host data arrives, and wakes who reads it, before the call that sent it is over
-        // and tells of it: of what was written just before and just after, it is the nearer.
+        // and is reported: of what was written just before and just after, it is the nearer.
         let wrote = |t: &&Traffic| t.kind == TrafficKind::Wrote;
         let before = index.sockets.between(other, 0, woken.saturating_add(1));
         let after = index.sockets.between(other, woken.saturating_add(1), until);
@@ -330,7 +330,7 @@ impl Walker<'_> {
         self.follow(by, (wait.begin, wait.end), (wait.depth, chain), way);
     }
 
-    /// Who let the waiting thread in last had the lock only since it was let in itself: before, whoever
+    /// Who let the waiting thread in last had the lock only since it was let in itself: before, the thread that
     /// let that one in had it, as far back as the wait goes.
     fn had_it(&mut self, (by, how, about): (u32, How, u64), wait: Wait<'_>, way: &mut Way<'_>) {
         let mut turns = vec![(by, wait.end)];
@@ -387,9 +387,9 @@ impl Walker<'_> {
             off.waker == wait.tid
                 && off.context == Some(Context::Thread)
                 && off.wake >= since
-                // Who lets go of a lock wakes those who wait for it …
+                // A thread that releases a lock wakes its waiters …
                 && (off.about == 0 || off.about != last.about)
-                // … and who waits lets go of the interpreter.
+                // … and a waiter releases the interpreter.
                 && !self.interpreters.contains(&(self.index.pid_of(by), off.about))
         };
         let mut offs = self.index.offs(by, since, wait.end).iter();
@@ -410,7 +410,7 @@ impl Walker<'_> {
         way.push(wait.begin, wait.end, wait.chain, leaf);
     }
 
-    /// Where who woke whom is not known: what the thread was found waiting for, each finding
+    /// Where it is not known which thread woke which: what the thread was found waiting for, each finding
     /// until the next.
     fn explain_by_peeks(&mut self, wait: Wait<'_>, way: &mut Way<'_>) {
         let peeks = self.index.peeks(wait.tid, wait.begin, wait.end).to_vec();
@@ -469,7 +469,7 @@ fn ender(walker: &Walker<'_>, off: &Off) -> Ender {
     }
 }
 
-/// What a wait is that nobody is known to have ended.
+/// What a wait is that no thread is known to have ended.
 fn without_ender(call: Option<Call>, off: &Off, disk: bool) -> LeafKind {
     match call {
         Some(Call::Sleep) => LeafKind::Sleep,

@@ -12,7 +12,7 @@ pub(super) type Buckets = BTreeMap<u32, Bucket>;
 pub(super) struct Bucket {
     level: f64,
     at: u64,
-    /// When the next one may pass, where it is no clock that tells.
+    /// When the next one may pass, where no clock decides it.
     next: u64,
 }
 

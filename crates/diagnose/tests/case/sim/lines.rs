@@ -1,4 +1,4 @@
-//! The connections to another server that requests share: who finds none free waits in turn.
+//! The connections to another server that requests share: a request that finds none free waits in order.
 
 use std::collections::{BTreeSet, VecDeque};
 
@@ -54,7 +54,7 @@ impl Sim<'_> {
         self.lines.waiting.push_back((index, now));
     }
 
-    /// A request has no need of its shared connection any more: the next one has it.
+    /// A request has no need of its shared connection any more: the next one gets it.
     pub(super) fn gives_line_back(&mut self, now: u64, index: usize) {
         let Some(line) = self.requests[index].line.take() else {
             return;

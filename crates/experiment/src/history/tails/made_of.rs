@@ -12,10 +12,10 @@ use slowpath_core::scenario::units::parse_duration;
 const TIMER: &str = "timer ";
 /// What people write where their code waits, in milliseconds.
 const WAITS_MS: [u64; 7] = [100, 200, 250, 500, 1000, 2000, 5000];
-/// A wait that nobody declared is taken to come so often in a request at most: with more of them a
+/// A wait that was not declared is taken to come so often in a request at most: with more of them a
 /// short one fits everything.
 const TIMES_MOST: u32 = 3;
-/// Other constants that a fit is held against lie within this factor to either side.
+/// Other constants that a fit is compared with lie within this factor to either side.
 const NEIGHBOURHOOD: f64 = 2.0;
 
 /// A constant as what every request takes, a wait so many times, and a rest.

@@ -8,12 +8,12 @@ use crate::estimate::{of_run, row};
 use crate::history::Track;
 use crate::history::releases::OfRelease;
 
-/// The figure that is looked at: of a tail that few requests make.
+/// The figure that is examined: of a tail that few requests make.
 const METRIC: &str = "p99";
-/// Runs of a release that tell what unchanged code scatters by: the range of two is most often too
+/// Runs of a release that show what unchanged code scatters by: the range of two is most often too
 /// narrow.
 const RUNS_FEWEST: usize = 3;
-/// What somebody would call a regression without asking what it is held against.
+/// What would be called a regression without asking what it is compared with.
 const STEP_LEAST: f64 = 2.0;
 
 /// The largest step of a row from a release to the next, of which nothing is claimed: both sides lie

@@ -36,7 +36,7 @@ const NEEDED: [&str; 3] = ["timeStamp", "elapsed", "label"];
 /// otherwise (RFC 9110, 15.5).
 const FAILS_FROM: u16 = 400;
 
-/// How the message of a transaction begins, which stands for requests with lines of their own.
+/// How the message of a transaction begins, which summarises requests with lines of their own.
 const TRANSACTION: &str = "Number of samples in transaction";
 
 fn heads(head: &str) -> bool {
@@ -102,7 +102,7 @@ struct Outer {
 
 impl Outer {
     /// Whether it made a request: JMeter numbers those (`home-0`, `home-1`, `home-1-0`) and writes
-    /// them behind it.
+    /// them after it.
     fn made(&self, label: &str, begin_ns: u64, took_ns: u64) -> bool {
         let number = label.strip_prefix(&self.label).unwrap_or_default();
         let numbered = number.len() > 1
@@ -178,7 +178,7 @@ impl Results {
             first_byte_ns: passed("Latency"),
             status,
             outcome: outcome(good, status, &code, &message),
-            // Of a failure without a response it counts the words in which it tells it.
+            // Of a failure without a response it counts the words of its message.
             received_bytes: if status > 0 {
                 cell("bytes").parse().unwrap_or(0)
             } else {

@@ -111,7 +111,7 @@ fn outcome(status: u16, code: &str) -> Outcome {
     }
 }
 
-/// A Unix time, in a unit that its length tells: seconds have ten digits for some centuries.
+/// A Unix time, in a unit that follows from its length: seconds have ten digits for some centuries.
 fn unix_ns(text: &str) -> Option<(u64, u64)> {
     let value: u64 = text.parse().ok()?;
     let unit_ns = match text.len() {

@@ -2,7 +2,7 @@
 
 use super::{AdapterError, Requests, Source};
 
-/// So many are told one by one: whoever gave the wrong file knows it after a few.
+/// So many are reported one by one: a wrong file is recognised after a few.
 const TOLD: usize = 10;
 
 /// What is wrong with a file, line by line.

@@ -8,7 +8,7 @@ use crate::scenario::value::Value;
 
 /// Rows of one file at most.
 const MOST_ROWS: usize = 1_000_000;
-/// Flaws of one file that are told one by one; a file with more has one reason for all of them.
+/// Flaws of one file that are reported one by one; a file with more has one reason for all of them.
 const MOST_TOLD: usize = 5;
 
 /// How values stand in a file, as its name ends.
@@ -70,7 +70,7 @@ impl Flaws {
         }
         if self.more > 0 {
             let what = format!("{} has {} more mistakes", path.display(), self.more);
-            value.wrong(what, "correct those that are told first");
+            value.wrong(what, "correct those that are reported first");
         }
     }
 }
@@ -104,7 +104,7 @@ impl<'a> Sheet<'a> {
 
     fn csv(&self) -> csv::Reader<&'a [u8]> {
         csv::ReaderBuilder::new()
-            // Rows of another length are told with their lines.
+            // Rows of another length are reported with their lines.
             .flexible(true)
             .trim(csv::Trim::Headers)
             .from_reader(self.text.as_bytes())

@@ -64,7 +64,7 @@ fn micros(ns: u64) -> f64 {
 }
 
 impl<W: Write> Out<W> {
-    /// Begins the array; instants are told from `zero`.
+    /// Begins the array; instants are written relative to `zero`.
     pub(super) fn begin(mut to: W, zero: Nanos) -> io::Result<Self> {
         to.write_all(b"{\"displayTimeUnit\":\"ns\",\"traceEvents\":[")?;
         Ok(Self {

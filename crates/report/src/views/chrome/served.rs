@@ -71,8 +71,8 @@ impl Served {
     }
 }
 
-/// Connections on which exported requests were under way side by side: their data cannot be told
-/// apart.
+/// Connections on which exported requests were under way side by side: their data cannot be
+/// distinguished.
 fn shared(chosen: &Chosen) -> BTreeSet<(u16, u32)> {
     let samples = chosen.requests.iter().map(|one| &one.sample);
     let used = samples.filter(|sample| sample.connection != NONE);

@@ -1,4 +1,4 @@
-//! Spans that the target's telemetry tells of the exported requests, by service.
+//! Spans that the target's telemetry reports of the exported requests, by service.
 
 use std::collections::BTreeMap;
 use std::io::{self, Write};

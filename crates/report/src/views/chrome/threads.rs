@@ -56,7 +56,7 @@ fn tracks(trace: &Trace) -> BTreeMap<u32, Track> {
 enum State {
     Unknown,
     Running,
-    /// Ready to run: since it was woken, or since somebody else got its CPU.
+    /// Ready to run: since it was woken, or since another thread got its CPU.
     Ready {
         preempted: bool,
     },
@@ -98,7 +98,7 @@ struct Drawing<'a, W> {
     trace: &'a Trace,
     tracks: BTreeMap<u32, Track>,
     served: &'a mut Served,
-    /// Stations of requests that lie behind.
+    /// Stations of requests that are passed.
     passed: usize,
     /// Ids of arrows that are taken; the first are those of requests.
     flows: u64,
@@ -212,7 +212,7 @@ impl<W: Write> Drawing<'_, W> {
                 about,
                 owner,
             } => self.peek(at, tid, (call, about), owner),
-            // Of the first three the requests tell, as far as they are joined with them.
+            // The first three are shown by the requests, as far as they are joined with them.
             What::Read { .. }
             | What::Wrote { .. }
             | What::Arrived { .. }

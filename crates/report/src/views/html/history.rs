@@ -104,7 +104,7 @@ pub(super) fn told(history: &History, setting: &Setting, place: &Place<'_>) -> M
 
 /// What was predicted of a release.
 pub(super) struct Predicted<'a> {
-    /// The release that was held against it, or by which it has to be measured.
+    /// The release that was compared with it, or by which it has to be measured.
     pub(super) release: &'a str,
     /// Both ends in the unit of the figure.
     pub(super) range: (f64, f64),

@@ -31,7 +31,7 @@ pub(super) fn section(run: &str, log: &[InvestigationView]) -> Markup {
     }
 }
 
-/// What became of the predictions that the run was held against.
+/// What became of the predictions that the run was compared with.
 fn came_to(touched: &[(&InvestigationView, Vec<&EntryView>)]) -> String {
     let entries = touched.iter().flat_map(|(_, entries)| entries);
     let outcomes: Vec<&str> = entries
@@ -47,7 +47,7 @@ fn came_to(touched: &[(&InvestigationView, Vec<&EntryView>)]) -> String {
     });
     let said: Vec<String> = said.into_iter().flatten().collect();
     format!(
-        "This run was held against {}: {}.",
+        "This run was compared with {}: {}.",
         quantity::plural(outcomes.len() as u64, "prediction"),
         said.join(", ")
     )

@@ -161,7 +161,7 @@ fn address(text: &str) -> String {
 }
 
 /// Dated tables of all releases, with what they may be compared with. `elsewhere` are releases that
-/// the page told before and whose runs are not stored where it is rendered: they stay as they were.
+/// the page showed before and whose runs are not stored where it is rendered: they stay as they were.
 pub fn benchmarks_markdown(benchmarks: &Benchmarks, elsewhere: &[ToldRelease]) -> String {
     let mut text = String::from("# Benchmarks\n");
     line(
@@ -191,7 +191,7 @@ pub fn benchmarks_markdown(benchmarks: &Benchmarks, elsewhere: &[ToldRelease]) -
     text
 }
 
-/// The releases of a scenario, the newest first, with those that are told as they were.
+/// The releases of a scenario, the newest first, with those that are kept as they were.
 fn of_setting(text: &mut String, releases: &[BenchmarkRelease], told: &[&ToldRelease]) {
     let mut sections: Vec<(&str, String)> = told
         .iter()
@@ -213,7 +213,7 @@ fn of_setting(text: &mut String, releases: &[BenchmarkRelease], told: &[&ToldRel
     }
 }
 
-/// A release; `told` is the newest before it of those that are told as they were.
+/// A release; `told` is the newest before it of those that are kept as they were.
 fn of_release(text: &mut String, release: &BenchmarkRelease, told: Option<&ToldRelease>) {
     let label = escaped(&release.label);
     line(
@@ -283,7 +283,7 @@ fn comparable(release: &BenchmarkRelease, told: Option<&ToldRelease>) -> String 
         return format!("no: void ({})", escaped(why));
     }
     match (&release.before, release.obstacles.as_slice(), told) {
-        // Of what is told as it was the conditions are not known here.
+        // Of what is kept as it was the conditions are not known here.
         (None, _, Some(told)) => {
             format!(
                 "not known: the runs of {} are not stored here",

@@ -12,7 +12,7 @@ const SETTING: &str = "## ";
 /// How the heading of a release begins.
 const RELEASE: &str = "### ";
 
-/// A page that somebody else wrote, and that nothing says where to write into.
+/// A page that slowpath did not write, and that nothing says where to write into.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct NotOurs;
 
@@ -41,7 +41,7 @@ pub fn page(old: Option<&str>, text: &str) -> Result<String, NotOurs> {
     }
 }
 
-/// What lies before our part of a page, in it and behind it; `None` if it is not marked, or more than
+/// What lies before our part of a page, in it and after it; `None` if it is not marked, or more than
 /// once.
 fn parts(page: &str) -> Option<(&str, &str, &str)> {
     let once = |mark| page.matches(mark).count() == 1;
@@ -67,7 +67,7 @@ pub struct ToldRelease {
 }
 
 impl ToldRelease {
-    /// What it is called, as the page has it.
+    /// What it is called, as on the page.
     pub(super) fn label(&self) -> &str {
         let heading = self.text.lines().next().unwrap_or_default();
         let heading = heading.trim_start_matches(RELEASE);
@@ -82,7 +82,7 @@ pub(super) fn runs_line(runs: &[String], began: &str) -> String {
     format!("{RUNS}{} {began} -->", runs.join(" "))
 }
 
-/// The releases that our part of a page tells, in its order; none of a page that is not ours.
+/// The releases in our part of a page, in its order; none of a page that is not ours.
 pub fn told_releases(page: &str) -> Vec<ToldRelease> {
     let own = parts(page).map_or("", |(_, own, _)| own);
     let mut found: Vec<ToldRelease> = Vec::new();

@@ -204,7 +204,7 @@ fn failures() -> Vec<ErrorCount> {
     ]
 }
 
-/// What is told of the resets beside their number.
+/// What is reported of the resets beside their number.
 fn reset_told() -> ErrorCount {
     let log = LogNote {
         after_ms: -3.2,

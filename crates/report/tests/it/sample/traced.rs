@@ -161,7 +161,7 @@ fn lane(tid: u32, thread: &str, stretches: Vec<LaneStretch>) -> Lane {
     }
 }
 
-/// A worker that waits behind another for a lock that the holder has in its sleep.
+/// A worker that waits after another for a lock that the holder has in its sleep.
 fn lanes(holder: &str) -> Vec<Lane> {
     let (run, ready, blocked) = (LaneState::Running, LaneState::Ready, LaneState::Blocked);
     let (lock, idle) = (Some(Call::Futex), Some(Call::Poll));

@@ -42,7 +42,7 @@ pub(crate) fn again(dir: &Path, markdown: bool, copy: Option<&Path>) -> Result<E
         out::answer(&slowpath_report::ab_terminal(&ab, out::style(), &place));
     }
     if let Err(problem) = saved {
-        // Somebody else's comparison, or an archive: the answer is what was asked for.
+        // Another user's comparison, or an archive: the answer is what was asked for.
         out::say(&problem.to_string());
     }
     store::write_copy(copy, &slowpath_report::ab_json(&ab))?;

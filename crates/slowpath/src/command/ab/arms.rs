@@ -158,7 +158,7 @@ fn loaded(mut scenario: Scenario, args: &AbArgs) -> Result<Scenario, Problem> {
     Ok(scenario)
 }
 
-/// A word of a command as the scenario has it.
+/// A word of a command as in the scenario.
 fn as_written(word: &Template, scenario: &Scenario) -> String {
     let part = |part: &Part| match part {
         Part::Literal(text) => text.clone(),

@@ -32,12 +32,12 @@ fn file(host: &str, scenario: &str) -> PathBuf {
     Path::new(NOISE).join(name)
 }
 
-/// A load in a line that tells it from others.
+/// A load in a line that distinguishes it from others.
 pub(super) fn load(load: &Load) -> String {
     serde_json::to_string(load).unwrap_or_default()
 }
 
-/// What is known. What cannot be read is told and not used: a comparison can be made without.
+/// What is known. What cannot be read is reported and not used: a comparison can be made without.
 pub(super) fn read(host: &str, scenario: &str) -> NoiseBook {
     let path = file(host, scenario);
     let text = match std::fs::read_to_string(&path) {

@@ -11,7 +11,7 @@ use crate::{out, store};
 /// The file of a run of figures. Beside a manifest it would be of another kind.
 pub(crate) const FILE: &str = "bench.json";
 
-/// Why no cause is told.
+/// Why no cause is named.
 const NO_REQUESTS: &str = "these are figures that a tool gave, not requests, so there is no cause \
                            to look for; `slowpath compare`, `gate` and `history` judge figures";
 

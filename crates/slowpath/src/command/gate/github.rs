@@ -4,7 +4,7 @@ use std::path::Path;
 
 use slowpath_core::gates::{GateAnswer, GateOutcome};
 
-/// One line for each gate that fails (an error) or cannot be told (a warning, or an error if
+/// One line for each gate that fails (an error) or cannot be decided (a warning, or an error if
 /// `strict`), as the runner of GitHub Actions reads them from a step's output.
 pub(super) fn annotations(outcomes: &[GateOutcome], file: Option<&Path>, strict: bool) -> String {
     let line = |outcome: &GateOutcome| {

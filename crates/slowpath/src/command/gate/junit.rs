@@ -4,7 +4,7 @@ use anyhow::Result;
 use quick_junit::{NonSuccessKind, Report, TestCase, TestCaseStatus, TestSuite};
 use slowpath_core::gates::{GateAnswer, GateOutcome};
 
-/// The report. A gate that cannot be told is a skipped case, since most readers know no other
+/// The report. A gate that cannot be decided is a skipped case, since most readers know no other
 /// word for it; a failed one if `strict`.
 pub(super) fn xml(name: &str, outcomes: &[GateOutcome], strict: bool) -> Result<String> {
     let mut suite = TestSuite::new(name);

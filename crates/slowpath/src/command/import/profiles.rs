@@ -22,7 +22,7 @@ pub(super) fn format(named: &str, files: &[String]) -> Option<Format> {
     if named != AUTO {
         return Format::named(named);
     }
-    // A file that cannot be read is told by whoever reads it next.
+    // A file that cannot be read is reported by the code that reads it next.
     Format::of(&bounded(files.first()?).ok()?)
 }
 
@@ -80,7 +80,7 @@ pub(super) fn import(args: &ImportArgs, run: &str) -> Result<Exit> {
         .and_then(|view| view.cpu.as_ref());
     if cpu.is_some_and(|cpu| cpu.per_request_ms.is_none()) {
         out::say(
-            "the run did not see the target's CPU time: shares are told, and no lead comes of them",
+            "the run did not see the target's CPU time: shares are shown, and no lead comes of them",
         );
     }
     judged.present(args.json.as_deref())?;

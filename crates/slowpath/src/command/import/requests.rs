@@ -22,7 +22,7 @@ use crate::exit::{Exit, Problem};
 use crate::notes::{new_id, now_utc};
 use crate::present::Judged;
 
-/// Stands for a target whose address the file does not tell.
+/// The URL of a target whose address is not in the file.
 const URL: &str = "http://imported.invalid/";
 
 /// The format with a line for each request that was named, or that the first file has.
@@ -30,7 +30,7 @@ pub(super) fn format(named: &str, files: &[String]) -> Option<&'static RequestFo
     if named != AUTO {
         return REQUEST_FORMATS.iter().find(|format| format.name == named);
     }
-    // A file that cannot be read is told by whoever reads it next.
+    // A file that cannot be read is reported by the code that reads it next.
     let bytes = fs::read(files.first()?).ok()?;
     detect_requests(&bytes)
 }

@@ -1,4 +1,4 @@
-//! Tables of several releases: each of them becomes a run, and what they tell together is told at once.
+//! Tables of several releases: each of them becomes a run, and what they show together is reported at once.
 
 use std::fs;
 
@@ -19,14 +19,14 @@ use crate::{notes, out, present, store, stored};
 /// Formats that tables are written in.
 const FORMATS: [&str; 3] = [AUTO, "markdown", "csv"];
 
-/// The runs that tables with a column of releases tell of; `None` if no file has one.
+/// The runs that tables with a column of releases report; `None` if no file has one.
 pub(super) fn runs(args: &ImportArgs) -> Result<Option<Vec<TableRun>>, Problem> {
     if args.regex.is_some() || !FORMATS.contains(&args.format.as_str()) {
         return Ok(None);
     }
     let mut all = Vec::new();
     for file in &args.files {
-        // What cannot be read is told by who reads it next.
+        // What cannot be read is reported by the code that reads it next.
         let Ok(bytes) = fs::read(file) else {
             return Ok(None);
         };
@@ -50,7 +50,7 @@ pub(super) fn runs(args: &ImportArgs) -> Result<Option<Vec<TableRun>>, Problem> 
     if let Some((option, _)) = given.iter().find(|(_, is_given)| *is_given) {
         return Err(Problem::usage(
             format!(
-                "{option} is for one run, and the table tells of {}",
+                "{option} is for one run, and the table reports {}",
                 all.len()
             ),
             "leave it away: the column of releases names them",
@@ -59,7 +59,7 @@ pub(super) fn runs(args: &ImportArgs) -> Result<Option<Vec<TableRun>>, Problem> 
     Ok(Some(all))
 }
 
-/// Stores the runs in the order of the table, and tells what they show together.
+/// Stores the runs in the order of the table, and reports what they show together.
 pub(super) fn import(args: &ImportArgs, runs: &[TableRun]) -> Result<Exit> {
     let mut last: Option<BenchReport> = None;
     let mut told: Vec<String> = Vec::new();

@@ -1,4 +1,4 @@
-//! What a run of a release says to the log: every open prediction is held against it, a fix that
+//! What a run of a release says to the log: every open prediction is compared with it, a fix that
 //! did not move its target is open again, and what stands out against the history of the scenario
 //! opens an investigation or is added to one.
 
@@ -52,7 +52,7 @@ pub(crate) fn write(judged: &Judged) -> Said {
     enter(&own, &unexplained)
 }
 
-/// The same of figures that somebody else measured: what explains their failures is not known.
+/// The same of figures that another tool measured: what explains their failures is not known.
 pub(crate) fn tell_figures(own: &RunFigures) {
     enter(own, &[]).tell();
 }
@@ -224,7 +224,7 @@ pub(super) fn by_slowpath(id: String, text: String, what: What, runs: &[String])
     }
 }
 
-/// An id that sorts behind another one: within a millisecond chance orders them.
+/// An id that sorts after another one: within a millisecond chance orders them.
 pub(crate) fn later_than(id: &str) -> String {
     loop {
         let next = notes::new_id();

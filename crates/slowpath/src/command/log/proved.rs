@@ -13,7 +13,7 @@ use crate::exit::Problem;
 use crate::present::Judged;
 use crate::{notes, out};
 
-/// Writes an experiment that is over into the open investigation that its run belongs to, and tells
+/// Writes an experiment that is over into the open investigation that its run belongs to, and says
 /// where. It is judged and stored: what is wrong with the log is said, and changes no exit code.
 pub(crate) fn tell(judged: &Judged, experiment: &Experiment) {
     let Some(proved) = proved(experiment).filter(|_| Path::new(FOLDER).is_dir()) else {

@@ -13,7 +13,7 @@ use slowpath_report::site::{Site, site_file, trouble_page};
 
 use super::shelf::Shelf;
 
-/// What a file that somebody put beside an investigation may do: be looked at.
+/// What a file that a user put beside an investigation may do: be viewed.
 const SANDBOX: &str = "default-src 'none'; style-src 'unsafe-inline'; sandbox";
 
 /// What pages are made of.
@@ -63,7 +63,7 @@ pub(super) enum Answer {
     Json(String),
     /// A file of the site.
     File(&'static str, String),
-    /// A file that somebody put beside an investigation.
+    /// A file that a user put beside an investigation.
     Theirs(&'static str, Vec<u8>),
     /// What is wrong, what to try, and runs that may be meant.
     Trouble(Trouble),

@@ -1,5 +1,5 @@
 //! Who may ask: a page that listens on this machine is open to every web site that a browser here
-//! visits, unless it looks whom a request means.
+//! visits, unless it checks which host a request means.
 
 use std::net::{IpAddr, Ipv6Addr};
 use std::sync::Arc;
@@ -27,7 +27,7 @@ const HEADERS: [(&str, &str); 7] = [
     ("cache-control", "no-cache"),
 ];
 
-/// Whom requests may mean.
+/// Which hosts requests may mean.
 #[derive(Debug)]
 pub(super) struct Guard {
     /// The name of this machine, if it is reached from elsewhere.
@@ -49,7 +49,7 @@ impl Guard {
     }
 
     /// Whether a `Host` is this machine's. A site that has its own name point here (DNS rebinding)
-    /// is told by that name; an address cannot be made to point anywhere. Ports are not looked at:
+    /// is recognised by that name; an address cannot be made to point anywhere. Ports are not checked:
     /// they change on the way through a tunnel.
     fn knows(&self, host: &str) -> bool {
         let name = without_port(host);

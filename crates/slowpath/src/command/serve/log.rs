@@ -14,7 +14,7 @@ use crate::stored;
 /// The most bytes of a file that is shown beside an entry: pictures, not archives.
 const FILE_BYTES_MOST: u64 = 32 << 20;
 
-/// The log as it is told.
+/// The log as it is shown.
 #[derive(Debug)]
 pub(super) struct Told {
     pub(super) report: LogReport,

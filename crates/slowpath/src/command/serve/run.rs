@@ -157,7 +157,7 @@ fn measured(served: &Served, all: &[Stored], one: &Stored, dir: &Path) -> Result
                 title: "Not finished".to_owned(),
                 ..Trouble::broken(
                     format!(
-                        "run {} is being measured, or slowpath was killed meanwhile",
+                        "run {} is being measured, or slowpath was killed in that time",
                         one.id
                     ),
                     format!("wait, or judge what there is: slowpath report {}", one.id),
@@ -184,7 +184,7 @@ fn judged(served: &Served, dir: &Path) -> Result<String, String> {
         .unwrap_or_else(PoisonError::into_inner);
     let judged = Judged::read(dir).map_err(|problem| problem.to_string())?;
     let html = judged.html();
-    // An archive that cannot be written to can still be looked at.
+    // An archive that cannot be written to can still be viewed.
     let _ = judged.save_with(&html);
     Ok(html)
 }

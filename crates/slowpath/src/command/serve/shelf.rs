@@ -16,7 +16,7 @@ use slowpath_report::site::Headline;
 use super::answer::Trouble;
 use crate::{command, stored};
 
-/// What was judged of scenarios is kept for the next time it is looked at: so many of each kind.
+/// What was judged of scenarios is kept for the next time it is viewed: so many of each kind.
 const JUDGED_KEPT: usize = 16;
 
 /// The store, as far as it was read.
@@ -34,7 +34,7 @@ pub(super) struct Shelf {
 /// The runs that something was made of.
 type Runs = Vec<(String, Stamp)>;
 
-/// What was made of runs, by the first who asks for it; whoever asks meanwhile waits for it instead of
+/// What was made of runs, by the first request for it; others that come in that time wait for it instead of
 /// making the same once more, which would take the CPU from the first.
 #[derive(Debug)]
 struct Judged<T> {
@@ -42,7 +42,7 @@ struct Judged<T> {
     made: OnceLock<Arc<T>>,
 }
 
-/// What tells that a file is still the one that was read.
+/// What shows that a file is still the one that was read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Stamp {
     bytes: u64,

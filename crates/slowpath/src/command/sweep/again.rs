@@ -67,7 +67,7 @@ pub(crate) fn again(dir: &Path, shown: Shown, copy: Option<&Path>) -> Result<Exi
     }
 
     if let Err(problem) = saved {
-        // Somebody else's sweep, or an archive: the answer is what was asked for.
+        // Another user's sweep, or an archive: the answer is what was asked for.
         out::say(&problem.to_string());
     }
     store::write_copy(copy, &slowpath_report::sweep_json(&sweep))?;

@@ -7,7 +7,7 @@ use slowpath_experiment::sweep::{Dimension, Grid};
 
 use crate::exit::Problem;
 
-/// What stands for the size in a scenario or URL.
+/// The placeholder of the size in a scenario or URL.
 const PLACEHOLDER: &str = "{size}";
 /// Bodies are kept in each window's manifest; larger ones would make the records unwieldy.
 const BODY_MOST: f64 = 16.0 * 1024.0 * 1024.0;

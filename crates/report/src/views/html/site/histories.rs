@@ -40,7 +40,7 @@ pub struct HistoryChoice {
     pub metrics: Vec<String>,
     /// Whether tables hold every release.
     pub all: bool,
-    /// Measured runs that are left out, since nobody judged them yet.
+    /// Measured runs that are left out, since they were not judged yet.
     pub unjudged: u64,
 }
 
@@ -54,7 +54,7 @@ pub fn histories_page(site: &Site, scenarios: &[ScenarioLine]) -> String {
         @if scenarios.is_empty() {
             p { "No run is stored yet. Measure releases with "
                 code { "slowpath run SCENARIO.toml --release NAME" }
-                ": what changes, drifts and comes back is told here." }
+                ": what changes, drifts and comes back is shown here." }
         } @else {
             p.soft { "What became of each scenario's figures over its releases." }
             ul.plain.cards {

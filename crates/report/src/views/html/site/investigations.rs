@@ -47,7 +47,7 @@ fn none(folder: &str) -> Markup {
         p { "A log says what was seen, supposed, predicted, tried and found, in small files that git merges. "
             code { "slowpath log new \"The tail of search\" --metric search.p99 --run last" }
             " opens the first investigation; from then on each run with " code { "--release" }
-            " is held against what was predicted." }
+            " is compared with what was predicted." }
     }
 }
 

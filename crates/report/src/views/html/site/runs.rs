@@ -64,7 +64,7 @@ pub struct RunLine {
 pub enum Says {
     /// What was judged.
     Judged(Headline),
-    /// Nothing was judged yet: whoever opens it has it judged.
+    /// Nothing was judged yet: opening it judges it.
     Unjudged,
     /// There is nothing to judge.
     Figures,
@@ -161,7 +161,7 @@ pub fn key_figure(run: &RunFigures) -> Option<KeyFigure> {
 }
 
 impl RunLine {
-    /// What figures alone tell of a run; what was judged of it is added by whoever reads that.
+    /// What figures alone show of a run; the caller that reads the judgement adds it.
     pub fn of(run: &RunFigures) -> Self {
         let kind = match run.origin {
             Origin::Measured => "run",

@@ -18,7 +18,7 @@ pub(super) struct Strip {
     pub(super) told: Markup,
 }
 
-/// What lies behind all rows.
+/// What is drawn below all rows.
 pub(super) struct Behind {
     /// An interval that is shaded.
     pub(super) band: Option<(f64, f64)>,

@@ -86,7 +86,7 @@ fn so_far(of: &InvestigationView, history: &History) -> Markup {
     }
 }
 
-/// The release that a prediction was held against last, or by which it has to be measured.
+/// The release that a prediction was compared with last, or by which it has to be measured.
 fn tested<'a>(
     of: &'a InvestigationView,
     entry: &EntryView,
