@@ -74,7 +74,7 @@ def causes(folder):
     ]
     for title, names in groups.items():
         if names:
-            index += ["", f"## {title}", "", "| cause | |", "|---|---|"]
+            index += ["", f"## {title}", "", "| cause | what it names |", "|---|---|"]
             index += [f"| [{name}]({name}.md) | {first_sentence(pages[name])} |" for name in names]
     (folder / "index.md").write_text("\n".join(index) + "\n")
     return sorted(pages)
