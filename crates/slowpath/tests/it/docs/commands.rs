@@ -1,5 +1,6 @@
 //! Every command on the site runs: each page in a folder of its own, in which its blocks with a title are files.
 
+use std::collections::BTreeSet;
 use std::io::{BufRead, BufReader};
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
@@ -178,7 +179,12 @@ fn run_page(page: &str, fences: &[Fence], port: u16) {
     let folder = tempfile::tempdir().unwrap();
     let folder = folder.path();
     lay_out(folder, page, fences, port);
+    let mut done = BTreeSet::new();
     for step in steps(fences) {
+        // A workflow repeats what the page has explained.
+        if !done.insert(step.command.clone()) {
+            continue;
+        }
         let place = format!("docs/{page}:{}: {}", step.line, step.command);
         if ELSEWHERE
             .iter()
