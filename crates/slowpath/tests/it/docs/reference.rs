@@ -36,13 +36,13 @@ fn schema() -> Value {
     serde_json::from_str(&text).unwrap()
 }
 
-/// The text below a heading, up to the next one of any level.
-fn section<'a>(page: &'a str, title: &str) -> &'a str {
+/// The text below a heading, up to the next one that begins with `end`.
+fn section<'a>(page: &'a str, title: &str, end: &str) -> &'a str {
     let heading = page
         .find(&format!("# {title}\n"))
         .unwrap_or_else(|| panic!("no section {title}"));
     let rest = &page[heading + title.len()..];
-    rest.find("\n#").map_or(rest, |end| &rest[..end])
+    rest.find(end).map_or(rest, |end| &rest[..end])
 }
 
 /// The rows of the table of keys: key and default.
@@ -66,8 +66,10 @@ fn the_reference_has_every_key_with_its_default() {
     for (title, pointer) in SECTIONS {
         let keys = schema.pointer(&format!("{pointer}/properties")).unwrap();
         let keys = keys.as_object().unwrap();
-        let section = section(&page, title);
-        let rows = rows(section);
+        let rows = rows(section(&page, title, "\n#"));
+        let examples = section(&page, title, "\n## ").split("```toml").skip(1);
+        let examples = examples.filter_map(|rest| rest.split("```").next());
+        let examples: String = examples.collect();
         let written: BTreeSet<&str> = rows.iter().map(|(key, _)| key.as_str()).collect();
         let known: BTreeSet<&str> = keys.keys().map(String::as_str).collect();
         assert_eq!(written, known, "{title}");
@@ -86,18 +88,10 @@ fn the_reference_has_every_key_with_its_default() {
             assert!(rows.contains(&row), "{title}: {row:?}");
         }
         for key in known {
-            let is_used = section.contains("```toml") && {
-                let examples = section
-                    .split("```toml")
-                    .skip(1)
-                    .filter_map(|rest| rest.split("```").next());
-                let examples: String = examples.collect();
-                [format!("{key} = "), format!("[{key}"), format!(".{key}")]
-                    .iter()
-                    .any(|form| examples.contains(form))
-            };
+            let forms = [format!("{key} = "), format!("[{key}"), format!(".{key}")];
+            let is_used = forms.iter().any(|form| examples.contains(form));
             assert!(
-                is_used || title == &"Top level",
+                is_used || *title == "Top level",
                 "{title}: no example of {key}"
             );
         }
