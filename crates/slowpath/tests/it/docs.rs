@@ -7,6 +7,10 @@ use slowpath_record::scenario::parse_gates;
 
 use crate::support::{root, slowpath, stderr, stdout};
 
+mod commands;
+mod fences;
+mod reference;
+
 /// The texts of the fenced blocks of a language in a file of the repository.
 fn blocks(file: &str, language: &str) -> Vec<String> {
     let text = std::fs::read_to_string(root().join(file)).unwrap();
