@@ -118,6 +118,8 @@ pub enum Reason {
     NotTaken,
     /// It waits for data from a pipe, a file or a socket whose other end is not known.
     OtherEnd,
+    /// A call does not return until the kernel has done work of its own: a grace period of RCU, its worker threads.
+    Kernel,
     /// Time on the network between client and server.
     Network,
     /// Longer than what was traced without a break, or too few alike were traced.

@@ -269,6 +269,9 @@ const fn unknown(reason: Reason) -> &'static str {
         Reason::NotSeen => "what the thread did was not recorded",
         Reason::NotTaken => "no thread has taken the connection up, and why is not known",
         Reason::OtherEnd => "data from a pipe, a file or a socket whose other end is not known",
+        Reason::Kernel => {
+            "a call waits until the kernel has done work of its own, which is none for a disk"
+        }
         Reason::Network => "on the network",
         Reason::TooFew => {
             "longer than what was traced without a break, or too few alike were traced"

@@ -499,13 +499,7 @@ impl<'c, 'r> Classifier<'c, 'r> {
             LeafKind::Peer | LeafKind::Child => of(State::Reply, Holder::Peer),
             LeafKind::RuntimeIdle => of(State::Unknown(Reason::Parked), Holder::Unknown),
             LeafKind::Unknown(Blank::Loop) => self.loop_waits(walked, piece),
-            LeafKind::Unknown(Blank::NoWaker) => {
-                of(State::Unknown(Reason::NoWaker), Holder::Unknown)
-            }
-            LeafKind::Unknown(Blank::NotBegun) => {
-                of(State::Unknown(Reason::NotTaken), Holder::Unknown)
-            }
-            LeafKind::Unknown(_) => of(State::Unknown(Reason::NotSeen), Holder::Unknown),
+            LeafKind::Unknown(blank) => of(State::Unknown(blank.reason()), Holder::Unknown),
         }
     }
 

@@ -2,30 +2,24 @@
 //! laid over what the trace leaves open.
 
 mod kind;
+mod visits;
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use slowpath_attribution::stations::{Fit, Visit, fit, fit_behind, fit_places_of};
+use slowpath_attribution::stations::{Fit, fit, fit_behind, fit_places_of};
 use slowpath_attribution::words;
 use slowpath_attribution::{Actor, Basis, Holder, Path, Phase, Place, Reason, Slice, State};
 use slowpath_core::nanos::{Nanos, Span};
-use slowpath_core::sample::NONE;
 
 use self::kind::{Work, connections, is_before_the_calls, workers};
 pub(super) use self::kind::{at_once, is_pooled};
+use self::visits::{sets, visits};
 use super::classify::Classifier;
 use super::overlay;
 use super::released::is_anyones;
 use crate::case::{Case, EndpointCase};
 use crate::trace::inside::Inside;
 
-/// So many requests are enough to estimate the number of places, and are judged in a moment.
-const VISITS_MOST: usize = 4_000;
-/// Requests before the first slow one that are examined: they may still be there when it comes.
-const VISITS_BEFORE: usize = 1_000;
-/// With more endpoints than that, not every set of them is tried, but each alone, with one other, and
-/// all.
-const ENDPOINTS_ALL_SETS: usize = 4;
 /// A station must account for this share of the waiting of slow requests: that of a cause that is
 /// named.
 const EXPLAINED_LEAST: f64 = 0.3;
@@ -218,11 +212,7 @@ impl Station {
         }) {
             (self.place, self.fit.places) = (Place::Executor, threads);
         } else if seen.is_untaken() {
-            // A thread for each connection, and so many threads, are the same limit.
-            let has_threads = paths
-                .iter()
-                .any(|path| path.slices.iter().any(is_not_begun));
-            (self.place, self.or) = (Place::Served, has_threads.then_some(Place::Workers));
+            self.tell_untaken(inside, paths);
         } else if let Some((process, count)) = workers {
             (self.place, self.peer, self.fit.places) = (Place::Workers, process, count);
         } else if let Some(inside) = inside {
@@ -259,6 +249,28 @@ impl Station {
             forget_pool(&pool, paths, actors);
         }
         Some(self)
+    }
+
+    /// What its places are where connections are not taken up. A thread for each connection, and so many threads, are the same limit.
+    /// Threads that serve one connection each, or take tasks by turns, as many as there are places, take up none while all of them are
+    /// blocked for one.
+    fn tell_untaken(&mut self, inside: Option<&Inside<'_>>, paths: &[Path]) {
+        let (least, most) = self.fit.plausible;
+        let threads = self.serving.len() as u32;
+        let one_each = |inside: &Inside<'_>| {
+            let index = &inside.index;
+            let keeps = |tid| !index.parks(tid) || index.task_threads.contains(&tid);
+            let shared = |&tid: &u32| inside.loops.has(tid) || !keeps(tid);
+            !self.serving.iter().any(shared)
+        };
+        if threads > 1 && (least..=most).contains(&threads) && inside.is_some_and(one_each) {
+            (self.place, self.or) = (Place::Workers, Some(Place::Served));
+            self.fit.places = threads;
+        } else {
+            let not_begun = |path: &Path| path.slices.iter().any(is_not_begun);
+            let has_threads = paths.iter().any(not_begun);
+            (self.place, self.or) = (Place::Served, has_threads.then_some(Place::Workers));
+        }
     }
 
     /// How many threads a pool has, if that is as many as there may be places: requests that are seen to wait for them, if only for
@@ -531,62 +543,4 @@ impl Doing {
         actors.push(actor);
         (state, (actors.len() - 1) as u32)
     }
-}
-
-/// The sets of endpoints that may share a station with one.
-fn sets(endpoints: usize, own: usize) -> Vec<Vec<usize>> {
-    if endpoints <= ENDPOINTS_ALL_SETS {
-        let all = (1_usize..1 << endpoints).filter(|bits| bits & (1 << own) != 0);
-        return all
-            .map(|bits| (0..endpoints).filter(|e| bits & (1 << e) != 0).collect())
-            .collect();
-    }
-    let mut sets: Vec<Vec<usize>> = (0..endpoints)
-        .map(|other| BTreeSet::from([own, other]).into_iter().collect())
-        .collect();
-    sets.push((0..endpoints).collect());
-    sets
-}
-
-/// The requests of a set of endpoints in order of sending, around the slow ones of one of them.
-fn visits(case: &Case<'_>, endpoint: &EndpointCase, set: &[usize]) -> (Vec<u32>, Vec<Visit>) {
-    let mut all: Vec<(u64, u32, Visit)> = Vec::new();
-    let first_slow = endpoint.split.slow.first().copied().unwrap_or(0);
-    for &place in set {
-        let own = &case.endpoints[place];
-        // Positions are in order of time: those from a little before the first slow one are enough.
-        let around = |of: &[u32]| {
-            let first = of
-                .partition_point(|&position| position < first_slow)
-                .saturating_sub(VISITS_BEFORE);
-            of[first..]
-                .iter()
-                .take(VISITS_MOST)
-                .copied()
-                .collect::<Vec<u32>>()
-        };
-        for position in around(&own.completed)
-            .into_iter()
-            .chain(around(&own.failed))
-        {
-            let sample = case.sample(position);
-            let Some(sent) = sample.sent().filter(|_| sample.connection() != NONE) else {
-                continue;
-            };
-            let slow = own.index == endpoint.index && is_slow(endpoint, position);
-            let visit = Visit {
-                arrival: sent.get(),
-                done: sample.done().get(),
-                class: own.index,
-                line: u32::from(sample.repeat()),
-                slow,
-            };
-            all.push((visit.arrival, position, visit));
-        }
-    }
-    all.sort_unstable_by_key(|&(at, position, visit)| (at, visit.done, visit.class, position));
-    all.truncate(VISITS_MOST);
-    all.iter()
-        .map(|&(_, position, visit)| (position, visit))
-        .unzip()
 }

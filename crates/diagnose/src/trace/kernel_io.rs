@@ -37,6 +37,20 @@ impl Io {
     }
 }
 
+/// Functions of the kernel that wait for its own work: a grace period of RCU (`kernel/rcu`), or what its worker threads have in their
+/// queues (`kernel/workqueue.c`), as `close` of an inotify instance does, the end of a namespace, or `membarrier`.
+pub(super) const KERNEL_WORK: &[&str] = &[
+    "synchronize_rcu",
+    "synchronize_rcu_expedited",
+    "synchronize_srcu",
+    "__synchronize_srcu",
+    "__wait_rcu_gp",
+    "rcu_barrier",
+    "__flush_work",
+    "__flush_workqueue",
+    "flush_workqueue",
+];
+
 /// Functions by what they wait for (`fs/sync.c`, `fs/jbd2`, `mm/filemap.c`, `mm/page-writeback.c`,
 /// `mm/memory.c`, `mm/vmscan.c`, `mm/memcontrol.c`, `fs/pipe.c`, `drivers/tty`, `net/unix/af_unix.c`).
 const FUNCTIONS: &[(Io, &[&str])] = &[

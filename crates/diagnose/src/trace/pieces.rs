@@ -3,6 +3,7 @@
 
 use std::collections::BTreeMap;
 
+use slowpath_attribution::Reason;
 use slowpath_core::nanos::{Nanos, Span};
 use slowpath_core::trace::{Call, IDLE, NO_STACK};
 
@@ -98,6 +99,21 @@ pub enum Blank {
     TooDeep,
     /// An event loop waits, and it is not known for what.
     Loop,
+    /// A call does not return until the kernel has done work of its own: a grace period of RCU, its worker threads.
+    Kernel,
+}
+
+impl Blank {
+    /// Why what a request waits for is not known.
+    pub(crate) const fn reason(self) -> Reason {
+        match self {
+            Self::NoWaker => Reason::NoWaker,
+            Self::NotBegun => Reason::NotTaken,
+            Self::Loop => Reason::LoopWaits,
+            Self::Kernel => Reason::Kernel,
+            Self::NotSeen | Self::Gone | Self::TooDeep => Reason::NotSeen,
+        }
+    }
 }
 
 impl LeafKind {
@@ -126,6 +142,9 @@ impl LeafKind {
             Self::Unknown(Blank::NotBegun) => "no thread had taken the connection up",
             Self::Unknown(Blank::TooDeep) => "more threads wait for each other than are followed",
             Self::Unknown(Blank::Loop) => "an event loop waits, and for what cannot be told",
+            Self::Unknown(Blank::Kernel) => {
+                "a call waits until the kernel has done work of its own"
+            }
             _ => return None,
         })
     }

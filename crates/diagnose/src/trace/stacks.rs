@@ -8,7 +8,7 @@ use std::collections::BTreeSet;
 use slowpath_core::trace::{Call, Frame, NO_STACK, Trace};
 
 use super::index::Off;
-use super::kernel_io::{Io, io_of};
+use super::kernel_io::{Io, KERNEL_WORK, io_of};
 
 /// What the functions on a stack are known for.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -21,6 +21,8 @@ pub(crate) struct Facts {
     pub(crate) disk: bool,
     /// What the kernel waits for on its behalf.
     pub(crate) io: Option<Io>,
+    /// Whether it waits in a call until the kernel has done work of its own, which is none for a disk.
+    pub(crate) kernel_work: bool,
     /// Whether it is a scheduler in user space that has nothing to run.
     pub(crate) idle: bool,
     /// Whether it collects garbage while the program, or its interpreter, stands still.
@@ -468,6 +470,7 @@ impl Facts {
                 facts.waits = facts.waits.or(own.facts.waits);
             }
             facts.disk |= own.facts.disk;
+            facts.kernel_work |= own.facts.kernel_work;
             facts.io = match (facts.io, own.facts.io) {
                 (Some(inner), outer) => Some(inner.with_outer(outer)),
                 (None, outer) => outer,
@@ -483,6 +486,7 @@ impl Facts {
             either |= own.either && leaf;
             leaf &= matches!(own.kind, Kind::Kernel | Kind::Library);
         }
+        facts.kernel_work &= !facts.disk && facts.io.is_none();
         facts.waits = facts
             .waits
             .or((condition && !either).then_some(Waits::Condition));
@@ -546,6 +550,7 @@ impl Own {
                 waits: WAITS.iter().find(|(_, n)| known(n)).map(|(w, _)| *w),
                 disk: false,
                 io: None,
+                kernel_work: false,
                 idle: GO_IDLE.contains(&function) || known(IDLE),
                 events: function.starts_with("epoll_"),
                 polls: false,
@@ -576,6 +581,7 @@ impl Own {
                 waits: KERNEL_LOCKS.contains(&plain).then_some(Waits::Lock),
                 disk: DISK.contains(&plain),
                 io: io_of(plain),
+                kernel_work: KERNEL_WORK.contains(&plain),
                 events: ["ep_poll", "do_epoll_wait"].contains(&plain),
                 polls: ["do_poll", "do_sys_poll"].contains(&plain),
                 ..Facts::default()

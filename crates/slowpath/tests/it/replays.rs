@@ -16,7 +16,7 @@ use crate::support::{is_root, root, stderr};
 const NOBODY: u32 = 65_534;
 
 /// What each run must be blamed on; nothing for one in which all is well, or nothing can be decided.
-const RUNS: [(&str, Option<&str>); 44] = [
+const RUNS: [(&str, Option<&str>); 46] = [
     ("lock-in-c", Some("lock-held-over-io")),
     ("lock-in-c-unprivileged", Some("lock-held-over-io")),
     ("lock-in-go", None),
@@ -103,6 +103,10 @@ const RUNS: [(&str, Option<&str>); 44] = [
     ("lock-behind-a-dispatcher", Some("lock-held-over-io")),
     // A runtime that parks makes a thread, which computes for most of the slow requests: no cause, but where the time went.
     ("thread-made-in-tokio", None),
+    // Threads wait for a monitor of Java, which is passed on to threads that came later: those were between two requests before.
+    ("monitor-passed-on-in-java", Some("lock-contention")),
+    // The four threads of an `io_context` wait for another server, and take up no connection; each request has one of its own.
+    ("threads-of-asio-blocked", Some("worker-pool-exhaustion")),
 ];
 
 pub(crate) fn fixture(name: &str) -> PathBuf {

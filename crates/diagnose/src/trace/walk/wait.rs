@@ -47,7 +47,12 @@ impl Walker<'_> {
         let last = self.taken_up_again(&wait, call);
         match ender(self, &last) {
             Ender::Unknown => {
-                let kind = without_ender(call, wait.off, self.facts(wait.off.stack).disk);
+                let facts = self.facts(wait.off.stack);
+                let kind = if facts.kernel_work {
+                    LeafKind::Unknown(Blank::Kernel)
+                } else {
+                    without_ender(call, wait.off, facts.disk)
+                };
                 Self::leaf(&wait, kind, call, way);
             }
             Ender::Interrupt(context) => self.interrupted(wait, context, call, way),
@@ -142,6 +147,7 @@ impl Walker<'_> {
     ) {
         let disk = wait.off.why == Why::Uninterruptible || self.facts(wait.off.stack).disk;
         let kind = match call {
+            _ if self.facts(wait.off.stack).kernel_work => LeafKind::Unknown(Blank::Kernel),
             // A futex that no thread woke has reached its time limit: so sleep Java and others.
             Some(Call::Sleep | Call::Futex) => LeafKind::Sleep,
             Some(Call::Sync) => LeafKind::Disk,
@@ -297,6 +303,9 @@ impl Walker<'_> {
             // A signal.
             Some(Call::Sleep) => return Self::leaf(&wait, LeafKind::Sleep, call, way),
             Some(Call::Sync) => return Self::leaf(&wait, LeafKind::Disk, call, way),
+            _ if !together && !followed && self.facts(wait.off.stack).kernel_work => {
+                return Self::leaf(&wait, LeafKind::Unknown(Blank::Kernel), call, way);
+            }
             _ if !together && !followed => {
                 let kind = by_a_stranger(call, wait.off, self.role(by));
                 return Self::leaf(&wait, kind, call, way);
@@ -337,7 +346,21 @@ impl Walker<'_> {
         let mut begin = wait.begin;
         while turns.len() < DEEPEST {
             let (holder, until) = turns[turns.len() - 1];
-            let Some((by, at)) = self.let_in(holder, about, wait.begin, until) else {
+            let let_in = self.let_in(holder, about, wait.begin, until);
+            if let Some((by, at)) = let_in {
+                turns.push((by, at));
+                continue;
+            }
+            let Some((since, let_in)) = self
+                .idle_until(holder, (wait.begin, until), way)
+                .filter(|_| how == How::Lock)
+            else {
+                break;
+            };
+            let Some((by, at)) = let_in else {
+                let before = Wait { end: since, ..wait };
+                Self::leaf(&before, LeafKind::Lock, Some(Call::Futex), way);
+                begin = since;
                 break;
             };
             turns.push((by, at));
@@ -347,6 +370,33 @@ impl Walker<'_> {
             self.follow(tid, (begin, until), (wait.depth, chain), way);
             begin = until;
         }
+    }
+
+    /// Until when a thread was between two requests at last, if it was within a time: it had no lock then. And who let it in that it
+    /// waited for since, with when, if it had to wait for a lock: threads of Java wait for one at an address each.
+    fn idle_until(
+        &self,
+        tid: u32,
+        (begin, end): (u64, u64),
+        way: &Way<'_>,
+    ) -> Option<(u64, Option<(u32, u64)>)> {
+        let offs = self.index.offs(tid, begin, end);
+        let takes_up = |off: &&Off| {
+            let next = self.index.marks(tid, off.end, end).first();
+            off.end < end
+                && off.why == Why::Sleeping
+                && next.is_some_and(|mark| !mark.wrote && self.port_of(mark.socket) == way.port)
+        };
+        // Of several before the same mark the last one is nearest to it.
+        let since = offs.iter().rev().find(takes_up)?.end;
+        let is_lock = |off: &&Off| self.facts(off.stack).waits == Some(Waits::Lock);
+        let later = offs.iter().rev().take_while(|off| off.begin >= since);
+        let let_in = later.filter(is_lock).find_map(|off| {
+            let by = off.woken_by().filter(|&by| by != tid)?;
+            let same = self.index.pid_of(by) == self.index.pid_of(tid);
+            (same && off.ready_from() < end).then_some((by, off.ready_from()))
+        });
+        Some((since, let_in))
     }
 
     /// Who let a thread in that waited at the same futex itself within a time, and until when the other
