@@ -11,7 +11,7 @@ use slowpath_attribution::words;
 use slowpath_attribution::{Actor, Basis, Holder, Path, Phase, Place, Reason, Slice, State};
 use slowpath_core::nanos::{Nanos, Span};
 
-use self::kind::{Work, connections, is_before_the_calls, workers};
+use self::kind::{Work, bounded_pool, connections, is_before_the_calls, workers};
 pub(super) use self::kind::{at_once, is_pooled};
 use self::visits::{sets, visits};
 use super::classify::Classifier;
@@ -339,11 +339,17 @@ impl Station {
     fn tell_kind_by_count(&mut self, case: &Case<'_>, inside: &Inside<'_>, waits: &[(u64, u64)]) {
         let (least, most) = self.fit.plausible;
         let work = Work::of(case, inside, waits, least);
-        let fits = |threads: &(Place, u32)| (least..=most).contains(&threads.1);
+        let fits = |threads: u32| (least..=most).contains(&threads);
         let only = work.only_server(&self.serving).map(|place| (place, 1));
-        let threads = only.filter(fits).or_else(|| work.blocking(&self.serving));
-        if let Some((place, count)) = threads.filter(fits) {
+        let only = only.filter(|_| fits(1));
+        let threads = only.or_else(|| work.blocking(&self.serving, fits));
+        if let Some((place, count)) = threads {
             (self.place, self.fit.places) = (place, count);
+            return;
+        }
+        if let Some(pool) = bounded_pool(case, inside).filter(|_| self.place == Place::One) {
+            (self.or, self.place) = (Some(Place::Permits), Place::Connections);
+            (self.peer, self.fit.places) = (pool.remote, pool.connections);
             return;
         }
         let Some(pool) = connections(case, inside, self.fit.plausible) else {
