@@ -29,12 +29,8 @@ use crate::verdict::{Amount, Claim, Found, Verdict, evidence, human, percent};
 /// A floor of a few milliseconds is the work of most services: where all requests wait alike, shorter waits are no
 /// finding …
 const FLOOR_LEAST_NS: u64 = 5 * MILLISECOND;
-/// … a query that takes less is what asking takes …
-const QUERY_FLOOR_NS: u64 = 20 * MILLISECOND;
-/// … and so is the reply of another service, of which the target cannot know how fast it should be, as long as a person
-/// takes the answer for immediate (0.1 s: Miller, Response time in man-computer conversational transactions, 1968). The
-/// breakdown shows such replies all the same.
-const REPLY_FLOOR_NS: u64 = 100 * MILLISECOND;
+/// … and a reply that takes less is what asking takes.
+const REPLY_FLOOR_NS: u64 = 20 * MILLISECOND;
 /// A computation that keeps an event loop for so long without a break blocks it: others would be served in a tenth
 /// of that (Tokio and Node.js both ask for well below a millisecond between two returns to the loop).
 const BLOCKS_NS: u64 = 10 * MILLISECOND;
@@ -219,7 +215,7 @@ static RULES: &[Rule] = &[
                 }
         },
         least_ns: MILLISECOND,
-        floor_least_ns: QUERY_FLOOR_NS,
+        floor_least_ns: REPLY_FLOOR_NS,
         remedy: "look at the plan of the query, add an index, or ask for fewer rows",
     },
     Rule {

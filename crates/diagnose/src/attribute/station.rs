@@ -11,7 +11,7 @@ use slowpath_attribution::words;
 use slowpath_attribution::{Actor, Basis, Holder, Path, Phase, Place, Reason, Slice, State};
 use slowpath_core::nanos::{Nanos, Span};
 
-use self::kind::{Work, bounded_pool, connections, is_before_the_calls, workers};
+use self::kind::{Work, connections, is_before_the_calls, kept_pool, workers};
 pub(super) use self::kind::{at_once, is_pooled};
 use self::visits::{sets, visits};
 use super::classify::Classifier;
@@ -212,7 +212,7 @@ impl Station {
         }) {
             (self.place, self.fit.places) = (Place::Executor, threads);
         } else if seen.is_untaken() {
-            self.tell_untaken(inside, paths);
+            self.tell_untaken(case, &waits, paths);
         } else if let Some((process, count)) = workers {
             (self.place, self.peer, self.fit.places) = (Place::Workers, process, count);
         } else if let Some(inside) = inside {
@@ -252,18 +252,23 @@ impl Station {
     }
 
     /// What its places are where connections are not taken up. A thread for each connection, and so many threads, are the same limit.
-    /// Threads that serve one connection each, or take tasks by turns, as many as there are places, take up none while all of them are
-    /// blocked for one.
-    fn tell_untaken(&mut self, inside: Option<&Inside<'_>>, paths: &[Path]) {
+    /// Threads that serve one connection each, or take tasks by turns, as many as there are places, take up none while all of them have a
+    /// request.
+    fn tell_untaken(&mut self, case: &Case<'_>, waits: &[(u64, u64)], paths: &[Path]) {
         let (least, most) = self.fit.plausible;
         let threads = self.serving.len() as u32;
-        let one_each = |inside: &Inside<'_>| {
+        let are_blocked = |inside: &Inside<'_>| {
             let index = &inside.index;
             let keeps = |tid| !index.parks(tid) || index.task_threads.contains(&tid);
-            let shared = |&tid: &u32| inside.loops.has(tid) || !keeps(tid);
-            !self.serving.iter().any(shared)
+            let one_each = |&tid: &u32| !inside.loops.has(tid) && keeps(tid);
+            let work = Work::of(case, inside, waits, least);
+            self.serving.iter().all(one_each)
+                && work.have_requests(inside.calls(case), &self.serving)
         };
-        if threads > 1 && (least..=most).contains(&threads) && inside.is_some_and(one_each) {
+        if threads > 1
+            && (least..=most).contains(&threads)
+            && case.inside().is_some_and(are_blocked)
+        {
             (self.place, self.or) = (Place::Workers, Some(Place::Served));
             self.fit.places = threads;
         } else {
@@ -316,8 +321,10 @@ impl Station {
     /// Whose places they are, where that is a program and no thread of it.
     fn name_holder(&self, inside: Option<&Inside<'_>>, actor: &mut Actor) {
         match self.place {
-            Place::Workers => actor.process = std::mem::take(&mut actor.peer),
-            Place::Served => {
+            Place::Workers if !self.peer.is_empty() => {
+                actor.process = std::mem::take(&mut actor.peer);
+            }
+            Place::Workers | Place::Served => {
                 let serving = inside.zip(self.serving.first());
                 actor.process = serving.map_or_else(String::new, |(inside, tid)| {
                     inside.process_name(*tid).to_owned()
@@ -347,9 +354,11 @@ impl Station {
             (self.place, self.fit.places) = (place, count);
             return;
         }
-        if let Some(pool) = bounded_pool(case, inside).filter(|_| self.place == Place::One) {
+        if let Some((peer, connections)) =
+            kept_pool(inside, inside.calls(case).all()).filter(|_| self.place == Place::One)
+        {
             (self.or, self.place) = (Some(Place::Permits), Place::Connections);
-            (self.peer, self.fit.places) = (pool.remote, pool.connections);
+            (self.peer, self.fit.places) = (peer, connections);
             return;
         }
         let Some(pool) = connections(case, inside, self.fit.plausible) else {
@@ -411,9 +420,10 @@ impl Open {
             // A thread that sleeps for its own request waits for no place, and a lock whose holder is known is one.
             State::Sleep => slice.holder != Holder::ThisRequest,
             State::Lock => slice.holder == Holder::Unknown,
-            State::Unknown(reason) => {
-                !matches!(reason, Reason::Network | Reason::NotSeen | Reason::TooFew)
-            }
+            State::Unknown(reason) => !matches!(
+                reason,
+                Reason::Kernel | Reason::Network | Reason::NotSeen | Reason::TooFew
+            ),
             _ => false,
         };
         open && slice.phase != Phase::Queued

@@ -6,8 +6,8 @@ use super::{AttributionLine, Diagnosis, EndpointFigures, Finding, Place, Status}
 use crate::detectors::REGISTRY;
 use crate::verdict::{human, percent};
 
-/// A service of which all requests take so long is not called healthy without its being said what for. Less is the work of most
-/// services; from 100 ms on a wait for another service is a finding (`rules.rs`).
+/// A service of which all requests take so long is not called healthy without its being said what for; less is the work of most
+/// services.
 const SAID_MS: f64 = 20.0;
 
 /// The answer.
@@ -170,18 +170,18 @@ fn healthy(diagnosis: &Diagnosis) -> Headline {
         failed => format!("{failed} failed"),
     };
     let medians = diagnosis.endpoints.iter().filter_map(|figures| {
-        let p50 = figures.latency_ms.p50.value?;
-        (p50 >= SAID_MS).then_some((figures.label(), p50))
+        let p50 = figures.latency_ms.p50.value.filter(|p50| *p50 >= SAID_MS)?;
+        let line = line(diagnosis, &figures.label(), Place::Floor)?;
+        Some((figures.label(), p50, line))
     });
     let longest = medians.max_by(|a, b| a.1.total_cmp(&b.1));
-    let floor = longest.and_then(|(label, p50)| {
-        let line = line(diagnosis, &label, Place::Floor)?;
-        Some(format!(
-            "; a request of {label} takes {}: {} of it is {}",
+    let floor = longest.map(|(label, p50, line)| {
+        format!(
+            "; half of the requests of {label} take {} or more: {} of it is {}",
             human(p50 * 1e6),
             percent(line.share),
             line.text
-        ))
+        )
     });
     Headline {
         standing: Standing::Healthy,

@@ -1,6 +1,6 @@
 //! The causes that fit what is seen as well as the one that is named.
 
-use slowpath_attribution::{Basis, Path, Place as StationPlace, Slice, State};
+use slowpath_attribution::{Basis, Place as StationPlace, Slice, State};
 use slowpath_core::catalogue as name;
 
 use super::{DESCRIBED, computes, is_lock_of_one, is_mostly, matches};
@@ -56,10 +56,11 @@ pub(crate) fn or(case: &Case<'_>, endpoint: &EndpointCase, cause: &str) -> Vec<S
     if cause == name::ACCEPT_QUEUE_OVERFLOW && rests(attribution) {
         return vec![name::CONNECTION_LIMIT.to_owned()];
     }
+    // Of queries within the target it is not seen where one ends.
     if cause == name::SLOW_SCAN
-        && let Some(other) = or_of_scan(attribution)
+        && Engines::of(&attribution.actors, &attribution.paths, &[]).are_within()
     {
-        return vec![other.to_owned()];
+        return vec![name::SEQUENTIAL_FANOUT.to_owned()];
     }
     // What there is one of is a lock, a pool of one, or a limit of one.
     if cause == name::LOCK_HELD_OVER_IO
@@ -89,22 +90,6 @@ pub(crate) fn or(case: &Case<'_>, endpoint: &EndpointCase, cause: &str) -> Vec<S
             _ => None,
         });
     other.map(str::to_owned).into_iter().collect()
-}
-
-/// The cause that fits what an engine computes as well as that it reads much.
-fn or_of_scan(attribution: &EndpointAttribution) -> Option<&'static str> {
-    let engines = Engines::of(&attribution.actors, &attribution.paths, &[]);
-    if engines.are_within() {
-        // Of queries within the target it is not seen where one ends.
-        return Some(name::SEQUENTIAL_FANOUT);
-    }
-    // A server that answers queries may compute something else for one: it plans it, compiles it, encrypts.
-    let asks = |path: &Path| !engines.queries(&attribution.actors, path).is_empty();
-    attribution
-        .paths
-        .iter()
-        .any(asks)
-        .then_some(name::SLOW_DEPENDENCY)
 }
 
 /// The cause that fits as well if a process that takes one message at a time gives a lock.
@@ -233,11 +218,6 @@ pub(super) fn or_words(cause: &str, other: &str) -> String {
                 "; or it is {other}: each of these requests sets up a session of its own, and which turn is the login is not seen"
             )
         }
-        name::SLOW_DEPENDENCY if cause == name::SLOW_SCAN => {
-            format!(
-                "; or it is {other}: that server may compute something else than the rows, as its plan"
-            )
-        }
         name::SLOW_DEPENDENCY => {
             format!("; or it is {other}, if each turn of such a session is slow")
         }
@@ -263,6 +243,9 @@ pub(super) fn or_words(cause: &str, other: &str) -> String {
         name::CACHE_STAMPEDE => format!(
             "; or it is {other}: those that wait are answered with what the one before them has fetched"
         ),
+        name::CONNECTION_LIMIT if cause == name::WORKER_POOL_EXHAUSTION => {
+            format!("; or it is {other}: as many threads serve connections as places")
+        }
         _ => format!("; or it is {other}: as many connections are in use as places"),
     }
 }

@@ -41,11 +41,13 @@ impl Io {
 /// queues (`kernel/workqueue.c`), as `close` of an inotify instance does, the end of a namespace, or `membarrier`.
 pub(super) const KERNEL_WORK: &[&str] = &[
     "synchronize_rcu",
+    "synchronize_rcu_normal",
     "synchronize_rcu_expedited",
     "synchronize_srcu",
     "__synchronize_srcu",
     "__wait_rcu_gp",
     "rcu_barrier",
+    "flush_work",
     "__flush_work",
     "__flush_workqueue",
     "flush_workqueue",
@@ -75,6 +77,10 @@ const FUNCTIONS: &[(Io, &[&str])] = &[
             "f2fs_do_sync_file",
             "jbd2_log_wait_commit",
             "jbd2_complete_transaction",
+            // XFS waits for its log by flushing a queue of work (`fs/xfs/xfs_log_cil.c`).
+            "xfs_log_force",
+            "xfs_log_force_seq",
+            "xlog_cil_force_seq",
         ],
     ),
     (

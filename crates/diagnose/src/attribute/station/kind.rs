@@ -9,7 +9,7 @@ use slowpath_core::trace::{Call, NO_STACK, Runtime, is_unix};
 
 use crate::attribute::classify::without_digits;
 use crate::case::Case;
-use crate::trace::calls::Asked;
+use crate::trace::calls::{Asked, Calls};
 use crate::trace::index::{State as Doing, TrafficKind};
 use crate::trace::inside::Inside;
 
@@ -222,11 +222,39 @@ impl<'a, 'r> Work<'a, 'r> {
             let pool = (inside.process_name(tid), name.to_owned());
             pools.entry(pool).or_default().push(tid);
         }
-        let is_busy = |&tid: &u32| self.rest_of_busy(tid, POOL_AT_REST_LEAST).is_some();
-        let mut busy = pools.values().filter(|threads| {
-            threads.len() > 1 && fits(threads.len() as u32) && threads.iter().all(is_busy)
+        let mut busy = pools.values().filter_map(|threads| {
+            let count = threads.len() as u32;
+            let own: BTreeSet<u32> = threads.iter().copied().collect();
+            (count > 1 && fits(count) && self.are_busy(&own)).then_some(count)
         });
-        busy.next().map(|threads| threads.len() as u32)
+        // Two pools of one size that wait for each other are one answer.
+        let count = busy.next()?;
+        busy.all(|other| other == count).then_some(count)
+    }
+
+    /// Whether each of some threads has a request in nearly all waits: what it did last for a client is to read, or it waits for a
+    /// reply, whichever of them has read the request.
+    pub(super) fn have_requests(&self, calls: &Calls, tids: &BTreeSet<u32>) -> bool {
+        let inside = self.inside;
+        let is_clients = |socket: u32| {
+            let end = inside.index.sockets.end(socket);
+            end.is_some_and(|end| inside.is_clients(end))
+        };
+        let has_one = |tid: u32, at: u64| {
+            let marks = inside.index.marks(tid, 0, at).iter().rev();
+            let mut of_clients = marks.filter(|mark| is_clients(mark.socket));
+            calls.in_call(tid, at).is_some() || of_clients.next().is_some_and(|mark| !mark.wrote)
+        };
+        tids.iter().all(|&tid| {
+            let with_one = self.waits.iter().filter(|&&at| has_one(tid, at)).count();
+            with_one as f64 >= BUSY_LEAST * self.waits.len().max(1) as f64
+        })
+    }
+
+    /// Whether each of some threads is at work in nearly all waits, and for clearly less of the time when there is least to do.
+    fn are_busy(&self, tids: &BTreeSet<u32>) -> bool {
+        tids.iter()
+            .all(|&tid| self.rest_of_busy(tid, POOL_AT_REST_LEAST).is_some())
     }
 }
 
@@ -349,13 +377,25 @@ pub(super) fn connections(
     of.max_by_key(|(asked, _)| *asked).map(|(_, pool)| pool)
 }
 
-/// The connections to a server that is usually asked over a bounded pool, if there are several and no more calls are ever under way,
-/// to all servers together: a request keeps its connection while it asks others.
-pub(super) fn bounded_pool(case: &Case<'_>, inside: &Inside<'_>) -> Option<Pool> {
-    let calls: Vec<&Asked> = inside.calls(case).all().iter().collect();
-    let places = at_once(&calls);
-    let pool = connections(case, inside, (places, places)).filter(|_| places > 1)?;
-    (pool.is_usual && pool.connections == places).then_some(pool)
+/// The server that is usually asked over a bounded pool, with the number of connections to it, if requests keep one while they ask
+/// another server: as many calls to that one are under way at once as there are connections, and no more ever are to all servers
+/// together. What is asked so by several at once is not asked under a lock.
+pub(super) fn kept_pool(inside: &Inside<'_>, calls: &[Asked]) -> Option<(String, u32)> {
+    let mut by_remote: BTreeMap<SocketAddr, Vec<&Asked>> = BTreeMap::new();
+    for call in calls {
+        by_remote.entry(call.remote).or_default().push(call);
+    }
+    let all: Vec<&Asked> = calls.iter().collect();
+    let places = at_once(&all);
+    let kept = by_remote.iter().find(|(_, own)| {
+        let sockets: BTreeSet<u32> = own.iter().map(|call| call.socket).collect();
+        is_pooled(inside, own[0]) && sockets.len() as u32 == places
+    });
+    let (remote, own) = kept.filter(|_| places > 1)?;
+    let mut others = by_remote.iter().filter(|(other, _)| *other != remote);
+    let asks_others = others.any(|(_, own)| at_once(own) == places);
+    let peer = inside.other_end(own[0].socket)?;
+    asks_others.then_some((peer, places))
 }
 
 /// Whether clients of the program that is asked, or this client, keep a bounded pool of connections by default.

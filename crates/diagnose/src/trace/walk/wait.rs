@@ -1,6 +1,6 @@
 //! Why a thread was blocked: who ended that, and what kind of wait it was.
 
-use slowpath_core::trace::{Call, Context, IDLE, Role};
+use slowpath_core::trace::{Call, Context, IDLE, Role, Runtime};
 
 use super::{DEEPEST, Wait, Walker, Way};
 use crate::diagnosis::Phase;
@@ -346,24 +346,25 @@ impl Walker<'_> {
         let mut begin = wait.begin;
         while turns.len() < DEEPEST {
             let (holder, until) = turns[turns.len() - 1];
-            let let_in = self.let_in(holder, about, wait.begin, until);
-            if let Some((by, at)) = let_in {
-                turns.push((by, at));
-                continue;
-            }
-            let Some((since, let_in)) = self
+            let since = self
                 .idle_until(holder, (wait.begin, until), way)
-                .filter(|_| how == How::Lock)
-            else {
-                break;
+                .filter(|_| how == How::Lock);
+            let let_in = match since {
+                None => self.let_in(holder, about, wait.begin, until),
+                Some(since) => self
+                    .let_in(holder, about, since, until)
+                    .or_else(|| self.let_in_to_any(holder, since, until)),
             };
-            let Some((by, at)) = let_in else {
-                let before = Wait { end: since, ..wait };
-                Self::leaf(&before, LeafKind::Lock, Some(Call::Futex), way);
-                begin = since;
-                break;
-            };
-            turns.push((by, at));
+            match (let_in, since) {
+                (Some(before), _) => turns.push(before),
+                (None, Some(since)) => {
+                    let before = Wait { end: since, ..wait };
+                    Self::leaf(&before, LeafKind::Lock, Some(Call::Futex), way);
+                    begin = since;
+                    break;
+                }
+                (None, None) => break,
+            }
         }
         for (tid, until) in turns.into_iter().rev() {
             let chain = self.chains.longer(wait.chain, Hop { tid, how, about });
@@ -372,31 +373,36 @@ impl Walker<'_> {
         }
     }
 
-    /// Until when a thread was between two requests at last, if it was within a time: it had no lock then. And who let it in that it
-    /// waited for since, with when, if it had to wait for a lock: threads of Java wait for one at an address each.
-    fn idle_until(
-        &self,
-        tid: u32,
-        (begin, end): (u64, u64),
-        way: &Way<'_>,
-    ) -> Option<(u64, Option<(u32, u64)>)> {
-        let offs = self.index.offs(tid, begin, end);
+    /// Until when a thread was between two requests at last, if it was within a time: it had no lock then.
+    fn idle_until(&self, tid: u32, (begin, end): (u64, u64), way: &Way<'_>) -> Option<u64> {
+        let is_clients = |socket| self.port_of(socket) == way.port;
         let takes_up = |off: &&Off| {
+            let last = self.index.last_mark(tid, off.begin);
             let next = self.index.marks(tid, off.end, end).first();
             off.end < end
                 && off.why == Why::Sleeping
-                && next.is_some_and(|mark| !mark.wrote && self.port_of(mark.socket) == way.port)
+                && self.facts(off.stack).waits != Some(Waits::Lock)
+                && last.is_none_or(|mark| mark.wrote && is_clients(mark.socket))
+                && next.is_some_and(|mark| !mark.wrote && is_clients(mark.socket))
         };
-        // Of several before the same mark the last one is nearest to it.
-        let since = offs.iter().rev().find(takes_up)?.end;
-        let is_lock = |off: &&Off| self.facts(off.stack).waits == Some(Waits::Lock);
-        let later = offs.iter().rev().take_while(|off| off.begin >= since);
-        let let_in = later.filter(is_lock).find_map(|off| {
+        let offs = self.index.offs(tid, begin, end);
+        Some(offs.iter().rev().find(takes_up)?.end)
+    }
+
+    /// Who let a thread of Java in that waited for a lock within a time: each waits for all locks at an address of its own.
+    fn let_in_to_any(&self, tid: u32, begin: u64, end: u64) -> Option<(u32, u64)> {
+        let process = self.index.trace.process_of(tid)?;
+        if process.runtime != Runtime::Jvm {
+            return None;
+        }
+        let is_lock =
+            |off: &&Off| off.begin >= begin && self.facts(off.stack).waits == Some(Waits::Lock);
+        let offs = self.index.offs(tid, begin, end).iter().rev();
+        offs.filter(is_lock).find_map(|off| {
             let by = off.woken_by().filter(|&by| by != tid)?;
             let same = self.index.pid_of(by) == self.index.pid_of(tid);
             (same && off.ready_from() < end).then_some((by, off.ready_from()))
-        });
-        Some((since, let_in))
+        })
     }
 
     /// Who let a thread in that waited at the same futex itself within a time, and until when the other
