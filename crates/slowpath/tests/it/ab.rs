@@ -46,10 +46,7 @@ fn a_toggle_that_slows_the_target_is_found_and_the_host_s_noise_is_remembered() 
     let (code, found, said) = ab(folder, &["--toggle", "slow", "--pairs", "4"]);
     assert!(found.is_object(), "{said}");
     assert!(said.contains("4 pairs of blocks of 300 ms"), "{said}");
-    assert!(
-        said.contains("no noise estimate for this host"),
-        "{said}"
-    );
+    assert!(said.contains("no noise estimate for this host"), "{said}");
     assert!(said.contains("4 pairs can see p50 >="), "{said}");
     let aside = &found["analysis"]["aside"];
     if aside != &Value::Array(Vec::new()) {
