@@ -50,7 +50,10 @@ async fn main() {
         .with_task_store_config(store)
         .build()
         .expect("a handler");
-    serve(format!("127.0.0.1:{}", words[1]), RestDispatcher::new(Arc::new(handler)))
-        .await
-        .expect("a server");
+    serve(
+        format!("127.0.0.1:{}", words[1]),
+        RestDispatcher::new(Arc::new(handler)),
+    )
+    .await
+    .expect("a server");
 }

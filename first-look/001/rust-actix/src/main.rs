@@ -1,4 +1,4 @@
-use actix_web::{get, web, App, HttpServer, Responder};
+use actix_web::{App, HttpServer, Responder, get, web};
 use serde::Serialize;
 
 #[derive(Serialize)]
@@ -16,12 +16,24 @@ async fn index() -> impl Responder {
 #[get("/items/{id}")]
 async fn item(id: web::Path<u32>) -> impl Responder {
     let id = id.into_inner();
-    web::Json(Item { id, name: format!("item {id}"), price: 100 + id % 900 })
+    web::Json(Item {
+        id,
+        name: format!("item {id}"),
+        price: 100 + id % 900,
+    })
 }
 
 #[get("/items")]
 async fn items() -> impl Responder {
-    web::Json((0..100).map(|id| Item { id, name: format!("item {id}"), price: 100 + id }).collect::<Vec<_>>())
+    web::Json(
+        (0..100)
+            .map(|id| Item {
+                id,
+                name: format!("item {id}"),
+                price: 100 + id,
+            })
+            .collect::<Vec<_>>(),
+    )
 }
 
 #[actix_web::main]

@@ -1,4 +1,8 @@
-use axum::{extract::{Query, State}, routing::get, Router};
+use axum::{
+    Router,
+    extract::{Query, State},
+    routing::get,
+};
 use serde::Deserialize;
 use std::sync::Arc;
 
@@ -22,9 +26,17 @@ async fn login(State(hash): State<Arc<String>>, Query(c): Query<Credentials>) ->
 #[tokio::main(flavor = "current_thread")]
 async fn main() {
     let port = std::env::args().nth(1).expect("port");
-    let cost = std::env::var("BCRYPT_COST").ok().and_then(|c| c.parse().ok()).unwrap_or(10);
+    let cost = std::env::var("BCRYPT_COST")
+        .ok()
+        .and_then(|c| c.parse().ok())
+        .unwrap_or(10);
     let hash = Arc::new(bcrypt::hash("secret", cost).unwrap());
-    let app = Router::new().route("/", get(page)).route("/login", get(login)).with_state(hash);
-    let listener = tokio::net::TcpListener::bind(format!("127.0.0.1:{port}")).await.unwrap();
+    let app = Router::new()
+        .route("/", get(page))
+        .route("/login", get(login))
+        .with_state(hash);
+    let listener = tokio::net::TcpListener::bind(format!("127.0.0.1:{port}"))
+        .await
+        .unwrap();
     axum::serve(listener, app).await.unwrap();
 }

@@ -1,4 +1,4 @@
-use rouille::{router, Response};
+use rouille::{Response, router};
 use std::collections::BTreeMap;
 use std::env;
 use std::sync::Mutex;
@@ -31,11 +31,24 @@ fn forecast(item: &Item) -> f64 {
 
 fn main() {
     let port = env::var("PORT").unwrap_or("8000".into());
-    let items: u64 = env::var("ITEMS").ok().and_then(|v| v.parse().ok()).unwrap_or(1000);
+    let items: u64 = env::var("ITEMS")
+        .ok()
+        .and_then(|v| v.parse().ok())
+        .unwrap_or(1000);
     let mut stock = BTreeMap::new();
     for id in 0..items {
-        let sold = (0..365u64).map(|d| ((id * 7919 + d * 104729) % 97) as u32).collect();
-        stock.insert(id, Item { name: format!("item {id}"), count: id % 50, price: 1.0 + (id % 900) as f64 / 10.0, sold });
+        let sold = (0..365u64)
+            .map(|d| ((id * 7919 + d * 104729) % 97) as u32)
+            .collect();
+        stock.insert(
+            id,
+            Item {
+                name: format!("item {id}"),
+                count: id % 50,
+                price: 1.0 + (id % 900) as f64 / 10.0,
+                sold,
+            },
+        );
     }
     let stock = Mutex::new(stock);
     eprintln!("listening on {port}");

@@ -1,5 +1,5 @@
 use futures_util::stream::{self, StreamExt};
-use poem::{get, handler, listener::TcpListener, web::Query, EndpointExt, Route, Server};
+use poem::{EndpointExt, Route, Server, get, handler, listener::TcpListener, web::Query};
 use sha2::{Digest, Sha256};
 use std::time::Duration;
 
@@ -10,7 +10,10 @@ struct Page {
 }
 
 fn env(name: &str, default: u64) -> u64 {
-    std::env::var(name).ok().and_then(|v| v.parse().ok()).unwrap_or(default)
+    std::env::var(name)
+        .ok()
+        .and_then(|v| v.parse().ok())
+        .unwrap_or(default)
 }
 
 #[handler]
@@ -34,7 +37,9 @@ fn print_label(ms: u64) -> String {
 async fn label() -> String {
     let ms = env("PRINTER_MS", 200);
     if env("OFFLOAD", 0) == 1 {
-        tokio::task::spawn_blocking(move || print_label(ms)).await.unwrap()
+        tokio::task::spawn_blocking(move || print_label(ms))
+            .await
+            .unwrap()
     } else {
         print_label(ms)
     }
@@ -43,7 +48,9 @@ async fn label() -> String {
 #[handler]
 async fn thumbnail(Query(p): Query<Page>) -> String {
     // small synchronous work, off the runtime's workers as the documentation asks
-    tokio::task::spawn_blocking(move || format!("{:x}", Sha256::digest(p.n.to_be_bytes()))).await.unwrap()
+    tokio::task::spawn_blocking(move || format!("{:x}", Sha256::digest(p.n.to_be_bytes())))
+        .await
+        .unwrap()
 }
 
 /// Adds up the ledger: all lines are in memory, so the stream is always ready.
@@ -54,7 +61,11 @@ async fn ledger() -> String {
         .fold([0u8; 32], |acc, line| async move {
             let mut acc = acc;
             for _ in 0..24 {
-                acc = Sha256::new().chain_update(acc).chain_update(line.to_be_bytes()).finalize().into();
+                acc = Sha256::new()
+                    .chain_update(acc)
+                    .chain_update(line.to_be_bytes())
+                    .finalize()
+                    .into();
             }
             acc
         })
@@ -75,8 +86,12 @@ fn main() -> std::io::Result<()> {
                 .at("/label", get(label))
                 .at("/thumbnail", get(thumbnail))
                 .at("/ledger", get(ledger))
-                .with(poem::middleware::NormalizePath::new(poem::middleware::TrailingSlash::Trim));
+                .with(poem::middleware::NormalizePath::new(
+                    poem::middleware::TrailingSlash::Trim,
+                ));
             let port = std::env::var("PORT").unwrap();
-            Server::new(TcpListener::bind(format!("127.0.0.1:{port}"))).run(app).await
+            Server::new(TcpListener::bind(format!("127.0.0.1:{port}")))
+                .run(app)
+                .await
         })
 }

@@ -4,7 +4,14 @@ use tiny_http::{Response, Server};
 type Index = BTreeMap<u32, String>;
 
 fn build(n: u32, round: u32) -> Index {
-    (0..n).map(|i| (i.wrapping_mul(2654435761) >> 8, format!("row {i} of round {round}"))).collect()
+    (0..n)
+        .map(|i| {
+            (
+                i.wrapping_mul(2654435761) >> 8,
+                format!("row {i} of round {round}"),
+            )
+        })
+        .collect()
 }
 
 fn main() {
@@ -25,7 +32,11 @@ fn main() {
                     } else {
                         let key = url.trim_start_matches("/row/").parse().unwrap_or(0);
                         let guard = index.lock();
-                        guard.range(key..).next().map(|(k, v)| format!("{k} {v}\n")).unwrap_or_default()
+                        guard
+                            .range(key..)
+                            .next()
+                            .map(|(k, v)| format!("{k} {v}\n"))
+                            .unwrap_or_default()
                     };
                     let _ = request.respond(Response::from_string(text));
                 }

@@ -1,7 +1,7 @@
 use r2d2_sqlite::SqliteConnectionManager;
-use rocket::serde::{json::Json, Serialize};
+use rocket::serde::{Serialize, json::Json};
 use rocket::tokio::task::spawn_blocking;
-use rocket::{get, launch, routes, State};
+use rocket::{State, get, launch, routes};
 
 type Pool = r2d2::Pool<SqliteConnectionManager>;
 
@@ -17,10 +17,17 @@ struct Book {
 fn books(pool: &Pool, sql: &str, arg: i64) -> Vec<Book> {
     let db = pool.get().expect("connection");
     let mut q = db.prepare_cached(sql).unwrap();
-    q.query_map([arg], |r| Ok(Book { id: r.get(0)?, title: r.get(1)?, shelf: r.get(2)?, loans: r.get(3)? }))
-        .unwrap()
-        .map(Result::unwrap)
-        .collect()
+    q.query_map([arg], |r| {
+        Ok(Book {
+            id: r.get(0)?,
+            title: r.get(1)?,
+            shelf: r.get(2)?,
+            loans: r.get(3)?,
+        })
+    })
+    .unwrap()
+    .map(Result::unwrap)
+    .collect()
 }
 
 /// The most borrowed books of one shelf.
@@ -60,6 +67,11 @@ fn library() -> _ {
     )
     .unwrap();
     drop(db);
-    let pool = r2d2::Pool::builder().max_size(6).build(SqliteConnectionManager::file(&file)).unwrap();
-    rocket::build().manage(pool).mount("/", routes![shelf, floor, health])
+    let pool = r2d2::Pool::builder()
+        .max_size(6)
+        .build(SqliteConnectionManager::file(&file))
+        .unwrap();
+    rocket::build()
+        .manage(pool)
+        .mount("/", routes![shelf, floor, health])
 }

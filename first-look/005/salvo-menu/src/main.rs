@@ -33,7 +33,9 @@ impl App {
 
 #[handler]
 async fn menu(req: &mut Request, res: &mut Response) {
-    let city = req.query::<String>("city").unwrap_or_else(|| "porto".into());
+    let city = req
+        .query::<String>("city")
+        .unwrap_or_else(|| "porto".into());
     let app: &'static App = APP.get().unwrap();
     let body = app.menus.get_with_by_ref(&city, app.load_menu(&city)).await;
     res.render(Text::Json(body.to_string()));
@@ -55,7 +57,10 @@ async fn main() {
         tokio::spawn(conn);
         db.push(client);
     }
-    let menus = Cache::builder().max_capacity(1000).time_to_live(Duration::from_millis(ttl)).build();
+    let menus = Cache::builder()
+        .max_capacity(1000)
+        .time_to_live(Duration::from_millis(ttl))
+        .build();
     APP.set(App { db, menus }).ok();
     let router = Router::new()
         .push(Router::with_path("menu").get(menu))

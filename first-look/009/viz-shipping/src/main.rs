@@ -1,9 +1,12 @@
-use std::{net::SocketAddr, sync::Arc, time::Duration};
 use reqwest_middleware::{ClientBuilder, ClientWithMiddleware};
-use reqwest_retry::{policies::ExponentialBackoff, RetryTransientMiddleware, Jitter};
+use reqwest_retry::{Jitter, RetryTransientMiddleware, policies::ExponentialBackoff};
 use std::io::Write;
+use std::{net::SocketAddr, sync::Arc, time::Duration};
 use tokio::net::TcpListener;
-use viz::{serve, IntoResponse, Request, RequestExt, Response, ResponseExt, Result, Router, StatusCode, types::State};
+use viz::{
+    IntoResponse, Request, RequestExt, Response, ResponseExt, Result, Router, StatusCode, serve,
+    types::State,
+};
 
 struct App {
     http: ClientWithMiddleware,
@@ -19,11 +22,17 @@ async fn health(_: Request) -> Result<&'static str> {
 async fn price(req: Request) -> Result<Response> {
     let app = req.state::<Arc<App>>().unwrap();
     let zone: u32 = req.param("zone")?;
-    let answer = app.http.get(format!("{}/tariff/{}.json", app.carrier, zone % 8)).send().await;
+    let answer = app
+        .http
+        .get(format!("{}/tariff/{}.json", app.carrier, zone % 8))
+        .send()
+        .await;
     match answer {
         Ok(r) if r.status().is_success() => {
             let v: serde_json::Value = r.json().await.unwrap_or_default();
-            Ok(Response::json(serde_json::json!({ "zone": zone, "tariff": v }))?)
+            Ok(Response::json(
+                serde_json::json!({ "zone": zone, "tariff": v }),
+            )?)
         }
         _ => Ok((StatusCode::BAD_GATEWAY, "carrier\n").into_response()),
     }
@@ -43,7 +52,8 @@ async fn manifest(req: Request) -> Result<Response> {
     .await
     .unwrap();
     let mut res = gz.into_response();
-    res.headers_mut().insert("content-encoding", "gzip".parse().unwrap());
+    res.headers_mut()
+        .insert("content-encoding", "gzip".parse().unwrap());
     Ok(res)
 }
 
@@ -55,15 +65,30 @@ async fn main() {
         .retry_bounds(Duration::from_millis(100), Duration::from_millis(800))
         .jitter(Jitter::None)
         .build_with_max_retries(4);
-    let http = ClientBuilder::new(reqwest::Client::new()).with(RetryTransientMiddleware::new_with_policy(policy)).build();
+    let http = ClientBuilder::new(reqwest::Client::new())
+        .with(RetryTransientMiddleware::new_with_policy(policy))
+        .build();
     let labels = (0..1600u64)
-        .map(|i| format!("{:016x} street {} house {}", i.wrapping_mul(0x9e3779b97f4a7c15), i * 7919 % 9973, i % 211))
+        .map(|i| {
+            format!(
+                "{:016x} street {} house {}",
+                i.wrapping_mul(0x9e3779b97f4a7c15),
+                i * 7919 % 9973,
+                i % 211
+            )
+        })
         .collect();
     let app = Router::new()
         .get("/health", health)
         .get("/price/:zone", price)
         .get("/manifest/:day", manifest)
-        .with(State::new(Arc::new(App { http, carrier, labels })));
-    let listener = TcpListener::bind(SocketAddr::from(([127, 0, 0, 1], port))).await.unwrap();
+        .with(State::new(Arc::new(App {
+            http,
+            carrier,
+            labels,
+        })));
+    let listener = TcpListener::bind(SocketAddr::from(([127, 0, 0, 1], port)))
+        .await
+        .unwrap();
     serve(listener, app).await.unwrap();
 }

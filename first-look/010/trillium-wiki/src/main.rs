@@ -1,4 +1,4 @@
-use pulldown_cmark::{html, Options, Parser};
+use pulldown_cmark::{Options, Parser, html};
 use std::fmt::Write;
 use trillium::Conn;
 use trillium_router::{Router, RouterConnExt};
@@ -7,7 +7,12 @@ use trillium_router::{Router, RouterConnExt};
 fn source(n: usize, sections: usize) -> String {
     let mut s = format!("# Page {n}\n\n");
     for i in 0..sections {
-        let _ = write!(s, "## Section {i}\n\nSee [page {}](/page/{}) for *details* of `item{i}`.\n\n", n + i, n + i);
+        let _ = write!(
+            s,
+            "## Section {i}\n\nSee [page {}](/page/{}) for *details* of `item{i}`.\n\n",
+            n + i,
+            n + i
+        );
         for k in 0..8 {
             let _ = write!(s, "- entry **{k}** of {i}, with ~~old~~ new text\n");
         }
@@ -18,7 +23,10 @@ fn source(n: usize, sections: usize) -> String {
 
 async fn page(conn: Conn) -> Conn {
     let n: usize = conn.param("n").and_then(|p| p.parse().ok()).unwrap_or(1);
-    let sections: usize = std::env::var("SECTIONS").ok().and_then(|s| s.parse().ok()).unwrap_or(60);
+    let sections: usize = std::env::var("SECTIONS")
+        .ok()
+        .and_then(|s| s.parse().ok())
+        .unwrap_or(60);
     let text = source(n, sections);
     let mut out = String::with_capacity(text.len() * 2);
     html::push_html(&mut out, Parser::new_ext(&text, Options::all()));

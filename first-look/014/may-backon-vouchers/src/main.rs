@@ -60,7 +60,11 @@ impl Issuer {
             .call();
         if self.trace {
             let ms = |d: Duration| d.as_secs_f64() * 1000.0;
-            eprintln!("voucher total {:.1} backoff {:.1}", ms(start.elapsed()), ms(pauses));
+            eprintln!(
+                "voucher total {:.1} backoff {:.1}",
+                ms(start.elapsed()),
+                ms(pauses)
+            );
         }
         answer
     }

@@ -2,10 +2,12 @@
 //! that books the members' foreign payments at the rate the bank quotes.
 use std::time::{Duration, Instant};
 
-use deadpool_postgres::{Config as PgConfig, ManagerConfig, Pool, PoolConfig, RecyclingMethod, Runtime};
+use deadpool_postgres::{
+    Config as PgConfig, ManagerConfig, Pool, PoolConfig, RecyclingMethod, Runtime,
+};
 use dropshot::{
-    endpoint, ApiDescription, ConfigDropshot, ConfigLogging, ConfigLoggingLevel, HttpError,
-    HttpResponseOk, Path, RequestContext, ServerBuilder, TypedBody,
+    ApiDescription, ConfigDropshot, ConfigLogging, ConfigLoggingLevel, HttpError, HttpResponseOk,
+    Path, RequestContext, ServerBuilder, TypedBody, endpoint,
 };
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -62,7 +64,11 @@ async fn balance(
         .await
         .map_err(internal)?;
     let row = db.query_one(&st, &[&account]).await.map_err(internal)?;
-    Ok(HttpResponseOk(Balance { account, holder: row.get(0), cents: row.get(1) }))
+    Ok(HttpResponseOk(Balance {
+        account,
+        holder: row.get(0),
+        cents: row.get(1),
+    }))
 }
 
 #[endpoint { method = POST, path = "/accounts/{account}/transfers" }]
@@ -96,14 +102,26 @@ async fn transfer(
             t2.elapsed().as_secs_f64() * 1e3
         );
     }
-    Ok(HttpResponseOk(Booked { entry: row.get(0), account }))
+    Ok(HttpResponseOk(Booked {
+        entry: row.get(0),
+        account,
+    }))
 }
 
 /// Books one lot of foreign payments: marks it as taken, asks the bank for the rate, writes the result.
-async fn settle(pool: &Pool, http: &reqwest::Client, bank: &str, lot: i64) -> Result<(), Box<dyn std::error::Error + Send + Sync>> {
+async fn settle(
+    pool: &Pool,
+    http: &reqwest::Client,
+    bank: &str,
+    lot: i64,
+) -> Result<(), Box<dyn std::error::Error + Send + Sync>> {
     let mut db = pool.get().await?;
     let tx = db.transaction().await?;
-    tx.execute("INSERT INTO settlements (lot, state) VALUES ($1, 'taken')", &[&lot]).await?;
+    tx.execute(
+        "INSERT INTO settlements (lot, state) VALUES ($1, 'taken')",
+        &[&lot],
+    )
+    .await?;
     let rate: f64 = http
         .get(format!("{bank}/rate/CHF"))
         .send()
@@ -132,9 +150,13 @@ async fn main() -> Result<(), String> {
     pg.port = env("DB_PORT", "5432").parse().ok();
     pg.user = Some("ledger".into());
     pg.dbname = Some("ledger".into());
-    pg.manager = Some(ManagerConfig { recycling_method: RecyclingMethod::Fast });
+    pg.manager = Some(ManagerConfig {
+        recycling_method: RecyclingMethod::Fast,
+    });
     pg.pool = Some(PoolConfig::new(24));
-    let pool = pg.create_pool(Some(Runtime::Tokio1), NoTls).map_err(|e| e.to_string())?;
+    let pool = pg
+        .create_pool(Some(Runtime::Tokio1), NoTls)
+        .map_err(|e| e.to_string())?;
     // the connections are opened and the statements prepared before the first request
     let mut held = Vec::new();
     for _ in 0..24 {
@@ -148,7 +170,9 @@ async fn main() -> Result<(), String> {
             }
             tries += 1;
         };
-        db.prepare_cached("SELECT holder, cents FROM accounts WHERE id = $1").await.map_err(|e| e.to_string())?;
+        db.prepare_cached("SELECT holder, cents FROM accounts WHERE id = $1")
+            .await
+            .map_err(|e| e.to_string())?;
         db.prepare_cached("INSERT INTO entries (debit, credit, cents, reference) VALUES ($1, $2, $3, $4) RETURNING id")
             .await
             .map_err(|e| e.to_string())?;
@@ -171,18 +195,28 @@ async fn main() -> Result<(), String> {
         }
     });
 
-    let log = ConfigLogging::StderrTerminal { level: ConfigLoggingLevel::Warn }
-        .to_logger("ledger")
-        .map_err(|e| e.to_string())?;
+    let log = ConfigLogging::StderrTerminal {
+        level: ConfigLoggingLevel::Warn,
+    }
+    .to_logger("ledger")
+    .map_err(|e| e.to_string())?;
     let mut api = ApiDescription::new();
     api.register(health).map_err(|e| e.to_string())?;
     api.register(balance).map_err(|e| e.to_string())?;
     api.register(transfer).map_err(|e| e.to_string())?;
     let config = ConfigDropshot {
-        bind_address: format!("127.0.0.1:{}", env("PORT", "8080")).parse().unwrap(),
+        bind_address: format!("127.0.0.1:{}", env("PORT", "8080"))
+            .parse()
+            .unwrap(),
         ..Default::default()
     };
-    let ctx = Ledger { pool, timing: std::env::var("TIMING").is_ok() };
-    let server = ServerBuilder::new(api, ctx, log).config(config).start().map_err(|e| e.to_string())?;
+    let ctx = Ledger {
+        pool,
+        timing: std::env::var("TIMING").is_ok(),
+    };
+    let server = ServerBuilder::new(api, ctx, log)
+        .config(config)
+        .start()
+        .map_err(|e| e.to_string())?;
     server.await
 }

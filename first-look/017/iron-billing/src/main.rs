@@ -6,8 +6,8 @@ use router::Router;
 use serde::Serialize;
 use std::collections::HashMap;
 use std::io::{self, Read, Write};
-use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Instant;
 
 #[derive(Serialize, Clone)]
@@ -39,7 +39,11 @@ impl Invoice {
                 .map(|line| Position {
                     line,
                     article: format!("A{:06}", (id * 131 + line * 977) % 999983),
-                    text: format!("Hydraulic fitting {} mm, galvanised, batch {}", 6 + line % 30, (id * line) % 4096),
+                    text: format!(
+                        "Hydraulic fitting {} mm, galvanised, batch {}",
+                        6 + line % 30,
+                        (id * line) % 4096
+                    ),
                     quantity: 1 + (id + line) % 12,
                     net_cents: 195 + ((id * 7 + line * 113) % 20000) as u64,
                     vat_percent: if line % 9 == 0 { 7 } else { 19 },
@@ -49,7 +53,10 @@ impl Invoice {
     }
 
     fn gross_cents(&self) -> u64 {
-        self.positions.iter().map(|p| p.net_cents * p.quantity as u64 * (100 + p.vat_percent as u64) / 100).sum()
+        self.positions
+            .iter()
+            .map(|p| p.net_cents * p.quantity as u64 * (100 + p.vat_percent as u64) / 100)
+            .sum()
     }
 }
 
@@ -63,7 +70,12 @@ impl Write for TimedStdout {
         let lock = t.elapsed();
         let r = out.write(b);
         drop(out);
-        eprintln!("log write of {} bytes: lock {:.1} ms, all {:.1} ms", b.len(), lock.as_secs_f64() * 1e3, t.elapsed().as_secs_f64() * 1e3);
+        eprintln!(
+            "log write of {} bytes: lock {:.1} ms, all {:.1} ms",
+            b.len(),
+            lock.as_secs_f64() * 1e3,
+            t.elapsed().as_secs_f64() * 1e3
+        );
         r
     }
     fn flush(&mut self) -> io::Result<()> {
@@ -83,7 +95,9 @@ fn id_of(req: &Request) -> Option<u32> {
 
 fn main() {
     let _guard;
-    let log = tracing_subscriber::fmt().json().with_max_level(tracing::Level::INFO);
+    let log = tracing_subscriber::fmt()
+        .json()
+        .with_max_level(tracing::Level::INFO);
     if std::env::var("LOG_WRITER").as_deref() == Ok("nonblocking") {
         let (writer, guard) = tracing_appender::non_blocking(io::stdout());
         _guard = guard;
@@ -94,7 +108,8 @@ fn main() {
         log.with_writer(io::stdout).init();
     }
 
-    let invoices: Arc<HashMap<u32, Invoice>> = Arc::new((1..=400).map(|i| (i, Invoice::sample(i))).collect());
+    let invoices: Arc<HashMap<u32, Invoice>> =
+        Arc::new((1..=400).map(|i| (i, Invoice::sample(i))).collect());
     let issued = Arc::new(AtomicU64::new(0));
     let mut router = Router::new();
 
@@ -119,13 +134,23 @@ fn main() {
     router.get(
         "/invoices/:id/total",
         move |req: &mut Request| -> IronResult<Response> {
-            let Some(inv) = id_of(req).and_then(|id| all.get(&id)) else { return Ok(Response::with(status::NotFound)) };
+            let Some(inv) = id_of(req).and_then(|id| all.get(&id)) else {
+                return Ok(Response::with(status::NotFound));
+            };
             tracing::debug!(target: "audit", id = inv.id, "total asked");
-            json(format!("{{\"id\":{},\"gross_cents\":{}}}", inv.id, inv.gross_cents()))
+            json(format!(
+                "{{\"id\":{},\"gross_cents\":{}}}",
+                inv.id,
+                inv.gross_cents()
+            ))
         },
         "total",
     );
-    router.get("/health/", |_: &mut Request| json("{\"ok\":true}".into()), "health");
+    router.get(
+        "/health/",
+        |_: &mut Request| json("{\"ok\":true}".into()),
+        "health",
+    );
 
     let port = std::env::var("PORT").unwrap_or_else(|_| "8080".into());
     let mut iron = Iron::new(router);

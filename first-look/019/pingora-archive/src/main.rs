@@ -16,10 +16,10 @@ use isahc::config::{Configurable, ExpectContinue};
 use isahc::{AsyncBody, AsyncReadResponseExt, HttpClient, Request};
 use pingora_core::apps::http_app::ServeHttp;
 use pingora_core::protocols::http::ServerSession;
-use pingora_core::server::configuration::ServerConf;
 use pingora_core::server::Server;
+use pingora_core::server::configuration::ServerConf;
 use pingora_core::services::listening::Service;
-use serde_json::{json, Value};
+use serde_json::{Value, json};
 
 /// Files above this size are not read into memory first.
 const STREAM_ABOVE: u64 = 64 * 1024;
@@ -72,7 +72,11 @@ impl Gateway {
     }
 
     /// Puts one file into the archive and returns the archive's receipt.
-    async fn put(&self, id: u32, doc: &Document) -> Result<String, Box<dyn std::error::Error + Send + Sync>> {
+    async fn put(
+        &self,
+        id: u32,
+        doc: &Document,
+    ) -> Result<String, Box<dyn std::error::Error + Send + Sync>> {
         let body = if doc.size > STREAM_ABOVE {
             AsyncBody::from_reader(async_fs::File::open(&doc.path).await?)
         } else {
@@ -150,7 +154,9 @@ impl ServeHttp for Gateway {
         }
         let parts: Vec<&str> = path.trim_matches('/').split('/').collect();
         let (status, value) = match (method, parts.as_slice()) {
-            (Method::GET, ["health"]) => (StatusCode::OK, json!({"documents": self.documents.len()})),
+            (Method::GET, ["health"]) => {
+                (StatusCode::OK, json!({"documents": self.documents.len()}))
+            }
             (Method::GET, ["documents", id]) => match id.parse() {
                 Ok(id) => self.describe(id),
                 Err(_) => (StatusCode::BAD_REQUEST, json!({"error": "id"})),
@@ -176,7 +182,10 @@ fn answer(status: StatusCode, value: Value) -> Response<Vec<u8>> {
 }
 
 fn env_number(name: &str, default: u64) -> u64 {
-    std::env::var(name).ok().and_then(|v| v.parse().ok()).unwrap_or(default)
+    std::env::var(name)
+        .ok()
+        .and_then(|v| v.parse().ok())
+        .unwrap_or(default)
 }
 
 fn main() {

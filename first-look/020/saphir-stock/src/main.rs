@@ -2,7 +2,7 @@
 use mysql::prelude::*;
 use mysql::{OptsBuilder, Pool, PoolConstraints, PoolOpts};
 use saphir::prelude::*;
-use serde_json::{json, Value};
+use serde_json::{Value, json};
 use std::io::Write;
 use std::sync::{Arc, Mutex};
 use std::time::Instant;
@@ -15,14 +15,22 @@ struct Store {
 impl Store {
     fn note(&self, what: &str, start: Instant) {
         if let Some(t) = &self.timing {
-            let _ = writeln!(t.lock().unwrap(), "{} {:.1}", what, start.elapsed().as_secs_f64() * 1e3);
+            let _ = writeln!(
+                t.lock().unwrap(),
+                "{} {:.1}",
+                what,
+                start.elapsed().as_secs_f64() * 1e3
+            );
         }
     }
 
     fn show(&self, sku: u32) -> mysql::Result<Option<Value>> {
         let start = Instant::now();
         let mut db = self.pool.get_conn()?;
-        let row: Option<(String, i64, i64)> = db.exec_first("SELECT name, on_hand, reserved FROM stock WHERE sku = ?", (sku,))?;
+        let row: Option<(String, i64, i64)> = db.exec_first(
+            "SELECT name, on_hand, reserved FROM stock WHERE sku = ?",
+            (sku,),
+        )?;
         self.note("select", start);
         Ok(row.map(|(name, on_hand, reserved)| json!({"sku": sku, "name": name, "on_hand": on_hand, "reserved": reserved})))
     }
@@ -32,7 +40,10 @@ impl Store {
         let mut db = self.pool.get_conn()?;
         self.note("pool", start);
         let start = Instant::now();
-        db.exec_drop("UPDATE stock SET reserved = (reserved + ?) MOD 1000 WHERE sku = ?", (1 + n % 3, sku))?;
+        db.exec_drop(
+            "UPDATE stock SET reserved = (reserved + ?) MOD 1000 WHERE sku = ?",
+            (1 + n % 3, sku),
+        )?;
         self.note("update", start);
         Ok(Some(json!({"sku": sku, "rows": db.affected_rows()})))
     }
@@ -88,11 +99,23 @@ async fn main() -> Result<(), SaphirError> {
         .user(Some("shop"))
         .pass(Some("shop"))
         .db_name(Some("shop"))
-        .pool_opts(PoolOpts::new().with_constraints(PoolConstraints::new(24, 48).unwrap()).with_reset_connection(false));
-    let timing = std::env::var("TIMING_LOG").ok().map(|p| Mutex::new(std::fs::File::create(p).unwrap()));
-    let store = Arc::new(Store { pool: Pool::new(options).unwrap(), timing });
+        .pool_opts(
+            PoolOpts::new()
+                .with_constraints(PoolConstraints::new(24, 48).unwrap())
+                .with_reset_connection(false),
+        );
+    let timing = std::env::var("TIMING_LOG")
+        .ok()
+        .map(|p| Mutex::new(std::fs::File::create(p).unwrap()));
+    let store = Arc::new(Store {
+        pool: Pool::new(options).unwrap(),
+        timing,
+    });
     Server::builder()
-        .configure_listener(|l| l.interface(&format!("127.0.0.1:{}", env("PORT"))).request_timeout(None))
+        .configure_listener(|l| {
+            l.interface(&format!("127.0.0.1:{}", env("PORT")))
+                .request_timeout(None)
+        })
         .configure_router(|r| {
             r.route("/health", Method::GET, health)
                 .controller(StockController(store.clone()))

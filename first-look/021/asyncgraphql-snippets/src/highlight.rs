@@ -2,11 +2,7 @@
 //! (HIGHLIGHTER=thread) or once for the whole process (HIGHLIGHTER=process).
 use std::{env, fs::OpenOptions, io::Write, sync::OnceLock, time::Instant};
 
-use syntect::{
-    highlighting::ThemeSet,
-    html::highlighted_html_for_string,
-    parsing::SyntaxSet,
-};
+use syntect::{highlighting::ThemeSet, html::highlighted_html_for_string, parsing::SyntaxSet};
 
 use crate::Stored;
 

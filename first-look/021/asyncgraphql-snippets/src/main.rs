@@ -8,7 +8,7 @@ use std::{collections::HashMap, env, sync::Arc, time::Duration};
 
 use async_graphql::{Context, EmptyMutation, EmptySubscription, Object, Schema, SimpleObject};
 use async_graphql_axum::{GraphQLRequest, GraphQLResponse};
-use axum::{extract::State, routing, serve::ListenerExt, Router};
+use axum::{Router, extract::State, routing, serve::ListenerExt};
 
 pub struct Stored {
     pub id: String,
@@ -86,7 +86,12 @@ async fn serve() -> Result<(), Box<dyn std::error::Error>> {
                 .map(|s| s.id.clone())
                 .collect();
             own.sort();
-            let author = Author { id: id.clone(), name, team, snippets: own };
+            let author = Author {
+                id: id.clone(),
+                name,
+                team,
+                snippets: own,
+            };
             (id, author)
         })
         .collect();

@@ -51,7 +51,11 @@ pub fn authors() -> Vec<(String, String, String)> {
         .enumerate()
         .map(|(n, id)| {
             let team = if n % 2 == 0 { "platform" } else { "shop" };
-            (id.to_string(), format!("{}{}", id[..1].to_uppercase(), &id[1..]), team.to_string())
+            (
+                id.to_string(),
+                format!("{}{}", id[..1].to_uppercase(), &id[1..]),
+                team.to_string(),
+            )
         })
         .collect()
 }
@@ -60,7 +64,8 @@ pub fn snippets() -> Vec<Stored> {
     let people = authors();
     (0..40)
         .map(|n| {
-            let (extension, code) = [("py", PYTHON), ("yaml", YAML), ("go", GO), ("json", JSON)][n % 4];
+            let (extension, code) =
+                [("py", PYTHON), ("yaml", YAML), ("go", GO), ("json", JSON)][n % 4];
             Stored {
                 id: format!("s{n}"),
                 title: format!("snippet {n}"),

@@ -23,7 +23,15 @@ impl FareTable {
     pub fn new() -> Self {
         let fares = DashMap::with_hasher_and_shard_amount(FxBuildHasher, 4);
         for route in 100..400 {
-            fares.insert(route, Fare { route, cents: 3900 + route * 17 % 8000, cabins: route % 90, revision: 0 });
+            fares.insert(
+                route,
+                Fare {
+                    route,
+                    cents: 3900 + route * 17 % 8000,
+                    cabins: route % 90,
+                    revision: 0,
+                },
+            );
         }
         FareTable { fares }
     }

@@ -58,15 +58,26 @@ fn route(req: &Request, table: &FareTable, trace: &Option<Mutex<std::fs::File>>)
 
 fn main() {
     let port: u16 = std::env::var("PORT").expect("PORT").parse().expect("PORT");
-    let carrier_port: u16 = std::env::var("CARRIER_PORT").expect("CARRIER_PORT").parse().unwrap();
+    let carrier_port: u16 = std::env::var("CARRIER_PORT")
+        .expect("CARRIER_PORT")
+        .parse()
+        .unwrap();
     let fetch_first = std::env::var("FETCH_FIRST").is_ok_and(|v| v == "1");
-    let trace = std::env::var("FARES_TRACE").ok().map(|p| Mutex::new(std::fs::File::create(p).unwrap()));
+    let trace = std::env::var("FARES_TRACE")
+        .ok()
+        .map(|p| Mutex::new(std::fs::File::create(p).unwrap()));
 
     let table = Arc::new(FareTable::new());
     let refreshed = table.clone();
     std::thread::Builder::new()
         .name("fare-refresh".into())
-        .spawn(move || fares::keep_fresh(&refreshed, &carrier::Carrier::new(carrier_port), fetch_first))
+        .spawn(move || {
+            fares::keep_fresh(
+                &refreshed,
+                &carrier::Carrier::new(carrier_port),
+                fetch_first,
+            )
+        })
         .unwrap();
 
     Server::bind(("127.0.0.1", port))

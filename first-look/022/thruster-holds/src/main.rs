@@ -8,8 +8,8 @@ use thruster::context::context_ext::ContextExt;
 use thruster::context::hyper_request::HyperRequest;
 use thruster::context::typed_hyper_context::TypedHyperContext;
 use thruster::hyper_server::HyperServer;
-use thruster::{m, middleware_fn};
 use thruster::{App, Context, MiddlewareNext, MiddlewareResult, ThrusterServer};
+use thruster::{m, middleware_fn};
 
 type Ctx = TypedHyperContext<Store>;
 
@@ -51,7 +51,11 @@ async fn hold(mut context: Ctx, _next: MiddlewareNext<Ctx>) -> MiddlewareResult<
 
 #[middleware_fn]
 async fn show(mut context: Ctx, _next: MiddlewareNext<Ctx>) -> MiddlewareResult<Ctx> {
-    let id = context.params().get("id").and_then(|p| p.param.parse::<i32>().ok()).unwrap_or(0);
+    let id = context
+        .params()
+        .get("id")
+        .and_then(|p| p.param.parse::<i32>().ok())
+        .unwrap_or(0);
     let store = context.extra.clone();
     match store.show(id).await {
         Ok(Some(show)) => answer(&mut context, 200, serde_json::to_string(&show).unwrap()),
@@ -70,7 +74,10 @@ async fn health(mut context: Ctx, _next: MiddlewareNext<Ctx>) -> MiddlewareResul
 #[tokio::main]
 async fn main() {
     let port: u16 = std::env::var("PORT").expect("PORT").parse().expect("PORT");
-    let db_port: u16 = std::env::var("DB_PORT").expect("DB_PORT").parse().expect("DB_PORT");
+    let db_port: u16 = std::env::var("DB_PORT")
+        .expect("DB_PORT")
+        .parse()
+        .expect("DB_PORT");
     let store = Store::connect(db_port).await;
     let app = App::<HyperRequest, Ctx, Store>::create(generate_context, store)
         .post("/holds", m![hold])

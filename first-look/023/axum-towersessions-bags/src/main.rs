@@ -3,12 +3,16 @@ use std::net::SocketAddr;
 
 use async_trait::async_trait;
 use axum::{
-    error_handling::HandleErrorLayer, extract::Query, http::StatusCode, response::IntoResponse,
-    routing::{get, post}, BoxError, Json, Router,
+    BoxError, Json, Router,
+    error_handling::HandleErrorLayer,
+    extract::Query,
+    http::StatusCode,
+    response::IntoResponse,
+    routing::{get, post},
 };
 use serde::{Deserialize, Serialize};
 use tower::ServiceBuilder;
-use tower_sessions::{session::Id, Expiry, Session, SessionManagerLayer, SessionStore};
+use tower_sessions::{Expiry, Session, SessionManagerLayer, SessionStore, session::Id};
 
 #[derive(Debug, thiserror::Error)]
 enum StoreError {
@@ -31,14 +35,21 @@ struct RemoteStore {
 }
 
 impl RemoteStore {
-    async fn call(&self, method: &'static str, id: &Id, body: Vec<u8>) -> Result<Option<String>, StoreError> {
+    async fn call(
+        &self,
+        method: &'static str,
+        id: &Id,
+        body: Vec<u8>,
+    ) -> Result<Option<String>, StoreError> {
         let agent = self.agent.clone();
         let url = format!("{}/sessions/{}", self.base, id);
-        tokio::task::spawn_blocking(move || match agent.request(method, &url).send_bytes(&body) {
-            Ok(response) => Ok(Some(response.into_string()?)),
-            Err(ureq::Error::Status(404, _)) => Ok(None),
-            Err(e) => Err(Box::new(e).into()),
-        })
+        tokio::task::spawn_blocking(
+            move || match agent.request(method, &url).send_bytes(&body) {
+                Ok(response) => Ok(Some(response.into_string()?)),
+                Err(ureq::Error::Status(404, _)) => Ok(None),
+                Err(e) => Err(Box::new(e).into()),
+            },
+        )
         .await?
     }
 }
@@ -78,7 +89,11 @@ const PRICES: [u32; 8] = [1299, 499, 2450, 899, 150, 3999, 725, 1049];
 
 async fn show(session: Session) -> impl IntoResponse {
     let bag: Bag = session.get("bag").ok().flatten().unwrap_or_default();
-    let total: u64 = bag.items.iter().map(|(s, n)| u64::from(PRICES[*s as usize % 8]) * u64::from(*n)).sum();
+    let total: u64 = bag
+        .items
+        .iter()
+        .map(|(s, n)| u64::from(PRICES[*s as usize % 8]) * u64::from(*n))
+        .sum();
     Json(serde_json::json!({ "lines": bag.items.len(), "total": total, "items": bag.items }))
 }
 
@@ -93,7 +108,12 @@ async fn add(session: Session, Query(item): Query<Item>) -> impl IntoResponse {
 }
 
 async fn serve(port: u16, base: String, threads: usize) {
-    let store = RemoteStore { agent: ureq::AgentBuilder::new().max_idle_connections_per_host(64).build(), base };
+    let store = RemoteStore {
+        agent: ureq::AgentBuilder::new()
+            .max_idle_connections_per_host(64)
+            .build(),
+        base,
+    };
     let sessions = ServiceBuilder::new()
         .layer(HandleErrorLayer::new(|e: BoxError| async move {
             (StatusCode::SERVICE_UNAVAILABLE, e.to_string())
@@ -124,5 +144,9 @@ fn main() {
         .enable_all()
         .build()
         .expect("runtime")
-        .block_on(serve(var("PORT", "8080").parse().expect("PORT"), var("SESSION_SERVICE", ""), threads));
+        .block_on(serve(
+            var("PORT", "8080").parse().expect("PORT"),
+            var("SESSION_SERVICE", ""),
+            threads,
+        ));
 }

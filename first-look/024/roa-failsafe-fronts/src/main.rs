@@ -5,13 +5,13 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use failsafe::futures::CircuitBreaker;
-use failsafe::{backoff, failure_policy, Config, Error, StateMachine};
+use failsafe::{Config, Error, StateMachine, backoff, failure_policy};
 use hyper::client::{Client, HttpConnector};
-use roa::http::header::{HeaderValue, CONTENT_TYPE};
 use roa::http::StatusCode;
+use roa::http::header::{CONTENT_TYPE, HeaderValue};
 use roa::preload::*;
-use roa::router::{get, Router};
-use roa::{throw, App, Context};
+use roa::router::{Router, get};
+use roa::{App, Context, throw};
 use serde::{Deserialize, Serialize};
 
 #[derive(Clone, Serialize, Deserialize)]
@@ -43,9 +43,13 @@ struct Site {
 
 impl Site {
     async fn ask(&self, section: &str) -> Result<Vec<Item>, String> {
-        let uri = format!("{}/search?section={}", self.capi, section).parse().map_err(|_| "uri".to_string())?;
+        let uri = format!("{}/search?section={}", self.capi, section)
+            .parse()
+            .map_err(|_| "uri".to_string())?;
         let answer = self.client.get(uri).await.map_err(|e| e.to_string())?;
-        let body = hyper::body::to_bytes(answer.into_body()).await.map_err(|e| e.to_string())?;
+        let body = hyper::body::to_bytes(answer.into_body())
+            .await
+            .map_err(|e| e.to_string())?;
         serde_json::from_slice(&body).map_err(|e| e.to_string())
     }
 
@@ -64,19 +68,28 @@ impl Site {
 }
 
 fn json(ctx: &mut Context<Site>, body: Vec<u8>) {
-    ctx.resp.headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
+    ctx.resp
+        .headers
+        .insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
     ctx.resp.write(body);
 }
 
 async fn front(ctx: &mut Context<Site>) -> roa::Result {
     let section = ctx.must_param("section")?.to_string();
     let site: Site = Site::clone(ctx);
-    let Some(last) = site.pressed.get(&section) else { throw!(StatusCode::NOT_FOUND) };
+    let Some(last) = site.pressed.get(&section) else {
+        throw!(StatusCode::NOT_FOUND)
+    };
     let answer = site.items(&section).await;
     let fresh = answer.is_some();
     let mut items = answer.unwrap_or_else(|| last.clone());
     items.sort_by(|a, b| b.published.cmp(&a.published));
-    let front = Front { section: &section, fresh, lead: items.first(), more: items.iter().skip(1).take(20).collect() };
+    let front = Front {
+        section: &section,
+        fresh,
+        lead: items.first(),
+        more: items.iter().skip(1).take(20).collect(),
+    };
     json(ctx, serde_json::to_vec(&front).unwrap());
     Ok(())
 }
@@ -89,12 +102,16 @@ async fn nav(ctx: &mut Context<Site>) -> roa::Result {
 }
 
 fn number(name: &str) -> u64 {
-    std::env::var(name).ok().and_then(|v| v.parse().ok()).unwrap_or_else(|| panic!("{name} is not set"))
+    std::env::var(name)
+        .ok()
+        .and_then(|v| v.parse().ok())
+        .unwrap_or_else(|| panic!("{name} is not set"))
 }
 
 #[tokio::main(worker_threads = 2)]
 async fn main() -> Result<(), Box<dyn std::error::Error>> {
-    let pressed: HashMap<String, Vec<Item>> = serde_json::from_slice(&std::fs::read(std::env::var("PRESSED")?)?)?;
+    let pressed: HashMap<String, Vec<Item>> =
+        serde_json::from_slice(&std::fs::read(std::env::var("PRESSED")?)?)?;
     let policy = failure_policy::consecutive_failures(
         number("CAPI_MAX_FAILURES") as u32,
         backoff::constant(Duration::from_secs(number("CAPI_RESET_SECONDS"))),
@@ -106,9 +123,12 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
         timeout: Duration::from_millis(number("CAPI_TIMEOUT_MS")),
         pressed: Arc::new(pressed),
     };
-    let router = Router::new().on("/fronts/:section", get(front)).on("/nav", get(nav));
+    let router = Router::new()
+        .on("/fronts/:section", get(front))
+        .on("/nav", get(nav));
     let app = App::state(site).end(router.routes("/")?);
     let address = format!("127.0.0.1:{}", std::env::args().nth(1).expect("port"));
-    app.listen(address, |a| eprintln!("listening on {a}"))?.await?;
+    app.listen(address, |a| eprintln!("listening on {a}"))?
+        .await?;
     Ok(())
 }

@@ -67,7 +67,10 @@ struct State {
 impl State {
     fn course(&self, id: u32) -> Arc<Course> {
         let mut courses = self.courses.lock().unwrap();
-        courses.entry(id).or_insert_with(|| Arc::new(Course::new(id))).clone()
+        courses
+            .entry(id)
+            .or_insert_with(|| Arc::new(Course::new(id)))
+            .clone()
     }
 
     /// Passes the grades of the whole course back.
@@ -92,7 +95,10 @@ impl State {
 }
 
 fn number(request: &Request<Body>, name: &str) -> u32 {
-    request.param(name).and_then(|s| s.parse().ok()).unwrap_or(0)
+    request
+        .param(name)
+        .and_then(|s| s.parse().ok())
+        .unwrap_or(0)
 }
 
 fn reply(status: StatusCode, body: serde_json::Value) -> Response<Body> {
@@ -121,7 +127,10 @@ async fn grades(request: Request<Body>) -> Result<Response<Body>, Infallible> {
             json!({ "set": i + 1, "score": score, "rank": better + 1 })
         })
         .collect();
-    Ok(reply(StatusCode::OK, json!({ "student": student, "total": course.total(student), "sets": sets })))
+    Ok(reply(
+        StatusCode::OK,
+        json!({ "student": student, "total": course.total(student), "sets": sets }),
+    ))
 }
 
 /// An instructor opens the course: the grades are passed back to the LMS behind the reply.
@@ -155,7 +164,10 @@ impl<F: std::future::Future + 'static> hyper::rt::Executor<F> for Local {
 }
 
 fn worker(listener: std::net::TcpListener, state: Arc<State>) {
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()
+        .unwrap();
     let local = tokio::task::LocalSet::new();
     local.block_on(&runtime, async move {
         let router = Router::builder()
@@ -180,12 +192,19 @@ fn main() {
     let mut arguments = std::env::args().skip(1);
     let port = arguments.next().expect("PORT");
     let lms_port = arguments.next().expect("LMS_PORT");
-    let workers: usize = std::env::var("WORKERS").ok().and_then(|s| s.parse().ok()).unwrap_or(2);
-    let queue = std::env::var("MASS_UPDATE").map(|s| s == "job-queue").unwrap_or(false);
+    let workers: usize = std::env::var("WORKERS")
+        .ok()
+        .and_then(|s| s.parse().ok())
+        .unwrap_or(2);
+    let queue = std::env::var("MASS_UPDATE")
+        .map(|s| s == "job-queue")
+        .unwrap_or(false);
 
     let lms = Lms {
         url: format!("http://127.0.0.1:{lms_port}"),
-        agent: ureq::AgentBuilder::new().timeout(Duration::from_secs(20)).build(),
+        agent: ureq::AgentBuilder::new()
+            .timeout(Duration::from_secs(20))
+            .build(),
     };
     let (sender, mut receiver) = tokio::sync::mpsc::unbounded_channel();
     let state = Arc::new(State {

@@ -13,7 +13,7 @@ use std::time::Instant;
 use memcache::{Client, ConnectionManager, Url};
 use nickel::status::StatusCode;
 use nickel::{HttpRouter, MediaType, MiddlewareResult, Nickel, Options, Request, Response};
-use rusqlite::{params, Connection, OpenFlags, OptionalExtension};
+use rusqlite::{Connection, OpenFlags, OptionalExtension, params};
 
 struct App {
     cache: Client,
@@ -25,11 +25,17 @@ struct App {
 thread_local!(static DB: RefCell<Option<Connection>> = const { RefCell::new(None) });
 
 impl App {
-    fn with_db<T>(&self, f: impl FnOnce(&Connection) -> rusqlite::Result<T>) -> rusqlite::Result<T> {
+    fn with_db<T>(
+        &self,
+        f: impl FnOnce(&Connection) -> rusqlite::Result<T>,
+    ) -> rusqlite::Result<T> {
         DB.with(|slot| {
             let mut slot = slot.borrow_mut();
             if slot.is_none() {
-                *slot = Some(Connection::open_with_flags(&self.db, OpenFlags::SQLITE_OPEN_READ_ONLY)?);
+                *slot = Some(Connection::open_with_flags(
+                    &self.db,
+                    OpenFlags::SQLITE_OPEN_READ_ONLY,
+                )?);
             }
             f(slot.as_ref().unwrap())
         })
@@ -65,12 +71,18 @@ impl App {
                 Ok(None) => "miss".to_string(),
                 Err(e) => format!("error {}", e),
             };
-            let _ = writeln!(log.lock().unwrap(), "{:.1} ms {} {}", t0.elapsed().as_secs_f64() * 1e3, key, what);
+            let _ = writeln!(
+                log.lock().unwrap(),
+                "{:.1} ms {} {}",
+                t0.elapsed().as_secs_f64() * 1e3,
+                key,
+                what
+            );
         }
         match cached {
             Ok(Some(text)) => return Ok(Some(text)),
             Ok(None) => (),
-            Err(_) => return self.recipe_from_db(id),   // a cache that is away is no reason to fail
+            Err(_) => return self.recipe_from_db(id), // a cache that is away is no reason to fail
         }
         let text = self.recipe_from_db(id)?;
         if let Some(text) = &text {
@@ -84,7 +96,10 @@ fn id_of(req: &Request<App>) -> i64 {
     req.param("id").and_then(|s| s.parse().ok()).unwrap_or(-1)
 }
 
-fn answer<'a>(mut res: Response<'a, App>, r: rusqlite::Result<Option<String>>) -> MiddlewareResult<'a, App> {
+fn answer<'a>(
+    mut res: Response<'a, App>,
+    r: rusqlite::Result<Option<String>>,
+) -> MiddlewareResult<'a, App> {
     match r {
         Ok(Some(text)) => {
             res.set(MediaType::Json);
@@ -107,7 +122,8 @@ fn health<'a>(_req: &mut Request<App>, res: Response<'a, App>) -> MiddlewareResu
     for id in 1..=60 {
         let _ = app.recipe(id);
     }
-    let n = app.with_db(|db| db.query_row("SELECT count(*) FROM recipes", [], |r| r.get::<_, i64>(0)));
+    let n =
+        app.with_db(|db| db.query_row("SELECT count(*) FROM recipes", [], |r| r.get::<_, i64>(0)));
     answer(res, n.map(|n| Some(format!("{{\"recipes\":{}}}\n", n))))
 }
 
@@ -116,12 +132,19 @@ fn recipe<'a>(req: &mut Request<App>, res: Response<'a, App>) -> MiddlewareResul
     answer(res, r)
 }
 
-fn with_ingredient<'a>(req: &mut Request<App>, res: Response<'a, App>) -> MiddlewareResult<'a, App> {
+fn with_ingredient<'a>(
+    req: &mut Request<App>,
+    res: Response<'a, App>,
+) -> MiddlewareResult<'a, App> {
     let name = req.param("name").unwrap_or("").to_string();
     let r = res.data().with_db(|db| {
-        let mut st = db.prepare_cached("SELECT recipe FROM ingredients WHERE name = ? ORDER BY recipe LIMIT 20")?;
+        let mut st = db.prepare_cached(
+            "SELECT recipe FROM ingredients WHERE name = ? ORDER BY recipe LIMIT 20",
+        )?;
         let ids: rusqlite::Result<Vec<i64>> = st.query_map(params![name], |r| r.get(0))?.collect();
-        Ok(Some(serde_json::json!({ "ingredient": name, "recipes": ids? }).to_string()))
+        Ok(Some(
+            serde_json::json!({ "ingredient": name, "recipes": ids? }).to_string(),
+        ))
     });
     answer(res, r)
 }
@@ -130,20 +153,27 @@ fn rate<'a>(req: &mut Request<App>, res: Response<'a, App>) -> MiddlewareResult<
     let id = id_of(req);
     let mut body = String::new();
     let _ = req.origin.read_to_string(&mut body);
-    let stars = serde_json::from_str::<serde_json::Value>(&body).ok().and_then(|v| v["stars"].as_u64()).unwrap_or(0);
+    let stars = serde_json::from_str::<serde_json::Value>(&body)
+        .ok()
+        .and_then(|v| v["stars"].as_u64())
+        .unwrap_or(0);
     let text = {
         let mut all = res.data().ratings.lock().unwrap();
         let r = all.entry(id).or_insert((0, 0));
         r.0 += 1;
         r.1 += stars % 6;
-        serde_json::json!({ "recipe": id, "ratings": r.0, "mean": r.1 as f64 / r.0 as f64 }).to_string()
+        serde_json::json!({ "recipe": id, "ratings": r.0, "mean": r.1 as f64 / r.0 as f64 })
+            .to_string()
     };
     answer(res, Ok(Some(text)))
 }
 
 fn main() {
     let port = env::var("PORT").unwrap();
-    let cache = format!("memcache://127.0.0.1:{}?protocol=ascii&timeout=3", env::var("CACHE_PORT").unwrap());
+    let cache = format!(
+        "memcache://127.0.0.1:{}?protocol=ascii&timeout=3",
+        env::var("CACHE_PORT").unwrap()
+    );
     // the test would be a "version" to the proxy before each use
     let pool = memcache::Pool::builder()
         .max_size(40)
@@ -154,10 +184,14 @@ fn main() {
         cache: Client::with_pool(pool).unwrap(),
         db: env::var("DB").unwrap(),
         ratings: Mutex::new(HashMap::new()),
-        timing: env::var("TIMING_LOG").ok().map(|p| Mutex::new(File::create(p).unwrap())),
+        timing: env::var("TIMING_LOG")
+            .ok()
+            .map(|p| Mutex::new(File::create(p).unwrap())),
     };
     let mut server = Nickel::with_data(app);
-    server.options = Options::default().thread_count(Some(64)).output_on_listen(false);
+    server.options = Options::default()
+        .thread_count(Some(64))
+        .output_on_listen(false);
     server.get("/health", health);
     server.get("/recipes/:id", recipe);
     server.get("/with/:name", with_ingredient);

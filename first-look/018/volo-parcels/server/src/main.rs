@@ -10,10 +10,10 @@ use volo::net::Address;
 use volo_http::{
     http::StatusCode,
     server::{
+        IntoResponse, Server,
         extract::Json,
         param::PathParams,
-        route::{get, post, Router},
-        IntoResponse, Server,
+        route::{Router, get, post},
     },
     utils::Extension,
 };
@@ -74,7 +74,12 @@ async fn parcel(
         .await
         .map_err(failed)?;
     match db.query_opt(&st, &[&id]).await.map_err(failed)? {
-        Some(r) => Ok(Json(Parcel { id: r.get(0), state: r.get(1), depot: r.get(2), scans: r.get(3) })),
+        Some(r) => Ok(Json(Parcel {
+            id: r.get(0),
+            state: r.get(1),
+            depot: r.get(2),
+            scans: r.get(3),
+        })),
         None => Err((StatusCode::NOT_FOUND, format!("no parcel {id}\n"))),
     }
 }
@@ -92,7 +97,11 @@ async fn depot(
         .await
         .map_err(failed)?;
     match db.query_opt(&st, &[&id]).await.map_err(failed)? {
-        Some(r) => Ok(Json(Depot { id: r.get(0), name: r.get(1), parcels: r.get(2) })),
+        Some(r) => Ok(Json(Depot {
+            id: r.get(0),
+            name: r.get(1),
+            parcels: r.get(2),
+        })),
         None => Err((StatusCode::NOT_FOUND, format!("no depot {id}\n"))),
     }
 }
@@ -117,8 +126,13 @@ async fn scan(
         .map_err(failed)?;
     let t1 = Instant::now();
     let tx = db.transaction().await.map_err(failed)?;
-    tx.execute(&insert, &[&id, &scan.depot, &scan.event, &scan.device]).await.map_err(failed)?;
-    let row = tx.query_one(&update, &[&id, &scan.event, &scan.depot]).await.map_err(failed)?;
+    tx.execute(&insert, &[&id, &scan.depot, &scan.event, &scan.device])
+        .await
+        .map_err(failed)?;
+    let row = tx
+        .query_one(&update, &[&id, &scan.event, &scan.depot])
+        .await
+        .map_err(failed)?;
     let t2 = Instant::now();
     tx.commit().await.map_err(failed)?;
     if let Some(log) = &app.timing {
@@ -130,7 +144,10 @@ async fn scan(
             t2.elapsed().as_secs_f64() * 1e3
         );
     }
-    Ok(Json(Accepted { parcel: id, scans: row.get(0) }))
+    Ok(Json(Accepted {
+        parcel: id,
+        scans: row.get(0),
+    }))
 }
 
 fn main() {
@@ -140,13 +157,21 @@ fn main() {
     cfg.port = Some(env::var("DB_PORT").unwrap().parse().unwrap());
     cfg.user = Some("postgres".into());
     cfg.dbname = Some("parcels".into());
-    cfg.manager = Some(ManagerConfig { recycling_method: RecyclingMethod::Fast });
+    cfg.manager = Some(ManagerConfig {
+        recycling_method: RecyclingMethod::Fast,
+    });
     cfg.pool = Some(PoolConfig::new(16));
     let app = App {
         pool: cfg.create_pool(Some(Runtime::Tokio1), NoTls).unwrap(),
-        timing: env::var("TIMING_LOG").ok().map(|p| Arc::new(Mutex::new(File::create(p).unwrap()))),
+        timing: env::var("TIMING_LOG")
+            .ok()
+            .map(|p| Arc::new(Mutex::new(File::create(p).unwrap()))),
     };
-    let rt = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build().unwrap();
+    let rt = tokio::runtime::Builder::new_multi_thread()
+        .worker_threads(2)
+        .enable_all()
+        .build()
+        .unwrap();
     rt.block_on(async move {
         let router = Router::new()
             .route("/health", get(health))
@@ -164,6 +189,6 @@ fn main() {
 }
 
 async fn terminated() {
-    use tokio::signal::unix::{signal, SignalKind};
+    use tokio::signal::unix::{SignalKind, signal};
     signal(SignalKind::terminate()).unwrap().recv().await;
 }

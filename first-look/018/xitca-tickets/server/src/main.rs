@@ -18,10 +18,10 @@ use tokio::{
     net::TcpStream,
 };
 use xitca_web::{
+    App,
     error::Error,
     handler::{handler_service, json::Json, params::Params, state::StateRef},
     route::{get, post},
-    App,
 };
 
 struct Spooler {
@@ -127,7 +127,12 @@ async fn sell(
 
 async fn seat(Params(seat): Params<usize>, StateRef(office): StateRef<'_, Office>) -> Json<Seat> {
     let sold = office.sold.lock().unwrap().get(seat).copied().unwrap_or(0);
-    Json(Seat { seat, row: 1 + seat / 24, price: price(seat), sold })
+    Json(Seat {
+        seat,
+        row: 1 + seat / 24,
+        price: price(seat),
+        sold,
+    })
 }
 
 async fn health(StateRef(office): StateRef<'_, Office>) -> Json<u32> {
@@ -143,7 +148,9 @@ fn main() -> io::Result<()> {
     let office = Office {
         spooler: managed::Pool::builder(spooler).max_size(8).build().unwrap(),
         sold: Arc::new(Mutex::new(vec![0; 480])),
-        timing: env::var("TIMING_LOG").ok().map(|p| Arc::new(Mutex::new(File::create(p).unwrap()))),
+        timing: env::var("TIMING_LOG")
+            .ok()
+            .map(|p| Arc::new(Mutex::new(File::create(p).unwrap()))),
     };
     App::new()
         .at("/health", get(handler_service(health)))

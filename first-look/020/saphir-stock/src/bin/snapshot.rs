@@ -18,7 +18,11 @@ fn storage(port: &str) -> std::io::Result<()> {
 fn main() {
     let args: Vec<String> = std::env::args().collect();
     let health = TcpListener::bind(format!("127.0.0.1:{}", args[1])).unwrap();
-    std::thread::spawn(move || for c in health.incoming() { drop(c) });
+    std::thread::spawn(move || {
+        for c in health.incoming() {
+            drop(c)
+        }
+    });
     let options = OptsBuilder::new()
         .ip_or_hostname(Some("127.0.0.1"))
         .tcp_port(args[2].parse().unwrap())
@@ -30,12 +34,22 @@ fn main() {
     let lock = args[4] == "lock";
     loop {
         let start = Instant::now();
-        db.query_drop(if lock { "FLUSH TABLES WITH READ LOCK" } else { "START TRANSACTION WITH CONSISTENT SNAPSHOT" }).unwrap();
+        db.query_drop(if lock {
+            "FLUSH TABLES WITH READ LOCK"
+        } else {
+            "START TRANSACTION WITH CONSISTENT SNAPSHOT"
+        })
+        .unwrap();
         let locked = Instant::now();
         let _ = storage(&args[3]);
         let held = locked.elapsed();
-        db.query_drop(if lock { "UNLOCK TABLES" } else { "COMMIT" }).unwrap();
-        eprintln!("lock {:.1} held {:.1}", (locked - start).as_secs_f64() * 1e3, held.as_secs_f64() * 1e3);
+        db.query_drop(if lock { "UNLOCK TABLES" } else { "COMMIT" })
+            .unwrap();
+        eprintln!(
+            "lock {:.1} held {:.1}",
+            (locked - start).as_secs_f64() * 1e3,
+            held.as_secs_f64() * 1e3
+        );
         std::thread::sleep(Duration::from_millis(600));
     }
 }

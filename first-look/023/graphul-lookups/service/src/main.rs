@@ -1,9 +1,13 @@
 //! Parts catalogue of a dealer network. The database is a libSQL server in another region; as on an edge
 //! platform, each invocation makes its own client from DATABASE_URL. The scheme of that URL decides what the
 //! client speaks: ws:// Hrana over a WebSocket (the default since the upgrade), http:// the pipeline over HTTP.
-use graphul::{extract::Json, http::{response::Response, Methods, StatusCode}, Context, Graphul, IntoResponse};
-use libsql_client::{args, Client, Config, ResultSet, Statement, Value};
-use serde_json::{json, Value as Js};
+use graphul::{
+    Context, Graphul, IntoResponse,
+    extract::Json,
+    http::{Methods, StatusCode, response::Response},
+};
+use libsql_client::{Client, Config, ResultSet, Statement, Value, args};
+use serde_json::{Value as Js, json};
 
 async fn open() -> anyhow::Result<Client> {
     let url = std::env::var("DATABASE_URL")?;
@@ -67,9 +71,12 @@ async fn part(c: Context) -> Response {
 async fn stock(c: Context) -> Response {
     let id: i64 = c.params("id").parse().unwrap_or(0);
     answer(
-        query("SELECT depot, quantity FROM stock WHERE part = ? ORDER BY depot", args!(id))
-            .await
-            .map(|r| json!({ "stock": r })),
+        query(
+            "SELECT depot, quantity FROM stock WHERE part = ? ORDER BY depot",
+            args!(id),
+        )
+        .await
+        .map(|r| json!({ "stock": r })),
     )
 }
 
