@@ -477,13 +477,22 @@ fn evidences(attribution: &EndpointAttribution, line: &Line, text: &str) -> Vec<
     let mut all = vec![evidence(Source::Trace, "trace", text.to_owned())];
     let station = attribution.station.as_ref();
     if let Some(station) = station.filter(|s| line.state == Some(State::Queued(s.place))) {
-        let text = format!(
-            "{} places fit the recorded arrivals and departures: {} requests waited for one, which leaves {} of \
-             the scatter of service times",
-            station.fit.places,
-            station.fit.queued,
-            percent(station.fit.error_ratio)
-        );
+        let (least, most) = station.fit.plausible;
+        let places = station.fit.places;
+        let text = if (least..=most).contains(&places) {
+            format!(
+                "{places} places fit the recorded arrivals and departures: {} requests waited for one, which leaves {} of \
+                 the scatter of service times",
+                station.fit.queued,
+                percent(station.fit.error_ratio)
+            )
+        } else {
+            format!(
+                "requests wait for each other in the recorded arrivals and departures, and no more than {places} calls are ever \
+                 under way, as many as there are connections: {} requests waited",
+                station.fit.queued
+            )
+        };
         all.push(evidence(Source::Client, "sent_ns", text));
     }
     all

@@ -174,7 +174,7 @@ pub(crate) fn tracepoints(proc_root: &Path) -> Result<usize, Gap> {
 
 /// A gap of the kernel's tracepoints, with what is not reported without them.
 fn untold(gap: Gap) -> Gap {
-    let missing = "who woke whom and which request each thread served is not told without";
+    let missing = "which thread woke which, and which request each served, is not recorded without";
     Gap {
         reason: format!("{missing} the kernel's tracepoints: {}", gap.reason),
         ..gap

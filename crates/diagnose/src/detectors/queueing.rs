@@ -50,7 +50,7 @@ fn examine(case: &Case<'_>, endpoint: &EndpointCase, looked: &Looked<'_>) -> Ver
     let in_line = sum(&picked) / all_ns;
     if in_line < MOSTLY {
         return Verdict::Absent(format!(
-            "{} of what requests wait for their thread it does one thing of {} or more, waits, or serves nobody",
+            "{} of what requests wait for their thread it does one thing of {} or more, waits, or serves no request",
             percent(1.0 - in_line),
             human(long_ns)
         ));

@@ -104,7 +104,7 @@ fn behind_others(endpoint: &EndpointCase, looked: &Looked<'_>) -> Option<Verdict
         missing: format!(
             "whether those had others: requests wait for threads called {name}, to which the target hands them"
         ),
-        remedy: "let the target tell of it in spans (telemetry)".to_owned(),
+        remedy: "let the target report it in spans (telemetry)".to_owned(),
     })
 }
 
@@ -114,7 +114,7 @@ fn nobody_waits(looked: &Looked<'_>, pool: &Pool) -> Verdict {
             missing: "whether a thread was free: whoever reads requests hands them on to others, \
                       and for how long they wait in between is kept in user space"
                 .to_owned(),
-            remedy: "let the target tell of it in spans (telemetry)".to_owned(),
+            remedy: "let the target report it in spans (telemetry)".to_owned(),
         };
     }
     let n = looked.join.walked.len();

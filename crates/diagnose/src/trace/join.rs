@@ -89,7 +89,7 @@ impl Unjoined {
         match self {
             Self::LeftOut => "in stretches left untraced to see what tracing costs",
             Self::Outside => "outside of what was traced",
-            Self::NoSockets => "who read which request takes tracepoints to tell",
+            Self::NoSockets => "which thread read which request is known from tracepoints only",
             Self::NoPort => "not over TCP",
             Self::Shared => "others were under way on the connection",
             Self::Lost => "records were lost around it",

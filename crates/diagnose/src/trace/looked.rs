@@ -145,7 +145,7 @@ impl<'c> Looked<'c> {
                 percent(shift.shift_low),
                 percent(shift.shift_high)
             ),
-            remedy: "measure longer or on a quieter host, which tells that cost more finely"
+            remedy: "measure longer or on a quieter host, which shows that cost more finely"
                 .to_owned(),
         })
     }

@@ -135,13 +135,13 @@ impl LeafKind {
             Self::RuntimeTimer => {
                 "the runtime is idle until one of its timers fires: a sleep, or a lock whose holder sleeps"
             }
-            Self::Lock => "waiting for a lock or a condition whose owner cannot be told",
+            Self::Lock => "waiting for a lock or a condition whose owner is not known",
             Self::Unknown(Blank::NotSeen) => "what the thread did was not recorded",
             Self::Unknown(Blank::NoWaker) => "who ended the wait was not recorded",
             Self::Unknown(Blank::Gone) => "the thread had ended",
             Self::Unknown(Blank::NotBegun) => "no thread had taken the connection up",
             Self::Unknown(Blank::TooDeep) => "more threads wait for each other than are followed",
-            Self::Unknown(Blank::Loop) => "an event loop waits, and for what cannot be told",
+            Self::Unknown(Blank::Loop) => "an event loop waits, and for what is not known",
             Self::Unknown(Blank::Kernel) => {
                 "a call waits until the kernel has done work of its own"
             }

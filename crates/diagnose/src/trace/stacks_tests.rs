@@ -289,3 +289,22 @@ fn a_stripped_collector_is_known_by_the_functions_of_types_that_it_calls() {
     assert_eq!(collects, [[true; 8].as_slice(), &[false; 4]].concat());
     assert_eq!(collect(&[&own, &itself, &call]), [false; 3]);
 }
+
+#[test]
+fn the_kernels_own_work_is_no_disk() {
+    let close = facts(&[
+        ("__flush_work", "kernel"),
+        ("fsnotify_destroy_group", "kernel"),
+        ("inotify_release", "kernel"),
+    ]);
+    assert!(close.kernel_work && !close.disk && close.io.is_none());
+    // The compiler's copy of a function is that function.
+    assert!(facts(&[("synchronize_rcu_normal.part.0", "kernel")]).kernel_work);
+    // XFS waits for its log by flushing a queue of work, and any file system may do so when it syncs.
+    for outer in ["xfs_log_force", "do_fsync"] {
+        let sync = facts(&[("__flush_workqueue", "kernel"), (outer, "kernel")]);
+        assert!(!sync.kernel_work && sync.io == Some(Io::Sync), "{outer}");
+    }
+    let disk = facts(&[("__flush_work", "kernel"), ("io_schedule", "kernel")]);
+    assert!(!disk.kernel_work && disk.disk);
+}

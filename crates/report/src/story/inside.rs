@@ -173,7 +173,7 @@ fn in_short(node: &ChainNode) -> String {
 pub(crate) fn traced(view: &TraceView) -> Vec<String> {
     let how = match view.depth {
         Depth::Off => "",
-        Depth::Threads => ", without who woke whom and who read which request",
+        Depth::Threads => ", without which thread woke which, and which one read which request",
         Depth::Light => ", without stacks",
         Depth::Full => ", in part with stacks",
     };

@@ -99,8 +99,7 @@ fn what_cannot_be_joined_without_privilege_is_not_counted_as_missed() {
     let view = diagnosis.trace.as_mut().unwrap();
     (view.depth, view.joined) = (Depth::Threads, 0);
     let text = terminal(&diagnosis, &[], PLAIN, None);
-    let told =
-        "80 % of the measured time, without who woke whom and who read which request; tracing";
+    let told = "80 % of the measured time, without which thread woke which, and which one read which request; tracing";
     let flat = text.split_whitespace().collect::<Vec<_>>().join(" ");
     assert!(flat.contains(told), "{text}");
 }

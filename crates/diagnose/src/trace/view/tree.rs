@@ -276,7 +276,7 @@ fn hop_label(name: &str, how: How, behalf: Behalf) -> String {
     match (how, behalf) {
         (How::Serves, Behalf::Own) => name.to_owned(),
         (_, Behalf::Other) => format!("{name}, at work for others"),
-        (_, Behalf::Background) => format!("{name}, at work for nobody's request"),
+        (_, Behalf::Background) => format!("{name}, at work for no request"),
         (How::Lock, _) => format!("for the lock that {name} has"),
         (How::Condition, _) => format!("until {name} says so"),
         (How::Interpreter, _) => format!("for the interpreter that {name} runs"),

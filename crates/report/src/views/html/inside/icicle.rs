@@ -52,7 +52,7 @@ pub(super) fn picture(tree: &ChainTree, caption: &str) -> Markup {
     html! {
         figure.plot {
             figcaption { (caption) ": " (whole)
-                ". Below each thread is whom it waited for, and below a leaf its stack." }
+                ". Below each thread is the one that it waited for, and below a leaf its stack." }
             @if rows == 0 {
                 p.soft { "None of it is explained." }
             } @else {
