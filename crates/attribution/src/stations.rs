@@ -7,6 +7,7 @@
 //! right k makes service times of one class alike, whether a request waited or not: too few places
 //! leave services that are too short (or end before they start), too many leave waiting in them.
 
+use std::cmp::Ordering;
 use std::collections::BTreeMap;
 
 /// More places than that are not distinguished from none: a queue before 64 places takes more requests
@@ -53,6 +54,9 @@ pub struct Visit {
     pub line: u32,
     /// Whether it is one of those to be explained.
     pub slow: bool,
+    /// Whether it was measured. Those of the warm-up hold places, and what their own services took is not asked: the first of them
+    /// came when it is not known how many others were there.
+    pub measured: bool,
 }
 
 /// A station that fits.
@@ -74,6 +78,20 @@ pub struct Fit {
     /// Which requests held the places while slow requests waited: classes with their share, largest
     /// first.
     pub held_by: Vec<(u16, f64)>,
+}
+
+impl Fit {
+    /// Whether it is a better account of the visits than another: the number of its places is known to a quarter, or it explains more
+    /// and leaves less. Where a queue never empties, many numbers of places fit some of the requests well.
+    pub fn compare(&self, other: &Self) -> Ordering {
+        let is_known = |fit: &Self| {
+            let (low, high) = fit.plausible;
+            f64::from(high - low) <= (f64::from(fit.places) * HALVES_AGREE).max(1.0)
+        };
+        let worth = |fit: &Self| fit.explained - fit.error_ratio;
+        let known = is_known(self).cmp(&is_known(other));
+        known.then(worth(self).total_cmp(&worth(other)))
+    }
 }
 
 /// Fits a station to visits that are in order of arrival; `None` if none fits.
@@ -120,7 +138,7 @@ fn fit_by(visits: &[Visit], held: Held) -> Option<Fit> {
         _ => there,
     };
     let met: Vec<usize> = (0..visits.len())
-        .filter(|&i| !starts[i].is_empty())
+        .filter(|&i| !starts[i].is_empty() && visits[i].measured)
         .collect();
     if met.len() < QUEUED_LEAST || most < 2 {
         return None;
@@ -139,9 +157,7 @@ fn fit_by(visits: &[Visit], held: Held) -> Option<Fit> {
         !matches!(held, Held::AllBy(_)) && undershoots(visits, &starts_at(places), resolution_ns)
     };
     let from = fewest(&errors, drains)?;
-    let places = (from..most).min_by(|&a, &b| errors[a].total_cmp(&errors[b]))?;
-    let alike = (from..most).filter(|&k| errors[k] <= errors[places] * ALIKE);
-    let plausible = alike.fold((places, places), |(low, high), k| (low.min(k), high.max(k)));
+    let Choice { places, plausible } = choice(&errors, from, drains)?;
     let waited =
         |&i: &usize| visits[i].slow || start(&visits[i], &starts[i], places) > visits[i].arrival;
     let waited: Vec<usize> = met.iter().copied().filter(waited).collect();
@@ -149,8 +165,10 @@ fn fit_by(visits: &[Visit], held: Held) -> Option<Fit> {
     let error_ratio =
         error(visits, &starts, &waited, places, resolution_ns) / without.max(f64::MIN_POSITIVE);
     let best = |of: &[usize]| {
-        let errors = (from..most).map(|k| (error(visits, &starts, of, k, resolution_ns), k));
-        errors.min_by(|a, b| a.0.total_cmp(&b.0)).map(|(_, k)| k)
+        let errors: Vec<f64> = (0..most)
+            .map(|k| error(visits, &starts, of, k.max(1), resolution_ns))
+            .collect();
+        choice(&errors, from, drains).map(|choice| choice.places)
     };
     let apart = best(first)?.abs_diff(best(second)?);
     if error_ratio > ERROR_RATIO_MOST || apart as f64 > (places as f64 * HALVES_AGREE).max(0.5) {
@@ -158,7 +176,7 @@ fn fit_by(visits: &[Visit], held: Held) -> Option<Fit> {
     }
     let at = starts_at(places);
     let queued = (0..visits.len())
-        .filter(|&i| at[i] > visits[i].arrival)
+        .filter(|&i| at[i] > visits[i].arrival && visits[i].measured)
         .count();
     if queued < QUEUED_LEAST || drains(places) {
         return None;
@@ -182,10 +200,44 @@ fn fewest(errors: &[f64], drains: impl Fn(usize) -> bool) -> Option<usize> {
     if !drains(least) {
         return Some(1);
     }
-    let is_valley = |k: usize| {
-        errors[k - 1] > ALIKE * errors[k] && errors.get(k + 1).is_some_and(|&e| e > errors[k])
+    (least + 1..errors.len()).find(|&k| is_valley(errors, k, 1.0) && !drains(k))
+}
+
+/// Whether the error of a number of places is clearly less than that of one place less, and less than that of one more by a factor.
+fn is_valley(errors: &[f64], k: usize, factor: f64) -> bool {
+    let more = errors.get(k + 1);
+    errors[k - 1] > ALIKE * errors[k] && more.is_some_and(|&more| more > factor * errors[k])
+}
+
+/// A number of places that fits, with the fewest and the most that fit about as well.
+struct Choice {
+    places: usize,
+    plausible: (usize, usize),
+}
+
+/// The number of places with the least error; or the first that fits as well and is a valley with two steep sides. Where a queue hardly
+/// ever empties, a multiple of the places fits too: what services seem to take is then what so many departures take, whose scatter is
+/// less by the root of the multiple.
+fn choice(errors: &[f64], from: usize, drains: impl Fn(usize) -> bool) -> Option<Choice> {
+    let most = errors.len();
+    let least = (from..most).min_by(|&a, &b| errors[a].total_cmp(&errors[b]))?;
+    let is_alike = |&k: &usize| errors[k] <= errors[least] * ALIKE;
+    let is_steep = |&k: &usize| {
+        let averaged = errors[k] / (least as f64 / k as f64).sqrt();
+        averaged <= errors[least] * ALIKE && is_valley(errors, k, ALIKE) && !drains(k)
     };
-    (least + 1..errors.len()).find(|&k| is_valley(k) && !drains(k))
+    if let Some(places) = (from.max(2)..=least).find(is_steep) {
+        return Some(Choice {
+            places,
+            plausible: (places, places),
+        });
+    }
+    let alike = (from..most).filter(is_alike);
+    let plausible = alike.fold((least, least), |(low, high), k| (low.min(k), high.max(k)));
+    Some(Choice {
+        places: least,
+        plausible,
+    })
 }
 
 /// Of the visits that come while one of a class is there, the share that is over before all of these are.
@@ -277,7 +329,11 @@ fn error(
 ) -> f64 {
     let mut classes: BTreeMap<u16, Vec<f64>> = BTreeMap::new();
     let mut alone: BTreeMap<u16, Vec<f64>> = BTreeMap::new();
-    for (visit, ahead) in visits.iter().zip(starts) {
+    let measured = visits
+        .iter()
+        .zip(starts)
+        .filter(|(visit, _)| visit.measured);
+    for (visit, ahead) in measured {
         let own = service(visit, start(visit, ahead, places), resolution_ns);
         classes.entry(visit.class).or_default().push(own);
         if ahead.is_empty() {
@@ -308,7 +364,7 @@ fn middle(mut all: Vec<f64>, p: f64) -> f64 {
 fn undershoots(visits: &[Visit], starts: &[u64], resolution_ns: u64) -> bool {
     let mut free: BTreeMap<u16, Vec<f64>> = BTreeMap::new();
     for (visit, &start) in visits.iter().zip(starts) {
-        if start <= visit.arrival {
+        if start <= visit.arrival && visit.measured {
             free.entry(visit.class)
                 .or_default()
                 .push(service(visit, start, resolution_ns));
@@ -319,7 +375,8 @@ fn undershoots(visits: &[Visit], starts: &[u64], resolution_ns: u64) -> bool {
         .map(|(class, all)| (class, middle(all, 0.1) + UNDERSHOOT.ln()))
         .collect();
     let (mut queued, mut below) = (0_usize, 0_usize);
-    for (visit, &start) in visits.iter().zip(starts).filter(|(v, s)| **s > v.arrival) {
+    let waited = |(visit, start): &(&Visit, &u64)| **start > visit.arrival && visit.measured;
+    for (visit, &start) in visits.iter().zip(starts).filter(waited) {
         queued += 1;
         let short = least
             .get(&visit.class)
@@ -331,7 +388,7 @@ fn undershoots(visits: &[Visit], starts: &[u64], resolution_ns: u64) -> bool {
 
 fn explained(visits: &[Visit], starts: &[u64]) -> f64 {
     let mut fast: BTreeMap<u16, Vec<f64>> = BTreeMap::new();
-    for visit in visits.iter().filter(|visit| !visit.slow) {
+    for visit in visits.iter().filter(|v| !v.slow && v.measured) {
         let own = visit.done.saturating_sub(visit.arrival) as f64;
         fast.entry(visit.class).or_default().push(own);
     }
@@ -374,226 +431,5 @@ fn held_by(visits: &[Visit], starts: &[u64]) -> Vec<(u16, f64)> {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    /// A simple generator of numbers in [0, 1): tests need no more.
-    struct Numbers(u64);
-
-    impl Numbers {
-        fn next(&mut self) -> f64 {
-            self.0 = self
-                .0
-                .wrapping_mul(6_364_136_223_846_793_005)
-                .wrapping_add(1_442_695_040_888_963_407);
-            (self.0 >> 11) as f64 / (1_u64 << 53) as f64
-        }
-    }
-
-    /// Requests with random gaps through k places, first come, first served.
-    fn through(
-        places: usize,
-        gap_ns: f64,
-        service: impl Fn(&mut Numbers) -> (u16, u64),
-    ) -> Vec<Visit> {
-        let mut numbers = Numbers(7);
-        let mut free = vec![0_u64; places];
-        let mut at = 1_000_000;
-        let mut all = Vec::new();
-        for _ in 0..3_000 {
-            at += (-(1.0 - numbers.next()).ln() * gap_ns) as u64;
-            let (class, takes) = service(&mut numbers);
-            let next = (0..places).min_by_key(|&k| free[k]).unwrap();
-            let done = at.max(free[next]) + takes;
-            free[next] = done;
-            all.push(Visit {
-                arrival: at,
-                done,
-                class,
-                line: 0,
-                slow: done - at > 2 * takes,
-            });
-        }
-        all
-    }
-
-    fn spread(numbers: &mut Numbers, takes: f64) -> u64 {
-        (takes * (0.8 + 0.4 * numbers.next())) as u64
-    }
-
-    #[test]
-    fn the_number_of_places_is_found() {
-        for places in [1, 2, 3, 5, 8] {
-            let gap = 20e6 / places as f64 / 0.75;
-            let visits = through(places, gap, |n| (0, spread(n, 20e6)));
-            let fit = fit(&visits).unwrap_or_else(|| panic!("{places}"));
-            assert_eq!(fit.places as usize, places);
-            assert!(fit.explained > 0.8, "{}", fit.explained);
-        }
-    }
-
-    #[test]
-    fn a_class_that_keeps_the_places_is_named() {
-        let visits = through(2, 12e6, |n| {
-            if n.next() < 0.05 {
-                (1, spread(n, 200e6))
-            } else {
-                (0, spread(n, 1e6))
-            }
-        });
-        let fit = fit(&visits).unwrap();
-        assert_eq!(fit.places, 2);
-        assert_eq!(fit.held_by[0].0, 1);
-        assert!(fit.held_by[0].1 > 0.9);
-    }
-
-    #[test]
-    fn the_places_of_one_class_are_found_beside_requests_that_need_them_for_a_moment() {
-        // Most requests need a place for a moment, so that with too few places nearly all of them seem to take nothing.
-        let visits = through(5, 15e6, |n| {
-            if n.next() < 0.26 {
-                (1, spread(n, 210e6))
-            } else {
-                (0, spread(n, 1e6))
-            }
-        });
-        let fit = fit_places_of(&visits, 1).unwrap();
-        assert_eq!(fit.places, 5, "{:?}", fit.plausible);
-        assert!(fit.explained > 0.8, "{}", fit.explained);
-    }
-
-    #[test]
-    fn too_few_places_are_passed_over_for_a_valley() {
-        // The first is of no number of places.
-        let errors = [0.33, 0.33, 0.28, 0.52, 0.79, 0.33, 0.70, 0.78];
-        assert_eq!(fewest(&errors, |_| false), Some(1));
-        assert_eq!(fewest(&errors, |k| k < 5), Some(5));
-        assert_eq!(fewest(&errors, |k| k < 6), None, "it is no valley");
-        assert_eq!(fewest(&errors[..1], |_| false), None);
-    }
-
-    #[test]
-    fn where_requests_do_not_wait_for_each_other_nothing_fits() {
-        let visits = through(500, 4e6, |n| (0, (20e6 * (0.2 + 3.0 * n.next())) as u64));
-        assert_eq!(fit(&visits), None);
-    }
-
-    #[test]
-    fn a_class_that_all_others_wait_for_is_found_though_these_drain_at_once() {
-        let mut visits = through(500, 10e6, |n| {
-            if n.next() < 0.03 {
-                (1, spread(n, 120e6))
-            } else {
-                (0, spread(n, 2e6))
-            }
-        });
-        let holders: Vec<Visit> = visits.iter().filter(|v| v.class == 1).copied().collect();
-        for visit in visits.iter_mut().filter(|visit| visit.class == 0) {
-            let behind = holders
-                .iter()
-                .filter(|h| h.arrival <= visit.arrival && h.done > visit.arrival);
-            if let Some(last) = behind.map(|holder| holder.done).max() {
-                visit.done += last - visit.arrival;
-                visit.slow = true;
-            }
-        }
-        assert_eq!(fit(&visits), None);
-        let fit = fit_behind(&visits, 1).unwrap();
-        assert_eq!((fit.places, fit.held_by[0].0), (1, 1));
-        assert!(fit.explained > 0.8, "{}", fit.explained);
-        let alone = through(500, 10e6, |n| (u16::from(n.next() < 0.03), spread(n, 20e6)));
-        assert_eq!(fit_behind(&alone, 1), None);
-    }
-
-    #[test]
-    fn a_class_that_has_some_of_the_places_does_not_keep_all_others_waiting() {
-        let visits = through(4, 12e6, |n| {
-            if n.next() < 0.15 {
-                (1, spread(n, 200e6))
-            } else {
-                (0, spread(n, 2e6))
-            }
-        });
-        assert_eq!(fit_behind(&visits, 1), None);
-        assert_eq!(fit(&visits).map(|fit| fit.places), Some(4));
-    }
-
-    #[test]
-    fn the_places_of_one_class_are_found_though_what_waits_for_them_drains_at_once() {
-        // Four places, each kept for 0.3 s; others need one for no time, and take 0.4 ms besides.
-        let mut visits = through(4, 100e6, |_| (1, 300_000_000));
-        let held = visits.clone();
-        let mut numbers = Numbers(9);
-        for n in 0..20_000_u64 {
-            let arrival = 5_000_000 + n * 10_000_000 + (numbers.next() * 9e6) as u64;
-            let mut ends: Vec<u64> = held
-                .iter()
-                .filter(|h| h.arrival <= arrival && h.done > arrival)
-                .map(|h| h.done)
-                .collect();
-            ends.sort_unstable_by(|a, b| b.cmp(a));
-            let start = ends.get(3).copied().unwrap_or(arrival);
-            let takes = if start > arrival { 60_000 } else { 400_000 };
-            visits.push(Visit {
-                arrival,
-                done: start + takes,
-                class: 0,
-                line: 0,
-                slow: start > arrival,
-            });
-        }
-        visits.sort_by_key(|visit| visit.arrival);
-        visits.truncate(4_000);
-        let fit = fit_places_of(&visits, 1).unwrap();
-        assert_eq!((fit.places, fit.held_by[0].0), (4, 1));
-        assert!(fit.explained > 0.8, "{}", fit.explained);
-        // Beside requests of another class that wait for none of them.
-        for visit in visits.iter_mut().filter(|visit| visit.class == 0) {
-            let slow = numbers.next() < 0.2;
-            visit.done = visit.arrival + if slow { 100_000_000 } else { 400_000 };
-            visit.slow = slow;
-        }
-        let fit = fit_places_of(&visits, 1);
-        assert!(fit.is_none_or(|fit| fit.explained < 0.3));
-    }
-
-    #[test]
-    fn what_stands_still_and_drains_at_once_is_no_station() {
-        let mut visits = through(500, 4e6, |n| (0, spread(n, 2e6)));
-        for visit in &mut visits {
-            let stall = visit.done / 500_000_000 * 500_000_000 + 100_000_000;
-            if visit.done < stall {
-                visit.done = stall + (visit.done % 1_000);
-                visit.slow = true;
-            }
-        }
-        assert_eq!(fit(&visits), None);
-    }
-
-    #[test]
-    fn lines_wait_for_themselves_only() {
-        let mut numbers = Numbers(3);
-        let mut free = [0_u64; 4];
-        let mut at = 1_000_000;
-        let mut visits = Vec::new();
-        for _ in 0..3_000 {
-            at += (-(1.0 - numbers.next()).ln() * 8e6) as u64;
-            let line = (numbers.next() * 4.0) as usize;
-            let takes = spread(&mut numbers, 20e6);
-            let done = at.max(free[line]) + takes;
-            free[line] = done;
-            visits.push(Visit {
-                arrival: at,
-                done,
-                class: 0,
-                line: line as u32,
-                slow: done - at > 2 * takes,
-            });
-        }
-        assert_eq!(fit(&visits).map(|fit| fit.places), Some(1));
-        for visit in &mut visits {
-            visit.line = 0;
-        }
-        assert_eq!(fit(&visits), None);
-    }
-}
+#[path = "stations_tests.rs"]
+mod tests;

@@ -321,7 +321,11 @@ impl<'c, 'r> Classifier<'c, 'r> {
         let runtime = self.inside.trace().process_of(first).map(|p| p.runtime);
         let takes_tasks = self.inside.index.task_threads.contains(&first);
         let is_executors = takes_tasks || runtime == Some(Runtime::Tokio);
-        let is_kept = is_executors && hops.len() <= 1 && piece.leaf.kind.waits_outside();
+        let outside = hops.get(1).map_or_else(
+            || piece.leaf.kind.waits_outside(),
+            |asked| !self.inside.is_targets(asked.tid),
+        );
+        let is_kept = is_executors && outside;
         let is_free = self.idle.has(self.inside, first, piece.begin);
         let by_another = piece.behalf != Behalf::Own && (!parks || is_kept) && !is_free;
         if !is_stopped && (unread || by_another) {
@@ -339,11 +343,24 @@ impl<'c, 'r> Classifier<'c, 'r> {
                 State::Reply => State::Reply,
                 _ => rest.activity,
             };
+            let mut who = rest.who;
+            if hops
+                .get(1)
+                .is_some_and(|asked| !self.inside.is_targets(asked.tid))
+            {
+                // Requests wait for the thread of the target, which waits for the other program.
+                let leaf = self.at_rest(walked, piece, hops);
+                let own = self.doing(piece, hops, 0, &leaf).who;
+                who = Who {
+                    peer: who.peer,
+                    ..own
+                };
+            }
             return Seen {
                 state: State::Queued(place),
                 holder,
                 activity,
-                ..rest
+                who,
             };
         }
         rest
@@ -517,48 +534,6 @@ impl<'c, 'r> Classifier<'c, 'r> {
                 .count()
                 <= 1
             && index.last_mark(leaf.tid, piece.end).is_none()
-    }
-
-    /// A wait for data, or until data is taken.
-    fn data(&self, walked: &Walked, piece: &Piece, io: Option<Io>) -> Seen {
-        let leaf = &piece.leaf;
-        let socket = self.inside.awaited_at(leaf.tid, piece.begin);
-        let own = socket == Some(walked.joined.socket);
-        let mut seen = Seen::of(
-            State::Unknown(Reason::OtherEnd),
-            Holder::Unknown,
-            leaf.tid,
-            leaf.stack,
-        );
-        if leaf.call == Some(Call::Write)
-            || matches!(io, Some(Io::Pipe | Io::Terminal | Io::Datagram))
-        {
-            let to_client = own || socket.is_none() && io.is_none();
-            (seen.state, seen.holder) = if to_client {
-                (State::Client, Holder::Client)
-            } else {
-                (State::SendBlocked, Holder::Peer)
-            };
-        } else if own && piece.segment == Phase::Service {
-            (seen.state, seen.holder) = (State::Client, Holder::Client);
-        } else if let Some(socket) = socket {
-            let clients = self
-                .inside
-                .index
-                .sockets
-                .end(socket)
-                .is_some_and(|end| self.inside.is_clients(end));
-            if clients {
-                return self.loop_waits(walked, piece);
-            }
-            seen.who.peer = self.inside.other_end(socket).unwrap_or_default();
-            // Another process of the server is no other server: what that one does is the server's doing.
-            if !self.inside.is_internal(socket) {
-                (seen.state, seen.holder) = (State::Reply, self.replier(socket));
-            }
-        }
-        seen.activity = seen.state;
-        seen
     }
 }
 

@@ -71,10 +71,7 @@ impl Station {
         let fits = sets
             .iter()
             .filter_map(|set| Self::in_set(case, endpoint, set));
-        fits.max_by(|a, b| {
-            let worth = |s: &Self| s.fit.explained - s.fit.error_ratio;
-            worth(a).total_cmp(&worth(b))
-        })
+        fits.max_by(|a, b| a.fit.compare(&b.fit))
     }
 
     fn in_set(case: &Case<'_>, endpoint: &EndpointCase, set: &[usize]) -> Option<Self> {
@@ -89,11 +86,8 @@ impl Station {
             fits.extend(fit_behind(&visits, class as u16));
             fits.extend(fit_places_of(&visits, class as u16));
         }
-        let worth = |fit: &Fit| fit.explained - fit.error_ratio;
-        let best = fits
-            .into_iter()
-            .max_by(|a, b| worth(a).total_cmp(&worth(b)));
-        let fit = best.filter(|fit| fit.explained >= EXPLAINED_LEAST)?;
+        fits.retain(|fit| fit.explained >= EXPLAINED_LEAST);
+        let fit = fits.into_iter().max_by(Fit::compare)?;
         let holds = fit
             .held_by
             .iter()
@@ -226,8 +220,12 @@ impl Station {
             Basis::Pattern
         };
         let queued = |slice: &Slice| {
+            // Whatever a loop does meanwhile, a request that it has read waits for its place until that is free.
+            let is_loop =
+                slice.state == State::Queued(Place::EventLoop) && slice.phase == Phase::Service;
             let known = matches!(slice.state, State::Queued(place) if is_kind(place))
-                && (free.is_none() || slice.state != State::Queued(Place::Executor));
+                && (free.is_none() || slice.state != State::Queued(Place::Executor))
+                && (self.place == Place::EventLoop || !is_loop);
             // Of a runtime that was read it is known which task has the place.
             let known = known || slice.basis == Basis::Sampled && !is_anyones(slice);
             (is_open.holds(slice) && !known).then_some(Slice {

@@ -10,7 +10,7 @@ use std::process::Command;
 
 use serde_json::Value;
 
-use crate::support::{is_root, root, stderr};
+use crate::support::{copied_to, is_root, root, stderr};
 
 /// The id of the user `nobody` of most distributions.
 const NOBODY: u32 = 65_534;
@@ -140,8 +140,7 @@ fn explained(name: &str) -> String {
     fs::set_permissions(folder.path(), fs::Permissions::from_mode(0o777)).unwrap();
     let (run, report) = (folder.path().join(name), folder.path().join("said.json"));
     copied(&fixture(name), &run);
-    let binary = folder.path().join("slowpath");
-    fs::copy(env!("CARGO_BIN_EXE_slowpath"), &binary).unwrap();
+    let binary = copied_to(folder.path());
     let mut explain = Command::new(&binary);
     explain.current_dir(folder.path());
     explain.arg("explain").arg(&run).arg("--json").arg(&report);

@@ -27,6 +27,18 @@ pub(crate) fn slowpath(folder: &Path, args: &[&str]) -> Output {
         .unwrap()
 }
 
+/// The program in a folder that every user may read. Another process copies it: a file that this one writes to may be open in a child
+/// that another test starts at that moment, and is not executed until that one has started (`ETXTBSY`, execve(2)).
+pub(crate) fn copied_to(folder: &Path) -> PathBuf {
+    let binary = folder.join("slowpath");
+    let copied = Command::new("cp")
+        .arg(env!("CARGO_BIN_EXE_slowpath"))
+        .arg(&binary)
+        .status();
+    assert!(copied.unwrap().success(), "{}", binary.display());
+    binary
+}
+
 /// What a command printed on stderr.
 pub(crate) fn stderr(output: &Output) -> String {
     String::from_utf8_lossy(&output.stderr).into_owned()

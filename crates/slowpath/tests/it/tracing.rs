@@ -10,8 +10,8 @@ use serde_json::Value;
 
 use crate::foreign::{self, WITH_FRAME_POINTERS, WITHOUT_FRAME_POINTERS};
 use crate::support::{
-    blamed, causes, disturbances, is_root, lab, names, of_the_long_list, run_scenario, skipped,
-    stderr, unfit,
+    blamed, causes, copied_to, disturbances, is_root, lab, names, of_the_long_list, run_scenario,
+    skipped, stderr, unfit,
 };
 
 /// The least share of the excess that the cause must have.
@@ -82,8 +82,7 @@ fn judged_by_nobody(folder: &Path, command: &[String]) -> Value {
     if !is_root() {
         return judged(folder, command);
     }
-    let binary = folder.join("slowpath");
-    std::fs::copy(env!("CARGO_BIN_EXE_slowpath"), &binary).unwrap();
+    let binary = copied_to(folder);
     std::fs::write(folder.join("scenario.toml"), scenario(command, "", OPEN)).unwrap();
     std::os::unix::fs::chown(folder, Some(NOBODY), Some(NOBODY)).unwrap();
     let output = Command::new("setpriv")

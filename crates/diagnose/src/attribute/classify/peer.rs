@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::RangeInclusive;
 
-use slowpath_attribution::{Holder, Place, Slice, State};
+use slowpath_attribution::{Holder, Phase, Place, Reason, Slice, State};
 use slowpath_core::nanos::{Nanos, Span};
 use slowpath_core::trace::{Call, NO_STACK, is_unix};
 
@@ -15,6 +15,7 @@ use crate::trace::calls::{Asked, Calls};
 use crate::trace::index::{Mark, Slice as Did, State as Doing, TrafficKind};
 use crate::trace::inside::{Inside, Walked};
 use crate::trace::join::WRITE_TOLD_LATE_NS;
+use crate::trace::kernel_io::Io;
 use crate::trace::others::{session_before, waits_for_time, whole_wait};
 use crate::trace::pieces::{Hop, Leaf, Piece};
 
@@ -244,6 +245,48 @@ impl Classifier<'_, '_> {
         });
     }
 
+    /// A wait for data, or until data is taken.
+    pub(super) fn data(&self, walked: &Walked, piece: &Piece, io: Option<Io>) -> Seen {
+        let leaf = &piece.leaf;
+        let socket = self.inside.awaited_at(leaf.tid, piece.begin);
+        let own = socket == Some(walked.joined.socket);
+        let mut seen = Seen::of(
+            State::Unknown(Reason::OtherEnd),
+            Holder::Unknown,
+            leaf.tid,
+            leaf.stack,
+        );
+        if leaf.call == Some(Call::Write)
+            || matches!(io, Some(Io::Pipe | Io::Terminal | Io::Datagram))
+        {
+            let to_client = own || socket.is_none() && io.is_none();
+            (seen.state, seen.holder) = if to_client {
+                (State::Client, Holder::Client)
+            } else {
+                (State::SendBlocked, Holder::Peer)
+            };
+        } else if own && piece.segment == Phase::Service {
+            (seen.state, seen.holder) = (State::Client, Holder::Client);
+        } else if let Some(socket) = socket {
+            let clients = self
+                .inside
+                .index
+                .sockets
+                .end(socket)
+                .is_some_and(|end| self.inside.is_clients(end));
+            if clients {
+                return self.loop_waits(walked, piece);
+            }
+            seen.who.peer = self.inside.other_end(socket).unwrap_or_default();
+            // Another process of the server is no other server: what that one does is the server's doing.
+            if !self.inside.is_internal(socket) {
+                (seen.state, seen.holder) = (State::Reply, self.replier(socket));
+            }
+        }
+        seen.activity = seen.state;
+        seen
+    }
+
     /// Whether a thread waits for events of many files at an instant.
     fn waits_for_any(&self, tid: u32, at: u64) -> bool {
         let offs = self.inside.index.offs(tid, at, at.saturating_add(1));
@@ -330,60 +373,67 @@ pub(super) fn held_back(inside: &Inside<'_>, calls: &Calls) -> BTreeMap<u32, Vec
         let Some(other) = sockets.other(socket).filter(|_| is_tcp) else {
             continue;
         };
-        let mut spans: Vec<Span> = Vec::new();
-        for (from, to) in [(other, socket), (socket, other)] {
-            let of = |end: u32, kind: TrafficKind| {
-                let own = sockets.traffic(end).iter();
-                own.filter(move |t| t.kind == kind).map(|t| t.at)
-            };
-            let wrote: Vec<u64> = of(from, TrafficKind::Wrote).collect();
-            let arrivals: Vec<u64> = of(to, TrafficKind::Arrived).collect();
-            let at_once = |&&at: &&u64| {
-                let first = wrote.partition_point(|&wrote| wrote < at - AT_ONCE_NS.min(at));
-                wrote
-                    .get(first)
-                    .is_some_and(|&wrote| wrote < at + WRITE_TOLD_LATE_NS)
-            };
-            let count = arrivals.iter().filter(at_once).count();
-            if (count as f64) < AT_ONCE_LEAST * arrivals.len() as f64 {
-                continue;
-            }
-            let is_second = |wrote: u64| {
-                let own = sockets.traffic(from);
-                let before = own[..own.partition_point(|t| t.at < wrote)]
-                    .iter()
-                    .rfind(|t| t.kind != TrafficKind::Arrived);
-                before.is_some_and(|t| {
-                    t.kind == TrafficKind::Wrote && wrote - t.at < *DELAYED_NS.start()
-                })
-            };
-            // What arrives now was written last then, and lay in the sender's kernel since. Not every arrival is recorded:
-            // a thread that waits for data reads it as soon as it is there.
-            let held = sockets.traffic(to).iter().filter_map(|t| {
-                let next = wrote.partition_point(|&wrote| wrote <= t.at);
-                let is_of_next = |&next: &u64| next - t.at <= RECORDED_AFTER_ARRIVAL_NS;
-                if wrote.get(next).is_some_and(is_of_next) {
-                    return None;
-                }
-                let wrote = wrote[next.checked_sub(1)?];
-                let way = (wrote, t.at);
-                // The piece before may be read after this one was written.
-                let later = || sockets.between(to, wrote + AT_ONCE_NS, t.at + 1);
-                let is_first = || later().first() == Some(t);
-                let arrives = || match t.kind {
-                    TrafficKind::Arrived => true,
-                    TrafficKind::Read => is_first() && has_waited(inside, t.tid, way),
-                    TrafficKind::Wrote => false,
-                };
-                (DELAYED_NS.contains(&(t.at - wrote)) && is_second(wrote) && arrives())
-                    .then(|| Span::new(Nanos::new(wrote), Nanos::new(t.at)))
-            });
-            spans.extend(held);
-        }
+        let mut spans = held_on_the_way(inside, other, socket);
+        spans.extend(held_on_the_way(inside, socket, other));
         spans.sort_unstable_by_key(|span| span.begin);
         all.insert(socket, merged(spans));
     }
     all
+}
+
+/// The same for what one end of a connection writes to the other.
+fn held_on_the_way(inside: &Inside<'_>, from: u32, to: u32) -> Vec<Span> {
+    let sockets = &inside.index.sockets;
+    let of = |end: u32, kind: TrafficKind| {
+        let own = sockets.traffic(end).iter();
+        own.filter(move |t| t.kind == kind).map(|t| t.at)
+    };
+    let wrote: Vec<u64> = of(from, TrafficKind::Wrote).collect();
+    let arrivals: Vec<u64> = of(to, TrafficKind::Arrived).collect();
+    let at_once = |&&at: &&u64| {
+        let first = wrote.partition_point(|&wrote| wrote < at - AT_ONCE_NS.min(at));
+        wrote
+            .get(first)
+            .is_some_and(|&wrote| wrote < at + WRITE_TOLD_LATE_NS)
+    };
+    let count = arrivals.iter().filter(at_once).count();
+    if (count as f64) < AT_ONCE_LEAST * arrivals.len() as f64 {
+        return Vec::new();
+    }
+    let is_second = |wrote: u64| {
+        let own = sockets.traffic(from);
+        let before = own[..own.partition_point(|t| t.at < wrote)]
+            .iter()
+            .rfind(|t| t.kind != TrafficKind::Arrived);
+        before.is_some_and(|t| t.kind == TrafficKind::Wrote && wrote - t.at < *DELAYED_NS.start())
+    };
+    // Whether what arrives is what is recorded as written just after: no other arrival lies between.
+    let is_of_next = |at: u64, next: u64| {
+        let later = arrivals.partition_point(|&arrival| arrival <= at);
+        let is_last = arrivals.get(later).is_none_or(|&later| later > next);
+        is_last && next - at <= RECORDED_AFTER_ARRIVAL_NS
+    };
+    // What arrives now was written last then, and lay in the sender's kernel since. Not every arrival is recorded:
+    // a thread that waits for data reads it as soon as it is there.
+    let held = sockets.traffic(to).iter().filter_map(|t| {
+        let next = wrote.partition_point(|&wrote| wrote <= t.at);
+        if wrote.get(next).is_some_and(|&next| is_of_next(t.at, next)) {
+            return None;
+        }
+        let wrote = wrote[next.checked_sub(1)?];
+        let way = (wrote, t.at);
+        // The piece before may be read after this one was written.
+        let later = || sockets.between(to, wrote + AT_ONCE_NS, t.at + 1);
+        let is_first = || later().first() == Some(t);
+        let arrives = || match t.kind {
+            TrafficKind::Arrived => true,
+            TrafficKind::Read => is_first() && has_waited(inside, t.tid, way),
+            TrafficKind::Wrote => false,
+        };
+        (DELAYED_NS.contains(&(t.at - wrote)) && is_second(wrote) && arrives())
+            .then(|| Span::new(Nanos::new(wrote), Nanos::new(t.at)))
+    });
+    held.collect()
 }
 
 /// By process ([`Inside::process_name`]), where it is asked.

@@ -32,6 +32,9 @@ const POOLED: &[&str] = &[
 const PROXIES: &[&str] = &[
     "haproxy", "nginx", "envoy", "httpd", "apache2", "traefik", "caddy", "varnishd",
 ];
+/// No request of HTTP/1 is shorter: `GET / HTTP/1.1` and two ends of line (RFC 9112, section 3). `BEGIN` and `COMMIT` take 10 to 12 bytes
+/// in the protocols of PostgreSQL and MySQL, and a `PING` of Redis 14.
+const SHORTEST_HTTP_BYTES: u32 = 18;
 /// So many waits show which threads are busy in nearly all of them …
 const WAITS_MOST: usize = 200;
 /// … which is this share: what is between two jobs of one thread is the rest.
@@ -370,7 +373,7 @@ pub(super) fn connections(
             connections: count.min(most),
             // Over a Unix socket a database is asked, or an application server.
             is_unknown: peer.is_none() || is_unix(own[0].remote),
-            is_usual: is_pooled(inside, own[0]),
+            is_usual: is_pooled(inside, own[0]) || speaks_no_http(inside, &own),
         };
         Some((own.len(), pool))
     });
@@ -403,6 +406,24 @@ pub(crate) fn is_pooled(inside: &Inside<'_>, call: &Asked) -> bool {
     let peer = inside.program_at(call.remote);
     peer.is_some_and(|peer| POOLED.contains(&peer))
         || PROXIES.contains(&inside.executable(call.tid))
+}
+
+/// Whether a server is asked something on half of the connections that is too short for HTTP: what speaks another protocol, be it by
+/// way of a relay, keeps a pool of connections.
+fn speaks_no_http(inside: &Inside<'_>, calls: &[&Asked]) -> bool {
+    let sockets = |of: &mut dyn Iterator<Item = &&Asked>| -> BTreeSet<u32> {
+        of.map(|call| call.socket).collect()
+    };
+    let is_short = |call: &&&Asked| {
+        let traffic = inside.index.sockets.traffic(call.socket);
+        let first = traffic.partition_point(|traffic| traffic.at < call.begin);
+        let asked = traffic.get(first);
+        asked.is_some_and(|asked| {
+            asked.kind == TrafficKind::Wrote && (1..SHORTEST_HTTP_BYTES).contains(&asked.bytes)
+        })
+    };
+    let short = sockets(&mut calls.iter().filter(is_short));
+    2 * short.len() > sockets(&mut calls.iter()).len()
 }
 
 /// Whether requests wait before they ask another server, and not in that server's own queue: while they wait, no

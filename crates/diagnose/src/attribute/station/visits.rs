@@ -52,21 +52,29 @@ pub(super) fn visits(
                 .copied()
                 .collect::<Vec<u32>>()
         };
-        for position in around(&own.completed)
-            .into_iter()
-            .chain(around(&own.failed))
-        {
+        let all_of = [
+            (&own.warmed_up, false),
+            (&own.completed, true),
+            (&own.failed, true),
+        ];
+        let positions = all_of.into_iter().flat_map(|(of, measured)| {
+            around(of)
+                .into_iter()
+                .map(move |position| (position, measured))
+        });
+        for (position, measured) in positions {
             let sample = case.sample(position);
             let Some(sent) = sample.sent().filter(|_| sample.connection() != NONE) else {
                 continue;
             };
-            let slow = own.index == endpoint.index && is_slow(endpoint, position);
+            let slow = measured && own.index == endpoint.index && is_slow(endpoint, position);
             let visit = Visit {
                 arrival: sent.get(),
                 done: sample.done().get(),
                 class: own.index,
                 line: u32::from(sample.repeat()),
                 slow,
+                measured,
             };
             all.push((visit.arrival, position, visit));
         }
