@@ -5,6 +5,7 @@ mod classify;
 mod ended;
 mod executor;
 mod goroutines;
+mod held_connections;
 mod helped;
 mod lost;
 mod one_holder;
@@ -81,6 +82,7 @@ impl EndpointAttribution {
             lay_held_responses_over(case, endpoint, &mut paths);
             lost::lay_over((case, inside), walked, &mut paths);
             helped::lay_over((case, inside), &mut paths, &mut actors);
+            held_connections::lay_over((case, inside), walked, &mut paths, &mut actors);
             woken::lay_over((case, inside), walked, &mut paths, &mut actors);
             (paths, actors, ended)
         } else {

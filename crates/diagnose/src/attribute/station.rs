@@ -12,7 +12,7 @@ use slowpath_attribution::{Actor, Basis, Holder, Path, Phase, Place, Reason, Sli
 use slowpath_core::nanos::{Nanos, Span};
 
 use self::kind::{Work, connections, is_before_the_calls, kept_pool, workers};
-pub(super) use self::kind::{at_once, is_pooled};
+pub(super) use self::kind::{at_once, is_pooled, keeps_pool};
 use self::visits::{sets, visits};
 use super::classify::Classifier;
 use super::overlay;

@@ -192,6 +192,12 @@ impl Calls {
             || !self.owners.is_known(call) && (begin..end).contains(&asked.begin)
     }
 
+    /// The request, by its position in the record's samples, that a call was made for, where threads do not say; `None` if it is not
+    /// known. The call is given by its position in [`Self::all`].
+    pub(crate) fn owner(&self, call: usize) -> Option<u32> {
+        self.owners.owner(call)
+    }
+
     /// What is known to have been asked for a request, names among it.
     pub(crate) fn known(&self, inside: &Inside<'_>, walked: &Walked) -> Own<'_> {
         let joined = &walked.joined;

@@ -16,7 +16,7 @@ use crate::support::{copied_to, is_root, root, stderr};
 const NOBODY: u32 = 65_534;
 
 /// What each run must be blamed on; nothing for one in which all is well, or nothing can be decided.
-const RUNS: [(&str, Option<&str>); 46] = [
+const RUNS: [(&str, Option<&str>); 50] = [
     ("lock-in-c", Some("lock-held-over-io")),
     ("lock-in-c-unprivileged", Some("lock-held-over-io")),
     ("lock-in-go", None),
@@ -107,6 +107,16 @@ const RUNS: [(&str, Option<&str>); 46] = [
     ("monitor-passed-on-in-java", Some("lock-contention")),
     // The four threads of an `io_context` wait for another server, and take up no connection; each request has one of its own.
     ("threads-of-asio-blocked", Some("worker-pool-exhaustion")),
+    (
+        "idle-in-transactions-in-node",
+        Some("connection-pool-exhaustion"),
+    ),
+    (
+        "pool-behind-a-relay-in-node",
+        Some("connection-pool-exhaustion"),
+    ),
+    ("blocked-worker-in-tokio", Some("event-loop-blocking")),
+    ("nagle-in-mod-php", Some("delayed-ack")),
 ];
 
 pub(crate) fn fixture(name: &str) -> PathBuf {

@@ -373,7 +373,7 @@ pub(super) fn connections(
             connections: count.min(most),
             // Over a Unix socket a database is asked, or an application server.
             is_unknown: peer.is_none() || is_unix(own[0].remote),
-            is_usual: is_pooled(inside, own[0]) || speaks_no_http(inside, &own),
+            is_usual: keeps_pool(inside, &own),
         };
         Some((own.len(), pool))
     });
@@ -406,6 +406,11 @@ pub(crate) fn is_pooled(inside: &Inside<'_>, call: &Asked) -> bool {
     let peer = inside.program_at(call.remote);
     peer.is_some_and(|peer| POOLED.contains(&peer))
         || PROXIES.contains(&inside.executable(call.tid))
+}
+
+/// Whether calls go to a server that is asked over a bounded pool of connections, by its program, by this one, or by its protocol.
+pub(in crate::attribute) fn keeps_pool(inside: &Inside<'_>, calls: &[&Asked]) -> bool {
+    is_pooled(inside, calls[0]) || speaks_no_http(inside, calls)
 }
 
 /// Whether a server is asked something on half of the connections that is too short for HTTP: what speaks another protocol, be it by

@@ -150,9 +150,14 @@ impl Owners {
         self.by_sample.get(&sample).map_or(&[], Vec::as_slice)
     }
 
+    /// The request that a call was made for, if it is known.
+    pub(super) fn owner(&self, call: usize) -> Option<u32> {
+        self.of.get(call).copied().flatten()
+    }
+
     /// Whether it is known for which request a call was made.
     pub(super) fn is_known(&self, call: usize) -> bool {
-        self.of.get(call).is_some_and(Option::is_some)
+        self.owner(call).is_some()
     }
 }
 
