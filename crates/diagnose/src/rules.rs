@@ -109,7 +109,8 @@ static RULES: &[Rule] = &[
         // Which writes are those of a log is known of where they stand.
         matches: |s| match s.state {
             State::SendBlocked => s.phase == Phase::Service,
-            State::Lock | State::Queued(StationPlace::One) => {
+            State::Lock => s.holder != Holder::Unknown && waits(s.activity),
+            State::Queued(StationPlace::One) => {
                 s.holder != Holder::Unknown && s.activity == State::SendBlocked
             }
             _ => false,

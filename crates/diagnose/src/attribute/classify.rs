@@ -1,5 +1,6 @@
 //! Pieces of a request's time, as slices: what it waited for, who had that, and what that one did.
 
+mod body;
 mod dials;
 mod held;
 mod held_data;
@@ -203,6 +204,7 @@ impl<'c, 'r> Classifier<'c, 'r> {
             self.lay_dials_over(call, &mut slices);
         }
         self.lay_held_data_over(walked, &mut slices);
+        self.lay_body_over(walked, &mut slices);
         Path {
             sample: walked.joined.sample,
             slow: walked.slow,

@@ -5,11 +5,13 @@
 //! another waiter waits through that one. Requests that wait for one of several places wait for the threads that have them, and these
 //! differ.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
-use slowpath_attribution::{Basis, Holder, Path, Place, Slice, State};
+use slowpath_attribution::{Actor, Basis, Holder, Path, Place, Slice, State};
 use slowpath_core::nanos::SECOND;
 
+use super::station::full_pool;
+use crate::case::Case;
 use crate::trace::inside::{Inside, Walked};
 
 /// So many requests must wait beside others. Of two places each is the first to be given back as often as the other, so that six pairs
@@ -30,8 +32,13 @@ struct Wait {
     sample: u32,
 }
 
-/// Changes such waits to waits for a lock, if there is one holder at a time.
-pub(super) fn lay_over(inside: &Inside<'_>, walked: &[Walked], paths: &mut [Path]) {
+/// Changes such waits to waits for a lock, if there is one holder at a time; or to waits for a connection, if requests use up a pool.
+pub(super) fn lay_over(
+    (case, inside): (&Case<'_>, &Inside<'_>),
+    walked: &[Walked],
+    paths: &mut [Path],
+    actors: &mut Vec<Actor>,
+) {
     let serving = inside.serving().all();
     let mut waits = Vec::new();
     for (path, walked) in paths.iter().zip(walked) {
@@ -56,12 +63,26 @@ pub(super) fn lay_over(inside: &Inside<'_>, walked: &[Walked], paths: &mut [Path
             }
         }
     }
-    if !is_one(&waits) || !are_most(paths) {
+    if !are_most(paths) {
         return;
     }
-    for slice in paths.iter_mut().flat_map(|path| &mut path.slices) {
-        if is_held(slice) {
+    let mut slices = paths.iter_mut().flat_map(|path| &mut path.slices);
+    if is_one(&waits) {
+        for slice in slices.filter(|slice| is_held(slice)) {
             slice.state = State::Lock;
+        }
+    } else if let Some(pool) = full_pool(inside, inside.calls(case)) {
+        let mut actor_with = BTreeMap::new();
+        for slice in slices.by_ref().filter(|slice| is_held(slice)) {
+            slice.state = State::Queued(Place::Connections);
+            slice.actor = *actor_with.entry(slice.actor).or_insert_with(|| {
+                let own = actors.get(slice.actor as usize).cloned();
+                actors.push(Actor {
+                    peer: pool.peer.clone(),
+                    ..own.unwrap_or_default()
+                });
+                actors.len() as u32 - 1
+            });
         }
     }
 }

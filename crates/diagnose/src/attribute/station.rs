@@ -11,8 +11,8 @@ use slowpath_attribution::words;
 use slowpath_attribution::{Actor, Basis, Holder, Path, Phase, Place, Reason, Slice, State};
 use slowpath_core::nanos::{Nanos, Span};
 
-use self::kind::{Work, connections, is_before_the_calls, kept_pool, workers};
-pub(super) use self::kind::{at_once, is_pooled, keeps_pool};
+use self::kind::{Work, connections, is_before_the_calls, workers};
+pub(super) use self::kind::{at_once, full_pool, is_pooled, keeps_pool};
 use self::visits::{sets, visits};
 use super::classify::Classifier;
 use super::overlay;
@@ -352,11 +352,10 @@ impl Station {
             (self.place, self.fit.places) = (place, count);
             return;
         }
-        if let Some((peer, connections)) =
-            kept_pool(inside, inside.calls(case).all()).filter(|_| self.place == Place::One)
-        {
+        let kept = full_pool(inside, inside.calls(case)).filter(|pool| pool.is_kept);
+        if let Some(pool) = kept.filter(|_| self.place == Place::One) {
             (self.or, self.place) = (Some(Place::Permits), Place::Connections);
-            (self.peer, self.fit.places) = (peer, connections);
+            (self.peer, self.fit.places) = (pool.peer, pool.connections);
             return;
         }
         let Some(pool) = connections(case, inside, self.fit.plausible) else {

@@ -90,6 +90,11 @@ fn examine(case: &Case<'_>, endpoint: &EndpointCase) -> Verdict {
             "{text}, and all requests under way explain as much"
         ));
     }
+    if let Some(thread) = endpoint.attribution(case).helper(case) {
+        return Verdict::Absent(format!(
+            "{text}; what they wait for is given by thread {thread}, which serves no request"
+        ));
+    }
     found(case, endpoint, touches, &line, (explained, text))
 }
 

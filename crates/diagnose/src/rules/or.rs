@@ -2,6 +2,7 @@
 
 use slowpath_attribution::{Basis, Place as StationPlace, Slice, State};
 use slowpath_core::catalogue as name;
+use slowpath_core::trace::Runtime;
 
 use super::{DESCRIBED, computes, is_lock_of_one, is_mostly, matches};
 use crate::attribute::EndpointAttribution;
@@ -76,6 +77,9 @@ pub(crate) fn or(case: &Case<'_>, endpoint: &EndpointCase, cause: &str) -> Vec<S
     }
     if cause == name::WORKER_POOL_EXHAUSTION && is_one_that_may_be_a_loop(case, attribution) {
         return vec![name::EVENT_LOOP_BLOCKING.to_owned()];
+    }
+    if cause == name::EVENT_LOOP_BLOCKING && are_workers_of_a_runtime(case) {
+        return vec![name::WORKER_POOL_EXHAUSTION.to_owned()];
     }
     let other = attribution
         .station
@@ -188,6 +192,19 @@ fn is_one_that_may_be_a_loop(case: &Case<'_>, attribution: &EndpointAttribution)
         })
 }
 
+/// Whether several threads of a runtime serve that take tasks by turns, each of them with an event loop: while all are blocked, a pool of
+/// so many is used up.
+fn are_workers_of_a_runtime(case: &Case<'_>) -> bool {
+    case.inside().is_some_and(|inside| {
+        let serving = inside.serving().all().into_iter();
+        let is_worker = |tid: &u32| {
+            let process = inside.trace().process_of(*tid);
+            process.is_some_and(|process| process.runtime == Runtime::Tokio)
+        };
+        serving.filter(is_worker).count() > 1
+    })
+}
+
 /// What a finding says of a cause that fits as well.
 pub(super) fn or_words(cause: &str, other: &str) -> String {
     match other {
@@ -195,6 +212,11 @@ pub(super) fn or_words(cause: &str, other: &str) -> String {
             format!("; or it is {other}, of one place")
         }
         name::CONCURRENCY_LIMIT => format!("; or it is {other}, of as many places"),
+        name::WORKER_POOL_EXHAUSTION if cause == name::EVENT_LOOP_BLOCKING => {
+            format!(
+                "; or it is {other}: the threads of the runtime are a pool, and all of them are blocked"
+            )
+        }
         name::WORKER_POOL_EXHAUSTION => {
             format!("; or it is {other}: each connection has a thread of its own")
         }

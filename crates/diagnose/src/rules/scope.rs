@@ -18,6 +18,10 @@ use crate::verdict::Claim;
 /// Causes that a server may be slow by which is asked.
 const OF_CALLEES: [&str; 2] = [name::BATCH_WINDOW, name::UPSTREAM_TIMEOUT];
 
+/// How the names of threads begin that libraries of logs write with, in the 15 characters that the kernel keeps: logback's and Log4j 1's
+/// `AsyncAppender` (`AsyncAppenderBase.start`), Log4j 2's factory of threads (`Log4jThreadFactory`), and JBoss LogManager's `AsyncHandler`.
+const LOGGERS: [&str; 3] = ["AsyncAppender-", "LogN-TF-", "AsyncHandler"];
+
 /// What a rule is matched with: what an endpoint's requests show together decides which of several rules matches a slice.
 pub(super) struct Scope<'a> {
     attribution: &'a EndpointAttribution,
@@ -119,7 +123,8 @@ impl<'a> Scope<'a> {
             .station
             .as_ref()
             .map(|station| station.place);
-        let logs = slice.basis == Basis::Sampled && self.is_of_log(slice);
+        let logs = slice.basis == Basis::Sampled && self.is_of_log(slice)
+            || slice.state == State::Lock && self.is_for_a_logger(slice);
         let callee = self.callees.cause(sample, slice);
         match slice.state {
             _ if logs || self.rule.cause == name::LOG_FLUSH => {
@@ -157,6 +162,14 @@ impl<'a> Scope<'a> {
     fn is_of_log(&self, slice: &Slice) -> bool {
         let actor = self.attribution.actors.get(slice.actor as usize);
         slice.activity == State::SendBlocked && actor.is_some_and(|actor| actor.peer == LOG)
+    }
+
+    /// Whether what a request waits for is given by the thread with which a library of logs writes the lines that requests put into
+    /// its queue: that is full.
+    fn is_for_a_logger(&self, slice: &Slice) -> bool {
+        let actor = self.attribution.actors.get(slice.actor as usize);
+        let is_logger = |thread: &str| LOGGERS.iter().any(|name| thread.starts_with(name));
+        actor.is_some_and(|actor| is_logger(&actor.thread))
     }
 
     /// The time of requests that the rule matches.

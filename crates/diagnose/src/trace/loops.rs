@@ -15,7 +15,7 @@ use slowpath_core::nanos::MILLISECOND;
 use slowpath_core::stats::median::median;
 use slowpath_core::trace::{Call, NO_STACK};
 
-use super::index::{Index, State, Why};
+use super::index::{Index, Off, State, TrafficKind, Why};
 use super::inside::{Inside, Walked};
 use super::looked::{Looked, Picked};
 use super::pieces::{Behalf, LeafKind};
@@ -29,6 +29,9 @@ const BELONGS: f64 = 0.9;
 /// So many times what came next must have been seen: of two threads of a pool that share the work
 /// evenly one has ten in a row once in a thousand times.
 const NEXT_LEAST: u32 = 10;
+
+/// Data wakes a thread that waits for it at once; it is recorded some microseconds later.
+const WOKEN_WITHIN_NS: u64 = MILLISECOND;
 
 /// What keeps a loop busy is long if it takes so many times what the loop needs for a request …
 const TIMES_USUAL: f64 = 5.0;
@@ -119,6 +122,7 @@ impl Loops {
             let own = turns.get(tid);
             own.is_some_and(|own| own.are_a_loops() || holds_in_loop(own))
         });
+        loops.retain(|&tid, sockets| !sleeps_on(index, stacks, tid, sockets));
         Self(loops)
     }
 
@@ -136,6 +140,33 @@ impl Loops {
     pub(crate) fn serves(&self, tid: u32, socket: u32) -> bool {
         self.0.get(&tid).is_some_and(|own| own.contains(&socket))
     }
+}
+
+/// Whether a thread goes on waiting when a request comes on one of its connections: it waits for what comes on another one, with a
+/// timeout (`poll` of one file), and takes connections up by turns when that is over. A loop waits for all of them. One that waits for
+/// events (`epoll`) is not asked, since it may wait otherwise while it is blocked.
+fn sleeps_on(index: &Index<'_>, stacks: &Stacks, tid: u32, sockets: &BTreeSet<u32>) -> bool {
+    let mut offs = index.offs(tid, 0, u64::MAX).iter();
+    if offs.any(|off| stacks.facts(off.stack).events) {
+        return false;
+    }
+    let (mut slept, mut woken) = (0, 0);
+    for &socket in sockets {
+        let traffic = index.sockets.traffic(socket);
+        let next = traffic.windows(2).filter(|pair| {
+            pair[0].kind == TrafficKind::Wrote && pair[1].kind == TrafficKind::Arrived
+        });
+        for at in next.map(|pair| pair[1].at) {
+            let off = index.offs(tid, at, at.saturating_add(1)).first();
+            let polls =
+                |off: &&Off| off.why == Why::Sleeping && stacks.call_in(off) == Some(Call::Poll);
+            if let Some(off) = off.filter(polls) {
+                slept += u32::from(off.ready_from() > at.saturating_add(WOKEN_WITHIN_NS));
+                woken += u32::from(off.ready_from() <= at.saturating_add(WOKEN_WITHIN_NS));
+            }
+        }
+    }
+    slept >= NEXT_LEAST && slept > woken
 }
 
 /// The threads that read nearly all that clients send to their process: of several that wait for the same events, another one

@@ -335,6 +335,17 @@ fn quiet(case: &Case<'_>, inside: &Inside<'_>, least: usize) -> Vec<u64> {
     all
 }
 
+/// A pool of connections that requests use up.
+pub(in crate::attribute) struct FullPool {
+    /// Where that server is asked.
+    pub(in crate::attribute) peer: String,
+    /// How many there are.
+    pub(in crate::attribute) connections: u32,
+    /// Whether requests keep one while they ask another server: as many calls to that one are under way at once as there are connections.
+    /// What is asked so by several at once is not asked under a lock.
+    pub(in crate::attribute) is_kept: bool,
+}
+
 /// Connections to another server that may be the places of a station.
 pub(super) struct Pool {
     /// Where that server is asked.
@@ -380,25 +391,28 @@ pub(super) fn connections(
     of.max_by_key(|(asked, _)| *asked).map(|(_, pool)| pool)
 }
 
-/// The server that is usually asked over a bounded pool, with the number of connections to it, if requests keep one while they ask
-/// another server: as many calls to that one are under way at once as there are connections, and no more ever are to all servers
-/// together. What is asked so by several at once is not asked under a lock.
-pub(super) fn kept_pool(inside: &Inside<'_>, calls: &[Asked]) -> Option<(String, u32)> {
+/// The server that is usually asked over a bounded pool, with the number of connections to it, if all of them are in use at once, and
+/// no more calls than that ever are under way to all servers together.
+pub(in crate::attribute) fn full_pool(inside: &Inside<'_>, calls: &Calls) -> Option<FullPool> {
     let mut by_remote: BTreeMap<SocketAddr, Vec<&Asked>> = BTreeMap::new();
-    for call in calls {
+    for call in calls.all() {
         by_remote.entry(call.remote).or_default().push(call);
     }
-    let all: Vec<&Asked> = calls.iter().collect();
+    let all: Vec<&Asked> = calls.all().iter().collect();
     let places = at_once(&all);
-    let kept = by_remote.iter().find(|(_, own)| {
-        let sockets: BTreeSet<u32> = own.iter().map(|call| call.socket).collect();
-        is_pooled(inside, own[0]) && sockets.len() as u32 == places
+    let lines = calls.lines();
+    let kept = by_remote.iter().find(|(remote, own)| {
+        // One that is closed when it is given back, and made again, is one.
+        let count = lines.get(remote).map_or(0, |lines| lines.count as u32);
+        is_pooled(inside, own[0]) && count == places
     });
     let (remote, own) = kept.filter(|_| places > 1)?;
     let mut others = by_remote.iter().filter(|(other, _)| *other != remote);
-    let asks_others = others.any(|(_, own)| at_once(own) == places);
-    let peer = inside.other_end(own[0].socket)?;
-    asks_others.then_some((peer, places))
+    Some(FullPool {
+        peer: inside.other_end(own[0].socket)?,
+        connections: places,
+        is_kept: others.any(|(_, own)| at_once(own) == places),
+    })
 }
 
 /// Whether clients of the program that is asked, or this client, keep a bounded pool of connections by default.
