@@ -37,6 +37,9 @@ const UNDERSHOOT: f64 = 0.5;
 /// Numbers of places whose errors are within this factor of the least are not distinguished: the errors of the two halves
 /// of one run differ by as much.
 const ALIKE: f64 = 1.3;
+/// A steep number of places may explain so much less than another: what explains less than this is no cause (a cause is ruled out if it
+/// could not have explained 15 %).
+const STEEP_WORTH: f64 = 0.15;
 /// Both halves of the run must agree on k to this many places for each place: k is known to a
 /// quarter.
 const HALVES_AGREE: f64 = 0.25;
@@ -67,6 +70,8 @@ pub struct Fit {
     /// The fewest and the most places that fit about as well: where order is not first come, first served, or a place is
     /// given back a little before the answer, arrivals and departures show no more.
     pub plausible: (u32, u32),
+    /// Whether one place less and one more both leave clearly more scatter.
+    pub is_steep: bool,
     /// When each visit got a place, in the order given.
     pub starts: Vec<u64>,
     /// Requests that waited for a place.
@@ -81,16 +86,14 @@ pub struct Fit {
 }
 
 impl Fit {
-    /// Whether it is a better account of the visits than another: the number of its places is known to a quarter, or it explains more
-    /// and leaves less. Where a queue never empties, many numbers of places fit some of the requests well.
+    /// Compares it with another account of the visits: the greater explains more, and leaves less scatter. Where a queue hardly ever
+    /// empties, many numbers of places fit some of the requests well, and a steep one is meant if it is nearly as good.
     pub fn compare(&self, other: &Self) -> Ordering {
-        let is_known = |fit: &Self| {
-            let (low, high) = fit.plausible;
-            f64::from(high - low) <= (f64::from(fit.places) * HALVES_AGREE).max(1.0)
+        let worth = |fit: &Self| {
+            let steep = if fit.is_steep { STEEP_WORTH } else { 0.0 };
+            fit.explained - fit.error_ratio + steep
         };
-        let worth = |fit: &Self| fit.explained - fit.error_ratio;
-        let known = is_known(self).cmp(&is_known(other));
-        known.then(worth(self).total_cmp(&worth(other)))
+        worth(self).total_cmp(&worth(other))
     }
 }
 
@@ -157,7 +160,8 @@ fn fit_by(visits: &[Visit], held: Held) -> Option<Fit> {
         !matches!(held, Held::AllBy(_)) && undershoots(visits, &starts_at(places), resolution_ns)
     };
     let from = fewest(&errors, drains)?;
-    let Choice { places, plausible } = choice(&errors, from, drains)?;
+    let chosen = choice(&errors, from, drains)?;
+    let places = chosen.places;
     let waited =
         |&i: &usize| visits[i].slow || start(&visits[i], &starts[i], places) > visits[i].arrival;
     let waited: Vec<usize> = met.iter().copied().filter(waited).collect();
@@ -184,7 +188,8 @@ fn fit_by(visits: &[Visit], held: Held) -> Option<Fit> {
     let (explained, held_by) = (explained(visits, &at), held_by(visits, &at));
     Some(Fit {
         places: places as u32,
-        plausible: (plausible.0 as u32, plausible.1 as u32),
+        plausible: (chosen.plausible.0 as u32, chosen.plausible.1 as u32),
+        is_steep: chosen.is_steep,
         starts: at,
         queued,
         error_ratio,
@@ -213,6 +218,7 @@ fn is_valley(errors: &[f64], k: usize, factor: f64) -> bool {
 struct Choice {
     places: usize,
     plausible: (usize, usize),
+    is_steep: bool,
 }
 
 /// The number of places with the least error; or the first that fits as well and is a valley with two steep sides. Where a queue hardly
@@ -224,12 +230,15 @@ fn choice(errors: &[f64], from: usize, drains: impl Fn(usize) -> bool) -> Option
     let is_alike = |&k: &usize| errors[k] <= errors[least] * ALIKE;
     let is_steep = |&k: &usize| {
         let averaged = errors[k] / (least as f64 / k as f64).sqrt();
-        averaged <= errors[least] * ALIKE && is_valley(errors, k, ALIKE) && !drains(k)
+        let is_multiple = (least + 1) % k <= 2;
+        let is_alike = averaged <= errors[least] * ALIKE;
+        is_multiple && is_alike && is_valley(errors, k, ALIKE) && !drains(k)
     };
     if let Some(places) = (from.max(2)..=least).find(is_steep) {
         return Some(Choice {
             places,
             plausible: (places, places),
+            is_steep: true,
         });
     }
     let alike = (from..most).filter(is_alike);
@@ -237,6 +246,7 @@ fn choice(errors: &[f64], from: usize, drains: impl Fn(usize) -> bool) -> Option
     Some(Choice {
         places: least,
         plausible,
+        is_steep: false,
     })
 }
 

@@ -109,10 +109,10 @@ fn a_class_that_all_others_wait_for_is_found_though_these_drain_at_once() {
     });
     let holders: Vec<Visit> = visits.iter().filter(|v| v.class == 1).copied().collect();
     for visit in visits.iter_mut().filter(|visit| visit.class == 0) {
-        let behind = holders
+        let ahead = holders
             .iter()
             .filter(|h| h.arrival <= visit.arrival && h.done > visit.arrival);
-        if let Some(last) = behind.map(|holder| holder.done).max() {
+        if let Some(last) = ahead.map(|holder| holder.done).max() {
             visit.done += last - visit.arrival;
             visit.slow = true;
         }
@@ -265,4 +265,32 @@ fn a_multiple_of_the_places_fits_as_well_and_is_no_steep_valley() {
     let errors = [1.0, 1.0, 0.39, 0.056, 0.06, 0.07, 0.06, 0.05];
     let choice = super::choice(&errors, 1, |_| false).unwrap();
     assert_eq!((choice.places, choice.plausible), (7, (3, 7)));
+}
+
+#[test]
+fn a_steep_number_of_places_is_meant_if_it_is_nearly_as_good() {
+    let fit = |is_steep, explained, error_ratio| Fit {
+        places: 10,
+        plausible: (10, 10),
+        is_steep,
+        starts: Vec::new(),
+        queued: 100,
+        error_ratio,
+        explained,
+        held_by: Vec::new(),
+    };
+    let flat = fit(false, 1.0, 0.16);
+    assert_eq!(fit(true, 1.0, 0.23).compare(&flat), Ordering::Greater);
+    assert_eq!(fit(true, 0.4, 0.2).compare(&flat), Ordering::Less);
+}
+
+#[test]
+fn a_steep_number_has_the_best_one_as_a_multiple() {
+    // 10 is no multiple of 4, nor next to one.
+    let errors = [1.0, 1.0, 0.9, 0.8, 0.1, 0.2, 0.2, 0.2, 0.2, 0.2, 0.07];
+    let chosen = choice(&errors, 1, |_| false).unwrap();
+    assert_eq!((chosen.places, chosen.is_steep), (10, false));
+    let errors = [1.0, 1.0, 0.9, 0.8, 0.1, 0.2, 0.2, 0.2, 0.07];
+    let chosen = choice(&errors, 1, |_| false).unwrap();
+    assert_eq!((chosen.places, chosen.is_steep), (4, true));
 }

@@ -78,11 +78,11 @@ impl EndpointAttribution {
             let mut actors = classifier.into_actors();
             goroutines::lay_over(inside, walked, &mut paths, &mut actors);
             lay_unanswered_over(inside, walked, &mut paths, &mut actors);
+            held_connections::lay_over((case, inside), walked, &mut paths, &mut actors);
             lay_retries_over((case, endpoint), inside, &mut paths, &mut actors);
             lay_held_responses_over(case, endpoint, &mut paths);
             lost::lay_over((case, inside), walked, &mut paths);
             helped::lay_over((case, inside), &mut paths, &mut actors);
-            held_connections::lay_over((case, inside), walked, &mut paths, &mut actors);
             woken::lay_over((case, inside), walked, &mut paths, &mut actors);
             (paths, actors, ended)
         } else {
@@ -130,7 +130,8 @@ impl EndpointAttribution {
         let ((process, thread), ns) = by_thread.into_iter().max_by_key(|(_, ns)| *ns)?;
         let serving = inside.serving().all();
         let mut own = inside.index.tids().filter(|&tid| {
-            inside.process_name(tid) == process
+            inside.is_targets(tid)
+                && inside.process_name(tid) == process
                 && without_digits(&inside.thread_name(tid)) == thread
         });
         let only = own.next().filter(|_| own.next().is_none())?;

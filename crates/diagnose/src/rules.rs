@@ -150,10 +150,7 @@ static RULES: &[Rule] = &[
     },
     Rule {
         cause: name::EVENT_LOOP_BLOCKING,
-        matches: |s| {
-            s.state == State::Queued(StationPlace::EventLoop)
-                && (waits(s.activity) || s.len_ns() >= BLOCKS_NS && s.activity == State::OnCpu)
-        },
+        matches: blocks,
         least_ns: MILLISECOND,
         floor_least_ns: FLOOR_LEAST_NS,
         remedy: "move blocking calls off the event loop",
@@ -263,6 +260,12 @@ static RULES: &[Rule] = &[
         remedy: "buffer requests and responses in front of the workers",
     },
 ];
+
+/// Whether an event loop is blocked while a request waits for it: it waits itself, or computes for long without a break.
+pub(crate) fn blocks(slice: &Slice) -> bool {
+    slice.state == State::Queued(StationPlace::EventLoop)
+        && (waits(slice.activity) || slice.len_ns() >= BLOCKS_NS && slice.activity == State::OnCpu)
+}
 
 /// Whether a request waits for what another one has asked for: it holds a lock until the reply is there, or fills an entry for all.
 fn is_of_a_fill(slice: &Slice) -> bool {

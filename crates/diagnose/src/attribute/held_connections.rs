@@ -1,32 +1,36 @@
 //! Waits for a connection of a pool whose connections requests hold without asking: a transaction stays open while its request does
 //! something else, or waits for one more connection itself.
 //!
-//! While all connections to a server are held so, none is asked anything. The request that asked on a connection last is still under
-//! way then, and those that want one go on when one of these asks again, as it ends its transaction and gives the connection back.
+//! While all connections to a server are held so, none is asked anything. The requests that asked on them last are still under way
+//! then. Those that want a connection go on when one of these asks again, as it ends its transaction, and they ask on the connection
+//! that it has just given back.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::net::SocketAddr;
 
 use slowpath_attribution::{Actor, Basis, Holder, Path, Phase, Place, Reason, Slice, State};
 use slowpath_core::nanos::{Nanos, Span};
 
-use super::released::{BREAK_NS, WAIT_LEAST_NS, is_open, open};
+use super::released::{BREAK_NS, NEXT_NS, WAIT_LEAST_NS, is_open, open};
 use super::station::keeps_pool;
 use super::{Peers, overlay};
 use crate::case::Case;
 use crate::overlap::merged;
+use crate::rules::blocks;
 use crate::trace::calls::{Asked, Calls};
 use crate::trace::inside::{Inside, Walked};
 
-/// Fewer waits show no habit.
+/// Fewer waits show no habit: half of them fall by chance into times that are half of a run, and eight of eight do so once in 256 runs.
 const WAITS_LEAST: usize = 8;
-/// Waits are for a connection if so much of their time is one in which all connections are held.
+/// Most of their time is one in which all connections are held.
 const HELD_LEAST: f64 = 0.5;
-/// For so many of the connections at least it is known that a request holds them …
+/// Most of the connections are seen to be held, and to be given back …
 const KNOWN_LEAST: f64 = 0.5;
-/// … and of so many at most the last question is of one that is over: what belongs to which request is not known of all.
+/// … and of so many at most the request that asked last is over. In one run, silences in which all of five were held had none or one,
+/// and all others four or five.
 const FREE_MOST: f64 = 0.25;
-/// So many of the requests that were sent before a question are examined: those that were under way when it was asked are among the last.
+/// So many of the requests that were sent before a question are examined: those that were under way when it was asked are among the
+/// last. As many as are examined for their calls at most, and as many again.
 const BEFORE_MOST: usize = 512;
 
 /// Lays them over what the trace leaves open.
@@ -42,24 +46,29 @@ pub(super) fn lay_over(
         by_remote.entry(call.remote).or_default().push(place);
     }
     let (mut peers, requests) = (Peers::default(), Requests::of(case));
-    for own in by_remote.values() {
+    for (&remote, own) in &mut by_remote {
+        own.sort_unstable_by_key(|&place| calls.all()[place].begin);
         let asked: Vec<&Asked> = own.iter().map(|&place| &calls.all()[place]).collect();
         if !keeps_pool(inside, &asked) {
             continue;
         }
-        let held = all_held(&requests, calls, own);
-        if !is_habit(paths, &held) {
+        let held = all_held((inside, &requests), calls, own);
+        // A request that has asked may hold a connection itself, and waits for something else.
+        let until: Vec<u64> = walked
+            .iter()
+            .map(|walked| {
+                let own = calls.known(inside, walked).calls.into_iter();
+                let own = own.filter(|call| call.remote == remote);
+                own.map(|call| call.end).min().unwrap_or(u64::MAX)
+            })
+            .collect();
+        if !is_habit(paths, &until, &held) {
             continue;
         }
         let actor = peers.actor(inside, asked[0].socket, actors);
-        for (path, walked) in paths.iter_mut().zip(walked) {
-            // A request that holds a connection itself waits for something else.
-            let holds = |span: &Span| {
-                let mut own = calls.known(inside, walked).calls.into_iter();
-                own.any(|call| call.remote == asked[0].remote && call.end <= span.begin.get())
-            };
-            let spans: Vec<Span> = held.iter().copied().filter(|span| !holds(span)).collect();
-            overlay(&mut path.slices, &spans, |slice| {
+        for (path, &until) in paths.iter_mut().zip(&until) {
+            let count = held.partition_point(|span| span.begin.get() < until);
+            overlay(&mut path.slices, &held[..count], |slice| {
                 waits(slice).then_some(Slice {
                     state: State::Queued(Place::Connections),
                     holder: Holder::AnotherRequest,
@@ -77,22 +86,27 @@ pub(super) fn lay_over(
 fn waits(slice: &Slice) -> bool {
     let in_loop = match slice.state {
         State::Sleep => slice.basis == Basis::Traced,
-        State::Queued(place) => place == Place::EventLoop,
+        State::Queued(place) => place == Place::EventLoop && !blocks(slice),
         State::Unknown(reason) => reason == Reason::NoWaker,
         _ => false,
     };
     is_open(slice) || slice.phase == Phase::Service && in_loop
 }
 
-/// Whether requests wait so long, and so often, while all connections are held.
-fn is_habit(paths: &[Path], held: &[Span]) -> bool {
+/// Whether requests wait so long, and so often, while all connections are held. `until` is from when on each may hold one itself.
+fn is_habit(paths: &[Path], until: &[u64], held: &[Span]) -> bool {
     let (mut count, mut held_ns, mut all_ns) = (0, 0, 0);
-    for (begin, end) in paths.iter().flat_map(open) {
-        let within = held.iter().map(|span| {
-            let last = span.end.get().min(end);
-            last.saturating_sub(span.begin.get().max(begin))
-        });
-        let ns: u64 = within.sum();
+    let waits = paths
+        .iter()
+        .zip(until)
+        .flat_map(|(path, &until)| open(path).into_iter().filter(move |wait| wait.0 < until));
+    for (begin, end) in waits {
+        let first = held.partition_point(|span| span.end.get() <= begin);
+        let within = held[first..].iter();
+        let within = within.take_while(|span| span.begin.get() < end);
+        let ns: u64 = within
+            .map(|span| span.end.get().min(end) - span.begin.get().max(begin))
+            .sum();
         all_ns += end - begin;
         held_ns += ns;
         count += usize::from(ns as f64 >= HELD_LEAST * (end - begin) as f64);
@@ -103,7 +117,7 @@ fn is_habit(paths: &[Path], held: &[Span]) -> bool {
 /// The requests of a run, as far as it matters here.
 struct Requests<'c, 'r> {
     case: &'c Case<'r>,
-    /// When each was sent and over, by the first.
+    /// When each was sent and over, in order of sending.
     spans: Vec<(u64, u64)>,
 }
 
@@ -116,8 +130,8 @@ impl<'c, 'r> Requests<'c, 'r> {
         Self { case, spans }
     }
 
-    /// When the request was over that a call was made for. Where that may be one of several, it is when half of those were that were
-    /// under way during the call.
+    /// When the request was over that a call was made for. Where it may be one of several, those that were under way during the call, it
+    /// is the median of their ends.
     fn over(&self, calls: &Calls, place: usize) -> Option<u64> {
         if let Some(sample) = calls.owner(place) {
             return Some(self.case.sample(sample).done().get());
@@ -135,47 +149,65 @@ impl<'c, 'r> Requests<'c, 'r> {
 }
 
 /// When nothing is asked of a server, and requests hold the connections to it: ascending, disjoint. `own` are its calls, by their
-/// positions.
-fn all_held(requests: &Requests<'_, '_>, calls: &Calls, own: &[usize]) -> Vec<Span> {
-    let mut own: Vec<usize> = own.to_vec();
-    own.sort_unstable_by_key(|&place| calls.all()[place].begin);
+/// positions, in the order in which they begin.
+fn all_held(
+    (inside, requests): (&Inside<'_>, &Requests<'_, '_>),
+    calls: &Calls,
+    own: &[usize],
+) -> Vec<Span> {
+    let all = calls.all();
     let at = |ns: u64| Nanos::new(ns.max(1));
-    let busy = own.iter().map(|&place| {
-        let call = &calls.all()[place];
-        Span::new(at(call.begin), at(call.end))
-    });
-    let busy = merged(busy.collect());
+    let busy = own.iter().map(|&place| &all[place]);
+    let busy = merged(
+        busy.map(|call| Span::new(at(call.begin), at(call.end)))
+            .collect(),
+    );
+    let mut by_socket: BTreeMap<u32, Vec<usize>> = BTreeMap::new();
+    for &place in own {
+        by_socket.entry(all[place].socket).or_default().push(place);
+    }
     let silences = busy.windows(2).filter_map(|pair| {
         let silence = Span::new(pair[0].end, pair[1].begin);
-        (silence.len_ns() >= WAIT_LEAST_NS).then_some(silence)
+        let block = inside.index.block_at(silence.begin)?;
+        let is_whole = silence.end <= block.span.end;
+        (is_whole && silence.len_ns() >= WAIT_LEAST_NS).then_some(silence)
     });
     silences
-        .filter(|silence| is_held(requests, calls, &own, *silence))
+        .filter(|silence| is_held(requests, calls, &by_socket, *silence))
         .collect()
 }
 
 /// Whether the connections that are there in a silence, which are those that are asked before and afterwards, are held.
-fn is_held(requests: &Requests<'_, '_>, calls: &Calls, own: &[usize], silence: Span) -> bool {
+fn is_held(
+    requests: &Requests<'_, '_>,
+    calls: &Calls,
+    by_socket: &BTreeMap<u32, Vec<usize>>,
+    silence: Span,
+) -> bool {
     let (begin, end) = (silence.begin.get(), silence.end.get());
     let all = calls.all();
-    let until = own.partition_point(|&place| all[place].begin < end);
-    let mut last: BTreeMap<u32, usize> = BTreeMap::new();
-    for &place in &own[..until] {
-        last.insert(all[place].socket, place);
-    }
-    let later: BTreeSet<u32> = own[until..]
-        .iter()
-        .map(|&place| all[place].socket)
-        .collect();
-    last.retain(|socket, _| later.contains(socket));
-    let (mut held, mut free) = (0, 0);
-    for &place in last.values() {
-        let Some(done) = requests.over(calls, place) else {
+    let (mut count, mut held, mut free) = (0, 0, 0);
+    let mut given_back = 0;
+    for own in by_socket.values() {
+        let next = own.partition_point(|&place| all[place].begin < end);
+        let (Some(&last), [first, later @ ..]) = (own[..next].last(), &own[next..]) else {
             continue;
         };
-        held += usize::from(done.saturating_add(BREAK_NS) >= end);
-        free += usize::from(done <= begin.saturating_add(BREAK_NS));
+        count += 1;
+        // What ends the transaction is followed by what the one asks that was given the connection.
+        let follows = later
+            .first()
+            .is_some_and(|&later| all[later].begin <= all[*first].end.saturating_add(NEXT_NS));
+        given_back += u32::from(follows);
+        let Some(done) = requests.over(calls, last) else {
+            continue;
+        };
+        held += u32::from(done.saturating_add(BREAK_NS) >= end);
+        free += u32::from(done <= begin.saturating_add(BREAK_NS));
     }
-    let count = last.len() as f64;
-    held > 1 && held as f64 >= KNOWN_LEAST * count && free as f64 <= FREE_MOST * count
+    let least = KNOWN_LEAST * f64::from(count);
+    held > 1
+        && f64::from(held) >= least
+        && f64::from(given_back) >= least
+        && f64::from(free) <= FREE_MOST * f64::from(count)
 }

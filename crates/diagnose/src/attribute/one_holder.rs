@@ -12,6 +12,7 @@ use slowpath_core::nanos::SECOND;
 
 use super::station::full_pool;
 use crate::case::Case;
+use crate::trace::calls::Calls;
 use crate::trace::inside::{Inside, Walked};
 
 /// So many requests must wait beside others. Of two places each is the first to be given back as often as the other, so that six pairs
@@ -22,6 +23,9 @@ const HELD_MOST_NS: u64 = 2 * SECOND;
 /// For this share of the time that several wait they wait for one thread: what a thread does between taking the lock and being seen
 /// with it is the rest.
 const ONE_LEAST: f64 = 0.9;
+
+/// So many waits show how many calls are under way during them.
+const INSTANTS_MOST: usize = 200;
 
 /// A time in which a request waits, and the thread at the end of its chain that serves another one.
 #[derive(Clone, Copy)]
@@ -66,14 +70,17 @@ pub(super) fn lay_over(
     if !are_most(paths) {
         return;
     }
-    let mut slices = paths.iter_mut().flat_map(|path| &mut path.slices);
+    let slices = paths.iter_mut().flat_map(|path| &mut path.slices);
     if is_one(&waits) {
         for slice in slices.filter(|slice| is_held(slice)) {
             slice.state = State::Lock;
         }
-    } else if let Some(pool) = full_pool(inside, inside.calls(case)) {
+    } else if let Some(pool) = full_pool(inside, inside.calls(case))
+        .filter(|pool| serving.len() as u32 > pool.connections)
+        .filter(|pool| are_in_use(inside.calls(case), pool.connections, &waits))
+    {
         let mut actor_with = BTreeMap::new();
-        for slice in slices.by_ref().filter(|slice| is_held(slice)) {
+        for slice in slices.filter(|slice| is_held(slice)) {
             slice.state = State::Queued(Place::Connections);
             slice.actor = *actor_with.entry(slice.actor).or_insert_with(|| {
                 let own = actors.get(slice.actor as usize).cloned();
@@ -85,6 +92,21 @@ pub(super) fn lay_over(
             });
         }
     }
+}
+
+/// Whether as many calls are under way as there are connections while requests wait, in the median.
+fn are_in_use(calls: &Calls, connections: u32, waits: &[Wait]) -> bool {
+    let under_way = |wait: &Wait| {
+        let at = wait.begin.midpoint(wait.end);
+        let then = calls.all().iter();
+        then.filter(|call| (call.begin..call.end).contains(&at))
+            .count()
+    };
+    let every = waits.len().div_ceil(INSTANTS_MOST).max(1);
+    let mut counts: Vec<usize> = waits.iter().step_by(every).map(under_way).collect();
+    counts.sort_unstable();
+    let median = counts.get(counts.len() / 2);
+    median.is_some_and(|&median| median >= connections as usize)
 }
 
 /// Whether slow requests wait so for most of the time that they wait: where several wait for one thread that has none, some of them

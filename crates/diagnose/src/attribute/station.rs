@@ -18,6 +18,7 @@ use super::classify::Classifier;
 use super::overlay;
 use super::released::is_anyones;
 use crate::case::{Case, EndpointCase};
+use crate::rules::blocks;
 use crate::trace::inside::Inside;
 
 /// A station must account for this share of the waiting of slow requests: that of a cause that is
@@ -220,12 +221,9 @@ impl Station {
             Basis::Pattern
         };
         let queued = |slice: &Slice| {
-            // Whatever a loop does meanwhile, a request that it has read waits for its place until that is free.
-            let is_loop =
-                slice.state == State::Queued(Place::EventLoop) && slice.phase == Phase::Service;
             let known = matches!(slice.state, State::Queued(place) if is_kind(place))
                 && (free.is_none() || slice.state != State::Queued(Place::Executor))
-                && (self.place == Place::EventLoop || !is_loop);
+                && (self.place == Place::EventLoop || !is_beside_the_loop(slice));
             // Of a runtime that was read it is known which task has the place.
             let known = known || slice.basis == Basis::Sampled && !is_anyones(slice);
             (is_open.holds(slice) && !known).then_some(Slice {
@@ -369,6 +367,13 @@ impl Station {
             self.by_pattern = pool.is_unknown;
         }
     }
+}
+
+/// Whether the loop of a request that it has read does something else for a moment: the request waits for its place until that is free.
+fn is_beside_the_loop(slice: &Slice) -> bool {
+    slice.state == State::Queued(Place::EventLoop)
+        && slice.phase == Phase::Service
+        && !blocks(slice)
 }
 
 /// Whether the thread that takes a connection up has not begun.

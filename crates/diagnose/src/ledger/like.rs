@@ -11,8 +11,9 @@ use std::collections::BTreeMap;
 use super::phases::Phases;
 
 /// So many requests of a kind must have been seen to speak for the others: their shares are then
-/// known to 0.22 (0.5 / sqrt(5)) at worst, and resampling makes the interval as wide as that.
-const SEEN_LEAST: u32 = 5;
+/// known to 0.16 (0.5 / sqrt(10)) at worst, and resampling makes the interval as wide as that. With five a healthy server on a busy host
+/// was named run-queue-delay, from 12 slow requests.
+const SEEN_LEAST: u32 = 10;
 
 /// Up to this part of what is traced without a break, on average, all lengths are one kind: they
 /// meet a break in one case of ten at most, so that none of them is seen more than 1.1 times as

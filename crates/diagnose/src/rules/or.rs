@@ -28,22 +28,22 @@ pub(crate) fn or(case: &Case<'_>, endpoint: &EndpointCase, cause: &str) -> Vec<S
     if cause == name::LOG_FLUSH {
         return vec![name::BLOCKING_TELEMETRY.to_owned()];
     }
-    if matches!(cause, name::CONNECTION_PER_CALL | name::SLOW_DEPENDENCY)
-        && have_sessions(case, endpoint)
-    {
-        let other = if cause == name::SLOW_DEPENDENCY {
-            name::CONNECTION_PER_CALL
-        } else {
-            name::SLOW_DEPENDENCY
-        };
+    let session = match cause {
+        name::SLOW_DEPENDENCY => Some(name::CONNECTION_PER_CALL),
+        name::CONNECTION_PER_CALL => Some(name::SLOW_DEPENDENCY),
+        _ => None,
+    };
+    if let Some(other) = session.filter(|_| have_sessions(case, endpoint)) {
         return vec![other.to_owned()];
     }
     // What is asked again after an answer may have failed, or not be there yet.
-    if cause == name::RETRY_BACKOFF && is_answered_before(case, endpoint) {
-        return vec![name::POLL_TICK.to_owned()];
-    }
-    if cause == name::POLL_TICK && is_answered_before(case, endpoint) {
-        return vec![name::RETRY_BACKOFF.to_owned()];
+    let again = match cause {
+        name::RETRY_BACKOFF => Some(name::POLL_TICK),
+        name::POLL_TICK => Some(name::RETRY_BACKOFF),
+        _ => None,
+    };
+    if let Some(other) = again.filter(|_| is_answered_before(case, endpoint)) {
+        return vec![other.to_owned()];
     }
     let attribution = endpoint.attribution(case);
     // Which server the one that is asked asks itself is not always seen.
@@ -75,11 +75,8 @@ pub(crate) fn or(case: &Case<'_>, endpoint: &EndpointCase, cause: &str) -> Vec<S
     if cause == name::LOCK_HELD_OVER_IO && is_mostly(attribution, cause, State::Reply) {
         return vec![name::CACHE_STAMPEDE.to_owned()];
     }
-    if cause == name::WORKER_POOL_EXHAUSTION && is_one_that_may_be_a_loop(case, attribution) {
-        return vec![name::EVENT_LOOP_BLOCKING.to_owned()];
-    }
-    if cause == name::EVENT_LOOP_BLOCKING && are_workers_of_a_runtime(case) {
-        return vec![name::WORKER_POOL_EXHAUSTION.to_owned()];
+    if let Some(other) = or_of_places(case, attribution, cause) {
+        return vec![other.to_owned()];
     }
     let other = attribution
         .station
@@ -94,6 +91,25 @@ pub(crate) fn or(case: &Case<'_>, endpoint: &EndpointCase, cause: &str) -> Vec<S
             _ => None,
         });
     other.map(str::to_owned).into_iter().collect()
+}
+
+/// The cause that fits as well where it is not known what kind of places those are.
+fn or_of_places(
+    case: &Case<'_>,
+    attribution: &EndpointAttribution,
+    cause: &str,
+) -> Option<&'static str> {
+    let (fits, other) = match cause {
+        // That connections are held is known of the requests that asked on them last, and not of the pool.
+        name::CONNECTION_POOL_EXHAUSTION => (are_held(attribution), name::CONCURRENCY_LIMIT),
+        name::WORKER_POOL_EXHAUSTION => (
+            is_one_that_may_be_a_loop(case, attribution),
+            name::EVENT_LOOP_BLOCKING,
+        ),
+        name::EVENT_LOOP_BLOCKING => (are_workers_of_a_runtime(case), name::WORKER_POOL_EXHAUSTION),
+        _ => return None,
+    };
+    fits.then_some(other)
 }
 
 /// The cause that fits as well if a process that takes one message at a time gives a lock.
@@ -192,8 +208,21 @@ fn is_one_that_may_be_a_loop(case: &Case<'_>, attribution: &EndpointAttribution)
         })
 }
 
-/// Whether several threads of a runtime serve that take tasks by turns, each of them with an event loop: while all are blocked, a pool of
-/// so many is used up.
+/// Whether most waits for connections are known from who asked on them last alone.
+fn are_held(attribution: &EndpointAttribution) -> bool {
+    let slices = attribution.paths.iter().flat_map(|path| &path.slices);
+    let connections = State::Queued(StationPlace::Connections);
+    let (mut all_ns, mut held_ns) = (0, 0);
+    for slice in slices.filter(|slice| slice.state == connections) {
+        all_ns += slice.len_ns();
+        if matches!(slice.activity, State::Unknown(_)) {
+            held_ns += slice.len_ns();
+        }
+    }
+    attribution.station.is_none() && 2 * held_ns > all_ns
+}
+
+/// Whether several threads of tokio serve: while all of them are blocked, a pool of so many is used up.
 fn are_workers_of_a_runtime(case: &Case<'_>) -> bool {
     case.inside().is_some_and(|inside| {
         let serving = inside.serving().all().into_iter();
@@ -213,9 +242,7 @@ pub(super) fn or_words(cause: &str, other: &str) -> String {
         }
         name::CONCURRENCY_LIMIT => format!("; or it is {other}, of as many places"),
         name::WORKER_POOL_EXHAUSTION if cause == name::EVENT_LOOP_BLOCKING => {
-            format!(
-                "; or it is {other}: the threads of the runtime are a pool, and all of them are blocked"
-            )
+            format!("; or it is {other}, if all threads of the runtime are blocked at a time")
         }
         name::WORKER_POOL_EXHAUSTION => {
             format!("; or it is {other}: each connection has a thread of its own")

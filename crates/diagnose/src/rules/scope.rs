@@ -18,9 +18,10 @@ use crate::verdict::Claim;
 /// Causes that a server may be slow by which is asked.
 const OF_CALLEES: [&str; 2] = [name::BATCH_WINDOW, name::UPSTREAM_TIMEOUT];
 
-/// How the names of threads begin that libraries of logs write with, in the 15 characters that the kernel keeps: logback's and Log4j 1's
-/// `AsyncAppender` (`AsyncAppenderBase.start`), Log4j 2's factory of threads (`Log4jThreadFactory`), and JBoss LogManager's `AsyncHandler`.
-const LOGGERS: [&str; 3] = ["AsyncAppender-", "LogN-TF-", "AsyncHandler"];
+/// How the names of threads begin that libraries of logs write with, in the 15 characters that the kernel keeps and without their
+/// numbers: `AsyncAppender-Worker-` of logback (`AsyncAppenderBase.start`), `AsyncAppender-Dispatcher-` of Log4j 1, and of Log4j 2, whose
+/// threads are called `Log4j2-` (`Log4jThread`), `Log4j2-TF-1-AsyncLogger` and `Log4j2-AsyncAppenderEventDispatcher-`.
+const LOGGERS: [&str; 3] = ["AsyncAppender-", "LogNjN-TF-", "LogNjN-AsyncApp"];
 
 /// What a rule is matched with: what an endpoint's requests show together decides which of several rules matches a slice.
 pub(super) struct Scope<'a> {
@@ -209,4 +210,28 @@ fn has_sampled_sleeps(attribution: &EndpointAttribution) -> bool {
     let is_one = |slice: &Slice| slice.state == State::Sleep && slice.basis == Basis::Sampled;
     let mut paths = attribution.paths.iter();
     paths.any(|path| path.slices.iter().any(is_one))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::LOGGERS;
+    use crate::attribute::without_digits;
+
+    #[test]
+    fn threads_of_loggers_are_known_by_what_the_kernel_keeps_of_their_names() {
+        let is_logger = |name: &str| {
+            let kept: String = name.chars().take(15).collect();
+            let kept = without_digits(&kept);
+            LOGGERS.iter().any(|logger| kept.starts_with(logger))
+        };
+        for name in [
+            "AsyncAppender-Worker-ASYNC",
+            "AsyncAppender-Dispatcher-Thread-2",
+            "Log4j2-TF-1-AsyncLogger[app]-1",
+            "Log4j2-AsyncAppenderEventDispatcher-1-Async",
+        ] {
+            assert!(is_logger(name), "{name}");
+        }
+        assert!(!is_logger("http-nio-8080-exec-1") && !is_logger("pool-1-thread-1"));
+    }
 }

@@ -122,7 +122,7 @@ impl Loops {
             let own = turns.get(tid);
             own.is_some_and(|own| own.are_a_loops() || holds_in_loop(own))
         });
-        loops.retain(|&tid, sockets| !sleeps_on(index, stacks, tid, sockets));
+        loops.retain(|&tid, own| !sleeps_on((index, stacks), tid, own, ends));
         Self(loops)
     }
 
@@ -142,10 +142,15 @@ impl Loops {
     }
 }
 
-/// Whether a thread goes on waiting when a request comes on one of its connections: it waits for what comes on another one, with a
-/// timeout (`poll` of one file), and takes connections up by turns when that is over. A loop waits for all of them. One that waits for
-/// events (`epoll`) is not asked, since it may wait otherwise while it is blocked.
-fn sleeps_on(index: &Index<'_>, stacks: &Stacks, tid: u32, sockets: &BTreeSet<u32>) -> bool {
+/// Whether a thread goes on waiting when a request comes on one of its connections, until something comes on that of another client: it
+/// waits for one at a time (`poll` of one file, with a timeout), and takes them up by turns. A loop waits for all of them; one that is
+/// blocked reads what another server says next. A thread that waits for events (`epoll`) is a loop.
+fn sleeps_on(
+    (index, stacks): (&Index<'_>, &Stacks),
+    tid: u32,
+    sockets: &BTreeSet<u32>,
+    ends: &BTreeSet<u32>,
+) -> bool {
     let mut offs = index.offs(tid, 0, u64::MAX).iter();
     if offs.any(|off| stacks.facts(off.stack).events) {
         return false;
@@ -161,8 +166,11 @@ fn sleeps_on(index: &Index<'_>, stacks: &Stacks, tid: u32, sockets: &BTreeSet<u3
             let polls =
                 |off: &&Off| off.why == Why::Sleeping && stacks.call_in(off) == Some(Call::Poll);
             if let Some(off) = off.filter(polls) {
-                slept += u32::from(off.ready_from() > at.saturating_add(WOKEN_WITHIN_NS));
-                woken += u32::from(off.ready_from() <= at.saturating_add(WOKEN_WITHIN_NS));
+                let is_woken = off.ready_from() <= at.saturating_add(WOKEN_WITHIN_NS);
+                let next = index.marks(tid, off.end, u64::MAX).first();
+                let by_client = next.is_some_and(|mark| !mark.wrote && ends.contains(&mark.socket));
+                slept += u32::from(!is_woken && by_client);
+                woken += u32::from(is_woken);
             }
         }
     }

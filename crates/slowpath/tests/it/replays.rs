@@ -16,7 +16,7 @@ use crate::support::{copied_to, is_root, root, stderr};
 const NOBODY: u32 = 65_534;
 
 /// What each run must be blamed on; nothing for one in which all is well, or nothing can be decided.
-const RUNS: [(&str, Option<&str>); 50] = [
+const RUNS: [(&str, Option<&str>); 52] = [
     ("lock-in-c", Some("lock-held-over-io")),
     ("lock-in-c-unprivileged", Some("lock-held-over-io")),
     ("lock-in-go", None),
@@ -117,6 +117,9 @@ const RUNS: [(&str, Option<&str>); 50] = [
     ),
     ("blocked-worker-in-tokio", Some("event-loop-blocking")),
     ("nagle-in-mod-php", Some("delayed-ack")),
+    // A thread for each request, which waits on the connection for the next one.
+    ("idle-connections-in-tomcat", Some("workers-held-idle")),
+    ("slow-bodies-to-go", Some("slow-client")),
 ];
 
 pub(crate) fn fixture(name: &str) -> PathBuf {

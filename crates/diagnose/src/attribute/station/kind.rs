@@ -35,6 +35,11 @@ const PROXIES: &[&str] = &[
 /// No request of HTTP/1 is shorter: `GET / HTTP/1.1` and two ends of line (RFC 9112, section 3). `BEGIN` and `COMMIT` take 10 to 12 bytes
 /// in the protocols of PostgreSQL and MySQL, and a `PING` of Redis 14.
 const SHORTEST_HTTP_BYTES: u32 = 18;
+/// Frames of HTTP/2 without a payload, and with one of 4 or 8 bytes (acknowledged settings, a window, a ping; RFC 9113, section 6), and a
+/// heartbeat of AMQP 0-9-1.
+const FRAMES_BYTES: [u32; 4] = [8, 9, 13, 17];
+/// So many of the questions on a connection are short where it has transactions, of which each has two: a transaction of 40 questions.
+const SHORT_LEAST: f64 = 0.05;
 /// So many waits show which threads are busy in nearly all of them …
 const WAITS_MOST: usize = 200;
 /// … which is this share: what is between two jobs of one thread is the rest.
@@ -427,22 +432,29 @@ pub(in crate::attribute) fn keeps_pool(inside: &Inside<'_>, calls: &[&Asked]) ->
     is_pooled(inside, calls[0]) || speaks_no_http(inside, calls)
 }
 
-/// Whether a server is asked something on half of the connections that is too short for HTTP: what speaks another protocol, be it by
-/// way of a relay, keeps a pool of connections.
+/// Whether most connections to a server are used again and again to ask something that is too short for HTTP: what speaks another
+/// protocol, also by way of a relay, keeps a pool of connections.
 fn speaks_no_http(inside: &Inside<'_>, calls: &[&Asked]) -> bool {
-    let sockets = |of: &mut dyn Iterator<Item = &&Asked>| -> BTreeSet<u32> {
-        of.map(|call| call.socket).collect()
-    };
-    let is_short = |call: &&&Asked| {
+    let is_short = |call: &Asked| {
         let traffic = inside.index.sockets.traffic(call.socket);
         let first = traffic.partition_point(|traffic| traffic.at < call.begin);
         let asked = traffic.get(first);
         asked.is_some_and(|asked| {
-            asked.kind == TrafficKind::Wrote && (1..SHORTEST_HTTP_BYTES).contains(&asked.bytes)
+            asked.kind == TrafficKind::Wrote
+                && (1..SHORTEST_HTTP_BYTES).contains(&asked.bytes)
+                && !FRAMES_BYTES.contains(&asked.bytes)
         })
     };
-    let short = sockets(&mut calls.iter().filter(is_short));
-    2 * short.len() > sockets(&mut calls.iter()).len()
+    let mut by_socket: BTreeMap<u32, (usize, usize)> = BTreeMap::new();
+    for call in calls {
+        let (short, all) = by_socket.entry(call.socket).or_default();
+        *short += usize::from(is_short(call));
+        *all += 1;
+    }
+    let often = by_socket
+        .values()
+        .filter(|(short, all)| *short as f64 >= SHORT_LEAST * *all as f64 && *short > 0);
+    2 * often.count() > by_socket.len()
 }
 
 /// Whether requests wait before they ask another server, and not in that server's own queue: while they wait, no

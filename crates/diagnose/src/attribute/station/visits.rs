@@ -1,6 +1,6 @@
 //! The visits to a station: which requests may share its places.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use slowpath_attribution::stations::Visit;
 use slowpath_core::sample::NONE;
@@ -79,6 +79,16 @@ pub(super) fn visits(
             all.push((visit.arrival, position, visit));
         }
     }
+    // Of those that were sent before, the ones that are there when the measured ones begin to come hold places.
+    let mut first: BTreeMap<u32, u64> = BTreeMap::new();
+    for (arrival, _, visit) in all.iter().filter(|(_, _, visit)| visit.measured) {
+        let own = first.entry(visit.line).or_insert(*arrival);
+        *own = (*own).min(*arrival);
+    }
+    all.retain(|(_, _, visit)| {
+        let is_there = first.get(&visit.line).is_some_and(|&at| visit.done > at);
+        visit.measured || is_there
+    });
     all.sort_unstable_by_key(|&(at, position, visit)| (at, visit.done, visit.class, position));
     all.truncate(VISITS_MOST);
     all.iter()
