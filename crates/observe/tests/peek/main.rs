@@ -368,7 +368,7 @@ fn without_tracepoints_there_is_still_this() {
         println!("skipped: this user may read tracepoints");
         return;
     };
-    assert!(kernel.reason.contains("who woke whom") && !kernel.remedy.is_empty());
+    assert!(kernel.reason.contains("which thread woke which") && !kernel.remedy.is_empty());
     assert!(!traced.cost.is_empty());
     if sees_all(&traced) {
         let is_peek = |what: &What| matches!(what, What::Peek { .. });
