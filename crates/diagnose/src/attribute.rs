@@ -110,34 +110,6 @@ impl EndpointAttribution {
         }
     }
 
-    /// The thread that serves no request, and is the only one of its name, if slow requests wait for it most of the time: a helper to
-    /// which all of them give something.
-    pub(crate) fn helper(&self, case: &Case<'_>) -> Option<String> {
-        let inside = case.inside()?;
-        let (mut by_thread, mut all_ns) = (BTreeMap::<(&str, &str), u64>::new(), 0);
-        let slow = self.paths.iter().filter(|path| path.slow);
-        for slice in slow.flat_map(|path| &path.slices) {
-            all_ns += slice.len_ns();
-            let actor = self.actors.get(slice.actor as usize);
-            let waits = matches!(slice.state, State::Lock | State::Queued(_));
-            if let Some(actor) = actor.filter(|actor| waits && !actor.thread.is_empty()) {
-                let own = by_thread
-                    .entry((&actor.process, &actor.thread))
-                    .or_default();
-                *own += slice.len_ns();
-            }
-        }
-        let ((process, thread), ns) = by_thread.into_iter().max_by_key(|(_, ns)| *ns)?;
-        let serving = inside.serving().all();
-        let mut own = inside.index.tids().filter(|&tid| {
-            inside.is_targets(tid)
-                && inside.process_name(tid) == process
-                && without_digits(&inside.thread_name(tid)) == thread
-        });
-        let only = own.next().filter(|_| own.next().is_none())?;
-        (2 * ns > all_ns && !serving.contains(&only)).then(|| thread.to_owned())
-    }
-
     /// The servers, besides name servers, whose replies a request waits for.
     pub(crate) fn repliers(&self, sample: u32) -> impl Iterator<Item = &str> {
         let path = self.paths.binary_search_by_key(&sample, |path| path.sample);

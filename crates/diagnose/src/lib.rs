@@ -89,6 +89,7 @@ mod tokens;
 mod touches;
 pub mod trace;
 mod trial;
+mod under_way;
 mod undialled;
 mod validity;
 pub mod verdict;

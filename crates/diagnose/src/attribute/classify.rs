@@ -323,11 +323,13 @@ impl<'c, 'r> Classifier<'c, 'r> {
         let runtime = self.inside.trace().process_of(first).map(|p| p.runtime);
         let takes_tasks = self.inside.index.task_threads.contains(&first);
         let is_executors = takes_tasks || runtime == Some(Runtime::Tokio);
-        let outside = hops.get(1).map_or_else(
-            || piece.leaf.kind.waits_outside(),
-            |asked| !self.inside.is_targets(asked.tid),
-        );
-        let is_kept = is_executors && outside;
+        // A thread of the target that waits for another program on this host is blocked, unless it waits for whatever comes next.
+        let asks = hops
+            .get(1)
+            .is_some_and(|asked| !self.inside.is_targets(asked.tid));
+        let waits_outside = hops.len() <= 1 && piece.leaf.kind.waits_outside()
+            || asks && !self.may_wait_for_any(first, piece.begin);
+        let is_kept = is_executors && waits_outside;
         let is_free = self.idle.has(self.inside, first, piece.begin);
         let by_another = piece.behalf != Behalf::Own && (!parks || is_kept) && !is_free;
         if !is_stopped && (unread || by_another) {
@@ -346,10 +348,7 @@ impl<'c, 'r> Classifier<'c, 'r> {
                 _ => rest.activity,
             };
             let mut who = rest.who;
-            if hops
-                .get(1)
-                .is_some_and(|asked| !self.inside.is_targets(asked.tid))
-            {
+            if asks {
                 // Requests wait for the thread of the target, which waits for the other program.
                 let leaf = self.at_rest(walked, piece, hops);
                 let own = self.doing(piece, hops, 0, &leaf).who;

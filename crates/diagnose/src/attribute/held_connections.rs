@@ -82,7 +82,8 @@ pub(super) fn lay_over(
     }
 }
 
-/// Whether a request waits, for what may be a connection: what its loop does meanwhile, and what wakes it up, is another's.
+/// Whether a request waits for what may be a connection. What its loop does in that time, and what wakes the loop up, is of another
+/// request.
 fn waits(slice: &Slice) -> bool {
     let in_loop = match slice.state {
         State::Sleep => slice.basis == Basis::Traced,

@@ -14,6 +14,7 @@ use super::station::full_pool;
 use crate::case::Case;
 use crate::trace::calls::Calls;
 use crate::trace::inside::{Inside, Walked};
+use crate::under_way::UnderWay;
 
 /// So many requests must wait beside others. Of two places each is the first to be given back as often as the other, so that six pairs
 /// of waiters name the same thread by chance in one case of 64.
@@ -23,9 +24,6 @@ const HELD_MOST_NS: u64 = 2 * SECOND;
 /// For this share of the time that several wait they wait for one thread: what a thread does between taking the lock and being seen
 /// with it is the rest.
 const ONE_LEAST: f64 = 0.9;
-
-/// So many waits show how many calls are under way during them.
-const INSTANTS_MOST: usize = 200;
 
 /// A time in which a request waits, and the thread at the end of its chain that serves another one.
 #[derive(Clone, Copy)]
@@ -96,17 +94,10 @@ pub(super) fn lay_over(
 
 /// Whether as many calls are under way as there are connections while requests wait, in the median.
 fn are_in_use(calls: &Calls, connections: u32, waits: &[Wait]) -> bool {
-    let under_way = |wait: &Wait| {
-        let at = wait.begin.midpoint(wait.end);
-        let then = calls.all().iter();
-        then.filter(|call| (call.begin..call.end).contains(&at))
-            .count()
-    };
-    let every = waits.len().div_ceil(INSTANTS_MOST).max(1);
-    let mut counts: Vec<usize> = waits.iter().step_by(every).map(under_way).collect();
-    counts.sort_unstable();
-    let median = counts.get(counts.len() / 2);
-    median.is_some_and(|&median| median >= connections as usize)
+    let calls = calls.all().iter();
+    let under_way = UnderWay::new(calls.map(|call| (call.begin, call.end)));
+    let median = under_way.during(waits.iter().map(|wait| (wait.begin, wait.end)));
+    median.is_some_and(|median| median >= connections as usize)
 }
 
 /// Whether slow requests wait so for most of the time that they wait: where several wait for one thread that has none, some of them

@@ -14,6 +14,7 @@ use super::{Peers, overlay};
 use crate::case::Case;
 use crate::trace::calls::Asked;
 use crate::trace::inside::{Inside, Walked};
+use crate::under_way::UnderWay;
 
 /// Shorter waits end with some reply by chance.
 pub(super) const WAIT_LEAST_NS: u64 = 10 * MILLISECOND;
@@ -37,8 +38,6 @@ const EARLIER_NS: [u64; 3] = [5 * MILLISECOND, 7 * MILLISECOND, 9 * MILLISECOND]
 /// What a request waits beyond the reply for so long may be a reply to a call of its own, which takes some tenths of a millisecond
 /// on one host.
 const ASKS_LEAST_NS: u64 = 300_000;
-/// So many waits show how many calls are under way during them.
-const WAITS_MOST: usize = 200;
 /// If so many requests go on at each reply, in the mean, all of them waited for the same: a place of a pool is given to one.
 const AT_ONCE_LEAST: f64 = 1.5;
 
@@ -186,17 +185,8 @@ fn to_most<'a>(all: &'a [Asked], waits: &[Wait]) -> Vec<&'a Asked> {
 /// The places that requests wait for, if all of several are taken while they do: as many calls are under way as there ever are.
 fn pool(inside: &Inside<'_>, all: &[Asked], waits: &[Wait]) -> Option<Place> {
     let own = to_most(all, waits);
-    let under_way = |wait: &Wait| {
-        let at = wait.span.0.midpoint(wait.span.1);
-        let then = own
-            .iter()
-            .filter(|call| (call.begin..call.end).contains(&at));
-        then.count() as u32
-    };
-    let every = waits.len().div_ceil(WAITS_MOST).max(1);
-    let mut counts: Vec<u32> = waits.iter().step_by(every).map(under_way).collect();
-    counts.sort_unstable();
-    let places = *counts.get(counts.len() / 2)?;
+    let under_way = UnderWay::new(own.iter().map(|call| (call.begin, call.end)));
+    let places = under_way.during(waits.iter().map(|wait| wait.span))? as u32;
     let is_pool = places > 1 && places >= at_once(&own);
     is_pool.then(|| {
         let threads: BTreeSet<u32> = own.iter().map(|call| call.tid).collect();

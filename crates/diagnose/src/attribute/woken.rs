@@ -7,7 +7,6 @@
 //! request, has kept this one until that time.
 
 use std::collections::BTreeMap;
-use std::net::SocketAddr;
 
 use slowpath_attribution::{Actor, Basis, Holder, Path, Slice, State};
 use slowpath_core::nanos::{Nanos, Span};
@@ -17,7 +16,6 @@ use super::released::{Habit, OVER_CHANCE, enders, is_behind_others, is_open, ope
 use super::{Peers, overlay};
 use crate::case::Case;
 use crate::trace::calls::Own;
-use crate::trace::calls::lookups::AGAIN_LEAST_NS;
 use crate::trace::index::{Mark, TrafficKind, Why};
 use crate::trace::inside::{Inside, Walked};
 
@@ -133,28 +131,19 @@ fn lay(path: &mut Path, (begin, end): (u64, u64), change: impl Fn(&Slice) -> Sli
 fn replies(inside: &Inside<'_>) -> Vec<Ends> {
     let sockets = &inside.index.sockets;
     let mut all = Vec::new();
-    let mut questions: BTreeMap<SocketAddr, Vec<Question>> = BTreeMap::new();
     for socket in 0..sockets.len() {
-        let Some(end) = sockets
-            .end(socket)
-            .filter(|end| inside.trace().is_resolver(end.remote) && !inside.is_clients(end))
-        else {
+        let end = sockets.end(socket);
+        let asks = end
+            .is_some_and(|end| inside.trace().is_resolver(end.remote) && !inside.is_clients(end));
+        if !asks {
             continue;
-        };
+        }
         let (mut asked, mut open) = (None, 0_usize);
-        let own = questions.entry(end.remote).or_default();
-        let first = own.len();
         for traffic in sockets.traffic(socket) {
             match traffic.kind {
                 TrafficKind::Wrote if inside.is_targets(traffic.tid) => {
                     asked = asked.filter(|_| open > 0).or(Some(traffic.at));
                     open += 1;
-                    own.push(Question {
-                        asked: traffic.at,
-                        bytes: traffic.bytes,
-                        socket,
-                        answered: None,
-                    });
                 }
                 TrafficKind::Read => {
                     open = open.saturating_sub(1);
@@ -162,51 +151,12 @@ fn replies(inside: &Inside<'_>) -> Vec<Ends> {
                         span: (asked, traffic.at),
                         socket,
                     }));
-                    let mut unanswered = own[first..].iter_mut().filter(|q| q.answered.is_none());
-                    if let Some(question) = unanswered.next() {
-                        question.answered = Some(traffic.at);
-                    }
                 }
                 TrafficKind::Wrote | TrafficKind::Arrived => {}
             }
         }
     }
-    all.extend(questions.into_values().flat_map(asked_again));
     all.sort_unstable_by_key(|ends| ends.span.1);
-    all
-}
-
-/// What a name server is asked over a socket.
-#[derive(Clone, Copy)]
-struct Question {
-    asked: u64,
-    bytes: u32,
-    socket: u32,
-    /// When its reply was read; replies over one socket are taken to come in the order of the questions.
-    answered: Option<u64>,
-}
-
-/// Questions that have no reply, until the reply to the same question, which is as long, over another socket: resolvers that ask each
-/// question over a socket of its own take another one when a timeout is over.
-fn asked_again(mut questions: Vec<Question>) -> Vec<Ends> {
-    questions.sort_unstable_by_key(|question| question.asked);
-    let mut all = Vec::new();
-    for (place, lost) in questions.iter().enumerate() {
-        if lost.answered.is_some() {
-            continue;
-        }
-        let mut later = questions[place + 1..].iter();
-        let again = later.find(|again| {
-            again.bytes == lost.bytes
-                && again.answered.is_some()
-                && again.asked >= lost.asked.saturating_add(AGAIN_LEAST_NS)
-        });
-        let again = again.and_then(|again| Some((again, again.answered?)));
-        all.extend(again.map(|(again, at)| Ends {
-            span: (lost.asked, at),
-            socket: again.socket,
-        }));
-    }
     all
 }
 
@@ -277,29 +227,6 @@ mod tests {
     #[test]
     fn a_request_goes_on_when_its_loop_has_done_with_others() {
         assert_eq!(goes_on_at(&path(10 * MS, 80 * MS), 80 * MS), 84 * MS);
-    }
-
-    #[test]
-    fn a_question_without_a_reply_lasts_until_it_was_asked_again() {
-        let question = |ms: u64, bytes, socket, answered: bool| Question {
-            asked: ms * MS,
-            bytes,
-            socket,
-            answered: answered.then_some((ms + 1) * MS),
-        };
-        // Both kinds of address are asked for; one question is lost, and others are as long at that time.
-        let questions = vec![
-            question(10, 30, 1, true),
-            question(10, 31, 2, false),
-            question(50, 31, 3, true),
-            question(600, 28, 4, true),
-            question(1_010, 31, 5, true),
-        ];
-        let ends = Ends {
-            span: (10 * MS, 1_011 * MS),
-            socket: 5,
-        };
-        assert_eq!(asked_again(questions), [ends]);
     }
 
     #[test]

@@ -1,13 +1,14 @@
 //! Requests for one key queue for each other, and the load asks for so few keys that they
 //! meet.
 
-use slowpath_attribution::StateSet;
+use slowpath_attribution::{State, StateSet};
 use std::collections::BTreeMap;
 use std::ops::RangeInclusive;
 
 use slowpath_core::stats::explain::{Explained, Row, levels};
 use slowpath_core::stats::median::median;
 
+use crate::attribute::without_digits;
 use crate::beat::Beat;
 use crate::case::{Case, EndpointCase};
 use crate::detectors::{Detector, Examine};
@@ -90,12 +91,38 @@ fn examine(case: &Case<'_>, endpoint: &EndpointCase) -> Verdict {
             "{text}, and all requests under way explain as much"
         ));
     }
-    if let Some(thread) = endpoint.attribution(case).helper(case) {
+    if let Some(thread) = helper(case, endpoint) {
         return Verdict::Absent(format!(
             "{text}; what they wait for is given by thread {thread}, which serves no request"
         ));
     }
     found(case, endpoint, touches, &line, (explained, text))
+}
+
+/// The thread that serves no request, and is the only one of its name, if slow requests wait for it most of the time: all of them give
+/// something to it, whatever their keys are.
+fn helper(case: &Case<'_>, endpoint: &EndpointCase) -> Option<String> {
+    let (inside, attribution) = (case.inside()?, endpoint.attribution(case));
+    let (mut by_thread, mut all_ns) = (BTreeMap::<(&str, &str), u64>::new(), 0);
+    let slow = attribution.paths.iter().filter(|path| path.slow);
+    for slice in slow.flat_map(|path| &path.slices) {
+        all_ns += slice.len_ns();
+        let actor = attribution.actors.get(slice.actor as usize);
+        let waits = matches!(slice.state, State::Lock | State::Queued(_));
+        if let Some(actor) = actor.filter(|actor| waits && !actor.thread.is_empty()) {
+            let thread = (actor.process.as_str(), actor.thread.as_str());
+            *by_thread.entry(thread).or_default() += slice.len_ns();
+        }
+    }
+    let ((process, thread), ns) = by_thread.into_iter().max_by_key(|(_, ns)| *ns)?;
+    let mut own = inside.index.tids().filter(|&tid| {
+        inside.is_targets(tid)
+            && inside.process_name(tid) == process
+            && without_digits(&inside.thread_name(tid)) == thread
+    });
+    let only = own.next().filter(|_| own.next().is_none())?;
+    let is_helper = !inside.serving().all().contains(&only);
+    (2 * ns > all_ns && is_helper).then(|| thread.to_owned())
 }
 
 /// How many times as long as slow requests that found one for their key take those that found more, in the medians;

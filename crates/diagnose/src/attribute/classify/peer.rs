@@ -294,6 +294,18 @@ impl Classifier<'_, '_> {
         off.is_some_and(|off| self.inside.stacks.facts(off.stack).events)
     }
 
+    /// Whether a thread waits for events of many files at an instant, or may.
+    pub(super) fn may_wait_for_any(&self, tid: u32, at: u64) -> bool {
+        let offs = self.inside.index.offs(tid, at, at.saturating_add(1));
+        offs.first()
+            .is_none_or(|off| match self.inside.stacks.call_in(off) {
+                Some(Call::Poll) | None => {
+                    off.stack == NO_STACK || self.inside.stacks.facts(off.stack).events
+                }
+                Some(_) => false,
+            })
+    }
+
     /// The address at which the process of a thread is asked, or its name.
     fn peer_of(&self, tid: u32) -> String {
         let process = self.inside.process_name(tid);

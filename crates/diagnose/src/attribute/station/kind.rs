@@ -12,6 +12,7 @@ use crate::case::Case;
 use crate::trace::calls::{Asked, Calls};
 use crate::trace::index::{State as Doing, TrafficKind};
 use crate::trace::inside::Inside;
+use crate::under_way::UnderWay;
 
 /// Programs that clients keep a bounded pool of connections to, by their drivers' defaults. Clients of HTTP bound none
 /// (Go, Java, Node.js, Rust), so that as many connections as places are the trace of a limit before them.
@@ -322,21 +323,15 @@ fn most(all: impl Iterator<Item = Stands>) -> Option<(Stands, f64)> {
 fn quiet(case: &Case<'_>, inside: &Inside<'_>, least: usize) -> Vec<u64> {
     let samples = case.record.samples.iter();
     let spans = samples.filter_map(|s| Some((s.sent()?.get(), s.done().get())));
-    let (mut begins, mut ends): (Vec<u64>, Vec<u64>) = spans.unzip();
-    begins.sort_unstable();
-    ends.sort_unstable();
-    let under_way = |at: &u64| {
-        let begun = begins.partition_point(|begin| begin <= at);
-        begun.saturating_sub(ends.partition_point(|end| end <= at))
-    };
+    let under_way = UnderWay::new(spans);
     let step = (inside.traced_ns() / INSTANTS).max(1) as usize;
     let blocks = inside.index.blocks.iter();
     let mut all: Vec<u64> = blocks
         .flat_map(|block| (block.span.begin.get()..block.span.end.get()).step_by(step))
         .collect();
-    all.sort_by_cached_key(under_way);
+    all.sort_by_cached_key(|&at| under_way.at(at));
     all.truncate(all.len().div_ceil(4));
-    all.retain(|at| under_way(at) < least);
+    all.retain(|&at| under_way.at(at) < least);
     all
 }
 
@@ -465,27 +460,10 @@ pub(super) fn is_before_the_calls(
     waits: &[(u64, u64)],
     places: u32,
 ) -> bool {
-    let calls = inside.calls(case).all();
-    let longest = calls
-        .iter()
-        .map(|call| call.end - call.begin)
-        .max()
-        .unwrap_or(0);
-    let under_way = |at: u64| {
-        let first = calls.partition_point(|call| call.end <= at);
-        let later = calls[first..]
-            .iter()
-            .take_while(|call| call.end <= at.saturating_add(longest));
-        later.filter(|call| call.begin <= at).count()
-    };
-    let mut counts: Vec<usize> = waits
-        .iter()
-        .map(|(begin, end)| under_way(begin + (end - begin) / 2))
-        .collect();
-    counts.sort_unstable();
-    counts
-        .get(counts.len() / 2)
-        .is_some_and(|&median| median <= places as usize)
+    let calls = inside.calls(case).all().iter();
+    let under_way = UnderWay::new(calls.map(|call| (call.begin, call.end)));
+    let median = under_way.during(waits.iter().copied());
+    median.is_some_and(|median| median <= places as usize)
 }
 
 /// How many of the calls are under way at once, at most.

@@ -15,7 +15,7 @@ use crate::trace::inside::Inside;
 
 /// A question that is sent so late after the first, which has no answer, is that question once more: those
 /// for both kinds of address are sent together.
-pub(crate) const AGAIN_LEAST_NS: u64 = 100 * MILLISECOND;
+const AGAIN_LEAST_NS: u64 = 100 * MILLISECOND;
 
 /// A name being looked up.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
