@@ -230,6 +230,7 @@ fn choice(errors: &[f64], from: usize, drains: impl Fn(usize) -> bool) -> Option
     let is_alike = |&k: &usize| errors[k] <= errors[least] * ALIKE;
     let is_steep = |&k: &usize| {
         let averaged = errors[k] / (least as f64 / k as f64).sqrt();
+        // A multiple of `k`, or next to one.
         let is_multiple = (least + 1) % k <= 2;
         let is_alike = averaged <= errors[least] * ALIKE;
         is_multiple && is_alike && is_valley(errors, k, ALIKE) && !drains(k)
